@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * callback_start and callback_end become one record; takes and dequeues that came before a start on
+ * its thread are what fed it.
+ */
+#ifndef CARET_CALLBACK_H
+#define CARET_CALLBACK_H
+
+#include "thread.h"
+
+static __always_inline void push_callback(struct thread_state *state, const struct event *event,
+					  const struct feed *feed, __u8 flags)
+{
+	struct callback_frame *frame;
+
+	if (state->overflow || state->depth >= MAX_DEPTH) {
+		if (!state->overflow++)
+			state->overflow_stack_pointer = event->stack_pointer;
+		count_loss(RECORD_CALLBACK, LOSS_DEPTH_EXCEEDED);
+		return;
+	}
+	frame = &state->frames[state->depth & (MAX_DEPTH - 1)];
+	frame->callback = event->arguments[0];
+	frame->start_ns = event->time_ns;
+	frame->stack_pointer = event->stack_pointer;
+	frame->cpu = event->cpu;
+	frame->flags = flags;
+	if (feed)
+		frame->feed = *feed;
+	else
+		__builtin_memset(&frame->feed, 0, sizeof(frame->feed));
+	state->depth++;
+}
+
+/* callback_start(callback, is_intra_process) */
+static __always_inline void callback_start(const struct event *event)
+{
+	bool intra_process = event->arguments[1] & 1;
+	struct thread_state *state = get_thread(event, RECORD_CALLBACK);
+	struct feed *feed = NULL;
+	__u8 flags = 0;
+
+	if (!state)
+		return;
+	end_publish(state, PUBLISH_NO_LAST_LAYER);
+	unwind(state, event->stack_pointer);
+	if (intra_process) {
+		flags = FLAG_INTRA_PROCESS;
+		flush_take(state);
+		if (state->dequeue_pending) {
+			state->dequeue_pending = 0;
+			flags |= FLAG_FED_BY_DEQUEUE;
+			feed = &state->dequeue.feed;
+		}
+	} else {
+		flush_dequeue(state);
+		if (state->take_pending) {
+			state->take_pending = 0;
+			flags |= FLAG_FED_BY_TAKE;
+			feed = &state->take.feed;
+		}
+	}
+	push_callback(state, event, feed, flags);
+}
+
+/* The end of a callback whose start was not seen. */
+static __always_inline void emit_callback_without_start(const struct event *event, __u8 depth)
+{
+	struct callback_record *record;
+
+	if (is_ignored(event->pid, event->arguments[0]))
+		return;
+	record = reserve(RECORD_CALLBACK, sizeof(*record));
+	if (!record)
+		return;
+	__builtin_memset(record, 0, sizeof(*record));
+	fill_header(&record->header, event, RECORD_CALLBACK, CALLBACK_START_MISSING, depth, 0);
+	record->callback = event->arguments[0];
+	record->end_ns = event->time_ns;
+	submit(record);
+}
+
+/* Open callbacks outside the innermost one with this address, itself included; 0 = none. */
+static __always_inline __u32 find_callback(const struct thread_state *state, __u64 callback)
+{
+	for (__u32 i = MAX_DEPTH; i > 0; i--) {
+		if (i <= state->depth && state->frames[i - 1].callback == callback)
+			return i;
+	}
+	return 0;
+}
+
+/* callback_end(callback) */
+static __always_inline void callback_end(const struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+	__u32 match;
+
+	if (!state) {
+		emit_callback_without_start(event, 0);
+		return;
+	}
+	end_publish(state, PUBLISH_NO_LAST_LAYER);
+	flush_take(state);
+	flush_dequeue(state);
+	if (state->overflow) {
+		if (event->stack_pointer <
+		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer) {
+			state->overflow--;
+			return;
+		}
+		state->overflow = 0;
+	}
+	/*
+	 * The frame of the ending callback itself may lie below the stack pointer (a tail call
+	 * releases it first), so the address decides, and only then the stack pointer.
+	 */
+	match = find_callback(state, event->arguments[0]);
+	if (!match) {
+		unwind(state, event->stack_pointer);
+		emit_callback_without_start(event, state->depth);
+		return;
+	}
+	for (int i = 0; i < MAX_DEPTH && state->depth > match; i++)
+		close_callback(state, 0, CALLBACK_UNWOUND);
+	close_callback(state, event->time_ns, CALLBACK_COMPLETE);
+}
+
+/*
+ * Executor::execute_any_executable: a new executable begins. What was taken before does not feed
+ * it, and callbacks below this stack pointer were left by an exception.
+ */
+static __always_inline void executor_execute(const struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+
+	if (!state)
+		return;
+	end_publish(state, PUBLISH_NO_LAST_LAYER);
+	unwind(state, event->stack_pointer);
+	flush_take(state);
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Into the ring buffer, or into the loss counters: nothing vanishes in between.
+ */
+#ifndef CARET_EMIT_H
+#define CARET_EMIT_H
+
+#include "maps.h"
+
+static __always_inline void count_loss(enum record_kind kind, enum loss_reason reason)
+{
+	__u32 index = kind * LOSS_REASON_COUNT + reason;
+	__u64 *count = bpf_map_lookup_elem(&losses, &index);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+/* Waking the reader costs more than a record: one wake-up serves many records. */
+static __always_inline __u64 wakeup_flag(void)
+{
+	return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP
+									      : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void *reserve(enum record_kind kind, __u64 size)
+{
+	void *record = bpf_ringbuf_reserve(&records, size, 0);
+
+	if (!record)
+		count_loss(kind, LOSS_RING_FULL);
+	return record;
+}
+
+static __always_inline void submit(void *record)
+{
+	bpf_ringbuf_submit(record, wakeup_flag());
+}
+
+static __always_inline void output(enum record_kind kind, void *record, __u64 size)
+{
+	if (bpf_ringbuf_output(&records, record, size, wakeup_flag()))
+		count_loss(kind, LOSS_RING_FULL);
+}
+
+static __always_inline bool is_ignored(__u32 pid, __u64 address)
+{
+	struct process_address key = {.address = address, .pid = pid};
+
+	return filter_addresses && bpf_map_lookup_elem(&ignored_addresses, &key);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Maps and settings. Settings are rodata, so the verifier prunes what a recording does not use.
+ */
+#ifndef CARET_MAPS_H
+#define CARET_MAPS_H
+
+#include "thread_state.h"
+
+/* The recording is open while this is 1: one store opens it, one closes it. */
+volatile __u32 gate;
+
+/* Record only the processes listed in `processes`. */
+const volatile bool filter_processes = false;
+/* A process forked by a listed one is listed too. */
+const volatile bool follow_children = false;
+/* Report every exec on the machine: any program may turn out to be a ROS 2 process. */
+const volatile bool report_all_execs = false;
+/* Emit every hit as a raw record as well. */
+const volatile bool raw_records = false;
+/* Drop what `ignored_addresses` names. */
+const volatile bool filter_addresses = false;
+/* Wake the reader when this many bytes wait in the ring buffer. */
+const volatile __u64 wakeup_bytes = 65536;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} records SEC(".maps");
+
+/*
+ * Per-thread state by thread id. Not preallocated: few threads run ROS callbacks, but their number
+ * is not known. Not an LRU map: that would evict live threads.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct thread_state);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} processes SEC(".maps");
+
+struct process_address {
+	__u64 address;
+	__u32 pid;
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct process_address);
+	__type(value, __u8);
+} ignored_addresses SEC(".maps");
+
+/* Counters by kind and reason: kind * LOSS_REASON_COUNT + reason. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RECORD_KIND_COUNT *LOSS_REASON_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} losses SEC(".maps");
+
+#endif

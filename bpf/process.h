@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Processes and threads that begin and end while a recording is open. System-wide tracepoints, so
+ * whatever is not recorded is left at once.
+ */
+#ifndef CARET_PROCESS_H
+#define CARET_PROCESS_H
+
+#include "thread.h"
+
+struct signal_live {
+	int counter;
+} __attribute__((preserve_access_index));
+
+struct signal_struct {
+	struct signal_live live;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	int pid;
+	int tgid;
+	__u64 start_boottime;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	char comm[16];
+} __attribute__((preserve_access_index));
+
+static __always_inline void emit_process(struct task_struct *task, __u8 status, __u32 pid,
+					 __u32 parent_pid)
+{
+	struct process_record *record = reserve(RECORD_PROCESS, sizeof(*record));
+
+	if (!record)
+		return;
+	__builtin_memset(record, 0, sizeof(*record));
+	record->header.kind = RECORD_PROCESS;
+	record->header.status = status;
+	record->header.cpu = bpf_get_smp_processor_id();
+	record->header.pid = pid;
+	record->header.tid = pid;
+	record->time_ns = bpf_ktime_get_ns();
+	record->start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	record->parent_pid = parent_pid;
+	bpf_core_read_str(record->command, sizeof(record->command), &task->comm);
+	/* User space has to look at the process while it is young, or at all. */
+	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_pid = BPF_CORE_READ(parent, tgid);
+	__u32 child_pid = BPF_CORE_READ(child, tgid);
+	__u32 listed = 1;
+
+	if (child_pid == parent_pid || !follow_children)
+		return;
+	if (!bpf_map_lookup_elem(&processes, &parent_pid))
+		return;
+	if (bpf_map_update_elem(&processes, &child_pid, &listed, BPF_ANY)) {
+		count_loss(RECORD_PROCESS, LOSS_MAP_FULL);
+		return;
+	}
+	emit_process(child, PROCESS_FORK, child_pid, parent_pid);
+}
+
+/* Without a filter every exec is reported: any program may turn out to be a ROS 2 process. */
+static __always_inline void process_exec(struct task_struct *task, __u32 old_tid)
+{
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	struct event event = {.id = EVENT_THREAD_EXIT, .pid = pid, .tid = pid};
+
+	event.cpu = bpf_get_smp_processor_id();
+	event.time_ns = bpf_ktime_get_ns();
+	close_thread(&event, pid);
+	if (old_tid != pid)
+		close_thread(&event, old_tid);
+	if (report_all_execs || bpf_map_lookup_elem(&processes, &pid))
+		emit_process(task, PROCESS_EXEC, pid, 0);
+}
+
+static __always_inline void process_exit(struct task_struct *task)
+{
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct event event = {.id = EVENT_THREAD_EXIT, .pid = pid, .tid = tid};
+
+	event.cpu = bpf_get_smp_processor_id();
+	event.time_ns = bpf_ktime_get_ns();
+	close_thread(&event, tid);
+	/* The last thread of the process has left when none is live. */
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return;
+	if (!bpf_map_lookup_elem(&processes, &pid))
+		return;
+	bpf_map_delete_elem(&processes, &pid);
+	emit_process(task, PROCESS_EXIT, pid, 0);
+}
+
+#endif

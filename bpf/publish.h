@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * The layers of a publish on its thread become one record:
+ * rclcpp_intra_publish (with its enqueues), rclcpp_publish, rcl_publish, rmw_publish, source
+ * timestamp. Any layer may be the first: rcl has users beside rclcpp, and rmw beside rcl.
+ */
+#ifndef CARET_PUBLISH_H
+#define CARET_PUBLISH_H
+
+#include "thread.h"
+
+static __always_inline struct publish_record *open_publish(struct thread_state *state,
+							   const struct event *event, __u32 layer)
+{
+	struct callback_frame *callback = current_callback(state);
+	struct publish_record *publish = &state->publish;
+
+	end_publish(state, PUBLISH_NO_LAST_LAYER);
+	__builtin_memset(publish, 0, sizeof(*publish));
+	fill_header(&publish->header, event, RECORD_PUBLISH, 0, state->depth, parent_flags(state));
+	publish->number = state->publish_count++;
+	if (callback) {
+		publish->callback = callback->callback;
+		publish->callback_start_ns = callback->start_ns;
+	}
+	publish->layers = layer;
+	state->publish_open = 1;
+	return publish;
+}
+
+/* The thread's state with dead callbacks removed, ready for a layer of a publish. */
+static __always_inline struct thread_state *publishing_thread(const struct event *event)
+{
+	struct thread_state *state = get_thread(event, RECORD_PUBLISH);
+
+	if (state)
+		unwind(state, event->stack_pointer);
+	return state;
+}
+
+static __always_inline void close_if_last(struct thread_state *state, const struct event *event)
+{
+	if (event->last_layer)
+		close_publish(state, PUBLISH_COMPLETE);
+}
+
+/* rclcpp_intra_publish(publisher, message) */
+static __always_inline void rclcpp_intra_publish(const struct event *event)
+{
+	struct thread_state *state = publishing_thread(event);
+	struct publish_record *publish;
+
+	if (!state)
+		return;
+	publish = open_publish(state, event, LAYER_INTRA);
+	publish->publisher = event->arguments[0];
+	publish->intra_message = event->arguments[1];
+	publish->intra_ns = event->time_ns;
+}
+
+/* rclcpp_publish(NULL, message): whose publish it is, only rcl_publish tells. */
+static __always_inline void rclcpp_publish(const struct event *event)
+{
+	struct thread_state *state = publishing_thread(event);
+	struct publish_record *publish;
+
+	if (!state)
+		return;
+	if (state->publish_open && state->publish.layers == LAYER_INTRA) {
+		publish = &state->publish;
+		publish->layers |= LAYER_RCLCPP;
+	} else {
+		publish = open_publish(state, event, LAYER_RCLCPP);
+	}
+	publish->message = event->arguments[1];
+	publish->rclcpp_ns = event->time_ns;
+	close_if_last(state, event);
+}
+
+/* rcl_publish(publisher, message) */
+static __always_inline void rcl_publish(const struct event *event)
+{
+	struct thread_state *state = publishing_thread(event);
+	__u64 publisher = event->arguments[0];
+	__u64 message = event->arguments[1];
+	struct publish_record *publish;
+	__u32 layers;
+
+	if (!state)
+		return;
+	publish = &state->publish;
+	layers = state->publish_open ? publish->layers : 0;
+	if (layers == (LAYER_INTRA | LAYER_RCLCPP) && publish->message == message &&
+	    publish->publisher != publisher) {
+		split_off_intra_publish(state);
+		layers = LAYER_RCLCPP;
+	}
+	if ((layers == LAYER_RCLCPP && publish->message == message) ||
+	    (layers == (LAYER_INTRA | LAYER_RCLCPP) && publish->message == message) ||
+	    (layers == LAYER_INTRA && publish->publisher == publisher))
+		publish->layers |= LAYER_RCL;
+	else
+		publish = open_publish(state, event, LAYER_RCL);
+	publish->publisher = publisher;
+	publish->message = message;
+	publish->rcl_ns = event->time_ns;
+	close_if_last(state, event);
+}
+
+/* rmw_publish(rmw_publisher or 0, message, source_timestamp) */
+static __always_inline void rmw_publish(const struct event *event)
+{
+	struct thread_state *state = publishing_thread(event);
+	__u64 message = event->arguments[1];
+	struct publish_record *publish;
+
+	if (!state)
+		return;
+	publish = &state->publish;
+	if (state->publish_open && !(publish->layers & (LAYER_RMW | LAYER_STAMP)) &&
+	    (publish->layers & (LAYER_RCLCPP | LAYER_RCL)) && publish->message == message)
+		publish->layers |= LAYER_RMW;
+	else
+		publish = open_publish(state, event, LAYER_RMW);
+	publish->rmw_publisher = event->arguments[0];
+	publish->message = message;
+	publish->rmw_ns = event->time_ns;
+	if (event->has_stamp) {
+		publish->layers |= LAYER_STAMP;
+		publish->source_timestamp = event->arguments[2];
+		publish->stamp_ns = event->time_ns;
+	}
+	close_if_last(state, event);
+}
+
+/*
+ * dds_bind_addr_to_stamp(message or 0, source_timestamp). The DDS library also writes for itself
+ * (discovery, services): only a write inside a publish of this thread counts.
+ */
+static __always_inline void dds_bind_addr_to_stamp(const struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+	struct publish_record *publish;
+
+	if (!state || !state->publish_open)
+		return;
+	publish = &state->publish;
+	if ((publish->layers & LAYER_STAMP) || !(publish->layers & (LAYER_RCL | LAYER_RMW)))
+		return;
+	if (event->has_message && event->arguments[0] != publish->message)
+		return;
+	publish->layers |= LAYER_STAMP;
+	publish->source_timestamp = event->arguments[1];
+	publish->stamp_ns = event->time_ns;
+	close_if_last(state, event);
+}
+
+/* rclcpp_ring_buffer_enqueue(buffer, index, size, overwritten) */
+static __always_inline void ring_buffer_enqueue(const struct event *event)
+{
+	struct thread_state *state = get_thread(event, RECORD_ENQUEUE);
+	struct publish_record *publish;
+	struct callback_frame *callback;
+	struct enqueue_record *record;
+	__u8 flags;
+
+	if (!state)
+		return;
+	unwind(state, event->stack_pointer);
+	publish = &state->publish;
+	flags = parent_flags(state);
+	if (event->arguments[3] & 0xff)
+		flags |= FLAG_OVERWRITTEN;
+	if (state->publish_open && publish->layers == LAYER_INTRA) {
+		flags |= FLAG_IN_PUBLISH;
+		publish->enqueues++;
+		if (is_ignored(event->pid, publish->publisher))
+			return;
+	}
+	record = reserve(RECORD_ENQUEUE, sizeof(*record));
+	if (!record)
+		return;
+	fill_header(&record->header, event, RECORD_ENQUEUE, 0, state->depth, flags);
+	record->buffer = event->arguments[0];
+	record->index = event->arguments[1];
+	record->size = event->arguments[2];
+	record->time_ns = event->time_ns;
+	record->publish_number = flags & FLAG_IN_PUBLISH ? publish->number : 0;
+	record->publisher = flags & FLAG_IN_PUBLISH ? publish->publisher : 0;
+	callback = current_callback(state);
+	record->callback = callback ? callback->callback : 0;
+	record->callback_start_ns = callback ? callback->start_ns : 0;
+	submit(record);
+}
+
+#endif

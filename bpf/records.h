@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * What the kernel side says to the recorder: ids, and the fixed-size records of the ring buffer.
+ *
+ * The Go mirror of every structure here is in merge/; a test compares both with the BTF of the
+ * compiled object. Padding is explicit everywhere (the build has -Wpadded -Werror).
+ */
+#ifndef CARET_RECORDS_H
+#define CARET_RECORDS_H
+
+/* Ids of events: the low byte of an attach cookie. probes/ has the same list. */
+enum event_id {
+	EVENT_CALLBACK_START = 1,
+	EVENT_CALLBACK_END = 2,
+	EVENT_RCLCPP_PUBLISH = 3,
+	EVENT_RCL_PUBLISH = 4,
+	EVENT_RMW_PUBLISH = 5,
+	EVENT_DDS_BIND_ADDR_TO_STAMP = 6,
+	EVENT_RCLCPP_INTRA_PUBLISH = 7,
+	EVENT_RING_BUFFER_ENQUEUE = 8,
+	EVENT_RING_BUFFER_DEQUEUE = 9,
+	EVENT_RMW_TAKE = 10,
+	EVENT_EXECUTOR_EXECUTE = 11,
+	EVENT_THREAD_EXIT = 12,
+	EVENT_RCL_INIT = 20,
+	EVENT_RCL_NODE_INIT = 21,
+	EVENT_RCL_PUBLISHER_INIT = 22,
+	EVENT_RCL_SUBSCRIPTION_INIT = 23,
+	EVENT_RCLCPP_SUBSCRIPTION_INIT = 24,
+	EVENT_RCLCPP_SUBSCRIPTION_CALLBACK_ADDED = 25,
+	EVENT_RCL_TIMER_INIT = 26,
+	EVENT_RCLCPP_TIMER_CALLBACK_ADDED = 27,
+	EVENT_RCLCPP_TIMER_LINK_NODE = 28,
+	EVENT_RCLCPP_CALLBACK_REGISTER = 29,
+	EVENT_RCL_SERVICE_INIT = 30,
+	EVENT_RCLCPP_SERVICE_CALLBACK_ADDED = 31,
+	EVENT_RCL_CLIENT_INIT = 32,
+};
+
+enum record_kind {
+	RECORD_CALLBACK = 1,
+	RECORD_PUBLISH = 2,
+	RECORD_TAKE = 3,
+	RECORD_ENQUEUE = 4,
+	RECORD_INIT = 5,
+	RECORD_RAW = 6,
+	RECORD_PROCESS = 7,
+	RECORD_KIND_COUNT = 8,
+};
+
+enum callback_status {
+	CALLBACK_COMPLETE = 0,
+	CALLBACK_UNWOUND = 1,
+	CALLBACK_START_MISSING = 2,
+	CALLBACK_RECORDING_END = 3,
+	CALLBACK_THREAD_EXIT = 4,
+};
+
+enum publish_status {
+	PUBLISH_COMPLETE = 0,
+	PUBLISH_NO_LAST_LAYER = 1,
+	PUBLISH_RECORDING_END = 2,
+	PUBLISH_THREAD_EXIT = 3,
+};
+
+enum process_status {
+	PROCESS_FORK = 1,
+	PROCESS_EXEC = 2,
+	PROCESS_EXIT = 3,
+};
+
+/* record_header.flags of callbacks and takes: what fed them. */
+#define FLAG_INTRA_PROCESS  1
+#define FLAG_FED_BY_TAKE    2
+#define FLAG_FED_BY_DEQUEUE 4
+/* of callbacks, takes, publishes, enqueues: the enclosing callback was too deep to be known. */
+#define FLAG_PARENT_UNKNOWN 8
+/* of enqueues */
+#define FLAG_OVERWRITTEN    16
+#define FLAG_IN_PUBLISH	    32
+/* of init records: a string could not be read, or was longer than its field. */
+#define FLAG_STRING_FAULT   64
+#define FLAG_STRING_CUT	    128
+
+/* publish_record.layers: which tracepoints of the publish were seen. */
+#define LAYER_INTRA  1
+#define LAYER_RCLCPP 2
+#define LAYER_RCL    4
+#define LAYER_RMW    8
+#define LAYER_STAMP  16
+
+struct record_header {
+	__u8 kind;
+	__u8 status; /* the kind's status; the event id of init and raw records */
+	__u8 depth;  /* callbacks open on the thread outside this one; 0 = none */
+	__u8 flags;
+	__u32 cpu;
+	__u32 pid;
+	__u32 tid;
+};
+
+/* A take (rmw_take) or an intra-process dequeue, which may feed a callback. */
+struct feed {
+	__u64 source;  /* rmw subscription handle | ring buffer */
+	__u64 message; /* message address | slot index */
+	__s64 stamp;   /* source timestamp (Unix ns) | buffer size after the dequeue */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+};
+
+/* merged_callback_timing: callback_start + callback_end + what fed it. */
+struct callback_record {
+	struct record_header header;
+	__u64 callback;
+	__u64 start_ns; /* 0: began before the recording */
+	__u64 end_ns;	/* 0: unknown, the status says why */
+	__u64 parent_callback;
+	__u64 parent_start_ns;
+	struct feed feed;
+};
+
+/* merged_publish_timing: every layer of one publish; a time is valid where its layer bit is set. */
+struct publish_record {
+	struct record_header header;
+	__u64 number; /* counts the publishes of the thread */
+	__u64 publisher;
+	__u64 rmw_publisher;
+	__u64 message;
+	__u64 intra_message;
+	__u64 intra_ns;
+	__u64 rclcpp_ns;
+	__u64 rcl_ns;
+	__u64 rmw_ns;
+	__u64 stamp_ns;
+	__s64 source_timestamp;
+	__u64 callback;
+	__u64 callback_start_ns;
+	__u32 enqueues;
+	__u32 layers;
+};
+
+/* A take or dequeue that fed no callback. */
+struct take_record {
+	struct record_header header;
+	struct feed feed;
+	__u64 callback;
+	__u64 callback_start_ns;
+};
+
+/* rclcpp_ring_buffer_enqueue. */
+struct enqueue_record {
+	struct record_header header;
+	__u64 buffer;
+	__u64 index;
+	__u64 size;
+	__u64 time_ns;
+	__u64 publish_number;
+	__u64 publisher;
+	__u64 callback;
+	__u64 callback_start_ns;
+};
+
+#define INIT_ARGUMENTS	 5
+#define INIT_STRING_SIZE 256
+
+/* An initialization event. The second string follows the first field; one long string may use both.
+ */
+struct init_record {
+	struct record_header header;
+	__u64 time_ns;
+	__u64 arguments[INIT_ARGUMENTS];
+	char strings[2 * INIT_STRING_SIZE];
+};
+
+#define RAW_ARGUMENTS 5
+
+/* One tracepoint hit, unmerged (--raw). */
+struct raw_record {
+	struct record_header header;
+	__u64 time_ns;
+	__u64 stack_pointer;
+	__u64 arguments[RAW_ARGUMENTS];
+};
+
+/* Life of processes: pid is the child of a fork, the process itself otherwise. */
+struct process_record {
+	struct record_header header;
+	__u64 time_ns;
+	__u64 start_boottime_ns;
+	__u32 parent_pid;
+	__u32 reserved;
+	char command[16];
+};
+
+enum loss_reason {
+	LOSS_RING_FULL = 0,
+	LOSS_NO_THREAD_STATE = 1,
+	LOSS_DEPTH_EXCEEDED = 2,
+	LOSS_MAP_FULL = 3,
+	LOSS_READ_FAULT = 4,
+	LOSS_REASON_COUNT = 16,
+};
+
+#endif

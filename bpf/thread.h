@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * The life of a thread's state, its stack of open callbacks, and how each thing in it closes.
+ */
+#ifndef CARET_THREAD_H
+#define CARET_THREAD_H
+
+#include "event.h"
+
+/* The value of a new element: too large for the BPF stack, never written. */
+static const volatile struct thread_state empty_thread_state;
+
+static __always_inline struct thread_state *find_thread(const struct event *event)
+{
+	__u32 tid = event->tid; /* a copy: an event whose address escapes stays in memory */
+
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* The thread's state, made when it has none; NULL is counted as a loss of a record of this kind. */
+static __always_inline struct thread_state *get_thread(const struct event *event,
+						       enum record_kind kind)
+{
+	struct thread_state *state = find_thread(event);
+	__u32 tid = event->tid;
+
+	if (state)
+		return state;
+	bpf_map_update_elem(&threads, &tid, (const void *)&empty_thread_state, BPF_NOEXIST);
+	state = find_thread(event);
+	if (!state) {
+		count_loss(kind, LOSS_NO_THREAD_STATE);
+		return NULL;
+	}
+	state->pid = event->pid;
+	state->tid = event->tid;
+	return state;
+}
+
+/* The innermost open callback, NULL outside of callbacks and beyond MAX_DEPTH. */
+static __always_inline struct callback_frame *current_callback(struct thread_state *state)
+{
+	if (!state->depth || state->overflow)
+		return NULL;
+	return &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
+}
+
+static __always_inline __u8 parent_flags(const struct thread_state *state)
+{
+	return state->overflow ? FLAG_PARENT_UNKNOWN : 0;
+}
+
+static __noinline int close_publish(struct thread_state *state, __u8 status)
+{
+	struct publish_record *publish;
+
+	if (!state)
+		return 0;
+	publish = &state->publish;
+	state->publish_open = 0;
+	publish->header.status = status;
+	if (is_ignored(state->pid,
+		       publish->publisher ? publish->publisher : publish->rmw_publisher))
+		return 0;
+	output(RECORD_PUBLISH, publish, sizeof(*publish));
+	return 0;
+}
+
+/*
+ * An intra-process publish and the rclcpp_publish after it are one publish when the same publisher
+ * says so in rcl_publish, or, where that never came, when they have the same message. Otherwise
+ * they are two, and the first one is emitted here.
+ */
+static __noinline int split_off_intra_publish(struct thread_state *state)
+{
+	struct publish_record *publish;
+	__u64 rclcpp_ns, message;
+
+	if (!state)
+		return 0;
+	publish = &state->publish;
+	rclcpp_ns = publish->rclcpp_ns;
+	message = publish->message;
+	publish->rclcpp_ns = 0;
+	publish->message = 0;
+	publish->layers = LAYER_INTRA;
+	close_publish(state, PUBLISH_COMPLETE);
+	publish->number = state->publish_count++;
+	publish->publisher = 0;
+	publish->intra_message = 0;
+	publish->intra_ns = 0;
+	publish->enqueues = 0;
+	publish->rclcpp_ns = rclcpp_ns;
+	publish->message = message;
+	publish->layers = LAYER_RCLCPP;
+	state->publish_open = 1;
+	return 0;
+}
+
+/* The publish ends without its last layer, because something else begins on the thread. */
+static __always_inline void end_publish(struct thread_state *state, __u8 status)
+{
+	struct publish_record *publish = &state->publish;
+
+	if (!state->publish_open)
+		return;
+	if (publish->layers == (LAYER_INTRA | LAYER_RCLCPP) &&
+	    publish->message != publish->intra_message)
+		split_off_intra_publish(state);
+	/* Only intra-process subscriptions received it: no further layer was to come. */
+	if (status == PUBLISH_NO_LAST_LAYER && publish->layers == LAYER_INTRA)
+		status = PUBLISH_COMPLETE;
+	close_publish(state, status);
+}
+
+static __always_inline void emit_take(struct thread_state *state, struct take_record *take)
+{
+	if (is_ignored(state->pid, take->feed.source))
+		return;
+	output(RECORD_TAKE, take, sizeof(*take));
+}
+
+/* A take that no callback consumed is a polled one. */
+static __noinline int flush_take(struct thread_state *state)
+{
+	if (!state || !state->take_pending)
+		return 0;
+	state->take_pending = 0;
+	emit_take(state, &state->take);
+	return 0;
+}
+
+static __noinline int flush_dequeue(struct thread_state *state)
+{
+	if (!state || !state->dequeue_pending)
+		return 0;
+	state->dequeue_pending = 0;
+	emit_take(state, &state->dequeue);
+	return 0;
+}
+
+/* Pops the innermost callback and emits it. end_ns is 0 where the end was not seen. */
+static __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 status)
+{
+	struct callback_frame *frame, *parent;
+	struct callback_record *record;
+
+	if (!state || !state->depth)
+		return 0;
+	state->depth--;
+	frame = &state->frames[state->depth & (MAX_DEPTH - 1)];
+	if (is_ignored(state->pid, frame->callback))
+		return 0;
+	record = reserve(RECORD_CALLBACK, sizeof(*record));
+	if (!record)
+		return 0;
+	record->header.kind = RECORD_CALLBACK;
+	record->header.status = status;
+	record->header.depth = state->depth;
+	record->header.flags = frame->flags;
+	record->header.cpu = frame->cpu;
+	record->header.pid = state->pid;
+	record->header.tid = state->tid;
+	record->callback = frame->callback;
+	record->start_ns = frame->start_ns;
+	record->end_ns = end_ns;
+	record->parent_callback = 0;
+	record->parent_start_ns = 0;
+	if (state->depth) {
+		parent = &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
+		record->parent_callback = parent->callback;
+		record->parent_start_ns = parent->start_ns;
+	}
+	record->feed = frame->feed;
+	submit(record);
+	return 0;
+}
+
+/*
+ * An exception leaves callbacks without callback_end. Stacks grow downwards, so a callback whose
+ * frame lies at or below the stack pointer of a later event is gone.
+ */
+static __always_inline void unwind(struct thread_state *state, __u64 stack_pointer)
+{
+	if (state->overflow && state->overflow_stack_pointer <= stack_pointer)
+		state->overflow = 0;
+	for (int i = 0; i < MAX_DEPTH; i++) {
+		if (!state->depth ||
+		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer >
+			    stack_pointer)
+			break;
+		close_callback(state, 0, CALLBACK_UNWOUND);
+	}
+}
+
+/* The thread ends, or becomes another program. */
+static __always_inline void close_thread(const struct event *event, __u32 tid)
+{
+	struct thread_state *state = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!state)
+		return;
+	end_publish(state, PUBLISH_THREAD_EXIT);
+	flush_take(state);
+	flush_dequeue(state);
+	for (int i = 0; i < MAX_DEPTH && state->depth; i++)
+		close_callback(state, 0, CALLBACK_THREAD_EXIT);
+	bpf_map_delete_elem(&threads, &tid);
+}
+
+#endif
