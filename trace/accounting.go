@@ -1,0 +1,56 @@
+package trace
+
+// LossKind says what was lost.
+type LossKind string
+
+// The kinds of lost data.
+const (
+	LostCallback LossKind = "callback"
+	LostPublish  LossKind = "publish"
+	LostTake     LossKind = "take"
+	LostEnqueue  LossKind = "enqueue"
+	LostInit     LossKind = "init"
+	LostRaw      LossKind = "raw"
+	LostProcess  LossKind = "process"
+)
+
+// LossReason says why.
+type LossReason string
+
+const (
+	// LossRingFull: the ring buffer had no room.
+	LossRingFull LossReason = "ring_full"
+	// LossNoThreadState: the kernel had no memory for the thread's state.
+	LossNoThreadState LossReason = "no_thread_state"
+	// LossDepthExceeded: callbacks were nested deeper than the thread's stack of frames.
+	LossDepthExceeded LossReason = "depth_exceeded"
+	// LossMapFull: a BPF map had no room.
+	LossMapFull LossReason = "map_full"
+	// LossReadFault: memory of the process was not readable at the probe.
+	LossReadFault LossReason = "read_fault"
+	// LossRecursion: the kernel skipped the probe's program because it was running already.
+	LossRecursion LossReason = "recursion"
+)
+
+// Loss counts rows that are missing from the dataset. Rows and losses together are what happened.
+type Loss struct {
+	Kind   LossKind   `column:"kind"`
+	Reason LossReason `column:"reason"`
+	// Count is the number lost between FromTimestamp and ToTimestamp; it does not include that of earlier Loss rows.
+	Count         uint64 `column:"count"`
+	FromTimestamp int64  `column:"from_timestamp"`
+	ToTimestamp   int64  `column:"to_timestamp"`
+}
+
+// Clock is one measurement of the offset of real time to CLOCK_MONOTONIC. The first one is the offset that all timestamps of
+// the dataset use; later ones show how real time was adjusted meanwhile.
+type Clock struct {
+	// MonotonicTimestamp is CLOCK_MONOTONIC in nanoseconds since boot.
+	MonotonicTimestamp int64 `column:"monotonic_timestamp" json:"monotonic_timestamp"`
+	// RealtimeTimestamp is CLOCK_REALTIME at that moment.
+	RealtimeTimestamp int64 `column:"realtime_timestamp" json:"realtime_timestamp"`
+	// RealtimeOffset is RealtimeTimestamp − MonotonicTimestamp, in nanoseconds.
+	RealtimeOffset int64 `column:"realtime_offset" json:"realtime_offset"`
+	// Uncertainty is half the time that the measurement took, in nanoseconds.
+	Uncertainty int64 `column:"uncertainty" json:"uncertainty"`
+}

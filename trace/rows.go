@@ -1,0 +1,210 @@
+package trace
+
+// ProcessKey identifies a process. A PID alone does not: it is reused.
+type ProcessKey struct {
+	// BootID is /proc/sys/kernel/random/boot_id of the machine.
+	BootID string `column:"boot_id"`
+	// PID is the process (thread group) ID in the recorder's PID namespace.
+	PID int32 `column:"pid"`
+	// ProcessStart is the start of the process in nanoseconds since boot (/proc/PID/stat field 22, to the clock tick).
+	ProcessStart int64 `column:"process_start"`
+}
+
+// CallbackStatus says how the execution of a callback was closed.
+type CallbackStatus string
+
+const (
+	// CallbackComplete has both callback_start and callback_end.
+	CallbackComplete CallbackStatus = "complete"
+	// CallbackUnwound was left by an exception: no callback_end, found by the stack pointer of a later event.
+	CallbackUnwound CallbackStatus = "unwound"
+	// CallbackStartMissing began before the recording did (or its start was lost): only callback_end is known.
+	CallbackStartMissing CallbackStatus = "start_missing"
+	// CallbackRecordingEnd was still running when the recording ended.
+	CallbackRecordingEnd CallbackStatus = "recording_end"
+	// CallbackThreadExit was still open when its thread exited.
+	CallbackThreadExit CallbackStatus = "thread_exit"
+)
+
+// CallbackKind says what started a callback.
+type CallbackKind string
+
+const (
+	// KindSubscription is a subscription's callback, fed through the middleware.
+	KindSubscription CallbackKind = "subscription"
+	// KindIntraProcessSubscription is a subscription's callback, fed through an intra-process buffer.
+	KindIntraProcessSubscription CallbackKind = "intra_process_subscription"
+	// KindTimer is a timer's callback.
+	KindTimer CallbackKind = "timer"
+	// KindService is a service's callback.
+	KindService CallbackKind = "service"
+)
+
+// Callback is one execution of a callback: callback_start and callback_end of a thread merged, with the take or the
+// intra-process dequeue that fed it.
+type Callback struct {
+	ProcessKey
+	// TID is the thread in the recorder's PID namespace.
+	TID int32 `column:"tid"`
+	// CPU on which callback_start was hit, or callback_end where there is no start.
+	CPU int32 `column:"cpu"`
+	// Callback is the address that the tracepoints pass.
+	Callback Address `column:"callback"`
+	// CallbackStartTimestamp is null for status start_missing.
+	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
+	// CallbackEndTimestamp is null unless the status is complete or start_missing.
+	CallbackEndTimestamp Optional[int64] `column:"callback_end_timestamp"`
+	Status               CallbackStatus  `column:"status"`
+	// Depth is the number of callbacks that were running on the thread when this one started: 0 is outermost.
+	Depth int32 `column:"depth"`
+	// IsIntraProcess is callback_start's argument; null for status start_missing.
+	IsIntraProcess Optional[bool] `column:"is_intra_process"`
+	// Kind is null where nothing told it.
+	Kind CallbackKind `column:"kind,null"`
+	// ParentCallback and ParentCallbackStartTimestamp are the callback in which this one ran; null at depth 0.
+	ParentCallback               Address         `column:"parent_callback,null"`
+	ParentCallbackStartTimestamp Optional[int64] `column:"parent_callback_start_timestamp"`
+	// Message is the message of the rmw_take that fed the callback; null where none did.
+	Message Address `column:"message,null"`
+	// SourceTimestamp is rmw_take's source_timestamp, raw.
+	SourceTimestamp Optional[int64] `column:"source_timestamp"`
+	// RMWSubscriptionHandle is rmw_take's rmw_subscription_handle.
+	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
+	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp"`
+	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback.
+	Buffer           Address          `column:"buffer,null"`
+	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
+	DequeueSize      Optional[uint64] `column:"dequeue_size"`
+	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp"`
+	// SubscriptionHandle is the rcl subscription that owns the callback; null for other kinds and where unknown.
+	SubscriptionHandle Address `column:"subscription_handle,null"`
+	TopicName          string  `column:"topic_name,null"`
+	// NodeName is fully qualified (namespace included).
+	NodeName string `column:"node_name,null"`
+	// Period is the timer's, in nanoseconds; null for other kinds.
+	Period Optional[int64] `column:"period"`
+	// Symbol is the demangled name of the callback's function.
+	Symbol string `column:"symbol,null"`
+}
+
+// PublishStatus says how a publish was closed.
+type PublishStatus string
+
+const (
+	// PublishComplete reached the last layer that the recording observes in its process.
+	PublishComplete PublishStatus = "complete"
+	// PublishNoLastLayer did not: it failed on the way, or another event of the thread came first.
+	PublishNoLastLayer PublishStatus = "no_last_layer"
+	// PublishRecordingEnd was under way when the recording ended.
+	PublishRecordingEnd PublishStatus = "recording_end"
+	// PublishThreadExit was under way when its thread exited.
+	PublishThreadExit PublishStatus = "thread_exit"
+)
+
+// Publish is one publish of a message: the layers it passed on its thread, merged.
+type Publish struct {
+	ProcessKey
+	TID int32 `column:"tid"`
+	// CPU on which the first layer was hit.
+	CPU int32 `column:"cpu"`
+	// PublishNumber counts the publishes of the thread in this recording; it joins enqueue.publish_number.
+	PublishNumber uint64 `column:"publish_number"`
+	// PublisherHandle is the rcl publisher; null where only rmw_publish or the DDS write was seen.
+	PublisherHandle Address `column:"publisher_handle,null"`
+	// RMWPublisherHandle is rmw_publish's argument (Jazzy and later), else the rcl publisher's as far as known.
+	RMWPublisherHandle Address `column:"rmw_publisher_handle,null"`
+	// Message is the message that the inter-process layers pass on.
+	Message Address `column:"message,null"`
+	// RclcppIntraPublishTimestamp is null where the message did not go intra-process.
+	RclcppIntraPublishTimestamp Optional[int64] `column:"rclcpp_intra_publish_timestamp"`
+	RclcppPublishTimestamp      Optional[int64] `column:"rclcpp_publish_timestamp"`
+	RclPublishTimestamp         Optional[int64] `column:"rcl_publish_timestamp"`
+	// RMWPublishTimestamp is rmw_publish (CARET's dds_write).
+	RMWPublishTimestamp Optional[int64] `column:"rmw_publish_timestamp"`
+	// SourceTimestamp is the one that the middleware gave the message, raw; a subscription's take has the same.
+	SourceTimestamp Optional[int64] `column:"source_timestamp"`
+	// DDSBindAddrToStampTimestamp is when the DDS library bound the source timestamp to the message.
+	DDSBindAddrToStampTimestamp Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp"`
+	Status                      PublishStatus   `column:"status"`
+	// EnqueueCount is the number of enqueues that this publish made; each is a row of enqueue, or counted as lost.
+	EnqueueCount uint32 `column:"enqueue_count"`
+	// Callback and CallbackStartTimestamp are the innermost callback that the publish happened in; null outside of callbacks.
+	Callback               Address         `column:"callback,null"`
+	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
+	// Depth is the number of callbacks that were running on the thread: 0 is outside of callbacks.
+	Depth     int32  `column:"depth"`
+	TopicName string `column:"topic_name,null"`
+	NodeName  string `column:"node_name,null"`
+	// IntraMessage is rclcpp_intra_publish's message, which may differ from Message (a copy).
+	IntraMessage Address `column:"intra_message,null"`
+}
+
+// TakeKind says where a Take took its message from.
+type TakeKind string
+
+const (
+	// TakeRMW is rmw_take.
+	TakeRMW TakeKind = "take"
+	// TakeDequeue is rclcpp_ring_buffer_dequeue.
+	TakeDequeue TakeKind = "dequeue"
+)
+
+// Take is a message taken that fed no callback: polled with Subscription::take() or from an intra-process buffer.
+type Take struct {
+	ProcessKey
+	TID  int32    `column:"tid"`
+	CPU  int32    `column:"cpu"`
+	Kind TakeKind `column:"kind"`
+	// RMWSubscriptionHandle, Message, SourceTimestamp (raw) and RMWTakeTimestamp are rmw_take's; null for kind dequeue.
+	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
+	Message               Address         `column:"message,null"`
+	SourceTimestamp       Optional[int64] `column:"source_timestamp"`
+	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp"`
+	// Buffer, DequeueIndex, DequeueSize and DequeueTimestamp are rclcpp_ring_buffer_dequeue's; null for kind take.
+	Buffer           Address          `column:"buffer,null"`
+	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
+	DequeueSize      Optional[uint64] `column:"dequeue_size"`
+	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp"`
+	// Callback and CallbackStartTimestamp are the innermost callback that the take happened in; null outside of callbacks.
+	Callback               Address         `column:"callback,null"`
+	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
+	SubscriptionHandle     Address         `column:"subscription_handle,null"`
+	TopicName              string          `column:"topic_name,null"`
+	NodeName               string          `column:"node_name,null"`
+}
+
+// Enqueue is one message put into one intra-process buffer (rclcpp_ring_buffer_enqueue).
+type Enqueue struct {
+	ProcessKey
+	TID    int32   `column:"tid"`
+	CPU    int32   `column:"cpu"`
+	Buffer Address `column:"buffer"`
+	// Index is the slot, Size the number of messages in the buffer afterwards.
+	Index uint64 `column:"index"`
+	Size  uint64 `column:"size"`
+	// Overwritten says that the buffer was full and its oldest message was dropped.
+	Overwritten      bool  `column:"overwritten"`
+	EnqueueTimestamp int64 `column:"enqueue_timestamp"`
+	// PublishNumber is the thread's publish that enqueued; null where none was under way.
+	PublishNumber          Optional[uint64] `column:"publish_number"`
+	Callback               Address          `column:"callback,null"`
+	CallbackStartTimestamp Optional[int64]  `column:"callback_start_timestamp"`
+	PublisherHandle        Address          `column:"publisher_handle,null"`
+	TopicName              string           `column:"topic_name,null"`
+}
+
+// Event is one unmerged tracepoint hit (record --raw).
+type Event struct {
+	ProcessKey
+	TID int32 `column:"tid"`
+	CPU int32 `column:"cpu"`
+	// Event is CARET's name of the tracepoint.
+	Event          string `column:"event"`
+	EventTimestamp int64  `column:"event_timestamp"`
+	// Argument1 to Argument5 are the arguments in the tracepoint's order, as the registers held them; null where it has fewer.
+	Argument1 Optional[uint64] `column:"argument1"`
+	Argument2 Optional[uint64] `column:"argument2"`
+	Argument3 Optional[uint64] `column:"argument3"`
+	Argument4 Optional[uint64] `column:"argument4"`
+	Argument5 Optional[uint64] `column:"argument5"`
+}

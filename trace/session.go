@@ -1,0 +1,195 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// SessionFile is the name of the file that describes the recording, in the dataset's directory.
+const SessionFile = "session.json"
+
+// FormatVersion is the dataset format that this package reads and writes. It grows when a reader of the former version would
+// misread a dataset; new tables and new nullable columns do not change it.
+const FormatVersion = 1
+
+// State is a state in the life of a recording.
+type State string
+
+// The states, in order. A recording that is in none but Stopped and whose recorder is gone was killed.
+const (
+	StateConfigured State = "configured"
+	StateArmed      State = "armed"
+	StateRecording  State = "recording"
+	StateFlushing   State = "flushing"
+	StateStopped    State = "stopped"
+)
+
+// Ending says why a recording ended.
+type Ending string
+
+const (
+	// EndingRunning is in session.json until the recording has ended.
+	EndingRunning Ending = "running"
+	// EndingSignal is an interrupt by the user.
+	EndingSignal Ending = "signal"
+	// EndingDuration is the time limit.
+	EndingDuration Ending = "duration"
+	// EndingTargetsExited is the end of all traced processes.
+	EndingTargetsExited Ending = "targets_exited"
+	// EndingRequest is a stop by the program or over the control socket.
+	EndingRequest Ending = "request"
+	// EndingError is an error, which Session.Error tells.
+	EndingError Ending = "error"
+)
+
+// Session is the content of session.json.
+type Session struct {
+	FormatVersion int      `json:"format_version"`
+	Recorder      Recorder `json:"recorder"`
+	Host          Host     `json:"host"`
+	// Configuration is what the user asked for, as the session's package defines it.
+	Configuration json.RawMessage `json:"configuration,omitempty"`
+	Targets       []Target        `json:"targets"`
+	Plan          Plan            `json:"plan"`
+	// State is the last state of History.
+	State   State         `json:"state"`
+	History []StateChange `json:"history"`
+	// Clock is the offset that all timestamps of the dataset use.
+	Clock Clock `json:"clock"`
+	// Rows is the number of rows written to each table.
+	Rows     map[string]uint64 `json:"rows"`
+	Losses   []LossTotal       `json:"losses"`
+	Warnings []string          `json:"warnings"`
+	Ending   Ending            `json:"ending"`
+	// Error is the error that ended the recording.
+	Error string `json:"error,omitempty"`
+}
+
+// Recorder is the program that made the dataset, and its process.
+type Recorder struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	PID     int    `json:"pid"`
+}
+
+// Host is the machine on which the recording was made.
+type Host struct {
+	Name    string `json:"name"`
+	Kernel  string `json:"kernel"`
+	Machine string `json:"machine"`
+	BootID  string `json:"boot_id"`
+}
+
+// Target is a process that the recording was to observe.
+type Target struct {
+	PID int `json:"pid"`
+	// ProcessStart is in nanoseconds since boot.
+	ProcessStart      int64  `json:"process_start"`
+	NamespacePID      int    `json:"namespace_pid,omitempty"`
+	Command           string `json:"command"`
+	Executable        string `json:"executable"`
+	Distro            string `json:"distro,omitempty"`
+	RMWImplementation string `json:"rmw_implementation,omitempty"`
+}
+
+// Plan is where the recording observed its targets, and what it could not observe.
+type Plan struct {
+	Sites   []Site         `json:"sites"`
+	Missing []MissingEvent `json:"missing"`
+}
+
+// Site is one probed instruction.
+type Site struct {
+	Event   string `json:"event"`
+	File    string `json:"file"`
+	BuildID string `json:"build_id,omitempty"`
+	Symbol  string `json:"symbol,omitempty"`
+	// Offset is the file offset of the instruction.
+	Offset uint64 `json:"offset"`
+	// Class is the cost class of the site.
+	Class string `json:"class"`
+	// PIDs are the processes it was attached for; empty means all.
+	PIDs []int `json:"pids,omitempty"`
+}
+
+// MissingEvent is an event that was not observed, and why.
+type MissingEvent struct {
+	Event  string `json:"event"`
+	Reason string `json:"reason"`
+	PIDs   []int  `json:"pids,omitempty"`
+}
+
+// StateChange is the entry into a state.
+type StateChange struct {
+	State State `json:"state"`
+	// Timestamp is in Unix nanoseconds.
+	Timestamp int64 `json:"timestamp"`
+}
+
+// LossTotal is the sum of the losses of a kind for a reason.
+type LossTotal struct {
+	Kind   LossKind   `json:"kind"`
+	Reason LossReason `json:"reason"`
+	Count  uint64     `json:"count"`
+}
+
+// NewSession returns a session of the current format that is still running and has no state yet.
+func NewSession() *Session {
+	return &Session{FormatVersion: FormatVersion, Ending: EndingRunning}
+}
+
+// Enter appends a state to the history.
+func (s *Session) Enter(state State, at time.Time) {
+	s.State = state
+	s.History = append(s.History, StateChange{State: state, Timestamp: at.UnixNano()})
+}
+
+// EncodeSession returns the content of session.json. Empty lists are written as such, not as null.
+func EncodeSession(s *Session) ([]byte, error) {
+	c := *s
+	c.Targets = nonNil(c.Targets)
+	c.Plan.Sites = nonNil(c.Plan.Sites)
+	c.Plan.Missing = nonNil(c.Plan.Missing)
+	c.History = nonNil(c.History)
+	c.Losses = nonNil(c.Losses)
+	c.Warnings = nonNil(c.Warnings)
+	if c.Rows == nil {
+		c.Rows = map[string]uint64{}
+	}
+	text, err := json.MarshalIndent(&c, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", SessionFile, err)
+	}
+	return append(text, '\n'), nil
+}
+
+// DecodeSession reads the content of session.json. It fails with ErrNewerFormat when a later version of caret-bpf wrote it.
+func DecodeSession(text []byte) (*Session, error) {
+	var version struct {
+		FormatVersion int `json:"format_version"`
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&version); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", SessionFile, err)
+	}
+	if version.FormatVersion > FormatVersion {
+		return nil, fmt.Errorf("%w: %s has format version %d, this caret-bpf reads up to %d: use a newer caret-bpf",
+			ErrNewerFormat, SessionFile, version.FormatVersion, FormatVersion)
+	}
+	if version.FormatVersion < 1 {
+		return nil, fmt.Errorf("decode %s: format_version is missing", SessionFile)
+	}
+	s := new(Session)
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", SessionFile, err)
+	}
+	return s, nil
+}
+
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,102 @@
+package trace
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Table is one table of the dataset: its name, its columns in order, and the Parquet schema of its segments.
+type Table struct {
+	Name    string
+	Columns []Column
+	schema  *parquet.Schema
+	row     reflect.Type
+}
+
+// Schema returns the Parquet schema of the table's segments. Its leaf columns are Columns, in order.
+func (t *Table) Schema() *parquet.Schema {
+	return t.schema
+}
+
+// Column returns the column of that name, or nil.
+func (t *Table) Column(name string) *Column {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return &t.Columns[i]
+		}
+	}
+	return nil
+}
+
+// clockColumns are the columns that lie on the recording's clock, hence tell the time span of a segment.
+func (t *Table) clockColumns() []string {
+	var names []string
+	for i := range t.Columns {
+		if c := &t.Columns[i]; strings.HasSuffix(c.Name, "_timestamp") && c.Name != "source_timestamp" && c.Name != "monotonic_timestamp" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func newTable[T Row](name string) *Table {
+	row := reflect.TypeFor[T]()
+	columns, err := columnsOf(row)
+	if err != nil {
+		panic("trace: table " + name + ": " + err.Error()) // a mistake in a row type's tags
+	}
+	return &Table{Name: name, Columns: columns, schema: schemaOf(name, columns), row: row}
+}
+
+// columnsOf lists the columns of a struct type; embedded structs are flattened.
+func columnsOf(row reflect.Type) ([]Column, error) {
+	if row.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%v is no struct", row)
+	}
+	var columns []Column
+	for _, field := range reflect.VisibleFields(row) {
+		if field.Anonymous || !field.IsExported() {
+			continue
+		}
+		column, err := newColumn(field)
+		if err != nil {
+			return nil, err
+		}
+		// A promoted field's offset is relative to its embedded struct.
+		for depth := len(field.Index) - 1; depth > 0; depth-- {
+			column.offset += row.FieldByIndex(field.Index[:depth]).Offset
+		}
+		column.index = len(columns)
+		columns = append(columns, column)
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("%v has no columns", row)
+	}
+	return columns, nil
+}
+
+// schemaOf makes the Parquet schema from a struct type with the tags of parquet-go, because a parquet.Group would sort the
+// columns by name.
+func schemaOf(name string, columns []Column) *parquet.Schema {
+	fields := make([]reflect.StructField, len(columns))
+	for i := range columns {
+		c := &columns[i]
+		tag := c.Name
+		if c.Nullable {
+			tag += ",optional"
+		}
+		if c.Encoding != EncodingPlain {
+			tag += "," + string(c.Encoding)
+		}
+		fields[i] = reflect.StructField{
+			Name: fmt.Sprintf("Column%d", i),
+			Type: parquetTypes[c.Type],
+			Tag:  reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
+		}
+	}
+	row := reflect.New(reflect.StructOf(fields)).Interface()
+	return parquet.NewSchema(name, parquet.SchemaOf(row))
+}

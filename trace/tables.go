@@ -1,0 +1,68 @@
+package trace
+
+import "reflect"
+
+// The tables' names, which are also their folders.
+const (
+	TableCallback     = "callback"
+	TablePublish      = "publish"
+	TableTake         = "take"
+	TableEnqueue      = "enqueue"
+	TableEvent        = "event"
+	TableNode         = "node"
+	TablePublisher    = "publisher"
+	TableSubscription = "subscription"
+	TableTimer        = "timer"
+	TableCallbackInfo = "callback_info"
+	TableProcess      = "process"
+	TableLoss         = "loss"
+	TableClock        = "clock"
+)
+
+// Row is any of the tables' row types.
+type Row interface {
+	Callback | Publish | Take | Enqueue | Event | Node | Publisher | Subscription | Timer | CallbackInfo | Process | Loss | Clock
+}
+
+// registry has the tables in the order in which they are documented and summarized.
+var registry = []*Table{
+	newTable[Callback](TableCallback),
+	newTable[Publish](TablePublish),
+	newTable[Take](TableTake),
+	newTable[Enqueue](TableEnqueue),
+	newTable[Event](TableEvent),
+	newTable[Node](TableNode),
+	newTable[Publisher](TablePublisher),
+	newTable[Subscription](TableSubscription),
+	newTable[Timer](TableTimer),
+	newTable[CallbackInfo](TableCallbackInfo),
+	newTable[Process](TableProcess),
+	newTable[Loss](TableLoss),
+	newTable[Clock](TableClock),
+}
+
+// Registry returns all tables that a dataset can have.
+func Registry() []*Table {
+	return registry
+}
+
+// TableByName returns the table of that name, or nil.
+func TableByName(name string) *Table {
+	for _, table := range registry {
+		if table.Name == name {
+			return table
+		}
+	}
+	return nil
+}
+
+// TableOf returns the table whose row type is T.
+func TableOf[T Row]() *Table {
+	row := reflect.TypeFor[T]()
+	for _, table := range registry {
+		if table.row == row {
+			return table
+		}
+	}
+	panic("trace: " + row.String() + " is in no table") // a row type was added to Row but not to registry
+}
