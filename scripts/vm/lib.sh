@@ -1,0 +1,39 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of this folder (sourced, not run).
+
+vm_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repo_dir=$(cd "$vm_dir/../.." && pwd)
+cache_dir=$repo_dir/build/vm
+
+# A kernel of the matrix: its name, the Debian release and meta package it comes from, and what its
+# command line adds.
+#   6.1        no uprobe_multi: the tracefs fallback is what runs
+#   6.1-rt     the same, with sleeping spin locks and everything preemptible
+#   6.12-full  uprobe_multi, and programs that are preempted anywhere
+kernel_names=(6.1 6.1-rt 6.12-full)
+
+kernel_source() {
+	case $1 in
+	6.1) echo bookworm linux-image-amd64 ;;
+	6.1-rt) echo bookworm linux-image-rt-amd64 ;;
+	6.12-full) echo bookworm-backports linux-image-amd64 ;;
+	*) die "unknown kernel $1 (known: ${kernel_names[*]})" ;;
+	esac
+}
+
+kernel_arguments() {
+	case $1 in
+	6.12-full) echo preempt=full ;;
+	esac
+}
+
+# What a guest needs beyond what Debian builds in: its root over 9p, overlay for tests of containers, and a network card
+# without a network, for DDS discovery.
+guest_modules=(virtio_pci 9pnet_virtio 9p overlay dummy)
+
+say() { printf 'vm: %s\n' "$*" >&2; }
+
+die() {
+	say "$*"
+	exit 2
+}

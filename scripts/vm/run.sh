@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# Runs Go tests, as root, in emulated machines with the kernels of the support matrix (lib.sh).
+#
+# usage: scripts/vm/run.sh [option...] [--] [package...]
+#
+#   --kernel NAME       only this kernel (may be repeated): 6.1, 6.1-rt or 6.12-full; default: all
+#   --run REGEXP        only these tests (`go test -run`)
+#   --short             tests see testing.Short()
+#   --env NAME=VALUE    set in the guest (may be repeated)
+#   --timeout SECONDS   for one kernel, boot included; default 1800
+#   --command COMMAND   run this shell command on the guest's console instead of tests; `bash` gives a shell
+#   --keep              keep the logs of a kernel that passed (those of one that failed are always kept)
+#
+# Packages are what `go list` takes, in the current folder's module; default ./... . Those without tests are left out, and
+# test binaries are compiled on the host. Each runs in its package folder.
+#
+# A guest has 2 CPUs, 3 GiB and the host's root file system, read-only, at the same paths: what was built on the host is
+# there, with the libraries it links. Writable, and empty at boot: /tmp, /var/tmp, /run, /dev/shm, /root. It has tracefs,
+# debugfs, bpffs, cgroup2, loopback, and a dummy network card (192.0.2.1) for multicast. KVM is used where the host has it.
+#
+# For each kernel and package one line PASS or FAIL, and for each kernel a last one. A package in which no test passed
+# failed: everything skipped shows nothing. Exits 0 when all passed, 1 when not, 2 when nothing could be run.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+
+kernels=()
+packages=()
+environment=()
+arguments=(-test.v)
+timeout=1800
+command=
+keep=
+
+parse() {
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--kernel | --run | --env | --timeout | --command)
+			[[ $# -ge 2 ]] || die "$1 needs a value"
+			;;&
+		--kernel)
+			kernel_source "$2" >/dev/null
+			kernels+=("$2")
+			shift
+			;;
+		--run)
+			arguments+=("-test.run=$2")
+			shift
+			;;
+		--env)
+			environment+=("$2")
+			shift
+			;;
+		--timeout)
+			timeout=$2
+			shift
+			;;
+		--command)
+			command=$2
+			shift
+			;;
+		--short) arguments+=(-test.short) ;;
+		--keep) keep=yes ;;
+		--help | -h)
+			usage
+			exit
+			;;
+		--)
+			shift
+			packages+=("$@")
+			break
+			;;
+		-*) die "unknown option $1 (see --help)" ;;
+		*) packages+=("$1") ;;
+		esac
+		shift
+	done
+	[[ ${#kernels[@]} -gt 0 ]] || kernels=("${kernel_names[@]}")
+	[[ ${#packages[@]} -gt 0 ]] || packages=(./...)
+}
+
+# need_qemu installs the emulator where it is missing.
+need_qemu() {
+	command -v qemu-system-x86_64 >/dev/null && return
+	local sudo=()
+	[[ $(id -u) -eq 0 ]] || sudo=(sudo)
+	say "installing qemu-system-x86"
+	"${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 install -y --no-install-recommends qemu-system-x86 >/dev/null ||
+		die "cannot install qemu-system-x86"
+}
+
+# accelerator prints what QEMU should use. /dev/kvm alone promises nothing: in a virtual machine without nested
+# virtualization it may exist and be far slower than emulation.
+accelerator() {
+	if [[ -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+		echo kvm
+	else
+		echo tcg
+	fi
+}
+
+# compile_tests compiles the tests of the packages into a folder and prints a line for each: number, package folder, binary.
+compile_tests() {
+	local into=$1 number=0 folder import
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{"\t"}}{{.Dir}}{{end}}' "${packages[@]}" >"$into/packages"
+	while IFS=$'\t' read -r import folder; do
+		number=$((number + 1))
+		go test -c -o "$into/$number.test" "$import" >&2
+		printf '%s\t%s\t%s\n' "$number" "$folder" "$into/$number.test"
+	done < <(grep . "$into/packages")
+}
+
+# make_initramfs packs init, busybox and the modules of a kernel.
+make_initramfs() {
+	local kernel=$1 image=$2 tree=$2.tree
+	mkdir -p "$tree/bin"
+	cp "$cache_dir/busybox" "$tree/bin/busybox"
+	cp "$vm_dir/init" "$tree/init"
+	cp -r "$cache_dir/kernels/$kernel/modules/lib" "$tree/lib"
+	chmod +x "$tree/init"
+	(cd "$tree" && find . | "$cache_dir/busybox" cpio -o -H newc -R 0:0 2>/dev/null) >"$image"
+	rm -rf "$tree"
+}
+
+# boot runs the job in a folder under a kernel, its console on standard output.
+boot() {
+	local kernel=$1 job=$2 accel
+	accel=$(accelerator)
+	local cpu=max keep=$repo_dir
+	[[ $accel == tcg ]] || cpu=host
+	[[ $module == "$repo_dir" ]] || keep+=,$module
+	make_initramfs "$kernel" "$job.initramfs"
+	# Mitigations cost emulated machines a lot and guard nothing here; a panic ends QEMU.
+	timeout --foreground -k 10 "$timeout" nice -n 5 qemu-system-x86_64 \
+		-accel "$accel" -cpu "$cpu" -smp 2 -m 3072 \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-chardev stdio,id=console,signal=off -serial chardev:console \
+		-kernel "$cache_dir/kernels/$kernel/vmlinuz" -initrd "$job.initramfs" \
+		-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $(kernel_arguments "$kernel")" \
+		-virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
+		-virtfs "local,path=$job,mount_tag=job,security_model=none"
+}
+
+# count prints how many top-level tests of a log ended in a state.
+count() { grep -c "^--- $1: " "$2" || true; }
+
+# report prints the lines of one kernel's tests; its status says whether all passed.
+report() {
+	local kernel=$1 job=$2 number folder status verdict passed=yes
+	while IFS=$'\t' read -r number folder _; do
+		local log=$job/$number.log
+		if [[ ! -e $job/$number.status ]]; then
+			verdict="FAIL (did not finish)"
+			touch "$log"
+		elif status=$(<"$job/$number.status") && [[ $status -ne 0 ]]; then
+			verdict="FAIL (exit status $status)"
+		elif [[ $(count PASS "$log") -eq 0 ]]; then
+			verdict="FAIL (no test passed)"
+		else
+			verdict=PASS
+		fi
+		echo "$verdict $kernel ${folder#"$module"/}: $(count PASS "$log") passed, $(count FAIL "$log") failed, $(count SKIP "$log") skipped"
+		if [[ $verdict != PASS ]]; then
+			passed=
+			grep -E '^ *--- FAIL: |^panic: ' "$log" | sed 's/^/    /' || tail -n 20 "$log" | sed 's/^/    /'
+		fi
+	done <"$job/tests"
+	[[ $passed ]]
+}
+
+# try_kernel runs the tests, or the command, under one kernel and reports.
+try_kernel() {
+	local kernel=$1 job=$runs/$1 passed=yes
+	mkdir "$job"
+	local assignment
+	for assignment in "${environment[@]}"; do
+		printf '%s=%q\n' "${assignment%%=*}" "${assignment#*=}"
+	done >"$job/environment"
+	if [[ -n $command ]]; then
+		printf '%s\n' "$command" >"$job/command"
+		boot "$kernel" "$job"
+		[[ -e $job/command.status && $(<"$job/command.status") -eq 0 ]]
+		return
+	fi
+	printf '%s\n' "${arguments[@]}" >"$job/arguments"
+	cp "$runs/tests" "$job/tests"
+	boot "$kernel" "$job" </dev/null >"$job/console.log" 2>&1 || true
+	if [[ ! -e $job/finished ]]; then
+		passed=
+		say "the guest died or ran out of its $timeout seconds; the end of its console:"
+		tail -n 20 "$job/console.log" >&2
+	fi
+	report "$kernel" "$job" || passed=
+	local release=unknown booted=never uptime=unknown file
+	for file in release booted uptime; do
+		[[ ! -e $job/$file ]] || printf -v "$file" %s "$(<"$job/$file")"
+	done
+	local summary
+	summary="$kernel: Linux $release ($(accelerator)), tests began after $booted s, ended after $uptime s"
+	if [[ -z $passed ]]; then
+		echo "FAIL $summary; logs in ${job#"$repo_dir"/}"
+		return 1
+	fi
+	echo "PASS $summary"
+	[[ -n $keep ]] || rm -rf "$job"
+}
+
+main() {
+	parse "$@"
+	need_qemu
+	module=$(go list -m -f '{{.Dir}}')
+	local kernel failed=
+	for kernel in "${kernels[@]}"; do
+		"$vm_dir/fetch.sh" "$kernel"
+	done
+	mkdir -p "$cache_dir/runs"
+	runs=$(mktemp -d "$cache_dir/runs/$(date +%Y%m%d-%H%M%S).XXXX")
+	if [[ -z $command ]]; then
+		# Half the time, so that a package that hangs is told by its own test binary and not by the end of the guest.
+		arguments+=("-test.timeout=$((timeout / 2))s")
+		compile_tests "$runs" >"$runs/tests"
+		[[ -s $runs/tests ]] || die "no package with tests"
+	fi
+	for kernel in "${kernels[@]}"; do
+		try_kernel "$kernel" || failed=yes
+	done
+	[[ $failed || $keep ]] || rm -rf "$runs"
+	[[ ! $failed ]]
+}
+
+main "$@"
