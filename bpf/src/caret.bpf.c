@@ -1,5 +1,3 @@
-// go:build ignore
-
 // SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0)
 /*
  * caret-bpf: CARET's tracepoints on stock ROS 2 binaries.
