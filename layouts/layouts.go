@@ -1,0 +1,278 @@
+// Package layouts knows where the members of rcl's, rmw's and rclcpp's objects lie, per ROS 2 distribution and architecture.
+//
+// The offsets are data: offsets.csv holds them, versions.csv the package releases whose headers they were computed from.
+// They are compiler output, not guesses, but a workspace may carry another build: whoever follows them checks what is found.
+package layouts
+
+import (
+	"debug/elf"
+	_ "embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrUnknown says that there is no layout for the distribution or the architecture asked for.
+var ErrUnknown = errors.New("no layout known")
+
+//go:embed offsets.csv
+var offsetsCSV string
+
+//go:embed versions.csv
+var versionsCSV string
+
+// Layout holds the byte offsets of the members that caret-bpf follows, for one distribution and architecture.
+type Layout struct {
+	Distro  string
+	Machine elf.Machine
+
+	Node         Node
+	Publisher    Endpoint
+	Subscription Endpoint
+	Service      Service
+	Timer        Timer
+	RMWNode      RMWNode
+	RMWTopicName RMWTopicName
+
+	SubscriptionBase         SubscriptionBase
+	SubscriptionIntraProcess SubscriptionIntraProcess
+	TimerBase                TimerBase
+	ServiceBase              ServiceBase
+	NodeBase                 NodeBase
+
+	// Owners lists what a callback address may be a member of.
+	Owners []Owner
+}
+
+// Node leads from an rcl_node_t to its rmw_node_t.
+type Node struct {
+	Impl      uint64 // rcl_node_t.impl
+	RMWHandle uint64 // rcl_node_impl_t.rmw_node_handle
+}
+
+// Endpoint leads from an rcl_publisher_t or rcl_subscription_t to its rmw object and to the queue depth in force.
+type Endpoint struct {
+	Impl      uint64 // rcl_*_t.impl
+	RMWHandle uint64 // rcl_*_impl_t.rmw_handle
+	Depth     uint64 // rcl_*_impl_t.actual_qos.depth, a size_t
+}
+
+// Service leads from an rcl_service_t to its rmw_service_t.
+type Service struct {
+	Impl      uint64 // rcl_service_t.impl
+	RMWHandle uint64 // rcl_service_impl_t.rmw_handle
+}
+
+// Timer leads from an rcl_timer_t to its period.
+type Timer struct {
+	Impl   uint64 // rcl_timer_t.impl
+	Period uint64 // rcl_timer_impl_t.period, int64 nanoseconds
+}
+
+// RMWNode holds the strings of an rmw_node_t.
+type RMWNode struct {
+	Name      uint64 // rmw_node_t.name, a char pointer
+	Namespace uint64 // rmw_node_t.namespace_, a char pointer
+}
+
+// RMWTopicName holds the topic or service name of each kind of rmw object, a char pointer.
+type RMWTopicName struct {
+	Publisher    uint64 // rmw_publisher_t.topic_name
+	Subscription uint64 // rmw_subscription_t.topic_name
+	Service      uint64 // rmw_service_t.service_name
+}
+
+// SubscriptionBase holds members of rclcpp::SubscriptionBase, each the first word of a shared_ptr.
+type SubscriptionBase struct {
+	NodeHandle         uint64 // node_handle_, to an rcl_node_t
+	SubscriptionHandle uint64 // subscription_handle_, to an rcl_subscription_t
+}
+
+// SubscriptionIntraProcess holds members of the bases of rclcpp::experimental::SubscriptionIntraProcess and leads to its ring buffer.
+type SubscriptionIntraProcess struct {
+	TopicName uint64 // SubscriptionIntraProcessBase.topic_name_, a std::string
+	Buffer    uint64 // SubscriptionIntraProcessBuffer.buffer_, a unique_ptr to a TypedIntraProcessBuffer
+	Ring      uint64 // TypedIntraProcessBuffer.buffer_, a unique_ptr to a RingBufferImplementation
+}
+
+// RingBufferTypeName is the beginning of the mangled class name of every intra-process ring buffer.
+const RingBufferTypeName = "N6rclcpp12experimental7buffers24RingBufferImplementationI"
+
+// TimerBase holds members of rclcpp::TimerBase, each the first word of a shared_ptr.
+type TimerBase struct {
+	TimerHandle uint64 // timer_handle_, to an rcl_timer_t
+}
+
+// ServiceBase holds members of rclcpp::ServiceBase, each the first word of a shared_ptr.
+type ServiceBase struct {
+	NodeHandle    uint64 // node_handle_, to an rcl_node_t
+	ServiceHandle uint64 // service_handle_, to an rcl_service_t
+}
+
+// NodeBase holds members of rclcpp::node_interfaces::NodeBase.
+type NodeBase struct {
+	NodeHandle uint64 // node_handle_, first word of a shared_ptr to an rcl_node_t
+}
+
+// OwnerKind says which rclcpp class a callback is a member of.
+type OwnerKind uint8
+
+// The classes whose callbacks rclcpp traces with callback_start.
+const (
+	OwnerSubscription OwnerKind = iota + 1
+	OwnerSubscriptionIntraProcess
+	OwnerTimer
+	OwnerService
+)
+
+// Owner describes one class that a callback address given to callback_start may be a member of.
+type Owner struct {
+	Kind OwnerKind
+	// Callback is the offset of the callback in the object.
+	Callback uint64
+	// TypeNames are the mangled class names, as type_info holds them, that the object may have; one ending in I is a prefix
+	// that template arguments follow, any other is the whole name.
+	TypeNames []string
+}
+
+// Matches reports whether an object whose type_info holds the mangled name typeName is such an owner.
+func (o Owner) Matches(typeName string) bool {
+	for _, name := range o.TypeNames {
+		if typeName == name || strings.HasSuffix(name, "I") && strings.HasPrefix(typeName, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Distros returns the distributions with a known layout, oldest first.
+func Distros() []string {
+	return []string{"humble", "iron", "jazzy", "kilted", "lyrical"}
+}
+
+// Version returns the release of a package (rcl, rclcpp, rmw) that the layouts of a distribution were read from, "" if unknown.
+func Version(distro, packageName string) string {
+	versions, err := parseTable(versionsCSV, 1)
+	if err != nil {
+		return ""
+	}
+	return versions[column{distro, packageName}]
+}
+
+// For returns the layout of a distribution ("humble", "jazzy", ...) on an architecture (EM_X86_64 or EM_AARCH64).
+// The error wraps ErrUnknown when there is none.
+func For(distro string, machine elf.Machine) (*Layout, error) {
+	var suffix string
+	switch machine {
+	case elf.EM_X86_64:
+		suffix = "_amd64"
+	case elf.EM_AARCH64:
+		suffix = "_arm64"
+	default:
+		return nil, fmt.Errorf("architecture %v: %w", machine, ErrUnknown)
+	}
+	cells, err := parseTable(offsetsCSV, 2)
+	if err != nil {
+		return nil, fmt.Errorf("read the layout table: %w", err)
+	}
+	reader := offsetReader{cells: cells, column: distro + suffix}
+	layout := reader.layout()
+	if reader.missing != "" {
+		return nil, fmt.Errorf("distribution %q (%s): %w", distro, reader.missing, ErrUnknown)
+	}
+	layout.Distro, layout.Machine = distro, machine
+	return layout, nil
+}
+
+// column addresses a cell of a table: its column's header and its row's key.
+type column struct{ header, row string }
+
+// parseTable reads a CSV table whose rows are named by their first keys columns, joined with a dot.
+func parseTable(text string, keys int) (map[column]string, error) {
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	cells := make(map[column]string)
+	for _, record := range records[1:] {
+		row := strings.Join(record[:keys], ".")
+		for i := keys; i < len(record); i++ {
+			cells[column{records[0][i], row}] = record[i]
+		}
+	}
+	return cells, nil
+}
+
+// offsetReader reads the cells of one column and remembers the first that is absent.
+type offsetReader struct {
+	cells   map[column]string
+	column  string
+	missing string
+}
+
+func (r *offsetReader) at(member string) uint64 {
+	offset, err := strconv.ParseUint(r.cells[column{r.column, member}], 10, 32)
+	if err != nil && r.missing == "" {
+		r.missing = member
+	}
+	return offset
+}
+
+func (r *offsetReader) layout() *Layout {
+	return &Layout{
+		Node: Node{Impl: r.at("rcl_node_s.impl"), RMWHandle: r.at("rcl_node_impl_s.rmw_node_handle")},
+		Publisher: Endpoint{
+			Impl:      r.at("rcl_publisher_s.impl"),
+			RMWHandle: r.at("rcl_publisher_impl_s.rmw_handle"),
+			Depth:     r.at("rcl_publisher_impl_s.actual_qos.depth"),
+		},
+		Subscription: Endpoint{
+			Impl:      r.at("rcl_subscription_s.impl"),
+			RMWHandle: r.at("rcl_subscription_impl_s.rmw_handle"),
+			Depth:     r.at("rcl_subscription_impl_s.actual_qos.depth"),
+		},
+		Service: Service{Impl: r.at("rcl_service_s.impl"), RMWHandle: r.at("rcl_service_impl_s.rmw_handle")},
+		Timer:   Timer{Impl: r.at("rcl_timer_s.impl"), Period: r.at("rcl_timer_impl_s.period")},
+		RMWNode: RMWNode{Name: r.at("rmw_node_s.name"), Namespace: r.at("rmw_node_s.namespace_")},
+		RMWTopicName: RMWTopicName{
+			Publisher:    r.at("rmw_publisher_s.topic_name"),
+			Subscription: r.at("rmw_subscription_s.topic_name"),
+			Service:      r.at("rmw_service_s.service_name"),
+		},
+		SubscriptionBase: SubscriptionBase{
+			NodeHandle:         r.at("SubscriptionBase.node_handle_"),
+			SubscriptionHandle: r.at("SubscriptionBase.subscription_handle_"),
+		},
+		SubscriptionIntraProcess: SubscriptionIntraProcess{
+			TopicName: r.at("SubscriptionIntraProcessBase.topic_name_"),
+			Buffer:    r.at("SubscriptionIntraProcessBuffer.buffer_"),
+			Ring:      r.at("TypedIntraProcessBuffer.buffer_"),
+		},
+		TimerBase: TimerBase{TimerHandle: r.at("TimerBase.timer_handle_")},
+		ServiceBase: ServiceBase{
+			NodeHandle:    r.at("ServiceBase.node_handle_"),
+			ServiceHandle: r.at("ServiceBase.service_handle_"),
+		},
+		NodeBase: NodeBase{NodeHandle: r.at("NodeBase.node_handle_")},
+		Owners: []Owner{
+			{
+				Kind: OwnerTimer, Callback: r.at("GenericTimer.callback_"),
+				TypeNames: []string{"N6rclcpp9WallTimerI", "N6rclcpp12GenericTimerI"},
+			},
+			{
+				Kind: OwnerSubscription, Callback: r.at("Subscription.any_callback_"),
+				TypeNames: []string{"N6rclcpp12SubscriptionI", "N6rclcpp19GenericSubscriptionE"},
+			},
+			{
+				Kind: OwnerSubscriptionIntraProcess, Callback: r.at("SubscriptionIntraProcess.any_callback_"),
+				TypeNames: []string{"N6rclcpp12experimental24SubscriptionIntraProcessI"},
+			},
+			{
+				Kind: OwnerService, Callback: r.at("Service.any_callback_"),
+				TypeNames: []string{"N6rclcpp7ServiceI", "N6rclcpp14GenericServiceE"},
+			},
+		},
+	}
+}
