@@ -1,0 +1,324 @@
+package elffile
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const symbolSize = 24
+
+// Symbol is a defined function.
+type Symbol struct {
+	// Name is the name without ELF version.
+	Name string
+	// Address is the virtual address of the function's first instruction in the file's own address space.
+	Address uint64
+	// Size is the function's length in bytes; 0 where the file does not say (assembly).
+	Size uint64
+	// Version is the ELF version that the symbol was exported with ("CODEABI_1.0"), or "".
+	Version string
+	// Exported tells a symbol of .dynsym, which survives stripping, from one of .symtab.
+	Exported bool
+}
+
+// symbolTable is .dynsym or .symtab with its string table, in file form: symbols are decoded when looked at.
+type symbolTable struct {
+	exported bool
+	raw      []byte
+	strings  []byte
+	hash     *gnuHash
+	versions *versionTable
+	// byName is made only for a table without hash.
+	byName map[string][]uint32
+}
+
+type lazyTable struct {
+	once  sync.Once
+	table *symbolTable
+	err   error
+}
+
+// Lookup finds the function of exactly that name (mangled, without ELF version): first among the exported
+// symbols, then in .symtab. Where several versions of the name are exported, the default one counts.
+// ErrSymbolNotFound, ErrNotFunction, or ErrAmbiguousSymbol when functions at different addresses share the name.
+func (f *File) Lookup(name string) (Symbol, error) {
+	var notFunction bool
+	for _, load := range []func() (*symbolTable, error){f.exportedSymbols, f.staticSymbols} {
+		table, err := load()
+		if err != nil {
+			return Symbol{}, err
+		}
+		symbol, err := table.lookup(name)
+		switch {
+		case err == nil, errors.Is(err, ErrAmbiguousSymbol):
+			return symbol, err
+		case errors.Is(err, ErrNotFunction):
+			notFunction = true
+		}
+	}
+	if notFunction {
+		return Symbol{}, fmt.Errorf("%s: %w", name, ErrNotFunction)
+	}
+	return Symbol{}, fmt.Errorf("%s: %w", name, ErrSymbolNotFound)
+}
+
+// LookupPrefix finds the functions whose mangled name starts with prefix, in order of address and then name. None is no error.
+func (f *File) LookupPrefix(prefix string) ([]Symbol, error) {
+	wanted := []byte(prefix)
+	return f.selectSymbols(func(name []byte) bool { return bytes.HasPrefix(name, wanted) })
+}
+
+// Symbols are all functions, in order of address and then name.
+func (f *File) Symbols() ([]Symbol, error) {
+	symbols, err := f.byAddress()
+	return slices.Clone(symbols), err
+}
+
+// SymbolsAt are all functions that start at address, in order of name. More than one name that is not an alias
+// of the same function (constructor C1 and C2, versions) means that the linker folded identical code: what
+// runs there may be any of them, and a probe of one of them would report the others too.
+func (f *File) SymbolsAt(address uint64) ([]Symbol, error) {
+	symbols, err := f.byAddress()
+	if err != nil {
+		return nil, err
+	}
+	start, _ := slices.BinarySearchFunc(symbols, address, func(s Symbol, a uint64) int {
+		return cmp.Compare(s.Address, a)
+	})
+	end := start
+	for end < len(symbols) && symbols[end].Address == address {
+		end++
+	}
+	return slices.Clone(symbols[start:end]), nil
+}
+
+// Exports reports whether .dynsym defines name, function or not.
+func (f *File) Exports(name string) (bool, error) {
+	table, err := f.exportedSymbols()
+	if err != nil {
+		return false, err
+	}
+	_, err = table.lookup(name)
+	return err == nil || errors.Is(err, ErrNotFunction) || errors.Is(err, ErrAmbiguousSymbol), nil
+}
+
+func (f *File) exportedSymbols() (*symbolTable, error) {
+	return f.loadTable(&f.exported, elf.SHT_DYNSYM)
+}
+func (f *File) staticSymbols() (*symbolTable, error) { return f.loadTable(&f.static, elf.SHT_SYMTAB) }
+
+func (f *File) loadTable(lazy *lazyTable, kind elf.SectionType) (*symbolTable, error) {
+	lazy.once.Do(func() { lazy.table, lazy.err = f.readSymbolTable(kind) })
+	return lazy.table, lazy.err
+}
+
+func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {
+	table := &symbolTable{exported: kind == elf.SHT_DYNSYM}
+	index := slices.IndexFunc(f.sections, func(s Section) bool { return s.Type == kind })
+	if index < 0 {
+		table.indexNames()
+		return table, nil
+	}
+	section := f.sections[index]
+	if int(section.Link) >= len(f.sections) {
+		return nil, fmt.Errorf("%w: section %s has no string table", ErrMalformed, section.Name)
+	}
+	var err error
+	if table.raw, err = f.sectionData(section, maxSymbolTable); err != nil {
+		return nil, err
+	}
+	if table.strings, err = f.sectionData(f.sections[section.Link], maxStringTable); err != nil {
+		return nil, err
+	}
+	if table.exported {
+		if table.versions, err = f.readVersions(index); err != nil {
+			return nil, err
+		}
+		if table.hash, err = f.readGNUHash(index); err != nil {
+			return nil, err
+		}
+	}
+	if err := table.checkNames(); err != nil {
+		return nil, fmt.Errorf("section %s: %w", section.Name, err)
+	}
+	if table.hash == nil {
+		table.indexNames()
+	}
+	return table, nil
+}
+
+func (t *symbolTable) count() uint32 { return uint32(len(t.raw) / symbolSize) }
+
+func (t *symbolTable) indexNames() {
+	t.byName = make(map[string][]uint32, t.count())
+	for i := range t.count() {
+		if name, ok := t.name(i); ok && len(name) > 0 {
+			t.byName[string(name)] = append(t.byName[string(name)], i)
+		}
+	}
+}
+
+// name is the symbol's name without version.
+func (t *symbolTable) name(index uint32) ([]byte, bool) {
+	name, ok := bytesAt(t.strings, uint64(binary.LittleEndian.Uint32(t.raw[index*symbolSize:])))
+	if !ok {
+		return nil, false
+	}
+	if at := bytes.IndexByte(name, '@'); at > 0 {
+		name = name[:at]
+	}
+	return name, true
+}
+
+// checkNames refuses a table in which many symbols share long parts of one string, which no linker writes and
+// which would make every walk over the names take the product of both tables' sizes.
+func (t *symbolTable) checkNames() error {
+	budget := 16*len(t.strings) + maxStringLength
+	for i := range t.count() {
+		name, _ := t.name(i)
+		if budget -= len(name); budget < 0 {
+			return fmt.Errorf("%w: symbol names overlap", ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// named reports whether the symbol has that name, versions aside, in time bounded by the name's length.
+func (t *symbolTable) named(index uint32, name string) bool {
+	offset := uint64(binary.LittleEndian.Uint32(t.raw[index*symbolSize:]))
+	if offset >= uint64(len(t.strings)) {
+		return false
+	}
+	rest, ok := bytes.CutPrefix(t.strings[offset:], []byte(name))
+	return ok && len(rest) > 0 && (rest[0] == 0 || rest[0] == '@')
+}
+
+// version is the symbol's version and whether it is the one that a reference without version binds to.
+func (t *symbolTable) version(index uint32) (version string, isDefault bool) {
+	if t.exported {
+		return t.versions.of(index)
+	}
+	full, _ := stringAt(t.strings, uint64(binary.LittleEndian.Uint32(t.raw[index*symbolSize:])))
+	at := strings.IndexByte(full, '@')
+	if at <= 0 {
+		return "", true
+	}
+	version, isDefault = strings.CutPrefix(full[at+1:], "@")
+	return version, isDefault
+}
+
+type symbolKind int
+
+const (
+	undefined symbolKind = iota
+	function
+	notFunction
+)
+
+func (t *symbolTable) kind(index uint32) symbolKind {
+	raw := t.raw[index*symbolSize:]
+	section := elf.SectionIndex(binary.LittleEndian.Uint16(raw[6:]))
+	switch {
+	case section == elf.SHN_UNDEF:
+		return undefined
+	case elf.ST_TYPE(raw[4]) == elf.STT_FUNC && section != elf.SHN_ABS:
+		return function
+	}
+	return notFunction
+}
+
+func (t *symbolTable) symbol(index uint32) Symbol {
+	raw := t.raw[index*symbolSize:]
+	name, _ := t.name(index)
+	version, _ := t.version(index)
+	return Symbol{
+		Name:     string(name),
+		Address:  binary.LittleEndian.Uint64(raw[8:]),
+		Size:     binary.LittleEndian.Uint64(raw[16:]),
+		Version:  version,
+		Exported: t.exported,
+	}
+}
+
+// indices are the symbols of exactly that name.
+func (t *symbolTable) indices(name string) []uint32 {
+	if t.hash != nil {
+		return t.hash.find(name, t)
+	}
+	return t.byName[name]
+}
+
+func (t *symbolTable) lookup(name string) (Symbol, error) {
+	var defaults, hidden []uint32
+	var sawOther bool
+	for _, index := range t.indices(name) {
+		switch t.kind(index) {
+		case function:
+			if _, isDefault := t.version(index); isDefault {
+				defaults = append(defaults, index)
+			} else {
+				hidden = append(hidden, index)
+			}
+		case notFunction:
+			sawOther = true
+		}
+	}
+	candidates := defaults
+	if len(candidates) == 0 {
+		candidates = hidden
+	}
+	if len(candidates) == 0 {
+		if sawOther {
+			return Symbol{}, fmt.Errorf("%s: %w", name, ErrNotFunction)
+		}
+		return Symbol{}, fmt.Errorf("%s: %w", name, ErrSymbolNotFound)
+	}
+	symbol := t.symbol(candidates[0])
+	for _, index := range candidates[1:] {
+		if other := t.symbol(index); other.Address != symbol.Address {
+			return Symbol{}, fmt.Errorf("%s: %w: at %#x and %#x", name, ErrAmbiguousSymbol, symbol.Address, other.Address)
+		}
+	}
+	return symbol, nil
+}
+
+// selectSymbols are the functions of both tables whose name is accepted, each (name, address) once.
+func (f *File) selectSymbols(accept func(name []byte) bool) ([]Symbol, error) {
+	var found []Symbol
+	for _, load := range []func() (*symbolTable, error){f.exportedSymbols, f.staticSymbols} {
+		table, err := load()
+		if err != nil {
+			return nil, err
+		}
+		for i := range table.count() {
+			if table.kind(i) != function {
+				continue
+			}
+			if name, ok := table.name(i); ok && len(name) > 0 && accept(name) {
+				found = append(found, table.symbol(i))
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Symbol) int {
+		if order := cmp.Compare(a.Address, b.Address); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	// The sort is stable, so of two entries for one function the exported one stays.
+	return slices.CompactFunc(found, func(a, b Symbol) bool { return a.Address == b.Address && a.Name == b.Name }), nil
+}
+
+func (f *File) byAddress() ([]Symbol, error) {
+	f.addressOnce.Do(func() {
+		f.addressIndex, f.addressError = f.selectSymbols(func([]byte) bool { return true })
+	})
+	return f.addressIndex, f.addressError
+}
