@@ -51,13 +51,13 @@ func (f *File) readDynamic() (dynamicTable, error) {
 	}
 	var entries []entry
 	var stringsAddress, stringsSize uint64
-	for ; len(data) >= 16; data = data[16:] {
-		tag := elf.DynTag(int64(binary.LittleEndian.Uint64(data)))
-		value := binary.LittleEndian.Uint64(data[8:])
+	for position := 0; position+16 <= len(data); position += 16 {
+		tag := elf.DynTag(int64(binary.LittleEndian.Uint64(data[position:])))
+		value := binary.LittleEndian.Uint64(data[position+8:])
+		if tag == elf.DT_NULL {
+			break
+		}
 		switch tag {
-		case elf.DT_NULL:
-			data = nil
-			continue
 		case elf.DT_STRTAB:
 			stringsAddress = value
 		case elf.DT_STRSZ:
