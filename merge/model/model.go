@@ -1,0 +1,408 @@
+// Package model is an executable statement of the kernel's per-thread state machine (bpf/callback.h, publish.h, take.h).
+//
+// It is written for reading, not for speed. Tests feed the same random events to it and to the compiled BPF programs and
+// require the same records.
+package model
+
+import (
+	"github.com/caret-bpf/caret-bpf/merge"
+)
+
+// EventID is an event's id (enum event_id in bpf/records.h).
+type EventID uint8
+
+// The events that the state machine knows.
+const (
+	CallbackStart      EventID = 1
+	CallbackEnd        EventID = 2
+	RclcppPublish      EventID = 3
+	RclPublish         EventID = 4
+	RMWPublish         EventID = 5
+	BindAddrToStamp    EventID = 6
+	RclcppIntraPublish EventID = 7
+	RingBufferEnqueue  EventID = 8
+	RingBufferDequeue  EventID = 9
+	RMWTake            EventID = 10
+	ExecutorExecute    EventID = 11
+	ThreadExit         EventID = 12
+)
+
+// Event is one tracepoint hit.
+type Event struct {
+	TimeNs       uint64
+	StackPointer uint64
+	PID, TID     uint32
+	CPU          uint32
+	ID           EventID
+	// LastLayer: the plan has no later layer of a publish.
+	LastLayer bool
+	// HasStamp: an rmw_publish whose third argument is the source timestamp.
+	HasStamp bool
+	// HasMessage: a dds_bind_addr_to_stamp whose first argument is the message.
+	HasMessage bool
+	Arguments  [5]uint64
+}
+
+// Machine is the state of all threads.
+type Machine struct {
+	threads map[uint32]*thread
+	// Records are *merge.CallbackRecord, *merge.PublishRecord, *merge.TakeRecord and *merge.EnqueueRecord in the order in
+	// which they complete.
+	Records []any
+	// DepthExceeded counts callbacks that were nested too deep to be recorded.
+	DepthExceeded uint64
+}
+
+// NewMachine returns a machine that has seen nothing.
+func NewMachine() *Machine {
+	return &Machine{threads: map[uint32]*thread{}}
+}
+
+type frame struct {
+	record       merge.CallbackRecord
+	stackPointer uint64
+}
+
+type thread struct {
+	frames       []frame
+	tooDeep      int
+	tooDeepStack uint64
+	publish      *merge.PublishRecord
+	publishCount uint64
+	take         *merge.TakeRecord
+	dequeue      *merge.TakeRecord
+}
+
+// Handle applies one event.
+func (m *Machine) Handle(e Event) {
+	switch e.ID {
+	case CallbackStart:
+		m.callbackStart(e)
+	case CallbackEnd:
+		m.callbackEnd(e)
+	case RclcppPublish:
+		m.rclcppPublish(e)
+	case RclPublish:
+		m.rclPublish(e)
+	case RMWPublish:
+		m.rmwPublish(e)
+	case BindAddrToStamp:
+		m.bindAddrToStamp(e)
+	case RclcppIntraPublish:
+		m.intraPublish(e)
+	case RingBufferEnqueue:
+		m.enqueue(e)
+	case RingBufferDequeue:
+		t := m.thread(e)
+		m.unwind(t, e.StackPointer)
+		m.flush(&t.dequeue)
+		t.dequeue = t.hold(e, merge.FlagFedByDequeue)
+	case RMWTake:
+		if e.Arguments[3]&0xff == 0 {
+			return
+		}
+		t := m.thread(e)
+		m.unwind(t, e.StackPointer)
+		m.flush(&t.take)
+		t.take = t.hold(e, merge.FlagFedByTake)
+	case ExecutorExecute:
+		if t := m.threads[e.TID]; t != nil {
+			m.endPublish(t, merge.PublishNoLastLayer)
+			m.unwind(t, e.StackPointer)
+			m.flush(&t.take)
+		}
+	case ThreadExit:
+		if t := m.threads[e.TID]; t != nil {
+			m.endPublish(t, merge.PublishThreadExit)
+			m.flush(&t.take)
+			m.flush(&t.dequeue)
+			for len(t.frames) > 0 {
+				m.pop(t, 0, merge.CallbackThreadExit)
+			}
+			delete(m.threads, e.TID)
+		}
+	}
+}
+
+func (m *Machine) thread(e Event) *thread {
+	t := m.threads[e.TID]
+	if t == nil {
+		t = &thread{}
+		m.threads[e.TID] = t
+	}
+	return t
+}
+
+func header(e Event, kind merge.Kind, status, depth, flags uint8) merge.RecordHeader {
+	return merge.RecordHeader{Kind: kind, Status: status, Depth: depth, Flags: flags, CPU: e.CPU, PID: e.PID, TID: e.TID}
+}
+
+// enclosing returns the innermost callback (address and start) and the flag that says when it is too deep to be known.
+func (t *thread) enclosing() (callback, startNs uint64, flag uint8) {
+	if t.tooDeep > 0 {
+		return 0, 0, merge.FlagParentUnknown
+	}
+	if len(t.frames) == 0 {
+		return 0, 0, 0
+	}
+	top := &t.frames[len(t.frames)-1].record
+	return top.Callback, top.StartNs, 0
+}
+
+func (t *thread) hold(e Event, flag uint8) *merge.TakeRecord {
+	callback, start, unknown := t.enclosing()
+	return &merge.TakeRecord{
+		Header:          header(e, merge.KindTake, 0, uint8(len(t.frames)), flag|unknown),
+		Feed:            merge.Feed{Source: e.Arguments[0], Message: e.Arguments[1], Stamp: int64(e.Arguments[2]), TimeNs: e.TimeNs},
+		Callback:        callback,
+		CallbackStartNs: start,
+	}
+}
+
+func (m *Machine) flush(pending **merge.TakeRecord) {
+	if *pending != nil {
+		m.Records = append(m.Records, *pending)
+		*pending = nil
+	}
+}
+
+func (m *Machine) unwind(t *thread, stackPointer uint64) {
+	if t.tooDeep > 0 && t.tooDeepStack <= stackPointer {
+		t.tooDeep = 0
+	}
+	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer <= stackPointer {
+		m.pop(t, 0, merge.CallbackUnwound)
+	}
+}
+
+func (m *Machine) pop(t *thread, endNs uint64, status uint8) {
+	last := len(t.frames) - 1
+	record := t.frames[last].record
+	t.frames = t.frames[:last]
+	record.Header.Status = status
+	record.Header.Depth = uint8(last)
+	record.EndNs = endNs
+	if last > 0 {
+		parent := t.frames[last-1].record
+		record.ParentCallback, record.ParentStartNs = parent.Callback, parent.StartNs
+	}
+	m.Records = append(m.Records, &record)
+}
+
+func (m *Machine) callbackStart(e Event) {
+	t := m.thread(e)
+	m.endPublish(t, merge.PublishNoLastLayer)
+	m.unwind(t, e.StackPointer)
+	record := merge.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
+	var flags uint8
+	if e.Arguments[1]&1 != 0 {
+		flags = merge.FlagIntraProcess
+		m.flush(&t.take)
+		if t.dequeue != nil {
+			flags |= merge.FlagFedByDequeue
+			record.Feed = t.dequeue.Feed
+			t.dequeue = nil
+		}
+	} else {
+		m.flush(&t.dequeue)
+		if t.take != nil {
+			flags |= merge.FlagFedByTake
+			record.Feed = t.take.Feed
+			t.take = nil
+		}
+	}
+	if t.tooDeep > 0 || len(t.frames) == merge.MaxDepth {
+		if t.tooDeep == 0 {
+			t.tooDeepStack = e.StackPointer
+		}
+		t.tooDeep++
+		m.DepthExceeded++
+		return
+	}
+	record.Header = header(e, merge.KindCallback, 0, 0, flags)
+	t.frames = append(t.frames, frame{record: record, stackPointer: e.StackPointer})
+}
+
+func (m *Machine) callbackEnd(e Event) {
+	orphan := func(depth int) {
+		m.Records = append(m.Records, &merge.CallbackRecord{
+			Header:   header(e, merge.KindCallback, merge.CallbackStartMissing, uint8(depth), 0),
+			Callback: e.Arguments[0],
+			EndNs:    e.TimeNs,
+		})
+	}
+	t := m.threads[e.TID]
+	if t == nil {
+		orphan(0)
+		return
+	}
+	m.endPublish(t, merge.PublishNoLastLayer)
+	m.flush(&t.take)
+	m.flush(&t.dequeue)
+	if t.tooDeep > 0 {
+		if e.StackPointer < t.frames[len(t.frames)-1].stackPointer {
+			t.tooDeep--
+			return
+		}
+		t.tooDeep = 0
+	}
+	match := len(t.frames) - 1
+	for match >= 0 && t.frames[match].record.Callback != e.Arguments[0] {
+		match--
+	}
+	if match < 0 {
+		m.unwind(t, e.StackPointer)
+		orphan(len(t.frames))
+		return
+	}
+	for len(t.frames) > match+1 {
+		m.pop(t, 0, merge.CallbackUnwound)
+	}
+	m.pop(t, e.TimeNs, merge.CallbackComplete)
+}
+
+func (m *Machine) closePublish(t *thread, status uint8) {
+	t.publish.Header.Status = status
+	m.Records = append(m.Records, t.publish)
+	t.publish = nil
+}
+
+func (m *Machine) endPublish(t *thread, status uint8) {
+	if t.publish == nil {
+		return
+	}
+	if t.publish.Layers == merge.LayerIntra|merge.LayerRclcpp && t.publish.Message != t.publish.IntraMessage {
+		m.splitOffIntra(t)
+	}
+	if status == merge.PublishNoLastLayer && t.publish.Layers == merge.LayerIntra {
+		status = merge.PublishComplete
+	}
+	m.closePublish(t, status)
+}
+
+func (m *Machine) splitOffIntra(t *thread) {
+	inter := *t.publish
+	t.publish.RclcppNs, t.publish.Message, t.publish.Layers = 0, 0, merge.LayerIntra
+	m.closePublish(t, merge.PublishComplete)
+	inter.Number = t.publishCount
+	t.publishCount++
+	inter.Publisher, inter.IntraMessage, inter.IntraNs, inter.Enqueues = 0, 0, 0, 0
+	inter.Layers = merge.LayerRclcpp
+	t.publish = &inter
+}
+
+func (m *Machine) openPublish(t *thread, e Event, layer uint32) {
+	m.endPublish(t, merge.PublishNoLastLayer)
+	callback, start, unknown := t.enclosing()
+	t.publish = &merge.PublishRecord{
+		Header: header(e, merge.KindPublish, 0, uint8(len(t.frames)), unknown), Number: t.publishCount,
+		Callback: callback, CallbackStartNs: start, Layers: layer,
+	}
+	t.publishCount++
+}
+
+func (m *Machine) closeIfLast(t *thread, e Event) {
+	if e.LastLayer {
+		m.closePublish(t, merge.PublishComplete)
+	}
+}
+
+func (m *Machine) intraPublish(e Event) {
+	t := m.thread(e)
+	m.unwind(t, e.StackPointer)
+	m.openPublish(t, e, merge.LayerIntra)
+	t.publish.Publisher, t.publish.IntraMessage, t.publish.IntraNs = e.Arguments[0], e.Arguments[1], e.TimeNs
+}
+
+func (m *Machine) rclcppPublish(e Event) {
+	t := m.thread(e)
+	m.unwind(t, e.StackPointer)
+	if t.publish != nil && t.publish.Layers == merge.LayerIntra {
+		t.publish.Layers |= merge.LayerRclcpp
+	} else {
+		m.openPublish(t, e, merge.LayerRclcpp)
+	}
+	t.publish.Message, t.publish.RclcppNs = e.Arguments[1], e.TimeNs
+	m.closeIfLast(t, e)
+}
+
+func (m *Machine) rclPublish(e Event) {
+	t := m.thread(e)
+	m.unwind(t, e.StackPointer)
+	publisher, message := e.Arguments[0], e.Arguments[1]
+	continues := false
+	if p := t.publish; p != nil {
+		switch p.Layers {
+		case merge.LayerRclcpp:
+			continues = p.Message == message
+		case merge.LayerIntra:
+			continues = p.Publisher == publisher
+		case merge.LayerIntra | merge.LayerRclcpp:
+			continues = p.Message == message
+			if continues && p.Publisher != publisher {
+				m.splitOffIntra(t)
+			}
+		}
+	}
+	if !continues {
+		m.openPublish(t, e, 0)
+	}
+	t.publish.Layers |= merge.LayerRcl
+	t.publish.Publisher, t.publish.Message, t.publish.RclNs = publisher, message, e.TimeNs
+	m.closeIfLast(t, e)
+}
+
+func (m *Machine) rmwPublish(e Event) {
+	t := m.thread(e)
+	m.unwind(t, e.StackPointer)
+	message := e.Arguments[1]
+	p := t.publish
+	if p == nil || p.Layers&(merge.LayerRMW|merge.LayerStamp) != 0 || p.Layers&(merge.LayerRclcpp|merge.LayerRcl) == 0 || p.Message != message {
+		m.openPublish(t, e, 0)
+	}
+	p = t.publish
+	p.Layers |= merge.LayerRMW
+	p.RMWPublisher, p.Message, p.RMWNs = e.Arguments[0], message, e.TimeNs
+	if e.HasStamp {
+		p.Layers |= merge.LayerStamp
+		p.SourceTimestamp, p.StampNs = int64(e.Arguments[2]), e.TimeNs
+	}
+	m.closeIfLast(t, e)
+}
+
+func (m *Machine) bindAddrToStamp(e Event) {
+	t := m.threads[e.TID]
+	if t == nil || t.publish == nil {
+		return
+	}
+	p := t.publish
+	if p.Layers&merge.LayerStamp != 0 || p.Layers&(merge.LayerRcl|merge.LayerRMW) == 0 {
+		return
+	}
+	if e.HasMessage && e.Arguments[0] != p.Message {
+		return
+	}
+	p.Layers |= merge.LayerStamp
+	p.SourceTimestamp, p.StampNs = int64(e.Arguments[1]), e.TimeNs
+	m.closeIfLast(t, e)
+}
+
+func (m *Machine) enqueue(e Event) {
+	t := m.thread(e)
+	m.unwind(t, e.StackPointer)
+	callback, start, flags := t.enclosing()
+	record := &merge.EnqueueRecord{
+		Buffer: e.Arguments[0], Index: e.Arguments[1], Size: e.Arguments[2], TimeNs: e.TimeNs,
+		Callback: callback, CallbackStartNs: start,
+	}
+	if e.Arguments[3]&0xff != 0 {
+		flags |= merge.FlagOverwritten
+	}
+	if t.publish != nil && t.publish.Layers == merge.LayerIntra {
+		flags |= merge.FlagInPublish
+		t.publish.Enqueues++
+		record.PublishNumber, record.Publisher = t.publish.Number, t.publish.Publisher
+	}
+	record.Header = header(e, merge.KindEnqueue, 0, uint8(len(t.frames)), flags)
+	m.Records = append(m.Records, record)
+}

@@ -1,0 +1,230 @@
+// Package merge turns the kernel's records into rows of the dataset.
+//
+// The kernel already merges the tracepoints of a thread (see bpf/); this package decodes its records, converts their clock,
+// and joins them with the entities known so far. Rows leave in the order in which records completed, so memory is bounded
+// whatever a long callback does.
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// Kind is the kind of a kernel record (enum record_kind in bpf/records.h).
+type Kind uint8
+
+// The kinds of records.
+const (
+	KindCallback Kind = 1
+	KindPublish  Kind = 2
+	KindTake     Kind = 3
+	KindEnqueue  Kind = 4
+	KindInit     Kind = 5
+	KindRaw      Kind = 6
+	KindProcess  Kind = 7
+)
+
+// Statuses of callback records (enum callback_status).
+const (
+	CallbackComplete     = 0
+	CallbackUnwound      = 1
+	CallbackStartMissing = 2
+	CallbackRecordingEnd = 3
+	CallbackThreadExit   = 4
+)
+
+// Statuses of publish records (enum publish_status).
+const (
+	PublishComplete     = 0
+	PublishNoLastLayer  = 1
+	PublishRecordingEnd = 2
+	PublishThreadExit   = 3
+)
+
+// Statuses of process records (enum process_status).
+const (
+	ProcessFork = 1
+	ProcessExec = 2
+	ProcessExit = 3
+)
+
+// Flags of a record header.
+const (
+	FlagIntraProcess  = 1
+	FlagFedByTake     = 2
+	FlagFedByDequeue  = 4
+	FlagParentUnknown = 8
+	FlagOverwritten   = 16
+	FlagInPublish     = 32
+	FlagStringFault   = 64
+	FlagStringCut     = 128
+)
+
+// Layers of a publish record.
+const (
+	LayerIntra  = 1
+	LayerRclcpp = 2
+	LayerRcl    = 4
+	LayerRMW    = 8
+	LayerStamp  = 16
+)
+
+// MaxDepth is the number of callbacks that may be open on a thread (MAX_DEPTH in bpf/thread_state.h).
+const MaxDepth = 16
+
+// The types below mirror bpf/records.h and bpf/thread_state.h field by field; a test compares them with the object's BTF.
+// Times are CLOCK_MONOTONIC nanoseconds.
+
+// RecordHeader begins every record.
+type RecordHeader struct {
+	Kind   Kind
+	Status uint8
+	Depth  uint8
+	Flags  uint8
+	CPU    uint32
+	PID    uint32
+	TID    uint32
+}
+
+// Feed is a take or dequeue that may feed a callback.
+type Feed struct {
+	// Source is the rmw subscription handle or the ring buffer.
+	Source uint64
+	// Message is the message's address or the buffer's index.
+	Message uint64
+	// Stamp is the source timestamp or the buffer's size after the dequeue.
+	Stamp  int64
+	TimeNs uint64
+}
+
+// CallbackRecord is merged_callback_timing.
+type CallbackRecord struct {
+	Header         RecordHeader
+	Callback       uint64
+	StartNs        uint64
+	EndNs          uint64
+	ParentCallback uint64
+	ParentStartNs  uint64
+	Feed           Feed
+}
+
+// PublishRecord is merged_publish_timing.
+type PublishRecord struct {
+	Header          RecordHeader
+	Number          uint64
+	Publisher       uint64
+	RMWPublisher    uint64
+	Message         uint64
+	IntraMessage    uint64
+	IntraNs         uint64
+	RclcppNs        uint64
+	RclNs           uint64
+	RMWNs           uint64
+	StampNs         uint64
+	SourceTimestamp int64
+	Callback        uint64
+	CallbackStartNs uint64
+	Enqueues        uint32
+	Layers          uint32
+}
+
+// TakeRecord is a take or dequeue that fed no callback.
+type TakeRecord struct {
+	Header          RecordHeader
+	Feed            Feed
+	Callback        uint64
+	CallbackStartNs uint64
+}
+
+// EnqueueRecord is rclcpp_ring_buffer_enqueue.
+type EnqueueRecord struct {
+	Header          RecordHeader
+	Buffer          uint64
+	Index           uint64
+	Size            uint64
+	TimeNs          uint64
+	PublishNumber   uint64
+	Publisher       uint64
+	Callback        uint64
+	CallbackStartNs uint64
+}
+
+// InitStringSize is the room of each of an init record's two strings; a single long one may use both.
+const InitStringSize = 256
+
+// InitRecord is an initialization event; the header's status is its event id.
+type InitRecord struct {
+	Header    RecordHeader
+	TimeNs    uint64
+	Arguments [5]uint64
+	Strings   [2 * InitStringSize]byte
+}
+
+// RawRecord is one unmerged tracepoint hit; the header's status is its event id.
+type RawRecord struct {
+	Header       RecordHeader
+	TimeNs       uint64
+	StackPointer uint64
+	Arguments    [5]uint64
+}
+
+// ProcessRecord is a fork, exec or exit.
+type ProcessRecord struct {
+	Header          RecordHeader
+	TimeNs          uint64
+	StartBoottimeNs uint64
+	ParentPID       uint32
+	Reserved        uint32
+	Command         [16]byte
+}
+
+// CallbackFrame is an open callback of a thread.
+type CallbackFrame struct {
+	Callback     uint64
+	StartNs      uint64
+	StackPointer uint64
+	Feed         Feed
+	CPU          uint32
+	Flags        uint8
+	Reserved     [3]uint8
+}
+
+// ThreadState is what the kernel remembers of a thread between its events.
+type ThreadState struct {
+	PID                  uint32
+	TID                  uint32
+	PublishCount         uint64
+	Depth                uint32
+	Overflow             uint32
+	OverflowStackPointer uint64
+	PublishOpen          uint32
+	TakePending          uint32
+	DequeuePending       uint32
+	Reserved             uint32
+	Take                 TakeRecord
+	Dequeue              TakeRecord
+	Publish              PublishRecord
+	Frames               [MaxDepth]CallbackFrame
+}
+
+// ErrRecord is returned for bytes that are no record of this version.
+var ErrRecord = errors.New("not a record of this version's kernel side")
+
+// KindOf returns the kind of an encoded record.
+func KindOf(record []byte) (Kind, error) {
+	if len(record) < int(unsafe.Sizeof(RecordHeader{})) {
+		return 0, fmt.Errorf("%w: %d bytes", ErrRecord, len(record))
+	}
+	return Kind(record[0]), nil
+}
+
+// Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.
+func Decode[T CallbackRecord | PublishRecord | TakeRecord | EnqueueRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
+	size := int(unsafe.Sizeof(*into))
+	if len(encoded) < size || len(encoded) >= size+8 {
+		return fmt.Errorf("%w: %d bytes, want %d", ErrRecord, len(encoded), size)
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(into)), size), encoded)
+	return nil
+}
