@@ -1,0 +1,74 @@
+# Builds, checks and tests of caret-bpf. `make help` lists the targets.
+SHELL := /bin/bash
+GO ?= go
+FUZZ_TIME ?= 30s
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BPF_SOURCES := $(wildcard bpf/src/*.h bpf/src/*.c)
+# Where the C library's headers for this architecture are (asm/types.h).
+export BPF2GO_CFLAGS := -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
+
+.PHONY: help
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: build
+build: ## Build the static binary build/caret-bpf
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/caret-bpf ./cmd/caret-bpf
+
+.PHONY: generate
+generate: ## Compile the BPF programs and their bindings (needs clang)
+	$(GO) generate ./bpf
+
+.PHONY: check-generated
+check-generated: ## Fail if the committed BPF objects are not what the sources give
+	scripts/check-generated.sh
+
+.PHONY: testdata
+testdata: ## Build the ROS-shaped programs that tests trace
+	$(MAKE) -C testdata
+
+.PHONY: test
+test: build testdata ## Run all tests (as root, those that attach run too)
+	$(GO) test ./...
+
+.PHONY: test-privileged
+test-privileged: build testdata ## Run all tests as root, under the race detector
+	sudo --preserve-env=PATH,HOME env CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+
+.PHONY: test-ros
+test-ros: build ## Run the tests against /opt/ros/<distro> (as root)
+	CARET_BPF_REQUIRE_ROS=1 $(GO) test -count=1 -timeout 30m -run 'ROS' -v ./...
+
+.PHONY: test-vm
+test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
+	scripts/vm/run.sh
+
+.PHONY: bench
+bench: build testdata ## Measure; prints medians and ratios
+	scripts/bench.sh
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZ_TIME each
+	scripts/fuzz.sh $(FUZZ_TIME)
+
+.PHONY: lint
+lint: ## go vet, staticcheck, import directions, shellcheck
+	scripts/lint.sh
+
+.PHONY: format
+format: ## Format Go and C
+	gofmt -w $$(git ls-files '*.go')
+	clang-format --style=file -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
+
+.PHONY: check-format
+check-format: ## Fail if something is not formatted
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
+	clang-format --style=file --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
+
+.PHONY: demo
+demo: ## Record the bundled talker and listener (or your own ROS 2's) and show the result
+	scripts/demo.sh
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf build

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# go vet, golangci-lint (import directions, staticcheck) at the versions named here, shellcheck.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/environment.sh
+. scripts/environment.sh
+
+go vet ./...
+go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run ./...
+shellcheck -x scripts/*.sh scripts/vm/*.sh .ci/run
