@@ -1,0 +1,155 @@
+package writer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// directory is the dataset's directory. The recorder runs as root while the directory may belong to the invoking user, who can
+// put a symbolic link anywhere in it: everything goes through an os.Root, which does not leave the directory.
+type directory struct {
+	path  string
+	root  *os.Root
+	self  *os.File // the directory itself: its lock, and to sync it
+	owner *Owner
+}
+
+// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not empty.
+func createDirectory(path string, owner *Owner) (_ *directory, err error) {
+	if err := makeParents(filepath.Clean(path), owner); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &directory{path: path, root: root, owner: owner}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if d.self, err = root.Open("."); err != nil {
+		return nil, err
+	}
+	// The lock lives as long as the recorder: it tells readers a live recording from a killed one.
+	if err := unix.Flock(int(d.self.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w: %s is locked by another recording: choose another directory with -o", ErrExists, path)
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	switch _, err := d.self.Readdirnames(1); {
+	case err == nil:
+		return nil, fmt.Errorf("%w: %s is not empty: choose another directory with -o", ErrExists, path)
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	return d, nil
+}
+
+// makeParents is os.MkdirAll that gives what it makes to the owner.
+func makeParents(path string, owner *Owner) error {
+	err := os.Mkdir(path, 0o755)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeParents(filepath.Dir(path), owner); err != nil {
+			return err
+		}
+		err = os.Mkdir(path, 0o755)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return ioError("create", path, err)
+	}
+	if owner != nil {
+		if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
+			return err
+		}
+	}
+	return syncPath(filepath.Dir(path))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// createFile makes a new file and gives it to the owner.
+func (d *directory) createFile(name string) (*os.File, error) {
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, ioError("create", d.describe(name), err)
+	}
+	if d.owner != nil {
+		if err := f.Chown(d.owner.UID, d.owner.GID); err != nil {
+			f.Close()
+			return nil, ioError("change the owner of", d.describe(name), err)
+		}
+	}
+	return f, nil
+}
+
+// openTable makes the table's folder and returns it.
+func (d *directory) openTable(name string) (*os.File, error) {
+	if err := d.root.Mkdir(name, 0o755); err != nil {
+		return nil, ioError("create", d.describe(name), err)
+	}
+	if d.owner != nil {
+		if err := d.root.Lchown(name, d.owner.UID, d.owner.GID); err != nil {
+			return nil, ioError("change the owner of", d.describe(name), err)
+		}
+	}
+	if err := d.self.Sync(); err != nil {
+		return nil, ioError("sync", d.path, err)
+	}
+	return d.root.Open(name)
+}
+
+// commit makes a written file durable under its final name and closes it. folder is the directory that holds both names.
+func (d *directory) commit(f *os.File, temporary, final string, folder *os.File) error {
+	err := f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = d.root.Rename(temporary, final)
+	}
+	if err != nil {
+		d.root.Remove(temporary)
+		return ioError("write", d.describe(final), err)
+	}
+	if err := folder.Sync(); err != nil {
+		return ioError("sync the folder of", d.describe(final), err)
+	}
+	return nil
+}
+
+// discard closes and removes an unfinished file. It is called after an error, which is the one to report.
+func (d *directory) discard(f *os.File, temporary string) {
+	f.Close()
+	d.root.Remove(temporary)
+}
+
+func (d *directory) describe(name string) string {
+	return filepath.Join(d.path, name)
+}
+
+func (d *directory) close() error {
+	var err error
+	if d.self != nil {
+		err = d.self.Close() // releases the lock
+	}
+	return errors.Join(err, d.root.Close())
+}

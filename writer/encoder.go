@@ -1,0 +1,87 @@
+package writer
+
+// task is work for the encoder goroutine.
+type task interface {
+	run(*encoder) error
+}
+
+// encoder runs the tasks of a Writer one after another and passes finished segments on to the committer.
+type encoder struct {
+	tables  []table
+	queue   <-chan task
+	commits chan<- commitment
+	fail    func(error)
+	// failed is set after the first error; from then on tasks only give their resources back.
+	failed bool
+}
+
+// commitment is work for the committer goroutine: a finished segment, or a request to say when all before it are committed.
+type commitment struct {
+	segment *finished
+	reached chan<- struct{}
+}
+
+func (e *encoder) run() {
+	defer close(e.commits)
+	for t := range e.queue {
+		if err := t.run(e); err != nil {
+			e.fail(err)
+			e.salvage()
+			e.failed = true
+		}
+	}
+	for _, t := range e.tables {
+		t.release()
+	}
+}
+
+func (e *encoder) commit(segment *finished) {
+	if segment != nil {
+		e.commits <- commitment{segment: segment}
+	}
+}
+
+// salvage closes the segments that still can be: what failed gave its space back, and a footer is small.
+func (e *encoder) salvage() {
+	for _, t := range e.tables {
+		if segment, err := t.finish(); err == nil {
+			e.commit(segment)
+		}
+	}
+}
+
+// rotation ends the segments of all tables. reached, if not nil, is closed when they are on disk.
+type rotation struct {
+	reached chan<- struct{}
+}
+
+func (r rotation) run(e *encoder) error {
+	if r.reached != nil {
+		defer func() { e.commits <- commitment{reached: r.reached} }()
+	}
+	for _, t := range e.tables {
+		segment, err := t.finish()
+		if err != nil {
+			return err
+		}
+		e.commit(segment)
+	}
+	return nil
+}
+
+// commitAll makes finished segments durable until there are no more. It goes on after an error: each segment that can be
+// committed is data kept.
+func commitAll(dir *directory, commits <-chan commitment, fail func(error)) {
+	for c := range commits {
+		if s := c.segment; s != nil {
+			if err := dir.commit(s.file, s.temporary, s.final, s.folder); err != nil {
+				fail(err)
+			} else {
+				s.stored.Add(uint64(s.rows))
+			}
+		}
+		if c.reached != nil {
+			close(c.reached)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package writer
+
+import "strconv"
+
+// Owner is the user and group that the dataset's files are given to.
+type Owner struct {
+	UID, GID int
+}
+
+// InvokingUser returns the user who ran sudo, as SUDO_UID and SUDO_GID tell, or nil where they do not.
+func InvokingUser(getenv func(string) string) *Owner {
+	uid, err := strconv.Atoi(getenv("SUDO_UID"))
+	if err != nil || uid < 0 {
+		return nil
+	}
+	gid, err := strconv.Atoi(getenv("SUDO_GID"))
+	if err != nil || gid < 0 {
+		return nil
+	}
+	return &Owner{UID: uid, GID: gid}
+}

@@ -1,0 +1,169 @@
+package writer
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const (
+	// pageBytes is the size of a column's page before encoding. Each open table holds one page of each column.
+	pageBytes = 64 << 10
+	// dictionaryBytes is where a column of a row group stops to add to its dictionary.
+	dictionaryBytes = 256 << 10
+)
+
+// segments writes one table's segments, one after another. It belongs to the encoder goroutine.
+type segments[T trace.Row] struct {
+	table   *trace.Table
+	dir     *directory
+	limits  limits
+	stored  *atomic.Uint64
+	parquet *parquet.GenericWriter[any] // reused from segment to segment, with its buffers
+	values  []parquet.Value
+
+	folder      *os.File
+	sequence    int
+	file        *output // nil between segments
+	rows        int     // in the segment
+	rowsInGroup int
+}
+
+// output is the file of a segment. It keeps the first error, which tells more than what the Parquet library makes of it.
+type output struct {
+	*os.File
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.File.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// finished is a segment whose footer is written.
+type finished struct {
+	file             *os.File
+	temporary, final string
+	folder           *os.File
+	rows             int
+	stored           *atomic.Uint64
+}
+
+// write adds rows to the segment and returns it when it has reached its size.
+func (s *segments[T]) write(rows []T) (*finished, error) {
+	if s.file == nil {
+		if err := s.open(); err != nil {
+			return nil, err
+		}
+	}
+	columns := s.parquet.ColumnWriters()
+	for i := range s.table.Columns {
+		s.values = trace.Values(&s.table.Columns[i], rows, s.values[:0])
+		if _, err := columns[i].WriteRowValues(s.values); err != nil {
+			return nil, s.fail(err)
+		}
+	}
+	clear(s.values) // they refer to the rows' strings
+	s.rows += len(rows)
+	s.rowsInGroup += len(rows)
+	if s.rowsInGroup >= s.limits.rowGroupRows {
+		if err := s.parquet.Flush(); err != nil {
+			return nil, s.fail(err)
+		}
+		s.rowsInGroup = 0
+	}
+	if s.parquet.Size() >= s.limits.segmentBytes {
+		return s.finish()
+	}
+	return nil, nil
+}
+
+// finish writes the footer and hands the segment over. It returns nil when there is no row since the last segment.
+func (s *segments[T]) finish() (*finished, error) {
+	if s.file == nil {
+		return nil, nil
+	}
+	if err := s.parquet.Close(); err != nil {
+		return nil, s.fail(err)
+	}
+	f := &finished{
+		file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
+		folder: s.folder, rows: s.rows, stored: s.stored,
+	}
+	s.file, s.rows, s.rowsInGroup = nil, 0, 0
+	s.sequence++
+	return f, nil
+}
+
+// abandon removes the unfinished segment, if there is one.
+func (s *segments[T]) abandon() {
+	if s.file != nil {
+		s.dir.discard(s.file.File, s.temporary())
+		s.file = nil
+	}
+}
+
+func (s *segments[T]) closeFolder() {
+	if s.folder != nil {
+		s.folder.Close()
+	}
+}
+
+func (s *segments[T]) open() error {
+	if s.folder == nil {
+		folder, err := s.dir.openTable(s.table.Name)
+		if err != nil {
+			return err
+		}
+		s.folder = folder
+	}
+	f, err := s.dir.createFile(s.temporary())
+	if err != nil {
+		return err
+	}
+	s.file = &output{File: f}
+	if s.parquet == nil {
+		s.parquet = newParquetWriter(s.file, s.table)
+	} else {
+		s.parquet.Reset(s.file)
+	}
+	return nil
+}
+
+// fail gives the segment up, which the Parquet library leaves in an unknown state.
+func (s *segments[T]) fail(err error) error {
+	if s.file.err != nil {
+		err = s.file.err
+	}
+	s.abandon()
+	return ioError("write", s.dir.describe(s.temporary()), err)
+}
+
+func (s *segments[T]) name() string {
+	return fmt.Sprintf("%08d.parquet", s.sequence)
+}
+
+func (s *segments[T]) temporary() string {
+	return path.Join(s.table.Name, "."+s.name()+".tmp")
+}
+
+func newParquetWriter(out *output, table *trace.Table) *parquet.GenericWriter[any] {
+	return parquet.NewGenericWriter[any](out,
+		table.Schema(),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.PageBufferSize(pageBytes),
+		parquet.DictionaryMaxBytes(dictionaryBytes),
+		parquet.KeyValueMetadata("caret-bpf.table", table.Name),
+		parquet.KeyValueMetadata("caret-bpf.format_version", strconv.Itoa(trace.FormatVersion)),
+	)
+}

@@ -1,0 +1,195 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const (
+	// queueLength bounds the batches between Append and the encoder.
+	queueLength = 32
+	// commitLength bounds the finished segments that wait for the disk.
+	commitLength = 32
+)
+
+// Writer writes a dataset. Its methods and Append are safe for concurrent use.
+//
+// The first input or output error ends the writing: every later call returns it, rows are discarded, and unfinished segments
+// are removed. Segments that were closed before stay.
+type Writer struct {
+	dir     *directory
+	options Options
+	tables  []table
+	queue   chan task
+	done    sync.WaitGroup
+
+	mu           sync.Mutex
+	err          error
+	closed       bool
+	lastRotation time.Time
+
+	session sessionFile
+}
+
+// Create makes the directory path, with its parents, and starts a dataset in it. It fails with ErrExists when the directory
+// exists and is not empty. The dataset is one for its readers after the first WriteSession.
+func Create(path string, options Options) (*Writer, error) {
+	options = options.withDefaults()
+	dir, err := createDirectory(path, options.Owner)
+	if err != nil {
+		return nil, fmt.Errorf("create dataset: %w", err)
+	}
+	if err := dir.reserve(); err != nil {
+		dir.close()
+		return nil, fmt.Errorf("create dataset: %w", err)
+	}
+	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
+	w.session = sessionFile{dir: dir, reserved: true}
+	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows})
+
+	commits := make(chan commitment, commitLength)
+	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, fail: w.fail}
+	w.done.Go(e.run)
+	w.done.Go(func() { commitAll(dir, commits, w.fail) })
+	return w, nil
+}
+
+func newTables(queue chan<- task, dir *directory, l limits) []table {
+	return []table{
+		newTable[trace.Callback](queue, dir, l),
+		newTable[trace.Publish](queue, dir, l),
+		newTable[trace.Take](queue, dir, l),
+		newTable[trace.Enqueue](queue, dir, l),
+		newTable[trace.Event](queue, dir, l),
+		newTable[trace.Node](queue, dir, l),
+		newTable[trace.Publisher](queue, dir, l),
+		newTable[trace.Subscription](queue, dir, l),
+		newTable[trace.Timer](queue, dir, l),
+		newTable[trace.CallbackInfo](queue, dir, l),
+		newTable[trace.Process](queue, dir, l),
+		newTable[trace.Loss](queue, dir, l),
+		newTable[trace.Clock](queue, dir, l),
+	}
+}
+
+// Append adds rows to their table. It copies the rows, and blocks while the disk is behind.
+func Append[T trace.Row](w *Writer, rows []T) error {
+	if err := w.usable(); err != nil {
+		return err
+	}
+	for _, t := range w.tables {
+		if t, ok := t.(*tableOf[T]); ok {
+			t.append(rows)
+			return nil
+		}
+	}
+	panic("writer: row type is in trace.Row but not in newTables")
+}
+
+// Tick closes the segments of all tables that have rows when SegmentPeriod has passed since it last did. The session calls it
+// about once a second: without it, rows would wait for the next ones.
+func (w *Writer) Tick(now time.Time) error {
+	if err := w.usable(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	if w.lastRotation.IsZero() {
+		w.lastRotation = now
+	}
+	due := now.Sub(w.lastRotation) >= w.options.SegmentPeriod
+	if due {
+		w.lastRotation = now
+	}
+	w.mu.Unlock()
+	if due {
+		w.rotate(nil)
+	}
+	return nil
+}
+
+// Flush closes the segments of all tables and returns when they are on disk, or with ctx's error when that takes too long.
+func (w *Writer) Flush(ctx context.Context) error {
+	if err := w.usable(); err != nil {
+		return err
+	}
+	reached := make(chan struct{})
+	w.rotate(reached)
+	select {
+	case <-reached:
+		return w.failure()
+	case <-ctx.Done():
+		return fmt.Errorf("flush %s: %w", w.dir.path, ctx.Err())
+	}
+}
+
+// rotate ends all segments behind the rows accepted so far.
+func (w *Writer) rotate(reached chan<- struct{}) {
+	for _, t := range w.tables {
+		t.submit()
+	}
+	w.queue <- rotation{reached: reached}
+}
+
+// Close closes the segments of all tables and releases the dataset. No other method may be running or called afterwards.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	w.closed = true
+	w.mu.Unlock()
+
+	w.rotate(nil)
+	close(w.queue)
+	w.done.Wait()
+	w.session.release()
+	return errors.Join(w.failure(), w.dir.close())
+}
+
+// AcceptedRows returns the number of rows that Append took, by table.
+func (w *Writer) AcceptedRows() map[string]uint64 {
+	rows := make(map[string]uint64, len(w.tables))
+	for _, t := range w.tables {
+		rows[t.name()], _ = t.counts()
+	}
+	return rows
+}
+
+// StoredRows returns the number of rows that are in closed segments, by table.
+func (w *Writer) StoredRows() map[string]uint64 {
+	rows := make(map[string]uint64, len(w.tables))
+	for _, t := range w.tables {
+		_, rows[t.name()] = t.counts()
+	}
+	return rows
+}
+
+// usable returns why the Writer takes no rows, if it does not.
+func (w *Writer) usable() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	return w.err
+}
+
+func (w *Writer) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *Writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
