@@ -1,0 +1,138 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dataset is an opened recording. It holds no files open: each call looks at the directory anew, so a Dataset of a recording
+// that is still being written shows each segment as it is closed. Its methods are safe for concurrent use.
+type Dataset struct {
+	dir     string
+	session *Session
+	warning string
+}
+
+// Open opens the recording in the directory dir. It fails with ErrNotDataset when there is none and with ErrNewerFormat when a
+// later version of caret-bpf made it. A session.json that is damaged or lost does not hide the rows: Session is nil then, and
+// Warning says why.
+func Open(dir string) (*Dataset, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open dataset: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%w: %s is a file: name the directory that 'caret-bpf record -o' wrote", ErrNotDataset, dir)
+	}
+	d := &Dataset{dir: dir}
+	text, err := os.ReadFile(filepath.Join(dir, SessionFile))
+	if err == nil {
+		d.session, err = DecodeSession(text)
+	}
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.Is(err, ErrNewerFormat):
+		return nil, fmt.Errorf("open dataset %s: %w", dir, err)
+	}
+	tables, tablesErr := d.Tables()
+	if tablesErr != nil {
+		return nil, tablesErr
+	}
+	if len(tables) == 0 {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %s has no %s", ErrNotDataset, dir, SessionFile)
+		}
+		return nil, fmt.Errorf("open dataset %s: %w", dir, err)
+	}
+	d.warning = fmt.Sprintf("%s cannot be read (%v): how the recording was made and ended is unknown, its rows are readable", SessionFile, err)
+	return d, nil
+}
+
+// Dir returns the dataset's directory.
+func (d *Dataset) Dir() string { return d.dir }
+
+// Session returns the content of session.json when the dataset was opened; nil when it is damaged or lost.
+func (d *Dataset) Session() *Session { return d.session }
+
+// Warning says what is wrong with session.json; empty when nothing is.
+func (d *Dataset) Warning() string { return d.warning }
+
+// Tables returns the names of the tables that the dataset has, in the registry's order.
+func (d *Dataset) Tables() ([]string, error) {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list dataset: %w", err)
+	}
+	folders := make(map[string]bool)
+	for _, entry := range entries {
+		folders[entry.Name()] = entry.IsDir()
+	}
+	var tables []string
+	for _, table := range registry {
+		if folders[table.Name] {
+			tables = append(tables, table.Name)
+		}
+	}
+	return tables, nil
+}
+
+// Segment is one Parquet file of a table.
+type Segment struct {
+	Path  string
+	Bytes int64
+}
+
+// Segments returns the table's segments in the order in which they were closed, and the paths of unfinished ones: that which is
+// being written, or which a killed recorder left behind. Those cannot be read. A table without a folder has no segments.
+func (d *Dataset) Segments(table string) (segments []Segment, unfinished []string, err error) {
+	if TableByName(table) == nil {
+		return nil, nil, fmt.Errorf("%w: %q", ErrUnknownTable, table)
+	}
+	folder := filepath.Join(d.dir, table)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("list segments: %w", err)
+	}
+	for _, entry := range entries { // sorted by name
+		path := filepath.Join(folder, entry.Name())
+		hidden := strings.HasPrefix(entry.Name(), ".")
+		switch {
+		case hidden && strings.HasSuffix(entry.Name(), ".parquet.tmp"):
+			unfinished = append(unfinished, path)
+		case !hidden && strings.HasSuffix(entry.Name(), ".parquet"):
+			info, err := entry.Info()
+			if err != nil {
+				return nil, nil, fmt.Errorf("list segments: %w", err)
+			}
+			segments = append(segments, Segment{Path: path, Bytes: info.Size()})
+		}
+	}
+	return segments, unfinished, nil
+}
+
+// Live tells whether a recorder is writing the dataset: it holds a lock on the directory, which ends with its process. The
+// lock is seen on the recording machine only.
+func (d *Dataset) Live() bool {
+	f, err := os.Open(d.dir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// Killed tells whether the recording neither ended nor goes on: its recorder was killed or the machine went down. What it holds
+// then are the segments that were closed.
+func (d *Dataset) Killed() bool {
+	return d.session != nil && d.session.Ending == EndingRunning && !d.Live()
+}

@@ -1,0 +1,107 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Span is a time span on the recording's clock, in Unix nanoseconds, both ends included.
+type Span struct {
+	First, Last int64
+}
+
+// Nanoseconds returns the length of the span.
+func (s Span) Nanoseconds() int64 { return s.Last - s.First }
+
+// spanTables are the tables whose rows tell when something happened in a traced process.
+var spanTables = []string{TableCallback, TablePublish, TableTake, TableEnqueue, TableEvent}
+
+// Count returns the number of the table's rows from the footers of its segments. With a DamageError it counts the others.
+func Count(ctx context.Context, d *Dataset, table string) (uint64, error) {
+	var rows uint64
+	err := eachFile(ctx, d, table, func(f *parquet.File) error {
+		rows += uint64(f.NumRows())
+		return nil
+	})
+	return rows, err
+}
+
+// TimeSpan returns the time from the first to the last event of the dataset, from the statistics in the footers of its segments;
+// ok is false when it has no event. With a DamageError it is the span of the other segments.
+func TimeSpan(ctx context.Context, d *Dataset) (span Span, ok bool, err error) {
+	var damaged damage
+	for _, name := range spanTables {
+		columns := TableByName(name).clockColumns()
+		err := eachFile(ctx, d, name, func(f *parquet.File) error {
+			for _, group := range f.Metadata().RowGroups {
+				for i := range group.Columns {
+					chunk := &group.Columns[i].MetaData
+					if len(chunk.PathInSchema) != 1 || !slices.Contains(columns, chunk.PathInSchema[0]) {
+						continue
+					}
+					low, high := chunk.Statistics.MinValue, chunk.Statistics.MaxValue
+					if len(low) != 8 || len(high) != 8 { // no value but nulls
+						continue
+					}
+					first, last := parquet.Int64.Value(low).Int64(), parquet.Int64.Value(high).Int64()
+					if !ok {
+						span, ok = Span{First: first, Last: last}, true
+					}
+					span.First, span.Last = min(span.First, first), max(span.Last, last)
+				}
+			}
+			return nil
+		})
+		if err := damaged.collect(err); err != nil {
+			return Span{}, false, err
+		}
+	}
+	return span, ok, damaged.err()
+}
+
+// eachFile opens the table's segments one after another. Segments that fail are in the DamageError that it returns at the end.
+func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet.File) error) error {
+	segments, _, err := d.Segments(table)
+	if err != nil {
+		return err
+	}
+	var damaged damage
+	for _, segment := range segments {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, segmentError := openSegment(segment.Path)
+		if segmentError != nil {
+			damaged.add(segmentError)
+			continue
+		}
+		err := visitContained(f.File, visit)
+		f.Close()
+		if err != nil {
+			damaged.add(&SegmentError{Path: segment.Path, Err: err})
+		}
+	}
+	return damaged.err()
+}
+
+func visitContained(f *parquet.File, visit func(*parquet.File) error) (err error) {
+	defer containPanic(&err)
+	return visit(f)
+}
+
+// collect takes the segments of a DamageError over and returns any other error.
+func (d *damage) collect(err error) error {
+	var damaged *DamageError
+	if errors.As(err, &damaged) {
+		for _, s := range damaged.Segments {
+			if !slices.ContainsFunc(d.segments, func(known *SegmentError) bool { return known.Path == s.Path }) {
+				d.segments = append(d.segments, s)
+			}
+		}
+		return nil
+	}
+	return err
+}
