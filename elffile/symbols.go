@@ -257,28 +257,26 @@ func (t *symbolTable) indices(name string) []uint32 {
 
 func (t *symbolTable) lookup(name string) (Symbol, error) {
 	var defaults, hidden []uint32
-	var sawOther bool
 	for _, index := range t.indices(name) {
-		switch t.kind(index) {
-		case function:
-			if _, isDefault := t.version(index); isDefault {
-				defaults = append(defaults, index)
-			} else {
-				hidden = append(hidden, index)
-			}
-		case notFunction:
-			sawOther = true
+		if t.kind(index) == undefined {
+			continue
+		}
+		if _, isDefault := t.version(index); isDefault {
+			defaults = append(defaults, index)
+		} else {
+			hidden = append(hidden, index)
 		}
 	}
-	candidates := defaults
-	if len(candidates) == 0 {
-		candidates = hidden
+	defined := defaults
+	if len(defined) == 0 {
+		defined = hidden
 	}
-	if len(candidates) == 0 {
-		if sawOther {
-			return Symbol{}, fmt.Errorf("%s: %w", name, ErrNotFunction)
-		}
+	if len(defined) == 0 {
 		return Symbol{}, fmt.Errorf("%s: %w", name, ErrSymbolNotFound)
+	}
+	candidates := slices.DeleteFunc(defined, func(index uint32) bool { return t.kind(index) != function })
+	if len(candidates) == 0 {
+		return Symbol{}, fmt.Errorf("%s: %w", name, ErrNotFunction)
 	}
 	symbol := t.symbol(candidates[0])
 	for _, index := range candidates[1:] {
