@@ -1,0 +1,220 @@
+package target
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+)
+
+// Distro is a ROS 2 distribution by its usual lower-case name.
+type Distro string
+
+// The distributions that are told apart.
+const (
+	DistroUnknown Distro = ""
+	DistroHumble  Distro = "humble"
+	DistroIron    Distro = "iron"
+	DistroJazzy   Distro = "jazzy"
+	DistroKilted  Distro = "kilted"
+	DistroLyrical Distro = "lyrical"
+	DistroRolling Distro = "rolling"
+)
+
+// String is the name, or "unknown".
+func (d Distro) String() string {
+	if d == DistroUnknown {
+		return "unknown"
+	}
+	return string(d)
+}
+
+var distros = [...]Distro{DistroHumble, DistroIron, DistroJazzy, DistroKilted, DistroLyrical, DistroRolling}
+
+// distroSet is a set of distributions, one bit each in the order of distros. The empty set means "says nothing".
+type distroSet uint8
+
+const (
+	humble distroSet = 1 << iota
+	iron
+	jazzy
+	kilted
+	lyrical
+	rolling
+)
+
+func (s distroSet) String() string {
+	var names []string
+	for i, distro := range distros {
+		if s>>i&1 != 0 {
+			names = append(names, string(distro))
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+func (s distroSet) single() (Distro, bool) {
+	if bits.OnesCount8(uint8(s)) != 1 {
+		return DistroUnknown, false
+	}
+	return distros[bits.TrailingZeros8(uint8(s))], true
+}
+
+func distroSetOf(name string) distroSet {
+	for i, distro := range distros {
+		if string(distro) == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// evidence is what one library's contents say of the distribution.
+type evidence struct {
+	distros distroSet
+	reason  string
+}
+
+// Symbols of librclcpp.so that changed from one distribution to the next.
+const (
+	// execute_timer(shared_ptr<TimerBase>): Humble and Iron.
+	executeTimer = "_ZN6rclcpp8Executor13execute_timerESt10shared_ptrINS_9TimerBaseEE"
+	// execute_timer(shared_ptr<TimerBase>, const shared_ptr<void> &): Jazzy and Kilted.
+	executeTimerWithData = executeTimer + "RKS1_IvE"
+	// execute_timer(const shared_ptr<TimerBase> &, …): from Lyrical on.
+	executeTimerByReference = "_ZN6rclcpp8Executor13execute_timerERKSt10shared_ptr"
+	// The class ExecutorEntitiesCollector: from Iron on.
+	entitiesCollector = "_ZN6rclcpp9executors25ExecutorEntitiesCollector"
+	// The class GenericService: from Kilted on.
+	genericService = "_ZN6rclcpp14GenericService"
+)
+
+// distroEvidence looks at a library's exported symbols, or for Fast DDS at its soname, whose version follows the
+// distribution unless the user chose another.
+func distroEvidence(file *elffile.File, soname string) evidence {
+	exports := func(name string) bool {
+		found, err := file.Exports(name)
+		return err == nil && found
+	}
+	exportsPrefix := func(prefix string) bool {
+		symbols, err := file.LookupPrefix(prefix)
+		return err == nil && len(symbols) > 0
+	}
+	switch {
+	case isVersionOf(soname, "libtracetools.so"):
+		switch {
+		case !exports("ros_trace_rcl_init"):
+			return evidence{}
+		case exports("ros_trace_rmw_send_request"):
+			return evidence{kilted | lyrical | rolling, "libtracetools.so has ros_trace_rmw_send_request"}
+		case exports("ros_trace_enabled_rcl_init"):
+			return evidence{iron | jazzy, "libtracetools.so has ros_trace_enabled_*, not ros_trace_rmw_send_request"}
+		}
+		return evidence{humble, "libtracetools.so has no ros_trace_enabled_*"}
+
+	case isVersionOf(soname, "librclcpp.so"):
+		switch {
+		case exportsPrefix(executeTimerByReference):
+			return evidence{lyrical | rolling, "librclcpp.so executes timers by reference"}
+		case exports(executeTimerWithData) && exportsPrefix(genericService):
+			return evidence{kilted, "librclcpp.so passes timers data and has GenericService"}
+		case exports(executeTimerWithData):
+			return evidence{jazzy, "librclcpp.so passes timers data and has no GenericService"}
+		case exports(executeTimer) && exportsPrefix(entitiesCollector):
+			return evidence{iron, "librclcpp.so passes timers no data and has ExecutorEntitiesCollector"}
+		case exports(executeTimer):
+			return evidence{humble, "librclcpp.so has no ExecutorEntitiesCollector"}
+		}
+
+	case isVersionOf(soname, "librcl.so"):
+		switch {
+		case exports("rcl_timer_init2"):
+			return evidence{jazzy | kilted | lyrical | rolling, "librcl.so has rcl_timer_init2"}
+		case exports("rcl_timer_init"):
+			return evidence{humble | iron, "librcl.so has no rcl_timer_init2"}
+		}
+
+	case isVersionOf(soname, "libfastrtps.so"), isVersionOf(soname, "libfastdds.so"):
+		for version, distros := range fastDDSVersions {
+			if isVersionOf(soname, version) {
+				return evidence{distros, "Fast DDS is " + soname}
+			}
+		}
+	}
+	return evidence{}
+}
+
+var fastDDSVersions = map[string]distroSet{
+	"libfastrtps.so.2.6":  humble,
+	"libfastrtps.so.2.10": iron,
+	"libfastrtps.so.2.14": jazzy,
+	"libfastdds.so.3.2":   kilted,
+	"libfastdds.so.3.6":   lyrical | rolling,
+}
+
+// evidenceOrder is from the library whose object layouts differ most between distributions to the one that users
+// replace most freely.
+var evidenceOrder = []string{"librclcpp.so", "librcl.so", "libtracetools.so", "libfastrtps.so", "libfastdds.so"}
+
+// detectDistro narrows the distributions down, strongest evidence first, until one is left. Evidence that
+// contradicts stronger evidence is told but does not count.
+func (p *Process) detectDistro() (Distro, string) {
+	possible := distroSet(1<<len(distros) - 1)
+	var reasons []string
+	consider := func(e evidence) (Distro, bool) {
+		if e.distros == 0 {
+			return DistroUnknown, false
+		}
+		if possible&e.distros == 0 {
+			reasons = append(reasons, fmt.Sprintf("ignored: %s (%s)", e.reason, e.distros))
+			return DistroUnknown, false
+		}
+		if narrowed := possible & e.distros; narrowed != possible {
+			possible = narrowed
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", e.reason, e.distros))
+		}
+		return possible.single()
+	}
+	for _, library := range evidenceOrder {
+		module, found := p.FindModule(library)
+		if !found {
+			continue
+		}
+		facts, err := p.finder.learnFile(module.openPath)
+		if err != nil {
+			continue
+		}
+		if distro, decided := consider(facts.evidence); decided {
+			return distro, strings.Join(reasons, "; ")
+		}
+	}
+	if distro, decided := consider(p.pathEvidence()); decided {
+		return distro, strings.Join(reasons, "; ")
+	}
+	if name, found, err := p.Environment("ROS_DISTRO"); err == nil && found {
+		if distro, decided := consider(evidence{distroSetOf(name), "environment ROS_DISTRO=" + name}); decided {
+			return distro, strings.Join(reasons, "; ")
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []string{"no library, path or variable tells"}
+	}
+	return DistroUnknown, strings.Join(reasons, "; ")
+}
+
+// pathEvidence is the distribution in whose install prefix the ROS 2 libraries are.
+func (p *Process) pathEvidence() evidence {
+	for _, library := range append([]string{"librclcpp.so"}, ros2Libraries...) {
+		module, found := p.FindModule(library)
+		if !found {
+			continue
+		}
+		rest, underPrefix := strings.CutPrefix(module.Path, "/opt/ros/")
+		name, _, isDirectory := strings.Cut(rest, "/")
+		if underPrefix && isDirectory && distroSetOf(name) != 0 {
+			return evidence{distroSetOf(name), library + " is in /opt/ros/" + name}
+		}
+	}
+	return evidence{}
+}

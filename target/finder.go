@@ -1,0 +1,228 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	maxMapsSize        = 256 << 20
+	maxStatusSize      = 64 << 10
+	maxCommandLineSize = 4 << 20
+)
+
+// Finder finds processes. It remembers what it learned of files, so one Finder should serve all processes.
+// It may be used by several goroutines at once.
+type Finder struct {
+	root string
+
+	mutex    sync.Mutex
+	files    map[fileVersion]fileFacts
+	distinct map[string][]distinctFile
+}
+
+// NewFinder looks for processes in /proc.
+func NewFinder() *Finder { return NewFinderAt("/proc") }
+
+// NewFinderAt looks for processes in another directory of the form of /proc.
+func NewFinderAt(root string) *Finder {
+	return &Finder{root: root, files: map[fileVersion]fileFacts{}, distinct: map[string][]distinctFile{}}
+}
+
+// Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace. The
+// Process must be closed.
+func (f *Finder) Open(pid int32) (*Process, error) {
+	process, err := f.Inspect(pid)
+	if err != nil {
+		return nil, err
+	}
+	if !process.IsROS2() {
+		defer process.Close()
+		return nil, fmt.Errorf("PID %d (%s): %w: it maps neither librcl.so nor libtracetools.so (Python nodes load them "+
+			"when rclpy initializes; statically linked programs cannot be recorded)", pid, process.Command, ErrNotROS2)
+	}
+	return process, nil
+}
+
+// Inspect is Open for any process, ROS 2 or not (yet).
+func (f *Finder) Inspect(pid int32) (*Process, error) {
+	process, err := f.newProcess(pid)
+	if err != nil {
+		return nil, processError(pid, err)
+	}
+	return process, nil
+}
+
+// ByPIDs opens the processes of a list of IDs as ParsePIDs reads it. The processes that could be opened are
+// returned together with the errors of those that could not.
+func (f *Finder) ByPIDs(list string) ([]*Process, error) {
+	pids, err := ParsePIDs(list)
+	if err != nil {
+		return nil, err
+	}
+	var processes []*Process
+	var failures []error
+	for _, pid := range pids {
+		process, err := f.Open(pid)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		processes = append(processes, process)
+	}
+	return processes, errors.Join(failures...)
+}
+
+// ByName opens the ROS 2 processes whose command or command line (arguments joined by spaces) the pattern matches.
+// None is no error. See All for the error.
+func (f *Finder) ByName(pattern *regexp.Regexp) ([]*Process, error) {
+	return f.all(func(pid int32) bool {
+		if text, err := f.readProcessFile(pid, "stat", maxStatusSize); err == nil {
+			if stat, err := parseStat(text); err == nil && pattern.MatchString(stat.command) {
+				return true
+			}
+		}
+		commandLine, err := f.readCommandLine(pid)
+		return err == nil && pattern.MatchString(strings.Join(commandLine, " "))
+	})
+}
+
+// All opens every ROS 2 process. Processes that may not be looked into are left out; they make the error, which comes
+// together with the processes that were found.
+func (f *Finder) All() ([]*Process, error) {
+	return f.all(func(int32) bool { return true })
+}
+
+func (f *Finder) all(wanted func(pid int32) bool) ([]*Process, error) {
+	pids, err := f.pids()
+	if err != nil {
+		return nil, err
+	}
+	var processes []*Process
+	var denied int
+	var firstDenial error
+	for _, pid := range pids {
+		if !wanted(pid) {
+			continue
+		}
+		process, err := f.openIfROS2(pid)
+		switch {
+		case err == nil && process != nil:
+			processes = append(processes, process)
+		case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
+			denied++
+			if firstDenial == nil {
+				firstDenial = err
+			}
+		}
+	}
+	if denied > 0 {
+		return processes, fmt.Errorf("%d processes could not be looked into, the first: %w", denied, firstDenial)
+	}
+	return processes, nil
+}
+
+// openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
+func (f *Finder) openIfROS2(pid int32) (*Process, error) {
+	mappings, err := f.readMaps(pid)
+	if err != nil {
+		return nil, processError(pid, err)
+	}
+	if !slices.ContainsFunc(mappings, isROS2Mapping) {
+		return nil, nil
+	}
+	return f.Open(pid)
+}
+
+func isROS2Mapping(mapping Mapping) bool {
+	name := filepath.Base(strings.TrimSuffix(mapping.Path, deletedSuffix))
+	return mapping.fileBacked() && slices.ContainsFunc(ros2Libraries, func(library string) bool {
+		return isVersionOf(name, library)
+	})
+}
+
+func (f *Finder) pids() ([]int32, error) {
+	directory, err := os.Open(f.root)
+	if err != nil {
+		return nil, err
+	}
+	defer directory.Close()
+	names, err := directory.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var pids []int32
+	for _, name := range names {
+		if pid, err := strconv.ParseInt(name, 10, 32); err == nil && pid > 0 {
+			pids = append(pids, int32(pid))
+		}
+	}
+	slices.Sort(pids)
+	return pids, nil
+}
+
+// ParsePIDs reads process IDs separated by commas or white space, as pgrep prints them, and drops repetitions.
+// ErrInvalidPID if anything else is in the list, or nothing.
+func ParsePIDs(list string) ([]int32, error) {
+	fields := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' || r == '\r' })
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("%w: the list is empty", ErrInvalidPID)
+	}
+	var pids []int32
+	for _, field := range fields {
+		pid, err := parsePID(field)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+func (f *Finder) processPath(pid int32, name string) string {
+	return filepath.Join(f.root, strconv.Itoa(int(pid)), name)
+}
+
+func (f *Finder) readProcessFile(pid int32, name string, limit int64) ([]byte, error) {
+	return f.readFile(filepath.Join(strconv.Itoa(int(pid)), name), limit)
+}
+
+// readFile reads a file of the proc file system, of which it believes no size.
+func (f *Finder) readFile(name string, limit int64) ([]byte, error) {
+	file, err := os.Open(filepath.Join(f.root, name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: longer than %d bytes", file.Name(), limit)
+	}
+	return data, err
+}
+
+func (f *Finder) readMaps(pid int32) ([]Mapping, error) {
+	text, err := f.readProcessFile(pid, "maps", maxMapsSize)
+	if err != nil {
+		return nil, err
+	}
+	return parseMaps(text)
+}
+
+func (f *Finder) readCommandLine(pid int32) ([]string, error) {
+	text, err := f.readProcessFile(pid, "cmdline", maxCommandLineSize)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
+}

@@ -1,0 +1,216 @@
+package target
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxMemoryBlock bounds how long one call holds the target's memory map lock.
+	maxMemoryBlock = 256 << 10
+
+	pagemapEntrySize = 8
+	pagePresent      = 1 << 63 // in RAM, not swapped out
+	pagemapBlock     = 4096    // entries a read
+)
+
+// ErrExited is ErrNoProcess, by the name that fits where memory is read.
+var ErrExited = ErrNoProcess
+
+// Range is the half-open address range [Start, End).
+type Range struct{ Start, End uint64 }
+
+// Memory reads a process's memory while it runs. It never stops, signals or writes to the process, and it does not
+// touch pages that are not in RAM, so the process neither pages nor grows by being read. What is read may change
+// meanwhile. Not safe for concurrent use.
+type Memory struct {
+	process  *Process
+	pagemap  *os.File
+	pageSize uint64
+	entries  []byte
+}
+
+// Memory opens the process's memory. Errors: ErrNoProcess, ErrPermission, ErrForeignNamespace. The Process must stay
+// open as long as the Memory.
+func (p *Process) Memory() (*Memory, error) {
+	pagemap, err := os.Open(p.finder.processPath(p.PID, "pagemap"))
+	if err != nil {
+		return nil, processError(p.PID, err)
+	}
+	return &Memory{process: p, pagemap: pagemap, pageSize: uint64(os.Getpagesize())}, nil
+}
+
+// Close ends the use of the memory.
+func (m *Memory) Close() error { return m.pagemap.Close() }
+
+// ReadAt fills buffer with the memory at address. Like io.ReaderAt it returns how many bytes it read, with an error
+// when they are fewer than asked for: ErrNotResident from the first page that is not mapped or not in RAM, ErrExited
+// when the process is gone.
+func (m *Memory) ReadAt(address uint64, buffer []byte) (int, error) {
+	if address+uint64(len(buffer)) < address {
+		return 0, m.fail(address, ErrNotResident)
+	}
+	done := 0
+	for done < len(buffer) {
+		block := buffer[done:min(len(buffer), done+maxMemoryBlock)]
+		start := address + uint64(done)
+		resident, err := m.residentPrefix(start, uint64(len(block)))
+		if err != nil {
+			return done, m.fail(start, err)
+		}
+		if resident == 0 {
+			return done, m.fail(start, ErrNotResident)
+		}
+		n, err := m.readBlock(start, block[:resident])
+		done += n
+		if err != nil {
+			return done, m.fail(start, err)
+		}
+	}
+	// A process that has exited meanwhile may have lent its PID to another.
+	if !m.process.Alive() {
+		return 0, m.fail(address, ErrExited)
+	}
+	return done, nil
+}
+
+// ReadUint64 reads one little-endian word.
+func (m *Memory) ReadUint64(address uint64) (uint64, error) {
+	var raw [8]byte
+	if _, err := m.ReadAt(address, raw[:]); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(raw[:]), nil
+}
+
+// ReadCString reads a NUL-terminated string of at most maximum bytes, terminator not counted. A longer one is cut
+// off there.
+func (m *Memory) ReadCString(address uint64, maximum int) (string, error) {
+	const step = 256
+	var text []byte
+	for len(text) < maximum {
+		// Up to the end of the page and no further: the next one need not be there.
+		start := address + uint64(len(text))
+		size := min(m.pageSize-start%m.pageSize, step, uint64(maximum-len(text)))
+		piece := make([]byte, size)
+		if _, err := m.ReadAt(start, piece); err != nil {
+			return "", err
+		}
+		if end := bytes.IndexByte(piece, 0); end >= 0 {
+			return string(append(text, piece[:end]...)), nil
+		}
+		text = append(text, piece...)
+	}
+	return string(text), nil
+}
+
+// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order, at page granularity and cut to
+// the range. An error ends the sequence.
+func (m *Memory) ResidentRanges(start, end uint64) iter.Seq2[Range, error] {
+	return func(yield func(Range, error) bool) {
+		var open Range
+		for page := start / m.pageSize; page*m.pageSize < end; {
+			count := min(pagemapBlock, (end-1)/m.pageSize-page+1)
+			entries, err := m.readPagemap(page, count)
+			if err != nil {
+				yield(Range{}, m.fail(page*m.pageSize, err))
+				return
+			}
+			for i := range count {
+				present := i*pagemapEntrySize < uint64(len(entries)) && isPresent(entries[i*pagemapEntrySize:])
+				pageStart := max((page+i)*m.pageSize, start)
+				pageEnd := min((page+i+1)*m.pageSize, end)
+				switch {
+				case present && open.End == pageStart && open.Start != open.End:
+					open.End = pageEnd
+				case present:
+					open = Range{pageStart, pageEnd}
+				case open.Start != open.End:
+					if !yield(open, nil) {
+						return
+					}
+					open = Range{}
+				}
+			}
+			page += count
+		}
+		if open.Start != open.End {
+			yield(open, nil)
+		}
+	}
+}
+
+// residentPrefix is how many of the bytes at address are in RAM before the first page that is not.
+func (m *Memory) residentPrefix(address, size uint64) (uint64, error) {
+	page := address / m.pageSize
+	count := (address+size-1)/m.pageSize - page + 1
+	entries, err := m.readPagemap(page, count)
+	if err != nil {
+		return 0, err
+	}
+	for i := range count {
+		if i*pagemapEntrySize >= uint64(len(entries)) || !isPresent(entries[i*pagemapEntrySize:]) {
+			if i == 0 {
+				return 0, nil
+			}
+			return (page+i)*m.pageSize - address, nil
+		}
+	}
+	return size, nil
+}
+
+// readPagemap reads the entries of count pages. Fewer come back past the end of the address space.
+func (m *Memory) readPagemap(page, count uint64) ([]byte, error) {
+	size := count * pagemapEntrySize
+	if uint64(cap(m.entries)) < size {
+		m.entries = make([]byte, size)
+	}
+	entries := m.entries[:size]
+	if page > 1<<55 {
+		return nil, nil
+	}
+	n, err := m.pagemap.ReadAt(entries, int64(page*pagemapEntrySize))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return entries[:n-n%pagemapEntrySize], err
+}
+
+func isPresent(entry []byte) bool { return binary.LittleEndian.Uint64(entry)&pagePresent != 0 }
+
+func (m *Memory) readBlock(address uint64, block []byte) (int, error) {
+	local := []unix.Iovec{{Base: unsafe.SliceData(block)}}
+	local[0].SetLen(len(block))
+	remote := []unix.RemoteIovec{{Base: uintptr(address), Len: len(block)}}
+	for {
+		n, err := unix.ProcessVMReadv(int(m.process.PID), local, remote, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EFAULT):
+			return 0, ErrNotResident
+		case err != nil:
+			return 0, err
+		case n < len(block):
+			return n, ErrNotResident
+		}
+		return n, nil
+	}
+}
+
+func (m *Memory) fail(address uint64, err error) error {
+	if !errors.Is(err, ErrExited) && !m.process.Alive() {
+		err = ErrExited
+	}
+	return fmt.Errorf("memory at %#x: %w", address, processError(m.process.PID, err))
+}
+
+func addressOf(page []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(page))) }
