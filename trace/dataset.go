@@ -31,10 +31,7 @@ func Open(dir string) (*Dataset, error) {
 		return nil, fmt.Errorf("%w: %s is a file: name the directory that 'caret-bpf record -o' wrote", ErrNotDataset, dir)
 	}
 	d := &Dataset{dir: dir}
-	text, err := os.ReadFile(filepath.Join(dir, SessionFile))
-	if err == nil {
-		d.session, err = DecodeSession(text)
-	}
+	d.session, err = readSession(dir)
 	switch {
 	case err == nil:
 		return d, nil
@@ -134,5 +131,18 @@ func (d *Dataset) Live() bool {
 // Killed tells whether the recording neither ended nor goes on: its recorder was killed or the machine went down. What it holds
 // then are the segments that were closed.
 func (d *Dataset) Killed() bool {
-	return d.session != nil && d.session.Ending == EndingRunning && !d.Live()
+	if d.session == nil || d.session.Ending != EndingRunning || d.Live() {
+		return false
+	}
+	// The recorder may have ended since Open; it writes session.json before it gives up the lock.
+	now, err := readSession(d.dir)
+	return err != nil || now.Ending == EndingRunning
+}
+
+func readSession(dir string) (*Session, error) {
+	text, err := os.ReadFile(filepath.Join(dir, SessionFile))
+	if err != nil {
+		return nil, err
+	}
+	return DecodeSession(text)
 }

@@ -67,7 +67,7 @@ type Timer struct {
 	ProcessKey
 	TimerHandle Address `column:"timer_handle"`
 	// Period is in nanoseconds.
-	Period        Optional[int64] `column:"period"`
+	Period        Optional[int64] `column:"period,dict"`
 	NodeHandle    Address         `column:"node_handle,null"`
 	NodeName      string          `column:"node_name,null"`
 	Callback      Address         `column:"callback,null"`
@@ -89,7 +89,7 @@ type CallbackInfo struct {
 	TopicName string `column:"topic_name,null"`
 	NodeName  string `column:"node_name,null"`
 	// Period is the timer's, in nanoseconds.
-	Period        Optional[int64] `column:"period"`
+	Period        Optional[int64] `column:"period,dict"`
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
 }
@@ -98,17 +98,17 @@ type CallbackInfo struct {
 type Process struct {
 	ProcessKey
 	// NamespacePID is the PID in the innermost PID namespace of the process.
-	NamespacePID Optional[int32] `column:"namespace_pid"`
+	NamespacePID Optional[int32] `column:"namespace_pid" json:"namespace_pid"`
 	// Command is /proc/PID/comm, CommandLine its arguments joined by spaces.
-	Command     string `column:"command,null"`
-	Executable  string `column:"executable,null"`
-	CommandLine string `column:"command_line,null"`
+	Command     string `column:"command,null" json:"command"`
+	Executable  string `column:"executable,null" json:"executable"`
+	CommandLine string `column:"command_line,null" json:"command_line"`
 	// Distro is the ROS 2 distribution, in lower case ("humble").
-	Distro            string `column:"distro,null"`
-	RMWImplementation string `column:"rmw_implementation,null"`
+	Distro            string `column:"distro,null" json:"distro"`
+	RMWImplementation string `column:"rmw_implementation,null" json:"rmw_implementation"`
 	// RecordingStartTimestamp and RecordingEndTimestamp bound the time in which the process was observed.
-	RecordingStartTimestamp Optional[int64] `column:"recording_start_timestamp"`
-	RecordingEndTimestamp   Optional[int64] `column:"recording_end_timestamp"`
+	RecordingStartTimestamp Optional[int64] `column:"recording_start_timestamp" json:"recording_start_timestamp"`
+	RecordingEndTimestamp   Optional[int64] `column:"recording_end_timestamp" json:"recording_end_timestamp"`
 	// Exited says that the process ended during the recording.
-	Exited bool `column:"exited"`
+	Exited bool `column:"exited" json:"exited"`
 }

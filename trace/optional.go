@@ -33,3 +33,8 @@ type Address uint64
 func (a Address) String() string {
 	return "0x" + strconv.FormatUint(uint64(a), 16)
 }
+
+// MarshalText writes the address as String does.
+func (a Address) MarshalText() ([]byte, error) {
+	return []byte(a.String()), nil
+}

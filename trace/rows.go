@@ -3,11 +3,11 @@ package trace
 // ProcessKey identifies a process. A PID alone does not: it is reused.
 type ProcessKey struct {
 	// BootID is /proc/sys/kernel/random/boot_id of the machine.
-	BootID string `column:"boot_id"`
+	BootID string `column:"boot_id" json:"boot_id"`
 	// PID is the process (thread group) ID in the recorder's PID namespace.
-	PID int32 `column:"pid"`
+	PID int32 `column:"pid" json:"pid"`
 	// ProcessStart is the start of the process in nanoseconds since boot (/proc/PID/stat field 22, to the clock tick).
-	ProcessStart int64 `column:"process_start"`
+	ProcessStart int64 `column:"process_start,dict" json:"process_start"`
 }
 
 // CallbackStatus says how the execution of a callback was closed.
@@ -82,7 +82,7 @@ type Callback struct {
 	// NodeName is fully qualified (namespace included).
 	NodeName string `column:"node_name,null"`
 	// Period is the timer's, in nanoseconds; null for other kinds.
-	Period Optional[int64] `column:"period"`
+	Period Optional[int64] `column:"period,dict"`
 	// Symbol is the demangled name of the callback's function.
 	Symbol string `column:"symbol,null"`
 }
@@ -108,7 +108,7 @@ type Publish struct {
 	// CPU on which the first layer was hit.
 	CPU int32 `column:"cpu"`
 	// PublishNumber counts the publishes of the thread in this recording; it joins enqueue.publish_number.
-	PublishNumber uint64 `column:"publish_number"`
+	PublishNumber uint64 `column:"publish_number,delta"`
 	// PublisherHandle is the rcl publisher; null where only rmw_publish or the DDS write was seen.
 	PublisherHandle Address `column:"publisher_handle,null"`
 	// RMWPublisherHandle is rmw_publish's argument (Jazzy and later), else the rcl publisher's as far as known.
@@ -186,7 +186,7 @@ type Enqueue struct {
 	Overwritten      bool  `column:"overwritten"`
 	EnqueueTimestamp int64 `column:"enqueue_timestamp"`
 	// PublishNumber is the thread's publish that enqueued; null where none was under way.
-	PublishNumber          Optional[uint64] `column:"publish_number"`
+	PublishNumber          Optional[uint64] `column:"publish_number,delta"`
 	Callback               Address          `column:"callback,null"`
 	CallbackStartTimestamp Optional[int64]  `column:"callback_start_timestamp"`
 	PublisherHandle        Address          `column:"publisher_handle,null"`

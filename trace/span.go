@@ -10,7 +10,8 @@ import (
 
 // Span is a time span on the recording's clock, in Unix nanoseconds, both ends included.
 type Span struct {
-	First, Last int64
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
 }
 
 // Nanoseconds returns the length of the span.

@@ -30,9 +30,6 @@ func (e *encoder) run() {
 			e.failed = true
 		}
 	}
-	for _, t := range e.tables {
-		t.release()
-	}
 }
 
 func (e *encoder) commit(segment *finished) {

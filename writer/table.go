@@ -21,7 +21,7 @@ type table interface {
 	submit()
 	// finish ends the segment; encoder goroutine only.
 	finish() (*finished, error)
-	// release removes an unfinished segment and closes the folder; encoder goroutine only.
+	// release removes an unfinished segment and closes the folder, when encoder and committer are done.
 	release()
 	name() string
 	counts() (accepted, stored uint64)

@@ -148,6 +148,9 @@ func (w *Writer) Close() error {
 	w.rotate(nil)
 	close(w.queue)
 	w.done.Wait()
+	for _, t := range w.tables {
+		t.release()
+	}
 	w.session.release()
 	return errors.Join(w.failure(), w.dir.close())
 }
