@@ -1,0 +1,64 @@
+package probes
+
+import "fmt"
+
+// Event identifies a traced event by its CARET or ROS 2 tracepoint name. The numbers are part of an attached site's cookie
+// and of every kernel record, so they never change.
+type Event uint8
+
+// Events of the running system.
+const (
+	EventCallbackStart           Event = 1
+	EventCallbackEnd             Event = 2
+	EventRclcppPublish           Event = 3
+	EventRclPublish              Event = 4
+	EventRMWPublish              Event = 5 // CARET calls it dds_write
+	EventDDSBindAddrToStamp      Event = 6
+	EventRclcppIntraPublish      Event = 7
+	EventRclcppRingBufferEnqueue Event = 8
+	EventRclcppRingBufferDequeue Event = 9
+	EventRMWTake                 Event = 10
+	EventExecutorExecute         Event = 11 // Executor::execute_any_executable: bookkeeping, not a CARET event
+)
+
+// Initialization events: they name the entities.
+const (
+	EventRclInit                         Event = 20
+	EventRclNodeInit                     Event = 21
+	EventRclPublisherInit                Event = 22
+	EventRclSubscriptionInit             Event = 23
+	EventRclcppSubscriptionInit          Event = 24
+	EventRclcppSubscriptionCallbackAdded Event = 25
+	EventRclTimerInit                    Event = 26
+	EventRclcppTimerCallbackAdded        Event = 27
+	EventRclcppTimerLinkNode             Event = 28
+	EventRclcppCallbackRegister          Event = 29
+	EventRclServiceInit                  Event = 30
+	EventRclcppServiceCallbackAdded      Event = 31
+	EventRclClientInit                   Event = 32
+)
+
+// IsInit reports whether the event announces an entity rather than something that the running system does.
+func (e Event) IsInit() bool { return e >= EventRclInit }
+
+// String returns the event's name, "event_N" for a number that the catalogue does not have.
+func (e Event) String() string {
+	if entry, ok := Lookup(e); ok {
+		return entry.Name
+	}
+	return fmt.Sprintf("event_%d", uint8(e))
+}
+
+// MarshalText renders the event's name.
+func (e Event) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads an event's name.
+func (e *Event) UnmarshalText(text []byte) error {
+	for _, entry := range Catalogue() {
+		if entry.Name == string(text) {
+			*e = entry.Event
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no event of the catalogue", text)
+}

@@ -1,0 +1,215 @@
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// ErrRequiredMissing says that a plan lacks an event without which a recording says nothing.
+var ErrRequiredMissing = errors.New("a required event cannot be observed")
+
+// Plan says where the events of a process are observed, and which are not.
+type Plan struct {
+	Process target.Identity `json:"process"`
+	Distro  target.Distro   `json:"distro"`
+	// RMW is the RMW implementation, "" while it is not known.
+	RMW     string    `json:"rmw"`
+	Sites   []Site    `json:"sites"`
+	Missing []Missing `json:"missing"`
+
+	shadowStack bool
+	files       []file
+	results     map[sourceKey][]result
+	chosen      map[Event]int // the source in use, of sources that exclude each other
+}
+
+// Missing is an event that the process does not show.
+type Missing struct {
+	Event       Event  `json:"event"`
+	Reason      string `json:"reason"`
+	Consequence string `json:"consequence"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// Options change what a plan contains.
+type Options struct {
+	// Expected also arms the libraries that the process is expected to map later.
+	Expected bool
+}
+
+// NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the plan is
+// returned nevertheless.
+func NewPlan(process *target.Process, options Options) (*Plan, error) {
+	plan := &Plan{
+		Process: process.Identity,
+		results: make(map[sourceKey][]result),
+		chosen:  make(map[Event]int),
+	}
+	files := mappedFiles(process.Modules)
+	if options.Expected {
+		expected, err := process.Expected()
+		if err != nil {
+			return nil, fmt.Errorf("find the libraries that process %d will map: %w", process.PID, err)
+		}
+		files = append(files, expectedFiles(expected)...)
+	}
+	if _, err := plan.add(process, files); err != nil {
+		return nil, err
+	}
+	return plan, plan.requirements()
+}
+
+// Extend plans the sites in modules that the process has mapped since, as target.Process.Refresh reports them, and returns
+// those that are new. The sites of a file that was armed before are attached to it already. The error is as NewPlan's.
+func (p *Plan) Extend(process *target.Process, added []target.Module) ([]Site, error) {
+	sites, err := p.add(process, mappedFiles(added))
+	if err != nil {
+		return nil, err
+	}
+	return sites, p.requirements()
+}
+
+// add searches files that were not searched before and returns the sites that the plan gains by them.
+func (p *Plan) add(process *target.Process, files []file) ([]Site, error) {
+	status, err := process.Status()
+	if err != nil {
+		return nil, fmt.Errorf("read the status of process %d: %w", process.PID, err)
+	}
+	p.RMW, p.shadowStack = process.RMW, status.ShadowStack
+	if p.Distro != process.Distro { // a program that had just started has mapped the libraries that tell
+		p.Distro = process.Distro
+		clear(p.results)
+		clear(p.chosen)
+		for _, known := range p.files {
+			p.search(known)
+		}
+	}
+	for _, candidate := range files {
+		known := slices.IndexFunc(p.files, func(f file) bool { return f.id == candidate.id })
+		if known < 0 {
+			p.files = append(p.files, candidate)
+			p.search(candidate)
+			continue
+		}
+		if p.files[known].armed && !candidate.armed {
+			p.files[known].armed = false
+			p.disarm(candidate.id)
+		}
+	}
+	return p.assemble(), nil
+}
+
+// disarm notes that the process now maps a file that was armed.
+func (p *Plan) disarm(id target.FileID) {
+	for i := range p.Sites {
+		if p.Sites[i].File == id {
+			p.Sites[i].Armed = false
+		}
+	}
+}
+
+// assemble chooses among what was found, keeps the sites that the plan already has, and returns those that are new.
+func (p *Plan) assemble() []Site {
+	old := len(p.Sites)
+	p.Missing = nil
+	for _, entry := range catalogue {
+		sites, reason := p.choose(entry)
+		for _, site := range sites {
+			if !slices.ContainsFunc(p.Sites[:old], site.sameProbe) {
+				p.Sites = append(p.Sites, site)
+			}
+		}
+		if reason != "" && !p.observes(entry.Event) {
+			p.Missing = append(p.Missing, Missing{
+				Event: entry.Event, Reason: reason, Consequence: entry.Consequence, Required: entry.Required,
+			})
+		}
+	}
+	last := p.lastLayer()
+	for i := range p.Sites[old:] {
+		p.Sites[old+i].LastLayer = p.Sites[old+i].Event == last
+	}
+	return slices.Clone(p.Sites[old:])
+}
+
+// choose returns the sites of an event, or the reason why there are none. An event whose fields another event carries has
+// neither.
+func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
+	sources := entry.sources(p.Distro)
+	if len(sources) == 0 {
+		return nil, entry.absence(p.Distro)
+	}
+	var reasons []string
+	for i, source := range sources {
+		chosen, decided := p.chosen[entry.Event]
+		switch {
+		case source.CarriedBy != 0:
+			if p.observes(source.CarriedBy) {
+				return nil, ""
+			}
+			reasons = append(reasons, fmt.Sprintf("%s, which carries it, is missing", source.CarriedBy))
+			continue
+		case source.RMW != "" && p.RMW != "" && !strings.HasPrefix(p.RMW, source.RMW), decided && chosen != i:
+			continue
+		}
+		results := p.results[sourceKey{entry.Event, i}]
+		for _, result := range results {
+			if result.err != nil {
+				reasons = append(reasons, result.err.Error())
+				continue
+			}
+			sites = append(sites, result.site)
+		}
+		if len(results) == 0 {
+			reasons = append(reasons, fmt.Sprintf("the process has not mapped %s", source.Library))
+		}
+		if len(sites) > 0 && source.RMW == "" {
+			p.chosen[entry.Event] = i
+			break
+		}
+	}
+	switch {
+	case len(sites) > 0:
+		return sites, ""
+	case len(reasons) == 0:
+		return nil, fmt.Sprintf("no source is known for %s on %s", p.RMW, p.Distro)
+	}
+	return nil, strings.Join(reasons, "; ")
+}
+
+// observes reports whether the plan has a site of the event.
+func (p *Plan) observes(event Event) bool {
+	return slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == event })
+}
+
+// lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load its RMW
+// implementation; then a publish ends with the next one.
+func (p *Plan) lastLayer() Event {
+	stamp, _ := Lookup(EventDDSBindAddrToStamp)
+	stampsInDDS := slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool { return s.CarriedBy == 0 })
+	layers := []Event{EventDDSBindAddrToStamp, EventRMWPublish, EventRclPublish, EventRclcppPublish}
+	if stampsInDDS && p.RMW == "" {
+		layers = layers[:1]
+	}
+	for _, layer := range layers {
+		if p.observes(layer) {
+			return layer
+		}
+	}
+	return 0
+}
+
+// requirements returns an error if a required event is missing.
+func (p *Plan) requirements() error {
+	var problems []error
+	for _, missing := range p.Missing {
+		if missing.Required {
+			problems = append(problems, fmt.Errorf("%w: %s: %s", ErrRequiredMissing, missing.Event, missing.Reason))
+		}
+	}
+	return errors.Join(problems...)
+}

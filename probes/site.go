@@ -1,0 +1,67 @@
+package probes
+
+import (
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Site is one instruction to attach a uprobe to.
+type Site struct {
+	Event Event `json:"event"`
+	Form  Form  `json:"form"`
+	// LastLayer says that this site is the last one that a publish passes: it closes the publish's record.
+	LastLayer bool `json:"last_layer,omitempty"`
+	// Parameter is the form's number: for FormFastDDS the offset of the sourceTimestamp in a CacheChange_t.
+	Parameter  uint16     `json:"parameter,omitempty"`
+	Provenance Provenance `json:"provenance"`
+	Required   bool       `json:"required,omitempty"`
+
+	// Symbol is the function that holds the site, as the file spells it.
+	Symbol string `json:"symbol"`
+	// Library is the file's soname.
+	Library string `json:"library"`
+	BuildID string `json:"build_id,omitempty"`
+	// Path opens the file from the recorder's mount namespace, also when it was deleted or lies in a container.
+	Path string `json:"path"`
+	// Device and Inode are those that stat shows of the file.
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+	// File is the same for sites in one real file, also where overlay mounts show it under several devices.
+	File target.FileID `json:"-"`
+	// Offset is the site's place in the file, Address its virtual address in the file's own terms.
+	Offset  uint64        `json:"offset"`
+	Address uint64        `json:"address"`
+	Class   elffile.Class `json:"class"`
+	// Armed says that the process did not map the file when the plan was made.
+	Armed bool `json:"armed,omitempty"`
+}
+
+// Bits of a cookie. The kernel side (bpf/) decodes the same layout.
+const (
+	cookieFormShift      = 8
+	cookieLastLayer      = 1 << 16
+	cookieParameterShift = 32
+)
+
+// Cookie is what the kernel program is told about the site it was called for: bits 0-7 the event, 8-15 the form, bit 16 that it
+// is the last layer of a publish, bits 32-47 the parameter.
+func (s Site) Cookie() uint64 {
+	cookie := uint64(s.Event) | uint64(s.Form)<<cookieFormShift | uint64(s.Parameter)<<cookieParameterShift
+	if s.LastLayer {
+		cookie |= cookieLastLayer
+	}
+	return cookie
+}
+
+// Program returns the name of the BPF program that handles the site's event. All initialization events share one.
+func (s Site) Program() string {
+	if s.Event.IsInit() {
+		return "on_init_event"
+	}
+	return "on_" + s.Event.String()
+}
+
+// sameProbe reports whether two sites observe the same event at the same instruction of the same file.
+func (s Site) sameProbe(other Site) bool {
+	return s.Event == other.Event && s.File == other.File && s.Offset == other.Offset
+}
