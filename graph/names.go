@@ -1,0 +1,93 @@
+package graph
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// maxName bounds a ROS name: the middlewares allow 255 characters for a topic.
+const maxName = 256
+
+// isName reports whether text can be the absolute name of a topic, service or namespace: "/" and parts of letters, digits and
+// underscores, none of them empty. The root namespace "/" is one, but no topic; callers that read topics refuse it.
+func isName(text string) bool {
+	if text == "/" {
+		return true
+	}
+	rest, absolute := strings.CutPrefix(text, "/")
+	if !absolute || len(text) > maxName {
+		return false
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		if !isBaseName(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTopic reports whether text can be the absolute name of a topic or service.
+func isTopic(text string) bool { return text != "/" && isName(text) }
+
+// isBaseName reports whether text can be the name of a node or one part of a longer name.
+func isBaseName(text string) bool {
+	if text == "" || len(text) > maxName {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// isIdentifier reports whether text can be the implementation identifier that every rmw object begins with ("rmw_fastrtps_cpp").
+func isIdentifier(text string) bool { return strings.HasPrefix(text, "rmw_") && isBaseName(text) }
+
+// fullName joins a node's namespace and name, "" if either is unknown.
+func fullName(namespace, name string) string {
+	switch {
+	case namespace == "" || name == "":
+		return ""
+	case strings.HasSuffix(namespace, "/"):
+		return namespace + name
+	default:
+		return namespace + "/" + name
+	}
+}
+
+// symbolOf returns the text that rclcpp_callback_register passed, "" if it is no printable UTF-8.
+func symbolOf(text string) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+		return ""
+	}
+	return text
+}
+
+// functorSymbol returns the demangled type of a timer's functor from the mangled class name of the timer
+// (rclcpp::WallTimer<F>), which is what rclcpp_callback_register would report; "" if it is no such class, or if F is a
+// std::function, whose type says nothing about the function.
+func functorSymbol(typeName string) string {
+	tree, err := demangle.ToAST("_ZTS" + typeName)
+	if err != nil {
+		return ""
+	}
+	special, ok := tree.(*demangle.Special)
+	if !ok {
+		return ""
+	}
+	class, ok := special.Val.(*demangle.Template)
+	if !ok || len(class.Args) == 0 {
+		return ""
+	}
+	symbol := demangle.ASTToString(class.Args[0])
+	if strings.HasPrefix(symbol, "std::function<") {
+		return ""
+	}
+	return symbol
+}

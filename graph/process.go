@@ -1,0 +1,109 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/layouts"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// mappingsAge is how long a list of mappings is believed to be complete.
+const mappingsAge = time.Second
+
+// ProcessMemory is the Memory of a process on this machine. It does not stop the process and does not touch pages that are not
+// in RAM. It is not safe for concurrent use.
+type ProcessMemory struct {
+	process  *target.Process
+	memory   *target.Memory
+	mappings []target.Mapping
+	listed   time.Time
+}
+
+// OpenMemory opens the memory of a process, which must stay open as long. Close it in the end.
+func OpenMemory(process *target.Process) (*ProcessMemory, error) {
+	memory, err := process.Memory()
+	if err != nil {
+		return nil, fmt.Errorf("open the memory of process %d: %w", process.PID, err)
+	}
+	return &ProcessMemory{process: process, memory: memory}, nil
+}
+
+// Close ends the use of the memory.
+func (m *ProcessMemory) Close() error { return m.memory.Close() }
+
+// ReadAt fills p from an address. What a file holds there is read from the file if the process has not it in RAM, as is usual
+// for class names.
+func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
+	_, err := m.memory.ReadAt(address, p)
+	if !errors.Is(err, target.ErrNotResident) {
+		return err
+	}
+	mapping, ok := m.mapping(address)
+	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
+		return err
+	}
+	file, openErr := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End))
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	defer file.Close()
+	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
+	return err
+}
+
+// ReadOnlyFile reports whether an address lies in a mapping of a file that the process cannot write.
+func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
+	mapping, ok := m.mapping(address)
+	return ok && isReadOnlyFile(mapping)
+}
+
+func isReadOnlyFile(mapping target.Mapping) bool {
+	return mapping.Readable() && !mapping.Writable() && mapping.Inode != 0
+}
+
+// mapping returns the mapping that an address lies in. For an address in none, the list is read again if it is not fresh.
+func (m *ProcessMemory) mapping(address uint64) (target.Mapping, bool) {
+	if mapping, ok := mappingAt(m.mappings, address); ok {
+		return mapping, true
+	}
+	if time.Since(m.listed) < mappingsAge {
+		return target.Mapping{}, false
+	}
+	m.listed = time.Now()
+	mappings, err := m.process.Mappings()
+	if err != nil {
+		return target.Mapping{}, false
+	}
+	m.mappings = mappings
+	return mappingAt(m.mappings, address)
+}
+
+func mappingAt(mappings []target.Mapping, address uint64) (target.Mapping, bool) {
+	index, _ := slices.BinarySearchFunc(mappings, address, func(m target.Mapping, address uint64) int {
+		if m.End <= address {
+			return -1
+		}
+		return 1
+	})
+	if index == len(mappings) || mappings[index].Start > address {
+		return target.Mapping{}, false
+	}
+	return mappings[index], true
+}
+
+// LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is not known.
+func LayoutOf(process *target.Process) (*layouts.Layout, error) {
+	if len(process.Modules) == 0 {
+		return nil, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
+	}
+	file, err := process.OpenModule(process.Modules[0])
+	if err != nil {
+		return nil, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
+	}
+	defer file.Close()
+	return layouts.For(string(process.Distro), file.Machine())
+}

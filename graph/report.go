@@ -1,0 +1,45 @@
+package graph
+
+import "github.com/caret-bpf/caret-bpf/trace"
+
+// patience is the number of calls of Rows for which an incomplete row is held back, in the hope that it improves.
+const patience = 2
+
+// report is embedded in every entity that has rows: what is known now, and what was told of it.
+type report[R comparable] struct {
+	current R
+	told    R
+	waiting bool // a change is queued for Rows
+	waits   int
+}
+
+// Rows are rows of the entity tables.
+type Rows struct {
+	Nodes         []trace.Node
+	Publishers    []trace.Publisher
+	Subscriptions []trace.Subscription
+	Timers        []trace.Timer
+	Callbacks     []trace.CallbackInfo
+}
+
+// change queues an entity whose row may have changed. It reports whether it was not queued already.
+func (r *report[R]) change() bool {
+	r.waits = 0
+	fresh := !r.waiting
+	r.waiting = true
+	return fresh
+}
+
+// tell returns the row if it is time to tell it, and whether the entity remains queued.
+func (r *report[R]) tell(complete, final bool) (row R, due, queued bool) {
+	if !complete && !final && r.waits < patience {
+		r.waits++
+		return row, false, true
+	}
+	r.waiting = false
+	if r.current == r.told {
+		return row, false, false
+	}
+	r.told = r.current
+	return r.current, true, false
+}
