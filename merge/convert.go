@@ -1,0 +1,255 @@
+package merge
+
+import (
+	"cmp"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+var callbackStatuses = [...]trace.CallbackStatus{
+	CallbackComplete:     trace.CallbackComplete,
+	CallbackUnwound:      trace.CallbackUnwound,
+	CallbackStartMissing: trace.CallbackStartMissing,
+	CallbackRecordingEnd: trace.CallbackRecordingEnd,
+	CallbackThreadExit:   trace.CallbackThreadExit,
+}
+
+var publishStatuses = [...]trace.PublishStatus{
+	PublishComplete:     trace.PublishComplete,
+	PublishNoLastLayer:  trace.PublishNoLastLayer,
+	PublishRecordingEnd: trace.PublishRecordingEnd,
+	PublishThreadExit:   trace.PublishThreadExit,
+}
+
+func statusName[S ~string](names []S, status uint8) S {
+	if int(status) < len(names) {
+		return names[status]
+	}
+	return ""
+}
+
+func (m *Merger) addCallback(record *CallbackRecord) {
+	process := m.processOf(record.Header.PID)
+	row := trace.Callback{
+		ProcessKey:                   process.Key,
+		TID:                          int32(record.Header.TID),
+		CPU:                          int32(record.Header.CPU),
+		Callback:                     trace.Address(record.Callback),
+		CallbackStartTimestamp:       m.optionalUnix(record.StartNs),
+		CallbackEndTimestamp:         m.optionalUnix(record.EndNs),
+		Status:                       statusName(callbackStatuses[:], record.Header.Status),
+		Depth:                        int32(record.Header.Depth),
+		ParentCallback:               trace.Address(record.ParentCallback),
+		ParentCallbackStartTimestamp: m.optionalUnix(record.ParentStartNs),
+	}
+	at := m.unix(max(record.StartNs, record.EndNs))
+	if record.StartNs != 0 {
+		at = m.unix(record.StartNs)
+		row.IsIntraProcess = trace.Some(record.Header.Flags&FlagIntraProcess != 0)
+	}
+	info, known := process.Graph.Callback(row.Callback, at)
+	if known {
+		row.Kind, row.TopicName, row.NodeName, row.Period, row.Symbol = info.Kind, info.TopicName, info.NodeName, info.Period, info.Symbol
+		if row.Kind == trace.KindSubscription || row.Kind == trace.KindIntraProcessSubscription {
+			row.SubscriptionHandle = info.OwnerHandle
+		}
+	}
+	m.addFeed(process, record, &row)
+	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, row.Kind != trace.KindTimer)
+	if verdict == drop {
+		m.ignore(row.PID, record.Callback)
+	}
+	if m.options.Filter.keeps(verdict) {
+		m.rows.Callbacks = append(m.rows.Callbacks, row)
+	}
+}
+
+// addFeed fills in what fed a callback. The kernel joins a take with the next callback of its thread; where the executor's own
+// step between the two was not observed, that may have been a polled take before a timer's or a service's callback. The
+// entities tell: then it is a take of its own.
+func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Callback) {
+	feed := &record.Feed
+	switch {
+	case record.Header.Flags&FlagFedByDequeue != 0:
+		row.Buffer = trace.Address(feed.Source)
+		row.DequeueIndex = trace.Some(feed.Message)
+		row.DequeueSize = trace.Some(uint64(feed.Stamp))
+		row.DequeueTimestamp = m.optionalUnix(feed.TimeNs)
+		if row.Kind == "" {
+			row.Kind = trace.KindIntraProcessSubscription
+		}
+	case record.Header.Flags&FlagFedByTake != 0:
+		at := m.unix(feed.TimeNs)
+		subscription, known := process.Graph.SubscriptionByRMW(trace.Address(feed.Source), at)
+		if !feeds(subscription, known, row) {
+			m.addTake(&TakeRecord{
+				Header: RecordHeader{
+					Kind: KindTake, Flags: FlagFedByTake, Depth: record.Header.Depth,
+					CPU: record.Header.CPU, PID: record.Header.PID, TID: record.Header.TID,
+				},
+				Feed: *feed, Callback: record.ParentCallback, CallbackStartNs: record.ParentStartNs,
+			})
+			return
+		}
+		row.RMWSubscriptionHandle = trace.Address(feed.Source)
+		row.Message = trace.Address(feed.Message)
+		row.SourceTimestamp = trace.Some(feed.Stamp)
+		row.RMWTakeTimestamp = trace.Some(at)
+		if row.Kind == "" {
+			row.Kind = trace.KindSubscription
+		}
+		if known {
+			if row.SubscriptionHandle == 0 {
+				row.SubscriptionHandle = subscription.SubscriptionHandle
+			}
+			if row.TopicName == "" {
+				row.TopicName = subscription.TopicName
+			}
+			if row.NodeName == "" {
+				row.NodeName = subscription.NodeName
+			}
+		}
+	}
+}
+
+// feeds reports whether a take from the subscription can have fed the callback, as far as is known.
+func feeds(subscription *trace.Subscription, known bool, row *trace.Callback) bool {
+	if row.Kind != "" && row.Kind != trace.KindSubscription {
+		return false
+	}
+	if !known {
+		return true
+	}
+	if subscription.SubscriptionHandle != 0 && row.SubscriptionHandle != 0 {
+		return subscription.SubscriptionHandle == row.SubscriptionHandle
+	}
+	return subscription.TopicName == "" || row.TopicName == "" || subscription.TopicName == row.TopicName
+}
+
+func (m *Merger) addPublish(record *PublishRecord) {
+	process := m.processOf(record.Header.PID)
+	row := trace.Publish{
+		ProcessKey:             process.Key,
+		TID:                    int32(record.Header.TID),
+		CPU:                    int32(record.Header.CPU),
+		PublishNumber:          record.Number,
+		PublisherHandle:        trace.Address(record.Publisher),
+		RMWPublisherHandle:     trace.Address(record.RMWPublisher),
+		Message:                trace.Address(record.Message),
+		IntraMessage:           trace.Address(record.IntraMessage),
+		Status:                 statusName(publishStatuses[:], record.Header.Status),
+		EnqueueCount:           record.Enqueues,
+		Callback:               trace.Address(record.Callback),
+		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
+		Depth:                  int32(record.Header.Depth),
+	}
+	first := int64(0)
+	for _, layer := range []struct {
+		bit    uint32
+		timeNs uint64
+		column *trace.Optional[int64]
+	}{
+		{LayerIntra, record.IntraNs, &row.RclcppIntraPublishTimestamp},
+		{LayerRclcpp, record.RclcppNs, &row.RclcppPublishTimestamp},
+		{LayerRcl, record.RclNs, &row.RclPublishTimestamp},
+		{LayerRMW, record.RMWNs, &row.RMWPublishTimestamp},
+		{LayerStamp, record.StampNs, &row.DDSBindAddrToStampTimestamp},
+	} {
+		if record.Layers&layer.bit == 0 {
+			continue
+		}
+		*layer.column = trace.Some(m.unix(layer.timeNs))
+		if first == 0 {
+			first = layer.column.Value
+		}
+	}
+	if record.Layers&LayerStamp != 0 {
+		row.SourceTimestamp = trace.Some(record.SourceTimestamp)
+	}
+	publisher, known := m.publisher(process, row.PublisherHandle, row.RMWPublisherHandle, first)
+	if known {
+		row.TopicName, row.NodeName = publisher.TopicName, publisher.NodeName
+		if row.PublisherHandle == 0 {
+			row.PublisherHandle = publisher.PublisherHandle
+		}
+		if row.RMWPublisherHandle == 0 {
+			row.RMWPublisherHandle = publisher.RMWPublisherHandle
+		}
+	}
+	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, true)
+	if verdict == drop {
+		m.ignore(row.PID, cmp.Or(record.Publisher, record.RMWPublisher))
+	}
+	if m.options.Filter.keeps(verdict) {
+		m.rows.Publishes = append(m.rows.Publishes, row)
+	}
+}
+
+func (m *Merger) publisher(process *Process, handle, rmwHandle trace.Address, at int64) (*trace.Publisher, bool) {
+	if handle != 0 {
+		return process.Graph.Publisher(handle, at)
+	}
+	return process.Graph.PublisherByRMW(rmwHandle, at)
+}
+
+func (m *Merger) addTake(record *TakeRecord) {
+	process := m.processOf(record.Header.PID)
+	row := trace.Take{
+		ProcessKey:             process.Key,
+		TID:                    int32(record.Header.TID),
+		CPU:                    int32(record.Header.CPU),
+		Callback:               trace.Address(record.Callback),
+		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
+	}
+	at := m.unix(record.Feed.TimeNs)
+	if record.Header.Flags&FlagFedByDequeue != 0 {
+		row.Kind = trace.TakeDequeue
+		row.Buffer = trace.Address(record.Feed.Source)
+		row.DequeueIndex = trace.Some(record.Feed.Message)
+		row.DequeueSize = trace.Some(uint64(record.Feed.Stamp))
+		row.DequeueTimestamp = trace.Some(at)
+	} else {
+		row.Kind = trace.TakeRMW
+		row.RMWSubscriptionHandle = trace.Address(record.Feed.Source)
+		row.Message = trace.Address(record.Feed.Message)
+		row.SourceTimestamp = trace.Some(record.Feed.Stamp)
+		row.RMWTakeTimestamp = trace.Some(at)
+		if subscription, known := process.Graph.SubscriptionByRMW(row.RMWSubscriptionHandle, at); known {
+			row.SubscriptionHandle, row.TopicName, row.NodeName = subscription.SubscriptionHandle, subscription.TopicName, subscription.NodeName
+		}
+	}
+	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, true)
+	if verdict == drop {
+		m.ignore(row.PID, record.Feed.Source)
+	}
+	if m.options.Filter.keeps(verdict) {
+		m.rows.Takes = append(m.rows.Takes, row)
+	}
+}
+
+func (m *Merger) addEnqueue(record *EnqueueRecord) {
+	process := m.processOf(record.Header.PID)
+	row := trace.Enqueue{
+		ProcessKey:             process.Key,
+		TID:                    int32(record.Header.TID),
+		CPU:                    int32(record.Header.CPU),
+		Buffer:                 trace.Address(record.Buffer),
+		Index:                  record.Index,
+		Size:                   record.Size,
+		Overwritten:            record.Header.Flags&FlagOverwritten != 0,
+		EnqueueTimestamp:       m.unix(record.TimeNs),
+		Callback:               trace.Address(record.Callback),
+		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
+	}
+	node := ""
+	if record.Header.Flags&FlagInPublish != 0 {
+		row.PublishNumber = trace.Some(record.PublishNumber)
+		row.PublisherHandle = trace.Address(record.Publisher)
+		if publisher, known := process.Graph.Publisher(row.PublisherHandle, row.EnqueueTimestamp); known {
+			row.TopicName, node = publisher.TopicName, publisher.NodeName
+		}
+	}
+	if m.options.Filter.keeps(m.options.Filter.judge(node, row.TopicName, true)) {
+		m.rows.Enqueues = append(m.rows.Enqueues, row)
+	}
+}

@@ -1,0 +1,285 @@
+package merge
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Process is a traced process: its identity in the dataset and its entities.
+type Process struct {
+	Key   trace.ProcessKey
+	Graph *graph.Graph
+	// Memory is what Graph reads, closed when the process is replaced; nil if it reads none.
+	Memory io.Closer
+}
+
+// CloseMemory ends the graph's reading of the process's memory.
+func (p *Process) CloseMemory() error {
+	p.Graph.SetMemory(nil, nil)
+	if p.Memory == nil {
+		return nil
+	}
+	memory := p.Memory
+	p.Memory = nil
+	return memory.Close()
+}
+
+// Options configure a Merger.
+type Options struct {
+	// RealtimeOffset is CLOCK_REALTIME − CLOCK_MONOTONIC at the start of the recording, in nanoseconds.
+	RealtimeOffset int64
+	// Filter drops rows by node and topic; nil keeps all.
+	Filter *Filter
+	// Identify is called for the first record of a process that was not added. It must always return a process.
+	Identify func(pid int32) *Process
+	// OnProcess is told of forks, execs and exits.
+	OnProcess func(ProcessRecord)
+	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
+	// ignored is false when a new entity took the address.
+	OnIgnored func(pid int32, address uint64, ignored bool)
+	// EventName gives the name and the number of arguments of a raw record's event.
+	EventName func(id uint8) (name string, arguments int)
+}
+
+// Merger turns kernel records into rows. It is safe for concurrent use.
+type Merger struct {
+	mu        sync.Mutex
+	options   Options
+	processes map[int32]*Process
+	ignored   map[processAddress]bool
+	rows      Rows
+
+	callback CallbackRecord
+	publish  PublishRecord
+	take     TakeRecord
+	enqueue  EnqueueRecord
+	init     InitRecord
+	raw      RawRecord
+	process  ProcessRecord
+}
+
+type processAddress struct {
+	pid     int32
+	address uint64
+}
+
+// New returns a Merger without processes.
+func New(options Options) *Merger {
+	if options.Filter == nil {
+		options.Filter = &Filter{}
+	}
+	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[processAddress]bool{}}
+}
+
+// SetProcess adds a process, or replaces the one with its PID: after an exec, or when the PID is reused. What remains to be
+// told of the replaced one's entities comes with the next Take.
+func (m *Merger) SetProcess(process *Process) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.processes[process.Key.PID]
+	m.processes[process.Key.PID] = process
+	if old == nil {
+		return nil
+	}
+	m.tellEntities(old, true)
+	return old.CloseMemory()
+}
+
+// Update calls change with the process of a PID, if there is one, while nothing else uses it.
+func (m *Merger) Update(pid int32, change func(*Process) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	process := m.processes[pid]
+	if process == nil {
+		return nil
+	}
+	return change(process)
+}
+
+// Record merges one record of the ring buffer. An error means that the record is not of this version's kernel side.
+func (m *Merger) Record(encoded []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kind, err := KindOf(encoded)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case KindCallback:
+		if err = Decode(encoded, &m.callback); err == nil {
+			m.addCallback(&m.callback)
+		}
+	case KindPublish:
+		if err = Decode(encoded, &m.publish); err == nil {
+			m.addPublish(&m.publish)
+		}
+	case KindTake:
+		if err = Decode(encoded, &m.take); err == nil {
+			m.addTake(&m.take)
+		}
+	case KindEnqueue:
+		if err = Decode(encoded, &m.enqueue); err == nil {
+			m.addEnqueue(&m.enqueue)
+		}
+	case KindInit:
+		if err = Decode(encoded, &m.init); err == nil {
+			m.addInit(&m.init)
+		}
+	case KindRaw:
+		if err = Decode(encoded, &m.raw); err == nil {
+			m.addRaw(&m.raw)
+		}
+	case KindProcess:
+		if err = Decode(encoded, &m.process); err == nil && m.options.OnProcess != nil {
+			m.options.OnProcess(m.process)
+		}
+	default:
+		err = fmt.Errorf("%w: kind %d", ErrRecord, kind)
+	}
+	return err
+}
+
+// CloseThread merges what was open on a thread when the recording ended, innermost first: encoded is a value of the kernel's
+// map of threads.
+func (m *Merger) CloseThread(encoded []byte) error {
+	var state ThreadState
+	if err := Decode(encoded, &state); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state.PublishOpen != 0 {
+		state.Publish.Header.Status = PublishRecordingEnd
+		m.addPublish(&state.Publish)
+	}
+	if state.TakePending != 0 {
+		m.addTake(&state.Take)
+	}
+	if state.DequeuePending != 0 {
+		m.addTake(&state.Dequeue)
+	}
+	for depth := min(int(state.Depth), MaxDepth) - 1; depth >= 0; depth-- {
+		frame := state.Frames[depth]
+		record := CallbackRecord{
+			Header: RecordHeader{
+				Kind: KindCallback, Status: CallbackRecordingEnd, Depth: uint8(depth), Flags: frame.Flags,
+				CPU: frame.CPU, PID: state.PID, TID: state.TID,
+			},
+			Callback: frame.Callback, StartNs: frame.StartNs, Feed: frame.Feed,
+		}
+		if depth > 0 {
+			record.ParentCallback, record.ParentStartNs = state.Frames[depth-1].Callback, state.Frames[depth-1].StartNs
+		}
+		m.addCallback(&record)
+	}
+	return nil
+}
+
+// Take hands the rows so far to use and forgets them. use must not keep the slices.
+func (m *Merger) Take(use func(*Rows) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := use(&m.rows)
+	m.rows.reset()
+	return err
+}
+
+// TellEntities adds rows for the entities that have become known or better known. It is meant to be called about every second:
+// incomplete ones are held back for a while. At the end of a recording, final asks for all that is known.
+func (m *Merger) TellEntities(final bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, process := range m.processes {
+		m.tellEntities(process, final)
+	}
+}
+
+func (m *Merger) tellEntities(process *Process, final bool) {
+	entities := process.Graph.Rows(final)
+	m.rows.Nodes = append(m.rows.Nodes, entities.Nodes...)
+	m.rows.Publishers = append(m.rows.Publishers, entities.Publishers...)
+	m.rows.Subscriptions = append(m.rows.Subscriptions, entities.Subscriptions...)
+	m.rows.Timers = append(m.rows.Timers, entities.Timers...)
+	m.rows.CallbackInfos = append(m.rows.CallbackInfos, entities.Callbacks...)
+}
+
+func (m *Merger) processOf(pid uint32) *Process {
+	process := m.processes[int32(pid)]
+	if process == nil {
+		process = m.options.Identify(int32(pid))
+		m.processes[int32(pid)] = process
+	}
+	return process
+}
+
+// unix converts CLOCK_MONOTONIC to the dataset's clock.
+func (m *Merger) unix(monotonic uint64) int64 { return int64(monotonic) + m.options.RealtimeOffset }
+
+// optionalUnix is null for the kernel's 0, which stands for an instant that was not seen.
+func (m *Merger) optionalUnix(monotonic uint64) trace.Optional[int64] {
+	if monotonic == 0 {
+		return trace.Optional[int64]{}
+	}
+	return trace.Some(m.unix(monotonic))
+}
+
+func (m *Merger) addInit(record *InitRecord) {
+	process := m.processOf(record.Header.PID)
+	event := graph.InitEvent{Event: graph.EventID(record.Header.Status), Time: m.unix(record.TimeNs)}
+	copy(event.Arguments[:], record.Arguments[:])
+	if record.Header.Flags&FlagStringCut == 0 {
+		event.String1 = cString(record.Strings[:])
+		if len(event.String1) < InitStringSize {
+			event.String2 = cString(record.Strings[InitStringSize:])
+		}
+	}
+	process.Graph.Init(event)
+	m.forgetIgnored(int32(record.Header.PID), record.Arguments[0])
+	m.forgetIgnored(int32(record.Header.PID), record.Arguments[1])
+}
+
+func cString(text []byte) string {
+	if end := bytes.IndexByte(text, 0); end >= 0 {
+		text = text[:end]
+	}
+	return string(text)
+}
+
+func (m *Merger) addRaw(record *RawRecord) {
+	process := m.processOf(record.Header.PID)
+	name, arguments := m.options.EventName(record.Header.Status)
+	row := trace.Event{
+		ProcessKey: process.Key, TID: int32(record.Header.TID), CPU: int32(record.Header.CPU),
+		Event: name, EventTimestamp: m.unix(record.TimeNs),
+	}
+	for i, column := range []*trace.Optional[uint64]{&row.Argument1, &row.Argument2, &row.Argument3, &row.Argument4, &row.Argument5} {
+		if i < arguments {
+			*column = trace.Some(record.Arguments[i])
+		}
+	}
+	m.rows.Events = append(m.rows.Events, row)
+}
+
+// ignore tells the kernel, once, that an address is filtered out.
+func (m *Merger) ignore(pid int32, address uint64) {
+	key := processAddress{pid, address}
+	if address == 0 || m.ignored[key] || m.options.OnIgnored == nil {
+		return
+	}
+	m.ignored[key] = true
+	m.options.OnIgnored(pid, address, true)
+}
+
+// forgetIgnored lets the kernel record an address again that a new entity has taken.
+func (m *Merger) forgetIgnored(pid int32, address uint64) {
+	key := processAddress{pid, address}
+	if m.ignored[key] {
+		delete(m.ignored, key)
+		m.options.OnIgnored(pid, address, false)
+	}
+}

@@ -1,0 +1,40 @@
+package session
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// clockReadings is how often the offset is measured; the reading that took least time is the best.
+const clockReadings = 15
+
+// measureClock measures the offset of real time to CLOCK_MONOTONIC, the clock of the kernel's records: real time is read between
+// two readings of the monotonic clock.
+func measureClock() trace.Clock {
+	var best trace.Clock
+	for i := range clockReadings {
+		before := readClock(unix.CLOCK_MONOTONIC)
+		realtime := readClock(unix.CLOCK_REALTIME)
+		after := readClock(unix.CLOCK_MONOTONIC)
+		monotonic := before + (after-before)/2
+		reading := trace.Clock{
+			MonotonicTimestamp: monotonic,
+			RealtimeTimestamp:  realtime,
+			RealtimeOffset:     realtime - monotonic,
+			Uncertainty:        (after - before + 1) / 2,
+		}
+		if i == 0 || reading.Uncertainty < best.Uncertainty {
+			best = reading
+		}
+	}
+	return best
+}
+
+// readClock returns a clock of the system in nanoseconds.
+func readClock(clock int32) int64 {
+	var now unix.Timespec
+	// It cannot fail: both clocks exist on every Linux and the address is valid.
+	_ = unix.ClockGettime(clock, &now)
+	return now.Nano()
+}

@@ -1,0 +1,102 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/merge"
+)
+
+// Configuration is what the user wants recorded. It is stored in session.json.
+type Configuration struct {
+	// PIDs are process ids, separated by commas or white space.
+	PIDs string `json:"pids,omitempty"`
+	// Name is a regular expression for the command or command line of processes, those that start later included.
+	Name string `json:"name,omitempty"`
+	// All records every ROS 2 process, those that start later included.
+	All bool `json:"all,omitempty"`
+	// Command is started, and recorded with its children from the first event.
+	Command []string `json:"command,omitempty"`
+
+	// Output is the directory of the dataset.
+	Output string `json:"output"`
+	// Duration ends the recording; 0 means no limit.
+	Duration time.Duration `json:"duration_ns,omitempty"`
+
+	// SelectNodes to IgnoreTopics are regular expressions. Where something is selected, only that is recorded; otherwise
+	// all but what is ignored (CARET's rule).
+	SelectNodes  []string `json:"select_nodes,omitempty"`
+	IgnoreNodes  []string `json:"ignore_nodes,omitempty"`
+	SelectTopics []string `json:"select_topics,omitempty"`
+	IgnoreTopics []string `json:"ignore_topics,omitempty"`
+
+	// BufferBytes is the size of the kernel's ring buffer; 0 means the default.
+	BufferBytes int `json:"buffer_bytes,omitempty"`
+	// SegmentPeriod is the time after which rows are on disk; 0 means the default.
+	SegmentPeriod time.Duration `json:"segment_period_ns,omitempty"`
+	// Raw adds the table of unmerged events.
+	Raw bool `json:"raw,omitempty"`
+	// ForceTracefs attaches as on kernels without uprobe_multi.
+	ForceTracefs bool `json:"force_tracefs,omitempty"`
+}
+
+// ErrConfiguration is returned for a configuration that contradicts itself or cannot be understood.
+var ErrConfiguration = errors.New("invalid configuration")
+
+// compiled is a configuration ready for use.
+type compiled struct {
+	Configuration
+	name   *regexp.Regexp
+	filter merge.Filter
+}
+
+func (c Configuration) compile() (*compiled, error) {
+	result := &compiled{Configuration: c}
+	ways := 0
+	for _, given := range []bool{c.PIDs != "", c.Name != "", c.All, len(c.Command) > 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil, fmt.Errorf("%w: name the processes in one way: by -p, by --name, by --all, or by a command after --", ErrConfiguration)
+	}
+	if c.Output == "" {
+		return nil, fmt.Errorf("%w: the output directory is missing", ErrConfiguration)
+	}
+	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 {
+		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
+	}
+	if c.Name != "" {
+		expression, err := regexp.Compile(c.Name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --name: %w", ErrConfiguration, err)
+		}
+		result.name = expression
+	}
+	for _, list := range []struct {
+		flag        string
+		expressions []string
+		into        *[]*regexp.Regexp
+	}{
+		{"--select-node", c.SelectNodes, &result.filter.SelectNodes},
+		{"--ignore-node", c.IgnoreNodes, &result.filter.IgnoreNodes},
+		{"--select-topic", c.SelectTopics, &result.filter.SelectTopics},
+		{"--ignore-topic", c.IgnoreTopics, &result.filter.IgnoreTopics},
+	} {
+		for _, text := range list.expressions {
+			expression, err := regexp.Compile(text)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrConfiguration, list.flag, err)
+			}
+			*list.into = append(*list.into, expression)
+		}
+	}
+	return result, nil
+}
+
+// systemWide says that sites are attached for every process, and the kernel side chooses: when processes that are not there yet
+// have to be recorded from their first event.
+func (c *compiled) systemWide() bool { return c.PIDs == "" }

@@ -1,0 +1,138 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// LaunchArgument makes the recorder's own program wait for the recording and then become the command to record: it must call
+// BecomeCommand when this is its first argument.
+const LaunchArgument = "__become-command"
+
+// patience is how long a launched command has for ending after each signal when the recording is over.
+const patience = 5 * time.Second
+
+// launched is a command that was started to be recorded. The nil one stands for no command.
+type launched struct {
+	command *exec.Cmd
+	gate    *os.File // closing it without a byte makes the command never begin
+	done    chan struct{}
+	once    sync.Once
+}
+
+// prepareCommand starts the command's process, which waits for release, and arms what it will map.
+func (s *Session) prepareCommand(ctx context.Context, command []string) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("starting the command: %w", err)
+	}
+	defer read.Close()
+	c := exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.ExtraFiles = []*os.File{read}
+	c.Env = os.Environ()
+	if s.options.Owner != nil {
+		if err := runAs(c, s.options.Owner); err != nil {
+			return err
+		}
+	}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("starting the command: %w", err)
+	}
+	s.launched = &launched{command: c, gate: write, done: make(chan struct{})}
+	go func() {
+		_ = c.Wait()
+		close(s.launched.done)
+	}()
+	p, err := s.finder.Inspect(int32(c.Process.Pid))
+	if err != nil {
+		return err
+	}
+	return s.add(ctx, p)
+}
+
+// runAs makes the command run as the user who called sudo: the recorder needs privileges, what it records does not.
+func runAs(c *exec.Cmd, owner *writer.Owner) error {
+	credential := &syscall.Credential{Uid: uint32(owner.UID), Gid: uint32(owner.GID)}
+	account, err := user.LookupId(strconv.Itoa(owner.UID))
+	if err == nil {
+		groups, err := account.GroupIds()
+		if err != nil {
+			return fmt.Errorf("looking up the groups of %s: %w", account.Username, err)
+		}
+		for _, group := range groups {
+			id, err := strconv.ParseUint(group, 10, 32)
+			if err != nil {
+				return fmt.Errorf("looking up the groups of %s: %w", account.Username, err)
+			}
+			credential.Groups = append(credential.Groups, uint32(id))
+		}
+		c.Env = append(c.Env, "HOME="+account.HomeDir, "USER="+account.Username, "LOGNAME="+account.Username)
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	return nil
+}
+
+// BecomeCommand waits until the recording is open, then becomes the command. It returns only with an error.
+func BecomeCommand(command []string) error {
+	gate := os.NewFile(3, "gate")
+	if gate == nil || len(command) == 0 {
+		return errors.New("this is not meant to be called by hand")
+	}
+	var released [1]byte
+	if _, err := gate.Read(released[:]); err != nil {
+		return errors.New("the recording did not begin")
+	}
+	_ = gate.Close()
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, command, os.Environ()))
+}
+
+// release lets the command begin.
+func (l *launched) release() error {
+	_, err := l.gate.Write([]byte{1})
+	return errors.Join(err, l.gate.Close())
+}
+
+// exited reports whether the command itself has ended. Its children may be running.
+func (l *launched) exited() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the command when the recording is over: as Ctrl-C does, then harder.
+func (l *launched) kill() {
+	if l == nil {
+		return
+	}
+	l.once.Do(func() {
+		_ = l.gate.Close()
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+			if l.exited() {
+				return
+			}
+			_ = l.command.Process.Signal(signal)
+			select {
+			case <-l.done:
+			case <-time.After(patience):
+			}
+		}
+	})
+}

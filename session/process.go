@@ -1,0 +1,446 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// process is a process that is or was recorded.
+type process struct {
+	target *target.Process // nil if it was gone before anybody looked
+	row    trace.Process
+	// attached are the sites that were attached for it.
+	attached map[siteKey]bool
+	missing  map[string]bool
+	// ros2 says that it maps ROS 2's libraries.
+	ros2 bool
+	// recorded says that it was attached to as a ROS 2 process.
+	recorded bool
+	ended    bool
+	// looks counts how often a young process was looked at.
+	looks int
+	timer *time.Timer
+}
+
+// siteKey identifies an attached site.
+type siteKey struct {
+	device, inode, offset uint64
+	event                 probes.Event
+}
+
+// tickLength is the resolution of a process's start time in /proc: the kernel's USER_HZ is 100 everywhere.
+const tickLength = int64(10 * time.Millisecond)
+
+// add begins to record a process that maps ROS 2, or may do so later.
+func (s *Session) add(ctx context.Context, p *target.Process) error {
+	entry := s.enroll(p)
+	if !s.configuration.All {
+		if err := s.loader.AddProcess(p.PID); err != nil {
+			return err
+		}
+	}
+	return s.attach(ctx, entry)
+}
+
+// enroll gives a process its place in the session and its graph in the merger.
+func (s *Session) enroll(p *target.Process) *process {
+	entry := newProcess(p)
+	s.mu.Lock()
+	if !s.opened.IsZero() {
+		entry.row.RecordingStartTimestamp = trace.Some(s.now())
+	}
+	s.processes[p.PID] = entry
+	s.mu.Unlock()
+	s.warn(s.merger.SetProcess(s.merged(entry)))
+	return entry
+}
+
+func (s *Session) now() int64 { return time.Now().UnixNano() }
+
+func newProcess(p *target.Process) *process {
+	return &process{
+		target: p, row: describe(p), ros2: p.IsROS2(),
+		attached: map[siteKey]bool{}, missing: map[string]bool{},
+	}
+}
+
+func describe(p *target.Process) trace.Process {
+	return trace.Process{
+		ProcessKey:        trace.ProcessKey{BootID: p.BootID, PID: p.PID, ProcessStart: p.StartTime},
+		NamespacePID:      trace.Some(p.NamespacePID),
+		Command:           p.Command,
+		Executable:        p.Executable,
+		CommandLine:       strings.Join(p.CommandLine, " "),
+		Distro:            string(p.Distro),
+		RMWImplementation: p.RMW,
+	}
+}
+
+// merged is the merger's view of a process.
+func (s *Session) merged(entry *process) *merge.Process {
+	result := &merge.Process{Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey)}
+	s.warn(s.openMemory(entry, result))
+	return result
+}
+
+// openMemory lets the graph of a process read its memory, as far as that is possible and understood.
+func (s *Session) openMemory(entry *process, merged *merge.Process) error {
+	if !entry.ros2 || entry.target.Distro == target.DistroUnknown {
+		return nil
+	}
+	memory, err := graph.OpenMemory(entry.target)
+	if err != nil {
+		return fmt.Errorf("what exists already in %v stays without names: %w", entry.target, err)
+	}
+	layout, err := graph.LayoutOf(entry.target)
+	if err != nil {
+		return fmt.Errorf("what exists already in %v stays without names: %w", entry.target, errors.Join(err, memory.Close()))
+	}
+	err = merged.CloseMemory()
+	merged.Graph.SetMemory(memory, layout)
+	merged.Memory = memory
+	return err
+}
+
+// attach attaches what the process maps now, or will, and is not attached yet.
+func (s *Session) attach(ctx context.Context, entry *process) error {
+	plan, err := probes.NewPlan(entry.target, probes.Options{Expected: true})
+	if err != nil && (entry.ros2 || !errors.Is(err, probes.ErrRequiredMissing)) {
+		return err
+	}
+	var sites []probes.Site
+	for _, site := range plan.Sites {
+		if !entry.attached[keyOf(site)] {
+			sites = append(sites, site)
+		}
+	}
+	process := entry.row.PID
+	if s.configuration.systemWide() {
+		process = 0
+	}
+	if len(sites) > 0 {
+		_, problems, err := s.loader.Attach(ctx, process, sites)
+		failed := map[siteKey]bool{}
+		for _, problem := range problems {
+			s.warn(problem)
+			failed[keyOf(problem.Site)] = !problem.Attached()
+		}
+		if err != nil {
+			return fmt.Errorf("attaching to %v: %w", entry.target, err)
+		}
+		s.noteSites(entry, sites, failed)
+		s.message(fmt.Sprintf("%v (%s): %d probes in %s", entry.target, entry.row.Command, len(sites), distroAndRMW(entry.target)))
+	}
+	s.noteMissing(entry, plan.Missing)
+	entry.recorded = entry.recorded || entry.ros2
+	return nil
+}
+
+func distroAndRMW(p *target.Process) string {
+	text := string(p.Distro)
+	if text == "" {
+		text = "an unknown distribution"
+	}
+	if p.RMW != "" {
+		text += " with " + p.RMW
+	}
+	return text
+}
+
+func keyOf(site probes.Site) siteKey {
+	return siteKey{site.Device, site.Inode, site.Offset, site.Event}
+}
+
+// noteSites puts attached sites into the session's plan.
+func (s *Session) noteSites(entry *process, sites []probes.Site, failed map[siteKey]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, site := range sites {
+		key := keyOf(site)
+		entry.attached[key] = true
+		if failed[key] {
+			continue
+		}
+		described := trace.Site{
+			Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
+			Offset: site.Offset, Class: site.Class.String(),
+		}
+		if !s.configuration.systemWide() {
+			described.PIDs = []int{int(entry.row.PID)}
+		}
+		s.report.Plan.Sites = append(s.report.Plan.Sites, described)
+	}
+}
+
+func (s *Session) noteMissing(entry *process, missing []probes.Missing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range missing {
+		text := m.Event.String() + m.Reason
+		if entry.missing[text] {
+			continue
+		}
+		entry.missing[text] = true
+		s.report.Plan.Missing = append(s.report.Plan.Missing, trace.MissingEvent{
+			Event: m.Event.String(), Reason: m.Reason, PIDs: []int{int(entry.row.PID)},
+		})
+	}
+}
+
+// identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to run ROS 2.
+// It is called with the merger locked.
+func (s *Session) identify(pid int32) *merge.Process {
+	p, err := s.finder.Inspect(pid)
+	if err == nil {
+		entry := newProcess(p)
+		entry.row.RecordingStartTimestamp = trace.Some(s.now())
+		s.mu.Lock()
+		s.processes[pid] = entry
+		s.mu.Unlock()
+		s.askToLook(pid)
+		return s.merged(entry)
+	}
+	// Gone already: what the kernel said when it began is all there is to know.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: s.starts[pid]}
+	s.processes[pid] = &process{row: trace.Process{ProcessKey: key}, ended: true}
+	return &merge.Process{Key: key, Graph: graph.New(key)}
+}
+
+// onProcess is told by the kernel of forks, execs and exits. It is called with the merger locked.
+func (s *Session) onProcess(record merge.ProcessRecord) {
+	pid := int32(record.Header.PID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch record.Header.Status {
+	case merge.ProcessFork, merge.ProcessExec:
+		s.starts[pid] = int64(record.StartBoottimeNs) / tickLength * tickLength
+		s.askToLook(pid)
+	case merge.ProcessExit:
+		delete(s.starts, pid)
+		if entry := s.processes[pid]; entry != nil {
+			s.endProcess(entry, int64(record.TimeNs)+s.clock.RealtimeOffset, true)
+		}
+		s.askToLook(pid)
+	}
+}
+
+// askToLook never blocks: a look that is forgotten here happens at the next tick.
+func (s *Session) askToLook(pid int32) {
+	select {
+	case s.looks <- pid:
+	default:
+	}
+}
+
+// youngLooks is how often a process that has just begun is looked at, at intervals that double from youngInterval: its libraries
+// are mapped one after the other. Together they are about five seconds.
+const (
+	youngLooks    = 9
+	youngInterval = 10 * time.Millisecond
+)
+
+// look attaches what is new in a process. It may be called at any time for any process.
+func (s *Session) look(ctx context.Context, pid int32) {
+	s.mu.Lock()
+	entry := s.processes[pid]
+	ended := entry != nil && entry.ended
+	s.mu.Unlock()
+	if ended {
+		s.warn(s.merger.Update(pid, (*merge.Process).CloseMemory))
+		return
+	}
+	if entry == nil {
+		if entry = s.meet(pid); entry == nil {
+			return
+		}
+	}
+	if err := s.refresh(ctx, entry); err != nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
+		s.warn(err)
+	}
+	if entry.looks++; entry.looks < youngLooks {
+		time.AfterFunc(youngInterval<<entry.looks, func() { s.askToLook(pid) })
+	}
+}
+
+// meet decides whether a process that has begun to run a program is to be recorded.
+func (s *Session) meet(pid int32) *process {
+	p, err := s.finder.Inspect(pid)
+	if err != nil {
+		return nil // it was short
+	}
+	wanted := s.configuration.All || len(s.configuration.Command) > 0
+	if name := s.configuration.name; name != nil {
+		wanted = name.MatchString(p.Command) || name.MatchString(strings.Join(p.CommandLine, " "))
+	}
+	if !wanted || s.configuration.PIDs != "" {
+		_ = p.Close()
+		return nil
+	}
+	entry := s.enroll(p)
+	if !s.configuration.All {
+		if err := s.loader.AddProcess(pid); err != nil {
+			s.warn(err)
+		}
+	}
+	return entry
+}
+
+// refresh looks at a process's mappings and attaches what came.
+func (s *Session) refresh(ctx context.Context, entry *process) error {
+	distro := entry.row.Distro
+	changes, err := entry.target.Refresh()
+	if errors.Is(err, target.ErrReplaced) {
+		return s.replace(ctx, entry)
+	}
+	if err != nil {
+		return err
+	}
+	if changes.Empty() && entry.recorded {
+		return nil
+	}
+	s.mu.Lock()
+	start := entry.row.RecordingStartTimestamp
+	entry.row = describe(entry.target)
+	entry.row.RecordingStartTimestamp = start
+	entry.ros2 = entry.target.IsROS2()
+	s.mu.Unlock()
+	if !entry.ros2 {
+		return nil
+	}
+	if entry.row.Distro != distro {
+		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(entry, merged) }))
+	}
+	if !entry.recorded {
+		s.mu.Lock()
+		s.writeProcess(entry)
+		s.mu.Unlock()
+	}
+	return s.attach(ctx, entry)
+}
+
+// replace begins anew with a process that runs another program now.
+func (s *Session) replace(ctx context.Context, entry *process) error {
+	p, err := s.finder.Inspect(entry.row.PID)
+	if err != nil {
+		return err
+	}
+	_ = entry.target.Close()
+	fresh := s.enroll(p)
+	if !p.IsROS2() {
+		return nil
+	}
+	return s.attach(ctx, fresh)
+}
+
+// lookAtAll looks at every process that is recorded, and at those whose looks were forgotten.
+func (s *Session) lookAtAll(ctx context.Context) {
+	s.mu.Lock()
+	var pids []int32
+	for pid, entry := range s.processes {
+		if entry.target == nil || entry.ended {
+			continue
+		}
+		if !entry.target.Alive() {
+			s.endProcess(entry, s.now(), true)
+		}
+		pids = append(pids, pid)
+	}
+	s.mu.Unlock()
+	for _, pid := range pids {
+		s.look(ctx, pid)
+	}
+}
+
+// endProcess writes the last row of a process. The session is locked.
+func (s *Session) endProcess(entry *process, at int64, exited bool) {
+	if entry.ended {
+		return
+	}
+	entry.ended = true
+	entry.row.Exited = exited
+	entry.row.RecordingEndTimestamp = trace.Some(at)
+	s.writeProcess(entry)
+}
+
+// writeProcess writes the row of a process as known now, if it runs ROS 2. The session is locked.
+func (s *Session) writeProcess(entry *process) {
+	if !entry.ros2 {
+		return
+	}
+	s.report.Targets = appendTarget(s.report.Targets, entry.row)
+	if err := writer.Append(s.writer, []trace.Process{entry.row}); err != nil {
+		s.report.Warnings = append(s.report.Warnings, err.Error())
+	}
+}
+
+func appendTarget(targets []trace.Target, row trace.Process) []trace.Target {
+	t := trace.Target{
+		PID: int(row.PID), ProcessStart: row.ProcessStart, NamespacePID: int(row.NamespacePID.Value), Command: row.Command,
+		Executable: row.Executable, Distro: row.Distro, RMWImplementation: row.RMWImplementation,
+	}
+	for i := range targets {
+		if targets[i].PID == t.PID && targets[i].ProcessStart == t.ProcessStart {
+			targets[i] = t
+			return targets
+		}
+	}
+	return append(targets, t)
+}
+
+func (s *Session) endProcesses(at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, entry := range s.processes {
+		s.endProcess(entry, at, false)
+	}
+}
+
+func (s *Session) closeProcesses() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, entry := range s.processes {
+		if entry.target != nil {
+			_ = entry.target.Close()
+		}
+	}
+}
+
+// targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something new.
+func (s *Session) targetsEnded() bool {
+	if s.configuration.All || s.configuration.name != nil {
+		return false
+	}
+	if s.launched != nil && !s.launched.exited() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, entry := range s.processes {
+		if !entry.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// onIgnored tells the kernel what the filter has decided. It is called with the merger locked.
+func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
+	decide := s.loader.Ignore
+	if !ignored {
+		decide = s.loader.Regard
+	}
+	s.warn(decide(pid, address))
+}

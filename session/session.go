@@ -1,0 +1,388 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+const (
+	// readInterval is how long a record waits at most when too few come to wake the reader.
+	readInterval = 100 * time.Millisecond
+	// lossInterval is the resolution of the loss table's time spans.
+	lossInterval = 250 * time.Millisecond
+	// tickInterval is the pace of what need not be prompt: looking at all processes, closing segments, telling the user.
+	tickInterval = time.Second
+	// clockInterval is the pace of the clock table.
+	clockInterval = 10 * time.Second
+)
+
+// ErrNoTarget is returned when there is nothing to record.
+var ErrNoTarget = errors.New("no ROS 2 process to record")
+
+// Options are what a session needs beside its configuration.
+type Options struct {
+	// Version of the recorder, for session.json.
+	Version string
+	// Observer is told what happens.
+	Observer Observer
+	// Owner is given the files of the dataset; nil leaves them to who runs the program.
+	Owner *writer.Owner
+}
+
+// Session is one recording.
+type Session struct {
+	configuration *compiled
+	options       Options
+	finder        *target.Finder
+	loader        *loader.Loader
+	merger        *merge.Merger
+	writer        *writer.Writer
+	clock         trace.Clock
+	bootID        string
+	launched      *launched // nil unless a command was given
+
+	looks chan int32 // processes to look at again
+
+	mu        sync.Mutex // guards what follows
+	processes map[int32]*process
+	starts    map[int32]int64 // start times of processes that the kernel announced
+	report    *trace.Session
+	lost      map[loader.Loss]uint64 // what is in the loss table, by loss without count
+	lostSince int64                  // when losses were last counted, Unix ns
+	opened    time.Time
+}
+
+// Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
+// when it returns, also with an error, as far as rows were written.
+//
+// Errors wrap ErrConfiguration, ErrNoTarget, and the sentinels of packages target, loader and writer.
+func Run(ctx context.Context, configuration Configuration, options Options) error {
+	compiled, err := configuration.compile()
+	if err != nil {
+		return err
+	}
+	s := &Session{
+		configuration: compiled,
+		options:       options,
+		finder:        target.NewFinder(),
+		looks:         make(chan int32, 4096),
+		processes:     map[int32]*process{},
+		starts:        map[int32]int64{},
+		report:        trace.NewSession(),
+		lost:          map[loader.Loss]uint64{},
+	}
+	return s.run(ctx)
+}
+
+func (s *Session) run(ctx context.Context) error {
+	found, err := s.findTargets()
+	if err != nil {
+		return err
+	}
+	defer s.closeProcesses()
+	if err := s.configure(found); err != nil {
+		return err
+	}
+	defer s.loader.Close()
+	defer func() { s.launched.kill() }()
+
+	if err := s.arm(ctx, found); err != nil {
+		return s.fail(err)
+	}
+	return s.record(ctx)
+}
+
+// findTargets finds the processes that exist before the recording. Errors about single processes end the session only when they
+// were named.
+func (s *Session) findTargets() ([]*target.Process, error) {
+	c := s.configuration
+	switch {
+	case c.PIDs != "":
+		found, err := s.finder.ByPIDs(c.PIDs)
+		if err != nil {
+			for _, p := range found {
+				_ = p.Close()
+			}
+			return nil, err
+		}
+		return found, nil
+	case c.name != nil:
+		found, err := s.finder.ByName(c.name)
+		s.warn(err)
+		return found, nil
+	case c.All:
+		found, err := s.finder.All()
+		s.warn(err)
+		return found, nil
+	}
+	return nil, nil
+}
+
+// configure makes the dataset and loads the kernel side.
+func (s *Session) configure(found []*target.Process) error {
+	c := s.configuration
+	stored, err := json.Marshal(c.Configuration)
+	if err != nil {
+		return fmt.Errorf("storing the configuration: %w", err)
+	}
+	s.clock = measureClock()
+	s.report.Recorder = trace.Recorder{Name: "caret-bpf", Version: s.options.Version, PID: os.Getpid()}
+	s.report.Host, err = describeHost()
+	if err != nil {
+		return err
+	}
+	s.bootID = s.report.Host.BootID
+	s.report.Configuration = stored
+	s.report.Clock = s.clock
+	s.report.Enter(trace.StateConfigured, time.Now())
+
+	s.loader, err = loader.New(context.Background(), loader.Options{
+		RingBytes:       c.BufferBytes,
+		Raw:             c.Raw,
+		FilterProcesses: c.systemWide() && !c.All,
+		FollowChildren:  len(c.Command) > 0,
+		ReportAllExecs:  c.All || c.name != nil,
+		FilterAddresses: !c.filter.Empty(),
+		ForceTracefs:    c.ForceTracefs,
+	})
+	if err != nil {
+		return err
+	}
+	for _, warning := range s.loader.Warnings() {
+		s.warn(warning)
+	}
+	s.writer, err = writer.Create(c.Output, writer.Options{SegmentPeriod: c.SegmentPeriod, Owner: s.options.Owner})
+	if err != nil {
+		return errors.Join(err, s.loader.Close())
+	}
+	s.merger = merge.New(merge.Options{
+		RealtimeOffset: s.clock.RealtimeOffset,
+		Filter:         &c.filter,
+		Identify:       s.identify,
+		OnProcess:      s.onProcess,
+		OnIgnored:      s.onIgnored,
+		EventName:      eventName,
+	})
+	return nil
+}
+
+// eventName describes the event of a raw record.
+func eventName(id uint8) (string, int) {
+	event := probes.Event(id)
+	entry, _ := probes.Lookup(event)
+	return event.String(), len(entry.Arguments)
+}
+
+// arm attaches everything that is known, with the gate closed.
+func (s *Session) arm(ctx context.Context, found []*target.Process) error {
+	if err := s.writer.WriteSession(s.report); err != nil {
+		return err
+	}
+	for _, p := range found {
+		if err := s.add(ctx, p); err != nil {
+			if !s.configuration.systemWide() {
+				return err
+			}
+			s.warn(err)
+		}
+	}
+	if command := s.configuration.Command; len(command) > 0 {
+		if err := s.prepareCommand(ctx, command); err != nil {
+			return err
+		}
+	}
+	return s.enter(trace.StateArmed)
+}
+
+// record opens the gate and stays until the recording is to end.
+func (s *Session) record(ctx context.Context) error {
+	reading := make(chan error, 1)
+	go func() {
+		// The reader outlives ctx: what is in the ring buffer when the user stops belongs to the recording.
+		reading <- s.loader.Read(context.WithoutCancel(ctx), s.handle, readInterval)
+	}()
+	before, after, err := s.loader.OpenGate()
+	if err != nil {
+		return s.fail(err)
+	}
+	s.open(before, after)
+	if err := s.enter(trace.StateRecording); err != nil {
+		return s.fail(err)
+	}
+	if s.launched != nil {
+		if err := s.launched.release(); err != nil {
+			return s.fail(err)
+		}
+	}
+	if s.options.Observer.Recording != nil {
+		s.options.Observer.Recording()
+	}
+	ending, readError := s.watch(ctx, reading)
+	return s.stop(ending, readError, reading)
+}
+
+// open notes when the recording began.
+func (s *Session) open(before, after int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = time.Now()
+	at := before + (after-before)/2 + s.clock.RealtimeOffset
+	s.lostSince = at
+	for _, p := range s.processes {
+		p.row.RecordingStartTimestamp = trace.Some(at)
+		s.writeProcess(p)
+	}
+}
+
+// watch serves the running session until something ends it. readError is set when the reader has ended already.
+func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace.Ending, readError error) {
+	tick := time.NewTicker(tickInterval)
+	defer tick.Stop()
+	losses := time.NewTicker(lossInterval)
+	defer losses.Stop()
+	clock := time.NewTicker(clockInterval)
+	defer clock.Stop()
+	var timeout <-chan time.Time
+	if d := s.configuration.Duration; d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return trace.EndingSignal, nil
+		case <-timeout:
+			return trace.EndingDuration, nil
+		case err := <-reading:
+			return trace.EndingError, err
+		case pid := <-s.looks:
+			s.look(ctx, pid)
+		case <-losses.C:
+			s.warn(s.countLosses())
+		case <-clock.C:
+			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
+		case <-tick.C:
+			s.lookAtAll(ctx)
+			s.merger.TellEntities(false)
+			if err := s.writer.Tick(time.Now()); err != nil {
+				return trace.EndingError, err
+			}
+			s.tellStatus(trace.StateRecording)
+		}
+		if s.targetsEnded() {
+			return trace.EndingTargetsExited, nil
+		}
+	}
+}
+
+// handle merges a batch of records and hands the rows on.
+func (s *Session) handle(records [][]byte) error {
+	for _, record := range records {
+		if err := s.merger.Record(record); err != nil {
+			return err
+		}
+	}
+	return s.merger.Take(s.write)
+}
+
+func (s *Session) write(rows *merge.Rows) error {
+	return errors.Join(
+		appendRows(s.writer, rows.Callbacks),
+		appendRows(s.writer, rows.Publishes),
+		appendRows(s.writer, rows.Takes),
+		appendRows(s.writer, rows.Enqueues),
+		appendRows(s.writer, rows.Events),
+		appendRows(s.writer, rows.Nodes),
+		appendRows(s.writer, rows.Publishers),
+		appendRows(s.writer, rows.Subscriptions),
+		appendRows(s.writer, rows.Timers),
+		appendRows(s.writer, rows.CallbackInfos),
+	)
+}
+
+func appendRows[T trace.Row](w *writer.Writer, rows []T) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return writer.Append(w, rows)
+}
+
+// enter writes the session's new state to session.json.
+func (s *Session) enter(state trace.State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.Enter(state, time.Now())
+	s.report.Rows = s.writer.StoredRows()
+	return s.writer.WriteSession(s.report)
+}
+
+// warn tells the user and session.json of something that does not end the session.
+func (s *Session) warn(err error) {
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	s.report.Warnings = append(s.report.Warnings, err.Error())
+	s.mu.Unlock()
+	s.message(err.Error())
+}
+
+func (s *Session) message(text string) {
+	if s.options.Observer.Message != nil {
+		s.options.Observer.Message(text)
+	}
+}
+
+func (s *Session) tellStatus(state trace.State) {
+	if s.options.Observer.Status == nil {
+		return
+	}
+	ring := s.loader.Statistics()
+	s.mu.Lock()
+	status := Status{
+		State: state, Elapsed: time.Since(s.opened), Rows: s.writer.AcceptedRows(),
+		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+	}
+	for _, p := range s.processes {
+		if !p.ended {
+			status.Processes++
+		}
+	}
+	for _, count := range s.lost {
+		status.Lost += count
+	}
+	s.mu.Unlock()
+	s.options.Observer.Status(status)
+}
+
+func describeHost() (trace.Host, error) {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return trace.Host{}, fmt.Errorf("asking for the kernel's version: %w", err)
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return trace.Host{}, fmt.Errorf("reading the boot id: %w", err)
+	}
+	return trace.Host{
+		Name:    unix.ByteSliceToString(name.Nodename[:]),
+		Kernel:  unix.ByteSliceToString(name.Release[:]),
+		Machine: unix.ByteSliceToString(name.Machine[:]),
+		BootID:  string(boot[:len(boot)-1]),
+	}, nil
+}

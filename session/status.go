@@ -1,0 +1,32 @@
+package session
+
+import (
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Status is the state of a running session, for the user to see.
+type Status struct {
+	State trace.State
+	// Elapsed is the time since the gate opened.
+	Elapsed time.Duration
+	// Processes is the number of processes that are recorded now.
+	Processes int
+	// Rows is the number of rows of each table so far.
+	Rows map[string]uint64
+	// Lost is the number of records lost so far, for whatever reason.
+	Lost uint64
+	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in bytes.
+	RingBytes, RingPending, RingPeak int
+}
+
+// Observer is told what happens during a session. Its functions are called from several goroutines.
+type Observer struct {
+	// Status is called about every second while recording, and once at the end. May be nil.
+	Status func(Status)
+	// Message is called for what the user should know: a process was attached, a probe is missing. May be nil.
+	Message func(string)
+	// Recording is called when the gate has opened. May be nil.
+	Recording func()
+}

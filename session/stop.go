@@ -1,0 +1,106 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// stop brings home what is on its way, in the only order in which nothing is lost: gate, probes, threads, ring buffer, rows.
+// readError is the error with which the reader has ended already.
+func (s *Session) stop(ending trace.Ending, readError error, reading <-chan error) error {
+	_, closed, err := s.loader.CloseGate()
+	errs := []error{readError, err, s.enter(trace.StateFlushing), s.loader.Detach()}
+	threads, err := s.loader.OpenThreads()
+	errs = append(errs, err)
+	if ending != trace.EndingError {
+		if err := s.loader.Flush(); err != nil {
+			errs = append(errs, err)
+		} else {
+			errs = append(errs, <-reading)
+		}
+	}
+	for _, thread := range threads {
+		errs = append(errs, s.merger.CloseThread(thread.State))
+	}
+	s.merger.TellEntities(true)
+	errs = append(errs, s.merger.Take(s.write), s.countLosses())
+	errs = append(errs, writer.Append(s.writer, []trace.Clock{s.clock, measureClock()}))
+	s.endProcesses(closed + s.clock.RealtimeOffset)
+	return s.finish(ending, errors.Join(errs...))
+}
+
+// fail ends a session that could not begin.
+func (s *Session) fail(err error) error {
+	return s.finish(trace.EndingError, errors.Join(err, s.loader.Detach()))
+}
+
+// flushTime is how long the disk may take for what is left at the end.
+const flushTime = time.Minute
+
+// finish closes the dataset and says in session.json how the recording ended.
+func (s *Session) finish(ending trace.Ending, err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	if flushError := s.writer.Flush(ctx); err == nil {
+		err = flushError
+	}
+	if err != nil {
+		ending = trace.EndingError
+	}
+	closeError := s.closeWriter(ending, err)
+	s.tellStatus(trace.StateStopped)
+	return cmp.Or(err, closeError)
+}
+
+func (s *Session) closeWriter(ending trace.Ending, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.Ending = ending
+	if err != nil {
+		s.report.Error = err.Error()
+	}
+	s.report.Enter(trace.StateStopped, time.Now())
+	s.report.Rows = s.writer.StoredRows()
+	return errors.Join(s.writer.WriteSession(s.report), s.writer.Close())
+}
+
+// countLosses adds to the loss table what was lost since the last time.
+func (s *Session) countLosses() error {
+	losses, err := s.loader.Losses()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now().UnixNano()
+	var rows []trace.Loss
+	for _, loss := range losses {
+		key := loader.Loss{Kind: loss.Kind, Reason: loss.Reason}
+		fresh := loss.Count - s.lost[key]
+		if fresh == 0 {
+			continue
+		}
+		s.lost[key] = loss.Count
+		rows = append(rows, trace.Loss{
+			Kind: trace.LossKind(loss.Kind.String()), Reason: trace.LossReason(loss.Reason.String()), Count: fresh,
+			FromTimestamp: s.lostSince, ToTimestamp: now,
+		})
+	}
+	s.lostSince = now
+	if len(rows) == 0 {
+		return nil
+	}
+	s.report.Losses = s.report.Losses[:0]
+	for key, count := range s.lost {
+		s.report.Losses = append(s.report.Losses, trace.LossTotal{
+			Kind: trace.LossKind(key.Kind.String()), Reason: trace.LossReason(key.Reason.String()), Count: count,
+		})
+	}
+	return writer.Append(s.writer, rows)
+}
