@@ -93,41 +93,6 @@ func optionalLayout(t reflect.Type) (valid uintptr, ok bool) {
 	return t.Field(1).Offset, true
 }
 
-// null is the Parquet value of an absent value of the column.
-func (c *Column) null() parquet.Value {
-	return parquet.NullValue().Level(0, 0, c.index)
-}
-
-// load converts the column's value of the row at row.
-func (c *Column) load(row unsafe.Pointer) parquet.Value {
-	p := unsafe.Add(row, c.offset)
-	if c.present != 0 && !*(*bool)(unsafe.Add(p, c.present)) {
-		return c.null()
-	}
-	var value parquet.Value
-	zero := false
-	switch c.Type {
-	case TypeBool:
-		value = parquet.BooleanValue(*(*bool)(p))
-	case TypeInt32, TypeUint32:
-		v := *(*int32)(p)
-		value, zero = parquet.Int32Value(v), v == 0
-	case TypeInt64, TypeUint64:
-		v := *(*int64)(p)
-		value, zero = parquet.Int64Value(v), v == 0
-	case TypeString:
-		s := *(*string)(p)
-		value, zero = parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s))), s == ""
-	}
-	if !c.Nullable {
-		return value.Level(0, 0, c.index)
-	}
-	if zero && c.present == 0 {
-		return c.null()
-	}
-	return value.Level(0, 1, c.index)
-}
-
 // store sets the column's value of the row at row, which holds the zero value before.
 func (c *Column) store(row unsafe.Pointer, value parquet.Value, strings *interner) {
 	if value.IsNull() {
@@ -151,8 +116,37 @@ func (c *Column) store(row unsafe.Pointer, value parquet.Value, strings *interne
 
 // Values appends the column's values of the rows to values, for a parquet.ColumnWriter. The values refer to the rows' strings.
 func Values[T Row](c *Column, rows []T, values []parquet.Value) []parquet.Value {
+	switch c.Type {
+	case TypeBool:
+		return appendValues(c, rows, values, parquet.BooleanValue)
+	case TypeInt32, TypeUint32:
+		return appendValues(c, rows, values, parquet.Int32Value)
+	case TypeInt64, TypeUint64:
+		return appendValues(c, rows, values, parquet.Int64Value)
+	default:
+		return appendValues(c, rows, values, stringValue)
+	}
+}
+
+func stringValue(s string) parquet.Value {
+	return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
+}
+
+// appendValues is Values for the columns that hold a V, or an unsigned type of its size.
+func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Value, convert func(V) parquet.Value) []parquet.Value {
+	null := parquet.NullValue().Level(0, 0, c.index)
+	var zero V
 	for i := range rows {
-		values = append(values, c.load(unsafe.Pointer(&rows[i])))
+		p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+		v := *(*V)(p)
+		switch {
+		case !c.Nullable:
+			values = append(values, convert(v))
+		case c.present == 0 && v == zero, c.present != 0 && !*(*bool)(unsafe.Add(p, c.present)):
+			values = append(values, null)
+		default:
+			values = append(values, convert(v).Level(0, 1, c.index))
+		}
 	}
 	return values
 }

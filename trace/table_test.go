@@ -1,0 +1,52 @@
+package trace_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+func TestRegistryNames(t *testing.T) {
+	snake := regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	for _, table := range trace.Registry() {
+		if trace.TableByName(table.Name) != table || !snake.MatchString(table.Name) {
+			t.Errorf("table %q is not found by its name, or is not in snake case", table.Name)
+		}
+		seen := map[string]bool{}
+		for i, leaf := range table.Schema().Columns() {
+			name := table.Columns[i].Name
+			if len(leaf) != 1 || leaf[0] != name || seen[name] || !snake.MatchString(name) {
+				t.Errorf("table %s: column %q is %v in the schema, is there twice, or is not in snake case", table.Name, name, leaf)
+			}
+			seen[name] = true
+		}
+	}
+	if trace.TableByName("callbacks") != nil {
+		t.Error("a table that does not exist was found")
+	}
+}
+
+func TestColumnTypes(t *testing.T) {
+	cases := []struct {
+		table, column string
+		want          trace.ColumnType
+		nullable      bool
+	}{
+		{trace.TableCallback, "boot_id", trace.TypeString, false},
+		{trace.TableCallback, "callback", trace.TypeUint64, false},
+		{trace.TableCallback, "message", trace.TypeUint64, true},
+		{trace.TableCallback, "callback_start_timestamp", trace.TypeInt64, true},
+		{trace.TableCallback, "is_intra_process", trace.TypeBool, true},
+		{trace.TableCallback, "topic_name", trace.TypeString, true},
+		{trace.TablePublish, "enqueue_count", trace.TypeUint32, false},
+		{trace.TableEnqueue, "publish_number", trace.TypeUint64, true},
+		{trace.TableProcess, "namespace_pid", trace.TypeInt32, true},
+	}
+	for _, c := range cases {
+		column := trace.TableByName(c.table).Column(c.column)
+		if column == nil || column.Type != c.want || column.Nullable != c.nullable {
+			t.Errorf("%s.%s is %+v, want %s, nullable %v", c.table, c.column, column, c.want, c.nullable)
+		}
+	}
+}

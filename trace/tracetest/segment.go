@@ -1,0 +1,65 @@
+package tracetest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// EncodeSegment returns the bytes of a segment with the rows in row groups of groupRows.
+func EncodeSegment[T trace.Row](t testing.TB, rows []T, groupRows int) []byte {
+	t.Helper()
+	table := trace.TableOf[T]()
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[any](&out, table.Schema(), parquet.Compression(&parquet.Zstd))
+	for len(rows) > 0 {
+		n := min(len(rows), groupRows)
+		for i, column := range w.ColumnWriters() {
+			if _, err := column.WriteRowValues(trace.Values(&table.Columns[i], rows[:n], nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		rows = rows[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// AddSegment adds a segment with the rows to the dataset in dir and returns its path.
+func AddSegment[T trace.Row](t testing.TB, dir string, sequence int, rows []T) string {
+	t.Helper()
+	path := filepath.Join(dir, trace.TableOf[T]().Name, fmt.Sprintf("%08d.parquet", sequence))
+	writeFile(t, path, EncodeSegment(t, rows, 5000))
+	return path
+}
+
+// AddSession gives the dataset in dir a session.json.
+func AddSession(t testing.TB, dir string, s *trace.Session) {
+	t.Helper()
+	text, err := trace.EncodeSession(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, trace.SessionFile), text)
+}
+
+func writeFile(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
