@@ -86,7 +86,7 @@ func (f *File) addressesOf(name string) ([]uint64, error) {
 		addresses = append(addresses, symbol.Address)
 	}
 	if len(addresses) == 0 {
-		return nil, err
+		return nil, fmt.Errorf("%w, and no PLT entry leads to it", err)
 	}
 	return addresses, nil
 }

@@ -47,11 +47,8 @@ func (f *File) Decode(bounds Range) ([]Instruction, error) {
 	if bounds.End < bounds.Start || bounds.End-bounds.Start > maxFunctionCode {
 		return nil, fmt.Errorf("%w: code of %d bytes", ErrTooLarge, bounds.End-bounds.Start)
 	}
-	if !f.executable(bounds.Start) {
-		return nil, fmt.Errorf("%w: code at %#x", ErrNotMapped, bounds.Start)
-	}
 	code := make([]byte, bounds.End-bounds.Start)
-	if _, err := f.ReadAt(bounds.Start, code); err != nil {
+	if _, err := f.readCode(bounds.Start, code); err != nil {
 		return nil, err
 	}
 	var instructions []Instruction

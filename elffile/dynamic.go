@@ -100,7 +100,7 @@ func (f *File) readDynamic() (dynamicTable, error) {
 // readMapped reads size bytes at an address of a loadable segment.
 func (f *File) readMapped(address, size, limit uint64) ([]byte, error) {
 	for _, segment := range f.segments {
-		if address < segment.Address || address-segment.Address >= segment.FileSize {
+		if !segment.contains(address) {
 			continue
 		}
 		within := address - segment.Address

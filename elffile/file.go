@@ -64,6 +64,11 @@ type Segment struct {
 	Flags      elf.ProgFlag
 }
 
+// contains reports whether address is in the file-backed part of the segment.
+func (s Segment) contains(address uint64) bool {
+	return address >= s.Address && address-s.Address < s.FileSize
+}
+
 // Section is one section header. Sections are absent from files stripped of their section table.
 type Section struct {
 	Name      string
@@ -166,21 +171,33 @@ func (f *File) AddressOf(offset uint64) (uint64, error) {
 // were, with an error when they are fewer than asked for: ErrNotMapped when the segment ends.
 func (f *File) ReadAt(address uint64, buffer []byte) (int, error) {
 	for _, segment := range f.segments {
-		if address < segment.Address || address-segment.Address >= segment.FileSize {
-			continue
+		if segment.contains(address) {
+			return f.readSegment(segment, address, buffer)
 		}
-		within := address - segment.Address
-		wanted := min(uint64(len(buffer)), segment.FileSize-within)
-		n, err := f.reader.ReadAt(buffer[:wanted], int64(segment.Offset+within))
-		if uint64(n) == wanted {
-			err = nil
-		}
-		if err == nil && n < len(buffer) {
-			err = fmt.Errorf("%w: segment ends at %#x", ErrNotMapped, address+uint64(n))
-		}
-		return n, err
 	}
 	return 0, fmt.Errorf("%w: %#x", ErrNotMapped, address)
+}
+
+// readCode is ReadAt for instructions. It reads where FileOffset points to, also when a malformed file's segments overlap.
+func (f *File) readCode(address uint64, buffer []byte) (int, error) {
+	segment, ok := f.executableSegment(address)
+	if !ok {
+		return 0, fmt.Errorf("%w: no executable segment holds address %#x", ErrNotMapped, address)
+	}
+	return f.readSegment(segment, address, buffer)
+}
+
+func (f *File) readSegment(segment Segment, address uint64, buffer []byte) (int, error) {
+	within := address - segment.Address
+	wanted := min(uint64(len(buffer)), segment.FileSize-within)
+	n, err := f.reader.ReadAt(buffer[:wanted], int64(segment.Offset+within))
+	if uint64(n) == wanted {
+		err = nil
+	}
+	if err == nil && n < len(buffer) {
+		err = fmt.Errorf("%w: segment ends at %#x", ErrNotMapped, address+uint64(n))
+	}
+	return n, err
 }
 
 // executable reports whether address is in the file-backed part of an executable segment.
@@ -191,7 +208,7 @@ func (f *File) executable(address uint64) bool {
 
 func (f *File) executableSegment(address uint64) (Segment, bool) {
 	for _, segment := range f.segments {
-		if segment.Flags&elf.PF_X != 0 && address >= segment.Address && address-segment.Address < segment.FileSize {
+		if segment.Flags&elf.PF_X != 0 && segment.contains(address) {
 			return segment, true
 		}
 	}

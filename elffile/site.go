@@ -88,11 +88,8 @@ func (f *File) site(instruction Instruction) (Site, error) {
 
 func (f *File) instructionAt(address uint64) (Instruction, error) {
 	const longest = 15
-	if !f.executable(address) {
-		return Instruction{}, fmt.Errorf("%w: code at %#x", ErrNotMapped, address)
-	}
 	code := make([]byte, longest)
-	n, err := f.ReadAt(address, code)
+	n, err := f.readCode(address, code)
 	if n == 0 {
 		return Instruction{}, err
 	}
