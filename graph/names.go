@@ -10,6 +10,9 @@ import (
 // maxName bounds a ROS name: the middlewares allow 255 characters for a topic.
 const maxName = 256
 
+// maxSymbolBits bounds a demangled symbol, by the power of two of its length: substitutions in a mangled name multiply.
+const maxSymbolBits = 13
+
 // isName reports whether text can be the absolute name of a topic, service or namespace: "/" and parts of letters, digits and
 // underscores, none of them empty. The root namespace "/" is one, but no topic; callers that read topics refuse it.
 func isName(text string) bool {
@@ -85,7 +88,7 @@ func functorSymbol(typeName string) string {
 	if !ok || len(class.Args) == 0 {
 		return ""
 	}
-	symbol := demangle.ASTToString(class.Args[0])
+	symbol := demangle.ASTToString(class.Args[0], demangle.MaxLength(maxSymbolBits))
 	if strings.HasPrefix(symbol, "std::function<") {
 		return ""
 	}
