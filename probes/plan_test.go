@@ -1,0 +1,391 @@
+package probes
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// eventsOf returns the events that a plan has sites of, each once, in order.
+func eventsOf(sites []Site) []Event {
+	var events []Event
+	for _, site := range sites {
+		events = append(events, site.Event)
+	}
+	slices.Sort(events)
+	return slices.Compact(events)
+}
+
+func missingOf(plan *Plan) map[Event]string {
+	missing := make(map[Event]string)
+	for _, m := range plan.Missing {
+		missing[m.Event] = m.Reason
+	}
+	return missing
+}
+
+func siteOf(t *testing.T, plan *Plan, event Event) Site {
+	t.Helper()
+	index := slices.IndexFunc(plan.Sites, func(s Site) bool { return s.Event == event })
+	if index < 0 {
+		t.Fatalf("no site of %s; missing: %v", event, missingOf(plan))
+	}
+	return plan.Sites[index]
+}
+
+// allEvents returns the events of the catalogue without some.
+func allEvents(without ...Event) []Event {
+	var events []Event
+	for _, entry := range catalogue {
+		if !slices.Contains(without, entry.Event) {
+			events = append(events, entry.Event)
+		}
+	}
+	return events
+}
+
+func lastLayers(plan *Plan) []Event {
+	var layers []Event
+	for _, site := range plan.Sites {
+		if site.LastLayer {
+			layers = append(layers, site.Event)
+		}
+	}
+	return layers
+}
+
+func TestPlanOfRunningProcess(t *testing.T) {
+	intraProcess := []Event{EventRclcppIntraPublish, EventRclcppRingBufferEnqueue, EventRclcppRingBufferDequeue}
+	for name, test := range map[string]struct {
+		libraries []fixture
+		distro    target.Distro
+		missing   []Event
+		last      Event
+		stamp     *Site // what is expected of the site of dds_bind_addr_to_stamp
+	}{
+		"humble with Fast DDS": {
+			libraries: []fixture{tracetools("humble"), rclOfHumble, rclcpp, rmwFastDDS, fastDDS}, distro: "humble", missing: intraProcess,
+			last: EventDDSBindAddrToStamp, stamp: &Site{Form: FormFastDDS, Parameter: 100, Library: "libfastrtps.so.2.6"},
+		},
+		"humble with Cyclone DDS": {
+			libraries: []fixture{tracetools("humble"), rclOfHumble, rclcpp, rmwCyclone, cycloneDDS}, distro: "humble", missing: intraProcess,
+			last: EventDDSBindAddrToStamp, stamp: &Site{Form: FormCycloneDDSWrite, Library: "libddsc.so.0"},
+		},
+		"humble with Zenoh": {
+			libraries: []fixture{tracetools("humble"), rclOfHumble, rclcpp, rmwZenoh}, distro: "humble",
+			missing: append(intraProcess, EventDDSBindAddrToStamp), last: EventRMWPublish,
+		},
+		"jazzy": {
+			libraries: []fixture{tracetools("jazzy"), rclOfJazzy, rclcpp, rmwCyclone, cycloneDDS}, distro: "jazzy",
+			missing: []Event{EventRclcppCallbackRegister}, last: EventRMWPublish,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, t.TempDir(), test.libraries...)
+			if p.process.Distro != test.distro {
+				t.Fatalf("distro %v: %s", p.process.Distro, p.process.DistroEvidence)
+			}
+			plan, err := NewPlan(p.process, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			without := test.missing
+			if test.stamp == nil {
+				without = append(slices.Clone(without), EventDDSBindAddrToStamp)
+			}
+			if got, want := eventsOf(plan.Sites), allEvents(without...); !slices.Equal(got, want) {
+				t.Errorf("sites of %v\nwant     %v", got, want)
+			}
+			missing := missingOf(plan)
+			if len(missing) != len(test.missing) {
+				t.Errorf("missing %v, want %v", missing, test.missing)
+			}
+			for _, event := range test.missing {
+				if missing[event] == "" {
+					t.Errorf("%s is not missing", event)
+				}
+			}
+			if got := lastLayers(plan); !slices.Equal(got, []Event{test.last}) {
+				t.Errorf("last layers %v, want %v", got, test.last)
+			}
+			if test.stamp != nil {
+				site := siteOf(t, plan, EventDDSBindAddrToStamp)
+				if site.Form != test.stamp.Form || site.Parameter != test.stamp.Parameter || site.Library != test.stamp.Library {
+					t.Errorf("stamp at %+v, want %+v", site, *test.stamp)
+				}
+			}
+			checkSites(t, p.process, plan.Sites)
+		})
+	}
+}
+
+// checkSites compares every site with the file that it is said to be in.
+func checkSites(t *testing.T, process *target.Process, sites []Site) {
+	t.Helper()
+	for _, site := range sites {
+		file, err := elffile.Open(site.Path)
+		if err != nil {
+			t.Errorf("%s: %v", site.Event, err)
+			continue
+		}
+		symbol, err := file.Lookup(site.Symbol)
+		if err != nil {
+			t.Errorf("%s: %v", site.Event, err)
+		}
+		if bounds, err := file.FunctionBounds(symbol); err != nil || !bounds.Contains(site.Address) {
+			t.Errorf("%s: %#x is not in %s, %+v, %v", site.Event, site.Address, site.Symbol, bounds, err)
+		}
+		if offset, err := file.FileOffset(site.Address); err != nil || offset != site.Offset {
+			t.Errorf("%s: offset %#x of %#x, want %#x, %v", site.Event, site.Offset, site.Address, offset, err)
+		}
+		module, ok := process.FindModule(strings.TrimSuffix(site.Library, ".0"))
+		if !ok || module.BuildID != site.BuildID || module.Inode != site.Inode || module.Device != site.Device || site.BuildID == "" {
+			t.Errorf("%s: identity of %+v differs from %+v", site.Event, site, module)
+		}
+		if site.Armed {
+			t.Errorf("%s: a mapped file is said to be only armed", site.Event)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFormOfRMWPublish(t *testing.T) {
+	for distro, want := range map[target.Distro]Form{"humble": FormMessageOnly, "jazzy": FormArguments} {
+		rcl := rclOfHumble
+		if distro == "jazzy" {
+			rcl = rclOfJazzy
+		}
+		p := start(t, t.TempDir(), tracetools(distro), rcl)
+		plan, err := NewPlan(p.process, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := siteOf(t, plan, EventRMWPublish).Form; got != want {
+			t.Errorf("%s: form %d, want %d", distro, got, want)
+		}
+	}
+}
+
+func TestLibraryThatIsMappedLater(t *testing.T) {
+	directory := t.TempDir()
+	compile(t, directory, fastDDS)
+	compile(t, directory, rmwFastDDS, fastDDS)
+	p := start(t, directory, tracetools("humble"), rclOfHumble)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if layers := lastLayers(plan); len(layers) != 0 {
+		t.Errorf("last layers %v though the RMW implementation is unknown", layers)
+	}
+	if missingOf(plan)[EventDDSBindAddrToStamp] == "" {
+		t.Error("dds_bind_addr_to_stamp is not missing")
+	}
+	before := slices.Clone(plan.Sites)
+	added, err := plan.Extend(p.process, p.load(rmwFastDDS))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(added) != 1 || added[0].Event != EventDDSBindAddrToStamp || !added[0].LastLayer {
+		t.Errorf("added %+v", added)
+	}
+	if reason, missing := missingOf(plan)[EventDDSBindAddrToStamp]; missing {
+		t.Errorf("still missing: %s", reason)
+	}
+	if !slices.Equal(plan.Sites[:len(before)], before) {
+		t.Error("the sites that are attached have changed")
+	}
+	if again, err := plan.Extend(p.process, p.process.Modules); err != nil || len(again) != 0 {
+		t.Errorf("the same modules add %+v, %v", again, err)
+	}
+}
+
+func TestExpectedLibrariesAreArmed(t *testing.T) {
+	directory := t.TempDir()
+	compile(t, directory, fastDDS)
+	compile(t, directory, rmwFastDDS, fastDDS)
+	compile(t, directory, cycloneDDS)
+	compile(t, directory, rmwCyclone, cycloneDDS)
+	p := start(t, directory, tracetools("humble"), rclOfHumble)
+	plan, err := NewPlan(p.process, Options{Expected: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var armed []string
+	for _, site := range plan.Sites {
+		if site.Armed != (site.Event == EventDDSBindAddrToStamp) || site.LastLayer != site.Armed {
+			t.Errorf("%s: armed %v, last layer %v", site.Event, site.Armed, site.LastLayer)
+		}
+		if site.Armed {
+			armed = append(armed, site.Library)
+		}
+	}
+	slices.Sort(armed)
+	if !slices.Equal(armed, []string{"libddsc.so.0", "libfastrtps.so.2.6"}) {
+		t.Errorf("armed %v", armed)
+	}
+	added, err := plan.Extend(p.process, p.load(rmwCyclone))
+	if err != nil || len(added) != 0 {
+		t.Errorf("the armed file adds %+v, %v", added, err)
+	}
+	for _, site := range plan.Sites {
+		if site.Armed != (site.Library == "libfastrtps.so.2.6") {
+			t.Errorf("%s in %s: armed %v after it was mapped", site.Event, site.Library, site.Armed)
+		}
+	}
+}
+
+// TestOtherDDSLibraryIsNotProbed: a process that maps Fast DDS for another purpose than its RMW implementation.
+func TestOtherDDSLibraryIsNotProbed(t *testing.T) {
+	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble, rmwCyclone, cycloneDDS, fastDDS)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, site := range plan.Sites {
+		if site.Library == fastDDS.soname {
+			t.Errorf("%+v", site)
+		}
+	}
+}
+
+func TestWhatCannotBePlannedIsMissing(t *testing.T) {
+	without := func(f fixture, symbol string) fixture {
+		f.source = strings.ReplaceAll(f.source, "void "+symbol+"(void) {}\n", "")
+		return f
+	}
+	folded := without(tracetools("humble"), "ros_trace_rmw_take")
+	folded.source += "void ros_trace_rmw_take(void) __attribute__((alias(\"ros_trace_rcl_init\")));\n"
+	data := without(tracetools("humble"), "ros_trace_rmw_take")
+	data.source += "int ros_trace_rmw_take;\n"
+	nop := without(tracetools("humble"), "ros_trace_rmw_take")
+	nop.source += "__asm__(\".globl ros_trace_rmw_take; .type ros_trace_rmw_take,@function; ros_trace_rmw_take: nopl 0(%rax,%rax,1); ret\");\n"
+	otherFastDDS := fastDDS
+	otherFastDDS.soname = "libfastrtps.so.2.8"
+	otherCyclone := cycloneDDS
+	otherCyclone.source = strings.ReplaceAll(otherCyclone.source, "data, dds_time(), 0", "data, dds_time() + 1, 0")
+	twoExecutors := rclcpp
+	twoExecutors.source += "void _ZN6rclcpp8Executor22execute_any_executableEv(void) {}\n"
+	for name, test := range map[string]struct {
+		libraries []fixture
+		event     Event
+		reason    string
+	}{
+		"no symbol": {
+			[]fixture{without(tracetools("humble"), "ros_trace_rmw_take")}, EventRMWTake, "libtracetools.so: ros_trace_rmw_take: symbol not found",
+		},
+		"folded functions":         {[]fixture{folded}, EventRMWTake, "have the same code"},
+		"data":                     {[]fixture{data}, EventRMWTake, "not a plain function"},
+		"nop of several bytes":     {[]fixture{nop}, EventRMWTake, "no safe probe site"},
+		"no library":               {[]fixture{tracetools("humble")}, EventExecutorExecute, "has not mapped librclcpp.so"},
+		"unknown Fast DDS":         {[]fixture{tracetools("humble"), rmwFastDDS, otherFastDDS}, EventDDSBindAddrToStamp, "2.6, 2.9, 2.10, 2.14"},
+		"unexpected Cyclone DDS":   {[]fixture{tracetools("humble"), rmwCyclone, otherCyclone}, EventDDSBindAddrToStamp, "does not pass its result"},
+		"RMW without source":       {[]fixture{tracetools("humble"), rmwZenoh}, EventDDSBindAddrToStamp, "rmw_zenoh_cpp on humble"},
+		"two functions":            {[]fixture{tracetools("humble"), twoExecutors}, EventExecutorExecute, "2 functions"},
+		"absent from distribution": {[]fixture{tracetools("humble")}, EventRclcppIntraPublish, "no such tracepoint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, t.TempDir(), test.libraries...)
+			plan, err := NewPlan(p.process, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reason, missing := missingOf(plan)[test.event]
+			if !missing || !strings.Contains(reason, test.reason) {
+				t.Errorf("%s: missing %v, reason %q", test.event, missing, reason)
+			}
+			for _, m := range plan.Missing {
+				if m.Consequence == "" {
+					t.Errorf("%s: no consequence", m.Event)
+				}
+			}
+		})
+	}
+}
+
+func TestMissingRequiredEventIsAnError(t *testing.T) {
+	incomplete := tracetools("humble")
+	incomplete.source = strings.ReplaceAll(incomplete.source, "void ros_trace_callback_end(void) {}\n", "")
+	p := start(t, t.TempDir(), incomplete)
+	plan, err := NewPlan(p.process, Options{})
+	if !errors.Is(err, ErrRequiredMissing) || !strings.Contains(err.Error(), "callback_end") {
+		t.Errorf("error %v", err)
+	}
+	if plan == nil || len(plan.Sites) == 0 {
+		t.Error("the rest of the plan is not there")
+	}
+}
+
+// TestProgramThatHasMappedNothingYet is a launched command at its first instruction: what it maps later completes the plan.
+func TestProgramThatHasMappedNothingYet(t *testing.T) {
+	directory := t.TempDir()
+	libraries := []fixture{tracetools("jazzy"), rclOfJazzy, rclcpp}
+	for _, f := range libraries {
+		compile(t, directory, f)
+	}
+	p := start(t, directory)
+	plan, err := NewPlan(p.process, Options{})
+	if !errors.Is(err, ErrRequiredMissing) {
+		t.Fatalf("error %v", err)
+	}
+	var total []Site
+	for _, f := range libraries {
+		added, err := plan.Extend(p.process, p.load(f))
+		if err != nil {
+			t.Error(err)
+		}
+		total = append(total, added...)
+	}
+	if got, want := eventsOf(plan.Sites), allEvents(EventRclcppCallbackRegister, EventDDSBindAddrToStamp); !slices.Equal(got, want) {
+		t.Errorf("sites of %v\nwant     %v", got, want)
+	}
+	if len(total) != len(plan.Sites) {
+		t.Errorf("%d sites were announced, %d are in the plan", len(total), len(plan.Sites))
+	}
+	checkSites(t, p.process, plan.Sites)
+}
+
+func TestFunctionOfRclIsTheFallback(t *testing.T) {
+	incomplete := tracetools("humble")
+	incomplete.source = strings.ReplaceAll(incomplete.source, "void ros_trace_rcl_publish(void) {}\n", "")
+	p := start(t, t.TempDir(), incomplete, rclOfHumble)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := siteOf(t, plan, EventRclPublish)
+	if site.Symbol != "rcl_publish" || site.Provenance != FromSymbol || site.Library != "librcl.so" {
+		t.Errorf("site %+v", site)
+	}
+}
+
+func TestPlanAsJSON(t *testing.T) {
+	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble, rmwFastDDS, fastDDS)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"distro":"humble"`, `"rmw":"rmw_fastrtps_cpp"`, `"event":"callback_start"`, `"library":"libtracetools.so"`, `"last_layer":true`,
+		`"event":"rclcpp_intra_publish","reason":"Humble's tracetools has no such tracepoint"`, `"provenance":"tracepoint"`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	var back Plan
+	if err := json.Unmarshal(text, &back); err != nil || len(back.Sites) != len(plan.Sites) || back.Sites[0].Event != plan.Sites[0].Event {
+		t.Errorf("read back: %v, %+v", err, back)
+	}
+}

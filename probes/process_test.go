@@ -1,0 +1,194 @@
+package probes
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// fixture is a shared library to compile.
+type fixture struct {
+	soname string
+	source string
+}
+
+// tracetools is a libtracetools.so with a function for each of the events that a distribution has.
+func tracetools(distro target.Distro) fixture {
+	var source strings.Builder
+	for _, entry := range catalogue {
+		for _, candidate := range entry.sources(distro) {
+			if candidate.Library == LibraryTracetools {
+				fmt.Fprintf(&source, "void %s(void) {}\n", candidate.Symbol)
+			}
+		}
+	}
+	if distro != target.DistroHumble {
+		source.WriteString("int ros_trace_enabled_rcl_init(void) { return 0; }\n")
+	}
+	return fixture{"libtracetools.so", source.String()}
+}
+
+var (
+	rclOfHumble = fixture{"librcl.so", "int rcl_publish(void *p, void *m) { return 0; }\nint rcl_timer_init(void) { return 0; }\n"}
+	rclOfJazzy  = fixture{"librcl.so", "int rcl_publish(void *p, void *m) { return 0; }\nint rcl_timer_init2(void) { return 0; }\n"}
+	rclcpp      = fixture{"librclcpp.so", "void _ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE(void) {}\n"}
+	fastDDS     = fixture{
+		"libfastrtps.so.2.6",
+		"void _ZN8eprosima8fastrtps4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
+	}
+	cycloneDDS = fixture{"libddsc.so.0", `
+long dds_time(void) { return 1; }
+__attribute__((noinline)) static int dds_write_impl(void *writer, const void *data, long timestamp, int action)
+{
+	__asm__ volatile("" : : "r"(writer), "r"(data), "r"(timestamp), "r"(action));
+	return 0;
+}
+int dds_write(void *writer, const void *data)
+{
+	int result = dds_write_impl(writer, data, dds_time(), 0);
+	__asm__ volatile("" : "+r"(result));
+	return result;
+}
+`}
+	rmwFastDDS = fixture{"librmw_fastrtps_cpp.so", "int rmw_publish(void) { return 0; }\n"}
+	rmwCyclone = fixture{"librmw_cyclonedds_cpp.so", "int rmw_publish(void) { return 0; }\n"}
+	rmwZenoh   = fixture{"librmw_zenoh_cpp.so", "int rmw_publish(void) { return 0; }\n"}
+)
+
+// mainSource opens with dlopen what it reads from its standard input, and answers every line.
+const mainSource = `
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	char line[4096];
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		puts(dlopen(line, RTLD_NOW) ? "ready" : dlerror());
+		fflush(stdout);
+	}
+	return 0;
+}
+`
+
+// program is a running process that has mapped compiled fixtures.
+type program struct {
+	t         *testing.T
+	directory string
+	input     io.Writer
+	output    *bufio.Reader
+	process   *target.Process
+}
+
+// compiled maps a fixture to its library, so that each is compiled once.
+var compiled = make(map[string][]byte)
+
+// compile builds a shared library, linked to others in the same directory, and returns its path.
+func compile(t *testing.T, directory string, f fixture, needed ...fixture) string {
+	t.Helper()
+	path := filepath.Join(directory, f.soname)
+	key := fmt.Sprint(f, needed)
+	if binary, ok := compiled[key]; ok {
+		if err := os.WriteFile(path, binary, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	source := filepath.Join(directory, f.soname+".c")
+	if err := os.WriteFile(source, []byte(f.source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{"-O2", "-shared", "-fPIC", "-Wl,--build-id", "-Wl,-soname," + f.soname, "-Wl,--no-as-needed", "-o", path, source}
+	for _, other := range needed {
+		arguments = append(arguments, filepath.Join(directory, other.soname))
+	}
+	runCompiler(t, arguments...)
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled[key] = binary
+	return path
+}
+
+func runCompiler(t *testing.T, arguments ...string) {
+	t.Helper()
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler")
+	}
+	if output, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, output)
+	}
+}
+
+// start runs a program that is linked to the fixtures. Those in directory are found at run time as well.
+func start(t *testing.T, directory string, linked ...fixture) *program {
+	t.Helper()
+	source, binary := filepath.Join(directory, "main.c"), filepath.Join(directory, "main")
+	if err := os.WriteFile(source, []byte(mainSource), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{"-o", binary, source, "-Wl,--no-as-needed", "-Wl,-rpath," + directory, "-ldl"}
+	for _, f := range linked {
+		arguments = append(arguments, compile(t, directory, f))
+	}
+	runCompiler(t, arguments...)
+	command := exec.Command(binary)
+	command.Env = append(os.Environ(), "LD_LIBRARY_PATH="+directory, "ROS_DISTRO=", "AMENT_PREFIX_PATH=")
+	input, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{t: t, directory: directory, input: input, output: bufio.NewReader(output)}
+	t.Cleanup(func() {
+		input.Close()
+		if err := command.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	p.wait()
+	if p.process, err = target.NewFinder().Inspect(int32(command.Process.Pid)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.process.Close() })
+	return p
+}
+
+func (p *program) wait() {
+	p.t.Helper()
+	if line, err := p.output.ReadString('\n'); err != nil || line != "ready\n" {
+		p.t.Fatalf("the program says %q, %v", line, err)
+	}
+}
+
+// load makes the program map a library, and returns what is new to the process.
+func (p *program) load(f fixture) []target.Module {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p.input, filepath.Join(p.directory, f.soname)); err != nil {
+		p.t.Fatal(err)
+	}
+	p.wait()
+	changes, err := p.process.Refresh()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return changes.Added
+}
