@@ -26,7 +26,6 @@ func (e *encoder) run() {
 	for t := range e.queue {
 		if err := t.run(e); err != nil {
 			e.fail(err)
-			e.salvage()
 			e.failed = true
 		}
 	}
@@ -38,15 +37,6 @@ func (e *encoder) commit(segment *finished) {
 	}
 }
 
-// salvage closes the segments that still can be: what failed gave its space back, and a footer is small.
-func (e *encoder) salvage() {
-	for _, t := range e.tables {
-		if segment, err := t.finish(); err == nil {
-			e.commit(segment)
-		}
-	}
-}
-
 // rotation ends the segments of all tables. reached, if not nil, is closed when they are on disk.
 type rotation struct {
 	reached chan<- struct{}
@@ -55,6 +45,9 @@ type rotation struct {
 func (r rotation) run(e *encoder) error {
 	if r.reached != nil {
 		defer func() { e.commits <- commitment{reached: r.reached} }()
+	}
+	if e.failed {
+		return nil
 	}
 	for _, t := range e.tables {
 		segment, err := t.finish()

@@ -1,0 +1,216 @@
+package writer
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+// smallFileSystem mounts a file system of few megabytes.
+func smallFileSystem(t *testing.T, megabytes int) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small file system")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+strconv.Itoa(megabytes)+"m"); err != nil {
+		t.Skipf("cannot mount a tmpfs: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestAFullDiskKeepsWhatWasClosed(t *testing.T) {
+	dir := filepath.Join(smallFileSystem(t, 4), "dataset")
+	w, err := Create(dir, Options{SegmentBytes: 200_000, RowGroupRows: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Fatal(err)
+	}
+	appendRows(t, w, trace.Clock{RealtimeOffset: 5})
+	if err := w.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	appendRows(t, w, trace.Clock{RealtimeOffset: 6}) // open when the disk is full
+	rows := tracetest.Random[trace.Callback](200_000, 1)
+	full := fill(t, w, rows)
+	if !errors.Is(full, ErrDiskFull) || !errors.Is(full, unix.ENOSPC) {
+		t.Fatalf("error %v, want ErrDiskFull", full)
+	}
+	for name, err := range map[string]error{"Append": Append(w, rows[:1]), "Tick": w.Tick(time.Now()), "Flush": w.Flush(t.Context())} {
+		if !errors.Is(err, ErrDiskFull) {
+			t.Errorf("%s after the error: %v", name, err)
+		}
+	}
+	useUp(t, filepath.Dir(dir))
+	ended := trace.NewSession()
+	ended.Ending, ended.Error = trace.EndingError, full.Error()
+	if err := w.WriteSession(ended); err != nil {
+		t.Errorf("the end cannot be told: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("Close: %v", err)
+	}
+
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Session().Ending != trace.EndingError || d.Killed() {
+		t.Errorf("ending %q, killed %v", d.Session().Ending, d.Killed())
+	}
+	got := readAll[trace.Callback](t, dir)
+	if stored := w.StoredRows()[trace.TableCallback]; len(got) == 0 || uint64(len(got)) != stored || !reflect.DeepEqual(got, rows[:len(got)]) {
+		t.Errorf("%d rows are readable, %d were stored", len(got), stored)
+	}
+	if clocks := readAll[trace.Clock](t, dir); len(clocks) != 1 || clocks[0].RealtimeOffset != 5 {
+		t.Errorf("the closed segment of another table holds %v", clocks)
+	}
+	for _, table := range []string{trace.TableCallback, trace.TableClock} {
+		for _, name := range segmentNames(t, dir, table) {
+			if strings.HasPrefix(name, ".") {
+				t.Errorf("unfinished segment %s/%s is left", table, name)
+			}
+		}
+	}
+}
+
+// fill appends rows until the Writer fails.
+func fill(t *testing.T, w *Writer, rows []trace.Callback) error {
+	t.Helper()
+	for len(rows) > 0 {
+		n := min(len(rows), 500)
+		if err := Append(w, rows[:n]); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return w.Flush(t.Context())
+}
+
+// useUp takes the last free space of a file system, as another program may.
+func useUp(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for chunk := make([]byte, 4096); err == nil; {
+		_, err = f.Write(chunk)
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+}
+
+func TestADiskFullFromTheStart(t *testing.T) {
+	parent := smallFileSystem(t, 1)
+	useUp(t, parent)
+	if _, err := Create(filepath.Join(parent, "dataset"), Options{}); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("error %v, want ErrDiskFull", err)
+	}
+}
+
+const childDirectory = "CARET_BPF_TEST_KILLED_WRITER"
+
+// TestKilledWriterChild is the process that TestKill kills: it writes until then and says which rows were closed.
+func TestKilledWriterChild(t *testing.T) {
+	dir := os.Getenv(childDirectory)
+	if dir == "" {
+		t.Skip("runs as a child of TestKill")
+	}
+	w, err := Create(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := trace.NewSession()
+	s.Enter(trace.StateRecording, time.Now())
+	if err := w.WriteSession(s); err != nil {
+		t.Fatal(err)
+	}
+	for count := uint64(0); ; {
+		for range 1000 {
+			appendRows(t, w, trace.Loss{Count: count})
+			count++
+		}
+		if err := w.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stdout.WriteString("closed " + strconv.FormatUint(count, 10) + "\n"); err != nil {
+			return
+		}
+		for range 500 {
+			appendRows(t, w, trace.Loss{Count: count})
+			count++
+		}
+	}
+}
+
+func TestKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dataset")
+	child := exec.Command(os.Args[0], "-test.run=^TestKilledWriterChild$")
+	child.Env = append(os.Environ(), childDirectory+"="+dir)
+	output, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var closed uint64
+	lines := bufio.NewScanner(output)
+	for rounds := 0; rounds < 8 && lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "closed "); ok {
+			rounds++
+			if closed, err = strconv.ParseUint(text, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	child.Wait()
+	if closed == 0 {
+		t.Fatal("the child closed no segment")
+	}
+
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Live() || !d.Killed() || d.Session().State != trace.StateRecording {
+		t.Errorf("live %v, killed %v, state %s", d.Live(), d.Killed(), d.Session().State)
+	}
+	rows := readAll[trace.Loss](t, dir)
+	if uint64(len(rows)) < closed {
+		t.Errorf("%d rows are readable, %d were in closed segments", len(rows), closed)
+	}
+	for i, row := range rows {
+		if row.Count != uint64(i) {
+			t.Fatalf("row %d is %d: rows are missing or out of order", i, row.Count)
+		}
+	}
+	if _, err := trace.Summarize(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+}

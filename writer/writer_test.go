@@ -1,0 +1,354 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+func create(t testing.TB, options Options) (*Writer, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "dataset")
+	w, err := Create(dir, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Fatal(err)
+	}
+	return w, dir
+}
+
+func closeWriter(t testing.TB, w *Writer) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendRows[T trace.Row](t testing.TB, w *Writer, rows ...T) {
+	t.Helper()
+	if err := Append(w, rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readAll[T trace.Row](t testing.TB, dir string) (all []T) {
+	t.Helper()
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = trace.Scan(t.Context(), d, trace.TableOf[T]().Name, func(rows []T) error {
+		all = append(all, rows...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// segmentNames lists a table's folder; nil when there is none.
+func segmentNames(t testing.TB, dir, table string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, table))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestEveryTableIsWritten(t *testing.T) {
+	t.Run(trace.TableCallback, writeAndRead[trace.Callback])
+	t.Run(trace.TablePublish, writeAndRead[trace.Publish])
+	t.Run(trace.TableTake, writeAndRead[trace.Take])
+	t.Run(trace.TableEnqueue, writeAndRead[trace.Enqueue])
+	t.Run(trace.TableEvent, writeAndRead[trace.Event])
+	t.Run(trace.TableNode, writeAndRead[trace.Node])
+	t.Run(trace.TablePublisher, writeAndRead[trace.Publisher])
+	t.Run(trace.TableSubscription, writeAndRead[trace.Subscription])
+	t.Run(trace.TableTimer, writeAndRead[trace.Timer])
+	t.Run(trace.TableCallbackInfo, writeAndRead[trace.CallbackInfo])
+	t.Run(trace.TableProcess, writeAndRead[trace.Process])
+	t.Run(trace.TableLoss, writeAndRead[trace.Loss])
+	t.Run(trace.TableClock, writeAndRead[trace.Clock])
+}
+
+// writeAndRead spans several batches, row groups and segments.
+func writeAndRead[T trace.Row](t *testing.T) {
+	w, dir := create(t, Options{RowGroupRows: 1500, SegmentBytes: 100_000})
+	rows := tracetest.Random[T](20_000, 7)
+	for rest := rows; len(rest) > 0; {
+		n := min(len(rest), 777)
+		appendRows(t, w, rest[:n]...)
+		rest = rest[n:]
+	}
+	closeWriter(t, w)
+	if got := readAll[T](t, dir); !reflect.DeepEqual(got, rows) {
+		t.Fatalf("%d rows, want %d, or others", len(got), len(rows))
+	}
+	table := trace.TableOf[T]().Name
+	if got := w.StoredRows()[table]; got != uint64(len(rows)) {
+		t.Errorf("%d rows stored, want %d", got, len(rows))
+	}
+	if names := segmentNames(t, dir, table); len(names) < 2 {
+		t.Errorf("segments %v: none was closed for its size", names)
+	}
+}
+
+func TestTheWriterHasEveryTable(t *testing.T) {
+	w, _ := create(t, Options{})
+	defer closeWriter(t, w)
+	for _, table := range trace.Registry() {
+		if _, ok := w.AcceptedRows()[table.Name]; !ok {
+			t.Errorf("no %s", table.Name)
+		}
+	}
+}
+
+func TestSegmentsCloseWithTimeEvenWithoutNewRows(t *testing.T) {
+	w, dir := create(t, Options{SegmentPeriod: 10 * time.Second})
+	now := time.Unix(1_000, 0)
+	tick := func(after time.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		if err := w.Tick(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tick(0)
+	appendRows(t, w, trace.Clock{MonotonicTimestamp: 1})
+	tick(9 * time.Second)
+	settle(t, w)
+	if names := closedSegments(t, dir, trace.TableClock); len(names) != 0 {
+		t.Errorf("segments %v before the period is over", names)
+	}
+	tick(1 * time.Second)
+	settle(t, w)
+	if names := segmentNames(t, dir, trace.TableClock); !slices.Equal(names, []string{"00000000.parquet"}) {
+		t.Errorf("segments %v after the period", names)
+	}
+	for range 5 {
+		tick(10 * time.Second)
+	}
+	appendRows(t, w, trace.Clock{MonotonicTimestamp: 2})
+	tick(10 * time.Second)
+	settle(t, w)
+	closeWriter(t, w)
+	if names := segmentNames(t, dir, trace.TableClock); !slices.Equal(names, []string{"00000000.parquet", "00000001.parquet"}) {
+		t.Errorf("segments %v: an empty one, or one is missing", names)
+	}
+	if names := segmentNames(t, dir, trace.TableTake); names != nil {
+		t.Errorf("a table without rows has a folder: %v", names)
+	}
+}
+
+// settle waits until all that was asked for so far is on disk, without asking for more.
+func settle(t *testing.T, w *Writer) {
+	t.Helper()
+	reached := make(chan struct{})
+	w.queue <- barrier{reached}
+	<-reached
+}
+
+type barrier struct{ reached chan<- struct{} }
+
+func (b barrier) run(e *encoder) error {
+	e.commits <- commitment{reached: b.reached}
+	return nil
+}
+
+func closedSegments(t *testing.T, dir, table string) (names []string) {
+	for _, name := range segmentNames(t, dir, table) {
+		if !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestFlushMakesRowsReadableWhileRecording(t *testing.T) {
+	w, dir := create(t, Options{})
+	defer w.Close()
+	rows := tracetest.Random[trace.Take](10, 1)
+	appendRows(t, w, rows...)
+	if got := readAll[trace.Take](t, dir); len(got) != 0 {
+		t.Errorf("%d rows before the segment is closed", len(got))
+	}
+	if err := w.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll[trace.Take](t, dir); !reflect.DeepEqual(got, rows) {
+		t.Errorf("rows %v, want %v", got, rows)
+	}
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Live() || d.Killed() {
+		t.Errorf("while recording: live %v, killed %v", d.Live(), d.Killed())
+	}
+}
+
+func TestFlushIsCancelled(t *testing.T) {
+	w, _ := create(t, Options{})
+	defer closeWriter(t, w)
+	stuck := make(chan struct{})
+	w.queue <- obstacle{stuck}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Flush(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	close(stuck)
+}
+
+type obstacle struct{ until <-chan struct{} }
+
+func (o obstacle) run(*encoder) error {
+	<-o.until
+	return nil
+}
+
+func TestRowGroupsAreBounded(t *testing.T) {
+	w, dir := create(t, Options{RowGroupRows: 1000})
+	appendRows(t, w, tracetest.Random[trace.Clock](50_000, 1)...)
+	closeWriter(t, w)
+	f, err := os.Open(filepath.Join(dir, trace.TableClock, "00000000.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment, err := parquet.OpenFile(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, group := range segment.RowGroups() {
+		if batch := int64(batchBytes / 32); group.NumRows() > 1000+batch {
+			t.Errorf("row group %d has %d rows", i, group.NumRows())
+		}
+	}
+	if version, _ := segment.Lookup("caret-bpf.format_version"); version != "1" {
+		t.Errorf("format version %q", version)
+	}
+}
+
+func TestCreateRefusesADirectoryInUse(t *testing.T) {
+	w, dir := create(t, Options{})
+	if _, err := Create(dir, Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("a dataset that is being written: %v", err)
+	}
+	closeWriter(t, w)
+	if _, err := Create(dir, Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("a dataset: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(file, Options{}); err == nil {
+		t.Error("a file: no error")
+	}
+	empty := t.TempDir()
+	w, err := Create(empty, Options{})
+	if err != nil {
+		t.Fatalf("an empty directory: %v", err)
+	}
+	closeWriter(t, w)
+}
+
+func TestAClosedWriterRefusesEverything(t *testing.T) {
+	w, _ := create(t, Options{})
+	closeWriter(t, w)
+	calls := map[string]error{
+		"Append":       Append(w, []trace.Clock{{}}),
+		"Tick":         w.Tick(time.Now()),
+		"Flush":        w.Flush(t.Context()),
+		"WriteSession": w.WriteSession(trace.NewSession()),
+		"Close":        w.Close(),
+	}
+	for name, err := range calls {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNothingButTheDatasetIsLeft(t *testing.T) {
+	w, dir := create(t, Options{})
+	appendRows(t, w, trace.Clock{})
+	closeWriter(t, w)
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		names = append(names, name)
+		return err
+	})
+	if want := []string{".", "clock", "clock/00000000.parquet", "session.json"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("files %q, %v; want %q", names, err, want)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	w, dir := create(t, Options{SegmentPeriod: time.Nanosecond})
+	var callers sync.WaitGroup
+	for caller := range 4 {
+		callers.Go(func() {
+			for i := range 500 {
+				if err := Append(w, []trace.Loss{{Count: uint64(caller*1000 + i)}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	callers.Go(func() {
+		for range 20 {
+			if err := errors.Join(w.Tick(time.Now()), w.WriteSession(trace.NewSession()), w.Flush(t.Context())); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	callers.Wait()
+	closeWriter(t, w)
+	seen := map[uint64]int{}
+	for _, row := range readAll[trace.Loss](t, dir) {
+		seen[row.Count]++
+	}
+	for caller := range 4 {
+		for i := range 500 {
+			if n := seen[uint64(caller*1000+i)]; n != 1 {
+				t.Fatalf("row %d of caller %d is there %d times", i, caller, n)
+			}
+		}
+	}
+}
+
+func TestAppendDoesNotAllocateForEachCall(t *testing.T) {
+	w, _ := create(t, Options{})
+	defer closeWriter(t, w)
+	rows := tracetest.Random[trace.Callback](8, 1)
+	appendRows(t, w, rows...)
+	if n := testing.AllocsPerRun(10, func() { appendRows(t, w, rows...) }); n > 0 {
+		t.Errorf("%v allocations a call while the batch has room", n)
+	}
+}
