@@ -30,6 +30,20 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", int(c))
 }
 
+// MarshalText writes the name that String gives.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a name that MarshalText wrote.
+func (c *Class) UnmarshalText(text []byte) error {
+	for _, class := range []Class{ClassEmulated, ClassSingleStepped} {
+		if string(text) == class.String() {
+			*c = class
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown probe class %.40q", text)
+}
+
 // Site is an instruction at which a uprobe is safe.
 type Site struct {
 	// Address is the instruction's virtual address in the file's own address space.

@@ -104,3 +104,19 @@ func TestClassString(t *testing.T) {
 		}
 	}
 }
+
+func TestClassText(t *testing.T) {
+	for _, class := range []Class{ClassEmulated, ClassSingleStepped} {
+		text, err := class.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Class
+		if err := read.UnmarshalText(text); err != nil || read != class {
+			t.Errorf("%v was read as %v, %v", class, read, err)
+		}
+	}
+	if err := new(Class).UnmarshalText([]byte("free")); err == nil {
+		t.Error("read an unknown class")
+	}
+}

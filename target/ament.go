@@ -15,21 +15,22 @@ const (
 	maxComponentsTotal = 8192
 )
 
-// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of the prefixes
-// in the process's AMENT_PREFIX_PATH.
-func (p *Process) componentLibraries(root *rootDirectory) []string {
+// amentPrefixes are the install prefixes of the packages that the process was started to see.
+func (p *Process) amentPrefixes() []string {
 	value, found, err := p.Environment("AMENT_PREFIX_PATH")
 	if err != nil || !found {
 		return nil
 	}
+	prefixes := strings.Split(value, ":")
+	prefixes = prefixes[:min(len(prefixes), maxAmentPrefixes)]
+	return slices.DeleteFunc(prefixes, func(prefix string) bool { return !path.IsAbs(prefix) })
+}
+
+// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of the prefixes
+// in the process's AMENT_PREFIX_PATH.
+func (p *Process) componentLibraries(root *rootDirectory) []string {
 	var libraries []string
-	for i, prefix := range strings.Split(value, ":") {
-		if i >= maxAmentPrefixes {
-			break
-		}
-		if !path.IsAbs(prefix) {
-			continue
-		}
+	for _, prefix := range p.amentPrefixes() {
 		packages, err := root.readDirectory(path.Join(prefix, componentIndex), maxIndexEntries)
 		if err != nil {
 			continue

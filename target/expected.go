@@ -12,6 +12,8 @@ type LibraryKind string
 
 // The kinds.
 const (
+	// KindCore is a library that makes a process one of ROS 2, expected of a process that is none yet.
+	KindCore LibraryKind = "core"
 	// KindRMW is an RMW implementation or a part of one.
 	KindRMW LibraryKind = "rmw"
 	// KindDDS is the DDS implementation below an RMW implementation.
@@ -34,6 +36,9 @@ type ExpectedLibrary struct {
 	BuildID, Soname string
 }
 
+// coreLibraries are what every C++ node maps, and has probes.
+var coreLibraries = []string{"libtracetools.so", "librcl.so", "librclcpp.so"}
+
 // rmwLibraries are the RMW libraries with probes.
 var rmwLibraries = []string{"librmw_fastrtps_cpp.so", "librmw_fastrtps_shared_cpp.so", "librmw_cyclonedds_cpp.so"}
 
@@ -42,7 +47,8 @@ var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 
 // Expected are the libraries that the process is likely to map later: the RMW libraries and the DDS libraries that they
 // need, found as its dynamic linker would, and the component libraries of its ament index. Once an RMW
-// implementation is mapped, only what that one needs is expected. What cannot be found or read is left out.
+// implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2 (yet) the core
+// libraries are expected too, if its environment leads to them. What cannot be found or read is left out.
 func (p *Process) Expected() ([]ExpectedLibrary, error) {
 	root, err := p.openRoot()
 	if err != nil {
@@ -50,6 +56,11 @@ func (p *Process) Expected() ([]ExpectedLibrary, error) {
 	}
 	defer root.close()
 	collector := expectedCollector{process: p, root: root, search: p.librarySearchPath(root)}
+	if !p.IsROS2() {
+		for _, library := range coreLibraries {
+			collector.find(KindCore, library)
+		}
+	}
 	collector.addMiddleware()
 	for _, library := range p.componentLibraries(root) {
 		collector.add(KindComponent, library)
@@ -91,14 +102,20 @@ func (c *expectedCollector) addMiddleware() {
 	for len(pending) > 0 {
 		name := pending[0]
 		pending = pending[1:]
-		for _, directory := range c.search {
-			openPath, ok := c.add(middlewareKind(name), path.Join(directory, name))
-			if ok {
-				enqueue(neededBy(openPath)...)
-				break
-			}
+		if openPath, ok := c.find(middlewareKind(name), name); ok {
+			enqueue(neededBy(openPath)...)
 		}
 	}
+}
+
+// find adds the library that the dynamic linker would map for that name.
+func (c *expectedCollector) find(kind LibraryKind, name string) (openPath string, ok bool) {
+	for _, directory := range c.search {
+		if openPath, ok := c.add(kind, path.Join(directory, name)); ok {
+			return openPath, true
+		}
+	}
+	return "", false
 }
 
 // middlewareKind is what kind of middleware library a soname or file name is, or "".

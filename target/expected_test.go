@@ -142,6 +142,29 @@ func TestExpectedThroughLinkerConfiguration(t *testing.T) {
 	}
 }
 
+// A command that is only about to start nodes: what they will map is in its environment.
+func TestExpectedOfLauncher(t *testing.T) {
+	fake := newFakeProcess(t, "AMENT_PREFIX_PATH=/ws/install/mine:/opt/ros/jazzy")
+	for _, name := range []string{"libtracetools.so", "librcl.so", "librclcpp.so", "librmw_cyclonedds_cpp.so"} {
+		fake.install("/opt/ros/jazzy/lib/" + name)
+	}
+	fake.install("/ws/install/mine/lib/librclcpp.so")
+	fake.install("/usr/bin/python3")
+	fake.mapLibrary("/usr/bin/python3")
+	process, err := NewFinderAt(fake.proc).Inspect(fakePID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer process.Close()
+	expected := []string{
+		"core /opt/ros/jazzy/lib/librcl.so", "core /opt/ros/jazzy/lib/libtracetools.so", "core /ws/install/mine/lib/librclcpp.so",
+		"rmw /opt/ros/jazzy/lib/librmw_cyclonedds_cpp.so",
+	}
+	if found := expectedPaths(t, process); !slices.Equal(found, expected) {
+		t.Errorf("%q, should be %q", found, expected)
+	}
+}
+
 func TestExpectedComponents(t *testing.T) {
 	const index = "/share/ament_index/resource_index/rclcpp_components/"
 	fake := newFakeProcess(t, "AMENT_PREFIX_PATH=/ws/install/first:relative:/ws/install/second:/opt/ros/humble:/missing")

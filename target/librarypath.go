@@ -34,7 +34,8 @@ func multiarch() string {
 }
 
 // librarySearchPath is, in the dynamic linker's order: LD_LIBRARY_PATH, the directories that the ROS 2 libraries were
-// found in (which is where their RUNPATH leads) with their architecture's folder, /etc/ld.so.conf, the defaults.
+// found in (which is where their RUNPATH leads) or will be found in (the prefixes of AMENT_PREFIX_PATH) with their
+// architecture's folder, /etc/ld.so.conf, the defaults.
 func (p *Process) librarySearchPath(root *rootDirectory) searchPath {
 	var search searchPath
 	if value, found, err := p.Environment("LD_LIBRARY_PATH"); err == nil && found {
@@ -48,6 +49,10 @@ func (p *Process) librarySearchPath(root *rootDirectory) searchPath {
 				search.add(path.Dir(directory))
 			}
 		}
+	}
+	for _, prefix := range p.amentPrefixes() {
+		directory := path.Join(prefix, "lib")
+		search.add(directory, path.Join(directory, multiarch()))
 	}
 	search.add(linkerConfiguration(root)...)
 	for _, directory := range []string{"/lib", "/usr/lib"} {
