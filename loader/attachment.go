@@ -1,0 +1,238 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// Attachment is what one call of Loader.Attach attached. Closing it restores the process's text.
+type Attachment struct {
+	loader   *Loader
+	process  int32
+	links    []io.Closer
+	shared   []siteKey // held in loader.shared
+	filtered bool      // holds the process in loader.processes
+	sites    int
+	closed   bool
+}
+
+// Sites returns how many sites are attached.
+func (a *Attachment) Sites() int { return a.sites }
+
+// Close detaches the sites and waits until no program of theirs runs any more. Sites that other attachments share stay. The process
+// need not exist any more. Closing twice does nothing.
+func (a *Attachment) Close() error {
+	a.loader.attachMutex.Lock()
+	defer a.loader.attachMutex.Unlock()
+	return a.close()
+}
+
+func (a *Attachment) close() error {
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	delete(a.loader.attachments, a)
+	links := append(a.links, a.loader.shared.release(a.shared)...)
+	err := closeAll(links)
+	if a.filtered {
+		err = errors.Join(err, a.loader.processes.release(a.process))
+	}
+	return err
+}
+
+// closeAll closes links side by side: each waits for the kernel to be sure that nobody is in its programs, and those waits can be one.
+func closeAll(links []io.Closer) error {
+	const atOnce = 16
+	errs := make([]error, len(links))
+	slots := make(chan struct{}, atOnce)
+	var closing sync.WaitGroup
+	for i, link := range links {
+		slots <- struct{}{}
+		closing.Go(func() {
+			errs[i] = link.Close()
+			<-slots
+		})
+	}
+	closing.Wait()
+	return errors.Join(errs...)
+}
+
+// Attach attaches sites in one process, or in every process that maps their files when process is 0. It checks each site's instruction
+// in the file before, and looks for a breakpoint of each link in the process's memory after.
+//
+// With process 0 a site that is attached for every process already is shared, not attached twice, so the plans of several processes
+// can be attached one after the other.
+//
+// Sites that could not be attached, and warnings (SiteError.Attached), are in the second result. When one of them is Required
+// the error is ErrRequiredSite and nothing stays attached, as after any other error: ErrProcessGone, ErrPermission, ctx's.
+func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site) (*Attachment, []SiteError, error) {
+	if process < 0 {
+		return nil, nil, fmt.Errorf("%d is no PID", process)
+	}
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	if l.closed {
+		return nil, nil, ErrClosed
+	}
+	files := make(map[fileID]*probedFile)
+	defer closeFiles(files)
+	placed, problems := placeSites(files, sites, process != 0 && hasShadowStack(process))
+	if err := requiredFailure(problems); err != nil {
+		return nil, problems, err
+	}
+
+	attachment := &Attachment{loader: l, process: process}
+	l.attachments[attachment] = struct{}{}
+	groups, attachProblems, err := attachment.attachAll(ctx, placed)
+	problems = append(problems, attachProblems...)
+	if err == nil {
+		err = requiredFailure(problems)
+	}
+	if err != nil {
+		return nil, problems, errors.Join(err, attachment.close())
+	}
+	if process != 0 && len(groups) > 0 {
+		problems = append(problems, readBack(process, groups)...)
+	}
+	return attachment, problems, nil
+}
+
+func closeFiles(files map[fileID]*probedFile) {
+	for _, file := range files {
+		if file != nil {
+			file.Close()
+		}
+	}
+}
+
+// placeSites opens the sites' files, into files, and checks the sites. A site given twice is placed once.
+func placeSites(files map[fileID]*probedFile, sites []probes.Site, shadowStack bool) ([]placedSite, []SiteError) {
+	var placed []placedSite
+	var problems []SiteError
+	openErrors := make(map[fileID]error)
+	seen := make(map[siteKey]uint64)
+	for _, site := range sites {
+		id := fileID{site.Device, site.Inode}
+		if _, tried := files[id]; !tried {
+			files[id], openErrors[id] = openProbedFile(site.Path)
+		}
+		if err := openErrors[id]; err != nil {
+			problems = append(problems, SiteError{site, err})
+			continue
+		}
+		if err := checkSite(files[id], site, shadowStack); err != nil {
+			problems = append(problems, SiteError{site, err})
+			continue
+		}
+		p := placedSite{site, files[id]}
+		if cookie, twice := seen[p.key()]; twice {
+			if cookie != site.Cookie() {
+				problems = append(problems, SiteError{site, fmt.Errorf("twice in the plan, with cookies %#x and %#x", cookie, site.Cookie())})
+			}
+			continue
+		}
+		seen[p.key()] = site.Cookie()
+		placed = append(placed, p)
+	}
+	return placed, problems
+}
+
+// requiredFailure returns ErrRequiredSite with the problems of required sites, nil when there is none.
+func requiredFailure(problems []SiteError) error {
+	var failures []error
+	for _, problem := range problems {
+		if problem.Site.Required && !problem.Attached() {
+			failures = append(failures, problem)
+		}
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrRequiredSite, errors.Join(failures...))
+}
+
+// attachAll attaches the sites group by group and returns the groups that are attached.
+func (a *Attachment) attachAll(ctx context.Context, sites []placedSite) ([][]placedSite, []SiteError, error) {
+	filter := a.process
+	if a.process != 0 && a.loader.filterInProgram {
+		if err := a.loader.processes.hold(a.process); err != nil {
+			return nil, nil, err
+		}
+		a.filtered = true
+		filter = 0
+	}
+	var groups [][]placedSite
+	var problems []SiteError
+	if filter == 0 {
+		var held []placedSite
+		held, sites, problems = a.loader.shared.hold(sites)
+		for _, site := range held {
+			a.shared = append(a.shared, site.key())
+		}
+		a.sites += len(held)
+		groups = groupSites(a.loader.attacher, held)
+	}
+	for _, group := range groupSites(a.loader.attacher, sites) {
+		if err := ctx.Err(); err != nil {
+			return nil, problems, err
+		}
+		good, bad, err := a.attachGroup(filter, group)
+		problems = append(problems, bad...)
+		if err != nil {
+			return nil, problems, err
+		}
+		if len(good) > 0 {
+			groups = append(groups, good)
+		}
+	}
+	return groups, problems, nil
+}
+
+// groupSites sorts sites by what they are attached together with, in the order of each group's first site.
+func groupSites(a attacher, sites []placedSite) [][]placedSite {
+	var groups [][]placedSite
+	index := make(map[attachGroup]int)
+	for _, site := range sites {
+		key := a.group(site)
+		i, known := index[key]
+		if !known {
+			i = len(groups)
+			index[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], site)
+	}
+	return groups
+}
+
+func (a *Attachment) attachGroup(filter int32, sites []placedSite) ([]placedSite, []SiteError, error) {
+	name := sites[0].Program()
+	program := a.loader.collection.Programs[name]
+	if program == nil {
+		var problems []SiteError
+		for _, site := range sites {
+			problems = append(problems, SiteError{site.Site, fmt.Errorf("no BPF program %s", name)})
+		}
+		return nil, problems, nil
+	}
+	attach := func(sites []placedSite) (io.Closer, error) {
+		return a.loader.attacher.attach(program, name, filter, sites)
+	}
+	link, good, bad, err := attachGood(attach, sites)
+	if err != nil || link == nil {
+		return nil, bad, err
+	}
+	if filter == 0 {
+		a.shared = append(a.shared, a.loader.shared.add(link, good)...)
+	} else {
+		a.links = append(a.links, link)
+	}
+	a.sites += len(good)
+	return good, bad, nil
+}

@@ -1,0 +1,254 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// Features says what recording can use of the running kernel. A nil field is available; otherwise the error wraps ErrUnsupportedKernel
+// or ErrPermission, or says what went wrong when it was tried.
+type Features struct {
+	// RingBuffer: BPF ring buffers (5.8). Required.
+	RingBuffer error
+	// AttachCookies: a number of one's own at each attached site (5.15). Required.
+	AttachCookies error
+	// BTF: the kernel describes its own types in /sys/kernel/btf/vmlinux. Required.
+	BTF error
+	// HostProcessIDs: the recorder sees the process ids that the kernel's programs see. Required.
+	HostProcessIDs error
+	// UprobeMulti: many sites in one link (6.6). The tracefs fallback does without.
+	UprobeMulti error
+	// UprobeMultiThreads: the process filter of such a link passes all threads of the process (6.10, or backported). Without it
+	// links are made for every process and the programs filter.
+	UprobeMultiThreads error
+	// Tracefs: trace events can be created. Required only without UprobeMulti.
+	Tracefs error
+	// SleepableUprobes: programs that may wait for a page (6.0). Without them, strings on pages that are not resident are not read.
+	SleepableUprobes error
+}
+
+// Feature is one line of Features.
+type Feature struct {
+	// Name says what it is, Kernel the version of Linux that introduced it ("" where it is no question of the version).
+	Name, Kernel string
+	// Required is false where recording has a way around.
+	Required bool
+	// Err is nil when the feature is available.
+	Err error
+}
+
+// List returns the features as a table.
+func (f Features) List() []Feature {
+	return []Feature{
+		{"BPF ring buffer", "5.8", true, f.RingBuffer},
+		{"attach cookies", "5.15", true, f.AttachCookies},
+		{"kernel BTF", "", true, f.BTF},
+		{"initial PID namespace", "", true, f.HostProcessIDs},
+		{"uprobe_multi links", "6.6", false, f.UprobeMulti},
+		{"uprobe_multi filter by process", "6.10", false, f.UprobeMultiThreads},
+		{"uprobe events in tracefs", "3.5", f.UprobeMulti != nil, f.Tracefs},
+		{"sleepable uprobe programs", "6.0", false, f.SleepableUprobes},
+	}
+}
+
+// Missing returns what recording cannot do without, nil when it can begin.
+func (f Features) Missing() error {
+	var missing []error
+	for _, feature := range f.List() {
+		if feature.Required && feature.Err != nil {
+			missing = append(missing, fmt.Errorf("%s: %w", feature.Name, feature.Err))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// Probe finds out what the running kernel can do, by doing it. The answer does not change while this process runs: it is found once.
+func Probe() Features { return probeOnce() }
+
+var probeOnce = sync.OnceValue(probeFeatures)
+
+func probeFeatures() Features {
+	f := Features{
+		RingBuffer:       explainFeature("creating a BPF ring buffer", "5.8", features.HaveMapType(ebpf.RingBuf)),
+		AttachCookies:    explainFeature("loading a BPF program", "5.15", features.HaveProgramHelper(ebpf.Kprobe, asm.FnGetAttachCookie)),
+		BTF:              probeBTF(),
+		HostProcessIDs:   probeProcessIDs(),
+		SleepableUprobes: explainFeature("loading a sleepable BPF program", "6.0", probeSleepableUprobes()),
+	}
+	_, f.Tracefs = findTracefs()
+	f.UprobeMulti = explainFeature("creating a uprobe_multi link", "6.6", features.HaveBPFLinkUprobeMulti())
+	if f.UprobeMulti != nil {
+		f.UprobeMultiThreads = f.UprobeMulti
+	} else {
+		f.UprobeMultiThreads = explainFeature("attaching a uprobe_multi link", "6.10", probeUprobeMultiThreads())
+	}
+	return f
+}
+
+// explainFeature turns what the kernel said into one of this package's errors.
+func explainFeature(action, kernel string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, ErrUnsupportedKernel):
+		return fmt.Errorf("%w: needs Linux %s, this is %s", ErrUnsupportedKernel, kernel, kernelRelease())
+	case isPermission(err):
+		return permissionError(action, err, capBPF, capPerfmon)
+	}
+	return fmt.Errorf("%s: %w", action, err)
+}
+
+func kernelRelease() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return "of unknown version"
+	}
+	return unix.ByteSliceToString(name.Release[:])
+}
+
+func probeBTF() error {
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
+		return fmt.Errorf("%w: %w; the kernel must be built with CONFIG_DEBUG_INFO_BTF=y", ErrUnsupportedKernel, err)
+	}
+	return nil
+}
+
+// initialPIDNamespace is PROC_PID_INIT_INO, the inode of the first PID namespace (linux/include/linux/proc_ns.h).
+const initialPIDNamespace = "pid:[4026531836]"
+
+func probeProcessIDs() error {
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return fmt.Errorf("reading the PID namespace: %w", err)
+	}
+	if namespace != initialPIDNamespace {
+		return errors.New("the recorder runs in a PID namespace of its own and would see other process ids than the kernel; " +
+			"run it on the host or in a container with --pid=host")
+	}
+	return nil
+}
+
+func probeSleepableUprobes() error {
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name:         "probe_sleepable",
+		Type:         ebpf.Kprobe,
+		Flags:        unix.BPF_F_SLEEPABLE,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+		License:      "Dual MIT/GPL",
+	})
+	if errors.Is(err, unix.EINVAL) {
+		return ErrUnsupportedKernel
+	}
+	if err != nil {
+		return err
+	}
+	return program.Close()
+}
+
+// probeUprobeMultiThreads counts the hits of two threads of this process under a link with this process's id. Before 6.10 the kernel
+// took the id for a thread's, and there is nothing else to tell such kernels by: the fix was backported here and there.
+func probeUprobeMultiThreads() error {
+	counter, err := ebpf.NewMap(&ebpf.MapSpec{Name: "probe_hits", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		return err
+	}
+	defer counter.Close()
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name:         "probe_threads",
+		Type:         ebpf.Kprobe,
+		AttachType:   ebpf.AttachTraceUprobeMulti,
+		Instructions: countingProgram(counter),
+		License:      "Dual MIT/GPL",
+	})
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+
+	offset, err := probeSiteOffset()
+	if err != nil {
+		return err
+	}
+	executable, err := link.OpenExecutable("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	attached, err := executable.UprobeMulti(nil, program, &link.UprobeMultiOptions{
+		Addresses: []uint64{offset},
+		PID:       uint32(os.Getpid()),
+	})
+	if err != nil {
+		return err
+	}
+	hitFromTwoThreads()
+	if err := attached.Close(); err != nil {
+		return err
+	}
+
+	var hits uint64
+	if err := counter.Lookup(uint32(0), &hits); err != nil {
+		return err
+	}
+	if hits != 2 {
+		return fmt.Errorf("%w: %d of 2 threads passed the filter", ErrUnsupportedKernel, hits)
+	}
+	return nil
+}
+
+// hitFromTwoThreads calls the probe site once from each of two threads of which at most one is the process's first.
+func hitFromTwoThreads() {
+	var locked, done sync.WaitGroup
+	locked.Add(2)
+	for range 2 {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			locked.Done()
+			locked.Wait()
+			hitProbeSite()
+		})
+	}
+	done.Wait()
+}
+
+// countingProgram adds one to the counter's only element.
+func countingProgram(counter *ebpf.Map) asm.Instructions {
+	return asm.Instructions{
+		asm.StoreImm(asm.RFP, -4, 0, asm.Word),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.LoadMapPtr(asm.R1, counter.FD()),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "return"),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("return"),
+		asm.Return(),
+	}
+}
+
+// probeSiteOffset returns the probe site's offset in the recorder's executable.
+func probeSiteOffset() (uint64, error) {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return 0, err
+	}
+	address := uint64(probeSiteAddress())
+	for line := range strings.Lines(string(maps)) {
+		m, ok := parseMapping(line)
+		if ok && m.start <= address && address < m.end && m.inode != 0 {
+			return address - m.start + m.offset, nil
+		}
+	}
+	return 0, errors.New("the recorder's own text is not mapped from a file")
+}

@@ -1,0 +1,250 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+)
+
+// Loader is the kernel side of one recording. Its methods may be called from several goroutines; Read from one at a time.
+type Loader struct {
+	collection      *ebpf.Collection
+	reader          *ringbuf.Reader
+	attacher        attacher
+	mode            mode
+	filterInProgram bool
+	options         Options
+	warnings        []error
+	processes       *recordedProcesses
+	statistics      readStatistics
+
+	attachMutex sync.Mutex // guards what follows
+	attachments map[*Attachment]struct{}
+	shared      sharedSites
+	tracepoints []io.Closer
+	closed      bool
+}
+
+// New loads the programs with the gate closed, and attaches those that watch processes begin and end. Trace events that killed recorders
+// left behind are removed.
+//
+// The error wraps ErrPermission or ErrUnsupportedKernel when the user or the kernel is the cause; a verifier's rejection is printed whole.
+func New(ctx context.Context, options Options) (*Loader, error) {
+	return newLoader(ctx, options, Probe())
+}
+
+func newLoader(ctx context.Context, options Options, features Features) (*Loader, error) {
+	m, err := chooseMode(features, options)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loader{
+		attachments:     make(map[*Attachment]struct{}),
+		shared:          make(sharedSites),
+		mode:            m,
+		filterInProgram: m.filterInProgram,
+		options:         options,
+	}
+	if root, err := findTracefs(); err == nil {
+		if err := removeStaleEvents(root); err != nil {
+			l.warnings = append(l.warnings, err)
+		}
+	}
+	l.collection, err = loadCollection(ctx, options, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.start(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// start makes what stands on the loaded collection.
+func (l *Loader) start() (err error) {
+	l.processes = newRecordedProcesses(l.collection.Maps["processes"])
+	if l.attacher, err = l.newAttacher(); err != nil {
+		return err
+	}
+	if l.reader, err = ringbuf.NewReader(l.collection.Maps["records"]); err != nil {
+		return fmt.Errorf("mapping the ring buffer: %w", err)
+	}
+	return l.attachTracepoints()
+}
+
+func (l *Loader) newAttacher() (attacher, error) {
+	if l.mode.tracefsRoot == "" {
+		return uprobeMulti{}, nil
+	}
+	info, err := l.collection.Maps["records"].Info()
+	if err != nil {
+		return nil, fmt.Errorf("asking for the ring buffer's id: %w", err)
+	}
+	id, _ := info.ID()
+	return newTracefs(l.mode.tracefsRoot, uint32(id))
+}
+
+// attachTracepoints attaches the programs that close the state of threads and keep the set of processes.
+func (l *Loader) attachTracepoints() error {
+	for _, name := range []string{"sched_process_fork", "sched_process_exec", "sched_process_exit"} {
+		program := l.collection.Programs["on_"+name]
+		if program == nil {
+			continue
+		}
+		attached, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
+		if err != nil {
+			if isPermission(err) {
+				return permissionError("attaching to tracepoint "+name, err, capBPF, capPerfmon)
+			}
+			return fmt.Errorf("attaching to tracepoint %s: %w", name, err)
+		}
+		l.tracepoints = append(l.tracepoints, attached)
+	}
+	return nil
+}
+
+// Method returns how sites are attached: "uprobe_multi" or "tracefs".
+func (l *Loader) Method() string {
+	if l.mode.tracefsRoot == "" {
+		return "uprobe_multi"
+	}
+	return "tracefs"
+}
+
+// Warnings returns what went wrong without hindering the recording.
+func (l *Loader) Warnings() []error { return l.warnings }
+
+// OpenGate starts recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
+func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(1) }
+
+// CloseGate stops recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it. Threads that
+// exit are still recorded until Detach: their open callbacks end then.
+func (l *Loader) CloseGate() (before, after int64, err error) { return l.setGate(0) }
+
+func (l *Loader) setGate(open uint32) (before, after int64, err error) {
+	gate := l.collection.Variables["gate"]
+	before = monotonicNow()
+	err = gate.Set(open)
+	after = monotonicNow()
+	if err != nil {
+		return 0, 0, fmt.Errorf("setting the gate: %w", err)
+	}
+	return before, after, nil
+}
+
+// monotonicNow returns CLOCK_MONOTONIC in nanoseconds, the clock of the kernel's records.
+func monotonicNow() int64 {
+	var now unix.Timespec
+	// It cannot fail: the clock exists on every Linux and the address is valid.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	return now.Nano()
+}
+
+// AddProcess lists a process (by its thread group id in the initial PID namespace) among those to record. The kernel takes it off the
+// list when it exits.
+func (l *Loader) AddProcess(process int32) error { return l.processes.list(process) }
+
+// RemoveProcess takes a process off the list.
+func (l *Loader) RemoveProcess(process int32) error { return l.processes.unlist(process) }
+
+// addressKey is struct process_address of bpf/maps.h.
+type addressKey struct {
+	Address  uint64
+	Process  uint32
+	Reserved uint32
+}
+
+// Ignore drops, from now on, the records of an object of a process: of a callback, a publisher handle, an rmw subscription handle or a
+// buffer. It needs Options.FilterAddresses.
+func (l *Loader) Ignore(process int32, address uint64) error {
+	if !l.options.FilterAddresses {
+		return errors.New("ignoring addresses needs the option FilterAddresses")
+	}
+	err := l.collection.Maps["ignored_addresses"].Put(addressKey{Address: address, Process: uint32(process)}, uint8(1))
+	if err != nil {
+		return fmt.Errorf("ignoring %#x of PID %d: %w", address, process, err)
+	}
+	return nil
+}
+
+// Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of this loader runs
+// any more.
+func (l *Loader) Detach() error {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	return l.detach()
+}
+
+func (l *Loader) detach() error {
+	var errs []error
+	for attachment := range l.attachments {
+		errs = append(errs, attachment.close())
+	}
+	if len(l.tracepoints) > 0 {
+		errs = append(errs, closeAll(l.tracepoints))
+		l.tracepoints = nil
+		waitForPrograms()
+	}
+	return errors.Join(errs...)
+}
+
+// waitForPrograms returns when every program that ran at a tracepoint has finished. Unlike that of a uprobe, the detaching of a tracepoint
+// does not wait. A global memory barrier waits for an RCU grace period, and programs at tracepoints run inside one. The kernel refuses it
+// on CPUs without a periodic tick (nohz_full); then a program that began before may still finish.
+func waitForPrograms() {
+	const membarrierGlobal = 1 // MEMBARRIER_CMD_GLOBAL
+	_, _, _ = unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
+}
+
+// ThreadState is what the kernel still knew of a thread: struct thread_state of bpf/thread_state.h.
+type ThreadState struct {
+	TID   uint32
+	State []byte
+}
+
+// OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes. Only
+// after Detach it is complete and still.
+func (l *Loader) OpenThreads() ([]ThreadState, error) {
+	threads := l.collection.Maps["threads"]
+	var states []ThreadState
+	var tid uint32
+	var state []byte
+	for iterator := threads.Iterate(); ; {
+		if !iterator.Next(&tid, &state) {
+			if err := iterator.Err(); err != nil {
+				return nil, fmt.Errorf("reading the threads' state: %w", err)
+			}
+			return states, nil
+		}
+		states = append(states, ThreadState{TID: tid, State: append([]byte(nil), state...)})
+	}
+}
+
+// Close detaches everything and frees the kernel's memory. It interrupts Read. Closing twice does nothing.
+func (l *Loader) Close() error {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	err := l.detach()
+	if l.reader != nil {
+		err = errors.Join(err, l.reader.Close())
+	}
+	l.collection.Close()
+	return err
+}
+
+// readStatistics is counted by Read and read by Statistics.
+type readStatistics struct {
+	records, bytes, batches, peak atomic.Uint64
+}

@@ -1,0 +1,77 @@
+package loader
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapping is one line of /proc/PID/maps.
+type mapping struct {
+	start, end uint64
+	offset     uint64 // in the file
+	device     uint64 // unix.Mkdev of major and minor
+	inode      uint64 // 0: not of a file
+	executable bool
+}
+
+// parseMapping reads a line of /proc/PID/maps (proc_pid_maps(5)).
+func parseMapping(line string) (mapping, bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 5 {
+		return mapping{}, false
+	}
+	var m mapping
+	start, end, ok := strings.Cut(fields[0], "-")
+	if !ok {
+		return mapping{}, false
+	}
+	major, minor, ok := strings.Cut(fields[3], ":")
+	if !ok {
+		return mapping{}, false
+	}
+	var errs [6]error
+	var majorNumber, minorNumber uint64
+	m.start, errs[0] = strconv.ParseUint(start, 16, 64)
+	m.end, errs[1] = strconv.ParseUint(end, 16, 64)
+	m.offset, errs[2] = strconv.ParseUint(fields[2], 16, 64)
+	majorNumber, errs[3] = strconv.ParseUint(major, 16, 32)
+	minorNumber, errs[4] = strconv.ParseUint(minor, 16, 32)
+	m.inode, errs[5] = strconv.ParseUint(fields[4], 10, 64)
+	for _, err := range errs {
+		if err != nil {
+			return mapping{}, false
+		}
+	}
+	m.device = unix.Mkdev(uint32(majorNumber), uint32(minorNumber))
+	m.executable = strings.Contains(fields[1], "x")
+	return m, m.start < m.end
+}
+
+// executableMappings returns the process's mappings of file text.
+func executableMappings(process int32) ([]mapping, error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", process))
+	if err != nil {
+		return nil, err
+	}
+	var mappings []mapping
+	for line := range strings.Lines(string(maps)) {
+		if m, ok := parseMapping(line); ok && m.executable && m.inode != 0 {
+			mappings = append(mappings, m)
+		}
+	}
+	return mappings, nil
+}
+
+// addressOf returns where the process has mapped the byte at an offset of a file.
+func addressOf(mappings []mapping, file fileID, offset uint64) (uint64, bool) {
+	for _, m := range mappings {
+		if m.device == file.device && m.inode == file.inode && offset >= m.offset && offset-m.offset < m.end-m.start {
+			return m.start + (offset - m.offset), true
+		}
+	}
+	return 0, false
+}

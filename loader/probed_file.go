@@ -1,0 +1,134 @@
+package loader
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// fileID identifies a file as /proc/PID/maps shows it.
+type fileID struct {
+	device, inode uint64
+}
+
+// probedFile is a file that sites are in. It stays open from the check of its bytes until it is attached, so that what was checked is
+// what is attached.
+type probedFile struct {
+	*os.File
+	machine elf.Machine
+	text    []textSegment
+	buildID string // "" where it has none
+}
+
+// textSegment is an executable PT_LOAD segment.
+type textSegment struct {
+	offset, address, size uint64
+}
+
+// Bounds for files that are not what they should be: the recorder runs as root and the file belongs to somebody else.
+const (
+	maxProgramHeaders = 512
+	maxNotesSize      = 64 << 10
+)
+
+const (
+	elfHeaderSize     = 64
+	programHeaderSize = 56
+	noteGNUBuildID    = 3
+)
+
+func openProbedFile(path string) (*probedFile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		if isPermission(err) {
+			return nil, permissionError("opening "+path, err, capSysPtrace, capCheckpointRestore)
+		}
+		return nil, err
+	}
+	f := &probedFile{File: file}
+	if err := f.readHeaders(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// kernelPath names the open file to the kernel, whatever has become of the path by which it was opened.
+func (f *probedFile) kernelPath() string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+
+// readHeaders finds the text segments and the build-id of a 64-bit little-endian ELF file.
+func (f *probedFile) readHeaders(r io.ReaderAt) error {
+	var header [elfHeaderSize]byte
+	if _, err := r.ReadAt(header[:], 0); err != nil {
+		return fmt.Errorf("no ELF header: %w", err)
+	}
+	if !bytes.Equal(header[:elf.EI_DATA+1], []byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB)}) {
+		return errors.New("no 64-bit little-endian ELF file")
+	}
+	f.machine = elf.Machine(binary.LittleEndian.Uint16(header[18:]))
+	tableOffset := binary.LittleEndian.Uint64(header[32:])
+	entrySize := binary.LittleEndian.Uint16(header[54:])
+	count := int(binary.LittleEndian.Uint16(header[56:]))
+	if entrySize != programHeaderSize || count > maxProgramHeaders || tableOffset > 1<<62 {
+		return errors.New("unusable ELF program header table")
+	}
+	table := make([]byte, count*programHeaderSize)
+	if _, err := r.ReadAt(table, int64(tableOffset)); err != nil {
+		return fmt.Errorf("ELF program headers: %w", err)
+	}
+	for ; len(table) > 0; table = table[programHeaderSize:] {
+		kind := elf.ProgType(binary.LittleEndian.Uint32(table))
+		flags := elf.ProgFlag(binary.LittleEndian.Uint32(table[4:]))
+		segment := textSegment{
+			offset:  binary.LittleEndian.Uint64(table[8:]),
+			address: binary.LittleEndian.Uint64(table[16:]),
+			size:    binary.LittleEndian.Uint64(table[32:]),
+		}
+		switch {
+		case kind == elf.PT_LOAD && flags&elf.PF_X != 0:
+			f.text = append(f.text, segment)
+		case kind == elf.PT_NOTE && f.buildID == "" && segment.size <= maxNotesSize && segment.offset <= 1<<62:
+			notes := make([]byte, segment.size)
+			if _, err := r.ReadAt(notes, int64(segment.offset)); err == nil {
+				f.buildID = findBuildID(notes)
+			}
+		}
+	}
+	return nil
+}
+
+// findBuildID returns the GNU build-id among ELF notes as hex digits, "" where there is none.
+func findBuildID(notes []byte) string {
+	const headerSize = 12
+	align := func(n uint64) uint64 { return (n + 3) &^ 3 }
+	for len(notes) >= headerSize {
+		nameSize := uint64(binary.LittleEndian.Uint32(notes))
+		descriptionSize := uint64(binary.LittleEndian.Uint32(notes[4:]))
+		kind := binary.LittleEndian.Uint32(notes[8:])
+		descriptionStart := headerSize + align(nameSize)
+		descriptionEnd := descriptionStart + descriptionSize
+		if descriptionEnd > uint64(len(notes)) {
+			return ""
+		}
+		if kind == noteGNUBuildID && string(notes[headerSize:headerSize+nameSize]) == "GNU\x00" {
+			return hex.EncodeToString(notes[descriptionStart:descriptionEnd])
+		}
+		notes = notes[min(align(descriptionEnd), uint64(len(notes))):]
+	}
+	return ""
+}
+
+// segmentOf returns the text segment that holds the byte at a file offset.
+func (f *probedFile) segmentOf(offset uint64) (textSegment, bool) {
+	for _, segment := range f.text {
+		if offset >= segment.offset && offset-segment.offset < segment.size {
+			return segment, true
+		}
+	}
+	return textSegment{}, false
+}

@@ -1,0 +1,82 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// recordedProcesses is the kernel's set of processes to record. A process is in it while the caller listed it or an attachment
+// relies on it.
+type recordedProcesses struct {
+	mutex   sync.Mutex
+	set     *ebpf.Map
+	listed  map[int32]bool
+	holders map[int32]int
+}
+
+func newRecordedProcesses(set *ebpf.Map) *recordedProcesses {
+	return &recordedProcesses{set: set, listed: make(map[int32]bool), holders: make(map[int32]int)}
+}
+
+func (p *recordedProcesses) list(process int32) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if err := p.put(process); err != nil {
+		return err
+	}
+	p.listed[process] = true
+	return nil
+}
+
+func (p *recordedProcesses) unlist(process int32) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.listed, process)
+	return p.removeUnused(process)
+}
+
+func (p *recordedProcesses) hold(process int32) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if err := p.put(process); err != nil {
+		return err
+	}
+	p.holders[process]++
+	return nil
+}
+
+func (p *recordedProcesses) release(process int32) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.holders[process]--; p.holders[process] <= 0 {
+		delete(p.holders, process)
+	}
+	return p.removeUnused(process)
+}
+
+func (p *recordedProcesses) put(process int32) error {
+	const recorded = uint32(1)
+	err := p.set.Put(uint32(process), recorded)
+	if errors.Is(err, unix.E2BIG) {
+		return fmt.Errorf("recording PID %d: the kernel's set of %d processes is full", process, p.set.MaxEntries())
+	}
+	if err != nil {
+		return fmt.Errorf("recording PID %d: %w", process, err)
+	}
+	return nil
+}
+
+// removeUnused removes the process unless somebody needs it. The kernel removes processes itself when they exit.
+func (p *recordedProcesses) removeUnused(process int32) error {
+	if p.listed[process] || p.holders[process] > 0 {
+		return nil
+	}
+	if err := p.set.Delete(uint32(process)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("no longer recording PID %d: %w", process, err)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf/ringbuf"
+)
+
+const (
+	// batchBytes bounds the memory of a batch, batchRecords its number of records.
+	batchBytes   = 256 << 10
+	batchRecords = 4096
+	// recordRoom is more than the largest record.
+	recordRoom = 1 << 10
+)
+
+// batch collects records in memory that is used again for the next batch.
+type batch struct {
+	memory  []byte
+	used    int
+	records [][]byte
+}
+
+func newBatch() *batch { return &batch{memory: make([]byte, batchBytes)} }
+
+// room returns where the next record goes.
+func (b *batch) room() []byte { return b.memory[b.used:b.used:len(b.memory)] }
+
+func (b *batch) add(record []byte) {
+	b.records = append(b.records, record)
+	b.used += len(record)
+}
+
+func (b *batch) isFull() bool {
+	return len(b.records) >= batchRecords || b.used+recordRoom > len(b.memory)
+}
+
+func (b *batch) reset() { b.used, b.records = 0, b.records[:0] }
+
+// Read takes records out of the ring buffer and hands them to handle in batches, in the order in which the kernel made them. The
+// records are valid until handle returns. The kernel wakes the reader only when much is waiting, so the ring is looked at every interval
+// anyhow; an empty batch says that nothing came.
+//
+// It returns nil after Flush, when everything recorded before has been handled; ctx's error when that ends; ErrClosed after Close; and
+// handle's error as it is.
+func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, interval time.Duration) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.reader.Flush() })
+	defer stop()
+	b := newBatch()
+	for {
+		l.reader.SetDeadline(time.Now().Add(interval))
+		end := l.fill(b)
+		l.statistics.records.Add(uint64(len(b.records)))
+		l.statistics.bytes.Add(uint64(b.used))
+		l.statistics.batches.Add(1)
+		if err := handle(b.records); err != nil {
+			return err
+		}
+		b.reset()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case end == nil, errors.Is(end, os.ErrDeadlineExceeded):
+			continue
+		case errors.Is(end, ringbuf.ErrFlushed):
+			return nil
+		case errors.Is(end, ringbuf.ErrClosed):
+			return ErrClosed
+		}
+		return fmt.Errorf("reading the ring buffer: %w", end)
+	}
+}
+
+// fill reads until the batch is full, the ring is empty, or something else than a record comes, which it returns.
+func (l *Loader) fill(b *batch) error {
+	for {
+		record := ringbuf.Record{RawSample: b.room()}
+		if err := l.reader.ReadInto(&record); err != nil {
+			return err
+		}
+		l.notePeak(uint64(record.Remaining + len(record.RawSample)))
+		b.add(record.RawSample)
+		if record.Remaining == 0 || b.isFull() {
+			return nil
+		}
+	}
+}
+
+// notePeak keeps the largest fill. Only Read's goroutine writes it.
+func (l *Loader) notePeak(pending uint64) {
+	if pending > l.statistics.peak.Load() {
+		l.statistics.peak.Store(pending)
+	}
+}
+
+// Flush makes Read return once it has handled everything that is in the ring buffer.
+func (l *Loader) Flush() error {
+	if err := l.reader.Flush(); err != nil {
+		return fmt.Errorf("flushing the ring buffer: %w", err)
+	}
+	return nil
+}
+
+// Statistics says how full the ring buffer is and what went through it.
+type Statistics struct {
+	// RingBytes is the ring buffer's size, RingPending what waits in it now, RingPeak the most that the reader found waiting; in bytes.
+	RingBytes, RingPending, RingPeak int
+	// Records, RecordBytes and Batches count what Read handed on.
+	Records, RecordBytes, Batches uint64
+}
+
+// Statistics returns the present numbers. It is zero after Close.
+func (l *Loader) Statistics() Statistics {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	if l.closed {
+		return Statistics{}
+	}
+	return Statistics{
+		RingBytes:   l.reader.BufferSize(),
+		RingPending: l.reader.AvailableBytes(),
+		RingPeak:    int(l.statistics.peak.Load()),
+		Records:     l.statistics.records.Load(),
+		RecordBytes: l.statistics.bytes.Load(),
+		Batches:     l.statistics.batches.Load(),
+	}
+}

@@ -1,0 +1,69 @@
+package loader
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// readBack looks for the breakpoints in the process's memory: that a link was made proves nothing about the bytes. One site of each
+// group that the process has mapped is looked at. It returns what is wrong as ErrUnverified.
+func readBack(process int32, groups [][]placedSite) []SiteError {
+	mappings, err := executableMappings(process)
+	if err != nil {
+		return nil // the process is gone: there is nothing to verify
+	}
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", process))
+	if err != nil {
+		if isPermission(err) {
+			err = permissionError("reading the process's memory", err, capSysPtrace)
+		}
+		return []SiteError{{groups[0][0].Site, fmt.Errorf("%w: %w", ErrUnverified, err)}}
+	}
+	defer memory.Close()
+	var warnings []SiteError
+	for _, sites := range groups {
+		site, address, ok := mappedSite(mappings, sites)
+		if !ok {
+			if !site.Armed {
+				warnings = append(warnings, SiteError{site.Site, fmt.Errorf("%w: the process has not mapped the file", ErrUnverified)})
+			}
+			continue
+		}
+		if err := expectBreakpoint(memory, site, address); err != nil {
+			warnings = append(warnings, SiteError{site.Site, err})
+		}
+	}
+	return warnings
+}
+
+// mappedSite returns a site that the process has mapped and where, or else the first site and false.
+func mappedSite(mappings []mapping, sites []placedSite) (placedSite, uint64, bool) {
+	for _, site := range sites {
+		if address, ok := addressOf(mappings, site.fileID(), site.Offset); ok {
+			return site, address, true
+		}
+	}
+	return sites[0], 0, false
+}
+
+// expectBreakpoint reports an instruction that is still the file's own. Anything else than a breakpoint there is how the kernel rewrote
+// the instruction.
+func expectBreakpoint(memory *os.File, site placedSite, address uint64) error {
+	size := 1
+	if runtime.GOARCH == "arm64" {
+		size = 4
+	}
+	inMemory, inFile := make([]byte, size), make([]byte, size)
+	if _, err := memory.ReadAt(inMemory, int64(address)); err != nil {
+		return fmt.Errorf("%w: reading %#x: %w", ErrUnverified, address, err)
+	}
+	if _, err := site.file.ReadAt(inFile, int64(site.Offset)); err != nil {
+		return fmt.Errorf("%w: reading the file: %w", ErrUnverified, err)
+	}
+	if bytes.Equal(inMemory, inFile) {
+		return fmt.Errorf("%w: the original instruction is at %#x", ErrUnverified, address)
+	}
+	return nil
+}

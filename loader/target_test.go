@@ -1,0 +1,188 @@
+package loader
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// requireRoot skips what needs to attach.
+func requireRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("attaching needs root: run the tests with sudo")
+	}
+}
+
+// buildLibrary compiles testdata/tracepoints.c to a library of the given name.
+func buildLibrary(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	compile(t, "-shared", "-fPIC", "-o", path, "testdata/tracepoints.c")
+	return path
+}
+
+func compile(t *testing.T, arguments ...string) {
+	t.Helper()
+	// Without optimization every function begins with a push.
+	arguments = append([]string{"-O0", "-fno-omit-frame-pointer"}, arguments...)
+	if out, err := exec.Command("gcc", arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("gcc %q: %v\n%s", arguments, err, out)
+	}
+}
+
+// target is a running testdata/caller.c.
+type target struct {
+	t       *testing.T
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	stdout  *bufio.Reader
+	pid     int32
+}
+
+func startTarget(t *testing.T) *target {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "caller")
+	compile(t, "-pthread", "-o", path, "testdata/caller.c", "-ldl")
+	command := exec.Command(path)
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	target := &target{t, command, stdin, bufio.NewReader(stdout), int32(command.Process.Pid)}
+	t.Cleanup(target.kill)
+	return target
+}
+
+// startTargetWith starts a target that has loaded the library.
+func startTargetWith(t *testing.T, library string) *target {
+	t.Helper()
+	target := startTarget(t)
+	target.do("load " + library)
+	return target
+}
+
+// do has the target carry out a command and waits for it.
+func (c *target) do(command string) {
+	c.t.Helper()
+	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
+		c.t.Fatalf("%s: %v", command, err)
+	}
+	answer, err := c.stdout.ReadString('\n')
+	if err != nil || answer != "ok\n" {
+		c.t.Fatalf("%s: answer %q, %v", command, answer, err)
+	}
+}
+
+// callbacks has each of some threads do some callbacks.
+func (c *target) callbacks(count, threads int) {
+	c.t.Helper()
+	c.do(fmt.Sprintf("run %d %d", count, threads))
+}
+
+func (c *target) kill() {
+	_ = c.command.Process.Kill()
+	_ = c.command.Wait()
+}
+
+// mappingOf returns the target's text mapping of a file, and the path under /proc that opens it.
+func (c *target) mappingOf(library string) (mapping, string) {
+	c.t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", c.pid))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		if m, ok := parseMapping(line); ok && m.executable && strings.Contains(line, library) {
+			return m, fmt.Sprintf("/proc/%d/map_files/%x-%x", c.pid, m.start, m.end)
+		}
+	}
+	c.t.Fatalf("PID %d has not mapped %s", c.pid, library)
+	return mapping{}, ""
+}
+
+// text returns the target's memory of the library's text.
+func (c *target) text(library string) []byte {
+	c.t.Helper()
+	m, _ := c.mappingOf(library)
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", c.pid))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer memory.Close()
+	text := make([]byte, m.end-m.start)
+	if _, err := memory.ReadAt(text, int64(m.start)); err != nil {
+		c.t.Fatal(err)
+	}
+	return text
+}
+
+// site returns a plan's site for a function of the library that the target has mapped, past an endbr64.
+func (c *target) site(library, function string, event probes.Event) probes.Site {
+	c.t.Helper()
+	m, path := c.mappingOf(library)
+	site := fileSite(c.t, path, function, event)
+	site.Library, site.Device, site.Inode = filepath.Base(library), m.device, m.inode
+	return site
+}
+
+// callbackSites are the two sites that a callback of the target hits.
+func (c *target) callbackSites(library string) []probes.Site {
+	c.t.Helper()
+	return []probes.Site{
+		c.site(library, "ros_trace_callback_start", probes.EventCallbackStart),
+		c.site(library, "ros_trace_callback_end", probes.EventCallbackEnd),
+	}
+}
+
+// fileSite returns a site for a function of an ELF file, without the file's identity.
+func fileSite(t *testing.T, path, function string, event probes.Event) probes.Site {
+	t.Helper()
+	file, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, symbol := range symbols {
+		if symbol.Name != function {
+			continue
+		}
+		site := probes.Site{Event: event, Symbol: function, Path: path, Address: symbol.Value}
+		for _, segment := range file.Progs {
+			if segment.Type == elf.PT_LOAD && segment.Flags&elf.PF_X != 0 {
+				site.Offset = symbol.Value - segment.Vaddr + segment.Off
+			}
+		}
+		start := make([]byte, len(endbr64))
+		if _, err := file.Section(".text").ReadAt(start, int64(symbol.Value-file.Section(".text").Addr)); err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		if string(start) == string(endbr64) {
+			site.Offset += uint64(len(endbr64))
+			site.Address += uint64(len(endbr64))
+		}
+		return site
+	}
+	t.Fatalf("%s has no function %s", path, function)
+	return probes.Site{}
+}

@@ -1,0 +1,69 @@
+/*
+ * Calls the tracepoints on command, one line each from standard input, answered with "ok":
+ *   load PATH        dlopen
+ *   run COUNT THREADS  each thread does COUNT callbacks
+ *   open             one callback_start without its end, on the main thread
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void (*callback_start)(const void *, bool);
+static void (*callback_end)(const void *);
+static long count;
+
+static void *work(void *callback)
+{
+	for (long i = 0; i < count; i++) {
+		callback_start(callback, false);
+		callback_end(callback);
+	}
+	return NULL;
+}
+
+static void load(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW);
+
+	if (!library) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	callback_start = (void (*)(const void *, bool))dlsym(library, "ros_trace_callback_start");
+	callback_end = (void (*)(const void *))dlsym(library, "ros_trace_callback_end");
+}
+
+static void run(int threads)
+{
+	pthread_t ids[64];
+
+	for (int i = 0; i < threads; i++)
+		pthread_create(&ids[i], NULL, work, (void *)(uintptr_t)(0x1000 + i));
+	for (int i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+}
+
+int main(void)
+{
+	char line[4096];
+	int threads;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "load ", 5))
+			load(line + 5);
+		else if (sscanf(line, "run %ld %d", &count, &threads) == 2 && threads <= 64)
+			run(threads);
+		else if (!strcmp(line, "open"))
+			callback_start((void *)0x2000, false);
+		else
+			return 1;
+		puts("ok");
+	}
+	return 0;
+}
