@@ -22,6 +22,9 @@ func realLibraries(t *testing.T) []string {
 		"/usr/lib/*-linux-gnu/libstdc++.so.6",
 		"/usr/lib/*-linux-gnu/libfastrtps.so.2.*.*",
 		"/usr/lib/*-linux-gnu/libddsc.so.0.*.*",
+		"/opt/ros/*/lib/libddsc.so.*.*.*",
+		"/opt/ros/*/lib/*-linux-gnu/libddsc.so.*.*.*",
+		"/opt/ros/*/lib/libfastrtps.so.*.*.*",
 		"/opt/ros/*/lib/librcl.so",
 		"/opt/ros/*/lib/librclcpp.so",
 		"/opt/ros/*/lib/libtracetools.so",
@@ -213,12 +216,20 @@ func TestRealLibraryFrameRanges(t *testing.T) {
 	}
 }
 
-// In Debian's and ROS's Cyclone DDS, dds_write calls dds_time and then passes its result on as the third argument.
+// In Debian's and ROS 2's Cyclone DDS, dds_write calls dds_time and then passes its result on as the third argument.
 func TestRealLibraryCallAfter(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("x86-64 only")
 	}
-	path, file := cycloneDDS(t)
+	for _, path := range realLibraries(t) {
+		if strings.Contains(path, "libddsc.so") {
+			t.Run(strings.TrimPrefix(path, "/"), func(t *testing.T) { checkCallAfter(t, path) })
+		}
+	}
+}
+
+func checkCallAfter(t *testing.T, path string) {
+	file := openFile(t, path)
 	site, err := file.CallAfter("dds_write", "dds_time")
 	if err != nil {
 		t.Fatal(err)

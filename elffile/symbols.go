@@ -35,8 +35,6 @@ type symbolTable struct {
 	strings  []byte
 	hash     *gnuHash
 	versions *versionTable
-	// byName is made only for a table without hash.
-	byName map[string][]uint32
 }
 
 type lazyTable struct {
@@ -123,7 +121,6 @@ func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {
 	table := &symbolTable{exported: kind == elf.SHT_DYNSYM}
 	index := slices.IndexFunc(f.sections, func(s Section) bool { return s.Type == kind })
 	if index < 0 {
-		table.indexNames()
 		return table, nil
 	}
 	section := f.sections[index]
@@ -148,22 +145,10 @@ func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {
 	if err := table.checkNames(); err != nil {
 		return nil, fmt.Errorf("section %s: %w", section.Name, err)
 	}
-	if table.hash == nil {
-		table.indexNames()
-	}
 	return table, nil
 }
 
 func (t *symbolTable) count() uint32 { return uint32(len(t.raw) / symbolSize) }
-
-func (t *symbolTable) indexNames() {
-	t.byName = make(map[string][]uint32, t.count())
-	for i := range t.count() {
-		if name, ok := t.name(i); ok && len(name) > 0 {
-			t.byName[string(name)] = append(t.byName[string(name)], i)
-		}
-	}
-}
 
 // name is the symbol's name without version.
 func (t *symbolTable) name(index uint32) ([]byte, bool) {
@@ -247,12 +232,19 @@ func (t *symbolTable) symbol(index uint32) Symbol {
 	}
 }
 
-// indices are the symbols of exactly that name.
+// indices are the symbols of exactly that name. Without a hash table all names are compared, which is quicker than
+// indexing them for the few names that a file is asked for.
 func (t *symbolTable) indices(name string) []uint32 {
 	if t.hash != nil {
 		return t.hash.find(name, t)
 	}
-	return t.byName[name]
+	var found []uint32
+	for i := range t.count() {
+		if name != "" && t.named(i, name) {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 func (t *symbolTable) lookup(name string) (Symbol, error) {

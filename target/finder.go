@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -125,19 +126,24 @@ func (f *Finder) all(wanted func(pid int32) bool) ([]*Process, error) {
 		}
 	}
 	if denied > 0 {
-		return processes, fmt.Errorf("%d processes could not be looked into, the first: %w", denied, firstDenial)
+		return processes, fmt.Errorf("processes that could not be looked into: %d, the first: %w", denied, firstDenial)
 	}
 	return processes, nil
 }
 
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
 func (f *Finder) openIfROS2(pid int32) (*Process, error) {
-	mappings, err := f.readMaps(pid)
+	text, err := f.readProcessFile(pid, "maps", maxMapsSize)
 	if err != nil {
 		return nil, processError(pid, err)
 	}
-	if !slices.ContainsFunc(mappings, isROS2Mapping) {
+	mentioned := func(library string) bool { return bytes.Contains(text, []byte("/"+library)) }
+	if !slices.ContainsFunc(ros2Libraries, mentioned) {
 		return nil, nil
+	}
+	mappings, err := parseMaps(text)
+	if err != nil || !slices.ContainsFunc(mappings, isROS2Mapping) {
+		return nil, err
 	}
 	return f.Open(pid)
 }
