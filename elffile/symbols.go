@@ -235,12 +235,15 @@ func (t *symbolTable) symbol(index uint32) Symbol {
 // indices are the symbols of exactly that name. Without a hash table all names are compared, which is quicker than
 // indexing them for the few names that a file is asked for.
 func (t *symbolTable) indices(name string) []uint32 {
+	if name == "" || strings.ContainsAny(name, "@\x00") {
+		return nil
+	}
 	if t.hash != nil {
 		return t.hash.find(name, t)
 	}
 	var found []uint32
 	for i := range t.count() {
-		if name != "" && t.named(i, name) {
+		if t.named(i, name) {
 			found = append(found, i)
 		}
 	}

@@ -63,6 +63,7 @@ func TestLookup(t *testing.T) {
 				{name: "exportedx", err: ErrSymbolNotFound},
 				{name: "versioned@@SECOND", err: ErrSymbolNotFound},
 				{name: "", err: ErrSymbolNotFound},
+				{name: "exported\x00hidden", err: ErrSymbolNotFound},
 			} {
 				symbol, err := file.Lookup(test.name)
 				if !errors.Is(err, test.err) {
