@@ -116,7 +116,6 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer recorder.Close()
 	if err := unix.Flock(int(recorder.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +126,9 @@ func TestKilled(t *testing.T) {
 	ended := trace.NewSession()
 	ended.Ending = trace.EndingSignal
 	tracetest.AddSession(t, dir, ended)
-	recorder.Close()
+	if err := recorder.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if d.Live() || d.Killed() {
 		t.Errorf("ended after Open: live %v, killed %v", d.Live(), d.Killed())
 	}

@@ -37,7 +37,7 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 			continue
 		}
 		err := s.scan(ctx, f.File)
-		f.Close()
+		_ = f.Close()
 		if s.stop != nil {
 			return s.stop
 		}
@@ -234,6 +234,6 @@ func (r *columnReader) releasePage() {
 func (r *columnReader) close() {
 	r.releasePage()
 	if r.pages != nil {
-		r.pages.Close()
+		_ = r.pages.Close()
 	}
 }

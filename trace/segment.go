@@ -100,7 +100,7 @@ func openSegment(path string) (_ *segmentFile, segmentError *SegmentError) {
 	opened := false
 	defer func() {
 		if !opened {
-			f.Close()
+			_ = f.Close()
 		}
 	}()
 	info, err := f.Stat()

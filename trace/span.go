@@ -80,7 +80,7 @@ func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet
 			continue
 		}
 		err := visitContained(f.File, visit)
-		f.Close()
+		_ = f.Close()
 		if err != nil {
 			damaged.add(&SegmentError{Path: segment.Path, Err: err})
 		}

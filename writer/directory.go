@@ -32,7 +32,7 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 	d := &directory{path: path, root: root, owner: owner}
 	defer func() {
 		if err != nil {
-			d.close()
+			_ = d.close()
 		}
 	}()
 	if d.self, err = root.Open("."); err != nil {
@@ -82,7 +82,7 @@ func syncPath(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return f.Sync()
 }
 
@@ -94,7 +94,7 @@ func (d *directory) createFile(name string) (*os.File, error) {
 	}
 	if d.owner != nil {
 		if err := f.Chown(d.owner.UID, d.owner.GID); err != nil {
-			f.Close()
+			_ = f.Close()
 			return nil, ioError("change the owner of", d.describe(name), err)
 		}
 	}
@@ -127,7 +127,7 @@ func (d *directory) commit(f *os.File, temporary, final string, folder *os.File)
 		err = d.root.Rename(temporary, final)
 	}
 	if err != nil {
-		d.root.Remove(temporary)
+		_ = d.root.Remove(temporary)
 		return ioError("write", d.describe(final), err)
 	}
 	if err := folder.Sync(); err != nil {
@@ -138,8 +138,8 @@ func (d *directory) commit(f *os.File, temporary, final string, folder *os.File)
 
 // discard closes and removes an unfinished file. It is called after an error, which is the one to report.
 func (d *directory) discard(f *os.File, temporary string) {
-	f.Close()
-	d.root.Remove(temporary)
+	_ = f.Close()
+	_ = d.root.Remove(temporary)
 }
 
 func (d *directory) describe(name string) string {

@@ -91,7 +91,9 @@ func TestALinkDoesNotLeadOutOfTheDataset(t *testing.T) {
 	if err := w.Flush(t.Context()); err == nil {
 		t.Error("no error")
 	}
-	w.Close()
+	if err := w.Close(); err == nil {
+		t.Error("Close: no error")
+	}
 	if entries, err := os.ReadDir(elsewhere); err != nil || len(entries) != 0 {
 		t.Errorf("files outside of the dataset: %v, %v", entries, err)
 	}

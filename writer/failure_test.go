@@ -113,7 +113,7 @@ func useUp(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for chunk := make([]byte, 4096); err == nil; {
 		_, err = f.Write(chunk)
 	}
@@ -189,7 +189,7 @@ func TestKill(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	child.Wait()
+	_ = child.Wait() // "signal: killed"
 	if closed == 0 {
 		t.Fatal("the child closed no segment")
 	}

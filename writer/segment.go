@@ -115,7 +115,7 @@ func (s *segments[T]) abandon() {
 
 func (s *segments[T]) closeFolder() {
 	if s.folder != nil {
-		s.folder.Close()
+		_ = s.folder.Close() // opened to sync it
 	}
 }
 

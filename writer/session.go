@@ -61,7 +61,7 @@ func (f *sessionFile) release() {
 func (f *sessionFile) removeReserve() {
 	if f.reserved {
 		f.reserved = false
-		f.dir.root.Remove(reserveFile)
+		_ = f.dir.root.Remove(reserveFile)
 	}
 }
 
@@ -71,13 +71,13 @@ func (d *directory) reserve() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	err = unix.Fallocate(int(f.Fd()), 0, 0, reserveBytes)
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		_, err = f.Write(make([]byte, reserveBytes))
 	}
 	if err != nil {
-		d.root.Remove(reserveFile)
+		_ = d.root.Remove(reserveFile)
 		return ioError("reserve space in", d.path, err)
 	}
 	return nil

@@ -45,7 +45,7 @@ func Create(path string, options Options) (*Writer, error) {
 		return nil, fmt.Errorf("create dataset: %w", err)
 	}
 	if err := dir.reserve(); err != nil {
-		dir.close()
+		_ = dir.close()
 		return nil, fmt.Errorf("create dataset: %w", err)
 	}
 	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}

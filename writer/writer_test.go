@@ -185,7 +185,7 @@ func closedSegments(t *testing.T, dir, table string) (names []string) {
 
 func TestFlushMakesRowsReadableWhileRecording(t *testing.T) {
 	w, dir := create(t, Options{})
-	defer w.Close()
+	defer closeWriter(t, w)
 	rows := tracetest.Random[trace.Take](10, 1)
 	appendRows(t, w, rows...)
 	if got := readAll[trace.Take](t, dir); len(got) != 0 {
@@ -234,7 +234,7 @@ func TestRowGroupsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,260 @@
+// Package duckdb tests that DuckDB reads what the recorder writes. It is a module of its own, so that the recorder does not
+// depend on DuckDB.
+package duckdb
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/duckdb/duckdb-go/v2"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// recordedDataset names a dataset to compare in TestRecordedDataset.
+const recordedDataset = "CARET_BPF_DATASET"
+
+func TestEveryTableIsWhatTheGoReaderReads(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dataset")
+	w, err := writer.Create(dir, writer.Options{RowGroupRows: 1000, SegmentBytes: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Fatal(err)
+	}
+	const rows = 10_000
+	add(t, w, tracetest.Random[trace.Callback](rows, 1))
+	add(t, w, tracetest.Random[trace.Publish](rows, 2))
+	add(t, w, tracetest.Random[trace.Take](rows, 3))
+	add(t, w, tracetest.Random[trace.Enqueue](rows, 4))
+	add(t, w, tracetest.Random[trace.Event](rows, 5))
+	add(t, w, tracetest.Random[trace.Node](rows, 6))
+	add(t, w, tracetest.Random[trace.Publisher](rows, 7))
+	add(t, w, tracetest.Random[trace.Subscription](rows, 8))
+	add(t, w, tracetest.Random[trace.Timer](rows, 9))
+	add(t, w, tracetest.Random[trace.CallbackInfo](rows, 10))
+	add(t, w, tracetest.Random[trace.Process](rows, 11))
+	add(t, w, tracetest.Random[trace.Loss](rows, 12))
+	add(t, w, tracetest.Random[trace.Clock](rows, 13))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	compared := compareDataset(t, dir)
+	for _, table := range trace.Registry() {
+		if compared[table.Name] != rows {
+			t.Errorf("table %s: %d rows compared, want %d", table.Name, compared[table.Name], rows)
+		}
+	}
+}
+
+func TestRecordedDataset(t *testing.T) {
+	dir := os.Getenv(recordedDataset)
+	if dir == "" {
+		t.Skipf("%s names no dataset", recordedDataset)
+	}
+	for table, rows := range compareDataset(t, dir) {
+		t.Logf("%s: %d rows", table, rows)
+	}
+}
+
+// Two messages may be stamped one nanosecond apart: a reader that rounds times to microseconds joins each with both.
+func TestPublishesJoinCallbacksToTheNanosecond(t *testing.T) {
+	const stamp = int64(1_760_000_000_123_456_789)
+	dir := filepath.Join(t.TempDir(), "dataset")
+	w, err := writer.Create(dir, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var publishes []trace.Publish
+	var callbacks []trace.Callback
+	for i := range int64(2) {
+		publishes = append(publishes, trace.Publish{
+			PublishNumber: uint64(i), TopicName: "/chatter", SourceTimestamp: trace.Some(stamp + i),
+			RclcppPublishTimestamp: trace.Some(stamp - 2000 + i), Status: trace.PublishComplete,
+		})
+		callbacks = append(callbacks, trace.Callback{
+			Callback: 0x1000, TopicName: "/chatter", SourceTimestamp: trace.Some(stamp + i), Status: trace.CallbackComplete,
+			CallbackStartTimestamp: trace.Some(stamp + 1_000_000 + 7*i),
+		})
+	}
+	callbacks = append(callbacks, trace.Callback{TopicName: "/chatter", Status: trace.CallbackStartMissing}) // null joins nothing
+	add(t, w, publishes)
+	add(t, w, callbacks)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	rows, err := openDuckDB(t).Query(fmt.Sprintf(`
+		SELECT publish_number, c.callback_start_timestamp - rclcpp_publish_timestamp
+		FROM '%[1]s/publish/*.parquet' p JOIN '%[1]s/callback/*.parquet' c USING (topic_name, source_timestamp)
+		ORDER BY publish_number`, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][2]int64
+	for rows.Next() {
+		var pair [2]int64
+		if err := rows.Scan(&pair[0], &pair[1]); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, pair)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if want := [][2]int64{{0, 1_002_000}, {1, 1_002_006}}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("publish number and latency %v, want %v", got, want)
+	}
+}
+
+func add[T trace.Row](t *testing.T, w *writer.Writer, rows []T) {
+	t.Helper()
+	if err := writer.Append(w, rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openDuckDB(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// compareDataset reads the closed segments of every table with DuckDB and with the Go reader, compares types and values, and
+// returns the number of rows by table.
+func compareDataset(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := openDuckDB(t)
+	return map[string]int{
+		trace.TableCallback:     compareTable[trace.Callback](t, db, d),
+		trace.TablePublish:      compareTable[trace.Publish](t, db, d),
+		trace.TableTake:         compareTable[trace.Take](t, db, d),
+		trace.TableEnqueue:      compareTable[trace.Enqueue](t, db, d),
+		trace.TableEvent:        compareTable[trace.Event](t, db, d),
+		trace.TableNode:         compareTable[trace.Node](t, db, d),
+		trace.TablePublisher:    compareTable[trace.Publisher](t, db, d),
+		trace.TableSubscription: compareTable[trace.Subscription](t, db, d),
+		trace.TableTimer:        compareTable[trace.Timer](t, db, d),
+		trace.TableCallbackInfo: compareTable[trace.CallbackInfo](t, db, d),
+		trace.TableProcess:      compareTable[trace.Process](t, db, d),
+		trace.TableLoss:         compareTable[trace.Loss](t, db, d),
+		trace.TableClock:        compareTable[trace.Clock](t, db, d),
+	}
+}
+
+func compareTable[T trace.Row](t *testing.T, db *sql.DB, d *trace.Dataset) (compared int) {
+	t.Helper()
+	table := trace.TableOf[T]()
+	segments, _, err := d.Segments(table.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(segments) == 0 {
+		return 0
+	}
+	// The names stand unquoted: none is a word that SQL reserves.
+	var names []string
+	for _, column := range table.Columns {
+		names = append(names, column.Name)
+	}
+	rows, err := db.Query(fmt.Sprintf("SELECT %s FROM read_parquet('%s', filename = true, file_row_number = true) ORDER BY filename, file_row_number",
+		strings.Join(names, ", "), filepath.Join(d.Dir(), table.Name, "*.parquet")))
+	if err != nil {
+		t.Fatalf("table %s: %v", table.Name, err)
+	}
+	defer func() { _ = rows.Close() }()
+	compareTypes(t, table, rows)
+
+	fields := make([]any, len(table.Columns))
+	pointers := make([]any, len(fields))
+	for i := range fields {
+		pointers[i] = &fields[i]
+	}
+	err = trace.Scan(t.Context(), d, table.Name, func(batch []T) error {
+		columns := make([][]parquet.Value, len(table.Columns))
+		for i := range columns {
+			columns[i] = trace.Values(&table.Columns[i], batch, nil)
+		}
+		for i := range batch {
+			if !rows.Next() {
+				return fmt.Errorf("DuckDB has only %d rows: %w", compared, rows.Err())
+			}
+			if err := rows.Scan(pointers...); err != nil {
+				return err
+			}
+			for j, field := range fields {
+				if want := goValue(table.Columns[j].Type, columns[j][i]); field != want {
+					return fmt.Errorf("row %d, column %s: DuckDB reads %v, Go %v", compared, table.Columns[j].Name, field, want)
+				}
+			}
+			compared++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("table %s: %v", table.Name, err)
+		return compared
+	}
+	if rows.Next() {
+		t.Errorf("table %s: DuckDB has more than %d rows", table.Name, compared)
+	}
+	return compared
+}
+
+func compareTypes(t *testing.T, table *trace.Table, rows *sql.Rows) {
+	t.Helper()
+	names := map[trace.ColumnType]string{
+		trace.TypeBool: "BOOLEAN", trace.TypeInt32: "INTEGER", trace.TypeInt64: "BIGINT",
+		trace.TypeUint32: "UINTEGER", trace.TypeUint64: "UBIGINT", trace.TypeString: "VARCHAR",
+	}
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, column := range table.Columns {
+		if got := types[i].DatabaseTypeName(); got != names[column.Type] {
+			t.Errorf("table %s, column %s: DuckDB has type %s, want %s", table.Name, column.Name, got, names[column.Type])
+		}
+	}
+}
+
+// goValue returns a value as database/sql gives it.
+func goValue(t trace.ColumnType, v parquet.Value) any {
+	if v.IsNull() {
+		return nil
+	}
+	switch t {
+	case trace.TypeBool:
+		return v.Boolean()
+	case trace.TypeInt32:
+		return v.Int32()
+	case trace.TypeUint32:
+		return v.Uint32()
+	case trace.TypeInt64:
+		return v.Int64()
+	case trace.TypeUint64:
+		return v.Uint64()
+	default:
+		return string(v.ByteArray())
+	}
+}
