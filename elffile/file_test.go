@@ -161,3 +161,21 @@ func TestOverlappingNamesAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where a malformed file's segments overlap, code is read where its file offset leads to.
+func TestOverlappingSegments(t *testing.T) {
+	requireX86(t)
+	content := []byte{0xcc, 0xcc, 0xcc, 0xcc, 0x55, 0xc3, 0xc3, 0xc3}
+	file := &File{
+		reader: bytes.NewReader(content),
+		header: elf.Header64{Machine: uint16(elf.EM_X86_64)},
+		segments: []Segment{
+			{Address: 0x1000, Offset: 0, FileSize: 4, Flags: elf.PF_R},
+			{Address: 0x1000, Offset: 4, FileSize: 4, Flags: elf.PF_R | elf.PF_X},
+		},
+	}
+	site, err := file.FunctionSite(Symbol{Name: "f", Address: 0x1000, Size: 4})
+	if err != nil || site.FileOffset != 4 || !bytes.Equal(site.Instruction, content[4:5]) {
+		t.Errorf("%+v, %v", site, err)
+	}
+}

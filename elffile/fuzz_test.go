@@ -57,3 +57,13 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func FuzzDemangle(f *testing.F) {
+	f.Add("_ZN6rclcpp13CallbackGroup9add_timerESt10shared_ptrINS_9TimerBaseEE")
+	f.Add("N6rclcpp9WallTimerISt5_BindIFM1NFvvEPS2_EELPv0EEE")
+	f.Fuzz(func(t *testing.T, name string) {
+		if result := Demangle(name); len(result) > len(name)+2<<maxDemangledLengthAsBits {
+			t.Errorf("%d bytes became %d", len(name), len(result))
+		}
+	})
+}

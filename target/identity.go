@@ -1,9 +1,6 @@
 package target
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Identity tells a process from every other one, also from a later one with the same PID and from those before a reboot.
 type Identity struct {
@@ -15,9 +12,6 @@ type Identity struct {
 	// does not change when the process executes another program.
 	StartTime int64
 }
-
-// String is for logs.
-func (i Identity) String() string { return fmt.Sprintf("PID %d", i.PID) }
 
 func (f *Finder) readBootID() (string, error) {
 	data, err := f.readFile("sys/kernel/random/boot_id", 128)

@@ -86,8 +86,15 @@ func (m Module) base() uint64 { return m.Mappings[0].Start - m.Mappings[0].Offse
 // OpenModule opens the file of one of the process's modules.
 func (p *Process) OpenModule(module Module) (*elffile.File, error) {
 	file, err := elffile.Open(module.openPath)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		err = fmt.Errorf("%w (%w): files that a process has mapped are opened with CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN); "+
+			"run with sudo", ErrPermission, err)
+	case errors.Is(err, os.ErrNotExist) && !p.Alive():
+		err = ErrNoProcess
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s of %s: %w", module.Path, p.Identity, err)
+		return nil, fmt.Errorf("%s of PID %d: %w", module.Path, p.PID, err)
 	}
 	return file, nil
 }
@@ -203,7 +210,7 @@ func (f *Finder) learnFile(path string) (fileFacts, error) {
 	}
 	facts = readFacts(path)
 	facts.version = version
-	if facts.err == nil || errors.Is(facts.err, elffile.ErrNotELF) {
+	if facts.err == nil || isContentError(facts.err) {
 		f.mutex.Lock()
 		if len(f.files) >= maxRememberedFiles {
 			clear(f.files)
@@ -212,6 +219,12 @@ func (f *Finder) learnFile(path string) (fileFacts, error) {
 		f.mutex.Unlock()
 	}
 	return facts, facts.err
+}
+
+// isContentError tells errors that an unchanged file always gives from those of opening and reading it.
+func isContentError(err error) bool {
+	return slices.ContainsFunc([]error{elffile.ErrNotELF, elffile.ErrUnsupported, elffile.ErrMalformed, elffile.ErrTooLarge, elffile.ErrNotMapped},
+		func(kind error) bool { return errors.Is(err, kind) })
 }
 
 func readFacts(path string) (facts fileFacts) {

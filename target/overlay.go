@@ -65,7 +65,7 @@ func sameContent(known distinctFile, openPath string, id FileID) bool {
 
 // cachedFrame is the number of the page frame that caches the file's first page.
 func cachedFrame(path string) (uint64, bool) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return 0, false
 	}

@@ -76,6 +76,10 @@ func (f *Finder) newProcess(pid int32) (*Process, error) {
 		}
 	}
 	if err := p.load(pid); err != nil {
+		// The files of a process that is exiting give all kinds of errors.
+		if p.pidfd >= 0 && !p.pidfdAlive() {
+			err = ErrNoProcess
+		}
 		p.Close()
 		return nil, err
 	}
