@@ -172,20 +172,22 @@ func (s *summarizer) addCallback(row *callbackColumns) {
 func (s *summarizer) callbackNames(ctx context.Context) error {
 	return Scan(ctx, s.dataset, TableCallbackInfo, func(rows []CallbackInfo) error {
 		for i := range rows {
-			c := s.callback[callbackKey{rows[i].ProcessKey, rows[i].Callback}]
-			if c == nil {
-				continue
-			}
-			c.Kind = cmp.Or(c.Kind, rows[i].Kind)
-			c.NodeName = cmp.Or(c.NodeName, rows[i].NodeName)
-			c.TopicName = cmp.Or(c.TopicName, rows[i].TopicName)
-			c.Symbol = cmp.Or(c.Symbol, rows[i].Symbol)
-			if !c.Period.Valid {
-				c.Period = rows[i].Period
+			if c := s.callback[callbackKey{rows[i].ProcessKey, rows[i].Callback}]; c != nil {
+				c.complete(&rows[i])
 			}
 		}
 		return nil
 	})
+}
+
+func (c *CallbackSummary) complete(info *CallbackInfo) {
+	c.Kind = cmp.Or(c.Kind, info.Kind)
+	c.NodeName = cmp.Or(c.NodeName, info.NodeName)
+	c.TopicName = cmp.Or(c.TopicName, info.TopicName)
+	c.Symbol = cmp.Or(c.Symbol, info.Symbol)
+	if !c.Period.Valid {
+		c.Period = info.Period
+	}
 }
 
 // publishColumns are the columns of publish that a Summary needs.

@@ -258,3 +258,36 @@ func goValue(t trace.ColumnType, v parquet.Value) any {
 		return string(v.ByteArray())
 	}
 }
+
+// TestDocumentedQueries runs the queries of docs/dataset.md.
+func TestDocumentedQueries(t *testing.T) {
+	text, err := os.ReadFile("../../docs/dataset.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```sql\n")
+	block, _, _ = strings.Cut(block, "```")
+	dir := filepath.Join(t.TempDir(), "trace")
+	w, err := writer.Create(dir, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tracetest.Synthetic(2000)
+	add(t, w, rows.Callbacks)
+	add(t, w, rows.Publishes)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db := openDuckDB(t)
+	queries := strings.Split(strings.TrimSuffix(strings.TrimSpace(block), ";"), ";")
+	if len(queries) < 2 {
+		t.Fatalf("docs/dataset.md has %d queries", len(queries))
+	}
+	for _, query := range queries {
+		var results int
+		query = strings.ReplaceAll(query, "'trace/", "'"+dir+"/")
+		if err := db.QueryRow("SELECT count(*) FROM (" + query + ")").Scan(&results); err != nil || results == 0 {
+			t.Errorf("%d rows, %v from %s", results, err, query)
+		}
+	}
+}
