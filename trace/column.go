@@ -93,27 +93,6 @@ func optionalLayout(t reflect.Type) (valid uintptr, ok bool) {
 	return t.Field(1).Offset, true
 }
 
-// store sets the column's value of the row at row, which holds the zero value before.
-func (c *Column) store(row unsafe.Pointer, value parquet.Value, strings *interner) {
-	if value.IsNull() {
-		return
-	}
-	p := unsafe.Add(row, c.offset)
-	switch c.Type {
-	case TypeBool:
-		*(*bool)(p) = value.Boolean()
-	case TypeInt32, TypeUint32:
-		*(*int32)(p) = value.Int32()
-	case TypeInt64, TypeUint64:
-		*(*int64)(p) = value.Int64()
-	case TypeString:
-		*(*string)(p) = strings.intern(value.ByteArray())
-	}
-	if c.present != 0 {
-		*(*bool)(unsafe.Add(p, c.present)) = true
-	}
-}
-
 // Values appends the column's values of the rows to values, for a parquet.ColumnWriter. The values refer to the rows' strings.
 func Values[T Row](c *Column, rows []T, values []parquet.Value) []parquet.Value {
 	switch c.Type {
@@ -149,4 +128,32 @@ func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Val
 		}
 	}
 	return values
+}
+
+// setValues stores the column's values in the rows, which hold its zero value before.
+func setValues[T any](c *Column, rows []T, values []parquet.Value, strings *interner) {
+	switch c.Type {
+	case TypeBool:
+		storeValues(c, rows, values, parquet.Value.Boolean)
+	case TypeInt32, TypeUint32:
+		storeValues(c, rows, values, parquet.Value.Int32)
+	case TypeInt64, TypeUint64:
+		storeValues(c, rows, values, parquet.Value.Int64)
+	default:
+		storeValues(c, rows, values, func(v parquet.Value) string { return strings.intern(v.ByteArray()) })
+	}
+}
+
+// storeValues is setValues for the columns that hold a V, or an unsigned type of its size.
+func storeValues[T, V any](c *Column, rows []T, values []parquet.Value, convert func(parquet.Value) V) {
+	for i, value := range values {
+		if value.IsNull() {
+			continue
+		}
+		p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+		*(*V)(p) = convert(value)
+		if c.present != 0 {
+			*(*bool)(unsafe.Add(p, c.present)) = true
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -131,9 +130,7 @@ func (s *scanner[T]) fill(rows []T, column int, r *columnReader) (err error) {
 		if err != nil {
 			return err
 		}
-		for i, value := range values[:n] {
-			c.store(unsafe.Pointer(&rows[i]), value, &s.interners[column])
-		}
+		setValues(c, rows, values[:n], &s.interners[column])
 		rows = rows[n:]
 	}
 	return nil
