@@ -1,0 +1,87 @@
+# One distribution: make -f distro.mk DISTRO=humble|jazzy OUTPUT=...
+# Flags follow the distribution's packages: both have CET; 24.04 (Jazzy) keeps frame pointers. Like
+# Ubuntu's linker, -z ibtplt makes .plt.sec and -z now binds at start.
+
+ifeq ($(DISTRO),humble)
+MACRO := STANDIN_HUMBLE
+CODE_FLAGS := -O2 -fcf-protection
+else ifeq ($(DISTRO),jazzy)
+MACRO := STANDIN_JAZZY
+CODE_FLAGS := -O2 -fcf-protection -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+else
+$(error DISTRO must be humble or jazzy)
+endif
+
+DIRECTORY := $(OUTPUT)/$(DISTRO)
+STRIPPED := $(DIRECTORY)-stripped
+OBJECTS := $(DIRECTORY)/objects
+
+WARNINGS := -Wall -Wextra
+FLAGS := $(CODE_FLAGS) -fPIC $(WARNINGS) -Iinclude -D$(MACRO) -DSTANDIN_DISTRO='"$(DISTRO)"' -MMD -MP
+CFLAGS := -std=gnu11 $(FLAGS)
+CXXFLAGS := -std=c++20 $(FLAGS)
+LDFLAGS := -L$(DIRECTORY) -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -Wl,-z,ibtplt -Wl,--no-undefined -pthread
+
+objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cpp,$(1)))))
+
+LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
+             rmw_implementation rcl rclcpp standin_component
+PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node red_zone
+
+all: $(PRODUCTS:%=$(DIRECTORY)/%) $(PRODUCTS:%=$(STRIPPED)/%)
+
+tracetools_objects := $(OBJECTS)/src/tracetools/$(DISTRO).o $(OBJECTS)/src/tracetools/utils.o
+standin_objects := $(call objects_of,src/standin)
+rmw_fastrtps_shared_cpp_objects := $(call objects_of,src/rmw_fastrtps_shared_cpp)
+rmw_fastrtps_cpp_objects := $(call objects_of,src/rmw_fastrtps_cpp src/rmw_common)
+rmw_cyclonedds_cpp_objects := $(call objects_of,src/rmw_cyclonedds_cpp src/rmw_common)
+rmw_implementation_objects := $(call objects_of,src/rmw_implementation)
+rcl_objects := $(call objects_of,src/rcl)
+rclcpp_objects := $(call objects_of,src/rclcpp)
+standin_component_objects := $(call objects_of,component)
+ros_node_objects := $(call objects_of,ros_node)
+
+rmw_fastrtps_shared_cpp_needs := tracetools standin
+rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools
+rmw_cyclonedds_cpp_needs := tracetools standin
+rcl_needs := tracetools standin rmw_implementation
+rclcpp_needs := tracetools standin rmw_implementation rcl
+standin_component_needs := rclcpp rcl tracetools standin
+ros_node_needs := rclcpp rcl tracetools standin
+
+rmw_fastrtps_shared_cpp_system := -lfastrtps
+rmw_fastrtps_cpp_system := -lfastrtps
+rmw_cyclonedds_cpp_system := -lddsc
+rmw_implementation_system := -ldl
+ros_node_system := -ldl
+
+# librcl exports its public interface only.
+$(rcl_objects): FLAGS += -fvisibility=hidden
+# GCC 13 keeps the frame at the very start of these functions, GCC 12 would move it to the slow path.
+$(OBJECTS)/src/tracetools/jazzy.o: FLAGS += -fno-shrink-wrap
+
+define library_rule
+$(DIRECTORY)/lib$(1).so: $$($(1)_objects) $$($(1)_needs:%=$(DIRECTORY)/lib%.so)
+	$$(CXX) -shared -Wl,-soname,lib$(1).so -o $$@ $$($(1)_objects) $$(LDFLAGS) $$($(1)_needs:%=-l%) $$($(1)_system)
+endef
+$(foreach library,$(LIBRARIES),$(eval $(call library_rule,$(library))))
+
+$(DIRECTORY)/ros_node: $(ros_node_objects) $(ros_node_needs:%=$(DIRECTORY)/lib%.so)
+	$(CXX) -pie -o $@ $(ros_node_objects) $(LDFLAGS) $(ros_node_needs:%=-l%) $(ros_node_system)
+
+$(DIRECTORY)/red_zone: $(OBJECTS)/red_zone/red_zone.o
+	$(CC) -pie -o $@ $^ -Wl,-z,now
+
+$(OBJECTS)/%.o: %.cpp distro.mk
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -c $< -o $@
+
+$(OBJECTS)/%.o: %.c distro.mk
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c $< -o $@
+
+$(STRIPPED)/%: $(DIRECTORY)/%
+	@mkdir -p $(@D)
+	strip --strip-unneeded -o $@ $<
+
+-include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)

@@ -1,0 +1,124 @@
+// What really happened, written by the traced program itself: the reference that recordings are
+// compared with. Nothing in here exists in ROS 2.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ground_truth {
+
+// CLOCK_MONOTONIC in nanoseconds; no system call (vDSO).
+inline std::uint64_t now() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The instants just before and just after a tracepoint's call; zero when it was not called.
+struct Bracket {
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+};
+
+template <typename Call>
+[[gnu::always_inline]] inline Bracket bracket(Call &&call) {
+  Bracket times;
+  times.before = now();
+  call();
+  times.after = now();
+  return times;
+}
+
+enum class CallbackKind { timer, subscription, intra_subscription, service };
+
+struct Take {
+  const void *rmw_subscription = nullptr;
+  const void *message = nullptr;
+  std::int64_t source_timestamp = 0;
+  Bracket bracket;
+};
+
+// A message put into or got out of an intra-process ring buffer. Humble has no tracepoint there:
+// the bracket then holds the operation itself.
+struct BufferOperation {
+  const void *buffer = nullptr;
+  const void *message = nullptr;
+  std::uint64_t index = 0;
+  std::uint64_t size = 0;
+  bool overwritten = false;
+  Bracket bracket;
+};
+
+enum class Layer { intra, rclcpp, rcl, rmw, stamp, count };
+
+// Starts writing to `path`; with `sync_every` != 0 a thread writes its events out after that many.
+void open(const std::string &path, const std::string &rmw, unsigned sync_every);
+bool enabled() noexcept;
+// Writes what all threads hold. The other threads must have stopped publishing and executing.
+void close();
+
+// One entity, written at once: "node\tnode=0x...".
+void entity(const std::string &line);
+std::string hex(const void *address);
+
+// A message was taken on this thread. It belongs to the next subscription callback, unless one of
+// the two functions below says otherwise.
+void took(const Take &take);
+void take_was_polled();
+// rclcpp drops a message that also came over the intra-process way.
+void take_was_discarded();
+
+void enqueued(const BufferOperation &operation);
+// Belongs to the next intra-process callback of this thread.
+void dequeued(const BufferOperation &operation);
+
+// The running time of one callback on this thread, up to an exception or pthread_exit.
+class CallbackScope {
+ public:
+  CallbackScope(const void *callback, CallbackKind kind);
+  ~CallbackScope();
+  CallbackScope(const CallbackScope &) = delete;
+  CallbackScope &operator=(const CallbackScope &) = delete;
+
+  void started(Bracket times) noexcept { start_ = times; }
+  void ended(Bracket times) noexcept { end_ = times; }
+
+ private:
+  friend class PublishScope;
+  friend struct Thread;
+
+  const void *callback_;
+  CallbackKind kind_;
+  CallbackScope *parent_;
+  std::uint64_t sequence_;
+  Bracket start_;
+  Bracket end_;
+  Take take_;
+  BufferOperation dequeue_;
+};
+
+// Says that this thread is about to leave its open callbacks through pthread_exit.
+void thread_will_exit();
+
+// One publish through all layers. A scope inside another one on the same thread does nothing. The
+// topic's name must outlive close().
+class PublishScope {
+ public:
+  PublishScope(const void *rcl_publisher, const void *rmw_publisher, const char *topic);
+  ~PublishScope();
+  PublishScope(const PublishScope &) = delete;
+  PublishScope &operator=(const PublishScope &) = delete;
+
+ private:
+  bool outermost_;
+};
+
+// The following describe the publish that is open on this thread.
+void publish_layer(Layer layer, Bracket times, const void *message);
+void publish_stamp(std::int64_t source_timestamp);
+
+}  // namespace ground_truth

@@ -1,0 +1,24 @@
+#include "behaviour.hpp"
+
+namespace {
+// One callback in so many acts at random.
+constexpr unsigned kActionInterval = 8;
+}  // namespace
+
+Behaviour::Behaviour(const Options &options)
+    : options_(options), generator_(options.random.value_or(0)) {}
+
+void Behaviour::inside_callback() {
+  const std::uint64_t count = ++callbacks_;
+  if (options_.random) {
+    if (std::function<void()> *const action = choose_action()) (*action)();
+  }
+  if (options_.throw_every != 0 && count % options_.throw_every == 0) throw Interruption();
+}
+
+std::function<void()> *Behaviour::choose_action() {
+  if (actions_.empty()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (generator_() % kActionInterval != 0) return nullptr;
+  return &actions_[generator_() % actions_.size()];
+}

@@ -1,0 +1,87 @@
+#include "rclcpp/subscription.hpp"
+
+#include <stdexcept>
+
+#include "tracetools/tracetools.h"
+
+namespace rclcpp {
+namespace {
+
+std::shared_ptr<rcl_subscription_t> make_rcl_subscription(
+    std::shared_ptr<rcl_node_t> node, const std::string &topic,
+    const rosidl_message_type_support_t &type_support, const QoS &qos) {
+  auto subscription = std::make_unique<rcl_subscription_t>();
+  if (rcl_subscription_init(subscription.get(), node.get(), &type_support, topic.c_str(),
+                            &qos.get_rmw_qos_profile()) != RCL_RET_OK) {
+    throw std::runtime_error("failed to create a subscription on " + topic);
+  }
+  return std::shared_ptr<rcl_subscription_t>(subscription.release(),
+                                             [node](rcl_subscription_t *handle) {
+                                               rcl_subscription_fini(handle, node.get());
+                                               delete handle;
+                                             });
+}
+
+}  // namespace
+
+SubscriptionBase::SubscriptionBase(node_interfaces::NodeBaseInterface *node_base,
+                                   const rosidl_message_type_support_t &type_support,
+                                   const std::string &topic, const QoS &qos)
+    : node_base_(node_base),
+      node_handle_(node_base->get_shared_rcl_node_handle()),
+      subscription_handle_(make_rcl_subscription(node_handle_, topic, type_support, qos)),
+      node_logger_(rcl_node_get_logger_name(node_handle_.get())),
+      type_support_(type_support) {
+  rmw_subscription_set_on_new_message_callback(
+      rcl_subscription_get_rmw_handle(subscription_handle_.get()), detail::on_new_work, nullptr);
+}
+
+SubscriptionBase::~SubscriptionBase() = default;
+
+std::shared_ptr<rcl_subscription_t> SubscriptionBase::get_subscription_handle() {
+  return subscription_handle_;
+}
+
+const char *SubscriptionBase::get_topic_name() const {
+  return rcl_subscription_get_topic_name(subscription_handle_.get());
+}
+
+std::size_t SubscriptionBase::get_publisher_count() const {
+  std::size_t count = 0;
+  rmw_subscription_count_matched_publishers(
+      rcl_subscription_get_rmw_handle(subscription_handle_.get()), &count);
+  return count;
+}
+
+bool SubscriptionBase::has_message() const {
+  return standin_has_message(rcl_subscription_get_rmw_handle(subscription_handle_.get()));
+}
+
+bool SubscriptionBase::take_type_erased(void *message_out, MessageInfo &message_info_out) {
+  const rcl_ret_t result = rcl_take(get_subscription_handle().get(), message_out,
+                                    &message_info_out.get_rmw_message_info(), nullptr);
+  ros_trace_rclcpp_take(message_out);
+  if (result == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return false;
+  if (result != RCL_RET_OK) throw std::runtime_error("failed to take");
+  return true;
+}
+
+std::shared_ptr<experimental::SubscriptionIntraProcessBase>
+SubscriptionBase::get_intra_process_waitable() const {
+  return subscription_intra_process_;
+}
+
+void SubscriptionBase::setup_intra_process(
+    std::uint64_t id, std::weak_ptr<experimental::IntraProcessManager> manager) {
+  intra_process_subscription_id_ = id;
+  weak_ipm_ = std::move(manager);
+  use_intra_process_ = true;
+}
+
+bool SubscriptionBase::matches_any_intra_process_publishers(const rmw_gid_t *gid) const {
+  if (!use_intra_process_) return false;
+  const auto manager = weak_ipm_.lock();
+  return manager != nullptr && manager->matches_any_publishers(gid);
+}
+
+}  // namespace rclcpp

@@ -1,0 +1,278 @@
+#include <dds/dds.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "../rmw_common/names.hpp"
+#include "rmw/rmw.h"
+#include "serdata.hpp"
+#include "standin/failure.hpp"
+#include "standin/ground_truth.hpp"
+#include "tracetools/tracetools.h"
+
+using ground_truth::Layer;
+using rmw_cyclonedds_cpp::WrittenSample;
+
+namespace {
+
+constexpr char kIdentifier[] = "rmw_cyclonedds_cpp";
+
+constexpr char kLoopbackOnly[] =
+    "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces>"
+    "<AllowMulticast>false</AllowMulticast></General>"
+    "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
+    "<MaxAutoParticipantIndex>31</MaxAutoParticipantIndex>"
+    "<Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>";
+
+struct Context {
+  dds_entity_t domain;
+  dds_entity_t participant;
+};
+
+// The layouts of the next two are those of the distribution up to the gid.
+struct CddsPublisher {
+  dds_entity_t enth;
+  dds_instance_handle_t pubiid;
+  rmw_gid_t gid;
+};
+
+struct CddsSubscription {
+  dds_entity_t enth;
+  rmw_gid_t gid;
+  dds_entity_t read_condition;
+  std::mutex mutex;
+  rmw_event_callback_t on_new_message;
+  const void *user_data;
+};
+
+struct Qos {
+  explicit Qos(const rmw_qos_profile_t &profile) {
+    dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, static_cast<std::int32_t>(profile.depth));
+    dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
+    dds_qset_durability(qos, DDS_DURABILITY_VOLATILE);
+  }
+  ~Qos() { dds_delete_qos(qos); }
+  dds_qos_t *qos = dds_create_qos();
+};
+
+const Context &context_of(const rmw_node_t *node) {
+  return *static_cast<const Context *>(node->context->impl);
+}
+
+dds_entity_t create_topic(const rmw_node_t *node, const rosidl_message_type_support_t *type_support,
+                          const char *topic) {
+  const message_type_support_callbacks_t *const type = rmw_common::find_callbacks(type_support);
+  if (type == nullptr) return DDS_RETCODE_BAD_PARAMETER;
+  ddsi_sertype *sertype = rmw_cyclonedds_cpp::make_sertype(*type);
+  return dds_create_topic_sertype(context_of(node).participant,
+                                  rmw_common::dds_topic(topic).c_str(), &sertype, nullptr, nullptr,
+                                  nullptr);
+}
+
+rmw_gid_t gid_of(dds_entity_t entity) {
+  rmw_gid_t gid{};
+  gid.implementation_identifier = kIdentifier;
+  dds_guid_t guid;
+  dds_get_guid(entity, &guid);
+  std::memcpy(gid.data, guid.v, sizeof guid.v);
+  return gid;
+}
+
+void on_data_available(dds_entity_t, void *argument) {
+  auto *const subscription = static_cast<CddsSubscription *>(argument);
+  const std::lock_guard lock(subscription->mutex);
+  if (subscription->on_new_message != nullptr) {
+    subscription->on_new_message(subscription->user_data, 1);
+  }
+}
+
+CddsPublisher *data_of(const rmw_publisher_t *publisher) {
+  return static_cast<CddsPublisher *>(publisher->data);
+}
+CddsSubscription *data_of(const rmw_subscription_t *subscription) {
+  return static_cast<CddsSubscription *>(subscription->data);
+}
+
+}  // namespace
+
+const char *rmw_get_implementation_identifier() { return kIdentifier; }
+
+rmw_ret_t rmw_init(const rmw_init_options_t *options, rmw_context_t *context) {
+  context->implementation_identifier = kIdentifier;
+  const auto domain_id = static_cast<dds_domainid_t>(options->domain_id);
+  dds_entity_t domain = 0;
+  if (std::getenv("CYCLONEDDS_URI") == nullptr) {
+    domain = dds_create_domain(domain_id, kLoopbackOnly);
+    if (domain < 0) return RMW_RET_ERROR;
+  }
+  const dds_entity_t participant = dds_create_participant(domain_id, nullptr, nullptr);
+  if (participant < 0) return RMW_RET_ERROR;
+  context->impl = new Context{domain, participant};
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_shutdown(rmw_context_t *context) {
+  auto *const data = static_cast<Context *>(context->impl);
+  dds_delete(data->participant);
+  if (data->domain > 0) dds_delete(data->domain);
+  delete data;
+  return RMW_RET_OK;
+}
+
+rmw_node_t *rmw_create_node(rmw_context_t *context, const char *name, const char *name_space) {
+  return new rmw_node_t{kIdentifier, nullptr, strdup(name), strdup(name_space), context};
+}
+
+rmw_ret_t rmw_destroy_node(rmw_node_t *node) {
+  std::free(const_cast<char *>(node->name));
+  std::free(const_cast<char *>(node->namespace_));
+  delete node;
+  return RMW_RET_OK;
+}
+
+rmw_publisher_t *rmw_create_publisher(const rmw_node_t *node,
+                                      const rosidl_message_type_support_t *type_support,
+                                      const char *topic, const rmw_qos_profile_t *qos,
+                                      const rmw_publisher_options_t *) {
+  const dds_entity_t dds_topic = create_topic(node, type_support, topic);
+  const dds_entity_t writer =
+      dds_create_writer(context_of(node).participant, dds_topic, Qos(*qos).qos, nullptr);
+  if (writer < 0) return nullptr;
+  auto *const data = new CddsPublisher{writer, 0, gid_of(writer)};
+  dds_get_instance_handle(writer, &data->pubiid);
+  auto *const publisher = new rmw_publisher_t{};
+  publisher->implementation_identifier = kIdentifier;
+  publisher->data = data;
+  publisher->topic_name = strdup(topic);
+  ros_trace_rmw_publisher_init(publisher, data->gid.data);
+  return publisher;
+}
+
+rmw_ret_t rmw_destroy_publisher(rmw_node_t *, rmw_publisher_t *publisher) {
+  dds_delete(data_of(publisher)->enth);
+  delete data_of(publisher);
+  std::free(const_cast<char *>(publisher->topic_name));
+  delete publisher;
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_publish(const rmw_publisher_t *publisher, const void *message, void *) {
+  if (publisher->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  if (failure::due(failure::Point::rmw)) return RMW_RET_ERROR;
+  const dds_entity_t writer = data_of(publisher)->enth;
+  dds_return_t result = DDS_RETCODE_OK;
+#ifdef STANDIN_HUMBLE
+  const ground_truth::Bracket rmw_times =
+      ground_truth::bracket([&] { ros_trace_rmw_publish(message); });
+  const WrittenSample written;
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { result = dds_write(writer, message); });
+  ground_truth::publish_stamp(written.source_timestamp());
+#else
+  const dds_time_t stamp = dds_time();
+  const ground_truth::Bracket rmw_times =
+      ground_truth::bracket([&] { ros_trace_rmw_publish(publisher, message, stamp); });
+  ground_truth::publish_stamp(stamp);
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { result = dds_write_ts(writer, message, stamp); });
+#endif
+  ground_truth::publish_layer(Layer::rmw, rmw_times, message);
+  if (result != DDS_RETCODE_OK) return RMW_RET_ERROR;
+  ground_truth::publish_layer(Layer::stamp, times, message);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_get_gid_for_publisher(const rmw_publisher_t *publisher, rmw_gid_t *gid) {
+  *gid = {kIdentifier, {}};
+  std::memcpy(gid->data, &data_of(publisher)->pubiid, sizeof data_of(publisher)->pubiid);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_publisher_count_matched_subscriptions(const rmw_publisher_t *publisher,
+                                                    std::size_t *count) {
+  dds_publication_matched_status_t status;
+  if (dds_get_publication_matched_status(data_of(publisher)->enth, &status) < 0) {
+    return RMW_RET_ERROR;
+  }
+  *count = status.current_count;
+  return RMW_RET_OK;
+}
+
+rmw_subscription_t *rmw_create_subscription(const rmw_node_t *node,
+                                            const rosidl_message_type_support_t *type_support,
+                                            const char *topic, const rmw_qos_profile_t *qos,
+                                            const rmw_subscription_options_t *) {
+  const dds_entity_t dds_topic = create_topic(node, type_support, topic);
+  auto *const data = new CddsSubscription{};
+  dds_listener_t *const listener = dds_create_listener(data);
+  dds_lset_data_available(listener, on_data_available);
+  data->enth = dds_create_reader(context_of(node).participant, dds_topic, Qos(*qos).qos, listener);
+  dds_delete_listener(listener);
+  if (data->enth < 0) return nullptr;
+  data->gid = gid_of(data->enth);
+  data->read_condition = dds_create_readcondition(data->enth, DDS_ANY_STATE);
+  auto *const subscription = new rmw_subscription_t{};
+  subscription->implementation_identifier = kIdentifier;
+  subscription->data = data;
+  subscription->topic_name = strdup(topic);
+  ros_trace_rmw_subscription_init(subscription, data->gid.data);
+  return subscription;
+}
+
+rmw_ret_t rmw_destroy_subscription(rmw_node_t *, rmw_subscription_t *subscription) {
+  dds_delete(data_of(subscription)->enth);
+  delete data_of(subscription);
+  std::free(const_cast<char *>(subscription->topic_name));
+  delete subscription;
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *message, bool *taken,
+                             rmw_message_info_t *info, void *) {
+  if (subscription->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  dds_sample_info_t sample_info{};
+  *taken = false;
+  while (!*taken && dds_take(data_of(subscription)->enth, &message, &sample_info, 1, 1) == 1) {
+    *taken = sample_info.valid_data;
+  }
+  ground_truth::Take take{subscription, message, 0, {}};
+  if (*taken) {
+    take.source_timestamp = sample_info.source_timestamp;
+    info->source_timestamp = take.source_timestamp;
+    info->received_timestamp = 0;
+    info->publisher_gid = {kIdentifier, {}};
+    std::memcpy(info->publisher_gid.data, &sample_info.publication_handle,
+                sizeof sample_info.publication_handle);
+    info->from_intra_process = false;
+  }
+  take.bracket = ground_truth::bracket(
+      [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
+  if (*taken) ground_truth::took(take);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_subscription_count_matched_publishers(const rmw_subscription_t *subscription,
+                                                    std::size_t *count) {
+  dds_subscription_matched_status_t status;
+  if (dds_get_subscription_matched_status(data_of(subscription)->enth, &status) < 0) {
+    return RMW_RET_ERROR;
+  }
+  *count = status.current_count;
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_subscription_set_on_new_message_callback(rmw_subscription_t *subscription,
+                                                       rmw_event_callback_t callback,
+                                                       const void *user_data) {
+  CddsSubscription *const data = data_of(subscription);
+  const std::lock_guard lock(data->mutex);
+  data->on_new_message = callback;
+  data->user_data = user_data;
+  return RMW_RET_OK;
+}
+
+bool standin_has_message(const rmw_subscription_t *subscription) {
+  return dds_triggered(data_of(subscription)->read_condition) > 0;
+}
