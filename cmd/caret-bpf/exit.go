@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// Exit codes. They are part of the program's interface.
+const (
+	exitSuccess         = 0
+	exitFailure         = 1
+	exitUsage           = 2
+	exitNoTarget        = 3
+	exitPermission      = 4
+	exitKernel          = 5
+	exitOutput          = 6
+	exitDataset         = 7
+	exitCommandNotFound = 127
+	exitInterrupted     = 130
+)
+
+// exitCodes is their documentation.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitSuccess, "success"},
+	{exitFailure, "any other error"},
+	{exitUsage, "wrong usage"},
+	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded"},
+	{exitPermission, "privileges are missing; the message names them"},
+	{exitKernel, "the kernel lacks something; `caret-bpf check` says what"},
+	{exitOutput, "the output directory exists, or the disk is full or fails"},
+	{exitDataset, "not a dataset, or one of a newer version"},
+	{exitCommandNotFound, "the command to record cannot be run"},
+	{exitInterrupted, "interrupted a second time"},
+}
+
+// errUsage is returned for a wrong command line.
+var errUsage = errors.New("wrong usage")
+
+func exitCode(err error) int {
+	for _, class := range []struct {
+		code   int
+		causes []error
+	}{
+		{exitSuccess, []error{nil, errHelp}},
+		{exitUsage, []error{errUsage, session.ErrConfiguration, target.ErrInvalidPID}},
+		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
+		{exitKernel, []error{loader.ErrUnsupportedKernel}},
+		{exitNoTarget, []error{
+			session.ErrNoTarget, target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
+			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,
+		}},
+		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull}},
+		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
+	} {
+		for _, cause := range class.causes {
+			if errors.Is(err, cause) {
+				return class.code
+			}
+		}
+	}
+	return exitFailure
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// listed is a process as `list` shows it.
+type listed struct {
+	PID          int32         `json:"pid"`
+	NamespacePID int32         `json:"namespace_pid"`
+	Command      string        `json:"command"`
+	Executable   string        `json:"executable"`
+	Distro       target.Distro `json:"distro"`
+	// Evidence is what the distribution was concluded from.
+	Evidence string `json:"distro_evidence"`
+	RMW      string `json:"rmw_implementation"`
+	// Events is the number of kinds of events that can be recorded, Missing names the others.
+	Events  int      `json:"events"`
+	Missing []string `json:"missing"`
+}
+
+func listCommand() command {
+	return command{
+		name: "list", arguments: "[flags]",
+		summary: "list the ROS 2 processes and what can be recorded of them",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			asJSON := flags.Bool("json", false, "print JSON")
+			name := flags.String("name", "", "only processes whose command or command line matches the `REGEXP`")
+			return func(_ context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				expression, err := regexp.Compile(*name)
+				if err != nil {
+					return fmt.Errorf("%w: --name: %w", errUsage, err)
+				}
+				found, err := target.NewFinder().ByName(expression)
+				if err != nil {
+					fmt.Fprintln(c.err, "caret-bpf: not everything could be looked at:", err)
+				}
+				processes := []listed{}
+				for _, p := range found {
+					processes = append(processes, describeListed(p))
+					_ = p.Close()
+				}
+				if *asJSON {
+					return printJSON(c.out, processes)
+				}
+				if len(processes) == 0 {
+					fmt.Fprintln(c.out, "no ROS 2 process is running (none maps librcl.so or libtracetools.so)")
+					return nil
+				}
+				var rows [][]string
+				for _, p := range processes {
+					rows = append(rows, []string{
+						strconv.Itoa(int(p.PID)), p.Command, orDash(string(p.Distro)), orDash(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
+					})
+				}
+				printTable(c.out, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)
+				return nil
+			}
+		},
+	}
+}
+
+func describeListed(p *target.Process) listed {
+	l := listed{
+		PID: p.PID, NamespacePID: p.NamespacePID, Command: p.Command, Executable: p.Executable, Distro: p.Distro,
+		Evidence: p.DistroEvidence, RMW: p.RMW, Missing: []string{},
+	}
+	plan, err := probes.NewPlan(p, probes.Options{Expected: true})
+	if err != nil && !errors.Is(err, probes.ErrRequiredMissing) {
+		l.Missing = append(l.Missing, err.Error())
+		return l
+	}
+	events := map[probes.Event]bool{}
+	for _, site := range plan.Sites {
+		events[site.Event] = true
+	}
+	l.Events = len(events)
+	for _, missing := range plan.Missing {
+		l.Missing = append(l.Missing, missing.Event.String())
+	}
+	return l
+}

@@ -1,0 +1,127 @@
+// Command caret-bpf records what unmodified ROS 2 processes do, with eBPF uprobes, to a Parquet dataset.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/session"
+)
+
+// version is set by the build.
+var version = "unknown"
+
+// console is where commands read their environment and write to.
+type console struct {
+	out, err io.Writer
+	getenv   func(string) string
+}
+
+// command is one subcommand. run gets the arguments behind the flags; after "--" they are passed on as they are.
+type command struct {
+	name, arguments, summary string
+	// define adds the command's flags and returns what runs with them.
+	define func(flags *pflag.FlagSet) func(ctx context.Context, c console, arguments []string) error
+}
+
+// errHelp ends a command that was only asked for its help.
+var errHelp = errors.New("help was printed")
+
+// commands returns all subcommands in the order of the help.
+func commands() []command {
+	return []command{
+		recordCommand(),
+		listCommand(),
+		probesCommand(),
+		checkCommand(),
+		infoCommand(),
+		versionCommand(),
+		completionCommand(),
+	}
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
+		fmt.Fprintln(os.Stderr, "caret-bpf:", session.BecomeCommand(os.Args[2:]))
+		os.Exit(exitCommandNotFound)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go exitAtSecondSignal(ctx)
+	err := run(ctx, console{out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, os.Args[1:])
+	if err != nil && !errors.Is(err, errHelp) {
+		fmt.Fprintln(os.Stderr, "caret-bpf:", err)
+	}
+	os.Exit(exitCode(err))
+}
+
+// exitAtSecondSignal ends the program at once when the user asks again. The kernel detaches the probes of a process that ends.
+func exitAtSecondSignal(ctx context.Context) {
+	<-ctx.Done()
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	<-again
+	os.Exit(exitInterrupted)
+}
+
+func run(ctx context.Context, c console, arguments []string) error {
+	if len(arguments) == 0 || arguments[0] == "help" || arguments[0] == "-h" || arguments[0] == "--help" {
+		printHelp(c.out)
+		if len(arguments) == 0 {
+			return fmt.Errorf("%w: name a command", errUsage)
+		}
+		return errHelp
+	}
+	if arguments[0] == "--version" {
+		arguments[0] = "version"
+	}
+	for _, command := range commands() {
+		if command.name == arguments[0] {
+			return command.run(ctx, c, arguments[1:])
+		}
+	}
+	return fmt.Errorf("%w: no command %q; `caret-bpf help` lists them", errUsage, arguments[0])
+}
+
+func (command command) run(ctx context.Context, c console, arguments []string) error {
+	flags := pflag.NewFlagSet(command.name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.SetOutput(c.err)
+	flags.Usage = func() {}
+	run := command.define(flags)
+	if err := flags.Parse(arguments); errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsages())
+		return errHelp
+	} else if err != nil {
+		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, err, command.name)
+	}
+	return run(ctx, c, flags.Args())
+}
+
+func printHelp(w io.Writer) {
+	fmt.Fprintln(w, "caret-bpf records what unmodified ROS 2 processes do, to a Parquet dataset.")
+	fmt.Fprintln(w, "\nusage: caret-bpf COMMAND [flags]")
+	fmt.Fprintln(w)
+	for _, command := range commands() {
+		fmt.Fprintf(w, "  %-12s %s\n", command.name, command.summary)
+	}
+	fmt.Fprintln(w, "\n`caret-bpf COMMAND --help` explains a command.")
+	fmt.Fprintln(w, "\nexit codes:")
+	for _, code := range exitCodes {
+		fmt.Fprintf(w, "  %-4d %s\n", code.code, code.meaning)
+	}
+}
+
+func noArguments(arguments []string) error {
+	if len(arguments) > 0 {
+		return fmt.Errorf("%w: unexpected %q", errUsage, arguments[0])
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+func probesCommand() command {
+	return command{
+		name: "probes", arguments: "-p PIDS [flags]",
+		summary: "show where a recording would probe processes, and what is missing",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			pids := flags.StringP("pid", "p", "", "the processes' `PIDS`, separated by commas or white space")
+			asJSON := flags.Bool("json", false, "print JSON")
+			return func(_ context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				if *pids == "" {
+					return fmt.Errorf("%w: name the processes with -p", errUsage)
+				}
+				found, err := target.NewFinder().ByPIDs(*pids)
+				plans := []*probes.Plan{}
+				for _, p := range found {
+					plan, planError := probes.NewPlan(p, probes.Options{Expected: true})
+					err = errors.Join(err, planError)
+					if plan != nil {
+						plans = append(plans, plan)
+					}
+					_ = p.Close()
+				}
+				if *asJSON {
+					return errors.Join(err, printJSON(c.out, plans))
+				}
+				for _, plan := range plans {
+					printPlan(c, plan)
+				}
+				return err
+			}
+		},
+	}
+}
+
+func printPlan(c console, plan *probes.Plan) {
+	fmt.Fprintf(c.out, "%v: %s, %s\n\n", plan.Process, orDash(string(plan.Distro)), orDash(plan.RMW))
+	var rows [][]string
+	for _, site := range plan.Sites {
+		state := "mapped"
+		if site.Armed {
+			state = "armed"
+		}
+		rows = append(rows, []string{
+			site.Event.String(), site.Library, fmt.Sprintf("%#x", site.Offset), site.Class.String(), state, string(site.Provenance), site.Symbol,
+		})
+	}
+	printTable(c.out, []string{"EVENT", "LIBRARY", "OFFSET>", "CLASS", "STATE", "PROVENANCE", "SYMBOL"}, rows)
+	if len(plan.Missing) > 0 {
+		fmt.Fprintln(c.out, "\nmissing:")
+		rows = nil
+		for _, missing := range plan.Missing {
+			rows = append(rows, []string{missing.Event.String(), missing.Reason, missing.Consequence})
+		}
+		printTable(c.out, []string{"EVENT", "REASON", "CONSEQUENCE"}, rows)
+	}
+	fmt.Fprintln(c.out)
+}

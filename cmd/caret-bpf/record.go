@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+func recordCommand() command {
+	return command{
+		name:      "record",
+		arguments: "(-p PIDS | --name REGEXP | --all) [flags]\n       caret-bpf record [flags] -- COMMAND [ARGUMENTS]",
+		summary:   "record running ROS 2 processes, or a command from its start",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			var configuration session.Configuration
+			buffer := byteSize(0)
+			quiet := false
+			flags.StringVarP(&configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space")
+			flags.StringVar(&configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
+			flags.BoolVar(&configuration.All, "all", false, "record every ROS 2 process, later ones too")
+			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
+			flags.DurationVarP(&configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
+			flags.StringArrayVar(&configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
+			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches; --select-node overrides it")
+			flags.StringArrayVar(&configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")
+			flags.StringArrayVar(&configuration.IgnoreTopics, "ignore-topic", nil, "leave out topics whose name matches; --select-topic overrides it")
+			flags.Var(&buffer, "buffer-size", "size of the kernel's ring buffer, such as 64M (default 16M)")
+			flags.DurationVar(&configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
+			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
+			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
+			flags.BoolVarP(&quiet, "quiet", "q", false, "print errors only")
+			return func(ctx context.Context, c console, arguments []string) error {
+				configuration.Command = arguments
+				configuration.BufferBytes = int(buffer)
+				if configuration.Output == "" {
+					configuration.Output = "caret-bpf-" + time.Now().Format("20060102-150405")
+				}
+				return record(ctx, c, configuration, quiet)
+			}
+		},
+	}
+}
+
+func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
+	options := session.Options{Version: version, Owner: writer.InvokingUser(c.getenv)}
+	progress := newProgress(c.err, quiet)
+	options.Observer = session.Observer{
+		Message: progress.message,
+		Status:  progress.status,
+		Recording: func() {
+			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
+		},
+	}
+	err := session.Run(ctx, configuration, options)
+	progress.end()
+	if errors.Is(err, session.ErrConfiguration) || quiet {
+		return err
+	}
+	dataset, openError := trace.Open(configuration.Output)
+	if openError != nil {
+		return err
+	}
+	summary, summaryError := trace.Summarize(context.WithoutCancel(ctx), dataset)
+	if summaryError != nil {
+		return errors.Join(err, summaryError)
+	}
+	printSummary(c.out, configuration.Output, summary, summaryRows)
+	return err
+}
+
+// byteSize is a flag for sizes such as 64M.
+type byteSize int
+
+func (b *byteSize) String() string {
+	if *b == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*b))
+}
+
+func (b *byteSize) Set(text string) error {
+	factor := 1
+	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	for suffix, power := range map[string]int{"K": 10, "M": 20, "G": 30} {
+		if strings.HasSuffix(digits, suffix) {
+			digits, factor = strings.TrimSuffix(digits, suffix), 1<<power
+		}
+	}
+	number, err := strconv.Atoi(digits)
+	if err != nil || number <= 0 || number > 1<<30/factor {
+		return fmt.Errorf("%q is no size between 1 and 1G, such as 64M", text)
+	}
+	*b = byteSize(number * factor)
+	return nil
+}
+
+func (b *byteSize) Type() string { return "SIZE" }
