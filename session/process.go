@@ -101,11 +101,11 @@ func (s *Session) openMemory(entry *process, merged *merge.Process) error {
 	}
 	memory, err := graph.OpenMemory(entry.target)
 	if err != nil {
-		return fmt.Errorf("what exists already in %v stays without names: %w", entry.target, err)
+		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err)
 	}
 	layout, err := graph.LayoutOf(entry.target)
 	if err != nil {
-		return fmt.Errorf("what exists already in %v stays without names: %w", entry.target, errors.Join(err, memory.Close()))
+		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close()))
 	}
 	err = merged.CloseMemory()
 	merged.Graph.SetMemory(memory, layout)
@@ -137,10 +137,10 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 			failed[keyOf(problem.Site)] = !problem.Attached()
 		}
 		if err != nil {
-			return fmt.Errorf("attaching to %v: %w", entry.target, err)
+			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 		}
 		s.noteSites(entry, sites, failed)
-		s.message(fmt.Sprintf("%v (%s): %d probes in %s", entry.target, entry.row.Command, len(sites), distroAndRMW(entry.target)))
+		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites), distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
 	entry.recorded = entry.recorded || entry.ros2
