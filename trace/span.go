@@ -37,12 +37,13 @@ func TimeSpan(ctx context.Context, d *Dataset) (span Span, ok bool, err error) {
 	for _, name := range spanTables {
 		columns := TableByName(name).clockColumns()
 		err := eachFile(ctx, d, name, func(f *parquet.File) error {
+			paths := f.Schema().Columns()
 			for _, group := range f.Metadata().RowGroups {
-				for i := range group.Columns {
-					chunk := &group.Columns[i].MetaData
-					if len(chunk.PathInSchema) != 1 || !slices.Contains(columns, chunk.PathInSchema[0]) {
+				for i, path := range paths { // a row group has as many columns
+					if len(path) != 1 || !slices.Contains(columns, path[0]) {
 						continue
 					}
+					chunk := &group.Columns[i].MetaData
 					low, high := chunk.Statistics.MinValue, chunk.Statistics.MaxValue
 					if len(low) != 8 || len(high) != 8 { // no value but nulls
 						continue

@@ -22,17 +22,17 @@ const (
 
 // segments writes one table's segments, one after another. It belongs to the encoder goroutine.
 type segments[T trace.Row] struct {
-	table   *trace.Table
-	dir     *directory
-	limits  limits
-	stored  *atomic.Uint64
-	parquet *parquet.GenericWriter[any] // reused from segment to segment, with its buffers
-	values  []parquet.Value
+	table  *trace.Table
+	dir    *directory
+	limits limits
+	stored *atomic.Uint64
+	values []parquet.Value
 
 	folder      *os.File
 	sequence    int
-	file        *output // nil between segments
-	rows        int     // in the segment
+	file        *output                     // nil between segments
+	parquet     *parquet.GenericWriter[any] // of file
+	rows        int                         // in the segment
 	rowsInGroup int
 }
 
@@ -100,7 +100,7 @@ func (s *segments[T]) finish() (*finished, error) {
 		file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
 		folder: s.folder, rows: s.rows, stored: s.stored,
 	}
-	s.file, s.rows, s.rowsInGroup = nil, 0, 0
+	s.file, s.parquet, s.rows, s.rowsInGroup = nil, nil, 0, 0
 	s.sequence++
 	return f, nil
 }
@@ -109,7 +109,7 @@ func (s *segments[T]) finish() (*finished, error) {
 func (s *segments[T]) abandon() {
 	if s.file != nil {
 		s.dir.discard(s.file.File, s.temporary())
-		s.file = nil
+		s.file, s.parquet = nil, nil
 	}
 }
 
@@ -132,11 +132,8 @@ func (s *segments[T]) open() error {
 		return err
 	}
 	s.file = &output{File: f}
-	if s.parquet == nil {
-		s.parquet = newParquetWriter(s.file, s.table)
-	} else {
-		s.parquet.Reset(s.file)
-	}
+	// A new one each time: Reset of parquet-go 0.32 clears the column paths, which then lack in the next file's footer.
+	s.parquet = newParquetWriter(s.file, s.table)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
@@ -230,27 +232,91 @@ func TestRowGroupsAreBounded(t *testing.T) {
 	w, dir := create(t, Options{RowGroupRows: 1000})
 	appendRows(t, w, tracetest.Random[trace.Clock](50_000, 1)...)
 	closeWriter(t, w)
-	f, err := os.Open(filepath.Join(dir, trace.TableClock, "00000000.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	segment, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	segment := openParquet(t, filepath.Join(dir, trace.TableClock, "00000000.parquet"))
 	for i, group := range segment.RowGroups() {
 		if batch := int64(batchBytes / 32); group.NumRows() > 1000+batch {
 			t.Errorf("row group %d has %d rows", i, group.NumRows())
 		}
 	}
-	if version, _ := segment.Lookup("caret-bpf.format_version"); version != "1" {
-		t.Errorf("format version %q", version)
+}
+
+// Readers find a column by the path in the row group's metadata, or by its place: both must be right in every segment.
+func TestFooterOfEverySegment(t *testing.T) {
+	w, dir := create(t, Options{RowGroupRows: 1000})
+	const segments = 3
+	var rows []trace.Callback
+	for i := range segments {
+		batch := tracetest.Random[trace.Callback](3000, uint64(i))
+		rows = append(rows, batch...)
+		appendRows(t, w, batch...)
+		if err := w.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	closeWriter(t, w)
+	names := segmentNames(t, dir, trace.TableCallback)
+	if len(names) != segments {
+		t.Fatalf("segments %v", names)
+	}
+	table := trace.TableOf[trace.Callback]()
+	for _, name := range names {
+		segment := openParquet(t, filepath.Join(dir, trace.TableCallback, name))
+		if version, _ := segment.Lookup("caret-bpf.format_version"); version != "1" {
+			t.Errorf("%s: format version %q", name, version)
+		}
+		if groups := len(segment.RowGroups()); groups < 2 {
+			t.Errorf("%s: %d row groups", name, groups)
+		}
+		for _, group := range segment.Metadata().RowGroups {
+			for i, column := range group.Columns {
+				meta := &column.MetaData
+				if !slices.Equal(meta.PathInSchema, []string{table.Columns[i].Name}) || meta.NumValues != group.NumRows {
+					t.Errorf("%s: column %d is %q with %d values, want %q with %d", name, i, meta.PathInSchema, meta.NumValues, table.Columns[i].Name, group.NumRows)
+				}
+				checkStatistics(t, segment.Root().Columns()[i], meta, trace.Values(&table.Columns[i], rows[:group.NumRows], nil))
+			}
+			rows = rows[group.NumRows:]
+		}
+	}
+}
+
+// checkStatistics compares a column chunk's statistics, by which queries skip row groups, with its values.
+func checkStatistics(t *testing.T, column *parquet.Column, meta *format.ColumnMetaData, values []parquet.Value) {
+	t.Helper()
+	low, high, nulls := parquet.Value{}, parquet.Value{}, int64(0)
+	for _, value := range values {
+		switch {
+		case value.IsNull():
+			nulls++
+			continue
+		case low.IsNull():
+			low, high = value, value
+		}
+		if column.Type().Compare(value, low) < 0 {
+			low = value
+		}
+		if column.Type().Compare(value, high) > 0 {
+			high = value
+		}
+	}
+	got := &meta.Statistics
+	if !bytes.Equal(got.MinValue, low.Bytes()) || !bytes.Equal(got.MaxValue, high.Bytes()) || got.NullCount != nulls {
+		t.Errorf("column %s: statistics [%x, %x] and %d nulls, want [%x, %x] and %d",
+			column.Name(), got.MinValue, got.MaxValue, got.NullCount, low.Bytes(), high.Bytes(), nulls)
+	}
+}
+
+func openParquet(t *testing.T, path string) *parquet.File {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func TestCreateRefusesADirectoryInUse(t *testing.T) {

@@ -184,6 +184,7 @@ func compareTable[T trace.Row](t *testing.T, db *sql.DB, d *trace.Dataset) (comp
 	}
 	defer func() { _ = rows.Close() }()
 	compareTypes(t, table, rows)
+	checkMetadata(t, db, d, table, len(segments))
 
 	fields := make([]any, len(table.Columns))
 	pointers := make([]any, len(fields))
@@ -219,6 +220,19 @@ func compareTable[T trace.Row](t *testing.T, db *sql.DB, d *trace.Dataset) (comp
 		t.Errorf("table %s: DuckDB has more than %d rows", table.Name, compared)
 	}
 	return compared
+}
+
+// checkMetadata looks for each column of each segment in the footers, as DuckDB reads them.
+func checkMetadata(t *testing.T, db *sql.DB, d *trace.Dataset, table *trace.Table, segments int) {
+	t.Helper()
+	for _, column := range table.Columns {
+		var found int
+		err := db.QueryRow(fmt.Sprintf("SELECT count(DISTINCT file_name) FROM parquet_metadata('%s') WHERE path_in_schema = '%s'",
+			filepath.Join(d.Dir(), table.Name, "*.parquet"), column.Name)).Scan(&found)
+		if err != nil || found != segments {
+			t.Errorf("table %s: column %s is in the metadata of %d segments of %d, %v", table.Name, column.Name, found, segments, err)
+		}
+	}
 }
 
 func compareTypes(t *testing.T, table *trace.Table, rows *sql.Rows) {
