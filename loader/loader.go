@@ -168,9 +168,19 @@ func (l *Loader) Ignore(process int32, address uint64) error {
 	if !l.options.FilterAddresses {
 		return errors.New("ignoring addresses needs the option FilterAddresses")
 	}
-	err := l.collection.Maps["ignored_addresses"].Put(addressKey{Address: address, Process: uint32(process)}, uint8(1))
-	if err != nil {
+	key := addressKey{Address: address, Process: uint32(process)}
+	if err := l.collection.Maps["ignored_addresses"].Put(key, uint8(1)); err != nil {
 		return fmt.Errorf("ignoring %#x of PID %d: %w", address, process, err)
+	}
+	return nil
+}
+
+// Regard takes back an Ignore: the address belongs to another object now.
+func (l *Loader) Regard(process int32, address uint64) error {
+	key := addressKey{Address: address, Process: uint32(process)}
+	err := l.collection.Maps["ignored_addresses"].Delete(key)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("regarding %#x of PID %d again: %w", address, process, err)
 	}
 	return nil
 }

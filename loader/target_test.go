@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -22,21 +23,60 @@ func requireRoot(t *testing.T) {
 	}
 }
 
-// buildLibrary compiles testdata/tracepoints.c to a library of the given name.
-func buildLibrary(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	compile(t, "-shared", "-fPIC", "-o", path, "testdata/tracepoints.c")
-	return path
+// built are the compiled programs of testdata, for all tests.
+var built struct {
+	folder          string
+	library, caller func() error
 }
 
-func compile(t *testing.T, arguments ...string) {
-	t.Helper()
+func TestMain(m *testing.M) {
+	if os.Getenv(recorderTarget) != "" {
+		os.Exit(runRecorder())
+	}
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "loader-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	built.folder = folder
+	built.library = sync.OnceValue(func() error {
+		return compile("-shared", "-fPIC", "-o", filepath.Join(folder, "library"), "testdata/tracepoints.c")
+	})
+	built.caller = sync.OnceValue(func() error {
+		return compile("-pthread", "-o", filepath.Join(folder, "caller"), "testdata/caller.c", "-ldl")
+	})
+	return m.Run()
+}
+
+func compile(arguments ...string) error {
 	// Without optimization every function begins with a push.
 	arguments = append([]string{"-O0", "-fno-omit-frame-pointer"}, arguments...)
 	if out, err := exec.Command("gcc", arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("gcc %q: %v\n%s", arguments, err, out)
+		return fmt.Errorf("gcc %q: %w\n%s", arguments, err, out)
 	}
+	return nil
+}
+
+// buildLibrary makes a library of its own of testdata/tracepoints.c, with the given name.
+func buildLibrary(t *testing.T, name string) string {
+	t.Helper()
+	if err := built.library(); err != nil {
+		t.Fatal(err)
+	}
+	library, err := os.ReadFile(filepath.Join(built.folder, "library"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, library, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // target is a running testdata/caller.c.
@@ -50,9 +90,10 @@ type target struct {
 
 func startTarget(t *testing.T) *target {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "caller")
-	compile(t, "-pthread", "-o", path, "testdata/caller.c", "-ldl")
-	command := exec.Command(path)
+	if err := built.caller(); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(filepath.Join(built.folder, "caller"))
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
 	if err != nil {

@@ -2,6 +2,7 @@
  * Calls the tracepoints on command, one line each from standard input, answered with "ok":
  *   load PATH        dlopen
  *   run COUNT THREADS  each thread does COUNT callbacks
+ *   fork COUNT       the process and a child of it do COUNT callbacks each
  *   open             one callback_start without its end, on the main thread
  */
 #include <dlfcn.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void (*callback_start)(const void *, bool);
 static void (*callback_end)(const void *);
@@ -47,6 +50,16 @@ static void run(int threads)
 		pthread_join(ids[i], NULL);
 }
 
+static void fork_and_work(void)
+{
+	pid_t child = fork();
+
+	work((void *)0x3000);
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
 int main(void)
 {
 	char line[4096];
@@ -59,6 +72,8 @@ int main(void)
 			load(line + 5);
 		else if (sscanf(line, "run %ld %d", &count, &threads) == 2 && threads <= 64)
 			run(threads);
+		else if (sscanf(line, "fork %ld", &count) == 1)
+			fork_and_work();
 		else if (!strcmp(line, "open"))
 			callback_start((void *)0x2000, false);
 		else

@@ -1,0 +1,157 @@
+package loader
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// recorderTarget is the environment variable that makes the test binary a recorder to be killed: PID, device, inode and path of a
+// library with the tracepoints.
+const recorderTarget = "LOADER_TEST_RECORDER_TARGET"
+
+// runRecorder attaches through tracefs, says so and waits for its end.
+func runRecorder() int {
+	var process int32
+	var device, inode, offset uint64
+	var path string
+	if _, err := fmt.Sscan(os.Getenv(recorderTarget), &process, &device, &inode, &offset, &path); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	l, err := New(context.Background(), Options{ForceTracefs: true})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_, _, err = l.Attach(context.Background(), process, []probes.Site{{
+		Event: probes.EventCallbackStart, Device: device, Inode: inode, Offset: offset, Path: path, Required: true,
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("attached")
+	time.Sleep(time.Hour)
+	return 1
+}
+
+// eventGroups returns the recorders' trace event groups.
+func eventGroups(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := make(map[string]bool)
+	for _, entry := range entries {
+		if _, ours := parseEventGroup(entry.Name()); ours {
+			groups[entry.Name()] = true
+		}
+	}
+	return groups
+}
+
+func TestKilledRecorderLeavesNothing(t *testing.T) {
+	requireRoot(t)
+	root := requireTracefs(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	target := startTargetWith(t, library)
+	before := target.text(library)
+	site := target.callbackSites(library)[0]
+	for round := range 3 {
+		recorder := exec.Command("/proc/self/exe")
+		recorder.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d %d %s", recorderTarget,
+			target.pid, site.Device, site.Inode, site.Offset, site.Path))
+		output, err := recorder.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := recorder.Start(); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := bufio.NewReader(output).ReadString('\n')
+		if err != nil || answer != "attached\n" {
+			t.Fatalf("the recorder says %q, %v", answer, err)
+		}
+		_, startTime, err := processState(recorder.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		group := recorderIdentity{recorder.Process.Pid, startTime}.eventGroup()
+		if !eventGroups(t, root)[group] {
+			t.Errorf("no event group %s while the recorder runs", group)
+		}
+
+		// A living recorder is left alone.
+		alive := newRecording(t, way{options: Options{ForceTracefs: true}})
+		alive.attach(target.pid, target.callbackSites(library)...)
+		if !eventGroups(t, root)[group] {
+			t.Errorf("the event group %s of a living recorder was removed", group)
+		}
+
+		if err := recorder.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = recorder.Wait()
+		next, err := New(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warnings := next.Warnings(); len(warnings) > 0 {
+			t.Errorf("warnings %v", warnings)
+		}
+		if eventGroups(t, root)[group] {
+			t.Errorf("the event group %s of a killed recorder is still there", group)
+		}
+		target.callbacks(10, 2)
+		alive.expectHits(target.pid, 20)
+		for _, l := range []*Loader{next, alive.loader} {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := eventGroups(t, root); len(left) > 0 {
+			t.Fatalf("round %d: event groups %v are left", round, left)
+		}
+		if !bytes.Equal(target.text(library), before) {
+			t.Fatal("the text is not what it was before the first recorder")
+		}
+	}
+}
+
+func TestEventOfDeadRecorderThatIsInUseIsRemoved(t *testing.T) {
+	requireRoot(t)
+	root := requireTracefs(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	// No process has this start time.
+	dead := recorderIdentity{pid: os.Getpid(), startTime: 1}
+	definition := fmt.Sprintf("p:%s/event %s:%#x", dead.eventGroup(), library,
+		fileSite(t, library, "ros_trace_callback_start", probes.EventCallbackStart).Offset)
+	if err := writeUprobeEvents(root, definition); err != nil {
+		t.Fatal(err)
+	}
+	enable := filepath.Join(root, "events", dead.eventGroup(), "event", "enable")
+	if err := os.WriteFile(enable, []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeStaleEvents(root); err != nil {
+		t.Error(err)
+	}
+	if eventGroups(t, root)[dead.eventGroup()] {
+		t.Error("the event is still there")
+	}
+	events, err := os.ReadFile(uprobeEvents(root))
+	if err != nil || strings.Contains(string(events), dead.eventGroup()) {
+		t.Errorf("uprobe_events: %q, %v", events, err)
+	}
+}

@@ -1,0 +1,211 @@
+package loader
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+func TestRingSize(t *testing.T) {
+	page := uint32(os.Getpagesize())
+	for wish, want := range map[int]uint32{
+		-1: 16 << 20, 0: 16 << 20, 1: page, int(page): page, int(page) + 1: 2 * page, 1 << 20: 1 << 20, 1<<20 + 1: 2 << 20,
+		1<<30 - 1: 1 << 30, 1 << 40: 1 << 30,
+	} {
+		if got := ringSize(wish); got != want {
+			t.Errorf("%d bytes: %d, want %d", wish, got, want)
+		}
+	}
+	if got := wakeupBytes(16 << 20); got != 64<<10 {
+		t.Errorf("a ring of 16 MiB wakes its reader at %d bytes", got)
+	}
+	if got := wakeupBytes(4096); got != 512 {
+		t.Errorf("a ring of a page wakes its reader at %d bytes", got)
+	}
+}
+
+func loadSpec(t *testing.T) *ebpf.CollectionSpec {
+	t.Helper()
+	spec, err := bpf.LoadCaret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func TestSettingsReachThePrograms(t *testing.T) {
+	spec := loadSpec(t)
+	options := Options{RingBytes: 1 << 20, Raw: true, FollowChildren: true, FilterAddresses: true}
+	if err := configure(spec, options, mode{filterInProgram: true}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"filter_processes": true, "follow_children": true, "report_all_execs": false, "raw_records": true, "filter_addresses": true,
+	} {
+		var got bool
+		if err := spec.Variables[name].Get(&got); err != nil || got != want {
+			t.Errorf("%s is %v, want %v (%v)", name, got, want, err)
+		}
+	}
+	if got := spec.Maps["records"].MaxEntries; got != 1<<20 {
+		t.Errorf("the ring has %d bytes", got)
+	}
+	if spec.Programs["run_event"] != nil {
+		t.Error("the tests' program is loaded")
+	}
+}
+
+func TestProgramsNotNeededAreNotLoaded(t *testing.T) {
+	spec := loadSpec(t)
+	if err := configure(spec, Options{}, mode{tracefsRoot: "/sys/kernel/tracing"}); err != nil {
+		t.Fatal(err)
+	}
+	if spec.Programs["on_sched_process_fork"] != nil {
+		t.Error("the program at forks is loaded although nobody follows children")
+	}
+	for name, program := range spec.Programs {
+		if program.AttachType == ebpf.AttachTraceUprobeMulti {
+			t.Errorf("%s cannot be linked to a perf event", name)
+		}
+	}
+}
+
+func TestEveryEventHasItsProgram(t *testing.T) {
+	spec := loadSpec(t)
+	for _, entry := range probes.Catalogue() {
+		if name := (probes.Site{Event: entry.Event}).Program(); spec.Programs[name] == nil {
+			t.Errorf("%v: the BPF object has no program %s", entry.Event, name)
+		}
+	}
+}
+
+// The kernel side's enumerations; its object has no debug information of them.
+var enumerator = regexp.MustCompile(`(?m)^\s*(RECORD|LOSS)_([A-Z_]+) = (\d+),`)
+
+func TestKindsAndReasonsAreTheKernelSides(t *testing.T) {
+	header, err := os.ReadFile("../bpf/src/records.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, match := range enumerator.FindAllStringSubmatch(string(header), -1) {
+		value, err := strconv.ParseUint(match[3], 10, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Reason(value).String()
+		switch {
+		case match[2] == "KIND_COUNT":
+			continue
+		case match[2] == "REASON_COUNT":
+			if value != lossReasons {
+				t.Errorf("%d reasons, want %d", value, lossReasons)
+			}
+			continue
+		case match[1] == "RECORD":
+			got = Kind(value).String()
+		}
+		if want := strings.ToLower(match[2]); got != want {
+			t.Errorf("%s_%s is called %s", match[1], match[2], got)
+		}
+		checked++
+	}
+	if checked != 12 {
+		t.Errorf("%d enumerators found, want 7 kinds and 5 reasons", checked)
+	}
+	if ReasonRecursion.String() != "recursion" || Kind(99).String() != "kind_99" || Reason(9).String() != "reason_9" {
+		t.Error("names of what the kernel side does not count")
+	}
+}
+
+func TestEveryProgramsMissesHaveAKind(t *testing.T) {
+	want := map[string]Kind{
+		"on_callback_start": KindCallback, "on_callback_end": KindCallback, "on_executor_execute": KindCallback,
+		"on_rclcpp_publish": KindPublish, "on_rcl_publish": KindPublish, "on_rmw_publish": KindPublish,
+		"on_dds_bind_addr_to_stamp": KindPublish, "on_rclcpp_intra_publish": KindPublish,
+		"on_rclcpp_ring_buffer_enqueue": KindEnqueue, "on_rclcpp_ring_buffer_dequeue": KindTake, "on_rmw_take": KindTake,
+		"on_init_event": KindInit, "on_sched_process_fork": KindProcess, "on_sched_process_exec": KindProcess,
+		"on_sched_process_exit": KindProcess,
+	}
+	for name := range loadSpec(t).Programs {
+		if name == "run_event" {
+			continue
+		}
+		if kind, known := want[name]; !known || kindOfProgram(name) != kind {
+			t.Errorf("%s counts as %v, want %v", name, kindOfProgram(name), kind)
+		}
+	}
+}
+
+func TestChooseMode(t *testing.T) {
+	all := Features{}
+	if m, err := chooseMode(all, Options{}); err != nil || m != (mode{}) {
+		t.Errorf("everything there: %+v, %v", m, err)
+	}
+	threads := Features{UprobeMultiThreads: ErrUnsupportedKernel}
+	if m, err := chooseMode(threads, Options{}); err != nil || m != (mode{filterInProgram: true}) {
+		t.Errorf("a filter that passes one thread: %+v, %v", m, err)
+	}
+	_, err := chooseMode(Features{RingBuffer: ErrUnsupportedKernel}, Options{})
+	expectError(t, err, ErrUnsupportedKernel)
+	_, err = chooseMode(Features{UprobeMulti: ErrUnsupportedKernel, Tracefs: ErrPermission}, Options{})
+	expectError(t, err, ErrPermission)
+	if err := (Features{UprobeMulti: ErrUnsupportedKernel}).Missing(); err != nil {
+		t.Errorf("uprobe_multi is not indispensable: %v", err)
+	}
+}
+
+func TestExplainFeature(t *testing.T) {
+	expectError(t, explainFeature("trying", "6.6", ebpf.ErrNotSupported), ErrUnsupportedKernel)
+	expectError(t, explainFeature("trying", "6.6", unix.EPERM), ErrPermission)
+	other := errors.New("other")
+	expectError(t, explainFeature("trying", "6.6", other), other)
+	if err := explainFeature("trying", "6.6", nil); err != nil {
+		t.Error(err)
+	}
+	if err := explainFeature("trying", "6.6", ebpf.ErrNotSupported); !strings.Contains(err.Error(), "6.6") {
+		t.Errorf("%q does not name the version", err)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	requireRoot(t)
+	features := Probe()
+	skipWithout(t, features.RingBuffer, 5, 8)
+	skipWithout(t, features.AttachCookies, 5, 15)
+	if err := features.Missing(); err != nil {
+		t.Error(err)
+	}
+	if again := Probe(); again.UprobeMultiThreads != features.UprobeMultiThreads {
+		t.Error("the second answer differs")
+	}
+	t.Run("uprobe_multi", func(t *testing.T) { skipWithout(t, features.UprobeMulti, 6, 6) })
+	t.Run("uprobe_multi passes all threads", func(t *testing.T) { skipWithout(t, features.UprobeMultiThreads, 6, 10) })
+	t.Run("sleepable uprobes", func(t *testing.T) { skipWithout(t, features.SleepableUprobes, 6, 0) })
+}
+
+func TestVerifierRejectionIsPrintedWhole(t *testing.T) {
+	requireRoot(t)
+	_, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe, License: "Dual MIT/GPL",
+		// Nothing is in R5.
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R1, 0), asm.Mov.Reg(asm.R0, asm.R5), asm.Return()},
+	})
+	err = explainLoadError(err)
+	expectError(t, err, ErrUnsupportedKernel)
+	for _, part := range []string{"R5 !read_ok", "r1 = 0"} {
+		if err != nil && !strings.Contains(err.Error(), part) {
+			t.Errorf("the verifier's %q is missing in %q", part, err)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package loader
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+func TestStopLosesAndDoublesNothing(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		target := startTargetWith(t, library)
+		r := newRecording(t, w)
+		r.attach(target.pid, target.callbackSites(library)...)
+		target.do("open")
+		target.callbacks(50, 4)
+
+		if _, _, err := r.loader.CloseGate(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.loader.Detach(); err != nil {
+			t.Fatal(err)
+		}
+		threads, err := r.loader.OpenThreads()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The threads that ended have closed their own; the main thread is in the callback that it opened.
+		if len(threads) != 1 || threads[0].TID != uint32(target.pid) {
+			t.Fatalf("%d threads have state: %v", len(threads), threads)
+		}
+		if pid := binary.NativeEndian.Uint32(threads[0].State); pid != uint32(target.pid) {
+			t.Errorf("the state is of PID %d, want %d", pid, target.pid)
+		}
+		if err := r.loader.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-r.ended; err != nil {
+			t.Errorf("Read: %v", err)
+		}
+		kinds := map[Kind]int{}
+		for _, record := range r.records {
+			kinds[Kind(record[0])]++
+		}
+		if kinds[KindCallback] != 200 || kinds[KindRaw] != 401 {
+			t.Errorf("records by kind: %v; want 200 callbacks and 401 hits", kinds)
+		}
+		statistics := r.loader.Statistics()
+		if statistics.Records != uint64(len(r.records)) || statistics.RingPending != 0 || statistics.RingPeak == 0 {
+			t.Errorf("%d records, statistics %+v", len(r.records), statistics)
+		}
+		if err := r.loader.Close(); err != nil {
+			t.Error(err)
+		}
+		if statistics := r.loader.Statistics(); statistics != (Statistics{}) {
+			t.Errorf("statistics after Close: %+v", statistics)
+		}
+	})
+}
+
+func TestRecordsAndLossesMakeTheWhole(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		target := startTargetWith(t, library)
+		options := w.options
+		options.Raw, options.RingBytes = true, 1
+		features := Probe()
+		if w.features != nil {
+			w.features(&features)
+		}
+		l, err := newLoader(t.Context(), options, features)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if _, _, err := l.Attach(t.Context(), target.pid, target.callbackSites(library)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := l.OpenGate(); err != nil {
+			t.Fatal(err)
+		}
+		// Nobody reads while a ring of one page fills.
+		target.callbacks(200, 2)
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		counts := map[Kind]uint64{}
+		err = l.Read(t.Context(), func(records [][]byte) error {
+			for _, record := range records {
+				counts[Kind(record[0])]++
+			}
+			return nil
+		}, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses, err := l.Losses()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := map[Kind]uint64{}
+		for _, loss := range losses {
+			if loss.Reason != ReasonRingFull {
+				t.Errorf("%d %v lost: %v", loss.Count, loss.Kind, loss.Reason)
+			}
+			lost[loss.Kind] += loss.Count
+		}
+		if lost[KindRaw] == 0 || counts[KindRaw]+lost[KindRaw] != 800 || counts[KindCallback]+lost[KindCallback] != 400 {
+			t.Errorf("records %v + lost %v; want 800 hits and 400 callbacks", counts, lost)
+		}
+	})
+}
+
+func TestReadEnds(t *testing.T) {
+	requireRoot(t)
+	newIdle := func(t *testing.T) *Loader {
+		l, err := New(t.Context(), Options{RingBytes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	ignore := func([][]byte) error { return nil }
+
+	t.Run("when its context ends", func(t *testing.T) {
+		l := newIdle(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		expectError(t, l.Read(ctx, ignore, time.Hour), context.Canceled)
+	})
+	t.Run("with the handler's error", func(t *testing.T) {
+		l := newIdle(t)
+		full := errors.New("disk full")
+		expectError(t, l.Read(t.Context(), func([][]byte) error { return full }, time.Millisecond), full)
+	})
+	t.Run("when the loader is closed", func(t *testing.T) {
+		l := newIdle(t)
+		batches := make(chan int)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- l.Read(t.Context(), func(records [][]byte) error {
+				select {
+				case batches <- len(records):
+				default:
+				}
+				return nil
+			}, time.Millisecond)
+		}()
+		if n := <-batches; n != 0 {
+			t.Errorf("%d records of nothing", n)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		expectError(t, <-ended, ErrClosed)
+		expectError(t, l.Read(t.Context(), ignore, time.Second), ErrClosed)
+	})
+}
+
+func TestIgnoredAddressesAreNotRecorded(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		target := startTargetWith(t, library)
+		w.options.FilterAddresses = true
+		r := newRecording(t, w)
+		r.attach(target.pid, target.callbackSites(library)...)
+		callbacks := func() int {
+			r.drain()
+			count := 0
+			for _, record := range r.records {
+				if Kind(record[0]) == KindCallback {
+					count++
+				}
+			}
+			return count
+		}
+		const firstCallback = 0x1000 // what the target's first thread passes
+		if err := r.loader.Ignore(target.pid, firstCallback); err != nil {
+			t.Fatal(err)
+		}
+		target.callbacks(10, 3)
+		if got := callbacks(); got != 20 {
+			t.Errorf("%d callbacks, want 20 of the threads that are not ignored", got)
+		}
+		if err := r.loader.Regard(target.pid, firstCallback); err != nil {
+			t.Fatal(err)
+		}
+		target.callbacks(10, 3)
+		if got := callbacks(); got != 50 {
+			t.Errorf("%d callbacks, want 50", got)
+		}
+	})
+	t.Run("without the option", func(t *testing.T) {
+		requireRoot(t)
+		r := newRecording(t, ways()[1])
+		if err := r.loader.Ignore(1, 1); err == nil {
+			t.Error("an address is ignored although nobody looks")
+		}
+	})
+}
+
+func TestProcessesAreFollowed(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		target := startTargetWith(t, library)
+		w.options.FilterProcesses, w.options.FollowChildren = true, true
+		r := newRecording(t, w)
+		if err := r.loader.AddProcess(target.pid); err != nil {
+			t.Fatal(err)
+		}
+		r.attach(0, target.callbackSites(library)...)
+		target.do("fork 10")
+		r.drain()
+		byProcess := map[uint32]int{}
+		for _, record := range r.records {
+			if Kind(record[0]) == KindRaw && record[1] == uint8(probes.EventCallbackStart) {
+				byProcess[binary.NativeEndian.Uint32(record[8:])]++
+			}
+		}
+		if len(byProcess) != 2 || byProcess[uint32(target.pid)] != 10 {
+			t.Errorf("hits by process: %v; want 10 of %d and 10 of its child", byProcess, target.pid)
+		}
+		for pid, hits := range byProcess {
+			if hits != 10 {
+				t.Errorf("%d hits in PID %d, want 10", hits, pid)
+			}
+		}
+	})
+}
