@@ -3,10 +3,11 @@
 #
 #   environment  assignments that every test sees (may be empty)
 #   command      if present, a shell command, run on the console instead of tests
-#   tests        else, a line a test: number, package folder, test binary, separated by tabs
+#   tests        else, a line a package: number, import path, package folder, test binary, separated by tabs
 #   arguments    of every test, one a line
 #
-# and into it go <number>.log, <number>.status for each test (or command.status) and, last, `uptime` and `finished`.
+# and into it go <number>.log and <number>.status for each package (or command.status), the kernel's `release` and `dmesg`,
+# the seconds since boot when the first test `booted` and at the end (`uptime`) and, last, `finished`.
 
 job=/run/vm
 export HOME=/root USER=root LOGNAME=root TERM=dumb LANG=C.UTF-8
@@ -14,6 +15,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 cd /
 
 finish() {
+	dmesg >"$job/dmesg"
 	cut -d ' ' -f 1 /proc/uptime >"$job/uptime"
 	: >"$job/finished"
 	sync
@@ -41,8 +43,8 @@ if [[ -e $job/command ]]; then
 fi
 
 mapfile -t arguments <"$job/arguments"
-while IFS=$'\t' read -r number folder binary; do
-	echo "vm: running ${folder}"
+while IFS=$'\t' read -r number import folder binary; do
+	echo "vm: running $import"
 	(cd "$folder" && exec "$binary" "${arguments[@]}") >"$job/$number.log" 2>&1 </dev/null
 	echo $? >"$job/$number.status"
 done <"$job/tests"

@@ -19,7 +19,8 @@
 # debugfs, bpffs, cgroup2, loopback, and a dummy network card (192.0.2.1) for multicast. KVM is used where the host has it.
 #
 # For each kernel and package one line PASS or FAIL, and for each kernel a last one. A package in which no test passed
-# failed: everything skipped shows nothing. Exits 0 when all passed, 1 when not, 2 when nothing could be run.
+# failed: everything skipped shows nothing. A kernel that logged an oops or a warning failed. Exits 0 when all passed, 1 when
+# not, 2 when nothing could be run.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -100,14 +101,15 @@ accelerator() {
 	fi
 }
 
-# compile_tests compiles the tests of the packages into a folder and prints a line for each: number, package folder, binary.
+# compile_tests compiles the tests of the packages into a folder and prints a line for each: number, import path, package
+# folder, binary.
 compile_tests() {
-	local into=$1 number=0 folder import
+	local into=$1 number=0 import folder
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{"\t"}}{{.Dir}}{{end}}' "${packages[@]}" >"$into/packages"
 	while IFS=$'\t' read -r import folder; do
 		number=$((number + 1))
 		go test -c -o "$into/$number.test" "$import" >&2
-		printf '%s\t%s\t%s\n' "$number" "$folder" "$into/$number.test"
+		printf '%s\t%s\t%s\t%s\n' "$number" "$import" "$folder" "$into/$number.test"
 	done < <(grep . "$into/packages")
 }
 
@@ -131,13 +133,14 @@ boot() {
 	[[ $accel == tcg ]] || cpu=host
 	[[ $module == "$repo_dir" ]] || keep+=,$module
 	make_initramfs "$kernel" "$job.initramfs"
-	# Mitigations cost emulated machines a lot and guard nothing here; a panic ends QEMU.
+	# Mitigations cost emulated machines a lot and guard nothing here. An oops is a panic and ends QEMU,
+	# because what hangs after it would only cost the time limit.
 	timeout --foreground -k 10 "$timeout" nice -n 5 qemu-system-x86_64 \
 		-accel "$accel" -cpu "$cpu" -smp 2 -m 3072 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-chardev stdio,id=console,signal=off -serial chardev:console \
 		-kernel "$cache_dir/kernels/$kernel/vmlinuz" -initrd "$job.initramfs" \
-		-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $(kernel_arguments "$kernel")" \
+		-append "console=ttyS0 quiet loglevel=4 oops=panic panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $(kernel_arguments "$kernel")" \
 		-virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
 		-virtfs "local,path=$job,mount_tag=job,security_model=none"
 }
@@ -147,26 +150,38 @@ count() { grep -c "^--- $1: " "$2" || true; }
 
 # report prints the lines of one kernel's tests; its status says whether all passed.
 report() {
-	local kernel=$1 job=$2 number folder status verdict passed=yes
-	while IFS=$'\t' read -r number folder _; do
-		local log=$job/$number.log
+	local kernel=$1 job=$2 number import log verdict passed=yes some=
+	while IFS=$'\t' read -r number import _; do
+		log=$job/$number.log
+		touch "$log"
 		if [[ ! -e $job/$number.status ]]; then
 			verdict="FAIL (did not finish)"
-			touch "$log"
-		elif status=$(<"$job/$number.status") && [[ $status -ne 0 ]]; then
-			verdict="FAIL (exit status $status)"
+		elif [[ $(<"$job/$number.status") -ne 0 ]]; then
+			verdict="FAIL (exit status $(<"$job/$number.status"))"
+		elif grep -q '^testing: warning: no tests to run' "$log"; then
+			# None matches --run.
+			continue
 		elif [[ $(count PASS "$log") -eq 0 ]]; then
 			verdict="FAIL (no test passed)"
 		else
 			verdict=PASS
+			some=yes
 		fi
-		echo "$verdict $kernel ${folder#"$module"/}: $(count PASS "$log") passed, $(count FAIL "$log") failed, $(count SKIP "$log") skipped"
+		echo "$verdict $kernel $import: $(count PASS "$log") passed, $(count FAIL "$log") failed, $(count SKIP "$log") skipped"
 		if [[ $verdict != PASS ]]; then
 			passed=
-			grep -E '^ *--- FAIL: |^panic: ' "$log" | sed 's/^/    /' || tail -n 20 "$log" | sed 's/^/    /'
+			{ grep -E '^ *--- FAIL: |^panic: ' "$log" || tail -n 20 "$log"; } | sed 's/^/    /'
 		fi
 	done <"$job/tests"
-	[[ $passed ]]
+	[[ $passed && $some ]]
+}
+
+# kernel_complaints prints what a guest's kernel logged that a correct program must not cause. Stalls are left out: on a busy
+# host they tell of the host.
+kernel_complaints() {
+	{ cat "$@" 2>/dev/null || true; } |
+		grep -E '\bBUG: |\bOops: |WARNING: CPU|general protection fault|Kernel panic' |
+		grep -v 'soft lockup'
 }
 
 # try_kernel runs the tests, or the command, under one kernel and reports.
@@ -186,12 +201,16 @@ try_kernel() {
 	printf '%s\n' "${arguments[@]}" >"$job/arguments"
 	cp "$runs/tests" "$job/tests"
 	boot "$kernel" "$job" </dev/null >"$job/console.log" 2>&1 || true
+	rm "$job.initramfs"
+	report "$kernel" "$job" || passed=
+	if kernel_complaints "$job/dmesg" "$job/console.log" | sort -u | sed "s/^/    /"; then
+		passed=
+	fi
 	if [[ ! -e $job/finished ]]; then
 		passed=
-		say "the guest died or ran out of its $timeout seconds; the end of its console:"
-		tail -n 20 "$job/console.log" >&2
+		echo "    the guest died or ran out of its $timeout seconds; its console ended:"
+		tail -n 10 "$job/console.log" | sed 's/^/    /'
 	fi
-	report "$kernel" "$job" || passed=
 	local release=unknown booted=never uptime=unknown file
 	for file in release booted uptime; do
 		[[ ! -e $job/$file ]] || printf -v "$file" %s "$(<"$job/$file")"
@@ -225,7 +244,11 @@ main() {
 	for kernel in "${kernels[@]}"; do
 		try_kernel "$kernel" || failed=yes
 	done
-	[[ $failed || $keep ]] || rm -rf "$runs"
+	if [[ $failed || $keep ]]; then
+		rm -f "$runs"/*.test "$runs"/*.initramfs
+	else
+		rm -rf "$runs"
+	fi
 	[[ ! $failed ]]
 }
 
