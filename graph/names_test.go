@@ -4,15 +4,15 @@ import "testing"
 
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
-		text                             string
-		name, topic, baseName, identifer bool
+		text                              string
+		name, topic, baseName, identifier bool
 	}{
 		{text: "/", name: true},
 		{text: "/chatter", name: true, topic: true},
 		{text: "/a/b_c/D9/_action/status", name: true, topic: true},
 		{text: "chatter", baseName: true},
 		{text: "_ros2cli_daemon_0", baseName: true},
-		{text: "rmw_cyclonedds_cpp", baseName: true, identifer: true},
+		{text: "rmw_cyclonedds_cpp", baseName: true, identifier: true},
 		{text: ""},
 		{text: "//"},
 		{text: "/a//b"},
@@ -31,7 +31,7 @@ func TestNames(t *testing.T) {
 		if got := isBaseName(test.text); got != test.baseName {
 			t.Errorf("isBaseName(%q) = %v", test.text, got)
 		}
-		if got := isIdentifier(test.text); got != test.identifer {
+		if got := isIdentifier(test.text); got != test.identifier {
 			t.Errorf("isIdentifier(%q) = %v", test.text, got)
 		}
 	}

@@ -40,7 +40,6 @@ type Layout struct {
 	SubscriptionIntraProcess SubscriptionIntraProcess
 	TimerBase                TimerBase
 	ServiceBase              ServiceBase
-	NodeBase                 NodeBase
 
 	// Owners lists what a callback address may be a member of.
 	Owners []Owner
@@ -109,11 +108,6 @@ type TimerBase struct {
 type ServiceBase struct {
 	NodeHandle    uint64 // node_handle_, to an rcl_node_t
 	ServiceHandle uint64 // service_handle_, to an rcl_service_t
-}
-
-// NodeBase holds members of rclcpp::node_interfaces::NodeBase.
-type NodeBase struct {
-	NodeHandle uint64 // node_handle_, first word of a shared_ptr to an rcl_node_t
 }
 
 // OwnerKind says which rclcpp class a callback is a member of.
@@ -255,7 +249,6 @@ func (r *offsetReader) layout() *Layout {
 			NodeHandle:    r.at("ServiceBase.node_handle_"),
 			ServiceHandle: r.at("ServiceBase.service_handle_"),
 		},
-		NodeBase: NodeBase{NodeHandle: r.at("NodeBase.node_handle_")},
 		Owners: []Owner{
 			{
 				Kind: OwnerTimer, Callback: r.at("GenericTimer.callback_"),
