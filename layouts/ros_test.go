@@ -64,6 +64,9 @@ func TestOffsetsOfRealROS(t *testing.T) {
 
 // member returns the expression for the offset of a member.
 func member(class, name string) string {
+	if !strings.HasPrefix(class, "struct ") {
+		class = "'" + class + "'" // as gdb wants it for a name with a scope
+	}
 	return "(unsigned long)&((" + class + " *)0)->" + name
 }
 
