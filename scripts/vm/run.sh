@@ -173,6 +173,7 @@ report() {
 			{ grep -E '^ *--- FAIL: |^panic: ' "$log" || tail -n 20 "$log"; } | sed 's/^/    /'
 		fi
 	done <"$job/tests"
+	[[ $some ]] || echo "    no test passed"
 	[[ $passed && $some ]]
 }
 
