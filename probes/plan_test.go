@@ -389,3 +389,21 @@ func TestPlanAsJSON(t *testing.T) {
 		t.Errorf("read back: %v, %+v", err, back)
 	}
 }
+
+// TestOneFileUnderTwoPaths: the same real file, seen through two mounts, is probed once.
+func TestOneFileUnderTwoPaths(t *testing.T) {
+	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	twins := mappedFiles(p.process.Modules)
+	for i := range twins {
+		twins[i].path = "/elsewhere"
+		twins[i].device++
+	}
+	added, err := plan.add(p.process, twins)
+	if err != nil || len(added) != 0 {
+		t.Errorf("added %+v, %v", added, err)
+	}
+}

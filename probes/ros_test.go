@@ -1,0 +1,128 @@
+package probes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// TestPlanOfRealROS plans the probes of a talker of each distribution that is installed, with both RMW implementations.
+func TestPlanOfRealROS(t *testing.T) {
+	intraProcess := []Event{EventRclcppIntraPublish, EventRclcppRingBufferEnqueue, EventRclcppRingBufferDequeue}
+	for distro, without := range map[target.Distro][]Event{
+		target.DistroHumble: intraProcess,
+		target.DistroJazzy:  {EventRclcppCallbackRegister, EventDDSBindAddrToStamp},
+	} {
+		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
+			for _, suffix := range []string{"", "-stripped"} {
+				prefix := "/opt/ros/" + string(distro) + suffix
+				t.Run(filepath.Base(prefix)+"/"+rmw, func(t *testing.T) {
+					process := startTalker(t, prefix, rmw)
+					if process.Distro != distro || process.RMW != rmw {
+						t.Fatalf("taken for %v with %s: %s", process.Distro, process.RMW, process.DistroEvidence)
+					}
+					plan, err := NewPlan(process, Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got, want := eventsOf(plan.Sites), allEvents(without...); !slices.Equal(got, want) {
+						t.Errorf("sites of %v\nwant     %v\nmissing  %v", got, want, missingOf(plan))
+					}
+					for _, site := range plan.Sites {
+						t.Logf("%s: %s in %s at %#x, %s", site.Event, site.Symbol, site.Library, site.Offset, site.Class)
+						if strings.Contains(site.Library, "librmw_") {
+							t.Errorf("%s in %s", site.Event, site.Library)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestPlanOfStandIn plans the probes of the bundled stand-in, which uses the DDS libraries of the system.
+func TestPlanOfStandIn(t *testing.T) {
+	for _, test := range []struct {
+		build     string
+		rmw       string
+		form      Form
+		parameter uint16
+		library   string
+	}{
+		{"humble", "rmw_fastrtps_cpp", FormFastDDS, 108, "libfastrtps.so.2.9"},
+		{"humble-stripped", "rmw_fastrtps_cpp", FormFastDDS, 108, "libfastrtps.so.2.9"},
+		{"humble-stripped", "rmw_cyclonedds_cpp", FormCycloneDDSWrite, 0, "libddsc.so.0debian"},
+		{"jazzy", "rmw_fastrtps_cpp", 0, 0, ""},
+		{"jazzy-stripped", "rmw_cyclonedds_cpp", 0, 0, ""},
+	} {
+		t.Run(test.build+"/"+test.rmw, func(t *testing.T) {
+			program := filepath.Join("..", "build", "testdata", test.build, "ros_node")
+			if _, err := os.Stat(program); err != nil {
+				t.Skipf("the stand-in is not built (make -C testdata): %v", err)
+			}
+			plan, err := NewPlan(startProgram(t, test.rmw, program, "--domain", "74"), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.library == "" {
+				if plan.observes(EventDDSBindAddrToStamp) {
+					t.Error("a probe in the DDS library, though rmw_publish carries the timestamp")
+				}
+				return
+			}
+			site := siteOf(t, plan, EventDDSBindAddrToStamp)
+			if site.Form != test.form || site.Parameter != test.parameter || site.Library != test.library || !site.LastLayer {
+				t.Errorf("stamp at %+v", site)
+			}
+		})
+	}
+}
+
+// startTalker runs demo_nodes_cpp's talker from an installation until the test ends, and returns it when it talks.
+func startTalker(t *testing.T, prefix, rmw string) *target.Process {
+	t.Helper()
+	environment := filepath.Join(prefix, "env.sh")
+	if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {
+		t.Skipf("no ROS 2 in %s", prefix)
+	}
+	return startProgram(t, rmw, "bash", "-c", `source "$0" && exec "$AMENT_PREFIX_PATH/lib/demo_nodes_cpp/talker"`, environment)
+}
+
+// startProgram runs a program until the test ends, and returns it when it has loaded its RMW implementation.
+func startProgram(t *testing.T, rmw, name string, arguments ...string) *target.Process {
+	t.Helper()
+	command := exec.Command(name, arguments...)
+	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+rmw, "ROS_LOCALHOST_ONLY=1", "ROS_DOMAIN_ID=71")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := command.Process.Signal(syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+		if err := command.Wait(); err != nil {
+			t.Logf("%s: %v", name, err)
+		}
+	})
+	finder := target.NewFinder()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		process, err := finder.Open(int32(command.Process.Pid))
+		if err != nil {
+			continue // the shell, or a program that is being linked
+		}
+		if process.RMW != "" {
+			t.Cleanup(func() { process.Close() })
+			return process
+		}
+		process.Close()
+	}
+	t.Fatalf("%s did not map an RMW implementation", name)
+	return nil
+}
