@@ -159,11 +159,8 @@ int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	switch (COOKIE_FORM(cookie)) {
 	case FORM_STAMP_CACHE_CHANGE: /* set_fragments(this, change) */
-		if (!read_cache_change_stamp(event.arguments[1] + COOKIE_PARAMETER(cookie),
-					     &stamp)) {
-			count_loss(RECORD_PUBLISH, LOSS_READ_FAULT);
-			return 0;
-		}
+		if (!read_cache_change_stamp(event.arguments[1] + COOKIE_PARAMETER(cookie), &stamp))
+			return 0; /* the publish closes without its last layer */
 		event.arguments[0] = 0;
 		break;
 	case FORM_STAMP_DDS_WRITE_IMPL:	 /* dds_write_impl(writer, data, timestamp, action) */

@@ -7,14 +7,16 @@
 
 #include "event.h"
 
-/* Reads a string of the traced process; 0 bytes where its page is not resident. */
+/*
+ * Reads a string of the traced process, an empty one where its page is not resident: the record
+ * says so, and user space reads it from the process's memory or files.
+ */
 static __always_inline __u8 read_string(char *to, __u32 size, __u64 address)
 {
 	long length = bpf_probe_read_user_str(to, size, (const void *)address);
 
 	if (length < 0) {
 		to[0] = 0;
-		count_loss(RECORD_INIT, LOSS_READ_FAULT);
 		return FLAG_STRING_FAULT;
 	}
 	return length == size ? FLAG_STRING_CUT : 0;
