@@ -195,6 +195,14 @@ func TestNamesThatAreNoNamesAreNotBelieved(t *testing.T) {
 	}
 }
 
+func TestClassOfOneTranslationUnit(t *testing.T) {
+	m := newImage(t, "humble", elf.EM_X86_64)
+	_, callback := m.timerObject("*N6rclcpp9WallTimerIZ4mainEUlvE_LPv0EEE", m.timer(1e9))
+	if got, ok := m.graph().Callback(callback, 1); !ok || got.Symbol != "main::{lambda()#1}" {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+}
+
 func TestStringMustHaveItsLength(t *testing.T) {
 	m := newImage(t, "humble", elf.EM_X86_64)
 	object, _, callback := m.intraProcessObject("/intra")

@@ -407,3 +407,18 @@ func TestOneFileUnderTwoPaths(t *testing.T) {
 		t.Errorf("added %+v, %v", added, err)
 	}
 }
+
+func TestCallsAreNotProbedUnderAShadowStack(t *testing.T) {
+	file, err := elffile.Open(compile(t, t.TempDir(), cycloneDDS))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	source := Source{Library: LibraryCycloneDDS, Symbol: "dds_write", AfterCallOf: "dds_time"}
+	if _, err := (&Plan{}).locate(file, source, "0"); err != nil {
+		t.Errorf("without a shadow stack: %v", err)
+	}
+	if site, err := (&Plan{shadowStack: true}).locate(file, source, "0"); err == nil {
+		t.Errorf("site %+v", site)
+	}
+}
