@@ -64,8 +64,17 @@ func fullName(namespace, name string) string {
 	}
 }
 
-// symbolOf returns the text that rclcpp_callback_register passed, "" if it is no printable UTF-8.
+// noSymbol begins what tracetools passes in place of a symbol: when it was built without LTTng, as Humble's packages are, and
+// when it found none.
+var noSymbol = [...]string{"DISABLED__", "UNKNOWN"}
+
+// symbolOf returns the text that rclcpp_callback_register passed, "" if it says nothing or is no printable UTF-8.
 func symbolOf(text string) string {
+	for _, placeholder := range noSymbol {
+		if strings.HasPrefix(text, placeholder) {
+			return ""
+		}
+	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
 		return ""
 	}

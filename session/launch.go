@@ -41,6 +41,8 @@ func (s *Session) prepareCommand(ctx context.Context, command []string) error {
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.ExtraFiles = []*os.File{read}
 	c.Env = os.Environ()
+	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.options.Owner != nil {
 		if err := runAs(c, s.options.Owner); err != nil {
 			return err
@@ -79,7 +81,7 @@ func runAs(c *exec.Cmd, owner *writer.Owner) error {
 		}
 		c.Env = append(c.Env, "HOME="+account.HomeDir, "USER="+account.Username, "LOGNAME="+account.Username)
 	}
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	c.SysProcAttr.Credential = credential
 	return nil
 }
 
@@ -117,7 +119,7 @@ func (l *launched) exited() bool {
 	}
 }
 
-// kill ends the command when the recording is over: as Ctrl-C does, then harder.
+// kill ends the command and what it started when the recording is over: as Ctrl-C does, then harder.
 func (l *launched) kill() {
 	if l == nil {
 		return
@@ -125,14 +127,19 @@ func (l *launched) kill() {
 	l.once.Do(func() {
 		_ = l.gate.Close()
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
-			if l.exited() {
-				return
+			if syscall.Kill(-l.command.Process.Pid, signal) != nil {
+				return // nothing of it is left
 			}
-			_ = l.command.Process.Signal(signal)
-			select {
-			case <-l.done:
-			case <-time.After(patience):
-			}
+			l.wait(patience)
 		}
 	})
+}
+
+// wait returns when the command's process group has ended, or after the given time.
+func (l *launched) wait(limit time.Duration) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if syscall.Kill(-l.command.Process.Pid, 0) != nil {
+			return
+		}
+	}
 }

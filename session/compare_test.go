@@ -1,0 +1,764 @@
+package session_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// span says when a process was recorded, on the ground truth's clock (CLOCK_MONOTONIC). The recording began between OpenFrom
+// and OpenTo and ended between CloseFrom and CloseTo; what happened in these two intervals may be recorded or not.
+type span struct{ OpenFrom, OpenTo, CloseFrom, CloseTo uint64 }
+
+// presence says whether something was recorded.
+type presence int
+
+const (
+	absent presence = iota
+	possible
+	present
+)
+
+func (s span) holds(b groundtruth.Bracket) presence {
+	switch {
+	case !b.Happened() || b.After < s.OpenFrom || b.Before > s.CloseTo:
+		return absent
+	case b.Before >= s.OpenTo && b.After <= s.CloseFrom:
+		return present
+	}
+	return possible
+}
+
+// comparison is what a recording and the ground truth of one process have in common, and what not.
+type comparison struct {
+	// Differences are what neither the span nor losses explain: rows with wrong values, rows of nothing that happened, rows
+	// that come in the wrong order. Every one is an error.
+	Differences []string
+	// Missing counts what happened within the span and has no row. It must equal the losses of that kind.
+	Missing map[trace.LossKind]uint64
+	// Compared counts the rows that an event of the ground truth belongs to.
+	Compared map[trace.LossKind]uint64
+	// Statuses counts the callbacks and publishes among them by status.
+	Statuses map[string]uint64
+	// Examples describes the first of what is missing.
+	Examples []string
+}
+
+// maxExamples bounds the texts: a systematic error has thousands.
+const maxExamples = 20
+
+func (c *comparison) differ(format string, arguments ...any) {
+	if len(c.Differences) < maxExamples {
+		c.Differences = append(c.Differences, fmt.Sprintf(format, arguments...))
+	}
+}
+
+func (c *comparison) miss(kind trace.LossKind, what string) {
+	c.Missing[kind]++
+	if len(c.Examples) < maxExamples {
+		c.Examples = append(c.Examples, what)
+	}
+}
+
+// comparer compares the rows of one process with its ground truth.
+type comparer struct {
+	*comparison
+	truth  *truth
+	span   span
+	offset int64 // what the dataset's clock is ahead of the ground truth's
+	rows   map[int32]*threadRows
+	names  map[uint64]callbackNames
+	// seen are the executions whose callback_start was recorded, with its time; 0 where their row was lost.
+	seen map[*execution]uint64
+	// numbers are the publish numbers of the recorded publishes.
+	numbers map[*publishTruth]uint64
+	// killed: the process could not write down the last of what happened.
+	killed bool
+}
+
+func compare(t *truth, data *dataset, s span, killed bool) *comparison {
+	c := &comparer{
+		comparison: &comparison{
+			Missing: map[trace.LossKind]uint64{}, Compared: map[trace.LossKind]uint64{}, Statuses: map[string]uint64{},
+		},
+		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, names: t.callbackNames(),
+		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, killed: killed,
+	}
+	c.index(data)
+	for _, thread := range t.threads {
+		c.compareThread(thread)
+	}
+	c.checkUnclaimed()
+	return c.comparison
+}
+
+// callbackNames is what the dataset should know of a callback.
+type callbackNames struct {
+	kind         trace.CallbackKind
+	topic, node  string
+	subscription uint64
+	period       trace.Optional[int64]
+}
+
+func (t *truth) callbackNames() map[uint64]callbackNames {
+	names := map[uint64]callbackNames{}
+	for _, s := range t.Subscriptions {
+		names[s.Callback] = callbackNames{kind: trace.KindSubscription, topic: s.Topic, node: t.nodes[s.Node], subscription: s.Subscription}
+		if s.IntraCallback != 0 {
+			names[s.IntraCallback] = callbackNames{
+				kind: trace.KindIntraProcessSubscription, topic: s.Topic, node: t.nodes[s.Node], subscription: s.Subscription,
+			}
+		}
+	}
+	for _, timer := range t.Timers {
+		names[timer.Callback] = callbackNames{kind: trace.KindTimer, node: t.nodes[timer.Node], period: trace.Some(timer.Period)}
+	}
+	for _, service := range t.Services {
+		names[service.Callback] = callbackNames{kind: trace.KindService, topic: service.Name, node: t.nodes[service.Node]}
+	}
+	return names
+}
+
+// hasBufferEvents reports whether the distribution has the tracepoints of intra-process buffers.
+func (c *comparer) hasBufferEvents() bool { return c.truth.Header.Distro != "humble" }
+
+// stampIsRMW reports whether rmw_publish carries the source timestamp.
+func (c *comparer) stampIsRMW() bool { return c.truth.Header.Distro != "humble" }
+
+// onClock converts an instant of the dataset to the ground truth's clock.
+func (c *comparer) onClock(at int64) uint64 { return uint64(at - c.offset) }
+
+func (c *comparer) compareThread(thread *threadTruth) {
+	rows := c.rows[thread.tid]
+	if rows == nil {
+		rows = &threadRows{}
+	}
+	hits := thread.hits()
+	for _, e := range thread.executions {
+		c.compareCallback(thread, hits, rows, e)
+	}
+	number := uint64(0)
+	for _, publish := range thread.publishes {
+		c.comparePublish(thread, hits, rows, publish, &number)
+	}
+	for _, enqueue := range thread.enqueues {
+		c.compareEnqueue(rows, enqueue)
+	}
+	for _, take := range thread.takes {
+		if !c.compareTake(rows, take) && c.span.holds(take.Bracket) == present {
+			c.miss(trace.LostTake, describe(take.TID, "take", take.Bracket))
+		}
+	}
+	for _, dequeue := range thread.dequeues {
+		c.compareDequeue(rows, dequeue)
+	}
+	for _, e := range thread.executions {
+		if _, seen := c.seen[e]; e.Take.Happened() && !seen {
+			// The callback that it fed began when the recording was over: nothing tells that it did.
+			c.compareTake(rows, &takeTruth{in: e.parent, Take: groundtruth.Take{
+				TID: e.TID, RMWSubscription: e.RMWSubscription, Message: e.Message, SourceTimestamp: e.SourceTimestamp, Bracket: e.Take,
+			}})
+		}
+	}
+}
+
+func describe(tid int, what string, at groundtruth.Bracket) string {
+	return fmt.Sprintf("%s of thread %d at %d", what, tid, at.Before)
+}
+
+// enclosing counts the recorded executions that were open, and returns the innermost of them if its depth was recorded.
+func (c *comparer) enclosing(innermost *execution) (depth int, in *execution) {
+	for e := innermost; e != nil; e = e.parent {
+		if _, ok := c.seen[e]; ok {
+			if in == nil {
+				in = e
+			}
+			depth++
+		}
+	}
+	if depth > merge.MaxDepth {
+		return merge.MaxDepth, nil
+	}
+	return depth, in
+}
+
+// checkEnclosing compares a row's reference to the callback that it happened in.
+func (c *comparer) checkEnclosing(what string, innermost *execution, callback trace.Address, start trace.Optional[int64]) {
+	_, in := c.enclosing(innermost)
+	if in == nil {
+		equal(c, what+": enclosing callback", uint64(callback), 0)
+		c.checkNoTime(what+": start of the enclosing callback", start)
+		return
+	}
+	equal(c, what+": enclosing callback", uint64(callback), in.Callback.Callback)
+	c.checkTime(what+": start of the enclosing callback", start, in.Start)
+	if c.seen[in] != 0 && start.Valid {
+		equal(c, what+": start of the enclosing callback", c.onClock(start.Value), c.seen[in])
+	}
+}
+
+// checkTime requires an instant within a bracket.
+func (c *comparer) checkTime(what string, at trace.Optional[int64], b groundtruth.Bracket) {
+	if !at.Valid {
+		c.differ("%s: no time", what)
+	} else if !b.Contains(c.onClock(at.Value)) {
+		c.differ("%s: at %d, not within [%d, %d]", what, c.onClock(at.Value), b.Before, b.After)
+	}
+}
+
+func (c *comparer) checkNoTime(what string, at trace.Optional[int64]) {
+	if at.Valid {
+		c.differ("%s: has a time", what)
+	}
+}
+
+func equal[T comparable](c *comparer, what string, got, want T) {
+	if got != want {
+		c.differ("%s: %v, not %v", what, got, want)
+	}
+}
+
+// expects compares whether a part of a row is there with whether it should be, and returns whether it should.
+func (c *comparer) expects(what string, got bool, b groundtruth.Bracket) bool {
+	switch p := c.span.holds(b); {
+	case p == present && !got:
+		c.differ("%s: is missing", what)
+	case p == absent && got:
+		c.differ("%s: was not in the recording", what)
+	}
+	return got
+}
+
+func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Bracket, rows *threadRows, e *execution) {
+	what := describe(e.TID, fmt.Sprintf("callback %#x (%s, %s)", e.Callback.Callback, e.Kind, e.Outcome), e.Start)
+	depth, _ := c.enclosing(e.parent)
+	started := c.span.holds(e.Start)
+	row := one(c, what, rows.started, e.Start)
+	if row == nil {
+		c.compareEnd(what, rows, e, depth, started)
+		return
+	}
+	if started == absent {
+		c.differ("%s: was not in the recording", what)
+	}
+	if depth >= merge.MaxDepth {
+		c.differ("%s: is too deep to be recorded", what)
+	}
+	equal(c, what+": depth", int(row.Depth), depth)
+	c.checkEnclosing(what, e.parent, row.ParentCallback, row.ParentCallbackStartTimestamp)
+	c.seen[e] = c.onClock(row.CallbackStartTimestamp.Value)
+	c.checkCallbackNames(what, row, e)
+	c.checkCallbackEnd(what, thread, hits, row, e)
+	c.Compared[trace.LostCallback]++
+	c.Statuses[string(row.Status)]++
+	if e.unfinished {
+		return
+	}
+	equal(c, what+": intra-process", row.IsIntraProcess, trace.Some(e.Kind == groundtruth.KindIntraSubscription))
+	c.checkTake(what, row, e)
+	c.checkDequeue(what, row, e)
+}
+
+// compareEnd compares an execution of which no start was recorded.
+func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth int, started presence) {
+	row := one(c, what, rows.orphaned, e.End)
+	if started == present {
+		// It was there, whatever became of its row.
+		c.seen[e] = 0
+		c.miss(trace.LostCallback, what)
+		if row != nil {
+			c.differ("%s: only its end was recorded", what)
+		}
+		return
+	}
+	if row == nil {
+		if started == absent && c.span.holds(e.End) == present {
+			c.miss(trace.LostCallback, what+", which ended in the recording")
+		}
+		return
+	}
+	equal(c, what+": status", row.Status, trace.CallbackStartMissing)
+	equal(c, what+": depth", int(row.Depth), depth)
+	c.checkCallbackNames(what, row, e)
+	c.Compared[trace.LostCallback]++
+	c.Statuses[string(row.Status)]++
+}
+
+func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
+	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
+	names, known := c.names[e.Callback.Callback]
+	if !known {
+		c.differ("%s: the ground truth has no such callback", what)
+		return
+	}
+	equal(c, what+": kind", row.Kind, names.kind)
+	equal(c, what+": topic", row.TopicName, names.topic)
+	equal(c, what+": node", row.NodeName, names.node)
+	equal(c, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
+	equal(c, what+": period", row.Period, names.period)
+}
+
+// exits reports whether the thread exited, as far as the recording can know.
+func (c *comparer) exits(thread *threadTruth) bool {
+	return c.killed || thread.exit != 0 && thread.exit <= c.span.CloseTo
+}
+
+// closedByHit reports whether a later hit on the thread, in the recording, closes what is open.
+func (c *comparer) closedByHit(hits []groundtruth.Bracket, after uint64) bool {
+	return c.span.holds(nextHit(hits, after)) == present
+}
+
+func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []groundtruth.Bracket, row *trace.Callback, e *execution) {
+	var allowed []trace.CallbackStatus
+	ended := c.span.holds(e.End)
+	switch {
+	case e.unfinished:
+		allowed = append(allowed, trace.CallbackComplete, trace.CallbackThreadExit, trace.CallbackRecordingEnd)
+	case e.Outcome == groundtruth.OutcomeReturned && ended == present:
+		allowed = append(allowed, trace.CallbackComplete)
+	case e.Outcome == groundtruth.OutcomeReturned && ended == possible:
+		allowed = append(allowed, trace.CallbackComplete, trace.CallbackRecordingEnd)
+	case e.Outcome == groundtruth.OutcomeThrew && c.closedByHit(hits, e.Left):
+		allowed = append(allowed, trace.CallbackUnwound)
+	case e.Outcome == groundtruth.OutcomeThrew:
+		// The executor's next step closes it too, and of that the ground truth says nothing.
+		allowed = append(allowed, trace.CallbackUnwound, trace.CallbackRecordingEnd)
+		if c.exits(thread) {
+			allowed = append(allowed, trace.CallbackThreadExit)
+		}
+	case e.Outcome == groundtruth.OutcomeExited && c.exits(thread):
+		allowed = append(allowed, trace.CallbackThreadExit)
+		if thread.exit > c.span.CloseFrom {
+			allowed = append(allowed, trace.CallbackRecordingEnd)
+		}
+	default:
+		allowed = append(allowed, trace.CallbackRecordingEnd)
+	}
+	if !slices.Contains(allowed, row.Status) {
+		c.differ("%s: status %s, not one of %s", what, row.Status, allowed)
+		return
+	}
+	if row.Status != trace.CallbackComplete {
+		c.checkNoTime(what+": end", row.CallbackEndTimestamp)
+	} else if !e.unfinished {
+		c.checkTime(what+": end", row.CallbackEndTimestamp, e.End)
+	}
+}
+
+// checkTake compares the take that fed a callback.
+func (c *comparer) checkTake(what string, row *trace.Callback, e *execution) {
+	if !c.expects(what+": take", row.RMWTakeTimestamp.Valid, e.Take) {
+		equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
+		equal(c, what+": message", uint64(row.Message), 0)
+		equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
+		return
+	}
+	c.checkTime(what+": rmw_take", row.RMWTakeTimestamp, e.Take)
+	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), e.RMWSubscription)
+	equal(c, what+": message", uint64(row.Message), e.Message)
+	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(e.SourceTimestamp))
+}
+
+// checkDequeue compares the dequeue that fed an intra-process callback.
+func (c *comparer) checkDequeue(what string, row *trace.Callback, e *execution) {
+	var at groundtruth.Bracket
+	if c.hasBufferEvents() {
+		at = e.Dequeue
+	}
+	if !c.expects(what+": dequeue", row.DequeueTimestamp.Valid, at) {
+		equal(c, what+": buffer", uint64(row.Buffer), 0)
+		equal(c, what+": index", row.DequeueIndex, trace.Optional[uint64]{})
+		equal(c, what+": size", row.DequeueSize, trace.Optional[uint64]{})
+		return
+	}
+	c.checkTime(what+": dequeue", row.DequeueTimestamp, at)
+	equal(c, what+": buffer", uint64(row.Buffer), e.Buffer)
+	equal(c, what+": index", row.DequeueIndex, trace.Some(e.Index))
+	equal(c, what+": size", row.DequeueSize, trace.Some(e.Size))
+}
+
+// observableLayers returns the tracepoints of a publish. Where rmw_publish carries the source timestamp, that is known before
+// the write succeeds.
+func (c *comparer) observableLayers(publish *publishTruth) [layerCount]groundtruth.Bracket {
+	layers := publish.layers()
+	if c.stampIsRMW() {
+		layers[layerStamp] = layers[layerRMW]
+	}
+	return layers
+}
+
+func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracket, rows *threadRows, publish *publishTruth, number *uint64) {
+	layers := c.observableLayers(publish)
+	var whole groundtruth.Bracket
+	certain := false
+	for layer, b := range layers {
+		if !b.Happened() {
+			continue
+		}
+		if !whole.Happened() {
+			whole.Before = b.Before
+		}
+		whole.After = max(whole.After, b.After)
+		// The stamp alone is nothing: the DDS library also writes for itself.
+		certain = certain || layer != layerStamp && c.span.holds(b) == present
+	}
+	what := describe(publish.TID, fmt.Sprintf("publish %d to %s", publish.Number, publish.Topic), whole)
+	row := one(c, what, rows.publishes, whole)
+	if row == nil && !certain {
+		return
+	}
+	c.numbers[publish] = *number
+	*number++
+	if row == nil {
+		c.miss(trace.LostPublish, what)
+		return
+	}
+	equal(c, what+": number", row.PublishNumber, c.numbers[publish])
+	observed := c.checkLayers(what, row, publish, layers)
+	c.checkPublishFields(what, row, publish, observed)
+	c.checkPublishStatus(what, thread, hits, row, layers, whole)
+	depth, _ := c.enclosing(publish.in)
+	equal(c, what+": depth", int(row.Depth), depth)
+	c.checkEnclosing(what, publish.in, row.Callback, row.CallbackStartTimestamp)
+	c.Compared[trace.LostPublish]++
+	c.Statuses["publish "+string(row.Status)]++
+}
+
+// checkLayers compares the times of the layers and returns which ones the row has.
+func (c *comparer) checkLayers(what string, row *trace.Publish, publish *publishTruth, layers [layerCount]groundtruth.Bracket) (observed [layerCount]bool) {
+	for layer, at := range layersOf(row) {
+		what, b := what+": "+layerNames[layer], layers[layer]
+		if layer == layerStamp && !c.stampIsRMW() {
+			if !observed[layerRcl] && !observed[layerRMW] {
+				b = groundtruth.Bracket{} // nothing tells that the write belongs to a publish
+			} else if !b.Happened() && observed[layerRMW] {
+				continue // the write failed, which may have been after its timestamp was bound
+			}
+		}
+		if observed[layer] = c.expects(what, at.Valid, b); at.Valid {
+			c.checkTime(what, at, b)
+		}
+	}
+	return observed
+}
+
+func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *publishTruth, observed [layerCount]bool) {
+	handle, rmw, topic, node := uint64(0), uint64(0), "", ""
+	if observed[layerIntra] || observed[layerRcl] || observed[layerRMW] && c.stampIsRMW() {
+		handle, rmw, topic = publish.Publisher, publish.RMWPublisher, publish.Topic
+		for _, p := range c.truth.Publishers {
+			if p.Publisher == publish.Publisher {
+				node = c.truth.nodes[p.Node]
+			}
+		}
+	}
+	equal(c, what+": publisher", uint64(row.PublisherHandle), handle)
+	equal(c, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
+	equal(c, what+": topic", row.TopicName, topic)
+	equal(c, what+": node", row.NodeName, node)
+	message, intra := uint64(0), uint64(0)
+	if observed[layerRclcpp] || observed[layerRcl] || observed[layerRMW] {
+		message = publish.Message
+	}
+	if observed[layerIntra] {
+		intra = publish.IntraMessage
+	}
+	equal(c, what+": message", uint64(row.Message), message)
+	equal(c, what+": intra-process message", uint64(row.IntraMessage), intra)
+	if observed[layerStamp] {
+		equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(publish.SourceTimestamp))
+	}
+	equal(c, what+": source timestamp without its event, or the reverse", row.SourceTimestamp.Valid, row.DDSBindAddrToStampTimestamp.Valid)
+	atLeast, atMost := 0, 0
+	for _, e := range publish.enqueues {
+		if !observed[layerIntra] {
+			break
+		}
+		switch c.span.holds(e.Bracket) {
+		case present:
+			atLeast++
+			atMost++
+		case possible:
+			atMost++
+		}
+	}
+	if n := int(row.EnqueueCount); n < atLeast || n > atMost {
+		c.differ("%s: %d enqueues, not %d to %d", what, n, atLeast, atMost)
+	}
+}
+
+func (c *comparer) checkPublishStatus(what string, thread *threadTruth, hits []groundtruth.Bracket, row *trace.Publish, layers [layerCount]groundtruth.Bracket, whole groundtruth.Bracket) {
+	intraOnly := layers[layerIntra].Happened()
+	for _, b := range layers[layerRclcpp:] {
+		intraOnly = intraOnly && !b.Happened()
+	}
+	var allowed []trace.PublishStatus
+	switch {
+	case row.SourceTimestamp.Valid:
+		allowed = append(allowed, trace.PublishComplete)
+	case c.closedByHit(hits, whole.After) && c.span.holds(whole) == present:
+		// Nothing was to come after the intra-process way; else it failed on the way.
+		if intraOnly {
+			allowed = append(allowed, trace.PublishComplete)
+		} else {
+			allowed = append(allowed, trace.PublishNoLastLayer)
+		}
+	default:
+		allowed = append(allowed, trace.PublishNoLastLayer, trace.PublishRecordingEnd)
+		if intraOnly {
+			allowed = append(allowed, trace.PublishComplete)
+		}
+		if c.exits(thread) {
+			allowed = append(allowed, trace.PublishThreadExit)
+		}
+	}
+	if !slices.Contains(allowed, row.Status) {
+		c.differ("%s: status %s, not one of %s", what, row.Status, allowed)
+	}
+}
+
+func (c *comparer) compareEnqueue(rows *threadRows, enqueue *enqueueTruth) {
+	if !c.hasBufferEvents() {
+		return
+	}
+	what := describe(enqueue.TID, "enqueue", enqueue.Bracket)
+	row := one(c, what, rows.enqueues, enqueue.Bracket)
+	if row == nil {
+		if c.span.holds(enqueue.Bracket) == present {
+			c.miss(trace.LostEnqueue, what)
+		}
+		return
+	}
+	equal(c, what+": buffer", uint64(row.Buffer), enqueue.Buffer)
+	equal(c, what+": index", row.Index, enqueue.Index)
+	equal(c, what+": size", row.Size, enqueue.Size)
+	equal(c, what+": overwritten", row.Overwritten, enqueue.Overwritten)
+	c.Compared[trace.LostEnqueue]++
+	publish := enqueue.publish
+	if publish == nil {
+		return
+	}
+	c.checkEnclosing(what, publish.in, row.Callback, row.CallbackStartTimestamp)
+	if !c.expects(what+": publish", row.PublishNumber.Valid, publish.Intra) {
+		return
+	}
+	number, recorded := c.numbers[publish]
+	if !recorded {
+		c.differ("%s: of a publish that is not in the recording", what)
+	}
+	equal(c, what+": publish number", row.PublishNumber.Value, number)
+	equal(c, what+": publisher", uint64(row.PublisherHandle), publish.Publisher)
+	equal(c, what+": topic", row.TopicName, publish.Topic)
+}
+
+// compareTake compares a take that fed no callback with its row and reports whether there is one.
+func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
+	what := describe(take.TID, "take", take.Bracket)
+	row := one(c, what, rows.takes, take.Bracket)
+	if row == nil {
+		return false
+	}
+	equal(c, what+": kind", row.Kind, trace.TakeRMW)
+	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), take.RMWSubscription)
+	equal(c, what+": message", uint64(row.Message), take.Message)
+	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(take.SourceTimestamp))
+	c.checkEnclosing(what, take.in, row.Callback, row.CallbackStartTimestamp)
+	for _, s := range c.truth.Subscriptions {
+		if s.RMWSubscription == take.RMWSubscription {
+			equal(c, what+": topic", row.TopicName, s.Topic)
+			equal(c, what+": node", row.NodeName, c.truth.nodes[s.Node])
+			equal(c, what+": subscription", uint64(row.SubscriptionHandle), s.Subscription)
+		}
+	}
+	c.Compared[trace.LostTake]++
+	return true
+}
+
+// compareDequeue compares a dequeue with the row that it has when it fed no callback.
+func (c *comparer) compareDequeue(rows *threadRows, dequeue *dequeueTruth) {
+	if _, seen := c.seen[dequeue.feeds]; seen || !c.hasBufferEvents() {
+		return
+	}
+	what := describe(dequeue.TID, "dequeue", dequeue.Bracket)
+	row := one(c, what, rows.takes, dequeue.Bracket)
+	if row == nil {
+		if c.span.holds(dequeue.Bracket) == present && !c.killed {
+			c.miss(trace.LostTake, what)
+		}
+		return
+	}
+	equal(c, what+": kind", row.Kind, trace.TakeDequeue)
+	equal(c, what+": buffer", uint64(row.Buffer), dequeue.Buffer)
+	equal(c, what+": index", row.DequeueIndex, trace.Some(dequeue.Index))
+	equal(c, what+": size", row.DequeueSize, trace.Some(dequeue.Size))
+	c.Compared[trace.LostTake]++
+}
+
+// checkUnclaimed finds rows of what did not happen.
+func (c *comparer) checkUnclaimed() {
+	for _, tid := range slices.Sorted(maps.Keys(c.rows)) {
+		written := c.writtenUntil(tid)
+		rows := c.rows[tid]
+		reportUnclaimed(c, tid, written, "callback", rows.started)
+		reportUnclaimed(c, tid, written, "end of a callback", rows.orphaned)
+		reportUnclaimed(c, tid, written, "publish", rows.publishes)
+		reportUnclaimed(c, tid, written, "take", rows.takes)
+		reportUnclaimed(c, tid, written, "enqueue", rows.enqueues)
+	}
+}
+
+func reportUnclaimed[T any](c *comparer, tid int32, written uint64, kind string, rows []found[T]) {
+	for _, row := range rows {
+		if !row.claimed && (!c.killed || row.at <= written) {
+			c.differ("%s of thread %d at %d: nothing like that happened: %+v", kind, tid, row.at, *row.row)
+		}
+	}
+}
+
+// writtenUntil is the last instant of a thread that its process has written down.
+func (c *comparer) writtenUntil(tid int32) uint64 {
+	last := uint64(0)
+	for _, thread := range c.truth.threads {
+		if thread.tid != tid {
+			continue
+		}
+		for _, hit := range thread.hits() {
+			last = max(last, hit.After)
+		}
+	}
+	return last
+}
+
+// threadRows are the rows of one thread id. All but orphaned are sorted by the instant by which they are found.
+type threadRows struct {
+	started   []found[trace.Callback] // by start
+	orphaned  []found[trace.Callback] // by end: those without a start
+	publishes []found[trace.Publish]  // by first layer
+	takes     []found[trace.Take]
+	enqueues  []found[trace.Enqueue]
+}
+
+// found is a row, the instant by which it is found, and whether an event of the ground truth has claimed it.
+type found[T any] struct {
+	row     *T
+	at      uint64
+	claimed bool
+}
+
+// one claims the row within a bracket. There may be only one: the events of a thread follow each other.
+func one[T any](c *comparer, what string, rows []found[T], b groundtruth.Bracket) *T {
+	first, _ := slices.BinarySearchFunc(rows, b.Before, func(f found[T], at uint64) int { return cmp.Compare(f.at, at) })
+	end := first
+	for end < len(rows) && rows[end].at <= b.After {
+		rows[end].claimed = true
+		end++
+	}
+	switch end - first {
+	case 0:
+		return nil
+	case 1:
+	default:
+		c.differ("%s: has %d rows", what, end-first)
+	}
+	return rows[first].row
+}
+
+// layersOf returns a publish row's times in the order of the layers.
+func layersOf(row *trace.Publish) [layerCount]trace.Optional[int64] {
+	return [layerCount]trace.Optional[int64]{
+		row.RclcppIntraPublishTimestamp, row.RclcppPublishTimestamp, row.RclPublishTimestamp, row.RMWPublishTimestamp,
+		row.DDSBindAddrToStampTimestamp,
+	}
+}
+
+// index sorts the rows of the process by thread, and checks that they come in the order in which they were complete.
+func (c *comparer) index(data *dataset) {
+	started, orphaned := indexer[trace.Callback]{c: c}, indexer[trace.Callback]{c: c}
+	ended := indexer[trace.Callback]{c: c}
+	for i := range data.Callbacks {
+		row := &data.Callbacks[i]
+		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
+			if row.CallbackStartTimestamp.Valid {
+				started.add(&rows.started, row, row.CallbackStartTimestamp.Value)
+			} else {
+				orphaned.add(&rows.orphaned, row, row.CallbackEndTimestamp.Value)
+			}
+			if row.CallbackEndTimestamp.Valid {
+				ended.inOrder("callback", row.TID, row.CallbackEndTimestamp.Value)
+			}
+		}
+	}
+	publishes := indexer[trace.Publish]{c: c}
+	for i := range data.Publishes {
+		row := &data.Publishes[i]
+		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
+			layers := layersOf(row)
+			first := slices.IndexFunc(layers[:], func(at trace.Optional[int64]) bool { return at.Valid })
+			publishes.add(&rows.publishes, row, layers[max(first, 0)].Value)
+			publishes.inOrder("publish", row.TID, layers[max(first, 0)].Value)
+		}
+	}
+	takes := indexer[trace.Take]{c: c}
+	for i := range data.Takes {
+		row := &data.Takes[i]
+		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
+			// One of the two is null, which reads as 0.
+			takes.add(&rows.takes, row, row.RMWTakeTimestamp.Value+row.DequeueTimestamp.Value)
+		}
+	}
+	enqueues := indexer[trace.Enqueue]{c: c}
+	for i := range data.Enqueues {
+		row := &data.Enqueues[i]
+		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
+			enqueues.add(&rows.enqueues, row, row.EnqueueTimestamp)
+			enqueues.inOrder("enqueue", row.TID, row.EnqueueTimestamp)
+		}
+	}
+	for _, rows := range c.rows {
+		sortByTime(rows.started)
+		sortByTime(rows.orphaned)
+		sortByTime(rows.publishes)
+		sortByTime(rows.takes)
+		sortByTime(rows.enqueues)
+	}
+}
+
+// rowsOf returns where the rows of a thread go; nil for those of other processes.
+func (c *comparer) rowsOf(key trace.ProcessKey, tid int32) *threadRows {
+	if int(key.PID) != c.truth.Header.PID {
+		return nil
+	}
+	if c.rows[tid] == nil {
+		c.rows[tid] = &threadRows{}
+	}
+	return c.rows[tid]
+}
+
+// indexer collects the rows of a table.
+type indexer[T any] struct {
+	c    *comparer
+	last map[int32]int64
+}
+
+func (x *indexer[T]) add(to *[]found[T], row *T, at int64) {
+	*to = append(*to, found[T]{row: row, at: x.c.onClock(at)})
+}
+
+func (x *indexer[T]) inOrder(kind string, tid int32, at int64) {
+	if x.last == nil {
+		x.last = map[int32]int64{}
+	}
+	if at < x.last[tid] {
+		x.c.differ("%s of thread %d at %d: its row comes too late", kind, tid, x.c.onClock(at))
+	}
+	x.last[tid] = at
+}
+
+func sortByTime[T any](rows []found[T]) {
+	slices.SortStableFunc(rows, func(a, b found[T]) int { return cmp.Compare(a.at, b.at) })
+}

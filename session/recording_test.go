@@ -1,0 +1,240 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
+		fmt.Fprintln(os.Stderr, session.BecomeCommand(os.Args[2:]))
+		os.Exit(127)
+	}
+	os.Exit(m.Run())
+}
+
+func requireRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("recording needs root: run the tests with sudo")
+	}
+}
+
+// monotonic returns the ground truth's clock.
+func monotonic() uint64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		panic(err)
+	}
+	return uint64(now.Nano())
+}
+
+// recording is a running session.
+type recording struct {
+	t                      *testing.T
+	dir                    string
+	cancel                 context.CancelFunc
+	done                   chan error
+	started, opened, ended uint64
+	stopping               uint64
+}
+
+// begin begins a recording without waiting for anything.
+func begin(t *testing.T, configuration session.Configuration, opened func()) *recording {
+	t.Helper()
+	r := &recording{t: t, dir: filepath.Join(t.TempDir(), "recording"), done: make(chan error, 1)}
+	configuration.Output = r.dir
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	t.Cleanup(cancel)
+	r.started = monotonic()
+	go func() {
+		r.done <- session.Run(ctx, configuration, session.Options{Version: "test", Observer: session.Observer{
+			Recording: func() {
+				r.opened = monotonic()
+				opened()
+			},
+			Message: func(text string) { t.Log("recorder:", text) },
+		}})
+	}()
+	return r
+}
+
+// record begins a recording and waits until it is open.
+func record(t *testing.T, configuration session.Configuration) *recording {
+	t.Helper()
+	opened := make(chan struct{})
+	r := begin(t, configuration, func() { close(opened) })
+	select {
+	case <-opened:
+	case err := <-r.done:
+		t.Fatalf("the recording ended before it began: %v", err)
+	case <-time.After(patience):
+		t.Fatal("the recording does not begin")
+	}
+	return r
+}
+
+// stop ends the recording as Ctrl-C does and reads it.
+func (r *recording) stop() *dataset {
+	r.t.Helper()
+	r.stopping = monotonic()
+	r.cancel()
+	return r.wait()
+}
+
+// wait waits for the end of the recording and reads it.
+func (r *recording) wait() *dataset {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		r.ended = monotonic()
+		if err != nil {
+			r.t.Fatalf("recording: %v", err)
+		}
+	case <-time.After(patience):
+		r.t.Fatal("the recording does not end")
+	}
+	if r.stopping == 0 {
+		r.stopping = r.ended
+	}
+	return readDataset(r.t, r.dir)
+}
+
+// dataset is a recording in memory.
+type dataset struct {
+	Session       *trace.Session
+	Callbacks     []trace.Callback
+	Publishes     []trace.Publish
+	Takes         []trace.Take
+	Enqueues      []trace.Enqueue
+	Events        []trace.Event
+	Processes     []trace.Process
+	Nodes         []trace.Node
+	Publishers    []trace.Publisher
+	Subscriptions []trace.Subscription
+	Timers        []trace.Timer
+	CallbackInfos []trace.CallbackInfo
+	Losses        []trace.Loss
+	Clocks        []trace.Clock
+}
+
+func readDataset(t *testing.T, dir string) *dataset {
+	t.Helper()
+	opened, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warning := opened.Warning(); warning != "" {
+		t.Error(warning)
+	}
+	data := &dataset{Session: opened.Session()}
+	scan(t, opened, trace.TableCallback, &data.Callbacks)
+	scan(t, opened, trace.TablePublish, &data.Publishes)
+	scan(t, opened, trace.TableTake, &data.Takes)
+	scan(t, opened, trace.TableEnqueue, &data.Enqueues)
+	scan(t, opened, trace.TableEvent, &data.Events)
+	scan(t, opened, trace.TableProcess, &data.Processes)
+	scan(t, opened, trace.TableNode, &data.Nodes)
+	scan(t, opened, trace.TablePublisher, &data.Publishers)
+	scan(t, opened, trace.TableSubscription, &data.Subscriptions)
+	scan(t, opened, trace.TableTimer, &data.Timers)
+	scan(t, opened, trace.TableCallbackInfo, &data.CallbackInfos)
+	scan(t, opened, trace.TableLoss, &data.Losses)
+	scan(t, opened, trace.TableClock, &data.Clocks)
+	return data
+}
+
+func scan[T any](t *testing.T, d *trace.Dataset, table string, into *[]T) {
+	t.Helper()
+	err := trace.Scan(context.Background(), d, table, func(rows []T) error {
+		*into = append(*into, rows...)
+		return nil
+	})
+	if err != nil {
+		t.Errorf("table %s: %v", table, err)
+	}
+}
+
+// lost sums the losses by kind.
+func (d *dataset) lost() map[trace.LossKind]uint64 {
+	sum := map[trace.LossKind]uint64{}
+	for _, loss := range d.Losses {
+		sum[loss.Kind] += loss.Count
+	}
+	return sum
+}
+
+// span returns when a process was recorded that existed when the recording began and does when it ended. The first row shows
+// that it had begun.
+func (r *recording) span(data *dataset, pid int) span {
+	s := span{OpenFrom: r.started, OpenTo: r.opened, CloseFrom: r.stopping, CloseTo: r.ended}
+	if first, ok := data.firstRow(pid); ok {
+		s.OpenTo = min(s.OpenTo, first)
+	}
+	return s
+}
+
+// firstRow returns the first instant of a process in the dataset, on the ground truth's clock.
+func (d *dataset) firstRow(pid int) (uint64, bool) {
+	first := int64(0)
+	see := func(key trace.ProcessKey, at trace.Optional[int64]) {
+		if int(key.PID) == pid && at.Valid && (first == 0 || at.Value < first) {
+			first = at.Value
+		}
+	}
+	for i := range d.Callbacks {
+		row := &d.Callbacks[i]
+		see(row.ProcessKey, row.CallbackStartTimestamp)
+		see(row.ProcessKey, row.CallbackEndTimestamp)
+		see(row.ProcessKey, row.RMWTakeTimestamp)
+		see(row.ProcessKey, row.DequeueTimestamp)
+	}
+	for i := range d.Publishes {
+		for _, at := range layersOf(&d.Publishes[i]) {
+			see(d.Publishes[i].ProcessKey, at)
+		}
+	}
+	for i := range d.Takes {
+		see(d.Takes[i].ProcessKey, d.Takes[i].RMWTakeTimestamp)
+	}
+	return uint64(first - d.Session.Clock.RealtimeOffset), first != 0
+}
+
+// requireExact requires that the recording has exactly what happened in a process, losses included, and returns what was
+// compared.
+func (r *recording) requireExact(data *dataset, truth *truth) *comparison {
+	r.t.Helper()
+	result := compare(truth, data, r.span(data, truth.Header.PID), false)
+	r.report(data, truth, result)
+	if lost := data.lost(); !maps.Equal(lost, result.Missing) {
+		r.t.Errorf("missing: %v, but lost: %v; for example %q", result.Missing, lost, result.Examples)
+	}
+	return result
+}
+
+func (r *recording) report(data *dataset, truth *truth, result *comparison) {
+	r.t.Helper()
+	for _, difference := range result.Differences {
+		r.t.Error(difference)
+	}
+	kinds := slices.Sorted(maps.Keys(result.Statuses))
+	text := ""
+	for _, kind := range kinds {
+		text += fmt.Sprintf(" %s:%d", kind, result.Statuses[kind])
+	}
+	r.t.Logf("PID %d: compared %v of %d callbacks, %d publishes, %d takes, %d enqueues; %s", truth.Header.PID, result.Compared,
+		len(truth.Callbacks), len(truth.Publishes), len(truth.Takes), len(truth.Enqueues), text)
+	_ = data
+}

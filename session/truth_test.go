@@ -1,0 +1,246 @@
+package session_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+)
+
+// truth is what a stand-in wrote of itself, by thread and with its references resolved.
+type truth struct {
+	*groundtruth.Truth
+	nodes   map[uint64]string // full names by handle
+	threads []*threadTruth
+}
+
+// threadTruth are the events of one thread, each kind in the order of time. Thread ids may be reused, so several threads can
+// have one.
+type threadTruth struct {
+	tid        int32
+	executions []*execution
+	publishes  []*publishTruth
+	takes      []*takeTruth // those that fed no callback
+	enqueues   []*enqueueTruth
+	dequeues   []*dequeueTruth
+	exit       uint64 // 0: it did not
+}
+
+// execution is one execution of a callback.
+type execution struct {
+	groundtruth.Callback
+	parent *execution // nil: outermost
+	fed    *dequeueTruth
+	// unfinished: the process died before it wrote it down, so only its address and start are known.
+	unfinished bool
+}
+
+type publishTruth struct {
+	groundtruth.Publish
+	in       *execution // nil: outside of callbacks
+	enqueues []*enqueueTruth
+}
+
+type takeTruth struct {
+	groundtruth.Take
+	in *execution
+}
+
+type enqueueTruth struct {
+	groundtruth.Enqueue
+	publish *publishTruth // nil: the process died before it wrote it down
+}
+
+type dequeueTruth struct {
+	groundtruth.Dequeue
+	feeds *execution // nil: no callback
+}
+
+// layers returns the brackets of a publish in the order of the layers.
+func (p *publishTruth) layers() [layerCount]groundtruth.Bracket {
+	return [layerCount]groundtruth.Bracket{p.Intra, p.RCLCPP, p.RCL, p.RMW, p.Stamp}
+}
+
+// The layers of a publish in their order.
+const (
+	layerIntra = iota
+	layerRclcpp
+	layerRcl
+	layerRMW
+	layerStamp
+	layerCount
+)
+
+var layerNames = [layerCount]string{"intra", "rclcpp", "rcl", "rmw", "stamp"}
+
+// readTruth reads a ground-truth file. That of a killed process may end anywhere, and miss what was not over.
+func readTruth(path string, killed bool) (*truth, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if killed {
+		content = content[:bytes.LastIndexByte(content, '\n')+1]
+	}
+	parsed, err := groundtruth.Parse(bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !killed {
+		if err := parsed.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return resolve(parsed), nil
+}
+
+// resolve sorts events by thread and turns the times and numbers by which they refer to each other into pointers.
+func resolve(parsed *groundtruth.Truth) *truth {
+	result := &truth{Truth: parsed, nodes: map[uint64]string{}}
+	for _, node := range parsed.Nodes {
+		result.nodes[node.Node] = strings.TrimSuffix(node.Namespace, "/") + "/" + node.Name
+	}
+	byTID := map[int][]*threadTruth{}
+	for _, exit := range parsed.ThreadExits {
+		byTID[exit.TID] = append(byTID[exit.TID], &threadTruth{tid: int32(exit.TID), exit: exit.Time})
+	}
+	for _, threads := range byTID {
+		slices.SortFunc(threads, func(a, b *threadTruth) int { return cmp.Compare(a.exit, b.exit) })
+	}
+	// at returns the thread that had the id at an instant.
+	at := func(tid int, time uint64) *threadTruth {
+		for _, thread := range byTID[tid] {
+			if thread.exit == 0 || time <= thread.exit {
+				return thread
+			}
+		}
+		thread := &threadTruth{tid: int32(tid)}
+		byTID[tid] = append(byTID[tid], thread)
+		return thread
+	}
+	for i := range parsed.Callbacks {
+		c := parsed.Callbacks[i]
+		thread := at(c.TID, c.Start.Before)
+		thread.executions = append(thread.executions, &execution{Callback: c})
+	}
+	for i := range parsed.Publishes {
+		p := &publishTruth{Publish: parsed.Publishes[i]}
+		first := p.Stamp.Before
+		for _, layer := range p.layers() {
+			if layer.Happened() {
+				first = layer.Before
+				break
+			}
+		}
+		thread := at(p.TID, max(first, p.CallbackStart))
+		thread.publishes = append(thread.publishes, p)
+	}
+	for i := range parsed.Takes {
+		thread := at(parsed.Takes[i].TID, parsed.Takes[i].Bracket.Before)
+		thread.takes = append(thread.takes, &takeTruth{Take: parsed.Takes[i]})
+	}
+	for i := range parsed.Enqueues {
+		thread := at(parsed.Enqueues[i].TID, parsed.Enqueues[i].Bracket.Before)
+		thread.enqueues = append(thread.enqueues, &enqueueTruth{Enqueue: parsed.Enqueues[i]})
+	}
+	for i := range parsed.Dequeues {
+		thread := at(parsed.Dequeues[i].TID, parsed.Dequeues[i].Bracket.Before)
+		thread.dequeues = append(thread.dequeues, &dequeueTruth{Dequeue: parsed.Dequeues[i]})
+	}
+	for _, threads := range byTID {
+		result.threads = append(result.threads, threads...)
+	}
+	slices.SortFunc(result.threads, func(a, b *threadTruth) int { return cmp.Or(cmp.Compare(a.tid, b.tid), cmp.Compare(a.exit, b.exit)) })
+	for _, thread := range result.threads {
+		thread.link()
+	}
+	return result
+}
+
+// link resolves the references within a thread. What they lead to can only be missing when the process was killed.
+func (t *threadTruth) link() {
+	byStart := map[uint64]*execution{}
+	for _, e := range t.executions {
+		byStart[e.Start.Before] = e
+	}
+	enclosing := func(address, start uint64) *execution {
+		if address == 0 {
+			return nil
+		}
+		if byStart[start] == nil {
+			e := &execution{unfinished: true}
+			e.TID, e.Callback.Callback, e.Start = int(t.tid), address, groundtruth.Bracket{Before: start, After: start}
+			byStart[start] = e
+			t.executions = append(t.executions, e)
+		}
+		return byStart[start]
+	}
+	dequeues := map[uint64]*dequeueTruth{}
+	for _, d := range t.dequeues {
+		dequeues[d.Bracket.Before] = d
+	}
+	for _, e := range slices.Clone(t.executions) {
+		e.parent = enclosing(e.Parent, e.ParentStart)
+		if e.fed = dequeues[e.Dequeue.Before]; e.fed != nil {
+			e.fed.feeds = e
+		}
+	}
+	publishes := map[uint64]*publishTruth{}
+	for _, p := range t.publishes {
+		p.in = enclosing(p.Callback, p.CallbackStart)
+		publishes[p.Number] = p
+	}
+	for _, take := range t.takes {
+		take.in = enclosing(take.Callback, take.CallbackStart)
+	}
+	for _, e := range t.enqueues {
+		if e.publish = publishes[e.PublishNumber]; e.publish != nil {
+			e.publish.enqueues = append(e.publish.enqueues, e)
+		}
+	}
+	slices.SortFunc(t.executions, func(a, b *execution) int { return cmp.Compare(a.Start.Before, b.Start.Before) })
+	slices.SortFunc(t.publishes, func(a, b *publishTruth) int { return cmp.Compare(a.Number, b.Number) })
+	hits := t.hits()
+	for _, e := range t.executions {
+		if e.unfinished {
+			e.Start.After = nextHit(hits, e.Start.Before).Before
+		}
+	}
+}
+
+// hits returns every tracepoint that the thread hit, in the order of time.
+func (t *threadTruth) hits() []groundtruth.Bracket {
+	var hits []groundtruth.Bracket
+	add := func(brackets ...groundtruth.Bracket) {
+		for _, b := range brackets {
+			if b.Happened() {
+				hits = append(hits, b)
+			}
+		}
+	}
+	for _, e := range t.executions {
+		add(e.Start, e.End, e.Take)
+	}
+	for _, p := range t.publishes {
+		layers := p.layers()
+		add(layers[:]...)
+	}
+	for _, take := range t.takes {
+		add(take.Bracket)
+	}
+	slices.SortFunc(hits, func(a, b groundtruth.Bracket) int { return cmp.Compare(a.Before, b.Before) })
+	return hits
+}
+
+// nextHit returns the first of the sorted hits that began after an instant.
+func nextHit(hits []groundtruth.Bracket, after uint64) groundtruth.Bracket {
+	i, _ := slices.BinarySearchFunc(hits, after+1, func(b groundtruth.Bracket, at uint64) int { return cmp.Compare(b.Before, at) })
+	if i == len(hits) {
+		return groundtruth.Bracket{}
+	}
+	return hits[i]
+}
