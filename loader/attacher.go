@@ -17,8 +17,6 @@ type placedSite struct {
 	file *probedFile
 }
 
-func (s placedSite) fileID() fileID { return fileID{s.Device, s.Inode} }
-
 // attachGroup names the sites that are attached together.
 type attachGroup struct {
 	program string

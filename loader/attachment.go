@@ -77,12 +77,16 @@ func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site)
 	}
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
-	if l.closed {
+	if l.detached {
 		return nil, nil, ErrClosed
 	}
 	files := make(map[fileID]*probedFile)
 	defer closeFiles(files)
-	placed, problems := placeSites(files, sites, process != 0 && hasShadowStack(process))
+	shadowStack, err := hasShadowStack(process)
+	if err != nil {
+		return nil, nil, err
+	}
+	placed, problems := placeSites(files, sites, shadowStack)
 	if err := requiredFailure(problems); err != nil {
 		return nil, problems, err
 	}
@@ -106,7 +110,7 @@ func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site)
 func closeFiles(files map[fileID]*probedFile) {
 	for _, file := range files {
 		if file != nil {
-			file.Close()
+			_ = file.Close()
 		}
 	}
 }
@@ -118,7 +122,7 @@ func placeSites(files map[fileID]*probedFile, sites []probes.Site, shadowStack b
 	openErrors := make(map[fileID]error)
 	seen := make(map[siteKey]uint64)
 	for _, site := range sites {
-		id := fileID{site.Device, site.Inode}
+		id := fileOf(site)
 		if _, tried := files[id]; !tried {
 			files[id], openErrors[id] = openProbedFile(site.Path)
 		}

@@ -162,7 +162,7 @@ func probeUprobeMultiThreads() error {
 	if err != nil {
 		return err
 	}
-	defer counter.Close()
+	defer func() { _ = counter.Close() }()
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name:         "probe_threads",
 		Type:         ebpf.Kprobe,
@@ -173,7 +173,7 @@ func probeUprobeMultiThreads() error {
 	if err != nil {
 		return err
 	}
-	defer program.Close()
+	defer func() { _ = program.Close() }()
 
 	offset, err := probeSiteOffset()
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
-// recorderTarget is the environment variable that makes the test binary a recorder to be killed: PID, device, inode and path of a
-// library with the tracepoints.
+// recorderTarget is the environment variable that makes the test binary a recorder to be killed: PID, and a site's offset and
+// path.
 const recorderTarget = "LOADER_TEST_RECORDER_TARGET"
 
 // runRecorder attaches through tracefs, says so and waits for its end.
 func runRecorder() int {
 	var process int32
-	var device, inode, offset uint64
+	var offset uint64
 	var path string
-	if _, err := fmt.Sscan(os.Getenv(recorderTarget), &process, &device, &inode, &offset, &path); err != nil {
+	if _, err := fmt.Sscan(os.Getenv(recorderTarget), &process, &offset, &path); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -34,7 +34,7 @@ func runRecorder() int {
 		return 1
 	}
 	_, _, err = l.Attach(context.Background(), process, []probes.Site{{
-		Event: probes.EventCallbackStart, Device: device, Inode: inode, Offset: offset, Path: path, Required: true,
+		Event: probes.EventCallbackStart, Offset: offset, Path: path, Required: true,
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -70,8 +70,7 @@ func TestKilledRecorderLeavesNothing(t *testing.T) {
 	site := target.callbackSites(library)[0]
 	for round := range 3 {
 		recorder := exec.Command("/proc/self/exe")
-		recorder.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d %d %s", recorderTarget,
-			target.pid, site.Device, site.Inode, site.Offset, site.Path))
+		recorder.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s", recorderTarget, target.pid, site.Offset, site.Path))
 		output, err := recorder.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -30,6 +30,9 @@ type Loader struct {
 	attachments map[*Attachment]struct{}
 	shared      sharedSites
 	tracepoints []io.Closer
+	detached    bool
+
+	readerMutex sync.Mutex // guards against the reader's end
 	closed      bool
 }
 
@@ -186,7 +189,7 @@ func (l *Loader) Regard(process int32, address uint64) error {
 }
 
 // Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of this loader runs
-// any more.
+// any more, and nothing can be attached again.
 func (l *Loader) Detach() error {
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
@@ -194,6 +197,7 @@ func (l *Loader) Detach() error {
 }
 
 func (l *Loader) detach() error {
+	l.detached = true
 	var errs []error
 	for attachment := range l.attachments {
 		errs = append(errs, attachment.close())
@@ -240,13 +244,13 @@ func (l *Loader) OpenThreads() ([]ThreadState, error) {
 
 // Close detaches everything and frees the kernel's memory. It interrupts Read. Closing twice does nothing.
 func (l *Loader) Close() error {
-	l.attachMutex.Lock()
-	defer l.attachMutex.Unlock()
+	err := l.Detach()
+	l.readerMutex.Lock()
+	defer l.readerMutex.Unlock()
 	if l.closed {
-		return nil
+		return err
 	}
 	l.closed = true
-	err := l.detach()
 	if l.reader != nil {
 		err = errors.Join(err, l.reader.Close())
 	}

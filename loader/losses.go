@@ -41,7 +41,6 @@ const (
 	ReasonNoThreadState Reason = 1
 	ReasonDepthExceeded Reason = 2
 	ReasonMapFull       Reason = 3
-	ReasonReadFault     Reason = 4
 	lossReasons                = 16 // LOSS_REASON_COUNT
 	// ReasonRecursion: the kernel did not run the program, because it was running on this CPU already (5.12).
 	ReasonRecursion Reason = lossReasons
@@ -49,7 +48,7 @@ const (
 
 // String returns the reason's name in the dataset's loss table.
 func (r Reason) String() string {
-	names := [...]string{"ring_full", "no_thread_state", "depth_exceeded", "map_full", "read_fault"}
+	names := [...]string{"ring_full", "no_thread_state", "depth_exceeded", "map_full"}
 	switch {
 	case r == ReasonRecursion:
 		return "recursion"

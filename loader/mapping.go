@@ -5,15 +5,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // mapping is one line of /proc/PID/maps.
 type mapping struct {
 	start, end uint64
 	offset     uint64 // in the file
-	device     uint64 // unix.Mkdev of major and minor
 	inode      uint64 // 0: not of a file
 	executable bool
 }
@@ -29,24 +26,16 @@ func parseMapping(line string) (mapping, bool) {
 	if !ok {
 		return mapping{}, false
 	}
-	major, minor, ok := strings.Cut(fields[3], ":")
-	if !ok {
-		return mapping{}, false
-	}
-	var errs [6]error
-	var majorNumber, minorNumber uint64
+	var errs [4]error
 	m.start, errs[0] = strconv.ParseUint(start, 16, 64)
 	m.end, errs[1] = strconv.ParseUint(end, 16, 64)
 	m.offset, errs[2] = strconv.ParseUint(fields[2], 16, 64)
-	majorNumber, errs[3] = strconv.ParseUint(major, 16, 32)
-	minorNumber, errs[4] = strconv.ParseUint(minor, 16, 32)
-	m.inode, errs[5] = strconv.ParseUint(fields[4], 10, 64)
+	m.inode, errs[3] = strconv.ParseUint(fields[4], 10, 64)
 	for _, err := range errs {
 		if err != nil {
 			return mapping{}, false
 		}
 	}
-	m.device = unix.Mkdev(uint32(majorNumber), uint32(minorNumber))
 	m.executable = strings.Contains(fields[1], "x")
 	return m, m.start < m.end
 }
@@ -66,10 +55,15 @@ func executableMappings(process int32) ([]mapping, error) {
 	return mappings, nil
 }
 
-// addressOf returns where the process has mapped the byte at an offset of a file.
-func addressOf(mappings []mapping, file fileID, offset uint64) (uint64, bool) {
+// addressOf returns where the process has mapped the byte at an offset of a file. Mapping and file are compared by what stat says of both:
+// on overlay and btrfs /proc/PID/maps shows other device numbers.
+func addressOf(process int32, mappings []mapping, file *probedFile, offset uint64) (uint64, bool) {
 	for _, m := range mappings {
-		if m.device == file.device && m.inode == file.inode && offset >= m.offset && offset-m.offset < m.end-m.start {
+		if offset < m.offset || offset-m.offset >= m.end-m.start {
+			continue
+		}
+		mapped, err := os.Stat(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
+		if err == nil && os.SameFile(mapped, file.info) {
 			return m.start + (offset - m.offset), true
 		}
 	}

@@ -11,28 +11,15 @@ import (
 
 func TestParseMapping(t *testing.T) {
 	got, ok := parseMapping("7f1c2a000000-7f1c2a021000 r-xp 00003000 fe:01 4718614    /usr/lib/with: spaces.so (deleted)\n")
-	want := mapping{0x7f1c2a000000, 0x7f1c2a021000, 0x3000, unix.Mkdev(0xfe, 1), 4718614, true}
+	want := mapping{0x7f1c2a000000, 0x7f1c2a021000, 0x3000, 4718614, true}
 	if !ok || got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, line := range []string{
-		"", "7f1c2a000000 r-xp 0 0:0 0", "x-y r-xp 0 0:0 0", "1000-2000 r-xp 0 0 0", "2000-1000 r-xp 0 0:0 0", "1000-2000 r-xp 0 0:0 -1",
+		"", "7f1c2a000000 r-xp 0 0:0 0", "x-y r-xp 0 0:0 0", "2000-1000 r-xp 0 0:0 0", "1000-2000 r-xp 0 0:0 -1",
 	} {
 		if m, ok := parseMapping(line); ok {
 			t.Errorf("%q is read as %+v", line, m)
-		}
-	}
-}
-
-func TestAddressOf(t *testing.T) {
-	file := fileID{device: 5, inode: 7}
-	mappings := []mapping{
-		{start: 0x1000, end: 0x2000, offset: 0, device: 5, inode: 8},
-		{start: 0x5000, end: 0x6000, offset: 0x3000, device: 5, inode: 7},
-	}
-	for offset, want := range map[uint64]uint64{0x2fff: 0, 0x3000: 0x5000, 0x3fff: 0x5fff, 0x4000: 0} {
-		if address, ok := addressOf(mappings, file, offset); address != want || ok != (want != 0) {
-			t.Errorf("offset %#x at %#x, %v; want %#x", offset, address, ok, want)
 		}
 	}
 }
@@ -131,9 +118,13 @@ func TestPermissionErrorNamesTheRemedy(t *testing.T) {
 	err = permissionError("loading", unix.EPERM, capBPF, capPerfmon)
 	expectError(t, err, ErrPermission)
 	expectError(t, err, unix.EPERM)
-	if len(missingCapabilities(effective, []capability{capBPF})) > 0 &&
-		!(strings.Contains(err.Error(), "CAP_BPF") && strings.Contains(err.Error(), "sudo")) {
-		t.Errorf("%q does not name the capability and sudo", err)
+	if len(missingCapabilities(effective, []capability{capBPF})) == 0 {
+		return
+	}
+	for _, word := range []string{"CAP_BPF", "sudo"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q does not name %s", err, word)
+		}
 	}
 }
 

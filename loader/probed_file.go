@@ -9,17 +9,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/caret-bpf/caret-bpf/probes"
 )
 
-// fileID identifies a file as /proc/PID/maps shows it.
+// fileID identifies a real file: probes.Site.File.
 type fileID struct {
 	device, inode uint64
+	buildID       string
+}
+
+func fileOf(site probes.Site) fileID {
+	return fileID{site.File.Device, site.File.Inode, site.File.BuildID}
 }
 
 // probedFile is a file that sites are in. It stays open from the check of its bytes until it is attached, so that what was checked is
 // what is attached.
 type probedFile struct {
 	*os.File
+	info    os.FileInfo
 	machine elf.Machine
 	text    []textSegment
 	buildID string // "" where it has none
@@ -51,8 +59,12 @@ func openProbedFile(path string) (*probedFile, error) {
 		return nil, err
 	}
 	f := &probedFile{File: file}
-	if err := f.readHeaders(file); err != nil {
-		file.Close()
+	f.info, err = file.Stat()
+	if err == nil {
+		err = f.readHeaders(file)
+	}
+	if err != nil {
+		_ = file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil

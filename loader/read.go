@@ -115,8 +115,8 @@ type Statistics struct {
 
 // Statistics returns the present numbers. It is zero after Close.
 func (l *Loader) Statistics() Statistics {
-	l.attachMutex.Lock()
-	defer l.attachMutex.Unlock()
+	l.readerMutex.Lock()
+	defer l.readerMutex.Unlock()
 	if l.closed {
 		return Statistics{}
 	}

@@ -11,7 +11,7 @@ import (
 // group that the process has mapped is looked at. It returns what is wrong as ErrUnverified.
 func readBack(process int32, groups [][]placedSite) []SiteError {
 	mappings, err := executableMappings(process)
-	if err != nil {
+	if err != nil || len(mappings) == 0 {
 		return nil // the process is gone: there is nothing to verify
 	}
 	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", process))
@@ -21,10 +21,10 @@ func readBack(process int32, groups [][]placedSite) []SiteError {
 		}
 		return []SiteError{{groups[0][0].Site, fmt.Errorf("%w: %w", ErrUnverified, err)}}
 	}
-	defer memory.Close()
+	defer func() { _ = memory.Close() }()
 	var warnings []SiteError
 	for _, sites := range groups {
-		site, address, ok := mappedSite(mappings, sites)
+		site, address, ok := mappedSite(process, mappings, sites)
 		if !ok {
 			if !site.Armed {
 				warnings = append(warnings, SiteError{site.Site, fmt.Errorf("%w: the process has not mapped the file", ErrUnverified)})
@@ -39,9 +39,9 @@ func readBack(process int32, groups [][]placedSite) []SiteError {
 }
 
 // mappedSite returns a site that the process has mapped and where, or else the first site and false.
-func mappedSite(mappings []mapping, sites []placedSite) (placedSite, uint64, bool) {
+func mappedSite(process int32, mappings []mapping, sites []placedSite) (placedSite, uint64, bool) {
 	for _, site := range sites {
-		if address, ok := addressOf(mappings, site.fileID(), site.Offset); ok {
+		if address, ok := addressOf(process, mappings, site.file, site.Offset); ok {
 			return site, address, true
 		}
 	}

@@ -37,19 +37,45 @@ func forEachWay(t *testing.T, test func(t *testing.T, w way)) {
 	requireRoot(t)
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
-			if w.options.ForceTracefs {
-				requireTracefs(t)
-			} else {
-				skipWithout(t, Probe().UprobeMulti, 6, 6)
-			}
+			w.require(t)
 			test(t, w)
 		})
 	}
 }
 
+// require skips what the kernel does not have.
+func (w way) require(t testing.TB) {
+	t.Helper()
+	if w.options.ForceTracefs {
+		requireTracefs(t)
+		return
+	}
+	skipWithout(t, Probe().UprobeMulti, 6, 6)
+}
+
+// load returns a loader that goes this way.
+func (w way) load(t testing.TB, options Options) *Loader {
+	t.Helper()
+	options.ForceTracefs = w.options.ForceTracefs
+	features := Probe()
+	if w.features != nil {
+		w.features(&features)
+	}
+	l, err := newLoader(t.Context(), options, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
 // requireTracefs returns tracefs's mount point. It skips where the kernel's lock on trace events is not to be had, which is so for ever
 // after a kernel bug struck a process that held it: whoever waits for it cannot even be killed.
-func requireTracefs(t *testing.T) string {
+func requireTracefs(t testing.TB) string {
 	t.Helper()
 	root, err := findTracefs()
 	if err != nil {
@@ -81,7 +107,7 @@ var traceEventsAnswer = sync.OnceValue(func() error {
 })
 
 // skipWithout skips a test for want of a feature. On a kernel that should have the feature the test fails instead.
-func skipWithout(t *testing.T, missing error, major, minor int) {
+func skipWithout(t testing.TB, missing error, major, minor int) {
 	t.Helper()
 	if missing == nil {
 		return
@@ -102,30 +128,18 @@ func skipWithout(t *testing.T, missing error, major, minor int) {
 
 // recording is a loader whose records are collected.
 type recording struct {
-	t       *testing.T
+	t       testing.TB
 	loader  *Loader
 	records [][]byte
 	ended   chan error
 }
 
 // newRecording loads with raw records, so that every hit can be counted, and opens the gate.
-func newRecording(t *testing.T, w way) *recording {
+func newRecording(t testing.TB, w way) *recording {
 	t.Helper()
 	options := w.options
 	options.Raw = true
-	features := Probe()
-	if w.features != nil {
-		w.features(&features)
-	}
-	l, err := newLoader(t.Context(), options, features)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	l := w.load(t, options)
 	if _, _, err := l.OpenGate(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,14 +208,14 @@ func (r *recording) expectHits(process int32, want int) {
 	}
 }
 
-func closeAttachment(t *testing.T, attachment *Attachment) {
+func closeAttachment(t testing.TB, attachment *Attachment) {
 	t.Helper()
 	if err := attachment.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func expectError(t *testing.T, err, want error) {
+func expectError(t testing.TB, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("error %v, want %v", err, want)

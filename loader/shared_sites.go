@@ -12,7 +12,7 @@ type siteKey struct {
 	program string
 }
 
-func (s placedSite) key() siteKey { return siteKey{s.fileID(), s.Offset, s.Program()} }
+func (s placedSite) key() siteKey { return siteKey{fileOf(s.Site), s.Offset, s.Program()} }
 
 // sharedSites are the sites that are attached for every process. Each is attached once, however many attachments hold it: a
 // second link would record every event twice.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -83,10 +84,33 @@ func isNopOpcode(opcode []byte) bool {
 	return len(opcode) >= 2 && opcode[0] == 0x0f && opcode[1] >= 0x19 && opcode[1] <= 0x1f
 }
 
-// hasShadowStack reports whether the process's first thread has a user shadow stack; its other threads inherit that.
-func hasShadowStack(process int32) bool {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
-	return err == nil && statusHasShadowStack(string(status))
+// hasShadowStack reports whether the process's first thread has a user shadow stack, which its other threads inherit; for process 0,
+// whether any process on the machine has one. The error is ErrProcessGone.
+func hasShadowStack(process int32) (bool, error) {
+	if process != 0 {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
+		if err != nil || statusIsOfZombie(string(status)) {
+			return false, fmt.Errorf("%w: PID %d", ErrProcessGone, process)
+		}
+		return statusHasShadowStack(string(status)), nil
+	}
+	paths, _ := filepath.Glob("/proc/[0-9]*/status") // the pattern is well-formed
+	for _, path := range paths {
+		if status, err := os.ReadFile(path); err == nil && statusHasShadowStack(string(status)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func statusIsOfZombie(status string) bool {
+	for line := range strings.Lines(status) {
+		if state, ok := strings.CutPrefix(line, "State:"); ok {
+			state = strings.TrimSpace(state)
+			return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+		}
+	}
+	return false
 }
 
 func statusHasShadowStack(status string) bool {

@@ -66,6 +66,16 @@ func TestShadowStackOfStatus(t *testing.T) {
 	}
 }
 
+func TestZombieOfStatus(t *testing.T) {
+	for status, want := range map[string]bool{
+		"Name:\tnode\nState:\tZ (zombie)\n": true, "State:\tX (dead)\n": true, "State:\tS (sleeping)\n": false, "": false,
+	} {
+		if got := statusIsOfZombie(status); got != want {
+			t.Errorf("%v for %q", got, status)
+		}
+	}
+}
+
 // inventedELF is an ELF file with one text segment of 0x100 bytes at offset 0x1000 and address 0x401000, and a build-id.
 func inventedELF() []byte {
 	file := make([]byte, 0x1100)

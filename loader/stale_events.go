@@ -44,10 +44,7 @@ func processState(pid int) (state byte, startTime uint64, err error) {
 
 // parseStat reads state and start time from /proc/PID/stat. The second field, the command in parentheses, may hold anything.
 func parseStat(stat string) (state byte, startTime uint64, err error) {
-	const (
-		stateField     = 3 - 3 // counted from the first field after the command
-		startTimeField = 22 - 3
-	)
+	const stateField, startTimeField = 0, 22 - 3 // counted from the first field after the command, the third of all
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) <= startTimeField {
 		return 0, 0, errors.New("/proc/PID/stat: fields missing")

@@ -66,17 +66,7 @@ func TestRecordsAndLossesMakeTheWhole(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")
 		target := startTargetWith(t, library)
-		options := w.options
-		options.Raw, options.RingBytes = true, 1
-		features := Probe()
-		if w.features != nil {
-			w.features(&features)
-		}
-		l, err := newLoader(t.Context(), options, features)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
+		l := w.load(t, Options{Raw: true, RingBytes: 1})
 		if _, _, err := l.Attach(t.Context(), target.pid, target.callbackSites(library)); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +79,7 @@ func TestRecordsAndLossesMakeTheWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts := map[Kind]uint64{}
-		err = l.Read(t.Context(), func(records [][]byte) error {
+		err := l.Read(t.Context(), func(records [][]byte) error {
 			for _, record := range records {
 				counts[Kind(record[0])]++
 			}
@@ -122,7 +112,7 @@ func TestReadEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { l.Close() })
+		t.Cleanup(func() { _ = l.Close() })
 		return l
 	}
 	ignore := func([][]byte) error { return nil }

@@ -16,7 +16,7 @@ import (
 )
 
 // requireRoot skips what needs to attach.
-func requireRoot(t *testing.T) {
+func requireRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("attaching needs root: run the tests with sudo")
@@ -42,7 +42,7 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	built.folder = folder
 	built.library = sync.OnceValue(func() error {
 		return compile("-shared", "-fPIC", "-o", filepath.Join(folder, "library"), "testdata/tracepoints.c")
@@ -63,7 +63,7 @@ func compile(arguments ...string) error {
 }
 
 // buildLibrary makes a library of its own of testdata/tracepoints.c, with the given name.
-func buildLibrary(t *testing.T, name string) string {
+func buildLibrary(t testing.TB, name string) string {
 	t.Helper()
 	if err := built.library(); err != nil {
 		t.Fatal(err)
@@ -81,14 +81,14 @@ func buildLibrary(t *testing.T, name string) string {
 
 // target is a running testdata/caller.c.
 type target struct {
-	t       *testing.T
+	t       testing.TB
 	command *exec.Cmd
 	stdin   io.WriteCloser
 	stdout  *bufio.Reader
 	pid     int32
 }
 
-func startTarget(t *testing.T) *target {
+func startTarget(t testing.TB) *target {
 	t.Helper()
 	if err := built.caller(); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func startTarget(t *testing.T) *target {
 }
 
 // startTargetWith starts a target that has loaded the library.
-func startTargetWith(t *testing.T, library string) *target {
+func startTargetWith(t testing.TB, library string) *target {
 	t.Helper()
 	target := startTarget(t)
 	target.do("load " + library)
@@ -166,7 +166,7 @@ func (c *target) text(library string) []byte {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer memory.Close()
+	defer func() { _ = memory.Close() }()
 	text := make([]byte, m.end-m.start)
 	if _, err := memory.ReadAt(text, int64(m.start)); err != nil {
 		c.t.Fatal(err)
@@ -179,7 +179,7 @@ func (c *target) site(library, function string, event probes.Event) probes.Site 
 	c.t.Helper()
 	m, path := c.mappingOf(library)
 	site := fileSite(c.t, path, function, event)
-	site.Library, site.Device, site.Inode = filepath.Base(library), m.device, m.inode
+	site.Library, site.File.Inode = filepath.Base(library), m.inode
 	return site
 }
 
@@ -193,13 +193,13 @@ func (c *target) callbackSites(library string) []probes.Site {
 }
 
 // fileSite returns a site for a function of an ELF file, without the file's identity.
-func fileSite(t *testing.T, path, function string, event probes.Event) probes.Site {
+func fileSite(t testing.TB, path, function string, event probes.Event) probes.Site {
 	t.Helper()
 	file, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	symbols, err := file.DynamicSymbols()
 	if err != nil {
 		t.Fatal(err)

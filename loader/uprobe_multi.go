@@ -15,7 +15,7 @@ import (
 type uprobeMulti struct{}
 
 func (uprobeMulti) group(site placedSite) attachGroup {
-	return attachGroup{program: site.Program(), file: site.fileID()}
+	return attachGroup{program: site.Program(), file: fileOf(site.Site)}
 }
 
 func (uprobeMulti) attach(program *ebpf.Program, _ string, process int32, sites []placedSite) (io.Closer, error) {
