@@ -4,13 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// FuzzSegment reads arbitrary bytes as a segment: an error or rows, never a panic.
+// FuzzSegment reads arbitrary bytes as a segment: an error or rows, never a panic, in bounded memory.
 func FuzzSegment(f *testing.F) {
 	whole := tracetest.EncodeSegment(f, tracetest.Random[trace.Loss](200, 1), 100)
 	f.Add(whole)
@@ -32,7 +33,13 @@ func FuzzSegment(f *testing.F) {
 		if err := os.WriteFile(path, segment, 0o644); err != nil {
 			t.Fatal(err)
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		rows, err := collect[trace.Loss](t.Context(), d, trace.TableLoss)
+		runtime.ReadMemStats(&after)
+		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 300 {
+			t.Errorf("%d MiB were allocated for a segment of %d bytes", allocated, len(segment))
+		}
 		var damage *trace.DamageError
 		if err != nil && !errors.As(err, &damage) {
 			t.Errorf("error %v of %d rows is no DamageError", err, len(rows))

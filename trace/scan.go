@@ -78,15 +78,15 @@ func (s *scanner[T]) scan(ctx context.Context, f *parquet.File) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, group := range f.RowGroups() {
-		if err := s.scanGroup(ctx, group, indexes); err != nil || s.stop != nil {
+	for i := range f.RowGroups() {
+		if err := s.scanGroup(ctx, f, i, indexes); err != nil || s.stop != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *scanner[T]) scanGroup(ctx context.Context, group parquet.RowGroup, indexes []int) error {
+func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, indexes []int) error {
 	readers := make([]columnReader, len(s.columns))
 	defer func() {
 		for i := range readers {
@@ -94,18 +94,21 @@ func (s *scanner[T]) scanGroup(ctx context.Context, group parquet.RowGroup, inde
 		}
 	}()
 	for i, index := range indexes {
-		if index >= 0 {
-			readers[i].chunk = group.ColumnChunks()[index]
+		if index < 0 {
+			continue
+		}
+		if err := readers[i].open(f, group, index); err != nil {
+			return fmt.Errorf("column %s: %w", s.columns[i].Name, err)
 		}
 	}
-	for left := group.NumRows(); left > 0; {
+	for left := f.RowGroups()[group].NumRows(); left > 0; {
 		if s.stop = ctx.Err(); s.stop != nil {
 			return nil
 		}
 		rows := s.rows[:min(left, scanRows)]
 		clear(rows)
 		for i := range readers {
-			if readers[i].chunk == nil {
+			if readers[i].pages == nil {
 				continue
 			}
 			if err := s.fill(rows, i, &readers[i]); err != nil {
@@ -173,10 +176,20 @@ var parquetKinds = map[ColumnType]parquet.Kind{
 
 // columnReader reads the values of a column chunk page by page.
 type columnReader struct {
-	chunk  parquet.ColumnChunk
-	pages  parquet.Pages
+	pages  parquet.Pages // nil for a column that the file does not have
 	page   parquet.Page
 	values parquet.ValueReader
+}
+
+func (r *columnReader) open(f *parquet.File, group, index int) (err error) {
+	defer containPanic(&err)
+	rows := &f.Metadata().RowGroups[group]
+	part, err := loadChunk(f, &rows.Columns[index].MetaData, rows.NumRows)
+	if err != nil {
+		return err
+	}
+	r.pages = f.RowGroups()[group].ColumnChunks()[index].(*parquet.FileColumnChunk).PagesFrom(part)
+	return nil
 }
 
 // read reads at least one value and at most those of the current page, or fails: io.EOF is an error here, for the row group has
@@ -205,9 +218,6 @@ func (r *columnReader) read(values []parquet.Value) (int, error) {
 }
 
 func (r *columnReader) nextPage() error {
-	if r.pages == nil {
-		r.pages = r.chunk.Pages()
-	}
 	r.releasePage()
 	page, err := r.pages.ReadPage()
 	if err == io.EOF {

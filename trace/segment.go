@@ -76,8 +76,6 @@ const (
 	parquetFrame = 4 + 4 + 4
 	// footerLimit bounds the footer that is loaded. A segment of the writer has one of some kilobytes.
 	footerLimit = 64 << 20
-	// readBuffer is the size of the reads of one column.
-	readBuffer = 32 << 10
 )
 
 // segmentFile is an opened segment.
@@ -124,7 +122,7 @@ func parseSegment(r io.ReaderAt, size int64) (_ *parquet.File, err error) {
 	if err := checkFrame(r, size); err != nil {
 		return nil, err
 	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readBuffer))
+	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, corrupt(err)
 	}

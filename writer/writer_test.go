@@ -360,6 +360,20 @@ func TestAClosedWriterRefusesEverything(t *testing.T) {
 	}
 }
 
+// Command lines can be long: pages that hold them must stay within what a reader accepts.
+func TestLongCommandLines(t *testing.T) {
+	w, dir := create(t, Options{})
+	var rows []trace.Process
+	for i := range 200 {
+		rows = append(rows, trace.Process{CommandLine: strings.Repeat(string(rune('a'+i%26)), 100_000+i)})
+	}
+	appendRows(t, w, rows...)
+	closeWriter(t, w)
+	if got := readAll[trace.Process](t, dir); !reflect.DeepEqual(got, rows) {
+		t.Errorf("%d rows, want %d, or others", len(got), len(rows))
+	}
+}
+
 func TestNothingButTheDatasetIsLeft(t *testing.T) {
 	w, dir := create(t, Options{})
 	appendRows(t, w, trace.Clock{})
