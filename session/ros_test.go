@@ -1,0 +1,239 @@
+package session_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// The tests in this file record real ROS 2 programs, of the distributions that are installed under /opt/ros: a copy with stripped
+// libraries (/opt/ros/DISTRO-stripped) if there is one, since that is what users have.
+
+// rosEnvironment is an installed distribution with an RMW implementation.
+type rosEnvironment struct {
+	distro, rmw, prefix string
+	domain              int
+}
+
+func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
+	requireRoot(t)
+	domain := 60
+	for _, distro := range []string{"humble", "jazzy"} {
+		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
+			domain++
+			t.Run(distro+"_"+rmw, func(t *testing.T) {
+				prefix := "/opt/ros/" + distro + "-stripped"
+				if _, err := os.Stat(prefix); err != nil {
+					prefix = "/opt/ros/" + distro
+				}
+				if _, err := os.Stat(filepath.Join(prefix, "lib", "lib"+rmw+".so")); err != nil {
+					if os.Getenv("CARET_BPF_REQUIRE_ROS") != "" {
+						t.Fatalf("ROS 2 %s with %s is not installed in /opt/ros", distro, rmw)
+					}
+					t.Skipf("ROS 2 %s with %s is not installed in /opt/ros", distro, rmw)
+				}
+				test(t, rosEnvironment{distro, rmw, prefix, domain})
+			})
+		}
+	}
+}
+
+// start starts a program of a package and returns when it has printed for the first time or, at the latest, after some seconds.
+func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...string) int {
+	t.Helper()
+	path := filepath.Join(ros.prefix, "lib", pkg, program)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is not installed", path)
+	}
+	var output bytes.Buffer
+	c := exec.Command(path, arguments...)
+	c.Env = append(os.Environ(),
+		"LD_LIBRARY_PATH="+ros.prefix+"/lib", "AMENT_PREFIX_PATH="+ros.prefix, "RMW_IMPLEMENTATION="+ros.rmw,
+		"ROS_DOMAIN_ID="+strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST",
+	)
+	c.Stdout, c.Stderr = &output, &output
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGINT)
+		ended := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
+		defer ended.Stop()
+		_ = c.Wait()
+		if t.Failed() {
+			t.Logf("%s:\n%s", program, output.String())
+		}
+	})
+	return c.Process.Pid
+}
+
+// recordRunning records processes that have been running for a while.
+func recordRunning(t *testing.T, seconds time.Duration, pids ...int) *dataset {
+	t.Helper()
+	time.Sleep(5 * time.Second)
+	r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint(pids), "[]")})
+	time.Sleep(seconds * time.Second)
+	data := r.stop()
+	for kind, count := range data.lost() {
+		t.Errorf("%d %s records lost", count, kind)
+	}
+	return data
+}
+
+// byTopic returns the publishes and the callbacks of a topic.
+func byTopic(data *dataset, topic string) (publishes []trace.Publish, callbacks []trace.Callback) {
+	for _, row := range data.Publishes {
+		if row.TopicName == topic {
+			publishes = append(publishes, row)
+		}
+	}
+	for _, row := range data.Callbacks {
+		if row.TopicName == topic {
+			callbacks = append(callbacks, row)
+		}
+	}
+	return publishes, callbacks
+}
+
+// requireTopic checks the whole way of a topic's messages: every publish in order through its layers, in a callback, and every
+// subscription callback fed by the message of a publish.
+func requireTopic(t *testing.T, data *dataset, topic string, least int) {
+	t.Helper()
+	publishes, callbacks := byTopic(data, topic)
+	if len(publishes) < least || len(callbacks) < least {
+		t.Fatalf("%s: %d publishes, %d callbacks, want at least %d of each", topic, len(publishes), len(callbacks), least)
+	}
+	bySource := map[int64]*trace.Publish{}
+	for i := range publishes {
+		p := &publishes[i]
+		if !p.SourceTimestamp.Valid || p.Status != trace.PublishComplete {
+			t.Fatalf("incomplete publish %+v", *p)
+		}
+		if p.PublisherHandle == 0 || p.Callback == 0 || !p.CallbackStartTimestamp.Valid {
+			t.Errorf("publish without publisher or callback %+v", *p)
+		}
+		at := p.CallbackStartTimestamp.Value
+		for _, layer := range []trace.Optional[int64]{
+			p.RclcppPublishTimestamp, p.RclPublishTimestamp, p.RMWPublishTimestamp, p.DDSBindAddrToStampTimestamp,
+		} {
+			if !layer.Valid || layer.Value < at {
+				t.Errorf("layers out of order: %+v", *p)
+			}
+			at = layer.Value
+		}
+		if bySource[p.SourceTimestamp.Value] != nil {
+			t.Errorf("two publishes with source timestamp %d", p.SourceTimestamp.Value)
+		}
+		bySource[p.SourceTimestamp.Value] = p
+	}
+	matched := 0
+	for _, c := range callbacks {
+		if c.Status != trace.CallbackComplete || !c.SourceTimestamp.Valid || c.Kind != trace.KindSubscription {
+			t.Errorf("callback that is no complete execution fed by a take: %+v", c)
+			continue
+		}
+		p := bySource[c.SourceTimestamp.Value]
+		if p == nil {
+			continue // published just before the recording
+		}
+		matched++
+		if !(p.RclcppPublishTimestamp.Value < c.RMWTakeTimestamp.Value && c.RMWTakeTimestamp.Value <= c.CallbackStartTimestamp.Value &&
+			c.CallbackStartTimestamp.Value <= c.CallbackEndTimestamp.Value) {
+			t.Errorf("received before it was published: %+v after %+v", c, *p)
+		}
+	}
+	if matched < least || len(callbacks)-matched > 2*len(data.Publishers) {
+		t.Errorf("%s: %d of %d callbacks were fed by one of %d recorded publishes", topic, matched, len(callbacks), len(publishes))
+	}
+	t.Logf("%s: %d publishes, %d callbacks, %d joined by source timestamp", topic, len(publishes), len(callbacks), matched)
+}
+
+func requireTimers(t *testing.T, data *dataset, period int64, least int) {
+	t.Helper()
+	count := 0
+	for _, c := range data.Callbacks {
+		if c.Kind == trace.KindTimer && c.Period.Valid && c.Period.Value == period {
+			count++
+		}
+	}
+	if count < least {
+		t.Errorf("%d callbacks of timers with period %d, want at least %d", count, period, least)
+	}
+}
+
+func TestROSTalkerAndListener(t *testing.T) {
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		talker := ros.start(t, "demo_nodes_cpp", "talker")
+		listener := ros.start(t, "demo_nodes_cpp", "listener")
+		data := recordRunning(t, 6, talker, listener)
+		requireTopic(t, data, "/chatter", 4)
+		requireTimers(t, data, int64(time.Second), 4)
+		for _, p := range data.Processes {
+			if p.Distro != ros.distro || p.RMWImplementation != ros.rmw {
+				t.Errorf("process %d is %s with %s, want %s with %s", p.PID, p.Distro, p.RMWImplementation, ros.distro, ros.rmw)
+			}
+		}
+	})
+}
+
+func TestROSMultiThreadedExecutor(t *testing.T) {
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		data := recordRunning(t, 4, ros.start(t, "examples_rclcpp_multithreaded_executor", "multithreaded_executor"))
+		requireTopic(t, data, "/topic", 4)
+		threads := map[int32]bool{}
+		for _, c := range data.Callbacks {
+			threads[c.TID] = true
+		}
+		t.Logf("callbacks ran on %d threads", len(threads))
+	})
+}
+
+func TestROSComponents(t *testing.T) {
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		data := recordRunning(t, 6, ros.start(t, "composition", "dlopen_composition",
+			filepath.Join(ros.prefix, "lib", "libtalker_component.so"), filepath.Join(ros.prefix, "lib", "liblistener_component.so")))
+		requireTopic(t, data, "/chatter", 4)
+		requireTimers(t, data, int64(time.Second), 4)
+	})
+}
+
+// TestROSLaunched records a talker from its first event: what the init events say must name everything.
+func TestROSLaunched(t *testing.T) {
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		for name, value := range map[string]string{
+			"LD_LIBRARY_PATH": ros.prefix + "/lib", "AMENT_PREFIX_PATH": ros.prefix, "RMW_IMPLEMENTATION": ros.rmw,
+			"ROS_DOMAIN_ID": strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+		} {
+			t.Setenv(name, value)
+		}
+		r := record(t, session.Configuration{Command: []string{filepath.Join(ros.prefix, "lib", "demo_nodes_cpp", "talker")}})
+		time.Sleep(6 * time.Second)
+		data := r.stop()
+		publishes, _ := byTopic(data, "/chatter")
+		if len(publishes) < 2 {
+			t.Errorf("%d publishes on /chatter", len(publishes))
+		}
+		for _, p := range publishes {
+			if p.NodeName != "/talker" {
+				t.Errorf("publish of node %q", p.NodeName)
+			}
+		}
+		named := false
+		for _, node := range data.Nodes {
+			named = named || node.NodeName == "talker" && node.Provenance == trace.FromTracepoint && node.InitTimestamp.Valid
+		}
+		if !named {
+			t.Errorf("the node is not known from its init event: %+v", data.Nodes)
+		}
+	})
+}
