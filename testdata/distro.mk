@@ -18,8 +18,8 @@ OBJECTS := $(DIRECTORY)/objects
 
 WARNINGS := -Wall -Wextra
 FLAGS := $(CODE_FLAGS) -fPIC $(WARNINGS) -Iinclude -D$(MACRO) -DSTANDIN_DISTRO='"$(DISTRO)"' -MMD -MP
-CFLAGS := -std=gnu11 $(FLAGS)
-CXXFLAGS := -std=c++20 $(FLAGS)
+CFLAGS = -std=gnu11 $(FLAGS)
+CXXFLAGS = -std=c++20 $(FLAGS)
 LDFLAGS := -L$(DIRECTORY) -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -Wl,-z,ibtplt -Wl,--no-undefined -pthread
 
 objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cpp,$(1)))))
@@ -57,8 +57,8 @@ ros_node_system := -ldl
 
 # librcl exports its public interface only.
 $(rcl_objects): FLAGS += -fvisibility=hidden
-# GCC 13 keeps the frame at the very start of these functions, GCC 12 would move it to the slow path.
-$(OBJECTS)/src/tracetools/jazzy.o: FLAGS += -fno-shrink-wrap
+# The real functions set up their frame first of all; these smaller ones would do it after a first test.
+$(OBJECTS)/src/tracetools/jazzy.o $(OBJECTS)/src/rclcpp/executor.o: FLAGS += -fno-shrink-wrap
 
 define library_rule
 $(DIRECTORY)/lib$(1).so: $$($(1)_objects) $$($(1)_needs:%=$(DIRECTORY)/lib%.so)

@@ -59,6 +59,7 @@ RCL_PUBLIC rcl_ret_t rcl_shutdown(rcl_context_t *context);
 RCL_PUBLIC rcl_ret_t rcl_node_init(rcl_node_t *node, const char *name, const char *name_space,
                                    rcl_context_t *context);
 RCL_PUBLIC rcl_ret_t rcl_node_fini(rcl_node_t *node);
+RCL_PUBLIC bool rcl_node_is_valid_except_context(const rcl_node_t *node);
 RCL_PUBLIC rmw_node_t *rcl_node_get_rmw_handle(const rcl_node_t *node);
 RCL_PUBLIC const char *rcl_node_get_logger_name(const rcl_node_t *node);
 RCL_PUBLIC const char *rcl_node_get_fully_qualified_name(const rcl_node_t *node);

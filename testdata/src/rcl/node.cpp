@@ -29,16 +29,18 @@ rcl_ret_t rcl_node_fini(rcl_node_t *node) {
   return result;
 }
 
-static bool is_valid(const rcl_node_t *node) { return node != nullptr && node->impl != nullptr; }
+bool rcl_node_is_valid_except_context(const rcl_node_t *node) {
+  return node != nullptr && node->impl != nullptr;
+}
 
 rmw_node_t *rcl_node_get_rmw_handle(const rcl_node_t *node) {
-  return is_valid(node) ? node->impl->rmw_node_handle : nullptr;
+  return rcl_node_is_valid_except_context(node) ? node->impl->rmw_node_handle : nullptr;
 }
 
 const char *rcl_node_get_logger_name(const rcl_node_t *node) {
-  return is_valid(node) ? node->impl->logger_name : nullptr;
+  return rcl_node_is_valid_except_context(node) ? node->impl->logger_name : nullptr;
 }
 
 const char *rcl_node_get_fully_qualified_name(const rcl_node_t *node) {
-  return is_valid(node) ? node->impl->fq_name : nullptr;
+  return rcl_node_is_valid_except_context(node) ? node->impl->fq_name : nullptr;
 }

@@ -30,6 +30,10 @@ dds::DomainParticipantQos loopback_only() {
   peer.kind = LOCATOR_KIND_UDPv4;
   rtps::IPLocator::setIPv4(peer, kLoopback);
   qos.wire_protocol().builtin.initialPeersList.push_back(peer);
+  // Tests are short: announce often.
+  auto &discovery = qos.wire_protocol().builtin.discovery_config;
+  discovery.initial_announcements = {20, {0, 100'000'000}};
+  discovery.leaseDuration_announcementperiod = {0, 500'000'000};
   return qos;
 }
 

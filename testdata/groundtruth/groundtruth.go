@@ -1,0 +1,224 @@
+// Package groundtruth reads what the stand-in programs of testdata write about themselves: every
+// callback, publish, take and buffer operation with the thread it happened on and the clock readings
+// just before and just after its tracepoints. Tests compare recordings with it.
+//
+// Addresses are those of the traced process. Times are CLOCK_MONOTONIC in nanoseconds, except source
+// timestamps, which are DDS's own (Unix nanoseconds). A zero address, time or Bracket means that the
+// thing does not apply or did not happen.
+package groundtruth
+
+// Bracket encloses one tracepoint's call: the instants just before and just after it.
+type Bracket struct {
+	Before, After uint64
+}
+
+// Happened reports whether the tracepoint was called at all.
+func (b Bracket) Happened() bool { return b.Before != 0 }
+
+// Contains reports whether a time lies within the bracket.
+func (b Bracket) Contains(time uint64) bool { return b.Before <= time && time <= b.After }
+
+// Header says which process wrote the file.
+type Header struct {
+	PID     int    `field:"pid"`
+	Distro  string `field:"distro"` // humble or jazzy
+	RMW     string `field:"rmw"`    // rmw_fastrtps_cpp or rmw_cyclonedds_cpp
+	Version int    `field:"version"`
+}
+
+// Node is an rcl node.
+type Node struct {
+	Node      uint64 `field:"node"`
+	RMWNode   uint64 `field:"rmw_node"`
+	Name      string `field:"name"`
+	Namespace string `field:"namespace"`
+	Time      uint64 `field:"time"` // just after its initialization, as in all entities
+}
+
+// Publisher is an rcl publisher.
+type Publisher struct {
+	Publisher    uint64 `field:"publisher"`
+	Node         uint64 `field:"node"`
+	RMWPublisher uint64 `field:"rmw_publisher"`
+	Topic        string `field:"topic"`
+	Depth        uint64 `field:"depth"`
+	Time         uint64 `field:"time"`
+}
+
+// Subscription is an rcl subscription with its rclcpp objects, the second one only with intra-process
+// communication.
+type Subscription struct {
+	Subscription    uint64 `field:"subscription"`
+	Node            uint64 `field:"node"`
+	RMWSubscription uint64 `field:"rmw_subscription"`
+	Topic           string `field:"topic"`
+	Depth           uint64 `field:"depth"`
+	Object          uint64 `field:"object"`
+	Callback        uint64 `field:"callback"`
+	IntraObject     uint64 `field:"intra_object"`
+	IntraCallback   uint64 `field:"intra_callback"`
+	Buffer          uint64 `field:"buffer"`
+	Time            uint64 `field:"time"`
+}
+
+// Timer is an rcl timer. Period is in nanoseconds.
+type Timer struct {
+	Timer    uint64 `field:"timer"`
+	Node     uint64 `field:"node"`
+	Period   int64  `field:"period"`
+	Callback uint64 `field:"callback"`
+	Time     uint64 `field:"time"`
+}
+
+// Service is an rcl service.
+type Service struct {
+	Service  uint64 `field:"service"`
+	Node     uint64 `field:"node"`
+	Name     string `field:"name"`
+	Callback uint64 `field:"callback"`
+	Time     uint64 `field:"time"`
+}
+
+// Client is an rcl client.
+type Client struct {
+	Client uint64 `field:"client"`
+	Node   uint64 `field:"node"`
+	Name   string `field:"name"`
+	Time   uint64 `field:"time"`
+}
+
+// Kind says what a callback belongs to.
+type Kind string
+
+// The kinds of callbacks.
+const (
+	KindTimer             Kind = "timer"
+	KindSubscription      Kind = "subscription"
+	KindIntraSubscription Kind = "intra_subscription"
+	KindService           Kind = "service"
+)
+
+// Outcome says how a callback ended.
+type Outcome string
+
+// The ways a callback ends. Only Returned ones call the callback_end tracepoint.
+const (
+	OutcomeReturned Outcome = "returned"
+	OutcomeThrew    Outcome = "threw"  // an exception left it
+	OutcomeExited   Outcome = "exited" // its thread called pthread_exit
+)
+
+// Callback is one execution of a callback. Message, SourceTimestamp, RMWSubscription and Take tell which
+// take fed a subscription callback; Message, Buffer, Index, Size and Dequeue which dequeue fed an
+// intra-process one.
+type Callback struct {
+	TID      int     `field:"tid"`
+	Sequence uint64  `field:"seq"` // order of callbacks, publishes and polled takes of a thread, by start
+	Callback uint64  `field:"callback"`
+	Kind     Kind    `field:"kind"`
+	Start    Bracket `field:"before_start,after_start"`
+	End      Bracket `field:"before_end,after_end"`
+	Left     uint64  `field:"left"`  // when it was over, whatever the outcome
+	Depth    int     `field:"depth"` // 0: outermost
+	Outcome  Outcome `field:"outcome"`
+
+	// The enclosing callback and its Start.Before.
+	Parent      uint64 `field:"parent"`
+	ParentStart uint64 `field:"parent_start"`
+
+	Message         uint64  `field:"message"`
+	SourceTimestamp int64   `field:"source_timestamp"`
+	RMWSubscription uint64  `field:"subscription"`
+	Take            Bracket `field:"take_before,take_after"`
+	Buffer          uint64  `field:"buffer"`
+	Index           uint64  `field:"index"`
+	Size            uint64  `field:"size"`
+	Dequeue         Bracket `field:"dequeue_before,dequeue_after"`
+}
+
+// Publish is one publish through all layers it reached. Callback and CallbackStart (its Start.Before)
+// name the callback it happened in.
+type Publish struct {
+	TID          int    `field:"tid"`
+	Sequence     uint64 `field:"seq"`
+	Number       uint64 `field:"publish_number"` // of the thread, from 0
+	Publisher    uint64 `field:"publisher"`
+	RMWPublisher uint64 `field:"rmw_publisher"`
+	Topic        string `field:"topic"`
+	Message      uint64 `field:"message"`       // of the layers rclcpp, rcl and rmw
+	IntraMessage uint64 `field:"intra_message"` // of the layer intra
+	Layers       string `field:"layers"`        // those that happened, comma-separated, outermost first
+
+	Intra  Bracket `field:"before_intra,after_intra"`
+	RCLCPP Bracket `field:"before_rclcpp,after_rclcpp"`
+	RCL    Bracket `field:"before_rcl,after_rcl"`
+	RMW    Bracket `field:"before_rmw,after_rmw"`
+	Stamp  Bracket `field:"before_stamp,after_stamp"` // the whole write call of DDS
+
+	SourceTimestamp int64  `field:"source_timestamp"`
+	Enqueues        uint64 `field:"enqueues"`
+	Depth           int    `field:"depth"` // how many callbacks were open on the thread
+	Callback        uint64 `field:"callback"`
+	CallbackStart   uint64 `field:"callback_start"`
+}
+
+// Take is one take that fed no callback: polled by the user's code or, not polled, dropped by rclcpp
+// because the message had already come the intra-process way.
+type Take struct {
+	TID             int     `field:"tid"`
+	Sequence        uint64  `field:"seq"`
+	RMWSubscription uint64  `field:"rmw_subscription"`
+	Message         uint64  `field:"message"`
+	SourceTimestamp int64   `field:"source_timestamp"`
+	Bracket         Bracket `field:"before,after"`
+	Polled          bool    `field:"polled"`
+	Callback        uint64  `field:"callback"`
+	CallbackStart   uint64  `field:"callback_start"`
+}
+
+// Enqueue is one message put into one ring buffer by the publish with this number on the same thread.
+// Humble has no tracepoint there.
+type Enqueue struct {
+	TID           int     `field:"tid"`
+	Buffer        uint64  `field:"buffer"`
+	Index         uint64  `field:"index"`
+	Size          uint64  `field:"size"`
+	Overwritten   bool    `field:"overwritten"`
+	Bracket       Bracket `field:"before,after"`
+	PublishNumber uint64  `field:"publish_number"`
+	Message       uint64  `field:"message"`
+}
+
+// Dequeue is one message got out of a ring buffer, whether a callback followed or not.
+type Dequeue struct {
+	TID     int     `field:"tid"`
+	Buffer  uint64  `field:"buffer"`
+	Index   uint64  `field:"index"`
+	Size    uint64  `field:"size"`
+	Bracket Bracket `field:"before,after"`
+	Message uint64  `field:"message"`
+}
+
+// ThreadExit is the end of a thread that had events and ended before the process.
+type ThreadExit struct {
+	TID  int    `field:"tid"`
+	Time uint64 `field:"time"`
+}
+
+// Truth is everything that one process wrote. The events of a thread are in the order in which they
+// ended.
+type Truth struct {
+	Header        Header
+	Nodes         []Node
+	Publishers    []Publisher
+	Subscriptions []Subscription
+	Timers        []Timer
+	Services      []Service
+	Clients       []Client
+	Callbacks     []Callback
+	Publishes     []Publish
+	Takes         []Take
+	Enqueues      []Enqueue
+	Dequeues      []Dequeue
+	ThreadExits   []ThreadExit
+}
