@@ -77,17 +77,24 @@ type comparer struct {
 	seen map[*execution]uint64
 	// numbers are the publish numbers of the recorded publishes.
 	numbers map[*publishTruth]uint64
+	circumstances
+}
+
+// circumstances are what a comparison must know of the process.
+type circumstances struct {
+	// late: the process was there before the recording.
+	late bool
 	// killed: the process could not write down the last of what happened.
 	killed bool
 }
 
-func compare(t *truth, data *dataset, s span, killed bool) *comparison {
+func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
 	c := &comparer{
 		comparison: &comparison{
 			Missing: map[trace.LossKind]uint64{}, Compared: map[trace.LossKind]uint64{}, Statuses: map[string]uint64{},
 		},
 		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, names: t.callbackNames(),
-		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, killed: killed,
+		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, circumstances: known,
 	}
 	c.index(data)
 	for _, thread := range t.threads {
@@ -223,6 +230,14 @@ func equal[T comparable](c *comparer, what string, got, want T) {
 	}
 }
 
+// equalIfKnown is equal for what memory does not always tell of an entity that was there before the recording: its owner.
+func equalIfKnown[T comparable](c *comparer, what string, got, want T) {
+	var unknown T
+	if got != unknown || !c.late {
+		equal(c, what, got, want)
+	}
+}
+
 // expects compares whether a part of a row is there with whether it should be, and returns whether it should.
 func (c *comparer) expects(what string, got bool, b groundtruth.Bracket) bool {
 	switch p := c.span.holds(b); {
@@ -298,8 +313,8 @@ func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execu
 	}
 	equal(c, what+": kind", row.Kind, names.kind)
 	equal(c, what+": topic", row.TopicName, names.topic)
-	equal(c, what+": node", row.NodeName, names.node)
-	equal(c, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
+	equalIfKnown(c, what+": node", row.NodeName, names.node)
+	equalIfKnown(c, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
 	equal(c, what+": period", row.Period, names.period)
 }
 
@@ -460,7 +475,7 @@ func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *
 	equal(c, what+": publisher", uint64(row.PublisherHandle), handle)
 	equal(c, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
 	equal(c, what+": topic", row.TopicName, topic)
-	equal(c, what+": node", row.NodeName, node)
+	equalIfKnown(c, what+": node", row.NodeName, node)
 	message, intra := uint64(0), uint64(0)
 	if observed[layerRclcpp] || observed[layerRcl] || observed[layerRMW] {
 		message = publish.Message
@@ -571,8 +586,8 @@ func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
 	for _, s := range c.truth.Subscriptions {
 		if s.RMWSubscription == take.RMWSubscription {
 			equal(c, what+": topic", row.TopicName, s.Topic)
-			equal(c, what+": node", row.NodeName, c.truth.nodes[s.Node])
-			equal(c, what+": subscription", uint64(row.SubscriptionHandle), s.Subscription)
+			equalIfKnown(c, what+": node", row.NodeName, c.truth.nodes[s.Node])
+			equalIfKnown(c, what+": subscription", uint64(row.SubscriptionHandle), s.Subscription)
 		}
 	}
 	c.Compared[trace.LostTake]++

@@ -216,7 +216,7 @@ func (d *dataset) firstRow(pid int) (uint64, bool) {
 // compared.
 func (r *recording) requireExact(data *dataset, truth *truth) *comparison {
 	r.t.Helper()
-	result := compare(truth, data, r.span(data, truth.Header.PID), false)
+	result := compare(truth, data, r.span(data, truth.Header.PID), circumstances{late: true})
 	r.report(data, truth, result)
 	if lost := data.lost(); !maps.Equal(lost, result.Missing) {
 		r.t.Errorf("missing: %v, but lost: %v; for example %q", result.Missing, lost, result.Examples)
@@ -234,7 +234,6 @@ func (r *recording) report(data *dataset, truth *truth, result *comparison) {
 	for _, kind := range kinds {
 		text += fmt.Sprintf(" %s:%d", kind, result.Statuses[kind])
 	}
-	r.t.Logf("PID %d: compared %v of %d callbacks, %d publishes, %d takes, %d enqueues; %s", truth.Header.PID, result.Compared,
-		len(truth.Callbacks), len(truth.Publishes), len(truth.Takes), len(truth.Enqueues), text)
-	_ = data
+	r.t.Logf("PID %d: compared %v of %d callbacks, %d publishes, %d takes, %d enqueues;%s; lost %v", truth.Header.PID, result.Compared,
+		len(truth.Callbacks), len(truth.Publishes), len(truth.Takes), len(truth.Enqueues), text, data.lost())
 }
