@@ -187,8 +187,11 @@ func (p *Plan) observes(event Event) bool {
 }
 
 // lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load its RMW
-// implementation; then a publish ends with the next one.
+// implementation, or because its distribution is unknown; then a publish ends with the next one.
 func (p *Plan) lastLayer() Event {
+	if p.Distro == target.DistroUnknown {
+		return 0
+	}
 	stamp, _ := Lookup(EventDDSBindAddrToStamp)
 	stampsInDDS := slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool { return s.CarriedBy == 0 })
 	layers := []Event{EventDDSBindAddrToStamp, EventRMWPublish, EventRclPublish, EventRclcppPublish}

@@ -158,8 +158,8 @@ var fastDDSVersions = map[string]distroSet{
 var evidenceOrder = []string{"librclcpp.so", "librcl.so", "libtracetools.so", "libfastrtps.so", "libfastdds.so"}
 
 // detectDistro narrows the distributions down, strongest evidence first, until one is left. Evidence that
-// contradicts stronger evidence is told but does not count.
-func (p *Process) detectDistro() (Distro, string) {
+// contradicts stronger evidence is told but does not count. find returns the file of a library.
+func (p *Process) detectDistro(find func(library string) (openPath string, found bool)) (Distro, string) {
 	possible := distroSet(1<<len(distros) - 1)
 	var reasons []string
 	consider := func(e evidence) (Distro, bool) {
@@ -177,11 +177,11 @@ func (p *Process) detectDistro() (Distro, string) {
 		return possible.single()
 	}
 	for _, library := range evidenceOrder {
-		module, found := p.FindModule(library)
+		openPath, found := find(library)
 		if !found {
 			continue
 		}
-		facts, err := p.finder.learnFile(module.openPath)
+		facts, err := p.finder.learnFile(openPath)
 		if err != nil {
 			continue
 		}
@@ -201,6 +201,12 @@ func (p *Process) detectDistro() (Distro, string) {
 		reasons = []string{"no library, path or variable tells"}
 	}
 	return DistroUnknown, strings.Join(reasons, "; ")
+}
+
+// mappedLibrary returns the file of a library that the process maps.
+func (p *Process) mappedLibrary(library string) (openPath string, found bool) {
+	module, found := p.FindModule(library)
+	return module.openPath, found
 }
 
 // pathEvidence is the distribution in whose install prefix the ROS 2 libraries are.

@@ -88,7 +88,8 @@ func TestDetectDistroByLibraries(t *testing.T) {
 		"only librcl":                       {[]string{rclHumble}, DistroUnknown, "humble or iron"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			distro, evidence := processWith(t, test.libraries...).detectDistro()
+			process := processWith(t, test.libraries...)
+			distro, evidence := process.detectDistro(process.mappedLibrary)
 			if distro != test.distro || !strings.Contains(evidence, test.evidence) {
 				t.Errorf("%v because %q", distro, evidence)
 			}
@@ -120,7 +121,7 @@ func TestDetectDistroByWeakEvidence(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(folder, "environ"), []byte("A=b\x00ROS_DISTRO="+test.variable+"\x00"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if distro, evidence := process.detectDistro(); distro != test.distro {
+			if distro, evidence := process.detectDistro(process.mappedLibrary); distro != test.distro {
 				t.Errorf("%v because %q", distro, evidence)
 			}
 		})
@@ -159,7 +160,7 @@ func TestDetectDistroOfInstalled(t *testing.T) {
 			for i := range process.Modules { // the path must not decide
 				process.Modules[i].Path = filepath.Join("/elsewhere", process.Modules[i].Name())
 			}
-			if distro, evidence := process.detectDistro(); string(distro) != name {
+			if distro, evidence := process.detectDistro(process.mappedLibrary); string(distro) != name {
 				t.Errorf("%v because %s", distro, evidence)
 			}
 		})

@@ -48,7 +48,8 @@ var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 // Expected are the libraries that the process is likely to map later: the RMW libraries and the DDS libraries that they
 // need, found as its dynamic linker would, and the component libraries of its ament index. Once an RMW
 // implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2 (yet) the core
-// libraries are expected too, if its environment leads to them. What cannot be found or read is left out.
+// libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found or
+// read is left out.
 func (p *Process) Expected() ([]ExpectedLibrary, error) {
 	root, err := p.openRoot()
 	if err != nil {
@@ -60,6 +61,7 @@ func (p *Process) Expected() ([]ExpectedLibrary, error) {
 		for _, library := range coreLibraries {
 			collector.find(KindCore, library)
 		}
+		p.Distro, p.DistroEvidence = p.detectDistro(collector.foundLibrary)
 	}
 	collector.addMiddleware()
 	for _, library := range p.componentLibraries(root) {
@@ -76,6 +78,16 @@ type expectedCollector struct {
 	root    *rootDirectory
 	search  searchPath
 	found   []ExpectedLibrary
+}
+
+// foundLibrary returns the file of a library that was found.
+func (c *expectedCollector) foundLibrary(library string) (openPath string, found bool) {
+	for _, l := range c.found {
+		if isVersionOf(l.Soname, library) {
+			return l.OpenPath, true
+		}
+	}
+	return "", false
 }
 
 // addMiddleware follows DT_NEEDED from the RMW libraries to the DDS libraries.

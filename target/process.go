@@ -156,7 +156,7 @@ func (p *Process) explainMissing(err error) error {
 
 // classify sets what follows from the modules.
 func (p *Process) classify() {
-	p.Distro, p.DistroEvidence = p.detectDistro()
+	p.Distro, p.DistroEvidence = p.detectDistro(p.mappedLibrary)
 	p.RMW = rmwImplementation(p.Modules)
 }
 

@@ -25,7 +25,7 @@
 #include "init.h"
 #include "process.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
+char LICENSE[] SEC("license") = "GPL";
 
 /* Only emitted through pointers: named here so that their layout is in the object's BTF. */
 const struct callback_record *layout_of_callback_record __attribute__((unused));
