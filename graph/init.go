@@ -175,7 +175,7 @@ func (g *Graph) objectAt(address trace.Address, time int64, fresh func(*object) 
 // callbackAt begins the life of a callback that is being announced, unless rclcpp_callback_register just did.
 func (g *Graph) callbackAt(address trace.Address, time int64) *callback {
 	c, ok := g.callbacks.at(address, time)
-	if ok && c.current.Kind == "" && c.current.OwnerHandle == 0 && c.since != always && time-c.since < announcement {
+	if ok && c.current.Kind == "" && c.current.OwnerHandle == 0 && time-c.since < announcement {
 		return c
 	}
 	return g.newCallback(address, time)

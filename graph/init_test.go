@@ -278,6 +278,20 @@ func TestDeadEntityIsNotReadFromItsSuccessor(t *testing.T) {
 	if got, ok := g.Callback(callback, 50); ok {
 		t.Errorf("callback %+v", got)
 	}
+	subscription, rmwSubscription := m.subscription("/new", 1)
+	_, subscriptionCallback := m.subscriptionObject(subscription, m.node("listener", "/"))
+	service := m.service("/new")
+	_, serviceCallback := m.serviceObject(service, m.node("server", "/"))
+	g.Init(event(RclSubscriptionInit, 100, subscription, nodeHandle, rmwSubscription, "/new", 2))
+	g.Init(event(RclServiceInit, 100, service, nodeHandle, rmwService, "/new"))
+	for _, address := range []trace.Address{subscriptionCallback, serviceCallback} {
+		if got, ok := g.Callback(address, 50); ok {
+			t.Errorf("callback %+v", got)
+		}
+		if got, ok := g.Callback(address, 150); !ok || got.TopicName != "/new" {
+			t.Errorf("callback of the living: %+v, %v", got, ok)
+		}
+	}
 	if got, ok := g.Callback(callback, 150); !ok || got.Period != trace.Some(int64(5e8)) {
 		t.Errorf("callback of the living timer: %+v, %v", got, ok)
 	}
@@ -343,6 +357,74 @@ func TestLostEventsDoNotCrossLink(t *testing.T) {
 	g.Init(event(RclcppSubscriptionInit, later+1, subscriptionHandle, subscriptionObject))
 	if got, ok := g.Callback(subscriptionObject+0x100, 2); !ok || got.TopicName != "" {
 		t.Errorf("the old callback got a topic: %+v", got)
+	}
+}
+
+// TestLostRegistrationDoesNotLendItsSymbol: the symbol of an old callback is not that of its successor.
+func TestLostRegistrationDoesNotLendItsSymbol(t *testing.T) {
+	g := New(testKey)
+	g.Init(event(RclcppCallbackRegister, 1, timerCallback, "old"))
+	later := int64(60e9)
+	g.Init(event(RclTimerInit, later, timerHandle, 1000))
+	g.Init(event(RclcppTimerCallbackAdded, later+1, timerHandle, timerCallback))
+	if got, ok := g.Callback(timerCallback, later+2); !ok || got.Symbol != "" {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+}
+
+// TestObjectInMemoryIsNotCompletedByItsSuccessor: an intra-process object found in memory has no subscription; the one that takes its
+// address does not lend it its own.
+func TestObjectInMemoryIsNotCompletedByItsSuccessor(t *testing.T) {
+	m := newImage(t, "humble", elf.EM_X86_64)
+	object, _, callback := m.intraProcessObject("/intra")
+	g := m.graph()
+	if _, ok := g.Callback(callback, 1); !ok {
+		t.Fatal(g.Unknown())
+	}
+	g.Init(event(RclSubscriptionInit, 100, subscriptionHandle, nodeHandle, rmwSubscription, "/other", 5))
+	g.Init(event(RclcppSubscriptionInit, 101, subscriptionHandle, object))
+	if got, ok := g.Callback(callback, 50); !ok || got.TopicName != "/intra" || got.OwnerHandle != 0 {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+}
+
+func TestNodeThatIsReadableLater(t *testing.T) {
+	m := newImage(t, "humble", elf.EM_X86_64)
+	node := m.node("talker", "/demo")
+	impl := m.get(node + m.layout.Node.Impl)
+	m.set(node+m.layout.Node.Impl, 0)
+	subscription, rmw := m.subscription("/commands", 1)
+	object, _ := m.subscriptionObject(subscription, node)
+	g := m.graph()
+	g.Init(event(RclPublisherInit, 10, publisherHandle, node, rmwPublisher, "/chatter", 1))
+	g.Init(event(RclTimerInit, 11, timerHandle, 1000))
+	g.Init(event(RclcppTimerLinkNode, 12, timerHandle, node))
+	g.Init(event(RclSubscriptionInit, 13, subscription, node, rmw, "/commands", 1))
+	g.Init(event(RclcppSubscriptionInit, 14, subscription, object))
+	g.Rows(false)
+	m.set(node+m.layout.Node.Impl, impl)
+	for range maxAttempts {
+		g.Rows(false)
+	}
+	rows := g.Rows(true)
+	if p, _ := g.Publisher(publisherHandle, 20); p.NodeName != "/demo/talker" {
+		t.Errorf("publisher %+v", *p)
+	}
+	if timer, _ := g.timers.at(timerHandle, 20); timer.current.NodeName != "/demo/talker" {
+		t.Errorf("timer %+v", timer.current)
+	}
+	if s, _ := g.SubscriptionByRMW(trace.Address(rmw), 20); s.NodeName != "/demo/talker" {
+		t.Errorf("subscription %+v, rows %+v", *s, rows)
+	}
+}
+
+func TestRowIsNotToldAgainWithoutAChange(t *testing.T) {
+	g := New(testKey)
+	for i := range 3 {
+		g.Init(event(RclcppCallbackRegister, int64(i), timerCallback, "Talker::tick()"))
+		if rows := g.Rows(true).Callbacks; (len(rows) == 1) != (i == 0) {
+			t.Errorf("call %d tells %+v", i, rows)
+		}
 	}
 }
 

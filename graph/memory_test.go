@@ -135,7 +135,18 @@ func TestIntraProcessObjectHasItsBuffer(t *testing.T) {
 func TestNothingImplausibleIsBelieved(t *testing.T) {
 	type parts struct{ object, timer, timerImpl uint64 }
 	for name, damage := range map[string]func(m *image, p parts){
-		"vtable in the heap":       func(m *image, p parts) { m.set(p.object, m.object()) },
+		"vtable in the heap": func(m *image, p parts) { m.set(p.object, m.object()) },
+		"forged vtable in the heap": func(m *image, p parts) {
+			vtable := m.object()
+			m.set(vtable+8, m.get(m.get(p.object)-8))
+			m.set(p.object, vtable+16)
+		},
+		"forged type_info in the heap": func(m *image, p parts) {
+			typeInfo, original := m.object(), m.get(m.get(p.object)-8)
+			m.set(typeInfo, m.get(original))
+			m.set(typeInfo+8, m.get(original+8))
+			m.set(m.get(p.object)-8, typeInfo)
+		},
 		"vtable misaligned":        func(m *image, p parts) { m.set(p.object, m.get(p.object)+4) },
 		"null vtable":              func(m *image, p parts) { m.set(p.object, 0) },
 		"base of a larger object":  func(m *image, p parts) { m.set(m.get(p.object)-16, ^uint64(15)) },
@@ -192,6 +203,26 @@ func TestNamesThatAreNoNamesAreNotBelieved(t *testing.T) {
 		if got, ok := g.Callback(intra, 1); ok {
 			t.Errorf("%q: %+v", topic, got)
 		}
+	}
+}
+
+func TestCallbackWithTwoPossibleOwnersIsNotBelieved(t *testing.T) {
+	m := newImage(t, "humble", elf.EM_X86_64)
+	subscription, _ := m.subscription("/chatter", 1)
+	_, callback := m.subscriptionObject(subscription, m.node("listener", "/"))
+	timer := uint64(callback) - uint64(m.callbackOf(layouts.OwnerTimer, 0))
+	m.class(timer, talkerTimer)
+	m.set(timer+m.layout.TimerBase.TimerHandle, m.timer(1e9))
+	if got, ok := m.graph().Callback(callback, 1); ok {
+		t.Errorf("believed %+v", *got)
+	}
+}
+
+func TestQueueDepthMustBePlausible(t *testing.T) {
+	m := newImage(t, "humble", elf.EM_X86_64)
+	publisher, _ := m.publisher("/chatter", 1<<40)
+	if got, ok := m.graph().Publisher(trace.Address(publisher), 1); ok {
+		t.Errorf("believed %+v", *got)
 	}
 }
 
