@@ -17,7 +17,8 @@ func TestParse(t *testing.T) {
 		"\ttopic=/a\tlayers=rclcpp\tbefore_rclcpp=52\tafter_rclcpp=53\tenqueues=0\tdepth=1" +
 		"\tcallback=0x30\tcallback_start=50\n" +
 		"take\ttid=13\tseq=2\trmw_subscription=0x70\tmessage=0x80\tsource_timestamp=-1\tbefore=54" +
-		"\tafter=55\tpolled=1\tcallback=0x30\tcallback_start=50\n"))
+		"\tafter=55\tpolled=1\tcallback=0x30\tcallback_start=50\n" +
+		"take\ttid=13\tse"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,6 @@ var ErrFormat = errors.New("malformed ground truth")
 // supportedVersion is the version of the format, as in the header.
 const supportedVersion = 1
 
-const maxLineLength = 1 << 20
-
 // ParseFile reads a ground-truth file.
 func ParseFile(path string) (*Truth, error) {
 	file, err := os.Open(path)
@@ -34,7 +32,7 @@ func ParseFile(path string) (*Truth, error) {
 }
 
 // Parse reads what one process wrote. A file without a header or with fields this package does not know
-// is an error.
+// is an error; an unfinished last line, as a killed process leaves it, is ignored.
 func Parse(reader io.Reader) (*Truth, error) {
 	truth := new(Truth)
 	lines := map[string]func([]string) error{
@@ -52,10 +50,16 @@ func Parse(reader io.Reader) (*Truth, error) {
 		"dequeue":      appendTo(&truth.Dequeues),
 		"thread_exit":  appendTo(&truth.ThreadExits),
 	}
-	scanner := bufio.NewScanner(reader)
-	scanner.Buffer(nil, maxLineLength)
-	for number := 1; scanner.Scan(); number++ {
-		fields := strings.Split(scanner.Text(), "\t")
+	lineReader := bufio.NewReader(reader)
+	for number := 1; ; number++ {
+		line, err := lineReader.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		parse, known := lines[fields[0]]
 		if !known {
 			return nil, fmt.Errorf("%w: line %d: unknown record %q", ErrFormat, number, fields[0])
@@ -63,9 +67,6 @@ func Parse(reader io.Reader) (*Truth, error) {
 		if err := parse(fields[1:]); err != nil {
 			return nil, fmt.Errorf("%w: line %d: %s: %w", ErrFormat, number, fields[0], err)
 		}
-	}
-	if err := scanner.Err(); err != nil {
-		return nil, err
 	}
 	if truth.Header.Version != supportedVersion {
 		return nil, fmt.Errorf("%w: version %d", ErrFormat, truth.Header.Version)

@@ -1,0 +1,78 @@
+// Package standin builds and runs the ROS-shaped programs of testdata for tests.
+package standin
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// The distributions and rmw implementations that the stand-ins imitate.
+const (
+	Humble = "humble"
+	Jazzy  = "jazzy"
+
+	FastDDS    = "rmw_fastrtps_cpp"
+	CycloneDDS = "rmw_cyclonedds_cpp"
+)
+
+// Distros and RMWs list what tests usually run through.
+func Distros() []string { return []string{Humble, Jazzy} }
+
+// RMWs lists the rmw implementations; see Distros.
+func RMWs() []string { return []string{FastDDS, CycloneDDS} }
+
+// buildOnce keeps a test binary from running make more than once.
+var buildOnce = sync.OnceValues(build)
+
+// Directory builds the stand-ins if need be and returns the directory of one distribution's programs and
+// libraries. Test binaries that run at the same time wait for each other. A failed build fails the test.
+func Directory(tb testing.TB, distro string, stripped bool) string {
+	tb.Helper()
+	output, err := buildOnce()
+	if err != nil {
+		tb.Fatalf("building the stand-ins: %v", err)
+	}
+	if stripped {
+		distro += "-stripped"
+	}
+	return filepath.Join(output, distro)
+}
+
+func build() (string, error) {
+	_, self, _, _ := runtime.Caller(0)
+	sources := filepath.Dir(filepath.Dir(self))
+	output := filepath.Join(filepath.Dir(sources), "build", "testdata")
+	if err := os.MkdirAll(output, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(output, ".lock"), 0)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	jobs := fmt.Sprintf("-j%d", runtime.NumCPU())
+	text, err := exec.Command("make", "-C", sources, jobs).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("make: %w\n%s", err, text)
+	}
+	return output, nil
+}
+
+// lock takes an advisory lock on a file, which it creates. The flag LOCK_NB makes it fail instead of wait.
+func lock(path string, flag int) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|flag); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { file.Close() }, nil
+}

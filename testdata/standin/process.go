@@ -1,0 +1,203 @@
+package standin
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+)
+
+// Readiness and end come within seconds; the limits are for machines that are busy with other things.
+const (
+	readyTimeout = 90 * time.Second
+	exitTimeout  = 90 * time.Second
+)
+
+// domains is how many DDS domains tests share out among themselves. Higher numbers need ports beyond the
+// ephemeral range's start.
+const domains = 100
+
+// Domain returns a DDS domain that no other test on this machine uses until this one ends.
+func Domain(tb testing.TB) int {
+	tb.Helper()
+	for domain := range domains {
+		path := filepath.Join(os.TempDir(), fmt.Sprintf("caret-bpf-test-domain-%d", domain+1))
+		unlock, err := lock(path, syscall.LOCK_NB)
+		if err != nil {
+			continue
+		}
+		tb.Cleanup(unlock)
+		return domain + 1
+	}
+	tb.Fatal("no free DDS domain")
+	return 0
+}
+
+// Config says which ros_node to run and how.
+type Config struct {
+	Distro    string // Humble or Jazzy
+	RMW       string // FastDDS or CycloneDDS
+	Stripped  bool   // programs and libraries without .symtab
+	Domain    int    // from Domain; 0: one of its own
+	Arguments []string
+}
+
+// Process is a running ros_node.
+type Process struct {
+	tb          testing.TB
+	command     *exec.Cmd
+	groundTruth string
+	ready       chan struct{}
+	exited      chan struct{}
+	exitError   error
+
+	mutex  sync.Mutex
+	output strings.Builder
+}
+
+// Command returns the command line of a ros_node, not started, and the path of the ground truth it will
+// write: for tests that let the recorder launch it. It runs until a signal comes unless the arguments
+// say otherwise.
+func Command(tb testing.TB, config Config) (command *exec.Cmd, groundTruth string) {
+	tb.Helper()
+	if config.Domain == 0 {
+		config.Domain = Domain(tb)
+	}
+	groundTruth = filepath.Join(tb.TempDir(), "ground-truth")
+	program := filepath.Join(Directory(tb, config.Distro, config.Stripped), "ros_node")
+	arguments := append([]string{
+		"--domain", strconv.Itoa(config.Domain), "--ground-truth", groundTruth,
+	}, config.Arguments...)
+	command = exec.Command(program, arguments...)
+	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+config.RMW)
+	return command, groundTruth
+}
+
+// Start starts a ros_node. It is killed at the end of the test if it still runs then.
+func Start(tb testing.TB, config Config) *Process {
+	tb.Helper()
+	process := &Process{tb: tb, ready: make(chan struct{}), exited: make(chan struct{})}
+	process.command, process.groundTruth = Command(tb, config)
+	reader, writer := io.Pipe()
+	process.command.Stdout = writer
+	process.command.Stderr = writer
+	if err := process.command.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go process.read(reader)
+	go func() {
+		process.exitError = process.command.Wait()
+		writer.Close()
+		close(process.exited)
+	}()
+	tb.Cleanup(process.Kill)
+	return process
+}
+
+// StartReady starts a ros_node and waits until it is ready.
+func StartReady(tb testing.TB, config Config) *Process {
+	tb.Helper()
+	process := Start(tb, config)
+	process.WaitReady()
+	return process
+}
+
+func (p *Process) read(reader io.Reader) {
+	isReady := false
+	for scanner := bufio.NewScanner(reader); scanner.Scan(); {
+		if scanner.Text() == "ready" && !isReady {
+			isReady = true
+			close(p.ready)
+		}
+		p.mutex.Lock()
+		fmt.Fprintln(&p.output, scanner.Text())
+		p.mutex.Unlock()
+	}
+}
+
+// PID returns the process ID.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// GroundTruthFile is where the process writes. A child's file has ".child" appended.
+func (p *Process) GroundTruthFile() string { return p.groundTruth }
+
+// Output returns what the process has printed so far.
+func (p *Process) Output() string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.output.String()
+}
+
+// WaitReady waits until all entities exist and are in the ground truth.
+func (p *Process) WaitReady() {
+	p.tb.Helper()
+	select {
+	case <-p.ready:
+	case <-p.exited:
+		p.tb.Fatalf("ros_node ended before it was ready: %v\n%s", p.exitError, p.Output())
+	case <-time.After(readyTimeout):
+		p.tb.Fatalf("ros_node did not become ready\n%s", p.Output())
+	}
+}
+
+// Signal sends a signal, for example SIGUSR1 to load the component.
+func (p *Process) Signal(signal syscall.Signal) {
+	p.tb.Helper()
+	if err := p.command.Process.Signal(signal); err != nil {
+		p.tb.Fatal(err)
+	}
+}
+
+// Stop ends the process with SIGINT and returns its ground truth. It fails the test if ros_node found
+// anything wrong (corrupted messages; with --expect-all, lost ones).
+func (p *Process) Stop() *groundtruth.Truth {
+	p.tb.Helper()
+	p.Signal(syscall.SIGINT)
+	return p.Wait()
+}
+
+// Wait is Stop without the signal, for processes with a --duration.
+func (p *Process) Wait() *groundtruth.Truth {
+	p.tb.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(exitTimeout):
+		p.tb.Fatalf("ros_node did not end\n%s", p.Output())
+	}
+	if p.exitError != nil {
+		p.tb.Fatalf("ros_node: %v\n%s", p.exitError, p.Output())
+	}
+	return p.parse(p.groundTruth)
+}
+
+// Child returns the ground truth of the child after Stop or Wait, for --fork and --spawn-after.
+func (p *Process) Child() *groundtruth.Truth {
+	p.tb.Helper()
+	return p.parse(p.groundTruth + ".child")
+}
+
+func (p *Process) parse(path string) *groundtruth.Truth {
+	p.tb.Helper()
+	truth, err := groundtruth.ParseFile(path)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	return truth
+}
+
+// Kill ends the process with SIGKILL if it runs. With --ground-truth-sync, its ground truth up to then can
+// be read from GroundTruthFile.
+func (p *Process) Kill() {
+	p.command.Process.Kill()
+	<-p.exited
+}
