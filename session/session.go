@@ -192,6 +192,9 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
 	}
+	if err := writer.Append(s.writer, []trace.Clock{s.clock}); err != nil {
+		return err
+	}
 	for _, p := range found {
 		if err := s.add(ctx, p); err != nil {
 			if !s.configuration.systemWide() {

@@ -30,7 +30,7 @@ func (s *Session) stop(ending trace.Ending, readError error, reading <-chan erro
 	}
 	s.merger.TellEntities(true)
 	errs = append(errs, s.merger.Take(s.write), s.countLosses())
-	errs = append(errs, writer.Append(s.writer, []trace.Clock{s.clock, measureClock()}))
+	errs = append(errs, writer.Append(s.writer, []trace.Clock{measureClock()}))
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	return s.finish(ending, errors.Join(errs...))
 }
