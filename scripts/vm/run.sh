@@ -108,7 +108,7 @@ compile_tests() {
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{"\t"}}{{.Dir}}{{end}}' "${packages[@]}" >"$into/packages"
 	while IFS=$'\t' read -r import folder; do
 		number=$((number + 1))
-		go test -c -o "$into/$number.test" "$import" >&2
+		go test -c -o "$into/$number.test" "$import" >&2 || die "the tests of $import do not compile"
 		printf '%s\t%s\t%s\t%s\n' "$number" "$import" "$folder" "$into/$number.test"
 	done < <(grep . "$into/packages")
 }
@@ -135,7 +135,8 @@ boot() {
 	make_initramfs "$kernel" "$job.initramfs"
 	# Mitigations cost emulated machines a lot and guard nothing here. An oops is a panic and ends QEMU,
 	# because what hangs after it would only cost the time limit.
-	timeout --foreground -k 10 "$timeout" nice -n 5 qemu-system-x86_64 \
+	# setpriv: a guest does not outlive this script, however that ends.
+	setpriv --pdeathsig TERM timeout --foreground -k 10 "$timeout" nice -n 5 qemu-system-x86_64 \
 		-accel "$accel" -cpu "$cpu" -smp 2 -m 3072 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-chardev stdio,id=console,signal=off -serial chardev:console \
