@@ -26,8 +26,6 @@ const (
 	LossDepthExceeded LossReason = "depth_exceeded"
 	// LossMapFull: a BPF map had no room.
 	LossMapFull LossReason = "map_full"
-	// LossReadFault: memory of the process was not readable at the probe.
-	LossReadFault LossReason = "read_fault"
 	// LossRecursion: the kernel skipped the probe's program because it was running already.
 	LossRecursion LossReason = "recursion"
 )
