@@ -326,7 +326,9 @@ func TestMissingRequiredEventIsAnError(t *testing.T) {
 // TestProgramThatHasMappedNothingYet is a launched command at its first instruction: what it maps later completes the plan.
 func TestProgramThatHasMappedNothingYet(t *testing.T) {
 	directory := t.TempDir()
-	libraries := []fixture{tracetools("jazzy"), rclOfJazzy, rclcpp}
+	incomplete := tracetools("jazzy")
+	incomplete.source = strings.ReplaceAll(incomplete.source, "void ros_trace_rmw_take(void) {}\n", "")
+	libraries := []fixture{incomplete, rclOfJazzy, rclcpp}
 	for _, f := range libraries {
 		compile(t, directory, f)
 	}
@@ -343,8 +345,11 @@ func TestProgramThatHasMappedNothingYet(t *testing.T) {
 		}
 		total = append(total, added...)
 	}
-	if got, want := eventsOf(plan.Sites), allEvents(EventRclcppCallbackRegister, EventDDSBindAddrToStamp); !slices.Equal(got, want) {
+	if got, want := eventsOf(plan.Sites), allEvents(EventRclcppCallbackRegister, EventDDSBindAddrToStamp, EventRMWTake); !slices.Equal(got, want) {
 		t.Errorf("sites of %v\nwant     %v", got, want)
+	}
+	if reason, want := missingOf(plan)[EventRMWTake], "libtracetools.so: ros_trace_rmw_take: symbol not found"; reason != want {
+		t.Errorf("reason %q, want %q", reason, want)
 	}
 	if len(total) != len(plan.Sites) {
 		t.Errorf("%d sites were announced, %d are in the plan", len(total), len(plan.Sites))
@@ -363,6 +368,44 @@ func TestFunctionOfRclIsTheFallback(t *testing.T) {
 	site := siteOf(t, plan, EventRclPublish)
 	if site.Symbol != "rcl_publish" || site.Provenance != FromSymbol || site.Library != "librcl.so" {
 		t.Errorf("site %+v", site)
+	}
+}
+
+// TestFallbackInUseIsKept: a better source that appears later would count every event twice.
+func TestFallbackInUseIsKept(t *testing.T) {
+	incomplete := tracetools("humble")
+	incomplete.source = strings.ReplaceAll(incomplete.source, "void ros_trace_rcl_publish(void) {}\n", "")
+	second := fixture{"libtracetools.so.2", "void ros_trace_rcl_publish(void) {}\n"}
+	directory := t.TempDir()
+	compile(t, directory, second)
+	p := start(t, directory, incomplete, rclOfHumble)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added, err := plan.Extend(p.process, p.load(second)); err != nil || len(added) != 0 {
+		t.Errorf("added %+v, %v", added, err)
+	}
+}
+
+// TestTwoCopiesOfALibrary: an overlay workspace may bring its own libtracetools. Both are probed.
+func TestTwoCopiesOfALibrary(t *testing.T) {
+	second := tracetools("humble")
+	second.soname = "libtracetools.so.2"
+	p := start(t, t.TempDir(), tracetools("humble"), second, rclOfHumble)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var libraries []string
+	for _, site := range plan.Sites {
+		if site.Event == EventCallbackStart {
+			libraries = append(libraries, site.Library)
+		}
+	}
+	slices.Sort(libraries)
+	if !slices.Equal(libraries, []string{"libtracetools.so", "libtracetools.so.2"}) {
+		t.Errorf("callback_start in %v", libraries)
 	}
 }
 

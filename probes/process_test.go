@@ -38,7 +38,12 @@ func tracetools(distro target.Distro) fixture {
 var (
 	rclOfHumble = fixture{"librcl.so", "int rcl_publish(void *p, void *m) { return 0; }\nint rcl_timer_init(void) { return 0; }\n"}
 	rclOfJazzy  = fixture{"librcl.so", "int rcl_publish(void *p, void *m) { return 0; }\nint rcl_timer_init2(void) { return 0; }\n"}
-	rclcpp      = fixture{"librclcpp.so", "void _ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE(void) {}\n"}
+	// rclcpp also has a local symbol for a part of the function, as the compiler makes them.
+	rclcpp = fixture{"librclcpp.so", `
+void _ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE(void) {}
+static void part(void) __asm__("_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE.part.0");
+__attribute__((used)) static void part(void) {}
+`}
 	fastDDS     = fixture{
 		"libfastrtps.so.2.6",
 		"void _ZN8eprosima8fastrtps4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
