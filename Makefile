@@ -41,7 +41,7 @@ test-ros: build ## Run the tests against /opt/ros/<distro> (as root)
 
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
-	scripts/vm/run.sh
+	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target
 
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios

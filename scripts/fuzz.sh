@@ -10,6 +10,6 @@ grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do
 	package=./$(dirname "${file#./}")
 	sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file" | while read -r target; do
 		echo "fuzz: $package $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1x "$package"
 	done
 done

@@ -1,0 +1,227 @@
+package merge_test
+
+import (
+	"errors"
+	"reflect"
+	"regexp"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const offset = int64(1_000_000)
+
+// feed merges init events and records, in order, and returns the rows.
+func feed(t *testing.T, options merge.Options, records ...[]byte) merge.Rows {
+	t.Helper()
+	options.RealtimeOffset = offset
+	m := newMerger(options)
+	for _, record := range records {
+		if err := m.Record(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return take(t, m)
+}
+
+func take(t *testing.T, m *merge.Merger) merge.Rows {
+	t.Helper()
+	var rows merge.Rows
+	if err := m.Take(func(r *merge.Rows) error {
+		rows = merge.Rows{
+			Callbacks: append(rows.Callbacks, r.Callbacks...), Publishes: append(rows.Publishes, r.Publishes...),
+			Takes: append(rows.Takes, r.Takes...), Enqueues: append(rows.Enqueues, r.Enqueues...), Events: append(rows.Events, r.Events...),
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func header(kind merge.Kind, status, flags uint8) merge.RecordHeader {
+	return merge.RecordHeader{Kind: kind, Status: status, Flags: flags, CPU: 1, PID: 7, TID: 8}
+}
+
+func initEvent(event graph.EventID, at uint64, text1, text2 string, arguments ...uint64) []byte {
+	record := merge.InitRecord{Header: header(merge.KindInit, uint8(event), 0), TimeNs: at}
+	copy(record.Arguments[:], arguments)
+	copy(record.Strings[:], text1)
+	copy(record.Strings[merge.InitStringSize:], text2)
+	return encode(record)
+}
+
+// entities announces a node with a subscription (callback 0x30), a timer (callback 0x50) and a publisher.
+func entities() [][]byte {
+	return [][]byte{
+		initEvent(graph.RclNodeInit, 1, "node", "/ns", 0x10, 0x11),
+		initEvent(graph.RclSubscriptionInit, 2, "/in", "", 0x20, 0x10, 0x21, 0, 10),
+		initEvent(graph.RclcppSubscriptionInit, 3, "", "", 0x20, 0x22),
+		initEvent(graph.RclcppSubscriptionCallbackAdded, 4, "", "", 0x22, 0x30),
+		initEvent(graph.RclTimerInit, 5, "", "", 0x40, 100),
+		initEvent(graph.RclcppTimerCallbackAdded, 6, "", "", 0x40, 0x50),
+		initEvent(graph.RclcppTimerLinkNode, 7, "", "", 0x40, 0x10),
+		initEvent(graph.RclPublisherInit, 8, "/out", "", 0x60, 0x10, 0x61, 0, 10),
+	}
+}
+
+func fedCallback(callback uint64) []byte {
+	return encode(merge.CallbackRecord{
+		Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagFedByTake), Callback: callback, StartNs: 100, EndNs: 200,
+		Feed: merge.Feed{Source: 0x21, Message: 0x99, Stamp: 12345, TimeNs: 90},
+	})
+}
+
+func TestCallbackIsNamedAndFed(t *testing.T) {
+	rows := feed(t, merge.Options{}, append(entities(), fedCallback(0x30))...)
+	if len(rows.Callbacks) != 1 || len(rows.Takes) != 0 {
+		t.Fatalf("rows %+v", rows)
+	}
+	want := trace.Callback{
+		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, Callback: 0x30,
+		CallbackStartTimestamp: trace.Some(100 + offset), CallbackEndTimestamp: trace.Some(200 + offset),
+		Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x99,
+		SourceTimestamp: trace.Some(int64(12345)), RMWSubscriptionHandle: 0x21, RMWTakeTimestamp: trace.Some(90 + offset),
+		SubscriptionHandle: 0x20, TopicName: "/in", NodeName: "/ns/node",
+	}
+	if got := rows.Callbacks[0]; !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// A take before a timer's callback fed nothing: it is a row of its own.
+func TestTakeThatCannotFeedIsPolled(t *testing.T) {
+	rows := feed(t, merge.Options{}, append(entities(), fedCallback(0x50))...)
+	if len(rows.Callbacks) != 1 || len(rows.Takes) != 1 {
+		t.Fatalf("%d callbacks, %d takes", len(rows.Callbacks), len(rows.Takes))
+	}
+	timer, polled := rows.Callbacks[0], rows.Takes[0]
+	if timer.Kind != trace.KindTimer || timer.Period != trace.Some(int64(100)) || timer.SourceTimestamp.Valid || timer.Message != 0 {
+		t.Errorf("timer %+v", timer)
+	}
+	if polled.Kind != trace.TakeRMW || polled.TopicName != "/in" || polled.SourceTimestamp != trace.Some(int64(12345)) {
+		t.Errorf("take %+v", polled)
+	}
+}
+
+func TestPublishLayers(t *testing.T) {
+	record := merge.PublishRecord{
+		Header: header(merge.KindPublish, merge.PublishComplete, 0), Number: 3, Publisher: 0x60, Message: 0x99,
+		RclcppNs: 100, RclNs: 101, RMWNs: 102, StampNs: 103, SourceTimestamp: 55, Callback: 0x30, CallbackStartNs: 50,
+		Layers: merge.LayerRclcpp | merge.LayerRcl | merge.LayerRMW | merge.LayerStamp,
+	}
+	got := feed(t, merge.Options{}, append(entities(), encode(record))...).Publishes[0]
+	want := trace.Publish{
+		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, PublishNumber: 3,
+		PublisherHandle: 0x60, RMWPublisherHandle: 0x61, Message: 0x99, RclcppPublishTimestamp: trace.Some(100 + offset),
+		RclPublishTimestamp: trace.Some(101 + offset), RMWPublishTimestamp: trace.Some(102 + offset),
+		DDSBindAddrToStampTimestamp: trace.Some(103 + offset), SourceTimestamp: trace.Some(int64(55)), Status: trace.PublishComplete,
+		Callback: 0x30, CallbackStartTimestamp: trace.Some(50 + offset), TopicName: "/out", NodeName: "/ns/node",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestCloseThreadEmitsWhatWasOpen(t *testing.T) {
+	m := newMerger(merge.Options{RealtimeOffset: offset})
+	state := merge.ThreadState{PID: 7, TID: 8, Depth: 2, PublishOpen: 1, TakePending: 1}
+	state.Frames[0] = merge.CallbackFrame{Callback: 0x1, StartNs: 10}
+	state.Frames[1] = merge.CallbackFrame{Callback: 0x2, StartNs: 20}
+	state.Publish = merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), RclcppNs: 30, Layers: merge.LayerRclcpp}
+	state.Take = merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByTake), Feed: merge.Feed{TimeNs: 25}}
+	if err := m.CloseThread(encode(state)); err != nil {
+		t.Fatal(err)
+	}
+	rows := take(t, m)
+	if len(rows.Callbacks) != 2 || len(rows.Publishes) != 1 || len(rows.Takes) != 1 {
+		t.Fatalf("rows %+v", rows)
+	}
+	inner, outer := rows.Callbacks[0], rows.Callbacks[1]
+	if inner.Callback != 2 || inner.ParentCallback != 1 || inner.Depth != 1 || outer.Callback != 1 || outer.Depth != 0 {
+		t.Errorf("inner %+v, outer %+v", inner, outer)
+	}
+	for _, c := range rows.Callbacks {
+		if c.Status != trace.CallbackRecordingEnd || c.CallbackEndTimestamp.Valid {
+			t.Errorf("%+v", c)
+		}
+	}
+	if rows.Publishes[0].Status != trace.PublishRecordingEnd {
+		t.Errorf("%+v", rows.Publishes[0])
+	}
+}
+
+func TestFilter(t *testing.T) {
+	re := func(texts ...string) (list []*regexp.Regexp) {
+		for _, text := range texts {
+			list = append(list, regexp.MustCompile(text))
+		}
+		return list
+	}
+	publish := encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: merge.LayerRcl})
+	unknown := encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x666, RclNs: 100, Layers: merge.LayerRcl})
+	timer := encode(merge.CallbackRecord{Header: header(merge.KindCallback, 0, 0), Callback: 0x50, StartNs: 100, EndNs: 200})
+	for name, test := range map[string]struct {
+		filter                        merge.Filter
+		callbacks, publishes, ignored int
+	}{
+		"nothing":                        {merge.Filter{}, 2, 2, 0},
+		"ignore the topic in":            {merge.Filter{IgnoreTopics: re("^/in$")}, 1, 2, 1},
+		"ignore the topic out":           {merge.Filter{IgnoreTopics: re("/out")}, 2, 1, 1},
+		"ignore the node":                {merge.Filter{IgnoreNodes: re("^/ns/")}, 0, 1, 3},
+		"select the node":                {merge.Filter{SelectNodes: re("^/ns/node$")}, 2, 1, 0},
+		"select another node":            {merge.Filter{SelectNodes: re("^/other$")}, 0, 0, 3},
+		"select overrides ignore":        {merge.Filter{SelectNodes: re("/ns"), IgnoreNodes: re(".")}, 2, 1, 0},
+		"select a topic, timers have no": {merge.Filter{SelectTopics: re("/in")}, 2, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ignored := 0
+			options := merge.Options{Filter: &test.filter, OnIgnored: func(int32, uint64, bool) { ignored++ }}
+			records := append(entities(), fedCallback(0x30), timer, publish, unknown)
+			rows := feed(t, options, records...)
+			if len(rows.Callbacks) != test.callbacks || len(rows.Publishes) != test.publishes || ignored != test.ignored {
+				t.Errorf("%d callbacks, %d publishes, %d ignored, want %d, %d, %d",
+					len(rows.Callbacks), len(rows.Publishes), ignored, test.callbacks, test.publishes, test.ignored)
+			}
+		})
+	}
+}
+
+func TestIgnoredAddressIsRegardedAgainWhenReused(t *testing.T) {
+	var decisions []bool
+	options := merge.Options{
+		Filter:    &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/out$")}},
+		OnIgnored: func(_ int32, _ uint64, ignored bool) { decisions = append(decisions, ignored) },
+	}
+	publish := func(at uint64) []byte {
+		return encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x60, RclNs: at, Layers: merge.LayerRcl})
+	}
+	rows := feed(t, options, append(entities(), publish(100), publish(110),
+		initEvent(graph.RclPublisherInit, 200, "/kept", "", 0x60, 0x10, 0x61, 0, 10), publish(300))...)
+	if !reflect.DeepEqual(decisions, []bool{true, false}) {
+		t.Errorf("decisions %v", decisions)
+	}
+	if len(rows.Publishes) != 1 || rows.Publishes[0].TopicName != "/kept" {
+		t.Errorf("publishes %+v", rows.Publishes)
+	}
+}
+
+func TestForeignBytesAreRefused(t *testing.T) {
+	m := newMerger(merge.Options{})
+	for name, encoded := range map[string][]byte{
+		"empty":      {},
+		"short":      {1, 2, 3},
+		"no kind":    make([]byte, 64),
+		"cut short":  fedCallback(1)[:40],
+		"too long":   append(fedCallback(1), make([]byte, 8)...),
+		"wrong kind": append([]byte{200}, make([]byte, 63)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := m.Record(encoded); !errors.Is(err, merge.ErrRecord) {
+				t.Errorf("error %v, want %v", err, merge.ErrRecord)
+			}
+		})
+	}
+}
