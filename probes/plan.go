@@ -24,7 +24,7 @@ type Plan struct {
 	shadowStack bool
 	files       []file
 	results     map[sourceKey][]result
-	chosen      map[Event]int // the source in use, of sources that exclude each other
+	chosen      map[Event]sourceName // the source in use, of sources that exclude each other
 }
 
 // Missing is an event that the process does not show.
@@ -47,7 +47,7 @@ func NewPlan(process *target.Process, options Options) (*Plan, error) {
 	plan := &Plan{
 		Process: process.Identity,
 		results: make(map[sourceKey][]result),
-		chosen:  make(map[Event]int),
+		chosen:  make(map[Event]sourceName),
 	}
 	files := mappedFiles(process.Modules)
 	if options.Expected {
@@ -83,7 +83,6 @@ func (p *Plan) add(process *target.Process, files []file) ([]Site, error) {
 	if p.Distro != process.Distro { // a program that had just started has mapped the libraries that tell
 		p.Distro = process.Distro
 		clear(p.results)
-		clear(p.chosen)
 		for _, known := range p.files {
 			p.search(known)
 		}
@@ -144,7 +143,7 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 		return nil, entry.absence(p.Distro)
 	}
 	var reasons []string
-	for i, source := range sources {
+	for _, source := range sources {
 		chosen, decided := p.chosen[entry.Event]
 		switch {
 		case source.CarriedBy != 0:
@@ -153,10 +152,10 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 			}
 			reasons = append(reasons, fmt.Sprintf("%s, which carries it, is missing", source.CarriedBy))
 			continue
-		case source.RMW != "" && p.RMW != "" && !strings.HasPrefix(p.RMW, source.RMW), decided && chosen != i:
+		case source.RMW != "" && p.RMW != "" && !strings.HasPrefix(p.RMW, source.RMW), decided && chosen != source.name():
 			continue
 		}
-		results := p.results[sourceKey{entry.Event, i}]
+		results := p.results[sourceKey{entry.Event, source.name()}]
 		for _, result := range results {
 			if result.err != nil {
 				reasons = append(reasons, result.err.Error())
@@ -168,7 +167,7 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 			reasons = append(reasons, fmt.Sprintf("the process has not mapped %s", source.Library))
 		}
 		if len(sites) > 0 && source.RMW == "" {
-			p.chosen[entry.Event] = i
+			p.chosen[entry.Event] = source.name()
 			break
 		}
 	}

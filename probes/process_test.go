@@ -44,7 +44,7 @@ void _ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE(void) {}
 static void part(void) __asm__("_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE.part.0");
 __attribute__((used)) static void part(void) {}
 `}
-	fastDDS     = fixture{
+	fastDDS = fixture{
 		"libfastrtps.so.2.6",
 		"void _ZN8eprosima8fastrtps4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
 	}

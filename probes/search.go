@@ -21,11 +21,20 @@ type file struct {
 	armed           bool
 }
 
-// sourceKey names a source of the catalogue: its event and its index among those that fit the distribution.
+// sourceKey names a source of the catalogue.
 type sourceKey struct {
-	event Event
-	index int
+	event  Event
+	source sourceName
 }
+
+// sourceName tells the sources of an event apart, whatever the distribution.
+type sourceName struct {
+	library Library
+	symbol  string
+	form    Form
+}
+
+func (s Source) name() sourceName { return sourceName{s.Library, s.Symbol, s.Form} }
 
 // result is what the search for a source in a file came to.
 type result struct {
@@ -64,7 +73,7 @@ func (p *Plan) search(f file) {
 	var opened *elffile.File
 	var openErr error
 	for _, entry := range catalogue {
-		for i, source := range entry.sources(p.Distro) {
+		for _, source := range entry.sources(p.Distro) {
 			version, ok := source.Library.version(f.soname)
 			if !ok || source.CarriedBy != 0 {
 				continue
@@ -85,7 +94,7 @@ func (p *Plan) search(f file) {
 			found.site.Required = entry.Required
 			found.site.Library, found.site.BuildID, found.site.Path = f.soname, f.buildID, f.path
 			found.site.Device, found.site.Inode, found.site.File, found.site.Armed = f.device, f.inode, f.id, f.armed
-			key := sourceKey{entry.Event, i}
+			key := sourceKey{entry.Event, source.name()}
 			p.results[key] = append(p.results[key], found)
 		}
 	}
