@@ -152,7 +152,7 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 			}
 			reasons = append(reasons, fmt.Sprintf("%s, which carries it, is missing", source.CarriedBy))
 			continue
-		case source.RMW != "" && p.RMW != "" && !strings.HasPrefix(p.RMW, source.RMW), decided && chosen != source.name():
+		case !p.serves(source), decided && chosen != source.name():
 			continue
 		}
 		results := p.results[sourceKey{entry.Event, source.name()}]
@@ -185,16 +185,11 @@ func (p *Plan) observes(event Event) bool {
 	return slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == event })
 }
 
-// lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load its RMW
-// implementation, or because its distribution is unknown; then a publish ends with the next one.
+// lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load the library that
+// gives the source timestamp; then a publish ends with the next one.
 func (p *Plan) lastLayer() Event {
-	if p.Distro == target.DistroUnknown {
-		return 0
-	}
-	stamp, _ := Lookup(EventDDSBindAddrToStamp)
-	stampsInDDS := slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool { return s.CarriedBy == 0 })
 	layers := []Event{EventDDSBindAddrToStamp, EventRMWPublish, EventRclPublish, EventRclcppPublish}
-	if stampsInDDS && p.RMW == "" {
+	if p.stampToCome() {
 		layers = layers[:1]
 	}
 	for _, layer := range layers {
@@ -203,6 +198,19 @@ func (p *Plan) lastLayer() Event {
 		}
 	}
 	return 0
+}
+
+// stampToCome reports whether dds_bind_addr_to_stamp has a source in a library that was not seen yet.
+func (p *Plan) stampToCome() bool {
+	stamp, _ := Lookup(EventDDSBindAddrToStamp)
+	return slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool {
+		return s.CarriedBy == 0 && p.serves(s) && len(p.results[sourceKey{stamp.Event, s.name()}]) == 0
+	})
+}
+
+// serves reports whether a source fits the process's RMW implementation, as far as that is known.
+func (p *Plan) serves(source Source) bool {
+	return source.RMW == "" || p.RMW == "" || strings.HasPrefix(p.RMW, source.RMW)
 }
 
 // requirements returns an error if a required event is missing.

@@ -207,6 +207,24 @@ func TestLibraryThatIsMappedLater(t *testing.T) {
 	}
 }
 
+// TestDDSLibraryAfterRMWImplementation looks at a process between the two.
+func TestDDSLibraryAfterRMWImplementation(t *testing.T) {
+	directory := t.TempDir()
+	compile(t, directory, fastDDS)
+	p := start(t, directory, tracetools("humble"), rclOfHumble, rmwFastDDS)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if layers := lastLayers(plan); len(layers) != 0 {
+		t.Errorf("last layers %v though the DDS library is to come", layers)
+	}
+	added, err := plan.Extend(p.process, p.load(fastDDS))
+	if err != nil || len(added) != 1 || !added[0].LastLayer {
+		t.Errorf("added %+v, %v", added, err)
+	}
+}
+
 func TestExpectedLibrariesAreArmed(t *testing.T) {
 	directory := t.TempDir()
 	compile(t, directory, fastDDS)
@@ -300,6 +318,9 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 			reason, missing := missingOf(plan)[test.event]
 			if !missing || !strings.Contains(reason, test.reason) {
 				t.Errorf("%s: missing %v, reason %q", test.event, missing, reason)
+			}
+			if got := lastLayers(plan); test.event == EventDDSBindAddrToStamp && !slices.Equal(got, []Event{EventRMWPublish}) {
+				t.Errorf("last layers %v", got)
 			}
 			for _, m := range plan.Missing {
 				if m.Consequence == "" {

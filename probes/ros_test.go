@@ -95,7 +95,7 @@ func startTalker(t *testing.T, prefix, rmw string) *target.Process {
 	return startProgram(t, rmw, "bash", "-c", `source "$0" && exec "$AMENT_PREFIX_PATH/lib/demo_nodes_cpp/talker"`, environment)
 }
 
-// startProgram runs a program until the test ends, and returns it when it has loaded its RMW implementation.
+// startProgram runs a program until the test ends, and returns it when it has loaded its RMW implementation with all that belongs to it.
 func startProgram(t *testing.T, rmw, name string, arguments ...string) *target.Process {
 	t.Helper()
 	command := exec.Command(name, arguments...)
@@ -117,7 +117,9 @@ func startProgram(t *testing.T, rmw, name string, arguments ...string) *target.P
 		if err != nil {
 			continue // the shell, or a program that is being linked
 		}
-		if process.RMW != "" {
+		_, fastDDS := process.FindModule("libfastrtps.so")
+		_, cycloneDDS := process.FindModule("libddsc.so")
+		if process.RMW != "" && (fastDDS || cycloneDDS) {
 			t.Cleanup(func() { process.Close() })
 			return process
 		}
