@@ -115,6 +115,9 @@ func (g *Graph) initTimer(time int64, row trace.Timer) {
 func (g *Graph) addTimerCallback(time int64, handle, callbackAddress trace.Address) {
 	t := g.timerAt(handle, time)
 	t.callback = g.callbackAt(callbackAddress, time)
+	if t.callback.current.Symbol == "" {
+		t.callback.current.Symbol = g.timerSymbol(callbackAddress)
+	}
 	g.changedTimer(t)
 }
 
@@ -149,10 +152,12 @@ func (g *Graph) addServiceCallback(time int64, handle, callbackAddress trace.Add
 // registerCallback handles rclcpp_callback_register.
 func (g *Graph) registerCallback(time int64, address trace.Address, symbol string) {
 	c, ok := g.callbacks.at(address, time)
-	if !ok || c.current.Symbol != "" && c.current.Symbol != symbol {
+	if !ok || c.since == always || time-c.since >= announcement {
 		c = g.newCallback(address, time)
 	}
-	c.current.Symbol = symbolOf(symbol)
+	if told := symbolOf(symbol); told != "" {
+		c.current.Symbol = told
+	}
 	g.changedCallback(c)
 }
 

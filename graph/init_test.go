@@ -330,6 +330,32 @@ func TestEntityBornDuringAttachIsCompletedFromMemory(t *testing.T) {
 	}
 }
 
+// TestSymbolThatIsNotRegistered: only with LTTng does rclcpp say which function a callback runs.
+func TestSymbolThatIsNotRegistered(t *testing.T) {
+	for name, registered := range map[string]string{
+		"not registered": "", "placeholder": "DISABLED__TRACETOOLS_LTTNG", "registered": "Talker::tick()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newImage(t, "jazzy", elf.EM_X86_64)
+			timer := m.timer(1e9)
+			_, callback := m.timerObject(talkerTimer, timer)
+			g := m.graph()
+			g.Init(event(RclTimerInit, 1, timer, 1_000_000_000))
+			g.Init(event(RclcppTimerCallbackAdded, 2, timer, callback))
+			want := "std::_Bind<void (Talker::*(Talker*))()>"
+			if registered != "" {
+				g.Init(event(RclcppCallbackRegister, 3, callback, registered))
+			}
+			if registered == "Talker::tick()" {
+				want = registered
+			}
+			if got, ok := g.Callback(callback, 4); !ok || got.Symbol != want || got.Kind != trace.KindTimer {
+				t.Errorf("got %+v, %v, want %s", got, ok, want)
+			}
+		})
+	}
+}
+
 func TestUnreadableStringsAreReadFromMemory(t *testing.T) {
 	m := newImage(t, "humble", elf.EM_X86_64)
 	node := m.node("talker", "/demo")

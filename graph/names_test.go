@@ -65,7 +65,7 @@ func TestFunctorSymbol(t *testing.T) {
 }
 
 func TestSymbolOf(t *testing.T) {
-	for text, want := range map[string]string{"Talker::tick()": "Talker::tick()", "a\x01b": "", "\xff": "", "": ""} {
+	for text, want := range map[string]string{"Talker::tick()": "Talker::tick()", "a\x01b": "", "\xff": "", "": "", "DISABLED__x": "", "UNKNOWN": ""} {
 		if got := symbolOf(text); got != want {
 			t.Errorf("symbolOf(%q) = %q, want %q", text, got, want)
 		}

@@ -150,12 +150,8 @@ func (g *Graph) readCallback(address trace.Address) (*callback, error) {
 	var ownerObject trace.Address
 	var typeName string
 	for _, candidate := range layout.Owners {
-		if uint64(address) < candidate.Callback {
-			continue
-		}
-		at := address - trace.Address(candidate.Callback)
-		name, err := g.view.className(at)
-		if err != nil || !candidate.Matches(name) {
+		at, name, ok := g.ownerOf(address, candidate)
+		if !ok {
 			continue
 		}
 		if ownerObject != 0 {
@@ -182,6 +178,30 @@ func (g *Graph) readCallback(address trace.Address) (*callback, error) {
 	}
 	g.callbacks.add(address, c)
 	return c, nil
+}
+
+// ownerOf returns the object of a class that a callback is a member of, and the mangled name of its very class.
+func (g *Graph) ownerOf(callback trace.Address, owner layouts.Owner) (object trace.Address, typeName string, ok bool) {
+	if uint64(callback) < owner.Callback {
+		return 0, "", false
+	}
+	object = callback - trace.Address(owner.Callback)
+	typeName, err := g.view.className(object)
+	return object, typeName, err == nil && owner.Matches(typeName)
+}
+
+// timerSymbol returns the function that a timer's callback runs, "" if it cannot be read.
+func (g *Graph) timerSymbol(callback trace.Address) string {
+	layout, err := g.readable()
+	if err != nil {
+		return ""
+	}
+	for _, owner := range layout.Owners {
+		if _, typeName, ok := g.ownerOf(callback, owner); ok && owner.Kind == layouts.OwnerTimer {
+			return functorSymbol(typeName)
+		}
+	}
+	return ""
 }
 
 // readTimerOf reads what an rclcpp::GenericTimer says of its callback.

@@ -206,7 +206,8 @@ var catalogue = []Entry{
 	{
 		Event: EventRclcppCallbackRegister, Name: "rclcpp_callback_register", Arguments: []string{"callback", "symbol"},
 		Consequence: "the function of a timer's callback is read from run-time type information, that of other callbacks is not known",
-		Sources:     []Source{tracepoint(humble, "rclcpp_callback_register", FormArguments, "arguments 1-2")},
+		Sources: []Source{tracepoint(humble, "rclcpp_callback_register", FormArguments,
+			"arguments 1-2; the symbol is a placeholder where tracetools was built without LTTng, as for Humble's packages")},
 		Absences: []Absence{{
 			fromIron, "rclcpp calls it only while an LTTng session has the event enabled",
 		}},

@@ -186,8 +186,11 @@ func (p *Plan) observes(event Event) bool {
 }
 
 // lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load the library that
-// gives the source timestamp; then a publish ends with the next one.
+// gives the source timestamp, or because its distribution is unknown; then a publish ends with the next one.
 func (p *Plan) lastLayer() Event {
+	if p.Distro == target.DistroUnknown {
+		return 0
+	}
 	layers := []Event{EventDDSBindAddrToStamp, EventRMWPublish, EventRclPublish, EventRclcppPublish}
 	if p.stampToCome() {
 		layers = layers[:1]

@@ -372,6 +372,9 @@ func TestProgramThatHasMappedNothingYet(t *testing.T) {
 	if reason, want := missingOf(plan)[EventRMWTake], "libtracetools.so: ros_trace_rmw_take: symbol not found"; reason != want {
 		t.Errorf("reason %q, want %q", reason, want)
 	}
+	if got := lastLayers(plan); !slices.Equal(got, []Event{EventRMWPublish}) {
+		t.Errorf("last layers %v", got)
+	}
 	if len(total) != len(plan.Sites) {
 		t.Errorf("%d sites were announced, %d are in the plan", len(total), len(plan.Sites))
 	}
