@@ -19,6 +19,7 @@ var behaviours = map[string]string{
 	"intra_overflow": "--rate 200 --intra-process --callback-form reference --depth 1 --publishers-per-timer 2",
 	"nested":         "--nested-depth 5 --nested-rate 20 --rate 20",
 	"nested_throw":   "--nested-depth 5 --nested-rate 20 --rate 20 --throw-every 7",
+	"nested_catch":   "--nested-depth 5 --nested-rate 50 --rate 20 --throw-every 7 --count 5",
 	"too_deep":       "--nested-depth 20 --nested-rate 20 --rate 20",
 	"polled":         "--polled-rate 30 --rate 50",
 	"polled_spin":    "--polled-rate 30 --rate 50 --polled-then-spin --nested-depth 2 --nested-rate 10",

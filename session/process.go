@@ -20,7 +20,7 @@ import (
 type process struct {
 	target *target.Process // nil if it was gone before anybody looked
 	row    trace.Process
-	// attached are the sites that were attached for it.
+	// attached are the sites that were attached for it alone.
 	attached map[siteKey]bool
 	missing  map[string]bool
 	// ros2 says that it maps ROS 2's libraries.
@@ -30,13 +30,13 @@ type process struct {
 	ended    bool
 	// looks counts how often a young process was looked at.
 	looks int
-	timer *time.Timer
 }
 
 // siteKey identifies an attached site.
 type siteKey struct {
-	device, inode, offset uint64
-	event                 probes.Event
+	file   target.FileID // one real file seen through several overlay mounts is one
+	offset uint64
+	event  probes.Event
 }
 
 // tickLength is the resolution of a process's start time in /proc: the kernel's USER_HZ is 100 everywhere.
@@ -120,14 +120,18 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 		return err
 	}
 	var sites []probes.Site
+	process := entry.row.PID
+	attached := entry.attached
+	if s.configuration.systemWide() {
+		process, attached = 0, s.attached
+	}
 	for _, site := range plan.Sites {
-		if !entry.attached[keyOf(site)] {
+		if s.configuration.systemWide() {
+			site = shareable(site)
+		}
+		if !attached[keyOf(site)] {
 			sites = append(sites, site)
 		}
-	}
-	process := entry.row.PID
-	if s.configuration.systemWide() {
-		process = 0
 	}
 	if len(sites) > 0 {
 		_, problems, err := s.loader.Attach(ctx, process, sites)
@@ -139,12 +143,21 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 		if err != nil {
 			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 		}
-		s.noteSites(entry, sites, failed)
+		s.noteSites(entry, attached, sites, failed)
 		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites), distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
 	entry.recorded = entry.recorded || entry.ros2
 	return nil
+}
+
+// shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish depends on the
+// RMW implementation, and libtracetools is shared by processes with different ones: it must not end there for any.
+func shareable(site probes.Site) probes.Site {
+	if site.Event == probes.EventRMWPublish && site.Form == probes.FormMessageOnly {
+		site.LastLayer = false
+	}
+	return site
 }
 
 func distroAndRMW(p *target.Process) string {
@@ -163,12 +176,12 @@ func keyOf(site probes.Site) siteKey {
 }
 
 // noteSites puts attached sites into the session's plan.
-func (s *Session) noteSites(entry *process, sites []probes.Site, failed map[siteKey]bool) {
+func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []probes.Site, failed map[siteKey]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, site := range sites {
 		key := keyOf(site)
-		entry.attached[key] = true
+		attached[key] = true
 		if failed[key] {
 			continue
 		}

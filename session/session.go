@@ -55,7 +55,8 @@ type Session struct {
 	bootID        string
 	launched      *launched // nil unless a command was given
 
-	looks chan int32 // processes to look at again
+	looks    chan int32       // processes to look at again
+	attached map[siteKey]bool // sites that are attached for every process
 
 	mu        sync.Mutex // guards what follows
 	processes map[int32]*process
@@ -82,6 +83,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		looks:         make(chan int32, 4096),
 		processes:     map[int32]*process{},
 		starts:        map[int32]int64{},
+		attached:      map[siteKey]bool{},
 		report:        trace.NewSession(),
 		lost:          map[loader.Loss]uint64{},
 	}

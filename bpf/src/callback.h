@@ -80,11 +80,25 @@ static __always_inline void emit_callback_without_start(const struct event *even
 	submit(record);
 }
 
-/* Open callbacks outside the innermost one with this address, itself included; 0 = none. */
-static __always_inline __u32 find_callback(const struct thread_state *state, __u64 callback)
+/*
+ * Open callbacks outside the one that ends, itself included; 0 = none. The same callback may be
+ * open several times. All of them at or below the stack pointer are over: the outermost of those
+ * ends here, the others were left by an exception.
+ */
+static __always_inline __u32 find_callback(const struct thread_state *state,
+					   const struct event *event)
 {
+	const struct callback_frame *frame;
+
+	for (__u32 i = 1; i <= MAX_DEPTH; i++) {
+		frame = &state->frames[i - 1];
+		if (i <= state->depth && frame->callback == event->arguments[0] &&
+		    frame->stack_pointer <= event->stack_pointer)
+			return i;
+	}
 	for (__u32 i = MAX_DEPTH; i > 0; i--) {
-		if (i <= state->depth && state->frames[i - 1].callback == callback)
+		frame = &state->frames[i - 1];
+		if (i <= state->depth && frame->callback == event->arguments[0])
 			return i;
 	}
 	return 0;
@@ -115,7 +129,7 @@ static __always_inline void callback_end(const struct event *event)
 	 * The frame of the ending callback itself may lie below the stack pointer (a tail call
 	 * releases it first), so the address decides, and only then the stack pointer.
 	 */
-	match = find_callback(state, event->arguments[0]);
+	match = find_callback(state, event);
 	if (!match) {
 		unwind(state, event->stack_pointer);
 		emit_callback_without_start(event, state->depth);

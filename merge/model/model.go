@@ -5,6 +5,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
@@ -246,10 +248,7 @@ func (m *Machine) callbackEnd(e Event) {
 		}
 		t.tooDeep = 0
 	}
-	match := len(t.frames) - 1
-	for match >= 0 && t.frames[match].record.Callback != e.Arguments[0] {
-		match--
-	}
+	match := t.ending(e)
 	if match < 0 {
 		m.unwind(t, e.StackPointer)
 		orphan(len(t.frames))
@@ -259,6 +258,27 @@ func (m *Machine) callbackEnd(e Event) {
 		m.pop(t, 0, merge.CallbackUnwound)
 	}
 	m.pop(t, e.TimeNs, merge.CallbackComplete)
+}
+
+// ending returns the frame of the callback that ends, or -1. Of several frames of one callback, all at or below the stack pointer
+// are over; the outermost of those ends here.
+func (t *thread) ending(e Event) int {
+	innermost, over := -1, -1
+	for i, frame := range slices.Backward(t.frames) {
+		if frame.record.Callback != e.Arguments[0] {
+			continue
+		}
+		if innermost < 0 {
+			innermost = i
+		}
+		if frame.stackPointer <= e.StackPointer {
+			over = i
+		}
+	}
+	if over >= 0 {
+		return over
+	}
+	return innermost
 }
 
 func (m *Machine) closePublish(t *thread, status uint8) {
