@@ -172,7 +172,7 @@ func distroAndRMW(p *target.Process) string {
 }
 
 func keyOf(site probes.Site) siteKey {
-	return siteKey{site.Device, site.Inode, site.Offset, site.Event}
+	return siteKey{site.File, site.Offset, site.Event}
 }
 
 // noteSites puts attached sites into the session's plan.
