@@ -93,7 +93,7 @@ func (f *File) addressesOf(name string) ([]uint64, error) {
 
 // findCallPair returns the indices of the only call of one of the addresses and of the call that follows it.
 func findCallPair(code []Instruction, addresses []uint64) (first, second int, err error) {
-	first, second = -1, -1
+	first = -1
 	for i, instruction := range code {
 		if instruction.Flow != FlowCall || !slices.Contains(addresses, instruction.Target) {
 			continue

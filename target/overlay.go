@@ -75,7 +75,7 @@ func cachedFrame(path string) (uint64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	defer unix.Munmap(page)
+	defer func() { _ = unix.Munmap(page) }()
 	pagemap, err := os.Open("/proc/self/pagemap")
 	if err != nil {
 		return 0, false
