@@ -130,8 +130,10 @@ func skipWithout(t testing.TB, missing error, major, minor int) {
 type recording struct {
 	t       testing.TB
 	loader  *Loader
-	records [][]byte
 	ended   chan error
+	arrived [][]byte // belongs to the goroutine that reads
+	// records are those that had arrived at the last drain.
+	records [][]byte
 }
 
 // newRecording loads with raw records, so that every hit can be counted, and opens the gate.
@@ -153,7 +155,7 @@ func (r *recording) read() {
 	go func() {
 		r.ended <- r.loader.Read(context.Background(), func(records [][]byte) error {
 			for _, record := range records {
-				r.records = append(r.records, slices.Clone(record))
+				r.arrived = append(r.arrived, slices.Clone(record))
 			}
 			return nil
 		}, 10*time.Millisecond)
@@ -166,10 +168,17 @@ func (r *recording) drain() {
 	if err := r.loader.Flush(); err != nil {
 		r.t.Fatal(err)
 	}
+	r.wait()
+	r.read()
+}
+
+// wait waits until Read has returned.
+func (r *recording) wait() {
+	r.t.Helper()
 	if err := <-r.ended; err != nil {
 		r.t.Fatal(err)
 	}
-	r.read()
+	r.records = slices.Clone(r.arrived)
 }
 
 // attach attaches sites, all of which must succeed.

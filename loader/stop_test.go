@@ -39,9 +39,7 @@ func TestStopLosesAndDoublesNothing(t *testing.T) {
 		if err := r.loader.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-r.ended; err != nil {
-			t.Errorf("Read: %v", err)
-		}
+		r.wait()
 		kinds := map[Kind]int{}
 		for _, record := range r.records {
 			kinds[Kind(record[0])]++
