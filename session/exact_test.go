@@ -1,8 +1,6 @@
 package session_test
 
 import (
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,13 +35,12 @@ var behaviours = map[string]string{
 }
 
 func TestRecordingIsExact(t *testing.T) {
-	requireRoot(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
 		for name, flags := range behaviours {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				node := newGroup(t, l).start(strings.Fields(flags)...).ready()
-				r := record(t, session.Configuration{PIDs: strconv.Itoa(node.pid)})
+				node := startReadyNode(t, l, flags)
+				r := record(t, session.Configuration{PIDs: node.pidText()})
 				time.Sleep(time.Second)
 				data := r.stop()
 				r.requireExact(data, node.stop())

@@ -1,10 +1,7 @@
 package session_test
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -76,27 +73,6 @@ const (
 )
 
 var layerNames = [layerCount]string{"intra", "rclcpp", "rcl", "rmw", "stamp"}
-
-// readTruth reads a ground-truth file. That of a killed process may end anywhere, and miss what was not over.
-func readTruth(path string, killed bool) (*truth, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if killed {
-		content = content[:bytes.LastIndexByte(content, '\n')+1]
-	}
-	parsed, err := groundtruth.Parse(bytes.NewReader(content))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if !killed {
-		if err := parsed.Validate(); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	return resolve(parsed), nil
-}
 
 // resolve sorts events by thread and turns the times and numbers by which they refer to each other into pointers.
 func resolve(parsed *groundtruth.Truth) *truth {
