@@ -106,7 +106,7 @@ func (g *Graph) readTimer(handle trace.Address) (*timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if period == 0 || period > maxPeriod {
+	if period > maxPeriod { // 0 is one: the timer is always ready
 		return nil, fmt.Errorf("%d ns is no period: %w", period, errImplausible)
 	}
 	t := &timer{life: life{always}}
