@@ -119,22 +119,23 @@ func closeFiles(files map[fileID]*probedFile) {
 func placeSites(files map[fileID]*probedFile, sites []probes.Site, shadowStack bool) ([]placedSite, []SiteError) {
 	var placed []placedSite
 	var problems []SiteError
-	openErrors := make(map[fileID]error)
+	openErrors := make(map[string]error) // by path: one file can have several, of which some lead nowhere any more
 	seen := make(map[siteKey]uint64)
 	for _, site := range sites {
-		id := fileOf(site)
-		if _, tried := files[id]; !tried {
-			files[id], openErrors[id] = openProbedFile(site.Path)
+		file := files[fileOf(site)]
+		if _, tried := openErrors[site.Path]; file == nil && !tried {
+			file, openErrors[site.Path] = openProbedFile(site.Path)
+			files[fileOf(site)] = file
 		}
-		if err := openErrors[id]; err != nil {
+		if file == nil {
+			problems = append(problems, SiteError{site, openErrors[site.Path]})
+			continue
+		}
+		if err := checkSite(file, site, shadowStack); err != nil {
 			problems = append(problems, SiteError{site, err})
 			continue
 		}
-		if err := checkSite(files[id], site, shadowStack); err != nil {
-			problems = append(problems, SiteError{site, err})
-			continue
-		}
-		p := placedSite{site, files[id]}
+		p := placedSite{site, file}
 		if cookie, twice := seen[p.key()]; twice {
 			if cookie != site.Cookie() {
 				problems = append(problems, SiteError{site, fmt.Errorf("twice in the plan, with cookies %#x and %#x", cookie, site.Cookie())})

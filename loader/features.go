@@ -61,13 +61,19 @@ func (f Features) List() []Feature {
 	}
 }
 
-// Missing returns what recording cannot do without, nil when it can begin.
+// Missing returns what recording cannot do without, nil when it can begin. Where permission is missing, that is all: the rest cannot
+// be known.
 func (f Features) Missing() error {
 	var missing []error
 	for _, feature := range f.List() {
-		if feature.Required && feature.Err != nil {
-			missing = append(missing, fmt.Errorf("%s: %w", feature.Name, feature.Err))
+		if !feature.Required || feature.Err == nil {
+			continue
 		}
+		err := fmt.Errorf("%s: %w", feature.Name, feature.Err)
+		if errors.Is(err, ErrPermission) {
+			return err
+		}
+		missing = append(missing, err)
 	}
 	return errors.Join(missing...)
 }

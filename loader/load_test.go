@@ -3,9 +3,11 @@ package loader
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -206,6 +208,24 @@ func TestVerifierRejectionIsPrintedWhole(t *testing.T) {
 	for _, part := range []string{"R5 !read_ok", "r1 = 0"} {
 		if err != nil && !strings.Contains(err.Error(), part) {
 			t.Errorf("the verifier's %q is missing in %q", part, err)
+		}
+	}
+}
+
+func TestNewWithoutPrivileges(t *testing.T) {
+	if os.Geteuid() == 0 {
+		unprivileged := exec.Command("/proc/self/exe", "-test.run=^TestNewWithoutPrivileges$", "-test.v")
+		unprivileged.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if out, err := unprivileged.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestNewWithoutPrivileges") {
+			t.Errorf("as nobody: %v\n%s", err, out)
+		}
+		return
+	}
+	_, err := New(t.Context(), Options{})
+	expectError(t, err, ErrPermission)
+	for _, word := range []string{"CAP_BPF", "sudo"} {
+		if err != nil && !strings.Contains(err.Error(), word) {
+			t.Errorf("%q does not name %s", err, word)
 		}
 	}
 }

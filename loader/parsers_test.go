@@ -100,8 +100,8 @@ func TestMissingCapabilities(t *testing.T) {
 	}{
 		{0, []capability{capBPF, capPerfmon}, []capability{capBPF, capPerfmon}},
 		{bit(capBPF), []capability{capBPF, capPerfmon}, []capability{capPerfmon}},
-		{bit(capSysAdmin), []capability{capBPF, capPerfmon}, nil},
-		{bit(capSysAdmin), []capability{capSysPtrace, capCheckpointRestore}, []capability{capSysPtrace}},
+		{1 << unix.CAP_SYS_ADMIN, []capability{capBPF, capPerfmon}, nil},
+		{1 << unix.CAP_SYS_ADMIN, []capability{capSysPtrace, capCheckpointRestore}, []capability{capSysPtrace}},
 		{^uint64(0), []capability{capSysResource}, nil},
 	} {
 		if got := missingCapabilities(test.effective, test.needed); !slices.Equal(got, test.want) {

@@ -10,19 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capability is a Linux capability by its number in capabilities(7).
+// capability is a Linux capability (capabilities(7)).
 type capability struct {
 	number int
 	name   string
+	// partOfSysAdmin: whoever has CAP_SYS_ADMIN may do the same.
+	partOfSysAdmin bool
 }
 
 var (
-	capSysPtrace         = capability{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}
-	capSysAdmin          = capability{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}
-	capSysResource       = capability{unix.CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"}
-	capPerfmon           = capability{unix.CAP_PERFMON, "CAP_PERFMON"}
-	capBPF               = capability{unix.CAP_BPF, "CAP_BPF"}
-	capCheckpointRestore = capability{unix.CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE"}
+	capDACOverride       = capability{unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", false}
+	capSysPtrace         = capability{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false}
+	capSysResource       = capability{unix.CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false}
+	capPerfmon           = capability{unix.CAP_PERFMON, "CAP_PERFMON", true}
+	capBPF               = capability{unix.CAP_BPF, "CAP_BPF", true}
+	capCheckpointRestore = capability{unix.CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", true}
 )
 
 // effectiveCapabilities returns the bit set of the calling thread's effective capabilities.
@@ -35,19 +37,14 @@ func effectiveCapabilities() (uint64, error) {
 	return uint64(data[1].Effective)<<32 | uint64(data[0].Effective), nil
 }
 
-// missingCapabilities returns those of needed that effective lacks. CAP_SYS_ADMIN includes the others, except CAP_SYS_PTRACE and
-// CAP_SYS_RESOURCE.
+// missingCapabilities returns those of needed that effective lacks.
 func missingCapabilities(effective uint64, needed []capability) []capability {
-	has := func(c capability) bool { return effective&(1<<c.number) != 0 }
+	has := func(number int) bool { return effective&(1<<number) != 0 }
 	var missing []capability
 	for _, c := range needed {
-		if has(c) {
-			continue
+		if !has(c.number) && !(c.partOfSysAdmin && has(unix.CAP_SYS_ADMIN)) {
+			missing = append(missing, c)
 		}
-		if has(capSysAdmin) && c != capSysPtrace && c != capSysResource {
-			continue
-		}
-		missing = append(missing, c)
 	}
 	return missing
 }

@@ -42,7 +42,7 @@ func findTracefs() (string, error) {
 		if errors.Is(denied, unix.EROFS) {
 			return "", fmt.Errorf("%w: tracefs is mounted read-only (%w); remount it read-write", ErrPermission, denied)
 		}
-		return "", permissionError("creating trace events", denied, capSysAdmin)
+		return "", permissionError("creating trace events", denied, capDACOverride)
 	}
 	if _, err := os.Stat("/sys/kernel/tracing/README"); err == nil {
 		return "", fmt.Errorf("%w: tracefs has no uprobe_events; the kernel must be built with CONFIG_UPROBE_EVENTS=y",
@@ -114,7 +114,7 @@ func writeUprobeEvents(root, command string) error {
 	file, err := os.OpenFile(uprobeEvents(root), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		if isPermission(err) {
-			return permissionError("creating trace events", err, capSysAdmin)
+			return permissionError("creating trace events", err, capDACOverride)
 		}
 		return err
 	}
