@@ -137,6 +137,7 @@ func (m *image) subscription(topic string, depth uint64) (handle, rmw uint64) {
 func (m *image) timer(period uint64) uint64 {
 	handle, impl := m.object(), m.object()
 	m.set(handle+m.layout.Timer.Impl, impl)
+	m.set(impl+m.layout.Timer.Context, m.object())
 	m.set(impl+m.layout.Timer.Period, period)
 	return handle
 }

@@ -102,6 +102,9 @@ func (g *Graph) readTimer(handle trace.Address) (*timer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := g.view.pointer(impl + trace.Address(layout.Timer.Context)); err != nil {
+		return nil, err
+	}
 	period, err := g.view.word(impl + trace.Address(layout.Timer.Period))
 	if err != nil {
 		return nil, err

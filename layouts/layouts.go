@@ -66,8 +66,9 @@ type Service struct {
 
 // Timer leads from an rcl_timer_t to its period.
 type Timer struct {
-	Impl   uint64 // rcl_timer_t.impl
-	Period uint64 // rcl_timer_impl_t.period, int64 nanoseconds
+	Impl    uint64 // rcl_timer_t.impl
+	Context uint64 // rcl_timer_impl_t.context, a pointer that no timer lacks
+	Period  uint64 // rcl_timer_impl_t.period, int64 nanoseconds
 }
 
 // RMWNode holds the strings of an rmw_node_t.
@@ -228,7 +229,7 @@ func (r *offsetReader) layout() *Layout {
 			Depth:     r.at("rcl_subscription_impl_s.actual_qos.depth"),
 		},
 		Service: Service{Impl: r.at("rcl_service_s.impl"), RMWHandle: r.at("rcl_service_impl_s.rmw_handle")},
-		Timer:   Timer{Impl: r.at("rcl_timer_s.impl"), Period: r.at("rcl_timer_impl_s.period")},
+		Timer:   Timer{Impl: r.at("rcl_timer_s.impl"), Context: r.at("rcl_timer_impl_s.context"), Period: r.at("rcl_timer_impl_s.period")},
 		RMWNode: RMWNode{Name: r.at("rmw_node_s.name"), Namespace: r.at("rmw_node_s.namespace_")},
 		RMWTopicName: RMWTopicName{
 			Publisher:    r.at("rmw_publisher_s.topic_name"),
