@@ -42,9 +42,10 @@ func missingCapabilities(effective uint64, needed []capability) []capability {
 	has := func(number int) bool { return effective&(1<<number) != 0 }
 	var missing []capability
 	for _, c := range needed {
-		if !has(c.number) && !(c.partOfSysAdmin && has(unix.CAP_SYS_ADMIN)) {
-			missing = append(missing, c)
+		if has(c.number) || c.partOfSysAdmin && has(unix.CAP_SYS_ADMIN) {
+			continue
 		}
+		missing = append(missing, c)
 	}
 	return missing
 }
