@@ -98,7 +98,8 @@ func (t *tracefs) attach(program *ebpf.Program, name string, process int32, site
 	return event, nil
 }
 
-// create writes the event's definition: the first site makes it, each further one with the same name is appended (5.5).
+// create writes the event's definition: the first site makes it, each further one with the same name is appended (5.5). All are there
+// before the perf event is opened: a site appended later is not armed, and Linux 6.18 crashes when that perf event is closed.
 func (e *traceEvent) create(sites []placedSite) error {
 	for _, site := range sites {
 		definition := fmt.Sprintf("p:%s %s:%#x", e.name, site.file.kernelPath(), site.Offset)
