@@ -386,15 +386,19 @@ func (c *comparer) checkDequeue(what string, row *trace.Callback, e *execution) 
 		at = e.Dequeue
 	}
 	if !c.expects(what+": dequeue", row.DequeueTimestamp.Valid, at) {
-		equal(c, what+": buffer", uint64(row.Buffer), 0)
-		equal(c, what+": index", row.DequeueIndex, trace.Optional[uint64]{})
-		equal(c, what+": size", row.DequeueSize, trace.Optional[uint64]{})
+		c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
 		return
 	}
 	c.checkTime(what+": dequeue", row.DequeueTimestamp, at)
 	equal(c, what+": buffer", uint64(row.Buffer), e.Buffer)
 	equal(c, what+": index", row.DequeueIndex, trace.Some(e.Index))
 	equal(c, what+": size", row.DequeueSize, trace.Some(e.Size))
+}
+
+func (c *comparer) checkNoBuffer(what string, buffer trace.Address, index, size trace.Optional[uint64]) {
+	equal(c, what+": buffer", uint64(buffer), 0)
+	equal(c, what+": index", index, trace.Optional[uint64]{})
+	equal(c, what+": size", size, trace.Optional[uint64]{})
 }
 
 // observableLayers returns the tracepoints of a publish. Where rmw_publish carries the source timestamp, that is known before
@@ -582,6 +586,7 @@ func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), take.RMWSubscription)
 	equal(c, what+": message", uint64(row.Message), take.Message)
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(take.SourceTimestamp))
+	c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
 	c.checkEnclosing(what, take.in, row.Callback, row.CallbackStartTimestamp)
 	for _, s := range c.truth.Subscriptions {
 		if s.RMWSubscription == take.RMWSubscription {
@@ -608,6 +613,9 @@ func (c *comparer) compareDequeue(rows *threadRows, dequeue *dequeueTruth) {
 		return
 	}
 	equal(c, what+": kind", row.Kind, trace.TakeDequeue)
+	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
+	equal(c, what+": message", uint64(row.Message), 0)
+	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
 	equal(c, what+": buffer", uint64(row.Buffer), dequeue.Buffer)
 	equal(c, what+": index", row.DequeueIndex, trace.Some(dequeue.Index))
 	equal(c, what+": size", row.DequeueSize, trace.Some(dequeue.Size))
@@ -724,6 +732,7 @@ func (c *comparer) index(data *dataset) {
 		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
 			// One of the two is null, which reads as 0.
 			takes.add(&rows.takes, row, row.RMWTakeTimestamp.Value+row.DequeueTimestamp.Value)
+			takes.inOrder("take", row.TID, row.RMWTakeTimestamp.Value+row.DequeueTimestamp.Value)
 		}
 	}
 	enqueues := indexer[trace.Enqueue]{c: c}
