@@ -6,11 +6,17 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // printTable writes aligned columns. A header ending in ">" right-aligns its column.
 func printTable(w io.Writer, header []string, rows [][]string) {
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = printable(cell)
+		}
+	}
 	widths := make([]int, len(header))
 	right := make([]bool, len(header))
 	for i, name := range header {
@@ -38,6 +44,15 @@ func printTable(w io.Writer, header []string, rows [][]string) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 	}
+}
+
+// printable escapes what could steer a terminal: names come from the traced processes.
+func printable(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
 }
 
 func printJSON(w io.Writer, value any) error {

@@ -39,7 +39,7 @@ func (p *progress) message(text string) {
 		return
 	}
 	p.clear()
-	fmt.Fprintln(p.out, text)
+	fmt.Fprintln(p.out, printable(text))
 }
 
 func (p *progress) status(s session.Status) {
