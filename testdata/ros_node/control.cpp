@@ -56,6 +56,7 @@ void Control::sleep(double seconds) {
   while (rclcpp::ok() && seconds_since(start) < seconds) {
     const int signal = wait_for_signal(seconds - seconds_since(start));
     if (signal == SIGINT || signal == SIGTERM) rclcpp::request_shutdown();
+    if (signal == SIGUSR1) return;
   }
 }
 
