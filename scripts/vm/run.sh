@@ -92,12 +92,13 @@ need_qemu() {
 }
 
 # accelerator prints what QEMU should use. /dev/kvm alone promises nothing: in a virtual machine without nested
-# virtualization it may exist and be far slower than emulation.
+# virtualization it may exist and be far slower than emulation. Emulation is single-threaded: with several threads QEMU may run
+# code that the guest's kernel has just patched in its old form, and the guest dies of a breakpoint that is gone.
 accelerator() {
 	if [[ -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
 		echo kvm
 	else
-		echo tcg
+		echo tcg,thread=single
 	fi
 }
 
@@ -130,7 +131,7 @@ boot() {
 	local kernel=$1 job=$2 accel
 	accel=$(accelerator)
 	local cpu=max keep=$repo_dir
-	[[ $accel == tcg ]] || cpu=host
+	[[ $accel == tcg* ]] || cpu=host
 	[[ $module == "$repo_dir" ]] || keep+=,$module
 	make_initramfs "$kernel" "$job.initramfs"
 	# Mitigations cost emulated machines a lot and guard nothing here. An oops is a panic and ends QEMU,
