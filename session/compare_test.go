@@ -77,6 +77,8 @@ type comparer struct {
 	seen map[*execution]uint64
 	// numbers are the publish numbers of the recorded publishes.
 	numbers map[*publishTruth]uint64
+	// exited: the process ended while it was recorded.
+	exited bool
 	circumstances
 }
 
@@ -95,6 +97,9 @@ func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
 		},
 		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, names: t.callbackNames(),
 		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, circumstances: known,
+	}
+	for _, process := range data.Processes {
+		c.exited = c.exited || int(process.PID) == t.Header.PID && process.Exited
 	}
 	c.index(data)
 	for _, thread := range t.threads {
@@ -320,7 +325,7 @@ func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execu
 
 // exits reports whether the thread exited, as far as the recording can know.
 func (c *comparer) exits(thread *threadTruth) bool {
-	return c.killed || thread.exit != 0 && thread.exit <= c.span.CloseTo
+	return c.exited || thread.exit != 0 && thread.exit <= c.span.CloseTo
 }
 
 // closedByHit reports whether a later hit on the thread, in the recording, closes what is open.

@@ -2,31 +2,25 @@ package session_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// behaviours are flags of the stand-in that bring about everything that a thread can do.
+// behaviours are flags of the stand-in that together bring about everything that a thread can do, at a moderate load.
 var behaviours = map[string]string{
 	"topics":         "--nodes 2 --topics 2 --rate 50 --expect-all",
-	"threads":        "--nodes 2 --topics 3 --rate 50 --threads 4 --reentrant --expect-all",
-	"chain":          "--nodes 2 --topics 2 --rate 50 --chain --threads 2 --expect-all",
+	"threads":        "--nodes 2 --topics 3 --rate 50 --threads 4 --reentrant --chain --service-rate 50 --outside-rate 100 --expect-all",
 	"intra_shared":   "--nodes 2 --rate 100 --intra-process --callback-form shared --chain --expect-all",
-	"intra_unique":   "--nodes 2 --rate 100 --intra-process --callback-form unique --threads 3 --expect-all",
+	"intra_unique":   "--nodes 2 --rate 100 --intra-process --callback-form unique --threads 3 --outside-rate 50 --expect-all",
 	"intra_overflow": "--rate 200 --intra-process --callback-form reference --depth 1 --publishers-per-timer 2",
-	"nested":         "--nested-depth 5 --nested-rate 20 --rate 20",
-	"nested_throw":   "--nested-depth 5 --nested-rate 20 --rate 20 --throw-every 7",
+	"nested":         "--nested-depth 5 --nested-rate 20 --rate 20 --throw-every 7 --polled-rate 30 --polled-then-spin",
 	"nested_catch":   "--nested-depth 5 --nested-rate 50 --rate 20 --throw-every 7 --count 5",
 	"too_deep":       "--nested-depth 20 --nested-rate 20 --rate 20",
-	"polled":         "--polled-rate 30 --rate 50",
-	"polled_spin":    "--polled-rate 30 --rate 50 --polled-then-spin --nested-depth 2 --nested-rate 10",
-	"service":        "--service-rate 50 --rate 20",
-	"throw":          "--throw-every 5 --rate 50 --nodes 2",
-	"outside":        "--outside-rate 100 --rate 20",
-	"fail_rcl":       "--fail-every 3 --fail-at rcl --rate 50",
-	"fail_rmw":       "--fail-every 3 --fail-at rmw --rate 50",
-	"fail_dds":       "--fail-every 3 --fail-at dds --rate 50",
+	"polled":         "--polled-rate 30 --rate 50 --service-rate 20 --throw-every 50",
+	"fail_rcl":       "--fail-every 3 --fail-at rcl --rate 50 --outside-rate 50",
+	"fail_rmw":       "--fail-every 3 --fail-at rmw --rate 50 --throw-every 5",
+	"fail_dds":       "--fail-every 3 --fail-at dds --rate 50 --outside-rate 50",
 	"churn":          "--churn-rate 20 --rate 20",
 	"churn_exit":     "--churn-rate 20 --exit-in-callback --rate 20",
 	"random1":        "--random 1",
@@ -34,17 +28,55 @@ var behaviours = map[string]string{
 	"random3":        "--random 3",
 }
 
+// enough is how many executions of callbacks a recording must have to show anything.
+const enough = 50
+
+// TestRecordingIsExact attaches to running nodes and detaches from them again.
 func TestRecordingIsExact(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		for name, flags := range behaviours {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				node := startReadyNode(t, l, flags)
-				r := record(t, session.Configuration{PIDs: node.pidText()})
-				time.Sleep(time.Second)
+				n := startReadyNode(t, l, flags)
+				r := record(t, session.Configuration{PIDs: n.pidText()})
+				r.waitForRows(trace.TableCallback, enough)
 				data := r.stop()
-				r.requireExact(data, node.stop())
+				r.requireExact(data, n.stop(), circumstances{late: true})
+				requireEnding(t, data, trace.EndingSignal)
 			})
 		}
 	})
+}
+
+// TestRecordingOfAWholeLife begins before a node has done anything, and ends with it: every single thing that it did must be
+// there, with all names.
+func TestRecordingOfAWholeLife(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		for _, name := range []string{"threads", "intra_unique", "nested", "churn_exit", "random2"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				n, r := recordWholeLife(t, l, session.Configuration{}, behaviours[name]+" --duration 1")
+				data := r.wait()
+				r.requireExact(data, n.wait(), circumstances{})
+				requireEnding(t, data, trace.EndingTargetsExited)
+			})
+		}
+	})
+}
+
+// recordWholeLife records a node from before it is allowed to begin.
+func recordWholeLife(t *testing.T, l layout, configuration session.Configuration, flags string) (*node, *recording) {
+	t.Helper()
+	n, release := startHeldNode(t, l, flags)
+	configuration.PIDs = n.pidText()
+	r := record(t, configuration)
+	release()
+	return n, r
+}
+
+func requireEnding(t *testing.T, data *dataset, want trace.Ending) {
+	t.Helper()
+	if got := data.Session.Ending; got != want {
+		t.Errorf("the recording ended by %s, not %s", got, want)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -42,40 +41,62 @@ func monotonic() uint64 {
 
 // recording is a running session.
 type recording struct {
-	t                      *testing.T
-	dir                    string
-	cancel                 context.CancelFunc
-	done                   chan error
-	started, opened, ended uint64
-	stopping               uint64
+	t      *testing.T
+	dir    string
+	cancel context.CancelFunc
+	done   chan error
+	status chan session.Status
+	// began and ended are around session.Run; opened and closing are in between, when the gate was open for certain. All are on
+	// the ground truth's clock.
+	began, opened, closing, ended uint64
 }
 
-// begin begins a recording without waiting for anything.
-func begin(t *testing.T, configuration session.Configuration, opened func()) *recording {
+// begin begins a recording without waiting for anything; opened is closed when its gate is open.
+func begin(t *testing.T, configuration session.Configuration) (r *recording, opened chan struct{}) {
 	t.Helper()
-	r := &recording{t: t, dir: filepath.Join(t.TempDir(), "recording"), done: make(chan error, 1)}
-	configuration.Output = r.dir
+	r = &recording{
+		t: t, dir: filepath.Join(t.TempDir(), "recording"), done: make(chan error, 1), status: make(chan session.Status, 1),
+	}
+	if configuration.Output == "" {
+		configuration.Output = r.dir
+	}
+	r.dir = configuration.Output
+	opened = make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
-	t.Cleanup(cancel)
-	r.started = monotonic()
+	finished := make(chan struct{})
+	t.Cleanup(func() {
+		cancel()
+		<-finished // nothing may attach to what the next test starts
+	})
+	r.began = monotonic()
 	go func() {
+		defer close(finished)
 		r.done <- session.Run(ctx, configuration, session.Options{Version: "test", Observer: session.Observer{
 			Recording: func() {
 				r.opened = monotonic()
-				opened()
+				close(opened)
 			},
+			Status:  r.keepStatus,
 			Message: func(text string) { t.Log("recorder:", text) },
 		}})
 	}()
-	return r
+	return r, opened
+}
+
+// keepStatus keeps the latest status.
+func (r *recording) keepStatus(status session.Status) {
+	select {
+	case <-r.status:
+	default:
+	}
+	r.status <- status
 }
 
 // record begins a recording and waits until it is open.
 func record(t *testing.T, configuration session.Configuration) *recording {
 	t.Helper()
-	opened := make(chan struct{})
-	r := begin(t, configuration, func() { close(opened) })
+	r, opened := begin(t, configuration)
 	select {
 	case <-opened:
 	case err := <-r.done:
@@ -86,10 +107,34 @@ func record(t *testing.T, configuration session.Configuration) *recording {
 	return r
 }
 
+// waitForRows waits until a table has at least so many rows.
+func (r *recording) waitForRows(table string, count uint64) {
+	r.t.Helper()
+	r.waitFor(fmt.Sprintf("%d rows in %s", count, table), func(s session.Status) bool { return s.Rows[table] >= count })
+}
+
+// waitFor waits for something that the status shows.
+func (r *recording) waitFor(what string, reached func(session.Status) bool) {
+	r.t.Helper()
+	for timeout := time.After(patience); ; {
+		select {
+		case status := <-r.status:
+			if reached(status) {
+				return
+			}
+		case err := <-r.done:
+			r.done <- err
+			r.t.Fatalf("the recording ended (%v) before it had %s", err, what)
+		case <-timeout:
+			r.t.Fatalf("the recording does not get %s", what)
+		}
+	}
+}
+
 // stop ends the recording as Ctrl-C does and reads it.
 func (r *recording) stop() *dataset {
 	r.t.Helper()
-	r.stopping = monotonic()
+	r.closing = monotonic()
 	r.cancel()
 	return r.wait()
 }
@@ -97,19 +142,26 @@ func (r *recording) stop() *dataset {
 // wait waits for the end of the recording and reads it.
 func (r *recording) wait() *dataset {
 	r.t.Helper()
+	if err := r.waitForEnd(); err != nil {
+		r.t.Fatalf("recording: %v", err)
+	}
+	return readDataset(r.t, r.dir)
+}
+
+// waitForEnd waits for the end of the recording and returns how it went.
+func (r *recording) waitForEnd() error {
+	r.t.Helper()
 	select {
 	case err := <-r.done:
 		r.ended = monotonic()
-		if err != nil {
-			r.t.Fatalf("recording: %v", err)
+		if r.closing == 0 {
+			r.closing = r.ended
 		}
+		return err
 	case <-time.After(patience):
 		r.t.Fatal("the recording does not end")
+		return nil
 	}
-	if r.stopping == 0 {
-		r.stopping = r.ended
-	}
-	return readDataset(r.t, r.dir)
 }
 
 // dataset is a recording in memory.
@@ -176,10 +228,10 @@ func (d *dataset) lost() map[trace.LossKind]uint64 {
 	return sum
 }
 
-// span returns when a process was recorded that existed when the recording began and does when it ended. The first row shows
-// that it had begun.
+// span returns when a process was recorded that was there from the beginning to the end. Its first row shows that the recording
+// had begun.
 func (r *recording) span(data *dataset, pid int) span {
-	s := span{OpenFrom: r.started, OpenTo: r.opened, CloseFrom: r.stopping, CloseTo: r.ended}
+	s := span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}
 	if first, ok := data.firstRow(pid); ok {
 		s.OpenTo = min(s.OpenTo, first)
 	}
@@ -212,28 +264,22 @@ func (d *dataset) firstRow(pid int) (uint64, bool) {
 	return uint64(first - d.Session.Clock.RealtimeOffset), first != 0
 }
 
-// requireExact requires that the recording has exactly what happened in a process, losses included, and returns what was
-// compared.
-func (r *recording) requireExact(data *dataset, truth *truth) *comparison {
+// requireExact requires that the recording has exactly what happened in a process, and lost nothing.
+func (r *recording) requireExact(data *dataset, truth *truth, known circumstances) *comparison {
 	r.t.Helper()
-	result := compare(truth, data, r.span(data, truth.Header.PID), circumstances{late: true})
-	r.report(data, truth, result)
-	if lost := data.lost(); !maps.Equal(lost, result.Missing) {
-		r.t.Errorf("missing: %v, but lost: %v; for example %q", result.Missing, lost, result.Examples)
-	}
-	return result
+	return requireExact(r.t, data, truth, r.span(data, truth.Header.PID), known)
 }
 
-func (r *recording) report(data *dataset, truth *truth, result *comparison) {
-	r.t.Helper()
+func requireExact(t *testing.T, data *dataset, truth *truth, s span, known circumstances) *comparison {
+	t.Helper()
+	result := compare(truth, data, s, known)
 	for _, difference := range result.Differences {
-		r.t.Error(difference)
+		t.Error(difference)
 	}
-	kinds := slices.Sorted(maps.Keys(result.Statuses))
-	text := ""
-	for _, kind := range kinds {
-		text += fmt.Sprintf(" %s:%d", kind, result.Statuses[kind])
+	if lost := data.lost(); !maps.Equal(lost, result.Missing) {
+		t.Errorf("missing: %v, but lost: %v; for example %q", result.Missing, lost, result.Examples)
 	}
-	r.t.Logf("PID %d: compared %v of %d callbacks, %d publishes, %d takes, %d enqueues;%s; lost %v", truth.Header.PID, result.Compared,
-		len(truth.Callbacks), len(truth.Publishes), len(truth.Takes), len(truth.Enqueues), text, data.lost())
+	t.Logf("PID %d: compared %v with %d callbacks, %d publishes, %d takes, %d enqueues; %v; lost %v", truth.Header.PID, result.Compared,
+		len(truth.Callbacks), len(truth.Publishes), len(truth.Takes), len(truth.Enqueues), result.Statuses, data.lost())
+	return result
 }

@@ -7,8 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
@@ -74,6 +77,29 @@ func startReadyNode(t *testing.T, l layout, flags string) *node {
 	n := startNode(t, l, flags)
 	n.WaitReady()
 	return n
+}
+
+// startHeldNode starts a stand-in that has done nothing yet, and goes on when it is released.
+func startHeldNode(t *testing.T, l layout, flags string) (n *node, release func()) {
+	t.Helper()
+	n = startNode(t, l, flags+" --start-delay 36000")
+	n.waitUntilHeld()
+	return n, func() { n.Signal(syscall.SIGUSR1) }
+}
+
+// waitUntilHeld waits until the stand-in waits for signals.
+func (n *node) waitUntilHeld() {
+	n.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		call, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", n.PID()))
+		if err != nil {
+			n.t.Fatalf("%v; it said %q", err, n.Output())
+		}
+		if number, _, _ := strings.Cut(string(call), " "); number == fmt.Sprint(unix.SYS_RT_SIGTIMEDWAIT) {
+			return
+		}
+	}
+	n.t.Fatal("the stand-in does not begin")
 }
 
 func (n *node) pidText() string { return fmt.Sprint(n.PID()) }
