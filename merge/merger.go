@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/graph"
@@ -197,6 +198,20 @@ func (m *Merger) TellEntities(final bool) {
 	for _, process := range m.processes {
 		m.tellEntities(process, final)
 	}
+}
+
+// Unresolved says what was looked up in vain: one line for each address, with the reason.
+func (m *Merger) Unresolved() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var lines []string
+	for pid, process := range m.processes {
+		for _, unknown := range process.Graph.Unknown() {
+			lines = append(lines, fmt.Sprintf("PID %d: %s %v stays without a name: %v", pid, unknown.Kind, unknown.Address, unknown.Reason))
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 func (m *Merger) tellEntities(process *Process, final bool) {

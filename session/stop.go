@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -31,8 +32,23 @@ func (s *Session) stop(ending trace.Ending, readError error, reading <-chan erro
 	s.merger.TellEntities(true)
 	errs = append(errs, s.merger.Take(s.write), s.countLosses())
 	errs = append(errs, writer.Append(s.writer, []trace.Clock{measureClock()}))
+	s.noteUnresolved()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	return s.finish(ending, errors.Join(errs...))
+}
+
+// maxUnresolved bounds what session.json says of addresses without names.
+const maxUnresolved = 100
+
+// noteUnresolved puts into session.json which addresses stay without names, and why.
+func (s *Session) noteUnresolved() {
+	unresolved := s.merger.Unresolved()
+	if more := len(unresolved) - maxUnresolved; more > 0 {
+		unresolved = append(unresolved[:maxUnresolved], fmt.Sprintf("and %d more", more))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.Unresolved = unresolved
 }
 
 // fail ends a session that could not begin.

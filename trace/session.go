@@ -62,7 +62,9 @@ type Session struct {
 	Rows     map[string]uint64 `json:"rows"`
 	Losses   []LossTotal       `json:"losses"`
 	Warnings []string          `json:"warnings"`
-	Ending   Ending            `json:"ending"`
+	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not prove.
+	Unresolved []string `json:"unresolved,omitempty"`
+	Ending     Ending   `json:"ending"`
 	// Error is the error that ended the recording.
 	Error string `json:"error,omitempty"`
 }
