@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the other scripts: finds the Go that scripts/setup.sh may have installed, and tracefs.
 if ! command -v go >/dev/null || ! go env GOTOOLCHAIN >/dev/null 2>&1 || [ -z "$(go env GOTOOLCHAIN)" ]; then
 	PATH=$HOME/.local/share/caret-bpf/go/bin:$PATH

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/environment.sh
 . scripts/environment.sh
 
-go vet ./...
+go vet ./... ./testdata/groundtruth ./testdata/standin
 GOARCH=arm64 go vet ./...
-go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run ./...
-shellcheck -x scripts/*.sh scripts/vm/*.sh .ci/run
+go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run ./... ./testdata/groundtruth ./testdata/standin
+shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/vm/*.sh .ci/run

@@ -10,5 +10,5 @@ scripts/setup.sh
 . scripts/environment.sh
 mount_tracefs
 make -s build testdata
-as_root env CGO_ENABLED=1 go test -timeout 30m "$@" ./...
+as_root env CGO_ENABLED=1 go test -timeout 30m "$@" ./... ./testdata/groundtruth ./testdata/standin
 (cd testdata/duckdb && as_root env CGO_ENABLED=1 go test -timeout 10m ./...)
