@@ -84,8 +84,10 @@ type comparer struct {
 
 // circumstances are what a comparison must know of the process.
 type circumstances struct {
-	// late: the process was there before the recording.
+	// late: the process was there before the recording, so memory has to tell its names: owners may be unknown.
 	late bool
+	// unnamed: initialization events were lost, so any name may be unknown. None may be wrong.
+	unnamed bool
 	// killed: the process could not write down the last of what happened.
 	killed bool
 }
@@ -235,11 +237,19 @@ func equal[T comparable](c *comparer, what string, got, want T) {
 	}
 }
 
-// equalIfKnown is equal for what memory does not always tell of an entity that was there before the recording: its owner.
-func equalIfKnown[T comparable](c *comparer, what string, got, want T) {
+// equalName is equal for what initialization events or memory tell.
+func equalName[T comparable](c *comparer, what string, got, want T) {
+	var unknown T
+	if got != unknown || !c.unnamed {
+		equal(c, what, got, want)
+	}
+}
+
+// equalOwner is equalName for what memory does not always tell.
+func equalOwner[T comparable](c *comparer, what string, got, want T) {
 	var unknown T
 	if got != unknown || !c.late {
-		equal(c, what, got, want)
+		equalName(c, what, got, want)
 	}
 }
 
@@ -316,11 +326,11 @@ func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execu
 		c.differ("%s: the ground truth has no such callback", what)
 		return
 	}
-	equal(c, what+": kind", row.Kind, names.kind)
-	equal(c, what+": topic", row.TopicName, names.topic)
-	equalIfKnown(c, what+": node", row.NodeName, names.node)
-	equalIfKnown(c, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
-	equal(c, what+": period", row.Period, names.period)
+	equalName(c, what+": kind", row.Kind, names.kind)
+	equalName(c, what+": topic", row.TopicName, names.topic)
+	equalOwner(c, what+": node", row.NodeName, names.node)
+	equalOwner(c, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
+	equalName(c, what+": period", row.Period, names.period)
 }
 
 // exits reports whether the thread exited, as far as the recording can know.
@@ -482,9 +492,9 @@ func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *
 		}
 	}
 	equal(c, what+": publisher", uint64(row.PublisherHandle), handle)
-	equal(c, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
-	equal(c, what+": topic", row.TopicName, topic)
-	equalIfKnown(c, what+": node", row.NodeName, node)
+	equalName(c, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
+	equalName(c, what+": topic", row.TopicName, topic)
+	equalOwner(c, what+": node", row.NodeName, node)
 	message, intra := uint64(0), uint64(0)
 	if observed[layerRclcpp] || observed[layerRcl] || observed[layerRMW] {
 		message = publish.Message
@@ -577,7 +587,7 @@ func (c *comparer) compareEnqueue(rows *threadRows, enqueue *enqueueTruth) {
 	}
 	equal(c, what+": publish number", row.PublishNumber.Value, number)
 	equal(c, what+": publisher", uint64(row.PublisherHandle), publish.Publisher)
-	equal(c, what+": topic", row.TopicName, publish.Topic)
+	equalName(c, what+": topic", row.TopicName, publish.Topic)
 }
 
 // compareTake compares a take that fed no callback with its row and reports whether there is one.
@@ -595,9 +605,9 @@ func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
 	c.checkEnclosing(what, take.in, row.Callback, row.CallbackStartTimestamp)
 	for _, s := range c.truth.Subscriptions {
 		if s.RMWSubscription == take.RMWSubscription {
-			equal(c, what+": topic", row.TopicName, s.Topic)
-			equalIfKnown(c, what+": node", row.NodeName, c.truth.nodes[s.Node])
-			equalIfKnown(c, what+": subscription", uint64(row.SubscriptionHandle), s.Subscription)
+			equalName(c, what+": topic", row.TopicName, s.Topic)
+			equalOwner(c, what+": node", row.NodeName, c.truth.nodes[s.Node])
+			equalOwner(c, what+": subscription", uint64(row.SubscriptionHandle), s.Subscription)
 		}
 	}
 	c.Compared[trace.LostTake]++

@@ -1,0 +1,41 @@
+package session_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestOverloadIsAccountedFor lets nodes run as fast as they can, with a ring buffer that is far too small: what is not in the
+// dataset must be in the loss table, kind by kind and to the last one.
+func TestOverloadIsAccountedFor(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		for name, flags := range map[string]string{
+			"inter": "--nodes 2 --topics 2 --threads 3 --rate 0 --polled-rate 1000 --service-rate 1000",
+			"intra": "--nodes 2 --topics 2 --threads 2 --rate 0 --intra-process --outside-rate 1000",
+		} {
+			t.Run(name, func(t *testing.T) {
+				n, r := recordWholeLife(t, l, session.Configuration{BufferBytes: 4096}, flags+" --duration 0.5")
+				data := r.wait()
+				result := r.requireExact(data, n.wait(), circumstances{unnamed: true})
+				lost := data.lost()
+				if lost[trace.LostCallback] == 0 || result.Compared[trace.LostCallback] == 0 {
+					t.Errorf("%d callbacks were lost and %d recorded: that was no overload", lost[trace.LostCallback], result.Compared[trace.LostCallback])
+				}
+				if total := totals(data.Session.Losses); !maps.Equal(total, lost) {
+					t.Errorf("session.json says %v, the loss table %v", total, lost)
+				}
+			})
+		}
+	})
+}
+
+func totals(losses []trace.LossTotal) map[trace.LossKind]uint64 {
+	sum := map[trace.LossKind]uint64{}
+	for _, loss := range losses {
+		sum[loss.Kind] += loss.Count
+	}
+	return sum
+}
