@@ -1,12 +1,20 @@
-/* A library with functions named like ROS 2's tracepoints, and instructions that must not or cannot be probed. */
+/* A library with functions named like ROS 2's tracepoints, and instructions that must not or cannot
+ * be probed. */
 #include <stdbool.h>
 #include <stdint.h>
 
 static volatile uint64_t calls;
 
-void ros_trace_callback_start(const void *callback, bool is_intra_process) { calls += (uintptr_t)callback + is_intra_process; }
-void ros_trace_callback_end(const void *callback) { calls += (uintptr_t)callback; }
-void ros_trace_rmw_take(const void *subscription, const void *message, int64_t source_timestamp, bool taken)
+void ros_trace_callback_start(const void *callback, bool is_intra_process)
+{
+	calls += (uintptr_t)callback + is_intra_process;
+}
+void ros_trace_callback_end(const void *callback)
+{
+	calls += (uintptr_t)callback;
+}
+void ros_trace_rmw_take(const void *subscription, const void *message, int64_t source_timestamp,
+			bool taken)
 {
 	calls += (uintptr_t)subscription + (uintptr_t)message + source_timestamp + taken;
 }
@@ -14,7 +22,9 @@ void ros_trace_rmw_take(const void *subscription, const void *message, int64_t s
 #if defined(__x86_64__)
 /* Linux 6.18 would turn the nop into a call. */
 __asm__(".text\n.globl multi_byte_nop\n.type multi_byte_nop,@function\n"
-	"multi_byte_nop: .byte 0x0f,0x1f,0x44,0x00,0x00\nret\n.size multi_byte_nop,.-multi_byte_nop\n");
+	"multi_byte_nop: .byte 0x0f,0x1f,0x44,0x00,0x00\nret\n.size "
+	"multi_byte_nop,.-multi_byte_nop\n");
 /* The kernel takes no uprobe on a privileged instruction. Never called. */
-__asm__(".globl privileged\n.type privileged,@function\nprivileged: hlt\nret\n.size privileged,.-privileged\n");
+__asm__(".globl privileged\n.type privileged,@function\nprivileged: hlt\nret\n.size "
+	"privileged,.-privileged\n");
 #endif

@@ -198,6 +198,6 @@ func (p *Process) parse(path string) *groundtruth.Truth {
 // Kill ends the process with SIGKILL if it runs. With --ground-truth-sync, its ground truth up to then can
 // be read from GroundTruthFile.
 func (p *Process) Kill() {
-	p.command.Process.Kill()
+	_ = p.command.Process.Kill()
 	<-p.exited
 }
