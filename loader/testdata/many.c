@@ -1,6 +1,7 @@
 /* A library of a thousand functions, to measure how long attaching to many takes. */
 static volatile int calls;
 
+/* clang-format off: calls of macros without semicolons are beyond it. */
 #define ONE(n)                                                                                     \
 	void function_##n(void)                                                                    \
 	{                                                                                          \
@@ -12,9 +13,9 @@ static volatile int calls;
 #define HUNDRED(n)                                                                                 \
 	TEN(n##0)                                                                                  \
 	TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
-
 HUNDRED(0)
 HUNDRED(1) HUNDRED(2) HUNDRED(3) HUNDRED(4) HUNDRED(5) HUNDRED(6) HUNDRED(7) HUNDRED(8) HUNDRED(9)
+	/* clang-format on */
 
 	void ros_trace_callback_start(const void *callback, _Bool is_intra_process)
 {
