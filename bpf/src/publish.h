@@ -28,13 +28,16 @@ static __always_inline struct publish_record *open_publish(struct thread_state *
 	return publish;
 }
 
-/* The thread's state with dead callbacks removed, ready for a layer of a publish. */
+/*
+ * The thread's state with dead callbacks removed, ready for a layer of a publish. The compiler may
+ * have made one function of a callback and of the publish in it, with one frame for both.
+ */
 static __always_inline struct thread_state *publishing_thread(const struct event *event)
 {
 	struct thread_state *state = get_thread(event, RECORD_PUBLISH);
 
 	if (state)
-		unwind(state, event->stack_pointer);
+		unwind_below(state, event->stack_pointer);
 	return state;
 }
 
@@ -166,7 +169,7 @@ static __always_inline void ring_buffer_enqueue(const struct event *event)
 
 	if (!state)
 		return;
-	unwind(state, event->stack_pointer);
+	unwind_below(state, event->stack_pointer);
 	publish = &state->publish;
 	flags = parent_flags(state);
 	if (event->arguments[3] & 0xff)

@@ -178,19 +178,25 @@ static __noinline int close_callback(struct thread_state *state, __u64 end_ns, _
 
 /*
  * An exception leaves callbacks without callback_end. Stacks grow downwards, so a callback whose
- * frame lies at or below the stack pointer of a later event is gone.
+ * frame lies below the stack pointer of a later event is gone.
  */
-static __always_inline void unwind(struct thread_state *state, __u64 stack_pointer)
+static __always_inline void unwind_below(struct thread_state *state, __u64 stack_pointer)
 {
-	if (state->overflow && state->overflow_stack_pointer <= stack_pointer)
+	if (state->overflow && state->overflow_stack_pointer < stack_pointer)
 		state->overflow = 0;
 	for (int i = 0; i < MAX_DEPTH; i++) {
 		if (!state->depth ||
-		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer >
+		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer >=
 			    stack_pointer)
 			break;
 		close_callback(state, 0, CALLBACK_UNWOUND);
 	}
+}
+
+/* The same for events that do not happen in the very frame of a callback: its frame is free. */
+static __always_inline void unwind(struct thread_state *state, __u64 stack_pointer)
+{
+	unwind_below(state, stack_pointer + 1);
 }
 
 /* The thread ends, or becomes another program. */

@@ -168,11 +168,15 @@ func (m *Machine) flush(pending **merge.TakeRecord) {
 	}
 }
 
-func (m *Machine) unwind(t *thread, stackPointer uint64) {
-	if t.tooDeep > 0 && t.tooDeepStack <= stackPointer {
+// unwind closes the callbacks whose frames an event finds free.
+func (m *Machine) unwind(t *thread, stackPointer uint64) { m.unwindBelow(t, stackPointer+1) }
+
+// unwindBelow is unwind for events that can share the frame of a callback.
+func (m *Machine) unwindBelow(t *thread, stackPointer uint64) {
+	if t.tooDeep > 0 && t.tooDeepStack < stackPointer {
 		t.tooDeep = 0
 	}
-	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer <= stackPointer {
+	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < stackPointer {
 		m.pop(t, 0, merge.CallbackUnwound)
 	}
 }
@@ -329,14 +333,14 @@ func (m *Machine) closeIfLast(t *thread, e Event) {
 
 func (m *Machine) intraPublish(e Event) {
 	t := m.thread(e)
-	m.unwind(t, e.StackPointer)
+	m.unwindBelow(t, e.StackPointer)
 	m.openPublish(t, e, merge.LayerIntra)
 	t.publish.Publisher, t.publish.IntraMessage, t.publish.IntraNs = e.Arguments[0], e.Arguments[1], e.TimeNs
 }
 
 func (m *Machine) rclcppPublish(e Event) {
 	t := m.thread(e)
-	m.unwind(t, e.StackPointer)
+	m.unwindBelow(t, e.StackPointer)
 	if t.publish != nil && t.publish.Layers == merge.LayerIntra {
 		t.publish.Layers |= merge.LayerRclcpp
 	} else {
@@ -348,7 +352,7 @@ func (m *Machine) rclcppPublish(e Event) {
 
 func (m *Machine) rclPublish(e Event) {
 	t := m.thread(e)
-	m.unwind(t, e.StackPointer)
+	m.unwindBelow(t, e.StackPointer)
 	publisher, message := e.Arguments[0], e.Arguments[1]
 	continues := false
 	if p := t.publish; p != nil {
@@ -374,7 +378,7 @@ func (m *Machine) rclPublish(e Event) {
 
 func (m *Machine) rmwPublish(e Event) {
 	t := m.thread(e)
-	m.unwind(t, e.StackPointer)
+	m.unwindBelow(t, e.StackPointer)
 	message := e.Arguments[1]
 	p := t.publish
 	if p == nil || p.Layers&(merge.LayerRMW|merge.LayerStamp) != 0 || p.Layers&(merge.LayerRclcpp|merge.LayerRcl) == 0 || p.Message != message {
@@ -409,7 +413,7 @@ func (m *Machine) bindAddrToStamp(e Event) {
 
 func (m *Machine) enqueue(e Event) {
 	t := m.thread(e)
-	m.unwind(t, e.StackPointer)
+	m.unwindBelow(t, e.StackPointer)
 	callback, start, flags := t.enclosing()
 	record := &merge.EnqueueRecord{
 		Buffer: e.Arguments[0], Index: e.Arguments[1], Size: e.Arguments[2], TimeNs: e.TimeNs,
