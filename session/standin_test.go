@@ -139,6 +139,16 @@ func (n *node) kill() *truth {
 	return resolve(parsed)
 }
 
+// readTruth reads the ground truth of a process that is over.
+func readTruth(t *testing.T, path string) *truth {
+	t.Helper()
+	parsed, err := groundtruth.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTruth(t, parsed)
+}
+
 // newTruth checks that a ground truth does not contradict itself, and resolves its references.
 func newTruth(t *testing.T, parsed *groundtruth.Truth) *truth {
 	t.Helper()

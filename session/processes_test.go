@@ -1,0 +1,219 @@
+package session_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestSeveralProcesses records a publishing and a subscribing process: both exactly, and each message that was received is
+// found where it was sent.
+func TestSeveralProcesses(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		domain := fmt.Sprint(" --domain ", standin.Domain(t))
+		listener := startNode(t, l, "--subscribe-only --topics 2"+domain)
+		talker := startReadyNode(t, l, "--publish-only --topics 2 --rate 50 --wait-subscribers 1"+domain)
+		listener.WaitReady()
+		r := record(t, session.Configuration{PIDs: talker.pidText() + "," + listener.pidText()})
+		r.waitForRows(trace.TableCallback, 2*enough)
+		data := r.stop()
+		sent, received := talker.stop(), listener.stop()
+		r.requireExact(data, sent, circumstances{late: true})
+		r.requireExact(data, received, circumstances{late: true})
+
+		type message struct {
+			topic string
+			stamp int64
+		}
+		publishes := map[message]int{}
+		for _, row := range data.Publishes {
+			publishes[message{row.TopicName, row.SourceTimestamp.Value}]++
+		}
+		joined := 0
+		for _, row := range data.Callbacks {
+			if row.Kind == trace.KindSubscription && row.SourceTimestamp.Valid {
+				switch publishes[message{row.TopicName, row.SourceTimestamp.Value}] {
+				case 0: // sent before the recording
+				case 1:
+					joined++
+				default:
+					t.Errorf("several publishes to %s have the source timestamp %d", row.TopicName, row.SourceTimestamp.Value)
+				}
+			}
+		}
+		if joined < enough/2 {
+			t.Errorf("only %d messages were found at both ends", joined)
+		}
+	})
+}
+
+// TestProcessDies kills one of two recorded processes.
+func TestProcessDies(t *testing.T) {
+	requireRecording(t)
+	domain := fmt.Sprint(" --domain ", standin.Domain(t))
+	survivor := startReadyNode(t, oneLayout, "--rate 50 --prefix /survivor"+domain)
+	victim := startReadyNode(t, oneLayout, "--rate 50 --nodes 2 --threads 2 --prefix /victim --ground-truth-sync 1"+domain)
+	r := record(t, session.Configuration{PIDs: survivor.pidText() + "," + victim.pidText()})
+	r.waitForRows(trace.TableCallback, enough)
+	died := victim.kill()
+	r.waitFor("one process left", func(s session.Status) bool { return s.Processes == 1 })
+	r.waitForRows(trace.TableCallback, 2*enough)
+	data := r.stop()
+	r.requireExact(data, died, circumstances{late: true, killed: true})
+	r.requireExact(data, survivor.stop(), circumstances{late: true})
+	requireExited(t, data, victim.PID(), true)
+	requireExited(t, data, survivor.PID(), false)
+	requireEnding(t, data, trace.EndingSignal)
+}
+
+// TestAllProcessesDie kills the only recorded process: that ends the recording.
+func TestAllProcessesDie(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 50 --ground-truth-sync 1")
+	r := record(t, session.Configuration{PIDs: n.pidText()})
+	r.waitForRows(trace.TableCallback, enough)
+	died := n.kill()
+	data := r.wait()
+	r.requireExact(data, died, circumstances{late: true, killed: true})
+	requireExited(t, data, n.PID(), true)
+	requireEnding(t, data, trace.EndingTargetsExited)
+}
+
+func requireExited(t *testing.T, data *dataset, pid int, want bool) {
+	t.Helper()
+	last := -1
+	for i, row := range data.Processes {
+		if int(row.PID) == pid {
+			last = i
+		}
+	}
+	if last < 0 {
+		t.Errorf("process %d has no row", pid)
+	} else if got := data.Processes[last].Exited; got != want {
+		t.Errorf("process %d has exited: %t, not %t", pid, got, want)
+	}
+}
+
+// TestProcessStarts starts processes while the recording is open, by each way to find them: one that begins its work when the
+// recorder knows it, of which nothing may be missing, and one that begins at once.
+func TestProcessStarts(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		for _, by := range []string{"name", "all"} {
+			t.Run(by, func(t *testing.T) {
+				prefix := fmt.Sprintf("/starts_%d_%s", syscall.Getpid(), by)
+				configuration := session.Configuration{All: true}
+				if by == "name" {
+					configuration = session.Configuration{Name: prefix}
+				}
+				r := record(t, configuration)
+				before := 0
+				r.waitFor("a status", func(s session.Status) bool { before = s.Processes; return true })
+
+				flags := "--rate 50 --threads 2 --nodes 2 --duration 1 --prefix " + prefix
+				held, release := startHeldNode(t, l, flags)
+				r.waitFor("the process", func(s session.Status) bool { return s.Processes > before })
+				released := monotonic()
+				release()
+				truth := held.wait()
+
+				early := startNode(t, l, flags)
+				early.WaitReady()
+				r.waitFor("the second process", func(s session.Status) bool { return s.Processes > before })
+				known := monotonic()
+				early.WaitReady()
+				truthOfEarly := early.wait()
+				r.waitFor("the end of both", func(s session.Status) bool { return s.Processes <= before })
+				data := r.stop()
+
+				whole := span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.ended, CloseTo: r.ended}
+				requireExactProcess(t, data, truth, whole, circumstances{})
+				part := span{OpenFrom: r.began, OpenTo: known, CloseFrom: r.ended, CloseTo: r.ended}
+				requireExactProcess(t, data, truthOfEarly, part, circumstances{unnamed: true})
+				requireExited(t, data, held.PID(), true)
+				requireExited(t, data, early.PID(), true)
+			})
+		}
+	})
+}
+
+// requireExactProcess is requireExact where the recording has processes of which the test knows nothing.
+func requireExactProcess(t *testing.T, data *dataset, truth *truth, s span, known circumstances) {
+	t.Helper()
+	data.Losses = slices.DeleteFunc(data.Losses, func(l trace.Loss) bool { return true })
+	requireExact(t, data, truth, s, known)
+}
+
+// TestLibraryIsLoaded loads a component into a recorded process.
+func TestLibraryIsLoaded(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		n := startReadyNode(t, l, "--rate 20 --component default --threads 2")
+		r := record(t, session.Configuration{PIDs: n.pidText()})
+		r.waitForRows(trace.TableCallback, enough/2)
+		n.Signal(syscall.SIGUSR1)
+		r.waitForRows(trace.TableCallback, 4*enough)
+		data := r.stop()
+		r.requireExact(data, n.stop(), circumstances{late: true})
+		fromComponent := 0
+		for _, row := range data.Callbacks {
+			if row.NodeName == "/component" {
+				fromComponent++
+			}
+		}
+		if fromComponent < enough {
+			t.Errorf("%d callbacks of the component were recorded", fromComponent)
+		}
+	})
+}
+
+// TestOverlappingRecordings records the same process twice at a time.
+func TestOverlappingRecordings(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		n := startReadyNode(t, l, behaviours["threads"])
+		first := record(t, session.Configuration{PIDs: n.pidText()})
+		first.waitForRows(trace.TableCallback, enough)
+		second := record(t, session.Configuration{Name: fmt.Sprint("--domain .*", n.GroundTruthFile())})
+		second.waitForRows(trace.TableCallback, enough)
+		dataOfFirst := first.stop()
+		second.waitForRows(trace.TableCallback, 10*enough)
+		dataOfSecond := second.stop()
+		truth := n.stop()
+		first.requireExact(dataOfFirst, truth, circumstances{late: true})
+		second.requireExact(dataOfSecond, truth, circumstances{late: true})
+	})
+}
+
+// TestLaunchedCommandForks records a command from its first event, with the children that it forks and starts.
+func TestLaunchedCommandForks(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		for name, flags := range map[string]string{
+			"fork":  "--fork",
+			"spawn": "--spawn-after 0.3",
+		} {
+			t.Run(name, func(t *testing.T) {
+				// From these the recorder knows what the command will map.
+				t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, l.distro, false))
+				t.Setenv("RMW_IMPLEMENTATION", l.rmw)
+				command, path := standin.Command(t, standin.Config{
+					Distro: l.distro, RMW: l.rmw, Arguments: strings.Fields("--rate 50 --nodes 2 --threads 2 --duration 1 " + flags),
+				})
+				r := record(t, session.Configuration{Command: append([]string{"env"}, command.Args...)})
+				data := r.wait()
+				for _, path := range []string{path, path + ".child"} {
+					truth := readTruth(t, path)
+					result := r.requireExact(data, truth, circumstances{})
+					if result.Compared[trace.LostCallback] < enough {
+						t.Errorf("%d callbacks of %s were recorded", result.Compared[trace.LostCallback], path)
+					}
+					requireExited(t, data, truth.Header.PID, true)
+				}
+				requireEnding(t, data, trace.EndingTargetsExited)
+			})
+		}
+	})
+}
