@@ -91,6 +91,22 @@ func (m *Merger) SetProcess(process *Process) error {
 	return old.CloseMemory()
 }
 
+// Forget ends a process, unless another one has its PID now. What remains to be told of its entities comes with the next Take.
+func (m *Merger) Forget(key trace.ProcessKey) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if process := m.processes[key.PID]; process != nil && process.Key == key {
+		return m.forget(process)
+	}
+	return nil
+}
+
+func (m *Merger) forget(process *Process) error {
+	delete(m.processes, process.Key.PID)
+	m.tellEntities(process, true)
+	return process.CloseMemory()
+}
+
 // Update calls change with the process of a PID, if there is one, while nothing else uses it.
 func (m *Merger) Update(pid int32, change func(*Process) error) error {
 	m.mu.Lock()
@@ -136,11 +152,31 @@ func (m *Merger) Record(encoded []byte) error {
 			m.addRaw(&m.raw)
 		}
 	case KindProcess:
-		if err = Decode(encoded, &m.process); err == nil && m.options.OnProcess != nil {
-			m.options.OnProcess(m.process)
+		if err = Decode(encoded, &m.process); err == nil {
+			err = m.changeProcess(&m.process)
 		}
 	default:
 		err = fmt.Errorf("%w: kind %d", ErrRecord, kind)
+	}
+	return err
+}
+
+// changeProcess applies the beginning of a program: the entities of the former one are not its own. After the end of a process
+// its last threads may still have something to say.
+func (m *Merger) changeProcess(record *ProcessRecord) error {
+	var err error
+	if process := m.processes[int32(record.Header.PID)]; process != nil {
+		switch {
+		case record.Header.Status == ProcessExec && process.Key.ProcessStart == record.Start():
+			m.tellEntities(process, true)
+			err = process.CloseMemory()
+			process.Graph = graph.New(process.Key)
+		case record.Header.Status != ProcessExit:
+			err = m.forget(process) // another process has its PID now
+		}
+	}
+	if m.options.OnProcess != nil {
+		m.options.OnProcess(*record)
 	}
 	return err
 }
@@ -254,8 +290,9 @@ func (m *Merger) addInit(record *InitRecord) {
 		}
 	}
 	process.Graph.Init(event)
-	m.forgetIgnored(int32(record.Header.PID), record.Arguments[0])
-	m.forgetIgnored(int32(record.Header.PID), record.Arguments[1])
+	for _, address := range record.Arguments[:3] { // handle, rclcpp object or callback, rmw handle
+		m.forgetIgnored(int32(record.Header.PID), address)
+	}
 }
 
 func cString(text []byte) string {

@@ -179,6 +179,14 @@ type ProcessRecord struct {
 	Command         [16]byte
 }
 
+// startResolution is the resolution of a process's start time in /proc, in nanoseconds: the kernel's USER_HZ is 100 everywhere.
+const startResolution = 10_000_000
+
+// Start returns when the process started, in nanoseconds since boot, as /proc tells it.
+func (r ProcessRecord) Start() int64 {
+	return int64(r.StartBoottimeNs / startResolution * startResolution)
+}
+
 // CallbackFrame is an open callback of a thread.
 type CallbackFrame struct {
 	Callback     uint64

@@ -1,11 +1,15 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -20,9 +24,12 @@ import (
 type process struct {
 	target *target.Process // nil if it was gone before anybody looked
 	row    trace.Process
-	// attached are the sites that were attached for it alone.
-	attached map[siteKey]bool
-	missing  map[string]bool
+	// told is the last row that was written of it.
+	told trace.Process
+	// attached are the sites that were attached for it alone, attachments what holds them.
+	attached    map[siteKey]bool
+	attachments []*loader.Attachment
+	missing     map[string]bool
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
@@ -38,9 +45,6 @@ type siteKey struct {
 	offset uint64
 	event  probes.Event
 }
-
-// tickLength is the resolution of a process's start time in /proc: the kernel's USER_HZ is 100 everywhere.
-const tickLength = int64(10 * time.Millisecond)
 
 // add begins to record a process that maps ROS 2, or may do so later.
 func (s *Session) add(ctx context.Context, p *target.Process) error {
@@ -66,7 +70,8 @@ func (s *Session) enroll(p *target.Process) *process {
 	return entry
 }
 
-func (s *Session) now() int64 { return time.Now().UnixNano() }
+// now is the present on the dataset's clock.
+func (s *Session) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + s.clock.RealtimeOffset }
 
 func newProcess(p *target.Process) *process {
 	return &process{
@@ -134,7 +139,8 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 		}
 	}
 	if len(sites) > 0 {
-		_, problems, err := s.loader.Attach(ctx, process, sites)
+		slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
+		attachment, problems, err := s.loader.Attach(ctx, process, sites)
 		failed := map[siteKey]bool{}
 		for _, problem := range problems {
 			s.warn(problem)
@@ -143,13 +149,31 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 		if err != nil {
 			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 		}
+		if process != 0 {
+			entry.attachments = append(entry.attachments, attachment)
+		}
 		s.noteSites(entry, attached, sites, failed)
 		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites), distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
-	entry.recorded = entry.recorded || entry.ros2
-	return nil
+	if entry.recorded || !entry.ros2 {
+		return nil
+	}
+	entry.recorded = true
+	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
+	return s.loader.AddProcess(entry.row.PID)
 }
+
+// attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
+// begin what does not end.
+var attachOrder = []probes.Event{
+	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExecutorExecute, probes.EventRMWTake, probes.EventRclcppRingBufferDequeue,
+	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,
+	probes.EventRclcppRingBufferEnqueue, probes.EventRclcppIntraPublish,
+}
+
+// attachRank is an event's place in the attachOrder. Initialization events, whose place is -1, come before all.
+func attachRank(event probes.Event) int { return slices.Index(attachOrder, event) }
 
 // shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish depends on the
 // RMW implementation, and libtracetools is shared by processes with different ones: it must not end there for any.
@@ -218,17 +242,20 @@ func (s *Session) identify(pid int32) *merge.Process {
 	if err == nil {
 		entry := newProcess(p)
 		entry.row.RecordingStartTimestamp = trace.Some(s.now())
+		merged := s.merged(entry) // before anybody else sees the entry
 		s.mu.Lock()
 		s.processes[pid] = entry
 		s.mu.Unlock()
 		s.askToLook(pid)
-		return s.merged(entry)
+		return merged
 	}
 	// Gone already: what the kernel said when it began is all there is to know.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: s.starts[pid]}
-	s.processes[pid] = &process{row: trace.Process{ProcessKey: key}, ended: true}
+	entry := &process{row: trace.Process{ProcessKey: key}, ros2: true, ended: true}
+	s.processes[pid] = entry
+	s.writeProcess(entry)
 	return &merge.Process{Key: key, Graph: graph.New(key)}
 }
 
@@ -239,7 +266,11 @@ func (s *Session) onProcess(record merge.ProcessRecord) {
 	defer s.mu.Unlock()
 	switch record.Header.Status {
 	case merge.ProcessFork, merge.ProcessExec:
-		s.starts[pid] = int64(record.StartBoottimeNs) / tickLength * tickLength
+		if entry := s.processes[pid]; entry != nil && entry.ended {
+			delete(s.processes, pid) // another process has the PID now
+			s.gone = append(s.gone, entry)
+		}
+		s.starts[pid] = record.Start()
 		s.askToLook(pid)
 	case merge.ProcessExit:
 		delete(s.starts, pid)
@@ -269,10 +300,9 @@ const (
 func (s *Session) look(ctx context.Context, pid int32) {
 	s.mu.Lock()
 	entry := s.processes[pid]
-	ended := entry != nil && entry.ended
 	s.mu.Unlock()
-	if ended {
-		s.warn(s.merger.Update(pid, (*merge.Process).CloseMemory))
+	if entry != nil && entry.ended {
+		s.bury(entry)
 		return
 	}
 	if entry == nil {
@@ -280,12 +310,37 @@ func (s *Session) look(ctx context.Context, pid int32) {
 			return
 		}
 	}
-	if err := s.refresh(ctx, entry); err != nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
+	entry.looks++
+	err := s.refresh(ctx, entry)
+	switch {
+	case errors.Is(err, target.ErrNoProcess) || errors.Is(err, loader.ErrProcessGone):
+	case errors.Is(err, probes.ErrRequiredMissing) && entry.looks != youngLooks: // it is still mapping its libraries, or was told already
+	default:
 		s.warn(err)
 	}
-	if entry.looks++; entry.looks < youngLooks {
+	if entry.looks < youngLooks {
 		time.AfterFunc(youngInterval<<entry.looks, func() { s.askToLook(pid) })
 	}
+}
+
+// bury lets go of a process that has ended. A row of it may still come, unless it never ran ROS 2.
+func (s *Session) bury(entry *process) {
+	defer s.closeTarget(entry) // after the memory that is read through it
+	if entry.ros2 {
+		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+			if merged.Key != entry.row.ProcessKey {
+				return nil
+			}
+			return merged.CloseMemory()
+		}))
+		return
+	}
+	s.mu.Lock()
+	if s.processes[entry.row.PID] == entry {
+		delete(s.processes, entry.row.PID)
+	}
+	s.mu.Unlock()
+	s.warn(s.merger.Forget(entry.row.ProcessKey))
 }
 
 // meet decides whether a process that has begun to run a program is to be recorded.
@@ -350,9 +405,21 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	if err != nil {
 		return err
 	}
-	_ = entry.target.Close()
-	fresh := s.enroll(p)
-	if !p.IsROS2() {
+	// The former program's links would match the new one, too.
+	for _, attachment := range entry.attachments {
+		s.warn(attachment.Close())
+	}
+	fresh := newProcess(p)
+	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
+	s.mu.Lock()
+	s.processes[p.PID] = fresh
+	s.mu.Unlock()
+	// The merger has learned of the exec from the kernel, and perhaps of entities since.
+	s.warn(s.merger.Update(p.PID, func(merged *merge.Process) error {
+		return errors.Join(merged.CloseMemory(), s.openMemory(fresh, merged))
+	}))
+	s.closeTarget(entry)
+	if !fresh.ros2 {
 		return nil
 	}
 	return s.attach(ctx, fresh)
@@ -362,6 +429,8 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 func (s *Session) lookAtAll(ctx context.Context) {
 	s.mu.Lock()
 	var pids []int32
+	gone := s.gone
+	s.gone = nil
 	for pid, entry := range s.processes {
 		if entry.target == nil || entry.ended {
 			continue
@@ -372,6 +441,9 @@ func (s *Session) lookAtAll(ctx context.Context) {
 		pids = append(pids, pid)
 	}
 	s.mu.Unlock()
+	for _, entry := range gone {
+		s.closeTarget(entry)
+	}
 	for _, pid := range pids {
 		s.look(ctx, pid)
 	}
@@ -388,11 +460,12 @@ func (s *Session) endProcess(entry *process, at int64, exited bool) {
 	s.writeProcess(entry)
 }
 
-// writeProcess writes the row of a process as known now, if it runs ROS 2. The session is locked.
+// writeProcess writes the row of a process as known now, if it runs ROS 2 and the row is news. The session is locked.
 func (s *Session) writeProcess(entry *process) {
-	if !entry.ros2 {
+	if !entry.ros2 || entry.row == entry.told {
 		return
 	}
+	entry.told = entry.row
 	s.report.Targets = appendTarget(s.report.Targets, entry.row)
 	if err := writer.Append(s.writer, []trace.Process{entry.row}); err != nil {
 		s.report.Warnings = append(s.report.Warnings, err.Error())
@@ -417,7 +490,7 @@ func (s *Session) endProcesses(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, entry := range s.processes {
-		s.endProcess(entry, at, false)
+		s.endProcess(entry, at, entry.target != nil && !entry.target.Alive())
 	}
 }
 
@@ -425,9 +498,18 @@ func (s *Session) closeProcesses() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, entry := range s.processes {
-		if entry.target != nil {
-			_ = entry.target.Close()
-		}
+		s.closeTarget(entry)
+	}
+	for _, entry := range s.gone {
+		s.closeTarget(entry)
+	}
+}
+
+// closeTarget lets go of the operating system's process. There is nothing to do about an error.
+func (s *Session) closeTarget(entry *process) {
+	if entry.target != nil {
+		_ = entry.target.Close()
+		entry.target = nil
 	}
 }
 
@@ -438,6 +520,9 @@ func (s *Session) targetsEnded() bool {
 	}
 	if s.launched != nil && !s.launched.exited() {
 		return false
+	}
+	if len(s.looks) > 0 {
+		return false // a child may be waiting to be met
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

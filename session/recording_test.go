@@ -6,6 +6,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,11 +44,13 @@ func monotonic() uint64 {
 
 // recording is a running session.
 type recording struct {
-	t      *testing.T
-	dir    string
-	cancel context.CancelFunc
-	done   chan error
-	status chan session.Status
+	t        *testing.T
+	dir      string
+	cancel   context.CancelFunc
+	done     chan error
+	status   chan session.Status
+	mu       sync.Mutex
+	messages []string
 	// began and ended are around session.Run; opened and closing are in between, when the gate was open for certain. All are on
 	// the ground truth's clock.
 	began, opened, closing, ended uint64
@@ -78,7 +83,7 @@ func begin(t *testing.T, configuration session.Configuration) (r *recording, ope
 				close(opened)
 			},
 			Status:  r.keepStatus,
-			Message: func(text string) { t.Log("recorder:", text) },
+			Message: r.keepMessage,
 		}})
 	}()
 	return r, opened
@@ -91,6 +96,27 @@ func (r *recording) keepStatus(status session.Status) {
 	default:
 	}
 	r.status <- status
+}
+
+func (r *recording) keepMessage(text string) {
+	r.t.Log("recorder:", text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.messages = append(r.messages, text)
+}
+
+// waitForMessage waits until the recorder has said something that contains a text.
+func (r *recording) waitForMessage(text string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		r.mu.Lock()
+		said := slices.ContainsFunc(r.messages, func(message string) bool { return strings.Contains(message, text) })
+		r.mu.Unlock()
+		if said {
+			return
+		}
+	}
+	r.t.Fatalf("the recorder does not say %q", text)
 }
 
 // record begins a recording and waits until it is open.

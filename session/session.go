@@ -60,6 +60,7 @@ type Session struct {
 
 	mu        sync.Mutex // guards what follows
 	processes map[int32]*process
+	gone      []*process      // whose PIDs other processes have
 	starts    map[int32]int64 // start times of processes that the kernel announced
 	report    *trace.Session
 	lost      map[loader.Loss]uint64 // what is in the loss table, by loss without count
@@ -364,7 +365,7 @@ func (s *Session) tellStatus(state trace.State) {
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
 	}
 	for _, p := range s.processes {
-		if !p.ended {
+		if p.recorded && !p.ended {
 			status.Processes++
 		}
 	}
