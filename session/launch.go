@@ -38,10 +38,11 @@ func (s *Session) prepareCommand(ctx context.Context, command []string) error {
 	}
 	defer read.Close()
 	c := exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...)
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.ExtraFiles = []*os.File{read}
 	c.Env = os.Environ()
-	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started.
+	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a group
+	// cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.options.Owner != nil {
 		if err := runAs(c, s.options.Owner); err != nil {
@@ -52,6 +53,9 @@ func (s *Session) prepareCommand(ctx context.Context, command []string) error {
 		return fmt.Errorf("starting the command: %w", err)
 	}
 	s.launched = &launched{command: c, gate: write, done: make(chan struct{})}
+	if s.options.Observer.Launched != nil {
+		s.options.Observer.Launched(c.Process.Pid)
+	}
 	go func() {
 		_ = c.Wait()
 		close(s.launched.done)

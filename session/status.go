@@ -27,6 +27,8 @@ type Observer struct {
 	Status func(Status)
 	// Message is called for what the user should know: a process was attached, a probe is missing. May be nil.
 	Message func(string)
+	// Launched is called with the process group of a command that was started. May be nil.
+	Launched func(group int)
 	// Recording is called when the gate has opened. May be nil.
 	Recording func()
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -22,6 +23,8 @@ var version = "unknown"
 type console struct {
 	out, err io.Writer
 	getenv   func(string) string
+	// launched is the process group of the command that is recorded, 0 if none.
+	launched *atomic.Int64
 }
 
 // command is one subcommand. run gets the arguments behind the flags; after "--" they are passed on as they are.
@@ -52,22 +55,27 @@ func main() {
 		fmt.Fprintln(os.Stderr, "caret-bpf:", session.BecomeCommand(os.Args[2:]))
 		os.Exit(exitCommandNotFound)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	go exitAtSecondSignal(ctx)
-	err := run(ctx, console{out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, os.Args[1:])
+	c := console{out: os.Stdout, err: os.Stderr, getenv: os.Getenv, launched: new(atomic.Int64)}
+	go exitAtSecondSignal(ctx, c.launched)
+	err := run(ctx, c, os.Args[1:])
 	if err != nil && !errors.Is(err, errHelp) {
 		fmt.Fprintln(os.Stderr, "caret-bpf:", err)
 	}
 	os.Exit(exitCode(err))
 }
 
-// exitAtSecondSignal ends the program at once when the user asks again. The kernel detaches the probes of a process that ends.
-func exitAtSecondSignal(ctx context.Context) {
+// exitAtSecondSignal ends the program and the command that it launched at once when the user asks again. The kernel detaches the
+// probes of a process that ends.
+func exitAtSecondSignal(ctx context.Context, launched *atomic.Int64) {
 	<-ctx.Done()
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	<-again
+	if group := launched.Load(); group > 0 {
+		_ = syscall.Kill(-int(group), syscall.SIGKILL)
+	}
 	os.Exit(exitInterrupted)
 }
 

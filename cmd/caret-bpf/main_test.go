@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -20,7 +21,7 @@ import (
 // runCommand runs the program with arguments and returns its exit code and what it printed.
 func runCommand(arguments ...string) (code int, out, problems string) {
 	var stdout, stderr bytes.Buffer
-	err := run(context.Background(), console{out: &stdout, err: &stderr, getenv: func(string) string { return "" }}, arguments)
+	err := run(context.Background(), console{out: &stdout, err: &stderr, getenv: func(string) string { return "" }, launched: new(atomic.Int64)}, arguments)
 	if err != nil && !errors.Is(err, errHelp) {
 		fmt.Fprint(&stderr, err)
 	}

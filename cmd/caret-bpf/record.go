@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -54,8 +55,9 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	options := session.Options{Version: version, Owner: writer.InvokingUser(c.getenv)}
 	progress := newProgress(c.err, quiet)
 	options.Observer = session.Observer{
-		Message: progress.message,
-		Status:  progress.status,
+		Message:  progress.message,
+		Launched: func(group int) { c.launched.Store(int64(group)) },
+		Status:   progress.status,
 		Recording: func() {
 			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
 		},
@@ -66,8 +68,8 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 		return err
 	}
 	dataset, openError := trace.Open(configuration.Output)
-	if openError != nil {
-		return err
+	if openError != nil || dataset.Session() == nil || dataset.Session().Recorder.PID != os.Getpid() {
+		return err // there is none, or it is an older one
 	}
 	summary, summaryError := trace.Summarize(context.WithoutCancel(ctx), dataset)
 	if summaryError != nil {
