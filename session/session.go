@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -223,22 +224,25 @@ func (s *Session) record(ctx context.Context) error {
 	}()
 	before, after, err := s.loader.OpenGate()
 	if err != nil {
-		return s.fail(err)
+		return s.stop(trace.EndingError, err, reading, false)
 	}
 	s.open(before, after)
 	if err := s.enter(trace.StateRecording); err != nil {
-		return s.fail(err)
+		return s.stop(trace.EndingError, err, reading, false)
 	}
 	if s.launched != nil {
 		if err := s.launched.release(); err != nil {
-			return s.fail(err)
+			return s.stop(trace.EndingError, err, reading, false)
 		}
+	}
+	if s.configuration.name != nil {
+		s.lookForLoading()
 	}
 	if s.options.Observer.Recording != nil {
 		s.options.Observer.Recording()
 	}
-	ending, readError := s.watch(ctx, reading)
-	return s.stop(ending, readError, reading)
+	ending, err, ended := s.watch(ctx, reading)
+	return s.stop(ending, err, reading, ended)
 }
 
 // open notes when the recording began.
@@ -254,8 +258,8 @@ func (s *Session) open(before, after int64) {
 	}
 }
 
-// watch serves the running session until something ends it. readError is set when the reader has ended already.
-func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace.Ending, readError error) {
+// watch serves the running session until something ends it: cause is the error, if one does, and read says that the reader has ended.
+func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace.Ending, cause error, read bool) {
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
 	losses := time.NewTicker(lossInterval)
@@ -271,11 +275,11 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 	for {
 		select {
 		case <-ctx.Done():
-			return trace.EndingSignal, nil
+			return trace.EndingSignal, nil, false
 		case <-timeout:
-			return trace.EndingDuration, nil
+			return trace.EndingDuration, nil, false
 		case err := <-reading:
-			return trace.EndingError, err
+			return trace.EndingError, err, true
 		case pid := <-s.looks:
 			s.look(ctx, pid)
 		case <-losses.C:
@@ -286,12 +290,12 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.lookAtAll(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
-				return trace.EndingError, err
+				return trace.EndingError, err, false
 			}
 			s.tellStatus(trace.StateRecording)
 		}
 		if s.targetsEnded() {
-			return trace.EndingTargetsExited, nil
+			return trace.EndingTargetsExited, nil, false
 		}
 	}
 }
@@ -337,15 +341,21 @@ func (s *Session) enter(state trace.State) error {
 	return s.writer.WriteSession(s.report)
 }
 
-// warn tells the user and session.json of something that does not end the session.
+// warn tells the user and session.json, once, of something that does not end the session.
 func (s *Session) warn(err error) {
 	if err == nil {
 		return
 	}
+	text := err.Error()
 	s.mu.Lock()
-	s.report.Warnings = append(s.report.Warnings, err.Error())
+	told := slices.Contains(s.report.Warnings, text)
+	if !told {
+		s.report.Warnings = append(s.report.Warnings, text)
+	}
 	s.mu.Unlock()
-	s.message(err.Error())
+	if !told {
+		s.message(text)
+	}
 }
 
 func (s *Session) message(text string) {

@@ -13,18 +13,17 @@ import (
 )
 
 // stop brings home what is on its way, in the only order in which nothing is lost: gate, probes, threads, ring buffer, rows.
-// readError is the error with which the reader has ended already.
-func (s *Session) stop(ending trace.Ending, readError error, reading <-chan error) error {
+// cause is the error that ends the recording, if one does; read says that the reader has ended already.
+func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
 	_, closed, err := s.loader.CloseGate()
-	errs := []error{readError, err, s.enter(trace.StateFlushing), s.loader.Detach()}
+	errs := []error{cause, err, s.enter(trace.StateFlushing), s.loader.Detach()}
 	threads, err := s.loader.OpenThreads()
 	errs = append(errs, err)
-	if ending != trace.EndingError {
+	if !read {
 		if err := s.loader.Flush(); err != nil {
-			errs = append(errs, err)
-		} else {
-			errs = append(errs, <-reading)
+			errs = append(errs, err, s.loader.Close()) // which ends the reader
 		}
+		errs = append(errs, <-reading)
 	}
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))
@@ -51,7 +50,7 @@ func (s *Session) noteUnresolved() {
 	s.report.Unresolved = unresolved
 }
 
-// fail ends a session that could not begin.
+// fail ends a session whose gate was never opened.
 func (s *Session) fail(err error) error {
 	return s.finish(trace.EndingError, errors.Join(err, s.loader.Detach()))
 }
@@ -94,7 +93,7 @@ func (s *Session) countLosses() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now().UnixNano()
+	now := s.now()
 	var rows []trace.Loss
 	for _, loss := range losses {
 		key := loader.Loss{Kind: loss.Kind, Reason: loss.Reason}
