@@ -33,8 +33,6 @@ type Features struct {
 	UprobeMultiThreads error
 	// Tracefs: trace events can be created. Required only without UprobeMulti.
 	Tracefs error
-	// SleepableUprobes: programs that may wait for a page (6.0). Without them, strings on pages that are not resident are not read.
-	SleepableUprobes error
 }
 
 // Feature is one line of Features.
@@ -57,7 +55,6 @@ func (f Features) List() []Feature {
 		{"uprobe_multi links", "6.6", false, f.UprobeMulti},
 		{"uprobe_multi filter by process", "6.10", false, f.UprobeMultiThreads},
 		{"uprobe events in tracefs", "3.5", f.UprobeMulti != nil, f.Tracefs},
-		{"sleepable uprobe programs", "6.0", false, f.SleepableUprobes},
 	}
 }
 
@@ -85,11 +82,10 @@ var probeOnce = sync.OnceValue(probeFeatures)
 
 func probeFeatures() Features {
 	f := Features{
-		RingBuffer:       explainFeature("creating a BPF ring buffer", "5.8", features.HaveMapType(ebpf.RingBuf)),
-		AttachCookies:    explainFeature("loading a BPF program", "5.15", features.HaveProgramHelper(ebpf.Kprobe, asm.FnGetAttachCookie)),
-		BTF:              probeBTF(),
-		HostProcessIDs:   probeProcessIDs(),
-		SleepableUprobes: explainFeature("loading a sleepable BPF program", "6.0", probeSleepableUprobes()),
+		RingBuffer:     explainFeature("creating a BPF ring buffer", "5.8", features.HaveMapType(ebpf.RingBuf)),
+		AttachCookies:  explainFeature("loading a BPF program", "5.15", features.HaveProgramHelper(ebpf.Kprobe, asm.FnGetAttachCookie)),
+		BTF:            probeBTF(),
+		HostProcessIDs: probeProcessIDs(),
 	}
 	_, f.Tracefs = findTracefs()
 	f.UprobeMulti = explainFeature("creating a uprobe_multi link", "6.6", features.HaveBPFLinkUprobeMulti())
@@ -142,23 +138,6 @@ func probeProcessIDs() error {
 			"run it on the host or in a container with --pid=host")
 	}
 	return nil
-}
-
-func probeSleepableUprobes() error {
-	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name:         "probe_sleepable",
-		Type:         ebpf.Kprobe,
-		Flags:        unix.BPF_F_SLEEPABLE,
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
-		License:      "Dual MIT/GPL",
-	})
-	if errors.Is(err, unix.EINVAL) {
-		return ErrUnsupportedKernel
-	}
-	if err != nil {
-		return err
-	}
-	return program.Close()
 }
 
 // probeUprobeMultiThreads counts the hits of two threads of this process under a link with this process's id. Before 6.10 the kernel

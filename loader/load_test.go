@@ -193,7 +193,6 @@ func TestProbe(t *testing.T) {
 	}
 	t.Run("uprobe_multi", func(t *testing.T) { skipWithout(t, features.UprobeMulti, 6, 6) })
 	t.Run("uprobe_multi passes all threads", func(t *testing.T) { skipWithout(t, features.UprobeMultiThreads, 6, 10) })
-	t.Run("sleepable uprobes", func(t *testing.T) { skipWithout(t, features.SleepableUprobes, 6, 0) })
 }
 
 func TestVerifierRejectionIsPrintedWhole(t *testing.T) {

@@ -2,7 +2,7 @@
 # Installs what building and testing caret-bpf needs on Debian or Ubuntu. Safe to run again: it only adds what is missing.
 #
 # usage: scripts/setup.sh [--lint]
-#   --lint   also install golangci-lint's checks (staticcheck) and shellcheck
+#   --lint   also install shellcheck
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
