@@ -116,12 +116,6 @@ func (n *node) wait() *truth {
 	return newTruth(n.t, n.Wait())
 }
 
-// child returns the ground truth of its child.
-func (n *node) child() *truth {
-	n.t.Helper()
-	return newTruth(n.t, n.Child())
-}
-
 // kill ends the stand-in at once and returns what it had written down.
 func (n *node) kill() *truth {
 	n.t.Helper()
