@@ -33,7 +33,7 @@ test: build testdata ## Run all tests (as root, those that attach run too)
 
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector
-	sudo --preserve-env=PATH,HOME env CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+	scripts/test.sh -race
 
 .PHONY: test-ros
 test-ros: build ## Run the tests against /opt/ros/<distro> (as root)

@@ -6,7 +6,7 @@ fi
 export PATH
 
 as_root() {
-	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo --preserve-env=PATH,HOME,GOCACHE,GOMODCACHE,GOFLAGS "$@"; fi
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 # The fallback for kernels without uprobe_multi needs it; most systems mount it by themselves.

@@ -10,5 +10,9 @@ scripts/setup.sh
 . scripts/environment.sh
 mount_tracefs
 make -s build testdata
-as_root env CGO_ENABLED=1 go test -timeout 30m "$@" ./... ./testdata/groundtruth ./testdata/standin
-(cd testdata/duckdb && as_root env CGO_ENABLED=1 go test -timeout 10m ./...)
+# The tests are compiled as the user who calls, and run as root.
+as_root_flags=()
+[ "$(id -u)" -eq 0 ] || as_root_flags=(-exec "sudo --preserve-env=PATH,HOME")
+export CGO_ENABLED=1
+go test "${as_root_flags[@]}" -timeout 30m "$@" ./... ./testdata/groundtruth ./testdata/standin
+(cd testdata/duckdb && go test -timeout 10m ./...)
