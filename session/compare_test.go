@@ -90,6 +90,15 @@ type circumstances struct {
 	unnamed bool
 	// killed: the process could not write down the last of what happened.
 	killed bool
+	// filter says what must not be recorded; the zero one lets everything pass.
+	filter nameFilter
+}
+
+// nameFilter says of which nodes and topics there must be no rows; both may be nil. What has no topic passes dropsTopic.
+type nameFilter struct{ dropsNode, dropsTopic func(name string) bool }
+
+func (f nameFilter) drops(node, topic string) bool {
+	return f.dropsNode != nil && f.dropsNode(node) || f.dropsTopic != nil && topic != "" && f.dropsTopic(topic)
 }
 
 func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
@@ -164,7 +173,7 @@ func (c *comparer) compareThread(thread *threadTruth) {
 		c.compareEnqueue(rows, enqueue)
 	}
 	for _, take := range thread.takes {
-		if !c.compareTake(rows, take) && c.span.holds(take.Bracket) == present {
+		if !c.compareTake(rows, take) && c.span.holds(take.Bracket) == present && !c.dropsTake(take) {
 			c.miss(trace.LostTake, describe(take.TID, "take", take.Bracket))
 		}
 	}
@@ -269,6 +278,15 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	depth, _ := c.enclosing(e.parent)
 	started := c.span.holds(e.Start)
 	row := one(c, what, rows.started, e.Start)
+	if names := c.names[e.Callback.Callback]; c.filter.drops(names.node, names.topic) {
+		if row != nil || one(c, what, rows.orphaned, e.End) != nil {
+			c.differ("%s: is filtered out", what)
+		}
+		if started == present {
+			c.seen[e] = 0
+		}
+		return
+	}
 	if row == nil {
 		c.compareEnd(what, rows, e, depth, started)
 		return
@@ -448,6 +466,12 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 	}
 	c.numbers[publish] = *number
 	*number++
+	if c.filter.drops(c.nodeOf(publish), publish.Topic) {
+		if row != nil {
+			c.differ("%s: is filtered out", what)
+		}
+		return
+	}
 	if row == nil {
 		c.miss(trace.LostPublish, what)
 		return
@@ -461,6 +485,16 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 	c.checkEnclosing(what, publish.in, row.Callback, row.CallbackStartTimestamp)
 	c.Compared[trace.LostPublish]++
 	c.Statuses["publish "+string(row.Status)]++
+}
+
+// nodeOf returns the name of a publish's node.
+func (c *comparer) nodeOf(publish *publishTruth) string {
+	for _, p := range c.truth.Publishers {
+		if p.Publisher == publish.Publisher {
+			return c.truth.nodes[p.Node]
+		}
+	}
+	return ""
 }
 
 // checkLayers compares the times of the layers and returns which ones the row has.
@@ -484,12 +518,7 @@ func (c *comparer) checkLayers(what string, row *trace.Publish, publish *publish
 func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *publishTruth, observed [layerCount]bool) {
 	handle, rmw, topic, node := uint64(0), uint64(0), "", ""
 	if observed[layerIntra] || observed[layerRcl] || observed[layerRMW] && c.stampIsRMW() {
-		handle, rmw, topic = publish.Publisher, publish.RMWPublisher, publish.Topic
-		for _, p := range c.truth.Publishers {
-			if p.Publisher == publish.Publisher {
-				node = c.truth.nodes[p.Node]
-			}
-		}
+		handle, rmw, topic, node = publish.Publisher, publish.RMWPublisher, publish.Topic, c.nodeOf(publish)
 	}
 	equal(c, what+": publisher", uint64(row.PublisherHandle), handle)
 	equalName(c, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
@@ -562,6 +591,12 @@ func (c *comparer) compareEnqueue(rows *threadRows, enqueue *enqueueTruth) {
 	}
 	what := describe(enqueue.TID, "enqueue", enqueue.Bracket)
 	row := one(c, what, rows.enqueues, enqueue.Bracket)
+	if p := enqueue.publish; p != nil && c.filter.drops(c.nodeOf(p), p.Topic) {
+		if row != nil {
+			c.differ("%s: is filtered out", what)
+		}
+		return
+	}
 	if row == nil {
 		if c.span.holds(enqueue.Bracket) == present {
 			c.miss(trace.LostEnqueue, what)
@@ -597,6 +632,9 @@ func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
 	if row == nil {
 		return false
 	}
+	if c.dropsTake(take) {
+		c.differ("%s: is filtered out", what)
+	}
 	equal(c, what+": kind", row.Kind, trace.TakeRMW)
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), take.RMWSubscription)
 	equal(c, what+": message", uint64(row.Message), take.Message)
@@ -612,6 +650,15 @@ func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
 	}
 	c.Compared[trace.LostTake]++
 	return true
+}
+
+func (c *comparer) dropsTake(take *takeTruth) bool {
+	for _, s := range c.truth.Subscriptions {
+		if s.RMWSubscription == take.RMWSubscription {
+			return c.filter.drops(c.truth.nodes[s.Node], s.Topic)
+		}
+	}
+	return false
 }
 
 // compareDequeue compares a dequeue with the row that it has when it fed no callback.

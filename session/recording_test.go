@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, session.BecomeCommand(os.Args[2:]))
 		os.Exit(127)
 	}
+	if os.Getenv(recorderVariable) != "" {
+		fmt.Fprintln(os.Stderr, runRecorder())
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

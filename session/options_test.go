@@ -1,0 +1,292 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+func TestFilters(t *testing.T) {
+	requireRecording(t)
+	matches := func(expression string) func(string) bool { return regexp.MustCompile(expression).MatchString }
+	matchesNot := func(expression string) func(string) bool {
+		return func(name string) bool { return !matches(expression)(name) }
+	}
+	for name, test := range map[string]struct {
+		configuration session.Configuration
+		want          nameFilter
+	}{
+		"select node":  {session.Configuration{SelectNodes: []string{"^/standin0$"}}, nameFilter{dropsNode: matchesNot("^/standin0$")}},
+		"ignore node":  {session.Configuration{IgnoreNodes: []string{"none", "standin0"}}, nameFilter{dropsNode: matches("standin0")}},
+		"select topic": {session.Configuration{SelectTopics: []string{"/t1$", "/t1/relayed$"}}, nameFilter{dropsTopic: matches("/t0")}},
+		"ignore topic": {session.Configuration{IgnoreTopics: []string{"relayed"}}, nameFilter{dropsTopic: matches("relayed")}},
+		"select overrides ignore": {
+			session.Configuration{SelectTopics: []string{"/t1"}, IgnoreTopics: []string{"/t1", "/t0"}}, nameFilter{dropsTopic: matchesNot("/t1")},
+		},
+		"node and topic": {
+			session.Configuration{IgnoreNodes: []string{"standin1"}, IgnoreTopics: []string{"/t0"}},
+			nameFilter{dropsNode: matches("standin1"), dropsTopic: matches("/t0")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := layout{standin.Jazzy, standin.FastDDS}
+			n, r := recordWholeLife(t, l, test.configuration, "--nodes 2 --topics 2 --rate 50 --chain --polled-rate 50 --intra-process --duration 0.5")
+			data := r.wait()
+			result := r.requireExact(data, n.wait(), circumstances{filter: test.want})
+			if result.Compared[trace.LostCallback] == 0 || result.Compared[trace.LostPublish] == 0 {
+				t.Error("everything is filtered out")
+			}
+		})
+	}
+}
+
+// TestRawEvents compares the unmerged events with all tracepoints that the ground truth has.
+func TestRawEvents(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		n, r := recordWholeLife(t, l, session.Configuration{Raw: true}, "--rate 50 --intra-process --polled-rate 50 --nested-depth 3 --throw-every 9 --duration 0.5")
+		data := r.wait()
+		truth := n.wait()
+		r.requireExact(data, truth, circumstances{})
+
+		type hit struct {
+			tid       int
+			event     string
+			argument1 uint64
+			at        groundtruth.Bracket
+		}
+		var want []hit
+		add := func(tid int, event string, argument1 uint64, at groundtruth.Bracket) {
+			if at.Happened() {
+				want = append(want, hit{tid, event, argument1, at})
+			}
+		}
+		// Humble's rmw_publish has the message only.
+		rmwArgument := func(p groundtruth.Publish) uint64 {
+			if l.distro == standin.Humble {
+				return p.Message
+			}
+			return p.RMWPublisher
+		}
+		for _, c := range truth.Callbacks {
+			add(c.TID, "callback_start", c.Callback, c.Start)
+			add(c.TID, "callback_end", c.Callback, c.End)
+			add(c.TID, "rmw_take", c.RMWSubscription, c.Take)
+		}
+		for _, p := range truth.Publishes {
+			add(p.TID, "rclcpp_intra_publish", p.Publisher, p.Intra)
+			add(p.TID, "rclcpp_publish", 0, p.RCLCPP)
+			add(p.TID, "rcl_publish", p.Publisher, p.RCL)
+			add(p.TID, "rmw_publish", rmwArgument(p), p.RMW)
+		}
+		for _, take := range truth.Takes {
+			add(take.TID, "rmw_take", take.RMWSubscription, take.Bracket)
+		}
+		if l.distro != standin.Humble {
+			for _, e := range truth.Enqueues {
+				add(e.TID, "rclcpp_ring_buffer_enqueue", e.Buffer, e.Bracket)
+			}
+			for _, d := range truth.Dequeues {
+				add(d.TID, "rclcpp_ring_buffer_dequeue", d.Buffer, d.Bracket)
+			}
+		}
+		type key struct {
+			tid   int
+			event string
+		}
+		rows := map[key][]trace.Event{}
+		count := 0
+		for _, row := range data.Events {
+			if row.Event == "rmw_take" && row.Argument4.Value&0xff == 0 {
+				continue // nothing was there to be taken: the ground truth does not tell
+			}
+			k := key{int(row.TID), row.Event}
+			if slices.ContainsFunc(want, func(h hit) bool { return h.event == row.Event }) {
+				rows[k] = append(rows[k], row)
+				count++
+			}
+		}
+		for _, h := range want {
+			found := 0
+			for _, row := range rows[key{h.tid, h.event}] {
+				if h.at.Contains(uint64(row.EventTimestamp - data.Session.Clock.RealtimeOffset)) {
+					found++
+					if row.Argument1.Value != h.argument1 {
+						t.Errorf("%s at %d: argument %#x, not %#x", h.event, h.at.Before, row.Argument1.Value, h.argument1)
+					}
+				}
+			}
+			if found != 1 {
+				t.Errorf("%s at %d has %d rows", h.event, h.at.Before, found)
+			}
+		}
+		if count != len(want) {
+			t.Errorf("%d events, not %d", count, len(want))
+		}
+		t.Logf("%d events", count)
+	})
+}
+
+// TestDuration ends a recording by its time limit, and looks at what session.json says of it.
+func TestDuration(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 50")
+	const limit = time.Second
+	r := record(t, session.Configuration{PIDs: n.pidText(), Duration: limit})
+	r.closing = r.opened + uint64(limit)
+	data := r.wait()
+	r.requireExact(data, n.stop(), circumstances{late: true})
+	requireEnding(t, data, trace.EndingDuration)
+	var states []trace.State
+	for i, change := range data.Session.History {
+		states = append(states, change.State)
+		if i > 0 && change.Timestamp < data.Session.History[i-1].Timestamp {
+			t.Errorf("the session was %s before it was %s", change.State, states[i-1])
+		}
+	}
+	want := []trace.State{trace.StateConfigured, trace.StateArmed, trace.StateRecording, trace.StateFlushing, trace.StateStopped}
+	if !slices.Equal(states, want) {
+		t.Errorf("the session was %v, not %v", states, want)
+	}
+	if got := data.Session.Rows[trace.TableCallback]; got != uint64(len(data.Callbacks)) {
+		t.Errorf("session.json counts %d callbacks, there are %d", got, len(data.Callbacks))
+	}
+	if len(data.Clocks) < 2 {
+		t.Errorf("%d clock offsets", len(data.Clocks))
+	}
+}
+
+// TestDiskFull records to a small file system. What was written before it was full can be read.
+func TestDiskFull(t *testing.T) {
+	requireRecording(t)
+	disk := t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=16m"); err != nil {
+		t.Skipf("mounting a tmpfs: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	n := startReadyNode(t, oneLayout, "--rate 200 --topics 2")
+	output := filepath.Join(disk, "recording")
+	r := record(t, session.Configuration{PIDs: n.pidText(), Output: output, Raw: true, SegmentPeriod: 100 * time.Millisecond})
+	waitForSegments(t, output, 6)
+	filler, err := os.Create(filepath.Join(disk, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := make([]byte, 4096); err == nil; {
+		_, err = filler.Write(block)
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := r.waitForEnd(); !errors.Is(err, writer.ErrDiskFull) {
+		t.Fatalf("the recording ended with %v", err)
+	}
+	data := readDataset(t, output)
+	requireEnding(t, data, trace.EndingError)
+	if data.Session.Error == "" || data.Session.State != trace.StateStopped {
+		t.Errorf("session.json says error %q, state %s", data.Session.Error, data.Session.State)
+	}
+	if len(data.Callbacks) == 0 || len(data.Events) == 0 {
+		t.Errorf("%d callbacks and %d events are readable", len(data.Callbacks), len(data.Events))
+	}
+	requireOwnText(t, n.PID())
+	n.stop()
+}
+
+// TestWhatCannotBeRecorded names targets and outputs that do not work. Nothing must be left behind.
+func TestWhatCannotBeRecorded(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 10")
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	used := t.TempDir()
+	if err := os.WriteFile(filepath.Join(used, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		configuration session.Configuration
+		want          error
+	}{
+		"a dead process":                {session.Configuration{PIDs: fmt.Sprint(dead.Process.Pid)}, target.ErrNoProcess},
+		"a dead process among others":   {session.Configuration{PIDs: fmt.Sprint(n.PID(), " ", dead.Process.Pid)}, target.ErrNoProcess},
+		"a process that is not ROS 2's": {session.Configuration{PIDs: fmt.Sprint(os.Getpid())}, target.ErrNotROS2},
+		"no number":                     {session.Configuration{PIDs: "talker"}, target.ErrInvalidPID},
+		"nothing":                       {session.Configuration{}, session.ErrConfiguration},
+		"two ways to name processes":    {session.Configuration{PIDs: n.pidText(), All: true}, session.ErrConfiguration},
+		"a broken expression":           {session.Configuration{PIDs: n.pidText(), SelectNodes: []string{"("}}, session.ErrConfiguration},
+		"a directory that is not empty": {session.Configuration{PIDs: n.pidText(), Output: used}, writer.ErrExists},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output := test.configuration.Output
+			if output == "" {
+				output = filepath.Join(t.TempDir(), "recording")
+				test.configuration.Output = output
+			}
+			err := session.Run(t.Context(), test.configuration, session.Options{})
+			if !errors.Is(err, test.want) {
+				t.Errorf("error %v, not %v", err, test.want)
+			}
+			if _, err := os.Stat(output); err == nil && !strings.HasPrefix(output, used) {
+				t.Error("there is an output all the same")
+			}
+		})
+	}
+	requireOwnText(t, n.PID())
+	n.stop()
+}
+
+// TestNoPrivileges records as a user who may not.
+func TestNoPrivileges(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 10")
+	output := t.TempDir()
+	if err := os.Chmod(output, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r := recorderCommand(ctx, t, session.Configuration{PIDs: n.pidText(), Output: filepath.Join(output, "recording")})
+	// Still root, but without any capability: another user might not even be allowed to run the test binary.
+	path, err := exec.LookPath("setpriv")
+	if err != nil {
+		t.Skip(err)
+	}
+	r.Args = []string{path, "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", r.Path}
+	r.Path = path
+	var said bytes.Buffer
+	r.Stdout, r.Stderr = &said, &said
+	if err := r.Run(); err == nil {
+		t.Fatal("recording works without any capability")
+	}
+	for _, word := range []string{"CAP_", "sudo"} {
+		if !strings.Contains(said.String(), word) {
+			t.Errorf("the error does not speak of %s: %s", word, said.String())
+		}
+	}
+	t.Log(said.String())
+	n.stop()
+}
