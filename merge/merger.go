@@ -77,18 +77,14 @@ func New(options Options) *Merger {
 	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[processAddress]bool{}}
 }
 
-// SetProcess adds a process, or replaces the one with its PID: after an exec, or when the PID is reused. What remains to be
-// told of the replaced one's entities comes with the next Take.
-func (m *Merger) SetProcess(process *Process) error {
+// Introduce adds the process that make returns, unless one with its PID is known already, of which records may have come. make is
+// called while nothing else uses the Merger.
+func (m *Merger) Introduce(pid int32, make func() *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	old := m.processes[process.Key.PID]
-	m.processes[process.Key.PID] = process
-	if old == nil {
-		return nil
+	if m.processes[pid] == nil {
+		m.processes[pid] = make()
 	}
-	m.tellEntities(old, true)
-	return old.CloseMemory()
 }
 
 // Forget ends a process, unless another one has its PID now. What remains to be told of its entities comes with the next Take.

@@ -57,17 +57,27 @@ func (s *Session) add(ctx context.Context, p *target.Process) error {
 	return s.attach(ctx, entry)
 }
 
-// enroll gives a process its place in the session and its graph in the merger.
+// enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before: then it returns
+// what they led to.
 func (s *Session) enroll(p *target.Process) *process {
 	entry := newProcess(p)
+	s.merger.Introduce(p.PID, func() *merge.Process {
+		merged := s.merged(entry)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.opened.IsZero() {
+			entry.row.RecordingStartTimestamp = trace.Some(s.now())
+		}
+		s.processes[p.PID] = entry
+		return merged
+	})
 	s.mu.Lock()
-	if !s.opened.IsZero() {
-		entry.row.RecordingStartTimestamp = trace.Some(s.now())
-	}
-	s.processes[p.PID] = entry
+	known := s.processes[p.PID]
 	s.mu.Unlock()
-	s.warn(s.merger.SetProcess(s.merged(entry)))
-	return entry
+	if known != entry {
+		s.closeTarget(entry)
+	}
+	return known
 }
 
 // now is the present on the dataset's clock.
