@@ -310,8 +310,9 @@ const (
 func (s *Session) look(ctx context.Context, pid int32) {
 	s.mu.Lock()
 	entry := s.processes[pid]
+	ended := entry != nil && entry.ended
 	s.mu.Unlock()
-	if entry != nil && entry.ended {
+	if ended {
 		s.bury(entry)
 		return
 	}
