@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -217,4 +219,59 @@ func TestLaunchedCommandForks(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestProcessIDIsReused starts a process with the PID of one that has ended, in the same recording: they must not be taken for one.
+func TestProcessIDIsReused(t *testing.T) {
+	requireRecording(t)
+	prefix := fmt.Sprintf("/reused_%d", syscall.Getpid())
+	flags := "--rate 50 --nodes 2 --duration 0.5 --prefix " + prefix
+	r := record(t, session.Configuration{Name: prefix})
+	first, release := startHeldNode(t, oneLayout, flags)
+	r.waitFor("the process", func(s session.Status) bool { return s.Processes == 1 })
+	release()
+	truthOfFirst := first.wait()
+	r.waitFor("its end", func(s session.Status) bool { return s.Processes == 0 })
+
+	second, release := startHeldNodeWithPID(t, first.PID(), flags)
+	r.waitFor("the second process", func(s session.Status) bool { return s.Processes == 1 })
+	release()
+	truthOfSecond := second.wait()
+	data := r.stop()
+
+	starts := map[int64]bool{}
+	for _, row := range data.Processes {
+		if int(row.PID) == first.PID() {
+			starts[row.ProcessStart] = true
+		}
+	}
+	ordered := slices.Sorted(maps.Keys(starts))
+	if len(ordered) != 2 {
+		t.Fatalf("the processes with PID %d started at %d", first.PID(), ordered)
+	}
+	for i, truth := range []*truth{truthOfFirst, truthOfSecond} {
+		own := data.startedAt(ordered[i])
+		requireExact(t, own, truth, span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}, circumstances{})
+		if len(own.Publishers) != len(truth.Publishers) || len(own.Timers) != len(truth.Timers) {
+			t.Errorf("process %d has %d publishers and %d timers, not %d and %d", i, len(own.Publishers), len(own.Timers), len(truth.Publishers), len(truth.Timers))
+		}
+	}
+}
+
+// startHeldNodeWithPID starts a held stand-in with a certain PID, which must be free.
+func startHeldNodeWithPID(t *testing.T, pid int, flags string) (n *node, release func()) {
+	t.Helper()
+	for range 50 {
+		// The next process of the machine gets the PID after this one; it may not be ours.
+		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(fmt.Sprint(pid-1)), 0o644); err != nil {
+			t.Skipf("choosing a PID: %v", err)
+		}
+		n, release := startHeldNode(t, oneLayout, flags)
+		if n.PID() == pid {
+			return n, release
+		}
+		n.Kill()
+	}
+	t.Skipf("PID %d is not to be had", pid)
+	return nil, nil
 }

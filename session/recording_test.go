@@ -268,6 +268,27 @@ func (r *recording) span(data *dataset, pid int) span {
 	return s
 }
 
+// startedAt returns the rows of the processes that started at an instant.
+func (d *dataset) startedAt(start int64) *dataset {
+	of := &dataset{Session: d.Session, Losses: d.Losses}
+	keep(&of.Callbacks, d.Callbacks, func(row trace.Callback) bool { return row.ProcessStart == start })
+	keep(&of.Publishes, d.Publishes, func(row trace.Publish) bool { return row.ProcessStart == start })
+	keep(&of.Takes, d.Takes, func(row trace.Take) bool { return row.ProcessStart == start })
+	keep(&of.Enqueues, d.Enqueues, func(row trace.Enqueue) bool { return row.ProcessStart == start })
+	keep(&of.Processes, d.Processes, func(row trace.Process) bool { return row.ProcessStart == start })
+	keep(&of.Publishers, d.Publishers, func(row trace.Publisher) bool { return row.ProcessStart == start })
+	keep(&of.Timers, d.Timers, func(row trace.Timer) bool { return row.ProcessStart == start })
+	return of
+}
+
+func keep[T any](to *[]T, rows []T, wanted func(T) bool) {
+	for _, row := range rows {
+		if wanted(row) {
+			*to = append(*to, row)
+		}
+	}
+}
+
 // firstRow returns the first instant of a process in the dataset, on the ground truth's clock.
 func (d *dataset) firstRow(pid int) (uint64, bool) {
 	first := int64(0)
