@@ -57,7 +57,9 @@ func TestRecordingOfAWholeLife(t *testing.T) {
 				t.Parallel()
 				n, r := recordWholeLife(t, l, session.Configuration{}, behaviours[name]+" --duration 1")
 				data := r.wait()
-				r.requireExact(data, n.wait(), circumstances{})
+				truth := n.wait()
+				r.requireExact(data, truth, circumstances{})
+				requireEntities(t, data, truth)
 				requireEnding(t, data, trace.EndingTargetsExited)
 			})
 		}
