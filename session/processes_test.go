@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -274,4 +276,62 @@ func startHeldNodeWithPID(t *testing.T, pid int, flags string) (n *node, release
 	}
 	t.Skipf("PID %d is not to be had", pid)
 	return nil, nil
+}
+
+// TestUnexpectedLibraryIsLoaded lets a process load a DDS library of its own, which the recorder cannot foresee. On Humble only
+// probes in it know the source timestamps.
+func TestUnexpectedLibraryIsLoaded(t *testing.T) {
+	requireRecording(t)
+	for _, rmw := range standin.RMWs() {
+		t.Run(rmw, func(t *testing.T) {
+			l := layout{standin.Humble, rmw}
+			library := ddsLibrary(t, l)
+			content, err := os.ReadFile(library)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := t.TempDir()
+			t.Setenv("LD_LIBRARY_PATH", folder)
+			n, release := startHeldNode(t, l, "--rate 50")
+			r := record(t, session.Configuration{PIDs: n.pidText()})
+			if err := os.WriteFile(filepath.Join(folder, filepath.Base(library)), content, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			release()
+			r.waitForMessage("in humble with " + rmw)
+			attached := monotonic()
+			r.waitForRows(trace.TableCallback, 4*enough)
+			data := r.stop()
+			s := r.span(data, n.PID())
+			s.OpenTo = attached
+			requireExact(t, data, n.stop(), s, circumstances{})
+			stamps := 0
+			for _, row := range data.Publishes {
+				if row.SourceTimestamp.Valid {
+					stamps++
+				}
+			}
+			if stamps < enough/2 {
+				t.Errorf("%d publishes have a source timestamp", stamps)
+			}
+		})
+	}
+}
+
+// ddsLibrary returns the path of the DDS library that a stand-in loads, which is named as the stand-in names it.
+func ddsLibrary(t *testing.T, l layout) string {
+	t.Helper()
+	out, err := exec.Command("ldd", filepath.Join(standin.Directory(t, l.distro, false), "lib"+l.rmw+".so")).Output()
+	if err != nil {
+		t.Skipf("ldd: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " => ")
+		path, _, _ := strings.Cut(rest, " ")
+		if strings.HasPrefix(name, "libfastrtps.so") || strings.HasPrefix(name, "libddsc.so") {
+			return filepath.Join(filepath.Dir(path), name)
+		}
+	}
+	t.Fatalf("lib%s.so needs no DDS library: %s", l.rmw, out)
+	return ""
 }

@@ -119,6 +119,9 @@ func (r *recording) waitForMessage(text string) {
 		if said {
 			return
 		}
+		if len(r.done) > 0 {
+			r.t.Fatalf("the recording ended before the recorder said %q", text)
+		}
 	}
 	r.t.Fatalf("the recorder does not say %q", text)
 }

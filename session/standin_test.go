@@ -84,23 +84,23 @@ func startReadyNode(t *testing.T, l layout, flags string) *node {
 func startHeldNode(t *testing.T, l layout, flags string) (n *node, release func()) {
 	t.Helper()
 	n = startNode(t, l, flags+" --start-delay 36000")
-	n.waitUntilHeld()
+	waitUntilHeld(t, n.PID())
 	return n, func() { n.Signal(syscall.SIGUSR1) }
 }
 
-// waitUntilHeld waits until the stand-in waits for signals.
-func (n *node) waitUntilHeld() {
-	n.t.Helper()
+// waitUntilHeld waits until a stand-in waits for signals.
+func waitUntilHeld(t *testing.T, pid int) {
+	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		call, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", n.PID()))
+		call, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
 		if err != nil {
-			n.t.Fatalf("%v; it said %q", err, n.Output())
+			t.Fatal(err)
 		}
 		if number, _, _ := strings.Cut(string(call), " "); number == fmt.Sprint(unix.SYS_RT_SIGTIMEDWAIT) {
 			return
 		}
 	}
-	n.t.Fatal("the stand-in does not begin")
+	t.Fatalf("stand-in %d does not begin", pid)
 }
 
 func (n *node) pidText() string { return fmt.Sprint(n.PID()) }

@@ -22,7 +22,7 @@ import (
 )
 
 // busy is the load of a node that a recorder must not harm. It notices every message that is lost or changed.
-const busy = "--nodes 2 --topics 2 --threads 3 --rate 300 --chain --service-rate 50 --expect-all"
+const busy = "--nodes 2 --topics 2 --threads 3 --rate 100 --chain --service-rate 50 --depth 1000 --expect-all"
 
 // TestAttachingDoesNoHarm attaches to a busy node and detaches from it 200 times.
 func TestAttachingDoesNoHarm(t *testing.T) {
