@@ -58,7 +58,9 @@ func TestRecordingOfAWholeLife(t *testing.T) {
 				n, r := recordWholeLife(t, l, session.Configuration{}, behaviours[name]+" --duration 1")
 				data := r.wait()
 				truth := n.wait()
-				r.requireExact(data, truth, circumstances{})
+				if result := r.requireExact(data, truth, circumstances{}); result.Compared[trace.LostCallback] == 0 {
+					t.Error("nothing happened")
+				}
 				requireEntities(t, data, truth)
 				requireEnding(t, data, trace.EndingTargetsExited)
 			})

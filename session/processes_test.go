@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,8 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -198,16 +202,25 @@ func TestLaunchedCommandForks(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		for name, flags := range map[string]string{
 			"fork":  "--fork",
-			"spawn": "--spawn-after 0.3",
+			"spawn": "--spawn-after 0.1",
 		} {
 			t.Run(name, func(t *testing.T) {
 				// From these the recorder knows what the command will map.
 				t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, l.distro, false))
 				t.Setenv("RMW_IMPLEMENTATION", l.rmw)
 				command, path := standin.Command(t, standin.Config{
-					Distro: l.distro, RMW: l.rmw, Arguments: strings.Fields("--rate 50 --nodes 2 --threads 2 --duration 1 " + flags),
+					Distro: l.distro, RMW: l.rmw, Arguments: strings.Fields("--rate 50 --nodes 2 --threads 2 " + flags),
 				})
 				r := record(t, session.Configuration{Command: append([]string{"env"}, command.Args...)})
+				waitForEntities(t, path+".child")
+				r.waitForMoreRows(trace.TableCallback, 2*enough)
+				parent, err := groundtruth.ParseFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Kill(parent.Header.PID, syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
 				data := r.wait()
 				for _, path := range []string{path, path + ".child"} {
 					truth := readTruth(t, path)
@@ -221,6 +234,21 @@ func TestLaunchedCommandForks(t *testing.T) {
 			})
 		}
 	})
+}
+
+// waitForEntities waits until a ground truth has a timer, after which its process does something.
+func waitForEntities(t *testing.T, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		content, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(content, []byte("\ntimer\t")) {
+			return
+		}
+	}
+	t.Fatalf("%s gets no timer", path)
 }
 
 // TestProcessIDIsReused starts a process with the PID of one that has ended, in the same recording: they must not be taken for one.

@@ -146,6 +146,17 @@ func (r *recording) waitForRows(table string, count uint64) {
 	r.waitFor(fmt.Sprintf("%d rows in %s", count, table), func(s session.Status) bool { return s.Rows[table] >= count })
 }
 
+// waitForMoreRows waits until a table has so many rows more than now.
+func (r *recording) waitForMoreRows(table string, count uint64) {
+	r.t.Helper()
+	now := uint64(0)
+	r.waitFor("a status", func(s session.Status) bool {
+		now = s.Rows[table]
+		return true
+	})
+	r.waitForRows(table, now+count)
+}
+
 // waitFor waits for something that the status shows.
 func (r *recording) waitFor(what string, reached func(session.Status) bool) {
 	r.t.Helper()
