@@ -161,13 +161,13 @@ func (m *Merger) Record(encoded []byte) error {
 // its last threads may still have something to say.
 func (m *Merger) changeProcess(record *ProcessRecord) error {
 	var err error
-	if process := m.processes[int32(record.Header.PID)]; process != nil {
-		switch {
-		case record.Header.Status == ProcessExec && process.Key.ProcessStart == record.Start():
+	if process := m.processes[int32(record.Header.PID)]; process != nil && record.Header.Status != ProcessExit {
+		m.regardAll(process.Key.PID)
+		if record.Header.Status == ProcessExec && process.Key.ProcessStart == record.Start() {
 			m.tellEntities(process, true)
 			err = process.CloseMemory()
 			process.Graph = graph.New(process.Key)
-		case record.Header.Status != ProcessExit:
+		} else {
 			err = m.forget(process) // another process has its PID now
 		}
 	}
@@ -187,8 +187,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if state.PublishOpen != 0 {
-		state.Publish.Header.Status = PublishRecordingEnd
-		m.addPublish(&state.Publish)
+		m.closePublish(&state.Publish, state.PublishCount)
 	}
 	if state.TakePending != 0 {
 		m.addTake(&state.Take)
@@ -211,6 +210,20 @@ func (m *Merger) CloseThread(encoded []byte) error {
 		m.addCallback(&record)
 	}
 	return nil
+}
+
+// closePublish merges a publish that was open when the recording ended; next is the number of the thread's next one. As in the
+// kernel, an rclcpp_publish of another message is not the publish of the rclcpp_intra_publish before it.
+func (m *Merger) closePublish(record *PublishRecord, next uint64) {
+	if record.Layers == LayerIntra|LayerRclcpp && record.Message != record.IntraMessage {
+		intra := *record
+		intra.Header.Status, intra.Layers, intra.Message, intra.RclcppNs = PublishComplete, LayerIntra, 0, 0
+		m.addPublish(&intra)
+		record.Number, record.Layers = next, LayerRclcpp
+		record.Publisher, record.IntraMessage, record.IntraNs, record.Enqueues = 0, 0, 0, 0
+	}
+	record.Header.Status = PublishRecordingEnd
+	m.addPublish(record)
 }
 
 // Take hands the rows so far to use and forgets them. use must not keep the slices.
@@ -321,6 +334,15 @@ func (m *Merger) ignore(pid int32, address uint64) {
 	}
 	m.ignored[key] = true
 	m.options.OnIgnored(pid, address, true)
+}
+
+// regardAll lets the kernel record all addresses of a process again.
+func (m *Merger) regardAll(pid int32) {
+	for key := range m.ignored {
+		if key.pid == pid {
+			m.forgetIgnored(pid, key.address)
+		}
+	}
 }
 
 // forgetIgnored lets the kernel record an address again that a new entity has taken.

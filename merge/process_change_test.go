@@ -1,0 +1,120 @@
+package merge_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// start is when the processes of these tests started, to the resolution of /proc.
+const start = 120_000_000
+
+func processChange(status uint8, startBoottime uint64) []byte {
+	return encode(merge.ProcessRecord{Header: header(merge.KindProcess, status, 0), StartBoottimeNs: startBoottime})
+}
+
+// identified returns options with which a process gets the start time that is next in the list.
+func identified(starts ...int64) merge.Options {
+	return merge.Options{Identify: func(pid int32) *merge.Process {
+		key := trace.ProcessKey{BootID: "boot", PID: pid, ProcessStart: starts[0]}
+		starts = starts[1:]
+		return &merge.Process{Key: key, Graph: graph.New(key)}
+	}}
+}
+
+func TestProcessChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		change    []byte
+		wantTopic string
+		wantStart int64
+	}{
+		"an exec ends the entities, not the process":         {processChange(merge.ProcessExec, start+9_999_999), "", start},
+		"an exec of another process with the PID":            {processChange(merge.ProcessExec, start+10_000_000), "", 2 * start},
+		"a fork with a PID that another process had":         {processChange(merge.ProcessFork, 2*start), "", 2 * start},
+		"an exit, after which other threads have their ends": {processChange(merge.ProcessExit, start), "/in", start},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := append(append(entities(), test.change), fedCallback(0x30))
+			rows := feed(t, identified(start, 2*start), records...)
+			if len(rows.Callbacks) != 1 {
+				t.Fatalf("rows %+v", rows)
+			}
+			row := rows.Callbacks[0]
+			if row.TopicName != test.wantTopic || row.ProcessStart != test.wantStart {
+				t.Errorf("topic %q, process of %d; not %q, %d", row.TopicName, row.ProcessStart, test.wantTopic, test.wantStart)
+			}
+		})
+	}
+}
+
+// TestEntitiesOfAFormerProgramAreTold requires that what is known of a program is told when another one takes its place.
+func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
+	for name, change := range map[string][]byte{
+		"exec": processChange(merge.ProcessExec, start), "fork": processChange(merge.ProcessFork, 2*start),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMerger(identified(start, 2*start))
+			for _, record := range append(entities(), change) {
+				if err := m.Record(record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := m.Take(func(rows *merge.Rows) error {
+				if len(rows.Nodes) != 1 || len(rows.Publishers) != 1 || len(rows.Timers) != 1 || len(rows.Subscriptions) != 1 {
+					t.Errorf("%d nodes, %d publishers, %d timers, %d subscriptions", len(rows.Nodes), len(rows.Publishers), len(rows.Timers), len(rows.Subscriptions))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestIgnoredAddressesEndWithTheProgram requires that what the filter decided about one program does not hold for the next.
+func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
+	for name, change := range map[string][]byte{
+		"exec": processChange(merge.ProcessExec, start), "fork": processChange(merge.ProcessFork, 2*start),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ignored := map[uint64]bool{}
+			options := identified(start, 2*start)
+			options.Filter = &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/in$")}}
+			options.OnIgnored = func(_ int32, address uint64, is bool) { ignored[address] = is }
+			feed(t, options, append(append(entities(), fedCallback(0x30)), change)...)
+			if is, decided := ignored[0x30]; !decided || is {
+				t.Errorf("the callback was ignored: %t, is still: %t", decided, is)
+			}
+		})
+	}
+}
+
+// TestCloseThreadKeepsPublishesApart ends the recording between the publishes of two publishers, of which the first one's went the
+// intra-process way only.
+func TestCloseThreadKeepsPublishesApart(t *testing.T) {
+	m := newMerger(merge.Options{RealtimeOffset: offset})
+	state := merge.ThreadState{PID: 7, TID: 8, PublishOpen: 1, PublishCount: 4}
+	state.Publish = merge.PublishRecord{
+		Header: header(merge.KindPublish, 0, 0), Number: 3, Layers: merge.LayerIntra | merge.LayerRclcpp,
+		Publisher: 0x60, IntraMessage: 0x1, IntraNs: 10, Enqueues: 2, Message: 0x2, RclcppNs: 20,
+	}
+	if err := m.CloseThread(encode(state)); err != nil {
+		t.Fatal(err)
+	}
+	rows := take(t, m).Publishes
+	if len(rows) != 2 {
+		t.Fatalf("rows %+v", rows)
+	}
+	first, second := rows[0], rows[1]
+	if first.PublishNumber != 3 || first.Status != trace.PublishComplete || first.EnqueueCount != 2 || first.IntraMessage != 1 || first.Message != 0 ||
+		first.RclcppPublishTimestamp.Valid || first.PublisherHandle != 0x60 {
+		t.Errorf("first %+v", first)
+	}
+	if second.PublishNumber != 4 || second.Status != trace.PublishRecordingEnd || second.EnqueueCount != 0 || second.IntraMessage != 0 ||
+		second.Message != 2 || second.RclcppIntraPublishTimestamp.Valid || second.PublisherHandle != 0 {
+		t.Errorf("second %+v", second)
+	}
+}
