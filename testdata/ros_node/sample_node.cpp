@@ -30,8 +30,7 @@ Sender &SampleNode::add_sender(const std::string &topic) {
   return *senders_.emplace_back(std::make_unique<Sender>(*this, topic, options_));
 }
 
-Receiver &SampleNode::add_receiver(const std::string &topic, Receiver::Loss loss) {
-  const bool ordered = !options_.reentrant;
+Receiver &SampleNode::add_receiver(const std::string &topic, Receiver::Loss loss, bool ordered) {
   return *receivers_.emplace_back(std::make_unique<Receiver>(topic, loss, ordered));
 }
 
@@ -82,7 +81,9 @@ void SampleNode::keep_subscription(const std::string &topic, Callback callback,
 void SampleNode::subscribe(const std::string &topic, Receiver::Loss loss,
                            std::shared_ptr<CallbackGroup> group) {
   using std::placeholders::_1;
-  Receiver *const receiver = &add_receiver(topic, loss);
+  const bool one_at_a_time =
+      group == nullptr || group->type() == CallbackGroupType::MutuallyExclusive;
+  Receiver *const receiver = &add_receiver(topic, loss, one_at_a_time);
   switch (options_.callback_form) {
     case CallbackForm::reference:
       keep_subscription(
