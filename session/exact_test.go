@@ -55,12 +55,10 @@ func TestRecordingOfAWholeLife(t *testing.T) {
 		for _, name := range []string{"threads", "intra_unique", "nested", "churn_exit", "random2"} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				n, r := recordWholeLife(t, l, session.Configuration{}, behaviours[name]+" --duration 1")
-				data := r.wait()
-				truth := n.wait()
-				if result := r.requireExact(data, truth, circumstances{}); result.Compared[trace.LostCallback] == 0 {
-					t.Error("nothing happened")
-				}
+				n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
+				r.waitForRows(trace.TableCallback, enough)
+				truth, data := n.stop(), r.wait()
+				r.requireExact(data, truth, circumstances{})
 				requireEntities(t, data, truth)
 				requireEnding(t, data, trace.EndingTargetsExited)
 			})
@@ -68,8 +66,8 @@ func TestRecordingOfAWholeLife(t *testing.T) {
 	})
 }
 
-// recordWholeLife records a node from before it is allowed to begin.
-func recordWholeLife(t *testing.T, l layout, configuration session.Configuration, flags string) (*node, *recording) {
+// recordFromTheBeginning records a node that has not been allowed to begin before.
+func recordFromTheBeginning(t *testing.T, l layout, configuration session.Configuration, flags string) (*node, *recording) {
 	t.Helper()
 	n, release := startHeldNode(t, l, flags)
 	configuration.PIDs = n.pidText()

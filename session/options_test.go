@@ -49,11 +49,12 @@ func TestFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := layout{standin.Jazzy, standin.FastDDS}
-			n, r := recordWholeLife(t, l, test.configuration, "--nodes 2 --topics 2 --rate 50 --chain --polled-rate 50 --intra-process --duration 0.5")
-			data := r.wait()
-			result := r.requireExact(data, n.wait(), circumstances{filter: test.want})
-			if result.Compared[trace.LostCallback] == 0 || result.Compared[trace.LostPublish] == 0 {
-				t.Error("everything is filtered out")
+			n, r := recordFromTheBeginning(t, l, test.configuration, "--nodes 2 --topics 2 --rate 50 --chain --polled-rate 50 --intra-process")
+			r.waitForRows(trace.TableCallback, enough)
+			truth, data := n.stop(), r.wait()
+			result := r.requireExact(data, truth, circumstances{filter: test.want})
+			if dropped := len(truth.Callbacks) - int(result.Compared[trace.LostCallback]); dropped < enough/4 {
+				t.Errorf("only %d callbacks were filtered out", dropped)
 			}
 		})
 	}
@@ -62,9 +63,9 @@ func TestFilters(t *testing.T) {
 // TestRawEvents compares the unmerged events with all tracepoints that the ground truth has.
 func TestRawEvents(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		n, r := recordWholeLife(t, l, session.Configuration{Raw: true}, "--rate 50 --intra-process --polled-rate 50 --nested-depth 3 --throw-every 9 --duration 0.5")
-		data := r.wait()
-		truth := n.wait()
+		n, r := recordFromTheBeginning(t, l, session.Configuration{Raw: true}, "--rate 50 --intra-process --polled-rate 50 --nested-depth 3 --throw-every 9")
+		r.waitForRows(trace.TableCallback, enough)
+		truth, data := n.stop(), r.wait()
 		r.requireExact(data, truth, circumstances{})
 
 		type hit struct {

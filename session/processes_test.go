@@ -128,15 +128,17 @@ func TestAnyProcessStarts(t *testing.T) {
 // one that begins at once.
 func testProcessStarts(t *testing.T, l layout, configuration session.Configuration, prefix string) {
 	r := record(t, configuration)
-	flags := "--rate 50 --threads 2 --nodes 2 --duration 0.5 --prefix " + prefix
+	flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
 	held, release := startHeldNode(t, l, flags)
 	r.waitForMessage(fmt.Sprintf("PID %d ", held.PID()))
 	released := monotonic()
 	release()
-	truthOfHeld := held.wait()
+	r.waitForMoreRows(trace.TableCallback, 2*enough)
+	truthOfHeld := held.stop()
 
-	early := startNode(t, l, flags)
-	truthOfEarly := early.wait()
+	early := startReadyNode(t, l, flags)
+	r.waitForMoreRows(trace.TableCallback, 2*enough)
+	truthOfEarly := early.stop()
 	data := r.stop()
 	whole := span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
 	requireExactProcess(t, data, truthOfHeld, whole, circumstances{})
@@ -261,18 +263,20 @@ func waitForEntities(t *testing.T, path string) {
 func TestProcessIDIsReused(t *testing.T) {
 	requireRecording(t)
 	prefix := fmt.Sprintf("/reused_%d", syscall.Getpid())
-	flags := "--rate 50 --nodes 2 --duration 0.5 --prefix " + prefix
+	flags := "--rate 50 --nodes 2 --prefix " + prefix
 	r := record(t, session.Configuration{Name: prefix})
 	first, release := startHeldNode(t, oneLayout, flags)
 	r.waitFor("the process", func(s session.Status) bool { return s.Processes == 1 })
 	release()
-	truthOfFirst := first.wait()
+	r.waitForRows(trace.TableCallback, enough)
+	truthOfFirst := first.stop()
 	r.waitFor("its end", func(s session.Status) bool { return s.Processes == 0 })
 
 	second, release := startHeldNodeWithPID(t, first.PID(), flags)
 	r.waitFor("the second process", func(s session.Status) bool { return s.Processes == 1 })
 	release()
-	truthOfSecond := second.wait()
+	r.waitForMoreRows(trace.TableCallback, enough)
+	truthOfSecond := second.stop()
 	data := r.stop()
 
 	starts := map[int64]bool{}

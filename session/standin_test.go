@@ -111,12 +111,6 @@ func (n *node) stop() *truth {
 	return newTruth(n.t, n.Stop())
 }
 
-// wait waits until the stand-in ends by itself.
-func (n *node) wait() *truth {
-	n.t.Helper()
-	return newTruth(n.t, n.Wait())
-}
-
 // kill ends the stand-in at once and returns what it had written down.
 func (n *node) kill() *truth {
 	n.t.Helper()
