@@ -240,6 +240,7 @@ func (m *Merger) addEnqueue(record *EnqueueRecord) {
 		EnqueueTimestamp:       m.unix(record.TimeNs),
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
+		Provenance:             trace.FromTracepoint,
 	}
 	node := ""
 	if record.Header.Flags&FlagInPublish != 0 {

@@ -210,20 +210,29 @@ func (r *recording) waitForEnd() error {
 
 // dataset is a recording in memory.
 type dataset struct {
-	Session       *trace.Session
-	Callbacks     []trace.Callback
-	Publishes     []trace.Publish
-	Takes         []trace.Take
-	Enqueues      []trace.Enqueue
-	Events        []trace.Event
-	Processes     []trace.Process
-	Nodes         []trace.Node
-	Publishers    []trace.Publisher
-	Subscriptions []trace.Subscription
-	Timers        []trace.Timer
-	CallbackInfos []trace.CallbackInfo
-	Losses        []trace.Loss
-	Clocks        []trace.Clock
+	Session                *trace.Session
+	Callbacks              []trace.Callback
+	Publishes              []trace.Publish
+	Takes                  []trace.Take
+	Enqueues               []trace.Enqueue
+	Services               []trace.Service
+	Lifecycles             []trace.Lifecycle
+	SimTimes               []trace.SimTime
+	Events                 []trace.Event
+	Processes              []trace.Process
+	Nodes                  []trace.Node
+	Publishers             []trace.Publisher
+	Subscriptions          []trace.Subscription
+	Timers                 []trace.Timer
+	ServiceServers         []trace.ServiceServer
+	Clients                []trace.Client
+	CallbackInfos          []trace.CallbackInfo
+	CallbackGroups         []trace.CallbackGroup
+	Executors              []trace.Executor
+	Contexts               []trace.Context
+	LifecycleStateMachines []trace.LifecycleStateMachine
+	Losses                 []trace.Loss
+	Clocks                 []trace.Clock
 }
 
 func readDataset(t *testing.T, dir string) *dataset {
@@ -240,13 +249,22 @@ func readDataset(t *testing.T, dir string) *dataset {
 	scan(t, opened, trace.TablePublish, &data.Publishes)
 	scan(t, opened, trace.TableTake, &data.Takes)
 	scan(t, opened, trace.TableEnqueue, &data.Enqueues)
+	scan(t, opened, trace.TableService, &data.Services)
+	scan(t, opened, trace.TableLifecycle, &data.Lifecycles)
+	scan(t, opened, trace.TableSimTime, &data.SimTimes)
 	scan(t, opened, trace.TableEvent, &data.Events)
 	scan(t, opened, trace.TableProcess, &data.Processes)
 	scan(t, opened, trace.TableNode, &data.Nodes)
 	scan(t, opened, trace.TablePublisher, &data.Publishers)
 	scan(t, opened, trace.TableSubscription, &data.Subscriptions)
 	scan(t, opened, trace.TableTimer, &data.Timers)
+	scan(t, opened, trace.TableServiceServer, &data.ServiceServers)
+	scan(t, opened, trace.TableClient, &data.Clients)
 	scan(t, opened, trace.TableCallbackInfo, &data.CallbackInfos)
+	scan(t, opened, trace.TableCallbackGroup, &data.CallbackGroups)
+	scan(t, opened, trace.TableExecutor, &data.Executors)
+	scan(t, opened, trace.TableContext, &data.Contexts)
+	scan(t, opened, trace.TableLifecycleStateMachine, &data.LifecycleStateMachines)
 	scan(t, opened, trace.TableLoss, &data.Losses)
 	scan(t, opened, trace.TableClock, &data.Clocks)
 	return data

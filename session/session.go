@@ -316,12 +316,21 @@ func (s *Session) write(rows *merge.Rows) error {
 		appendRows(s.writer, rows.Publishes),
 		appendRows(s.writer, rows.Takes),
 		appendRows(s.writer, rows.Enqueues),
+		appendRows(s.writer, rows.Services),
+		appendRows(s.writer, rows.Lifecycles),
+		appendRows(s.writer, rows.SimTimes),
 		appendRows(s.writer, rows.Events),
 		appendRows(s.writer, rows.Nodes),
 		appendRows(s.writer, rows.Publishers),
 		appendRows(s.writer, rows.Subscriptions),
 		appendRows(s.writer, rows.Timers),
+		appendRows(s.writer, rows.ServiceServers),
+		appendRows(s.writer, rows.Clients),
 		appendRows(s.writer, rows.CallbackInfos),
+		appendRows(s.writer, rows.CallbackGroups),
+		appendRows(s.writer, rows.Executors),
+		appendRows(s.writer, rows.Contexts),
+		appendRows(s.writer, rows.LifecycleStateMachines),
 	)
 }
 

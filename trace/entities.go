@@ -10,6 +10,10 @@ const (
 	FromMemory Provenance = "memory"
 	// FromObservation: it was concluded from what ran.
 	FromObservation Provenance = "observation"
+	// FromSymbol: another function of a stock library shows it.
+	FromSymbol Provenance = "symbol"
+	// Derived: it was concluded from other events of the same thread.
+	Derived Provenance = "derived"
 )
 
 // Node is a ROS 2 node (rcl_node_init).
@@ -23,6 +27,9 @@ type Node struct {
 	// InitTimestamp is null unless the provenance is tracepoint. The same holds for every entity.
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
+	// EndTimestamp is when the entity was destroyed, or its address given to another one; null while it lives. The same holds for
+	// every entity.
+	EndTimestamp Optional[int64] `column:"end_timestamp"`
 }
 
 // Publisher is an rcl publisher (rcl_publisher_init).
@@ -36,6 +43,11 @@ type Publisher struct {
 	NodeName           string           `column:"node_name,null"`
 	InitTimestamp      Optional[int64]  `column:"init_timestamp"`
 	Provenance         Provenance       `column:"provenance"`
+	// MessageType is the ROS name of the type ("std_msgs/msg/String").
+	MessageType string `column:"message_type,null"`
+	// GID is the publisher's gid, in hexadecimal; takes name it as publisher_gid.
+	GID          string          `column:"gid,null"`
+	EndTimestamp Optional[int64] `column:"end_timestamp"`
 }
 
 // Subscription is one pair of an rcl subscription and an rclcpp object that serves it (rcl_subscription_init,
@@ -60,6 +72,15 @@ type Subscription struct {
 	NodeName      string          `column:"node_name,null"`
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
+	// MessageType is the ROS name of the type ("std_msgs/msg/String").
+	MessageType string `column:"message_type,null"`
+	// IPB is the intra-process object's buffer object, which holds the ring buffer (rclcpp_ipb_to_subscription,
+	// rclcpp_buffer_to_ipb); Capacity is the ring buffer's (rclcpp_construct_ring_buffer).
+	IPB      Address          `column:"ipb,null"`
+	Capacity Optional[uint64] `column:"capacity"`
+	// CallbackGroup is the rclcpp::CallbackGroup that the subscription is in (callback_group_add_subscription).
+	CallbackGroup Address         `column:"callback_group,null"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
 }
 
 // Timer is an rcl timer (rcl_timer_init, rclcpp_timer_callback_added, rclcpp_timer_link_node).
@@ -73,6 +94,107 @@ type Timer struct {
 	Callback      Address         `column:"callback,null"`
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
+	// CallbackGroup is the rclcpp::CallbackGroup that the timer is in (callback_group_add_timer).
+	CallbackGroup Address         `column:"callback_group,null"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+}
+
+// ServiceServer is an rcl service (rcl_service_init, rclcpp_service_callback_added).
+type ServiceServer struct {
+	ProcessKey
+	ServiceHandle    Address `column:"service_handle"`
+	NodeHandle       Address `column:"node_handle,null"`
+	RMWServiceHandle Address `column:"rmw_service_handle,null"`
+	ServiceName      string  `column:"service_name,null"`
+	// ServiceType is the ROS name of the type ("std_srvs/srv/Trigger").
+	ServiceType string  `column:"service_type,null"`
+	Callback    Address `column:"callback,null"`
+	// CallbackGroup is the rclcpp::CallbackGroup that the service is in (callback_group_add_service).
+	CallbackGroup Address         `column:"callback_group,null"`
+	NodeName      string          `column:"node_name,null"`
+	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	Provenance    Provenance      `column:"provenance"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+}
+
+// Client is an rcl client (rcl_client_init).
+type Client struct {
+	ProcessKey
+	ClientHandle    Address `column:"client_handle"`
+	NodeHandle      Address `column:"node_handle,null"`
+	RMWClientHandle Address `column:"rmw_client_handle,null"`
+	ServiceName     string  `column:"service_name,null"`
+	// ServiceType is the ROS name of the type ("std_srvs/srv/Trigger").
+	ServiceType string `column:"service_type,null"`
+	// GID is what servers know the client by, in hexadecimal (service.client_gid).
+	GID string `column:"gid,null"`
+	// CallbackGroup is the rclcpp::CallbackGroup that the client is in (callback_group_add_client).
+	CallbackGroup Address         `column:"callback_group,null"`
+	NodeName      string          `column:"node_name,null"`
+	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	Provenance    Provenance      `column:"provenance"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+}
+
+// CallbackGroupType says whether callbacks of a group may run at the same time.
+type CallbackGroupType string
+
+// The types of callback groups, as CARET writes them.
+const (
+	MutuallyExclusive CallbackGroupType = "mutually_exclusive"
+	Reentrant         CallbackGroupType = "reentrant"
+)
+
+// CallbackGroup is an rclcpp::CallbackGroup (add_callback_group, callback_group_to_executor_entity_collector).
+type CallbackGroup struct {
+	ProcessKey
+	CallbackGroup Address `column:"callback_group"`
+	// GroupTypeName is null where it could not be read.
+	GroupTypeName CallbackGroupType `column:"group_type_name,null"`
+	NodeHandle    Address           `column:"node_handle,null"`
+	NodeName      string            `column:"node_name,null"`
+	// Executor is the executor that runs the group; null while none does.
+	Executor Address `column:"executor,null"`
+	// InitTimestamp is when the group was seen to be added to its executor.
+	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	Provenance    Provenance      `column:"provenance"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+}
+
+// Executor is an rclcpp::Executor (construct_executor, construct_static_executor).
+type Executor struct {
+	ProcessKey
+	Executor Address `column:"executor"`
+	// ExecutorType is CARET's name of the type (single_threaded_executor, multi_threaded_executor, static_single_threaded_executor,
+	// events_executor), the demangled class name for any other.
+	ExecutorType string `column:"executor_type,null"`
+	// EntitiesCollector is the object that collects the executor's entities, where it has one.
+	EntitiesCollector Address `column:"entities_collector,null"`
+	// ThreadCount is the number of threads that a multi-threaded executor was made with.
+	ThreadCount   Optional[uint64] `column:"thread_count"`
+	InitTimestamp Optional[int64]  `column:"init_timestamp"`
+	Provenance    Provenance       `column:"provenance"`
+	EndTimestamp  Optional[int64]  `column:"end_timestamp"`
+}
+
+// Context is an rcl context (rcl_init).
+type Context struct {
+	ProcessKey
+	ContextHandle Address         `column:"context_handle"`
+	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	Provenance    Provenance      `column:"provenance"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+}
+
+// LifecycleStateMachine is that of a managed node (rcl_lifecycle_state_machine_init).
+type LifecycleStateMachine struct {
+	ProcessKey
+	StateMachine  Address         `column:"state_machine"`
+	NodeHandle    Address         `column:"node_handle,null"`
+	NodeName      string          `column:"node_name,null"`
+	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	Provenance    Provenance      `column:"provenance"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
 }
 
 // CallbackInfo is what is known of a callback address: what it belongs to and which function it runs
@@ -92,6 +214,9 @@ type CallbackInfo struct {
 	Period        Optional[int64] `column:"period,dict"`
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
+	// CallbackGroup is its owner's.
+	CallbackGroup Address         `column:"callback_group,null"`
+	EndTimestamp  Optional[int64] `column:"end_timestamp"`
 }
 
 // Process is one traced process.

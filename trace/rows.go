@@ -85,6 +85,10 @@ type Callback struct {
 	Period Optional[int64] `column:"period,dict"`
 	// Symbol is the demangled name of the callback's function.
 	Symbol string `column:"symbol,null"`
+	// PublisherGID is the gid of the publisher of the message, in hexadecimal (rmw_message_info_t.publisher_gid).
+	PublisherGID string `column:"publisher_gid,null"`
+	// MessageTimestamp is the message's header.stamp, raw; null where its type has no std_msgs/Header or the message was not seen.
+	MessageTimestamp Optional[int64] `column:"message_timestamp"`
 }
 
 // PublishStatus says how a publish was closed.
@@ -99,6 +103,19 @@ const (
 	PublishRecordingEnd PublishStatus = "recording_end"
 	// PublishThreadExit was under way when its thread exited.
 	PublishThreadExit PublishStatus = "thread_exit"
+)
+
+// PublishKind says in which form the message was handed to rcl.
+type PublishKind string
+
+const (
+	// PublishMessage is a message of its type (rcl_publish).
+	PublishMessage PublishKind = "message"
+	// PublishSerialized is a serialized one (rcl_publish_serialized_message), as of generic publishers; Message is then the address
+	// of the rcl_serialized_message_t.
+	PublishSerialized PublishKind = "serialized"
+	// PublishLoaned is one that the middleware lent (rcl_publish_loaned_message).
+	PublishLoaned PublishKind = "loaned"
 )
 
 // Publish is one publish of a message: the layers it passed on its thread, merged.
@@ -137,6 +154,10 @@ type Publish struct {
 	NodeName  string `column:"node_name,null"`
 	// IntraMessage is rclcpp_intra_publish's message, which may differ from Message (a copy).
 	IntraMessage Address `column:"intra_message,null"`
+	// Kind is null where the layers that tell it were not seen.
+	Kind PublishKind `column:"kind,null"`
+	// MessageTimestamp is the message's header.stamp, raw; null where its type has no std_msgs/Header.
+	MessageTimestamp Optional[int64] `column:"message_timestamp"`
 }
 
 // TakeKind says where a Take took its message from.
@@ -145,6 +166,10 @@ type TakeKind string
 const (
 	// TakeRMW is rmw_take.
 	TakeRMW TakeKind = "take"
+	// TakeSerialized takes the serialized form (rmw_take_serialized_message_with_info), as generic subscriptions do.
+	TakeSerialized TakeKind = "serialized_take"
+	// TakeLoaned takes a message that the middleware lends (rmw_take_loaned_message_with_info).
+	TakeLoaned TakeKind = "loaned_take"
 	// TakeDequeue is rclcpp_ring_buffer_dequeue.
 	TakeDequeue TakeKind = "dequeue"
 )
@@ -171,6 +196,9 @@ type Take struct {
 	SubscriptionHandle     Address         `column:"subscription_handle,null"`
 	TopicName              string          `column:"topic_name,null"`
 	NodeName               string          `column:"node_name,null"`
+	// PublisherGID and MessageTimestamp are as in Callback.
+	PublisherGID     string          `column:"publisher_gid,null"`
+	MessageTimestamp Optional[int64] `column:"message_timestamp"`
 }
 
 // Enqueue is one message put into one intra-process buffer (rclcpp_ring_buffer_enqueue).
@@ -191,6 +219,75 @@ type Enqueue struct {
 	CallbackStartTimestamp Optional[int64]  `column:"callback_start_timestamp"`
 	PublisherHandle        Address          `column:"publisher_handle,null"`
 	TopicName              string           `column:"topic_name,null"`
+	// Provenance is derived on Humble, which has no tracepoint for it.
+	Provenance Provenance `column:"provenance"`
+}
+
+// ServiceStep is one of the steps of a service call that a process takes part in.
+type ServiceStep string
+
+const (
+	// RequestSent is the client's rcl_send_request.
+	RequestSent ServiceStep = "request_sent"
+	// RequestTaken is the server's rcl_take_request.
+	RequestTaken ServiceStep = "request_taken"
+	// ResponseSent is the server's rcl_send_response.
+	ResponseSent ServiceStep = "response_sent"
+	// ResponseTaken is the client's rcl_take_response.
+	ResponseTaken ServiceStep = "response_taken"
+)
+
+// Service is one step of a service call. (client_gid, sequence_number) joins the steps of a call, also those of other processes.
+// Calls of actions are service calls, too: their names end in _action/send_goal, _action/cancel_goal and _action/get_result.
+type Service struct {
+	ProcessKey
+	TID  int32       `column:"tid"`
+	CPU  int32       `column:"cpu"`
+	Step ServiceStep `column:"step"`
+	// StepTimestamp is when the step was done: a request has its number, what is taken has been taken.
+	StepTimestamp int64 `column:"step_timestamp"`
+	// ServiceHandle is the rcl service of the server's steps, ClientHandle the rcl client of the client's.
+	ServiceHandle Address `column:"service_handle,null"`
+	ClientHandle  Address `column:"client_handle,null"`
+	// Message is the request's or the response's address.
+	Message Address `column:"message,null"`
+	// ClientGID identifies the client, in hexadecimal, as the middleware tells it to the server; null where it could not be read.
+	ClientGID string `column:"client_gid,null"`
+	// SequenceNumber counts the requests of the client.
+	SequenceNumber int64 `column:"sequence_number,delta"`
+	// SourceTimestamp is when the middleware says that what was taken had been sent, raw; null for the steps that send.
+	SourceTimestamp Optional[int64] `column:"source_timestamp"`
+	// Callback and CallbackStartTimestamp are the callback that a taken request fed, else the innermost one that the step happened in.
+	Callback               Address         `column:"callback,null"`
+	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
+	ServiceName            string          `column:"service_name,null"`
+	NodeName               string          `column:"node_name,null"`
+	Provenance             Provenance      `column:"provenance"`
+}
+
+// Lifecycle is one transition of a managed node (rcl_lifecycle_transition).
+type Lifecycle struct {
+	ProcessKey
+	TID                 int32   `column:"tid"`
+	CPU                 int32   `column:"cpu"`
+	StateMachine        Address `column:"state_machine"`
+	TransitionTimestamp int64   `column:"transition_timestamp"`
+	// StartLabel and GoalLabel are names of states.
+	StartLabel string `column:"start_label,null"`
+	GoalLabel  string `column:"goal_label,null"`
+	NodeName   string `column:"node_name,null"`
+}
+
+// SimTime is one update of a clock by simulated time: rclcpp's time source has received a message on /clock.
+type SimTime struct {
+	ProcessKey
+	TID int32 `column:"tid"`
+	CPU int32 `column:"cpu"`
+	// Clock is the rcl_clock_t.
+	Clock           Address `column:"clock"`
+	UpdateTimestamp int64   `column:"update_timestamp"`
+	// SimTime is the simulated time, in nanoseconds.
+	SimTime int64 `column:"sim_time,delta"`
 }
 
 // Event is one unmerged tracepoint hit (record --raw).

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -31,11 +32,14 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
+// foreignClocks are the columns whose times are other clocks' readings.
+var foreignClocks = []string{"source_timestamp", "message_timestamp", "monotonic_timestamp"}
+
 // clockColumns are the columns that lie on the recording's clock, hence tell the time span of a segment.
 func (t *Table) clockColumns() []string {
 	var names []string
 	for i := range t.Columns {
-		if c := &t.Columns[i]; strings.HasSuffix(c.Name, "_timestamp") && c.Name != "source_timestamp" && c.Name != "monotonic_timestamp" {
+		if c := &t.Columns[i]; strings.HasSuffix(c.Name, "_timestamp") && !slices.Contains(foreignClocks, c.Name) {
 			names = append(names, c.Name)
 		}
 	}

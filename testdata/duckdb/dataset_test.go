@@ -35,12 +35,21 @@ func TestEveryTableIsWhatTheGoReaderReads(t *testing.T) {
 	add(t, w, tracetest.Random[trace.Publish](rows, 2))
 	add(t, w, tracetest.Random[trace.Take](rows, 3))
 	add(t, w, tracetest.Random[trace.Enqueue](rows, 4))
+	add(t, w, tracetest.Random[trace.Service](rows, 20))
+	add(t, w, tracetest.Random[trace.Lifecycle](rows, 21))
+	add(t, w, tracetest.Random[trace.SimTime](rows, 22))
 	add(t, w, tracetest.Random[trace.Event](rows, 5))
 	add(t, w, tracetest.Random[trace.Node](rows, 6))
 	add(t, w, tracetest.Random[trace.Publisher](rows, 7))
 	add(t, w, tracetest.Random[trace.Subscription](rows, 8))
 	add(t, w, tracetest.Random[trace.Timer](rows, 9))
+	add(t, w, tracetest.Random[trace.ServiceServer](rows, 23))
+	add(t, w, tracetest.Random[trace.Client](rows, 24))
 	add(t, w, tracetest.Random[trace.CallbackInfo](rows, 10))
+	add(t, w, tracetest.Random[trace.CallbackGroup](rows, 25))
+	add(t, w, tracetest.Random[trace.Executor](rows, 26))
+	add(t, w, tracetest.Random[trace.Context](rows, 27))
+	add(t, w, tracetest.Random[trace.LifecycleStateMachine](rows, 28))
 	add(t, w, tracetest.Random[trace.Process](rows, 11))
 	add(t, w, tracetest.Random[trace.Loss](rows, 12))
 	add(t, w, tracetest.Random[trace.Clock](rows, 13))
@@ -146,19 +155,28 @@ func compareDataset(t *testing.T, dir string) map[string]int {
 	}
 	db := openDuckDB(t)
 	return map[string]int{
-		trace.TableCallback:     compareTable[trace.Callback](t, db, d),
-		trace.TablePublish:      compareTable[trace.Publish](t, db, d),
-		trace.TableTake:         compareTable[trace.Take](t, db, d),
-		trace.TableEnqueue:      compareTable[trace.Enqueue](t, db, d),
-		trace.TableEvent:        compareTable[trace.Event](t, db, d),
-		trace.TableNode:         compareTable[trace.Node](t, db, d),
-		trace.TablePublisher:    compareTable[trace.Publisher](t, db, d),
-		trace.TableSubscription: compareTable[trace.Subscription](t, db, d),
-		trace.TableTimer:        compareTable[trace.Timer](t, db, d),
-		trace.TableCallbackInfo: compareTable[trace.CallbackInfo](t, db, d),
-		trace.TableProcess:      compareTable[trace.Process](t, db, d),
-		trace.TableLoss:         compareTable[trace.Loss](t, db, d),
-		trace.TableClock:        compareTable[trace.Clock](t, db, d),
+		trace.TableCallback:              compareTable[trace.Callback](t, db, d),
+		trace.TablePublish:               compareTable[trace.Publish](t, db, d),
+		trace.TableTake:                  compareTable[trace.Take](t, db, d),
+		trace.TableEnqueue:               compareTable[trace.Enqueue](t, db, d),
+		trace.TableService:               compareTable[trace.Service](t, db, d),
+		trace.TableLifecycle:             compareTable[trace.Lifecycle](t, db, d),
+		trace.TableSimTime:               compareTable[trace.SimTime](t, db, d),
+		trace.TableEvent:                 compareTable[trace.Event](t, db, d),
+		trace.TableNode:                  compareTable[trace.Node](t, db, d),
+		trace.TablePublisher:             compareTable[trace.Publisher](t, db, d),
+		trace.TableSubscription:          compareTable[trace.Subscription](t, db, d),
+		trace.TableTimer:                 compareTable[trace.Timer](t, db, d),
+		trace.TableServiceServer:         compareTable[trace.ServiceServer](t, db, d),
+		trace.TableClient:                compareTable[trace.Client](t, db, d),
+		trace.TableCallbackInfo:          compareTable[trace.CallbackInfo](t, db, d),
+		trace.TableCallbackGroup:         compareTable[trace.CallbackGroup](t, db, d),
+		trace.TableExecutor:              compareTable[trace.Executor](t, db, d),
+		trace.TableContext:               compareTable[trace.Context](t, db, d),
+		trace.TableLifecycleStateMachine: compareTable[trace.LifecycleStateMachine](t, db, d),
+		trace.TableProcess:               compareTable[trace.Process](t, db, d),
+		trace.TableLoss:                  compareTable[trace.Loss](t, db, d),
+		trace.TableClock:                 compareTable[trace.Clock](t, db, d),
 	}
 }
 
