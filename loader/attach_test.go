@@ -21,9 +21,6 @@ func TestHitsAreCountedExactlyWhileAttached(t *testing.T) {
 		r := newRecording(t, w)
 
 		attachment := r.attach(target.pid, target.callbackSites(library)...)
-		if got := attachment.Sites(); got != 2 {
-			t.Errorf("%d sites attached, want 2", got)
-		}
 		if bytes.Equal(target.text(library), before) {
 			t.Error("the text shows no breakpoint")
 		}
@@ -116,12 +113,6 @@ func TestEveryProcessSharesItsSites(t *testing.T) {
 		r.expectHits(first.pid, 200)
 		r.expectHits(second.pid, 100)
 
-		if err := r.loader.RemoveProcess(first.pid); err != nil {
-			t.Fatal(err)
-		}
-		first.callbacks(50, 2)
-		r.expectHits(first.pid, 200)
-
 		changed := first.callbackSites(library)[:1]
 		changed[0].Form = 1
 		_, problems, err := r.loader.Attach(t.Context(), 0, changed)
@@ -154,12 +145,9 @@ func TestBadSitesAreSortedOut(t *testing.T) {
 
 		t.Run("optional", func(t *testing.T) {
 			r := newRecording(t, w)
-			attachment, problems, err := r.loader.Attach(t.Context(), target.pid, append(target.callbackSites(library), bad...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if attachment.Sites() != 2 || len(problems) != len(bad) {
-				t.Errorf("%d sites attached, problems %v; want 2 and %d", attachment.Sites(), problems, len(bad))
+			_, problems, err := r.loader.Attach(t.Context(), target.pid, append(target.callbackSites(library), bad...))
+			if err != nil || len(problems) != len(bad) {
+				t.Fatalf("problems %v, error %v; want %d problems", problems, err, len(bad))
 			}
 			causes := map[string]error{}
 			for _, problem := range problems {
@@ -248,14 +236,11 @@ func TestSitesOfSeveralFiles(t *testing.T) {
 		target := startTargetWith(t, first)
 		target.do("load " + second)
 		r := newRecording(t, w)
-		attachment := r.attach(target.pid, append(target.callbackSites(first), target.callbackSites(second)...)...)
+		r.attach(target.pid, append(target.callbackSites(first), target.callbackSites(second)...)...)
 		target.callbacks(20, 1)
 		target.do("load " + first)
 		target.callbacks(30, 1)
 		r.expectHits(target.pid, 50)
-		if attachment.Sites() != 4 {
-			t.Errorf("%d sites attached, want 4", attachment.Sites())
-		}
 	})
 }
 

@@ -17,12 +17,8 @@ type Attachment struct {
 	links    []io.Closer
 	shared   []siteKey // held in loader.shared
 	filtered bool      // holds the process in loader.processes
-	sites    int
 	closed   bool
 }
-
-// Sites returns how many sites are attached.
-func (a *Attachment) Sites() int { return a.sites }
 
 // Close detaches the sites and waits until no program of theirs runs any more. Sites that other attachments share stay. The process
 // need not exist any more. Closing twice does nothing.
@@ -180,7 +176,6 @@ func (a *Attachment) attachAll(ctx context.Context, sites []placedSite) ([][]pla
 		for _, site := range held {
 			a.shared = append(a.shared, site.key())
 		}
-		a.sites += len(held)
 		groups = groupSites(a.loader.attacher, held)
 	}
 	for _, group := range groupSites(a.loader.attacher, sites) {
@@ -238,6 +233,5 @@ func (a *Attachment) attachGroup(filter int32, sites []placedSite) ([]placedSite
 	} else {
 		a.links = append(a.links, link)
 	}
-	a.sites += len(good)
 	return good, bad, nil
 }

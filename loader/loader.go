@@ -114,14 +114,6 @@ func (l *Loader) attachTracepoints() error {
 	return nil
 }
 
-// Method returns how sites are attached: "uprobe_multi" or "tracefs".
-func (l *Loader) Method() string {
-	if l.mode.tracefsRoot == "" {
-		return "uprobe_multi"
-	}
-	return "tracefs"
-}
-
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 
@@ -154,9 +146,6 @@ func monotonicNow() int64 {
 // AddProcess lists a process (by its thread group id in the initial PID namespace) among those to record. The kernel takes it off the
 // list when it exits.
 func (l *Loader) AddProcess(process int32) error { return l.processes.list(process) }
-
-// RemoveProcess takes a process off the list.
-func (l *Loader) RemoveProcess(process int32) error { return l.processes.unlist(process) }
 
 // addressKey is struct process_address of bpf/maps.h.
 type addressKey struct {

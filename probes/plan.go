@@ -22,9 +22,7 @@ type Plan struct {
 	Missing []Missing `json:"missing"`
 
 	shadowStack bool
-	files       []file
 	results     map[sourceKey][]result
-	chosen      map[Event]sourceName // the source in use, of sources that exclude each other
 }
 
 // Missing is an event that the process does not show.
@@ -44,11 +42,6 @@ type Options struct {
 // NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the plan is
 // returned nevertheless.
 func NewPlan(process *target.Process, options Options) (*Plan, error) {
-	plan := &Plan{
-		Process: process.Identity,
-		results: make(map[sourceKey][]result),
-		chosen:  make(map[Event]sourceName),
-	}
 	files := mappedFiles(process.Modules)
 	if options.Expected {
 		expected, err := process.Expected()
@@ -57,71 +50,35 @@ func NewPlan(process *target.Process, options Options) (*Plan, error) {
 		}
 		files = append(files, expectedFiles(expected)...)
 	}
-	if _, err := plan.add(process, files); err != nil {
-		return nil, err
-	}
-	return plan, plan.requirements()
+	return newPlan(process, files)
 }
 
-// Extend plans the sites in modules that the process has mapped since, as target.Process.Refresh reports them, and returns
-// those that are new. The sites of a file that was armed before are attached to it already. The error is as NewPlan's.
-func (p *Plan) Extend(process *target.Process, added []target.Module) ([]Site, error) {
-	sites, err := p.add(process, mappedFiles(added))
-	if err != nil {
-		return nil, err
-	}
-	return sites, p.requirements()
-}
-
-// add searches files that were not searched before and returns the sites that the plan gains by them.
-func (p *Plan) add(process *target.Process, files []file) ([]Site, error) {
+// newPlan plans the sites in files. Of files that are one and the same, the first counts.
+func newPlan(process *target.Process, files []file) (*Plan, error) {
 	status, err := process.Status()
 	if err != nil {
 		return nil, fmt.Errorf("read the status of process %d: %w", process.PID, err)
 	}
-	p.RMW, p.shadowStack = process.RMW, status.ShadowStack
-	if p.Distro != process.Distro { // a program that had just started has mapped the libraries that tell
-		p.Distro = process.Distro
-		clear(p.results)
-		for _, known := range p.files {
-			p.search(known)
+	plan := &Plan{
+		Process: process.Identity, Distro: process.Distro, RMW: process.RMW,
+		shadowStack: status.ShadowStack, results: make(map[sourceKey][]result),
+	}
+	searched := make(map[target.FileID]bool)
+	for _, f := range files {
+		if !searched[f.id] {
+			searched[f.id] = true
+			plan.search(f)
 		}
 	}
-	for _, candidate := range files {
-		known := slices.IndexFunc(p.files, func(f file) bool { return f.id == candidate.id })
-		if known < 0 {
-			p.files = append(p.files, candidate)
-			p.search(candidate)
-			continue
-		}
-		if p.files[known].armed && !candidate.armed {
-			p.files[known].armed = false
-			p.disarm(candidate.id)
-		}
-	}
-	return p.assemble(), nil
+	plan.assemble()
+	return plan, plan.requirements()
 }
 
-// disarm notes that the process now maps a file that was armed.
-func (p *Plan) disarm(id target.FileID) {
-	for i := range p.Sites {
-		if p.Sites[i].File == id {
-			p.Sites[i].Armed = false
-		}
-	}
-}
-
-// assemble chooses among what was found, keeps the sites that the plan already has, and returns those that are new.
-func (p *Plan) assemble() []Site {
-	old := len(p.Sites)
-	p.Missing = nil
+// assemble chooses among what was found.
+func (p *Plan) assemble() {
 	for _, entry := range catalogue {
 		sites, reason := p.choose(entry)
-		for _, site := range sites {
-			if !slices.ContainsFunc(p.Sites[:old], site.sameProbe) {
-				p.Sites = append(p.Sites, site)
-			}
-		}
+		p.Sites = append(p.Sites, sites...)
 		if reason != "" && !p.observes(entry.Event) {
 			p.Missing = append(p.Missing, Missing{
 				Event: entry.Event, Reason: reason, Consequence: entry.Consequence, Required: entry.Required,
@@ -129,10 +86,9 @@ func (p *Plan) assemble() []Site {
 		}
 	}
 	last := p.lastLayer()
-	for i := range p.Sites[old:] {
-		p.Sites[old+i].LastLayer = p.Sites[old+i].Event == last
+	for i := range p.Sites {
+		p.Sites[i].LastLayer = p.Sites[i].Event == last
 	}
-	return slices.Clone(p.Sites[old:])
 }
 
 // choose returns the sites of an event, or the reason why there are none. An event whose fields another event carries has
@@ -144,7 +100,6 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 	}
 	var reasons []string
 	for _, source := range sources {
-		chosen, decided := p.chosen[entry.Event]
 		switch {
 		case source.CarriedBy != 0:
 			if p.observes(source.CarriedBy) {
@@ -152,7 +107,7 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 			}
 			reasons = append(reasons, fmt.Sprintf("%s, which carries it, is missing", source.CarriedBy))
 			continue
-		case !p.serves(source), decided && chosen != source.name():
+		case !p.serves(source):
 			continue
 		}
 		results := p.results[sourceKey{entry.Event, source.name()}]
@@ -167,8 +122,7 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 			reasons = append(reasons, fmt.Sprintf("the process has not mapped %s", source.Library))
 		}
 		if len(sites) > 0 && source.RMW == "" {
-			p.chosen[entry.Event] = source.name()
-			break
+			break // of sources that exclude each other the first is used
 		}
 	}
 	switch {

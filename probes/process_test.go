@@ -184,16 +184,14 @@ func (p *program) wait() {
 	}
 }
 
-// load makes the program map a library, and returns what is new to the process.
-func (p *program) load(f fixture) []target.Module {
+// load makes the program map a library.
+func (p *program) load(f fixture) {
 	p.t.Helper()
 	if _, err := fmt.Fprintln(p.input, filepath.Join(p.directory, f.soname)); err != nil {
 		p.t.Fatal(err)
 	}
 	p.wait()
-	changes, err := p.process.Refresh()
-	if err != nil {
+	if _, err := p.process.Refresh(); err != nil {
 		p.t.Fatal(err)
 	}
-	return changes.Added
 }

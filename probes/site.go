@@ -60,8 +60,3 @@ func (s Site) Program() string {
 	}
 	return "on_" + s.Event.String()
 }
-
-// sameProbe reports whether two sites observe the same event at the same instruction of the same file.
-func (s Site) sameProbe(other Site) bool {
-	return s.Event == other.Event && s.File == other.File && s.Offset == other.Offset
-}

@@ -31,9 +31,6 @@ const (
 	clockInterval = 10 * time.Second
 )
 
-// ErrNoTarget is returned when there is nothing to record.
-var ErrNoTarget = errors.New("no ROS 2 process to record")
-
 // Options are what a session needs beside its configuration.
 type Options struct {
 	// Version of the recorder, for session.json.
@@ -72,7 +69,7 @@ type Session struct {
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
 // when it returns, also with an error, as far as rows were written.
 //
-// Errors wrap ErrConfiguration, ErrNoTarget, and the sentinels of packages target, loader and writer.
+// Errors wrap ErrConfiguration and the sentinels of packages target, loader and writer.
 func Run(ctx context.Context, configuration Configuration, options Options) error {
 	compiled, err := configuration.compile()
 	if err != nil {

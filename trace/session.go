@@ -38,8 +38,6 @@ const (
 	EndingDuration Ending = "duration"
 	// EndingTargetsExited is the end of all traced processes.
 	EndingTargetsExited Ending = "targets_exited"
-	// EndingRequest is a stop by the program or over the control socket.
-	EndingRequest Ending = "request"
 	// EndingError is an error, which Session.Error tells.
 	EndingError Ending = "error"
 )

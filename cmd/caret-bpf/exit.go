@@ -55,7 +55,7 @@ func exitCode(err error) int {
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel}},
 		{exitNoTarget, []error{
-			session.ErrNoTarget, target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
+			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,
 		}},
 		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull}},
