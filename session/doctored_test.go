@@ -115,14 +115,14 @@ func TestComparisonAcceptsTheTruth(t *testing.T) {
 // TestComparisonSeesEveryColumn changes each column of each row in turn.
 func TestComparisonSeesEveryColumn(t *testing.T) {
 	// The ground truth does not know these.
-	unknown := []string{"ProcessKey", "CPU", "Symbol"}
+	unknown := []string{"ProcessKey", "CPU", "Symbol", "PublisherGID", "MessageTimestamp", "Kind of Publishes", "Provenance"}
 	_, data := sample(t)
 	for _, table := range []string{"Callbacks", "Publishes", "Takes", "Enqueues"} {
 		rows := reflect.ValueOf(data).Elem().FieldByName(table)
 		for i := range rows.Len() {
 			for f := range rows.Index(i).NumField() {
 				field := rows.Type().Elem().Field(f).Name
-				if slices.Contains(unknown, field) {
+				if slices.Contains(unknown, field) || slices.Contains(unknown, field+" of "+table) {
 					continue
 				}
 				truth, doctored := sample(t)
