@@ -31,11 +31,15 @@ type CaretCallbackRecord struct {
 	ParentCallback uint64
 	ParentStartNs  uint64
 	Feed           struct {
-		_       structs.HostLayout
-		Source  uint64
-		Message uint64
-		Stamp   int64
-		TimeNs  uint64
+		_            structs.HostLayout
+		Source       uint64
+		Message      uint64
+		Stamp        int64
+		TimeNs       uint64
+		Gid          [2]uint64
+		MessageStamp int64
+		Details      uint32
+		Reserved     uint32
 	}
 }
 
@@ -73,6 +77,10 @@ type CaretEvent struct {
 	HasStamp     uint8
 	HasMessage   uint8
 	Arguments    [5]uint64
+	Gid          [2]uint64
+	MessageStamp int64
+	Details      uint32
+	Flags        uint32
 }
 
 type CaretInitRecord struct {
@@ -143,8 +151,10 @@ type CaretPublishRecord struct {
 	SourceTimestamp int64
 	Callback        uint64
 	CallbackStartNs uint64
+	MessageStamp    int64
 	Enqueues        uint32
-	Layers          uint32
+	Layers          uint16
+	Details         uint16
 }
 
 type CaretRawRecord struct {
@@ -164,6 +174,45 @@ type CaretRawRecord struct {
 	Arguments    [5]uint64
 }
 
+type CaretServiceRecord struct {
+	_      structs.HostLayout
+	Header struct {
+		_      structs.HostLayout
+		Kind   uint8
+		Status uint8
+		Depth  uint8
+		Flags  uint8
+		Cpu    uint32
+		Pid    uint32
+		Tid    uint32
+	}
+	TimeNs          uint64
+	Handle          uint64
+	Message         uint64
+	Gid             [2]uint64
+	Sequence        int64
+	Stamp           int64
+	Callback        uint64
+	CallbackStartNs uint64
+}
+
+type CaretSimTimeRecord struct {
+	_      structs.HostLayout
+	Header struct {
+		_      structs.HostLayout
+		Kind   uint8
+		Status uint8
+		Depth  uint8
+		Flags  uint8
+		Cpu    uint32
+		Pid    uint32
+		Tid    uint32
+	}
+	TimeNs    uint64
+	Clock     uint64
+	SimTimeNs int64
+}
+
 type CaretTakeRecord struct {
 	_      structs.HostLayout
 	Header struct {
@@ -177,11 +226,15 @@ type CaretTakeRecord struct {
 		Tid    uint32
 	}
 	Feed struct {
-		_       structs.HostLayout
-		Source  uint64
-		Message uint64
-		Stamp   int64
-		TimeNs  uint64
+		_            structs.HostLayout
+		Source       uint64
+		Message      uint64
+		Stamp        int64
+		TimeNs       uint64
+		Gid          [2]uint64
+		MessageStamp int64
+		Details      uint32
+		Reserved     uint32
 	}
 	Callback        uint64
 	CallbackStartNs uint64
@@ -198,21 +251,50 @@ type CaretThreadState struct {
 	PublishOpen          uint32
 	TakePending          uint32
 	DequeuePending       uint32
-	Reserved             uint32
+	RequestPending       uint32
 	Take                 CaretTakeRecord
 	Dequeue              CaretTakeRecord
 	Publish              CaretPublishRecord
-	Frames               [16]struct {
+	Request              CaretServiceRecord
+	TakeCall             struct {
+		_            structs.HostLayout
+		Subscription uint64
+		Message      uint64
+		Info         uint64
+		Details      uint32
+		Open         uint32
+	}
+	ServiceCall struct {
+		_        structs.HostLayout
+		Handle   uint64
+		Message  uint64
+		Values   uint64
+		TimeNs   uint64
+		Gid      [2]uint64
+		Sequence int64
+		Open     uint64
+	}
+	IntraPublisher struct {
+		_      structs.HostLayout
+		Handle uint64
+		TimeNs uint64
+		Opened uint64
+	}
+	Frames [16]struct {
 		_            structs.HostLayout
 		Callback     uint64
 		StartNs      uint64
 		StackPointer uint64
 		Feed         struct {
-			_       structs.HostLayout
-			Source  uint64
-			Message uint64
-			Stamp   int64
-			TimeNs  uint64
+			_            structs.HostLayout
+			Source       uint64
+			Message      uint64
+			Stamp        int64
+			TimeNs       uint64
+			Gid          [2]uint64
+			MessageStamp int64
+			Details      uint32
+			Reserved     uint32
 		}
 		Cpu      uint32
 		Flags    uint8
@@ -224,26 +306,34 @@ type CaretThreadState struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	CaretMapHeaderOffsets              = "header_offsets"
 	CaretMapIgnoredAddresses           = "ignored_addresses"
 	CaretMapLosses                     = "losses"
 	CaretMapProcesses                  = "processes"
 	CaretMapRecords                    = "records"
+	CaretMapRingSizes                  = "ring_sizes"
 	CaretMapThreads                    = "threads"
 	CaretProgOnCallbackEnd             = "on_callback_end"
 	CaretProgOnCallbackStart           = "on_callback_start"
 	CaretProgOnDdsBindAddrToStamp      = "on_dds_bind_addr_to_stamp"
 	CaretProgOnExecutorExecute         = "on_executor_execute"
 	CaretProgOnInitEvent               = "on_init_event"
+	CaretProgOnInitEventSleepable      = "on_init_event_sleepable"
 	CaretProgOnRclPublish              = "on_rcl_publish"
 	CaretProgOnRclcppIntraPublish      = "on_rclcpp_intra_publish"
 	CaretProgOnRclcppPublish           = "on_rclcpp_publish"
 	CaretProgOnRclcppRingBufferDequeue = "on_rclcpp_ring_buffer_dequeue"
 	CaretProgOnRclcppRingBufferEnqueue = "on_rclcpp_ring_buffer_enqueue"
+	CaretProgOnRequestSent             = "on_request_sent"
+	CaretProgOnRequestTaken            = "on_request_taken"
+	CaretProgOnResponseSent            = "on_response_sent"
+	CaretProgOnResponseTaken           = "on_response_taken"
 	CaretProgOnRmwPublish              = "on_rmw_publish"
 	CaretProgOnRmwTake                 = "on_rmw_take"
 	CaretProgOnSchedProcessExec        = "on_sched_process_exec"
 	CaretProgOnSchedProcessExit        = "on_sched_process_exit"
 	CaretProgOnSchedProcessFork        = "on_sched_process_fork"
+	CaretProgOnSimTime                 = "on_sim_time"
 	CaretProgRunEvent                  = "run_event"
 	CaretVarFilterAddresses            = "filter_addresses"
 	CaretVarFilterProcesses            = "filter_processes"
@@ -254,6 +344,9 @@ const (
 	CaretVarLayoutOfInitRecord         = "layout_of_init_record"
 	CaretVarLayoutOfProcessRecord      = "layout_of_process_record"
 	CaretVarLayoutOfRawRecord          = "layout_of_raw_record"
+	CaretVarLayoutOfServiceRecord      = "layout_of_service_record"
+	CaretVarLayoutOfSimTimeRecord      = "layout_of_sim_time_record"
+	CaretVarMessageStamps              = "message_stamps"
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
 	CaretVarWakeupBytes                = "wakeup_bytes"
@@ -306,16 +399,22 @@ type CaretProgramSpecs struct {
 	OnDdsBindAddrToStamp      *ebpf.ProgramSpec `ebpf:"on_dds_bind_addr_to_stamp"`
 	OnExecutorExecute         *ebpf.ProgramSpec `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.ProgramSpec `ebpf:"on_init_event"`
+	OnInitEventSleepable      *ebpf.ProgramSpec `ebpf:"on_init_event_sleepable"`
 	OnRclPublish              *ebpf.ProgramSpec `ebpf:"on_rcl_publish"`
 	OnRclcppIntraPublish      *ebpf.ProgramSpec `ebpf:"on_rclcpp_intra_publish"`
 	OnRclcppPublish           *ebpf.ProgramSpec `ebpf:"on_rclcpp_publish"`
 	OnRclcppRingBufferDequeue *ebpf.ProgramSpec `ebpf:"on_rclcpp_ring_buffer_dequeue"`
 	OnRclcppRingBufferEnqueue *ebpf.ProgramSpec `ebpf:"on_rclcpp_ring_buffer_enqueue"`
+	OnRequestSent             *ebpf.ProgramSpec `ebpf:"on_request_sent"`
+	OnRequestTaken            *ebpf.ProgramSpec `ebpf:"on_request_taken"`
+	OnResponseSent            *ebpf.ProgramSpec `ebpf:"on_response_sent"`
+	OnResponseTaken           *ebpf.ProgramSpec `ebpf:"on_response_taken"`
 	OnRmwPublish              *ebpf.ProgramSpec `ebpf:"on_rmw_publish"`
 	OnRmwTake                 *ebpf.ProgramSpec `ebpf:"on_rmw_take"`
 	OnSchedProcessExec        *ebpf.ProgramSpec `ebpf:"on_sched_process_exec"`
 	OnSchedProcessExit        *ebpf.ProgramSpec `ebpf:"on_sched_process_exit"`
 	OnSchedProcessFork        *ebpf.ProgramSpec `ebpf:"on_sched_process_fork"`
+	OnSimTime                 *ebpf.ProgramSpec `ebpf:"on_sim_time"`
 	RunEvent                  *ebpf.ProgramSpec `ebpf:"run_event"`
 }
 
@@ -323,10 +422,12 @@ type CaretProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CaretMapSpecs struct {
+	HeaderOffsets    *ebpf.MapSpec `ebpf:"header_offsets"`
 	IgnoredAddresses *ebpf.MapSpec `ebpf:"ignored_addresses"`
 	Losses           *ebpf.MapSpec `ebpf:"losses"`
 	Processes        *ebpf.MapSpec `ebpf:"processes"`
 	Records          *ebpf.MapSpec `ebpf:"records"`
+	RingSizes        *ebpf.MapSpec `ebpf:"ring_sizes"`
 	Threads          *ebpf.MapSpec `ebpf:"threads"`
 }
 
@@ -343,6 +444,9 @@ type CaretVariableSpecs struct {
 	LayoutOfInitRecord     *ebpf.VariableSpec `ebpf:"layout_of_init_record"`
 	LayoutOfProcessRecord  *ebpf.VariableSpec `ebpf:"layout_of_process_record"`
 	LayoutOfRawRecord      *ebpf.VariableSpec `ebpf:"layout_of_raw_record"`
+	LayoutOfServiceRecord  *ebpf.VariableSpec `ebpf:"layout_of_service_record"`
+	LayoutOfSimTimeRecord  *ebpf.VariableSpec `ebpf:"layout_of_sim_time_record"`
+	MessageStamps          *ebpf.VariableSpec `ebpf:"message_stamps"`
 	RawRecords             *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	WakeupBytes            *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
@@ -368,19 +472,23 @@ func (o *CaretObjects) Close() error {
 //
 // It can be passed to LoadCaretObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CaretMaps struct {
+	HeaderOffsets    *ebpf.Map `ebpf:"header_offsets"`
 	IgnoredAddresses *ebpf.Map `ebpf:"ignored_addresses"`
 	Losses           *ebpf.Map `ebpf:"losses"`
 	Processes        *ebpf.Map `ebpf:"processes"`
 	Records          *ebpf.Map `ebpf:"records"`
+	RingSizes        *ebpf.Map `ebpf:"ring_sizes"`
 	Threads          *ebpf.Map `ebpf:"threads"`
 }
 
 func (m *CaretMaps) Close() error {
 	return _CaretClose(
+		m.HeaderOffsets,
 		m.IgnoredAddresses,
 		m.Losses,
 		m.Processes,
 		m.Records,
+		m.RingSizes,
 		m.Threads,
 	)
 }
@@ -398,6 +506,9 @@ type CaretVariables struct {
 	LayoutOfInitRecord     *ebpf.Variable `ebpf:"layout_of_init_record"`
 	LayoutOfProcessRecord  *ebpf.Variable `ebpf:"layout_of_process_record"`
 	LayoutOfRawRecord      *ebpf.Variable `ebpf:"layout_of_raw_record"`
+	LayoutOfServiceRecord  *ebpf.Variable `ebpf:"layout_of_service_record"`
+	LayoutOfSimTimeRecord  *ebpf.Variable `ebpf:"layout_of_sim_time_record"`
+	MessageStamps          *ebpf.Variable `ebpf:"message_stamps"`
 	RawRecords             *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.Variable `ebpf:"report_all_execs"`
 	WakeupBytes            *ebpf.Variable `ebpf:"wakeup_bytes"`
@@ -412,16 +523,22 @@ type CaretPrograms struct {
 	OnDdsBindAddrToStamp      *ebpf.Program `ebpf:"on_dds_bind_addr_to_stamp"`
 	OnExecutorExecute         *ebpf.Program `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.Program `ebpf:"on_init_event"`
+	OnInitEventSleepable      *ebpf.Program `ebpf:"on_init_event_sleepable"`
 	OnRclPublish              *ebpf.Program `ebpf:"on_rcl_publish"`
 	OnRclcppIntraPublish      *ebpf.Program `ebpf:"on_rclcpp_intra_publish"`
 	OnRclcppPublish           *ebpf.Program `ebpf:"on_rclcpp_publish"`
 	OnRclcppRingBufferDequeue *ebpf.Program `ebpf:"on_rclcpp_ring_buffer_dequeue"`
 	OnRclcppRingBufferEnqueue *ebpf.Program `ebpf:"on_rclcpp_ring_buffer_enqueue"`
+	OnRequestSent             *ebpf.Program `ebpf:"on_request_sent"`
+	OnRequestTaken            *ebpf.Program `ebpf:"on_request_taken"`
+	OnResponseSent            *ebpf.Program `ebpf:"on_response_sent"`
+	OnResponseTaken           *ebpf.Program `ebpf:"on_response_taken"`
 	OnRmwPublish              *ebpf.Program `ebpf:"on_rmw_publish"`
 	OnRmwTake                 *ebpf.Program `ebpf:"on_rmw_take"`
 	OnSchedProcessExec        *ebpf.Program `ebpf:"on_sched_process_exec"`
 	OnSchedProcessExit        *ebpf.Program `ebpf:"on_sched_process_exit"`
 	OnSchedProcessFork        *ebpf.Program `ebpf:"on_sched_process_fork"`
+	OnSimTime                 *ebpf.Program `ebpf:"on_sim_time"`
 	RunEvent                  *ebpf.Program `ebpf:"run_event"`
 }
 
@@ -432,16 +549,22 @@ func (p *CaretPrograms) Close() error {
 		p.OnDdsBindAddrToStamp,
 		p.OnExecutorExecute,
 		p.OnInitEvent,
+		p.OnInitEventSleepable,
 		p.OnRclPublish,
 		p.OnRclcppIntraPublish,
 		p.OnRclcppPublish,
 		p.OnRclcppRingBufferDequeue,
 		p.OnRclcppRingBufferEnqueue,
+		p.OnRequestSent,
+		p.OnRequestTaken,
+		p.OnResponseSent,
+		p.OnResponseTaken,
 		p.OnRmwPublish,
 		p.OnRmwTake,
 		p.OnSchedProcessExec,
 		p.OnSchedProcessExit,
 		p.OnSchedProcessFork,
+		p.OnSimTime,
 		p.RunEvent,
 	)
 }

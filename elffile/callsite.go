@@ -35,22 +35,7 @@ func (f *File) CallAfter(symbol, callee string) (CallSite, error) {
 }
 
 func (f *File) callAfter(symbol, callee string) (CallSite, error) {
-	if f.Machine() != elf.EM_X86_64 {
-		return CallSite{}, fmt.Errorf("%w: machine %v", ErrUnsupported, f.Machine())
-	}
-	function, err := f.Lookup(symbol)
-	if err != nil {
-		return CallSite{}, err
-	}
-	calleeAddresses, err := f.addressesOf(callee)
-	if err != nil {
-		return CallSite{}, err
-	}
-	bounds, err := f.FunctionBounds(function)
-	if err != nil {
-		return CallSite{}, err
-	}
-	code, err := f.Decode(bounds)
+	code, bounds, calleeAddresses, err := f.callersCode(symbol, callee)
 	if err != nil {
 		return CallSite{}, err
 	}
@@ -75,6 +60,58 @@ func (f *File) callAfter(symbol, callee string) (CallSite, error) {
 	}, nil
 }
 
+// callersCode decodes the function symbol and finds where a call of callee may lead.
+func (f *File) callersCode(symbol, callee string) (code []Instruction, bounds Range, calleeAddresses []uint64, err error) {
+	if f.Machine() != elf.EM_X86_64 {
+		return nil, Range{}, nil, fmt.Errorf("%w: machine %v", ErrUnsupported, f.Machine())
+	}
+	function, err := f.Lookup(symbol)
+	if err != nil {
+		return nil, Range{}, nil, err
+	}
+	calleeAddresses, err = f.addressesOf(callee)
+	if err != nil {
+		return nil, Range{}, nil, err
+	}
+	bounds, err = f.FunctionBounds(function)
+	if err != nil {
+		return nil, Range{}, nil, err
+	}
+	code, err = f.Decode(bounds)
+	return code, bounds, calleeAddresses, err
+}
+
+// ReturnOf finds, in the function symbol, the instruction that the one call of callee returns to: when it runs, callee has just
+// returned. For what rcl's functions get through pointers from the rmw function that they call.
+//
+// The proof is CallAfter's: the whole function is decoded from its start, callee is called once, and no branch leads to the
+// instruction. The errors are the same.
+func (f *File) ReturnOf(symbol, callee string) (Site, error) {
+	site, err := f.returnOf(symbol, callee)
+	if err != nil {
+		return Site{}, fmt.Errorf("return of %s in %s: %w", callee, symbol, err)
+	}
+	return site, nil
+}
+
+func (f *File) returnOf(symbol, callee string) (Site, error) {
+	code, bounds, addresses, err := f.callersCode(symbol, callee)
+	if err != nil {
+		return Site{}, err
+	}
+	call, err := findOnlyCall(code, addresses)
+	if err != nil {
+		return Site{}, err
+	}
+	if call+1 == len(code) {
+		return Site{}, fmt.Errorf("%w: it does not return", ErrUnexpectedShape)
+	}
+	if err := f.checkBranches(code, bounds, code[call], code[call+1]); err != nil {
+		return Site{}, err
+	}
+	return f.site(code[call+1])
+}
+
 // addressesOf is where a call of the function may lead: its own code, if it is in this file, and its PLT entries.
 func (f *File) addressesOf(name string) ([]uint64, error) {
 	addresses, err := f.PLTEntriesOf(name)
@@ -91,20 +128,29 @@ func (f *File) addressesOf(name string) ([]uint64, error) {
 	return addresses, nil
 }
 
-// findCallPair returns the indices of the only call of one of the addresses and of the call that follows it.
-func findCallPair(code []Instruction, addresses []uint64) (first, second int, err error) {
-	first = -1
+// findOnlyCall returns the index of the only call of one of the addresses.
+func findOnlyCall(code []Instruction, addresses []uint64) (int, error) {
+	found := -1
 	for i, instruction := range code {
 		if instruction.Flow != FlowCall || !slices.Contains(addresses, instruction.Target) {
 			continue
 		}
-		if first >= 0 {
-			return 0, 0, fmt.Errorf("%w: called at %#x and at %#x", ErrUnexpectedShape, code[first].Address, instruction.Address)
+		if found >= 0 {
+			return 0, fmt.Errorf("%w: called at %#x and at %#x", ErrUnexpectedShape, code[found].Address, instruction.Address)
 		}
-		first = i
+		found = i
 	}
-	if first < 0 {
-		return 0, 0, fmt.Errorf("%w: never called", ErrUnexpectedShape)
+	if found < 0 {
+		return 0, fmt.Errorf("%w: never called", ErrUnexpectedShape)
+	}
+	return found, nil
+}
+
+// findCallPair returns the indices of the only call of one of the addresses and of the call that follows it.
+func findCallPair(code []Instruction, addresses []uint64) (first, second int, err error) {
+	first, err = findOnlyCall(code, addresses)
+	if err != nil {
+		return 0, 0, err
 	}
 	for i := first + 1; i < len(code); i++ {
 		if code[i].Flow == FlowNext {

@@ -40,6 +40,8 @@ type Layout struct {
 	SubscriptionIntraProcess SubscriptionIntraProcess
 	TimerBase                TimerBase
 	ServiceBase              ServiceBase
+	ClientBase               ClientBase
+	Executor                 Executor
 
 	// Owners lists what a callback address may be a member of.
 	Owners []Owner
@@ -109,6 +111,16 @@ type TimerBase struct {
 type ServiceBase struct {
 	NodeHandle    uint64 // node_handle_, to an rcl_node_t
 	ServiceHandle uint64 // service_handle_, to an rcl_service_t
+}
+
+// ClientBase holds members of rclcpp::ClientBase, each the first word of a shared_ptr.
+type ClientBase struct {
+	ClientHandle uint64 // client_handle_, to an rcl_client_t
+}
+
+// Executor holds members of rclcpp::Executor.
+type Executor struct {
+	Collector uint64 // collector_, an ExecutorEntitiesCollector that is part of the object; 0 before Jazzy, which had none
 }
 
 // OwnerKind says which rclcpp class a callback is a member of.
@@ -250,6 +262,8 @@ func (r *offsetReader) layout() *Layout {
 			NodeHandle:    r.at("ServiceBase.node_handle_"),
 			ServiceHandle: r.at("ServiceBase.service_handle_"),
 		},
+		ClientBase: ClientBase{ClientHandle: r.at("ClientBase.client_handle_")},
+		Executor:   Executor{Collector: r.at("Executor.collector_")},
 		Owners: []Owner{
 			{
 				Kind: OwnerTimer, Callback: r.at("GenericTimer.callback_"),

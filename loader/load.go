@@ -27,6 +27,8 @@ type Options struct {
 	ReportAllExecs bool
 	// FilterAddresses drops records of the objects that Ignore named.
 	FilterAddresses bool
+	// MessageStamps reads header.stamp of the messages of the entities that SetHeaderOffset named.
+	MessageStamps bool
 	// ForceTracefs attaches through tracefs also where the kernel has uprobe_multi.
 	ForceTracefs bool
 }
@@ -56,6 +58,7 @@ func wakeupBytes(ring uint32) uint64 { return min(64<<10, uint64(ring)/8) }
 type mode struct {
 	tracefsRoot     string // "" with uprobe_multi
 	filterInProgram bool
+	sleepable       bool // the program of initialization events may wait for pages
 }
 
 func chooseMode(features Features, options Options) (mode, error) {
@@ -63,13 +66,13 @@ func chooseMode(features Features, options Options) (mode, error) {
 		return mode{}, err
 	}
 	if features.UprobeMulti == nil && !options.ForceTracefs {
-		return mode{filterInProgram: features.UprobeMultiThreads != nil}, nil
+		return mode{filterInProgram: features.UprobeMultiThreads != nil, sleepable: features.Sleepable == nil}, nil
 	}
 	root, err := findTracefs()
 	if err != nil {
 		return mode{}, err
 	}
-	return mode{tracefsRoot: root}, nil
+	return mode{tracefsRoot: root, sleepable: features.Sleepable == nil}, nil
 }
 
 // loadCollection loads programs and maps with the recording's settings.
@@ -103,6 +106,7 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		"report_all_execs": options.ReportAllExecs,
 		"raw_records":      options.Raw,
 		"filter_addresses": options.FilterAddresses,
+		"message_stamps":   options.MessageStamps,
 		"wakeup_bytes":     wakeupBytes(ring),
 	} {
 		variable := spec.Variables[name]
@@ -118,6 +122,10 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 	if !options.FollowChildren {
 		delete(spec.Programs, "on_sched_process_fork")
 	}
+	if m.sleepable {
+		spec.Programs["on_init_event"] = spec.Programs["on_init_event_sleepable"]
+	}
+	delete(spec.Programs, "on_init_event_sleepable")
 	if m.tracefsRoot != "" {
 		// Programs for uprobe_multi links cannot be linked to perf events.
 		for _, program := range spec.Programs {

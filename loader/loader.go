@@ -177,6 +177,26 @@ func (l *Loader) Regard(process int32, address uint64) error {
 	return nil
 }
 
+// SetHeaderOffset says where the messages of a publisher (its rcl handle) or of a subscription (its rmw handle) of a process have
+// their std_msgs/Header, in bytes. Messages that begin before it is known have no message timestamp. It needs Options.MessageStamps.
+func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32) error {
+	key := addressKey{Address: address, Process: uint32(process)}
+	if err := l.collection.Maps["header_offsets"].Put(key, offset); err != nil {
+		return fmt.Errorf("telling where messages of %#x of PID %d have their header: %w", address, process, err)
+	}
+	return nil
+}
+
+// ForgetHeaderOffset takes back a SetHeaderOffset: the address may belong to another object now.
+func (l *Loader) ForgetHeaderOffset(process int32, address uint64) error {
+	key := addressKey{Address: address, Process: uint32(process)}
+	err := l.collection.Maps["header_offsets"].Delete(key)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("forgetting the header of %#x of PID %d: %w", address, process, err)
+	}
+	return nil
+}
+
 // Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of this loader runs
 // any more, and nothing can be attached again.
 func (l *Loader) Detach() error {

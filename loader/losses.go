@@ -21,11 +21,13 @@ const (
 	KindInit     Kind = 5
 	KindRaw      Kind = 6
 	KindProcess  Kind = 7
+	KindService  Kind = 8
+	KindSimTime  Kind = 9
 )
 
 // String returns the kind's name in the dataset's loss table.
 func (k Kind) String() string {
-	names := [...]string{"", "callback", "publish", "take", "enqueue", "init", "raw", "process"}
+	names := [...]string{"", "callback", "publish", "take", "enqueue", "init", "raw", "process", "service", "sim_time"}
 	if k == 0 || int(k) >= len(names) {
 		return fmt.Sprintf("kind_%d", uint8(k))
 	}
@@ -104,6 +106,10 @@ func kindOfProgram(name string) Kind {
 	switch name {
 	case "on_init_event":
 		return KindInit
+	case "on_sim_time":
+		return KindSimTime
+	case "on_request_sent", "on_request_taken", "on_response_sent", "on_response_taken":
+		return KindService
 	case "on_rmw_take", "on_rclcpp_ring_buffer_dequeue":
 		return KindTake
 	case "on_rclcpp_ring_buffer_enqueue":

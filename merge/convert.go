@@ -145,7 +145,7 @@ func (m *Merger) addPublish(record *PublishRecord) {
 	}
 	first := int64(0)
 	for _, layer := range []struct {
-		bit    uint32
+		bit    uint16
 		timeNs uint64
 		column *trace.Optional[int64]
 	}{

@@ -23,6 +23,8 @@ const (
 	KindInit     Kind = 5
 	KindRaw      Kind = 6
 	KindProcess  Kind = 7
+	KindService  Kind = 8
+	KindSimTime  Kind = 9
 )
 
 // Statuses of callback records (enum callback_status).
@@ -42,6 +44,14 @@ const (
 	PublishThreadExit   = 3
 )
 
+// Statuses of service records (enum service_step).
+const (
+	ServiceRequestSent   = 0
+	ServiceRequestTaken  = 1
+	ServiceResponseSent  = 2
+	ServiceResponseTaken = 3
+)
+
 // Statuses of process records (enum process_status).
 const (
 	ProcessFork = 1
@@ -57,8 +67,19 @@ const (
 	FlagParentUnknown = 8
 	FlagOverwritten   = 16
 	FlagInPublish     = 32
-	FlagStringFault   = 64
-	FlagStringCut     = 128
+	FlagFedByRequest  = 64  // of callbacks
+	FlagFedCallback   = 64  // of services
+	FlagDerived       = 128 // of enqueues, callbacks and takes
+	FlagStringFault   = 64  // of init records
+	FlagStringCut     = 128 // of init records
+)
+
+// Details of a message: which optional values are there, and its form.
+const (
+	DetailGID          = 1
+	DetailMessageStamp = 2
+	DetailSerialized   = 4
+	DetailLoaned       = 8
 )
 
 // Layers of a publish record.
@@ -96,6 +117,12 @@ type Feed struct {
 	// Stamp is the source timestamp or the buffer's size after the dequeue.
 	Stamp  int64
 	TimeNs uint64
+	// GID is the publisher's; of a dequeue, its first word is the message's address, 0 if unknown.
+	GID [2]uint64
+	// MessageStamp is the message's header.stamp.
+	MessageStamp int64
+	Details      uint32
+	Reserved     uint32
 }
 
 // CallbackRecord is merged_callback_timing.
@@ -125,8 +152,10 @@ type PublishRecord struct {
 	SourceTimestamp int64
 	Callback        uint64
 	CallbackStartNs uint64
+	MessageStamp    int64
 	Enqueues        uint32
-	Layers          uint32
+	Layers          uint16
+	Details         uint16
 }
 
 // TakeRecord is a take or dequeue that fed no callback.
@@ -148,6 +177,27 @@ type EnqueueRecord struct {
 	Publisher       uint64
 	Callback        uint64
 	CallbackStartNs uint64
+}
+
+// ServiceRecord is one step of a service call; the header's status is the step.
+type ServiceRecord struct {
+	Header          RecordHeader
+	TimeNs          uint64
+	Handle          uint64
+	Message         uint64
+	GID             [2]uint64
+	Sequence        int64
+	Stamp           int64
+	Callback        uint64
+	CallbackStartNs uint64
+}
+
+// SimTimeRecord is rcl_set_ros_time_override.
+type SimTimeRecord struct {
+	Header    RecordHeader
+	TimeNs    uint64
+	Clock     uint64
+	SimTimeNs int64
 }
 
 // InitStringSize is the room of each of an init record's two strings; a single long one may use both.
@@ -198,6 +248,23 @@ type CallbackFrame struct {
 	Reserved     [3]uint8
 }
 
+// TakeCall, ServiceCall and IntraPublisher belong to the probes: what calls of rcl that are under way have been given.
+type (
+	TakeCall struct {
+		Subscription, Message, Info uint64
+		Details, Open               uint32
+	}
+	ServiceCall struct {
+		Handle, Message, Values, TimeNs uint64
+		GID                             [2]uint64
+		Sequence                        int64
+		Open                            uint64
+	}
+	IntraPublisher struct {
+		Handle, TimeNs, Opened uint64
+	}
+)
+
 // ThreadState is what the kernel remembers of a thread between its events.
 type ThreadState struct {
 	PID                  uint32
@@ -209,10 +276,14 @@ type ThreadState struct {
 	PublishOpen          uint32
 	TakePending          uint32
 	DequeuePending       uint32
-	Reserved             uint32
+	RequestPending       uint32
 	Take                 TakeRecord
 	Dequeue              TakeRecord
 	Publish              PublishRecord
+	Request              ServiceRecord
+	TakeCall             TakeCall
+	ServiceCall          ServiceCall
+	IntraPublisher       IntraPublisher
 	Frames               [MaxDepth]CallbackFrame
 }
 
@@ -228,7 +299,7 @@ func KindOf(record []byte) (Kind, error) {
 }
 
 // Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.
-func Decode[T CallbackRecord | PublishRecord | TakeRecord | EnqueueRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
+func Decode[T CallbackRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
 	size := int(unsafe.Sizeof(*into))
 	if len(encoded) < size || len(encoded) >= size+8 {
 		return fmt.Errorf("%w: %d bytes, want %d", ErrRecord, len(encoded), size)

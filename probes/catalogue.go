@@ -35,6 +35,15 @@ type Source struct {
 	Prefix bool
 	// AfterCallOf, when set, moves the site from the entry of Symbol to the call that follows the call of this function in it.
 	AfterCallOf string
+	// ReturnOf, when set, adds a second site, with the next form: the instruction that the call of this function in Symbol returns to.
+	// What a function gives back through pointers is read there.
+	ReturnOf string
+	// Offset, when set, gives the site's parameter for a distribution.
+	Offset func(*layouts.Layout) uint64
+	// Besides marks a source that is used whichever other source is: it shows other instances of the event, or other fields.
+	Besides bool
+	// Consequence says what a recording lacks without a source that is used besides others.
+	Consequence string
 	Form        Form
 	Provenance  Provenance
 	// Shows says in one line what a probe finds there.
@@ -63,6 +72,31 @@ const (
 	FormMessageOnly Form = 1
 )
 
+// Forms of rcl_publish beside FormArguments.
+const (
+	FormSerialized Form = 1
+	FormLoaned     Form = 2
+)
+
+// Forms of rmw_take beside FormArguments: the entry of rcl's functions; where the rmw function returns in them, one more.
+const (
+	FormTakeEntry           Form = 1
+	FormTakeSerializedEntry Form = 2
+	FormTakeLoanedEntry     Form = 4
+)
+
+// FormDerived is the form of intra-process events on Humble, which are concluded from functions of rclcpp.
+const FormDerived Form = 1
+
+// Forms of construct_executor: the class whose constructor it is.
+const (
+	FormExecutorBase                 Form = 0
+	FormSingleThreadedExecutor       Form = 1
+	FormMultiThreadedExecutor        Form = 2
+	FormStaticSingleThreadedExecutor Form = 3
+	FormEventsExecutor               Form = 4
+)
+
 // Forms of dds_bind_addr_to_stamp.
 const (
 	// FormFastDDS: the second argument is a CacheChange_t; the site's parameter is the offset of its sourceTimestamp
@@ -70,6 +104,9 @@ const (
 	FormFastDDS Form = 0
 	// FormCycloneDDSWrite: at the call of dds_write_impl in dds_write; the third argument is the timestamp in nanoseconds.
 	FormCycloneDDSWrite Form = 1
+	// FormCycloneDDSSerdata: at the call of dds_writecdr_impl in dds_writecdr; the third argument is a ddsi_serdata, the parameter
+	// the offset of its timestamp.
+	FormCycloneDDSSerdata Form = 3
 )
 
 // Provenance says what kind of place shows an event.
@@ -80,6 +117,8 @@ const (
 	FromTracepoint Provenance = "tracepoint"
 	// FromSymbol: another function of a stock library.
 	FromSymbol Provenance = "symbol"
+	// Derived: concluded from functions that are called at the same point.
+	Derived Provenance = "derived"
 )
 
 var (
@@ -88,13 +127,17 @@ var (
 	humbleAndIron  = []string{"humble", "iron"}
 	fromIron       = []string{"iron", "jazzy", "kilted", "lyrical"}
 	fromJazzy      = []string{"jazzy", "kilted", "lyrical"}
-	humbleHasNoIPC = []Absence{{humble, "Humble's tracetools has no such tracepoint"}}
+	untilKilted    = []string{"humble", "iron", "jazzy", "kilted"}
+	humbleHasNoIPC = []Absence{{humble, "Humble's tracetools has no such tracepoint; the buffers are read from memory"}}
 )
 
 const (
 	onlyPublishNames = "publishes of that layer have no time of it"
 	noIntraProcess   = "intra-process communication is not recorded; callbacks that it feeds are"
 	noInitEvent      = "entities created during the recording are found in memory where possible"
+	noService        = "that step of service calls is not recorded"
+	noGroups         = "callback groups and executors are those found in memory"
+	noEnd            = "rows of entities do not tell when they were destroyed"
 )
 
 // tracepoint is the source that most events have: libtracetools' own function.
@@ -131,6 +174,16 @@ var catalogue = []Entry{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish", Provenance: FromSymbol,
 				Shows: "arguments 1-2 of the function; publishes that fail its checks are included",
 			},
+			{
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Provenance: FromSymbol, Form: FormSerialized,
+				Besides: true, Shows: "arguments 1-2: the message is an rcl_serialized_message_t",
+				Consequence: "publishes of serialized messages, as of generic publishers, have no publisher",
+			},
+			{
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Provenance: FromSymbol, Form: FormLoaned,
+				Besides: true, Shows: "arguments 1-2",
+				Consequence: "publishes of loaned messages do not say that they are, and on Humble and Iron have no publisher",
+			},
 		},
 	},
 	{
@@ -155,41 +208,112 @@ var catalogue = []Entry{
 				Symbol: "dds_write", AfterCallOf: "dds_time",
 				Shows: "argument 2 is the message, argument 3 the timestamp",
 			},
+			{
+				Distros: humbleAndIron, Library: LibraryCycloneDDS, RMW: "rmw_cyclonedds", Provenance: FromSymbol, Form: FormCycloneDDSSerdata,
+				Symbol: "dds_writecdr", AfterCallOf: "dds_time", Besides: true,
+				Offset:      func(*layouts.Layout) uint64 { return serdataTimestamp },
+				Shows:       "argument 3 is the ddsi_serdata, already stamped; serialized and loaned messages",
+				Consequence: "publishes of serialized and loaned messages have no source timestamp",
+			},
 			{Distros: fromJazzy, CarriedBy: EventRMWPublish, Shows: "the timestamp argument"},
 		},
 	},
 	{
 		Event: EventRclcppIntraPublish, Name: "rclcpp_intra_publish", Arguments: []string{"publisher_handle", "message"},
 		Consequence: noIntraProcess,
-		Sources:     []Source{tracepoint(fromIron, "rclcpp_intra_publish", FormArguments, "arguments 1-2")},
-		Absences:    humbleHasNoIPC,
+		Sources: []Source{
+			tracepoint(fromIron, "rclcpp_intra_publish", FormArguments, "arguments 1-2"),
+			{
+				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: FormDerived,
+				Symbol: "_ZNK6rclcpp13PublisherBase22get_subscription_countEv",
+				Shows:  "PublisherBase::get_subscription_count, with which a publish begins; a publish if an enqueue follows on the thread",
+			},
+		},
 	},
 	{
 		Event: EventRclcppRingBufferEnqueue, Name: "rclcpp_ring_buffer_enqueue",
 		Arguments:   []string{"buffer", "index", "size", "overwritten"},
 		Consequence: noIntraProcess,
-		Sources:     []Source{tracepoint(fromIron, "rclcpp_ring_buffer_enqueue", FormArguments, "arguments 1-4")},
-		Absences:    humbleHasNoIPC,
+		Sources: []Source{
+			tracepoint(fromIron, "rclcpp_ring_buffer_enqueue", FormArguments, "arguments 1-4"),
+			{
+				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: FormDerived,
+				Symbol: "_ZN6rclcpp14GuardCondition7triggerEv",
+				Shows:  "GuardCondition::trigger of an intra-process subscription, which follows its enqueue; the buffer is read from the subscription",
+			},
+		},
 	},
 	{
 		Event: EventRclcppRingBufferDequeue, Name: "rclcpp_ring_buffer_dequeue",
 		Arguments:   []string{"buffer", "index", "size"},
 		Consequence: noIntraProcess,
-		Sources:     []Source{tracepoint(fromIron, "rclcpp_ring_buffer_dequeue", FormArguments, "arguments 1-3")},
-		Absences:    humbleHasNoIPC,
+		Sources: []Source{
+			tracepoint(fromIron, "rclcpp_ring_buffer_dequeue", FormArguments, "arguments 1-3"),
+			{
+				Distros: humble, CarriedBy: EventExecutorExecute,
+				Shows: "an executable with an intra-process subscription and its data; not in a StaticSingleThreadedExecutor",
+			},
+		},
 	},
 	{
 		Event: EventRMWTake, Name: "rmw_take", Arguments: []string{"rmw_subscription_handle", "message", "source_timestamp", "taken"},
 		Consequence: "callbacks do not know the message that they received and cannot be joined to publishes",
-		Sources: []Source{tracepoint(everyDistro, "rmw_take", FormArguments,
-			"arguments 1-4; Humble and Iron: not for serialized or loaned takes")},
+		Sources: []Source{
+			tracepoint(everyDistro, "rmw_take", FormArguments, "arguments 1-4"),
+			{
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take", Provenance: FromSymbol, Form: FormTakeEntry, Besides: true,
+				Shows:       "argument 3, the rmw_message_info_t, in which the tracepoint then finds the publisher's gid",
+				Consequence: "takes do not tell the publisher's gid",
+			},
+			{
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take_serialized_message", Provenance: FromSymbol, Besides: true,
+				Form: FormTakeSerializedEntry, ReturnOf: "rmw_take_serialized_message_with_info", Offset: rmwSubscription,
+				Shows:       "arguments 1-3 of the function, and the rmw_message_info_t when the rmw function has returned",
+				Consequence: "takes of serialized messages, as of generic subscriptions, are not told apart, and on Humble and Iron not recorded",
+			},
+			{
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take_loaned_message", Provenance: FromSymbol, Besides: true,
+				Form: FormTakeLoanedEntry, ReturnOf: "rmw_take_loaned_message_with_info", Offset: rmwSubscription,
+				Shows:       "arguments 1-3 of the function, and message and rmw_message_info_t when the rmw function has returned",
+				Consequence: "takes of loaned messages are not told apart, and where there is no tracepoint for them not recorded",
+			},
+		},
 	},
 	{
 		Event: EventExecutorExecute, Name: "executor_execute", Arguments: []string{"executor", "any_executable"},
 		Consequence: "a take is kept for the next callback of its thread even when the executor went on to something else",
+		Sources: []Source{
+			{
+				Distros: fromIron, Library: LibraryRclcpp, Provenance: FromSymbol, Prefix: true,
+				Symbol: "_ZN6rclcpp8Executor22execute_any_executableE", Shows: "arguments 1-2 of Executor::execute_any_executable",
+			},
+			{
+				Distros: humble, Library: LibraryRclcpp, Provenance: FromSymbol, Prefix: true, Form: FormDerived,
+				Symbol: "_ZN6rclcpp8Executor22execute_any_executableE",
+				Shows:  "arguments 1-2; what was taken from an intra-process buffer is read from the executable",
+			},
+		},
+	},
+	serviceEntry(EventRequestSent, "request_sent", Source{
+		Symbol: "rcl_send_request", ReturnOf: "rmw_send_request",
+		Shows: "arguments 1-2, and the sequence number when the rmw function has returned",
+	}, "client_handle", "request", "sequence_number"),
+	serviceEntry(EventRequestTaken, "request_taken", Source{
+		Symbol: "rcl_take_request_with_info", ReturnOf: "rmw_take_request",
+		Shows: "arguments 1 and 3, and the rmw_service_info_t when the rmw function has returned",
+	}, "service_handle", "request", "sequence_number", "source_timestamp"),
+	serviceEntry(EventResponseSent, "response_sent", Source{
+		Symbol: "rcl_send_response", Shows: "arguments 1-3: service, rmw_request_id_t, response",
+	}, "service_handle", "response", "sequence_number"),
+	serviceEntry(EventResponseTaken, "response_taken", Source{
+		Symbol: "rcl_take_response_with_info", ReturnOf: "rmw_take_response",
+		Shows: "arguments 1 and 3, and the rmw_service_info_t when the rmw function has returned",
+	}, "client_handle", "response", "sequence_number", "source_timestamp"),
+	{
+		Event: EventSimTime, Name: "sim_time", Arguments: []string{"clock", "stamp"}, Consequence: "simulated time is not recorded",
 		Sources: []Source{{
-			Distros: everyDistro, Library: LibraryRclcpp, Provenance: FromSymbol, Prefix: true,
-			Symbol: "_ZN6rclcpp8Executor22execute_any_executableE", Shows: "arguments 1-2 of Executor::execute_any_executable",
+			Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_set_ros_time_override", Provenance: FromSymbol,
+			Shows: "arguments 1-2; rclcpp's time source calls it for every message of /clock and every clock of its node",
 		}},
 	},
 	initEntry(EventRclInit, "rcl_init", "context_handle"),
@@ -215,6 +339,130 @@ var catalogue = []Entry{
 	initEntry(EventRclServiceInit, "rcl_service_init", "service_handle", "node_handle", "rmw_service_handle", "service_name"),
 	initEntry(EventRclcppServiceCallbackAdded, "rclcpp_service_callback_added", "service_handle", "callback"),
 	initEntry(EventRclClientInit, "rcl_client_init", "client_handle", "node_handle", "rmw_client_handle", "service_name"),
+	intraInitEntry(EventRclcppIPBToSubscription, "rclcpp_ipb_to_subscription", "ipb", "subscription"),
+	intraInitEntry(EventRclcppBufferToIPB, "rclcpp_buffer_to_ipb", "buffer", "ipb"),
+	intraInitEntry(EventRclcppConstructRingBuffer, "rclcpp_construct_ring_buffer", "buffer", "capacity"),
+	initEntry(EventRclLifecycleStateMachineInit, "rcl_lifecycle_state_machine_init", "node_handle", "state_machine"),
+	{
+		Event: EventConstructExecutor, Name: "construct_executor", Arguments: []string{"executor", "type", "entities_collector"},
+		Consequence: noGroups,
+		Sources: slices.Concat(
+			constructors("_ZN6rclcpp8ExecutorC2ERKNS_15ExecutorOptionsE", FormExecutorBase, everyDistro),
+			constructors("_ZN6rclcpp9executors22SingleThreadedExecutorC2E", FormSingleThreadedExecutor, everyDistro),
+			constructors("_ZN6rclcpp9executors21MultiThreadedExecutorC2E", FormMultiThreadedExecutor, everyDistro),
+			constructors("_ZN6rclcpp9executors28StaticSingleThreadedExecutorC2E", FormStaticSingleThreadedExecutor, untilKilted),
+			constructors("_ZN6rclcpp12experimental9executors14EventsExecutorC2E", FormEventsExecutor, fromIron),
+		),
+	},
+	rclcppEntry(EventAddCallbackGroup, "add_callback_group", humbleAndIron,
+		"_ZN6rclcpp8Executor25add_callback_group_to_mapE", nil, "executor", "callback_group", "group_type", "node_base"),
+	rclcppEntry(EventAddCallbackGroupStaticExecutor, "add_callback_group_static_executor", humbleAndIron,
+		"_ZN6rclcpp9executors31StaticExecutorEntitiesCollector18add_callback_groupESt10shared_ptrINS_13CallbackGroupEES2_INS_15node_interfaces17NodeBaseInterfaceEERSt3map",
+		nil, "entities_collector", "callback_group", "group_type"),
+	rclcppEntry(EventCallbackGroupAddTimer, "callback_group_add_timer", everyDistro,
+		"_ZN6rclcpp13CallbackGroup9add_timerE", func(l *layouts.Layout) uint64 { return l.TimerBase.TimerHandle },
+		"callback_group", "timer_handle"),
+	rclcppEntry(EventCallbackGroupAddSubscription, "callback_group_add_subscription", everyDistro,
+		"_ZN6rclcpp13CallbackGroup16add_subscriptionE", func(l *layouts.Layout) uint64 { return l.SubscriptionBase.SubscriptionHandle },
+		"callback_group", "subscription_handle"),
+	rclcppEntry(EventCallbackGroupAddService, "callback_group_add_service", everyDistro,
+		"_ZN6rclcpp13CallbackGroup11add_serviceE", func(l *layouts.Layout) uint64 { return l.ServiceBase.ServiceHandle },
+		"callback_group", "service_handle"),
+	rclcppEntry(EventCallbackGroupAddClient, "callback_group_add_client", everyDistro,
+		"_ZN6rclcpp13CallbackGroup10add_clientE", func(l *layouts.Layout) uint64 { return l.ClientBase.ClientHandle },
+		"callback_group", "client_handle"),
+	rclcppEntry(EventCallbackGroupToCollector, "callback_group_to_executor_entity_collector", fromIron,
+		"_ZN6rclcpp9executors25ExecutorEntitiesCollector32add_callback_group_to_collectionE", nil,
+		"entities_collector", "callback_group", "group_type"),
+	{
+		Event: EventRMWPublisherInit, Name: "rmw_publisher_init", Arguments: []string{"rmw_publisher_handle", "gid"},
+		Consequence: "gids of new publishers are those found in memory",
+		Sources:     []Source{tracepoint(everyDistro, "rmw_publisher_init", FormArguments, "argument 1; 16 bytes at argument 2")},
+	},
+	finiEntry(EventRclPublisherFini, "rcl_publisher_fini"),
+	finiEntry(EventRclSubscriptionFini, "rcl_subscription_fini"),
+	finiEntry(EventRclTimerFini, "rcl_timer_fini"),
+	finiEntry(EventRclServiceFini, "rcl_service_fini"),
+	finiEntry(EventRclClientFini, "rcl_client_fini"),
+	finiEntry(EventRclNodeFini, "rcl_node_fini"),
+	{
+		Event: EventExecutorDestroy, Name: "executor_destroy", Arguments: []string{"executor"}, Consequence: noEnd,
+		Sources: []Source{{
+			Distros: everyDistro, Library: LibraryRclcpp, Provenance: FromSymbol,
+			Symbol: "_ZN6rclcpp8ExecutorD2Ev", Shows: "argument 1 of the destructor",
+		}},
+	},
+	{
+		Event: EventRclLifecycleTransition, Name: "rcl_lifecycle_transition", Arguments: []string{"state_machine", "start_label", "goal_label"},
+		Consequence: "transitions of managed nodes are not recorded",
+		Sources:     []Source{tracepoint(everyDistro, "rcl_lifecycle_transition", FormArguments, "arguments 1-3")},
+	},
+}
+
+// rmwSubscription leads from an rcl_subscription_impl_t to its rmw_subscription_t.
+func rmwSubscription(l *layouts.Layout) uint64 { return l.Subscription.RMWHandle }
+
+// serviceEntry is an event that rcl's functions show on every distribution.
+func serviceEntry(event Event, name string, source Source, arguments ...string) Entry {
+	source.Distros, source.Library, source.Provenance = everyDistro, LibraryRcl, FromSymbol
+	return Entry{Event: event, Name: name, Arguments: arguments, Consequence: noService, Sources: []Source{source}}
+}
+
+// intraInitEntry is an initialization event of intra-process communication.
+func intraInitEntry(event Event, name string, arguments ...string) Entry {
+	entry := initEntry(event, name, arguments...)
+	entry.Sources[0].Distros = fromIron
+	entry.Absences = humbleHasNoIPC
+	return entry
+}
+
+// rclcppEntry is an event that an exported member function of rclcpp shows at its entry.
+func rclcppEntry(event Event, name string, distros []string, prefix string, offset func(*layouts.Layout) uint64, arguments ...string) Entry {
+	entry := Entry{
+		Event: event, Name: name, Arguments: arguments, Consequence: noGroups,
+		Sources: []Source{{
+			Distros: distros, Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: prefix, Prefix: true, Offset: offset,
+			Shows: "the member function's arguments, and what they point to",
+		}},
+	}
+	for _, distro := range everyDistro {
+		if !slices.Contains(distros, distro) {
+			entry.Absences = append(entry.Absences, Absence{[]string{distro}, "its rclcpp has no such function"})
+		}
+	}
+	return entry
+}
+
+// constructors are the sources of the constructor of an executor's class. From Jazzy on the collector is a part of the object.
+func constructors(symbol string, form Form, distros []string) []Source {
+	source := Source{
+		Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: symbol, Prefix: true, Form: form, Besides: true,
+		Shows: "argument 1", Consequence: noGroups,
+	}
+	var sources []Source
+	before, since := source, source
+	since.Offset = func(l *layouts.Layout) uint64 { return l.Executor.Collector }
+	for _, distro := range distros {
+		if slices.Contains(fromJazzy, distro) {
+			since.Distros = append(since.Distros, distro)
+		} else {
+			before.Distros = append(before.Distros, distro)
+		}
+	}
+	if len(before.Distros) > 0 {
+		sources = append(sources, before)
+	}
+	return append(sources, since)
+}
+
+// finiEntry is the destruction of an rcl entity.
+func finiEntry(event Event, name string) Entry {
+	return Entry{
+		Event: event, Name: name, Arguments: []string{"handle"}, Consequence: noEnd,
+		Sources: []Source{{
+			Distros: everyDistro, Library: LibraryRcl, Provenance: FromSymbol, Symbol: name, Shows: "argument 1 of the function",
+		}},
+	}
 }
 
 func initEntry(event Event, name string, arguments ...string) Entry {

@@ -19,6 +19,11 @@ const (
 	EventRclcppRingBufferDequeue Event = 9
 	EventRMWTake                 Event = 10
 	EventExecutorExecute         Event = 11 // Executor::execute_any_executable: bookkeeping, not a CARET event
+	EventRequestSent             Event = 13
+	EventRequestTaken            Event = 14
+	EventResponseSent            Event = 15
+	EventResponseTaken           Event = 16
+	EventSimTime                 Event = 18
 )
 
 // Initialization events: they name the entities.
@@ -36,9 +41,31 @@ const (
 	EventRclServiceInit                  Event = 30
 	EventRclcppServiceCallbackAdded      Event = 31
 	EventRclClientInit                   Event = 32
+	EventRclcppIPBToSubscription         Event = 33
+	EventRclcppBufferToIPB               Event = 34
+	EventRclcppConstructRingBuffer       Event = 35
+	EventRclLifecycleStateMachineInit    Event = 36
+	EventConstructExecutor               Event = 37
+	EventAddCallbackGroup                Event = 38
+	EventAddCallbackGroupStaticExecutor  Event = 39
+	EventCallbackGroupAddTimer           Event = 40
+	EventCallbackGroupAddSubscription    Event = 41
+	EventCallbackGroupAddService         Event = 42
+	EventCallbackGroupAddClient          Event = 43
+	EventCallbackGroupToCollector        Event = 44
+	EventRMWPublisherInit                Event = 46
+	EventRclPublisherFini                Event = 50
+	EventRclSubscriptionFini             Event = 51
+	EventRclTimerFini                    Event = 52
+	EventRclServiceFini                  Event = 53
+	EventRclClientFini                   Event = 54
+	EventRclNodeFini                     Event = 55
+	EventExecutorDestroy                 Event = 56
+	// EventRclLifecycleTransition is no initialization, but as rare, and carries strings like one.
+	EventRclLifecycleTransition Event = 60
 )
 
-// IsInit reports whether the event announces an entity rather than something that the running system does.
+// IsInit reports whether the event is handled like an initialization: it is rare and concerns the entities themselves.
 func (e Event) IsInit() bool { return e >= EventRclInit }
 
 // String returns the event's name, "event_N" for a number that the catalogue does not have.

@@ -50,6 +50,9 @@ var cacheChangeTimestamps = map[string]uint16{
 	"2.14": 108,
 }
 
+// serdataTimestamp is the offset of the timestamp in Cyclone DDS's struct ddsi_serdata (0.9, 0.10 and 11), int64 nanoseconds.
+const serdataTimestamp = 32
+
 // knownFastDDSVersions lists the versions for messages.
 func knownFastDDSVersions() string {
 	versions := make([]string, 0, len(cacheChangeTimestamps))

@@ -31,6 +31,8 @@ type Missing struct {
 	Reason      string `json:"reason"`
 	Consequence string `json:"consequence"`
 	Required    bool   `json:"required,omitempty"`
+	// Partial says that the event is observed, but not all instances or fields of it.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Options change what a plan contains.
@@ -76,72 +78,101 @@ func newPlan(process *target.Process, files []file) (*Plan, error) {
 
 // assemble chooses among what was found.
 func (p *Plan) assemble() {
+	observed := make(map[Event]bool)
 	for _, entry := range catalogue {
 		sites, reason := p.choose(entry)
 		p.Sites = append(p.Sites, sites...)
-		if reason != "" && !p.observes(entry.Event) {
+		observed[entry.Event] = len(sites) > 0 && reason == ""
+		if reason != "" {
 			p.Missing = append(p.Missing, Missing{
 				Event: entry.Event, Reason: reason, Consequence: entry.Consequence, Required: entry.Required,
 			})
+			continue
 		}
+		p.Missing = append(p.Missing, p.incomplete(entry)...)
 	}
-	last := p.lastLayer()
+	last := p.lastLayer(observed)
 	for i := range p.Sites {
 		p.Sites[i].LastLayer = p.Sites[i].Event == last
 	}
 }
 
-// choose returns the sites of an event, or the reason why there are none. An event whose fields another event carries has
-// neither.
+// choose returns the sites of an event, and the reason why there are none, or only some of the sources that are used besides
+// others. An event whose fields another event carries has neither. Of sources that exclude each other, the first in order that has
+// a site is used.
 func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 	sources := entry.sources(p.Distro)
 	if len(sources) == 0 {
 		return nil, entry.absence(p.Distro)
 	}
-	var reasons []string
+	var reasons, besides []string
+	observed, decided := false, false
 	for _, source := range sources {
 		switch {
 		case source.CarriedBy != 0:
-			if p.observes(source.CarriedBy) {
+			carrier, _ := Lookup(source.CarriedBy)
+			if sites, _ := p.choose(carrier); len(sites) > 0 {
 				return nil, ""
 			}
 			reasons = append(reasons, fmt.Sprintf("%s, which carries it, is missing", source.CarriedBy))
-			continue
 		case !p.serves(source):
-			continue
-		}
-		results := p.results[sourceKey{entry.Event, source.name()}]
-		for _, result := range results {
-			if result.err != nil {
-				reasons = append(reasons, result.err.Error())
-				continue
-			}
-			sites = append(sites, result.site)
-		}
-		if len(results) == 0 {
-			reasons = append(reasons, fmt.Sprintf("the process has not mapped %s", source.Library))
-		}
-		if len(sites) > 0 && source.RMW == "" {
-			break // of sources that exclude each other the first is used
+		case source.Besides:
+			found, why := p.found(entry.Event, source)
+			sites = append(sites, found...)
+			besides = append(besides, why...)
+		case !decided:
+			found, why := p.found(entry.Event, source)
+			sites = append(sites, found...)
+			reasons = append(reasons, why...)
+			observed = observed || len(found) > 0
+			decided = len(found) > 0 && source.RMW == ""
 		}
 	}
 	switch {
+	case !observed && len(reasons) > 0:
+		return sites, strings.Join(reasons, "; ")
 	case len(sites) > 0:
 		return sites, ""
-	case len(reasons) == 0:
-		return nil, fmt.Sprintf("no source is known for %s on %s", p.RMW, p.Distro)
+	case len(besides) > 0:
+		return nil, strings.Join(besides, "; ")
 	}
-	return nil, strings.Join(reasons, "; ")
+	return nil, fmt.Sprintf("no source is known for %s on %s", p.RMW, p.Distro)
 }
 
-// observes reports whether the plan has a site of the event.
-func (p *Plan) observes(event Event) bool {
-	return slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == event })
+// found returns what the search for a source in all files has come to.
+func (p *Plan) found(event Event, source Source) (sites []Site, reasons []string) {
+	results := p.results[sourceKey{event, source.name()}]
+	for _, result := range results {
+		if result.err != nil {
+			reasons = append(reasons, result.err.Error())
+		}
+		sites = append(sites, result.sites...)
+	}
+	if len(results) == 0 {
+		reasons = append(reasons, fmt.Sprintf("the process has not mapped %s", source.Library))
+	}
+	return sites, reasons
+}
+
+// incomplete lists the sources of an observed event that are to be used besides others and have no site.
+func (p *Plan) incomplete(entry Entry) []Missing {
+	var missing []Missing
+	for _, source := range entry.sources(p.Distro) {
+		if !source.Besides || !p.serves(source) {
+			continue
+		}
+		if sites, reasons := p.found(entry.Event, source); len(sites) == 0 {
+			missing = append(missing, Missing{
+				Event: entry.Event, Reason: strings.Join(reasons, "; "), Consequence: source.Consequence, Partial: true,
+			})
+		}
+	}
+	return missing
 }
 
 // lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load the library that
 // gives the source timestamp, or because its distribution is unknown; then a publish ends with the next one.
-func (p *Plan) lastLayer() Event {
+func (p *Plan) lastLayer(observed map[Event]bool) Event {
 	if p.Distro == target.DistroUnknown {
 		return 0
 	}
@@ -150,7 +181,7 @@ func (p *Plan) lastLayer() Event {
 		layers = layers[:1]
 	}
 	for _, layer := range layers {
-		if p.observes(layer) {
+		if observed[layer] {
 			return layer
 		}
 	}
@@ -161,7 +192,7 @@ func (p *Plan) lastLayer() Event {
 func (p *Plan) stampToCome() bool {
 	stamp, _ := Lookup(EventDDSBindAddrToStamp)
 	return slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool {
-		return s.CarriedBy == 0 && p.serves(s) && len(p.results[sourceKey{stamp.Event, s.name()}]) == 0
+		return s.CarriedBy == 0 && !s.Besides && p.serves(s) && len(p.results[sourceKey{stamp.Event, s.name()}]) == 0
 	})
 }
 

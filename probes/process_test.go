@@ -35,16 +35,44 @@ func tracetools(distro target.Distro) fixture {
 	return fixture{"libtracetools.so", source.String()}
 }
 
-var (
-	rclOfHumble = fixture{"librcl.so", "int rcl_publish(void *p, void *m) { return 0; }\nint rcl_timer_init(void) { return 0; }\n"}
-	rclOfJazzy  = fixture{"librcl.so", "int rcl_publish(void *p, void *m) { return 0; }\nint rcl_timer_init2(void) { return 0; }\n"}
-	// rclcpp also has a local symbol for a part of the function, as the compiler makes them.
-	rclcpp = fixture{"librclcpp.so", `
-void _ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE(void) {}
+// functions is the C source of functions for the sources that a distribution has in a library, named as its symbols are. What
+// a function must call is there, too.
+func functions(distro target.Distro, library Library) string {
+	var source strings.Builder
+	written := make(map[string]bool)
+	for _, entry := range catalogue {
+		for _, candidate := range entry.sources(distro) {
+			name := candidate.Symbol
+			if candidate.Prefix {
+				name += "_rest"
+			}
+			if candidate.Library != library || written[name] {
+				continue
+			}
+			written[name] = true
+			if candidate.ReturnOf == "" {
+				fmt.Fprintf(&source, "void %s(void) {}\n", name)
+				continue
+			}
+			fmt.Fprintf(&source, "int %s(void) { return 0; }\nint %s(void) { int result = %[1]s(); __asm__ volatile(\"\" : \"+r\"(result)); return result; }\n",
+				candidate.ReturnOf, name)
+		}
+	}
+	return source.String()
+}
+
+func rclcpp(distro target.Distro) fixture {
+	// rclcpp also has a local symbol for a part of a function, as the compiler makes them.
+	return fixture{"librclcpp.so", functions(distro, LibraryRclcpp) + `
 static void part(void) __asm__("_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE.part.0");
 __attribute__((used)) static void part(void) {}
 `}
-	fastDDS = fixture{
+}
+
+var (
+	rclOfHumble = fixture{"librcl.so", functions("humble", LibraryRcl) + "int rcl_timer_init(void) { return 0; }\n"}
+	rclOfJazzy  = fixture{"librcl.so", functions("jazzy", LibraryRcl) + "int rcl_timer_init2(void) { return 0; }\n"}
+	fastDDS     = fixture{
 		"libfastrtps.so.2.6",
 		"void _ZN8eprosima8fastrtps4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
 	}
@@ -58,6 +86,19 @@ __attribute__((noinline)) static int dds_write_impl(void *writer, const void *da
 int dds_write(void *writer, const void *data)
 {
 	int result = dds_write_impl(writer, data, dds_time(), 0);
+	__asm__ volatile("" : "+r"(result));
+	return result;
+}
+struct serdata { long other[4], timestamp; };
+__attribute__((noinline)) static int dds_writecdr_impl(void *writer, void *packet, struct serdata *data, int flush)
+{
+	__asm__ volatile("" : : "r"(writer), "r"(packet), "r"(data), "r"(flush));
+	return 0;
+}
+int dds_writecdr(void *writer, struct serdata *data)
+{
+	data->timestamp = dds_time();
+	int result = dds_writecdr_impl(writer, writer, data, 1);
 	__asm__ volatile("" : "+r"(result));
 	return result;
 }

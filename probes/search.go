@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ianlancetaylor/demangle"
+
 	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -38,8 +41,8 @@ func (s Source) name() sourceName { return sourceName{s.Library, s.Symbol, s.For
 
 // result is what the search for a source in a file came to.
 type result struct {
-	site Site
-	err  error
+	sites []Site
+	err   error
 }
 
 func mappedFiles(modules []target.Module) []file {
@@ -85,43 +88,74 @@ func (p *Plan) search(f file) {
 			}
 			found := result{err: openErr}
 			if openErr == nil {
-				found.site, found.err = p.locate(opened, source, version)
+				found.sites, found.err = p.locate(opened, source, version)
 			}
 			if found.err != nil {
 				found.err = fmt.Errorf("%s: %w", f.soname, found.err)
 			}
-			found.site.Event, found.site.Form, found.site.Provenance = entry.Event, source.Form, source.Provenance
-			found.site.Required = entry.Required
-			found.site.Library, found.site.BuildID, found.site.Path = f.soname, f.buildID, f.path
-			found.site.Device, found.site.Inode, found.site.File, found.site.Armed = f.device, f.inode, f.id, f.armed
+			for i := range found.sites {
+				site := &found.sites[i]
+				site.Event, site.Provenance, site.Required = entry.Event, source.Provenance, entry.Required
+				site.Library, site.BuildID, site.Path = f.soname, f.buildID, f.path
+				site.Device, site.Inode, site.File, site.Armed = f.device, f.inode, f.id, f.armed
+			}
 			key := sourceKey{entry.Event, source.name()}
 			p.results[key] = append(p.results[key], found)
 		}
 	}
 }
 
-// locate finds the instruction of a source in a file of its library.
-func (p *Plan) locate(opened *elffile.File, source Source, version string) (Site, error) {
-	var site Site
-	if source.Library == LibraryFastDDS2 {
-		offset, ok := cacheChangeTimestamps[version]
-		if !ok {
-			return Site{}, fmt.Errorf("where Fast DDS %s keeps the timestamp of a change is not known (known: %s)",
-				version, knownFastDDSVersions())
-		}
-		site.Parameter = offset
+// locate finds the instructions of a source in a file of its library.
+func (p *Plan) locate(opened *elffile.File, source Source, version string) ([]Site, error) {
+	site := Site{Form: source.Form}
+	var err error
+	if site.Parameter, err = p.parameter(opened, source, version); err != nil {
+		return nil, err
 	}
 	symbol, err := findFunction(opened, source)
 	if err != nil {
-		return Site{}, err
+		return nil, err
 	}
 	site.Symbol = symbol.Name
 	found, err := p.instruction(opened, source, symbol)
 	if err != nil {
-		return Site{}, err
+		return nil, err
 	}
-	site.Address, site.Offset, site.Class = found.Address, found.FileOffset, found.Class
-	return site, nil
+	sites := []Site{site.at(found)}
+	if source.ReturnOf != "" {
+		returned, err := opened.ReturnOf(symbol.Name, source.ReturnOf)
+		if err != nil {
+			return nil, err
+		}
+		site.Form++
+		sites = append(sites, site.at(returned))
+	}
+	return sites, nil
+}
+
+// at returns the site at an instruction.
+func (s Site) at(found elffile.Site) Site {
+	s.Address, s.Offset, s.Class = found.Address, found.FileOffset, found.Class
+	return s
+}
+
+// parameter is the number that the kernel program needs at the sites of a source.
+func (p *Plan) parameter(opened *elffile.File, source Source, version string) (uint16, error) {
+	switch {
+	case source.Library == LibraryFastDDS2:
+		offset, ok := cacheChangeTimestamps[version]
+		if !ok {
+			return 0, fmt.Errorf("where Fast DDS %s keeps the timestamp of a change is not known (known: %s)", version, knownFastDDSVersions())
+		}
+		return offset, nil
+	case source.Offset != nil:
+		layout, err := layouts.For(catalogueName(p.Distro), opened.Machine())
+		if err != nil {
+			return 0, err
+		}
+		return uint16(source.Offset(layout)), nil
+	}
+	return 0, nil
 }
 
 // instruction chooses the instruction of a source in its function.
@@ -136,7 +170,7 @@ func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.S
 	if err != nil {
 		return elffile.Site{}, err
 	}
-	if !slices.Contains(call.ResultArguments, timestampArgument) {
+	if source.Form == FormCycloneDDSWrite && !slices.Contains(call.ResultArguments, timestampArgument) {
 		return elffile.Site{}, fmt.Errorf("%w: the call after %s in %s does not pass its result as argument %d",
 			elffile.ErrUnexpectedShape, source.AfterCallOf, symbol.Name, timestampArgument)
 	}
@@ -161,11 +195,22 @@ func findFunction(opened *elffile.File, source Source) (elffile.Symbol, error) {
 		return elffile.Symbol{}, err
 	}
 	for _, alias := range aliases {
-		if alias.Exported && alias.Name != symbol.Name {
+		if alias.Exported && alias.Name != symbol.Name && !isVariant(alias.Name, symbol.Name) {
 			return elffile.Symbol{}, fmt.Errorf("%w: %s and %s have the same code", elffile.ErrAmbiguousSymbol, symbol.Name, alias.Name)
 		}
 	}
 	return symbol, nil
+}
+
+// isVariant reports whether two symbols are variants of one C++ constructor or destructor (for complete objects and for base
+// class sub-objects), which share their code where no base is virtual.
+func isVariant(a, b string) bool {
+	first, err := demangle.ToString(a)
+	if err != nil {
+		return false
+	}
+	second, err := demangle.ToString(b)
+	return err == nil && first == second
 }
 
 // findByPrefix finds the one exported function whose name has the prefix. Local symbols are parts of functions.

@@ -12,6 +12,8 @@ const (
 	LostInit     LossKind = "init"
 	LostRaw      LossKind = "raw"
 	LostProcess  LossKind = "process"
+	LostService  LossKind = "service"
+	LostSimTime  LossKind = "sim_time"
 )
 
 // LossReason says why.

@@ -47,13 +47,21 @@ static __always_inline void callback_start(const struct event *event)
 	if (intra_process) {
 		flags = FLAG_INTRA_PROCESS;
 		flush_take(state);
+		flush_request(state);
 		if (state->dequeue_pending) {
 			state->dequeue_pending = 0;
-			flags |= FLAG_FED_BY_DEQUEUE;
+			flags |= FLAG_FED_BY_DEQUEUE | (state->dequeue.header.flags & FLAG_DERIVED);
 			feed = &state->dequeue.feed;
 		}
 	} else {
 		flush_dequeue(state);
+		if (state->request_pending) {
+			flags |= FLAG_FED_BY_REQUEST;
+			state->request.header.flags = FLAG_FED_CALLBACK;
+			state->request.callback = event->arguments[0];
+			state->request.callback_start_ns = event->time_ns;
+			flush_request(state);
+		}
 		if (state->take_pending) {
 			state->take_pending = 0;
 			flags |= FLAG_FED_BY_TAKE;
@@ -117,6 +125,8 @@ static __always_inline void callback_end(const struct event *event)
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	flush_take(state);
 	flush_dequeue(state);
+	flush_request(state);
+	state->intra_publisher.handle = 0;
 	if (state->overflow) {
 		if (event->stack_pointer <
 		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer) {
@@ -153,6 +163,8 @@ static __always_inline void executor_execute(const struct event *event)
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
 	flush_take(state);
+	flush_request(state);
+	state->intra_publisher.handle = 0;
 }
 
 #endif

@@ -8,11 +8,12 @@
 
 #include "callback.h"
 #include "publish.h"
+#include "service.h"
 #include "take.h"
 
 static __always_inline void dispatch(const struct event *event)
 {
-	if (raw_records)
+	if (raw_records && event->id != EVENT_SERVICE_CALL)
 		emit_raw(event);
 	switch (event->id) {
 	case EVENT_CALLBACK_START:
@@ -47,6 +48,21 @@ static __always_inline void dispatch(const struct event *event)
 		break;
 	case EVENT_EXECUTOR_EXECUTE:
 		executor_execute(event);
+		break;
+	case EVENT_SERVICE_CALL:
+		service_call(event);
+		break;
+	case EVENT_REQUEST_SENT:
+		service_step(event, SERVICE_REQUEST_SENT);
+		break;
+	case EVENT_REQUEST_TAKEN:
+		request_taken(event);
+		break;
+	case EVENT_RESPONSE_SENT:
+		service_step(event, SERVICE_RESPONSE_SENT);
+		break;
+	case EVENT_RESPONSE_TAKEN:
+		service_step(event, SERVICE_RESPONSE_TAKEN);
 		break;
 	case EVENT_THREAD_EXIT:
 		close_thread(event, event->tid);

@@ -19,6 +19,10 @@ struct event {
 	__u8 has_stamp;	  /* arguments hold a source timestamp (rmw_publish of Jazzy and later) */
 	__u8 has_message; /* dds_bind_addr_to_stamp: arguments hold the message address */
 	__u64 arguments[RAW_ARGUMENTS];
+	__u64 gid[2];	     /* of the message's publisher, or of a service's client */
+	__s64 message_stamp; /* header.stamp of the message */
+	__u32 details;	     /* DETAIL_…: which of these are there, and the form of the message */
+	__u32 flags;	     /* FLAG_DERIVED */
 };
 
 static __always_inline void fill_header(struct record_header *header, const struct event *event,

@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
 /*
- * Initialization events: rare, and the only ones that carry strings.
+ * Initialization events: rare, and the only ones that carry strings. So do lifecycle transitions.
  */
 #ifndef CARET_INIT_H
 #define CARET_INIT_H
 
-#include "event.h"
+#include "probe.h"
+
+/* Bytes of rmw_gid_t.data: 24 on Humble, 16 later, where what follows is not read as a gid. */
+#define GID_SIZE 16
+
+/* Makes a page of the process resident that another read will want; failing is no harm. */
+static __always_inline void touch(__u64 address)
+{
+	char byte;
+
+	bpf_copy_from_user(&byte, sizeof(byte), (const void *)address);
+}
+
+/*
+ * Waits for the pages of a string, before anything is reserved: a program that waits must not hold
+ * up the records of others.
+ */
+static __always_inline void touch_string(__u64 address, __u32 size)
+{
+	touch(address);
+	touch(address + size - 1);
+}
 
 /*
  * Reads a string of the traced process, an empty one where its page is not resident: the record
@@ -22,37 +43,124 @@ static __always_inline __u8 read_string(char *to, __u32 size, __u64 address)
 	return length == size ? FLAG_STRING_CUT : 0;
 }
 
-static __always_inline void emit_init(const struct event *event)
+static __always_inline __u64 word_at(__u64 address)
 {
-	struct init_record *record = reserve(RECORD_INIT, sizeof(*record));
-	__u8 flags = 0;
+	__u64 word = 0;
 
-	if (!record)
-		return;
-	record->time_ns = event->time_ns;
-	for (int i = 0; i < INIT_ARGUMENTS; i++)
-		record->arguments[i] = event->arguments[i];
-	record->strings[0] = 0;
-	record->strings[INIT_STRING_SIZE] = 0;
+	return read_word(&word, address) ? word : 0;
+}
+
+/* Which arguments are strings: the first, the second; 0 = none. */
+struct init_strings {
+	__u64 first;
+	__u64 second;
+	__u32 first_size;
+	__u32 reserved;
+};
+
+static __always_inline void find_strings(const struct event *event, struct init_strings *strings)
+{
+	strings->first = 0;
+	strings->second = 0;
+	strings->first_size = INIT_STRING_SIZE;
 	switch (event->id) {
 	case EVENT_RCL_NODE_INIT: /* node, rmw_node, name, namespace */
-		flags = read_string(record->strings, INIT_STRING_SIZE, event->arguments[2]);
-		flags |= read_string(record->strings + INIT_STRING_SIZE, INIT_STRING_SIZE,
-				     event->arguments[3]);
+		strings->first = event->arguments[2];
+		strings->second = event->arguments[3];
 		break;
 	case EVENT_RCL_PUBLISHER_INIT: /* handle, node, rmw handle, topic or service name, depth */
 	case EVENT_RCL_SUBSCRIPTION_INIT:
 	case EVENT_RCL_SERVICE_INIT:
 	case EVENT_RCL_CLIENT_INIT:
-		flags = read_string(record->strings, INIT_STRING_SIZE, event->arguments[3]);
+		strings->first = event->arguments[3];
 		break;
 	case EVENT_RCLCPP_CALLBACK_REGISTER: /* callback, symbol */
-		flags = read_string(record->strings, sizeof(record->strings), event->arguments[1]);
+		strings->first = event->arguments[1];
+		strings->first_size = 2 * INIT_STRING_SIZE;
+		break;
+	case EVENT_RCL_LIFECYCLE_TRANSITION: /* state machine, start label, goal label */
+		strings->first = event->arguments[1];
+		strings->second = event->arguments[2];
 		break;
 	}
-	fill_header(&record->header, event, RECORD_INIT, event->id, 0, flags);
+}
+
+/*
+ * Events that no tracepoint has get the arguments that CARET gives them. The parameter is an offset
+ * in a member function's object, the form a number that says which function it was.
+ */
+static __always_inline void complete_arguments(struct event *event, __u64 cookie)
+{
+	__u64 *arguments = event->arguments;
+	__u64 parameter = COOKIE_PARAMETER(cookie);
+	__u32 type = 0;
+
+	switch (event->id) {
+	case EVENT_CONSTRUCT_EXECUTOR: /* constructor of Executor or of a derived class */
+		arguments[1] = COOKIE_FORM(cookie);
+		arguments[2] = parameter ? arguments[0] + parameter : 0;
+		break;
+	case EVENT_ADD_CALLBACK_GROUP: /* executor, &group, &node_base */
+		arguments[3] = word_at(arguments[2]);
+		/* fallthrough */
+	case EVENT_ADD_CALLBACK_GROUP_STATIC_EXECUTOR: /* collector, &group */
+	case EVENT_CALLBACK_GROUP_TO_EXECUTOR_ENTITY_COLLECTOR:
+		arguments[1] = word_at(arguments[1]);
+		/* CallbackGroup begins with its type */
+		bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[1]);
+		arguments[2] = type;
+		break;
+	case EVENT_CALLBACK_GROUP_ADD_TIMER: /* group, &object, whose handle is at the parameter */
+	case EVENT_CALLBACK_GROUP_ADD_SUBSCRIPTION:
+	case EVENT_CALLBACK_GROUP_ADD_SERVICE:
+	case EVENT_CALLBACK_GROUP_ADD_CLIENT:
+		arguments[1] = word_at(word_at(arguments[1]) + parameter);
+		break;
+	}
+}
+
+static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
+{
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct init_strings strings;
+	struct init_record *record;
+	struct event event;
+	__u8 flags = 0;
+
+	if (!begin_event(&event, COOKIE_EVENT(cookie), regs))
+		return 0;
+	complete_arguments(&event, cookie);
+	find_strings(&event, &strings);
+	if (may_sleep && strings.first)
+		touch_string(strings.first, strings.first_size);
+	if (may_sleep && strings.second)
+		touch_string(strings.second, INIT_STRING_SIZE);
+	if (raw_records)
+		emit_raw(&event);
+	record = reserve(RECORD_INIT, sizeof(*record));
+	if (!record)
+		return 0;
+	record->time_ns = event.time_ns;
+	for (int i = 0; i < INIT_ARGUMENTS; i++)
+		record->arguments[i] = event.arguments[i];
+	record->strings[0] = 0;
+	record->strings[INIT_STRING_SIZE] = 0;
+	if (event.id == EVENT_RMW_PUBLISHER_INIT) { /* rmw publisher, gid */
+		if (bpf_probe_read_user(record->strings, GID_SIZE,
+					(const void *)event.arguments[1]))
+			flags = FLAG_STRING_FAULT;
+	} else if (event.id == EVENT_RCLCPP_CALLBACK_REGISTER) {
+		flags = read_string(record->strings, sizeof(record->strings), strings.first);
+	} else if (strings.first) {
+		flags = read_string(record->strings, INIT_STRING_SIZE, strings.first);
+	}
+	if (strings.second)
+		flags |= read_string(record->strings + INIT_STRING_SIZE, INIT_STRING_SIZE,
+				     strings.second);
+	fill_header(&record->header, &event, RECORD_INIT, event.id, 0, flags);
 	/* The reader resolves names with it: it must not wait for a batch. */
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+	return 0;
 }
 
 #endif

@@ -20,6 +20,8 @@ const volatile bool report_all_execs = false;
 const volatile bool raw_records = false;
 /* Drop what `ignored_addresses` names. */
 const volatile bool filter_addresses = false;
+/* Read header.stamp of the messages whose publisher or subscription is in `header_offsets`. */
+const volatile bool message_stamps = false;
 /* Wake the reader when this many bytes wait in the ring buffer. */
 const volatile __u64 wakeup_bytes = 65536;
 
@@ -60,6 +62,15 @@ struct {
 	__type(key, struct process_address);
 	__type(value, __u8);
 } ignored_addresses SEC(".maps");
+
+/* Where the messages of a publisher or an rmw subscription have their std_msgs/Header. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct process_address);
+	__type(value, __u32);
+} header_offsets SEC(".maps");
 
 /* Counters by kind and reason: kind * LOSS_REASON_COUNT + reason. */
 struct {

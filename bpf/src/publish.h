@@ -41,6 +41,14 @@ static __always_inline struct thread_state *publishing_thread(const struct event
 	return state;
 }
 
+/* header.stamp of the message, and the form in which it was handed over, where the probe knows. */
+static __always_inline void add_details(struct publish_record *publish, const struct event *event)
+{
+	if (event->details & DETAIL_MESSAGE_STAMP)
+		publish->message_stamp = event->message_stamp;
+	publish->details |= event->details;
+}
+
 static __always_inline void close_if_last(struct thread_state *state, const struct event *event)
 {
 	if (event->last_layer)
@@ -59,6 +67,7 @@ static __always_inline void rclcpp_intra_publish(const struct event *event)
 	publish->publisher = event->arguments[0];
 	publish->intra_message = event->arguments[1];
 	publish->intra_ns = event->time_ns;
+	add_details(publish, event);
 }
 
 /* rclcpp_publish(NULL, message): whose publish it is, only rcl_publish tells. */
@@ -78,6 +87,20 @@ static __always_inline void rclcpp_publish(const struct event *event)
 	publish->message = event->arguments[1];
 	publish->rclcpp_ns = event->time_ns;
 	close_if_last(state, event);
+}
+
+/*
+ * rcl_publish_loaned_message has been entered and its tracepoint follows (Jazzy and later): one
+ * layer, not two.
+ */
+static __always_inline bool is_same_loan(const struct thread_state *state, __u64 publisher,
+					 __u64 message)
+{
+	const struct publish_record *publish = &state->publish;
+
+	return state->publish_open && (publish->details & DETAIL_LOANED) &&
+	       (publish->layers & LAYER_RCL) && !(publish->layers & (LAYER_RMW | LAYER_STAMP)) &&
+	       publish->publisher == publisher && publish->message == message;
 }
 
 /* rcl_publish(publisher, message) */
@@ -100,13 +123,15 @@ static __always_inline void rcl_publish(const struct event *event)
 	}
 	if ((layers == LAYER_RCLCPP && publish->message == message) ||
 	    (layers == (LAYER_INTRA | LAYER_RCLCPP) && publish->message == message) ||
-	    (layers == LAYER_INTRA && publish->publisher == publisher))
+	    (layers == LAYER_INTRA && publish->publisher == publisher) ||
+	    is_same_loan(state, publisher, message))
 		publish->layers |= LAYER_RCL;
 	else
 		publish = open_publish(state, event, LAYER_RCL);
 	publish->publisher = publisher;
 	publish->message = message;
 	publish->rcl_ns = event->time_ns;
+	add_details(publish, event);
 	close_if_last(state, event);
 }
 
@@ -171,7 +196,7 @@ static __always_inline void ring_buffer_enqueue(const struct event *event)
 		return;
 	unwind_below(state, event->stack_pointer);
 	publish = &state->publish;
-	flags = parent_flags(state);
+	flags = parent_flags(state) | event->flags;
 	if (event->arguments[3] & 0xff)
 		flags |= FLAG_OVERWRITTEN;
 	if (state->publish_open && publish->layers == LAYER_INTRA) {

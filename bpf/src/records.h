@@ -22,6 +22,12 @@ enum event_id {
 	EVENT_RMW_TAKE = 10,
 	EVENT_EXECUTOR_EXECUTE = 11,
 	EVENT_THREAD_EXIT = 12,
+	EVENT_REQUEST_SENT = 13,
+	EVENT_REQUEST_TAKEN = 14,
+	EVENT_RESPONSE_SENT = 15,
+	EVENT_RESPONSE_TAKEN = 16,
+	EVENT_SERVICE_CALL = 17,
+	EVENT_SIM_TIME = 18,
 	EVENT_RCL_INIT = 20,
 	EVENT_RCL_NODE_INIT = 21,
 	EVENT_RCL_PUBLISHER_INIT = 22,
@@ -35,6 +41,27 @@ enum event_id {
 	EVENT_RCL_SERVICE_INIT = 30,
 	EVENT_RCLCPP_SERVICE_CALLBACK_ADDED = 31,
 	EVENT_RCL_CLIENT_INIT = 32,
+	EVENT_RCLCPP_IPB_TO_SUBSCRIPTION = 33,
+	EVENT_RCLCPP_BUFFER_TO_IPB = 34,
+	EVENT_RCLCPP_CONSTRUCT_RING_BUFFER = 35,
+	EVENT_RCL_LIFECYCLE_STATE_MACHINE_INIT = 36,
+	EVENT_CONSTRUCT_EXECUTOR = 37,
+	EVENT_ADD_CALLBACK_GROUP = 38,
+	EVENT_ADD_CALLBACK_GROUP_STATIC_EXECUTOR = 39,
+	EVENT_CALLBACK_GROUP_ADD_TIMER = 40,
+	EVENT_CALLBACK_GROUP_ADD_SUBSCRIPTION = 41,
+	EVENT_CALLBACK_GROUP_ADD_SERVICE = 42,
+	EVENT_CALLBACK_GROUP_ADD_CLIENT = 43,
+	EVENT_CALLBACK_GROUP_TO_EXECUTOR_ENTITY_COLLECTOR = 44,
+	EVENT_RMW_PUBLISHER_INIT = 46,
+	EVENT_RCL_PUBLISHER_FINI = 50,
+	EVENT_RCL_SUBSCRIPTION_FINI = 51,
+	EVENT_RCL_TIMER_FINI = 52,
+	EVENT_RCL_SERVICE_FINI = 53,
+	EVENT_RCL_CLIENT_FINI = 54,
+	EVENT_RCL_NODE_FINI = 55,
+	EVENT_EXECUTOR_DESTROY = 56,
+	EVENT_RCL_LIFECYCLE_TRANSITION = 60,
 };
 
 enum record_kind {
@@ -45,7 +72,9 @@ enum record_kind {
 	RECORD_INIT = 5,
 	RECORD_RAW = 6,
 	RECORD_PROCESS = 7,
-	RECORD_KIND_COUNT = 8,
+	RECORD_SERVICE = 8,
+	RECORD_SIM_TIME = 9,
+	RECORD_KIND_COUNT = 10,
 };
 
 enum callback_status {
@@ -63,6 +92,13 @@ enum publish_status {
 	PUBLISH_THREAD_EXIT = 3,
 };
 
+enum service_step {
+	SERVICE_REQUEST_SENT = 0,
+	SERVICE_REQUEST_TAKEN = 1,
+	SERVICE_RESPONSE_SENT = 2,
+	SERVICE_RESPONSE_TAKEN = 3,
+};
+
 enum process_status {
 	PROCESS_FORK = 1,
 	PROCESS_EXEC = 2,
@@ -78,9 +114,21 @@ enum process_status {
 /* of enqueues */
 #define FLAG_OVERWRITTEN    16
 #define FLAG_IN_PUBLISH	    32
+/* of callbacks: a service's request was taken before. */
+#define FLAG_FED_BY_REQUEST 64
+/* of services: the callback is the one that the request fed. */
+#define FLAG_FED_CALLBACK   64
+/* of enqueues, callbacks and takes: concluded from Humble's rclcpp, which has no tracepoint. */
+#define FLAG_DERIVED	    128
 /* of init records: a string could not be read, or was longer than its field. */
 #define FLAG_STRING_FAULT   64
 #define FLAG_STRING_CUT	    128
+
+/* details of a message: which optional values are there, and its form. */
+#define DETAIL_GID	     1
+#define DETAIL_MESSAGE_STAMP 2
+#define DETAIL_SERIALIZED    4
+#define DETAIL_LOANED	     8
 
 /* publish_record.layers: which tracepoints of the publish were seen. */
 #define LAYER_INTRA  1
@@ -105,6 +153,10 @@ struct feed {
 	__u64 message; /* message address | slot index */
 	__s64 stamp;   /* source timestamp (Unix ns) | buffer size after the dequeue */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 gid[2];  /* first 16 bytes of the publisher's | the message's address, 0 if unknown */
+	__s64 message_stamp; /* header.stamp of the message, ns */
+	__u32 details;
+	__u32 reserved;
 };
 
 /* merged_callback_timing: callback_start + callback_end + what fed it. */
@@ -134,8 +186,10 @@ struct publish_record {
 	__s64 source_timestamp;
 	__u64 callback;
 	__u64 callback_start_ns;
+	__s64 message_stamp; /* header.stamp of the message, ns */
 	__u32 enqueues;
-	__u32 layers;
+	__u16 layers;
+	__u16 details;
 };
 
 /* A take or dequeue that fed no callback. */
@@ -157,6 +211,27 @@ struct enqueue_record {
 	__u64 publisher;
 	__u64 callback;
 	__u64 callback_start_ns;
+};
+
+/* One step of a service call; the header's status is the step. */
+struct service_record {
+	struct record_header header;
+	__u64 time_ns;
+	__u64 handle; /* rcl client or service */
+	__u64 message;
+	__u64 gid[2]; /* what the server knows the client by; 0 in the client's steps */
+	__s64 sequence;
+	__s64 stamp; /* source timestamp of what was taken (Unix ns) */
+	__u64 callback;
+	__u64 callback_start_ns;
+};
+
+/* rcl_set_ros_time_override. */
+struct sim_time_record {
+	struct record_header header;
+	__u64 time_ns;
+	__u64 clock;
+	__s64 sim_time_ns;
 };
 
 #define INIT_ARGUMENTS	 5

@@ -19,6 +19,11 @@ static __always_inline void hold_take(struct thread_state *state, const struct e
 	take->feed.message = message;
 	take->feed.stamp = stamp;
 	take->feed.time_ns = event->time_ns;
+	take->feed.gid[0] = event->gid[0];
+	take->feed.gid[1] = event->gid[1];
+	take->feed.message_stamp = event->message_stamp;
+	take->feed.details = event->details;
+	take->feed.reserved = 0;
 	take->callback = callback ? callback->callback : 0;
 	take->callback_start_ns = callback ? callback->start_ns : 0;
 }
@@ -35,6 +40,7 @@ static __always_inline void rmw_take(const struct event *event)
 		return;
 	unwind(state, event->stack_pointer);
 	flush_take(state);
+	flush_request(state);
 	hold_take(state, event, &state->take, event->arguments[0], event->arguments[1],
 		  event->arguments[2], FLAG_FED_BY_TAKE);
 	state->take_pending = 1;
@@ -50,7 +56,7 @@ static __always_inline void ring_buffer_dequeue(const struct event *event)
 	unwind(state, event->stack_pointer);
 	flush_dequeue(state);
 	hold_take(state, event, &state->dequeue, event->arguments[0], event->arguments[1],
-		  event->arguments[2], FLAG_FED_BY_DEQUEUE);
+		  event->arguments[2], FLAG_FED_BY_DEQUEUE | event->flags);
 	state->dequeue_pending = 1;
 }
 

@@ -17,9 +17,8 @@ static __always_inline struct thread_state *find_thread(const struct event *even
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-/* The thread's state, made when it has none; NULL is counted as a loss of a record of this kind. */
-static __always_inline struct thread_state *get_thread(const struct event *event,
-						       enum record_kind kind)
+/* The thread's state, made when it has none; NULL when it cannot be made. */
+static __always_inline struct thread_state *make_thread(const struct event *event)
 {
 	struct thread_state *state = find_thread(event);
 	__u32 tid = event->tid;
@@ -28,12 +27,21 @@ static __always_inline struct thread_state *get_thread(const struct event *event
 		return state;
 	bpf_map_update_elem(&threads, &tid, (const void *)&empty_thread_state, BPF_NOEXIST);
 	state = find_thread(event);
-	if (!state) {
-		count_loss(kind, LOSS_NO_THREAD_STATE);
+	if (!state)
 		return NULL;
-	}
 	state->pid = event->pid;
 	state->tid = event->tid;
+	return state;
+}
+
+/* The same for an event of which a record is to come: its loss is counted. */
+static __always_inline struct thread_state *get_thread(const struct event *event,
+						       enum record_kind kind)
+{
+	struct thread_state *state = make_thread(event);
+
+	if (!state)
+		count_loss(kind, LOSS_NO_THREAD_STATE);
 	return state;
 }
 
@@ -85,6 +93,8 @@ static __noinline int split_off_intra_publish(struct thread_state *state)
 	publish->message = 0;
 	publish->layers = LAYER_INTRA;
 	close_publish(state, PUBLISH_COMPLETE);
+	publish->message_stamp = 0;
+	publish->details = 0;
 	publish->number = state->publish_count++;
 	publish->publisher = 0;
 	publish->intra_message = 0;
@@ -136,6 +146,17 @@ static __noinline int flush_dequeue(struct thread_state *state)
 		return 0;
 	state->dequeue_pending = 0;
 	emit_take(state, &state->dequeue);
+	return 0;
+}
+
+/* A request that no callback consumed was taken by hand, or by an action's server. */
+static __noinline int flush_request(struct thread_state *state)
+{
+	if (!state || !state->request_pending)
+		return 0;
+	state->request_pending = 0;
+	if (!is_ignored(state->pid, state->request.handle))
+		output(RECORD_SERVICE, &state->request, sizeof(state->request));
 	return 0;
 }
 
@@ -209,6 +230,7 @@ static __always_inline void close_thread(const struct event *event, __u32 tid)
 	end_publish(state, PUBLISH_THREAD_EXIT);
 	flush_take(state);
 	flush_dequeue(state);
+	flush_request(state);
 	for (int i = 0; i < MAX_DEPTH && state->depth; i++)
 		close_callback(state, 0, CALLBACK_THREAD_EXIT);
 	bpf_map_delete_elem(&threads, &tid);

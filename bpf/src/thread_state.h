@@ -21,6 +21,37 @@ struct callback_frame {
 	__u8 reserved[3];
 };
 
+/*
+ * A call of librcl that gives its values only when it returns: what its second site needs. Probes
+ * use it, the state machine does not.
+ */
+struct take_call {
+	__u64 subscription; /* rmw handle; 0 where the tracepoint tells it */
+	__u64 message;	    /* rcl_take_loaned_message: where its address will be */
+	__u64 info;	    /* rmw_message_info_t */
+	__u32 details;
+	__u32 open;
+};
+
+struct service_call {
+	__u64 handle;
+	__u64 message;
+	__u64 values; /* rmw_service_info_t, or rcl_send_request's int64_t sequence number */
+	__u64 time_ns;
+	/* What was there before: it stays when nothing is taken. */
+	__u64 gid[2];
+	__s64 sequence;
+	__u64 open;
+};
+
+/* Humble: the last publisher whose subscriptions were counted, as every intra-process publish does.
+ */
+struct intra_publisher {
+	__u64 handle;
+	__u64 time_ns;
+	__u64 opened; /* its publish has been opened */
+};
+
 struct thread_state {
 	__u32 pid;
 	__u32 tid;
@@ -32,11 +63,15 @@ struct thread_state {
 	__u32 publish_open;
 	__u32 take_pending;
 	__u32 dequeue_pending;
-	__u32 reserved;
+	__u32 request_pending;
 	/* Kept as the records that they become if nothing follows. */
 	struct take_record take;
 	struct take_record dequeue;
 	struct publish_record publish;
+	struct service_record request;
+	struct take_call take_call;
+	struct service_call service_call;
+	struct intra_publisher intra_publisher;
 	struct callback_frame frames[MAX_DEPTH];
 };
 

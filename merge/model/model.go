@@ -27,6 +27,11 @@ const (
 	RMWTake            EventID = 10
 	ExecutorExecute    EventID = 11
 	ThreadExit         EventID = 12
+	RequestSent        EventID = 13
+	RequestTaken       EventID = 14
+	ResponseSent       EventID = 15
+	ResponseTaken      EventID = 16
+	ServiceCall        EventID = 17
 )
 
 // Event is one tracepoint hit.
@@ -43,13 +48,21 @@ type Event struct {
 	// HasMessage: a dds_bind_addr_to_stamp whose first argument is the message.
 	HasMessage bool
 	Arguments  [5]uint64
+	// GID is that of the message's publisher, or of a service's client.
+	GID [2]uint64
+	// MessageStamp is the message's header.stamp, if Details says so.
+	MessageStamp int64
+	// Details are those of a message (merge.DetailGID, ...).
+	Details uint32
+	// Derived: the event was concluded from others.
+	Derived bool
 }
 
 // Machine is the state of all threads.
 type Machine struct {
 	threads map[uint32]*thread
-	// Records are *merge.CallbackRecord, *merge.PublishRecord, *merge.TakeRecord and *merge.EnqueueRecord in the order in
-	// which they complete.
+	// Records are *merge.CallbackRecord, *merge.PublishRecord, *merge.TakeRecord, *merge.EnqueueRecord and *merge.ServiceRecord
+	// in the order in which they complete.
 	Records []any
 	// DepthExceeded counts callbacks that were nested too deep to be recorded.
 	DepthExceeded uint64
@@ -73,6 +86,7 @@ type thread struct {
 	publishCount uint64
 	take         *merge.TakeRecord
 	dequeue      *merge.TakeRecord
+	request      *merge.ServiceRecord
 }
 
 // Handle applies one event.
@@ -98,7 +112,7 @@ func (m *Machine) Handle(e Event) {
 		t := m.thread(e)
 		m.unwind(t, e.StackPointer)
 		m.flush(&t.dequeue)
-		t.dequeue = t.hold(e, merge.FlagFedByDequeue)
+		t.dequeue = t.hold(e, merge.FlagFedByDequeue|e.derived())
 	case RMWTake:
 		if e.Arguments[3]&0xff == 0 {
 			return
@@ -106,18 +120,37 @@ func (m *Machine) Handle(e Event) {
 		t := m.thread(e)
 		m.unwind(t, e.StackPointer)
 		m.flush(&t.take)
+		m.flushRequest(t)
 		t.take = t.hold(e, merge.FlagFedByTake)
 	case ExecutorExecute:
 		if t := m.threads[e.TID]; t != nil {
 			m.endPublish(t, merge.PublishNoLastLayer)
 			m.unwind(t, e.StackPointer)
 			m.flush(&t.take)
+			m.flushRequest(t)
 		}
+	case ServiceCall:
+		if t := m.threads[e.TID]; t != nil {
+			m.endPublish(t, merge.PublishNoLastLayer)
+		}
+	case RequestTaken:
+		t := m.thread(e)
+		m.unwind(t, e.StackPointer)
+		m.flush(&t.take)
+		m.flushRequest(t)
+		t.request = t.service(e, merge.ServiceRequestTaken)
+	case RequestSent:
+		m.serviceStep(e, merge.ServiceRequestSent)
+	case ResponseSent:
+		m.serviceStep(e, merge.ServiceResponseSent)
+	case ResponseTaken:
+		m.serviceStep(e, merge.ServiceResponseTaken)
 	case ThreadExit:
 		if t := m.threads[e.TID]; t != nil {
 			m.endPublish(t, merge.PublishThreadExit)
 			m.flush(&t.take)
 			m.flush(&t.dequeue)
+			m.flushRequest(t)
 			for len(t.frames) > 0 {
 				m.pop(t, 0, merge.CallbackThreadExit)
 			}
@@ -154,8 +187,11 @@ func (t *thread) enclosing() (callback, startNs uint64, flag uint8) {
 func (t *thread) hold(e Event, flag uint8) *merge.TakeRecord {
 	callback, start, unknown := t.enclosing()
 	return &merge.TakeRecord{
-		Header:          header(e, merge.KindTake, 0, uint8(len(t.frames)), flag|unknown),
-		Feed:            merge.Feed{Source: e.Arguments[0], Message: e.Arguments[1], Stamp: int64(e.Arguments[2]), TimeNs: e.TimeNs},
+		Header: header(e, merge.KindTake, 0, uint8(len(t.frames)), flag|unknown),
+		Feed: merge.Feed{
+			Source: e.Arguments[0], Message: e.Arguments[1], Stamp: int64(e.Arguments[2]), TimeNs: e.TimeNs,
+			GID: e.GID, MessageStamp: e.MessageStamp, Details: e.Details,
+		},
 		Callback:        callback,
 		CallbackStartNs: start,
 	}
@@ -165,6 +201,35 @@ func (m *Machine) flush(pending **merge.TakeRecord) {
 	if *pending != nil {
 		m.Records = append(m.Records, *pending)
 		*pending = nil
+	}
+}
+
+func (e Event) derived() uint8 {
+	if e.Derived {
+		return merge.FlagDerived
+	}
+	return 0
+}
+
+func (t *thread) service(e Event, step uint8) *merge.ServiceRecord {
+	callback, start, unknown := t.enclosing()
+	return &merge.ServiceRecord{
+		Header: header(e, merge.KindService, step, uint8(len(t.frames)), unknown),
+		TimeNs: e.TimeNs, Handle: e.Arguments[0], Message: e.Arguments[1], GID: e.GID,
+		Sequence: int64(e.Arguments[2]), Stamp: int64(e.Arguments[3]), Callback: callback, CallbackStartNs: start,
+	}
+}
+
+func (m *Machine) serviceStep(e Event, step uint8) {
+	t := m.thread(e)
+	m.unwindBelow(t, e.StackPointer)
+	m.Records = append(m.Records, t.service(e, step))
+}
+
+func (m *Machine) flushRequest(t *thread) {
+	if t.request != nil {
+		m.Records = append(m.Records, t.request)
+		t.request = nil
 	}
 }
 
@@ -204,13 +269,20 @@ func (m *Machine) callbackStart(e Event) {
 	if e.Arguments[1]&1 != 0 {
 		flags = merge.FlagIntraProcess
 		m.flush(&t.take)
+		m.flushRequest(t)
 		if t.dequeue != nil {
-			flags |= merge.FlagFedByDequeue
+			flags |= merge.FlagFedByDequeue | t.dequeue.Header.Flags&merge.FlagDerived
 			record.Feed = t.dequeue.Feed
 			t.dequeue = nil
 		}
 	} else {
 		m.flush(&t.dequeue)
+		if t.request != nil {
+			flags |= merge.FlagFedByRequest
+			t.request.Header.Flags = merge.FlagFedCallback
+			t.request.Callback, t.request.CallbackStartNs = e.Arguments[0], e.TimeNs
+			m.flushRequest(t)
+		}
 		if t.take != nil {
 			flags |= merge.FlagFedByTake
 			record.Feed = t.take.Feed
@@ -245,6 +317,7 @@ func (m *Machine) callbackEnd(e Event) {
 	m.endPublish(t, merge.PublishNoLastLayer)
 	m.flush(&t.take)
 	m.flush(&t.dequeue)
+	m.flushRequest(t)
 	if t.tooDeep > 0 {
 		if e.StackPointer < t.frames[len(t.frames)-1].stackPointer {
 			t.tooDeep--
@@ -311,11 +384,11 @@ func (m *Machine) splitOffIntra(t *thread) {
 	inter.Number = t.publishCount
 	t.publishCount++
 	inter.Publisher, inter.IntraMessage, inter.IntraNs, inter.Enqueues = 0, 0, 0, 0
-	inter.Layers = merge.LayerRclcpp
+	inter.Layers, inter.MessageStamp, inter.Details = merge.LayerRclcpp, 0, 0
 	t.publish = &inter
 }
 
-func (m *Machine) openPublish(t *thread, e Event, layer uint32) {
+func (m *Machine) openPublish(t *thread, e Event, layer uint16) {
 	m.endPublish(t, merge.PublishNoLastLayer)
 	callback, start, unknown := t.enclosing()
 	t.publish = &merge.PublishRecord{
@@ -336,6 +409,15 @@ func (m *Machine) intraPublish(e Event) {
 	m.unwindBelow(t, e.StackPointer)
 	m.openPublish(t, e, merge.LayerIntra)
 	t.publish.Publisher, t.publish.IntraMessage, t.publish.IntraNs = e.Arguments[0], e.Arguments[1], e.TimeNs
+	t.addDetails(e)
+}
+
+// addDetails notes what the probe knows of the message.
+func (t *thread) addDetails(e Event) {
+	if e.Details&merge.DetailMessageStamp != 0 {
+		t.publish.MessageStamp = e.MessageStamp
+	}
+	t.publish.Details |= uint16(e.Details)
 }
 
 func (m *Machine) rclcppPublish(e Event) {
@@ -366,6 +448,9 @@ func (m *Machine) rclPublish(e Event) {
 			if continues && p.Publisher != publisher {
 				m.splitOffIntra(t)
 			}
+		default: // the tracepoint of a loaned message's publish follows its function
+			continues = p.Details&merge.DetailLoaned != 0 && p.Layers&merge.LayerRcl != 0 &&
+				p.Layers&(merge.LayerRMW|merge.LayerStamp) == 0 && p.Publisher == publisher && p.Message == message
 		}
 	}
 	if !continues {
@@ -373,6 +458,7 @@ func (m *Machine) rclPublish(e Event) {
 	}
 	t.publish.Layers |= merge.LayerRcl
 	t.publish.Publisher, t.publish.Message, t.publish.RclNs = publisher, message, e.TimeNs
+	t.addDetails(e)
 	m.closeIfLast(t, e)
 }
 
@@ -415,6 +501,7 @@ func (m *Machine) enqueue(e Event) {
 	t := m.thread(e)
 	m.unwindBelow(t, e.StackPointer)
 	callback, start, flags := t.enclosing()
+	flags |= e.derived()
 	record := &merge.EnqueueRecord{
 		Buffer: e.Arguments[0], Index: e.Arguments[1], Size: e.Arguments[2], TimeNs: e.TimeNs,
 		Callback: callback, CallbackStartNs: start,

@@ -65,13 +65,17 @@ func (k *kernel) handle(t *testing.T, e model.Event) {
 	scripted := bpf.CaretEvent{
 		TimeNs: e.TimeNs, StackPointer: e.StackPointer, Pid: e.PID, Tid: e.TID, Cpu: e.CPU, Id: uint8(e.ID),
 		LastLayer: bit(e.LastLayer), HasStamp: bit(e.HasStamp), HasMessage: bit(e.HasMessage), Arguments: e.Arguments,
+		Gid: e.GID, MessageStamp: e.MessageStamp, Details: e.Details,
+	}
+	if e.Derived {
+		scripted.Flags = merge.FlagDerived
 	}
 	if _, err := k.collection.Programs["run_event"].Run(&ebpf.RunOptions{Context: &scripted}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func decode[T merge.CallbackRecord | merge.PublishRecord | merge.TakeRecord | merge.EnqueueRecord](t *testing.T, raw []byte) any {
+func decode[T merge.CallbackRecord | merge.PublishRecord | merge.TakeRecord | merge.EnqueueRecord | merge.ServiceRecord](t *testing.T, raw []byte) any {
 	t.Helper()
 	record := new(T)
 	if err := merge.Decode(raw, record); err != nil {
@@ -106,6 +110,8 @@ func (k *kernel) drain(t *testing.T) []any {
 			records = append(records, decode[merge.TakeRecord](t, record.RawSample))
 		case merge.KindEnqueue:
 			records = append(records, decode[merge.EnqueueRecord](t, record.RawSample))
+		case merge.KindService:
+			records = append(records, decode[merge.ServiceRecord](t, record.RawSample))
 		default:
 			t.Fatalf("unexpected kind %d", kind)
 		}
@@ -120,6 +126,7 @@ func script(random *rand.Rand, length int) []model.Event {
 		model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackEnd, model.CallbackEnd,
 		model.RclcppPublish, model.RclPublish, model.RMWPublish, model.BindAddrToStamp, model.RclcppIntraPublish,
 		model.RingBufferEnqueue, model.RingBufferDequeue, model.RMWTake, model.ExecutorExecute,
+		model.RequestSent, model.RequestTaken, model.RequestTaken, model.ResponseSent, model.ResponseTaken, model.ServiceCall,
 	}
 	stack := map[uint32]uint64{}
 	events := make([]model.Event, length)
@@ -143,6 +150,19 @@ func script(random *rand.Rand, length int) []model.Event {
 			TimeNs: uint64(i + 1), StackPointer: stack[tid], PID: 100, TID: tid, CPU: random.Uint32N(2), ID: id,
 			LastLayer: (id == model.RMWPublish || id == model.BindAddrToStamp) && random.IntN(2) == 0,
 			HasStamp:  id == model.RMWPublish && random.IntN(2) == 0, HasMessage: id == model.BindAddrToStamp && random.IntN(2) == 0,
+		}
+		switch id {
+		case model.RMWTake:
+			e.GID, e.Details = [2]uint64{random.Uint64(), random.Uint64()}, merge.DetailGID|merge.DetailSerialized*random.Uint32N(2)
+		case model.RequestTaken, model.ResponseSent, model.ResponseTaken:
+			e.GID = [2]uint64{random.Uint64(), random.Uint64()}
+		case model.RclPublish:
+			e.Details = []uint32{0, merge.DetailSerialized, merge.DetailLoaned, merge.DetailMessageStamp}[random.IntN(4)]
+			e.MessageStamp = int64(random.IntN(100))
+		case model.RclcppIntraPublish, model.RingBufferEnqueue, model.RingBufferDequeue:
+			e.Derived = random.IntN(2) == 0
+			e.Details = merge.DetailMessageStamp * random.Uint32N(2)
+			e.MessageStamp = int64(random.IntN(100))
 		}
 		for j := range e.Arguments {
 			e.Arguments[j] = uint64(random.IntN(4))

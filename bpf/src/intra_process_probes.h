@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Intra-process communication. From Iron on there are tracepoints. Humble has none: its headers, in
+ * user code, call exported functions of librclcpp at the same points, and the objects tell the
+ * rest.
+ *
+ *  - Publisher::publish counts its subscriptions first (PublisherBase::get_subscription_count);
+ *  - each intra-process subscription that got the message triggers its guard condition, which is a
+ *    member of it (GuardCondition::trigger);
+ *  - Executor::execute_any_executable is given the subscription and what was taken from its buffer.
+ *
+ * The offsets are those of layouts/offsets.csv, which a test compares.
+ */
+#ifndef CARET_INTRA_PROCESS_PROBES_H
+#define CARET_INTRA_PROCESS_PROBES_H
+
+#include "message_stamp.h"
+
+#define FORM_INTRA_TRACEPOINT 0
+#define FORM_INTRA_DERIVED    1
+
+#if defined(__TARGET_ARCH_x86)
+#define INTRA_GUARD_CONDITION 96
+#define INTRA_BUFFER	      352
+#else
+#define INTRA_GUARD_CONDITION 104
+#define INTRA_BUFFER	      368
+#endif
+#define PUBLISHER_BASE_HANDLE 40
+#define TYPED_BUFFER_RING     8
+#define RING_CAPACITY	      8
+#define EXECUTABLE_WAITABLE   72
+#define EXECUTABLE_DATA	      120
+
+/* RingBufferImplementation, from its capacity on. */
+struct ring {
+	__u64 capacity;
+	__u64 begin, end, end_of_storage;
+	__u64 write_index;
+	__u64 read_index;
+	__u64 size;
+};
+
+/* Sizes of ring buffers at their last operation: a full one that is full again was overwritten. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct process_address);
+	__type(value, __u64);
+} ring_sizes SEC(".maps");
+
+/*
+ * The ring buffer of an object that is an intra-process subscription, if it is one: every part of
+ * the buffer has to agree with every other. Returns its address, or 0.
+ */
+static __always_inline __u64 read_ring(struct ring *ring, __u64 subscription)
+{
+	__u64 buffer, address, slots;
+
+	if (!read_word(&buffer, subscription + INTRA_BUFFER) || !buffer ||
+	    !read_word(&address, buffer + TYPED_BUFFER_RING) || !address ||
+	    bpf_probe_read_user(ring, sizeof(*ring), (const void *)(address + RING_CAPACITY)))
+		return 0;
+	slots = ring->end - ring->begin;
+	if (!ring->capacity || ring->capacity > 1 << 24 ||
+	    (slots != ring->capacity * 8 && slots != ring->capacity * 16) ||
+	    ring->end_of_storage < ring->end || ring->write_index >= ring->capacity ||
+	    ring->read_index >= ring->capacity || ring->size > ring->capacity)
+		return 0;
+	return address;
+}
+
+/* Stores a ring's size and returns the last one stored, 0 if none was. */
+static __always_inline __u64 exchange_ring_size(const struct event *event, __u64 ring, __u64 size)
+{
+	struct process_address key = {.address = ring, .pid = event->pid};
+	__u64 *stored = bpf_map_lookup_elem(&ring_sizes, &key);
+	__u64 last = stored ? *stored : 0;
+
+	bpf_map_update_elem(&ring_sizes, &key, &size, BPF_ANY);
+	return last;
+}
+
+/* rclcpp_intra_publish(publisher, message) | get_subscription_count(PublisherBase *) */
+SEC("uprobe.multi")
+int on_rclcpp_intra_publish(struct pt_regs *regs)
+{
+	struct thread_state *state;
+	struct event event;
+	__u64 handle;
+
+	if (!begin_event(&event, EVENT_RCLCPP_INTRA_PUBLISH, regs))
+		return 0;
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_TRACEPOINT) {
+		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
+		dispatch(&event);
+		return 0;
+	}
+	/* It becomes a publish when a buffer gets a message; others ask for the count, too. */
+	if (!read_word(&handle, event.arguments[0] + PUBLISHER_BASE_HANDLE))
+		return 0;
+	state = make_thread(&event);
+	if (!state)
+		return 0;
+	state->intra_publisher.handle = handle;
+	state->intra_publisher.time_ns = event.time_ns;
+	state->intra_publisher.opened = 0;
+	return 0;
+}
+
+/* The publish of an enqueue on Humble, begun when its subscriptions were counted. */
+static __always_inline void open_intra_publish(const struct event *enqueue, __u64 message)
+{
+	struct thread_state *state = find_thread(enqueue);
+	struct event event;
+
+	if (!state || state->intra_publisher.opened)
+		return;
+	state->intra_publisher.opened = 1;
+	__builtin_memcpy(&event, enqueue, sizeof(event));
+	event.id = EVENT_RCLCPP_INTRA_PUBLISH;
+	event.time_ns = state->intra_publisher.time_ns;
+	event.arguments[0] = state->intra_publisher.handle;
+	event.arguments[1] = message;
+	event.arguments[2] = 0;
+	event.arguments[3] = 0;
+	event.arguments[4] = 0;
+	read_message_stamp(&event, event.arguments[0], message);
+	dispatch(&event);
+}
+
+/* rclcpp_ring_buffer_enqueue(buffer, index, size, overwritten) | trigger(GuardCondition *) */
+SEC("uprobe.multi")
+int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
+{
+	struct thread_state *state;
+	struct event event;
+	struct ring ring;
+	__u64 address, message = 0;
+
+	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs))
+		return 0;
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_TRACEPOINT) {
+		dispatch(&event);
+		return 0;
+	}
+	state = find_thread(&event);
+	if (!state || !state->intra_publisher.handle)
+		return 0;
+	address = read_ring(&ring, event.arguments[0] - INTRA_GUARD_CONDITION);
+	if (!address)
+		return 0;
+	event.flags = FLAG_DERIVED;
+	read_word(&message,
+		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
+	open_intra_publish(&event, message);
+	event.arguments[0] = address;
+	event.arguments[1] = ring.write_index;
+	event.arguments[2] = ring.size;
+	event.arguments[3] = exchange_ring_size(&event, address, ring.size) == ring.capacity &&
+			     ring.size == ring.capacity;
+	event.arguments[4] = 0;
+	dispatch(&event);
+	return 0;
+}
+
+/* What an executable of Humble took from an intra-process buffer, if it did. */
+static __always_inline void derive_dequeue(struct event *event)
+{
+	__u64 waitable, data, address, messages[3];
+	struct ring ring;
+
+	if (!read_word(&waitable, event->arguments[1] + EXECUTABLE_WAITABLE) || !waitable ||
+	    !read_word(&data, event->arguments[1] + EXECUTABLE_DATA) || !data)
+		return;
+	address = read_ring(&ring, waitable);
+	if (!address)
+		return;
+	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
+	if (!bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
+		event->gid[0] = messages[0] ? messages[0] : messages[2];
+	exchange_ring_size(event, address, ring.size);
+	event->id = EVENT_RING_BUFFER_DEQUEUE;
+	event->flags = FLAG_DERIVED;
+	event->arguments[0] = address;
+	event->arguments[1] = (ring.read_index ? ring.read_index : ring.capacity) - 1;
+	event->arguments[2] = ring.size;
+	event->arguments[3] = 0;
+	event->arguments[4] = 0;
+	dispatch(event);
+}
+
+/* Executor::execute_any_executable(Executor *, AnyExecutable *) */
+SEC("uprobe.multi")
+int on_executor_execute(struct pt_regs *regs)
+{
+	struct event event;
+
+	if (!begin_event(&event, EVENT_EXECUTOR_EXECUTE, regs))
+		return 0;
+	dispatch(&event);
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_DERIVED)
+		derive_dequeue(&event);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * What every probe does first. The attach cookie says what a site needs beside its program:
+ *
+ *	bits  0-7	event id
+ *	bits  8-15	form: where the arguments are
+ *	bit  16		the publish closes here, no later layer is planned
+ *	bits 32-47	parameter: a byte offset
+ */
+#ifndef CARET_PROBE_H
+#define CARET_PROBE_H
+
+#include "registers.h"
+#include "dispatch.h"
+
+#define COOKIE_EVENT(cookie)	  ((cookie)&0xff)
+#define COOKIE_FORM(cookie)	  (((cookie) >> 8) & 0xff)
+#define COOKIE_LAST_LAYER(cookie) (((cookie) >> 16) & 1)
+#define COOKIE_PARAMETER(cookie)  (((cookie) >> 32) & 0xffff)
+
+/* False when this hit is not to be recorded. */
+static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_regs *regs)
+{
+	__u64 pid_tid;
+	__u32 pid;
+
+	if (!gate)
+		return false;
+	pid_tid = bpf_get_current_pid_tgid();
+	pid = pid_tid >> 32;
+	if (filter_processes && !bpf_map_lookup_elem(&processes, &pid))
+		return false;
+	event->pid = pid;
+	event->tid = pid_tid;
+	event->id = id;
+	event->time_ns = bpf_ktime_get_ns();
+	event->cpu = bpf_get_smp_processor_id();
+	event->stack_pointer = STACK_POINTER(regs);
+	event->last_layer = 0;
+	event->has_stamp = 0;
+	event->has_message = 0;
+	event->gid[0] = 0;
+	event->gid[1] = 0;
+	event->message_stamp = 0;
+	event->details = 0;
+	event->flags = 0;
+	event->arguments[0] = ARGUMENT_1(regs);
+	event->arguments[1] = ARGUMENT_2(regs);
+	event->arguments[2] = ARGUMENT_3(regs);
+	event->arguments[3] = ARGUMENT_4(regs);
+	event->arguments[4] = ARGUMENT_5(regs);
+	return true;
+}
+
+/* Reads a pointer-sized word of the traced process; false where its page is not resident. */
+static __always_inline bool read_word(__u64 *word, __u64 address)
+{
+	return !bpf_probe_read_user(word, sizeof(*word), (const void *)address);
+}
+
+#endif

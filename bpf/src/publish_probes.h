@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Probes of the layers of a publish whose arguments are not simply those of the tracepoint.
+ */
+#ifndef CARET_PUBLISH_PROBES_H
+#define CARET_PUBLISH_PROBES_H
+
+#include "message_stamp.h"
+
+#define FORM_RCL_PUBLISH_SERIALIZED 1
+#define FORM_RCL_PUBLISH_LOANED	    2
+
+#define FORM_RMW_PUBLISH_MESSAGE_ONLY 1
+
+#define FORM_STAMP_CACHE_CHANGE	   0
+#define FORM_STAMP_DDS_WRITE_IMPL  1
+#define FORM_STAMP_DDS_WRITE_STAMP 2
+#define FORM_STAMP_SERDATA	   3
+
+/* rcl_publish(publisher, message), and its siblings for serialized and loaned messages */
+SEC("uprobe.multi")
+int on_rcl_publish(struct pt_regs *regs)
+{
+	struct event event;
+	__u64 cookie;
+
+	if (!begin_event(&event, EVENT_RCL_PUBLISH, regs))
+		return 0;
+	cookie = bpf_get_attach_cookie(regs);
+	event.last_layer = COOKIE_LAST_LAYER(cookie);
+	if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_SERIALIZED)
+		event.details = DETAIL_SERIALIZED;
+	else if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_LOANED)
+		event.details = DETAIL_LOANED;
+	read_message_stamp(&event, event.arguments[0], event.arguments[1]);
+	dispatch(&event);
+	return 0;
+}
+
+SEC("uprobe.multi")
+int on_rmw_publish(struct pt_regs *regs)
+{
+	struct event event;
+	__u64 cookie;
+
+	if (!begin_event(&event, EVENT_RMW_PUBLISH, regs))
+		return 0;
+	cookie = bpf_get_attach_cookie(regs);
+	event.last_layer = COOKIE_LAST_LAYER(cookie);
+	if (COOKIE_FORM(cookie) == FORM_RMW_PUBLISH_MESSAGE_ONLY) {
+		event.arguments[1] = event.arguments[0];
+		event.arguments[0] = 0;
+		event.arguments[2] = 0;
+	} else {
+		event.has_stamp = 1;
+	}
+	dispatch(&event);
+	return 0;
+}
+
+/* Fast DDS: rtps::Time_t, whose third word is the nanosecond that the reader will recover. */
+static __always_inline bool read_cache_change_stamp(__u64 address, __s64 *stamp)
+{
+	struct {
+		__s32 seconds;
+		__u32 fraction;
+		__u32 nanoseconds;
+	} time;
+
+	if (bpf_probe_read_user(&time, sizeof(time), (const void *)address))
+		return false;
+	*stamp = (__s64)time.seconds * 1000000000 + time.nanoseconds;
+	return true;
+}
+
+SEC("uprobe.multi")
+int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
+{
+	struct event event;
+	__u64 cookie;
+	__s64 stamp;
+
+	if (!begin_event(&event, EVENT_DDS_BIND_ADDR_TO_STAMP, regs))
+		return 0;
+	cookie = bpf_get_attach_cookie(regs);
+	event.last_layer = COOKIE_LAST_LAYER(cookie);
+	switch (COOKIE_FORM(cookie)) {
+	case FORM_STAMP_CACHE_CHANGE: /* set_fragments(this, change) */
+		if (!read_cache_change_stamp(event.arguments[1] + COOKIE_PARAMETER(cookie), &stamp))
+			return 0; /* the publish closes without its last layer */
+		event.arguments[0] = 0;
+		break;
+	case FORM_STAMP_DDS_WRITE_IMPL:	 /* dds_write_impl(writer, data, timestamp, action) */
+	case FORM_STAMP_DDS_WRITE_STAMP: /* dds_write_ts(writer, data, timestamp) */
+		event.arguments[0] = event.arguments[1];
+		event.has_message = 1;
+		stamp = event.arguments[2];
+		break;
+	case FORM_STAMP_SERDATA: /* dds_writecdr_impl(writer, packet, serdata, flush) */
+		if (bpf_probe_read_user(
+			    &stamp, sizeof(stamp),
+			    (const void *)(event.arguments[2] + COOKIE_PARAMETER(cookie))))
+			return 0;
+		event.arguments[0] = 0;
+		break;
+	default:
+		return 0;
+	}
+	event.arguments[1] = stamp;
+	dispatch(&event);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * The steps of service calls. A taken request waits on its thread for the callback that it feeds.
+ */
+#ifndef CARET_SERVICE_H
+#define CARET_SERVICE_H
+
+#include "thread.h"
+
+/*
+ * A service function of rcl begins. It writes through the DDS library, too: a publish that is still
+ * open has failed, and must not take that write's timestamp for its own.
+ */
+static __always_inline void service_call(const struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+
+	if (state)
+		end_publish(state, PUBLISH_NO_LAST_LAYER);
+}
+
+static __always_inline void fill_service(struct thread_state *state, struct service_record *record,
+					 const struct event *event, enum service_step step)
+{
+	struct callback_frame *callback = current_callback(state);
+
+	fill_header(&record->header, event, RECORD_SERVICE, step, state->depth,
+		    parent_flags(state));
+	record->time_ns = event->time_ns;
+	record->handle = event->arguments[0];
+	record->message = event->arguments[1];
+	record->gid[0] = event->gid[0];
+	record->gid[1] = event->gid[1];
+	record->sequence = event->arguments[2];
+	record->stamp = event->arguments[3];
+	record->callback = callback ? callback->callback : 0;
+	record->callback_start_ns = callback ? callback->start_ns : 0;
+}
+
+/* (handle, message, sequence number, source timestamp), and the client's gid where it is known */
+static __always_inline void service_step(const struct event *event, enum service_step step)
+{
+	struct thread_state *state = get_thread(event, RECORD_SERVICE);
+	struct service_record *record;
+
+	if (!state)
+		return;
+	unwind_below(state, event->stack_pointer);
+	if (is_ignored(event->pid, event->arguments[0]))
+		return;
+	record = reserve(RECORD_SERVICE, sizeof(*record));
+	if (!record)
+		return;
+	fill_service(state, record, event, step);
+	submit(record);
+}
+
+static __always_inline void request_taken(const struct event *event)
+{
+	struct thread_state *state = get_thread(event, RECORD_SERVICE);
+
+	if (!state)
+		return;
+	unwind(state, event->stack_pointer);
+	flush_take(state);
+	flush_request(state);
+	fill_service(state, &state->request, event, SERVICE_REQUEST_TAKEN);
+	state->request_pending = 1;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Probes of rcl's service functions. What a call gives back (the number of a request, the header of
+ * what was taken) is read where the rmw function has just returned to rcl: no return probe, which
+ * kills sandboxed processes on some kernels.
+ */
+#ifndef CARET_SERVICE_PROBES_H
+#define CARET_SERVICE_PROBES_H
+
+#include "probe.h"
+
+#define FORM_SERVICE_ENTRY  0
+#define FORM_SERVICE_RETURN 1
+
+struct request_id {
+	__u64 writer_guid[2];
+	__s64 sequence;
+};
+
+/* rmw_service_info_t */
+struct service_info {
+	__s64 source_timestamp;
+	__s64 received_timestamp;
+	struct request_id request_id;
+};
+
+/* A service function of rcl begins: (handle, what it gives back, message) after its own order. */
+static __always_inline void open_service_call(struct event *event, __u64 message, __u64 values,
+					      bool takes)
+{
+	struct thread_state *state = make_thread(event);
+	struct service_info info = {};
+	struct service_call *call;
+	__u8 id = event->id;
+
+	if (state) {
+		if (takes)
+			bpf_probe_read_user(&info, sizeof(info), (const void *)values);
+		call = &state->service_call;
+		call->handle = event->arguments[0];
+		call->message = message;
+		call->values = values;
+		call->time_ns = event->time_ns;
+		call->gid[0] = info.request_id.writer_guid[0];
+		call->gid[1] = info.request_id.writer_guid[1];
+		call->sequence = info.request_id.sequence;
+		call->open = 1;
+	}
+	event->id = EVENT_SERVICE_CALL;
+	dispatch(event);
+	event->id = id;
+}
+
+/* The open call of the thread, which has got its values now; NULL if there is none. */
+static __always_inline struct service_call *close_service_call(const struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+
+	if (!state || !state->service_call.open)
+		return NULL;
+	state->service_call.open = 0;
+	return &state->service_call;
+}
+
+/* The header of what was taken; it is as before when there was nothing to take. */
+static __always_inline bool read_taken(struct event *event)
+{
+	struct service_call *call = close_service_call(event);
+	struct service_info info;
+
+	if (!call || bpf_probe_read_user(&info, sizeof(info), (const void *)call->values))
+		return false;
+	if (info.request_id.sequence == call->sequence &&
+	    info.request_id.writer_guid[0] == call->gid[0] &&
+	    info.request_id.writer_guid[1] == call->gid[1])
+		return false;
+	event->arguments[0] = call->handle;
+	event->arguments[1] = call->message;
+	event->arguments[2] = info.request_id.sequence;
+	event->arguments[3] = info.source_timestamp;
+	event->arguments[4] = 0;
+	event->gid[0] = info.request_id.writer_guid[0];
+	event->gid[1] = info.request_id.writer_guid[1];
+	return true;
+}
+
+/* rcl_send_request(client, request, int64_t *sequence_number): sent when it began, numbered now */
+SEC("uprobe.multi")
+int on_request_sent(struct pt_regs *regs)
+{
+	struct service_call *call;
+	struct event event;
+	__u64 sequence;
+
+	if (!begin_event(&event, EVENT_REQUEST_SENT, regs))
+		return 0;
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY) {
+		open_service_call(&event, event.arguments[1], event.arguments[2], false);
+		return 0;
+	}
+	call = close_service_call(&event);
+	if (!call || !read_word(&sequence, call->values))
+		return 0;
+	event.time_ns = call->time_ns;
+	event.arguments[0] = call->handle;
+	event.arguments[1] = call->message;
+	event.arguments[2] = sequence;
+	event.arguments[3] = 0;
+	event.arguments[4] = 0;
+	dispatch(&event);
+	return 0;
+}
+
+/* rcl_take_request_with_info(service, rmw_service_info_t *, request) */
+SEC("uprobe.multi")
+int on_request_taken(struct pt_regs *regs)
+{
+	struct event event;
+
+	if (!begin_event(&event, EVENT_REQUEST_TAKEN, regs))
+		return 0;
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY)
+		open_service_call(&event, event.arguments[2], event.arguments[1], true);
+	else if (read_taken(&event))
+		dispatch(&event);
+	return 0;
+}
+
+/* rcl_take_response_with_info(client, rmw_service_info_t *, response) */
+SEC("uprobe.multi")
+int on_response_taken(struct pt_regs *regs)
+{
+	struct event event;
+
+	if (!begin_event(&event, EVENT_RESPONSE_TAKEN, regs))
+		return 0;
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY)
+		open_service_call(&event, event.arguments[2], event.arguments[1], true);
+	else if (read_taken(&event))
+		dispatch(&event);
+	return 0;
+}
+
+/* rcl_send_response(service, rmw_request_id_t *, response) */
+SEC("uprobe.multi")
+int on_response_sent(struct pt_regs *regs)
+{
+	struct request_id id = {};
+	struct event event;
+
+	if (!begin_event(&event, EVENT_RESPONSE_SENT, regs))
+		return 0;
+	bpf_probe_read_user(&id, sizeof(id), (const void *)event.arguments[1]);
+	event.arguments[1] = event.arguments[2];
+	event.arguments[2] = id.sequence;
+	event.arguments[3] = 0;
+	event.arguments[4] = 0;
+	event.gid[0] = id.writer_guid[0];
+	event.gid[1] = id.writer_guid[1];
+	event.id = EVENT_SERVICE_CALL;
+	dispatch(&event);
+	event.id = EVENT_RESPONSE_SENT;
+	dispatch(&event);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Probes of takes. The tracepoint rmw_take tells subscription, message and source timestamp; the
+ * publisher's gid is in the rmw_message_info_t that rcl's caller gave. Takes without a tracepoint
+ * (serialized ones on Humble and Iron, loaned ones with Fast DDS) are seen when rcl's call of the
+ * rmw function returns.
+ */
+#ifndef CARET_TAKE_PROBES_H
+#define CARET_TAKE_PROBES_H
+
+#include "message_stamp.h"
+
+#define FORM_TAKE_TRACEPOINT	    0
+/* Entry of rcl_take, rcl_take_serialized_message, rcl_take_loaned_message. */
+#define FORM_TAKE_ENTRY		    1
+#define FORM_TAKE_SERIALIZED_ENTRY  2
+#define FORM_TAKE_LOANED_ENTRY	    4
+/* In the latter two, where the rmw function has returned. */
+#define FORM_TAKE_SERIALIZED_RETURN 3
+#define FORM_TAKE_LOANED_RETURN	    5
+
+/* rmw_message_info_t */
+#define INFO_SOURCE_TIMESTAMP 0
+#define INFO_PUBLISHER_GID    40
+
+/* (subscription, message, message_info): the parameter leads from rcl_subscription_impl_t to rmw.
+ */
+static __always_inline void open_take_call(const struct event *event, __u32 details,
+					   __u64 rmw_handle)
+{
+	struct thread_state *state = make_thread(event);
+	__u64 subscription = 0, impl;
+
+	if (!state)
+		return;
+	if (details && (!read_word(&impl, event->arguments[0]) ||
+			!read_word(&subscription, impl + rmw_handle)))
+		return;
+	state->take_call.subscription = subscription;
+	state->take_call.message = event->arguments[1];
+	state->take_call.info = event->arguments[2];
+	state->take_call.details = details;
+	state->take_call.open = 1;
+}
+
+/* What the call that encloses the tracepoint knows of the take. */
+static __always_inline void add_take_details(struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+	struct take_call *call;
+
+	if (!state || !state->take_call.open)
+		return;
+	call = &state->take_call;
+	if (!(call->details & DETAIL_LOANED) && call->message != event->arguments[1])
+		return;
+	call->open = 0;
+	event->details |= call->details;
+	if (call->info && !bpf_probe_read_user(event->gid, sizeof(event->gid),
+					       (const void *)(call->info + INFO_PUBLISHER_GID)))
+		event->details |= DETAIL_GID;
+}
+
+/* rcl empties the info before the call, so that a source timestamp says that something was taken.
+ */
+static __always_inline bool read_untraced_take(struct event *event)
+{
+	struct thread_state *state = find_thread(event);
+	struct take_call *call;
+	__u64 message, stamp;
+
+	if (!state || !state->take_call.open)
+		return false;
+	call = &state->take_call;
+	message = call->message;
+	if (!call->details || !call->info ||
+	    !read_word(&stamp, call->info + INFO_SOURCE_TIMESTAMP) || !stamp ||
+	    ((call->details & DETAIL_LOANED) && !read_word(&message, call->message))) {
+		call->open = 0;
+		return false;
+	}
+	event->arguments[0] = call->subscription;
+	event->arguments[1] = message;
+	event->arguments[2] = stamp;
+	event->arguments[3] = 1;
+	event->arguments[4] = 0;
+	add_take_details(event);
+	return true;
+}
+
+SEC("uprobe.multi")
+int on_rmw_take(struct pt_regs *regs)
+{
+	struct event event;
+	__u64 cookie;
+
+	if (!begin_event(&event, EVENT_RMW_TAKE, regs))
+		return 0;
+	cookie = bpf_get_attach_cookie(regs);
+	switch (COOKIE_FORM(cookie)) {
+	case FORM_TAKE_ENTRY:
+		open_take_call(&event, 0, 0);
+		return 0;
+	case FORM_TAKE_SERIALIZED_ENTRY:
+		open_take_call(&event, DETAIL_SERIALIZED, COOKIE_PARAMETER(cookie));
+		return 0;
+	case FORM_TAKE_LOANED_ENTRY:
+		open_take_call(&event, DETAIL_LOANED, COOKIE_PARAMETER(cookie));
+		return 0;
+	case FORM_TAKE_SERIALIZED_RETURN:
+	case FORM_TAKE_LOANED_RETURN:
+		if (!read_untraced_take(&event))
+			return 0;
+		break;
+	default:
+		if (event.arguments[3] & 0xff)
+			add_take_details(&event);
+	}
+	if (event.arguments[3] & 0xff)
+		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
+	dispatch(&event);
+	return 0;
+}
+
+#endif
