@@ -24,6 +24,8 @@ var (
 	ErrNoBounds = errors.New("function bounds are not known")
 	// ErrNoSafeSite: no instruction at which a probe is safe is known in the function.
 	ErrNoSafeSite = errors.New("no safe probe site")
+	// ErrNotRelocated: no relocation makes the address hold a pointer into the file.
+	ErrNotRelocated = errors.New("no pointer into the file")
 	// ErrUnexpectedShape: the function's code is not as the search expects it.
 	ErrUnexpectedShape = errors.New("function does not have the expected shape")
 )

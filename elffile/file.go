@@ -50,6 +50,10 @@ type File struct {
 	plt      []PLTEntry
 	pltError error
 
+	relocationsOnce  sync.Once
+	relocations      []byte
+	relocationsError error
+
 	framesOnce  sync.Once
 	frames      frameTable
 	framesError error

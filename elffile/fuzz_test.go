@@ -44,6 +44,8 @@ func FuzzFile(f *testing.F) {
 			}
 			file.SymbolsAt(symbol.Address)
 			file.FunctionBounds(symbol)
+			file.ReturnedAddress(symbol)
+			file.PointerAt(symbol.Address)
 			site, err := file.FunctionSite(symbol)
 			if err != nil {
 				continue

@@ -45,6 +45,8 @@ type Process struct {
 	finder          *Finder
 	pidfd           int
 	auxiliaryVector []byte
+	// headers are the answers of HeaderOffset that cannot change.
+	headers map[string]messageHeader
 }
 
 // Changes is what Refresh found.
