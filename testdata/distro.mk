@@ -42,7 +42,7 @@ standin_component_objects := $(call objects_of,component)
 ros_node_objects := $(call objects_of,ros_node)
 
 rmw_fastrtps_shared_cpp_needs := tracetools standin
-rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools
+rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools standin
 rmw_cyclonedds_cpp_needs := tracetools standin
 rcl_needs := tracetools standin rmw_implementation
 rclcpp_needs := tracetools standin rmw_implementation rcl

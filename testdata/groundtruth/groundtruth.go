@@ -106,11 +106,13 @@ const (
 	OutcomeReturned Outcome = "returned"
 	OutcomeThrew    Outcome = "threw"  // an exception left it
 	OutcomeExited   Outcome = "exited" // its thread called pthread_exit
+	// OutcomeDeferred: it returned, but the service's response follows later. rclcpp then skips callback_end.
+	OutcomeDeferred Outcome = "deferred"
 )
 
 // Callback is one execution of a callback. Message, SourceTimestamp, RMWSubscription and Take tell which
 // take fed a subscription callback; Message, Buffer, Index, Size and Dequeue which dequeue fed an
-// intra-process one.
+// intra-process one; ClientGID and SequenceNumber which request a service callback serves.
 type Callback struct {
 	TID      int     `field:"tid"`
 	Sequence uint64  `field:"seq"` // order of callbacks, publishes and polled takes of a thread, by start
@@ -134,6 +136,8 @@ type Callback struct {
 	Index           uint64  `field:"index"`
 	Size            uint64  `field:"size"`
 	Dequeue         Bracket `field:"dequeue_before,dequeue_after"`
+	ClientGID       string  `field:"client_gid"`
+	SequenceNumber  int64   `field:"sequence_number"`
 }
 
 // Publish is one publish through all layers it reached. Callback and CallbackStart (its Start.Before)
@@ -199,6 +203,39 @@ type Dequeue struct {
 	Message uint64  `field:"message"`
 }
 
+// ServiceStepKind says which function of rcl was called.
+type ServiceStepKind string
+
+// The steps of a service call, in their order.
+const (
+	StepSendRequest  ServiceStepKind = "send_request"  // rcl_send_request
+	StepTakeRequest  ServiceStepKind = "take_request"  // rcl_take_request
+	StepSendResponse ServiceStepKind = "send_response" // rcl_send_response
+	StepTakeResponse ServiceStepKind = "take_response" // rcl_take_response
+)
+
+// ServiceStep is one call of an rcl function about a request or a response. Bracket encloses the whole
+// call. ClientGID, SequenceNumber and SourceTimestamp are absent if a take found nothing.
+//
+// ClientGID is the client as the server sees it, in all four steps: 16 bytes in hexadecimal. The client
+// itself does not see all of it. With Fast DDS it is the GUID of its response reader, which a taken
+// response does not name. With Cyclone DDS its first 8 bytes are the client's own, the others mean
+// something to the server only.
+type ServiceStep struct {
+	TID             int             `field:"tid"`
+	Step            ServiceStepKind `field:"step"`
+	Service         uint64          `field:"service"` // rcl_service_t, at the server
+	Client          uint64          `field:"client"`  // rcl_client_t, at the client
+	Message         uint64          `field:"message"` // the request or the response
+	Taken           bool            `field:"taken"`   // of the two takes
+	ClientGID       string          `field:"client_gid"`
+	SequenceNumber  int64           `field:"sequence_number"`
+	SourceTimestamp int64           `field:"source_timestamp"` // of the request or the response
+	Bracket         Bracket         `field:"before,after"`
+	Callback        uint64          `field:"callback"` // the callback it happened in, as in Publish
+	CallbackStart   uint64          `field:"callback_start"`
+}
+
 // ThreadExit is the end of a thread that had events and ended before the process.
 type ThreadExit struct {
 	TID  int    `field:"tid"`
@@ -220,5 +257,6 @@ type Truth struct {
 	Takes         []Take
 	Enqueues      []Enqueue
 	Dequeues      []Dequeue
+	ServiceSteps  []ServiceStep
 	ThreadExits   []ThreadExit
 }

@@ -59,6 +59,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+const clientGID = "000102030405060708090a0b0c0d0e0f"
+
 func TestValidateFindsContradictions(t *testing.T) {
 	outer := Callback{TID: 1, Callback: 2, Start: Bracket{10, 11}, End: Bracket{90, 91}, Left: 92,
 		Kind: KindTimer, Outcome: OutcomeReturned}
@@ -73,7 +75,18 @@ func TestValidateFindsContradictions(t *testing.T) {
 		"enqueue of nothing":   func(t *Truth) { t.Enqueues = []Enqueue{{TID: 3}} },
 		"return without end":   func(t *Truth) { t.Callbacks[0].End = Bracket{} },
 		"subscription not fed": func(t *Truth) { t.Callbacks[0].Kind = KindSubscription },
-		"polled too late":      func(t *Truth) { t.Takes = []Take{{TID: 1, Callback: 2, CallbackStart: 10}} },
+		"response to nothing": func(t *Truth) {
+			t.ServiceSteps = []ServiceStep{{Step: StepSendResponse, ClientGID: clientGID, SourceTimestamp: 1, Bracket: Bracket{1, 2}}}
+		},
+		"request taken twice": func(t *Truth) {
+			request := ServiceStep{ClientGID: clientGID, SourceTimestamp: 1, Bracket: Bracket{1, 2}, Taken: true}
+			for _, step := range []ServiceStepKind{StepSendRequest, StepTakeRequest, StepTakeRequest} {
+				request.Step = step
+				t.ServiceSteps = append(t.ServiceSteps, request)
+			}
+		},
+		"serves no request": func(t *Truth) { t.Callbacks[0].Kind = KindService },
+		"polled too late":   func(t *Truth) { t.Takes = []Take{{TID: 1, Callback: 2, CallbackStart: 10}} },
 	}
 	for name, contradict := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -48,6 +48,7 @@ func Parse(reader io.Reader) (*Truth, error) {
 		"take":         appendTo(&truth.Takes),
 		"enqueue":      appendTo(&truth.Enqueues),
 		"dequeue":      appendTo(&truth.Dequeues),
+		"service_step": appendTo(&truth.ServiceSteps),
 		"thread_exit":  appendTo(&truth.ThreadExits),
 	}
 	lineReader := bufio.NewReader(reader)

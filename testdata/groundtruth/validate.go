@@ -44,6 +44,7 @@ func (t *Truth) Validate() error {
 	for _, take := range t.Takes {
 		v.inside(take.TID, take.Callback, take.CallbackStart, take.Bracket)
 	}
+	v.serviceSteps(t)
 	enqueues := make(map[*Publish]uint64)
 	for _, enqueue := range t.Enqueues {
 		publish := publishes[enqueue.TID][enqueue.PublishNumber]

@@ -49,6 +49,10 @@ struct Options {
   double polled_rate = 0;
   bool polled_then_spin = false;
   double service_rate = 0;
+  unsigned service_clients = 1;
+  double deferred_service_rate = 0;
+  double untaken_response_rate = 0;
+  double empty_take_rate = 0;
   unsigned throw_every = 0;
   double outside_rate = 0;
   unsigned fail_every = 0;

@@ -15,7 +15,6 @@ namespace {
 constexpr auto kMatchTimeout = std::chrono::seconds(20);
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr unsigned kMessagesOfThread = 3;
-constexpr char kService[] = "/standin/add_two_ints";
 
 thread_local unsigned nesting = 0;
 thread_local bool exit_in_next_callback = false;
@@ -38,7 +37,7 @@ Scenario::Scenario(const Options &options) : options_(options), behaviour_(optio
   add_topics();
   if (options.nested_depth != 0) add_nested_spinning();
   if (options.polled_rate != 0) add_polling();
-  if (options.service_rate != 0) add_service();
+  service_calls_ = std::make_unique<ServiceCalls>(first(), options, behaviour_);
   if (options.outside_rate != 0) add_outside_publisher();
   if (options.churn_rate != 0) add_thread_churn();
   if (options.random) add_random_actions();
@@ -135,28 +134,6 @@ void Scenario::poll() {
   Sample message;
   rclcpp::MessageInfo info;
   while (!stopping_ && polled_->take(message, info)) polled_receiver_->receive(message);
-}
-
-void Scenario::add_service() {
-  service_ = first().create_service<AddTwoInts>(
-      kService,
-      [this](std::shared_ptr<AddTwoInts::Request> request,
-             std::shared_ptr<AddTwoInts::Response> response) {
-        response->sum = request->a + request->b;
-        behaviour_.inside_callback();
-      },
-      first().group_for_entity());
-  client_ = first().create_client<AddTwoInts>(kService, first().group_for_entity());
-  first().run_periodically(
-      options_.service_rate, [this] { request_sum(); }, first().group_for_entity());
-}
-
-void Scenario::request_sum() {
-  const std::int64_t number = ++requests_;
-  client_->async_send_request({number, 2 * number}, [this](const AddTwoInts::Request &request,
-                                                           const AddTwoInts::Response &response) {
-    if (response.sum != request.a + request.b) wrong_sum_ = true;
-  });
 }
 
 void Scenario::add_outside_publisher() {
@@ -301,7 +278,7 @@ bool Scenario::all_received() { return lost() == 0; }
 bool Scenario::verify() {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
-  bool corrupted = wrong_sum_;
+  bool corrupted = !service_calls_->correct();
   for (const std::shared_ptr<SampleNode> &node : nodes_) {
     for (const std::unique_ptr<Sender> &sender : node->senders()) sent += sender->sent();
     for (const std::unique_ptr<Receiver> &receiver : node->receivers()) {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "behaviour.hpp"
-#include "example_interfaces/srv/add_two_ints.hpp"
 #include "options.hpp"
 #include "rclcpp/executor.hpp"
 #include "sample_node.hpp"
+#include "service_calls.hpp"
 
 class Scenario {
  public:
@@ -31,23 +31,18 @@ class Scenario {
   bool verify();
 
  private:
-  using AddTwoInts = example_interfaces::srv::AddTwoInts;
-  struct NestedTimer;
-
   std::string topic(unsigned node, unsigned index) const;
   SampleNode &first() { return *nodes_.front(); }
   void add_nodes();
   void add_topics();
   void add_nested_spinning();
   void add_polling();
-  void add_service();
   void add_outside_publisher();
   void add_thread_churn();
   void add_random_actions();
 
   void spin_nested();
   void poll();
-  void request_sum();
   void publish_outside();
   void churn();
   void spin_until_shutdown();
@@ -66,10 +61,7 @@ class Scenario {
   std::atomic<std::uint64_t> nested_spins_{0};
   rclcpp::Subscription<Sample> *polled_ = nullptr;
   std::unique_ptr<Receiver> polled_receiver_;
-  std::shared_ptr<rclcpp::Service<AddTwoInts>> service_;
-  std::shared_ptr<rclcpp::Client<AddTwoInts>> client_;
-  std::atomic<std::int64_t> requests_{0};
-  std::atomic<bool> wrong_sum_{false};
+  std::unique_ptr<ServiceCalls> service_calls_;
   Sender *outside_ = nullptr;
   Sender *churn_sender_ = nullptr;
   std::shared_ptr<rclcpp::CallbackGroup> churn_group_;

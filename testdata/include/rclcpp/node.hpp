@@ -68,10 +68,9 @@ class Node : public std::enable_shared_from_this<Node> {
     return timer;
   }
 
-  template <typename ServiceT>
+  template <typename ServiceT, typename CallbackT>
   std::shared_ptr<Service<ServiceT>> create_service(
-      const std::string &name, typename AnyServiceCallback<ServiceT>::Function callback,
-      std::shared_ptr<CallbackGroup> group = nullptr) {
+      const std::string &name, CallbackT callback, std::shared_ptr<CallbackGroup> group = nullptr) {
     auto service = std::make_shared<Service<ServiceT>>(
         node_base_.get(), name, AnyServiceCallback<ServiceT>(std::move(callback)));
     node_services_->add_service(service, group);

@@ -1,39 +1,84 @@
 #pragma once
 
+#include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <unordered_map>
 #include <variant>
 
 #include "rclcpp/logger.hpp"
 #include "rclcpp/node_interfaces.hpp"
 #include "rclcpp/run_callback.hpp"
+#include "standin/service_truth.hpp"
 
 namespace rclcpp {
 
+// A user's function in one of three forms.
 template <typename ServiceT>
 class AnyServiceCallback {
  public:
   using Request = typename ServiceT::Request;
   using Response = typename ServiceT::Response;
-  using Function = std::function<void(std::shared_ptr<Request>, std::shared_ptr<Response>)>;
+  using Header = std::shared_ptr<rmw_request_id_t>;
+  using Plain = std::function<void(std::shared_ptr<Request>, std::shared_ptr<Response>)>;
+  using WithHeader =
+      std::function<void(Header, std::shared_ptr<Request>, std::shared_ptr<Response>)>;
+  // Sends the response itself, at any time.
+  using Deferring = std::function<void(Header, std::shared_ptr<Request>)>;
 
-  explicit AnyServiceCallback(Function function) : callback_(std::move(function)) {}
+  template <typename CallbackT>
+  explicit AnyServiceCallback(CallbackT callback) {
+    if constexpr (std::is_invocable_v<CallbackT, Header, std::shared_ptr<Request>,
+                                      std::shared_ptr<Response>>) {
+      callback_ = WithHeader(std::move(callback));
+    } else if constexpr (std::is_invocable_v<CallbackT, Header, std::shared_ptr<Request>>) {
+      callback_ = Deferring(std::move(callback));
+    } else {
+      callback_ = Plain(std::move(callback));
+    }
+  }
 
-  std::shared_ptr<Response> dispatch(std::shared_ptr<Request> request) {
+  // Null if the response is deferred; the callback then has no end tracepoint.
+  std::shared_ptr<Response> dispatch(const Header &header, std::shared_ptr<Request> request) {
+    ground_truth::CallbackScope scope(this, ground_truth::CallbackKind::service);
+    scope.serves(identity_of(*header));
+    scope.started(ground_truth::bracket([&] { ros_trace_callback_start(this, false); }));
+    if (const auto *const deferring = std::get_if<Deferring>(&callback_)) {
+      (*deferring)(header, std::move(request));
+      scope.deferred();
+      return nullptr;
+    }
     auto response = std::make_shared<Response>();
-    detail::run_callback(this, ground_truth::CallbackKind::service,
-                         [&] { std::get<Function>(callback_)(std::move(request), response); });
+    if (const auto *const plain = std::get_if<Plain>(&callback_)) {
+      (*plain)(std::move(request), response);
+    } else {
+      std::get<WithHeader>(callback_)(header, std::move(request), response);
+    }
+    scope.ended(ground_truth::bracket([&] { ros_trace_callback_end(this); }));
     return response;
   }
 
   void register_callback_for_tracing() const {
-    detail::register_callback(this, std::get<Function>(callback_));
+    std::visit(
+        [this](const auto &function) {
+          if constexpr (!std::is_same_v<decltype(function), const std::monostate &>) {
+            detail::register_callback(this, function);
+          }
+        },
+        callback_);
   }
 
  private:
-  std::variant<std::monostate, Function> callback_;
+  static ground_truth::RequestIdentity identity_of(const rmw_request_id_t &header) {
+    ground_truth::RequestIdentity identity;
+    std::memcpy(identity.client_gid.data(), header.writer_guid, identity.client_gid.size());
+    identity.sequence_number = header.sequence_number;
+    return identity;
+  }
+
+  std::variant<std::monostate, Plain, WithHeader, Deferring> callback_;
 };
 
 class ServiceBase {
@@ -85,9 +130,16 @@ class Service : public ServiceBase, public std::enable_shared_from_this<Service<
 
   void handle_request(std::shared_ptr<rmw_request_id_t> header,
                       std::shared_ptr<void> request) override {
-    const auto response =
-        any_callback_.dispatch(std::static_pointer_cast<typename ServiceT::Request>(request));
-    rcl_send_response(get_service_handle().get(), header.get(), response.get());
+    const auto response = any_callback_.dispatch(
+        header, std::static_pointer_cast<typename ServiceT::Request>(request));
+    if (response != nullptr) send_response(*header, *response);
+  }
+
+  void send_response(rmw_request_id_t &header, typename ServiceT::Response &response) {
+    rcl_service_t *const handle = get_service_handle().get();
+    const ground_truth::ServiceStep step(ground_truth::ServiceStepKind::send_response, handle,
+                                         &response);
+    rcl_send_response(handle, &header, &response);
   }
 
   const void *callback_address() const { return &any_callback_; }
@@ -146,7 +198,12 @@ class Client : public ClientBase {
   void async_send_request(const Request &request, Function on_response) {
     const std::lock_guard lock(pending_requests_mutex_);
     std::int64_t sequence = 0;
-    rcl_send_request(get_client_handle().get(), &request, &sequence);
+    {
+      rcl_client_t *const handle = get_client_handle().get();
+      const ground_truth::ServiceStep step(ground_truth::ServiceStepKind::send_request, handle,
+                                           &request);
+      rcl_send_request(handle, &request, &sequence);
+    }
     pending_requests_.emplace(sequence, Pending{request, std::move(on_response)});
   }
 

@@ -138,16 +138,18 @@ struct rmw_message_info_t {
   bool from_intra_process;
 };
 
-struct rmw_request_id_t {
+struct rmw_request_id_s {
   std::int8_t writer_guid[16];
   std::int64_t sequence_number;
 };
+using rmw_request_id_t = rmw_request_id_s;
 
 struct rmw_service_info_t {
   std::int64_t source_timestamp;
   std::int64_t received_timestamp;
   rmw_request_id_t request_id;
 };
+static_assert(sizeof(rmw_service_info_t) == 40 && offsetof(rmw_service_info_t, request_id) == 16);
 
 using rmw_event_callback_t = void (*)(const void *user_data, std::size_t number_of_events);
 

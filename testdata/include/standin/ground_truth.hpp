@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,15 @@ template <typename Call>
   times.after = now();
   return times;
 }
+
+// A DDS endpoint's identity, or what stands for it in a service request's header.
+using Gid = std::array<std::uint8_t, 16>;
+
+// What a request and its response have in common.
+struct RequestIdentity {
+  Gid client_gid{};
+  std::int64_t sequence_number = 0;
+};
 
 enum class CallbackKind { timer, subscription, intra_subscription, service };
 
@@ -64,6 +74,17 @@ void close();
 // One entity, written at once: "node\tnode=0x...".
 void entity(const std::string &line);
 std::string hex(const void *address);
+std::string hex(const Gid &gid);
+
+// One event of this thread as a whole line, kept with the thread's other events.
+void append(std::string line);
+
+// The innermost callback that is open on this thread; null if there is none.
+struct OpenCallback {
+  const void *callback = nullptr;
+  std::uint64_t start = 0;
+};
+OpenCallback open_callback();
 
 // A message was taken on this thread. It belongs to the next subscription callback, unless one of
 // the two functions below says otherwise.
@@ -86,6 +107,10 @@ class CallbackScope {
 
   void started(Bracket times) noexcept { start_ = times; }
   void ended(Bracket times) noexcept { end_ = times; }
+  // It returned, but without the callback_end tracepoint: its response follows later.
+  void deferred() noexcept { deferred_ = true; }
+  // The request that a service callback serves.
+  void serves(const RequestIdentity &request) noexcept { request_ = request; }
 
  private:
   friend class PublishScope;
@@ -97,8 +122,10 @@ class CallbackScope {
   std::uint64_t sequence_;
   Bracket start_;
   Bracket end_;
+  bool deferred_ = false;
   Take take_;
   BufferOperation dequeue_;
+  RequestIdentity request_;
 };
 
 // Says that this thread is about to leave its open callbacks through pthread_exit.

@@ -34,6 +34,7 @@ rmw_client_t *rcl_client_get_rmw_handle(const rcl_client_t *client) {
 
 rcl_ret_t rcl_send_request(const rcl_client_t *client, const void *request,
                            std::int64_t *sequence) {
+  *sequence = client->impl->sequence_number.load();
   const rcl_ret_t result = rmw_send_request(client->impl->rmw_handle, request, sequence);
   if (result == RMW_RET_OK) client->impl->sequence_number.store(*sequence);
   return result;
@@ -42,13 +43,16 @@ rcl_ret_t rcl_send_request(const rcl_client_t *client, const void *request,
 rcl_ret_t rcl_take_response_with_info(const rcl_client_t *client, rmw_service_info_t *info,
                                       void *response) {
   bool taken = false;
+  info->source_timestamp = 0;
+  info->received_timestamp = 0;
   const rcl_ret_t result = rmw_take_response(client->impl->rmw_handle, info, response, &taken);
   if (result != RMW_RET_OK) return result;
   return taken ? RCL_RET_OK : RCL_RET_CLIENT_TAKE_FAILED;
 }
 
 rcl_ret_t rcl_take_response(const rcl_client_t *client, rmw_request_id_t *header, void *response) {
-  rmw_service_info_t info{};
+  rmw_service_info_t info;
+  info.request_id = *header;
   const rcl_ret_t result = rcl_take_response_with_info(client, &info, response);
   *header = info.request_id;
   return result;

@@ -41,7 +41,8 @@ rcl_ret_t rcl_take_request_with_info(const rcl_service_t *service, rmw_service_i
 }
 
 rcl_ret_t rcl_take_request(const rcl_service_t *service, rmw_request_id_t *header, void *request) {
-  rmw_service_info_t info{};
+  rmw_service_info_t info;
+  info.request_id = *header;
   const rcl_ret_t result = rcl_take_request_with_info(service, &info, request);
   *header = info.request_id;
   return result;

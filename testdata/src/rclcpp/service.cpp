@@ -43,6 +43,8 @@ bool ServiceBase::has_request() const {
 }
 
 bool ServiceBase::take_type_erased_request(void *request_out, rmw_request_id_t &request_id_out) {
+  const ground_truth::ServiceStep step(ground_truth::ServiceStepKind::take_request,
+                                       service_handle_.get(), request_out);
   return rcl_take_request(service_handle_.get(), &request_id_out, request_out) == RCL_RET_OK;
 }
 
@@ -66,6 +68,8 @@ bool ClientBase::has_response() const {
 
 bool ClientBase::take_type_erased_response(void *response_out,
                                            rmw_request_id_t &request_header_out) {
+  const ground_truth::ServiceStep step(ground_truth::ServiceStepKind::take_response,
+                                       client_handle_.get(), response_out);
   return rcl_take_response(client_handle_.get(), &request_header_out, response_out) == RCL_RET_OK;
 }
 

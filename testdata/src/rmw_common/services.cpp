@@ -1,41 +1,47 @@
 // Services and clients of both rmws: requests and responses travel through queues inside the
 // process, not over DDS. The only service type is example_interfaces/srv/AddTwoInts.
-#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "example_interfaces/srv/add_two_ints.hpp"
 #include "rmw/rmw.h"
+#include "service_identity.hpp"
+#include "standin/service_truth.hpp"
 
 namespace {
 
 using example_interfaces::srv::AddTwoInts;
+using ground_truth::Gid;
+using ground_truth::ServiceFacts;
 
 template <typename Message>
 struct Queue {
   struct Entry {
-    rmw_request_id_t id;
+    ServiceFacts facts;
     Message message;
   };
   std::deque<Entry> entries;
   rmw_event_callback_t on_new = nullptr;
   const void *user_data = nullptr;
 
-  void push(const rmw_request_id_t &id, const Message &message) {
-    entries.push_back({id, message});
+  void push(const ServiceFacts &facts, const Message &message) {
+    entries.push_back({facts, message});
     if (on_new != nullptr) on_new(user_data, 1);
   }
 
-  bool pop(rmw_request_id_t &id, Message &message) {
-    if (entries.empty()) return false;
-    id = entries.front().id;
+  // Facts that say "not taken" if there is nothing.
+  ServiceFacts pop(Message &message) {
+    if (entries.empty()) return {};
+    ServiceFacts facts = entries.front().facts;
+    facts.taken = true;
     message = entries.front().message;
     entries.pop_front();
-    return true;
+    return facts;
   }
 };
 
@@ -45,6 +51,7 @@ struct Server {
 
 struct Client {
   std::string service;
+  Gid gid{};
   std::int64_t sequence = 0;
   Queue<AddTwoInts::Response> responses;
 };
@@ -52,7 +59,7 @@ struct Client {
 struct Registry {
   std::mutex mutex;
   std::map<std::string, Server *> servers;
-  std::set<Client *> clients;
+  std::map<const void *, Client> clients;  // by rmw_client_t::data
 };
 
 Registry &registry() {
@@ -60,9 +67,24 @@ Registry &registry() {
   return instance;
 }
 
+// The caller holds the mutex.
+Client &client_of(const rmw_client_t *client) { return registry().clients.at(client->data); }
+
+Client *client_with(const Gid &gid) {
+  for (auto &[data, client] : registry().clients) {
+    if (client.gid == gid) return &client;
+  }
+  return nullptr;
+}
+
 const char *copy_name(const char *name) { return strdup(name); }
 
 }  // namespace
+
+std::int64_t rmw_common::system_time() {
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
 
 rmw_service_t *rmw_create_service(const rmw_node_t *node, const char *name) {
   auto *const server = new Server;
@@ -81,17 +103,16 @@ rmw_ret_t rmw_destroy_service(rmw_node_t *, rmw_service_t *service) {
 }
 
 rmw_client_t *rmw_create_client(const rmw_node_t *node, const char *name) {
-  auto *const client = new Client{name, 0, {}};
+  const rmw_common::ClientIdentity identity = rmw_common::new_client_identity(node);
   const std::lock_guard lock(registry().mutex);
-  registry().clients.insert(client);
-  return new rmw_client_t{node->implementation_identifier, client, copy_name(name)};
+  registry().clients[identity.data] = {name, identity.gid, 0, {}};
+  return new rmw_client_t{node->implementation_identifier, identity.data, copy_name(name)};
 }
 
 rmw_ret_t rmw_destroy_client(rmw_node_t *, rmw_client_t *client) {
   const std::lock_guard lock(registry().mutex);
-  auto *const data = static_cast<Client *>(client->data);
-  registry().clients.erase(data);
-  delete data;
+  registry().clients.erase(client->data);
+  rmw_common::delete_client_data(client->data);
   std::free(const_cast<char *>(client->service_name));
   delete client;
   return RMW_RET_OK;
@@ -99,15 +120,15 @@ rmw_ret_t rmw_destroy_client(rmw_node_t *, rmw_client_t *client) {
 
 rmw_ret_t rmw_send_request(const rmw_client_t *client, const void *request,
                            std::int64_t *sequence) {
-  auto *const data = static_cast<Client *>(client->data);
   const std::lock_guard lock(registry().mutex);
-  *sequence = ++data->sequence;
-  const auto server = registry().servers.find(data->service);
+  Client &data = client_of(client);
+  data.sequence = rmw_common::next_sequence_number(data.sequence);
+  *sequence = data.sequence;
+  const ServiceFacts facts{data.gid, data.sequence, rmw_common::system_time(), false};
+  ground_truth::service_facts(facts);
+  const auto server = registry().servers.find(data.service);
   if (server == registry().servers.end()) return RMW_RET_OK;
-  rmw_request_id_t id{};
-  std::memcpy(id.writer_guid, &data, sizeof data);
-  id.sequence_number = *sequence;
-  server->second->requests.push(id, *static_cast<const AddTwoInts::Request *>(request));
+  server->second->requests.push(facts, *static_cast<const AddTwoInts::Request *>(request));
   return RMW_RET_OK;
 }
 
@@ -115,24 +136,36 @@ rmw_ret_t rmw_take_request(const rmw_service_t *service, rmw_service_info_t *inf
                            bool *taken) {
   auto *const server = static_cast<Server *>(service->data);
   const std::lock_guard lock(registry().mutex);
-  *taken = server->requests.pop(info->request_id, *static_cast<AddTwoInts::Request *>(request));
+  const ServiceFacts facts = server->requests.pop(*static_cast<AddTwoInts::Request *>(request));
+  *taken = facts.taken;
+  ground_truth::service_facts(facts);
+  if (!facts.taken) return RMW_RET_OK;
+  rmw_common::describe_request(*info, facts.client_gid, facts.source_timestamp);
+  info->request_id.sequence_number = facts.sequence_number;
   return RMW_RET_OK;
 }
 
 rmw_ret_t rmw_send_response(const rmw_service_t *, rmw_request_id_t *header, void *response) {
-  Client *client = nullptr;
-  std::memcpy(&client, header->writer_guid, sizeof client);
+  ServiceFacts facts{{}, header->sequence_number, rmw_common::system_time(), false};
+  std::memcpy(facts.client_gid.data(), header->writer_guid, facts.client_gid.size());
+  ground_truth::service_facts(facts);
   const std::lock_guard lock(registry().mutex);
-  if (registry().clients.count(client) == 0) return RMW_RET_ERROR;
-  client->responses.push(*header, *static_cast<AddTwoInts::Response *>(response));
+  Client *const client = client_with(facts.client_gid);
+  if (client == nullptr) return RMW_RET_ERROR;
+  client->responses.push(facts, *static_cast<AddTwoInts::Response *>(response));
   return RMW_RET_OK;
 }
 
 rmw_ret_t rmw_take_response(const rmw_client_t *client, rmw_service_info_t *info, void *response,
                             bool *taken) {
-  auto *const data = static_cast<Client *>(client->data);
   const std::lock_guard lock(registry().mutex);
-  *taken = data->responses.pop(info->request_id, *static_cast<AddTwoInts::Response *>(response));
+  Client &data = client_of(client);
+  const ServiceFacts facts = data.responses.pop(*static_cast<AddTwoInts::Response *>(response));
+  *taken = facts.taken;
+  ground_truth::service_facts(facts);
+  if (!facts.taken) return RMW_RET_OK;
+  rmw_common::describe_response(*info, facts.client_gid, facts.source_timestamp);
+  info->request_id.sequence_number = facts.sequence_number;
   return RMW_RET_OK;
 }
 
@@ -149,10 +182,10 @@ rmw_ret_t rmw_service_set_on_new_request_callback(rmw_service_t *service,
 rmw_ret_t rmw_client_set_on_new_response_callback(rmw_client_t *client,
                                                   rmw_event_callback_t callback,
                                                   const void *user_data) {
-  auto *const data = static_cast<Client *>(client->data);
   const std::lock_guard lock(registry().mutex);
-  data->responses.on_new = callback;
-  data->responses.user_data = user_data;
+  Client &data = client_of(client);
+  data.responses.on_new = callback;
+  data.responses.user_data = user_data;
   return RMW_RET_OK;
 }
 
@@ -163,5 +196,5 @@ bool standin_has_request(const rmw_service_t *service) {
 
 bool standin_has_response(const rmw_client_t *client) {
   const std::lock_guard lock(registry().mutex);
-  return !static_cast<Client *>(client->data)->responses.entries.empty();
+  return !client_of(client).responses.entries.empty();
 }

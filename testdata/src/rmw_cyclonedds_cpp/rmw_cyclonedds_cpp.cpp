@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "../rmw_common/names.hpp"
+#include "entities.hpp"
 #include "rmw/rmw.h"
 #include "serdata.hpp"
 #include "standin/failure.hpp"
@@ -29,22 +29,6 @@ constexpr char kLoopbackOnly[] =
 struct Context {
   dds_entity_t domain;
   dds_entity_t participant;
-};
-
-// The layouts of the next two are those of the distribution up to the gid.
-struct CddsPublisher {
-  dds_entity_t enth;
-  dds_instance_handle_t pubiid;
-  rmw_gid_t gid;
-};
-
-struct CddsSubscription {
-  dds_entity_t enth;
-  rmw_gid_t gid;
-  dds_entity_t read_condition;
-  std::mutex mutex;
-  rmw_event_callback_t on_new_message;
-  const void *user_data;
 };
 
 struct Qos {

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "line.hpp"
+
 namespace ground_truth {
 namespace {
 
@@ -33,6 +35,7 @@ struct CallbackRecord {
   std::uint64_t parent_start;
   Take take;
   BufferOperation dequeue;
+  RequestIdentity request;
 };
 
 struct PublishRecord {
@@ -72,8 +75,11 @@ struct ThreadExitRecord {
   std::uint64_t time;
 };
 
+// Anything else, as it is written.
+using TextRecord = std::string;
+
 using Record = std::variant<CallbackRecord, PublishRecord, TakeRecord, EnqueueRecord, DequeueRecord,
-                            ThreadExitRecord>;
+                            ThreadExitRecord, TextRecord>;
 
 // The events of one thread, in the order in which they ended.
 struct Buffer {
@@ -112,34 +118,6 @@ void write_all(int descriptor, const std::string &text) {
   }
 }
 
-class Line {
- public:
-  Line(std::string &text, const char *name, pid_t tid) : text_(text) {
-    text_ += name;
-    number("tid", static_cast<std::uint64_t>(tid));
-  }
-  ~Line() { text_ += '\n'; }
-
-  void number(const char *key, std::uint64_t value) { field(key) += std::to_string(value); }
-  void signed_number(const char *key, std::int64_t value) { field(key) += std::to_string(value); }
-  void address(const char *key, const void *value) { field(key) += hex(value); }
-  void string(const char *key, const char *value) { field(key) += value; }
-  void bracket(const std::string &before, const std::string &after, Bracket times) {
-    if (times.before == 0) return;
-    number(before.c_str(), times.before);
-    number(after.c_str(), times.after);
-  }
-
- private:
-  std::string &field(const char *key) {
-    text_ += '\t';
-    text_ += key;
-    text_ += '=';
-    return text_;
-  }
-  std::string &text_;
-};
-
 struct Formatter {
   std::string &text;
   pid_t tid;
@@ -172,6 +150,10 @@ struct Formatter {
       line.number("index", r.dequeue.index);
       line.number("size", r.dequeue.size);
       line.bracket("dequeue_before", "dequeue_after", r.dequeue.bracket);
+    }
+    if (r.kind == CallbackKind::service) {
+      line.gid("client_gid", r.request.client_gid);
+      line.signed_number("sequence_number", r.request.sequence_number);
     }
   }
 
@@ -242,6 +224,8 @@ struct Formatter {
     Line line(text, "thread_exit", tid);
     line.number("time", r.time);
   }
+
+  void operator()(const TextRecord &r) const { text += r; }
 };
 
 // The caller holds the file's mutex.
@@ -316,6 +300,16 @@ std::string hex(const void *address) {
   return text.data();
 }
 
+std::string hex(const Gid &gid) {
+  std::string text;
+  for (const std::uint8_t byte : gid) {
+    std::array<char, 3> digits;
+    std::snprintf(digits.data(), digits.size(), "%02x", byte);
+    text += digits.data();
+  }
+  return text;
+}
+
 void open(const std::string &path, const std::string &rmw, unsigned sync_every) {
   File &output = file();
   const std::lock_guard lock(output.mutex);
@@ -346,6 +340,13 @@ void entity(const std::string &line) {
   const std::lock_guard lock(output.mutex);
   if (output.descriptor < 0) return;
   write_all(output.descriptor, line + "\ttime=" + std::to_string(now()) + "\n");
+}
+
+void append(std::string line) { thread().append(std::move(line)); }
+
+OpenCallback open_callback() {
+  const Thread &self = thread();
+  return {self.top_callback(), self.top_start()};
 }
 
 void took(const Take &take) { thread().pending_take = take; }
@@ -385,9 +386,12 @@ CallbackScope::~CallbackScope() {
   Thread &self = thread();
   self.top = parent_;
   --self.depth;
-  const char *outcome = end_.before != 0 ? "returned" : self.exiting ? "exited" : "threw";
+  const char *outcome = end_.before != 0 ? "returned"
+                        : deferred_      ? "deferred"
+                        : self.exiting   ? "exited"
+                                         : "threw";
   self.append(CallbackRecord{callback_, kind_, outcome, sequence_, start_, end_, now(), self.depth,
-                             self.top_callback(), self.top_start(), take_, dequeue_});
+                             self.top_callback(), self.top_start(), take_, dequeue_, request_});
 }
 
 void thread_will_exit() { thread().exiting = true; }

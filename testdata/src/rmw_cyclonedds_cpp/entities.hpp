@@ -1,0 +1,24 @@
+// What is behind rmw_publisher_t::data and rmw_subscription_t::data. The layouts are those of the
+// distribution up to the gid.
+#pragma once
+
+#include <dds/dds.h>
+
+#include <mutex>
+
+#include "rmw/rmw.h"
+
+struct CddsPublisher {
+  dds_entity_t enth;
+  dds_instance_handle_t pubiid;
+  rmw_gid_t gid;
+};
+
+struct CddsSubscription {
+  dds_entity_t enth;
+  rmw_gid_t gid;
+  dds_entity_t read_condition;
+  std::mutex mutex;
+  rmw_event_callback_t on_new_message;
+  const void *user_data;
+};
