@@ -16,6 +16,9 @@ type CallSite struct {
 	// ResultArguments are the positions (from 1) of the integer arguments that provably hold, at the call, the value
 	// that the preceding call returned.
 	ResultArguments []int
+	// ResultStores tells for positions of arguments (from 1) at which offsets of what they point to the value that the preceding call
+	// returned has provably been stored.
+	ResultStores map[int][]int64
 }
 
 // CallAfter finds, in the function symbol, the call that follows the one call of callee: every time it runs,
@@ -57,6 +60,7 @@ func (f *File) callAfter(symbol, callee string) (CallSite, error) {
 		Site:            site,
 		Target:          code[second].Target,
 		ResultArguments: resultArguments(code[first+1 : second]),
+		ResultStores:    resultStores(code[first+1 : second]),
 	}, nil
 }
 
@@ -273,6 +277,51 @@ func resultArguments(between []Instruction) []int {
 		}
 	}
 	return positions
+}
+
+// resultStores follows register moves between two calls: where the returned value was stored, and which arguments hold the register
+// that led there. An instruction whose effect on registers is not known ends the proof.
+func resultStores(between []Instruction) map[int][]int64 {
+	origin := make(map[x86asm.Reg]x86asm.Reg) // of copies, among the registers at the start
+	of := func(register x86asm.Reg) x86asm.Reg {
+		if from, copied := origin[register]; copied {
+			return from
+		}
+		return register
+	}
+	stores := make(map[x86asm.Reg][]int64)
+	for _, instruction := range between {
+		decoded := instruction.X86
+		switch decoded.Op {
+		case x86asm.MOV, x86asm.LEA, x86asm.XOR, x86asm.MOVSX, x86asm.MOVSXD, x86asm.MOVZX:
+			destination, isRegister := decoded.Args[0].(x86asm.Reg)
+			source, fromRegister := decoded.Args[1].(x86asm.Reg)
+			if memory, isStore := decoded.Args[0].(x86asm.Mem); isStore {
+				if decoded.Op == x86asm.MOV && fromRegister && of(source) == x86asm.RAX && memory.Index == 0 {
+					stores[of(memory.Base)] = append(stores[of(memory.Base)], memory.Disp)
+				}
+				continue
+			}
+			if !isRegister {
+				return nil
+			}
+			if decoded.Op == x86asm.MOV && fromRegister && wholeRegister(source) == source && wholeRegister(destination) == destination {
+				origin[destination] = of(source)
+			} else {
+				origin[wholeRegister(destination)] = 0 // something else
+			}
+		case x86asm.NOP, x86asm.CMP, x86asm.TEST, x86asm.PUSH:
+		default:
+			return nil
+		}
+	}
+	arguments := make(map[int][]int64)
+	for i, register := range argumentRegisters {
+		if offsets := stores[of(register)]; of(register) != 0 && len(offsets) > 0 {
+			arguments[i+1] = offsets
+		}
+	}
+	return arguments
 }
 
 // wholeRegister is the 64-bit register of which a register is a part.

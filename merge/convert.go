@@ -55,6 +55,9 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 		}
 	}
 	m.addFeed(process, record, &row)
+	if record.Header.Flags&FlagFedByRequest != 0 && row.Kind == "" {
+		row.Kind = trace.KindService
+	}
 	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, row.Kind != trace.KindTimer)
 	if verdict == drop {
 		m.ignore(row.PID, record.Callback)
@@ -75,6 +78,7 @@ func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Ca
 		row.DequeueIndex = trace.Some(feed.Message)
 		row.DequeueSize = trace.Some(uint64(feed.Stamp))
 		row.DequeueTimestamp = m.optionalUnix(feed.TimeNs)
+		row.Message = trace.Address(feed.GID[0])
 		if row.Kind == "" {
 			row.Kind = trace.KindIntraProcessSubscription
 		}
@@ -95,6 +99,7 @@ func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Ca
 		row.Message = trace.Address(feed.Message)
 		row.SourceTimestamp = trace.Some(feed.Stamp)
 		row.RMWTakeTimestamp = trace.Some(at)
+		row.PublisherGID, row.MessageTimestamp = feed.publisherGID(), feed.messageTimestamp()
 		if row.Kind == "" {
 			row.Kind = trace.KindSubscription
 		}
@@ -142,6 +147,12 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
 		Depth:                  int32(record.Header.Depth),
+	}
+	if record.Layers&LayerRcl != 0 {
+		row.Kind = publishKind(record.Details)
+	}
+	if record.Details&DetailMessageStamp != 0 {
+		row.MessageTimestamp = trace.Some(record.MessageStamp)
 	}
 	first := int64(0)
 	for _, layer := range []struct {
@@ -208,8 +219,10 @@ func (m *Merger) addTake(record *TakeRecord) {
 		row.DequeueIndex = trace.Some(record.Feed.Message)
 		row.DequeueSize = trace.Some(uint64(record.Feed.Stamp))
 		row.DequeueTimestamp = trace.Some(at)
+		row.Message = trace.Address(record.Feed.GID[0])
 	} else {
-		row.Kind = trace.TakeRMW
+		row.Kind = takeKind(record.Feed.Details)
+		row.PublisherGID, row.MessageTimestamp = record.Feed.publisherGID(), record.Feed.messageTimestamp()
 		row.RMWSubscriptionHandle = trace.Address(record.Feed.Source)
 		row.Message = trace.Address(record.Feed.Message)
 		row.SourceTimestamp = trace.Some(record.Feed.Stamp)
@@ -241,6 +254,9 @@ func (m *Merger) addEnqueue(record *EnqueueRecord) {
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
 		Provenance:             trace.FromTracepoint,
+	}
+	if record.Header.Flags&FlagDerived != 0 {
+		row.Provenance = trace.Derived
 	}
 	node := ""
 	if record.Header.Flags&FlagInPublish != 0 {

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -15,6 +16,8 @@ import (
 type Process struct {
 	Key   trace.ProcessKey
 	Graph *graph.Graph
+	// RMWImplementation is the name of the process's implementation of rmw, "" while it is not known.
+	RMWImplementation string
 	// Memory is what Graph reads, closed when the process is replaced; nil if it reads none.
 	Memory io.Closer
 }
@@ -43,6 +46,9 @@ type Options struct {
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
 	// ignored is false when a new entity took the address.
 	OnIgnored func(pid int32, address uint64, ignored bool)
+	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle) when it becomes
+	// known. nil if nobody wants to know.
+	OnMessageType func(process trace.ProcessKey, address trace.Address, messageType string)
 	// EventName gives the name and the number of arguments of a raw record's event.
 	EventName func(id uint8) (name string, arguments int)
 }
@@ -62,6 +68,8 @@ type Merger struct {
 	init     InitRecord
 	raw      RawRecord
 	process  ProcessRecord
+	service  ServiceRecord
+	simTime  SimTimeRecord
 }
 
 type processAddress struct {
@@ -147,6 +155,14 @@ func (m *Merger) Record(encoded []byte) error {
 		if err = Decode(encoded, &m.raw); err == nil {
 			m.addRaw(&m.raw)
 		}
+	case KindService:
+		if err = Decode(encoded, &m.service); err == nil {
+			m.addService(&m.service)
+		}
+	case KindSimTime:
+		if err = Decode(encoded, &m.simTime); err == nil {
+			m.addSimTime(&m.simTime)
+		}
 	case KindProcess:
 		if err = Decode(encoded, &m.process); err == nil {
 			err = m.changeProcess(&m.process)
@@ -194,6 +210,9 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	}
 	if state.DequeuePending != 0 {
 		m.addTake(&state.Dequeue)
+	}
+	if state.RequestPending != 0 {
+		m.addService(&state.Request)
 	}
 	for depth := min(int(state.Depth), MaxDepth) - 1; depth >= 0; depth-- {
 		frame := state.Frames[depth]
@@ -266,6 +285,25 @@ func (m *Merger) tellEntities(process *Process, final bool) {
 	m.rows.Subscriptions = append(m.rows.Subscriptions, entities.Subscriptions...)
 	m.rows.Timers = append(m.rows.Timers, entities.Timers...)
 	m.rows.CallbackInfos = append(m.rows.CallbackInfos, entities.Callbacks...)
+	m.tellMessageTypes(process.Key, entities.Publishers, entities.Subscriptions)
+}
+
+func (m *Merger) tellMessageTypes(process trace.ProcessKey, publishers []trace.Publisher, subscriptions []trace.Subscription) {
+	if m.options.OnMessageType == nil {
+		return
+	}
+	for i := range publishers {
+		p := &publishers[i]
+		if p.MessageType != "" && !p.EndTimestamp.Valid {
+			m.options.OnMessageType(process, p.PublisherHandle, p.MessageType)
+		}
+	}
+	for i := range subscriptions {
+		s := &subscriptions[i]
+		if s.MessageType != "" && !s.EndTimestamp.Valid && s.RMWSubscriptionHandle != 0 {
+			m.options.OnMessageType(process, s.RMWSubscriptionHandle, s.MessageType)
+		}
+	}
 }
 
 func (m *Merger) processOf(pid uint32) *Process {
@@ -292,17 +330,34 @@ func (m *Merger) addInit(record *InitRecord) {
 	process := m.processOf(record.Header.PID)
 	event := graph.InitEvent{Event: graph.EventID(record.Header.Status), Time: m.unix(record.TimeNs)}
 	copy(event.Arguments[:], record.Arguments[:])
-	if record.Header.Flags&FlagStringCut == 0 {
+	switch {
+	case event.Event == graph.RmwPublisherInit:
+		if record.Header.Flags&FlagStringFault == 0 {
+			event.String1 = hex.EncodeToString(record.Strings[:gidSize])
+		}
+	case record.Header.Flags&FlagStringCut == 0:
 		event.String1 = cString(record.Strings[:])
 		if len(event.String1) < InitStringSize {
 			event.String2 = cString(record.Strings[InitStringSize:])
 		}
 	}
+	if record.Header.Status == lifecycleTransition {
+		m.addLifecycle(process, record, event.String1, event.String2)
+		return
+	}
 	process.Graph.Init(event)
+	if event.Event == graph.ConstructExecutor && event.Arguments[2] != 0 {
+		// From Jazzy on the collector is a part of the executor, so its constructor tells both.
+		event.Event, event.Arguments[1] = graph.ExecutorEntityCollectorToExecutor, event.Arguments[2]
+		process.Graph.Init(event)
+	}
 	for _, address := range record.Arguments[:3] { // handle, rclcpp object or callback, rmw handle
 		m.forgetIgnored(int32(record.Header.PID), address)
 	}
 }
+
+// lifecycleTransition is the event id of rcl_lifecycle_transition (EVENT_RCL_LIFECYCLE_TRANSITION in bpf/records.h).
+const lifecycleTransition = 60
 
 func cString(text []byte) string {
 	if end := bytes.IndexByte(text, 0); end >= 0 {

@@ -117,7 +117,7 @@ func TestPublishLayers(t *testing.T) {
 		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, PublishNumber: 3,
 		PublisherHandle: 0x60, RMWPublisherHandle: 0x61, Message: 0x99, RclcppPublishTimestamp: trace.Some(100 + offset),
 		RclPublishTimestamp: trace.Some(101 + offset), RMWPublishTimestamp: trace.Some(102 + offset),
-		DDSBindAddrToStampTimestamp: trace.Some(103 + offset), SourceTimestamp: trace.Some(int64(55)), Status: trace.PublishComplete,
+		DDSBindAddrToStampTimestamp: trace.Some(103 + offset), SourceTimestamp: trace.Some(int64(55)), Status: trace.PublishComplete, Kind: trace.PublishMessage,
 		Callback: 0x30, CallbackStartTimestamp: trace.Some(50 + offset), TopicName: "/out", NodeName: "/ns/node",
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -15,6 +15,9 @@ import (
 // timestampArgument is the position of the timestamp among the arguments of Cyclone DDS's dds_write_impl.
 const timestampArgument = 3
 
+// serdataArgument is the position of the ddsi_serdata among the arguments of its dds_writecdr_impl.
+const serdataArgument = 3
+
 // file is a library that may hold sites.
 type file struct {
 	soname, buildID string
@@ -173,6 +176,10 @@ func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.S
 	if source.Form == FormCycloneDDSWrite && !slices.Contains(call.ResultArguments, timestampArgument) {
 		return elffile.Site{}, fmt.Errorf("%w: the call after %s in %s does not pass its result as argument %d",
 			elffile.ErrUnexpectedShape, source.AfterCallOf, symbol.Name, timestampArgument)
+	}
+	if source.Form == FormCycloneDDSSerdata && !slices.Contains(call.ResultStores[serdataArgument], serdataTimestamp) {
+		return elffile.Site{}, fmt.Errorf("%w: the call after %s in %s does not pass what it stored its result in as argument %d",
+			elffile.ErrUnexpectedShape, source.AfterCallOf, symbol.Name, serdataArgument)
 	}
 	return call.Site, nil
 }

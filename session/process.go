@@ -104,7 +104,9 @@ func describe(p *target.Process) trace.Process {
 
 // merged is the merger's view of a process.
 func (s *Session) merged(entry *process) *merge.Process {
-	result := &merge.Process{Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey)}
+	result := &merge.Process{
+		Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey), RMWImplementation: entry.row.RMWImplementation,
+	}
 	s.warn(s.openMemory(entry, result))
 	return result
 }
@@ -178,6 +180,7 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 // begin what does not end.
 var attachOrder = []probes.Event{
 	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExecutorExecute, probes.EventRMWTake, probes.EventRclcppRingBufferDequeue,
+	probes.EventResponseTaken, probes.EventResponseSent, probes.EventRequestTaken, probes.EventRequestSent, probes.EventSimTime,
 	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,
 	probes.EventRclcppRingBufferEnqueue, probes.EventRclcppIntraPublish,
 }
@@ -379,7 +382,7 @@ func (s *Session) meet(pid int32) *process {
 
 // refresh looks at a process's mappings and attaches what came.
 func (s *Session) refresh(ctx context.Context, entry *process) error {
-	distro := entry.row.Distro
+	distro, rmw := entry.row.Distro, entry.row.RMWImplementation
 	changes, err := entry.target.Refresh()
 	if errors.Is(err, target.ErrReplaced) {
 		return s.replace(ctx, entry)
@@ -401,6 +404,12 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	}
 	if entry.row.Distro != distro {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(entry, merged) }))
+	}
+	if entry.row.RMWImplementation != rmw {
+		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+			merged.RMWImplementation = entry.row.RMWImplementation
+			return nil
+		}))
 	}
 	if !entry.recorded {
 		s.mu.Lock()
@@ -427,6 +436,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.mu.Unlock()
 	// The merger has learned of the exec from the kernel, and perhaps of entities since.
 	s.warn(s.merger.Update(p.PID, func(merged *merge.Process) error {
+		merged.RMWImplementation = fresh.row.RMWImplementation
 		return errors.Join(merged.CloseMemory(), s.openMemory(fresh, merged))
 	}))
 	s.closeTarget(entry)

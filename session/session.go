@@ -56,14 +56,17 @@ type Session struct {
 	looks    chan int32       // processes to look at again
 	attached map[siteKey]bool // sites that are attached for every process
 
-	mu        sync.Mutex // guards what follows
-	processes map[int32]*process
-	gone      []*process      // whose PIDs other processes have
-	starts    map[int32]int64 // start times of processes that the kernel announced
-	report    *trace.Session
-	lost      map[loader.Loss]uint64 // what is in the loss table, by loss without count
-	lostSince int64                  // when losses were last counted, Unix ns
-	opened    time.Time
+	headersAsked chan struct{} // there are headerQuestions
+
+	mu              sync.Mutex // guards what follows
+	processes       map[int32]*process
+	gone            []*process // whose PIDs other processes have
+	headerQuestions []headerQuestion
+	starts          map[int32]int64 // start times of processes that the kernel announced
+	report          *trace.Session
+	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
+	lostSince       int64                  // when losses were last counted, Unix ns
+	opened          time.Time
 }
 
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
@@ -80,6 +83,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		options:       options,
 		finder:        target.NewFinder(),
 		looks:         make(chan int32, 4096),
+		headersAsked:  make(chan struct{}, 1),
 		processes:     map[int32]*process{},
 		starts:        map[int32]int64{},
 		attached:      map[siteKey]bool{},
@@ -158,6 +162,7 @@ func (s *Session) configure(found []*target.Process) error {
 		FollowChildren:  len(c.Command) > 0,
 		ReportAllExecs:  c.All || c.name != nil,
 		FilterAddresses: !c.filter.Empty(),
+		MessageStamps:   true,
 		ForceTracefs:    c.ForceTracefs,
 	})
 	if err != nil {
@@ -176,6 +181,7 @@ func (s *Session) configure(found []*target.Process) error {
 		Identify:       s.identify,
 		OnProcess:      s.onProcess,
 		OnIgnored:      s.onIgnored,
+		OnMessageType:  s.onMessageType,
 		EventName:      eventName,
 	})
 	return nil
@@ -279,6 +285,8 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			return trace.EndingError, err, true
 		case pid := <-s.looks:
 			s.look(ctx, pid)
+		case <-s.headersAsked:
+			s.answerHeaderQuestions()
 		case <-losses.C:
 			s.warn(s.countLosses())
 		case <-clock.C:

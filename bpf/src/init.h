@@ -119,6 +119,22 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	}
 }
 
+/* What was known of the messages of an address no longer holds: it belongs to another entity. */
+static __always_inline void forget_header_offset(const struct event *event)
+{
+	struct process_address key = {.pid = event->pid};
+
+	if (!message_stamps)
+		return;
+	if (event->id == EVENT_RCL_PUBLISHER_INIT)
+		key.address = event->arguments[0];
+	else if (event->id == EVENT_RCL_SUBSCRIPTION_INIT)
+		key.address = event->arguments[2];
+	else
+		return;
+	bpf_map_delete_elem(&header_offsets, &key);
+}
+
 static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
@@ -130,6 +146,7 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 	if (!begin_event(&event, COOKIE_EVENT(cookie), regs))
 		return 0;
 	complete_arguments(&event, cookie);
+	forget_header_offset(&event);
 	find_strings(&event, &strings);
 	if (may_sleep && strings.first)
 		touch_string(strings.first, strings.first_size);

@@ -1,0 +1,56 @@
+package merge
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// gidSize is the size of a gid in bytes. Humble's rmw_gid_t has 24, of which the last 8 are 0.
+const gidSize = 16
+
+// gidText writes a gid as the dataset has it: its bytes in hexadecimal. The kernel side copied them into words.
+func gidText(words [2]uint64, size int) string {
+	if words == [2]uint64{} {
+		return ""
+	}
+	var gid [gidSize]byte
+	binary.NativeEndian.PutUint64(gid[:8], words[0])
+	binary.NativeEndian.PutUint64(gid[8:], words[1])
+	return hex.EncodeToString(gid[:size])
+}
+
+func (f *Feed) publisherGID() string {
+	if f.Details&DetailGID == 0 {
+		return ""
+	}
+	return gidText(f.GID, gidSize)
+}
+
+func (f *Feed) messageTimestamp() trace.Optional[int64] {
+	if f.Details&DetailMessageStamp == 0 {
+		return trace.Optional[int64]{}
+	}
+	return trace.Some(f.MessageStamp)
+}
+
+func takeKind(details uint32) trace.TakeKind {
+	switch {
+	case details&DetailSerialized != 0:
+		return trace.TakeSerialized
+	case details&DetailLoaned != 0:
+		return trace.TakeLoaned
+	}
+	return trace.TakeRMW
+}
+
+func publishKind(details uint16) trace.PublishKind {
+	switch {
+	case details&DetailSerialized != 0:
+		return trace.PublishSerialized
+	case details&DetailLoaned != 0:
+		return trace.PublishLoaned
+	}
+	return trace.PublishMessage
+}

@@ -1,0 +1,100 @@
+package merge
+
+import (
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+var serviceSteps = [...]trace.ServiceStep{
+	ServiceRequestSent:   trace.RequestSent,
+	ServiceRequestTaken:  trace.RequestTaken,
+	ServiceResponseSent:  trace.ResponseSent,
+	ServiceResponseTaken: trace.ResponseTaken,
+}
+
+// cycloneClientSize is how much of the id in a request's header names the client with Cyclone DDS. The rest is a handle that means
+// something to the server only.
+const cycloneClientSize = 8
+
+func (p *Process) clientGIDSize() int {
+	if strings.HasPrefix(p.RMWImplementation, "rmw_cyclonedds") {
+		return cycloneClientSize
+	}
+	return gidSize
+}
+
+func (m *Merger) addService(record *ServiceRecord) {
+	process := m.processOf(record.Header.PID)
+	row := trace.Service{
+		ProcessKey:             process.Key,
+		TID:                    int32(record.Header.TID),
+		CPU:                    int32(record.Header.CPU),
+		Step:                   statusName(serviceSteps[:], record.Header.Status),
+		StepTimestamp:          m.unix(record.TimeNs),
+		Message:                trace.Address(record.Message),
+		SequenceNumber:         record.Sequence,
+		Callback:               trace.Address(record.Callback),
+		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
+		Provenance:             trace.FromSymbol,
+	}
+	handle := trace.Address(record.Handle)
+	switch row.Step {
+	case trace.RequestTaken, trace.ResponseSent:
+		row.ServiceHandle = handle
+		row.ClientGID = gidText(record.GID, process.clientGIDSize())
+		if service, known := process.Graph.Service(handle, row.StepTimestamp); known {
+			row.ServiceName, row.NodeName = service.ServiceName, service.NodeName
+		}
+	default:
+		row.ClientHandle = handle
+		if client, known := process.Graph.Client(handle, row.StepTimestamp); known {
+			row.ServiceName, row.NodeName, row.ClientGID = client.ServiceName, client.NodeName, client.GID
+		}
+	}
+	if row.Step == trace.RequestTaken || row.Step == trace.ResponseTaken {
+		row.SourceTimestamp = trace.Some(record.Stamp)
+	}
+	if record.Header.Flags&FlagFedCallback != 0 && !m.serves(process, &row) {
+		row.Callback, row.CallbackStartTimestamp = 0, trace.Optional[int64]{}
+	}
+	verdict := m.options.Filter.judge(row.NodeName, row.ServiceName, true)
+	if verdict == drop {
+		m.ignore(row.PID, record.Handle)
+	}
+	if m.options.Filter.keeps(verdict) {
+		m.rows.Services = append(m.rows.Services, row)
+	}
+}
+
+// serves reports whether the callback that followed a taken request can be the one that it fed, as far as is known. The kernel joins
+// them by their order on the thread.
+func (m *Merger) serves(process *Process, row *trace.Service) bool {
+	info, known := process.Graph.Callback(row.Callback, row.CallbackStartTimestamp.Value)
+	if !known || info.Kind == "" {
+		return true
+	}
+	return info.Kind == trace.KindService && (info.OwnerHandle == 0 || info.OwnerHandle == row.ServiceHandle)
+}
+
+func (m *Merger) addSimTime(record *SimTimeRecord) {
+	process := m.processOf(record.Header.PID)
+	m.rows.SimTimes = append(m.rows.SimTimes, trace.SimTime{
+		ProcessKey: process.Key, TID: int32(record.Header.TID), CPU: int32(record.Header.CPU),
+		Clock: trace.Address(record.Clock), UpdateTimestamp: m.unix(record.TimeNs), SimTime: record.SimTimeNs,
+	})
+}
+
+func (m *Merger) addLifecycle(process *Process, record *InitRecord, start, goal string) {
+	row := trace.Lifecycle{
+		ProcessKey: process.Key, TID: int32(record.Header.TID), CPU: int32(record.Header.CPU),
+		StateMachine: trace.Address(record.Arguments[0]), TransitionTimestamp: m.unix(record.TimeNs),
+		StartLabel: start, GoalLabel: goal,
+	}
+	if machine, known := process.Graph.StateMachine(row.StateMachine, row.TransitionTimestamp); known {
+		row.NodeName = machine.NodeName
+	}
+	if m.options.Filter.keeps(m.options.Filter.judge(row.NodeName, "", false)) {
+		m.rows.Lifecycles = append(m.rows.Lifecycles, row)
+	}
+}

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// headerQuestion asks where the messages of a publisher (its rcl handle) or a subscription (its rmw handle) have their
+// std_msgs/Header.
+type headerQuestion struct {
+	process     trace.ProcessKey
+	address     uint64
+	messageType string
+}
+
+// onMessageType notes that the type of an entity's messages has become known. It is called with the merger locked, so the files that
+// define the type are read later.
+func (s *Session) onMessageType(process trace.ProcessKey, address trace.Address, messageType string) {
+	s.mu.Lock()
+	s.headerQuestions = append(s.headerQuestions, headerQuestion{process, uint64(address), messageType})
+	s.mu.Unlock()
+	select {
+	case s.headersAsked <- struct{}{}:
+	default: // somebody has asked already
+	}
+}
+
+// answerHeaderQuestions tells the kernel side where messages have their headers.
+func (s *Session) answerHeaderQuestions() {
+	s.mu.Lock()
+	questions := s.headerQuestions
+	s.headerQuestions = nil
+	s.mu.Unlock()
+	for _, question := range questions {
+		s.mu.Lock()
+		entry := s.processes[question.process.PID]
+		s.mu.Unlock()
+		if entry == nil || entry.target == nil || entry.row.ProcessKey != question.process {
+			continue // it has ended
+		}
+		offset, ok, err := entry.target.HeaderOffset(question.messageType)
+		switch {
+		case err != nil && !errors.Is(err, target.ErrNoProcess):
+			s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.messageType, err))
+		case ok:
+			s.warn(s.loader.SetHeaderOffset(question.process.PID, question.address, uint32(offset)))
+		}
+	}
+}
