@@ -58,7 +58,9 @@ ros_node_system := -ldl
 # librcl exports its public interface only.
 $(rcl_objects): FLAGS += -fvisibility=hidden
 # The real functions set up their frame first of all; these smaller ones would do it after a first test.
-$(OBJECTS)/src/tracetools/jazzy.o $(OBJECTS)/src/rclcpp/executor.o: FLAGS += -fno-shrink-wrap
+$(OBJECTS)/src/tracetools/jazzy.o $(OBJECTS)/src/rclcpp/executor.o \
+$(OBJECTS)/src/rclcpp/callback_group.o $(OBJECTS)/src/rclcpp/executor_entities_collector.o \
+$(OBJECTS)/src/rclcpp/static_executor_entities_collector.o: FLAGS += -fno-shrink-wrap
 
 define library_rule
 $(DIRECTORY)/lib$(1).so: $$($(1)_objects) $$($(1)_needs:%=$(DIRECTORY)/lib%.so)

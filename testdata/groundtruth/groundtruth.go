@@ -87,6 +87,73 @@ type Client struct {
 	Time   uint64 `field:"time"`
 }
 
+// CallbackGroup is a callback group of a node.
+type CallbackGroup struct {
+	Group     uint64    `field:"group"`
+	Type      GroupType `field:"type"`
+	Node      uint64    `field:"node"`
+	Automatic bool      `field:"automatic"` // executors find it through its node
+	Time      uint64    `field:"time"`
+}
+
+// GroupType is CARET's name of a callback group's type.
+type GroupType string
+
+// The types of callback groups.
+const (
+	GroupMutuallyExclusive GroupType = "mutually_exclusive"
+	GroupReentrant         GroupType = "reentrant"
+)
+
+// ExecutorType is CARET's name of an executor's type.
+type ExecutorType string
+
+// The types of executors.
+const (
+	ExecutorSingleThreaded       ExecutorType = "single_threaded_executor"
+	ExecutorMultiThreaded        ExecutorType = "multi_threaded_executor"
+	ExecutorStaticSingleThreaded ExecutorType = "static_single_threaded_executor"
+)
+
+// ConstructExecutor is the construction of an executor, with its base class's within the bracket.
+type ConstructExecutor struct {
+	TID       int          `field:"tid"`
+	Executor  uint64       `field:"executor"`
+	Type      ExecutorType `field:"type"`
+	Collector uint64       `field:"collector"` // its entities collector; Humble: of the static one only
+	Bracket   Bracket      `field:"before,after"`
+}
+
+// DestroyExecutor is the destruction of an executor. Bracket is around the entry of the base class's
+// destructor.
+type DestroyExecutor struct {
+	TID      int     `field:"tid"`
+	Executor uint64  `field:"executor"`
+	Bracket  Bracket `field:"before,after"`
+}
+
+// AddCallbackGroup is a callback group that came to an executor. Humble:
+// Executor::add_callback_group_to_map or, with a Collector instead of an Executor,
+// StaticExecutorEntitiesCollector::add_callback_group. Jazzy:
+// ExecutorEntitiesCollector::add_callback_group_to_collection, with a Collector.
+type AddCallbackGroup struct {
+	TID       int       `field:"tid"`
+	Executor  uint64    `field:"executor"`
+	Collector uint64    `field:"collector"`
+	Group     uint64    `field:"group"`
+	Type      GroupType `field:"type"`
+	Bracket   Bracket   `field:"before,after"`
+}
+
+// CallbackGroupAdd is an entity that came to a callback group.
+type CallbackGroupAdd struct {
+	TID     int     `field:"tid"`
+	What    string  `field:"what"` // CallbackGroup's function: add_timer, add_subscription, add_service, add_client
+	Group   uint64  `field:"group"`
+	Handle  uint64  `field:"handle"` // of rcl
+	Bracket Bracket `field:"before,after"`
+}
+
 // Kind says what a callback belongs to.
 type Kind string
 
@@ -252,11 +319,18 @@ type Truth struct {
 	Timers        []Timer
 	Services      []Service
 	Clients       []Client
-	Callbacks     []Callback
-	Publishes     []Publish
-	Takes         []Take
-	Enqueues      []Enqueue
-	Dequeues      []Dequeue
-	ServiceSteps  []ServiceStep
-	ThreadExits   []ThreadExit
+
+	CallbackGroups     []CallbackGroup
+	ConstructExecutors []ConstructExecutor
+	DestroyExecutors   []DestroyExecutor
+	AddCallbackGroups  []AddCallbackGroup
+	CallbackGroupAdds  []CallbackGroupAdd
+
+	Callbacks    []Callback
+	Publishes    []Publish
+	Takes        []Take
+	Enqueues     []Enqueue
+	Dequeues     []Dequeue
+	ServiceSteps []ServiceStep
+	ThreadExits  []ThreadExit
 }

@@ -85,6 +85,12 @@ func TestValidateFindsContradictions(t *testing.T) {
 				t.ServiceSteps = append(t.ServiceSteps, request)
 			}
 		},
+		"group of nobody": func(t *Truth) {
+			t.AddCallbackGroups = []AddCallbackGroup{{Executor: 1, Group: 2, Bracket: Bracket{1, 2}}}
+		},
+		"entity of no group": func(t *Truth) {
+			t.CallbackGroupAdds = []CallbackGroupAdd{{Group: 1, Handle: 2, Bracket: Bracket{1, 2}}}
+		},
 		"serves no request": func(t *Truth) { t.Callbacks[0].Kind = KindService },
 		"polled too late":   func(t *Truth) { t.Takes = []Take{{TID: 1, Callback: 2, CallbackStart: 10}} },
 	}

@@ -45,6 +45,7 @@ func (t *Truth) Validate() error {
 		v.inside(take.TID, take.Callback, take.CallbackStart, take.Bracket)
 	}
 	v.serviceSteps(t)
+	v.executors(t)
 	enqueues := make(map[*Publish]uint64)
 	for _, enqueue := range t.Enqueues {
 		publish := publishes[enqueue.TID][enqueue.PublishNumber]

@@ -105,6 +105,8 @@ const std::vector<Flag> &flags() {
       {"depth", "N", "QoS depth", set_number<&O::depth>},
       {"threads", "N", "more than 1: multi-threaded executor, a group an entity",
        set_number<&O::threads>},
+      {"static-executor", nullptr, "a static single-threaded executor, whatever --threads says",
+       set_switch<&O::static_executor>},
       {"reentrant", nullptr, "reentrant callback groups", set_switch<&O::reentrant>},
       {"wait-subscribers", "N", "after \"ready\", wait for N subscriptions of each publisher",
        set_number<&O::wait_subscribers>},

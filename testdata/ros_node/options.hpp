@@ -39,6 +39,7 @@ struct Options {
   std::size_t payload = 64;
   std::size_t depth = 100;
   unsigned threads = 1;
+  bool static_executor = false;
   bool reentrant = false;
   unsigned wait_subscribers = 0;
   bool expect_all = false;

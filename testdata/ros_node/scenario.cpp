@@ -25,11 +25,15 @@ void ignore_interruption() {}
 
 Scenario::Scenario(const Options &options) : options_(options), behaviour_(options) {
   context_->init(options.domain);
-  if (options.threads == 1) {
-    executor_ = std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
+  rclcpp::ExecutorOptions executor_options;
+  executor_options.context = context_;
+  if (options.static_executor) {
+    executor_ = std::make_unique<rclcpp::executors::StaticSingleThreadedExecutor>(executor_options);
+  } else if (options.threads == 1) {
+    executor_ = std::make_unique<rclcpp::executors::SingleThreadedExecutor>(executor_options);
   } else {
-    auto executor = std::make_unique<rclcpp::executors::MultiThreadedExecutor>(
-        rclcpp::ExecutorOptions(), options.threads);
+    auto executor = std::make_unique<rclcpp::executors::MultiThreadedExecutor>(executor_options,
+                                                                               options.threads);
     executor->set_on_exception(ignore_interruption);
     executor_ = std::move(executor);
   }
@@ -106,7 +110,7 @@ void Scenario::spin_nested() {
     ~Level() { --nesting; }
   } const level;
   rclcpp::executors::SingleThreadedExecutor executor;
-  executor.add_callback_group(nested_group_, nodes_.front());
+  executor.add_callback_group(nested_group_, nodes_.front()->get_node_base());
   const bool catches = ++nested_spins_ % 2 == 0;
   try {
     executor.spin_once(std::chrono::nanoseconds::zero());
@@ -170,7 +174,7 @@ void Scenario::churn() {
       for (unsigned i = 0; i < kMessagesOfThread; ++i) churn_sender_->send();
       exit_in_next_callback = options_.exit_in_callback && count % 2 == 0;
       rclcpp::executors::SingleThreadedExecutor executor;
-      executor.add_callback_group(churn_group_, nodes_.front());
+      executor.add_callback_group(churn_group_, nodes_.front()->get_node_base());
       try {
         executor.spin_once(std::chrono::nanoseconds::zero());
       } catch (const Interruption &) {

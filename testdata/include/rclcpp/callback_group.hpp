@@ -16,6 +16,11 @@ class TimerBase;
 
 enum class CallbackGroupType { MutuallyExclusive, Reentrant };
 
+// CARET's name of a type.
+constexpr const char *name_of(CallbackGroupType type) {
+  return type == CallbackGroupType::Reentrant ? "reentrant" : "mutually_exclusive";
+}
+
 class CallbackGroup {
  public:
   explicit CallbackGroup(CallbackGroupType type);
@@ -23,6 +28,7 @@ class CallbackGroup {
 
   CallbackGroupType type() const { return type_; }
   std::atomic_bool &can_be_taken_from() { return can_be_taken_from_; }
+  std::atomic_bool &get_associated_with_executor_atomic() { return associated_with_executor_; }
   // Whether executors find the group through its node.
   bool automatically_add_to_executor_with_node() const {
     return automatically_add_to_executor_with_node_;

@@ -54,6 +54,10 @@ namespace detail {
 // Wakes executors that wait for work: a message arrived, a callback group became free, an entity
 // was added.
 void notify_executors();
+// The same, and makes them look for groups and entities again.
+void entities_changed();
+// Grows with every such change.
+std::uint64_t entities_generation() noexcept;
 // What to remember before looking for work, so that no wake-up is missed.
 std::uint64_t work_generation() noexcept;
 // Waits until notify_executors() was called after `generation` was read, or the time is over.

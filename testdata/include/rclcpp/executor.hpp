@@ -2,9 +2,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <list>
 #include <memory>
 #include <mutex>
 
+#include "rclcpp/executors/executor_entities_collector.hpp"
+#include "rclcpp/executors/static_executor_entities_collector.hpp"
 #include "rclcpp/node.hpp"
 
 namespace rclcpp {
@@ -26,7 +29,11 @@ struct AnyExecutable {
   std::shared_ptr<void> data;
 };
 
-struct ExecutorOptions {};
+struct ExecutorOptions {
+  std::shared_ptr<Context> context;
+  // For the ground truth: an instant before the executor's constructor.
+  std::uint64_t created = ground_truth::now();
+};
 
 namespace detail {
 
@@ -55,9 +62,13 @@ class Executor {
   bool spin_once(std::chrono::nanoseconds timeout);
   void cancel();
 
-  void add_node(std::shared_ptr<Node> node);
+  virtual void add_node(std::shared_ptr<node_interfaces::NodeBaseInterface> node,
+                        bool notify = true);
+  virtual void add_node(std::shared_ptr<Node> node, bool notify = true);
   // A group that does not come with its node.
-  void add_callback_group(std::shared_ptr<CallbackGroup> group, std::shared_ptr<Node> node);
+  virtual void add_callback_group(std::shared_ptr<CallbackGroup> group,
+                                  std::shared_ptr<node_interfaces::NodeBaseInterface> node,
+                                  bool notify = true);
 
  protected:
   friend struct ::LayoutCheck;
@@ -77,21 +88,58 @@ class Executor {
   static void execute_service(std::shared_ptr<ServiceBase> service);
   static void execute_client(std::shared_ptr<ClientBase> client);
 
+  // In place of the wait set: fills state_ with what is ready, at the latest after the time.
+  void wait_until_ready(std::chrono::nanoseconds timeout);
+  std::chrono::nanoseconds collect_ready();
+  void interrupt();
+  // To be called first in destructors.
+  void destroying();
+
+#ifdef STANDIN_HUMBLE
+  virtual void add_callback_group_to_map(std::shared_ptr<CallbackGroup> group,
+                                         std::shared_ptr<node_interfaces::NodeBaseInterface> node,
+                                         WeakCallbackGroupsToNodesMap &weak_groups_to_nodes,
+                                         bool notify = true);
+  // add_callback_group_to_map with its place in the ground truth.
+  void add_to_map(const std::shared_ptr<CallbackGroup> &group,
+                  const std::shared_ptr<node_interfaces::NodeBaseInterface> &node,
+                  WeakCallbackGroupsToNodesMap &map, bool notify);
+  virtual void add_callback_groups_from_nodes_associated_to_executor();
+  // All groups with their nodes.
+  virtual WeakCallbackGroupsToNodesMap groups_to_nodes() const { return weak_groups_to_nodes_; }
+#else
+  void collect_entities();
+  void trigger_entity_recollect(bool notify);
+#endif
+
   // The stand-in's own state lies where the distribution keeps its own.
   std::atomic_bool spinning{false};
 #ifdef STANDIN_HUMBLE
-  std::byte guard_conditions_[256]{};
+  GuardCondition interrupt_guard_condition_;
+  std::shared_ptr<GuardCondition> shutdown_guard_condition_;
+  std::byte wait_set_[104]{};
   std::mutex mutex_;
   std::shared_ptr<State> state_;  // memory_strategy_
   std::shared_ptr<Context> context_;
-  void (*on_exception_)() = nullptr;
-  std::byte weak_groups_[224]{};
+  std::map<WeakGroup, const GuardCondition *, std::owner_less<WeakGroup>>
+      weak_groups_to_guard_conditions_;
+  WeakCallbackGroupsToNodesMap weak_groups_associated_with_executor_to_nodes_;
+  WeakCallbackGroupsToNodesMap weak_groups_to_nodes_associated_with_executor_;
+  WeakCallbackGroupsToNodesMap weak_groups_to_nodes_;
+  std::list<WeakNode> weak_nodes_;
+  std::shared_ptr<void> shutdown_callback_handle_;
 #else
-  std::byte guard_conditions_[32]{};
+  std::shared_ptr<GuardCondition> interrupt_guard_condition_;
+  std::shared_ptr<GuardCondition> shutdown_guard_condition_;
   std::mutex mutex_;
   std::shared_ptr<Context> context_;
-  void (*on_exception_)() = nullptr;
-  std::byte collections_[1336]{};
+  std::shared_ptr<void> notify_waitable_;
+  std::atomic_bool entities_need_rebuild_{true};
+  executors::ExecutorEntitiesCollector collector_;
+  std::byte wait_set_and_result_[464]{};
+  executors::ExecutorEntitiesCollection current_collection_;
+  std::shared_ptr<void> current_notify_waitable_;
+  std::shared_ptr<void> shutdown_callback_handle_;
   std::unique_ptr<State> state_;  // impl_
 #endif
 };
@@ -115,7 +163,7 @@ class MultiThreadedExecutor : public Executor {
   void spin() override;
   // With a handler, and other than in rclcpp, an exception ends neither the process nor the thread:
   // the handler is called inside the catch block.
-  void set_on_exception(void (*handler)()) { on_exception_ = handler; }
+  void set_on_exception(void (*handler)());
 
  private:
   friend struct ::LayoutCheck;
@@ -125,6 +173,34 @@ class MultiThreadedExecutor : public Executor {
   std::size_t number_of_threads_;
   bool yield_before_execute_;
   std::chrono::nanoseconds next_exec_timeout_;
+};
+
+// Executes by kind of entity, without AnyExecutable.
+class StaticSingleThreadedExecutor : public Executor {
+ public:
+  explicit StaticSingleThreadedExecutor(const ExecutorOptions &options = ExecutorOptions());
+  ~StaticSingleThreadedExecutor() override;
+  void spin() override;
+
+#ifdef STANDIN_HUMBLE
+  using Executor::add_node;
+  void add_node(std::shared_ptr<node_interfaces::NodeBaseInterface> node, bool notify) override;
+  void add_callback_group(std::shared_ptr<CallbackGroup> group,
+                          std::shared_ptr<node_interfaces::NodeBaseInterface> node,
+                          bool notify) override;
+
+ protected:
+  void add_callback_groups_from_nodes_associated_to_executor() override;
+  WeakCallbackGroupsToNodesMap groups_to_nodes() const override;
+#endif
+
+ private:
+  friend struct ::LayoutCheck;
+  void execute_ready_executables();
+
+#ifdef STANDIN_HUMBLE
+  std::shared_ptr<StaticExecutorEntitiesCollector> entities_collector_;
+#endif
 };
 
 }  // namespace executors

@@ -24,6 +24,7 @@ class NodeBaseInterface {
   virtual std::shared_ptr<rcl_node_t> get_shared_rcl_node_handle() = 0;
   virtual std::shared_ptr<Context> get_context() = 0;
   virtual std::shared_ptr<CallbackGroup> get_default_callback_group() = 0;
+  virtual std::atomic_bool &get_associated_with_executor_atomic() = 0;
   virtual bool get_use_intra_process_default() const = 0;
   virtual void for_each_callback_group(
       const std::function<void(std::shared_ptr<CallbackGroup>)> &visit) = 0;
@@ -40,6 +41,9 @@ class NodeBase : public NodeBaseInterface, public std::enable_shared_from_this<N
   std::shared_ptr<Context> get_context() override { return context_; }
   std::shared_ptr<CallbackGroup> get_default_callback_group() override {
     return default_callback_group_;
+  }
+  std::atomic_bool &get_associated_with_executor_atomic() override {
+    return associated_with_executor_;
   }
   bool get_use_intra_process_default() const override { return use_intra_process_default_; }
   void for_each_callback_group(

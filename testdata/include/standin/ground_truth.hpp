@@ -76,6 +76,9 @@ void entity(const std::string &line);
 std::string hex(const void *address);
 std::string hex(const Gid &gid);
 
+// One or more whole lines, written at once.
+void write_at_once(const std::string &lines);
+
 // One event of this thread as a whole line, kept with the thread's other events.
 void append(std::string line);
 

@@ -10,6 +10,7 @@ namespace rclcpp {
 namespace {
 
 std::atomic<bool> running{true};
+std::atomic<std::uint64_t> entities{0};
 
 struct Signal {
   std::mutex mutex;
@@ -65,6 +66,13 @@ void notify_executors() {
   const std::lock_guard lock(signal.mutex);
   signal.condition.notify_all();
 }
+
+void entities_changed() {
+  ++entities;
+  notify_executors();
+}
+
+std::uint64_t entities_generation() noexcept { return entities; }
 
 std::uint64_t work_generation() noexcept { return work().generation; }
 

@@ -1,10 +1,5 @@
-#include "rclcpp/executor.hpp"
-
-#include <algorithm>
-#include <deque>
-#include <variant>
-#include <vector>
-
+#include "executor_state.hpp"
+#include "standin/executor_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp {
@@ -12,29 +7,16 @@ namespace {
 
 constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(1);
 
-bool is_due(const std::shared_ptr<TimerBase> &timer) {
-  return timer->time_until_trigger() <= std::chrono::nanoseconds::zero();
-}
-
-// Something that the last wait found ready.
-struct Candidate {
-  std::variant<std::shared_ptr<TimerBase>, std::shared_ptr<SubscriptionBase>,
-               std::shared_ptr<ServiceBase>, std::shared_ptr<ClientBase>, std::shared_ptr<Waitable>>
-      entity;
-  std::shared_ptr<CallbackGroup> group;
-  std::shared_ptr<node_interfaces::NodeBaseInterface> node_base;
-};
-
 // Visits the entities of one group.
 struct Collector {
   std::deque<Candidate> &ready;
   const std::shared_ptr<CallbackGroup> &group;
-  const std::shared_ptr<Node> &node;
+  const std::shared_ptr<node_interfaces::NodeBaseInterface> &node;
   std::chrono::nanoseconds &until_next_timer;
 
   template <typename Entity>
   void add(const Entity &entity) {
-    ready.push_back({entity, group, node->get_node_base()});
+    ready.push_back({entity, group, node});
   }
   void operator()(const std::shared_ptr<TimerBase> &timer) {
     until_next_timer = std::min(until_next_timer, timer->time_until_trigger());
@@ -91,37 +73,128 @@ AnyExecutable::~AnyExecutable() {
   detail::notify_executors();
 }
 
-struct Executor::State {
-  struct Group {
-    std::weak_ptr<CallbackGroup> group;
-    std::weak_ptr<Node> node;
-  };
-  std::vector<std::weak_ptr<Node>> nodes;
-  std::vector<Group> groups;
-  // Used by one thread at a time: the one that looks for work.
-  std::deque<Candidate> ready;
-};
+#ifdef STANDIN_HUMBLE
+Executor::Executor(const ExecutorOptions &options)
+    : interrupt_guard_condition_(options.context),
+      shutdown_guard_condition_(std::make_shared<GuardCondition>(options.context)),
+      state_(std::make_shared<State>()),
+      context_(options.context) {}
+#else
+Executor::Executor(const ExecutorOptions &options)
+    : interrupt_guard_condition_(std::make_shared<GuardCondition>(options.context)),
+      shutdown_guard_condition_(std::make_shared<GuardCondition>(options.context)),
+      context_(options.context),
+      state_(std::make_unique<State>()) {}
+#endif
 
-Executor::Executor(const ExecutorOptions &) : state_(new State) {}
+void Executor::destroying() { state_->destroyed_after = ground_truth::now(); }
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  ground_truth::executor_destroyed(this, state_->destroyed_after);
+#ifdef STANDIN_HUMBLE
+  for (const auto &[weak, node] : weak_groups_to_nodes_) {
+    if (const auto group = weak.lock()) group->get_associated_with_executor_atomic() = false;
+  }
+  for (const WeakNode &weak : weak_nodes_) {
+    if (const auto node = weak.lock()) node->get_associated_with_executor_atomic() = false;
+  }
+#endif
+}
 
-void Executor::add_node(std::shared_ptr<Node> node) {
+void Executor::add_node(std::shared_ptr<Node> node, bool notify) {
+  add_node(std::static_pointer_cast<node_interfaces::NodeBaseInterface>(node->get_node_base()),
+           notify);
+}
+
+#ifdef STANDIN_HUMBLE
+
+void Executor::add_node(std::shared_ptr<node_interfaces::NodeBaseInterface> node, bool notify) {
+  node->get_associated_with_executor_atomic() = true;
   const std::lock_guard lock(mutex_);
-  state_->nodes.push_back(node);
-  detail::notify_executors();
+  detail::for_each_unassociated_group(*node, [&](const std::shared_ptr<CallbackGroup> &group) {
+    add_to_map(group, node, weak_groups_to_nodes_associated_with_executor_, notify);
+  });
+  weak_nodes_.push_back(node);
 }
 
 void Executor::add_callback_group(std::shared_ptr<CallbackGroup> group,
-                                  std::shared_ptr<Node> node) {
+                                  std::shared_ptr<node_interfaces::NodeBaseInterface> node,
+                                  bool notify) {
   const std::lock_guard lock(mutex_);
-  state_->groups.push_back({group, node});
-  detail::notify_executors();
+  add_to_map(group, node, weak_groups_associated_with_executor_to_nodes_, notify);
 }
+
+// Other than in rclcpp, a group may be in several executors: nested spins have executors of their
+// own.
+void Executor::add_callback_group_to_map(std::shared_ptr<CallbackGroup> group,
+                                         std::shared_ptr<node_interfaces::NodeBaseInterface> node,
+                                         WeakCallbackGroupsToNodesMap &weak_groups_to_nodes,
+                                         bool notify) {
+  group->get_associated_with_executor_atomic() = true;
+  weak_groups_to_nodes.insert({group, node});
+  weak_groups_to_nodes_.insert({group, node});
+  if (notify) interrupt();
+}
+
+void Executor::add_to_map(const std::shared_ptr<CallbackGroup> &group,
+                          const std::shared_ptr<node_interfaces::NodeBaseInterface> &node,
+                          WeakCallbackGroupsToNodesMap &map, bool notify) {
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { add_callback_group_to_map(group, node, map, notify); });
+  ground_truth::group_added(this, nullptr, group.get(), name_of(group->type()), times);
+}
+
+void Executor::add_callback_groups_from_nodes_associated_to_executor() {
+  for (const WeakNode &weak : weak_nodes_) {
+    const auto node = weak.lock();
+    if (node == nullptr) continue;
+    detail::for_each_unassociated_group(*node, [&](const std::shared_ptr<CallbackGroup> &group) {
+      add_to_map(group, node, weak_groups_to_nodes_associated_with_executor_, true);
+    });
+  }
+  detail::erase_expired(weak_groups_associated_with_executor_to_nodes_);
+  detail::erase_expired(weak_groups_to_nodes_associated_with_executor_);
+  detail::erase_expired(weak_groups_to_nodes_);
+}
+
+void Executor::interrupt() { interrupt_guard_condition_.trigger(); }
+
+#else
+
+void Executor::add_node(std::shared_ptr<node_interfaces::NodeBaseInterface> node, bool notify) {
+  collector_.add_node(node);
+  trigger_entity_recollect(notify);
+}
+
+void Executor::add_callback_group(std::shared_ptr<CallbackGroup> group,
+                                  std::shared_ptr<node_interfaces::NodeBaseInterface>,
+                                  bool notify) {
+  collector_.add_callback_group(group);
+  trigger_entity_recollect(notify);
+}
+
+void Executor::trigger_entity_recollect(bool notify) {
+  entities_need_rebuild_ = true;
+  if (!spinning && entities_need_rebuild_.exchange(false)) {
+    const std::lock_guard lock(mutex_);
+    collect_entities();
+  }
+  if (notify) interrupt();
+}
+
+void Executor::collect_entities() {
+  state_->collected_generation = detail::entities_generation();
+  collector_.update_collections();
+  current_collection_ = executors::build_entities_collection(collector_.get_all_callback_groups());
+}
+
+void Executor::interrupt() { interrupt_guard_condition_->trigger(); }
+
+#endif
 
 void Executor::cancel() {
   spinning = false;
-  detail::notify_executors();
+  interrupt();
 }
 
 bool Executor::spin_once(std::chrono::nanoseconds timeout) {
@@ -137,6 +210,7 @@ bool Executor::get_next_executable(AnyExecutable &any_executable,
   ros_trace_rclcpp_executor_get_next_ready();
   if (get_next_ready_executable(any_executable)) return true;
   wait_for_work(timeout);
+  if (!spinning) return false;
   return get_next_ready_executable(any_executable);
 }
 
@@ -165,37 +239,45 @@ bool Executor::get_next_ready_executable(AnyExecutable &any_executable) {
 
 void Executor::wait_for_work(std::chrono::nanoseconds timeout) {
   ros_trace_rclcpp_executor_wait_for_work(timeout.count());
+  wait_until_ready(timeout);
+}
+
+void Executor::wait_until_ready(std::chrono::nanoseconds timeout) {
   const std::uint64_t generation = detail::work_generation();
-  std::chrono::nanoseconds until_next_timer = kLongestWait;
-  const auto collect = [&] {
-    state_->ready.clear();
-    const auto visit = [&](const std::shared_ptr<CallbackGroup> &group,
-                           const std::shared_ptr<Node> &node) {
-      if (!group->can_be_taken_from()) return;
-      group->for_each(Collector{state_->ready, group, node, until_next_timer});
-    };
-    const std::lock_guard lock(mutex_);
-    for (const std::weak_ptr<Node> &weak : state_->nodes) {
-      const std::shared_ptr<Node> node = weak.lock();
-      if (node == nullptr) continue;
-      node->get_node_base()->for_each_callback_group(
-          [&](const std::shared_ptr<CallbackGroup> &group) {
-            if (group->automatically_add_to_executor_with_node()) visit(group, node);
-          });
-    }
-    for (const State::Group &entry : state_->groups) {
-      const std::shared_ptr<CallbackGroup> group = entry.group.lock();
-      const std::shared_ptr<Node> node = entry.node.lock();
-      if (group != nullptr && node != nullptr) visit(group, node);
-    }
-  };
-  collect();
+  const std::chrono::nanoseconds until_next_timer = collect_ready();
   if (!state_->ready.empty() || timeout == std::chrono::nanoseconds::zero()) return;
   const std::chrono::nanoseconds wait = timeout < std::chrono::nanoseconds::zero()
                                             ? until_next_timer
                                             : std::min(timeout, until_next_timer);
   detail::wait_for_notification(generation, wait);
-  collect();
+  collect_ready();
+}
+
+std::chrono::nanoseconds Executor::collect_ready() {
+  std::chrono::nanoseconds until_next_timer = kLongestWait;
+  state_->ready.clear();
+  const auto visit = [&](const std::shared_ptr<CallbackGroup> &group,
+                         const std::shared_ptr<node_interfaces::NodeBaseInterface> &node) {
+    if (group == nullptr || !group->can_be_taken_from()) return;
+    group->for_each(Collector{state_->ready, group, node, until_next_timer});
+  };
+  const std::lock_guard lock(mutex_);
+#ifdef STANDIN_HUMBLE
+  if (state_->collected_generation != detail::entities_generation()) {
+    state_->collected_generation = detail::entities_generation();
+    add_callback_groups_from_nodes_associated_to_executor();
+  }
+  for (const auto &[group, weak_node] : groups_to_nodes()) {
+    if (const auto node = weak_node.lock()) visit(group.lock(), node);
+  }
+#else
+  if (entities_need_rebuild_.exchange(false) ||
+      state_->collected_generation != detail::entities_generation()) {
+    collect_entities();
+  }
+  for (const WeakGroup &group : collector_.get_all_callback_groups()) visit(group.lock(), nullptr);
+#endif
+  return until_next_timer;
 }
 
 void Executor::execute_any_executable(AnyExecutable &any_executable) {
@@ -219,6 +301,9 @@ void Executor::execute_any_executable(AnyExecutable &any_executable) {
     any_executable.waitable->execute(data);
   }
   any_executable.callback_group->can_be_taken_from() = true;
+#ifdef STANDIN_HUMBLE
+  interrupt();
+#endif
 }
 
 void Executor::execute_subscription(std::shared_ptr<SubscriptionBase> subscription) {

@@ -1,7 +1,8 @@
 #include <thread>
 #include <vector>
 
-#include "rclcpp/executor.hpp"
+#include "executor_state.hpp"
+#include "standin/executor_truth.hpp"
 
 namespace rclcpp::executors {
 namespace {
@@ -10,10 +11,16 @@ constexpr std::chrono::nanoseconds kForever{-1};
 
 }  // namespace
 
-SingleThreadedExecutor::SingleThreadedExecutor(const ExecutorOptions &options)
-    : Executor(options) {}
+SingleThreadedExecutor::SingleThreadedExecutor(const ExecutorOptions &options) : Executor(options) {
+#ifdef STANDIN_HUMBLE
+  const void *const collector = nullptr;
+#else
+  const void *const collector = &collector_;
+#endif
+  ground_truth::executor_constructed(this, "single_threaded_executor", collector, options.created);
+}
 
-SingleThreadedExecutor::~SingleThreadedExecutor() = default;
+SingleThreadedExecutor::~SingleThreadedExecutor() { destroying(); }
 
 void SingleThreadedExecutor::spin() {
   const detail::SetWhileAlive guard(spinning);
@@ -31,9 +38,18 @@ MultiThreadedExecutor::MultiThreadedExecutor(const ExecutorOptions &options,
       number_of_threads_(number_of_threads != 0 ? number_of_threads
                                                 : std::thread::hardware_concurrency()),
       yield_before_execute_(yield_before_execute),
-      next_exec_timeout_(timeout) {}
+      next_exec_timeout_(timeout) {
+#ifdef STANDIN_HUMBLE
+  const void *const collector = nullptr;
+#else
+  const void *const collector = &collector_;
+#endif
+  ground_truth::executor_constructed(this, "multi_threaded_executor", collector, options.created);
+}
 
-MultiThreadedExecutor::~MultiThreadedExecutor() = default;
+MultiThreadedExecutor::~MultiThreadedExecutor() { destroying(); }
+
+void MultiThreadedExecutor::set_on_exception(void (*handler)()) { state_->on_exception = handler; }
 
 void MultiThreadedExecutor::spin() {
   const detail::SetWhileAlive guard(spinning);
@@ -55,8 +71,8 @@ void MultiThreadedExecutor::run() {
     try {
       execute_any_executable(any_executable);
     } catch (const std::exception &) {
-      if (on_exception_ == nullptr) throw;
-      on_exception_();
+      if (state_->on_exception == nullptr) throw;
+      state_->on_exception();
     }
   }
 }

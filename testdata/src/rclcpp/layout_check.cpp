@@ -45,6 +45,7 @@ struct LayoutCheck {
 
   SIZE(rclcpp::CallbackGroup, 240, 256);
   AT(rclcpp::CallbackGroup, type_, 0, 0);
+  AT(rclcpp::CallbackGroup, associated_with_executor_, 48, 48);
   AT(rclcpp::CallbackGroup, subscription_ptrs_, 56, 56);
   AT(rclcpp::CallbackGroup, timer_ptrs_, 80, 80);
   AT(rclcpp::CallbackGroup, service_ptrs_, 104, 104);
@@ -95,6 +96,7 @@ struct LayoutCheck {
   AT(rclcpp::node_interfaces::NodeBase, node_handle_, 48, 48);
   AT(rclcpp::node_interfaces::NodeBase, default_callback_group_, 64, 64);
   AT(rclcpp::node_interfaces::NodeBase, callback_groups_, 120, 120);
+  AT(rclcpp::node_interfaces::NodeBase, associated_with_executor_, 144, 144);
   AT(rclcpp::node_interfaces::NodeTimers, node_base_, 8, 8);
   AT(rclcpp::node_interfaces::NodeTopics, node_base_, 8, 8);
   SIZE(rclcpp::Node, 896, 1000);
@@ -124,6 +126,35 @@ struct LayoutCheck {
   AT(rclcpp::Executor, spinning, 8, 8);
   AT(rclcpp::Executor, mutex_, 272, 48);
   AT(rclcpp::Executor, context_, 328, 88);
+  AT(rclcpp::Executor, shutdown_guard_condition_, 152, 32);
+  AT(rclcpp::Executor, shutdown_callback_handle_, 560, 1432);
+#ifdef STANDIN_HUMBLE
+  static_assert(offsetof(rclcpp::Executor, weak_groups_to_guard_conditions_) == 344);
+  static_assert(offsetof(rclcpp::Executor, weak_groups_associated_with_executor_to_nodes_) == 392);
+  static_assert(offsetof(rclcpp::Executor, weak_groups_to_nodes_associated_with_executor_) == 440);
+  static_assert(offsetof(rclcpp::Executor, weak_groups_to_nodes_) == 488);
+  static_assert(offsetof(rclcpp::Executor, weak_nodes_) == 536);
+  using StaticCollector = rclcpp::executors::StaticExecutorEntitiesCollector;
+  static_assert(sizeof(StaticCollector) == 456);
+  static_assert(offsetof(StaticCollector, weak_groups_associated_with_executor_to_nodes_) == 48);
+  static_assert(offsetof(StaticCollector, weak_groups_to_nodes_associated_with_executor_) == 96);
+  static_assert(offsetof(StaticCollector, weak_nodes_) == 192);
+  static_assert(offsetof(rclcpp::executors::StaticSingleThreadedExecutor, entities_collector_) ==
+                576);
+#else
+  static_assert(offsetof(rclcpp::Executor, notify_waitable_) == 104);
+  static_assert(offsetof(rclcpp::Executor, entities_need_rebuild_) == 120);
+  static_assert(offsetof(rclcpp::Executor, collector_) == 128);
+  static_assert(offsetof(rclcpp::Executor, current_collection_) == 1080);
+  static_assert(offsetof(rclcpp::Executor, current_notify_waitable_) == 1416);
+  using EntitiesCollector = rclcpp::executors::ExecutorEntitiesCollector;
+  static_assert(sizeof(EntitiesCollector) == 488);
+  static_assert(offsetof(EntitiesCollector, manually_added_groups_) == 40);
+  static_assert(offsetof(EntitiesCollector, automatically_added_groups_) == 88);
+  static_assert(offsetof(EntitiesCollector, weak_nodes_) == 136);
+  static_assert(offsetof(EntitiesCollector, pending_added_nodes_) == 280);
+#endif
+  SIZE(rclcpp::executors::StaticSingleThreadedExecutor, 592, 1456);
   SIZE(rclcpp::executors::MultiThreadedExecutor, 640, 1520);
   AT(rclcpp::executors::MultiThreadedExecutor, number_of_threads_, 616, 1496);
 

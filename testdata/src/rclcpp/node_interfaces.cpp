@@ -6,7 +6,7 @@
 #include "rclcpp/service.hpp"
 #include "rclcpp/subscription.hpp"
 #include "rclcpp/timer.hpp"
-#include "standin/ground_truth.hpp"
+#include "standin/executor_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp::node_interfaces {
@@ -15,6 +15,14 @@ namespace {
 std::shared_ptr<CallbackGroup> or_default(const std::shared_ptr<CallbackGroup> &group,
                                           NodeBaseInterface &node_base) {
   return group != nullptr ? group : node_base.get_default_callback_group();
+}
+
+// Adds an entity to a group and lets executors know.
+template <typename Add>
+void added(const char *what, const CallbackGroup &group, const void *handle, Add &&add) {
+  const ground_truth::Bracket times = ground_truth::bracket(add);
+  ground_truth::added_to_group(what, &group, handle, times);
+  detail::entities_changed();
 }
 
 std::shared_ptr<rcl_node_t> make_rcl_node(const std::string &name, const std::string &name_space,
@@ -67,6 +75,8 @@ std::shared_ptr<CallbackGroup> NodeBase::create_callback_group(CallbackGroupType
   group->set_automatically_add_to_executor_with_node(automatically);
   const std::lock_guard lock(callback_groups_mutex_);
   callback_groups_.push_back(group);
+  ground_truth::group_created(group.get(), name_of(type), node_handle_.get(), automatically);
+  detail::entities_changed();
   return group;
 }
 
@@ -74,10 +84,10 @@ NodeTimers::NodeTimers(NodeBaseInterface *node_base) : node_base_(node_base) {}
 NodeTimers::~NodeTimers() = default;
 
 void NodeTimers::add_timer(std::shared_ptr<TimerBase> timer, std::shared_ptr<CallbackGroup> group) {
-  or_default(group, *node_base_)->add_timer(timer);
-  detail::notify_executors();
-  ros_trace_rclcpp_timer_link_node(timer->get_timer_handle().get(),
-                                   node_base_->get_rcl_node_handle());
+  const std::shared_ptr<CallbackGroup> target = or_default(group, *node_base_);
+  const rcl_timer_t *const handle = timer->get_timer_handle().get();
+  added("add_timer", *target, handle, [&] { target->add_timer(timer); });
+  ros_trace_rclcpp_timer_link_node(handle, node_base_->get_rcl_node_handle());
 }
 
 NodeTopics::NodeTopics(NodeBaseInterface *node_base, NodeTimers *node_timers)
@@ -87,14 +97,16 @@ NodeTopics::~NodeTopics() = default;
 void NodeTopics::add_publisher(std::shared_ptr<PublisherBase> publisher,
                                std::shared_ptr<CallbackGroup> group) {
   or_default(group, *node_base_)->add_waitable(publisher->event_handler());
+  detail::entities_changed();
 }
 
 void NodeTopics::add_subscription(std::shared_ptr<SubscriptionBase> subscription,
                                   std::shared_ptr<CallbackGroup> group) {
   const std::shared_ptr<CallbackGroup> target = or_default(group, *node_base_);
-  target->add_subscription(subscription);
+  added("add_subscription", *target, subscription->get_subscription_handle().get(),
+        [&] { target->add_subscription(subscription); });
   if (const auto intra = subscription->get_intra_process_waitable()) target->add_waitable(intra);
-  detail::notify_executors();
+  detail::entities_changed();
 }
 
 NodeServices::NodeServices(NodeBaseInterface *node_base) : node_base_(node_base) {}
@@ -102,14 +114,16 @@ NodeServices::~NodeServices() = default;
 
 void NodeServices::add_service(std::shared_ptr<ServiceBase> service,
                                std::shared_ptr<CallbackGroup> group) {
-  or_default(group, *node_base_)->add_service(service);
-  detail::notify_executors();
+  const std::shared_ptr<CallbackGroup> target = or_default(group, *node_base_);
+  added("add_service", *target, service->get_service_handle().get(),
+        [&] { target->add_service(service); });
 }
 
 void NodeServices::add_client(std::shared_ptr<ClientBase> client,
                               std::shared_ptr<CallbackGroup> group) {
-  or_default(group, *node_base_)->add_client(client);
-  detail::notify_executors();
+  const std::shared_ptr<CallbackGroup> target = or_default(group, *node_base_);
+  added("add_client", *target, client->get_client_handle().get(),
+        [&] { target->add_client(client); });
 }
 
 }  // namespace rclcpp::node_interfaces

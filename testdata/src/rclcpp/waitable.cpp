@@ -2,16 +2,16 @@
 
 namespace rclcpp {
 
-GuardCondition::GuardCondition(std::shared_ptr<Context> context)
+static rcl_context_t *rcl_context_of(const std::shared_ptr<Context> &context) {
+  return context == nullptr ? nullptr : context->get_rcl_context();
+}
+
+GuardCondition::GuardCondition(std::shared_ptr<Context> context) {
+  rcl_guard_condition_.context = rcl_context_of(context);
 #ifdef STANDIN_HUMBLE
-    : context_(std::move(context)) {
-  rcl_guard_condition_.context = context_->get_rcl_context();
-}
-#else
-{
-  rcl_guard_condition_.context = context->get_rcl_context();
-}
+  context_ = std::move(context);
 #endif
+}
 
 GuardCondition::~GuardCondition() = default;
 

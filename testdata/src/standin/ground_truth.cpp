@@ -335,11 +335,14 @@ void close() {
   output.descriptor = -1;
 }
 
-void entity(const std::string &line) {
+void write_at_once(const std::string &lines) {
   File &output = file();
   const std::lock_guard lock(output.mutex);
-  if (output.descriptor < 0) return;
-  write_all(output.descriptor, line + "\ttime=" + std::to_string(now()) + "\n");
+  if (output.descriptor >= 0) write_all(output.descriptor, lines);
+}
+
+void entity(const std::string &line) {
+  write_at_once(line + "\ttime=" + std::to_string(now()) + "\n");
 }
 
 void append(std::string line) { thread().append(std::move(line)); }

@@ -1,10 +1,11 @@
 // One line of the ground truth: a name and key=value fields.
 #pragma once
 
-#include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "standin/ground_truth.hpp"
 
@@ -40,5 +41,29 @@ class Line {
   }
   std::string &text_;
 };
+
+// Writes one event of this thread at once.
+template <typename Fill>
+void write_line(const char *name, Fill &&fill) {
+  if (!enabled()) return;
+  std::string text;
+  {
+    Line line(text, name, gettid());
+    fill(line);
+  }
+  write_at_once(text);
+}
+
+// Keeps one event with the thread's other events.
+template <typename Fill>
+void append_line(const char *name, Fill &&fill) {
+  if (!enabled()) return;
+  std::string text;
+  {
+    Line line(text, name, gettid());
+    fill(line);
+  }
+  append(std::move(text));
+}
 
 }  // namespace ground_truth

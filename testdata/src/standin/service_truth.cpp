@@ -1,7 +1,5 @@
 #include "standin/service_truth.hpp"
 
-#include <unistd.h>
-
 #include "line.hpp"
 
 namespace ground_truth {
@@ -25,14 +23,11 @@ ServiceStep::ServiceStep(ServiceStepKind kind, const void *handle, const void *m
 ServiceStep::~ServiceStep() {
   const Bracket times{before_, now()};
   open_step = nullptr;
-  if (!enabled()) return;
   const bool takes =
       kind_ == ServiceStepKind::take_request || kind_ == ServiceStepKind::take_response;
   const bool serves =
       kind_ == ServiceStepKind::take_request || kind_ == ServiceStepKind::send_response;
-  std::string text;
-  {
-    Line line(text, "service_step", gettid());
+  append_line("service_step", [&](Line &line) {
     line.string("step", kNames[static_cast<int>(kind_)]);
     line.address(serves ? "service" : "client", handle_);
     line.address("message", message_);
@@ -48,8 +43,7 @@ ServiceStep::~ServiceStep() {
       line.address("callback", callback.callback);
       line.number("callback_start", callback.start);
     }
-  }
-  append(std::move(text));
+  });
 }
 
 }  // namespace ground_truth
