@@ -35,17 +35,57 @@ type timer struct {
 	callback *callback // nil while unknown
 }
 
-// service has no table of its own: its callback's row says what is known.
 type service struct {
 	life
-	handle, nodeHandle trace.Address
-	name, nodeName     string
-	callback           *callback // nil while unknown
+	report[trace.ServiceServer]
+	callback *callback // nil while unknown
+}
+
+type client struct {
+	life
+	report[trace.Client]
 }
 
 type callback struct {
 	life
 	report[trace.CallbackInfo]
+}
+
+type group struct {
+	life
+	report[trace.CallbackGroup]
+	// collector is what collects the group's entities for its executor, 0 if the executor does.
+	collector trace.Address
+	// joined is when the group was last seen to be added to an executor; always if memory showed it.
+	joined int64
+}
+
+type executor struct {
+	life
+	report[trace.Executor]
+}
+
+type rclContext struct {
+	life
+	report[trace.Context]
+}
+
+type stateMachine struct {
+	life
+	report[trace.LifecycleStateMachine]
+}
+
+// buffer is a ring buffer of intra-process communication, as its construction announces it.
+type buffer struct {
+	life
+	address  trace.Address
+	capacity uint64
+}
+
+// intraProcessBuffer is what holds a ring buffer for a subscription's intra-process object.
+type intraProcessBuffer struct {
+	life
+	buffer *buffer
 }
 
 func (n *node) complete() bool { return n.current.NodeName != "" }
@@ -66,15 +106,33 @@ func (t *timer) complete() bool {
 	return t.current.Period.Valid && t.current.NodeName != "" && t.current.Callback != 0
 }
 
+func (s *service) complete() bool {
+	return s.current.ServiceName != "" && s.current.NodeName != "" && s.current.Callback != 0
+}
+
+func (c *client) complete() bool { return c.current.ServiceName != "" && c.current.NodeName != "" }
+
 func (c *callback) complete() bool {
 	row := &c.current
 	return row.Kind != "" && row.OwnerHandle != 0 && row.NodeName != "" && row.Symbol != ""
 }
 
-// inherit fills what the object's rows say of its subscription.
+func (g *group) complete() bool {
+	return g.current.GroupTypeName != "" && g.current.NodeName != "" && g.current.Executor != 0
+}
+
+func (e *executor) complete() bool {
+	return e.current.ExecutorType != "" && (e.current.ExecutorType != multiThreadedExecutor || e.current.ThreadCount.Valid)
+}
+
+func (c *rclContext) complete() bool { return true }
+
+func (m *stateMachine) complete() bool { return m.current.NodeName != "" }
+
+// inherit fills what the object's rows say of its subscription, and the callback's of both.
 func (o *object) inherit() {
+	row := &o.current
 	if s := o.subscription; s != nil {
-		row := &o.current
 		row.SubscriptionHandle = s.current.SubscriptionHandle
 		row.NodeHandle = s.current.NodeHandle
 		row.RMWSubscriptionHandle = s.current.RMWSubscriptionHandle
@@ -83,22 +141,25 @@ func (o *object) inherit() {
 		row.NodeName = s.current.NodeName
 		row.InitTimestamp = s.current.InitTimestamp
 		row.Provenance = s.current.Provenance
+		row.CallbackGroup = s.current.CallbackGroup
+		fill(&row.MessageType, s.current.MessageType)
 	}
 	c := o.callback
 	if c == nil {
 		return
 	}
-	o.current.Callback = c.current.Callback
+	row.Callback = c.current.Callback
 	c.current.Kind = ""
-	switch intra := o.current.IsIntraProcess; {
+	switch intra := row.IsIntraProcess; {
 	case intra.Valid && intra.Value:
 		c.current.Kind = trace.KindIntraProcessSubscription
 	case intra.Valid:
 		c.current.Kind = trace.KindSubscription
 	}
-	c.current.OwnerHandle = o.current.SubscriptionHandle
-	c.current.TopicName = o.current.TopicName
-	c.current.NodeName = o.current.NodeName
+	c.current.OwnerHandle = row.SubscriptionHandle
+	c.current.TopicName = row.TopicName
+	c.current.NodeName = row.NodeName
+	c.current.CallbackGroup = row.CallbackGroup
 }
 
 // inherit fills what the callback's row says of its timer.
@@ -112,6 +173,7 @@ func (t *timer) inherit() {
 	c.current.OwnerHandle = t.current.TimerHandle
 	c.current.NodeName = t.current.NodeName
 	c.current.Period = t.current.Period
+	c.current.CallbackGroup = t.current.CallbackGroup
 }
 
 // inherit fills what the callback's row says of its service.
@@ -120,8 +182,18 @@ func (s *service) inherit() {
 	if c == nil {
 		return
 	}
+	s.current.Callback = c.current.Callback
 	c.current.Kind = trace.KindService
-	c.current.OwnerHandle = s.handle
-	c.current.TopicName = s.name
-	c.current.NodeName = s.nodeName
+	c.current.OwnerHandle = s.current.ServiceHandle
+	c.current.TopicName = s.current.ServiceName
+	c.current.NodeName = s.current.NodeName
+	c.current.CallbackGroup = s.current.CallbackGroup
+}
+
+// fill gives a field of a row a value unless it has one.
+func fill[T comparable](field *T, value T) {
+	var unknown T
+	if *field == unknown {
+		*field = value
+	}
 }

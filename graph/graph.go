@@ -13,58 +13,79 @@ import (
 // are null where unknown.
 type Graph struct {
 	key    trace.ProcessKey
-	view   view
-	layout *layouts.Layout
+	reader reader
 
-	nodes                lives[*node]
-	publishers           lives[*publisher]
-	rmwPublishers        lives[*publisher]
-	subscriptions        lives[*subscription]
-	rmwSubscriptions     lives[*subscription]
-	objects              lives[*object]
-	timers               lives[*timer]
-	services             lives[*service]
-	callbacks            lives[*callback]
-	failures             failures
-	changedNodes         []*node
-	changedPublishers    []*publisher
-	changedSubscriptions []*subscription
-	changedObjects       []*object
-	changedTimers        []*timer
-	changedCallbacks     []*callback
+	nodes         population[*node]
+	publishers    population[*publisher]
+	subscriptions population[*subscription]
+	objects       population[*object]
+	timers        population[*timer]
+	services      population[*service]
+	clients       population[*client]
+	callbacks     population[*callback]
+	groups        population[*group]
+	executors     population[*executor]
+	contexts      population[*rclContext]
+	stateMachines population[*stateMachine]
+
+	// Other addresses that lead to entities.
+	rmwPublishers    lives[*publisher]
+	rmwSubscriptions lives[*subscription]
+	collectors       lives[*executor]
+
+	// What is announced before the entity that it belongs to.
+	buffers             lives[*buffer]
+	intraProcessBuffers lives[*intraProcessBuffer]
+	gids                map[trace.Address]announcedGID
+
+	graves   map[grave]int64
+	failures failures
+	// unscanned is the time of the last initialization event of something that only a scan of the memory completes.
+	unscanned trace.Optional[int64]
 }
 
 // New returns a Graph that knows nothing yet. The key is put into every row.
 func New(key trace.ProcessKey) *Graph {
-	return &Graph{
-		key:              key,
-		nodes:            make(lives[*node]),
-		publishers:       make(lives[*publisher]),
-		rmwPublishers:    make(lives[*publisher]),
-		subscriptions:    make(lives[*subscription]),
-		rmwSubscriptions: make(lives[*subscription]),
-		objects:          make(lives[*object]),
-		timers:           make(lives[*timer]),
-		services:         make(lives[*service]),
-		callbacks:        make(lives[*callback]),
-		failures:         make(failures),
+	g := &Graph{
+		key:                 key,
+		rmwPublishers:       make(lives[*publisher]),
+		rmwSubscriptions:    make(lives[*subscription]),
+		collectors:          make(lives[*executor]),
+		buffers:             make(lives[*buffer]),
+		intraProcessBuffers: make(lives[*intraProcessBuffer]),
+		gids:                make(map[trace.Address]announcedGID),
+		graves:              make(map[grave]int64),
+		failures:            make(failures),
 	}
+	g.nodes = newPopulation(g.buryNode)
+	g.publishers = newPopulation(func(p *publisher, time int64) { g.publishers.end(p, time) })
+	g.subscriptions = newPopulation(g.burySubscription)
+	g.objects = newPopulation(g.buryObject)
+	g.timers = newPopulation(g.buryTimer)
+	g.services = newPopulation(g.buryService)
+	g.clients = newPopulation(func(c *client, time int64) { g.clients.end(c, time) })
+	g.callbacks = newPopulation(func(c *callback, time int64) { g.callbacks.end(c, time) })
+	g.groups = newPopulation(func(c *group, time int64) { g.groups.end(c, time) })
+	g.executors = newPopulation(func(e *executor, time int64) { g.executors.end(e, time) })
+	g.contexts = newPopulation(func(c *rclContext, time int64) { g.contexts.end(c, time) })
+	g.stateMachines = newPopulation(func(m *stateMachine, time int64) { g.stateMachines.end(m, time) })
+	return g
 }
 
 // SetMemory lets the graph read the process's memory, where the objects have the layout of its distribution. Without memory
 // (nil), as before the first call and when the process has ended, only initialization events tell of entities; without a
 // layout (nil), as for an unknown distribution, memory is not read either.
 func (g *Graph) SetMemory(memory Memory, layout *layouts.Layout) {
-	g.view, g.layout = view{memory}, layout
+	g.reader = reader{view{memory}, layout}
 	if layout == nil {
-		g.view = view{}
+		g.reader.view = view{}
 	}
 	clear(g.failures)
 }
 
 // Node returns the node of an rcl_node_t at a time.
 func (g *Graph) Node(handle trace.Address, time int64) (*trace.Node, bool) {
-	found, ok := find(g, g.nodes, handle, time, "node", g.readNode)
+	found, ok := find(g, g.nodes.lives, handle, time, "node", g.readNode)
 	if !ok {
 		return nil, false
 	}
@@ -73,7 +94,7 @@ func (g *Graph) Node(handle trace.Address, time int64) (*trace.Node, bool) {
 
 // Publisher returns the publisher of an rcl_publisher_t at a time.
 func (g *Graph) Publisher(handle trace.Address, time int64) (*trace.Publisher, bool) {
-	found, ok := find(g, g.publishers, handle, time, "publisher", g.readPublisher)
+	found, ok := find(g, g.publishers.lives, handle, time, "publisher", g.readPublisher)
 	if !ok {
 		return nil, false
 	}
@@ -99,19 +120,46 @@ func (g *Graph) SubscriptionByRMW(handle trace.Address, time int64) (*trace.Subs
 	return &found.current, true
 }
 
-// Callback returns what is known of the callback that callback_start passed at a time.
-func (g *Graph) Callback(address trace.Address, time int64) (*trace.CallbackInfo, bool) {
-	found, ok := find(g, g.callbacks, address, time, "callback", g.readCallback)
+// Service returns the service of an rcl_service_t at a time.
+func (g *Graph) Service(handle trace.Address, time int64) (*trace.ServiceServer, bool) {
+	found, ok := find(g, g.services.lives, handle, time, "service", g.readService)
 	if !ok {
 		return nil, false
 	}
 	return &found.current, true
 }
 
-var errReused = errors.New("the entity ended before its address was reused, and was not known till then")
+// Client returns the client of an rcl_client_t at a time.
+func (g *Graph) Client(handle trace.Address, time int64) (*trace.Client, bool) {
+	found, ok := find(g, g.clients.lives, handle, time, "client", g.readClient)
+	if !ok {
+		return nil, false
+	}
+	return &found.current, true
+}
+
+// StateMachine returns the state machine of a managed node at a time. Only its initialization event tells of one.
+func (g *Graph) StateMachine(address trace.Address, time int64) (*trace.LifecycleStateMachine, bool) {
+	found, ok := g.stateMachines.at(address, time)
+	if !ok {
+		return nil, false
+	}
+	return &found.current, true
+}
+
+// Callback returns what is known of the callback that callback_start passed at a time.
+func (g *Graph) Callback(address trace.Address, time int64) (*trace.CallbackInfo, bool) {
+	found, ok := find(g, g.callbacks.lives, address, time, "callback", g.readCallback)
+	if !ok {
+		return nil, false
+	}
+	return &found.current, true
+}
+
+var errReused = errors.New("who lived there then was not known before its end")
 
 // find looks an entity up, and reads it from memory if nothing was ever known of its address. An entity that was there before
-// the recording cannot be read where another one has been created since.
+// the recording cannot be read where another one has been created since, or where it has ended.
 func find[E mortal](
 	g *Graph, known lives[E], address trace.Address, time int64, kind string, read func(trace.Address) (E, error),
 ) (E, bool) {

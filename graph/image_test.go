@@ -175,6 +175,9 @@ func (m *image) subscriptionObject(subscription, node uint64) (object uint64, ca
 	return object, m.callbackOf(layouts.OwnerSubscription, object)
 }
 
+// ringCapacity is that of every ring buffer of an image.
+const ringCapacity = 10
+
 func (m *image) intraProcessObject(topic string) (object, ring uint64, callback trace.Address) {
 	object, buffer, ring := m.object(), m.object(), m.object()
 	m.class(object, "N6rclcpp12experimental24SubscriptionIntraProcessIN8std_msgs3msg7String_ISaIvEEEE")
@@ -183,6 +186,7 @@ func (m *image) intraProcessObject(topic string) (object, ring uint64, callback 
 	m.set(object+m.layout.SubscriptionIntraProcess.TopicName+wordSize, uint64(len(topic)))
 	m.set(object+m.layout.SubscriptionIntraProcess.Buffer, buffer)
 	m.set(buffer+m.layout.SubscriptionIntraProcess.Ring, ring)
+	m.set(ring+m.layout.SubscriptionIntraProcess.Capacity, ringCapacity)
 	return object, ring, m.callbackOf(layouts.OwnerSubscriptionIntraProcess, object)
 }
 

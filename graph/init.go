@@ -8,59 +8,99 @@ import (
 // The handlers of initialization events. An event may concern an entity whose own initialization was before the recording or
 // was lost: then the entity is read from memory where that is possible, and begins with the event where it is not.
 
+func (g *Graph) initContext(time int64, handle trace.Address) {
+	c := &rclContext{life: life{since: time}}
+	c.current = trace.Context{
+		ProcessKey: g.key, ContextHandle: handle, InitTimestamp: trace.Some(time), Provenance: trace.FromTracepoint,
+	}
+	g.contexts.add(handle, c)
+	g.contexts.note(c)
+}
+
 func (g *Graph) initNode(time int64, row trace.Node) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	if row.NodeName == "" || row.Namespace == "" {
-		if read, err := g.nodeAt(row.NodeHandle); err == nil {
+		if read, err := g.reader.nodeAt(row.NodeHandle); err == nil {
 			row.NodeName, row.Namespace = read.NodeName, read.Namespace
 		}
 	}
-	n := &node{life: life{time}}
+	n := &node{life: life{since: time}}
 	n.current = row
 	g.failures.clear("node", row.NodeHandle)
 	g.nodes.add(row.NodeHandle, n)
-	g.changedNode(n)
+	g.nodes.note(n)
+	g.awaitScan(time)
+}
+
+// maxGIDs bounds the gids that were announced and whose publishers were not.
+const maxGIDs = 1 << 12
+
+// announcedGID is what rmw_publisher_init said. rcl_publisher_init follows it.
+type announcedGID struct {
+	time int64
+	gid  string
+}
+
+// announceGID handles rmw_publisher_init.
+func (g *Graph) announceGID(time int64, rmwHandle trace.Address, text string) {
+	gid := gidText(text)
+	if gid == "" {
+		return
+	}
+	if len(g.gids) >= maxGIDs {
+		clear(g.gids)
+	}
+	g.gids[rmwHandle] = announcedGID{time, gid}
 }
 
 func (g *Graph) initPublisher(time int64, row trace.Publisher) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	if row.TopicName == "" {
-		if read, err := g.publisherAt(row.PublisherHandle); err == nil {
-			row.TopicName = read.TopicName
+	if announced, ok := g.gids[row.RMWPublisherHandle]; ok {
+		if time-announced.time < announcement {
+			row.GID = announced.gid
+		}
+		delete(g.gids, row.RMWPublisherHandle)
+	}
+	if row.TopicName == "" || row.GID == "" {
+		if read, err := g.reader.publisherAt(row.PublisherHandle); err == nil {
+			fill(&row.TopicName, read.TopicName)
+			fill(&row.GID, read.GID)
 		}
 	}
-	p := &publisher{life: life{time}}
+	p := &publisher{life: life{since: time}}
 	p.current = row
 	g.failures.clear("publisher", row.PublisherHandle)
 	g.failures.clear("rmw publisher", row.RMWPublisherHandle)
 	g.publishers.add(row.PublisherHandle, p)
 	g.rmwPublishers.add(row.RMWPublisherHandle, p)
-	g.changedPublisher(p)
+	g.publishers.note(p)
+	g.awaitScan(time)
 }
 
 func (g *Graph) initSubscription(time int64, row trace.Subscription) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
 	if row.TopicName == "" {
-		if read, err := g.subscriptionAt(row.SubscriptionHandle); err == nil {
+		if read, err := g.reader.subscriptionAt(row.SubscriptionHandle); err == nil {
 			row.TopicName = read.TopicName
 		}
 	}
-	s := &subscription{life: life{time}}
+	s := &subscription{life: life{since: time}}
 	s.current = row
 	g.failures.clear("subscription", row.SubscriptionHandle)
 	g.failures.clear("rmw subscription", row.RMWSubscriptionHandle)
 	g.subscriptions.add(row.SubscriptionHandle, s)
 	g.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
 	g.changedSubscription(s)
+	g.awaitScan(time)
 }
 
 // linkObject handles rclcpp_subscription_init.
 func (g *Graph) linkObject(time int64, handle, address trace.Address) {
-	s, ok := find(g, g.subscriptions, handle, time, "subscription", g.readSubscription)
+	s, ok := find(g, g.subscriptions.lives, handle, time, "subscription", g.readSubscription)
 	if !ok {
-		s = &subscription{life: life{time}}
+		s = &subscription{life: life{since: time}}
 		s.current = trace.Subscription{
 			ProcessKey: g.key, SubscriptionHandle: handle, InitTimestamp: trace.Some(time), Provenance: trace.FromTracepoint,
 		}
@@ -82,8 +122,8 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Address) {
 	o := g.objectAt(address, time, func(o *object) bool { return o.callback == nil })
 	o.callback = g.callbackAt(callbackAddress, time)
-	if g.layout != nil {
-		for _, owner := range g.layout.Owners {
+	if layout := g.reader.layout; layout != nil {
+		for _, owner := range layout.Owners {
 			if callbackAddress != address+trace.Address(owner.Callback) {
 				continue
 			}
@@ -95,28 +135,31 @@ func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Add
 			}
 		}
 	}
-	if o.current.IsIntraProcess.Value {
-		if ring, err := g.ringBufferOf(address); err == nil {
-			o.current.Buffer = ring
-		}
+	if o.current.IsIntraProcess.Value && o.current.Buffer == 0 {
+		o.readBuffer(g.reader)
 	}
+	if typeName, err := g.reader.className(address); err == nil {
+		fill(&o.current.MessageType, messageType(typeName))
+	}
+	fill(&o.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
 	g.changedObject(o)
 }
 
 func (g *Graph) initTimer(time int64, row trace.Timer) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
-	t := &timer{life: life{time}}
+	t := &timer{life: life{since: time}}
 	t.current = row
 	g.failures.clear("timer", row.TimerHandle)
 	g.timers.add(row.TimerHandle, t)
 	g.changedTimer(t)
+	g.awaitScan(time)
 }
 
 func (g *Graph) addTimerCallback(time int64, handle, callbackAddress trace.Address) {
 	t := g.timerAt(handle, time)
 	t.callback = g.callbackAt(callbackAddress, time)
-	if t.callback.current.Symbol == "" {
-		t.callback.current.Symbol = g.timerSymbol(callbackAddress)
+	if typeName, ok := g.timerClass(callbackAddress); ok {
+		fill(&t.callback.current.Symbol, g.reader.timerSymbol(callbackAddress, typeName))
 	}
 	g.changedTimer(t)
 }
@@ -128,25 +171,103 @@ func (g *Graph) linkTimer(time int64, handle, nodeHandle trace.Address) {
 	g.changedTimer(t)
 }
 
-func (g *Graph) initService(time int64, handle, nodeHandle, rmwHandle trace.Address, name string) {
-	if name == "" {
-		name, _ = g.serviceNameAt(rmwHandle)
+// timerClass returns the mangled name of the class of the timer that a callback belongs to.
+func (g *Graph) timerClass(callback trace.Address) (string, bool) {
+	layout, err := g.reader.readable()
+	if err != nil {
+		return "", false
 	}
-	g.failures.clear("service", handle)
-	g.services.add(handle, &service{
-		life: life{time}, handle: handle, nodeHandle: nodeHandle, name: name, nodeName: g.nodeName(nodeHandle, time),
-	})
+	for _, owner := range layout.Owners {
+		if _, typeName, ok := g.reader.ownerOf(callback, owner); ok && owner.Kind == layouts.OwnerTimer {
+			return typeName, true
+		}
+	}
+	return "", false
+}
+
+func (g *Graph) initService(time int64, row trace.ServiceServer) {
+	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
+	row.NodeName = g.nodeName(row.NodeHandle, time)
+	if row.ServiceName == "" {
+		row.ServiceName, _ = g.reader.rmwTopicAt(row.RMWServiceHandle, func(names layouts.RMWTopicName) uint64 { return names.Service })
+	}
+	s := &service{life: life{since: time}}
+	s.current = row
+	g.failures.clear("service", row.ServiceHandle)
+	g.services.add(row.ServiceHandle, s)
+	g.changedService(s)
+	g.awaitScan(time)
 }
 
 func (g *Graph) addServiceCallback(time int64, handle, callbackAddress trace.Address) {
-	s, ok := find(g, g.services, handle, time, "service", g.readService)
-	if !ok {
-		s = &service{life: life{time}, handle: handle}
-		g.services.add(handle, s)
-	}
+	s := g.serviceAt(handle, time)
 	s.callback = g.callbackAt(callbackAddress, time)
-	s.inherit()
-	g.changedCallback(s.callback)
+	if layout, err := g.reader.readable(); err == nil {
+		for _, owner := range layout.Owners {
+			if _, typeName, ok := g.reader.ownerOf(callbackAddress, owner); ok && owner.Kind == layouts.OwnerService {
+				fill(&s.current.ServiceType, serviceType(typeName))
+			}
+		}
+	}
+	fill(&s.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
+	g.changedService(s)
+}
+
+func (g *Graph) initClient(time int64, row trace.Client) {
+	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
+	row.NodeName = g.nodeName(row.NodeHandle, time)
+	if read, err := g.reader.clientAt(row.ClientHandle); err == nil {
+		fill(&row.ServiceName, read.ServiceName)
+		row.GID = read.GID
+	}
+	c := &client{life: life{since: time}}
+	c.current = row
+	g.failures.clear("client", row.ClientHandle)
+	g.clients.add(row.ClientHandle, c)
+	g.clients.note(c)
+	g.awaitScan(time)
+}
+
+func (g *Graph) initStateMachine(time int64, row trace.LifecycleStateMachine) {
+	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
+	row.NodeName = g.nodeName(row.NodeHandle, time)
+	m := &stateMachine{life: life{since: time}}
+	m.current = row
+	g.stateMachines.add(row.StateMachine, m)
+	if row.StateMachine != 0 {
+		g.stateMachines.note(m)
+	}
+}
+
+// initBuffer handles rclcpp_construct_ring_buffer.
+func (g *Graph) initBuffer(time int64, address trace.Address, capacity uint64) {
+	g.buffers.add(address, &buffer{life: life{since: time}, address: address, capacity: capacity})
+}
+
+// linkBuffer handles rclcpp_buffer_to_ipb.
+func (g *Graph) linkBuffer(time int64, address, ipb trace.Address) {
+	b, ok := g.buffers.at(address, time)
+	if !ok {
+		b = &buffer{life: life{since: time}, address: address}
+	}
+	g.intraProcessBuffers.add(ipb, &intraProcessBuffer{life: life{since: time}, buffer: b})
+}
+
+// linkIntraProcessBuffer handles rclcpp_ipb_to_subscription, the first event of an intra-process object.
+func (g *Graph) linkIntraProcessBuffer(time int64, ipb, address trace.Address) {
+	if address == 0 {
+		return
+	}
+	o := g.objectAt(address, time, func(o *object) bool { return o.current.IPB == 0 })
+	o.setIntraProcess(true)
+	o.current.IPB = ipb
+	if held, ok := g.intraProcessBuffers.at(ipb, time); ok {
+		o.current.Buffer = held.buffer.address
+		if held.buffer.capacity != 0 {
+			o.current.Capacity = trace.Some(held.buffer.capacity)
+		}
+	}
+	g.changedObject(o)
 }
 
 // registerCallback handles rclcpp_callback_register.
@@ -158,7 +279,7 @@ func (g *Graph) registerCallback(time int64, address trace.Address, symbol strin
 	if told := symbolOf(symbol); told != "" {
 		c.current.Symbol = told
 	}
-	g.changedCallback(c)
+	g.callbacks.note(c)
 }
 
 // announcement is the time, in nanoseconds, within which the events that announce one object follow each other.
@@ -169,7 +290,7 @@ func (g *Graph) objectAt(address trace.Address, time int64, fresh func(*object) 
 	if o, ok := g.objects.at(address, time); ok && fresh(o) && o.since != always && time-o.since < announcement {
 		return o
 	}
-	o := &object{life: life{time}}
+	o := &object{life: life{since: time}}
 	o.current = trace.Subscription{
 		ProcessKey: g.key, Subscription: address, InitTimestamp: trace.Some(time), Provenance: trace.FromTracepoint,
 	}
@@ -187,7 +308,7 @@ func (g *Graph) callbackAt(address trace.Address, time int64) *callback {
 }
 
 func (g *Graph) newCallback(address trace.Address, time int64) *callback {
-	c := &callback{life: life{time}}
+	c := &callback{life: life{since: time}}
 	c.current = trace.CallbackInfo{
 		ProcessKey: g.key, Callback: address, InitTimestamp: trace.Some(time), Provenance: trace.FromTracepoint,
 	}
@@ -198,9 +319,9 @@ func (g *Graph) newCallback(address trace.Address, time int64) *callback {
 
 // timerAt returns the timer that an event is about. One whose initialization was not seen is read from memory.
 func (g *Graph) timerAt(handle trace.Address, time int64) *timer {
-	t, ok := find(g, g.timers, handle, time, "timer", g.readTimer)
+	t, ok := find(g, g.timers.lives, handle, time, "timer", g.readTimer)
 	if !ok {
-		t = &timer{life: life{time}}
+		t = &timer{life: life{since: time}}
 		t.current = trace.Timer{
 			ProcessKey: g.key, TimerHandle: handle, InitTimestamp: trace.Some(time), Provenance: trace.FromTracepoint,
 		}
@@ -209,9 +330,22 @@ func (g *Graph) timerAt(handle trace.Address, time int64) *timer {
 	return t
 }
 
+// serviceAt returns the service that an event is about. One whose initialization was not seen is read from memory.
+func (g *Graph) serviceAt(handle trace.Address, time int64) *service {
+	s, ok := find(g, g.services.lives, handle, time, "service", g.readService)
+	if !ok {
+		s = &service{life: life{since: time}}
+		s.current = trace.ServiceServer{
+			ProcessKey: g.key, ServiceHandle: handle, InitTimestamp: trace.Some(time), Provenance: trace.FromTracepoint,
+		}
+		g.services.add(handle, s)
+	}
+	return s
+}
+
 // nodeName returns the full name of a node, "" if unknown.
 func (g *Graph) nodeName(handle trace.Address, time int64) string {
-	n, ok := find(g, g.nodes, handle, time, "node", g.readNode)
+	n, ok := find(g, g.nodes.lives, handle, time, "node", g.readNode)
 	if !ok {
 		return ""
 	}

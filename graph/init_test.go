@@ -109,6 +109,11 @@ func wantedRows(intraCallback, callback trace.Address) Rows {
 			ProcessKey: testKey, TimerHandle: timerHandle, Period: trace.Some(int64(5e8)), NodeHandle: nodeHandle, NodeName: "/demo/talker",
 			Callback: timerCallback, InitTimestamp: trace.Some(int64(40)), Provenance: trace.FromTracepoint,
 		}},
+		ServiceServers: []trace.ServiceServer{{
+			ProcessKey: testKey, ServiceHandle: serviceHandle, NodeHandle: nodeHandle, RMWServiceHandle: rmwService,
+			ServiceName: "/demo/reset", Callback: serviceAdded, NodeName: "/demo/talker", InitTimestamp: trace.Some(int64(50)),
+			Provenance: trace.FromTracepoint,
+		}},
 		Callbacks: []trace.CallbackInfo{intraInfo, interInfo, timerInfo, serviceInfo},
 	}
 }
@@ -190,8 +195,26 @@ func rowsByKey(rows Rows) map[any]any {
 	for _, row := range rows.Timers {
 		byKey[rowKey{"timer", row.TimerHandle, 0}] = row
 	}
+	for _, row := range rows.ServiceServers {
+		byKey[rowKey{"service", row.ServiceHandle, 0}] = row
+	}
+	for _, row := range rows.Clients {
+		byKey[rowKey{"client", row.ClientHandle, 0}] = row
+	}
 	for _, row := range rows.Callbacks {
 		byKey[rowKey{"callback", row.Callback, 0}] = row
+	}
+	for _, row := range rows.CallbackGroups {
+		byKey[rowKey{"callback group", row.CallbackGroup, 0}] = row
+	}
+	for _, row := range rows.Executors {
+		byKey[rowKey{"executor", row.Executor, 0}] = row
+	}
+	for _, row := range rows.Contexts {
+		byKey[rowKey{"context", row.ContextHandle, 0}] = row
+	}
+	for _, row := range rows.LifecycleStateMachines {
+		byKey[rowKey{"state machine", row.StateMachine, 0}] = row
 	}
 	return byKey
 }
@@ -493,10 +516,10 @@ func TestManyLivesAtOneAddressAreBounded(t *testing.T) {
 	if rows != 10_000 {
 		t.Errorf("%d rows of 10000 timers", rows)
 	}
-	if n := len(g.timers[timerHandle]); n > maxLives {
+	if n := len(g.timers.lives[timerHandle]); n > maxLives {
 		t.Errorf("%d lives are kept", n)
 	}
-	if n := len(g.callbacks[timerCallback]); n > maxLives {
+	if n := len(g.callbacks.lives[timerCallback]); n > maxLives {
 		t.Errorf("%d lives of the callback are kept", n)
 	}
 }
@@ -506,7 +529,7 @@ func TestNullAndUnknownEventsAreIgnored(t *testing.T) {
 	for id := range 256 {
 		g.Init(InitEvent{Event: EventID(id), Time: 1})
 	}
-	g.Init(event(32, 1, 0x1000, 0x2000, 0x3000, "/client"))
+	g.Init(event(19, 1, 0x1000, 0x2000, 0x3000, "/before the first"))
 	if rows := rowsByKey(g.Rows(true)); len(rows) != 0 {
 		t.Errorf("rows %+v", rows)
 	}

@@ -139,6 +139,11 @@ func (v view) className(object trace.Address) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return v.typeName(typeInfo)
+}
+
+// typeName returns the mangled name that a type_info holds.
+func (v view) typeName(typeInfo trace.Address) (string, error) {
 	if _, err := v.constant(typeInfo); err != nil { // the type_info's own vtable
 		return "", err
 	}

@@ -103,7 +103,7 @@ func TestSubscriptionOfRunningProcessIsOneEntity(t *testing.T) {
 			ProcessKey: testKey, SubscriptionHandle: trace.Address(handle), NodeHandle: g.Rows(true).Subscriptions[0].NodeHandle,
 			RMWSubscriptionHandle: trace.Address(rmw), TopicName: "/chatter", QueueDepth: trace.Some(uint64(3)),
 			Subscription: trace.Address(object), Callback: callback, IsIntraProcess: trace.Some(false), NodeName: "/listener",
-			Provenance: trace.FromMemory,
+			MessageType: "std_msgs/msg/String", Provenance: trace.FromMemory,
 		}
 		if rows := g.Rows(true).Subscriptions; len(rows) != 0 {
 			t.Errorf("told twice: %+v", rows)
@@ -123,7 +123,9 @@ func TestIntraProcessObjectHasItsBuffer(t *testing.T) {
 		}
 		want := trace.Subscription{
 			ProcessKey: testKey, TopicName: "/intra", Subscription: trace.Address(object), Callback: callback,
-			IsIntraProcess: trace.Some(true), Buffer: trace.Address(ring), Provenance: trace.FromMemory,
+			IsIntraProcess: trace.Some(true), Buffer: trace.Address(ring), Capacity: trace.Some(uint64(ringCapacity)),
+			IPB:         trace.Address(m.get(object + m.layout.SubscriptionIntraProcess.Buffer)),
+			MessageType: "std_msgs/msg/String", Provenance: trace.FromMemory,
 		}
 		if rows := g.Rows(true).Subscriptions; len(rows) != 1 || rows[0] != want {
 			t.Errorf("got %+v\nwant %+v", rows, want)

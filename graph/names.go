@@ -35,8 +35,11 @@ func isName(text string) bool {
 func isTopic(text string) bool { return text != "/" && isName(text) }
 
 // isBaseName reports whether text can be the name of a node or one part of a longer name.
-func isBaseName(text string) bool {
-	if text == "" || len(text) > maxName {
+func isBaseName(text string) bool { return isBaseNameOf(text, maxName) }
+
+// isBaseNameOf is isBaseName for names of another length.
+func isBaseNameOf(text string, limit int) bool {
+	if text == "" || len(text) > limit {
 		return false
 	}
 	for i := range len(text) {
@@ -102,4 +105,17 @@ func functorSymbol(typeName string) string {
 		return ""
 	}
 	return symbol
+}
+
+// typeSymbol returns the demangled name of a type, given as type_info holds it, "" if it is none.
+func typeSymbol(typeName string) string {
+	tree, err := demangle.ToAST("_ZTS" + typeName)
+	if err != nil {
+		return ""
+	}
+	special, ok := tree.(*demangle.Special)
+	if !ok {
+		return ""
+	}
+	return demangle.ASTToString(special.Val, demangle.MaxLength(maxSymbolBits))
 }

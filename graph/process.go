@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -53,6 +54,14 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	defer file.Close()
 	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
 	return err
+}
+
+// Mappings lists the memory mappings of the process, in order of address.
+func (m *ProcessMemory) Mappings() ([]target.Mapping, error) { return m.process.Mappings() }
+
+// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the sequence.
+func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error] {
+	return m.memory.ResidentRanges(start, end)
 }
 
 // ReadOnlyFile reports whether an address lies in a mapping of a file that the process cannot write.

@@ -15,11 +15,17 @@ type report[R comparable] struct {
 
 // Rows are rows of the entity tables.
 type Rows struct {
-	Nodes         []trace.Node
-	Publishers    []trace.Publisher
-	Subscriptions []trace.Subscription
-	Timers        []trace.Timer
-	Callbacks     []trace.CallbackInfo
+	Nodes                  []trace.Node
+	Publishers             []trace.Publisher
+	Subscriptions          []trace.Subscription
+	Timers                 []trace.Timer
+	ServiceServers         []trace.ServiceServer
+	Clients                []trace.Client
+	Callbacks              []trace.CallbackInfo
+	CallbackGroups         []trace.CallbackGroup
+	Executors              []trace.Executor
+	Contexts               []trace.Context
+	LifecycleStateMachines []trace.LifecycleStateMachine
 }
 
 // change queues an entity whose row may have changed. It reports whether it was not queued already.

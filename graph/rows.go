@@ -1,35 +1,52 @@
 package graph
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // Rows returns the rows of entities that became known since the last call. A row that may still improve is held back for a few
-// calls, or until the final call. Each entity has one row for each life; should it improve later, that row is returned again,
-// improved, and the later one counts.
+// calls, or until the final call. Each entity has one row for each life; should it improve later, or end, that row is returned
+// again, improved, and the later one counts.
 func (g *Graph) Rows(final bool) Rows {
 	// The rows of its objects stand for a subscription that has some.
-	g.changedSubscriptions = slices.DeleteFunc(g.changedSubscriptions, func(s *subscription) bool { return len(s.objects) > 0 })
-	g.nameNodes()
+	g.subscriptions.changed = slices.DeleteFunc(g.subscriptions.changed, func(s *subscription) bool {
+		if len(s.objects) == 0 {
+			return false
+		}
+		s.waiting = false
+		return true
+	})
+	g.complete()
 	var rows Rows
-	g.changedNodes = tellChanged(g.changedNodes, &rows.Nodes, final)
-	g.changedPublishers = tellChanged(g.changedPublishers, &rows.Publishers, final)
-	g.changedSubscriptions = tellChanged(g.changedSubscriptions, &rows.Subscriptions, final)
-	g.changedObjects = tellChanged(g.changedObjects, &rows.Subscriptions, final)
-	g.changedTimers = tellChanged(g.changedTimers, &rows.Timers, final)
-	g.changedCallbacks = tellChanged(g.changedCallbacks, &rows.Callbacks, final)
+	tellChanged(&g.nodes, &rows.Nodes, final)
+	tellChanged(&g.publishers, &rows.Publishers, final)
+	tellChanged(&g.subscriptions, &rows.Subscriptions, final)
+	tellChanged(&g.objects, &rows.Subscriptions, final)
+	tellChanged(&g.timers, &rows.Timers, final)
+	tellChanged(&g.services, &rows.ServiceServers, final)
+	tellChanged(&g.clients, &rows.Clients, final)
+	tellChanged(&g.callbacks, &rows.Callbacks, final)
+	tellChanged(&g.groups, &rows.CallbackGroups, final)
+	tellChanged(&g.executors, &rows.Executors, final)
+	tellChanged(&g.contexts, &rows.Contexts, final)
+	tellChanged(&g.stateMachines, &rows.LifecycleStateMachines, final)
 	return rows
 }
 
 // reporter is an entity that has rows of type R.
 type reporter[R any] interface {
-	complete() bool
+	resident
 	tell(complete, final bool) (row R, due, queued bool)
 }
 
-// tellChanged appends the rows that are due and returns the entities that remain queued.
-func tellChanged[R any, E reporter[R]](changed []E, rows *[]R, final bool) []E {
-	remaining := changed[:0]
-	for _, entity := range changed {
-		row, due, queued := entity.tell(entity.complete(), final)
+// tellChanged appends the rows that are due; the other entities remain queued.
+func tellChanged[R any, E reporter[R]](p *population[E], rows *[]R, final bool) {
+	remaining := p.changed[:0]
+	for _, entity := range p.changed {
+		_, ended := entity.end()
+		row, due, queued := entity.tell(entity.complete() || ended, final)
 		if due {
 			*rows = append(*rows, row)
 		}
@@ -37,49 +54,55 @@ func tellChanged[R any, E reporter[R]](changed []E, rows *[]R, final bool) []E {
 			remaining = append(remaining, entity)
 		}
 	}
-	clear(changed[len(remaining):])
-	return remaining
+	clear(p.changed[len(remaining):])
+	p.changed = remaining
 }
 
-// nameNodes looks again for the node names that waiting rows lack.
-func (g *Graph) nameNodes() {
-	for _, p := range g.changedPublishers {
-		if p.current.NodeName == "" {
-			p.current.NodeName = g.nodeName(p.current.NodeHandle, p.references())
-		}
+// complete looks again for the names that waiting rows lack.
+func (g *Graph) complete() {
+	for _, p := range g.publishers.changed {
+		g.nameNode(&p.current.NodeName, p.current.NodeHandle, &p.life)
 	}
-	for _, t := range g.changedTimers {
-		if t.current.NodeName == "" {
-			t.current.NodeName = g.nodeName(t.current.NodeHandle, t.references())
-			t.inherit()
-		}
+	for _, t := range g.timers.changed {
+		g.nameNode(&t.current.NodeName, t.current.NodeHandle, &t.life)
+		t.inherit()
 	}
-	for _, s := range g.changedSubscriptions {
-		s.nameNode(g)
+	for _, s := range g.subscriptions.changed {
+		g.nameNode(&s.current.NodeName, s.current.NodeHandle, &s.life)
 	}
-	for _, o := range g.changedObjects {
-		if o.subscription != nil {
-			o.subscription.nameNode(g)
+	for _, o := range g.objects.changed {
+		if s := o.subscription; s != nil {
+			g.nameNode(&s.current.NodeName, s.current.NodeHandle, &s.life)
 			o.inherit()
 		}
 	}
-}
-
-func (s *subscription) nameNode(g *Graph) {
-	if s.current.NodeName == "" {
-		s.current.NodeName = g.nodeName(s.current.NodeHandle, s.references())
+	for _, s := range g.services.changed {
+		g.nameNode(&s.current.NodeName, s.current.NodeHandle, &s.life)
+		s.inherit()
+	}
+	for _, c := range g.clients.changed {
+		g.nameNode(&c.current.NodeName, c.current.NodeHandle, &c.life)
+	}
+	for _, m := range g.stateMachines.changed {
+		g.nameNode(&m.current.NodeName, m.current.NodeHandle, &m.life)
+	}
+	for _, e := range g.executors.changed {
+		if !e.complete() || e.current.EntitiesCollector == 0 {
+			g.completeExecutor(e)
+		}
+	}
+	for _, c := range g.groups.changed {
+		g.nameNode(&c.current.NodeName, c.current.NodeHandle, &c.life)
+		if c.current.Executor == 0 {
+			g.nameExecutor(c)
+		}
 	}
 }
 
-func (g *Graph) changedNode(n *node) {
-	if n.change() {
-		g.changedNodes = append(g.changedNodes, n)
-	}
-}
-
-func (g *Graph) changedPublisher(p *publisher) {
-	if p.change() {
-		g.changedPublishers = append(g.changedPublishers, p)
+// nameNode fills in the full name of a node unless it is known.
+func (g *Graph) nameNode(name *string, handle trace.Address, l *life) {
+	if *name == "" {
+		*name = g.nodeName(handle, l.references())
 	}
 }
 
@@ -87,33 +110,31 @@ func (g *Graph) changedSubscription(s *subscription) {
 	for _, o := range s.objects {
 		g.changedObject(o)
 	}
-	if len(s.objects) == 0 && s.change() {
-		g.changedSubscriptions = append(g.changedSubscriptions, s)
+	if len(s.objects) == 0 {
+		g.subscriptions.note(s)
 	}
 }
 
 func (g *Graph) changedObject(o *object) {
 	o.inherit()
-	if o.change() {
-		g.changedObjects = append(g.changedObjects, o)
-	}
+	g.objects.note(o)
 	if o.callback != nil {
-		g.changedCallback(o.callback)
+		g.callbacks.note(o.callback)
 	}
 }
 
 func (g *Graph) changedTimer(t *timer) {
 	t.inherit()
-	if t.change() {
-		g.changedTimers = append(g.changedTimers, t)
-	}
+	g.timers.note(t)
 	if t.callback != nil {
-		g.changedCallback(t.callback)
+		g.callbacks.note(t.callback)
 	}
 }
 
-func (g *Graph) changedCallback(c *callback) {
-	if c.change() {
-		g.changedCallbacks = append(g.changedCallbacks, c)
+func (g *Graph) changedService(s *service) {
+	s.inherit()
+	g.services.note(s)
+	if s.callback != nil {
+		g.callbacks.note(s.callback)
 	}
 }

@@ -32,10 +32,16 @@ type Layout struct {
 	Publisher    Endpoint
 	Subscription Endpoint
 	Service      Service
+	Client       Client
 	Timer        Timer
 	RMWNode      RMWNode
 	RMWTopicName RMWTopicName
+	GID          GID
 
+	Context                  Context
+	NodeBase                 NodeBase
+	CallbackGroup            CallbackGroup
+	PublisherBase            PublisherBase
 	SubscriptionBase         SubscriptionBase
 	SubscriptionIntraProcess SubscriptionIntraProcess
 	TimerBase                TimerBase
@@ -66,6 +72,12 @@ type Service struct {
 	RMWHandle uint64 // rcl_service_impl_t.rmw_handle
 }
 
+// Client leads from an rcl_client_t to its rmw_client_t.
+type Client struct {
+	Impl      uint64 // rcl_client_t.impl
+	RMWHandle uint64 // rcl_client_impl_t.rmw_handle
+}
+
 // Timer leads from an rcl_timer_t to its period.
 type Timer struct {
 	Impl    uint64 // rcl_timer_t.impl
@@ -84,43 +96,7 @@ type RMWTopicName struct {
 	Publisher    uint64 // rmw_publisher_t.topic_name
 	Subscription uint64 // rmw_subscription_t.topic_name
 	Service      uint64 // rmw_service_t.service_name
-}
-
-// SubscriptionBase holds members of rclcpp::SubscriptionBase, each the first word of a shared_ptr.
-type SubscriptionBase struct {
-	NodeHandle         uint64 // node_handle_, to an rcl_node_t
-	SubscriptionHandle uint64 // subscription_handle_, to an rcl_subscription_t
-}
-
-// SubscriptionIntraProcess holds members of the bases of rclcpp::experimental::SubscriptionIntraProcess and leads to its ring buffer.
-type SubscriptionIntraProcess struct {
-	TopicName uint64 // SubscriptionIntraProcessBase.topic_name_, a std::string
-	Buffer    uint64 // SubscriptionIntraProcessBuffer.buffer_, a unique_ptr to a TypedIntraProcessBuffer
-	Ring      uint64 // TypedIntraProcessBuffer.buffer_, a unique_ptr to a RingBufferImplementation
-}
-
-// RingBufferTypeName is the beginning of the mangled class name of every intra-process ring buffer.
-const RingBufferTypeName = "N6rclcpp12experimental7buffers24RingBufferImplementationI"
-
-// TimerBase holds members of rclcpp::TimerBase, each the first word of a shared_ptr.
-type TimerBase struct {
-	TimerHandle uint64 // timer_handle_, to an rcl_timer_t
-}
-
-// ServiceBase holds members of rclcpp::ServiceBase, each the first word of a shared_ptr.
-type ServiceBase struct {
-	NodeHandle    uint64 // node_handle_, to an rcl_node_t
-	ServiceHandle uint64 // service_handle_, to an rcl_service_t
-}
-
-// ClientBase holds members of rclcpp::ClientBase, each the first word of a shared_ptr.
-type ClientBase struct {
-	ClientHandle uint64 // client_handle_, to an rcl_client_t
-}
-
-// Executor holds members of rclcpp::Executor.
-type Executor struct {
-	Collector uint64 // collector_, an ExecutorEntitiesCollector that is part of the object; 0 before Jazzy, which had none
+	Client       uint64 // rmw_client_t.service_name
 }
 
 // OwnerKind says which rclcpp class a callback is a member of.
@@ -227,6 +203,17 @@ func (r *offsetReader) at(member string) uint64 {
 	return offset
 }
 
+// absent stands in the table for a member that a distribution does not have.
+const absent = "-"
+
+// optional is 0 for a member that the distribution does not have. None of those members is the first of its structure.
+func (r *offsetReader) optional(member string) uint64 {
+	if r.cells[column{r.column, member}] == absent {
+		return 0
+	}
+	return r.at(member)
+}
+
 func (r *offsetReader) layout() *Layout {
 	return &Layout{
 		Node: Node{Impl: r.at("rcl_node_s.impl"), RMWHandle: r.at("rcl_node_impl_s.rmw_node_handle")},
@@ -241,29 +228,81 @@ func (r *offsetReader) layout() *Layout {
 			Depth:     r.at("rcl_subscription_impl_s.actual_qos.depth"),
 		},
 		Service: Service{Impl: r.at("rcl_service_s.impl"), RMWHandle: r.at("rcl_service_impl_s.rmw_handle")},
+		Client:  Client{Impl: r.at("rcl_client_s.impl"), RMWHandle: r.at("rcl_client_impl_s.rmw_handle")},
 		Timer:   Timer{Impl: r.at("rcl_timer_s.impl"), Context: r.at("rcl_timer_impl_s.context"), Period: r.at("rcl_timer_impl_s.period")},
 		RMWNode: RMWNode{Name: r.at("rmw_node_s.name"), Namespace: r.at("rmw_node_s.namespace_")},
 		RMWTopicName: RMWTopicName{
 			Publisher:    r.at("rmw_publisher_s.topic_name"),
 			Subscription: r.at("rmw_subscription_s.topic_name"),
 			Service:      r.at("rmw_service_s.service_name"),
+			Client:       r.at("rmw_client_s.service_name"),
+		},
+		GID: GID{
+			PublisherData:    r.at("rmw_publisher_s.data"),
+			ClientData:       r.at("rmw_client_s.data"),
+			FastDDSPublisher: r.at("CustomPublisherInfo.publisher_gid"),
+			FastDDSClient:    r.at("CustomClientInfo.writer_guid_"),
+			CyclonePublisher: r.at("CddsPublisher.gid"),
+			CycloneClient:    r.at("CddsCS.id"),
+			AnyPublisherBase: r.at("PublisherBase.rmw_gid_"),
+		},
+		Context: Context{RCLContext: r.at("Context.rcl_context_")},
+		NodeBase: NodeBase{
+			NodeHandle:           r.at("NodeBase.node_handle_"),
+			DefaultCallbackGroup: r.at("NodeBase.default_callback_group_"),
+			CallbackGroups:       r.at("NodeBase.callback_groups_"),
+		},
+		CallbackGroup: CallbackGroup{
+			Type:          r.at("CallbackGroup.type_"),
+			Subscriptions: r.at("CallbackGroup.subscription_ptrs_"),
+			Timers:        r.at("CallbackGroup.timer_ptrs_"),
+			Services:      r.at("CallbackGroup.service_ptrs_"),
+			Clients:       r.at("CallbackGroup.client_ptrs_"),
+			Waitables:     r.at("CallbackGroup.waitable_ptrs_"),
+		},
+		PublisherBase: PublisherBase{
+			NodeHandle:      r.at("PublisherBase.rcl_node_handle_"),
+			PublisherHandle: r.at("PublisherBase.publisher_handle_"),
+			TypeSupport:     r.at("PublisherBase.type_support_"),
 		},
 		SubscriptionBase: SubscriptionBase{
 			NodeHandle:         r.at("SubscriptionBase.node_handle_"),
 			SubscriptionHandle: r.at("SubscriptionBase.subscription_handle_"),
+			IntraProcess:       r.at("SubscriptionBase.subscription_intra_process_"),
+			TypeSupport:        r.at("SubscriptionBase.type_support_"),
 		},
 		SubscriptionIntraProcess: SubscriptionIntraProcess{
 			TopicName: r.at("SubscriptionIntraProcessBase.topic_name_"),
 			Buffer:    r.at("SubscriptionIntraProcessBuffer.buffer_"),
 			Ring:      r.at("TypedIntraProcessBuffer.buffer_"),
+			Capacity:  r.at("RingBufferImplementation.capacity_"),
 		},
 		TimerBase: TimerBase{TimerHandle: r.at("TimerBase.timer_handle_")},
 		ServiceBase: ServiceBase{
 			NodeHandle:    r.at("ServiceBase.node_handle_"),
 			ServiceHandle: r.at("ServiceBase.service_handle_"),
 		},
-		ClientBase: ClientBase{ClientHandle: r.at("ClientBase.client_handle_")},
-		Executor:   Executor{Collector: r.at("Executor.collector_")},
+		ClientBase: ClientBase{
+			NodeHandle:   r.at("ClientBase.node_handle_"),
+			ClientHandle: r.at("ClientBase.client_handle_"),
+		},
+		Executor: Executor{
+			Context:         r.at("Executor.context_"),
+			Groups:          r.optional("Executor.weak_groups_to_nodes_"),
+			Collector:       r.optional("Executor.collector_"),
+			Threads:         r.at("MultiThreadedExecutor.number_of_threads_"),
+			StaticCollector: r.optional("StaticSingleThreadedExecutor.entities_collector_"),
+			StaticCollectorGroups: [2]uint64{
+				r.optional("StaticExecutorEntitiesCollector.weak_groups_associated_with_executor_to_nodes_"),
+				r.optional("StaticExecutorEntitiesCollector.weak_groups_to_nodes_associated_with_executor_"),
+			},
+			EventsCollector: r.optional("EventsExecutor.entities_collector_"),
+			CollectorGroups: [3]uint64{
+				r.optional("ExecutorEntitiesCollector.manually_added_groups_"),
+				r.optional("ExecutorEntitiesCollector.automatically_added_groups_"),
+				r.optional("ExecutorEntitiesCollector.pending_manually_added_groups_"),
+			},
+		},
 		Owners: []Owner{
 			{
 				Kind: OwnerTimer, Callback: r.at("GenericTimer.callback_"),

@@ -2,6 +2,7 @@ package layouts
 
 import (
 	"debug/elf"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,19 @@ func TestOffsetsOfRealROS(t *testing.T) {
 				member("struct rmw_publisher_s", "topic_name"):               layout.RMWTopicName.Publisher,
 				member("struct rmw_subscription_s", "topic_name"):            layout.RMWTopicName.Subscription,
 				member("struct rmw_service_s", "service_name"):               layout.RMWTopicName.Service,
+				member("struct rcl_client_s", "impl"):                        layout.Client.Impl,
+				member("struct rcl_client_impl_s", "rmw_handle"):             layout.Client.RMWHandle,
+				member("struct rmw_client_s", "service_name"):                layout.RMWTopicName.Client,
+				member("struct rmw_client_s", "data"):                        layout.GID.ClientData,
+				member("struct rmw_publisher_s", "data"):                     layout.GID.PublisherData,
+			})
+			compareOffsets(t, filepath.Join(prefix, "lib", "librmw_fastrtps_shared_cpp.so"), map[string]uint64{
+				member("CustomPublisherInfo", "publisher_gid"): layout.GID.FastDDSPublisher,
+				member("CustomClientInfo", "writer_guid_"):     layout.GID.FastDDSClient,
+			})
+			compareOffsets(t, filepath.Join(prefix, "lib", "librmw_cyclonedds_cpp.so"), map[string]uint64{
+				member("CddsPublisher", "gid"):    layout.GID.CyclonePublisher,
+				member("CddsClient", "client.id"): layout.GID.CycloneClient,
 			})
 			callbacks := make(map[OwnerKind]uint64)
 			for _, owner := range layout.Owners {
@@ -54,12 +68,50 @@ func TestOffsetsOfRealROS(t *testing.T) {
 				member("rclcpp::TimerBase", "timer_handle_"):                                layout.TimerBase.TimerHandle,
 				member("rclcpp::ServiceBase", "node_handle_"):                               layout.ServiceBase.NodeHandle,
 				member("rclcpp::ServiceBase", "service_handle_"):                            layout.ServiceBase.ServiceHandle,
+				member("rclcpp::Context", "rcl_context_"):                                   layout.Context.RCLContext,
+				member("rclcpp::node_interfaces::NodeBase", "node_handle_"):                 layout.NodeBase.NodeHandle,
+				member("rclcpp::node_interfaces::NodeBase", "default_callback_group_"):      layout.NodeBase.DefaultCallbackGroup,
+				member("rclcpp::node_interfaces::NodeBase", "callback_groups_"):             layout.NodeBase.CallbackGroups,
+				member("rclcpp::CallbackGroup", "type_"):                                    layout.CallbackGroup.Type,
+				member("rclcpp::CallbackGroup", "subscription_ptrs_"):                       layout.CallbackGroup.Subscriptions,
+				member("rclcpp::CallbackGroup", "timer_ptrs_"):                              layout.CallbackGroup.Timers,
+				member("rclcpp::CallbackGroup", "service_ptrs_"):                            layout.CallbackGroup.Services,
+				member("rclcpp::CallbackGroup", "client_ptrs_"):                             layout.CallbackGroup.Clients,
+				member("rclcpp::PublisherBase", "rcl_node_handle_"):                         layout.PublisherBase.NodeHandle,
+				member("rclcpp::PublisherBase", "publisher_handle_"):                        layout.PublisherBase.PublisherHandle,
+				member("rclcpp::PublisherBase", "type_support_"):                            layout.PublisherBase.TypeSupport,
+				member("rclcpp::PublisherBase", "rmw_gid_"):                                 layout.GID.AnyPublisherBase,
+				member("rclcpp::SubscriptionBase", "subscription_intra_process_"):           layout.SubscriptionBase.IntraProcess,
+				member("rclcpp::SubscriptionBase", "type_support_"):                         layout.SubscriptionBase.TypeSupport,
+				member("rclcpp::ClientBase", "node_handle_"):                                layout.ClientBase.NodeHandle,
+				member("rclcpp::ClientBase", "client_handle_"):                              layout.ClientBase.ClientHandle,
+				member("rclcpp::Executor", "context_"):                                      layout.Executor.Context,
+				member("rclcpp::executors::MultiThreadedExecutor", "number_of_threads_"):    layout.Executor.Threads,
 				// The callback is the first member of the derived classes.
 				"sizeof(rclcpp::SubscriptionBase)": callbacks[OwnerSubscription],
 				"sizeof(rclcpp::TimerBase)":        callbacks[OwnerTimer],
 			})
+			compareOffsets(t, filepath.Join(prefix, "lib", "librclcpp.so"), executorMembers(layout.Executor))
 		})
 	}
+}
+
+// executorMembers returns the expressions for the members that lead from executors to callback groups and that the distribution has.
+func executorMembers(layout Executor) map[string]uint64 {
+	wanted := map[string]uint64{
+		member("rclcpp::Executor", "weak_groups_to_nodes_"):                              layout.Groups,
+		member("rclcpp::Executor", "collector_"):                                         layout.Collector,
+		member("rclcpp::executors::StaticSingleThreadedExecutor", "entities_collector_"): layout.StaticCollector,
+		member("rclcpp::experimental::executors::EventsExecutor", "entities_collector_"): layout.EventsCollector,
+	}
+	static, collector := "rclcpp::executors::StaticExecutorEntitiesCollector", "rclcpp::executors::ExecutorEntitiesCollector"
+	wanted[member(static, "weak_groups_associated_with_executor_to_nodes_")] = layout.StaticCollectorGroups[0]
+	wanted[member(static, "weak_groups_to_nodes_associated_with_executor_")] = layout.StaticCollectorGroups[1]
+	wanted[member(collector, "manually_added_groups_")] = layout.CollectorGroups[0]
+	wanted[member(collector, "automatically_added_groups_")] = layout.CollectorGroups[1]
+	wanted[member(collector, "pending_manually_added_groups_")] = layout.CollectorGroups[2]
+	maps.DeleteFunc(wanted, func(_ string, offset uint64) bool { return offset == 0 })
+	return wanted
 }
 
 // member returns the expression for the offset of a member.

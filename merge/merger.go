@@ -284,7 +284,13 @@ func (m *Merger) tellEntities(process *Process, final bool) {
 	m.rows.Publishers = append(m.rows.Publishers, entities.Publishers...)
 	m.rows.Subscriptions = append(m.rows.Subscriptions, entities.Subscriptions...)
 	m.rows.Timers = append(m.rows.Timers, entities.Timers...)
+	m.rows.ServiceServers = append(m.rows.ServiceServers, entities.ServiceServers...)
+	m.rows.Clients = append(m.rows.Clients, entities.Clients...)
 	m.rows.CallbackInfos = append(m.rows.CallbackInfos, entities.Callbacks...)
+	m.rows.CallbackGroups = append(m.rows.CallbackGroups, entities.CallbackGroups...)
+	m.rows.Executors = append(m.rows.Executors, entities.Executors...)
+	m.rows.Contexts = append(m.rows.Contexts, entities.Contexts...)
+	m.rows.LifecycleStateMachines = append(m.rows.LifecycleStateMachines, entities.LifecycleStateMachines...)
 	m.tellMessageTypes(process.Key, entities.Publishers, entities.Subscriptions)
 }
 

@@ -17,13 +17,24 @@ const (
 // maxLives bounds the lives remembered for one address. Records are looked up shortly after they happened, so the last few do.
 const maxLives = 4
 
-// mortal is an entity with a begin. Its end is the begin of the next one at the same address.
-type mortal interface{ begin() int64 }
+// mortal is an entity with a begin and, once it was seen, an end.
+type mortal interface {
+	begin() int64
+	// end is known when the entity was destroyed or its address was given to another one.
+	end() (time int64, known bool)
+}
 
 // life is embedded in every entity.
-type life struct{ since int64 }
+type life struct {
+	since, until int64
+	ended        bool
+}
 
 func (l *life) begin() int64 { return l.since }
+
+func (l *life) end() (time int64, known bool) { return l.until, l.ended }
+
+func (l *life) beginAt(time int64) { l.since = time }
 
 // references is the time at which the handles that the entity's row holds are to be looked up.
 func (l *life) references() int64 {
@@ -38,14 +49,28 @@ type lives[E mortal] map[trace.Address][]E
 
 // at returns the entity that lived at the address at that time.
 func (l lives[E]) at(address trace.Address, time int64) (E, bool) {
+	var none E
 	entities := l[address]
 	for i := len(entities) - 1; i >= 0; i-- {
-		if entities[i].begin() <= time {
-			return entities[i], true
+		if entities[i].begin() > time {
+			continue
 		}
+		if until, ended := entities[i].end(); ended && until <= time {
+			return none, false
+		}
+		return entities[i], true
 	}
-	var none E
 	return none, false
+}
+
+// last returns the youngest entity that is known of an address, dead or alive.
+func (l lives[E]) last(address trace.Address) (E, bool) {
+	entities := l[address]
+	if len(entities) == 0 {
+		var none E
+		return none, false
+	}
+	return entities[len(entities)-1], true
 }
 
 // has reports whether anything is known to have lived at the address, at any time.

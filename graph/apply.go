@@ -1,0 +1,326 @@
+package graph
+
+import "github.com/caret-bpf/caret-bpf/trace"
+
+// awaitScan notes that an entity was created which only a scan of the memory completes: nothing else tells the types of messages.
+func (g *Graph) awaitScan(time int64) { g.unscanned = trace.Some(time) }
+
+// WantsScan reports whether entities were created since the last Snapshot that was applied began, or none was. Constructors run on for a
+// moment after their initialization events, and a scan costs: wait until no more events come, or for a while.
+func (g *Graph) WantsScan() bool { return g.unscanned.Valid }
+
+// Apply takes in what a scan found. It does not read memory for what the snapshot tells. What initialization events said is kept; what
+// was created or destroyed since the scan began is not taken for what the scan saw at the same address.
+func (g *Graph) Apply(snapshot *Snapshot) {
+	if g.unscanned.Valid && g.unscanned.Value < snapshot.Begin {
+		g.unscanned = trace.Optional[int64]{}
+	}
+	a := applier{g, snapshot.Begin}
+	rows := &snapshot.Entities
+	for i := range rows.Contexts {
+		a.context(rows.Contexts[i])
+	}
+	for i := range rows.Nodes {
+		a.node(rows.Nodes[i])
+	}
+	for i := range rows.Executors {
+		a.executor(rows.Executors[i])
+	}
+	for i := range rows.CallbackGroups {
+		a.group(rows.CallbackGroups[i])
+	}
+	for i := range rows.Publishers {
+		a.publisher(rows.Publishers[i])
+	}
+	symbols := make(map[trace.Address]string)
+	for _, row := range rows.Callbacks {
+		symbols[row.Callback] = row.Symbol
+	}
+	for i := range rows.Subscriptions {
+		a.subscription(rows.Subscriptions[i], symbols)
+	}
+	for i := range rows.Timers {
+		a.timer(rows.Timers[i], symbols)
+	}
+	for i := range rows.ServiceServers {
+		a.service(rows.ServiceServers[i], symbols)
+	}
+	for i := range rows.Clients {
+		a.client(rows.Clients[i])
+	}
+	for buried, time := range g.graves {
+		if time < snapshot.Begin {
+			delete(g.graves, buried)
+		}
+	}
+}
+
+// applier puts what a scan that began at a time found into a graph.
+type applier struct {
+	*Graph
+	begin int64
+}
+
+// settle returns the entity that a scan saw at an address: the one that lives there, or lived there when the scan began, or a new one.
+// It returns false where somebody else has lived there since. fini is the event that would have ended the entity.
+func settle[E resident](a applier, p *population[E], address trace.Address, fini EventID, create func(life) E) (E, bool) {
+	last, known := p.last(address)
+	if known {
+		until, ended := last.end()
+		switch {
+		case last.begin() >= a.begin:
+			return last, false
+		case !ended || until >= a.begin:
+			return last, true
+		}
+		entity := create(life{since: until})
+		p.add(address, entity)
+		return entity, true
+	}
+	entity := create(life{since: always})
+	p.add(address, entity)
+	if time, ok := a.graves[grave{fini, address}]; ok && time >= a.begin {
+		p.bury(entity, time)
+	}
+	return entity, true
+}
+
+func (a applier) context(row trace.Context) {
+	c, ok := settle(a, &a.contexts, row.ContextHandle, 0, func(l life) *rclContext { return &rclContext{life: l} })
+	if !ok || c.current.Provenance != "" {
+		return
+	}
+	row.ProcessKey = a.key
+	c.current = row
+	a.contexts.note(c)
+}
+
+func (a applier) node(row trace.Node) {
+	n, ok := settle(a, &a.nodes, row.NodeHandle, RclNodeFini, func(l life) *node { return &node{life: l} })
+	if !ok {
+		return
+	}
+	a.failures.clear("node", row.NodeHandle)
+	current := &n.current
+	current.ProcessKey = a.key
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.RMWHandle, row.RMWHandle)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.Namespace, row.Namespace)
+	fill(&current.Provenance, row.Provenance)
+	a.nodes.note(n)
+}
+
+func (a applier) executor(row trace.Executor) {
+	e, ok := settle(a, &a.executors, row.Executor, RclcppExecutorDestroy, func(l life) *executor { return &executor{life: l} })
+	if !ok {
+		return
+	}
+	current := &e.current
+	current.ProcessKey = a.key
+	fill(&current.Executor, row.Executor)
+	fill(&current.ExecutorType, row.ExecutorType)
+	fill(&current.ThreadCount, row.ThreadCount)
+	fill(&current.Provenance, row.Provenance)
+	a.setCollector(e, row.EntitiesCollector)
+	a.executors.note(e)
+}
+
+func (a applier) group(row trace.CallbackGroup) {
+	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(l life) *group { return &group{life: l, joined: always} })
+	if !ok {
+		return
+	}
+	current := &c.current
+	current.ProcessKey = a.key
+	fill(&current.CallbackGroup, row.CallbackGroup)
+	fill(&current.GroupTypeName, row.GroupTypeName)
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.Provenance, row.Provenance)
+	if row.Executor != 0 && c.joined < a.begin {
+		current.Executor = row.Executor
+	}
+	a.groups.note(c)
+}
+
+func (a applier) publisher(row trace.Publisher) {
+	p, ok := settle(a, &a.publishers, row.PublisherHandle, RclPublisherFini, func(l life) *publisher {
+		if known, ok := a.rmwPublishers.at(row.RMWPublisherHandle, now); ok && known.current.PublisherHandle == 0 {
+			return known // by its rmw handle
+		}
+		return &publisher{life: l}
+	})
+	if !ok {
+		return
+	}
+	a.failures.clear("publisher", row.PublisherHandle)
+	a.failures.clear("rmw publisher", row.RMWPublisherHandle)
+	current := &p.current
+	current.ProcessKey = a.key
+	fill(&current.PublisherHandle, row.PublisherHandle)
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.RMWPublisherHandle, row.RMWPublisherHandle)
+	fill(&current.TopicName, row.TopicName)
+	fill(&current.QueueDepth, row.QueueDepth)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.MessageType, row.MessageType)
+	fill(&current.GID, row.GID)
+	fill(&current.Provenance, row.Provenance)
+	if !a.rmwPublishers.has(row.RMWPublisherHandle) {
+		a.rmwPublishers.add(row.RMWPublisherHandle, p)
+	}
+	a.publishers.note(p)
+}
+
+func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]string) {
+	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, RclSubscriptionFini, func(l life) *subscription {
+		if known, ok := a.rmwSubscriptions.at(row.RMWSubscriptionHandle, now); ok && known.current.SubscriptionHandle == 0 {
+			return known
+		}
+		return &subscription{life: l}
+	})
+	if !ok {
+		return
+	}
+	a.failures.clear("subscription", row.SubscriptionHandle)
+	a.failures.clear("rmw subscription", row.RMWSubscriptionHandle)
+	current := &s.current
+	current.ProcessKey = a.key
+	fill(&current.SubscriptionHandle, row.SubscriptionHandle)
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.RMWSubscriptionHandle, row.RMWSubscriptionHandle)
+	fill(&current.TopicName, row.TopicName)
+	fill(&current.QueueDepth, row.QueueDepth)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.MessageType, row.MessageType)
+	fill(&current.CallbackGroup, row.CallbackGroup)
+	fill(&current.Provenance, row.Provenance)
+	if !a.rmwSubscriptions.has(row.RMWSubscriptionHandle) {
+		a.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
+	}
+	if o, ok := a.objectOf(s, row); ok {
+		o.setIntraProcess(row.IsIntraProcess.Value)
+		fill(&o.current.Buffer, row.Buffer)
+		fill(&o.current.IPB, row.IPB)
+		fill(&o.current.Capacity, row.Capacity)
+		if o.callback == nil {
+			o.callback = a.callback(row.Callback, &o.life)
+		}
+		if o.callback != nil {
+			fill(&o.callback.current.Symbol, symbols[row.Callback])
+		}
+	}
+	a.changedSubscription(s)
+}
+
+// objectOf returns the rclcpp object of a row of a subscription.
+func (a applier) objectOf(s *subscription, row trace.Subscription) (*object, bool) {
+	o, ok := settle(a, &a.objects, row.Subscription, 0, func(l life) *object {
+		o := &object{life: s.life}
+		if l.since != always {
+			o.life = l
+		}
+		o.current = trace.Subscription{ProcessKey: a.key, Subscription: row.Subscription, Provenance: trace.FromMemory}
+		return o
+	})
+	if !ok || o.subscription != nil && o.subscription != s {
+		return nil, false
+	}
+	if o.subscription == nil {
+		o.subscription = s
+		s.objects = append(s.objects, o)
+	}
+	return o, true
+}
+
+// callback returns the callback that a scan saw at an address; nil if somebody else has lived there since. It lives as long as its owner.
+func (a applier) callback(address trace.Address, owner *life) *callback {
+	if address == 0 {
+		return nil
+	}
+	c, ok := settle(a, &a.callbacks, address, 0, func(l life) *callback {
+		c := &callback{life: *owner}
+		if l.since != always {
+			c.life = l
+		}
+		c.current = trace.CallbackInfo{ProcessKey: a.key, Callback: address, Provenance: trace.FromMemory}
+		if owner.ended {
+			c.current.EndTimestamp = trace.Some(owner.until)
+		}
+		return c
+	})
+	if !ok {
+		return nil
+	}
+	a.failures.clear("callback", address)
+	return c
+}
+
+func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
+	t, ok := settle(a, &a.timers, row.TimerHandle, RclTimerFini, func(l life) *timer { return &timer{life: l} })
+	if !ok {
+		return
+	}
+	a.failures.clear("timer", row.TimerHandle)
+	current := &t.current
+	current.ProcessKey = a.key
+	fill(&current.TimerHandle, row.TimerHandle)
+	fill(&current.Period, row.Period)
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.CallbackGroup, row.CallbackGroup)
+	fill(&current.Provenance, row.Provenance)
+	if t.callback == nil {
+		t.callback = a.callback(row.Callback, &t.life)
+	}
+	if t.callback != nil {
+		fill(&t.callback.current.Symbol, symbols[row.Callback])
+	}
+	a.changedTimer(t)
+}
+
+func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]string) {
+	s, ok := settle(a, &a.services, row.ServiceHandle, RclServiceFini, func(l life) *service { return &service{life: l} })
+	if !ok {
+		return
+	}
+	a.failures.clear("service", row.ServiceHandle)
+	current := &s.current
+	current.ProcessKey = a.key
+	fill(&current.ServiceHandle, row.ServiceHandle)
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.RMWServiceHandle, row.RMWServiceHandle)
+	fill(&current.ServiceName, row.ServiceName)
+	fill(&current.ServiceType, row.ServiceType)
+	fill(&current.CallbackGroup, row.CallbackGroup)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.Provenance, row.Provenance)
+	if s.callback == nil {
+		s.callback = a.callback(row.Callback, &s.life)
+	}
+	if s.callback != nil {
+		fill(&s.callback.current.Symbol, symbols[row.Callback])
+	}
+	a.changedService(s)
+}
+
+func (a applier) client(row trace.Client) {
+	c, ok := settle(a, &a.clients, row.ClientHandle, RclClientFini, func(l life) *client { return &client{life: l} })
+	if !ok {
+		return
+	}
+	a.failures.clear("client", row.ClientHandle)
+	current := &c.current
+	current.ProcessKey = a.key
+	fill(&current.ClientHandle, row.ClientHandle)
+	fill(&current.NodeHandle, row.NodeHandle)
+	fill(&current.RMWClientHandle, row.RMWClientHandle)
+	fill(&current.ServiceName, row.ServiceName)
+	fill(&current.ServiceType, row.ServiceType)
+	fill(&current.GID, row.GID)
+	fill(&current.CallbackGroup, row.CallbackGroup)
+	fill(&current.NodeName, row.NodeName)
+	fill(&current.Provenance, row.Provenance)
+	a.clients.note(c)
+}

@@ -1,0 +1,199 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const (
+	// scanBlock is how much is read at a time: a reader holds the process's memory map lock.
+	scanBlock = 256 << 10
+	// maxMapping bounds a mapping that is looked through: larger ones are reserved address space (sanitizers, accelerators).
+	maxMapping = 64 << 30
+	// maxScanned bounds the memory read in one scan.
+	maxScanned = 16 << 30
+	// maxObjects bounds the objects found.
+	maxObjects = 1 << 18
+)
+
+// Space is memory that can be walked through.
+type Space interface {
+	Memory
+	// Mappings lists the memory mappings, in order of address.
+	Mappings() ([]target.Mapping, error)
+	// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the sequence.
+	ResidentRanges(start, end uint64) iter.Seq2[target.Range, error]
+}
+
+// Skipped is memory that a scan left out.
+type Skipped struct {
+	Start, End uint64
+	// Reason says why.
+	Reason string
+}
+
+// found is an object that a census came across.
+type found struct {
+	object trace.Address
+	class  *class
+}
+
+// census looks through memory for objects that contain one of some base classes.
+type census struct {
+	space     Space
+	classes   *classes
+	wanted    []string // mangled names of base classes
+	constants constants
+	// vtables are the wanted classes by vtable; nil for the rest.
+	vtables map[uint64]*class
+
+	found   []found
+	skipped []Skipped
+	scanned uint64
+}
+
+// take looks through all memory that the process can write and shares with nobody. The error is the context's, or says that the
+// process cannot be read any more; what was found till then remains.
+func (c *census) take(ctx context.Context) error {
+	mappings, err := c.space.Mappings()
+	if err != nil {
+		return err
+	}
+	c.constants = newConstants(mappings)
+	var writable []target.Mapping
+	for _, mapping := range mappings {
+		if !mapping.Readable() || !mapping.Writable() {
+			continue
+		}
+		if reason := unfit(mapping); reason != "" {
+			c.skip(mapping.Start, mapping.End, reason)
+			continue
+		}
+		writable = append(writable, mapping)
+	}
+	// Small ones first: objects live in heaps, large mappings hold data.
+	slices.SortStableFunc(writable, func(a, b target.Mapping) int { return cmp.Compare(a.End-a.Start, b.End-b.Start) })
+	for _, mapping := range writable {
+		if err := c.takeMapping(ctx, mapping); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfit says why a writable mapping is not looked through, "" if it is.
+func unfit(mapping target.Mapping) string {
+	const shared = 's'
+	switch {
+	case strings.HasPrefix(mapping.Path, "/dev/"):
+		return "memory of a device"
+	case mapping.Perm[3] == shared:
+		return "shared memory"
+	case mapping.End-mapping.Start > maxMapping:
+		return "too large a mapping"
+	}
+	return ""
+}
+
+func (c *census) skip(start, end uint64, reason string) {
+	const maxSkipped = 1000
+	if len(c.skipped) < maxSkipped {
+		c.skipped = append(c.skipped, Skipped{Start: start, End: end, Reason: reason})
+	}
+}
+
+func (c *census) takeMapping(ctx context.Context, mapping target.Mapping) error {
+	block := make([]byte, min(scanBlock, mapping.End-mapping.Start))
+	for resident, err := range c.space.ResidentRanges(mapping.Start, mapping.End) {
+		if err != nil {
+			return err
+		}
+		for start := resident.Start; start < resident.End; start += scanBlock {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			end := min(start+scanBlock, resident.End)
+			if c.scanned >= maxScanned || len(c.found) >= maxObjects {
+				c.skip(start, mapping.End, "more memory than one scan reads")
+				return nil
+			}
+			if err := c.takeRange(start, block[:end-start]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeRange looks through a range that was in RAM a moment ago. Parts of it that are gone are left out.
+func (c *census) takeRange(start uint64, block []byte) error {
+	err := c.space.ReadAt(block, start)
+	switch {
+	case err == nil:
+		c.scanned += uint64(len(block))
+		c.takeBlock(start, block)
+		return nil
+	case errors.Is(err, target.ErrExited):
+		return fmt.Errorf("scan memory: %w", err)
+	case len(block) <= pageSize:
+		c.skip(start, start+uint64(len(block)), "gone while it was read")
+		return nil
+	}
+	half := max(len(block)/2/pageSize*pageSize, pageSize)
+	if err := c.takeRange(start, block[:half]); err != nil {
+		return err
+	}
+	return c.takeRange(start+uint64(half), block[half:])
+}
+
+// takeBlock looks at every word.
+func (c *census) takeBlock(start uint64, block []byte) {
+	for ; len(block) >= wordSize; start, block = start+wordSize, block[wordSize:] {
+		word := binary.LittleEndian.Uint64(block)
+		if !c.constants.contain(word) {
+			continue
+		}
+		if found, ok := c.vtables[word]; !ok {
+			c.judge(start, word)
+		} else if found != nil {
+			c.note(start, found)
+		}
+	}
+}
+
+// judge decides once for each word that may be a vtable.
+func (c *census) judge(at, word uint64) {
+	if len(c.vtables) >= maxClasses {
+		return
+	}
+	c.vtables[word] = nil
+	if word%wordSize != 0 {
+		return
+	}
+	class, err := c.classes.judge(trace.Address(word))
+	if err != nil || class.offset != 0 { // not the start of an object
+		return
+	}
+	for _, name := range c.wanted {
+		if _, ok := class.find(name); ok {
+			c.vtables[word] = class
+			c.note(at, class)
+			return
+		}
+	}
+}
+
+func (c *census) note(at uint64, class *class) {
+	if len(c.found) < maxObjects {
+		c.found = append(c.found, found{trace.Address(at), class})
+	}
+}
