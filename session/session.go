@@ -57,6 +57,7 @@ type Session struct {
 	attached map[siteKey]bool // sites that are attached for every process
 
 	headersAsked chan struct{} // there are headerQuestions
+	scans        scans
 
 	mu              sync.Mutex // guards what follows
 	processes       map[int32]*process
@@ -84,6 +85,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		finder:        target.NewFinder(),
 		looks:         make(chan int32, 4096),
 		headersAsked:  make(chan struct{}, 1),
+		scans:         newScans(),
 		processes:     map[int32]*process{},
 		starts:        map[int32]int64{},
 		attached:      map[siteKey]bool{},
@@ -241,6 +243,7 @@ func (s *Session) record(ctx context.Context) error {
 	if s.configuration.name != nil {
 		s.lookForLoading()
 	}
+	s.scanNext(ctx)
 	if s.options.Observer.Recording != nil {
 		s.options.Observer.Recording()
 	}
@@ -285,6 +288,10 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			return trace.EndingError, err, true
 		case pid := <-s.looks:
 			s.look(ctx, pid)
+		case result := <-s.scans.results:
+			s.applyScan(result)
+			s.merger.TellEntities(false)
+			s.scanNext(ctx)
 		case <-s.headersAsked:
 			s.answerHeaderQuestions()
 		case <-losses.C:
@@ -293,6 +300,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
 		case <-tick.C:
 			s.lookAtAll(ctx)
+			s.scanNext(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false

@@ -25,6 +25,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 		}
 		errs = append(errs, <-reading)
 	}
+	s.finishScans()
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))
 	}

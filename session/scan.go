@@ -1,0 +1,167 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/layouts"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const (
+	// scanShare bounds what scans cost: after each, a process is left alone for this many times its duration, and at least scanPause.
+	scanShare = 20
+	scanPause = 2 * time.Second
+	// lastScanTime is how long the end of a recording waits for scans.
+	lastScanTime = 10 * time.Second
+)
+
+// scans is the state of the scans of processes' memory for their entities. One runs at a time, beside the session.
+type scans struct {
+	cancel  context.CancelFunc // of the scan that runs; nil while none does
+	results chan scanResult
+	next    map[trace.ProcessKey]time.Time // when a process may be scanned again; absent before its first scan
+}
+
+type scanResult struct {
+	entry    *process
+	key      trace.ProcessKey
+	snapshot *graph.Snapshot
+	took     time.Duration
+	err      error
+}
+
+func newScans() scans {
+	return scans{results: make(chan scanResult, 1), next: map[trace.ProcessKey]time.Time{}}
+}
+
+// scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing while a scan runs.
+func (s *Session) scanNext(ctx context.Context) {
+	if s.scans.cancel != nil {
+		return
+	}
+	for _, entry := range s.scannable() {
+		if s.scans.cancel == nil && s.wantsScan(entry) {
+			s.scan(ctx, entry)
+		}
+	}
+}
+
+// scannable returns the processes that live and run ROS 2.
+func (s *Session) scannable() []*process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var entries []*process
+	for _, entry := range s.processes {
+		if entry.ros2 && entry.recorded && !entry.ended && entry.target != nil && entry.target.Distro != target.DistroUnknown {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+func (s *Session) wantsScan(entry *process) bool {
+	next, scanned := s.scans.next[entry.row.ProcessKey]
+	if !scanned {
+		return true
+	}
+	if time.Now().Before(next) {
+		return false
+	}
+	wanted := false
+	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+		wanted = merged.Key == entry.row.ProcessKey && merged.Graph.WantsScan()
+		return nil
+	}))
+	return wanted
+}
+
+// scan begins to scan a process. The result comes through s.scans.results.
+func (s *Session) scan(ctx context.Context, entry *process) {
+	key := entry.row.ProcessKey
+	s.scans.next[key] = time.Now().Add(scanPause)
+	layout, err := graph.LayoutOf(entry.target)
+	if err != nil {
+		return // openMemory has said so
+	}
+	memory, err := graph.OpenMemory(entry.target)
+	if err != nil {
+		return
+	}
+	// The end of the recording waits for it, for a while.
+	ctx, s.scans.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go func(layout *layouts.Layout) {
+		defer memory.Close()
+		begin := time.Now()
+		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
+		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err}
+	}(layout)
+}
+
+// applyScan takes in what a scan has found.
+func (s *Session) applyScan(result scanResult) {
+	s.scans.cancel()
+	s.scans.cancel = nil
+	s.scans.next[result.key] = time.Now().Add(max(scanPause, scanShare*result.took))
+	s.warn(s.merger.Update(result.key.PID, func(merged *merge.Process) error {
+		if merged.Key == result.key && result.snapshot != nil {
+			merged.Graph.Apply(result.snapshot)
+		}
+		return nil
+	}))
+	if err := result.err; err != nil && !errors.Is(err, target.ErrExited) && !errors.Is(err, context.Canceled) {
+		s.warn(fmt.Errorf("not all entities of PID %d were found: %w", result.key.PID, err))
+	}
+	if result.snapshot == nil {
+		return
+	}
+	for _, skipped := range result.snapshot.Skipped {
+		s.warn(fmt.Errorf("memory of PID %d was not searched for entities: %#x-%#x: %s",
+			result.key.PID, skipped.Start, skipped.End, skipped.Reason))
+	}
+}
+
+// finishScans waits, for a bounded time, until every process has been scanned that wants it.
+func (s *Session) finishScans() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastScanTime)
+	defer cancel()
+	waiting := map[trace.ProcessKey]bool{}
+	for _, entry := range s.scannable() {
+		if entry.target.Alive() {
+			waiting[entry.row.ProcessKey] = true
+		}
+	}
+	for {
+		if s.scans.cancel == nil {
+			for _, entry := range s.scannable() {
+				key := entry.row.ProcessKey
+				if !waiting[key] || s.scans.cancel != nil {
+					continue
+				}
+				delete(waiting, key) // each once more at most
+				if next, scanned := s.scans.next[key]; scanned && time.Now().Before(next) {
+					s.scans.next[key] = time.Now()
+				}
+				if s.wantsScan(entry) {
+					s.scan(ctx, entry)
+				}
+			}
+			if s.scans.cancel == nil {
+				return
+			}
+		}
+		select {
+		case result := <-s.scans.results:
+			s.applyScan(result)
+		case <-ctx.Done():
+			s.scans.cancel()
+			s.applyScan(<-s.scans.results)
+			return
+		}
+	}
+}
