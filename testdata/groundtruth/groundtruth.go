@@ -270,6 +270,18 @@ type Dequeue struct {
 	Message uint64  `field:"message"`
 }
 
+// IntraPublish is the intra-process half of the publish with this number on the same thread. Bracket goes
+// from before PublisherBase::get_subscription_count until the message is in all buffers; the Enqueues lie
+// within it, and after each of them GuardCondition::trigger. Message is what the user published: buffers get
+// it or copies, DDS gets it or a copy.
+type IntraPublish struct {
+	TID           int     `field:"tid"`
+	PublishNumber uint64  `field:"publish_number"`
+	Publisher     uint64  `field:"publisher"`
+	Message       uint64  `field:"message"`
+	Bracket       Bracket `field:"before,after"`
+}
+
 // ServiceStepKind says which function of rcl was called.
 type ServiceStepKind string
 
@@ -326,11 +338,12 @@ type Truth struct {
 	AddCallbackGroups  []AddCallbackGroup
 	CallbackGroupAdds  []CallbackGroupAdd
 
-	Callbacks    []Callback
-	Publishes    []Publish
-	Takes        []Take
-	Enqueues     []Enqueue
-	Dequeues     []Dequeue
-	ServiceSteps []ServiceStep
-	ThreadExits  []ThreadExit
+	Callbacks      []Callback
+	Publishes      []Publish
+	Takes          []Take
+	Enqueues       []Enqueue
+	Dequeues       []Dequeue
+	IntraPublishes []IntraPublish
+	ServiceSteps   []ServiceStep
+	ThreadExits    []ThreadExit
 }

@@ -85,6 +85,12 @@ func TestValidateFindsContradictions(t *testing.T) {
 				t.ServiceSteps = append(t.ServiceSteps, request)
 			}
 		},
+		"intra-process half of nothing": func(t *Truth) { t.IntraPublishes = []IntraPublish{{TID: 3}} },
+		"enqueue outside": func(t *Truth) {
+			t.Publishes[0].Enqueues = 1
+			t.IntraPublishes = []IntraPublish{{TID: 1, Bracket: Bracket{12, 13}}}
+			t.Enqueues = []Enqueue{{TID: 1, Bracket: Bracket{13, 14}}}
+		},
 		"group of nobody": func(t *Truth) {
 			t.AddCallbackGroups = []AddCallbackGroup{{Executor: 1, Group: 2, Bracket: Bracket{1, 2}}}
 		},

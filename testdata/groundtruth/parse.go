@@ -53,6 +53,7 @@ func Parse(reader io.Reader) (*Truth, error) {
 		"take":               appendTo(&truth.Takes),
 		"enqueue":            appendTo(&truth.Enqueues),
 		"dequeue":            appendTo(&truth.Dequeues),
+		"intra_publish":      appendTo(&truth.IntraPublishes),
 		"service_step":       appendTo(&truth.ServiceSteps),
 		"thread_exit":        appendTo(&truth.ThreadExits),
 	}

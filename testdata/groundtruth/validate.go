@@ -46,10 +46,19 @@ func (t *Truth) Validate() error {
 	}
 	v.serviceSteps(t)
 	v.executors(t)
+	intra := make(map[*Publish]Bracket)
+	for _, half := range t.IntraPublishes {
+		publish := publishes[half.TID][half.PublishNumber]
+		v.check(publish != nil && half.Bracket.Happened() && publish.Publisher == half.Publisher,
+			"%+v is half of no publish", half)
+		intra[publish] = half.Bracket
+	}
 	enqueues := make(map[*Publish]uint64)
 	for _, enqueue := range t.Enqueues {
 		publish := publishes[enqueue.TID][enqueue.PublishNumber]
 		v.check(publish != nil, "enqueue %+v has no publish", enqueue)
+		v.check(intra[publish].Before <= enqueue.Bracket.Before && enqueue.Bracket.After <= intra[publish].After,
+			"enqueue %+v is not within the intra-process publish %+v", enqueue, intra[publish])
 		enqueues[publish]++
 	}
 	for i := range t.Publishes {

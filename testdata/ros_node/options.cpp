@@ -46,8 +46,9 @@ bool set_switch(Options &options, const std::string &) {
 bool set_callback_form(Options &options, const std::string &text) {
   options.callback_form = text == "unique"   ? CallbackForm::unique
                           : text == "shared" ? CallbackForm::shared
+                          : text == "mixed"  ? CallbackForm::mixed
                                              : CallbackForm::reference;
-  return text == "unique" || text == "shared" || text == "reference";
+  return text == "unique" || text == "shared" || text == "mixed" || text == "reference";
 }
 
 bool set_fail_at(Options &options, const std::string &text) {
@@ -93,12 +94,15 @@ const std::vector<Flag> &flags() {
        set_number<&O::topics>},
       {"publishers-per-timer", "N", "let one timer publish to N topics alternately",
        set_number<&O::publishers_per_timer>},
+      {"subscriptions-per-topic", "N", "N subscriptions of everything published",
+       set_number<&O::subscriptions_per_topic>},
       {"publish-only", nullptr, "no subscriptions", set_switch<&O::subscribe, false>},
       {"subscribe-only", nullptr, "no publishers", set_switch<&O::publish, false>},
       {"intra-process", nullptr, "intra-process communication", set_switch<&O::intra_process>},
       {"chain", nullptr, "subscription callbacks publish on <topic>/relayed",
        set_switch<&O::chain>},
-      {"callback-form", "FORM", "reference, unique or shared", set_callback_form},
+      {"callback-form", "FORM", "reference, unique, shared or, alternately, all (mixed)",
+       set_callback_form},
       {"rate", "HZ", "timer rate; 0: as fast as possible", set_number<&O::rate>},
       {"count", "N", "messages a publisher, then no more", set_number<&O::count>},
       {"payload", "BYTES", "message size", set_number<&O::payload>},

@@ -7,7 +7,7 @@
 
 #include "standin/failure.hpp"
 
-enum class CallbackForm { reference, unique, shared };
+enum class CallbackForm { reference, unique, shared, mixed };
 enum class Demo { none, talker, listener };
 
 struct Options {
@@ -29,6 +29,7 @@ struct Options {
   unsigned nodes = 1;
   unsigned topics = 1;
   unsigned publishers_per_timer = 1;
+  unsigned subscriptions_per_topic = 1;
   bool publish = true;
   bool subscribe = true;
   bool intra_process = false;

@@ -78,13 +78,21 @@ void SampleNode::keep_subscription(const std::string &topic, Callback callback,
                                                        std::move(callback), std::move(group)));
 }
 
+CallbackForm SampleNode::next_callback_form() {
+  constexpr CallbackForm kForms[] = {CallbackForm::shared, CallbackForm::unique,
+                                     CallbackForm::reference};
+  if (options_.callback_form != CallbackForm::mixed) return options_.callback_form;
+  return kForms[receivers_.size() % std::size(kForms)];
+}
+
 void SampleNode::subscribe(const std::string &topic, Receiver::Loss loss,
                            std::shared_ptr<CallbackGroup> group) {
   using std::placeholders::_1;
   const bool one_at_a_time =
       group == nullptr || group->type() == CallbackGroupType::MutuallyExclusive;
   Receiver *const receiver = &add_receiver(topic, loss, one_at_a_time);
-  switch (options_.callback_form) {
+  switch (next_callback_form()) {
+    case CallbackForm::mixed:
     case CallbackForm::reference:
       keep_subscription(
           topic, [this, receiver](const Sample &message) { on_message(*receiver, message); },

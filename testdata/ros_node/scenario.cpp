@@ -78,7 +78,10 @@ void Scenario::add_topics() {
         subscribing.relay(topic(i, t), subscribing.add_sender(relayed));
         publishing.subscribe(relayed, Receiver::Loss::forbidden, publishing.group_for_entity());
       }
-      subscribing.subscribe(topic(i, t), Receiver::Loss::forbidden, subscribing.group_for_entity());
+      for (unsigned k = 0; k < options_.subscriptions_per_topic; ++k) {
+        subscribing.subscribe(topic(i, t), Receiver::Loss::forbidden,
+                              subscribing.group_for_entity());
+      }
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "rclcpp/node_interfaces.hpp"
 #include "rosidl/message_traits.hpp"
 #include "standin/ground_truth.hpp"
+#include "standin/intra_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp {
@@ -60,11 +61,18 @@ class Publisher : public PublisherBase {
       do_inter_process_publish(*message);
       return;
     }
+    ground_truth::IntraPublish intra(publisher_handle_.get(), message.get());
     const bool inter_process_publish_needed =
         get_subscription_count() > get_intra_process_subscription_count();
-    const std::shared_ptr<const MessageT> shared =
-        do_intra_process_publish(std::move(message), inter_process_publish_needed);
-    if (inter_process_publish_needed) do_inter_process_publish(*shared);
+    if (inter_process_publish_needed) {
+      const std::shared_ptr<const MessageT> shared =
+          do_intra_process_ros_message_publish_and_return_shared(std::move(message));
+      intra.finish();
+      do_inter_process_publish(*shared);
+    } else {
+      do_intra_process_ros_message_publish(std::move(message));
+      intra.finish();
+    }
   }
 
   void publish(const MessageT &message) {
@@ -91,17 +99,33 @@ class Publisher : public PublisherBase {
     }
   }
 
-  std::shared_ptr<const MessageT> do_intra_process_publish(std::unique_ptr<MessageT> message,
-                                                           bool return_shared) {
-    const auto manager = weak_ipm_.lock();
+  void do_intra_process_ros_message_publish(std::unique_ptr<MessageT> message) {
+    const auto manager = lock_intra_process_manager();
+    trace_intra_publish(message.get());
+    manager->do_intra_process_publish(intra_process_publisher_id_, std::move(message));
+  }
+
+  std::shared_ptr<const MessageT> do_intra_process_ros_message_publish_and_return_shared(
+      std::unique_ptr<MessageT> message) {
+    const auto manager = lock_intra_process_manager();
+    trace_intra_publish(message.get());
+    return manager->do_intra_process_publish_and_return_shared(intra_process_publisher_id_,
+                                                               std::move(message));
+  }
+
+  std::shared_ptr<experimental::IntraProcessManager> lock_intra_process_manager() const {
+    auto manager = weak_ipm_.lock();
     if (manager == nullptr) throw std::runtime_error("no intra-process manager");
+    return manager;
+  }
+
+  // Humble has no tracepoint there.
+  void trace_intra_publish([[maybe_unused]] const MessageT *message) {
 #ifdef STANDIN_JAZZY
     const ground_truth::Bracket times = ground_truth::bracket(
-        [&] { ros_trace_rclcpp_intra_publish(publisher_handle_.get(), message.get()); });
-    ground_truth::publish_layer(ground_truth::Layer::intra, times, message.get());
+        [&] { ros_trace_rclcpp_intra_publish(publisher_handle_.get(), message); });
+    ground_truth::publish_layer(ground_truth::Layer::intra, times, message);
 #endif
-    return manager->template do_intra_process_publish<MessageT>(intra_process_publisher_id_,
-                                                                std::move(message), return_shared);
   }
 
 #ifdef STANDIN_HUMBLE

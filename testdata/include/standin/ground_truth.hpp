@@ -150,5 +150,7 @@ class PublishScope {
 // The following describe the publish that is open on this thread.
 void publish_layer(Layer layer, Bracket times, const void *message);
 void publish_stamp(std::int64_t source_timestamp);
+// Its number among those of the thread.
+std::uint64_t publish_number();
 
 }  // namespace ground_truth

@@ -433,4 +433,6 @@ void publish_stamp(std::int64_t source_timestamp) {
   thread().publish.source_timestamp = source_timestamp;
 }
 
+std::uint64_t publish_number() { return thread().publish.number; }
+
 }  // namespace ground_truth

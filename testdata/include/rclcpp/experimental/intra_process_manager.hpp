@@ -26,32 +26,36 @@ class IntraProcessManager {
   // Whether a message that came over DDS was also handed over inside the process.
   bool matches_any_publishers(const rmw_gid_t *gid) const;
 
-  // Hands the message over and returns it, or null if a subscription owns it now.
+  // Which subscription gets the original and which a copy is as in rclcpp.
   template <typename MessageT>
-  std::shared_ptr<const MessageT> do_intra_process_publish(std::uint64_t publisher_id,
-                                                           std::unique_ptr<MessageT> message,
-                                                           bool return_shared) {
-    using Buffer = SubscriptionIntraProcessBuffer<MessageT>;
+  void do_intra_process_publish(std::uint64_t publisher_id, std::unique_ptr<MessageT> message) {
+    Matched matched = subscriptions_of(publisher_id);
+    if (matched.take_ownership.empty()) {
+      add_shared_msg_to_buffers<MessageT>(std::move(message), matched.take_shared);
+    } else if (matched.take_shared.size() <= 1) {
+      matched.take_shared.insert(matched.take_shared.end(), matched.take_ownership.begin(),
+                                 matched.take_ownership.end());
+      add_owned_msg_to_buffers(std::move(message), matched.take_shared);
+    } else {
+      add_shared_msg_to_buffers<MessageT>(std::make_shared<MessageT>(*message),
+                                          matched.take_shared);
+      add_owned_msg_to_buffers(std::move(message), matched.take_ownership);
+    }
+  }
+
+  template <typename MessageT>
+  std::shared_ptr<const MessageT> do_intra_process_publish_and_return_shared(
+      std::uint64_t publisher_id, std::unique_ptr<MessageT> message) {
     const Matched matched = subscriptions_of(publisher_id);
-    const auto provide = [](const auto &subscription, auto data) {
-      if (const auto buffer = std::dynamic_pointer_cast<Buffer>(subscription)) {
-        buffer->provide_intra_process_data(std::move(data));
-      }
-    };
-    if (matched.take_ownership.empty() || return_shared || !matched.take_shared.empty()) {
-      // Owners get copies when someone else keeps the original.
+    if (matched.take_ownership.empty()) {
       const std::shared_ptr<const MessageT> shared(std::move(message));
-      for (const auto &subscription : matched.take_shared) provide(subscription, shared);
-      for (const auto &subscription : matched.take_ownership) {
-        provide(subscription, std::make_unique<MessageT>(*shared));
-      }
+      add_shared_msg_to_buffers<MessageT>(shared, matched.take_shared);
       return shared;
     }
-    for (std::size_t i = 0; i + 1 < matched.take_ownership.size(); ++i) {
-      provide(matched.take_ownership[i], std::make_unique<MessageT>(*message));
-    }
-    provide(matched.take_ownership.back(), std::move(message));
-    return nullptr;
+    const std::shared_ptr<const MessageT> shared = std::make_shared<MessageT>(*message);
+    add_shared_msg_to_buffers<MessageT>(shared, matched.take_shared);
+    add_owned_msg_to_buffers(std::move(message), matched.take_ownership);
+    return shared;
   }
 
  private:
@@ -65,6 +69,32 @@ class IntraProcessManager {
     std::vector<std::shared_ptr<SubscriptionIntraProcessBase>> take_shared;
     std::vector<std::shared_ptr<SubscriptionIntraProcessBase>> take_ownership;
   };
+
+  using Subscriptions = std::vector<std::shared_ptr<SubscriptionIntraProcessBase>>;
+
+  template <typename MessageT>
+  static void add_shared_msg_to_buffers(const std::shared_ptr<const MessageT> &message,
+                                        const Subscriptions &subscriptions) {
+    for (const auto &subscription : subscriptions)
+      buffer<MessageT>(subscription).provide_intra_process_data(message);
+  }
+
+  // The last one gets the original.
+  template <typename MessageT>
+  static void add_owned_msg_to_buffers(std::unique_ptr<MessageT> message,
+                                       const Subscriptions &subscriptions) {
+    for (std::size_t i = 0; i + 1 < subscriptions.size(); ++i) {
+      buffer<MessageT>(subscriptions[i])
+          .provide_intra_process_data(std::make_unique<MessageT>(*message));
+    }
+    buffer<MessageT>(subscriptions.back()).provide_intra_process_data(std::move(message));
+  }
+
+  template <typename MessageT>
+  static SubscriptionIntraProcessBuffer<MessageT> &buffer(
+      const std::shared_ptr<SubscriptionIntraProcessBase> &subscription) {
+    return dynamic_cast<SubscriptionIntraProcessBuffer<MessageT> &>(*subscription);
+  }
 
   Matched subscriptions_of(std::uint64_t publisher_id) const;
   void match(std::uint64_t publisher_id, const PublisherBase &publisher,
