@@ -28,7 +28,11 @@ LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyc
              rmw_implementation rcl rclcpp standin_component
 PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node red_zone
 
-all: $(PRODUCTS:%=$(DIRECTORY)/%) $(PRODUCTS:%=$(STRIPPED)/%)
+# Where tools look for message definitions: the share folder of an ament prefix.
+INTERFACES := $(wildcard share/*/msg/*.msg share/*/srv/*.srv)
+
+all: $(PRODUCTS:%=$(DIRECTORY)/%) $(PRODUCTS:%=$(STRIPPED)/%) \
+     $(INTERFACES:%=$(DIRECTORY)/%) $(INTERFACES:%=$(STRIPPED)/%)
 
 tracetools_objects := $(OBJECTS)/src/tracetools/$(DISTRO).o $(OBJECTS)/src/tracetools/utils.o
 standin_objects := $(call objects_of,src/standin)
@@ -81,6 +85,14 @@ $(OBJECTS)/%.o: %.cpp distro.mk
 $(OBJECTS)/%.o: %.c distro.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
+
+$(DIRECTORY)/share/%: share/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(STRIPPED)/share/%: share/%
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(STRIPPED)/%: $(DIRECTORY)/%
 	@mkdir -p $(@D)

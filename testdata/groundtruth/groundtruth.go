@@ -197,6 +197,7 @@ type Callback struct {
 
 	Message         uint64  `field:"message"`
 	SourceTimestamp int64   `field:"source_timestamp"`
+	HeaderStamp     int64   `field:"header_stamp"` // header.stamp in nanoseconds; 0: the message has none
 	RMWSubscription uint64  `field:"subscription"`
 	Take            Bracket `field:"take_before,take_after"`
 	Buffer          uint64  `field:"buffer"`
@@ -227,6 +228,7 @@ type Publish struct {
 	Stamp  Bracket `field:"before_stamp,after_stamp"` // the whole write call of DDS
 
 	SourceTimestamp int64  `field:"source_timestamp"`
+	HeaderStamp     int64  `field:"header_stamp"` // header.stamp in nanoseconds; 0: the message has none
 	Enqueues        uint64 `field:"enqueues"`
 	Depth           int    `field:"depth"` // how many callbacks were open on the thread
 	Callback        uint64 `field:"callback"`
@@ -241,6 +243,7 @@ type Take struct {
 	RMWSubscription uint64  `field:"rmw_subscription"`
 	Message         uint64  `field:"message"`
 	SourceTimestamp int64   `field:"source_timestamp"`
+	HeaderStamp     int64   `field:"header_stamp"` // header.stamp in nanoseconds; 0: the message has none
 	Bracket         Bracket `field:"before,after"`
 	Polled          bool    `field:"polled"`
 	Callback        uint64  `field:"callback"`
@@ -258,16 +261,18 @@ type Enqueue struct {
 	Bracket       Bracket `field:"before,after"`
 	PublishNumber uint64  `field:"publish_number"`
 	Message       uint64  `field:"message"`
+	HeaderStamp   int64   `field:"header_stamp"`
 }
 
 // Dequeue is one message got out of a ring buffer, whether a callback followed or not.
 type Dequeue struct {
-	TID     int     `field:"tid"`
-	Buffer  uint64  `field:"buffer"`
-	Index   uint64  `field:"index"`
-	Size    uint64  `field:"size"`
-	Bracket Bracket `field:"before,after"`
-	Message uint64  `field:"message"`
+	TID         int     `field:"tid"`
+	Buffer      uint64  `field:"buffer"`
+	Index       uint64  `field:"index"`
+	Size        uint64  `field:"size"`
+	Bracket     Bracket `field:"before,after"`
+	Message     uint64  `field:"message"`
+	HeaderStamp int64   `field:"header_stamp"`
 }
 
 // IntraPublish is the intra-process half of the publish with this number on the same thread. Bracket goes

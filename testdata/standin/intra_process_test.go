@@ -49,7 +49,7 @@ func checkSlots(t *testing.T, truth *groundtruth.Truth) {
 				latest = enqueue
 			}
 		}
-		if latest.Message != dequeue.Message {
+		if latest.Message != dequeue.Message || latest.HeaderStamp != dequeue.HeaderStamp || dequeue.HeaderStamp == 0 {
 			t.Errorf("%+v came after %+v", dequeue, latest)
 		}
 	}

@@ -74,12 +74,13 @@ func Command(tb testing.TB, config Config) (command *exec.Cmd, groundTruth strin
 		config.Domain = Domain(tb)
 	}
 	groundTruth = filepath.Join(tb.TempDir(), "ground-truth")
-	program := filepath.Join(Directory(tb, config.Distro, config.Stripped), "ros_node")
+	prefix := Directory(tb, config.Distro, config.Stripped)
+	program := filepath.Join(prefix, "ros_node")
 	arguments := append([]string{
 		"--domain", strconv.Itoa(config.Domain), "--ground-truth", groundTruth,
 	}, config.Arguments...)
 	command = exec.Command(program, arguments...)
-	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+config.RMW)
+	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+config.RMW, "AMENT_PREFIX_PATH="+prefix)
 	return command, groundTruth
 }
 

@@ -57,12 +57,15 @@ func TestEveryMessageIsReceivedWithItsStamp(t *testing.T) {
 			topics[subscription.RMWSubscription] = subscription.Topic
 		}
 		type sample struct {
-			topic string
-			stamp int64
+			topic         string
+			stamp, header int64
 		}
 		published := make(map[sample]int)
 		for _, publish := range truth.Publishes {
-			published[sample{publish.Topic, publish.SourceTimestamp}]++
+			published[sample{publish.Topic, publish.SourceTimestamp, publish.HeaderStamp}]++
+			if publish.HeaderStamp <= 0 || publish.HeaderStamp > publish.SourceTimestamp {
+				t.Errorf("header stamp %d of the message with source timestamp %d", publish.HeaderStamp, publish.SourceTimestamp)
+			}
 		}
 		received := 0
 		for _, callback := range truth.Callbacks {
@@ -70,7 +73,8 @@ func TestEveryMessageIsReceivedWithItsStamp(t *testing.T) {
 				continue
 			}
 			received++
-			if key := (sample{topics[callback.RMWSubscription], callback.SourceTimestamp}); published[key] != 1 {
+			key := sample{topics[callback.RMWSubscription], callback.SourceTimestamp, callback.HeaderStamp}
+			if published[key] != 1 {
 				t.Errorf("%d publishes of %+v", published[key], key)
 			}
 		}

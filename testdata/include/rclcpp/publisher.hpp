@@ -7,6 +7,7 @@
 
 #include "rclcpp/experimental/intra_process_manager.hpp"
 #include "rclcpp/node_interfaces.hpp"
+#include "rosidl/header_stamp.hpp"
 #include "rosidl/message_traits.hpp"
 #include "standin/ground_truth.hpp"
 #include "standin/intra_truth.hpp"
@@ -57,6 +58,7 @@ class Publisher : public PublisherBase {
         rcl_publisher_get_rmw_handle(publisher_handle_.get());
     const ground_truth::PublishScope scope(publisher_handle_.get(), rmw_publisher,
                                            rmw_publisher->topic_name);
+    ground_truth::publish_header(rosidl::header_stamp(*message));
     if (!intra_process_is_enabled_) {
       do_inter_process_publish(*message);
       return;
@@ -91,6 +93,7 @@ class Publisher : public PublisherBase {
         rcl_publisher_get_rmw_handle(publisher_handle_.get());
     const ground_truth::PublishScope scope(publisher_handle_.get(), rmw_publisher,
                                            rmw_publisher->topic_name);
+    ground_truth::publish_header(rosidl::header_stamp(message));
     const ground_truth::Bracket times =
         ground_truth::bracket([&] { ros_trace_rclcpp_publish(nullptr, &message); });
     ground_truth::publish_layer(ground_truth::Layer::rclcpp, times, &message);

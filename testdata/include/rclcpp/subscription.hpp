@@ -8,6 +8,7 @@
 #include "rclcpp/experimental/intra_process_manager.hpp"
 #include "rclcpp/logger.hpp"
 #include "rclcpp/node_interfaces.hpp"
+#include "rosidl/header_stamp.hpp"
 #include "rosidl/message_traits.hpp"
 
 namespace rclcpp {
@@ -121,18 +122,22 @@ class Subscription : public SubscriptionBase {
   // Takes the next message without a callback. False if there was none.
   bool take(MessageT &message_out, MessageInfo &message_info_out) {
     const bool taken = take_type_erased(&message_out, message_info_out);
-    if (taken) ground_truth::take_was_polled();
-    return taken;
+    if (!taken) return false;
+    ground_truth::took_header(rosidl::header_stamp(message_out));
+    ground_truth::take_was_polled();
+    return true;
   }
 
   std::shared_ptr<void> create_message() override { return std::make_shared<MessageT>(); }
 
   void handle_message(std::shared_ptr<void> &message, const MessageInfo &info) override {
+    const auto typed = std::static_pointer_cast<MessageT>(message);
+    ground_truth::took_header(rosidl::header_stamp(*typed));
     if (matches_any_intra_process_publishers(&info.get_rmw_message_info().publisher_gid)) {
       ground_truth::take_was_discarded();
       return;
     }
-    any_callback_.dispatch(std::static_pointer_cast<MessageT>(message));
+    any_callback_.dispatch(typed);
   }
 
   // For the ground truth.

@@ -49,6 +49,7 @@ struct Take {
   const void *rmw_subscription = nullptr;
   const void *message = nullptr;
   std::int64_t source_timestamp = 0;
+  std::int64_t header_stamp = 0;  // nanoseconds; zero: the message has no header
   Bracket bracket;
 };
 
@@ -60,6 +61,7 @@ struct BufferOperation {
   std::uint64_t index = 0;
   std::uint64_t size = 0;
   bool overwritten = false;
+  std::int64_t header_stamp = 0;
   Bracket bracket;
 };
 
@@ -92,6 +94,8 @@ OpenCallback open_callback();
 // A message was taken on this thread. It belongs to the next subscription callback, unless one of
 // the two functions below says otherwise.
 void took(const Take &take);
+// What rclcpp, which knows the message's type, adds to it.
+void took_header(std::int64_t header_stamp);
 void take_was_polled();
 // rclcpp drops a message that also came over the intra-process way.
 void take_was_discarded();
@@ -150,6 +154,7 @@ class PublishScope {
 // The following describe the publish that is open on this thread.
 void publish_layer(Layer layer, Bracket times, const void *message);
 void publish_stamp(std::int64_t source_timestamp);
+void publish_header(std::int64_t header_stamp);
 // Its number among those of the thread.
 std::uint64_t publish_number();
 

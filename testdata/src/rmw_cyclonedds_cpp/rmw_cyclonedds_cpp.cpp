@@ -221,7 +221,7 @@ rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *messa
   while (!*taken && dds_take(data_of(subscription)->enth, &message, &sample_info, 1, 1) == 1) {
     *taken = sample_info.valid_data;
   }
-  ground_truth::Take take{subscription, message, 0, {}};
+  ground_truth::Take take{subscription, message, 0, 0, {}};
   if (*taken) {
     take.source_timestamp = sample_info.source_timestamp;
     info->source_timestamp = take.source_timestamp;

@@ -70,7 +70,7 @@ rmw_ret_t _take(const char *identifier, const rmw_subscription_t *subscription, 
                         eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
     *taken = sample_info.valid_data;
   }
-  ground_truth::Take take{subscription, message, 0, {}};
+  ground_truth::Take take{subscription, message, 0, 0, {}};
   if (*taken) {
     take.source_timestamp = sample_info.source_timestamp.to_ns();
     info->source_timestamp = take.source_timestamp;

@@ -46,6 +46,7 @@ struct PublishRecord {
   const char *topic;
   std::array<Bracket, kLayers> layers;
   std::int64_t source_timestamp;
+  std::int64_t header_stamp;
   std::uint64_t sequence;
   std::uint64_t number;
   std::uint64_t enqueues;
@@ -141,6 +142,7 @@ struct Formatter {
     if (r.take.rmw_subscription != nullptr) {
       line.address("message", r.take.message);
       line.signed_number("source_timestamp", r.take.source_timestamp);
+      line.signed_number("header_stamp", r.take.header_stamp);
       line.address("subscription", r.take.rmw_subscription);
       line.bracket("take_before", "take_after", r.take.bracket);
     }
@@ -149,6 +151,7 @@ struct Formatter {
       line.address("buffer", r.dequeue.buffer);
       line.number("index", r.dequeue.index);
       line.number("size", r.dequeue.size);
+      line.signed_number("header_stamp", r.dequeue.header_stamp);
       line.bracket("dequeue_before", "dequeue_after", r.dequeue.bracket);
     }
     if (r.kind == CallbackKind::service) {
@@ -178,6 +181,7 @@ struct Formatter {
       line.bracket("before_" + name, "after_" + name, r.layers[layer]);
     }
     if (r.source_timestamp != 0) line.signed_number("source_timestamp", r.source_timestamp);
+    line.signed_number("header_stamp", r.header_stamp);
     line.number("enqueues", r.enqueues);
     line.number("depth", r.depth);
     if (r.callback != nullptr) {
@@ -192,6 +196,7 @@ struct Formatter {
     line.address("rmw_subscription", r.take.rmw_subscription);
     line.address("message", r.take.message);
     line.signed_number("source_timestamp", r.take.source_timestamp);
+    line.signed_number("header_stamp", r.take.header_stamp);
     line.bracket("before", "after", r.take.bracket);
     line.number("polled", r.polled ? 1 : 0);
     if (r.callback != nullptr) {
@@ -209,6 +214,7 @@ struct Formatter {
     line.bracket("before", "after", r.operation.bracket);
     line.number("publish_number", r.publish_number);
     line.address("message", r.operation.message);
+    line.signed_number("header_stamp", r.operation.header_stamp);
   }
 
   void operator()(const DequeueRecord &r) const {
@@ -218,6 +224,7 @@ struct Formatter {
     line.number("size", r.operation.size);
     line.bracket("before", "after", r.operation.bracket);
     line.address("message", r.operation.message);
+    line.signed_number("header_stamp", r.operation.header_stamp);
   }
 
   void operator()(const ThreadExitRecord &r) const {
@@ -353,6 +360,7 @@ OpenCallback open_callback() {
 }
 
 void took(const Take &take) { thread().pending_take = take; }
+void took_header(std::int64_t header_stamp) { thread().pending_take.header_stamp = header_stamp; }
 void take_was_polled() { thread().write_take(true); }
 void take_was_discarded() { thread().write_take(false); }
 
@@ -432,6 +440,8 @@ void publish_layer(Layer layer, Bracket times, const void *message) {
 void publish_stamp(std::int64_t source_timestamp) {
   thread().publish.source_timestamp = source_timestamp;
 }
+
+void publish_header(std::int64_t header_stamp) { thread().publish.header_stamp = header_stamp; }
 
 std::uint64_t publish_number() { return thread().publish.number; }
 

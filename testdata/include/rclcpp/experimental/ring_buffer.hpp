@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "rosidl/header_stamp.hpp"
 #include "standin/ground_truth.hpp"
 #include "tracetools/tracetools.h"
 
@@ -36,8 +37,9 @@ class RingBufferImplementation : public BufferImplementationBase<BufferT> {
   void enqueue(BufferT request) override {
     const std::lock_guard lock(mutex_);
     write_index_ = next(write_index_);
-    ground_truth::BufferOperation operation{this,      request.get(), write_index_,
-                                            size_ + 1, is_full(),     {}};
+    ground_truth::BufferOperation operation{
+        this, request.get(), write_index_, size_ + 1, is_full(), rosidl::header_stamp(*request),
+        {}};
     ring_buffer_[write_index_] = std::move(request);
     operation.bracket = ground_truth::bracket([&] {
 #ifdef STANDIN_JAZZY
@@ -56,7 +58,8 @@ class RingBufferImplementation : public BufferImplementationBase<BufferT> {
     const std::lock_guard lock(mutex_);
     if (size_ == 0) return BufferT();
     BufferT request = std::move(ring_buffer_[read_index_]);
-    ground_truth::BufferOperation operation{this, request.get(), read_index_, size_ - 1, false, {}};
+    ground_truth::BufferOperation operation{
+        this, request.get(), read_index_, size_ - 1, false, rosidl::header_stamp(*request), {}};
     operation.bracket = ground_truth::bracket([&] {
 #ifdef STANDIN_JAZZY
       ros_trace_rclcpp_ring_buffer_dequeue(this, read_index_, size_ - 1);
