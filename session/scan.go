@@ -17,15 +17,16 @@ const (
 	// scanShare bounds what scans cost: after each, a process is left alone for this many times its duration, and at least scanPause.
 	scanShare = 20
 	scanPause = 2 * time.Second
-	// lastScanTime is how long the end of a recording waits for scans.
-	lastScanTime = 10 * time.Second
+	// scanTime is how long the beginning and the end of a recording wait for scans.
+	scanTime = 10 * time.Second
 )
 
 // scans is the state of the scans of processes' memory for their entities. One runs at a time, beside the session.
 type scans struct {
 	cancel  context.CancelFunc // of the scan that runs; nil while none does
 	results chan scanResult
-	next    map[trace.ProcessKey]time.Time // when a process may be scanned again; absent before its first scan
+	scanned map[trace.ProcessKey]bool
+	pauses  map[trace.ProcessKey]time.Time // until when a process is left alone
 }
 
 type scanResult struct {
@@ -37,7 +38,9 @@ type scanResult struct {
 }
 
 func newScans() scans {
-	return scans{results: make(chan scanResult, 1), next: map[trace.ProcessKey]time.Time{}}
+	return scans{
+		results: make(chan scanResult, 1), scanned: map[trace.ProcessKey]bool{}, pauses: map[trace.ProcessKey]time.Time{},
+	}
 }
 
 // scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing while a scan runs.
@@ -66,16 +69,16 @@ func (s *Session) scannable() []*process {
 }
 
 func (s *Session) wantsScan(entry *process) bool {
-	next, scanned := s.scans.next[entry.row.ProcessKey]
-	if !scanned {
+	key := entry.row.ProcessKey
+	if !s.scans.scanned[key] {
 		return true
 	}
-	if time.Now().Before(next) {
+	if time.Now().Before(s.scans.pauses[key]) {
 		return false
 	}
 	wanted := false
 	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
-		wanted = merged.Key == entry.row.ProcessKey && merged.Graph.WantsScan()
+		wanted = merged.Key == key && merged.Graph.WantsScan()
 		return nil
 	}))
 	return wanted
@@ -84,7 +87,7 @@ func (s *Session) wantsScan(entry *process) bool {
 // scan begins to scan a process. The result comes through s.scans.results.
 func (s *Session) scan(ctx context.Context, entry *process) {
 	key := entry.row.ProcessKey
-	s.scans.next[key] = time.Now().Add(scanPause)
+	s.scans.scanned[key] = true
 	layout, err := graph.LayoutOf(entry.target)
 	if err != nil {
 		return // openMemory has said so
@@ -93,7 +96,7 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	if err != nil {
 		return
 	}
-	// The end of the recording waits for it, for a while.
+	// The end of the recording waits for it.
 	ctx, s.scans.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func(layout *layouts.Layout) {
 		defer memory.Close()
@@ -107,7 +110,7 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 func (s *Session) applyScan(result scanResult) {
 	s.scans.cancel()
 	s.scans.cancel = nil
-	s.scans.next[result.key] = time.Now().Add(max(scanPause, scanShare*result.took))
+	s.scans.pauses[result.key] = time.Now().Add(max(scanPause, scanShare*result.took))
 	s.warn(s.merger.Update(result.key.PID, func(merged *merge.Process) error {
 		if merged.Key == result.key && result.snapshot != nil {
 			merged.Graph.Apply(result.snapshot)
@@ -126,34 +129,33 @@ func (s *Session) applyScan(result scanResult) {
 	}
 }
 
-// finishScans waits, for a bounded time, until every process has been scanned that wants it.
+// scanFound scans the processes that are there before the recording opens, so that its first rows have their names.
+func (s *Session) scanFound(ctx context.Context) {
+	s.scanEach(ctx)
+	s.merger.TellEntities(false)
+	s.answerHeaderQuestions()
+}
+
+// finishScans scans once more what has created entities since its last scan.
 func (s *Session) finishScans() {
-	ctx, cancel := context.WithTimeout(context.Background(), lastScanTime)
-	defer cancel()
-	waiting := map[trace.ProcessKey]bool{}
-	for _, entry := range s.scannable() {
-		if entry.target.Alive() {
-			waiting[entry.row.ProcessKey] = true
-		}
+	if s.scans.cancel != nil {
+		s.applyScan(<-s.scans.results)
 	}
-	for {
+	clear(s.scans.pauses)
+	s.scanEach(context.Background())
+}
+
+// scanEach scans, one after the other and for a bounded time, every process that wants it.
+func (s *Session) scanEach(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, scanTime)
+	defer cancel()
+	for _, entry := range s.scannable() {
+		if ctx.Err() != nil || !entry.target.Alive() || !s.wantsScan(entry) {
+			continue
+		}
+		s.scan(ctx, entry)
 		if s.scans.cancel == nil {
-			for _, entry := range s.scannable() {
-				key := entry.row.ProcessKey
-				if !waiting[key] || s.scans.cancel != nil {
-					continue
-				}
-				delete(waiting, key) // each once more at most
-				if next, scanned := s.scans.next[key]; scanned && time.Now().Before(next) {
-					s.scans.next[key] = time.Now()
-				}
-				if s.wantsScan(entry) {
-					s.scan(ctx, entry)
-				}
-			}
-			if s.scans.cancel == nil {
-				return
-			}
+			continue
 		}
 		select {
 		case result := <-s.scans.results:
@@ -161,7 +163,6 @@ func (s *Session) finishScans() {
 		case <-ctx.Done():
 			s.scans.cancel()
 			s.applyScan(<-s.scans.results)
-			return
 		}
 	}
 }

@@ -212,6 +212,7 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 			s.warn(err)
 		}
 	}
+	s.scanFound(ctx)
 	if command := s.configuration.Command; len(command) > 0 {
 		if err := s.prepareCommand(ctx, command); err != nil {
 			return err
