@@ -31,46 +31,80 @@ type listed struct {
 func listCommand() command {
 	return command{
 		name: "list", arguments: "[flags]",
-		summary: "list the ROS 2 processes and what can be recorded of them",
+		summary: "list the ROS 2 processes and what can be recorded of them, or their nodes, topics and executors",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			asJSON := flags.Bool("json", false, "print JSON")
 			name := flags.String("name", "", "only processes whose command or command line matches the `REGEXP`")
-			return func(_ context.Context, c console, arguments []string) error {
+			pids := flags.StringP("pid", "p", "", "only the processes with these `PIDS`, separated by commas or white space")
+			entities := flags.Bool("entities", false, "list nodes, topics, timers, services, executors, read from the processes' memory")
+			asDot := flags.Bool("dot", false, "with --entities, print a graph for Graphviz")
+			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
-				expression, err := regexp.Compile(*name)
-				if err != nil {
-					return fmt.Errorf("%w: --name: %w", errUsage, err)
+				if *asDot && (!*entities || *asJSON) {
+					return fmt.Errorf("%w: --dot goes with --entities and without --json", errUsage)
 				}
-				found, err := target.NewFinder().ByName(expression)
-				if err != nil {
-					fmt.Fprintln(c.err, "caret-bpf: not everything could be looked at:", err)
-				}
-				processes := []listed{}
+				found, err := findListed(c, *pids, *name)
 				for _, p := range found {
-					processes = append(processes, describeListed(p))
-					_ = p.Close()
+					defer p.Close()
 				}
-				if *asJSON {
-					return printJSON(c.out, processes)
+				if err != nil && len(found) == 0 {
+					return err
 				}
-				if len(processes) == 0 {
-					fmt.Fprintln(c.out, "no ROS 2 process is running (none maps librcl.so or libtracetools.so)")
-					return nil
+				if *entities {
+					return errors.Join(err, listEntities(ctx, c, found, *asJSON, *asDot))
 				}
-				var rows [][]string
-				for _, p := range processes {
-					rows = append(rows, []string{
-						strconv.Itoa(int(p.PID)), p.Command, orDash(string(p.Distro)), orDash(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
-					})
-				}
-				printTable(c.out, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)
-				return nil
+				return errors.Join(err, listProcesses(c, found, *asJSON))
 			}
 		},
 	}
 }
+
+// findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error unless it was
+// asked for by PID.
+func findListed(c console, pids, name string) ([]*target.Process, error) {
+	finder := target.NewFinder()
+	if pids != "" {
+		if name != "" {
+			return nil, fmt.Errorf("%w: name processes with -p or with --name", errUsage)
+		}
+		return finder.ByPIDs(pids)
+	}
+	expression, err := regexp.Compile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --name: %w", errUsage, err)
+	}
+	found, err := finder.ByName(expression)
+	if err != nil {
+		fmt.Fprintln(c.err, "caret-bpf: not everything could be looked at:", err)
+	}
+	return found, nil
+}
+
+func listProcesses(c console, found []*target.Process, asJSON bool) error {
+	processes := []listed{}
+	for _, p := range found {
+		processes = append(processes, describeListed(p))
+	}
+	if asJSON {
+		return printJSON(c.out, processes)
+	}
+	if len(processes) == 0 {
+		fmt.Fprintln(c.out, noProcess)
+		return nil
+	}
+	var rows [][]string
+	for _, p := range processes {
+		rows = append(rows, []string{
+			strconv.Itoa(int(p.PID)), p.Command, orDash(string(p.Distro)), orDash(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
+		})
+	}
+	printTable(c.out, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)
+	return nil
+}
+
+const noProcess = "no ROS 2 process is running (none maps librcl.so or libtracetools.so)"
 
 func describeListed(p *target.Process) listed {
 	l := listed{

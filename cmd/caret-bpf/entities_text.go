@@ -1,0 +1,181 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// printEntities writes each process with its nodes and executors, then the topics of all of them.
+func printEntities(w io.Writer, processes []liveProcess) {
+	if len(processes) == 0 {
+		fmt.Fprintln(w, noProcess)
+	}
+	for i, p := range processes {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "PID %d  %s  %s  %s\n", p.PID, printable(p.Command), orDash(string(p.Distro)), orDash(p.RMW))
+		if p.Problem != "" {
+			fmt.Fprintf(w, "  incomplete: %s\n", printable(p.Problem))
+		}
+		groups := numberGroups(p)
+		for _, n := range p.Nodes {
+			printNode(w, n, groups)
+		}
+		printExecutors(w, p, groups)
+		for _, skipped := range p.Skipped {
+			fmt.Fprintf(w, "  not looked at: %v-%v, %s\n", skipped.Start, skipped.End, skipped.Reason)
+		}
+	}
+	printLiveTopics(w, processes)
+}
+
+// numberGroups gives the callback groups of a process short names.
+func numberGroups(p liveProcess) map[trace.Address]string {
+	names := make(map[trace.Address]string)
+	for _, n := range p.Nodes {
+		for _, group := range n.CallbackGroups {
+			names[group.Address] = "g" + strconv.Itoa(len(names)+1)
+		}
+	}
+	return names
+}
+
+func printNode(w io.Writer, n *liveNode, groups map[trace.Address]string) {
+	fmt.Fprintf(w, "\n  node %s\n", printable(cmp.Or(n.Name, "(unknown)")))
+	var rows [][]string
+	for _, p := range n.Publishers {
+		rows = append(rows, []string{"publisher", p.Topic, p.Type, depth(p.Depth), "", ""})
+	}
+	for _, s := range n.Subscriptions {
+		details := depth(s.Depth)
+		if s.IntraProcess {
+			details += ", intra-process"
+			if s.Capacity.Valid {
+				details += " capacity " + strconv.FormatUint(s.Capacity.Value, 10)
+			}
+		}
+		rows = append(rows, []string{"subscription", s.Topic, s.Type, details, groups[s.CallbackGroup], s.Symbol})
+	}
+	for _, t := range n.Timers {
+		period := "-"
+		if t.Period.Valid {
+			period = time.Duration(t.Period.Value).String()
+		}
+		rows = append(rows, []string{"timer", period, "", "", groups[t.CallbackGroup], t.Symbol})
+	}
+	for _, s := range n.Services {
+		rows = append(rows, []string{"service", s.Name, s.Type, "", groups[s.CallbackGroup], s.Symbol})
+	}
+	for _, c := range n.Clients {
+		rows = append(rows, []string{"client", c.Name, c.Type, "", groups[c.CallbackGroup], ""})
+	}
+	var table strings.Builder
+	printTable(&table, []string{"KIND", "NAME", "TYPE", "QUEUE", "GROUP", "CALLBACK"}, rows)
+	printIndented(w, table.String())
+}
+
+func depth(d trace.Optional[uint64]) string {
+	if !d.Valid {
+		return ""
+	}
+	return "depth " + strconv.FormatUint(d.Value, 10)
+}
+
+func printIndented(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprint(w, "    ", line)
+	}
+}
+
+func printExecutors(w io.Writer, p liveProcess, names map[trace.Address]string) {
+	byExecutor := make(map[trace.Address][]string)
+	for _, n := range p.Nodes {
+		for _, group := range n.CallbackGroups {
+			text := fmt.Sprintf("group %s: %s of %s", names[group.Address], group.Type, printable(cmp.Or(n.Name, "(unknown)")))
+			byExecutor[group.Executor] = append(byExecutor[group.Executor], text)
+		}
+	}
+	for _, e := range p.Executors {
+		threads := ""
+		if e.Threads.Valid {
+			threads = fmt.Sprintf(", %d threads", e.Threads.Value)
+		}
+		printBlock(w, fmt.Sprintf("executor %v  %s%s", e.Address, printable(e.Type), threads), byExecutor[e.Address])
+		delete(byExecutor, e.Address)
+	}
+	for _, executor := range slices.Sorted(maps.Keys(byExecutor)) {
+		head := fmt.Sprintf("executor %v", executor)
+		if executor == 0 {
+			head = "in no executor"
+		}
+		printBlock(w, head, byExecutor[executor])
+	}
+}
+
+func printBlock(w io.Writer, head string, lines []string) {
+	fmt.Fprintf(w, "\n  %s\n", head)
+	for _, line := range lines {
+		fmt.Fprintln(w, "   ", line)
+	}
+}
+
+// liveTopic is a topic with the nodes at its ends.
+type liveTopic struct {
+	types                   map[string]bool
+	publishers, subscribers []string
+}
+
+// topicsOf collects the topics of processes.
+func topicsOf(processes []liveProcess) map[string]*liveTopic {
+	topics := make(map[string]*liveTopic)
+	topic := func(name, messageType string) *liveTopic {
+		t := topics[name]
+		if t == nil {
+			t = &liveTopic{types: make(map[string]bool)}
+			topics[name] = t
+		}
+		if messageType != "" {
+			t.types[messageType] = true
+		}
+		return t
+	}
+	for _, p := range processes {
+		for _, n := range p.Nodes {
+			for _, publisher := range n.Publishers {
+				t := topic(publisher.Topic, publisher.Type)
+				t.publishers = append(t.publishers, cmp.Or(n.Name, "(unknown)"))
+			}
+			for _, subscription := range n.Subscriptions {
+				t := topic(subscription.Topic, subscription.Type)
+				t.subscribers = append(t.subscribers, cmp.Or(n.Name, "(unknown)"))
+			}
+		}
+	}
+	return topics
+}
+
+func printLiveTopics(w io.Writer, processes []liveProcess) {
+	topics := topicsOf(processes)
+	if len(topics) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(topics)) {
+		t := topics[name]
+		rows = append(rows, []string{
+			name, orDash(strings.Join(slices.Sorted(maps.Keys(t.types)), ", ")), orDash(strings.Join(t.publishers, ", ")),
+			orDash(strings.Join(t.subscribers, ", ")),
+		})
+	}
+	printTable(w, []string{"TOPIC", "TYPE", "PUBLISHERS", "SUBSCRIBERS"}, rows)
+}
