@@ -14,7 +14,7 @@ const (
 	gidSize = 16
 	// guidPrefixSize is that of the part of a DDS GUID that names the participant.
 	guidPrefixSize = 12
-	// cycloneClientSize is that of the part of a client's id that servers see.
+	// cycloneClientSize is that of the instance handle by which servers know a client.
 	cycloneClientSize = 8
 )
 
@@ -63,11 +63,15 @@ func (r reader) clientGIDAt(rmw trace.Address) (string, error) {
 	}
 	switch {
 	case isCyclone(identifier):
-		return r.hexAt(data+trace.Address(r.layout.GID.CycloneClient), cycloneClientSize)
+		publisher, err := r.pointer(data + trace.Address(r.layout.GID.CycloneClient))
+		if err != nil {
+			return "", err
+		}
+		return r.hexAt(publisher+trace.Address(r.layout.GID.CycloneHandle), cycloneClientSize)
 	case !isFastDDS(identifier):
 		return "", fmt.Errorf("gids of %s: %w", identifier, errImplausible)
 	}
-	// The GUID of the writer of requests, then that of the reader of responses, of one participant.
+	// The GUID of the writer of requests, then that of the reader of responses, of one participant. Requests carry the latter.
 	var guids [2 * gidSize]byte
 	at := data + trace.Address(r.layout.GID.FastDDSClient)
 	if err := r.memory.ReadAt(guids[:], uint64(at)); err != nil {
@@ -78,7 +82,7 @@ func (r reader) clientGIDAt(rmw trace.Address) (string, error) {
 		!bytes.Contains(writerKinds, writer[gidSize-1:]) || !bytes.Contains(readerKinds, reader[gidSize-1:]) {
 		return "", fmt.Errorf("%x are no GUIDs of a writer and a reader: %w", guids, errImplausible)
 	}
-	return hex.EncodeToString(writer), nil
+	return hex.EncodeToString(reader), nil
 }
 
 // rmwDataAt returns the name of an rmw object's implementation and what the implementation keeps for it.

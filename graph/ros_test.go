@@ -45,7 +45,11 @@ func TestRunningROS(t *testing.T) {
 func checkTalker(t *testing.T, process *target.Process) {
 	g := openGraph(t, process)
 	hits := observe(t, process, "callback_start", "rcl_publish")
+	const stack = 0x7ff000000000
 	for _, hit := range hits["rcl_publish"] {
+		if hit.First >= stack {
+			continue // rcl's logging publishes through a copy of the handle
+		}
 		got, ok := g.Publisher(hit.First, 1)
 		if !ok || got.RMWPublisherHandle == 0 || got.TopicName != "/chatter" && got.TopicName != "/rosout" {
 			t.Errorf("publisher %v: %+v, %v", hit.First, got, g.Unknown())

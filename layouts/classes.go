@@ -93,6 +93,9 @@ type GID struct {
 	FastDDSPublisher uint64 // CustomPublisherInfo.publisher_gid, an rmw_gid_t
 	FastDDSClient    uint64 // CustomClientInfo.writer_guid_, 16 bytes, followed by reader_guid_
 	CyclonePublisher uint64 // CddsPublisher.gid, an rmw_gid_t
-	CycloneClient    uint64 // CddsClient.client.id, whose first 8 bytes servers see
+	// CycloneClient is CddsClient.client.pub, to the CddsPublisher of its requests, and CycloneHandle CddsPublisher.pubiid, by whose
+	// 8 bytes servers know the client.
+	CycloneClient    uint64
+	CycloneHandle    uint64
 	AnyPublisherBase uint64 // PublisherBase.rmw_gid_, an rmw_gid_t, for any other implementation
 }

@@ -54,8 +54,9 @@ func TestOffsetsOfRealROS(t *testing.T) {
 				member("CustomClientInfo", "writer_guid_"):     layout.GID.FastDDSClient,
 			})
 			compareOffsets(t, filepath.Join(prefix, "lib", "librmw_cyclonedds_cpp.so"), map[string]uint64{
-				member("CddsPublisher", "gid"):    layout.GID.CyclonePublisher,
-				member("CddsClient", "client.id"): layout.GID.CycloneClient,
+				member("CddsPublisher", "gid"):     layout.GID.CyclonePublisher,
+				member("CddsClient", "client.pub"): layout.GID.CycloneClient,
+				member("CddsPublisher", "pubiid"):  layout.GID.CycloneHandle,
 			})
 			callbacks := make(map[OwnerKind]uint64)
 			for _, owner := range layout.Owners {

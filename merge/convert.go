@@ -177,6 +177,9 @@ func (m *Merger) addPublish(record *PublishRecord) {
 	if record.Layers&LayerStamp != 0 {
 		row.SourceTimestamp = trace.Some(record.SourceTimestamp)
 	}
+	if record.Details&DetailStackHandle != 0 {
+		row.PublisherHandle = 0
+	}
 	publisher, known := m.publisher(process, row.PublisherHandle, row.RMWPublisherHandle, first)
 	if known {
 		row.TopicName, row.NodeName = publisher.TopicName, publisher.NodeName
@@ -188,7 +191,7 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		}
 	}
 	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, true)
-	if verdict == drop {
+	if verdict == drop && record.Details&DetailStackHandle == 0 {
 		m.ignore(row.PID, cmp.Or(record.Publisher, record.RMWPublisher))
 	}
 	if m.options.Filter.keeps(verdict) {

@@ -80,6 +80,7 @@ const (
 	DetailMessageStamp = 2
 	DetailSerialized   = 4
 	DetailLoaned       = 8
+	DetailStackHandle  = 16
 )
 
 // Layers of a publish record.

@@ -169,18 +169,18 @@ var catalogue = []Entry{
 		Event: EventRclPublish, Name: "rcl_publish", Arguments: []string{"publisher_handle", "message"},
 		Consequence: "publishes have no publisher, so no topic and no node",
 		Sources: []Source{
-			tracepoint(everyDistro, "rcl_publish", FormArguments, "arguments 1-2"),
+			withOffset(tracepoint(everyDistro, "rcl_publish", FormArguments, "arguments 1-2"), rmwPublisher),
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish", Provenance: FromSymbol,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish", Offset: rmwPublisher, Provenance: FromSymbol,
 				Shows: "arguments 1-2 of the function; publishes that fail its checks are included",
 			},
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Provenance: FromSymbol, Form: FormSerialized,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Offset: rmwPublisher, Provenance: FromSymbol, Form: FormSerialized,
 				Besides: true, Shows: "arguments 1-2: the message is an rcl_serialized_message_t",
 				Consequence: "publishes of serialized messages, as of generic publishers, have no publisher",
 			},
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Provenance: FromSymbol, Form: FormLoaned,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Offset: rmwPublisher, Provenance: FromSymbol, Form: FormLoaned,
 				Besides: true, Shows: "arguments 1-2",
 				Consequence: "publishes of loaned messages do not say that they are, and on Humble and Iron have no publisher",
 			},
@@ -398,6 +398,14 @@ var catalogue = []Entry{
 		Sources:     []Source{tracepoint(everyDistro, "rcl_lifecycle_transition", FormArguments, "arguments 1-3")},
 	},
 }
+
+func withOffset(source Source, offset func(*layouts.Layout) uint64) Source {
+	source.Offset = offset
+	return source
+}
+
+// rmwPublisher leads from an rcl_publisher_impl_t to its rmw_publisher_t.
+func rmwPublisher(l *layouts.Layout) uint64 { return l.Publisher.RMWHandle }
 
 // rmwSubscription leads from an rcl_subscription_impl_t to its rmw_subscription_t.
 func rmwSubscription(l *layouts.Layout) uint64 { return l.Subscription.RMWHandle }

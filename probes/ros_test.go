@@ -15,10 +15,14 @@ import (
 
 // TestPlanOfRealROS plans the probes of a talker of each distribution that is installed, with both RMW implementations.
 func TestPlanOfRealROS(t *testing.T) {
-	intraProcess := []Event{EventRclcppIntraPublish, EventRclcppRingBufferEnqueue, EventRclcppRingBufferDequeue}
 	for distro, without := range map[target.Distro][]Event{
-		target.DistroHumble: intraProcess,
-		target.DistroJazzy:  {EventRclcppCallbackRegister, EventDDSBindAddrToStamp},
+		target.DistroHumble: {
+			EventRclcppRingBufferDequeue, // executor_execute carries it
+			EventRclcppIPBToSubscription, EventRclcppBufferToIPB, EventRclcppConstructRingBuffer, EventCallbackGroupToCollector,
+		},
+		target.DistroJazzy: {
+			EventRclcppCallbackRegister, EventDDSBindAddrToStamp, EventAddCallbackGroup, EventAddCallbackGroupStaticExecutor,
+		},
 	} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
 			for _, suffix := range []string{"", "-stripped"} {

@@ -103,7 +103,7 @@ static __always_inline bool is_same_loan(const struct thread_state *state, __u64
 	       publish->publisher == publisher && publish->message == message;
 }
 
-/* rcl_publish(publisher, message) */
+/* rcl_publish(publisher, message, rmw handle of a publisher on the stack) */
 static __always_inline void rcl_publish(const struct event *event)
 {
 	struct thread_state *state = publishing_thread(event);
@@ -131,6 +131,8 @@ static __always_inline void rcl_publish(const struct event *event)
 	publish->publisher = publisher;
 	publish->message = message;
 	publish->rcl_ns = event->time_ns;
+	if (event->details & DETAIL_STACK_HANDLE)
+		publish->rmw_publisher = event->arguments[2];
 	add_details(publish, event);
 	close_if_last(state, event);
 }
@@ -150,7 +152,8 @@ static __always_inline void rmw_publish(const struct event *event)
 		publish->layers |= LAYER_RMW;
 	else
 		publish = open_publish(state, event, LAYER_RMW);
-	publish->rmw_publisher = event->arguments[0];
+	if (event->arguments[0])
+		publish->rmw_publisher = event->arguments[0];
 	publish->message = message;
 	publish->rmw_ns = event->time_ns;
 	if (event->has_stamp) {

@@ -17,6 +17,25 @@
 #define FORM_STAMP_DDS_WRITE_STAMP 2
 #define FORM_STAMP_SERDATA	   3
 
+/* What lies this far above the stack pointer may be a local variable of a caller. */
+#define CALLERS_STACK (1 << 16)
+
+/*
+ * rcl's logging publishes through a copy of the publisher on the stack. What it leads to identifies
+ * the publisher; the parameter leads from rcl_publisher_impl_t to rmw.
+ */
+static __always_inline void note_stack_handle(struct event *event, __u64 rmw_handle)
+{
+	__u64 impl;
+
+	if (event->arguments[0] - event->stack_pointer >= CALLERS_STACK)
+		return;
+	event->details |= DETAIL_STACK_HANDLE;
+	if (!read_word(&impl, event->arguments[0]) ||
+	    !read_word(&event->arguments[2], impl + rmw_handle))
+		event->arguments[2] = 0;
+}
+
 /* rcl_publish(publisher, message), and its siblings for serialized and loaned messages */
 SEC("uprobe.multi")
 int on_rcl_publish(struct pt_regs *regs)
@@ -32,6 +51,8 @@ int on_rcl_publish(struct pt_regs *regs)
 		event.details = DETAIL_SERIALIZED;
 	else if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_LOANED)
 		event.details = DETAIL_LOANED;
+	event.arguments[2] = 0;
+	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
 	read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 	dispatch(&event);
 	return 0;

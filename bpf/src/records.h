@@ -129,6 +129,9 @@ enum process_status {
 #define DETAIL_MESSAGE_STAMP 2
 #define DETAIL_SERIALIZED    4
 #define DETAIL_LOANED	     8
+/* The publisher's handle is a copy on the stack, as of /rosout: only its rmw handle identifies it.
+ */
+#define DETAIL_STACK_HANDLE  16
 
 /* publish_record.layers: which tracepoints of the publish were seen. */
 #define LAYER_INTRA  1

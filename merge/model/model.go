@@ -5,6 +5,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -458,6 +459,9 @@ func (m *Machine) rclPublish(e Event) {
 	}
 	t.publish.Layers |= merge.LayerRcl
 	t.publish.Publisher, t.publish.Message, t.publish.RclNs = publisher, message, e.TimeNs
+	if e.Details&merge.DetailStackHandle != 0 {
+		t.publish.RMWPublisher = e.Arguments[2]
+	}
 	t.addDetails(e)
 	m.closeIfLast(t, e)
 }
@@ -472,7 +476,7 @@ func (m *Machine) rmwPublish(e Event) {
 	}
 	p = t.publish
 	p.Layers |= merge.LayerRMW
-	p.RMWPublisher, p.Message, p.RMWNs = e.Arguments[0], message, e.TimeNs
+	p.RMWPublisher, p.Message, p.RMWNs = cmp.Or(e.Arguments[0], p.RMWPublisher), message, e.TimeNs
 	if e.HasStamp {
 		p.Layers |= merge.LayerStamp
 		p.SourceTimestamp, p.StampNs = int64(e.Arguments[2]), e.TimeNs

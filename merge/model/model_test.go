@@ -157,7 +157,7 @@ func script(random *rand.Rand, length int) []model.Event {
 		case model.RequestTaken, model.ResponseSent, model.ResponseTaken:
 			e.GID = [2]uint64{random.Uint64(), random.Uint64()}
 		case model.RclPublish:
-			e.Details = []uint32{0, merge.DetailSerialized, merge.DetailLoaned, merge.DetailMessageStamp}[random.IntN(4)]
+			e.Details = []uint32{0, merge.DetailSerialized, merge.DetailLoaned, merge.DetailMessageStamp, merge.DetailStackHandle}[random.IntN(5)]
 			e.MessageStamp = int64(random.IntN(100))
 		case model.RclcppIntraPublish, model.RingBufferEnqueue, model.RingBufferDequeue:
 			e.Derived = random.IntN(2) == 0
