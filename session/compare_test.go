@@ -41,6 +41,8 @@ type comparison struct {
 	Differences []string
 	// Missing counts what happened within the span and has no row. It must equal the losses of that kind.
 	Missing map[trace.LossKind]uint64
+	// Doubtful counts the callbacks without a row that began when the recording may have been over: they may be among the losses.
+	Doubtful uint64
 	// Compared counts the rows that an event of the ground truth belongs to.
 	Compared map[trace.LossKind]uint64
 	// Statuses counts the callbacks and publishes among them by status.
@@ -90,6 +92,8 @@ type circumstances struct {
 	unnamed bool
 	// killed: the process could not write down the last of what happened.
 	killed bool
+	// torn: the recorder was killed, so that each table ends at another instant.
+	torn bool
 	// filter says what must not be recorded; the zero one lets everything pass.
 	filter nameFilter
 }
@@ -160,6 +164,11 @@ func (c *comparer) compareThread(thread *threadTruth) {
 	rows := c.rows[thread.tid]
 	if rows == nil {
 		rows = &threadRows{}
+	}
+	defer func(whole span) { c.span = whole }(c.span)
+	if !c.torn {
+		// What a thread has recorded shows that the recording was not over before.
+		c.span.CloseFrom = max(c.span.CloseFrom, c.lastHit(rows))
 	}
 	hits := thread.hits()
 	for _, e := range thread.executions {
@@ -327,6 +336,9 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 	if row == nil {
 		if started == absent && c.span.holds(e.End) == present {
 			c.miss(trace.LostCallback, what+", which ended in the recording")
+		}
+		if started == possible {
+			c.Doubtful++
 		}
 		return
 	}
@@ -729,6 +741,34 @@ type threadRows struct {
 	publishes []found[trace.Publish]  // by first layer
 	takes     []found[trace.Take]
 	enqueues  []found[trace.Enqueue]
+}
+
+// lastHit returns the last instant in the rows of a thread, 0 if there is none.
+func (c *comparer) lastHit(rows *threadRows) uint64 {
+	last := uint64(0)
+	see := func(at trace.Optional[int64]) {
+		if at.Valid {
+			last = max(last, c.onClock(at.Value))
+		}
+	}
+	for _, callbacks := range [][]found[trace.Callback]{rows.started, rows.orphaned} {
+		for _, f := range callbacks {
+			see(f.row.CallbackStartTimestamp)
+			see(f.row.CallbackEndTimestamp)
+		}
+	}
+	for _, f := range rows.publishes {
+		for _, at := range layersOf(f.row) {
+			see(at)
+		}
+	}
+	for _, f := range rows.takes {
+		last = max(last, f.at)
+	}
+	for _, f := range rows.enqueues {
+		last = max(last, f.at)
+	}
+	return last
 }
 
 // found is a row, the instant by which it is found, and whether an event of the ground truth has claimed it.

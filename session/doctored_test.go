@@ -248,3 +248,28 @@ func TestComparisonAtTheEdges(t *testing.T) {
 		})
 	}
 }
+
+// TestComparisonWhereTheEndIsUncertain leaves rows out near the end of a recording of which only bounds are known.
+func TestComparisonWhereTheEndIsUncertain(t *testing.T) {
+	for name, test := range map[string]struct {
+		leftOut           int
+		known             circumstances
+		missing, doubtful uint64
+	}{
+		"nothing":                               {-1, circumstances{}, 0, 0},
+		"the last thing that the thread did":    {3, circumstances{}, 0, 1},
+		"something that the thread did before":  {2, circumstances{}, 1, 0},
+		"something before, but tables are torn": {2, circumstances{torn: true}, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			truth, data := sample(t)
+			if test.leftOut >= 0 {
+				data.Callbacks = slices.Delete(data.Callbacks, test.leftOut, test.leftOut+1)
+			}
+			result := compare(truth, data, span{OpenFrom: 10, OpenTo: 10, CloseFrom: 10, CloseTo: 2000}, test.known)
+			if got := result.Missing[trace.LostCallback]; got != test.missing || result.Doubtful != test.doubtful {
+				t.Errorf("%d missing, %d doubtful; not %d, %d; %v", got, result.Doubtful, test.missing, test.doubtful, result.Examples)
+			}
+		})
+	}
+}
