@@ -37,9 +37,15 @@ func (s *Session) prepareCommand(ctx context.Context, command []string) error {
 		return fmt.Errorf("starting the command: %w", err)
 	}
 	defer read.Close()
+	waiting, waits, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close()))
+	}
+	defer waiting.Close()
+	defer waits.Close()
 	c := exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	c.ExtraFiles = []*os.File{read}
+	c.ExtraFiles = []*os.File{read, waits}
 	c.Env = os.Environ()
 	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a group
 	// cannot read from the terminal, so its input is empty.
@@ -60,6 +66,9 @@ func (s *Session) prepareCommand(ctx context.Context, command []string) error {
 		_ = c.Wait()
 		close(s.launched.done)
 	}()
+	// The process closes its end when its program runs, or when it dies. Before, it has no environment that could be read.
+	_ = waits.Close()
+	_, _ = waiting.Read(make([]byte, 1))
 	p, err := s.finder.Inspect(int32(c.Process.Pid))
 	if err != nil {
 		return err
@@ -91,10 +100,11 @@ func runAs(c *exec.Cmd, owner *writer.Owner) error {
 
 // BecomeCommand waits until the recording is open, then becomes the command. It returns only with an error.
 func BecomeCommand(command []string) error {
-	gate := os.NewFile(3, "gate")
-	if gate == nil || len(command) == 0 {
+	gate, waits := os.NewFile(3, "gate"), os.NewFile(4, "waits")
+	if gate == nil || waits == nil || len(command) == 0 {
 		return errors.New("this is not meant to be called by hand")
 	}
+	_ = waits.Close()
 	var released [1]byte
 	if _, err := gate.Read(released[:]); err != nil {
 		return errors.New("the recording did not begin")
