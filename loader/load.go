@@ -23,7 +23,7 @@ type Options struct {
 	FilterProcesses bool
 	// FollowChildren lists the children of listed processes.
 	FollowChildren bool
-	// ReportAllExecs reports every program that starts on the machine, not only in listed processes.
+	// ReportAllExecs reports every program that starts on the machine, not only in listed processes, and the children of these.
 	ReportAllExecs bool
 	// FilterAddresses drops records of the objects that Ignore named.
 	FilterAddresses bool
@@ -119,7 +119,7 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 	}
 	spec.Maps["records"].MaxEntries = ring
 	delete(spec.Programs, "run_event") // the tests' entrance
-	if !options.FollowChildren {
+	if !options.FollowChildren && !options.ReportAllExecs {
 		delete(spec.Programs, "on_sched_process_fork")
 	}
 	if m.sleepable {

@@ -192,6 +192,44 @@ func TestIgnoredAddressesAreNotRecorded(t *testing.T) {
 	})
 }
 
+// TestForksAreReported requires that user space is told of a child before anything else happens in it, and only of children of listed
+// processes.
+func TestForksAreReported(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		listed, other := startTargetWith(t, library), startTargetWith(t, library)
+		w.options.ReportAllExecs = true
+		r := newRecording(t, w)
+		if err := r.loader.AddProcess(listed.pid); err != nil {
+			t.Fatal(err)
+		}
+		r.attach(0, listed.callbackSites(library)...)
+		listed.do("fork 10")
+		other.do("fork 10")
+		r.drain()
+		const fork, parentPID = 1, 32 // PROCESS_FORK, and where struct process_record has the parent
+		word := func(record []byte, offset int) uint32 { return binary.NativeEndian.Uint32(record[offset:]) }
+		seen := map[uint32]int{}
+		reported := 0
+		for _, record := range r.records {
+			pid := word(record, 8)
+			if Kind(record[0]) == KindProcess && record[1] == fork {
+				reported++
+				if parent := word(record, parentPID); parent != uint32(listed.pid) {
+					t.Errorf("a child of PID %d is reported", parent)
+				}
+				if seen[pid] > 0 {
+					t.Errorf("%d records of PID %d came before it was reported", seen[pid], pid)
+				}
+			}
+			seen[pid]++
+		}
+		if reported != 1 || seen[uint32(listed.pid)] == 0 {
+			t.Errorf("%d forks are reported, want 1; records by PID: %v", reported, seen)
+		}
+	})
+}
+
 func TestProcessesAreFollowed(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")

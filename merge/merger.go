@@ -178,13 +178,17 @@ func (m *Merger) Record(encoded []byte) error {
 func (m *Merger) changeProcess(record *ProcessRecord) error {
 	var err error
 	if process := m.processes[int32(record.Header.PID)]; process != nil && record.Header.Status != ProcessExit {
-		m.regardAll(process.Key.PID)
-		if record.Header.Status == ProcessExec && process.Key.ProcessStart == record.Start() {
+		same := process.Key.ProcessStart == record.Start()
+		switch {
+		case same && record.Header.Status == ProcessFork: // somebody has met it before this was read
+		case same:
+			m.regardAll(process.Key.PID)
 			m.tellEntities(process, true)
 			err = process.CloseMemory()
 			process.Graph = graph.New(process.Key)
-		} else {
-			err = m.forget(process) // another process has its PID now
+		default: // another process has its PID now
+			m.regardAll(process.Key.PID)
+			err = m.forget(process)
 		}
 	}
 	if m.options.OnProcess != nil {

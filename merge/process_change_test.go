@@ -34,6 +34,7 @@ func TestProcessChanges(t *testing.T) {
 		"an exec ends the entities, not the process":         {processChange(merge.ProcessExec, start+9_999_999), "", start},
 		"an exec of another process with the PID":            {processChange(merge.ProcessExec, start+10_000_000), "", 2 * start},
 		"a fork with a PID that another process had":         {processChange(merge.ProcessFork, 2*start), "", 2 * start},
+		"a fork that is known already":                       {processChange(merge.ProcessFork, start), "/in", start},
 		"an exit, after which other threads have their ends": {processChange(merge.ProcessExit, start), "/in", start},
 	} {
 		t.Run(name, func(t *testing.T) {

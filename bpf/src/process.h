@@ -46,17 +46,21 @@ static __always_inline void emit_process(struct task_struct *task, __u8 status, 
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 }
 
+/*
+ * A child that runs its parent's program. Where not all children are to be recorded user space
+ * decides, as it does about every program that starts.
+ */
 static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_pid = BPF_CORE_READ(parent, tgid);
 	__u32 child_pid = BPF_CORE_READ(child, tgid);
 	__u32 listed = 1;
 
-	if (child_pid == parent_pid || !follow_children)
+	if (child_pid == parent_pid)
 		return;
 	if (!bpf_map_lookup_elem(&processes, &parent_pid))
 		return;
-	if (bpf_map_update_elem(&processes, &child_pid, &listed, BPF_ANY)) {
+	if (follow_children && bpf_map_update_elem(&processes, &child_pid, &listed, BPF_ANY)) {
 		count_loss(RECORD_PROCESS, LOSS_MAP_FULL);
 		return;
 	}
