@@ -440,9 +440,13 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 		return errors.Join(merged.CloseMemory(), s.openMemory(fresh, merged))
 	}))
 	s.closeTarget(entry)
-	if !fresh.ros2 {
+	s.askToLook(p.PID) // as at any process that has just begun
+	if !fresh.ros2 && (s.configuration.All || s.configuration.name != nil) {
 		return nil
 	}
+	s.mu.Lock()
+	s.writeProcess(fresh)
+	s.mu.Unlock()
 	return s.attach(ctx, fresh)
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
@@ -155,10 +157,10 @@ func testProcessStarts(t *testing.T, l layout, configuration session.Configurati
 }
 
 // requireExactProcess is requireExact where the recording may have processes of which the test knows nothing, which lose things.
-func requireExactProcess(t *testing.T, data *dataset, truth *truth, s span, known circumstances) {
+func requireExactProcess(t *testing.T, data *dataset, truth *truth, s span, known circumstances) *comparison {
 	t.Helper()
 	data.Losses = slices.DeleteFunc(data.Losses, func(l trace.Loss) bool { return true })
-	requireExact(t, data, truth, s, known)
+	return requireExact(t, data, truth, s, known)
 }
 
 // TestLibraryIsLoaded loads a component into a recorded process.
@@ -244,19 +246,140 @@ func TestLaunchedCommandForks(t *testing.T) {
 	})
 }
 
+// TestLaunchedCommandSetsItsEnvironment launches a shell whose environment does not lead to ROS 2, as in "source setup.bash && exec …". What
+// it becomes is recorded from its first event as soon as its environment does.
+func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
+		command, path := standin.Command(t, standin.Config{Distro: l.distro, RMW: l.rmw, Arguments: strings.Fields("--rate 50 --nodes 2")})
+		gate := filepath.Join(t.TempDir(), "gate")
+		if err := unix.Mkfifo(gate, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		script := fmt.Sprintf("export LD_LIBRARY_PATH=%s RMW_IMPLEMENTATION=%s; exec sh -c 'read go <%s; exec %s'",
+			standin.Directory(t, l.distro, false), l.rmw, gate, strings.Join(command.Args, " "))
+		r := record(t, session.Configuration{Command: []string{"sh", "-c", script}})
+		r.waitForMessage("(sh): ")
+		if err := os.WriteFile(gate, []byte("go\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+		r.waitForRows(trace.TableCallback, 2*enough)
+		parsed, err := groundtruth.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(parsed.Header.PID, syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		data := r.wait()
+		truth := readTruth(t, path)
+		r.requireExact(data, truth, circumstances{})
+		requireEntities(t, data, truth)
+	})
+}
+
 // waitForEntities waits until a ground truth has a timer, after which its process does something.
 func waitForEntities(t *testing.T, path string) {
 	t.Helper()
+	waitForLines(t, path, "timer", 1)
+}
+
+// waitForLines waits until a ground truth has at least so many lines of a kind.
+func waitForLines(t *testing.T, path, kind string, count int) {
+	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		content, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		if bytes.Contains(content, []byte("\ntimer\t")) {
+		if linesOf(t, path, kind) >= count {
 			return
 		}
 	}
-	t.Fatalf("%s gets no timer", path)
+	t.Fatalf("%s does not get %d lines %q", path, count, kind)
+}
+
+// linesOf counts the lines of a kind in a ground truth, which may not exist yet.
+func linesOf(t *testing.T, path, kind string) int {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return bytes.Count(content, []byte("\n"+kind+"\t"))
+}
+
+// TestProcessForks lets a recorded process fork without an exec. The child goes on with the timers that it has inherited, and with
+// nothing else: all that is known of them is in its memory.
+func TestProcessForks(t *testing.T) {
+	requireRecording(t)
+	prefix := fmt.Sprintf("/forks_%d", syscall.Getpid())
+	for name, configuration := range map[string]session.Configuration{"by name": {Name: prefix}, "all": {All: true}} {
+		t.Run(name, func(t *testing.T) {
+			n := startReadyNode(t, oneLayout, "--publish-only --topics 2 --rate 50 --on-signal fork --ground-truth-sync 1 --prefix "+prefix)
+			r := record(t, configuration)
+			r.waitForRows(trace.TableCallback, enough)
+			n.Signal(syscall.SIGUSR1)
+			path := n.GroundTruthFile() + ".child"
+			r.waitFor("the child", func(s session.Status) bool { return s.Processes >= 2 })
+			waitForLines(t, path, "callback", linesOf(t, path, "callback")+enough)
+			data := r.stop()
+			truthOfParent := n.stop()
+			parsed := parseCut(t, path)
+			parsed.Nodes, parsed.Publishers, parsed.Timers = truthOfParent.Nodes, truthOfParent.Publishers, truthOfParent.Timers
+			truthOfChild := resolve(parsed)
+
+			requireExactProcess(t, data, truthOfParent, r.span(data, n.PID()), circumstances{late: true})
+			child := truthOfChild.Header.PID
+			first, ok := data.firstRow(child)
+			if !ok {
+				t.Fatal("nothing of the child was recorded")
+			}
+			// When it was met is not known to the test. From its first row on nothing may be missing.
+			part := span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
+			result := requireExactProcess(t, data, truthOfChild, part, circumstances{late: true, killed: true})
+			if result.Compared[trace.LostCallback] == 0 {
+				t.Error("no callback of the child was recorded")
+			}
+			if !slices.ContainsFunc(data.Processes, func(row trace.Process) bool { return int(row.PID) == child && row.Distro == oneLayout.distro }) {
+				t.Errorf("the child, PID %d, has no row: %+v", child, data.Processes)
+			}
+		})
+	}
+}
+
+// TestProcessExecs lets a process that is recorded by its PID become another program. That is recorded as well, all of it.
+func TestProcessExecs(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
+		n := startReadyNode(t, l, "--rate 50 --nodes 2 --threads 2 --on-signal exec --ground-truth-sync 1")
+		r := record(t, session.Configuration{PIDs: n.pidText()})
+		r.waitForRows(trace.TableCallback, enough)
+		replacing := monotonic()
+		n.Signal(syscall.SIGUSR1)
+		// Its row is written when it is attached.
+		r.waitFor("the new program", func(s session.Status) bool { return s.Rows[trace.TableProcess] >= 2 })
+		waitUntilHeld(t, n.PID())
+		released := monotonic()
+		n.Signal(syscall.SIGUSR1)
+		r.waitForMoreRows(trace.TableCallback, 2*enough)
+		data := r.stop()
+		n.Process.Stop()
+		truthOfFirst := resolve(parseCut(t, n.GroundTruthFile()))
+		truthOfSecond := readTruth(t, n.GroundTruthFile()+".child")
+
+		before, after := data.split(released)
+		s := r.span(before, n.PID())
+		s.CloseFrom, s.CloseTo = replacing, released
+		requireExact(t, before, truthOfFirst, s, circumstances{late: true, killed: true})
+		s = span{OpenFrom: released, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
+		requireExact(t, after, truthOfSecond, s, circumstances{})
+		requireEntities(t, after, truthOfSecond)
+		commands := map[string]bool{}
+		for _, row := range data.Processes {
+			commands[row.CommandLine] = true
+		}
+		if len(commands) != 2 {
+			t.Errorf("the process had the command lines %v", commands)
+		}
+		requireEnding(t, data, trace.EndingSignal)
+	})
 }
 
 // TestProcessIDIsReused starts a process with the PID of one that has ended, in the same recording: they must not be taken for one.

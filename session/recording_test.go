@@ -313,6 +313,40 @@ func (d *dataset) startedAt(start int64) *dataset {
 	return of
 }
 
+// split returns the rows of what was over at an instant on the ground truth's clock, and of what began then.
+func (d *dataset) split(at uint64) (before, after *dataset) {
+	instant := int64(at) + d.Session.Clock.RealtimeOffset
+	part := func(wanted func(first int64) bool) *dataset {
+		of := &dataset{Session: d.Session, Losses: d.Losses, Processes: d.Processes}
+		keep(&of.Callbacks, d.Callbacks, func(row trace.Callback) bool {
+			return wanted(firstValid(row.RMWTakeTimestamp, row.DequeueTimestamp, row.CallbackStartTimestamp, row.CallbackEndTimestamp))
+		})
+		keep(&of.Publishes, d.Publishes, func(row trace.Publish) bool {
+			layers := layersOf(&row)
+			return wanted(firstValid(layers[:]...))
+		})
+		keep(&of.Takes, d.Takes, func(row trace.Take) bool { return wanted(firstValid(row.RMWTakeTimestamp, row.DequeueTimestamp)) })
+		keep(&of.Enqueues, d.Enqueues, func(row trace.Enqueue) bool { return wanted(row.EnqueueTimestamp) })
+		keep(&of.Nodes, d.Nodes, func(row trace.Node) bool { return wanted(row.InitTimestamp.Value) })
+		keep(&of.Publishers, d.Publishers, func(row trace.Publisher) bool { return wanted(row.InitTimestamp.Value) })
+		keep(&of.Subscriptions, d.Subscriptions, func(row trace.Subscription) bool { return wanted(row.InitTimestamp.Value) })
+		keep(&of.Timers, d.Timers, func(row trace.Timer) bool { return wanted(row.InitTimestamp.Value) })
+		keep(&of.CallbackInfos, d.CallbackInfos, func(row trace.CallbackInfo) bool { return wanted(row.InitTimestamp.Value) })
+		return of
+	}
+	return part(func(first int64) bool { return first < instant }), part(func(first int64) bool { return first >= instant })
+}
+
+// firstValid returns the first of the instants that is not null.
+func firstValid(instants ...trace.Optional[int64]) int64 {
+	for _, at := range instants {
+		if at.Valid {
+			return at.Value
+		}
+	}
+	return 0
+}
+
 func keep[T any](to *[]T, rows []T, wanted func(T) bool) {
 	for _, row := range rows {
 		if wanted(row) {

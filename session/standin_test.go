@@ -115,17 +115,22 @@ func (n *node) stop() *truth {
 func (n *node) kill() *truth {
 	n.t.Helper()
 	n.Kill()
-	content, err := os.ReadFile(n.GroundTruthFile())
+	return resolve(parseCut(n.t, n.GroundTruthFile()))
+}
+
+// parseCut reads the ground truth of a process that was killed: the last line may be half of one.
+func parseCut(t *testing.T, path string) *groundtruth.Truth {
+	t.Helper()
+	content, err := os.ReadFile(path)
 	if err != nil {
-		n.t.Fatal(err)
+		t.Fatal(err)
 	}
-	// The last line may be half of one.
 	content = content[:bytes.LastIndexByte(content, '\n')+1]
 	parsed, err := groundtruth.Parse(bytes.NewReader(content))
 	if err != nil {
-		n.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return resolve(parsed)
+	return parsed
 }
 
 // readTruth reads the ground truth of a process that is over.

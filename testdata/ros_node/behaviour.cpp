@@ -8,7 +8,13 @@ constexpr unsigned kActionInterval = 8;
 Behaviour::Behaviour(const Options &options)
     : options_(options), generator_(options.random.value_or(0)) {}
 
+void Behaviour::in_next_callback(std::function<void()> action) {
+  once_ = std::move(action);
+  once_is_due_ = true;
+}
+
 void Behaviour::inside_callback() {
+  if (once_is_due_.exchange(false)) once_();
   const std::uint64_t count = ++callbacks_;
   if (options_.random) {
     if (std::function<void()> *const action = choose_action()) (*action)();

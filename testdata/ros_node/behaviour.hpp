@@ -23,6 +23,8 @@ class Behaviour {
   // Something that a callback may do at random.
   void add_action(std::function<void()> action) { actions_.push_back(std::move(action)); }
 
+  // Something that the next callback does, once.
+  void in_next_callback(std::function<void()> action);
   // To be called by every callback after its own work. May throw Interruption.
   void inside_callback();
 
@@ -35,4 +37,6 @@ class Behaviour {
   std::mutex mutex_;
   std::mt19937_64 generator_;
   std::vector<std::function<void()>> actions_;
+  std::function<void()> once_;
+  std::atomic<bool> once_is_due_{false};
 };

@@ -1,6 +1,7 @@
 // See testdata/README.md.
 #include <libgen.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -42,27 +44,58 @@ void become_child(Options &options) {
   if (!options.ground_truth.empty()) options.ground_truth += kChildSuffix;
 }
 
+// The command line of a child: the same, but for what makes it a child and some more options.
+class ChildArguments {
+ public:
+  ChildArguments(const Options &options, int count, char **arguments,
+                 std::initializer_list<const char *> additions)
+      : texts_(arguments, arguments + count) {
+    Options child = options;
+    become_child(child);
+    texts_.insert(texts_.end(), additions.begin(), additions.end());
+    texts_.insert(texts_.end(), {"--name", child.name, "--prefix", child.prefix});
+    if (!child.ground_truth.empty()) {
+      texts_.insert(texts_.end(), {"--ground-truth", child.ground_truth});
+    }
+    for (std::string &text : texts_) pointers_.push_back(text.data());
+    pointers_.push_back(nullptr);
+  }
+  char **get() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<char *> pointers_;
+};
+
 // The same program and options with fork and exec.
 pid_t spawn_child(const Options &options, int count, char **arguments) {
-  std::vector<std::string> texts(arguments, arguments + count);
-  for (const char *const addition : {"--spawn-after", "0"}) texts.emplace_back(addition);
-  Options child = options;
-  become_child(child);
-  for (const std::string &addition :
-       {std::string("--name"), child.name, std::string("--prefix"), child.prefix}) {
-    texts.push_back(addition);
-  }
-  if (!child.ground_truth.empty()) {
-    texts.emplace_back("--ground-truth");
-    texts.push_back(child.ground_truth);
-  }
-  std::vector<char *> pointers;
-  for (std::string &text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
+  ChildArguments child(options, count, arguments, {"--spawn-after", "0"});
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ);
+  const int error = posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, child.get(), environ);
   if (error != 0) std::fprintf(stderr, "ros_node: spawn: %s\n", std::strerror(error));
   return pid;
+}
+
+// The same program and options with exec alone. What the other threads do meanwhile is not written
+// down.
+void exec_child(const Options &options, int count, char **arguments) {
+  ChildArguments child(options, count, arguments,
+                       {"--on-signal", "load", "--start-delay", "36000"});
+  ground_truth::close();
+  execv("/proc/self/exe", child.get());
+  std::perror("ros_node: exec");
+  std::_Exit(EXIT_FAILURE);
+}
+
+// Forks inside a callback. No thread but the one that forks is left in the child, so it cannot
+// receive messages or signals: it ends with its parent.
+void fork_child(const Options &options, Scenario &scenario) {
+  if (::fork() != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Options child = options;
+  become_child(child);
+  ground_truth::restart_after_fork(child.ground_truth, rmw_name());
+  scenario.stop_publishing();
 }
 
 // Ends the child like this process and takes over its failure.
@@ -108,6 +141,13 @@ int run_scenario(const Options &options, Control &control, pid_t &child, int cou
     } else {
       control.on_user_signal(load);
     }
+  }
+  if (options.on_signal == OnSignal::fork) {
+    control.on_user_signal(
+        [&] { scenario.in_next_callback([&] { fork_child(options, scenario); }); });
+  }
+  if (options.on_signal == OnSignal::exec) {
+    control.on_user_signal([&] { exec_child(options, count, arguments); });
   }
   if (options.spawn_after != 0) {
     control.at(options.spawn_after, [&] { child = spawn_child(options, count, arguments); });

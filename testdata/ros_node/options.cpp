@@ -58,6 +58,13 @@ bool set_fail_at(Options &options, const std::string &text) {
   return text == "rcl" || text == "rmw" || text == "dds";
 }
 
+bool set_on_signal(Options &options, const std::string &text) {
+  options.on_signal = text == "fork"   ? OnSignal::fork
+                      : text == "exec" ? OnSignal::exec
+                                       : OnSignal::load;
+  return text == "load" || text == "fork" || text == "exec";
+}
+
 bool set_random(Options &options, const std::string &text) {
   std::uint64_t seed = 0;
   const char *const end = text.data() + text.size();
@@ -81,6 +88,11 @@ const std::vector<Flag> &flags() {
       {"fork", nullptr, "a child does the same, named <name>_child, ground truth in FILE.child",
        set_switch<&O::fork>},
       {"spawn-after", "S", "start such a child with fork and exec", set_number<&O::spawn_after>},
+      {"on-signal", "ACTION",
+       "what SIGUSR1 does: load the component, fork such a child, which goes on with the timers, "
+       "or "
+       "exec such a program, which SIGUSR1 then begins",
+       set_on_signal},
       {"demo-talker", nullptr, "publish and print on /chatter at 10 Hz, nothing else",
        [](O &o, const std::string &) { return o.demo = Demo::talker, true; }},
       {"demo-listener", nullptr, "print what comes on /chatter, nothing else",

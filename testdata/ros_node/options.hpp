@@ -9,6 +9,7 @@
 
 enum class CallbackForm { reference, unique, shared, mixed };
 enum class Demo { none, talker, listener };
+enum class OnSignal { load, fork, exec };
 
 struct Options {
   // Where and how it runs.
@@ -20,6 +21,7 @@ struct Options {
   double duration = 0;     // seconds; 0: until a signal comes
   bool fork = false;
   double spawn_after = 0;  // seconds; 0: never
+  OnSignal on_signal = OnSignal::load;
   Demo demo = Demo::none;
 
   // Nodes and topics.

@@ -22,6 +22,9 @@ class Scenario {
   // Executes until rclcpp::request_shutdown().
   void run();
   void load_component(const std::string &path);
+  void in_next_callback(std::function<void()> action) {
+    behaviour_.in_next_callback(std::move(action));
+  }
 
   // No message is published any more.
   void stop_publishing();

@@ -69,6 +69,8 @@ enum class Layer { intra, rclcpp, rcl, rmw, stamp, count };
 
 // Starts writing to `path`; with `sync_every` != 0 a thread writes its events out after that many.
 void open(const std::string &path, const std::string &rmw, unsigned sync_every);
+// In a child that has been forked by the calling thread: goes on writing, to a file of its own.
+void restart_after_fork(const std::string &path, const std::string &rmw);
 bool enabled() noexcept;
 // Writes what all threads hold. The other threads must have stopped publishing and executing.
 void close();

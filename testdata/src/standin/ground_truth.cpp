@@ -330,6 +330,15 @@ void open(const std::string &path, const std::string &rmw, unsigned sync_every) 
                                    "\tdistro=" STANDIN_DISTRO "\trmw=" + rmw + "\tversion=1\n");
 }
 
+void restart_after_fork(const std::string &path, const std::string &rmw) {
+  if (!enabled()) return;
+  File &output = file();
+  ::close(output.descriptor);
+  thread().buffer = std::make_shared<Buffer>();
+  output.buffers = {thread().buffer};
+  open(path, rmw, output.sync_every);
+}
+
 bool enabled() noexcept { return file().descriptor >= 0; }
 
 void close() {
