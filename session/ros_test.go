@@ -28,6 +28,9 @@ type rosEnvironment struct {
 
 func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
 	requireRoot(t)
+	if testing.Short() {
+		t.Skip("real ROS 2 programs are recorded for a certain time, of which -short has none")
+	}
 	domain := 60
 	for _, distro := range []string{"humble", "jazzy"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
@@ -49,13 +52,20 @@ func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
 	}
 }
 
-// start starts a program of a package and returns when it has printed for the first time or, at the latest, after some seconds.
-func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...string) int {
+// program returns the path of a program of a package.
+func (ros rosEnvironment) program(t *testing.T, pkg, program string) string {
 	t.Helper()
 	path := filepath.Join(ros.prefix, "lib", pkg, program)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("%s is not installed", path)
 	}
+	return path
+}
+
+// start starts a program of a package and returns when it has printed for the first time or, at the latest, after some seconds.
+func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...string) int {
+	t.Helper()
+	path := ros.program(t, pkg, program)
 	var output bytes.Buffer
 	c := exec.Command(path, arguments...)
 	c.Env = append(os.Environ(),
@@ -219,7 +229,7 @@ func TestROSLaunched(t *testing.T) {
 		} {
 			t.Setenv(name, value)
 		}
-		r := record(t, session.Configuration{Command: []string{filepath.Join(ros.prefix, "lib", "demo_nodes_cpp", "talker")}})
+		r := record(t, session.Configuration{Command: []string{ros.program(t, "demo_nodes_cpp", "talker")}})
 		time.Sleep(6 * time.Second)
 		data := r.stop()
 		publishes, _ := byTopic(data, "/chatter")

@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait: it only ever ends a test that has failed.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // layout is a kind of process: whose libraries it looks like, and the middleware it uses.
 type layout struct{ distro, rmw string }

@@ -24,11 +24,14 @@ import (
 // busy is the load of a node that a recorder must not harm. It notices every message that is lost or changed.
 const busy = "--nodes 2 --topics 2 --threads 3 --rate 100 --chain --service-rate 50 --depth 1000 --expect-all"
 
-// TestAttachingDoesNoHarm attaches to a busy node and detaches from it 200 times.
+// TestAttachingDoesNoHarm attaches to a busy node and detaches from it 200 times, with -short only a few times.
 func TestAttachingDoesNoHarm(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		times := 20
-		if l == oneLayout {
+		switch {
+		case testing.Short():
+			times = 4
+		case l == oneLayout:
 			times = 200
 		}
 		n := startReadyNode(t, l, busy)
@@ -95,11 +98,11 @@ func attachAgainAndAgain(t *testing.T, n *node, times int) {
 	}
 }
 
-// TestKilledRecorderDoesNoHarm kills the recorder of a busy node 20 times, at all stages of its life.
+// TestKilledRecorderDoesNoHarm kills the recorder of a busy node 20 times, with -short only a few times, at all stages of its life.
 func TestKilledRecorderDoesNoHarm(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		times := 4
-		if l == oneLayout {
+		if l == oneLayout && !testing.Short() {
 			times = 20
 		}
 		n := startReadyNode(t, l, busy)

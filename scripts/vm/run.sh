@@ -7,7 +7,7 @@
 #   --run REGEXP        only these tests (`go test -run`)
 #   --short             tests see testing.Short()
 #   --env NAME=VALUE    set in the guest (may be repeated)
-#   --timeout SECONDS   for one kernel, boot included; default 1800
+#   --timeout SECONDS   for one kernel, boot included; default 3600
 #   --command COMMAND   run this shell command on the guest's console instead of tests; `bash` gives a shell
 #   --keep              keep the logs of a kernel that passed (those of one that failed are always kept)
 #
@@ -30,7 +30,7 @@ kernels=()
 packages=()
 environment=()
 arguments=(-test.v)
-timeout=1800
+timeout=3600
 command=
 keep=
 

@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr auto kDrainTimeout = std::chrono::seconds(5);
+constexpr auto kDrainTimeout = std::chrono::seconds(60);
 constexpr auto kDrainPoll = std::chrono::milliseconds(10);
 constexpr char kChildSuffix[] = ".child";
 

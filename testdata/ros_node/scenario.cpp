@@ -12,7 +12,7 @@ using rclcpp::CallbackGroupType;
 
 namespace {
 
-constexpr auto kMatchTimeout = std::chrono::seconds(20);
+constexpr auto kMatchTimeout = std::chrono::seconds(200);
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr unsigned kMessagesOfThread = 3;
 

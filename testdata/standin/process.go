@@ -17,10 +17,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 )
 
-// Readiness and end come within seconds; the limits are for machines that are busy with other things.
+// Readiness and end come within seconds; the limits are for machines that are busy with other things, or emulated.
 const (
-	readyTimeout = 90 * time.Second
-	exitTimeout  = 90 * time.Second
+	readyTimeout = 5 * time.Minute
+	exitTimeout  = 5 * time.Minute
 )
 
 // domains is how many DDS domains tests share out among themselves. Higher numbers need ports beyond the
