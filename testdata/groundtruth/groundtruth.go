@@ -154,6 +154,15 @@ type CallbackGroupAdd struct {
 	Bracket Bracket `field:"before,after"`
 }
 
+// RMWEntityInit is a publisher or subscription of the rmw and its GID, as its tracepoint shows them. GIDs are
+// 16 bytes in hexadecimal; the other 8 of Humble's are zero.
+type RMWEntityInit struct {
+	TID     int     `field:"tid"`
+	Handle  uint64  `field:"handle"`
+	GID     string  `field:"gid"`
+	Bracket Bracket `field:"before,after"`
+}
+
 // Kind says what a callback belongs to.
 type Kind string
 
@@ -197,7 +206,9 @@ type Callback struct {
 
 	Message         uint64  `field:"message"`
 	SourceTimestamp int64   `field:"source_timestamp"`
-	HeaderStamp     int64   `field:"header_stamp"` // header.stamp in nanoseconds; 0: the message has none
+	HeaderStamp     int64   `field:"header_stamp"`  // header.stamp in nanoseconds; 0: the message has none
+	PublisherGID    string  `field:"publisher_gid"` // of the DDS writer, as in RMWEntityInit; all zero if it was gone
+	InfoGID         string  `field:"info_gid"`      // in the message info: the same with Fast DDS, an instance handle with Cyclone DDS
 	RMWSubscription uint64  `field:"subscription"`
 	Take            Bracket `field:"take_before,take_after"`
 	Buffer          uint64  `field:"buffer"`
@@ -243,7 +254,9 @@ type Take struct {
 	RMWSubscription uint64  `field:"rmw_subscription"`
 	Message         uint64  `field:"message"`
 	SourceTimestamp int64   `field:"source_timestamp"`
-	HeaderStamp     int64   `field:"header_stamp"` // header.stamp in nanoseconds; 0: the message has none
+	HeaderStamp     int64   `field:"header_stamp"`  // header.stamp in nanoseconds; 0: the message has none
+	PublisherGID    string  `field:"publisher_gid"` // of the DDS writer, as in RMWEntityInit; all zero if it was gone
+	InfoGID         string  `field:"info_gid"`      // in the message info: the same with Fast DDS, an instance handle with Cyclone DDS
 	Bracket         Bracket `field:"before,after"`
 	Polled          bool    `field:"polled"`
 	Callback        uint64  `field:"callback"`
@@ -336,6 +349,9 @@ type Truth struct {
 	Timers        []Timer
 	Services      []Service
 	Clients       []Client
+
+	RMWPublisherInits    []RMWEntityInit
+	RMWSubscriptionInits []RMWEntityInit
 
 	CallbackGroups     []CallbackGroup
 	ConstructExecutors []ConstructExecutor

@@ -138,6 +138,8 @@ struct rmw_message_info_t {
   bool from_intra_process;
 };
 
+static_assert(offsetof(rmw_message_info_t, publisher_gid.data) == 40);
+
 struct rmw_request_id_s {
   std::int8_t writer_guid[16];
   std::int64_t sequence_number;

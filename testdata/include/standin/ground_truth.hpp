@@ -50,6 +50,8 @@ struct Take {
   const void *message = nullptr;
   std::int64_t source_timestamp = 0;
   std::int64_t header_stamp = 0;  // nanoseconds; zero: the message has no header
+  Gid publisher_gid{};            // of the DDS writer
+  Gid info_gid{};                 // what rmw_message_info_t says
   Bracket bracket;
 };
 

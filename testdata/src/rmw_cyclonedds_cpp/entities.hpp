@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "rmw/rmw.h"
+#include "writer_gids.hpp"
 
 struct CddsPublisher {
   dds_entity_t enth;
@@ -21,4 +22,5 @@ struct CddsSubscription {
   std::mutex mutex;
   rmw_event_callback_t on_new_message;
   const void *user_data;
+  rmw_cyclonedds_cpp::WriterGids writer_gids;
 };

@@ -1,5 +1,6 @@
 #include <dds/dds.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +10,7 @@
 #include "rmw/rmw.h"
 #include "serdata.hpp"
 #include "standin/failure.hpp"
-#include "standin/ground_truth.hpp"
+#include "standin/gid_truth.hpp"
 #include "tracetools/tracetools.h"
 
 using ground_truth::Layer;
@@ -72,6 +73,25 @@ void on_data_available(dds_entity_t, void *argument) {
   }
 }
 
+std::int64_t received_now() {
+#ifdef STANDIN_HUMBLE
+  return 0;
+#else
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+#endif
+}
+
+// As the real one, it gives an instance handle for the publisher's gid.
+void describe(const dds_sample_info_t &sample_info, rmw_message_info_t &info) {
+  info.source_timestamp = sample_info.source_timestamp;
+  info.received_timestamp = received_now();
+  info.publisher_gid = {kIdentifier, {}};
+  std::memcpy(info.publisher_gid.data, &sample_info.publication_handle,
+              sizeof sample_info.publication_handle);
+  info.from_intra_process = false;
+}
+
 CddsPublisher *data_of(const rmw_publisher_t *publisher) {
   return static_cast<CddsPublisher *>(publisher->data);
 }
@@ -130,7 +150,10 @@ rmw_publisher_t *rmw_create_publisher(const rmw_node_t *node,
   publisher->implementation_identifier = kIdentifier;
   publisher->data = data;
   publisher->topic_name = strdup(topic);
-  ros_trace_rmw_publisher_init(publisher, data->gid.data);
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { ros_trace_rmw_publisher_init(publisher, data->gid.data); });
+  ground_truth::rmw_entity_created("rmw_publisher_init", publisher,
+                                   ground_truth::gid_of(data->gid.data), times);
   return publisher;
 }
 
@@ -201,7 +224,10 @@ rmw_subscription_t *rmw_create_subscription(const rmw_node_t *node,
   subscription->implementation_identifier = kIdentifier;
   subscription->data = data;
   subscription->topic_name = strdup(topic);
-  ros_trace_rmw_subscription_init(subscription, data->gid.data);
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { ros_trace_rmw_subscription_init(subscription, data->gid.data); });
+  ground_truth::rmw_entity_created("rmw_subscription_init", subscription,
+                                   ground_truth::gid_of(data->gid.data), times);
   return subscription;
 }
 
@@ -221,15 +247,17 @@ rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *messa
   while (!*taken && dds_take(data_of(subscription)->enth, &message, &sample_info, 1, 1) == 1) {
     *taken = sample_info.valid_data;
   }
-  ground_truth::Take take{subscription, message, 0, 0, {}};
+  ground_truth::Take take;
+  take.rmw_subscription = subscription;
+  take.message = message;
   if (*taken) {
     take.source_timestamp = sample_info.source_timestamp;
-    info->source_timestamp = take.source_timestamp;
-    info->received_timestamp = 0;
-    info->publisher_gid = {kIdentifier, {}};
-    std::memcpy(info->publisher_gid.data, &sample_info.publication_handle,
-                sizeof sample_info.publication_handle);
-    info->from_intra_process = false;
+    describe(sample_info, *info);
+    take.info_gid = ground_truth::gid_of(info->publisher_gid.data);
+    if (ground_truth::enabled()) {
+      CddsSubscription *const data = data_of(subscription);
+      take.publisher_gid = data->writer_gids.find(data->enth, sample_info.publication_handle);
+    }
   }
   take.bracket = ground_truth::bracket(
       [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });

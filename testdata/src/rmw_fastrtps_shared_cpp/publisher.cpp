@@ -5,7 +5,7 @@
 #include "rmw_fastrtps_shared_cpp.hpp"
 #include "stamp_reader.hpp"
 #include "standin/failure.hpp"
-#include "standin/ground_truth.hpp"
+#include "standin/gid_truth.hpp"
 #include "tracetools/tracetools.h"
 #include "type_support.hpp"
 
@@ -92,7 +92,10 @@ rmw_publisher_t *create_publisher(const char *identifier, const rmw_node_t *node
   publisher->implementation_identifier = identifier;
   publisher->data = info;
   publisher->topic_name = strdup(topic);
-  ros_trace_rmw_publisher_init(publisher, info->publisher_gid.data);
+  const ground_truth::Bracket times = ground_truth::bracket(
+      [&] { ros_trace_rmw_publisher_init(publisher, info->publisher_gid.data); });
+  ground_truth::rmw_entity_created("rmw_publisher_init", publisher,
+                                   ground_truth::gid_of(info->publisher_gid.data), times);
   return publisher;
 }
 

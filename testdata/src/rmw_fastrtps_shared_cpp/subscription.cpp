@@ -4,7 +4,7 @@
 
 #include "../rmw_common/names.hpp"
 #include "rmw_fastrtps_shared_cpp.hpp"
-#include "standin/ground_truth.hpp"
+#include "standin/gid_truth.hpp"
 #include "tracetools/tracetools.h"
 #include "type_support.hpp"
 
@@ -44,7 +44,10 @@ rmw_subscription_t *create_subscription(const char *identifier, const rmw_node_t
   subscription->implementation_identifier = identifier;
   subscription->data = info;
   subscription->topic_name = strdup(topic);
-  ros_trace_rmw_subscription_init(subscription, info->subscription_gid_.data);
+  const ground_truth::Bracket times = ground_truth::bracket(
+      [&] { ros_trace_rmw_subscription_init(subscription, info->subscription_gid_.data); });
+  ground_truth::rmw_entity_created("rmw_subscription_init", subscription,
+                                   ground_truth::gid_of(info->subscription_gid_.data), times);
   return subscription;
 }
 
@@ -70,13 +73,17 @@ rmw_ret_t _take(const char *identifier, const rmw_subscription_t *subscription, 
                         eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
     *taken = sample_info.valid_data;
   }
-  ground_truth::Take take{subscription, message, 0, 0, {}};
+  ground_truth::Take take;
+  take.rmw_subscription = subscription;
+  take.message = message;
   if (*taken) {
     take.source_timestamp = sample_info.source_timestamp.to_ns();
     info->source_timestamp = take.source_timestamp;
     info->received_timestamp = sample_info.reception_timestamp.to_ns();
     info->publisher_gid = make_gid(identifier, sample_info.sample_identity.writer_guid());
     info->from_intra_process = false;
+    take.publisher_gid = ground_truth::gid_of(info->publisher_gid.data);
+    take.info_gid = take.publisher_gid;
   }
   take.bracket = ground_truth::bracket(
       [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });

@@ -143,6 +143,8 @@ struct Formatter {
       line.address("message", r.take.message);
       line.signed_number("source_timestamp", r.take.source_timestamp);
       line.signed_number("header_stamp", r.take.header_stamp);
+      line.gid("publisher_gid", r.take.publisher_gid);
+      line.gid("info_gid", r.take.info_gid);
       line.address("subscription", r.take.rmw_subscription);
       line.bracket("take_before", "take_after", r.take.bracket);
     }
@@ -197,6 +199,8 @@ struct Formatter {
     line.address("message", r.take.message);
     line.signed_number("source_timestamp", r.take.source_timestamp);
     line.signed_number("header_stamp", r.take.header_stamp);
+    line.gid("publisher_gid", r.take.publisher_gid);
+    line.gid("info_gid", r.take.info_gid);
     line.bracket("before", "after", r.take.bracket);
     line.number("polled", r.polled ? 1 : 0);
     if (r.callback != nullptr) {
