@@ -154,6 +154,36 @@ type CallbackGroupAdd struct {
 	Bracket Bracket `field:"before,after"`
 }
 
+// EntityKind says what an EntityInit or EntityFini is about.
+type EntityKind string
+
+// The kinds of rcl's entities.
+const (
+	EntityNode         EntityKind = "node"
+	EntityPublisher    EntityKind = "publisher"
+	EntitySubscription EntityKind = "subscription"
+	EntityTimer        EntityKind = "timer"
+	EntityService      EntityKind = "service"
+	EntityClient       EntityKind = "client"
+)
+
+// EntityInit is the call of rcl_<kind>_init. The entity itself has a record of its own.
+type EntityInit struct {
+	TID     int        `field:"tid"`
+	Kind    EntityKind `field:"kind"`
+	Handle  uint64     `field:"handle"`
+	Node    uint64     `field:"node"` // not of nodes and timers
+	Bracket Bracket    `field:"before,after"`
+}
+
+// EntityFini is the call of rcl_<kind>_fini. The address may be another entity's afterwards.
+type EntityFini struct {
+	TID     int        `field:"tid"`
+	Kind    EntityKind `field:"kind"`
+	Handle  uint64     `field:"handle"`
+	Bracket Bracket    `field:"before,after"`
+}
+
 // RMWEntityInit is a publisher or subscription of the rmw and its GID, as its tracepoint shows them. GIDs are
 // 16 bytes in hexadecimal; the other 8 of Humble's are zero.
 type RMWEntityInit struct {
@@ -350,6 +380,8 @@ type Truth struct {
 	Services      []Service
 	Clients       []Client
 
+	EntityInits          []EntityInit
+	EntityFinis          []EntityFini
 	RMWPublisherInits    []RMWEntityInit
 	RMWSubscriptionInits []RMWEntityInit
 

@@ -91,6 +91,13 @@ func TestValidateFindsContradictions(t *testing.T) {
 			t.IntraPublishes = []IntraPublish{{TID: 1, Bracket: Bracket{12, 13}}}
 			t.Enqueues = []Enqueue{{TID: 1, Bracket: Bracket{13, 14}}}
 		},
+		"end without beginning": func(t *Truth) {
+			t.EntityFinis = []EntityFini{{Kind: EntityTimer, Handle: 1, Bracket: Bracket{1, 2}}}
+		},
+		"two at one address": func(t *Truth) {
+			timer := EntityInit{Kind: EntityTimer, Handle: 1, Bracket: Bracket{1, 2}}
+			t.EntityInits = []EntityInit{timer, timer}
+		},
 		"group of nobody": func(t *Truth) {
 			t.AddCallbackGroups = []AddCallbackGroup{{Executor: 1, Group: 2, Bracket: Bracket{1, 2}}}
 		},

@@ -43,6 +43,8 @@ func Parse(reader io.Reader) (*Truth, error) {
 		"timer":                 appendTo(&truth.Timers),
 		"service":               appendTo(&truth.Services),
 		"client":                appendTo(&truth.Clients),
+		"entity_init":           appendTo(&truth.EntityInits),
+		"entity_fini":           appendTo(&truth.EntityFinis),
 		"rmw_publisher_init":    appendTo(&truth.RMWPublisherInits),
 		"rmw_subscription_init": appendTo(&truth.RMWSubscriptionInits),
 		"callback_group":        appendTo(&truth.CallbackGroups),

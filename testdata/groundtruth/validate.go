@@ -46,6 +46,7 @@ func (t *Truth) Validate() error {
 	}
 	v.serviceSteps(t)
 	v.executors(t)
+	v.lifetimes(t)
 	intra := make(map[*Publish]Bracket)
 	for _, half := range t.IntraPublishes {
 		publish := publishes[half.TID][half.PublishNumber]

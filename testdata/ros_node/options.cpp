@@ -150,6 +150,8 @@ const std::vector<Flag> &flags() {
        set_number<&O::churn_rate>},
       {"exit-in-callback", nullptr, "every second of them exits inside its callback",
        set_switch<&O::exit_in_callback>},
+      {"recreate-rate", "HZ", "a node with an entity of each kind is created and destroyed",
+       set_number<&O::recreate_rate>},
       {"component", "FILE", "component library; \"default\" is the bundled one",
        set_text<&O::component>},
       {"load-after", "S", "load it after S seconds (0: on SIGUSR1)", set_number<&O::load_after>},

@@ -62,6 +62,7 @@ struct Options {
   unsigned fail_every = 0;
   failure::Point fail_at = failure::Point::rcl;
   double churn_rate = 0;
+  double recreate_rate = 0;
   bool exit_in_callback = false;
   std::string component;
   double load_after = 0;

@@ -42,6 +42,9 @@ Scenario::Scenario(const Options &options) : options_(options), behaviour_(optio
   if (options.nested_depth != 0) add_nested_spinning();
   if (options.polled_rate != 0) add_polling();
   service_calls_ = std::make_unique<ServiceCalls>(first(), options, behaviour_);
+  if (options.recreate_rate != 0) {
+    recreation_ = std::make_unique<Recreation>(options, context_, *executor_);
+  }
   if (options.outside_rate != 0) add_outside_publisher();
   if (options.churn_rate != 0) add_thread_churn();
   if (options.random) add_random_actions();
@@ -238,6 +241,7 @@ void Scenario::run() {
   std::vector<std::thread> threads;
   if (outside_ != nullptr) threads.emplace_back([this] { publish_outside(); });
   if (churn_sender_ != nullptr) threads.emplace_back([this] { churn(); });
+  if (recreation_ != nullptr) threads.emplace_back([this] { recreation_->run(); });
   spin_until_shutdown();
   for (std::thread &thread : threads) thread.join();
 }
@@ -294,6 +298,7 @@ bool Scenario::verify() {
     }
   }
   if (polled_receiver_ != nullptr) corrupted = corrupted || polled_receiver_->corrupted();
+  if (recreation_ != nullptr) corrupted = corrupted || recreation_->corrupted();
   std::printf("sent %llu received %llu lost %llu corrupted %s\n",
               static_cast<unsigned long long>(sent), static_cast<unsigned long long>(received),
               static_cast<unsigned long long>(lost()), corrupted ? "yes" : "no");

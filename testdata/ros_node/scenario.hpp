@@ -9,6 +9,7 @@
 #include "behaviour.hpp"
 #include "options.hpp"
 #include "rclcpp/executor.hpp"
+#include "recreation.hpp"
 #include "sample_node.hpp"
 #include "service_calls.hpp"
 
@@ -65,6 +66,7 @@ class Scenario {
   rclcpp::Subscription<Sample> *polled_ = nullptr;
   std::unique_ptr<Receiver> polled_receiver_;
   std::unique_ptr<ServiceCalls> service_calls_;
+  std::unique_ptr<Recreation> recreation_;
   Sender *outside_ = nullptr;
   Sender *churn_sender_ = nullptr;
   std::shared_ptr<rclcpp::CallbackGroup> churn_group_;

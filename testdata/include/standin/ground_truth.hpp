@@ -142,8 +142,7 @@ class CallbackScope {
 // Says that this thread is about to leave its open callbacks through pthread_exit.
 void thread_will_exit();
 
-// One publish through all layers. A scope inside another one on the same thread does nothing. The
-// topic's name must outlive close().
+// One publish through all layers. A scope inside another one on the same thread does nothing.
 class PublishScope {
  public:
   PublishScope(const void *rcl_publisher, const void *rmw_publisher, const char *topic);

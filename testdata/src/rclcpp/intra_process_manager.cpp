@@ -49,6 +49,21 @@ std::uint64_t IntraProcessManager::add_subscription(
   return id;
 }
 
+void IntraProcessManager::remove_publisher(std::uint64_t publisher_id) {
+  const std::unique_lock lock(mutex_);
+  publishers_.erase(publisher_id);
+  pub_to_subs_.erase(publisher_id);
+}
+
+void IntraProcessManager::remove_subscription(std::uint64_t subscription_id) {
+  const std::unique_lock lock(mutex_);
+  subscriptions_.erase(subscription_id);
+  for (auto &[publisher_id, subscriptions] : pub_to_subs_) {
+    std::erase(subscriptions.take_shared, subscription_id);
+    std::erase(subscriptions.take_ownership, subscription_id);
+  }
+}
+
 std::size_t IntraProcessManager::get_subscription_count(std::uint64_t publisher_id) const {
   const Matched matched = subscriptions_of(publisher_id);
   return matched.take_shared.size() + matched.take_ownership.size();

@@ -2,11 +2,13 @@
 
 #include <stdexcept>
 
+#include "handles.hpp"
 #include "rclcpp/publisher.hpp"
 #include "rclcpp/service.hpp"
 #include "rclcpp/subscription.hpp"
 #include "rclcpp/timer.hpp"
 #include "standin/executor_truth.hpp"
+#include "standin/lifetime_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp::node_interfaces {
@@ -27,13 +29,16 @@ void added(const char *what, const CallbackGroup &group, const void *handle, Add
 
 std::shared_ptr<rcl_node_t> make_rcl_node(const std::string &name, const std::string &name_space,
                                           rcl_context_t *context) {
-  auto node = std::make_unique<rcl_node_t>();
-  if (rcl_node_init(node.get(), name.c_str(), name_space.c_str(), context) != RCL_RET_OK) {
+  auto node = Handles<rcl_node_t>::take();
+  const rcl_ret_t result = ground_truth::initialize("node", node.get(), nullptr, [&] {
+    return rcl_node_init(node.get(), name.c_str(), name_space.c_str(), context);
+  });
+  if (result != RCL_RET_OK) {
     throw std::runtime_error("failed to initialize the rcl node");
   }
   return std::shared_ptr<rcl_node_t>(node.release(), [](rcl_node_t *rcl_node) {
-    rcl_node_fini(rcl_node);
-    delete rcl_node;
+    ground_truth::finalize("node", rcl_node, [&] { rcl_node_fini(rcl_node); });
+    Handles<rcl_node_t>::give_back(rcl_node);
   });
 }
 

@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "handles.hpp"
+#include "standin/lifetime_truth.hpp"
+
 namespace rclcpp {
 namespace {
 
@@ -12,14 +15,17 @@ constexpr int kOfferedQosIncompatible = 5;
 std::shared_ptr<rcl_publisher_t> make_rcl_publisher(
     std::shared_ptr<rcl_node_t> node, const std::string &topic,
     const rosidl_message_type_support_t &type_support, const QoS &qos) {
-  auto publisher = std::make_unique<rcl_publisher_t>();
-  if (rcl_publisher_init(publisher.get(), node.get(), &type_support, topic.c_str(),
-                         &qos.get_rmw_qos_profile()) != RCL_RET_OK) {
+  auto publisher = Handles<rcl_publisher_t>::take();
+  const rcl_ret_t result = ground_truth::initialize("publisher", publisher.get(), node.get(), [&] {
+    return rcl_publisher_init(publisher.get(), node.get(), &type_support, topic.c_str(),
+                              &qos.get_rmw_qos_profile());
+  });
+  if (result != RCL_RET_OK) {
     throw std::runtime_error("failed to create a publisher on " + topic);
   }
   return std::shared_ptr<rcl_publisher_t>(publisher.release(), [node](rcl_publisher_t *handle) {
-    rcl_publisher_fini(handle, node.get());
-    delete handle;
+    ground_truth::finalize("publisher", handle, [&] { rcl_publisher_fini(handle, node.get()); });
+    Handles<rcl_publisher_t>::give_back(handle);
   });
 }
 
@@ -36,7 +42,9 @@ PublisherBase::PublisherBase(node_interfaces::NodeBaseInterface *node_base,
                           std::make_shared<IncompatibleQosHandler>(publisher_handle_));
 }
 
-PublisherBase::~PublisherBase() = default;
+PublisherBase::~PublisherBase() {
+  if (const auto manager = weak_ipm_.lock()) manager->remove_publisher(intra_process_publisher_id_);
+}
 
 std::shared_ptr<rcl_publisher_t> PublisherBase::get_publisher_handle() { return publisher_handle_; }
 

@@ -2,7 +2,9 @@
 
 #include <stdexcept>
 
+#include "handles.hpp"
 #include "rclcpp/qos.hpp"
+#include "standin/lifetime_truth.hpp"
 
 namespace rclcpp {
 namespace {
@@ -10,16 +12,19 @@ namespace {
 constexpr std::size_t kServiceDepth = 10;
 
 template <typename Handle, typename Init, typename Fini>
-std::shared_ptr<Handle> make_handle(std::shared_ptr<rcl_node_t> node, const std::string &name,
-                                    Init init, Fini fini) {
-  auto handle = std::make_unique<Handle>();
+std::shared_ptr<Handle> make_handle(const char *kind, std::shared_ptr<rcl_node_t> node,
+                                    const std::string &name, Init init, Fini fini) {
+  auto handle = Handles<Handle>::take();
   const QoS qos(kServiceDepth);
-  if (init(handle.get(), node.get(), name.c_str(), &qos.get_rmw_qos_profile()) != RCL_RET_OK) {
+  const rcl_ret_t result = ground_truth::initialize(kind, handle.get(), node.get(), [&] {
+    return init(handle.get(), node.get(), name.c_str(), &qos.get_rmw_qos_profile());
+  });
+  if (result != RCL_RET_OK) {
     throw std::runtime_error("failed to create " + name);
   }
-  return std::shared_ptr<Handle>(handle.release(), [node, fini](Handle *owned) {
-    fini(owned, node.get());
-    delete owned;
+  return std::shared_ptr<Handle>(handle.release(), [kind, node, fini](Handle *owned) {
+    ground_truth::finalize(kind, owned, [&] { fini(owned, node.get()); });
+    Handles<Handle>::give_back(owned);
   });
 }
 
@@ -27,8 +32,8 @@ std::shared_ptr<Handle> make_handle(std::shared_ptr<rcl_node_t> node, const std:
 
 ServiceBase::ServiceBase(node_interfaces::NodeBaseInterface *node_base, const std::string &name)
     : node_handle_(node_base->get_shared_rcl_node_handle()),
-      service_handle_(
-          make_handle<rcl_service_t>(node_handle_, name, rcl_service_init, rcl_service_fini)),
+      service_handle_(make_handle<rcl_service_t>("service", node_handle_, name, rcl_service_init,
+                                                 rcl_service_fini)),
       node_logger_(rcl_node_get_logger_name(node_handle_.get())) {
   rmw_service_set_on_new_request_callback(rcl_service_get_rmw_handle(service_handle_.get()),
                                           detail::on_new_work, nullptr);
@@ -52,8 +57,8 @@ ClientBase::ClientBase(node_interfaces::NodeBaseInterface *node_base, const std:
     : node_handle_(node_base->get_shared_rcl_node_handle()),
       context_(node_base->get_context()),
       node_logger_(rcl_node_get_logger_name(node_handle_.get())),
-      client_handle_(
-          make_handle<rcl_client_t>(node_handle_, name, rcl_client_init, rcl_client_fini)) {
+      client_handle_(make_handle<rcl_client_t>("client", node_handle_, name, rcl_client_init,
+                                               rcl_client_fini)) {
   rmw_client_set_on_new_response_callback(rcl_client_get_rmw_handle(client_handle_.get()),
                                           detail::on_new_work, nullptr);
 }

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "handles.hpp"
+#include "standin/lifetime_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp {
@@ -10,16 +12,21 @@ namespace {
 std::shared_ptr<rcl_subscription_t> make_rcl_subscription(
     std::shared_ptr<rcl_node_t> node, const std::string &topic,
     const rosidl_message_type_support_t &type_support, const QoS &qos) {
-  auto subscription = std::make_unique<rcl_subscription_t>();
-  if (rcl_subscription_init(subscription.get(), node.get(), &type_support, topic.c_str(),
-                            &qos.get_rmw_qos_profile()) != RCL_RET_OK) {
+  auto subscription = Handles<rcl_subscription_t>::take();
+  const rcl_ret_t result =
+      ground_truth::initialize("subscription", subscription.get(), node.get(), [&] {
+        return rcl_subscription_init(subscription.get(), node.get(), &type_support, topic.c_str(),
+                                     &qos.get_rmw_qos_profile());
+      });
+  if (result != RCL_RET_OK) {
     throw std::runtime_error("failed to create a subscription on " + topic);
   }
-  return std::shared_ptr<rcl_subscription_t>(subscription.release(),
-                                             [node](rcl_subscription_t *handle) {
-                                               rcl_subscription_fini(handle, node.get());
-                                               delete handle;
-                                             });
+  return std::shared_ptr<rcl_subscription_t>(
+      subscription.release(), [node](rcl_subscription_t *handle) {
+        ground_truth::finalize("subscription", handle,
+                               [&] { rcl_subscription_fini(handle, node.get()); });
+        Handles<rcl_subscription_t>::give_back(handle);
+      });
 }
 
 }  // namespace
@@ -36,7 +43,11 @@ SubscriptionBase::SubscriptionBase(node_interfaces::NodeBaseInterface *node_base
       rcl_subscription_get_rmw_handle(subscription_handle_.get()), detail::on_new_work, nullptr);
 }
 
-SubscriptionBase::~SubscriptionBase() = default;
+SubscriptionBase::~SubscriptionBase() {
+  if (const auto manager = weak_ipm_.lock()) {
+    manager->remove_subscription(intra_process_subscription_id_);
+  }
+}
 
 std::shared_ptr<rcl_subscription_t> SubscriptionBase::get_subscription_handle() {
   return subscription_handle_;

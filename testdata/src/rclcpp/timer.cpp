@@ -2,17 +2,21 @@
 
 #include <stdexcept>
 
+#include "handles.hpp"
+#include "standin/lifetime_truth.hpp"
+
 namespace rclcpp {
 
 TimerBase::TimerBase(std::chrono::nanoseconds period, std::shared_ptr<Context> context)
-    : timer_handle_(new rcl_timer_t{}, [](rcl_timer_t *timer) {
-        rcl_timer_fini(timer);
-        delete timer;
+    : timer_handle_(Handles<rcl_timer_t>::take().release(), [](rcl_timer_t *timer) {
+        ground_truth::finalize("timer", timer, [&] { rcl_timer_fini(timer); });
+        Handles<rcl_timer_t>::give_back(timer);
       }) {
-  if (rcl_timer_init(timer_handle_.get(), context->get_rcl_context(), period.count()) !=
-      RCL_RET_OK) {
-    throw std::runtime_error("failed to create a timer");
-  }
+  rcl_timer_t *const timer = timer_handle_.get();
+  const rcl_ret_t result = ground_truth::initialize("timer", timer, nullptr, [&] {
+    return rcl_timer_init(timer, context->get_rcl_context(), period.count());
+  });
+  if (result != RCL_RET_OK) throw std::runtime_error("failed to create a timer");
 }
 
 TimerBase::~TimerBase() = default;

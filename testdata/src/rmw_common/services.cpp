@@ -95,7 +95,11 @@ rmw_service_t *rmw_create_service(const rmw_node_t *node, const char *name) {
 
 rmw_ret_t rmw_destroy_service(rmw_node_t *, rmw_service_t *service) {
   const std::lock_guard lock(registry().mutex);
-  registry().servers.erase(service->service_name);
+  // A new server of that name may exist already.
+  const auto found = registry().servers.find(service->service_name);
+  if (found != registry().servers.end() && found->second == service->data) {
+    registry().servers.erase(found);
+  }
   delete static_cast<Server *>(service->data);
   std::free(const_cast<char *>(service->service_name));
   delete service;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -299,10 +300,20 @@ struct Thread {
 };
 
 namespace {
+
 Thread &thread() {
   thread_local Thread instance;
   return instance;
 }
+
+// A copy that is never freed: publishers may be gone when their events are written.
+const char *interned(const char *text) {
+  static std::mutex mutex;
+  static std::set<std::string> *const texts = new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return texts->insert(text).first->c_str();
+}
+
 }  // namespace
 
 std::string hex(const void *address) {
@@ -429,7 +440,7 @@ PublishScope::PublishScope(const void *rcl_publisher, const void *rmw_publisher,
   self.publish = {};
   self.publish.publisher = rcl_publisher;
   self.publish.rmw_publisher = rmw_publisher;
-  self.publish.topic = topic;
+  self.publish.topic = enabled() ? interned(topic) : "";
   self.publish.sequence = self.next_sequence++;
   self.publish.number = self.next_publish++;
   self.publish.callback = self.top_callback();

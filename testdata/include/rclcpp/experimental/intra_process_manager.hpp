@@ -22,6 +22,8 @@ class IntraProcessManager {
 
   std::uint64_t add_publisher(std::shared_ptr<PublisherBase> publisher);
   std::uint64_t add_subscription(std::shared_ptr<SubscriptionIntraProcessBase> subscription);
+  void remove_publisher(std::uint64_t publisher_id);
+  void remove_subscription(std::uint64_t subscription_id);
   std::size_t get_subscription_count(std::uint64_t publisher_id) const;
   // Whether a message that came over DDS was also handed over inside the process.
   bool matches_any_publishers(const rmw_gid_t *gid) const;
