@@ -244,7 +244,7 @@ type Service struct {
 	TID  int32       `column:"tid"`
 	CPU  int32       `column:"cpu"`
 	Step ServiceStep `column:"step"`
-	// StepTimestamp is when the step was done: a request has its number, what is taken has been taken.
+	// StepTimestamp is when what is sent was handed to rcl, or what is taken had been taken.
 	StepTimestamp int64 `column:"step_timestamp"`
 	// ServiceHandle is the rcl service of the server's steps, ClientHandle the rcl client of the client's.
 	ServiceHandle Address `column:"service_handle,null"`
