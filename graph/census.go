@@ -94,10 +94,10 @@ func (c *census) take(ctx context.Context) error {
 func unfit(mapping target.Mapping) string {
 	const shared = 's'
 	switch {
-	case strings.HasPrefix(mapping.Path, "/dev/"):
-		return "memory of a device"
 	case mapping.Perm[3] == shared:
 		return "shared memory"
+	case strings.HasPrefix(mapping.Path, "/dev/"):
+		return "memory of a device"
 	case mapping.End-mapping.Start > maxMapping:
 		return "too large a mapping"
 	}
@@ -140,8 +140,7 @@ func (c *census) takeRange(start uint64, block []byte) error {
 	switch {
 	case err == nil:
 		c.scanned += uint64(len(block))
-		c.takeBlock(start, block)
-		return nil
+		return c.takeBlock(start, block)
 	case errors.Is(err, target.ErrExited):
 		return fmt.Errorf("scan memory: %w", err)
 	case len(block) <= pageSize:
@@ -156,44 +155,44 @@ func (c *census) takeRange(start uint64, block []byte) error {
 }
 
 // takeBlock looks at every word.
-func (c *census) takeBlock(start uint64, block []byte) {
+func (c *census) takeBlock(start uint64, block []byte) error {
 	for ; len(block) >= wordSize; start, block = start+wordSize, block[wordSize:] {
 		word := binary.LittleEndian.Uint64(block)
 		if !c.constants.contain(word) {
 			continue
 		}
-		if found, ok := c.vtables[word]; !ok {
-			c.judge(start, word)
-		} else if found != nil {
-			c.note(start, found)
+		class, judged := c.vtables[word]
+		if !judged {
+			var err error
+			if class, err = c.judge(word); err != nil {
+				return err
+			}
+		}
+		if class != nil && len(c.found) < maxObjects {
+			c.found = append(c.found, found{trace.Address(start), class})
 		}
 	}
+	return nil
 }
 
-// judge decides once for each word that may be a vtable.
-func (c *census) judge(at, word uint64) {
-	if len(c.vtables) >= maxClasses {
-		return
+// judge decides once for each word that may be a vtable. It returns nil for one that is not that of a wanted class.
+func (c *census) judge(word uint64) (*class, error) {
+	if len(c.vtables) >= maxClasses || word%wordSize != 0 {
+		return nil, nil
 	}
 	c.vtables[word] = nil
-	if word%wordSize != 0 {
-		return
-	}
 	class, err := c.classes.judge(trace.Address(word))
-	if err != nil || class.offset != 0 { // not the start of an object
-		return
+	switch {
+	case errors.Is(err, target.ErrExited):
+		return nil, err
+	case err != nil || class.offset != 0: // not the start of an object
+		return nil, nil
 	}
 	for _, name := range c.wanted {
 		if _, ok := class.find(name); ok {
 			c.vtables[word] = class
-			c.note(at, class)
-			return
+			return class, nil
 		}
 	}
-}
-
-func (c *census) note(at uint64, class *class) {
-	if len(c.found) < maxObjects {
-		c.found = append(c.found, found{trace.Address(at), class})
-	}
+	return nil, nil
 }

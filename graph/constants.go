@@ -88,3 +88,12 @@ func (c *constantCache) ReadAt(p []byte, address uint64) error {
 	copy(p, page[at:])
 	return nil
 }
+
+// FunctionAt returns the function that begins at an address, if the Space knows.
+func (c *constantCache) FunctionAt(address uint64) (Function, bool) {
+	code, ok := c.Space.(Code)
+	if !ok {
+		return Function{}, false
+	}
+	return code.FunctionAt(address)
+}

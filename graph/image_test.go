@@ -19,6 +19,10 @@ type image struct {
 	heap   region
 	file   region
 	reads  int
+
+	typeInfos, flavors map[string]uint64
+	controlVtable      uint64
+	functions          map[uint64]Function
 }
 
 type region struct {
@@ -34,8 +38,9 @@ func newImage(t testing.TB, distro string, machine elf.Machine) *image {
 	}
 	return &image{
 		t: t, layout: layout,
-		heap: region{start: 0x5555_0000_0000, data: make([]byte, 64<<10)},
-		file: region{start: 0x7fff_0000_0000, data: make([]byte, 64<<10)},
+		heap:      region{start: 0x5555_0000_0000, data: make([]byte, 64<<10)},
+		file:      region{start: 0x7fff_0000_0000, data: make([]byte, 64<<10)},
+		typeInfos: make(map[string]uint64), flavors: make(map[string]uint64), functions: make(map[uint64]Function),
 	}
 }
 
@@ -146,6 +151,13 @@ func (m *image) service(name string) uint64 {
 	handle, impl := m.object(), m.object()
 	m.set(handle+m.layout.Service.Impl, impl)
 	m.set(impl+m.layout.Service.RMWHandle, m.rmw(map[uint64]string{m.layout.RMWTopicName.Service: name}))
+	return handle
+}
+
+func (m *image) client(name string) uint64 {
+	handle, impl := m.object(), m.object()
+	m.set(handle+m.layout.Client.Impl, impl)
+	m.set(impl+m.layout.Client.RMWHandle, m.rmw(map[uint64]string{m.layout.RMWTopicName.Client: name}))
 	return handle
 }
 

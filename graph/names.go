@@ -3,8 +3,6 @@ package graph
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/ianlancetaylor/demangle"
 )
 
 // maxName bounds a ROS name: the middlewares allow 255 characters for a topic.
@@ -82,40 +80,4 @@ func symbolOf(text string) string {
 		return ""
 	}
 	return text
-}
-
-// functorSymbol returns the demangled type of a timer's functor from the mangled class name of the timer
-// (rclcpp::WallTimer<F>), which is what rclcpp_callback_register would report; "" if it is no such class, or if F is a
-// std::function, whose type says nothing about the function.
-func functorSymbol(typeName string) string {
-	tree, err := demangle.ToAST("_ZTS" + typeName)
-	if err != nil {
-		return ""
-	}
-	special, ok := tree.(*demangle.Special)
-	if !ok {
-		return ""
-	}
-	class, ok := special.Val.(*demangle.Template)
-	if !ok || len(class.Args) == 0 {
-		return ""
-	}
-	symbol := demangle.ASTToString(class.Args[0], demangle.MaxLength(maxSymbolBits))
-	if strings.HasPrefix(symbol, "std::function<") {
-		return ""
-	}
-	return symbol
-}
-
-// typeSymbol returns the demangled name of a type, given as type_info holds it, "" if it is none.
-func typeSymbol(typeName string) string {
-	tree, err := demangle.ToAST("_ZTS" + typeName)
-	if err != nil {
-		return ""
-	}
-	special, ok := tree.(*demangle.Special)
-	if !ok {
-		return ""
-	}
-	return demangle.ASTToString(special.Val, demangle.MaxLength(maxSymbolBits))
 }

@@ -58,8 +58,8 @@ func TestFunctorSymbol(t *testing.T) {
 		"N6rclcpp9WallTimerI":                                                 "",
 		"":                                                                    "",
 	} {
-		if got := functorSymbol(typeName); got != want {
-			t.Errorf("functorSymbol(%q) = %q, want %q", typeName, got, want)
+		if got := (reader{}).timerSymbol(0, typeName); got != want {
+			t.Errorf("timerSymbol(%q) = %q, want %q", typeName, got, want)
 		}
 	}
 }
@@ -72,14 +72,14 @@ func TestSymbolOf(t *testing.T) {
 	}
 }
 
-func FuzzFunctorSymbol(f *testing.F) {
+func FuzzTimerSymbol(f *testing.F) {
 	f.Add("N6rclcpp9WallTimerISt5_BindIFM6TalkerFvvEPS2_EELPv0EEE")
 	f.Add("N6rclcpp9WallTimerIZ4mainEUlvE_LPv0EEE")
 	f.Fuzz(func(t *testing.T, typeName string) {
 		if len(typeName) > maxTypeName {
 			t.Skip()
 		}
-		if symbol := functorSymbol(typeName); len(symbol) > 1<<maxSymbolBits {
+		if symbol := (reader{}).timerSymbol(0, typeName); len(symbol) > 1<<maxSymbolBits {
 			t.Errorf("%d characters", len(symbol))
 		}
 	})

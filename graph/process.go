@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -22,6 +25,13 @@ type ProcessMemory struct {
 	memory   *target.Memory
 	mappings []target.Mapping
 	listed   time.Time
+	files    map[fileKey]*elffile.File // nil for what is no ELF file
+}
+
+// fileKey is a mapped file.
+type fileKey struct {
+	device, inode uint64
+	path          string
 }
 
 // OpenMemory opens the memory of a process, which must stay open as long. Close it in the end.
@@ -30,11 +40,19 @@ func OpenMemory(process *target.Process) (*ProcessMemory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the memory of process %d: %w", process.PID, err)
 	}
-	return &ProcessMemory{process: process, memory: memory}, nil
+	return &ProcessMemory{process: process, memory: memory, files: make(map[fileKey]*elffile.File)}, nil
 }
 
 // Close ends the use of the memory.
-func (m *ProcessMemory) Close() error { return m.memory.Close() }
+func (m *ProcessMemory) Close() error {
+	err := m.memory.Close()
+	for _, file := range m.files {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
 
 // ReadAt fills p from an address. What a file holds there is read from the file if the process has not it in RAM, as is usual
 // for class names.
@@ -68,6 +86,52 @@ func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range
 func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
 	mapping, ok := m.mapping(address)
 	return ok && isReadOnlyFile(mapping)
+}
+
+// FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are those of the frame
+// description, so it need not have a name.
+func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
+	mapping, ok := m.mapping(address)
+	if !ok || !mapping.Executable() || mapping.Inode == 0 {
+		return Function{}, false
+	}
+	file := m.fileOf(mapping)
+	if file == nil {
+		return Function{}, false
+	}
+	inFile, err := file.AddressOf(mapping.Offset + address - mapping.Start)
+	if err != nil {
+		return Function{}, false
+	}
+	bounds, err := file.FrameRange(inFile)
+	if err != nil || bounds.Start != inFile {
+		return Function{}, false
+	}
+	function := Function{
+		Start: address, End: address + bounds.End - bounds.Start,
+		Module: filepath.Base(strings.TrimSuffix(mapping.Path, " (deleted)")), Offset: inFile,
+	}
+	if symbols, err := file.SymbolsAt(inFile); err == nil {
+		for _, symbol := range symbols {
+			function.Names = append(function.Names, symbol.Name)
+		}
+	}
+	return function, true
+}
+
+// fileOf opens the file behind a mapping, nil if it is no ELF file.
+func (m *ProcessMemory) fileOf(mapping target.Mapping) *elffile.File {
+	key := fileKey{mapping.Device, mapping.Inode, mapping.Path}
+	file, known := m.files[key]
+	if !known {
+		var err error
+		file, err = elffile.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End))
+		if err != nil {
+			file = nil
+		}
+		m.files[key] = file
+	}
+	return file
 }
 
 func isReadOnlyFile(mapping target.Mapping) bool {
