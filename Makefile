@@ -43,6 +43,10 @@ test-ros: build ## Run the tests against /opt/ros/<distro> (as root)
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target
 
+.PHONY: compare-lttng
+compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)
+	scripts/compare-lttng.sh
+
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios
 	scripts/bench.sh

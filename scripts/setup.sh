@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what building and testing caret-bpf needs on Debian or Ubuntu. Safe to run again: it only adds what is missing.
 #
-# usage: scripts/setup.sh [--lint]
-#   --lint   also install shellcheck
+# usage: scripts/setup.sh [--lint | --lttng]
+#   --lint    also install shellcheck
+#   --lttng   also install what scripts/compare-lttng.sh compares with
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -59,6 +60,7 @@ install_go() {
 install_packages ca-certificates git make gcc g++ clang llvm clang-format libbpf-dev linux-libc-dev binutils \
 	libfastrtps-dev libfastcdr-dev cyclonedds-dev cyclonedds-tools
 install_go
-if [ "${1:-}" = --lint ]; then
-	install_packages shellcheck
-fi
+case ${1:-} in
+--lint) install_packages shellcheck ;;
+--lttng) install_packages lttng-tools babeltrace2 ;;
+esac
