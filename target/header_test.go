@@ -186,3 +186,27 @@ func TestHeaderOffsetAfterMapping(t *testing.T) {
 		t.Errorf("after the process has ended: %v", err)
 	}
 }
+
+// A node has mapped the libraries of the messages that it uses; of others its environment tells.
+func TestROSHeaderOffset(t *testing.T) {
+	ready, err := filepath.Glob("/opt/ros/*/READY")
+	if err != nil || len(ready) == 0 {
+		t.Skip("no complete ROS 2 is installed in /opt/ros")
+	}
+	for _, marker := range ready {
+		prefix := filepath.Dir(marker)
+		t.Run(filepath.Base(prefix), func(t *testing.T) {
+			process := startTalker(t, prefix, "rmw_cyclonedds_cpp")
+			for messageType, expected := range map[string]bool{
+				"std_msgs/msg/String": false, "rcl_interfaces/msg/ParameterEvent": false, "sensor_msgs/msg/PointCloud2": true, "geometry_msgs/msg/PoseStamped": true,
+			} {
+				if offset, ok, err := process.HeaderOffset(messageType); offset != 0 || ok != expected || err != nil {
+					t.Errorf("%s: %d, %v, %v", messageType, offset, ok, err)
+				}
+			}
+			if len(process.packageLibraries("std_msgs")) == 0 {
+				t.Error("the talker has mapped no library of std_msgs: nothing but its environment was tried")
+			}
+		})
+	}
+}
