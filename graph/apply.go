@@ -167,6 +167,7 @@ func (a applier) publisher(row trace.Publisher) {
 	fill(&current.MessageType, row.MessageType)
 	fill(&current.GID, row.GID)
 	fill(&current.Provenance, row.Provenance)
+	a.knowType(&p.typed, current.PublisherHandle, current.MessageType)
 	if !a.rmwPublishers.has(row.RMWPublisherHandle) {
 		a.rmwPublishers.add(row.RMWPublisherHandle, p)
 	}
@@ -196,6 +197,7 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 	fill(&current.MessageType, row.MessageType)
 	fill(&current.CallbackGroup, row.CallbackGroup)
 	fill(&current.Provenance, row.Provenance)
+	a.knowType(&s.typed, current.RMWSubscriptionHandle, current.MessageType)
 	if !a.rmwSubscriptions.has(row.RMWSubscriptionHandle) {
 		a.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
 	}

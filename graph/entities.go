@@ -12,6 +12,7 @@ type node struct {
 type publisher struct {
 	life
 	report[trace.Publisher]
+	typed bool // knowType has noted its type
 }
 
 // subscription is an rcl subscription. Its row stands for the pair with an rclcpp object only until one is known.
@@ -19,6 +20,7 @@ type subscription struct {
 	life
 	report[trace.Subscription]
 	objects []*object
+	typed   bool // knowType has noted its type
 }
 
 // object is an rclcpp object that serves a subscription and holds its callback.

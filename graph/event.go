@@ -34,6 +34,7 @@ const (
 	CallbackGroupToExecutorEntityCollector EventID = 44 // entities_collector, callback_group, type of group
 	ExecutorEntityCollectorToExecutor      EventID = 45 // executor, entities_collector
 	RmwPublisherInit                       EventID = 46 // rmw_publisher_handle, (gid in hexadecimal)
+	AddPublisher                           EventID = 47 // publisher_handle, publisher
 )
 
 // The events that end an entity, each with its handle: rcl's fini functions and the destructor of rclcpp::Executor.
@@ -85,6 +86,8 @@ func (g *Graph) Init(event InitEvent) {
 		g.initContext(event.Time, first)
 	case RclNodeInit:
 		g.initNode(event.Time, trace.Node{NodeHandle: first, RMWHandle: second, NodeName: event.String1, Namespace: event.String2})
+	case AddPublisher:
+		g.addPublisher(event.Time, first, second)
 	case RmwPublisherInit:
 		g.announceGID(event.Time, first, event.String1)
 	case RclPublisherInit:

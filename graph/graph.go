@@ -42,6 +42,8 @@ type Graph struct {
 	failures failures
 	// unscanned is the time of the last initialization event of something that only a scan of the memory completes.
 	unscanned trace.Optional[int64]
+	// knownTypes are what KnownTypes has not returned yet.
+	knownTypes []KnownType
 }
 
 // New returns a Graph that knows nothing yet. The key is put into every row.

@@ -78,6 +78,19 @@ func (g *Graph) initPublisher(time int64, row trace.Publisher) {
 	g.awaitScan(time)
 }
 
+// addPublisher handles rclcpp's registration of a publisher with its node, by which its object is known.
+func (g *Graph) addPublisher(time int64, handle, object trace.Address) {
+	p, ok := find(g, g.publishers.lives, handle, time, "publisher", g.readPublisher)
+	if !ok || p.current.MessageType != "" {
+		return
+	}
+	if typeName, err := g.reader.className(object); err == nil {
+		fill(&p.current.MessageType, messageType(typeName))
+		g.knowType(&p.typed, handle, p.current.MessageType)
+		g.publishers.note(p)
+	}
+}
+
 func (g *Graph) initSubscription(time int64, row trace.Subscription) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
@@ -109,6 +122,10 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 	o := g.objectAt(address, time, func(o *object) bool { return o.subscription == nil })
 	o.subscription = s
 	s.objects = append(s.objects, o)
+	if typeName, err := g.reader.className(address); err == nil {
+		fill(&s.current.MessageType, messageType(typeName))
+		g.knowType(&s.typed, s.current.RMWSubscriptionHandle, s.current.MessageType)
+	}
 	if len(s.objects) == 2 {
 		// With intra-process communication rclcpp announces that object first.
 		s.objects[0].setIntraProcess(true)

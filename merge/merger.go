@@ -295,23 +295,13 @@ func (m *Merger) tellEntities(process *Process, final bool) {
 	m.rows.Executors = append(m.rows.Executors, entities.Executors...)
 	m.rows.Contexts = append(m.rows.Contexts, entities.Contexts...)
 	m.rows.LifecycleStateMachines = append(m.rows.LifecycleStateMachines, entities.LifecycleStateMachines...)
-	m.tellMessageTypes(process.Key, entities.Publishers, entities.Subscriptions)
+	m.tellMessageTypes(process)
 }
 
-func (m *Merger) tellMessageTypes(process trace.ProcessKey, publishers []trace.Publisher, subscriptions []trace.Subscription) {
-	if m.options.OnMessageType == nil {
-		return
-	}
-	for i := range publishers {
-		p := &publishers[i]
-		if p.MessageType != "" && !p.EndTimestamp.Valid {
-			m.options.OnMessageType(process, p.PublisherHandle, p.MessageType)
-		}
-	}
-	for i := range subscriptions {
-		s := &subscriptions[i]
-		if s.MessageType != "" && !s.EndTimestamp.Valid && s.RMWSubscriptionHandle != 0 {
-			m.options.OnMessageType(process, s.RMWSubscriptionHandle, s.MessageType)
+func (m *Merger) tellMessageTypes(process *Process) {
+	for _, known := range process.Graph.KnownTypes() {
+		if m.options.OnMessageType != nil {
+			m.options.OnMessageType(process.Key, known.Address, known.MessageType)
 		}
 	}
 }
@@ -361,6 +351,7 @@ func (m *Merger) addInit(record *InitRecord) {
 		event.Event, event.Arguments[1] = graph.ExecutorEntityCollectorToExecutor, event.Arguments[2]
 		process.Graph.Init(event)
 	}
+	m.tellMessageTypes(process)                    // messages may follow at once
 	for _, address := range record.Arguments[:3] { // handle, rclcpp object or callback, rmw handle
 		m.forgetIgnored(int32(record.Header.PID), address)
 	}

@@ -54,6 +54,7 @@ const (
 	EventCallbackGroupAddClient          Event = 43
 	EventCallbackGroupToCollector        Event = 44
 	EventRMWPublisherInit                Event = 46
+	EventAddPublisher                    Event = 47
 	EventRclPublisherFini                Event = 50
 	EventRclSubscriptionFini             Event = 51
 	EventRclTimerFini                    Event = 52

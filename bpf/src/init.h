@@ -110,6 +110,11 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 		bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[1]);
 		arguments[2] = type;
 		break;
+	case EVENT_ADD_PUBLISHER: /* node_topics, &publisher, &group */
+		arguments[1] = word_at(arguments[1]);
+		arguments[0] = word_at(arguments[1] + parameter);
+		arguments[2] = word_at(arguments[2]);
+		break;
 	case EVENT_CALLBACK_GROUP_ADD_TIMER: /* group, &object, whose handle is at the parameter */
 	case EVENT_CALLBACK_GROUP_ADD_SUBSCRIPTION:
 	case EVENT_CALLBACK_GROUP_ADD_SERVICE:
