@@ -123,7 +123,8 @@ func (k *kernel) drain(t *testing.T) []any {
 func script(random *rand.Rand, length int) []model.Event {
 	unwindOneIn := []int{12, 60, 1000}[random.IntN(3)]
 	ids := []model.EventID{
-		model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackEnd, model.CallbackEnd,
+		model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart,
+		model.CallbackEnd, model.CallbackEnd,
 		model.RclcppPublish, model.RclPublish, model.RMWPublish, model.BindAddrToStamp, model.RclcppIntraPublish,
 		model.RingBufferEnqueue, model.RingBufferDequeue, model.RMWTake, model.ExecutorExecute,
 		model.RequestSent, model.RequestTaken, model.RequestTaken, model.ResponseSent, model.ResponseTaken, model.ServiceCall,
