@@ -281,7 +281,11 @@ func TestAttachingAndDetachingAgainAndAgain(t *testing.T) {
 		before := target.text(library)
 		r := newRecording(t, w)
 		sites := target.callbackSites(library)
-		for i := range 50 {
+		rounds := 50
+		if testing.Short() {
+			rounds = 10
+		}
+		for i := range rounds {
 			attachment := r.attach(target.pid, sites...)
 			target.callbacks(4, 2)
 			closeAttachment(t, attachment)
@@ -290,7 +294,7 @@ func TestAttachingAndDetachingAgainAndAgain(t *testing.T) {
 				t.Fatalf("the text changed in round %d", i)
 			}
 		}
-		r.expectHits(target.pid, 50*8)
+		r.expectHits(target.pid, rounds*8)
 		if losses, err := r.loader.Losses(); err != nil || len(losses) > 0 {
 			t.Errorf("losses %v, error %v", losses, err)
 		}

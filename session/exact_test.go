@@ -31,7 +31,7 @@ var behaviours = map[string]string{
 }
 
 // shortBehaviours are those that -short is content with. On kernels without uprobe_multi every recording takes seconds to end.
-var shortBehaviours = []string{"threads", "intra_unique", "nested", "too_deep", "polled", "fail_dds", "churn_exit"}
+var shortBehaviours = []string{"threads", "intra_unique", "nested", "too_deep", "fail_dds"}
 
 // forEachBehaviour runs a test, parallel to others, for each of the named behaviours.
 func forEachBehaviour(t *testing.T, names []string, test func(t *testing.T, name string)) {

@@ -46,10 +46,10 @@ func TestFilters(t *testing.T) {
 			nameFilter{dropsNode: matches("standin1"), dropsTopic: matches("/t0")},
 		},
 	} {
-		if testing.Short() && name != "node and topic" {
-			continue // the kernel is told of addresses, however they were chosen
-		}
 		t.Run(name, func(t *testing.T) {
+			if name != "node and topic" {
+				requireLong(t) // the kernel is told of addresses, however they were chosen
+			}
 			t.Parallel()
 			l := layout{standin.Jazzy, standin.FastDDS}
 			n, r := recordFromTheBeginning(t, l, test.configuration, "--nodes 2 --topics 2 --rate 50 --chain --polled-rate 50 --intra-process")
@@ -152,6 +152,7 @@ func TestRawEvents(t *testing.T) {
 // TestDuration ends a recording by its time limit, and looks at what session.json says of it.
 func TestDuration(t *testing.T) {
 	requireRecording(t)
+	requireLong(t)
 	n := startReadyNode(t, oneLayout, "--rate 50")
 	const limit = time.Second
 	r := record(t, session.Configuration{PIDs: n.pidText(), Duration: limit})
@@ -181,6 +182,7 @@ func TestDuration(t *testing.T) {
 // TestDiskFull records to a small file system. What was written before it was full can be read.
 func TestDiskFull(t *testing.T) {
 	requireRecording(t)
+	requireLong(t)
 	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=16m"); err != nil {
 		t.Skipf("mounting a tmpfs: %v", err)

@@ -17,6 +17,9 @@ func TestOverloadIsAccountedFor(t *testing.T) {
 			"intra": "--nodes 2 --topics 2 --threads 2 --rate 0 --intra-process --outside-rate 1000",
 		} {
 			t.Run(name, func(t *testing.T) {
+				if name == "intra" {
+					requireLong(t)
+				}
 				n, r := recordFromTheBeginning(t, l, session.Configuration{BufferBytes: 4096}, flags)
 				r.waitFor("losses", func(s session.Status) bool { return s.Lost >= enough && s.Rows[trace.TableCallback] >= enough })
 				truth, data := n.stop(), r.wait()

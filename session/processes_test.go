@@ -86,6 +86,7 @@ func TestProcessDies(t *testing.T) {
 // TestAllProcessesDie kills the only recorded process: that ends the recording.
 func TestAllProcessesDie(t *testing.T) {
 	requireRecording(t)
+	requireLong(t)
 	n := startReadyNode(t, oneLayout, "--rate 50 --ground-truth-sync 1")
 	r := record(t, session.Configuration{PIDs: n.pidText()})
 	r.waitForRows(trace.TableCallback, enough)
@@ -123,6 +124,7 @@ func TestProcessStarts(t *testing.T) {
 // TestAnyProcessStarts does the same while everything is recorded.
 func TestAnyProcessStarts(t *testing.T) {
 	requireRecording(t)
+	requireLong(t)
 	testProcessStarts(t, oneLayout, session.Configuration{All: true}, "/starts")
 }
 
@@ -215,6 +217,9 @@ func TestLaunchedCommandForks(t *testing.T) {
 				continue // a child of its own making is the same in all layouts
 			}
 			t.Run(name, func(t *testing.T) {
+				if name == "spawn" {
+					requireLong(t)
+				}
 				// From these the recorder knows what the command will map.
 				t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, l.distro, false))
 				t.Setenv("RMW_IMPLEMENTATION", l.rmw)
@@ -312,6 +317,9 @@ func TestProcessForks(t *testing.T) {
 	prefix := fmt.Sprintf("/forks_%d", syscall.Getpid())
 	for name, configuration := range map[string]session.Configuration{"by name": {Name: prefix}, "all": {All: true}} {
 		t.Run(name, func(t *testing.T) {
+			if name == "all" {
+				requireLong(t)
+			}
 			n := startReadyNode(t, oneLayout, "--publish-only --topics 2 --rate 50 --on-signal fork --ground-truth-sync 1 --prefix "+prefix)
 			r := record(t, configuration)
 			r.waitForRows(trace.TableCallback, enough)
@@ -445,6 +453,9 @@ func TestUnexpectedLibraryIsLoaded(t *testing.T) {
 	requireRecording(t)
 	for _, rmw := range standin.RMWs() {
 		t.Run(rmw, func(t *testing.T) {
+			if rmw == standin.CycloneDDS {
+				requireLong(t)
+			}
 			l := layout{standin.Humble, rmw}
 			library := ddsLibrary(t, l)
 			content, err := os.ReadFile(library)

@@ -28,9 +28,7 @@ type rosEnvironment struct {
 
 func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
 	requireRoot(t)
-	if testing.Short() {
-		t.Skip("real ROS 2 programs are recorded for a certain time, of which -short has none")
-	}
+	requireLong(t)
 	domain := 60
 	for _, distro := range []string{"humble", "jazzy"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {

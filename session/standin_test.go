@@ -38,6 +38,14 @@ func forEachLayout(t *testing.T, test func(t *testing.T, l layout)) {
 	}
 }
 
+// requireLong skips, with -short, what shows little more of the kernel side than other tests do.
+func requireLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("with -short other tests are enough")
+	}
+}
+
 // oneLayout is for tests to which the layout makes no difference.
 var oneLayout = layout{standin.Jazzy, standin.CycloneDDS}
 

@@ -30,7 +30,7 @@ func TestAttachingDoesNoHarm(t *testing.T) {
 		times := 20
 		switch {
 		case testing.Short():
-			times = 4
+			times = 3
 		case l == oneLayout:
 			times = 200
 		}
@@ -102,14 +102,17 @@ func attachAgainAndAgain(t *testing.T, n *node, times int) {
 func TestKilledRecorderDoesNoHarm(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		times := 4
-		if l == oneLayout && !testing.Short() {
+		switch {
+		case testing.Short():
+			times = 2
+		case l == oneLayout:
 			times = 20
 		}
 		n := startReadyNode(t, l, busy)
 		for i := range times {
 			recorder := startRecorder(t, session.Configuration{PIDs: n.pidText()})
 			// Each time it gets a little further, the first times not even to the beginning of the recording.
-			if i > times/4 {
+			if i > (times-1)/4 {
 				recorder.waitUntilOpen()
 			}
 			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
