@@ -183,7 +183,7 @@ func (c *census) judge(word uint64) (*class, error) {
 	c.vtables[word] = nil
 	class, err := c.classes.judge(trace.Address(word))
 	switch {
-	case errors.Is(err, target.ErrExited):
+	case isFinal(err):
 		return nil, err
 	case err != nil || class.offset != 0: // not the start of an object
 		return nil, nil

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"math/bits"
 
 	"github.com/caret-bpf/caret-bpf/target"
@@ -56,13 +57,22 @@ func (c *constants) contain(address uint64) bool {
 	return false
 }
 
-// maxCachedPages bounds the pages of files that are kept.
-const maxCachedPages = 4096
+const (
+	// maxCachedPages bounds the pages of files that are kept.
+	maxCachedPages = 4096
+	// maxReads bounds the reads of one scan, counted by constantCache.spend. A process of a hundred nodes takes a tenth of it; memory full of forged objects leads around
+	// for ever.
+	maxReads = 1 << 21
+)
 
-// constantCache is memory of which what files hold and nothing can change is read once.
+// errManyReads ends a scan.
+var errManyReads = errors.New("more objects than one scan follows")
+
+// constantCache is memory of which what files hold and nothing can change is read once, and the rest a bounded number of times.
 type constantCache struct {
 	Space
 	pages map[uint64][]byte
+	reads int
 }
 
 func newConstantCache(space Space) *constantCache {
@@ -72,10 +82,16 @@ func newConstantCache(space Space) *constantCache {
 func (c *constantCache) ReadAt(p []byte, address uint64) error {
 	number, at := address/pageSize, address%pageSize
 	if at+uint64(len(p)) > pageSize || !c.ReadOnlyFile(address) {
+		if err := c.spend(len(p)); err != nil {
+			return err
+		}
 		return c.Space.ReadAt(p, address)
 	}
 	page, ok := c.pages[number]
 	if !ok {
+		if err := c.spend(pageSize); err != nil {
+			return err
+		}
 		page = make([]byte, pageSize)
 		if err := c.Space.ReadAt(page, number*pageSize); err != nil {
 			return c.Space.ReadAt(p, address)
@@ -86,6 +102,15 @@ func (c *constantCache) ReadAt(p []byte, address uint64) error {
 		c.pages[number] = page
 	}
 	copy(p, page[at:])
+	return nil
+}
+
+// spend counts a read of some bytes. A large one counts as several.
+func (c *constantCache) spend(size int) error {
+	const unit = 256
+	if c.reads += 1 + size/unit; c.reads > maxReads {
+		return errManyReads
+	}
 	return nil
 }
 

@@ -207,7 +207,7 @@ func (g *Graph) nameExecutor(c *group) {
 	if c.collector == 0 {
 		return
 	}
-	if e, ok := g.collectors.at(c.collector, c.references()); ok {
+	if e, ok := g.collectors.at(c.collector, c.joined); ok {
 		c.current.Executor = e.current.Executor
 		return
 	}

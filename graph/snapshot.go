@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 
 	"github.com/caret-bpf/caret-bpf/layouts"
 )
@@ -12,7 +13,7 @@ type Snapshot struct {
 	Begin int64
 	// Entities are rows without process keys. A callback's row tells the function only; the rest is its owner's to tell.
 	Entities Rows
-	// Scanned is the memory read, in bytes; Skipped lists what was not.
+	// Scanned is the memory read, in bytes; Skipped lists what was not, an empty range if it is not known where it lies.
 	Scanned uint64
 	Skipped []Skipped
 }
@@ -41,6 +42,9 @@ func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64)
 	if surveyed := s.all(ctx, c.found); err == nil {
 		err = surveyed
 	}
-	snapshot := &Snapshot{Begin: begin, Entities: s.rows, Scanned: c.scanned, Skipped: c.skipped}
-	return snapshot, err
+	if errors.Is(err, errManyReads) {
+		c.skip(0, 0, err.Error())
+		err = nil
+	}
+	return &Snapshot{Begin: begin, Entities: s.rows, Scanned: c.scanned, Skipped: c.skipped}, err
 }

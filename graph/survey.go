@@ -53,6 +53,9 @@ func steady[T any](equal func(a, b T) bool, read func() (T, error)) (T, error) {
 
 func same[T comparable](a, b T) bool { return a == b }
 
+// isFinal reports whether an error ends the survey: nothing more can be read.
+func isFinal(err error) bool { return errors.Is(err, target.ErrExited) || errors.Is(err, errManyReads) }
+
 // all surveys what a census found. The error is the context's, or that of a process that is gone.
 func (s *survey) all(ctx context.Context, objects []found) error {
 	steps := []struct {
@@ -74,7 +77,7 @@ func (s *survey) all(ctx context.Context, objects []found) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := step.take(object.object+trace.Address(part.offset), object.class); errors.Is(err, target.ErrExited) {
+			if err := step.take(object.object+trace.Address(part.offset), object.class); isFinal(err) {
 				return err
 			}
 		}
@@ -135,7 +138,7 @@ func (s *survey) addNode(object trace.Address, _ *class) error {
 		return err
 	}
 	for _, group := range groups {
-		if err := s.addGroup(group.object, row); errors.Is(err, target.ErrExited) {
+		if err := s.addGroup(group.object, row); isFinal(err) {
 			return err
 		}
 	}
@@ -212,7 +215,7 @@ func (s *survey) addGroup(group trace.Address, node trace.Node) error {
 		add     func(object trace.Address, group *trace.CallbackGroup) error
 	}{{m.subscriptions, s.addSubscription}, {m.timers, s.addTimer}, {m.services, s.addService}, {m.clients, s.addClient}} {
 		for _, member := range list.members {
-			if err := list.add(member.object, row); errors.Is(err, target.ErrExited) {
+			if err := list.add(member.object, row); isFinal(err) {
 				return err
 			}
 		}
