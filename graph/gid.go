@@ -49,7 +49,7 @@ func (r reader) rmwGIDAt(at trace.Address, identifier string) (string, error) {
 		return "", fmt.Errorf("no gid: %w", err)
 	}
 	// A library may go by a longer name than its gids (rmw_fastrtps_dynamic_cpp).
-	if owner != identifier && !(isFastDDS(owner) && isFastDDS(identifier)) {
+	if owner != identifier && (!isFastDDS(owner) || !isFastDDS(identifier)) {
 		return "", fmt.Errorf("a gid of %s in an object of %s: %w", owner, identifier, errImplausible)
 	}
 	return r.hexAt(at+wordSize, gidSize)

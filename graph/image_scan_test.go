@@ -132,9 +132,9 @@ func (m *image) tree(at uint64, objects ...uint64) {
 // world is a process with a node and one of everything.
 type world struct {
 	*image
-	node, publisher, subscription, intra, timer, service, client, executor uint64 // rclcpp objects, or the parts of them
-	nodeBase, group, context, rclContext                                   uint64
-	nodeHandle                                                             uint64
+	publisher, subscription, intra, timer, service, client, executor uint64 // rclcpp objects, or the parts of them
+	nodeBase, group, context, rclContext                             uint64
+	nodeHandle                                                       uint64
 }
 
 const (

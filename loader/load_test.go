@@ -134,7 +134,7 @@ func TestEveryProgramsMissesHaveAKind(t *testing.T) {
 	want := map[string]Kind{
 		"on_callback_start": KindCallback, "on_callback_end": KindCallback, "on_executor_execute": KindCallback,
 		"on_request_sent": KindService, "on_request_taken": KindService, "on_response_sent": KindService, "on_response_taken": KindService,
-		"on_sim_time": KindSimTime,
+		"on_sim_time":       KindSimTime,
 		"on_rclcpp_publish": KindPublish, "on_rcl_publish": KindPublish, "on_rmw_publish": KindPublish,
 		"on_dds_bind_addr_to_stamp": KindPublish, "on_rclcpp_intra_publish": KindPublish,
 		"on_rclcpp_ring_buffer_enqueue": KindEnqueue, "on_rclcpp_ring_buffer_dequeue": KindTake, "on_rmw_take": KindTake,

@@ -368,7 +368,7 @@ func TestProcessExecs(t *testing.T) {
 		n.Signal(syscall.SIGUSR1)
 		r.waitForMoreRows(trace.TableCallback, 2*enough)
 		data := r.stop()
-		n.Process.Stop()
+		n.Stop()
 		truthOfFirst := resolve(parseCut(t, n.GroundTruthFile()))
 		truthOfSecond := readTruth(t, n.GroundTruthFile()+".child")
 
