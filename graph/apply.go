@@ -48,6 +48,9 @@ func (g *Graph) Apply(snapshot *Snapshot) {
 	for i := range rows.Clients {
 		a.client(rows.Clients[i])
 	}
+	for i := range rows.LifecycleStateMachines {
+		a.stateMachine(rows.LifecycleStateMachines[i])
+	}
 	for buried, time := range g.graves {
 		if time < snapshot.Begin {
 			delete(g.graves, buried)
@@ -93,6 +96,16 @@ func (a applier) context(row trace.Context) {
 	row.ProcessKey = a.key
 	c.current = row
 	a.contexts.note(c)
+}
+
+func (a applier) stateMachine(row trace.LifecycleStateMachine) {
+	m, ok := settle(a, &a.stateMachines, row.StateMachine, 0, func(l life) *stateMachine { return &stateMachine{life: l} })
+	if !ok || m.current.Provenance != "" {
+		return
+	}
+	row.ProcessKey = a.key
+	m.current = row
+	a.stateMachines.note(m)
 }
 
 func (a applier) node(row trace.Node) {
@@ -216,8 +229,11 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 	a.changedSubscription(s)
 }
 
-// objectOf returns the rclcpp object of a row of a subscription.
+// objectOf returns the rclcpp object of a row of a subscription. Those of action clients have none.
 func (a applier) objectOf(s *subscription, row trace.Subscription) (*object, bool) {
+	if row.Subscription == 0 {
+		return nil, false
+	}
 	o, ok := settle(a, &a.objects, row.Subscription, 0, func(l life) *object {
 		o := &object{life: s.life}
 		if l.since != always {

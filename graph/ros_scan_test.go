@@ -22,6 +22,8 @@ func TestScanOfRunningROS(t *testing.T) {
 					nodes := startROS(t, prefix, rmw, "caret_targets/mt_nodes")
 					static := startROS(t, prefix, rmw, "caret_targets/static_nodes")
 					intra := startROS(t, prefix, rmw, "caret_targets/intra_nodes")
+					managed := startROS(t, prefix, rmw, "lifecycle/lifecycle_talker")
+					t.Run("lifecycle_talker", func(t *testing.T) { checkLifecycle(t, settled(t, managed, 1)) })
 					t.Run("mt_nodes", func(t *testing.T) { checkNodes(t, settled(t, nodes, 4), suffix == "") })
 					t.Run("static_nodes", func(t *testing.T) { checkStatic(t, settled(t, static, 1)) })
 					t.Run("intra_nodes", func(t *testing.T) { checkIntraNodes(t, settled(t, intra, 3)) })
@@ -116,6 +118,7 @@ func checkNodes(t *testing.T, rows Rows, named bool) {
 		"/twin subscribes /goal geometry_msgs/msg/PoseStamped 1",
 		"/twin timer 70ms",
 	)
+	checkActions(t, rows)
 	if len(rows.Executors) != 1 || rows.Executors[0].ExecutorType != multiThreadedExecutor ||
 		rows.Executors[0].ThreadCount != trace.Some(uint64(4)) {
 		t.Fatalf("executors %+v", rows.Executors)
@@ -164,6 +167,59 @@ func checkNodes(t *testing.T, rows Rows, named bool) {
 	}) {
 		t.Errorf("no bound member function in\n%s", strings.Join(symbols, "\n"))
 	}
+}
+
+func checkLifecycle(t *testing.T, rows Rows) {
+	if len(rows.LifecycleStateMachines) != 1 || rows.LifecycleStateMachines[0].NodeName != "/lc_talker" {
+		t.Errorf("state machines %+v", rows.LifecycleStateMachines)
+	}
+	if !slices.ContainsFunc(rows.Publishers, func(p trace.Publisher) bool {
+		return p.TopicName == "/lc_talker/transition_event" && p.MessageType == transitionEventType && p.NodeName == "/lc_talker"
+	}) {
+		t.Errorf("publishers %+v", rows.Publishers)
+	}
+}
+
+// actionRows are short descriptions of what actions consist of, in order.
+func actionRows(rows Rows) []string {
+	var lines []string
+	for _, row := range rows.Publishers {
+		if strings.Contains(row.TopicName, "/_action/") {
+			lines = append(lines, fmt.Sprintf("%s publishes %s %s", row.NodeName, row.TopicName, row.MessageType))
+		}
+	}
+	for _, row := range rows.Subscriptions {
+		if strings.Contains(row.TopicName, "/_action/") {
+			lines = append(lines, fmt.Sprintf("%s subscribes %s %s", row.NodeName, row.TopicName, row.MessageType))
+		}
+	}
+	for _, row := range rows.ServiceServers {
+		if strings.Contains(row.ServiceName, "/_action/") {
+			lines = append(lines, fmt.Sprintf("%s serves %s %s", row.NodeName, row.ServiceName, row.ServiceType))
+		}
+	}
+	for _, row := range rows.Clients {
+		if strings.Contains(row.ServiceName, "/_action/") {
+			lines = append(lines, fmt.Sprintf("%s calls %s %s", row.NodeName, row.ServiceName, row.ServiceType))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func checkActions(t *testing.T, rows Rows) {
+	checkLines(t, actionRows(rows),
+		"/fusion publishes /fibonacci/_action/feedback example_interfaces/action/Fibonacci_FeedbackMessage",
+		"/fusion publishes /fibonacci/_action/status action_msgs/msg/GoalStatusArray",
+		"/fusion serves /fibonacci/_action/cancel_goal action_msgs/srv/CancelGoal",
+		"/fusion serves /fibonacci/_action/get_result example_interfaces/action/Fibonacci_GetResult",
+		"/fusion serves /fibonacci/_action/send_goal example_interfaces/action/Fibonacci_SendGoal",
+		"/sensor subscribes /fibonacci/_action/feedback example_interfaces/action/Fibonacci_FeedbackMessage",
+		"/sensor subscribes /fibonacci/_action/status action_msgs/msg/GoalStatusArray",
+		"/sensor calls /fibonacci/_action/cancel_goal action_msgs/srv/CancelGoal",
+		"/sensor calls /fibonacci/_action/get_result example_interfaces/action/Fibonacci_GetResult",
+		"/sensor calls /fibonacci/_action/send_goal example_interfaces/action/Fibonacci_SendGoal",
+	)
 }
 
 func checkStatic(t *testing.T, rows Rows) {

@@ -36,7 +36,7 @@ func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64)
 	s := newSurvey(reader{view{cache}, layout})
 	c := &census{
 		space: space, classes: s.classes, vtables: make(map[uint64]*class),
-		wanted: []string{nodeBaseName, publisherBaseName, subscriptionBaseName, executorName, contextName},
+		wanted: []string{nodeBaseName, publisherBaseName, subscriptionBaseName, executorName, contextName, lifecycleNodeName},
 	}
 	err := c.take(ctx)
 	if surveyed := s.all(ctx, c.found); err == nil {

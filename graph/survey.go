@@ -19,12 +19,15 @@ type survey struct {
 
 	groups        map[trace.Address]*trace.CallbackGroup
 	subscriptions map[trace.Address]bool // rclcpp objects that were read
+	// changeState are services of managed nodes by the address of their implementation.
+	changeState map[uint64]trace.ServiceServer
 }
 
 func newSurvey(r reader) *survey {
 	return &survey{
 		reader: r, classes: newClasses(r.view),
 		groups: make(map[trace.Address]*trace.CallbackGroup), subscriptions: make(map[trace.Address]bool),
+		changeState: make(map[uint64]trace.ServiceServer),
 	}
 }
 
@@ -66,6 +69,7 @@ func (s *survey) all(ctx context.Context, objects []found) error {
 		{nodeBaseName, s.addNode},
 		{publisherBaseName, s.addPublisher},
 		{subscriptionBaseName, s.addLooseSubscription},
+		{lifecycleNodeName, s.addStateMachine},
 		{executorName, s.addExecutor},
 	}
 	for _, step := range steps {
@@ -162,11 +166,11 @@ func (s *survey) groupsOfNode(object trace.Address) ([]weakPointer, error) {
 }
 
 // members are the entities of a callback group that exist.
-type members struct{ subscriptions, timers, services, clients []weakPointer }
+type members struct{ subscriptions, timers, services, clients, waitables []weakPointer }
 
 func (m members) equal(other members) bool {
 	return slices.Equal(m.subscriptions, other.subscriptions) && slices.Equal(m.timers, other.timers) &&
-		slices.Equal(m.services, other.services) && slices.Equal(m.clients, other.clients)
+		slices.Equal(m.services, other.services) && slices.Equal(m.clients, other.clients) && slices.Equal(m.waitables, other.waitables)
 }
 
 func (s *survey) membersOf(group trace.Address) (members, error) {
@@ -179,6 +183,7 @@ func (s *survey) membersOf(group trace.Address) (members, error) {
 		{&m.timers, s.layout.CallbackGroup.Timers},
 		{&m.services, s.layout.CallbackGroup.Services},
 		{&m.clients, s.layout.CallbackGroup.Clients},
+		{&m.waitables, s.layout.CallbackGroup.Waitables},
 	} {
 		pointers, err := s.pointerVector(group + trace.Address(list.offset))
 		if err != nil {
@@ -213,7 +218,10 @@ func (s *survey) addGroup(group trace.Address, node trace.Node) error {
 	for _, list := range []struct {
 		members []weakPointer
 		add     func(object trace.Address, group *trace.CallbackGroup) error
-	}{{m.subscriptions, s.addSubscription}, {m.timers, s.addTimer}, {m.services, s.addService}, {m.clients, s.addClient}} {
+	}{
+		{m.subscriptions, s.addSubscription}, {m.timers, s.addTimer}, {m.services, s.addService}, {m.clients, s.addClient},
+		{m.waitables, s.addAction},
+	} {
 		for _, member := range list.members {
 			if err := list.add(member.object, row); isFinal(err) {
 				return err

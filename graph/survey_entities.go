@@ -258,6 +258,9 @@ func (s *survey) addService(part trace.Address, group *trace.CallbackGroup) erro
 		s.addCallback(row.Callback, trace.KindService, s.functionSymbol(row.Callback))
 	}
 	s.rows.ServiceServers = append(s.rows.ServiceServers, row)
+	if row.ServiceType == changeStateType {
+		return s.noteChangeState(row)
+	}
 	return nil
 }
 

@@ -99,3 +99,9 @@ type GID struct {
 	CycloneHandle    uint64
 	AnyPublisherBase uint64 // PublisherBase.rmw_gid_, an rmw_gid_t, for any other implementation
 }
+
+// StateMachine holds members of the communication interface of an rcl_lifecycle_state_machine_t.
+type StateMachine struct {
+	TransitionEvent uint64 // pub_transition_event, an rcl_publisher_t
+	ChangeState     uint64 // srv_change_state, an rcl_service_t of which the node's rclcpp::Service has a copy
+}

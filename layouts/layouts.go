@@ -37,6 +37,7 @@ type Layout struct {
 	RMWNode      RMWNode
 	RMWTopicName RMWTopicName
 	GID          GID
+	StateMachine StateMachine
 
 	Context                  Context
 	NodeBase                 NodeBase
@@ -246,6 +247,10 @@ func (r *offsetReader) layout() *Layout {
 			CycloneClient:    r.at("CddsCS.pub"),
 			CycloneHandle:    r.at("CddsPublisher.pubiid"),
 			AnyPublisherBase: r.at("PublisherBase.rmw_gid_"),
+		},
+		StateMachine: StateMachine{
+			TransitionEvent: r.at("rcl_lifecycle_state_machine_s.com_interface.pub_transition_event"),
+			ChangeState:     r.at("rcl_lifecycle_state_machine_s.com_interface.srv_change_state"),
 		},
 		Context: Context{RCLContext: r.at("Context.rcl_context_")},
 		NodeBase: NodeBase{

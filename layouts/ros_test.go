@@ -58,6 +58,10 @@ func TestOffsetsOfRealROS(t *testing.T) {
 				member("CddsClient", "client.pub"): layout.GID.CycloneClient,
 				member("CddsPublisher", "pubiid"):  layout.GID.CycloneHandle,
 			})
+			compareOffsets(t, filepath.Join(prefix, "lib", "librcl_lifecycle.so"), map[string]uint64{
+				member("struct rcl_lifecycle_state_machine_s", "com_interface.pub_transition_event"): layout.StateMachine.TransitionEvent,
+				member("struct rcl_lifecycle_state_machine_s", "com_interface.srv_change_state"):     layout.StateMachine.ChangeState,
+			})
 			callbacks := make(map[OwnerKind]uint64)
 			for _, owner := range layout.Owners {
 				callbacks[owner.Kind] = owner.Callback
