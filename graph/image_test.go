@@ -38,7 +38,7 @@ func newImage(t testing.TB, distro string, machine elf.Machine) *image {
 	}
 	return &image{
 		t: t, layout: layout,
-		heap:      region{start: 0x5555_0000_0000, data: make([]byte, 64<<10)},
+		heap:      region{start: 0x5555_0000_0000, data: make([]byte, 128<<10)},
 		file:      region{start: 0x7fff_0000_0000, data: make([]byte, 64<<10)},
 		typeInfos: make(map[string]uint64), flavors: make(map[string]uint64), functions: make(map[uint64]Function),
 	}
