@@ -330,6 +330,42 @@ type IntraPublish struct {
 	Bracket       Bracket `field:"before,after"`
 }
 
+// RawKind says how a message was handed over that is not the user's own.
+type RawKind string
+
+// The kinds of raw messages.
+const (
+	RawSerialized RawKind = "serialized"
+	RawLoaned     RawKind = "loaned"
+)
+
+// RawPublish is the call of rcl_publish_serialized_message or rcl_publish_loaned_message by the publish with
+// this number on the same thread. Jazzy traces the layers of such a publish like others; Humble none, so that
+// its record has the layer stamp only.
+type RawPublish struct {
+	TID           int     `field:"tid"`
+	Kind          RawKind `field:"kind"`
+	PublishNumber uint64  `field:"publish_number"`
+	Publisher     uint64  `field:"publisher"`
+	Message       uint64  `field:"message"` // rcl_serialized_message_t, or the loaned message
+	Bracket       Bracket `field:"before,after"`
+}
+
+// RawTake is a call of rcl_take_serialized_message. On Jazzy the take is traced and feeds the callback of a
+// generic subscription; Humble traces neither.
+type RawTake struct {
+	TID             int     `field:"tid"`
+	Kind            RawKind `field:"kind"`
+	Subscription    uint64  `field:"subscription"`
+	RMWSubscription uint64  `field:"rmw_subscription"`
+	Message         uint64  `field:"message"` // rcl_serialized_message_t
+	Taken           bool    `field:"taken"`
+	SourceTimestamp int64   `field:"source_timestamp"` // this and the following: as in Take, if something was taken
+	PublisherGID    string  `field:"publisher_gid"`
+	InfoGID         string  `field:"info_gid"`
+	Bracket         Bracket `field:"before,after"`
+}
+
 // ServiceStepKind says which function of rcl was called.
 type ServiceStepKind string
 
@@ -397,6 +433,8 @@ type Truth struct {
 	Enqueues       []Enqueue
 	Dequeues       []Dequeue
 	IntraPublishes []IntraPublish
+	RawPublishes   []RawPublish
+	RawTakes       []RawTake
 	ServiceSteps   []ServiceStep
 	ThreadExits    []ThreadExit
 }

@@ -98,6 +98,9 @@ func TestValidateFindsContradictions(t *testing.T) {
 			timer := EntityInit{Kind: EntityTimer, Handle: 1, Bracket: Bracket{1, 2}}
 			t.EntityInits = []EntityInit{timer, timer}
 		},
+		"raw publish outside": func(t *Truth) {
+			t.RawPublishes = []RawPublish{{TID: 1, Bracket: Bracket{22, 23}}}
+		},
 		"group of nobody": func(t *Truth) {
 			t.AddCallbackGroups = []AddCallbackGroup{{Executor: 1, Group: 2, Bracket: Bracket{1, 2}}}
 		},

@@ -58,6 +58,8 @@ func Parse(reader io.Reader) (*Truth, error) {
 		"enqueue":               appendTo(&truth.Enqueues),
 		"dequeue":               appendTo(&truth.Dequeues),
 		"intra_publish":         appendTo(&truth.IntraPublishes),
+		"raw_publish":           appendTo(&truth.RawPublishes),
+		"raw_take":              appendTo(&truth.RawTakes),
 		"service_step":          appendTo(&truth.ServiceSteps),
 		"thread_exit":           appendTo(&truth.ThreadExits),
 	}

@@ -54,6 +54,11 @@ func (t *Truth) Validate() error {
 			"%+v is half of no publish", half)
 		intra[publish] = half.Bracket
 	}
+	for _, raw := range t.RawPublishes {
+		publish := publishes[raw.TID][raw.PublishNumber]
+		v.check(publish != nil && publish.Publisher == raw.Publisher && raw.Bracket.Before <= publish.Stamp.Before &&
+			publish.Stamp.After <= raw.Bracket.After, "%+v is no part of %+v", raw, publish)
+	}
 	enqueues := make(map[*Publish]uint64)
 	for _, enqueue := range t.Enqueues {
 		publish := publishes[enqueue.TID][enqueue.PublishNumber]

@@ -26,6 +26,8 @@ std::uint64_t checksum(const Sample &message) {
   return hash;
 }
 
+}  // namespace
+
 std::uint64_t next_sender_id() {
   static std::atomic<std::uint64_t> next{0};
   return static_cast<std::uint64_t>(getpid()) << 32 | next++;
@@ -46,8 +48,6 @@ std::unique_ptr<Sample> make_message(std::uint64_t publisher, std::uint64_t numb
   message->checksum = checksum(*message);
   return message;
 }
-
-}  // namespace
 
 Sender::Sender(rclcpp::Node &node, const std::string &topic, const Options &options)
     : options_(options),

@@ -14,6 +14,10 @@
 
 using Sample = standin_msgs::msg::Sample;
 
+std::uint64_t next_sender_id();
+std::unique_ptr<Sample> make_message(std::uint64_t publisher, std::uint64_t number,
+                                     std::size_t payload);
+
 // One publisher and the numbers of its messages.
 class Sender {
  public:

@@ -42,6 +42,7 @@ Scenario::Scenario(const Options &options) : options_(options), behaviour_(optio
   if (options.nested_depth != 0) add_nested_spinning();
   if (options.polled_rate != 0) add_polling();
   service_calls_ = std::make_unique<ServiceCalls>(first(), options, behaviour_);
+  raw_messages_ = std::make_unique<RawMessages>(first(), options, behaviour_);
   if (options.recreate_rate != 0) {
     recreation_ = std::make_unique<Recreation>(options, context_, *executor_);
   }
@@ -289,7 +290,7 @@ bool Scenario::all_received() { return lost() == 0; }
 bool Scenario::verify() {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
-  bool corrupted = !service_calls_->correct();
+  bool corrupted = !service_calls_->correct() || raw_messages_->corrupted();
   for (const std::shared_ptr<SampleNode> &node : nodes_) {
     for (const std::unique_ptr<Sender> &sender : node->senders()) sent += sender->sent();
     for (const std::unique_ptr<Receiver> &receiver : node->receivers()) {

@@ -8,6 +8,7 @@
 
 #include "behaviour.hpp"
 #include "options.hpp"
+#include "raw_messages.hpp"
 #include "rclcpp/executor.hpp"
 #include "recreation.hpp"
 #include "sample_node.hpp"
@@ -66,6 +67,7 @@ class Scenario {
   rclcpp::Subscription<Sample> *polled_ = nullptr;
   std::unique_ptr<Receiver> polled_receiver_;
   std::unique_ptr<ServiceCalls> service_calls_;
+  std::unique_ptr<RawMessages> raw_messages_;
   std::unique_ptr<Recreation> recreation_;
   Sender *outside_ = nullptr;
   Sender *churn_sender_ = nullptr;

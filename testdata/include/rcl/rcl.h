@@ -14,6 +14,8 @@ inline constexpr rcl_ret_t RCL_RET_CLIENT_TAKE_FAILED = 501;
 inline constexpr rcl_ret_t RCL_RET_SERVICE_TAKE_FAILED = 601;
 inline constexpr rcl_ret_t RCL_RET_TIMER_CANCELED = 802;
 
+using rcl_serialized_message_t = rmw_serialized_message_t;
+
 struct rcl_context_s {
   void *global_arguments;
   struct rcl_context_impl_s *impl;
@@ -70,6 +72,15 @@ RCL_PUBLIC rcl_ret_t rcl_publisher_init(rcl_publisher_t *publisher, const rcl_no
 RCL_PUBLIC rcl_ret_t rcl_publisher_fini(rcl_publisher_t *publisher, rcl_node_t *node);
 RCL_PUBLIC rcl_ret_t rcl_publish(const rcl_publisher_t *publisher, const void *message,
                                  void *allocation);
+RCL_PUBLIC rcl_ret_t rcl_publish_serialized_message(const rcl_publisher_t *publisher,
+                                                    const rcl_serialized_message_t *message,
+                                                    void *allocation);
+RCL_PUBLIC rcl_ret_t rcl_publish_loaned_message(const rcl_publisher_t *publisher, void *message,
+                                                void *allocation);
+RCL_PUBLIC rcl_ret_t rcl_borrow_loaned_message(const rcl_publisher_t *publisher,
+                                               const rosidl_message_type_support_t *type_support,
+                                               void **message);
+RCL_PUBLIC bool rcl_publisher_can_loan_messages(const rcl_publisher_t *publisher);
 RCL_PUBLIC rmw_publisher_t *rcl_publisher_get_rmw_handle(const rcl_publisher_t *publisher);
 RCL_PUBLIC const char *rcl_publisher_get_topic_name(const rcl_publisher_t *publisher);
 RCL_PUBLIC const rmw_qos_profile_t *rcl_publisher_get_actual_qos(const rcl_publisher_t *publisher);
@@ -84,6 +95,9 @@ RCL_PUBLIC rcl_ret_t rcl_subscription_init(rcl_subscription_t *subscription, con
 RCL_PUBLIC rcl_ret_t rcl_subscription_fini(rcl_subscription_t *subscription, rcl_node_t *node);
 RCL_PUBLIC rcl_ret_t rcl_take(const rcl_subscription_t *subscription, void *message,
                               rmw_message_info_t *info, void *allocation);
+RCL_PUBLIC rcl_ret_t rcl_take_serialized_message(const rcl_subscription_t *subscription,
+                                                 rcl_serialized_message_t *message,
+                                                 rmw_message_info_t *info, void *allocation);
 RCL_PUBLIC rmw_subscription_t *rcl_subscription_get_rmw_handle(
     const rcl_subscription_t *subscription);
 RCL_PUBLIC const char *rcl_subscription_get_topic_name(const rcl_subscription_t *subscription);

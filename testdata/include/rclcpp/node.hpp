@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "rclcpp/generic_publisher.hpp"
+#include "rclcpp/generic_subscription.hpp"
 #include "rclcpp/publisher.hpp"
 #include "rclcpp/service.hpp"
 #include "rclcpp/subscription.hpp"
@@ -45,14 +47,17 @@ class Node : public std::enable_shared_from_this<Node> {
     auto subscription = std::make_shared<Subscription<MessageT>>(
         node_base_.get(), topic, qos, AnySubscriptionCallback<MessageT>(std::move(callback)));
     node_topics_->add_subscription(subscription, group);
-    const rcl_subscription_t *const handle = subscription->get_subscription_handle().get();
-    ground_truth::entity(
-        "subscription\tsubscription=" + ground_truth::hex(handle) +
-        "\tnode=" + ground_truth::hex(get_rcl_node_handle()) +
-        "\trmw_subscription=" + ground_truth::hex(rcl_subscription_get_rmw_handle(handle)) +
-        "\ttopic=" + topic + "\tdepth=" + std::to_string(qos.depth()) + subscription->describe());
+    write_down(*subscription, topic, qos, subscription->describe());
     return subscription;
   }
+
+  std::shared_ptr<GenericPublisher> create_generic_publisher(
+      const std::string &topic, const rosidl_message_type_support_t &type_support, const QoS &qos,
+      std::shared_ptr<CallbackGroup> group = nullptr);
+
+  std::shared_ptr<GenericSubscription> create_generic_subscription(
+      const std::string &topic, const rosidl_message_type_support_t &type_support, const QoS &qos,
+      GenericSubscription::Function callback, std::shared_ptr<CallbackGroup> group = nullptr);
 
   template <typename CallbackT>
   std::shared_ptr<WallTimer<CallbackT>> create_wall_timer(
@@ -93,6 +98,9 @@ class Node : public std::enable_shared_from_this<Node> {
 
  private:
   friend struct ::LayoutCheck;
+
+  void write_down(SubscriptionBase &subscription, const std::string &topic, const QoS &qos,
+                  const std::string &objects) const;
 
   std::shared_ptr<node_interfaces::NodeBase> node_base_;
   std::shared_ptr<void> node_graph_;

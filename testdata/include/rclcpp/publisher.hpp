@@ -6,11 +6,13 @@
 #include <unordered_map>
 
 #include "rclcpp/experimental/intra_process_manager.hpp"
+#include "rclcpp/loaned_message.hpp"
 #include "rclcpp/node_interfaces.hpp"
 #include "rosidl/header_stamp.hpp"
 #include "rosidl/message_traits.hpp"
 #include "standin/ground_truth.hpp"
 #include "standin/intra_truth.hpp"
+#include "standin/raw_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp {
@@ -85,8 +87,42 @@ class Publisher : public PublisherBase {
     do_inter_process_publish(message);
   }
 
+  // Of messages of fixed size only.
+  LoanedMessage<MessageT> borrow_loaned_message() {
+    void *message = nullptr;
+    if (rcl_borrow_loaned_message(publisher_handle_.get(), &type_support_, &message) !=
+        RCL_RET_OK) {
+      throw std::runtime_error("failed to borrow a message");
+    }
+    return LoanedMessage<MessageT>(new (message) MessageT);
+  }
+
+  void publish(LoanedMessage<MessageT> &&loaned) {
+    if (!rcl_publisher_can_loan_messages(publisher_handle_.get())) {
+      throw std::runtime_error("the middleware does not loan messages");
+    }
+    do_loaned_message_publish(loaned.release());
+  }
+
  private:
   friend struct ::LayoutCheck;
+
+  void do_loaned_message_publish(MessageT *message) {
+    const rmw_publisher_t *const rmw_publisher =
+        rcl_publisher_get_rmw_handle(publisher_handle_.get());
+    const ground_truth::PublishScope scope(publisher_handle_.get(), rmw_publisher,
+                                           rmw_publisher->topic_name);
+#ifdef STANDIN_JAZZY
+    const ground_truth::Bracket times =
+        ground_truth::bracket([&] { ros_trace_rclcpp_publish(nullptr, message); });
+    ground_truth::publish_layer(ground_truth::Layer::rclcpp, times, message);
+#endif
+    const ground_truth::RawPublish raw(ground_truth::RawKind::loaned, publisher_handle_.get(),
+                                       message);
+    if (rcl_publish_loaned_message(publisher_handle_.get(), message, nullptr) != RCL_RET_OK) {
+      throw std::runtime_error("failed to publish message");
+    }
+  }
 
   void do_inter_process_publish(const MessageT &message) {
     const rmw_publisher_t *const rmw_publisher =

@@ -8,6 +8,7 @@
 #include "rclcpp/experimental/intra_process_manager.hpp"
 #include "rclcpp/logger.hpp"
 #include "rclcpp/node_interfaces.hpp"
+#include "rclcpp/serialized_message.hpp"
 #include "rosidl/header_stamp.hpp"
 #include "rosidl/message_traits.hpp"
 
@@ -23,11 +24,13 @@ class MessageInfo {
   rmw_message_info_t rmw_message_info_{};
 };
 
+enum class DeliveredMessageKind : std::uint8_t { INVALID, ROS_MESSAGE, SERIALIZED_MESSAGE };
+
 class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
  public:
   SubscriptionBase(node_interfaces::NodeBaseInterface *node_base,
                    const rosidl_message_type_support_t &type_support, const std::string &topic,
-                   const QoS &qos);
+                   const QoS &qos, bool is_serialized = false);
   virtual ~SubscriptionBase();
 
   std::shared_ptr<rcl_subscription_t> get_subscription_handle();
@@ -37,11 +40,17 @@ class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
   bool has_message() const;
   // False if there was no message.
   bool take_type_erased(void *message_out, MessageInfo &message_info_out);
+  bool take_serialized(SerializedMessage &message_out, MessageInfo &message_info_out);
+  // Whether the two functions with "serialized" in their names are to be called instead.
+  bool is_serialized() const;
   // The intra-process half, or null.
   std::shared_ptr<experimental::SubscriptionIntraProcessBase> get_intra_process_waitable() const;
 
   virtual std::shared_ptr<void> create_message() = 0;
   virtual void handle_message(std::shared_ptr<void> &message, const MessageInfo &info) = 0;
+  virtual std::shared_ptr<SerializedMessage> create_serialized_message();
+  virtual void handle_serialized_message(const std::shared_ptr<SerializedMessage> &message,
+                                         const MessageInfo &info);
 
  protected:
   friend struct ::LayoutCheck;
@@ -62,7 +71,7 @@ class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
   std::uint64_t intra_process_subscription_id_ = 0;
   std::shared_ptr<experimental::SubscriptionIntraProcessBase> subscription_intra_process_;
   rosidl_message_type_support_t type_support_;
-  bool is_serialized_ = false;
+  bool is_serialized_;
   std::atomic<bool> subscription_in_use_by_wait_set_{false};
   std::atomic<bool> intra_process_subscription_waitable_in_use_by_wait_set_{false};
   std::unordered_map<void *, std::atomic<bool>> qos_events_in_use_by_wait_set_;
@@ -81,7 +90,7 @@ class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
   std::shared_ptr<experimental::SubscriptionIntraProcessBase> subscription_intra_process_;
   std::byte event_callbacks_[192]{};
   rosidl_message_type_support_t type_support_;
-  std::uint8_t delivered_message_kind_ = 0;
+  DeliveredMessageKind delivered_message_kind_;
   std::atomic<bool> subscription_in_use_by_wait_set_{false};
   std::atomic<bool> intra_process_subscription_waitable_in_use_by_wait_set_{false};
   std::unordered_map<void *, std::atomic<bool>> qos_events_in_use_by_wait_set_;

@@ -153,6 +153,14 @@ struct rmw_service_info_t {
 };
 static_assert(sizeof(rmw_service_info_t) == 40 && offsetof(rmw_service_info_t, request_id) == 16);
 
+struct rcutils_uint8_array_t {
+  std::uint8_t *buffer;
+  std::size_t buffer_length;
+  std::size_t buffer_capacity;
+  rmw_allocator_t allocator;
+};
+using rmw_serialized_message_t = rcutils_uint8_array_t;
+
 using rmw_event_callback_t = void (*)(const void *user_data, std::size_t number_of_events);
 
 // Every function of the interface: X(return type, name, (parameters), (arguments)).
@@ -174,6 +182,16 @@ using rmw_event_callback_t = void (*)(const void *user_data, std::size_t number_
   X(rmw_ret_t, rmw_publish,                                                                        \
     (const rmw_publisher_t *publisher, const void *message, void *allocation),                     \
     (publisher, message, allocation))                                                              \
+  X(rmw_ret_t, rmw_publish_serialized_message,                                                     \
+    (const rmw_publisher_t *publisher, const rmw_serialized_message_t *message, void *allocation), \
+    (publisher, message, allocation))                                                              \
+  X(rmw_ret_t, rmw_publish_loaned_message,                                                         \
+    (const rmw_publisher_t *publisher, void *message, void *allocation),                           \
+    (publisher, message, allocation))                                                              \
+  X(rmw_ret_t, rmw_borrow_loaned_message,                                                          \
+    (const rmw_publisher_t *publisher, const rosidl_message_type_support_t *type_support,          \
+     void **message),                                                                              \
+    (publisher, type_support, message))                                                            \
   X(rmw_ret_t, rmw_get_gid_for_publisher, (const rmw_publisher_t *publisher, rmw_gid_t *gid),      \
     (publisher, gid))                                                                              \
   X(rmw_ret_t, rmw_publisher_count_matched_subscriptions,                                          \
@@ -192,6 +210,10 @@ using rmw_event_callback_t = void (*)(const void *user_data, std::size_t number_
   X(rmw_ret_t, rmw_take_with_info,                                                                 \
     (const rmw_subscription_t *subscription, void *message, bool *taken, rmw_message_info_t *info, \
      void *allocation),                                                                            \
+    (subscription, message, taken, info, allocation))                                              \
+  X(rmw_ret_t, rmw_take_serialized_message_with_info,                                              \
+    (const rmw_subscription_t *subscription, rmw_serialized_message_t *message, bool *taken,       \
+     rmw_message_info_t *info, void *allocation),                                                  \
     (subscription, message, taken, info, allocation))                                              \
   X(rmw_service_t *, rmw_create_service, (const rmw_node_t *node, const char *name), (node, name)) \
   X(rmw_ret_t, rmw_destroy_service, (rmw_node_t * node, rmw_service_t * service), (node, service)) \

@@ -9,7 +9,7 @@
 namespace rosidl {
 
 // Needs: kPackage, kNamespace, kName, write(const M &, std::vector<std::uint8_t> &) and
-// read(const std::uint8_t *, std::size_t, M &).
+// read(const std::uint8_t *, std::size_t, M &). kIsPlain: messages can be loaned.
 template <typename MessageT>
 struct MessageTraits;
 
@@ -77,8 +77,13 @@ struct TypeSupport {
     return Traits::read(bytes, size, *static_cast<MessageT *>(message));
   }
 
-  static inline const message_type_support_callbacks_t callbacks{Traits::kNamespace, Traits::kName,
-                                                                 serialize, deserialize};
+  static constexpr std::size_t plain_size() {
+    if constexpr (requires { Traits::kIsPlain; }) return sizeof(MessageT);
+    return 0;
+  }
+
+  static inline const message_type_support_callbacks_t callbacks{
+      Traits::kNamespace, Traits::kName, serialize, deserialize, plain_size()};
   static inline rosidl_message_type_support_t fastrtps{kFastrtpsTypesupportIdentifier, &callbacks,
                                                        find_by_map};
   static inline const char *const identifiers[] = {kFastrtpsTypesupportIdentifier};

@@ -32,6 +32,7 @@ struct message_type_support_callbacks_t {
   const char *message_name_;
   void (*cdr_serialize)(const void *message, std::vector<std::uint8_t> &bytes);
   bool (*cdr_deserialize)(const std::uint8_t *bytes, std::size_t size, void *message);
+  std::size_t plain_size;  // of messages that can be loaned; zero for others
 };
 
 inline constexpr const char *kTypesupportIdentifier = "rosidl_typesupport_cpp";

@@ -44,6 +44,43 @@ rcl_ret_t rcl_publish(const rcl_publisher_t *publisher, const void *message, voi
   return rmw_publish(rmw_publisher, message, allocation) == RMW_RET_OK ? RCL_RET_OK : RCL_RET_ERROR;
 }
 
+// Jazzy traces serialized and loaned messages like others, Humble not at all.
+static void trace_raw_publish([[maybe_unused]] const rcl_publisher_t *publisher,
+                              [[maybe_unused]] const void *message) {
+#ifdef STANDIN_JAZZY
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { ros_trace_rcl_publish(publisher, message); });
+  ground_truth::publish_layer(Layer::rcl, times, message);
+#endif
+}
+
+rcl_ret_t rcl_publish_serialized_message(const rcl_publisher_t *publisher,
+                                         const rcl_serialized_message_t *message,
+                                         void *allocation) {
+  if (!rcl_publisher_is_valid_except_context(publisher)) return RCL_RET_PUBLISHER_INVALID;
+  trace_raw_publish(publisher, message);
+  return rmw_publish_serialized_message(publisher->impl->rmw_handle, message, allocation);
+}
+
+rcl_ret_t rcl_publish_loaned_message(const rcl_publisher_t *publisher, void *message,
+                                     void *allocation) {
+  if (!rcl_publisher_is_valid_except_context(publisher)) return RCL_RET_PUBLISHER_INVALID;
+  trace_raw_publish(publisher, message);
+  return rmw_publish_loaned_message(publisher->impl->rmw_handle, message, allocation);
+}
+
+rcl_ret_t rcl_borrow_loaned_message(const rcl_publisher_t *publisher,
+                                    const rosidl_message_type_support_t *type_support,
+                                    void **message) {
+  if (!rcl_publisher_is_valid_except_context(publisher)) return RCL_RET_PUBLISHER_INVALID;
+  return rmw_borrow_loaned_message(publisher->impl->rmw_handle, type_support, message);
+}
+
+bool rcl_publisher_can_loan_messages(const rcl_publisher_t *publisher) {
+  return rcl_publisher_is_valid_except_context(publisher) &&
+         publisher->impl->rmw_handle->can_loan_messages;
+}
+
 bool rcl_publisher_is_valid_except_context(const rcl_publisher_t *publisher) {
   return publisher != nullptr && publisher->impl != nullptr &&
          publisher->impl->rmw_handle != nullptr;

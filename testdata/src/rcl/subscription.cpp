@@ -35,6 +35,20 @@ rcl_ret_t rcl_take(const rcl_subscription_t *subscription, void *message, rmw_me
   return taken ? RCL_RET_OK : RCL_RET_SUBSCRIPTION_TAKE_FAILED;
 }
 
+rcl_ret_t rcl_take_serialized_message(const rcl_subscription_t *subscription,
+                                      rcl_serialized_message_t *message, rmw_message_info_t *info,
+                                      void *allocation) {
+  if (!rcl_subscription_is_valid(subscription)) return RCL_RET_ERROR;
+  bool taken = false;
+  const rcl_ret_t result = rmw_take_serialized_message_with_info(subscription->impl->rmw_handle,
+                                                                 message, &taken, info, allocation);
+  if (result != RMW_RET_OK) return result;
+#ifdef STANDIN_JAZZY
+  ros_trace_rcl_take(message);
+#endif
+  return taken ? RCL_RET_OK : RCL_RET_SUBSCRIPTION_TAKE_FAILED;
+}
+
 bool rcl_subscription_is_valid(const rcl_subscription_t *subscription) {
   return subscription != nullptr && subscription->impl != nullptr &&
          subscription->impl->rmw_handle != nullptr;

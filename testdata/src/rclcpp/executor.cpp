@@ -308,6 +308,13 @@ void Executor::execute_any_executable(AnyExecutable &any_executable) {
 
 void Executor::execute_subscription(std::shared_ptr<SubscriptionBase> subscription) {
   MessageInfo message_info;
+  if (subscription->is_serialized()) {
+    const std::shared_ptr<SerializedMessage> serialized = subscription->create_serialized_message();
+    if (subscription->take_serialized(*serialized, message_info)) {
+      subscription->handle_serialized_message(serialized, message_info);
+    }
+    return;
+  }
   std::shared_ptr<void> message = subscription->create_message();
   if (subscription->take_type_erased(message.get(), message_info)) {
     subscription->handle_message(message, message_info);

@@ -75,6 +75,17 @@ struct LayoutCheck {
   AT(rclcpp::PublisherBase, type_support_, 176, 168);
   SIZE(Publisher, 488, 744);
   AT(EventHandler, parent_handle_, 104, 104);
+  SIZE(rclcpp::GenericPublisher, 216, 392);
+  AT(rclcpp::GenericPublisher, ts_lib_, 200, 376);
+  SIZE(rclcpp::GenericSubscription, 408, 656);
+  AT(rclcpp::GenericSubscription, ts_lib_, 392, 640);
+#ifdef STANDIN_HUMBLE
+  static_assert(offsetof(rclcpp::SubscriptionBase, is_serialized_) == 224);
+  static_assert(offsetof(rclcpp::GenericSubscription, callback_) == 360);
+#else
+  static_assert(offsetof(rclcpp::SubscriptionBase, delivered_message_kind_) == 528);
+  static_assert(offsetof(rclcpp::GenericSubscription, any_callback_) == 592);
+#endif
 
   SIZE(rclcpp::TimerBase, 48, 120);
   AT(rclcpp::TimerBase, timer_handle_, 24, 96);

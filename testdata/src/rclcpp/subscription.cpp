@@ -4,6 +4,7 @@
 
 #include "handles.hpp"
 #include "standin/lifetime_truth.hpp"
+#include "standin/raw_truth.hpp"
 #include "tracetools/tracetools.h"
 
 namespace rclcpp {
@@ -33,12 +34,19 @@ std::shared_ptr<rcl_subscription_t> make_rcl_subscription(
 
 SubscriptionBase::SubscriptionBase(node_interfaces::NodeBaseInterface *node_base,
                                    const rosidl_message_type_support_t &type_support,
-                                   const std::string &topic, const QoS &qos)
+                                   const std::string &topic, const QoS &qos, bool is_serialized)
     : node_base_(node_base),
       node_handle_(node_base->get_shared_rcl_node_handle()),
       subscription_handle_(make_rcl_subscription(node_handle_, topic, type_support, qos)),
       node_logger_(rcl_node_get_logger_name(node_handle_.get())),
-      type_support_(type_support) {
+      type_support_(type_support),
+#ifdef STANDIN_HUMBLE
+      is_serialized_(is_serialized)
+#else
+      delivered_message_kind_(is_serialized ? DeliveredMessageKind::SERIALIZED_MESSAGE
+                                            : DeliveredMessageKind::ROS_MESSAGE)
+#endif
+{
   rmw_subscription_set_on_new_message_callback(
       rcl_subscription_get_rmw_handle(subscription_handle_.get()), detail::on_new_work, nullptr);
 }
@@ -75,6 +83,40 @@ bool SubscriptionBase::take_type_erased(void *message_out, MessageInfo &message_
   if (result == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return false;
   if (result != RCL_RET_OK) throw std::runtime_error("failed to take");
   return true;
+}
+
+bool SubscriptionBase::take_serialized(SerializedMessage &message_out,
+                                       MessageInfo &message_info_out) {
+  rcl_serialized_message_t *const serialized = &message_out.get_rcl_serialized_message();
+  rcl_ret_t result = RCL_RET_ERROR;
+  {
+    const ground_truth::RawTake take(subscription_handle_.get(), serialized);
+    result = rcl_take_serialized_message(get_subscription_handle().get(), serialized,
+                                         &message_info_out.get_rmw_message_info(), nullptr);
+  }
+#ifdef STANDIN_JAZZY
+  ros_trace_rclcpp_take(serialized);
+#endif
+  if (result == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return false;
+  if (result != RCL_RET_OK) throw std::runtime_error("failed to take");
+  return true;
+}
+
+bool SubscriptionBase::is_serialized() const {
+#ifdef STANDIN_HUMBLE
+  return is_serialized_;
+#else
+  return delivered_message_kind_ == DeliveredMessageKind::SERIALIZED_MESSAGE;
+#endif
+}
+
+std::shared_ptr<SerializedMessage> SubscriptionBase::create_serialized_message() {
+  throw std::logic_error("this subscription takes no serialized messages");
+}
+
+void SubscriptionBase::handle_serialized_message(const std::shared_ptr<SerializedMessage> &,
+                                                 const MessageInfo &) {
+  throw std::logic_error("this subscription takes no serialized messages");
 }
 
 std::shared_ptr<experimental::SubscriptionIntraProcessBase>

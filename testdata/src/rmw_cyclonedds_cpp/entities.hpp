@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dds/dds.h>
+#include <dds/ddsi/ddsi_sertype.h>
 
 #include <mutex>
 
@@ -13,6 +14,8 @@ struct CddsPublisher {
   dds_entity_t enth;
   dds_instance_handle_t pubiid;
   rmw_gid_t gid;
+  ddsi_sertype *sertype;
+  std::size_t plain_size;  // of messages that can be loaned; zero for others
 };
 
 struct CddsSubscription {

@@ -11,6 +11,7 @@
 #include "serdata.hpp"
 #include "standin/failure.hpp"
 #include "standin/gid_truth.hpp"
+#include "standin/raw_truth.hpp"
 #include "tracetools/tracetools.h"
 
 using ground_truth::Layer;
@@ -46,14 +47,18 @@ const Context &context_of(const rmw_node_t *node) {
   return *static_cast<const Context *>(node->context->impl);
 }
 
-dds_entity_t create_topic(const rmw_node_t *node, const rosidl_message_type_support_t *type_support,
-                          const char *topic) {
-  const message_type_support_callbacks_t *const type = rmw_common::find_callbacks(type_support);
-  if (type == nullptr) return DDS_RETCODE_BAD_PARAMETER;
-  ddsi_sertype *sertype = rmw_cyclonedds_cpp::make_sertype(*type);
-  return dds_create_topic_sertype(context_of(node).participant,
-                                  rmw_common::dds_topic(topic).c_str(), &sertype, nullptr, nullptr,
-                                  nullptr);
+struct Topic {
+  dds_entity_t entity;
+  ddsi_sertype *sertype;
+};
+
+Topic create_topic(const rmw_node_t *node, const message_type_support_callbacks_t &type,
+                   const char *topic) {
+  ddsi_sertype *sertype = rmw_cyclonedds_cpp::make_sertype(type);
+  const dds_entity_t entity =
+      dds_create_topic_sertype(context_of(node).participant, rmw_common::dds_topic(topic).c_str(),
+                               &sertype, nullptr, nullptr, nullptr);
+  return {entity, sertype};
 }
 
 rmw_gid_t gid_of(dds_entity_t entity) {
@@ -140,16 +145,20 @@ rmw_publisher_t *rmw_create_publisher(const rmw_node_t *node,
                                       const rosidl_message_type_support_t *type_support,
                                       const char *topic, const rmw_qos_profile_t *qos,
                                       const rmw_publisher_options_t *) {
-  const dds_entity_t dds_topic = create_topic(node, type_support, topic);
+  const message_type_support_callbacks_t *const type = rmw_common::find_callbacks(type_support);
+  if (type == nullptr) return nullptr;
+  const Topic dds_topic = create_topic(node, *type, topic);
   const dds_entity_t writer =
-      dds_create_writer(context_of(node).participant, dds_topic, Qos(*qos).qos, nullptr);
+      dds_create_writer(context_of(node).participant, dds_topic.entity, Qos(*qos).qos, nullptr);
   if (writer < 0) return nullptr;
-  auto *const data = new CddsPublisher{writer, 0, gid_of(writer)};
+  auto *const data =
+      new CddsPublisher{writer, 0, gid_of(writer), dds_topic.sertype, type->plain_size};
   dds_get_instance_handle(writer, &data->pubiid);
   auto *const publisher = new rmw_publisher_t{};
   publisher->implementation_identifier = kIdentifier;
   publisher->data = data;
   publisher->topic_name = strdup(topic);
+  publisher->can_loan_messages = type->plain_size != 0;
   const ground_truth::Bracket times =
       ground_truth::bracket([&] { ros_trace_rmw_publisher_init(publisher, data->gid.data); });
   ground_truth::rmw_entity_created("rmw_publisher_init", publisher,
@@ -191,6 +200,63 @@ rmw_ret_t rmw_publish(const rmw_publisher_t *publisher, const void *message, voi
   return RMW_RET_OK;
 }
 
+namespace {
+
+// As Humble: dds_writecdr takes the stamp. As Jazzy: the rmw takes it and dds_forwardcdr keeps it.
+rmw_ret_t write_serdata([[maybe_unused]] const rmw_publisher_t *publisher, const void *message,
+                        ddsi_serdata *serdata) {
+  if (serdata == nullptr) return RMW_RET_ERROR;
+  const dds_entity_t writer = data_of(publisher)->enth;
+  dds_return_t result = DDS_RETCODE_OK;
+#ifdef STANDIN_HUMBLE
+  ddsi_serdata_ref(serdata);
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { result = dds_writecdr(writer, serdata); });
+  ground_truth::publish_stamp(serdata->timestamp.v);
+  ddsi_serdata_unref(serdata);
+#else
+  const dds_time_t stamp = dds_time();
+  const ground_truth::Bracket rmw_times =
+      ground_truth::bracket([&] { ros_trace_rmw_publish(publisher, message, stamp); });
+  ground_truth::publish_layer(Layer::rmw, rmw_times, message);
+  ground_truth::publish_stamp(stamp);
+  serdata->timestamp.v = stamp;
+  serdata->statusinfo = 0;
+  const ground_truth::Bracket times =
+      ground_truth::bracket([&] { result = dds_forwardcdr(writer, serdata); });
+#endif
+  if (result != DDS_RETCODE_OK) return RMW_RET_ERROR;
+  ground_truth::publish_layer(Layer::stamp, times, message);
+  return RMW_RET_OK;
+}
+
+}  // namespace
+
+rmw_ret_t rmw_publish_serialized_message(const rmw_publisher_t *publisher,
+                                         const rmw_serialized_message_t *message, void *) {
+  if (publisher->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  return write_serdata(publisher, message,
+                       rmw_cyclonedds_cpp::serdata_from_bytes(
+                           data_of(publisher)->sertype, message->buffer, message->buffer_length));
+}
+
+// The memory goes back to the middleware.
+rmw_ret_t rmw_publish_loaned_message(const rmw_publisher_t *publisher, void *message, void *) {
+  if (publisher->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  const rmw_ret_t result =
+      write_serdata(publisher, message,
+                    rmw_cyclonedds_cpp::serdata_from_message(data_of(publisher)->sertype, message));
+  ::operator delete(message);
+  return result;
+}
+
+rmw_ret_t rmw_borrow_loaned_message(const rmw_publisher_t *publisher,
+                                    const rosidl_message_type_support_t *, void **message) {
+  if (!publisher->can_loan_messages) return RMW_RET_ERROR;
+  *message = ::operator new(data_of(publisher)->plain_size);
+  return RMW_RET_OK;
+}
+
 rmw_ret_t rmw_get_gid_for_publisher(const rmw_publisher_t *publisher, rmw_gid_t *gid) {
   *gid = {kIdentifier, {}};
   std::memcpy(gid->data, &data_of(publisher)->pubiid, sizeof data_of(publisher)->pubiid);
@@ -211,7 +277,9 @@ rmw_subscription_t *rmw_create_subscription(const rmw_node_t *node,
                                             const rosidl_message_type_support_t *type_support,
                                             const char *topic, const rmw_qos_profile_t *qos,
                                             const rmw_subscription_options_t *) {
-  const dds_entity_t dds_topic = create_topic(node, type_support, topic);
+  const message_type_support_callbacks_t *const type = rmw_common::find_callbacks(type_support);
+  if (type == nullptr) return nullptr;
+  const dds_entity_t dds_topic = create_topic(node, *type, topic).entity;
   auto *const data = new CddsSubscription{};
   dds_listener_t *const listener = dds_create_listener(data);
   dds_lset_data_available(listener, on_data_available);
@@ -239,6 +307,16 @@ rmw_ret_t rmw_destroy_subscription(rmw_node_t *, rmw_subscription_t *subscriptio
   return RMW_RET_OK;
 }
 
+// What the ground truth wants to know about a take.
+static void note(const rmw_subscription_t *subscription, const dds_sample_info_t &sample_info,
+                 const rmw_message_info_t &info, ground_truth::Take &take) {
+  take.source_timestamp = sample_info.source_timestamp;
+  take.info_gid = ground_truth::gid_of(info.publisher_gid.data);
+  if (!ground_truth::enabled()) return;
+  CddsSubscription *const data = data_of(subscription);
+  take.publisher_gid = data->writer_gids.find(data->enth, sample_info.publication_handle);
+}
+
 rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *message, bool *taken,
                              rmw_message_info_t *info, void *) {
   if (subscription->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
@@ -251,17 +329,44 @@ rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *messa
   take.rmw_subscription = subscription;
   take.message = message;
   if (*taken) {
-    take.source_timestamp = sample_info.source_timestamp;
     describe(sample_info, *info);
-    take.info_gid = ground_truth::gid_of(info->publisher_gid.data);
-    if (ground_truth::enabled()) {
-      CddsSubscription *const data = data_of(subscription);
-      take.publisher_gid = data->writer_gids.find(data->enth, sample_info.publication_handle);
-    }
+    note(subscription, sample_info, *info, take);
   }
   take.bracket = ground_truth::bracket(
       [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
   if (*taken) ground_truth::took(take);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_take_serialized_message_with_info(const rmw_subscription_t *subscription,
+                                                rmw_serialized_message_t *message, bool *taken,
+                                                rmw_message_info_t *info, void *) {
+  if (subscription->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  ground_truth::Take take;
+  take.rmw_subscription = subscription;
+  take.message = message;
+  ddsi_serdata *serdata = nullptr;
+  dds_sample_info_t sample_info{};
+  *taken = false;
+  while (!*taken &&
+         dds_takecdr(data_of(subscription)->enth, &serdata, 1, &sample_info, DDS_ANY_STATE) == 1) {
+    if (sample_info.valid_data) {
+      describe(sample_info, *info);
+      note(subscription, sample_info, *info, take);
+      const std::size_t size = ddsi_serdata_size(serdata);
+      message->buffer = static_cast<std::uint8_t *>(std::realloc(message->buffer, size));
+      message->buffer_length = message->buffer_capacity = size;
+      ddsi_serdata_to_ser(serdata, 0, size, message->buffer);
+      *taken = true;
+    }
+    ddsi_serdata_unref(serdata);
+  }
+#ifdef STANDIN_JAZZY
+  take.bracket = ground_truth::bracket(
+      [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
+  if (*taken) ground_truth::took(take);
+#endif
+  ground_truth::raw_take_facts(take, *taken);
   return RMW_RET_OK;
 }
 

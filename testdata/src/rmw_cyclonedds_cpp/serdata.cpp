@@ -193,6 +193,17 @@ ddsi_sertype *make_sertype(const message_type_support_callbacks_t &type) {
   return sertype;
 }
 
+ddsi_serdata *serdata_from_bytes(const ddsi_sertype *sertype, const void *bytes, std::size_t size) {
+  auto sample = std::make_unique<Sample>(sertype, SDK_DATA);
+  sample->resize_padded(size);
+  std::memcpy(sample->bytes.data(), bytes, size);
+  return sample.release();
+}
+
+ddsi_serdata *serdata_from_message(const ddsi_sertype *sertype, const void *message) {
+  return from_message(sertype, SDK_DATA, message);
+}
+
 WrittenSample::WrittenSample() { written = this; }
 
 WrittenSample::~WrittenSample() {

@@ -10,6 +10,10 @@
 namespace rmw_cyclonedds_cpp {
 
 ddsi_sertype *make_sertype(const message_type_support_callbacks_t &type);
+// From a serialized message, encapsulation included.
+ddsi_serdata *serdata_from_bytes(const ddsi_sertype *sertype, const void *bytes, std::size_t size);
+// Null on failure.
+ddsi_serdata *serdata_from_message(const ddsi_sertype *sertype, const void *message);
 
 // While one exists, it keeps the sample that this thread writes, to read the source timestamp that
 // dds_write gave it.

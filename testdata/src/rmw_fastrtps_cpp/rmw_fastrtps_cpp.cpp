@@ -37,6 +37,23 @@ rmw_ret_t rmw_publish(const rmw_publisher_t *publisher, const void *message, voi
   return shared::__rmw_publish(identifier, publisher, message, allocation);
 }
 
+rmw_ret_t rmw_publish_serialized_message(const rmw_publisher_t *publisher,
+                                         const rmw_serialized_message_t *message,
+                                         void *allocation) {
+  return shared::__rmw_publish_serialized_message(identifier, publisher, message, allocation);
+}
+
+rmw_ret_t rmw_publish_loaned_message(const rmw_publisher_t *publisher, void *message,
+                                     void *allocation) {
+  return shared::__rmw_publish_loaned_message(identifier, publisher, message, allocation);
+}
+
+rmw_ret_t rmw_borrow_loaned_message(const rmw_publisher_t *publisher,
+                                    const rosidl_message_type_support_t *type_support,
+                                    void **message) {
+  return shared::__rmw_borrow_loaned_message(identifier, publisher, type_support, message);
+}
+
 rmw_ret_t rmw_get_gid_for_publisher(const rmw_publisher_t *publisher, rmw_gid_t *gid) {
   return shared::__rmw_get_gid_for_publisher(identifier, publisher, gid);
 }
@@ -73,6 +90,13 @@ rmw_ret_t rmw_subscription_set_on_new_message_callback(rmw_subscription_t *subsc
 rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *message, bool *taken,
                              rmw_message_info_t *info, void *allocation) {
   return shared::__rmw_take_with_info(identifier, subscription, message, taken, info, allocation);
+}
+
+rmw_ret_t rmw_take_serialized_message_with_info(const rmw_subscription_t *subscription,
+                                                rmw_serialized_message_t *message, bool *taken,
+                                                rmw_message_info_t *info, void *allocation) {
+  return shared::__rmw_take_serialized_message_with_info(identifier, subscription, message, taken,
+                                                         info, allocation);
 }
 
 bool standin_has_message(const rmw_subscription_t *subscription) {

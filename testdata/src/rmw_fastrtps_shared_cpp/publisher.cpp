@@ -31,15 +31,19 @@ bool needs_stamp_reader() {
 #endif
 }
 
+enum class Traced { always, on_jazzy };
+
 // Writes; the stamp layer is what happens inside.
-bool write_to_dds(const CustomPublisherInfo &info, const rmw_publisher_t *publisher,
-                  SerializedData &data) {
+bool write_to_dds(const CustomPublisherInfo &info,
+                  [[maybe_unused]] const rmw_publisher_t *publisher, SerializedData &data,
+                  [[maybe_unused]] Traced traced) {
   bool written = false;
 #ifdef STANDIN_HUMBLE
-  const ground_truth::Bracket rmw_times =
-      ground_truth::bracket([&] { ros_trace_rmw_publish(data.message); });
-  ground_truth::publish_layer(Layer::rmw, rmw_times, data.message);
-  (void)publisher;
+  if (traced == Traced::always) {
+    const ground_truth::Bracket rmw_times =
+        ground_truth::bracket([&] { ros_trace_rmw_publish(data.message); });
+    ground_truth::publish_layer(Layer::rmw, rmw_times, data.message);
+  }
   const ground_truth::Bracket times =
       ground_truth::bracket([&] { written = info.data_writer_->write(&data); });
   if (written && info.stamp_reader != nullptr) {
@@ -92,6 +96,7 @@ rmw_publisher_t *create_publisher(const char *identifier, const rmw_node_t *node
   publisher->implementation_identifier = identifier;
   publisher->data = info;
   publisher->topic_name = strdup(topic);
+  publisher->can_loan_messages = type->plain_size != 0;
   const ground_truth::Bracket times = ground_truth::bracket(
       [&] { ros_trace_rmw_publisher_init(publisher, info->publisher_gid.data); });
   ground_truth::rmw_entity_created("rmw_publisher_init", publisher,
@@ -125,7 +130,39 @@ rmw_ret_t __rmw_publish(const char *identifier, const rmw_publisher_t *publisher
       const_cast<void *>(message),
       static_cast<const message_type_support_callbacks_t *>(info->type_support_impl_),
       {}};
-  return write_to_dds(*info, publisher, data) ? RMW_RET_OK : RMW_RET_ERROR;
+  return write_to_dds(*info, publisher, data, Traced::always) ? RMW_RET_OK : RMW_RET_ERROR;
+}
+
+rmw_ret_t __rmw_publish_serialized_message(const char *identifier, const rmw_publisher_t *publisher,
+                                           const rmw_serialized_message_t *message, void *) {
+  if (publisher->implementation_identifier != identifier) return RMW_RET_ERROR;
+  const auto *const info = static_cast<const CustomPublisherInfo *>(publisher->data);
+  SerializedData data{const_cast<rmw_serialized_message_t *>(message),
+                      nullptr,
+                      {message->buffer, message->buffer + message->buffer_length}};
+  return write_to_dds(*info, publisher, data, Traced::on_jazzy) ? RMW_RET_OK : RMW_RET_ERROR;
+}
+
+// The memory goes back to the middleware.
+rmw_ret_t __rmw_publish_loaned_message(const char *identifier, const rmw_publisher_t *publisher,
+                                       void *message, void *) {
+  if (publisher->implementation_identifier != identifier) return RMW_RET_ERROR;
+  const auto *const info = static_cast<const CustomPublisherInfo *>(publisher->data);
+  SerializedData data{
+      message, static_cast<const message_type_support_callbacks_t *>(info->type_support_impl_), {}};
+  const bool written = write_to_dds(*info, publisher, data, Traced::on_jazzy);
+  ::operator delete(message);
+  return written ? RMW_RET_OK : RMW_RET_ERROR;
+}
+
+rmw_ret_t __rmw_borrow_loaned_message(const char *, const rmw_publisher_t *publisher,
+                                      const rosidl_message_type_support_t *, void **message) {
+  if (!publisher->can_loan_messages) return RMW_RET_ERROR;
+  const auto *const info = static_cast<const CustomPublisherInfo *>(publisher->data);
+  const auto *const type =
+      static_cast<const message_type_support_callbacks_t *>(info->type_support_impl_);
+  *message = ::operator new(type->plain_size);
+  return RMW_RET_OK;
 }
 
 rmw_ret_t __rmw_get_gid_for_publisher(const char *, const rmw_publisher_t *publisher,

@@ -20,7 +20,8 @@ namespace rmw_fastrtps_shared_cpp {
 namespace dds = eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
 
-// What DataWriter::write and DataReader::take_next_sample get, instead of the message.
+// What DataWriter::write and DataReader::take_next_sample get, instead of the message. Without a
+// type, the bytes are the message, encapsulation included.
 struct SerializedData {
   void *message;
   const message_type_support_callbacks_t *type;
@@ -121,6 +122,14 @@ rmw_ret_t __rmw_destroy_publisher(const char *identifier, const rmw_node_t *node
                                   rmw_publisher_t *publisher);
 rmw_ret_t __rmw_publish(const char *identifier, const rmw_publisher_t *publisher,
                         const void *message, void *allocation);
+rmw_ret_t __rmw_publish_serialized_message(const char *identifier, const rmw_publisher_t *publisher,
+                                           const rmw_serialized_message_t *message,
+                                           void *allocation);
+rmw_ret_t __rmw_publish_loaned_message(const char *identifier, const rmw_publisher_t *publisher,
+                                       void *message, void *allocation);
+rmw_ret_t __rmw_borrow_loaned_message(const char *identifier, const rmw_publisher_t *publisher,
+                                      const rosidl_message_type_support_t *type_support,
+                                      void **message);
 rmw_ret_t __rmw_get_gid_for_publisher(const char *identifier, const rmw_publisher_t *publisher,
                                       rmw_gid_t *gid);
 rmw_ret_t __rmw_publisher_count_matched_subscriptions(const rmw_publisher_t *publisher,
@@ -136,6 +145,13 @@ rmw_ret_t _take(const char *identifier, const rmw_subscription_t *subscription, 
 rmw_ret_t __rmw_take_with_info(const char *identifier, const rmw_subscription_t *subscription,
                                void *message, bool *taken, rmw_message_info_t *info,
                                void *allocation);
+rmw_ret_t _take_serialized_message(const char *identifier, const rmw_subscription_t *subscription,
+                                   rmw_serialized_message_t *message, bool *taken,
+                                   rmw_message_info_t *info, void *allocation);
+rmw_ret_t __rmw_take_serialized_message_with_info(const char *identifier,
+                                                  const rmw_subscription_t *subscription,
+                                                  rmw_serialized_message_t *message, bool *taken,
+                                                  rmw_message_info_t *info, void *allocation);
 rmw_ret_t __rmw_subscription_count_matched_publishers(const rmw_subscription_t *subscription,
                                                       std::size_t *count);
 

@@ -5,6 +5,7 @@
 #include "../rmw_common/names.hpp"
 #include "rmw_fastrtps_shared_cpp.hpp"
 #include "standin/gid_truth.hpp"
+#include "standin/raw_truth.hpp"
 #include "tracetools/tracetools.h"
 #include "type_support.hpp"
 
@@ -62,33 +63,70 @@ rmw_ret_t __rmw_destroy_subscription(const char *, const rmw_node_t *node,
   return RMW_RET_OK;
 }
 
+// False if there is nothing. Fills in the info and what the ground truth wants to know.
+static bool take_sample(const char *identifier, const rmw_subscription_t *subscription,
+                        SerializedData &sample, rmw_message_info_t &info,
+                        ground_truth::Take &take) {
+  const auto *const data = static_cast<const CustomSubscriberInfo *>(subscription->data);
+  take.rmw_subscription = subscription;
+  take.message = sample.message;
+  dds::SampleInfo sample_info;
+  do {
+    if (data->data_reader_->take_next_sample(&sample, &sample_info) !=
+        eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
+      return false;
+    }
+  } while (!sample_info.valid_data);
+  info.source_timestamp = sample_info.source_timestamp.to_ns();
+  info.received_timestamp = sample_info.reception_timestamp.to_ns();
+  info.publisher_gid = make_gid(identifier, sample_info.sample_identity.writer_guid());
+  info.from_intra_process = false;
+  take.source_timestamp = info.source_timestamp;
+  take.publisher_gid = ground_truth::gid_of(info.publisher_gid.data);
+  take.info_gid = take.publisher_gid;
+  return true;
+}
+
 rmw_ret_t _take(const char *identifier, const rmw_subscription_t *subscription, void *message,
                 bool *taken, rmw_message_info_t *info, void *) {
   const auto *const data = static_cast<const CustomSubscriberInfo *>(subscription->data);
   SerializedData sample{
       message, static_cast<const message_type_support_callbacks_t *>(data->type_support_impl_), {}};
-  dds::SampleInfo sample_info;
-  *taken = false;
-  while (!*taken && data->data_reader_->take_next_sample(&sample, &sample_info) ==
-                        eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
-    *taken = sample_info.valid_data;
-  }
   ground_truth::Take take;
-  take.rmw_subscription = subscription;
-  take.message = message;
-  if (*taken) {
-    take.source_timestamp = sample_info.source_timestamp.to_ns();
-    info->source_timestamp = take.source_timestamp;
-    info->received_timestamp = sample_info.reception_timestamp.to_ns();
-    info->publisher_gid = make_gid(identifier, sample_info.sample_identity.writer_guid());
-    info->from_intra_process = false;
-    take.publisher_gid = ground_truth::gid_of(info->publisher_gid.data);
-    take.info_gid = take.publisher_gid;
-  }
+  *taken = take_sample(identifier, subscription, sample, *info, take);
   take.bracket = ground_truth::bracket(
       [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
   if (*taken) ground_truth::took(take);
   return RMW_RET_OK;
+}
+
+rmw_ret_t _take_serialized_message(const char *identifier, const rmw_subscription_t *subscription,
+                                   rmw_serialized_message_t *message, bool *taken,
+                                   rmw_message_info_t *info, void *) {
+  SerializedData sample{message, nullptr, {}};
+  ground_truth::Take take;
+  *taken = take_sample(identifier, subscription, sample, *info, take);
+  if (*taken) {
+    message->buffer =
+        static_cast<std::uint8_t *>(std::realloc(message->buffer, sample.bytes.size()));
+    message->buffer_length = message->buffer_capacity = sample.bytes.size();
+    std::memcpy(message->buffer, sample.bytes.data(), sample.bytes.size());
+  }
+#ifdef STANDIN_JAZZY
+  take.bracket = ground_truth::bracket(
+      [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
+  if (*taken) ground_truth::took(take);
+#endif
+  ground_truth::raw_take_facts(take, *taken);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t __rmw_take_serialized_message_with_info(const char *identifier,
+                                                  const rmw_subscription_t *subscription,
+                                                  rmw_serialized_message_t *message, bool *taken,
+                                                  rmw_message_info_t *info, void *allocation) {
+  if (subscription->implementation_identifier != identifier) return RMW_RET_ERROR;
+  return _take_serialized_message(identifier, subscription, message, taken, info, allocation);
 }
 
 rmw_ret_t __rmw_take_with_info(const char *identifier, const rmw_subscription_t *subscription,

@@ -22,6 +22,7 @@ MessageType::MessageType(const message_type_support_callbacks_t &type) {
 std::function<std::uint32_t()> MessageType::getSerializedSizeProvider(void *data) {
   auto *const sample = static_cast<SerializedData *>(data);
   return [sample] {
+    if (sample->type == nullptr) return static_cast<std::uint32_t>(sample->bytes.size());
     sample->bytes.assign(std::begin(kEncapsulation), std::end(kEncapsulation));
     sample->type->cdr_serialize(sample->message, sample->bytes);
     return static_cast<std::uint32_t>(sample->bytes.size());
@@ -38,8 +39,12 @@ bool MessageType::serialize(void *data, rtps::SerializedPayload_t *payload) {
 }
 
 bool MessageType::deserialize(rtps::SerializedPayload_t *payload, void *data) {
-  const auto *const sample = static_cast<SerializedData *>(data);
+  auto *const sample = static_cast<SerializedData *>(data);
   if (sample->message == nullptr) return true;
+  if (sample->type == nullptr) {
+    sample->bytes.assign(payload->data, payload->data + payload->length);
+    return true;
+  }
   if (payload->length < sizeof kEncapsulation) return false;
   return sample->type->cdr_deserialize(payload->data + sizeof kEncapsulation,
                                        payload->length - sizeof kEncapsulation, sample->message);

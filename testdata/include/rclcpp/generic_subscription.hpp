@@ -1,0 +1,54 @@
+#pragma once
+
+#include "rclcpp/subscription.hpp"
+
+namespace rclcpp {
+
+// Delivers serialized messages of a type that is known at run time only. Humble has no tracepoints
+// for it.
+class GenericSubscription : public SubscriptionBase {
+ public:
+  using Function = std::function<void(std::shared_ptr<const SerializedMessage>)>;
+
+  GenericSubscription(node_interfaces::NodeBaseInterface *node_base,
+                      const rosidl_message_type_support_t &type_support, const std::string &topic,
+                      const QoS &qos, Function callback)
+      : SubscriptionBase(node_base, type_support, topic, qos, true),
+#ifdef STANDIN_HUMBLE
+        callback_(std::move(callback)) {
+  }
+#else
+        any_callback_(std::move(callback)) {
+    ros_trace_rclcpp_subscription_init(get_subscription_handle().get(), this);
+    ros_trace_rclcpp_subscription_callback_added(this, &any_callback_);
+    any_callback_.register_callback_for_tracing();
+  }
+#endif
+
+  std::shared_ptr<void> create_message() override { return create_serialized_message(); }
+  std::shared_ptr<SerializedMessage> create_serialized_message() override;
+  void handle_message(std::shared_ptr<void> &, const MessageInfo &) override;
+  void handle_serialized_message(const std::shared_ptr<SerializedMessage> &message,
+                                 const MessageInfo &info) override;
+
+  // For the ground truth.
+  std::string describe() const {
+    std::string line = "\tobject=" + ground_truth::hex(this);
+#ifdef STANDIN_JAZZY
+    line += "\tcallback=" + ground_truth::hex(&any_callback_);
+#endif
+    return line;
+  }
+
+ private:
+  friend struct ::LayoutCheck;
+
+#ifdef STANDIN_HUMBLE
+  Function callback_;
+#else
+  AnySubscriptionCallback<SerializedMessage> any_callback_;
+#endif
+  std::shared_ptr<void> ts_lib_;
+};
+
+}  // namespace rclcpp
