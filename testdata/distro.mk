@@ -25,7 +25,7 @@ LDFLAGS := -L$(DIRECTORY) -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -Wl,-z,ibtplt -Wl,--n
 objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cpp,$(1)))))
 
 LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
-             rmw_implementation rcl rclcpp standin_component
+             rmw_implementation rcl rcl_lifecycle rclcpp standin_component
 PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node red_zone
 
 # Where tools look for message definitions: the share folder of an ament prefix.
@@ -41,6 +41,7 @@ rmw_fastrtps_cpp_objects := $(call objects_of,src/rmw_fastrtps_cpp src/rmw_commo
 rmw_cyclonedds_cpp_objects := $(call objects_of,src/rmw_cyclonedds_cpp src/rmw_common)
 rmw_implementation_objects := $(call objects_of,src/rmw_implementation)
 rcl_objects := $(call objects_of,src/rcl)
+rcl_lifecycle_objects := $(call objects_of,src/rcl_lifecycle)
 rclcpp_objects := $(call objects_of,src/rclcpp)
 standin_component_objects := $(call objects_of,component)
 ros_node_objects := $(call objects_of,ros_node)
@@ -49,9 +50,10 @@ rmw_fastrtps_shared_cpp_needs := tracetools standin
 rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools standin
 rmw_cyclonedds_cpp_needs := tracetools standin
 rcl_needs := tracetools standin rmw_implementation
+rcl_lifecycle_needs := tracetools standin rcl
 rclcpp_needs := tracetools standin rmw_implementation rcl
 standin_component_needs := rclcpp rcl tracetools standin
-ros_node_needs := rclcpp rcl tracetools standin
+ros_node_needs := rclcpp rcl_lifecycle rcl tracetools standin
 
 rmw_fastrtps_shared_cpp_system := -lfastrtps
 rmw_fastrtps_cpp_system := -lfastrtps
@@ -59,8 +61,8 @@ rmw_cyclonedds_cpp_system := -lddsc
 rmw_implementation_system := -ldl
 ros_node_system := -ldl
 
-# librcl exports its public interface only.
-$(rcl_objects): FLAGS += -fvisibility=hidden
+# These two export their public interface only.
+$(rcl_objects) $(rcl_lifecycle_objects): FLAGS += -fvisibility=hidden
 # The real functions set up their frame first of all; these smaller ones would do it after a first test.
 $(OBJECTS)/src/tracetools/jazzy.o $(OBJECTS)/src/rclcpp/executor.o \
 $(OBJECTS)/src/rclcpp/callback_group.o $(OBJECTS)/src/rclcpp/executor_entities_collector.o \

@@ -330,6 +330,31 @@ type IntraPublish struct {
 	Bracket       Bracket `field:"before,after"`
 }
 
+// LifecycleStateMachineInit is a node that got a life cycle.
+type LifecycleStateMachineInit struct {
+	TID          int     `field:"tid"`
+	Node         uint64  `field:"node"`
+	StateMachine uint64  `field:"state_machine"`
+	Bracket      Bracket `field:"before,after"`
+}
+
+// LifecycleTransition is a step of a life cycle from one state to the next, by their labels.
+type LifecycleTransition struct {
+	TID          int     `field:"tid"`
+	StateMachine uint64  `field:"state_machine"`
+	Start        string  `field:"start"`
+	Goal         string  `field:"goal"`
+	Bracket      Bracket `field:"before,after"`
+}
+
+// SimTime is a call of rcl_set_ros_time_override: simulated time for one clock.
+type SimTime struct {
+	TID     int     `field:"tid"`
+	Clock   uint64  `field:"clock"` // rcl_clock_t
+	Stamp   int64   `field:"stamp"` // nanoseconds
+	Bracket Bracket `field:"before,after"`
+}
+
 // RawKind says how a message was handed over that is not the user's own.
 type RawKind string
 
@@ -427,14 +452,17 @@ type Truth struct {
 	AddCallbackGroups  []AddCallbackGroup
 	CallbackGroupAdds  []CallbackGroupAdd
 
-	Callbacks      []Callback
-	Publishes      []Publish
-	Takes          []Take
-	Enqueues       []Enqueue
-	Dequeues       []Dequeue
-	IntraPublishes []IntraPublish
-	RawPublishes   []RawPublish
-	RawTakes       []RawTake
-	ServiceSteps   []ServiceStep
-	ThreadExits    []ThreadExit
+	Callbacks                  []Callback
+	Publishes                  []Publish
+	Takes                      []Take
+	Enqueues                   []Enqueue
+	Dequeues                   []Dequeue
+	IntraPublishes             []IntraPublish
+	LifecycleStateMachineInits []LifecycleStateMachineInit
+	LifecycleTransitions       []LifecycleTransition
+	SimTimes                   []SimTime
+	RawPublishes               []RawPublish
+	RawTakes                   []RawTake
+	ServiceSteps               []ServiceStep
+	ThreadExits                []ThreadExit
 }

@@ -63,6 +63,8 @@ struct Options {
   failure::Point fail_at = failure::Point::rcl;
   double churn_rate = 0;
   double recreate_rate = 0;
+  double lifecycle_rate = 0;
+  double sim_time_rate = 0;
   double serialized_rate = 0;
   double loaned_rate = 0;
   bool exit_in_callback = false;

@@ -42,6 +42,7 @@ Scenario::Scenario(const Options &options) : options_(options), behaviour_(optio
   if (options.nested_depth != 0) add_nested_spinning();
   if (options.polled_rate != 0) add_polling();
   service_calls_ = std::make_unique<ServiceCalls>(first(), options, behaviour_);
+  node_features_ = std::make_unique<NodeFeatures>(first(), options);
   raw_messages_ = std::make_unique<RawMessages>(first(), options, behaviour_);
   if (options.recreate_rate != 0) {
     recreation_ = std::make_unique<Recreation>(options, context_, *executor_);

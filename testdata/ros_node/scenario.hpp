@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "behaviour.hpp"
+#include "node_features.hpp"
 #include "options.hpp"
 #include "raw_messages.hpp"
 #include "rclcpp/executor.hpp"
@@ -67,6 +68,7 @@ class Scenario {
   rclcpp::Subscription<Sample> *polled_ = nullptr;
   std::unique_ptr<Receiver> polled_receiver_;
   std::unique_ptr<ServiceCalls> service_calls_;
+  std::unique_ptr<NodeFeatures> node_features_;
   std::unique_ptr<RawMessages> raw_messages_;
   std::unique_ptr<Recreation> recreation_;
   Sender *outside_ = nullptr;

@@ -45,6 +45,18 @@ struct rcl_guard_condition_s {
   struct rcl_guard_condition_impl_s *impl;
 };
 
+enum rcl_clock_type_e { RCL_CLOCK_UNINITIALIZED, RCL_ROS_TIME, RCL_SYSTEM_TIME, RCL_STEADY_TIME };
+struct rcl_clock_s {
+  rcl_clock_type_e type;
+  void *jump_callbacks;
+  std::size_t num_jump_callbacks;
+  rcl_ret_t (*get_now)(void *data, std::int64_t *now);
+  void *data;
+  rmw_allocator_t allocator;
+};
+static_assert(sizeof(rcl_clock_s) == 80 && offsetof(rcl_clock_s, data) == 32);
+
+using rcl_clock_t = rcl_clock_s;
 using rcl_context_t = rcl_context_s;
 using rcl_node_t = rcl_node_s;
 using rcl_publisher_t = rcl_publisher_s;
@@ -126,6 +138,12 @@ RCL_PUBLIC rcl_ret_t rcl_take_response_with_info(const rcl_client_t *client,
                                                  rmw_service_info_t *info, void *response);
 RCL_PUBLIC rcl_ret_t rcl_take_response(const rcl_client_t *client, rmw_request_id_t *header,
                                        void *response);
+
+RCL_PUBLIC rcl_ret_t rcl_ros_clock_init(rcl_clock_t *clock);
+RCL_PUBLIC rcl_ret_t rcl_ros_clock_fini(rcl_clock_t *clock);
+RCL_PUBLIC rcl_ret_t rcl_enable_ros_time_override(rcl_clock_t *clock);
+RCL_PUBLIC rcl_ret_t rcl_set_ros_time_override(rcl_clock_t *clock, std::int64_t time);
+RCL_PUBLIC rcl_ret_t rcl_clock_get_now(rcl_clock_t *clock, std::int64_t *time);
 
 RCL_PUBLIC rcl_ret_t rcl_timer_init(rcl_timer_t *timer, rcl_context_t *context,
                                     std::int64_t period);
