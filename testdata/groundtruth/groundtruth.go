@@ -318,6 +318,32 @@ type Dequeue struct {
 	HeaderStamp int64   `field:"header_stamp"`
 }
 
+// ConstructRingBuffer is a ring buffer of an intra-process subscription. Humble has no tracepoint there, nor for
+// the next two, which follow in this order: the bracket then holds the instant itself.
+type ConstructRingBuffer struct {
+	TID      int     `field:"tid"`
+	Buffer   uint64  `field:"buffer"`
+	Capacity uint64  `field:"capacity"`
+	Bracket  Bracket `field:"before,after"`
+}
+
+// BufferToIPB is the intra-process buffer in front of a ring buffer.
+type BufferToIPB struct {
+	TID     int     `field:"tid"`
+	Buffer  uint64  `field:"buffer"`
+	IPB     uint64  `field:"ipb"`
+	Bracket Bracket `field:"before,after"`
+}
+
+// IPBToSubscription is the intra-process subscription that has an intra-process buffer: IntraObject in
+// Subscription.
+type IPBToSubscription struct {
+	TID          int     `field:"tid"`
+	IPB          uint64  `field:"ipb"`
+	Subscription uint64  `field:"subscription"`
+	Bracket      Bracket `field:"before,after"`
+}
+
 // IntraPublish is the intra-process half of the publish with this number on the same thread. Bracket goes
 // from before PublisherBase::get_subscription_count until the message is in all buffers; the Enqueues lie
 // within it, and after each of them GuardCondition::trigger. Message is what the user published: buffers get
@@ -443,6 +469,9 @@ type Truth struct {
 
 	EntityInits          []EntityInit
 	EntityFinis          []EntityFini
+	ConstructRingBuffers []ConstructRingBuffer
+	BufferToIPBs         []BufferToIPB
+	IPBToSubscriptions   []IPBToSubscription
 	RMWPublisherInits    []RMWEntityInit
 	RMWSubscriptionInits []RMWEntityInit
 

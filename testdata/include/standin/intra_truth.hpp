@@ -17,4 +17,10 @@ class IntraPublish {
   std::uint64_t before_;
 };
 
+// The parts of an intra-process subscription, in the order in which they are constructed. The
+// brackets are around the tracepoints, which Humble does not have.
+void ring_buffer_constructed(const void *buffer, std::uint64_t capacity, Bracket times);
+void buffer_to_ipb(const void *buffer, const void *ipb, Bracket times);
+void ipb_to_subscription(const void *ipb, const void *subscription, Bracket times);
+
 }  // namespace ground_truth

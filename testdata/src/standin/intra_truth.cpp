@@ -17,4 +17,28 @@ void IntraPublish::finish() {
   });
 }
 
+void ring_buffer_constructed(const void *buffer, std::uint64_t capacity, Bracket times) {
+  write_line("construct_ring_buffer", [&](Line &line) {
+    line.address("buffer", buffer);
+    line.number("capacity", capacity);
+    line.bracket("before", "after", times);
+  });
+}
+
+void buffer_to_ipb(const void *buffer, const void *ipb, Bracket times) {
+  write_line("buffer_to_ipb", [&](Line &line) {
+    line.address("buffer", buffer);
+    line.address("ipb", ipb);
+    line.bracket("before", "after", times);
+  });
+}
+
+void ipb_to_subscription(const void *ipb, const void *subscription, Bracket times) {
+  write_line("ipb_to_subscription", [&](Line &line) {
+    line.address("ipb", ipb);
+    line.address("subscription", subscription);
+    line.bracket("before", "after", times);
+  });
+}
+
 }  // namespace ground_truth

@@ -9,6 +9,7 @@
 
 #include "rosidl/header_stamp.hpp"
 #include "standin/ground_truth.hpp"
+#include "standin/intra_truth.hpp"
 #include "tracetools/tracetools.h"
 
 struct LayoutCheck;
@@ -29,9 +30,12 @@ class RingBufferImplementation : public BufferImplementationBase<BufferT> {
  public:
   explicit RingBufferImplementation(std::size_t capacity)
       : capacity_(capacity), ring_buffer_(capacity), write_index_(capacity - 1) {
+    const ground_truth::Bracket times = ground_truth::bracket([&] {
 #ifdef STANDIN_JAZZY
-    ros_trace_rclcpp_construct_ring_buffer(this, capacity_);
+      ros_trace_rclcpp_construct_ring_buffer(this, capacity_);
 #endif
+    });
+    ground_truth::ring_buffer_constructed(this, capacity_, times);
   }
 
   void enqueue(BufferT request) override {
@@ -122,9 +126,12 @@ class TypedIntraProcessBuffer : public IntraProcessBuffer<MessageT, Alloc, Messa
  public:
   explicit TypedIntraProcessBuffer(std::unique_ptr<BufferImplementationBase<BufferT>> buffer)
       : buffer_(std::move(buffer)), message_allocator_(std::make_shared<Alloc>()) {
+    const ground_truth::Bracket times = ground_truth::bracket([&] {
 #ifdef STANDIN_JAZZY
-    ros_trace_rclcpp_buffer_to_ipb(buffer_.get(), this);
+      ros_trace_rclcpp_buffer_to_ipb(buffer_.get(), this);
 #endif
+    });
+    ground_truth::buffer_to_ipb(buffer_.get(), this, times);
   }
 
   void add_shared(typename Base::MessageSharedPtr message) override {

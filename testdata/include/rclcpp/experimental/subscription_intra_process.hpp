@@ -47,9 +47,12 @@ class SubscriptionIntraProcessBuffer : public SubscriptionIntraProcessBase {
     } else {
       buffer_ = make_buffer<UniquePtr>(qos.depth());
     }
+    const ground_truth::Bracket times = ground_truth::bracket([&] {
 #ifdef STANDIN_JAZZY
-    ros_trace_rclcpp_ipb_to_subscription(buffer_.get(), this);
+      ros_trace_rclcpp_ipb_to_subscription(buffer_.get(), this);
 #endif
+    });
+    ground_truth::ipb_to_subscription(buffer_.get(), this, times);
   }
 
   bool is_ready() const override { return buffer_->has_data(); }
