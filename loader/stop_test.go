@@ -193,7 +193,7 @@ func TestIgnoredAddressesAreNotRecorded(t *testing.T) {
 }
 
 // TestForksAreReported requires that user space is told of a child before anything else happens in it, and only of children of listed
-// processes.
+// processes, and not of those that are there only to exec.
 func TestForksAreReported(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")
@@ -205,6 +205,7 @@ func TestForksAreReported(t *testing.T) {
 		}
 		r.attach(0, listed.callbackSites(library)...)
 		listed.do("fork 10")
+		listed.do("spawn")
 		other.do("fork 10")
 		r.drain()
 		const fork, parentPID = 1, 32 // PROCESS_FORK, and where struct process_record has the parent

@@ -21,6 +21,7 @@ struct task_struct {
 	int tgid;
 	__u64 start_boottime;
 	struct task_struct *group_leader;
+	struct mm_struct *mm;
 	struct signal_struct *signal;
 	char comm[16];
 } __attribute__((preserve_access_index));
@@ -59,6 +60,9 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	if (child_pid == parent_pid)
 		return;
 	if (!bpf_map_lookup_elem(&processes, &parent_pid))
+		return;
+	/* vfork, posix_spawn: the child will only exec or exit, which is reported anyway. */
+	if (!follow_children && BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
 		return;
 	if (follow_children && bpf_map_update_elem(&processes, &child_pid, &listed, BPF_ANY)) {
 		count_loss(RECORD_PROCESS, LOSS_MAP_FULL);

@@ -3,10 +3,13 @@
  *   load PATH        dlopen
  *   run COUNT THREADS  each thread does COUNT callbacks
  *   fork COUNT       the process and a child of it do COUNT callbacks each
+ *   spawn            a child of it does nothing
  *   open             one callback_start without its end, on the main thread
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,6 +63,15 @@ static void fork_and_work(void)
 	waitpid(child, NULL, 0);
 }
 
+static void spawn(void)
+{
+	char *arguments[] = {"true", NULL};
+	pid_t child;
+
+	if (!posix_spawnp(&child, "true", NULL, NULL, arguments, environ))
+		waitpid(child, NULL, 0);
+}
+
 int main(void)
 {
 	char line[4096];
@@ -74,6 +86,8 @@ int main(void)
 			run(threads);
 		else if (sscanf(line, "fork %ld", &count) == 1)
 			fork_and_work();
+		else if (!strcmp(line, "spawn"))
+			spawn();
 		else if (!strcmp(line, "open"))
 			callback_start((void *)0x2000, false);
 		else
