@@ -52,6 +52,7 @@ type census struct {
 	space     Space
 	classes   *classes
 	wanted    []string // mangled names of base classes
+	mappings  []target.Mapping
 	constants constants
 	// vtables are the wanted classes by vtable; nil for the rest.
 	vtables map[uint64]*class
@@ -68,14 +69,14 @@ func (c *census) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.constants = newConstants(mappings)
+	c.mappings, c.constants = mappings, newConstants(mappings)
 	var writable []target.Mapping
 	for _, mapping := range mappings {
-		if !mapping.Readable() || !mapping.Writable() {
+		if !mayHoldObjects(mapping) {
 			continue
 		}
-		if reason := unfit(mapping); reason != "" {
-			c.skip(mapping.Start, mapping.End, reason)
+		if mapping.End-mapping.Start > maxMapping {
+			c.skip(mapping.Start, mapping.End, "too large a mapping")
 			continue
 		}
 		writable = append(writable, mapping)
@@ -90,18 +91,10 @@ func (c *census) take(ctx context.Context) error {
 	return nil
 }
 
-// unfit says why a writable mapping is not looked through, "" if it is.
-func unfit(mapping target.Mapping) string {
+// mayHoldObjects reports whether objects of C++ can live in a mapping: other processes, or a device, would not find their vtables.
+func mayHoldObjects(mapping target.Mapping) bool {
 	const shared = 's'
-	switch {
-	case mapping.Perm[3] == shared:
-		return "shared memory"
-	case strings.HasPrefix(mapping.Path, "/dev/"):
-		return "memory of a device"
-	case mapping.End-mapping.Start > maxMapping:
-		return "too large a mapping"
-	}
-	return ""
+	return mapping.Readable() && mapping.Writable() && mapping.Perm[3] != shared && !strings.HasPrefix(mapping.Path, "/dev/")
 }
 
 func (c *census) skip(start, end uint64, reason string) {

@@ -226,19 +226,40 @@ func TestTornReadsAreNotBelieved(t *testing.T) {
 	}
 }
 
-func TestUnfitMappingsAreSkipped(t *testing.T) {
+// mapped is a Space with one mapping, which it notes the search of.
+type mapped struct {
+	*image
+	mapping  target.Mapping
+	searched bool
+}
+
+func (m *mapped) Mappings() ([]target.Mapping, error) { return []target.Mapping{m.mapping}, nil }
+
+func (m *mapped) ResidentRanges(uint64, uint64) iter.Seq2[target.Range, error] {
+	m.searched = true
+	return func(func(target.Range, error) bool) {}
+}
+
+// TestMappingsThatAreSearched: what cannot hold objects is no loss; what is too large to look may be one.
+func TestMappingsThatAreSearched(t *testing.T) {
 	for name, test := range map[string]struct {
-		mapping target.Mapping
-		want    string
+		mapping           target.Mapping
+		searched, skipped bool
 	}{
-		"heap":           {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-p", Path: "[heap]"}, ""},
-		"data of a file": {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-p", Path: "/lib/a.so", Inode: 1}, ""},
-		"shared":         {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-s", Path: "/dev/shm/fastrtps", Inode: 1}, "shared memory"},
-		"device":         {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-p", Path: "/dev/nvidia0", Inode: 1}, "memory of a device"},
-		"reserved":       {target.Mapping{Start: 0x1000, End: 1 << 44, Perm: "rw-p"}, "too large a mapping"},
+		"heap":           {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-p", Path: "[heap]"}, true, false},
+		"data of a file": {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-p", Path: "/lib/a.so", Inode: 1}, true, false},
+		"constants":      {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "r--p", Path: "/lib/a.so", Inode: 1}, false, false},
+		"shared":         {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-s", Path: "/dev/shm/fastrtps", Inode: 1}, false, false},
+		"huge shared":    {target.Mapping{Start: 0x1000, End: 1 << 44, Perm: "rw-s", Path: "/data", Inode: 1}, false, false},
+		"device":         {target.Mapping{Start: 0x1000, End: 0x2000, Perm: "rw-p", Path: "/dev/nvidia0", Inode: 1}, false, false},
+		"reserved":       {target.Mapping{Start: 0x1000, End: 1 << 44, Perm: "rw-p"}, false, true},
 	} {
-		if got := unfit(test.mapping); got != test.want {
-			t.Errorf("%s: %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			space := &mapped{image: newImage(t, "jazzy", elf.EM_X86_64), mapping: test.mapping}
+			snapshot, err := Scan(context.Background(), space, space.layout, 1)
+			if err != nil || space.searched != test.searched || len(snapshot.Skipped) > 0 != test.skipped {
+				t.Errorf("searched %v, skipped %v, %v", space.searched, snapshot.Skipped, err)
+			}
+		})
 	}
 }
