@@ -53,6 +53,13 @@ func endAt[E resident](p *population[E], address trace.Address, time int64) bool
 
 func (g *Graph) buryNode(n *node, time int64) {
 	g.nodes.end(n, time)
+	for _, publishers := range g.rmwPublishers {
+		for _, p := range publishers {
+			if p.announced != 0 && p.current.NodeHandle == n.current.NodeHandle && p.since >= n.since {
+				g.publishers.end(p, time)
+			}
+		}
+	}
 	for _, machines := range g.stateMachines.lives {
 		for _, m := range machines {
 			if m.current.NodeHandle == n.current.NodeHandle && m.since >= n.since {

@@ -13,6 +13,8 @@ type publisher struct {
 	life
 	report[trace.Publisher]
 	typed bool // knowType has noted its type
+	// announced is the handle with which a publisher was initialized that its library then copied elsewhere; null for all others.
+	announced trace.Address
 }
 
 // subscription is an rcl subscription. Its row stands for the pair with an rclcpp object only until one is known.

@@ -140,7 +140,7 @@ func (g *Graph) Client(handle trace.Address, time int64) (*trace.Client, bool) {
 	return &found.current, true
 }
 
-// StateMachine returns the state machine of a managed node at a time. Only its initialization event tells of one.
+// StateMachine returns the state machine of a managed node at a time. Only its initialization event and scans tell of one.
 func (g *Graph) StateMachine(address trace.Address, time int64) (*trace.LifecycleStateMachine, bool) {
 	found, ok := g.stateMachines.at(address, time)
 	if !ok {

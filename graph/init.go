@@ -70,9 +70,12 @@ func (g *Graph) initPublisher(time int64, row trace.Publisher) {
 	}
 	p := &publisher{life: life{since: time}}
 	p.current = row
-	g.failures.clear("publisher", row.PublisherHandle)
+	if row.TopicName == rosoutTopic {
+		p.announced, p.current.PublisherHandle = row.PublisherHandle, 0
+	}
+	g.failures.clear("publisher", p.current.PublisherHandle)
 	g.failures.clear("rmw publisher", row.RMWPublisherHandle)
-	g.publishers.add(row.PublisherHandle, p)
+	g.publishers.add(p.current.PublisherHandle, p)
 	g.rmwPublishers.add(row.RMWPublisherHandle, p)
 	g.publishers.note(p)
 	g.awaitScan(time)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -47,6 +48,27 @@ func (v view) word(address trace.Address) (uint64, error) {
 		return 0, fmt.Errorf("read %v: %w", address, err)
 	}
 	return binary.LittleEndian.Uint64(bytes[:]), nil
+}
+
+// words reads consecutive words, as addresses. Those that cannot be read are 0. The error says that nothing can be read any more.
+func (v view) words(address trace.Address, count int) ([]trace.Address, error) {
+	words := make([]trace.Address, count)
+	if v.memory == nil || address < pageSize || address%wordSize != 0 || uint64(address) > math.MaxUint64-uint64(count)*wordSize {
+		return words, nil
+	}
+	for done := 0; done < count; {
+		at := uint64(address) + uint64(done)*wordSize
+		chunk := make([]byte, min(uint64(count-done)*wordSize, pageSize-at%pageSize))
+		if err := v.memory.ReadAt(chunk, at); err == nil {
+			for i := 0; i < len(chunk); i += wordSize {
+				words[done+i/wordSize] = trace.Address(binary.LittleEndian.Uint64(chunk[i:]))
+			}
+		} else if isFinal(err) {
+			return nil, err
+		}
+		done += len(chunk) / wordSize
+	}
+	return words, nil
 }
 
 // pointer reads a pointer to an object. It is never null.

@@ -49,3 +49,14 @@ func (r *report[R]) tell(complete, final bool) (row R, due, queued bool) {
 	r.told = r.current
 	return r.current, true, false
 }
+
+// tell holds the row of a publisher back that was copied elsewhere after its initialization, until a scan has found it there.
+func (p *publisher) tell(complete, final bool) (row trace.Publisher, due, queued bool) {
+	if p.announced != 0 && p.current.PublisherHandle == 0 {
+		if !final {
+			return row, false, true
+		}
+		p.current.PublisherHandle = p.announced
+	}
+	return p.report.tell(complete, final)
+}

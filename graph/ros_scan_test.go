@@ -67,6 +67,9 @@ func userRows(rows Rows) []string {
 		}
 	}
 	for _, row := range rows.Timers {
+		if row.Callback == 0 {
+			continue // of an action
+		}
 		lines = append(lines, fmt.Sprintf("%s timer %v", row.NodeName, time.Duration(row.Period.Value)))
 	}
 	for _, row := range rows.ServiceServers {
@@ -203,6 +206,11 @@ func actionRows(rows Rows) []string {
 			lines = append(lines, fmt.Sprintf("%s calls %s %s", row.NodeName, row.ServiceName, row.ServiceType))
 		}
 	}
+	for _, row := range rows.Timers {
+		if row.Callback == 0 {
+			lines = append(lines, fmt.Sprintf("%s timer %v", row.NodeName, time.Duration(row.Period.Value)))
+		}
+	}
 	slices.Sort(lines)
 	return lines
 }
@@ -212,6 +220,7 @@ func checkActions(t *testing.T, rows Rows) {
 		"/fusion publishes /fibonacci/_action/feedback example_interfaces/action/Fibonacci_FeedbackMessage",
 		"/fusion publishes /fibonacci/_action/status action_msgs/msg/GoalStatusArray",
 		"/fusion serves /fibonacci/_action/cancel_goal action_msgs/srv/CancelGoal",
+		"/fusion timer 15m0s",
 		"/fusion serves /fibonacci/_action/get_result example_interfaces/action/Fibonacci_GetResult",
 		"/fusion serves /fibonacci/_action/send_goal example_interfaces/action/Fibonacci_SendGoal",
 		"/sensor subscribes /fibonacci/_action/feedback example_interfaces/action/Fibonacci_FeedbackMessage",

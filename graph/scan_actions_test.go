@@ -32,7 +32,7 @@ func TestScanOfActions(t *testing.T) {
 		client := func(name string) uint64 { return w.impl(m.client(name)) }
 		server, services := w.action(actionServerName+fibonacci,
 			service("/f/_action/send_goal"), service("/f/_action/cancel_goal"), service("/f/_action/get_result"),
-			publisher("/f/_action/feedback"), publisher("/f/_action/status"))
+			publisher("/f/_action/feedback"), publisher("/f/_action/status"), w.impl(m.timer(9e11)))
 		caller, clients := w.action(actionClientName+fibonacci,
 			client("/g/_action/send_goal"), client("/g/_action/cancel_goal"), client("/g/_action/get_result"),
 			subscription("/g/_action/feedback"), subscription("/g/_action/status"))
@@ -40,13 +40,19 @@ func TestScanOfActions(t *testing.T) {
 			service("/f/_action/send_goal"), service("/other/_action/cancel_goal"), service("/f/_action/get_result"))
 		m.vector(w.group+m.layout.CallbackGroup.Waitables, server, caller, mixed, w.timer)
 		rows := scanned(t, m, m)
-		if len(rows.ServiceServers) != 1+3 || len(rows.Publishers) != 1+2 || len(rows.Clients) != 1+3 || len(rows.Subscriptions) != 2+2 {
+		if len(rows.ServiceServers) != 1+3 || len(rows.Publishers) != 1+2 || len(rows.Clients) != 1+3 || len(rows.Subscriptions) != 2+2 ||
+			len(rows.Timers) != 1+1 {
 			t.Fatalf("found %+v", rows)
 		}
 		for _, row := range rows.ServiceServers {
 			if row.ServiceHandle == trace.Address(services+8) && (row.ServiceName != "/f/_action/cancel_goal" || row.NodeName != "/demo/talker" ||
 				row.ServiceType != "action_msgs/srv/CancelGoal" || row.CallbackGroup != trace.Address(w.group)) {
 				t.Errorf("service %+v", row)
+			}
+		}
+		for _, row := range rows.Timers {
+			if row.TimerHandle == trace.Address(services+40) && (row.Period != trace.Some(int64(9e11)) || row.NodeName != "/demo/talker" || row.Callback != 0) {
+				t.Errorf("timer %+v", row)
 			}
 		}
 		for _, row := range rows.Publishers {

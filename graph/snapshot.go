@@ -39,7 +39,7 @@ func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64)
 		wanted: []string{nodeBaseName, publisherBaseName, subscriptionBaseName, executorName, contextName, lifecycleNodeName},
 	}
 	err := c.take(ctx)
-	if surveyed := s.all(ctx, c.found); err == nil {
+	if surveyed := s.all(ctx, c.found, c.mappings); err == nil {
 		err = surveyed
 	}
 	if errors.Is(err, errManyReads) {

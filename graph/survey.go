@@ -59,8 +59,8 @@ func same[T comparable](a, b T) bool { return a == b }
 // isFinal reports whether an error ends the survey: nothing more can be read.
 func isFinal(err error) bool { return errors.Is(err, target.ErrExited) || errors.Is(err, errManyReads) }
 
-// all surveys what a census found. The error is the context's, or that of a process that is gone.
-func (s *survey) all(ctx context.Context, objects []found) error {
+// all surveys what a census found in the mappings of a process. The error is the context's, or that of a process that is gone.
+func (s *survey) all(ctx context.Context, objects []found, mappings []target.Mapping) error {
 	steps := []struct {
 		name string
 		take func(part trace.Address, class *class) error
@@ -85,6 +85,9 @@ func (s *survey) all(ctx context.Context, objects []found) error {
 				return err
 			}
 		}
+	}
+	if err := s.addLoggers(mappings); err != nil {
+		return err
 	}
 	for _, group := range s.groups {
 		s.rows.CallbackGroups = append(s.rows.CallbackGroups, *group)

@@ -10,7 +10,7 @@ import (
 
 // Servers and clients of actions are waitables of a callback group. They hold an rcl_action_server_t or rcl_action_client_t, whose
 // implementation begins with five handles: of the services or clients below, then of the publishers or subscriptions of feedback and
-// status. The names of the five prove that they are those.
+// status. The names of the five prove that they are those. In a server the timer follows with which rcl lets goals expire.
 
 const (
 	actionServerName = "N13rclcpp_action6ServerI"
@@ -74,6 +74,14 @@ func (s *survey) addActionServer(waitable trace.Address, action string, group *t
 	if err != nil {
 		return err
 	}
+	timer, err := steady(same, func() (trace.Timer, error) {
+		return s.timerAt(handles + trace.Address((len(actionServices)+len(actionTopics))*handleSize))
+	})
+	if err != nil {
+		return err
+	}
+	timer.NodeHandle, timer.NodeName, timer.CallbackGroup = group.NodeHandle, group.NodeName, group.CallbackGroup
+	s.rows.Timers = append(s.rows.Timers, timer)
 	serviceTypes, topicTypes := actionTypes(action)
 	for i, row := range services {
 		row.NodeHandle, row.NodeName, row.CallbackGroup, row.ServiceType = group.NodeHandle, group.NodeName, group.CallbackGroup, serviceTypes[i]

@@ -105,3 +105,9 @@ type StateMachine struct {
 	TransitionEvent uint64 // pub_transition_event, an rcl_publisher_t
 	ChangeState     uint64 // srv_change_state, an rcl_service_t of which the node's rclcpp::Service has a copy
 }
+
+// RosoutEntry holds the members of the values of rcl's map of loggers.
+type RosoutEntry struct {
+	Node      uint64 // a pointer to an rcl_node_t
+	Publisher uint64 // an rcl_publisher_t, not a pointer to one
+}

@@ -38,6 +38,7 @@ type Layout struct {
 	RMWTopicName RMWTopicName
 	GID          GID
 	StateMachine StateMachine
+	RosoutEntry  RosoutEntry
 
 	Context                  Context
 	NodeBase                 NodeBase
@@ -252,7 +253,8 @@ func (r *offsetReader) layout() *Layout {
 			TransitionEvent: r.at("rcl_lifecycle_state_machine_s.com_interface.pub_transition_event"),
 			ChangeState:     r.at("rcl_lifecycle_state_machine_s.com_interface.srv_change_state"),
 		},
-		Context: Context{RCLContext: r.at("Context.rcl_context_")},
+		RosoutEntry: RosoutEntry{Node: r.at("rosout_map_entry_t.node"), Publisher: r.at("rosout_map_entry_t.publisher")},
+		Context:     Context{RCLContext: r.at("Context.rcl_context_")},
 		NodeBase: NodeBase{
 			NodeHandle:           r.at("NodeBase.node_handle_"),
 			DefaultCallbackGroup: r.at("NodeBase.default_callback_group_"),

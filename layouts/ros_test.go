@@ -48,6 +48,8 @@ func TestOffsetsOfRealROS(t *testing.T) {
 				member("struct rmw_client_s", "service_name"):                layout.RMWTopicName.Client,
 				member("struct rmw_client_s", "data"):                        layout.GID.ClientData,
 				member("struct rmw_publisher_s", "data"):                     layout.GID.PublisherData,
+				member("rosout_map_entry_t", "node"):                         layout.RosoutEntry.Node,
+				member("rosout_map_entry_t", "publisher"):                    layout.RosoutEntry.Publisher,
 			})
 			compareOffsets(t, filepath.Join(prefix, "lib", "librmw_fastrtps_shared_cpp.so"), map[string]uint64{
 				member("CustomPublisherInfo", "publisher_gid"): layout.GID.FastDDSPublisher,
