@@ -165,3 +165,18 @@ func TestPrint(t *testing.T) {
 		t.Error("an event without hits is shown")
 	}
 }
+
+func TestQuantile(t *testing.T) {
+	for _, test := range []struct {
+		sorted   []int64
+		fraction float64
+		expected string
+	}{
+		{nil, 0.5, "-"}, {[]int64{7}, 0, "7ns"}, {[]int64{7}, 1, "7ns"}, {[]int64{1, 2, 3}, 0.5, "2ns"}, {[]int64{1, 2}, 0.5, "1ns"},
+		{[]int64{1, 2, 3, 4}, 0.99, "4ns"}, {[]int64{1, 2, 3, 4}, 0, "1ns"}, {[]int64{1000, 2000}, 1, "2µs"},
+	} {
+		if found := quantile(test.sorted, test.fraction); found != test.expected {
+			t.Errorf("quantile %v of %v: %s, not %s", test.fraction, test.sorted, found, test.expected)
+		}
+	}
+}

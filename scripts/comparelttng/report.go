@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -44,10 +45,11 @@ func (c *comparison) print(output io.Writer) {
 	}
 }
 
-// quantile is a value of a sorted list, such as the median for 0.5.
+// quantile is the least value of a sorted list that a fraction of the list does not exceed, such as the median for 0.5.
 func quantile(sorted []int64, fraction float64) string {
 	if len(sorted) == 0 {
 		return "-"
 	}
-	return time.Duration(sorted[int(fraction*float64(len(sorted)-1))]).String()
+	rank := int(math.Ceil(fraction * float64(len(sorted))))
+	return time.Duration(sorted[max(rank, 1)-1]).String()
 }
