@@ -90,17 +90,18 @@ static __always_inline void rclcpp_publish(const struct event *event)
 }
 
 /*
- * rcl_publish_loaned_message has been entered and its tracepoint follows (Jazzy and later): one
- * layer, not two.
+ * rcl's function for a serialized or loaned message has been entered, and from Jazzy on its
+ * tracepoint follows: one layer, not two.
  */
-static __always_inline bool is_same_loan(const struct thread_state *state, __u64 publisher,
-					 __u64 message)
+static __always_inline bool is_tracepoint_of_open(const struct thread_state *state,
+						  const struct event *event)
 {
 	const struct publish_record *publish = &state->publish;
 
-	return state->publish_open && (publish->details & DETAIL_LOANED) &&
+	return state->publish_open && (publish->details & (DETAIL_SERIALIZED | DETAIL_LOANED)) &&
+	       !(event->details & (DETAIL_SERIALIZED | DETAIL_LOANED)) &&
 	       (publish->layers & LAYER_RCL) && !(publish->layers & (LAYER_RMW | LAYER_STAMP)) &&
-	       publish->publisher == publisher && publish->message == message;
+	       publish->publisher == event->arguments[0] && publish->message == event->arguments[1];
 }
 
 /* rcl_publish(publisher, message, rmw handle of a publisher on the stack) */
@@ -124,7 +125,7 @@ static __always_inline void rcl_publish(const struct event *event)
 	if ((layers == LAYER_RCLCPP && publish->message == message) ||
 	    (layers == (LAYER_INTRA | LAYER_RCLCPP) && publish->message == message) ||
 	    (layers == LAYER_INTRA && publish->publisher == publisher) ||
-	    is_same_loan(state, publisher, message))
+	    is_tracepoint_of_open(state, event))
 		publish->layers |= LAYER_RCL;
 	else
 		publish = open_publish(state, event, LAYER_RCL);

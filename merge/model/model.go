@@ -449,9 +449,11 @@ func (m *Machine) rclPublish(e Event) {
 			if continues && p.Publisher != publisher {
 				m.splitOffIntra(t)
 			}
-		default: // the tracepoint of a loaned message's publish follows its function
-			continues = p.Details&merge.DetailLoaned != 0 && p.Layers&merge.LayerRcl != 0 &&
-				p.Layers&(merge.LayerRMW|merge.LayerStamp) == 0 && p.Publisher == publisher && p.Message == message
+		}
+		const special = merge.DetailSerialized | merge.DetailLoaned
+		if p.Details&special != 0 && e.Details&special == 0 && p.Layers&merge.LayerRcl != 0 &&
+			p.Layers&(merge.LayerRMW|merge.LayerStamp) == 0 && p.Publisher == publisher && p.Message == message {
+			continues = true // the tracepoint of its publish follows the function
 		}
 	}
 	if !continues {
