@@ -134,6 +134,10 @@ func TestCompareElsewhere(t *testing.T) {
 		t.Error("a hit that LTTng lacks, of an event that is observed at its tracepoint only")
 	}
 	recorded.elsewhere["rcl_publish"] = true
+	if c := compare(lttng, recorded); c.matches() || len(c.details) != 1 {
+		t.Errorf("a hit elsewhere, but no message in another form: %q", c.details)
+	}
+	recorded.otherForms = 1
 	c := compare(lttng, recorded)
 	if publish := c.events["rcl_publish"]; !c.matches() || publish.elsewhere != 1 || !slices.Equal(publish.delays, []int64{300}) {
 		t.Errorf("%+v, %q", publish, c.details)

@@ -16,6 +16,8 @@ type recording struct {
 	observed map[string]bool
 	// elsewhere are those of them that were recorded in other functions besides.
 	elsewhere map[string]bool
+	// otherForms is the number of publishes of serialized and loaned messages, each a hit of rcl_publish in another function.
+	otherForms int
 }
 
 // readRecording reads a dataset that was recorded with --raw. It has to be whole, from before the programs began to after their end.
@@ -56,7 +58,23 @@ func readRecording(ctx context.Context, directory string) (recording, error) {
 		}
 		return nil
 	})
+	if err != nil {
+		return recording{}, err
+	}
+	err = trace.Scan(ctx, dataset, "publish", func(rows []publishKind) error {
+		for _, row := range rows {
+			if row.Kind == trace.PublishSerialized || row.Kind == trace.PublishLoaned {
+				r.otherForms++
+			}
+		}
+		return nil
+	})
 	return r, err
+}
+
+// publishKind is the one column that is needed of the table publish.
+type publishKind struct {
+	Kind trace.PublishKind `column:"kind,null"`
 }
 
 // argumentNames are the names of each event's arguments, without remarks.

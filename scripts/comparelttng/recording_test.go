@@ -37,6 +37,12 @@ func writeRecording(t *testing.T, session *trace.Session, events ...trace.Event)
 	if err := writer.Append(w, events); err != nil {
 		t.Fatal(err)
 	}
+	if err := writer.Append(w, []trace.Publish{
+		{Kind: trace.PublishMessage, Status: trace.PublishComplete}, {Kind: trace.PublishLoaned, Status: trace.PublishComplete},
+		{Kind: trace.PublishSerialized, Status: trace.PublishNoLastLayer}, {Status: trace.PublishComplete},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.WriteSession(session); err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +78,9 @@ func TestReadRecording(t *testing.T) {
 	}
 	if !r.elsewhere["rcl_publish"] || r.elsewhere["callback_start"] {
 		t.Errorf("observed elsewhere: %v", r.elsewhere)
+	}
+	if r.otherForms != 2 {
+		t.Errorf("%d messages in other forms", r.otherForms)
 	}
 }
 
