@@ -65,13 +65,30 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
 		return err
 	}
-	file, openErr := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End))
+	path, openErr := m.regularFile(mapping)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	file, openErr := os.Open(path)
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
 	defer file.Close()
 	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
 	return err
+}
+
+// regularFile returns the path by which a mapping's file can be opened. Opening a device may have effects, so only regular files are.
+func (m *ProcessMemory) regularFile(mapping target.Mapping) (string, error) {
+	path := fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End)
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file", mapping.Path)
+	}
+	return path, nil
 }
 
 // Mappings lists the memory mappings of the process, in order of address.
@@ -124,10 +141,10 @@ func (m *ProcessMemory) fileOf(mapping target.Mapping) *elffile.File {
 	key := fileKey{mapping.Device, mapping.Inode, mapping.Path}
 	file, known := m.files[key]
 	if !known {
-		var err error
-		file, err = elffile.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End))
-		if err != nil {
-			file = nil
+		if path, err := m.regularFile(mapping); err == nil {
+			if file, err = elffile.Open(path); err != nil {
+				file = nil
+			}
 		}
 		m.files[key] = file
 	}
@@ -178,5 +195,9 @@ func LayoutOf(process *target.Process) (*layouts.Layout, error) {
 		return nil, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
 	}
 	defer file.Close()
-	return layouts.For(string(process.Distro), file.Machine())
+	distro := process.Distro
+	if distro == target.DistroRolling {
+		distro = target.DistroLyrical // the newest known
+	}
+	return layouts.For(string(distro), file.Machine())
 }

@@ -187,6 +187,16 @@ func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32) e
 	return nil
 }
 
+// ForgetHeaderOffset takes back a SetHeaderOffset: the address belongs to another entity now, or to none.
+func (l *Loader) ForgetHeaderOffset(process int32, address uint64) error {
+	key := addressKey{Address: address, Process: uint32(process)}
+	err := l.collection.Maps["header_offsets"].Delete(key)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("forgetting the header of %#x of PID %d: %w", address, process, err)
+	}
+	return nil
+}
+
 // Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of this loader runs
 // any more, and nothing can be attached again.
 func (l *Loader) Detach() error {

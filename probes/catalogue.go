@@ -40,6 +40,8 @@ type Source struct {
 	ReturnOf string
 	// Offset, when set, gives the site's parameter for a distribution.
 	Offset func(*layouts.Layout) uint64
+	// OffsetOptional says that the source is of use without its parameter, which is then 0.
+	OffsetOptional bool
 	// Besides marks a source that is used whichever other source is: it shows other instances of the event, or other fields.
 	Besides bool
 	// Consequence says what a recording lacks without a source that is used besides others.
@@ -171,16 +173,16 @@ var catalogue = []Entry{
 		Sources: []Source{
 			withOffset(tracepoint(everyDistro, "rcl_publish", FormArguments, "arguments 1-2"), rmwPublisher),
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish", Offset: rmwPublisher, Provenance: FromSymbol,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol,
 				Shows: "arguments 1-2 of the function; publishes that fail its checks are included",
 			},
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Offset: rmwPublisher, Provenance: FromSymbol, Form: FormSerialized,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol, Form: FormSerialized,
 				Besides: true, Shows: "arguments 1-2: the message is an rcl_serialized_message_t",
 				Consequence: "publishes of serialized messages, as of generic publishers, have no publisher",
 			},
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Offset: rmwPublisher, Provenance: FromSymbol, Form: FormLoaned,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol, Form: FormLoaned,
 				Besides: true, Shows: "arguments 1-2",
 				Consequence: "publishes of loaned messages do not say that they are, and on Humble and Iron have no publisher",
 			},
@@ -403,7 +405,7 @@ var catalogue = []Entry{
 }
 
 func withOffset(source Source, offset func(*layouts.Layout) uint64) Source {
-	source.Offset = offset
+	source.Offset, source.OffsetOptional = offset, true
 	return source
 }
 

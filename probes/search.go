@@ -153,6 +153,9 @@ func (p *Plan) parameter(opened *elffile.File, source Source, version string) (u
 		return offset, nil
 	case source.Offset != nil:
 		layout, err := layouts.For(catalogueName(p.Distro), opened.Machine())
+		if source.OffsetOptional && errors.Is(err, layouts.ErrUnknown) {
+			return 0, nil
+		}
 		if err != nil {
 			return 0, err
 		}

@@ -28,6 +28,14 @@ func (s *Session) onMessageType(process trace.ProcessKey, address trace.Address,
 	}
 }
 
+// forgetHeaders forgets where the messages of a process that is over have their headers.
+func (s *Session) forgetHeaders(entry *process) {
+	for _, address := range entry.headers {
+		s.warn(s.loader.ForgetHeaderOffset(entry.row.PID, address))
+	}
+	entry.headers = nil
+}
+
 // answerHeaderQuestions tells the kernel side where messages have their headers.
 func (s *Session) answerHeaderQuestions() {
 	s.mu.Lock()
@@ -46,7 +54,13 @@ func (s *Session) answerHeaderQuestions() {
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
 			s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.messageType, err))
 		case ok:
-			s.warn(s.loader.SetHeaderOffset(question.process.PID, question.address, uint32(offset)))
+			if err := s.loader.SetHeaderOffset(question.process.PID, question.address, uint32(offset)); err != nil {
+				s.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
+				continue
+			}
+			entry.headers = append(entry.headers, question.address)
+		default: // the address may have belonged to an entity with another type
+			s.warn(s.loader.ForgetHeaderOffset(question.process.PID, question.address))
 		}
 	}
 }

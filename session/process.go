@@ -35,6 +35,8 @@ type process struct {
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
 	ended    bool
+	// headers are the addresses that the kernel side knows the header offset of.
+	headers []uint64
 	// looks counts how often a young process was looked at.
 	looks int
 }
@@ -339,6 +341,8 @@ func (s *Session) look(ctx context.Context, pid int32) {
 
 // bury lets go of a process that has ended. A row of it may still come, unless it never ran ROS 2.
 func (s *Session) bury(entry *process) {
+	s.stopScan(entry)
+	s.forgetHeaders(entry)
 	defer s.closeTarget(entry) // after the memory that is read through it
 	if entry.ros2 {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
@@ -425,6 +429,8 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	if err != nil {
 		return err
 	}
+	s.stopScan(entry)
+	s.forgetHeaders(entry)
 	// The former program's links would match the new one, too.
 	for _, attachment := range entry.attachments {
 		s.warn(attachment.Close())
@@ -467,6 +473,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	for _, entry := range gone {
+		s.stopScan(entry)
 		s.closeTarget(entry)
 	}
 	for _, pid := range pids {

@@ -17,6 +17,8 @@ const (
 	// scanShare bounds what scans cost: after each, a process is left alone for this many times its duration, and at least scanPause.
 	scanShare = 20
 	scanPause = 2 * time.Second
+	// settleTime passes before a scan takes effect: initialization events of what it saw being created must have been read.
+	settleTime = 50 * time.Millisecond
 	// scanTime is how long the beginning and the end of a recording wait for scans.
 	scanTime = 10 * time.Second
 )
@@ -24,6 +26,7 @@ const (
 // scans is the state of the scans of processes' memory for their entities. One runs at a time, beside the session.
 type scans struct {
 	cancel  context.CancelFunc // of the scan that runs; nil while none does
+	entry   *process           // whose scan runs
 	results chan scanResult
 	scanned map[trace.ProcessKey]bool
 	pauses  map[trace.ProcessKey]time.Time // until when a process is left alone
@@ -70,11 +73,11 @@ func (s *Session) scannable() []*process {
 
 func (s *Session) wantsScan(entry *process) bool {
 	key := entry.row.ProcessKey
-	if !s.scans.scanned[key] {
-		return true
-	}
 	if time.Now().Before(s.scans.pauses[key]) {
 		return false
+	}
+	if !s.scans.scanned[key] {
+		return true
 	}
 	wanted := false
 	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
@@ -98,27 +101,41 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	}
 	// The end of the recording waits for it.
 	ctx, s.scans.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.scans.entry = entry
 	go func(layout *layouts.Layout) {
 		defer memory.Close()
 		begin := time.Now()
 		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
+		time.Sleep(settleTime)
 		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err}
 	}(layout)
 }
 
-// applyScan takes in what a scan has found.
+// applyScan takes in what a scan has found. One that was cut short is no scan.
 func (s *Session) applyScan(result scanResult) {
 	s.scans.cancel()
-	s.scans.cancel = nil
+	s.scans.cancel, s.scans.entry = nil, nil
 	s.scans.pauses[result.key] = time.Now().Add(max(scanPause, scanShare*result.took))
+	s.mu.Lock()
+	current := s.processes[result.key.PID] == result.entry && !result.entry.ended
+	s.mu.Unlock()
+	switch {
+	case !current || errors.Is(result.err, target.ErrExited):
+		return // the process has ended, or runs another program
+	case errors.Is(result.err, context.Canceled):
+		s.scans.scanned[result.key] = false
+		s.warn(fmt.Errorf("the search for the entities of PID %d was cut short: those of them that show no initialization event may lack names",
+			result.key.PID))
+		return
+	}
 	s.warn(s.merger.Update(result.key.PID, func(merged *merge.Process) error {
 		if merged.Key == result.key && result.snapshot != nil {
 			merged.Graph.Apply(result.snapshot)
 		}
 		return nil
 	}))
-	if err := result.err; err != nil && !errors.Is(err, target.ErrExited) && !errors.Is(err, context.Canceled) {
-		s.warn(fmt.Errorf("not all entities of PID %d were found: %w", result.key.PID, err))
+	if result.err != nil {
+		s.warn(fmt.Errorf("not all entities of PID %d were found: %w", result.key.PID, result.err))
 	}
 	if result.snapshot == nil {
 		return
@@ -129,6 +146,20 @@ func (s *Session) applyScan(result scanResult) {
 	}
 }
 
+// stopScan ends the scan of a process whose target is about to be closed.
+func (s *Session) stopScan(entry *process) {
+	if s.scans.entry == entry && s.scans.cancel != nil {
+		s.scans.cancel()
+		s.applyScan(<-s.scans.results)
+	}
+	delete(s.scans.scanned, entry.row.ProcessKey)
+	delete(s.scans.pauses, entry.row.ProcessKey)
+}
+
+// rescan lets every process be scanned once more, after its pause: what it created between its scan and the opening of the gate has left
+// no event.
+func (s *Session) rescan() { clear(s.scans.scanned) }
+
 // scanFound scans the processes that are there before the recording opens, so that its first rows have their names.
 func (s *Session) scanFound(ctx context.Context) {
 	s.scanEach(ctx)
@@ -138,11 +169,13 @@ func (s *Session) scanFound(ctx context.Context) {
 
 // finishScans scans once more what has created entities since its last scan.
 func (s *Session) finishScans() {
+	ctx, cancel := context.WithTimeout(context.Background(), scanTime)
+	defer cancel()
 	if s.scans.cancel != nil {
-		s.applyScan(<-s.scans.results)
+		s.awaitScan(ctx)
 	}
 	clear(s.scans.pauses)
-	s.scanEach(context.Background())
+	s.scanEach(ctx)
 }
 
 // scanEach scans, one after the other and for a bounded time, every process that wants it.
@@ -154,15 +187,19 @@ func (s *Session) scanEach(ctx context.Context) {
 			continue
 		}
 		s.scan(ctx, entry)
-		if s.scans.cancel == nil {
-			continue
+		if s.scans.cancel != nil {
+			s.awaitScan(ctx)
 		}
-		select {
-		case result := <-s.scans.results:
-			s.applyScan(result)
-		case <-ctx.Done():
-			s.scans.cancel()
-			s.applyScan(<-s.scans.results)
-		}
+	}
+}
+
+// awaitScan waits for the scan that runs, and cuts it short when ctx ends.
+func (s *Session) awaitScan(ctx context.Context) {
+	select {
+	case result := <-s.scans.results:
+		s.applyScan(result)
+	case <-ctx.Done():
+		s.scans.cancel()
+		s.applyScan(<-s.scans.results)
 	}
 }

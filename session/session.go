@@ -244,7 +244,7 @@ func (s *Session) record(ctx context.Context) error {
 	if s.configuration.name != nil {
 		s.lookForLoading()
 	}
-	s.scanNext(ctx)
+	s.rescan()
 	if s.options.Observer.Recording != nil {
 		s.options.Observer.Recording()
 	}
