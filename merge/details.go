@@ -21,8 +21,10 @@ func gidText(words [2]uint64, size int) string {
 	return hex.EncodeToString(gid[:size])
 }
 
+// publisherGID is "" where a message info has no gid: Cyclone DDS gives a handle in its place, which means something to its own process
+// only. A GUID ends with what it names, a handle is shorter.
 func (f *Feed) publisherGID() string {
-	if f.Details&DetailGID == 0 {
+	if f.Details&DetailGID == 0 || f.GID[1] == 0 {
 		return ""
 	}
 	return gidText(f.GID, gidSize)
