@@ -174,6 +174,14 @@ type CaretRawRecord struct {
 	Arguments    [5]uint64
 }
 
+type CaretRingHistory struct {
+	_          structs.HostLayout
+	Size       uint64
+	WriteIndex uint64
+	ReadIndex  uint64
+	Generation uint64
+}
+
 type CaretServiceRecord struct {
 	_      structs.HostLayout
 	Header struct {
@@ -311,7 +319,7 @@ const (
 	CaretMapLosses                     = "losses"
 	CaretMapProcesses                  = "processes"
 	CaretMapRecords                    = "records"
-	CaretMapRingSizes                  = "ring_sizes"
+	CaretMapRingHistories              = "ring_histories"
 	CaretMapThreads                    = "threads"
 	CaretProgOnCallbackEnd             = "on_callback_end"
 	CaretProgOnCallbackStart           = "on_callback_start"
@@ -349,6 +357,7 @@ const (
 	CaretVarMessageStamps              = "message_stamps"
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
+	CaretVarSubscriptionGeneration     = "subscription_generation"
 	CaretVarWakeupBytes                = "wakeup_bytes"
 )
 
@@ -427,7 +436,7 @@ type CaretMapSpecs struct {
 	Losses           *ebpf.MapSpec `ebpf:"losses"`
 	Processes        *ebpf.MapSpec `ebpf:"processes"`
 	Records          *ebpf.MapSpec `ebpf:"records"`
-	RingSizes        *ebpf.MapSpec `ebpf:"ring_sizes"`
+	RingHistories    *ebpf.MapSpec `ebpf:"ring_histories"`
 	Threads          *ebpf.MapSpec `ebpf:"threads"`
 }
 
@@ -449,6 +458,7 @@ type CaretVariableSpecs struct {
 	MessageStamps          *ebpf.VariableSpec `ebpf:"message_stamps"`
 	RawRecords             *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.VariableSpec `ebpf:"report_all_execs"`
+	SubscriptionGeneration *ebpf.VariableSpec `ebpf:"subscription_generation"`
 	WakeupBytes            *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
@@ -477,7 +487,7 @@ type CaretMaps struct {
 	Losses           *ebpf.Map `ebpf:"losses"`
 	Processes        *ebpf.Map `ebpf:"processes"`
 	Records          *ebpf.Map `ebpf:"records"`
-	RingSizes        *ebpf.Map `ebpf:"ring_sizes"`
+	RingHistories    *ebpf.Map `ebpf:"ring_histories"`
 	Threads          *ebpf.Map `ebpf:"threads"`
 }
 
@@ -488,7 +498,7 @@ func (m *CaretMaps) Close() error {
 		m.Losses,
 		m.Processes,
 		m.Records,
-		m.RingSizes,
+		m.RingHistories,
 		m.Threads,
 	)
 }
@@ -511,6 +521,7 @@ type CaretVariables struct {
 	MessageStamps          *ebpf.Variable `ebpf:"message_stamps"`
 	RawRecords             *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.Variable `ebpf:"report_all_execs"`
+	SubscriptionGeneration *ebpf.Variable `ebpf:"subscription_generation"`
 	WakeupBytes            *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 

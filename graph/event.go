@@ -27,7 +27,7 @@ const (
 	ConstructExecutor                      EventID = 37 // executor, type of executor
 	AddCallbackGroup                       EventID = 38 // executor, callback_group, type of group, node_base
 	AddCallbackGroupStaticExecutor         EventID = 39 // entities_collector, callback_group, type of group
-	CallbackGroupAddTimer                  EventID = 40 // callback_group, timer_handle
+	CallbackGroupAddTimer                  EventID = 40 // callback_group, timer_handle, type of group + 1 (in these four; 0: not known)
 	CallbackGroupAddSubscription           EventID = 41 // callback_group, subscription_handle
 	CallbackGroupAddService                EventID = 42 // callback_group, service_handle
 	CallbackGroupAddClient                 EventID = 43 // callback_group, client_handle
@@ -140,12 +140,16 @@ func (g *Graph) Init(event InitEvent) {
 	case AddCallbackGroupStaticExecutor, CallbackGroupToExecutorEntityCollector:
 		g.joinCollector(event.Time, second, a[2], first)
 	case CallbackGroupAddTimer:
+		g.typeGroup(event.Time, first, a[2])
 		g.groupTimer(event.Time, first, second)
 	case CallbackGroupAddSubscription:
+		g.typeGroup(event.Time, first, a[2])
 		g.groupSubscription(event.Time, first, second)
 	case CallbackGroupAddService:
+		g.typeGroup(event.Time, first, a[2])
 		g.groupService(event.Time, first, second)
 	case CallbackGroupAddClient:
+		g.typeGroup(event.Time, first, a[2])
 		g.groupClient(event.Time, first, second)
 	default:
 		g.End(event.Event, first, event.Time)

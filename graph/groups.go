@@ -158,8 +158,19 @@ func (g *Graph) placeGroup(time int64, address, nodeBase trace.Address) {
 func (g *Graph) ownGroup(c *group, nodeHandle trace.Address) {
 	if c.current.NodeHandle == 0 && nodeHandle != 0 {
 		c.current.NodeHandle = nodeHandle
+		g.nameNode(&c.current.NodeName, nodeHandle, &c.life)
 		g.groups.note(c)
 	}
+}
+
+// typeGroup notes the type of a callback group that gets an entity, counted from 1. Nothing else tells that of a group without executor.
+func (g *Graph) typeGroup(time int64, address trace.Address, kind uint64) {
+	if kind == 0 {
+		return
+	}
+	c := g.groupAt(time, address)
+	fill(&c.current.GroupTypeName, groupTypeName(kind-1))
+	g.groups.note(c)
 }
 
 func (g *Graph) groupTimer(time int64, address, handle trace.Address) {

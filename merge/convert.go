@@ -252,14 +252,20 @@ func (m *Merger) addEnqueue(record *EnqueueRecord) {
 		Buffer:                 trace.Address(record.Buffer),
 		Index:                  record.Index,
 		Size:                   record.Size,
-		Overwritten:            record.Header.Flags&FlagOverwritten != 0,
+		Overwritten:            trace.Some(record.Header.Flags&FlagOverwritten != 0),
 		EnqueueTimestamp:       m.unix(record.TimeNs),
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
 		Provenance:             trace.FromTracepoint,
 	}
-	if record.Header.Flags&FlagDerived != 0 {
+	switch {
+	case record.Header.Flags&FlagDerived != 0:
 		row.Provenance = trace.Derived
+		if record.Header.Flags&FlagOverwrittenUnknown != 0 {
+			row.Overwritten = trace.Optional[bool]{}
+		}
+	case row.Overwritten.Value:
+		row.Size-- // the tracepoint counts the message that is about to be dropped
 	}
 	node := ""
 	if record.Header.Flags&FlagInPublish != 0 {

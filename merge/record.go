@@ -61,17 +61,18 @@ const (
 
 // Flags of a record header.
 const (
-	FlagIntraProcess  = 1
-	FlagFedByTake     = 2
-	FlagFedByDequeue  = 4
-	FlagParentUnknown = 8
-	FlagOverwritten   = 16
-	FlagInPublish     = 32
-	FlagFedByRequest  = 64  // of callbacks
-	FlagFedCallback   = 64  // of services
-	FlagDerived       = 128 // of enqueues, callbacks and takes
-	FlagStringFault   = 64  // of init records
-	FlagStringCut     = 128 // of init records
+	FlagIntraProcess       = 1
+	FlagFedByTake          = 2
+	FlagFedByDequeue       = 4
+	FlagParentUnknown      = 8
+	FlagOverwritten        = 16
+	FlagInPublish          = 32
+	FlagFedByRequest       = 64  // of callbacks
+	FlagOverwrittenUnknown = 64  // of derived enqueues: whether one was overwritten is not known
+	FlagFedCallback        = 64  // of services
+	FlagDerived            = 128 // of enqueues, callbacks and takes
+	FlagStringFault        = 64  // of init records
+	FlagStringCut          = 128 // of init records
 )
 
 // Details of a message: which optional values are there, and its form.

@@ -45,6 +45,8 @@ type comparison struct {
 	Doubtful uint64
 	// Compared counts the rows that an event of the ground truth belongs to.
 	Compared map[trace.LossKind]uint64
+	// Stamps counts the timestamps in the headers of messages.
+	Stamps int
 	// Statuses counts the callbacks and publishes among them by status.
 	Statuses map[string]uint64
 	// Examples describes the first of what is missing.
@@ -74,21 +76,23 @@ type comparer struct {
 	span   span
 	offset int64 // what the dataset's clock is ahead of the ground truth's
 	rows   map[int32]*threadRows
-	names  map[uint64]callbackNames
+	population
 	// seen are the executions whose callback_start was recorded, with its time; 0 where their row was lost.
 	seen map[*execution]uint64
 	// numbers are the publish numbers of the recorded publishes.
 	numbers map[*publishTruth]uint64
 	// exited: the process ended while it was recorded.
 	exited bool
+	// stamped are the publishers and rmw subscriptions, by thread and beginning of their life, whose messages have had a timestamp.
+	stamped map[stampSource]bool
 	circumstances
 }
 
 // circumstances are what a comparison must know of the process.
 type circumstances struct {
-	// late: the process was there before the recording, so memory has to tell its names: owners may be unknown.
-	late bool
-	// unnamed: initialization events were lost, so any name may be unknown. None may be wrong.
+	// found: the process was there before the recording, and its memory was scanned for its entities before the recording was open.
+	found bool
+	// unnamed: initialization events were lost, or memory tells too late, so any name may be unknown. None may be wrong.
 	unnamed bool
 	// killed: the process could not write down the last of what happened.
 	killed bool
@@ -110,8 +114,8 @@ func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
 		comparison: &comparison{
 			Missing: map[trace.LossKind]uint64{}, Compared: map[trace.LossKind]uint64{}, Statuses: map[string]uint64{},
 		},
-		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, names: t.callbackNames(),
-		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, circumstances: known,
+		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, population: t.population(),
+		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, stamped: map[stampSource]bool{}, circumstances: known,
 	}
 	for _, process := range data.Processes {
 		c.exited = c.exited || int(process.PID) == t.Header.PID && process.Exited
@@ -123,36 +127,6 @@ func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
 	c.checkUnclaimed()
 	return c.comparison
 }
-
-// callbackNames is what the dataset should know of a callback.
-type callbackNames struct {
-	kind         trace.CallbackKind
-	topic, node  string
-	subscription uint64
-	period       trace.Optional[int64]
-}
-
-func (t *truth) callbackNames() map[uint64]callbackNames {
-	names := map[uint64]callbackNames{}
-	for _, s := range t.Subscriptions {
-		names[s.Callback] = callbackNames{kind: trace.KindSubscription, topic: s.Topic, node: t.nodes[s.Node], subscription: s.Subscription}
-		if s.IntraCallback != 0 {
-			names[s.IntraCallback] = callbackNames{
-				kind: trace.KindIntraProcessSubscription, topic: s.Topic, node: t.nodes[s.Node], subscription: s.Subscription,
-			}
-		}
-	}
-	for _, timer := range t.Timers {
-		names[timer.Callback] = callbackNames{kind: trace.KindTimer, node: t.nodes[timer.Node], period: trace.Some(timer.Period)}
-	}
-	for _, service := range t.Services {
-		names[service.Callback] = callbackNames{kind: trace.KindService, topic: service.Name, node: t.nodes[service.Node]}
-	}
-	return names
-}
-
-// hasBufferEvents reports whether the distribution has the tracepoints of intra-process buffers.
-func (c *comparer) hasBufferEvents() bool { return c.truth.Header.Distro != "humble" }
 
 // stampIsRMW reports whether rmw_publish carries the source timestamp.
 func (c *comparer) stampIsRMW() bool { return c.truth.Header.Distro != "humble" }
@@ -179,21 +153,25 @@ func (c *comparer) compareThread(thread *threadTruth) {
 		c.comparePublish(thread, hits, rows, publish, &number)
 	}
 	for _, enqueue := range thread.enqueues {
-		c.compareEnqueue(rows, enqueue)
+		c.compareEnqueue(thread, rows, enqueue)
 	}
 	for _, take := range thread.takes {
-		if !c.compareTake(rows, take) && c.span.holds(take.Bracket) == present && !c.dropsTake(take) {
+		if !c.compareTake(thread, rows, take) && c.span.holds(take.Bracket) == present && !c.dropsTake(take) {
 			c.miss(trace.LostTake, describe(take.TID, "take", take.Bracket))
 		}
 	}
 	for _, dequeue := range thread.dequeues {
-		c.compareDequeue(rows, dequeue)
+		c.compareDequeue(thread, rows, dequeue)
+	}
+	for _, step := range thread.steps {
+		c.compareStep(rows, step)
 	}
 	for _, e := range thread.executions {
 		if _, seen := c.seen[e]; e.Take.Happened() && !seen {
 			// The callback that it fed began when the recording was over: nothing tells that it did.
-			c.compareTake(rows, &takeTruth{in: e.parent, Take: groundtruth.Take{
-				TID: e.TID, RMWSubscription: e.RMWSubscription, Message: e.Message, SourceTimestamp: e.SourceTimestamp, Bracket: e.Take,
+			c.compareTake(thread, rows, &takeTruth{in: e.parent, Take: groundtruth.Take{
+				TID: e.TID, RMWSubscription: e.RMWSubscription, Message: e.Message, SourceTimestamp: e.SourceTimestamp,
+				HeaderStamp: e.HeaderStamp, InfoGID: e.InfoGID, Bracket: e.Take,
 			}})
 		}
 	}
@@ -255,20 +233,23 @@ func equal[T comparable](c *comparer, what string, got, want T) {
 	}
 }
 
-// equalName is equal for what initialization events or memory tell.
-func equalName[T comparable](c *comparer, what string, got, want T) {
+// equalName is equal for what initialization events or memory tell of entities; told says that they have.
+func equalName[T comparable](c *comparer, told bool, what string, got, want T) {
 	var unknown T
-	if got != unknown || !c.unnamed {
+	if got != unknown || told {
 		equal(c, what, got, want)
 	}
 }
 
-// equalOwner is equalName for what memory does not always tell.
-func equalOwner[T comparable](c *comparer, what string, got, want T) {
-	var unknown T
-	if got != unknown || !c.late {
-		equalName(c, what, got, want)
-	}
+// told reports whether all names of an entity are known: a scan has found it, or its initialization was recorded. Those that began in
+// between, while probes were attached, may have gone before anybody looks.
+func told[T any](c *comparer, entity life[T], nodeHandle uint64) bool {
+	node, _ := c.population.nodes.at(nodeHandle, entity.ready)
+	return !c.unnamed && c.isTold(entity.since, entity.ready) && c.isTold(node.since, node.ready)
+}
+
+func (c *comparer) isTold(since, ready uint64) bool {
+	return !c.found || ready == 0 || c.scanned(ready) || since >= c.span.OpenTo // 0: there is none
 }
 
 // expects compares whether a part of a row is there with whether it should be, and returns whether it should.
@@ -287,7 +268,7 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	depth, _ := c.enclosing(e.parent)
 	started := c.span.holds(e.Start)
 	row := one(c, what, rows.started, e.Start)
-	if names := c.names[e.Callback.Callback]; c.filter.drops(names.node, names.topic) {
+	if names, _ := c.population.callbacks.at(e.Callback.Callback, e.Start.Before); c.filter.drops(names.entity.node, names.entity.topic) {
 		if row != nil || one(c, what, rows.orphaned, e.End) != nil {
 			c.differ("%s: is filtered out", what)
 		}
@@ -317,8 +298,12 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 		return
 	}
 	equal(c, what+": intra-process", row.IsIntraProcess, trace.Some(e.Kind == groundtruth.KindIntraSubscription))
-	c.checkTake(what, row, e)
-	c.checkDequeue(what, row, e)
+	if e.Take.Happened() {
+		c.checkTake(what, thread, row, e)
+	} else {
+		c.checkNoTake(what, row)
+		c.checkDequeue(what, thread, row, e)
+	}
 }
 
 // compareEnd compares an execution of which no start was recorded.
@@ -351,16 +336,18 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
 	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
-	names, known := c.names[e.Callback.Callback]
+	alive, known := c.population.callbacks.at(e.Callback.Callback, e.Start.Before)
 	if !known {
 		c.differ("%s: the ground truth has no such callback", what)
 		return
 	}
-	equalName(c, what+": kind", row.Kind, names.kind)
-	equalName(c, what+": topic", row.TopicName, names.topic)
-	equalOwner(c, what+": node", row.NodeName, names.node)
-	equalOwner(c, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
-	equalName(c, what+": period", row.Period, names.period)
+	names := alive.entity
+	told := told(c, alive, names.nodeHandle)
+	equalName(c, told, what+": kind", row.Kind, names.kind)
+	equalName(c, told, what+": topic", row.TopicName, names.topic)
+	equalName(c, told, what+": node", row.NodeName, names.node)
+	equalName(c, told, what+": subscription", uint64(row.SubscriptionHandle), names.subscription)
+	equalName(c, told, what+": period", row.Period, names.period)
 }
 
 // exits reports whether the thread exited, as far as the recording can know.
@@ -373,6 +360,11 @@ func (c *comparer) closedByHit(hits []groundtruth.Bracket, after uint64) bool {
 	return c.span.holds(nextHit(hits, after)) == present
 }
 
+// leftOpen reports whether a callback was over without a callback_end, and its thread went on.
+func leftOpen(e *execution) bool {
+	return e.Outcome == groundtruth.OutcomeThrew || e.Outcome == groundtruth.OutcomeDeferred
+}
+
 func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []groundtruth.Bracket, row *trace.Callback, e *execution) {
 	var allowed []trace.CallbackStatus
 	ended := c.span.holds(e.End)
@@ -383,9 +375,9 @@ func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []gro
 		allowed = append(allowed, trace.CallbackComplete)
 	case e.Outcome == groundtruth.OutcomeReturned && ended == possible:
 		allowed = append(allowed, trace.CallbackComplete, trace.CallbackRecordingEnd)
-	case e.Outcome == groundtruth.OutcomeThrew && c.closedByHit(hits, e.Left):
+	case leftOpen(e) && c.closedByHit(hits, e.Left):
 		allowed = append(allowed, trace.CallbackUnwound)
-	case e.Outcome == groundtruth.OutcomeThrew:
+	case leftOpen(e):
 		// The executor's next step closes it too, and of that the ground truth says nothing.
 		allowed = append(allowed, trace.CallbackUnwound, trace.CallbackRecordingEnd)
 		if c.exits(thread) {
@@ -411,39 +403,28 @@ func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []gro
 }
 
 // checkTake compares the take that fed a callback.
-func (c *comparer) checkTake(what string, row *trace.Callback, e *execution) {
+func (c *comparer) checkTake(what string, thread *threadTruth, row *trace.Callback, e *execution) {
+	c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
+	c.checkNoTime(what+": dequeue", row.DequeueTimestamp)
 	if !c.expects(what+": take", row.RMWTakeTimestamp.Valid, e.Take) {
-		equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
+		c.checkNoTake(what, row)
 		equal(c, what+": message", uint64(row.Message), 0)
-		equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
 		return
 	}
 	c.checkTime(what+": rmw_take", row.RMWTakeTimestamp, e.Take)
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), e.RMWSubscription)
 	equal(c, what+": message", uint64(row.Message), e.Message)
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(e.SourceTimestamp))
+	c.checkPublisherGID(what, thread, row.PublisherGID, e.InfoGID, e.Take)
+	c.checkMessageTimestamp(what, thread, row.MessageTimestamp, e.HeaderStamp, c.subscriptionSource(e.RMWSubscription, e.Take.Before))
 }
 
-// checkDequeue compares the dequeue that fed an intra-process callback.
-func (c *comparer) checkDequeue(what string, row *trace.Callback, e *execution) {
-	var at groundtruth.Bracket
-	if c.hasBufferEvents() {
-		at = e.Dequeue
-	}
-	if !c.expects(what+": dequeue", row.DequeueTimestamp.Valid, at) {
-		c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
-		return
-	}
-	c.checkTime(what+": dequeue", row.DequeueTimestamp, at)
-	equal(c, what+": buffer", uint64(row.Buffer), e.Buffer)
-	equal(c, what+": index", row.DequeueIndex, trace.Some(e.Index))
-	equal(c, what+": size", row.DequeueSize, trace.Some(e.Size))
-}
-
-func (c *comparer) checkNoBuffer(what string, buffer trace.Address, index, size trace.Optional[uint64]) {
-	equal(c, what+": buffer", uint64(buffer), 0)
-	equal(c, what+": index", index, trace.Optional[uint64]{})
-	equal(c, what+": size", size, trace.Optional[uint64]{})
+func (c *comparer) checkNoTake(what string, row *trace.Callback) {
+	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
+	c.checkNoTime(what+": rmw_take", row.RMWTakeTimestamp)
+	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
+	equal(c, what+": publisher gid", row.PublisherGID, "")
+	equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
 }
 
 // observableLayers returns the tracepoints of a publish. Where rmw_publish carries the source timestamp, that is known before
@@ -490,7 +471,7 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 	}
 	equal(c, what+": number", row.PublishNumber, c.numbers[publish])
 	observed := c.checkLayers(what, row, publish, layers)
-	c.checkPublishFields(what, row, publish, observed)
+	c.checkPublishFields(what, thread, row, publish, observed)
 	c.checkPublishStatus(what, thread, hits, row, layers, whole)
 	depth, _ := c.enclosing(publish.in)
 	equal(c, what+": depth", int(row.Depth), depth)
@@ -501,12 +482,12 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 
 // nodeOf returns the name of a publish's node.
 func (c *comparer) nodeOf(publish *publishTruth) string {
-	for _, p := range c.truth.Publishers {
-		if p.Publisher == publish.Publisher {
-			return c.truth.nodes[p.Node]
-		}
-	}
-	return ""
+	return c.population.nodeOfPublisher(publish.Publisher, publish.begin())
+}
+
+func (c *comparer) toldPublisher(publish *publishTruth) bool {
+	publisher, _ := c.population.publishers.at(publish.Publisher, publish.begin())
+	return told(c, publisher, publisher.entity.Node)
 }
 
 // checkLayers compares the times of the layers and returns which ones the row has.
@@ -527,7 +508,7 @@ func (c *comparer) checkLayers(what string, row *trace.Publish, publish *publish
 	return observed
 }
 
-func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *publishTruth, observed [layerCount]bool) {
+func (c *comparer) checkPublishFields(what string, thread *threadTruth, row *trace.Publish, publish *publishTruth, observed [layerCount]bool) {
 	handle, rmw, topic, node := uint64(0), uint64(0), "", ""
 	if observed[layerIntra] || observed[layerRcl] || observed[layerRMW] && c.stampIsRMW() {
 		handle, rmw, topic, node = publish.Publisher, publish.RMWPublisher, publish.Topic, c.nodeOf(publish)
@@ -536,9 +517,10 @@ func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *
 		handle = 0 // the recording began after these layers, and the rmw publisher's may be the first that is seen of it
 	}
 	equal(c, what+": publisher", uint64(row.PublisherHandle), handle)
-	equalName(c, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
-	equalName(c, what+": topic", row.TopicName, topic)
-	equalOwner(c, what+": node", row.NodeName, node)
+	told := c.toldPublisher(publish)
+	equalName(c, told, what+": rmw publisher", uint64(row.RMWPublisherHandle), rmw)
+	equalName(c, told, what+": topic", row.TopicName, topic)
+	equalName(c, told, what+": node", row.NodeName, node)
 	message, intra := uint64(0), uint64(0)
 	if observed[layerRclcpp] || observed[layerRcl] || observed[layerRMW] {
 		message = publish.Message
@@ -547,7 +529,19 @@ func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *
 		intra = publish.IntraMessage
 	}
 	equal(c, what+": message", uint64(row.Message), message)
-	equal(c, what+": intra-process message", uint64(row.IntraMessage), intra)
+	if !observed[layerIntra] || c.firstIsExact(thread, publish) {
+		equal(c, what+": intra-process message", uint64(row.IntraMessage), intra)
+	}
+	kind := trace.PublishKind("")
+	if observed[layerRcl] {
+		kind = trace.PublishMessage
+	}
+	equal(c, what+": kind", row.Kind, kind)
+	if observed[layerRcl] || observed[layerIntra] && c.firstIsExact(thread, publish) {
+		c.checkMessageTimestamp(what, thread, row.MessageTimestamp, publish.HeaderStamp, c.publisherSource(publish))
+	} else if !observed[layerIntra] {
+		equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
+	}
 	if observed[layerStamp] {
 		equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(publish.SourceTimestamp))
 	}
@@ -557,7 +551,7 @@ func (c *comparer) checkPublishFields(what string, row *trace.Publish, publish *
 		if !observed[layerIntra] {
 			break
 		}
-		switch c.span.holds(e.Bracket) {
+		switch c.span.holds(e.needed) {
 		case present:
 			atLeast++
 			atMost++
@@ -600,48 +594,8 @@ func (c *comparer) checkPublishStatus(what string, thread *threadTruth, hits []g
 	}
 }
 
-func (c *comparer) compareEnqueue(rows *threadRows, enqueue *enqueueTruth) {
-	if !c.hasBufferEvents() {
-		return
-	}
-	what := describe(enqueue.TID, "enqueue", enqueue.Bracket)
-	row := one(c, what, rows.enqueues, enqueue.Bracket)
-	if p := enqueue.publish; p != nil && c.filter.drops(c.nodeOf(p), p.Topic) {
-		if row != nil {
-			c.differ("%s: is filtered out", what)
-		}
-		return
-	}
-	if row == nil {
-		if c.span.holds(enqueue.Bracket) == present {
-			c.miss(trace.LostEnqueue, what)
-		}
-		return
-	}
-	equal(c, what+": buffer", uint64(row.Buffer), enqueue.Buffer)
-	equal(c, what+": index", row.Index, enqueue.Index)
-	equal(c, what+": size", row.Size, enqueue.Size)
-	equal(c, what+": overwritten", row.Overwritten, enqueue.Overwritten)
-	c.Compared[trace.LostEnqueue]++
-	publish := enqueue.publish
-	if publish == nil {
-		return
-	}
-	c.checkEnclosing(what, publish.in, row.Callback, row.CallbackStartTimestamp)
-	if !c.expects(what+": publish", row.PublishNumber.Valid, publish.Intra) {
-		return
-	}
-	number, recorded := c.numbers[publish]
-	if !recorded {
-		c.differ("%s: of a publish that is not in the recording", what)
-	}
-	equal(c, what+": publish number", row.PublishNumber.Value, number)
-	equal(c, what+": publisher", uint64(row.PublisherHandle), publish.Publisher)
-	equalName(c, what+": topic", row.TopicName, publish.Topic)
-}
-
 // compareTake compares a take that fed no callback with its row and reports whether there is one.
-func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
+func (c *comparer) compareTake(thread *threadTruth, rows *threadRows, take *takeTruth) bool {
 	what := describe(take.TID, "take", take.Bracket)
 	row := one(c, what, rows.takes, take.Bracket)
 	if row == nil {
@@ -655,48 +609,23 @@ func (c *comparer) compareTake(rows *threadRows, take *takeTruth) bool {
 	equal(c, what+": message", uint64(row.Message), take.Message)
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(take.SourceTimestamp))
 	c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
+	c.checkPublisherGID(what, thread, row.PublisherGID, take.InfoGID, take.Bracket)
+	source := c.subscriptionSource(take.RMWSubscription, take.Bracket.Before)
+	c.checkMessageTimestamp(what, thread, row.MessageTimestamp, take.HeaderStamp, source)
 	c.checkEnclosing(what, take.in, row.Callback, row.CallbackStartTimestamp)
-	for _, s := range c.truth.Subscriptions {
-		if s.RMWSubscription == take.RMWSubscription {
-			equalName(c, what+": topic", row.TopicName, s.Topic)
-			equalOwner(c, what+": node", row.NodeName, c.truth.nodes[s.Node])
-			equalOwner(c, what+": subscription", uint64(row.SubscriptionHandle), s.Subscription)
-		}
+	if s, ok := c.population.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before); ok {
+		told := told(c, s, s.entity.Node)
+		equalName(c, told, what+": topic", row.TopicName, s.entity.Topic)
+		equalName(c, told, what+": node", row.NodeName, c.population.nodeName(s.entity.Node, take.Bracket.Before))
+		equalName(c, told, what+": subscription", uint64(row.SubscriptionHandle), s.entity.Subscription)
 	}
 	c.Compared[trace.LostTake]++
 	return true
 }
 
 func (c *comparer) dropsTake(take *takeTruth) bool {
-	for _, s := range c.truth.Subscriptions {
-		if s.RMWSubscription == take.RMWSubscription {
-			return c.filter.drops(c.truth.nodes[s.Node], s.Topic)
-		}
-	}
-	return false
-}
-
-// compareDequeue compares a dequeue with the row that it has when it fed no callback.
-func (c *comparer) compareDequeue(rows *threadRows, dequeue *dequeueTruth) {
-	if _, seen := c.seen[dequeue.feeds]; seen || !c.hasBufferEvents() {
-		return
-	}
-	what := describe(dequeue.TID, "dequeue", dequeue.Bracket)
-	row := one(c, what, rows.takes, dequeue.Bracket)
-	if row == nil {
-		if c.span.holds(dequeue.Bracket) == present && !c.killed {
-			c.miss(trace.LostTake, what)
-		}
-		return
-	}
-	equal(c, what+": kind", row.Kind, trace.TakeDequeue)
-	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
-	equal(c, what+": message", uint64(row.Message), 0)
-	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
-	equal(c, what+": buffer", uint64(row.Buffer), dequeue.Buffer)
-	equal(c, what+": index", row.DequeueIndex, trace.Some(dequeue.Index))
-	equal(c, what+": size", row.DequeueSize, trace.Some(dequeue.Size))
-	c.Compared[trace.LostTake]++
+	s, ok := c.population.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before)
+	return ok && c.filter.drops(c.population.nodeName(s.entity.Node, take.Bracket.Before), s.entity.Topic)
 }
 
 // checkUnclaimed finds rows of what did not happen.
@@ -709,6 +638,7 @@ func (c *comparer) checkUnclaimed() {
 		reportUnclaimed(c, tid, written, "publish", rows.publishes)
 		reportUnclaimed(c, tid, written, "take", rows.takes)
 		reportUnclaimed(c, tid, written, "enqueue", rows.enqueues)
+		reportUnclaimed(c, tid, written, "service step", rows.services)
 	}
 }
 
@@ -741,6 +671,7 @@ type threadRows struct {
 	publishes []found[trace.Publish]  // by first layer
 	takes     []found[trace.Take]
 	enqueues  []found[trace.Enqueue]
+	services  []found[trace.Service]
 }
 
 // lastHit returns the last instant in the rows of a thread, 0 if there is none.
@@ -766,6 +697,9 @@ func (c *comparer) lastHit(rows *threadRows) uint64 {
 		last = max(last, f.at)
 	}
 	for _, f := range rows.enqueues {
+		last = max(last, f.at)
+	}
+	for _, f := range rows.services {
 		last = max(last, f.at)
 	}
 	return last
@@ -848,7 +782,16 @@ func (c *comparer) index(data *dataset) {
 			enqueues.inOrder("enqueue", row.TID, row.EnqueueTimestamp)
 		}
 	}
+	services := indexer[trace.Service]{c: c}
+	for i := range data.Services {
+		row := &data.Services[i]
+		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
+			services.add(&rows.services, row, row.StepTimestamp)
+			services.inOrder("service step", row.TID, row.StepTimestamp)
+		}
+	}
 	for _, rows := range c.rows {
+		sortByTime(rows.services)
 		sortByTime(rows.started)
 		sortByTime(rows.orphaned)
 		sortByTime(rows.publishes)

@@ -15,25 +15,36 @@ import (
 const sampleOffset = 1_000_000
 
 // sample is a small ground truth with everything in it, and the recording that says exactly the same: a subscription's callback
-// that publishes both ways and runs a timer's callback, which polls; and an intra-process callback that an exception leaves.
+// that publishes both ways and runs a timer's callback, which polls; an intra-process callback that an exception leaves; a service
+// call, and the take of a response that is not there.
 func sample(t *testing.T) (*truth, *dataset) {
 	t.Helper()
-	parsed, err := groundtruth.Parse(strings.NewReader(strings.ReplaceAll(`header pid=7 distro=jazzy rmw=rmw_fastrtps_cpp version=1
+	client, writer := strings.Repeat("c1", 16), strings.Repeat("d2", 16)
+	parsed, err := groundtruth.Parse(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(`header pid=7 distro=jazzy rmw=rmw_fastrtps_cpp version=1
 node node=0x10 rmw_node=0x11 name=node namespace=/ time=1
 publisher publisher=0x20 node=0x10 rmw_publisher=0x21 topic=/out depth=1 time=1
 timer timer=0x30 node=0x10 period=500 callback=0x31 time=1
 subscription subscription=0x40 node=0x10 rmw_subscription=0x41 topic=/in depth=1 object=0x42 callback=0x43 intra_object=0x44 intra_callback=0x45 buffer=0x46 time=1
-take tid=8 seq=3 rmw_subscription=0x41 message=0x91 source_timestamp=-5 before=220 after=229 polled=1 callback=0x31 callback_start=200
+service service=0x60 node=0x10 name=/add callback=0x61 time=1
+client client=0x50 node=0x10 name=/add time=1
+service_step tid=8 step=send_request client=0x50 message=0xa0 client_gid=CLIENT sequence_number=3 source_timestamp=90 before=50 after=59
+take tid=8 seq=3 rmw_subscription=0x41 message=0x91 source_timestamp=-5 header_stamp=44 info_gid=WRITER before=220 after=229 polled=1 callback=0x31 callback_start=200
 callback tid=8 seq=2 callback=0x31 kind=timer before_start=200 after_start=209 before_end=280 after_end=289 left=289 depth=1 parent=0x43 parent_start=120 outcome=returned
+intra_publish tid=8 publish_number=0 publisher=0x20 message=0x92 before=290 after=319
 enqueue tid=8 buffer=0x46 index=1 size=1 overwritten=1 before=310 after=319 publish_number=0 message=0x92
-publish tid=8 seq=4 publish_number=0 publisher=0x20 rmw_publisher=0x21 message=0x93 intra_message=0x92 topic=/out layers=intra,rclcpp,rcl,rmw,stamp before_intra=300 after_intra=309 before_rclcpp=320 after_rclcpp=329 before_rcl=330 after_rcl=339 before_rmw=340 after_rmw=349 before_stamp=350 after_stamp=359 source_timestamp=77 enqueues=1 depth=1 callback=0x43 callback_start=120
-callback tid=8 seq=1 callback=0x43 kind=subscription before_start=120 after_start=129 before_end=400 after_end=409 left=409 depth=0 outcome=returned message=0x90 source_timestamp=66 subscription=0x41 take_before=100 take_after=109
+publish tid=8 seq=4 publish_number=0 publisher=0x20 rmw_publisher=0x21 message=0x93 intra_message=0x92 topic=/out layers=intra,rclcpp,rcl,rmw,stamp before_intra=300 after_intra=309 before_rclcpp=320 after_rclcpp=329 before_rcl=330 after_rcl=339 before_rmw=340 after_rmw=349 before_stamp=350 after_stamp=359 source_timestamp=77 header_stamp=45 enqueues=1 depth=1 callback=0x43 callback_start=120
+callback tid=8 seq=1 callback=0x43 kind=subscription before_start=120 after_start=129 before_end=400 after_end=409 left=409 depth=0 outcome=returned message=0x90 source_timestamp=66 header_stamp=43 info_gid=WRITER subscription=0x41 take_before=100 take_after=109
 dequeue tid=8 buffer=0x46 index=1 size=0 before=500 after=509 message=0x92
 callback tid=8 seq=5 callback=0x45 kind=intra_subscription before_start=520 after_start=529 left=540 depth=0 outcome=threw message=0x92 buffer=0x46 index=1 size=0 dequeue_before=500 dequeue_after=509
 publish tid=8 seq=6 publish_number=1 publisher=0x20 rmw_publisher=0x21 message=0x94 topic=/out layers=rclcpp before_rclcpp=600 after_rclcpp=609 enqueues=0 depth=0
-take tid=8 seq=7 rmw_subscription=0x41 message=0x95 source_timestamp=67 before=700 after=709 polled=1
+take tid=8 seq=7 rmw_subscription=0x41 message=0x95 source_timestamp=67 header_stamp=46 info_gid=WRITER before=700 after=709 polled=1
 callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 before_end=880 after_end=889 left=889 depth=0 outcome=returned
-`, " ", "\t")))
+service_step tid=8 step=take_request service=0x60 message=0xa1 taken=1 client_gid=CLIENT sequence_number=3 source_timestamp=90 before=1010 after=1019
+callback tid=8 seq=9 callback=0x61 kind=service before_start=1020 after_start=1029 before_end=1080 after_end=1089 left=1089 depth=0 outcome=returned client_gid=CLIENT sequence_number=3
+service_step tid=8 step=send_response service=0x60 message=0xa2 client_gid=CLIENT sequence_number=3 source_timestamp=91 before=1030 after=1039 callback=0x61 callback_start=1020
+service_step tid=8 step=take_response client=0x50 message=0xa3 taken=1 client_gid=CLIENT sequence_number=3 source_timestamp=91 before=1100 after=1109
+service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=1200 after=1209
+`, " ", "\t"), "CLIENT", client), "WRITER", writer)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +64,7 @@ callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 b
 				ProcessKey: key, TID: 8, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), Status: trace.CallbackComplete,
 				IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x90, SourceTimestamp: trace.Some(int64(66)),
 				RMWSubscriptionHandle: 0x41, RMWTakeTimestamp: at(105), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+				PublisherGID: writer, MessageTimestamp: trace.Some(int64(43)),
 			}, {
 				ProcessKey: key, TID: 8, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
 				IsIntraProcess: trace.Some(true), Kind: trace.KindIntraProcessSubscription, Buffer: 0x46, DequeueIndex: number(1),
@@ -60,6 +72,9 @@ callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 b
 			}, {
 				ProcessKey: key, TID: 8, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), Status: trace.CallbackComplete,
 				IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, NodeName: "/node", Period: trace.Some(int64(500)),
+			}, {
+				ProcessKey: key, TID: 8, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085),
+				Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindService, TopicName: "/add", NodeName: "/node",
 			},
 		},
 		Publishes: []trace.Publish{
@@ -68,6 +83,7 @@ callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 b
 				RclcppIntraPublishTimestamp: at(305), RclcppPublishTimestamp: at(325), RclPublishTimestamp: at(335), RMWPublishTimestamp: at(345),
 				SourceTimestamp: trace.Some(int64(77)), DDSBindAddrToStampTimestamp: at(345), Status: trace.PublishComplete, EnqueueCount: 1,
 				Callback: 0x43, CallbackStartTimestamp: at(125), Depth: 1, TopicName: "/out", NodeName: "/node",
+				Kind: trace.PublishMessage, MessageTimestamp: trace.Some(int64(45)),
 			}, {
 				ProcessKey: key, TID: 8, PublishNumber: 1, Message: 0x94, RclcppPublishTimestamp: at(605), Status: trace.PublishNoLastLayer,
 			},
@@ -76,20 +92,43 @@ callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 b
 			{
 				ProcessKey: key, TID: 8, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x91, SourceTimestamp: trace.Some(int64(-5)),
 				RMWTakeTimestamp: at(225), Callback: 0x31, CallbackStartTimestamp: at(205), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+				PublisherGID: writer, MessageTimestamp: trace.Some(int64(44)),
 			}, {
 				ProcessKey: key, TID: 8, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x95, SourceTimestamp: trace.Some(int64(67)),
 				RMWTakeTimestamp: at(705), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+				PublisherGID: writer, MessageTimestamp: trace.Some(int64(46)),
 			},
 		},
 		Enqueues: []trace.Enqueue{{
-			ProcessKey: key, TID: 8, Buffer: 0x46, Index: 1, Size: 1, Overwritten: true, EnqueueTimestamp: 315 + sampleOffset, PublishNumber: number(0),
-			Callback: 0x43, CallbackStartTimestamp: at(125), PublisherHandle: 0x20, TopicName: "/out",
+			ProcessKey: key, TID: 8, Buffer: 0x46, Index: 1, Size: 0, Overwritten: trace.Some(true), EnqueueTimestamp: 315 + sampleOffset, PublishNumber: number(0),
+			Callback: 0x43, CallbackStartTimestamp: at(125), PublisherHandle: 0x20, TopicName: "/out", Provenance: trace.FromTracepoint,
 		}},
+		Services: []trace.Service{
+			{
+				ProcessKey: key, TID: 8, Step: trace.RequestSent, StepTimestamp: 55 + sampleOffset, ClientHandle: 0x50, Message: 0xa0,
+				ClientGID: client, SequenceNumber: 3, ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
+			}, {
+				ProcessKey: key, TID: 8, Step: trace.RequestTaken, StepTimestamp: 1015 + sampleOffset, ServiceHandle: 0x60, Message: 0xa1,
+				ClientGID: client, SequenceNumber: 3, SourceTimestamp: trace.Some(int64(90)), Callback: 0x61, CallbackStartTimestamp: at(1025),
+				ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
+			}, {
+				ProcessKey: key, TID: 8, Step: trace.ResponseSent, StepTimestamp: 1035 + sampleOffset, ServiceHandle: 0x60, Message: 0xa2,
+				ClientGID: client, SequenceNumber: 3, Callback: 0x61, CallbackStartTimestamp: at(1025),
+				ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
+			}, {
+				ProcessKey: key, TID: 8, Step: trace.ResponseTaken, StepTimestamp: 1105 + sampleOffset, ClientHandle: 0x50, Message: 0xa3,
+				ClientGID: client, SequenceNumber: 3, SourceTimestamp: trace.Some(int64(91)), ServiceName: "/add", NodeName: "/node",
+				Provenance: trace.FromSymbol,
+			},
+		},
 	}
 }
 
 // wholeSpan is around all of the sample.
 var wholeSpan = span{OpenFrom: 10, OpenTo: 10, CloseFrom: 2000, CloseTo: 2000}
+
+// whole is what holds of the sample: a scan has told its entities.
+var whole = circumstances{found: true}
 
 // verdict says what a comparison found; empty if nothing.
 func verdict(c *comparison) string {
@@ -102,22 +141,27 @@ func verdict(c *comparison) string {
 
 func TestComparisonAcceptsTheTruth(t *testing.T) {
 	truth, data := sample(t)
-	result := compare(truth, data, wholeSpan, circumstances{})
+	result := compare(truth, data, wholeSpan, whole)
 	if text := verdict(result); text != "" {
 		t.Error(text)
 	}
-	want := map[trace.LossKind]uint64{trace.LostCallback: 4, trace.LostPublish: 2, trace.LostTake: 2, trace.LostEnqueue: 1}
+	want := map[trace.LossKind]uint64{
+		trace.LostCallback: 5, trace.LostPublish: 2, trace.LostTake: 2, trace.LostEnqueue: 1, trace.LostService: 4,
+	}
 	if !reflect.DeepEqual(result.Compared, want) {
 		t.Errorf("compared %v, not %v", result.Compared, want)
 	}
 }
 
+// tablesOfEvents are the tables that the comparison is about.
+var tablesOfEvents = []string{"Callbacks", "Publishes", "Takes", "Enqueues", "Services"}
+
 // TestComparisonSeesEveryColumn changes each column of each row in turn.
 func TestComparisonSeesEveryColumn(t *testing.T) {
 	// The ground truth does not know these.
-	unknown := []string{"ProcessKey", "CPU", "Symbol", "PublisherGID", "MessageTimestamp", "Kind of Publishes", "Provenance"}
+	unknown := []string{"ProcessKey", "CPU", "Symbol"}
 	_, data := sample(t)
-	for _, table := range []string{"Callbacks", "Publishes", "Takes", "Enqueues"} {
+	for _, table := range tablesOfEvents {
 		rows := reflect.ValueOf(data).Elem().FieldByName(table)
 		for i := range rows.Len() {
 			for f := range rows.Index(i).NumField() {
@@ -127,7 +171,7 @@ func TestComparisonSeesEveryColumn(t *testing.T) {
 				}
 				truth, doctored := sample(t)
 				change(t, reflect.ValueOf(doctored).Elem().FieldByName(table).Index(i).Field(f))
-				if verdict(compare(truth, doctored, wholeSpan, circumstances{})) == "" {
+				if verdict(compare(truth, doctored, wholeSpan, whole)) == "" {
 					t.Errorf("row %d of %s: a wrong %s is not seen", i, table, field)
 				}
 			}
@@ -160,7 +204,7 @@ func change(t *testing.T, v reflect.Value) {
 
 func TestComparisonSeesNulls(t *testing.T) {
 	_, data := sample(t)
-	for _, table := range []string{"Callbacks", "Publishes", "Takes", "Enqueues"} {
+	for _, table := range tablesOfEvents {
 		rows := reflect.ValueOf(data).Elem().FieldByName(table)
 		for i := range rows.Len() {
 			for f := range rows.Index(i).NumField() {
@@ -170,7 +214,7 @@ func TestComparisonSeesNulls(t *testing.T) {
 					continue
 				}
 				value.SetZero()
-				if verdict(compare(truth, doctored, wholeSpan, circumstances{})) == "" {
+				if verdict(compare(truth, doctored, wholeSpan, whole)) == "" {
 					t.Errorf("row %d of %s: %s is null, which is not seen", i, table, rows.Type().Elem().Field(f).Name)
 				}
 			}
@@ -180,17 +224,25 @@ func TestComparisonSeesNulls(t *testing.T) {
 
 func TestComparisonCountsRows(t *testing.T) {
 	for name, doctor := range map[string]func(*dataset){
-		"missing callback":      func(d *dataset) { d.Callbacks = d.Callbacks[1:] },
-		"missing publish":       func(d *dataset) { d.Publishes = d.Publishes[:1] },
-		"missing take":          func(d *dataset) { d.Takes = d.Takes[:1] },
-		"missing enqueue":       func(d *dataset) { d.Enqueues = nil },
-		"callback twice":        func(d *dataset) { d.Callbacks = append(d.Callbacks, d.Callbacks[3]) },
-		"publish twice":         func(d *dataset) { d.Publishes = append(d.Publishes, d.Publishes[1]) },
-		"take twice":            func(d *dataset) { d.Takes = append(d.Takes, d.Takes[1]) },
-		"enqueue twice":         func(d *dataset) { d.Enqueues = append(d.Enqueues, d.Enqueues[0]) },
-		"callback out of order": func(d *dataset) { d.Callbacks[0], d.Callbacks[1] = d.Callbacks[1], d.Callbacks[0] },
-		"publish out of order":  func(d *dataset) { d.Publishes[0], d.Publishes[1] = d.Publishes[1], d.Publishes[0] },
-		"take out of order":     func(d *dataset) { d.Takes[0], d.Takes[1] = d.Takes[1], d.Takes[0] },
+		"missing callback":     func(d *dataset) { d.Callbacks = d.Callbacks[1:] },
+		"missing publish":      func(d *dataset) { d.Publishes = d.Publishes[:1] },
+		"missing take":         func(d *dataset) { d.Takes = d.Takes[:1] },
+		"missing service step": func(d *dataset) { d.Services = d.Services[1:] },
+		"service step twice":   func(d *dataset) { d.Services = append(d.Services, d.Services[3]) },
+		"row of an empty take": func(d *dataset) {
+			empty := d.Services[3]
+			empty.Message, empty.StepTimestamp = 0xa4, 1205+sampleOffset
+			d.Services = append(d.Services, empty)
+		},
+		"service step out of order": func(d *dataset) { d.Services[0], d.Services[3] = d.Services[3], d.Services[0] },
+		"missing enqueue":           func(d *dataset) { d.Enqueues = nil },
+		"callback twice":            func(d *dataset) { d.Callbacks = append(d.Callbacks, d.Callbacks[3]) },
+		"publish twice":             func(d *dataset) { d.Publishes = append(d.Publishes, d.Publishes[1]) },
+		"take twice":                func(d *dataset) { d.Takes = append(d.Takes, d.Takes[1]) },
+		"enqueue twice":             func(d *dataset) { d.Enqueues = append(d.Enqueues, d.Enqueues[0]) },
+		"callback out of order":     func(d *dataset) { d.Callbacks[0], d.Callbacks[1] = d.Callbacks[1], d.Callbacks[0] },
+		"publish out of order":      func(d *dataset) { d.Publishes[0], d.Publishes[1] = d.Publishes[1], d.Publishes[0] },
+		"take out of order":         func(d *dataset) { d.Takes[0], d.Takes[1] = d.Takes[1], d.Takes[0] },
 		"publish split in two": func(d *dataset) {
 			first, second := d.Publishes[0], d.Publishes[0]
 			first.RMWPublishTimestamp, first.DDSBindAddrToStampTimestamp, first.SourceTimestamp = trace.Optional[int64]{}, trace.Optional[int64]{}, trace.Optional[int64]{}
@@ -201,7 +253,7 @@ func TestComparisonCountsRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			truth, data := sample(t)
 			doctor(data)
-			if verdict(compare(truth, data, wholeSpan, circumstances{})) == "" {
+			if verdict(compare(truth, data, wholeSpan, whole)) == "" {
 				t.Error("the difference is not seen")
 			}
 		})
@@ -228,21 +280,23 @@ func TestComparisonAtTheEdges(t *testing.T) {
 			d.Callbacks[0].Depth, d.Callbacks[0].ParentCallback, d.Callbacks[0].ParentCallbackStartTimestamp = 0, 0, null
 			d.Publishes[0].Depth, d.Publishes[0].Callback, d.Publishes[0].CallbackStartTimestamp = 0, 0, null
 			d.Enqueues[0].Callback, d.Enqueues[0].CallbackStartTimestamp = 0, null
+			d.Services = d.Services[1:]
 		}, false},
 		"a callback whose end alone is not recorded": {until(860), func(d *dataset) {
 			d.Callbacks[3].CallbackEndTimestamp, d.Callbacks[3].Status = null, trace.CallbackRecordingEnd
+			d.Callbacks, d.Services = d.Callbacks[:4], d.Services[:1]
 		}, false},
 		"an end after the end":  {until(860), nil, true},
 		"a row after the end":   {until(750), nil, true},
-		"no row after the end":  {until(750), func(d *dataset) { d.Callbacks = d.Callbacks[:3] }, false},
-		"a take before its end": {until(750), func(d *dataset) { d.Callbacks, d.Takes = d.Callbacks[:3], d.Takes[:1] }, true},
+		"no row after the end":  {until(750), func(d *dataset) { d.Callbacks, d.Services = d.Callbacks[:3], d.Services[:1] }, false},
+		"a take before its end": {until(750), func(d *dataset) { d.Callbacks, d.Services, d.Takes = d.Callbacks[:3], d.Services[:1], d.Takes[:1] }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth, data := sample(t)
 			if test.doctor != nil {
 				test.doctor(data)
 			}
-			if text := verdict(compare(truth, data, test.span, circumstances{})); (text != "") != test.wrong {
+			if text := verdict(compare(truth, data, test.span, whole)); (text != "") != test.wrong {
 				t.Errorf("wrong: %t, found: %s", test.wrong, text)
 			}
 		})
@@ -263,10 +317,11 @@ func TestComparisonWhereTheEndIsUncertain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth, data := sample(t)
+			data.Callbacks, data.Services = data.Callbacks[:4], data.Services[:1]
 			if test.leftOut >= 0 {
 				data.Callbacks = slices.Delete(data.Callbacks, test.leftOut, test.leftOut+1)
 			}
-			result := compare(truth, data, span{OpenFrom: 10, OpenTo: 10, CloseFrom: 10, CloseTo: 2000}, test.known)
+			result := compare(truth, data, span{OpenFrom: 10, OpenTo: 10, CloseFrom: 10, CloseTo: 950}, test.known)
 			if got := result.Missing[trace.LostCallback]; got != test.missing || result.Doubtful != test.doubtful {
 				t.Errorf("%d missing, %d doubtful; not %d, %d; %v", got, result.Doubtful, test.missing, test.doubtful, result.Examples)
 			}

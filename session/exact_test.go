@@ -25,13 +25,19 @@ var behaviours = map[string]string{
 	"fail_dds":       "--fail-every 3 --fail-at dds --rate 50 --outside-rate 50",
 	"churn":          "--churn-rate 20 --rate 20",
 	"churn_exit":     "--churn-rate 20 --exit-in-callback --rate 20",
+	"services":       "--service-rate 50 --service-clients 3 --deferred-service-rate 30 --untaken-response-rate 20 --empty-take-rate 30 --rate 20",
+	"services_threads": "--service-rate 50 --service-clients 2 --deferred-service-rate 50 --untaken-response-rate 20 --threads 4 --reentrant " +
+		"--throw-every 31",
+	"static":         "--static-executor --nodes 2 --rate 50 --service-rate 30 --deferred-service-rate 20 --polled-rate 20",
+	"recreate":       "--recreate-rate 4 --rate 50 --service-rate 20",
+	"recreate_intra": "--recreate-rate 4 --rate 50 --intra-process",
 	"random1":        "--random 1",
 	"random2":        "--random 2",
 	"random3":        "--random 3",
 }
 
 // shortBehaviours are those that -short is content with. On kernels without uprobe_multi every recording takes seconds to end.
-var shortBehaviours = []string{"threads", "intra_unique", "nested", "too_deep", "fail_dds"}
+var shortBehaviours = []string{"threads", "services", "intra_unique", "nested", "too_deep", "fail_dds"}
 
 // forEachBehaviour runs a test, parallel to others, for each of the named behaviours.
 func forEachBehaviour(t *testing.T, names []string, test func(t *testing.T, name string)) {
@@ -58,7 +64,7 @@ func TestRecordingIsExact(t *testing.T) {
 			r := record(t, session.Configuration{PIDs: n.pidText()})
 			r.waitForRows(trace.TableCallback, enough)
 			data := r.stop()
-			r.requireExact(data, n.stop(), circumstances{late: true})
+			r.requireExact(data, n.stop(), circumstances{found: true})
 			requireEnding(t, data, trace.EndingSignal)
 		})
 	})
@@ -68,12 +74,12 @@ func TestRecordingIsExact(t *testing.T) {
 // there, with all names.
 func TestRecordingOfAWholeLife(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "random2"}, func(t *testing.T, name string) {
+		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "recreate_intra", "random2"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()
 			r.requireExact(data, truth, circumstances{})
-			requireEntities(t, data, truth)
+			requireEntities(t, data, truth, r.span(data, truth.Header.PID))
 			requireEnding(t, data, trace.EndingTargetsExited)
 		})
 	})

@@ -158,7 +158,7 @@ func TestDuration(t *testing.T) {
 	r := record(t, session.Configuration{PIDs: n.pidText(), Duration: limit})
 	r.closing = r.opened + uint64(limit)
 	data := r.wait()
-	r.requireExact(data, n.stop(), circumstances{late: true})
+	r.requireExact(data, n.stop(), circumstances{found: true})
 	requireEnding(t, data, trace.EndingDuration)
 	var states []trace.State
 	for i, change := range data.Session.History {

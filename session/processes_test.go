@@ -35,8 +35,8 @@ func TestSeveralProcesses(t *testing.T) {
 		r.waitForRows(trace.TableCallback, 2*enough)
 		data := r.stop()
 		sent, received := talker.stop(), listener.stop()
-		r.requireExact(data, sent, circumstances{late: true})
-		r.requireExact(data, received, circumstances{late: true})
+		r.requireExact(data, sent, circumstances{found: true})
+		r.requireExact(data, received, circumstances{found: true})
 
 		type message struct {
 			topic string
@@ -76,8 +76,8 @@ func TestProcessDies(t *testing.T) {
 	r.waitFor("one process left", func(s session.Status) bool { return s.Processes == 1 })
 	r.waitForRows(trace.TableCallback, 2*enough)
 	data := r.stop()
-	r.requireExact(data, died, circumstances{late: true, killed: true})
-	r.requireExact(data, survivor.stop(), circumstances{late: true})
+	r.requireExact(data, died, circumstances{found: true, killed: true})
+	r.requireExact(data, survivor.stop(), circumstances{found: true})
 	requireExited(t, data, victim.PID(), true)
 	requireExited(t, data, survivor.PID(), false)
 	requireEnding(t, data, trace.EndingSignal)
@@ -92,7 +92,7 @@ func TestAllProcessesDie(t *testing.T) {
 	r.waitForRows(trace.TableCallback, enough)
 	died := n.kill()
 	data := r.wait()
-	r.requireExact(data, died, circumstances{late: true, killed: true})
+	r.requireExact(data, died, circumstances{found: true, killed: true})
 	requireExited(t, data, n.PID(), true)
 	requireEnding(t, data, trace.EndingTargetsExited)
 }
@@ -175,7 +175,7 @@ func TestLibraryIsLoaded(t *testing.T) {
 		n.Signal(syscall.SIGUSR1)
 		r.waitForRows(trace.TableCallback, 4*enough)
 		data := r.stop()
-		r.requireExact(data, n.stop(), circumstances{late: true})
+		r.requireExact(data, n.stop(), circumstances{found: true})
 		fromComponent := 0
 		for _, row := range data.Callbacks {
 			if row.NodeName == "/component" {
@@ -201,8 +201,8 @@ func TestOverlappingRecordings(t *testing.T) {
 		second.waitForRows(trace.TableCallback, 10*enough)
 		dataOfSecond := second.stop()
 		truth := n.stop()
-		first.requireExact(dataOfFirst, truth, circumstances{late: true})
-		second.requireExact(dataOfSecond, truth, circumstances{late: true})
+		first.requireExact(dataOfFirst, truth, circumstances{found: true})
+		second.requireExact(dataOfSecond, truth, circumstances{found: true})
 	})
 }
 
@@ -279,7 +279,7 @@ func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
 		data := r.wait()
 		truth := readTruth(t, path)
 		r.requireExact(data, truth, circumstances{})
-		requireEntities(t, data, truth)
+		requireEntities(t, data, truth, r.span(data, truth.Header.PID))
 	})
 }
 
@@ -333,7 +333,7 @@ func TestProcessForks(t *testing.T) {
 			parsed.Nodes, parsed.Publishers, parsed.Timers = truthOfParent.Nodes, truthOfParent.Publishers, truthOfParent.Timers
 			truthOfChild := resolve(parsed)
 
-			requireExactProcess(t, data, truthOfParent, r.span(data, n.PID()), circumstances{late: true})
+			requireExactProcess(t, data, truthOfParent, r.span(data, n.PID()), circumstances{found: true})
 			child := truthOfChild.Header.PID
 			first, ok := data.firstRow(child)
 			if !ok {
@@ -341,7 +341,7 @@ func TestProcessForks(t *testing.T) {
 			}
 			// When it was met is not known to the test. From its first row on nothing may be missing.
 			part := span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
-			result := requireExactProcess(t, data, truthOfChild, part, circumstances{late: true, killed: true})
+			result := requireExactProcess(t, data, truthOfChild, part, circumstances{unnamed: true, killed: true})
 			if result.Compared[trace.LostCallback] == 0 {
 				t.Error("no callback of the child was recorded")
 			}
@@ -375,10 +375,10 @@ func TestProcessExecs(t *testing.T) {
 		before, after := data.split(released)
 		s := r.span(before, n.PID())
 		s.CloseFrom, s.CloseTo = replacing, released
-		requireExact(t, before, truthOfFirst, s, circumstances{late: true, killed: true})
+		requireExact(t, before, truthOfFirst, s, circumstances{found: true, killed: true})
 		s = span{OpenFrom: released, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
 		requireExact(t, after, truthOfSecond, s, circumstances{})
-		requireEntities(t, after, truthOfSecond)
+		requireEntities(t, after, truthOfSecond, s)
 		commands := map[string]bool{}
 		for _, row := range data.Processes {
 			commands[row.CommandLine] = true

@@ -30,7 +30,7 @@ func TestForcedTracefs(t *testing.T) {
 				r := record(t, session.Configuration{PIDs: n.pidText(), ForceTracefs: true})
 				r.waitForRows(trace.TableCallback, enough)
 				data := r.stop()
-				r.requireExact(data, n.stop(), circumstances{late: true})
+				r.requireExact(data, n.stop(), circumstances{found: true})
 			})
 		}
 		t.Run("by name", func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestForcedTracefs(t *testing.T) {
 			r := record(t, session.Configuration{Name: "/tracefs", ForceTracefs: true})
 			r.waitForRows(trace.TableCallback, enough)
 			data := r.stop()
-			r.requireExact(data, n.stop(), circumstances{late: true})
+			r.requireExact(data, n.stop(), circumstances{found: true})
 		})
 		t.Run("killed", func(t *testing.T) {
 			n := startReadyNode(t, l, busy)

@@ -13,6 +13,8 @@ type truth struct {
 	*groundtruth.Truth
 	nodes   map[uint64]string // full names by handle
 	threads []*threadTruth
+	// operations are those of each buffer, in the order of time.
+	operations map[uint64][]operation
 }
 
 // threadTruth are the events of one thread, each kind in the order of time. Thread ids may be reused, so several threads can
@@ -24,7 +26,9 @@ type threadTruth struct {
 	takes      []*takeTruth // those that fed no callback
 	enqueues   []*enqueueTruth
 	dequeues   []*dequeueTruth
-	exit       uint64 // 0: it did not
+	steps      []*stepTruth
+	exit       uint64                // 0: it did not
+	sorted     []groundtruth.Bracket // what hits returns
 }
 
 // execution is one execution of a callback.
@@ -50,11 +54,20 @@ type takeTruth struct {
 type enqueueTruth struct {
 	groundtruth.Enqueue
 	publish *publishTruth // nil: the process died before it wrote it down
+	// observable encloses the instant at which a recorder can know of it, needed all that it must have seen for that.
+	observable, needed groundtruth.Bracket
 }
 
 type dequeueTruth struct {
 	groundtruth.Dequeue
-	feeds *execution // nil: no callback
+	feeds      *execution // nil: no callback
+	observable groundtruth.Bracket
+}
+
+// stepTruth is a step of a service call, feeds the callback that a taken request led to.
+type stepTruth struct {
+	groundtruth.ServiceStep
+	in, feeds *execution // nil: none
 }
 
 // layers returns the brackets of a publish in the order of the layers.
@@ -78,7 +91,7 @@ var layerNames = [layerCount]string{"intra", "rclcpp", "rcl", "rmw", "stamp"}
 func resolve(parsed *groundtruth.Truth) *truth {
 	result := &truth{Truth: parsed, nodes: map[uint64]string{}}
 	for _, node := range parsed.Nodes {
-		result.nodes[node.Node] = strings.TrimSuffix(node.Namespace, "/") + "/" + node.Name
+		result.nodes[node.Node] = fullName(node)
 	}
 	byTID := map[int][]*threadTruth{}
 	for _, exit := range parsed.ThreadExits {
@@ -105,14 +118,7 @@ func resolve(parsed *groundtruth.Truth) *truth {
 	}
 	for i := range parsed.Publishes {
 		p := &publishTruth{Publish: parsed.Publishes[i]}
-		first := p.Stamp.Before
-		for _, layer := range p.layers() {
-			if layer.Happened() {
-				first = layer.Before
-				break
-			}
-		}
-		thread := at(p.TID, max(first, p.CallbackStart))
+		thread := at(p.TID, max(p.begin(), p.CallbackStart))
 		thread.publishes = append(thread.publishes, p)
 	}
 	for i := range parsed.Takes {
@@ -127,6 +133,10 @@ func resolve(parsed *groundtruth.Truth) *truth {
 		thread := at(parsed.Dequeues[i].TID, parsed.Dequeues[i].Bracket.Before)
 		thread.dequeues = append(thread.dequeues, &dequeueTruth{Dequeue: parsed.Dequeues[i]})
 	}
+	for i := range parsed.ServiceSteps {
+		thread := at(parsed.ServiceSteps[i].TID, parsed.ServiceSteps[i].Bracket.Before)
+		thread.steps = append(thread.steps, &stepTruth{ServiceStep: parsed.ServiceSteps[i]})
+	}
 	for _, threads := range byTID {
 		result.threads = append(result.threads, threads...)
 	}
@@ -134,7 +144,22 @@ func resolve(parsed *groundtruth.Truth) *truth {
 	for _, thread := range result.threads {
 		thread.link()
 	}
+	result.resolveIntraProcess()
 	return result
+}
+
+func fullName(node groundtruth.Node) string {
+	return strings.TrimSuffix(node.Namespace, "/") + "/" + node.Name
+}
+
+// begin is the first instant of a publish.
+func (p *publishTruth) begin() uint64 {
+	for _, layer := range p.layers() {
+		if layer.Happened() {
+			return layer.Before
+		}
+	}
+	return p.Stamp.Before
 }
 
 // link resolves the references within a thread. What they lead to can only be missing when the process was killed.
@@ -173,6 +198,9 @@ func (t *threadTruth) link() {
 	for _, take := range t.takes {
 		take.in = enclosing(take.Callback, take.CallbackStart)
 	}
+	for _, step := range t.steps {
+		step.in = enclosing(step.Callback, step.CallbackStart)
+	}
 	for _, e := range t.enqueues {
 		if e.publish = publishes[e.PublishNumber]; e.publish != nil {
 			e.publish.enqueues = append(e.publish.enqueues, e)
@@ -180,7 +208,8 @@ func (t *threadTruth) link() {
 	}
 	slices.SortFunc(t.executions, func(a, b *execution) int { return cmp.Compare(a.Start.Before, b.Start.Before) })
 	slices.SortFunc(t.publishes, func(a, b *publishTruth) int { return cmp.Compare(a.Number, b.Number) })
-	hits := t.hits()
+	t.linkRequests()
+	hits := t.sortHits()
 	for _, e := range t.executions {
 		if e.unfinished {
 			e.Start.After = nextHit(hits, e.Start.Before).Before
@@ -188,8 +217,36 @@ func (t *threadTruth) link() {
 	}
 }
 
+// linkRequests finds the callbacks that taken requests led to: the next one on the thread that serves the request.
+func (t *threadTruth) linkRequests() {
+	for _, step := range t.steps {
+		if step.Step != groundtruth.StepTakeRequest || !step.Taken {
+			continue
+		}
+		for _, e := range t.executions {
+			if e.Kind == groundtruth.KindService && e.Start.Before >= step.Bracket.After &&
+				e.ClientGID == step.ClientGID && e.SequenceNumber == step.SequenceNumber {
+				step.feeds = e
+				break
+			}
+		}
+	}
+}
+
+// leavesRow reports whether a step is recorded: a take that took nothing is not.
+func (s *stepTruth) leavesRow() bool {
+	return s.Taken || s.Step == groundtruth.StepSendRequest || s.Step == groundtruth.StepSendResponse
+}
+
 // hits returns every tracepoint that the thread hit, in the order of time.
 func (t *threadTruth) hits() []groundtruth.Bracket {
+	if t.sorted == nil {
+		t.sorted = t.sortHits()
+	}
+	return t.sorted
+}
+
+func (t *threadTruth) sortHits() []groundtruth.Bracket {
 	var hits []groundtruth.Bracket
 	add := func(brackets ...groundtruth.Bracket) {
 		for _, b := range brackets {
@@ -208,8 +265,23 @@ func (t *threadTruth) hits() []groundtruth.Bracket {
 	for _, take := range t.takes {
 		add(take.Bracket)
 	}
+	for _, step := range t.steps {
+		if step.leavesRow() {
+			add(step.Bracket)
+		}
+	}
 	slices.SortFunc(hits, func(a, b groundtruth.Bracket) int { return cmp.Compare(a.Before, b.Before) })
 	return hits
+}
+
+// hitBefore returns when the last hit began that was before an instant, 0 if there was none.
+func (t *threadTruth) hitBefore(at uint64) uint64 {
+	hits := t.hits()
+	i, _ := slices.BinarySearchFunc(hits, at, func(b groundtruth.Bracket, at uint64) int { return cmp.Compare(b.Before, at) })
+	if i == 0 {
+		return 0
+	}
+	return hits[i-1].Before
 }
 
 // nextHit returns the first of the sorted hits that began after an instant.

@@ -167,7 +167,7 @@ func TestKilledRecordingIsReadable(t *testing.T) {
 			s.CloseFrom = max(s.CloseFrom, c.End.After)
 		}
 	}
-	result := requireExact(t, data, truth, s, circumstances{late: true, torn: true})
+	result := requireExact(t, data, truth, s, circumstances{found: true, torn: true})
 	if result.Compared[trace.LostCallback] < enough {
 		t.Errorf("only %d callbacks were there", result.Compared[trace.LostCallback])
 	}

@@ -210,9 +210,9 @@ type Enqueue struct {
 	// Index is the slot, Size the number of messages in the buffer afterwards.
 	Index uint64 `column:"index"`
 	Size  uint64 `column:"size"`
-	// Overwritten says that the buffer was full and its oldest message was dropped.
-	Overwritten      bool  `column:"overwritten"`
-	EnqueueTimestamp int64 `column:"enqueue_timestamp"`
+	// Overwritten says that the buffer was full and its oldest message was dropped. It may be null on Humble.
+	Overwritten      Optional[bool] `column:"overwritten"`
+	EnqueueTimestamp int64          `column:"enqueue_timestamp"`
 	// PublishNumber is the thread's publish that enqueued; null where none was under way.
 	PublishNumber          Optional[uint64] `column:"publish_number,delta"`
 	Callback               Address          `column:"callback,null"`

@@ -120,6 +120,10 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	case EVENT_CALLBACK_GROUP_ADD_SERVICE:
 	case EVENT_CALLBACK_GROUP_ADD_CLIENT:
 		arguments[1] = word_at(word_at(arguments[1]) + parameter);
+		/* and the group's type, counted from 1 */
+		arguments[2] = bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[0])
+				       ? 0
+				       : (__u64)type + 1;
 		break;
 	}
 }
@@ -152,6 +156,8 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 		return 0;
 	complete_arguments(&event, cookie);
 	forget_header_offset(&event);
+	if (event.id == EVENT_RCL_SUBSCRIPTION_INIT)
+		__sync_fetch_and_add(&subscription_generation, 1);
 	find_strings(&event, &strings);
 	if (may_sleep && strings.first)
 		touch_string(strings.first, strings.first_size);

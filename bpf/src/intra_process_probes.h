@@ -41,14 +41,25 @@ struct ring {
 	__u64 size;
 };
 
-/* Sizes of ring buffers at their last operation: a full one that is full again was overwritten. */
+/* A ring buffer at the last operation that was seen of it. */
+struct ring_history {
+	__u64 size;
+	__u64 write_index;
+	__u64 read_index;
+	__u64 generation; /* subscription_generation then */
+};
+
+/*
+ * A full ring that is full again after an enqueue has lost a message. Rings end unseen, so a new
+ * subscription may have one at the address of another: then nothing is known of any.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct process_address);
-	__type(value, __u64);
-} ring_sizes SEC(".maps");
+	__type(value, struct ring_history);
+} ring_histories SEC(".maps");
 
 /*
  * The ring buffer of an object that is an intra-process subscription, if it is one: every part of
@@ -71,15 +82,31 @@ static __always_inline __u64 read_ring(struct ring *ring, __u64 subscription)
 	return address;
 }
 
-/* Stores a ring's size and returns the last one stored, 0 if none was. */
-static __always_inline __u64 exchange_ring_size(const struct event *event, __u64 ring, __u64 size)
+/* What is known of a ring from before; false if nothing is. */
+static __always_inline bool recall_ring(struct ring_history *history, const struct event *event,
+					__u64 ring)
 {
 	struct process_address key = {.address = ring, .pid = event->pid};
-	__u64 *stored = bpf_map_lookup_elem(&ring_sizes, &key);
-	__u64 last = stored ? *stored : 0;
+	struct ring_history *stored = bpf_map_lookup_elem(&ring_histories, &key);
 
-	bpf_map_update_elem(&ring_sizes, &key, &size, BPF_ANY);
-	return last;
+	if (!stored || stored->generation != subscription_generation)
+		return false;
+	__builtin_memcpy(history, stored, sizeof(*history));
+	return true;
+}
+
+static __always_inline void remember_ring(const struct ring *ring, const struct event *event,
+					  __u64 address)
+{
+	struct process_address key = {.address = address, .pid = event->pid};
+	struct ring_history history = {
+		.size = ring->size,
+		.write_index = ring->write_index,
+		.read_index = ring->read_index,
+		.generation = subscription_generation,
+	};
+
+	bpf_map_update_elem(&ring_histories, &key, &history, BPF_ANY);
 }
 
 /* rclcpp_intra_publish(publisher, message) | get_subscription_count(PublisherBase *) */
@@ -135,9 +162,11 @@ SEC("uprobe.multi")
 int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 {
 	struct thread_state *state;
+	struct ring_history last;
 	struct event event;
 	struct ring ring;
 	__u64 address, message = 0;
+	bool known;
 
 	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs))
 		return 0;
@@ -151,15 +180,24 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	address = read_ring(&ring, event.arguments[0] - INTRA_GUARD_CONDITION);
 	if (!address)
 		return 0;
+	known = recall_ring(&last, &event, address);
+	/*
+	 * Nothing was put in, something was taken out: whoever takes a message while more are left
+	 * triggers, too.
+	 */
+	if (known && ring.write_index == last.write_index && ring.read_index != last.read_index)
+		return 0;
+	remember_ring(&ring, &event, address);
 	event.flags = FLAG_DERIVED;
+	if (!known && ring.size == ring.capacity)
+		event.flags |= FLAG_OVERWRITTEN_UNKNOWN;
 	read_word(&message,
 		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
 	open_intra_publish(&event, message);
 	event.arguments[0] = address;
 	event.arguments[1] = ring.write_index;
 	event.arguments[2] = ring.size;
-	event.arguments[3] = exchange_ring_size(&event, address, ring.size) == ring.capacity &&
-			     ring.size == ring.capacity;
+	event.arguments[3] = known && last.size == ring.capacity && ring.size == ring.capacity;
 	event.arguments[4] = 0;
 	dispatch(&event);
 	return 0;
@@ -180,7 +218,7 @@ static __always_inline void derive_dequeue(struct event *event)
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
 	if (!bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];
-	exchange_ring_size(event, address, ring.size);
+	remember_ring(&ring, event, address);
 	event->id = EVENT_RING_BUFFER_DEQUEUE;
 	event->flags = FLAG_DERIVED;
 	event->arguments[0] = address;

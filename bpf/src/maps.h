@@ -10,6 +10,9 @@
 /* The recording is open while this is 1: one store opens it, one closes it. */
 volatile __u32 gate;
 
+/* Counts the subscriptions that were created in recorded processes. */
+volatile __u64 subscription_generation;
+
 /* Record only the processes listed in `processes`. */
 const volatile bool filter_processes = false;
 /* A process forked by a listed one is listed too. */

@@ -107,23 +107,25 @@ enum process_status {
 };
 
 /* record_header.flags of callbacks and takes: what fed them. */
-#define FLAG_INTRA_PROCESS  1
-#define FLAG_FED_BY_TAKE    2
-#define FLAG_FED_BY_DEQUEUE 4
+#define FLAG_INTRA_PROCESS	 1
+#define FLAG_FED_BY_TAKE	 2
+#define FLAG_FED_BY_DEQUEUE	 4
 /* of callbacks, takes, publishes, enqueues: the enclosing callback was too deep to be known. */
-#define FLAG_PARENT_UNKNOWN 8
+#define FLAG_PARENT_UNKNOWN	 8
 /* of enqueues */
-#define FLAG_OVERWRITTEN    16
-#define FLAG_IN_PUBLISH	    32
+#define FLAG_OVERWRITTEN	 16
+#define FLAG_IN_PUBLISH		 32
+/* of derived ones: the buffer is full, whether it was full before is not known. */
+#define FLAG_OVERWRITTEN_UNKNOWN 64
 /* of callbacks: a service's request was taken before. */
-#define FLAG_FED_BY_REQUEST 64
+#define FLAG_FED_BY_REQUEST	 64
 /* of services: the callback is the one that the request fed. */
-#define FLAG_FED_CALLBACK   64
+#define FLAG_FED_CALLBACK	 64
 /* of enqueues, callbacks and takes: concluded from Humble's rclcpp, which has no tracepoint. */
-#define FLAG_DERIVED	    128
+#define FLAG_DERIVED		 128
 /* of init records: a string could not be read, or was longer than its field. */
-#define FLAG_STRING_FAULT   64
-#define FLAG_STRING_CUT	    128
+#define FLAG_STRING_FAULT	 64
+#define FLAG_STRING_CUT		 128
 
 /* details of a message: which optional values are there, and its form. */
 #define DETAIL_GID	     1

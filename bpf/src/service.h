@@ -46,6 +46,7 @@ static __always_inline void service_step(const struct event *event, enum service
 	if (!state)
 		return;
 	unwind_below(state, event->stack_pointer);
+	flush_request(state);
 	if (is_ignored(event->pid, event->arguments[0]))
 		return;
 	record = reserve(RECORD_SERVICE, sizeof(*record));

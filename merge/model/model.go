@@ -224,6 +224,7 @@ func (t *thread) service(e Event, step uint8) *merge.ServiceRecord {
 func (m *Machine) serviceStep(e Event, step uint8) {
 	t := m.thread(e)
 	m.unwindBelow(t, e.StackPointer)
+	m.flushRequest(t)
 	m.Records = append(m.Records, t.service(e, step))
 }
 

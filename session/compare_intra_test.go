@@ -1,0 +1,162 @@
+package session_test
+
+import (
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// derivesBufferEvents reports whether the distribution has no tracepoints of intra-process communication, so that they are concluded
+// from other functions. Those come a moment after the operations of buffers: when another thread has used a buffer in between, its
+// state is not exact.
+func (c *comparer) derivesBufferEvents() bool { return c.truth.Header.Distro == standin.Humble }
+
+// exactly reports whether the state of a buffer after an operation is that which was recorded at an instant.
+func (c *comparer) exactly(buffer uint64, thread *threadTruth, operation, recorded uint64) bool {
+	return !c.derivesBufferEvents() || !c.truth.disturbed(buffer, thread, operation, recorded)
+}
+
+// checkDequeue compares the dequeue that fed an intra-process callback.
+func (c *comparer) checkDequeue(what string, thread *threadTruth, row *trace.Callback, e *execution) {
+	if e.fed == nil {
+		c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
+		c.checkNoTime(what+": dequeue", row.DequeueTimestamp)
+		equal(c, what+": message", uint64(row.Message), 0)
+		return
+	}
+	if !c.expects(what+": dequeue", row.DequeueTimestamp.Valid, e.fed.observable) {
+		c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
+		equal(c, what+": message", uint64(row.Message), 0)
+		return
+	}
+	c.checkTime(what+": dequeue", row.DequeueTimestamp, e.fed.observable)
+	c.checkBuffer(what, thread, e.fed, c.onClock(row.DequeueTimestamp.Value), row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
+}
+
+// checkBuffer compares what a dequeue says of its buffer and, where that is derived, of the message.
+func (c *comparer) checkBuffer(
+	what string, thread *threadTruth, dequeue *dequeueTruth, recorded uint64, buffer, message trace.Address,
+	index, size trace.Optional[uint64],
+) {
+	equal(c, what+": buffer", uint64(buffer), dequeue.Buffer)
+	if c.exactly(dequeue.Buffer, thread, dequeue.Bracket.Before, recorded) {
+		equal(c, what+": index", index, trace.Some(dequeue.Index))
+		equal(c, what+": size", size, trace.Some(dequeue.Size))
+	}
+	wanted := uint64(0)
+	if c.derivesBufferEvents() {
+		wanted = dequeue.Message
+	}
+	equal(c, what+": message", uint64(message), wanted)
+}
+
+func (c *comparer) checkNoBuffer(what string, buffer trace.Address, index, size trace.Optional[uint64]) {
+	equal(c, what+": buffer", uint64(buffer), 0)
+	equal(c, what+": index", index, trace.Optional[uint64]{})
+	equal(c, what+": size", size, trace.Optional[uint64]{})
+}
+
+func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue *enqueueTruth) {
+	what := describe(enqueue.TID, "enqueue", enqueue.Bracket)
+	row := one(c, what, rows.enqueues, enqueue.observable)
+	if p := enqueue.publish; p != nil && c.filter.drops(c.nodeOf(p), p.Topic) {
+		if row != nil {
+			c.differ("%s: is filtered out", what)
+		}
+		return
+	}
+	if row == nil {
+		if c.span.holds(enqueue.needed) == present {
+			c.miss(trace.LostEnqueue, what)
+		}
+		return
+	}
+	equal(c, what+": buffer", uint64(row.Buffer), enqueue.Buffer)
+	provenance := trace.FromTracepoint
+	if c.derivesBufferEvents() {
+		provenance = trace.Derived
+	}
+	equal(c, what+": provenance", row.Provenance, provenance)
+	c.checkRing(what, thread, row, enqueue)
+	c.Compared[trace.LostEnqueue]++
+	publish := enqueue.publish
+	if publish == nil {
+		return
+	}
+	c.checkEnclosing(what, publish.in, row.Callback, row.CallbackStartTimestamp)
+	if !c.expects(what+": publish", row.PublishNumber.Valid, publish.Intra) {
+		return
+	}
+	number, recorded := c.numbers[publish]
+	if !recorded {
+		c.differ("%s: of a publish that is not in the recording", what)
+	}
+	equal(c, what+": publish number", row.PublishNumber.Value, number)
+	equal(c, what+": publisher", uint64(row.PublisherHandle), publish.Publisher)
+	equalName(c, c.toldPublisher(publish), what+": topic", row.TopicName, publish.Topic)
+}
+
+// checkRing compares the state of the ring buffer after an enqueue. The tracepoint's size counts the message that was dropped, the
+// dataset's does not.
+func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueue, enqueue *enqueueTruth) {
+	recorded := c.onClock(row.EnqueueTimestamp)
+	if !c.exactly(enqueue.Buffer, thread, enqueue.Bracket.Before, recorded) {
+		return
+	}
+	size := enqueue.Size
+	if enqueue.Overwritten {
+		size--
+	}
+	equal(c, what+": index", row.Index, enqueue.Index)
+	equal(c, what+": size", row.Size, size)
+	known, settled := c.historyOf(enqueue, recorded)
+	if !settled || !known && !row.Overwritten.Valid && size == c.capacityOf(enqueue.Buffer, recorded) {
+		return
+	}
+	equal(c, what+": overwritten", row.Overwritten, trace.Some(enqueue.Overwritten))
+}
+
+// historyOf reports whether the recorder knows what was in a buffer before an enqueue, and whether it knows it in time: a derived
+// dequeue of another thread may be seen only afterwards.
+func (c *comparer) historyOf(enqueue *enqueueTruth, recorded uint64) (known, settled bool) {
+	if !c.derivesBufferEvents() {
+		return true, true
+	}
+	last, ok := c.truth.before(enqueue.Buffer, enqueue.Bracket.Before)
+	if !ok || c.truth.createdBetween(last.bracket.Before, recorded) {
+		return false, true
+	}
+	return c.span.holds(last.needed) == present, last.needed.After <= recorded
+}
+
+// capacityOf returns how many messages a buffer holds.
+func (c *comparer) capacityOf(buffer, at uint64) uint64 {
+	capacity, latest := uint64(0), uint64(0)
+	for _, s := range c.truth.Subscriptions {
+		if s.Buffer == buffer && s.Time <= at && s.Time >= latest {
+			capacity, latest = s.Depth, s.Time
+		}
+	}
+	return capacity
+}
+
+// compareDequeue compares a dequeue with the row that it has when it fed no callback.
+func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue *dequeueTruth) {
+	if _, seen := c.seen[dequeue.feeds]; seen {
+		return
+	}
+	what := describe(dequeue.TID, "dequeue", dequeue.Bracket)
+	row := one(c, what, rows.takes, dequeue.observable)
+	if row == nil {
+		if c.span.holds(dequeue.observable) == present && !c.killed {
+			c.miss(trace.LostTake, what)
+		}
+		return
+	}
+	equal(c, what+": kind", row.Kind, trace.TakeDequeue)
+	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
+	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
+	equal(c, what+": publisher gid", row.PublisherGID, "")
+	equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
+	c.checkBuffer(what, thread, dequeue, c.onClock(row.DequeueTimestamp.Value), row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
+	c.Compared[trace.LostTake]++
+}

@@ -1,0 +1,63 @@
+package session_test
+
+import (
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// scanned reports whether an entity that was complete then was found by the scan before the recording was open.
+func (c *comparer) scanned(ready uint64) bool {
+	return c.found && ready != 0 && ready < c.span.OpenFrom
+}
+
+// stampSource is whose messages have timestamps, on one thread.
+type stampSource struct {
+	thread         *threadTruth
+	address, since uint64
+	scanned        bool
+}
+
+func (c *comparer) subscriptionSource(rmwHandle, at uint64) stampSource {
+	s, _ := c.population.rmwSubscriptions.at(rmwHandle, at)
+	return stampSource{address: rmwHandle, since: s.since, scanned: c.scanned(s.ready)}
+}
+
+func (c *comparer) publisherSource(publish *publishTruth) stampSource {
+	p, _ := c.population.publishers.at(publish.Publisher, publish.begin())
+	return stampSource{address: publish.Publisher, since: p.since, scanned: c.scanned(p.ready)}
+}
+
+// checkMessageTimestamp compares header.stamp. The recorder sees it from when it knows the type of the messages: from the beginning,
+// where a scan has told it, and never less afterwards.
+func (c *comparer) checkMessageTimestamp(what string, thread *threadTruth, got trace.Optional[int64], stamp int64, source stampSource) {
+	source.thread = thread
+	switch {
+	case stamp == 0:
+		equal(c, what+": message timestamp of a message without a header", got, trace.Optional[int64]{})
+	case got.Valid || source.scanned && !c.unnamed || c.stamped[source]:
+		equal(c, what+": message timestamp", got, trace.Some(stamp))
+		c.stamped[source] = true
+		c.Stamps++
+	}
+}
+
+// checkPublisherGID compares the gid that the message info of a take has. Cyclone DDS gives a handle of the own process in its place,
+// which is no gid. Of a take that was under way when the recording began the message info is not known.
+func (c *comparer) checkPublisherGID(what string, thread *threadTruth, got, gid string, take groundtruth.Bracket) {
+	if c.truth.Header.RMW == standin.CycloneDDS {
+		gid = ""
+	}
+	if got != "" || c.span.holds(groundtruth.Bracket{Before: max(thread.hitBefore(take.Before), 1), After: take.After}) == present {
+		equal(c, what+": publisher gid", got, gid)
+	}
+}
+
+// firstIsExact reports whether the first message that a publish put into a buffer was still there when that was recorded.
+func (c *comparer) firstIsExact(thread *threadTruth, publish *publishTruth) bool {
+	if !c.derivesBufferEvents() || len(publish.enqueues) == 0 {
+		return true
+	}
+	first := publish.enqueues[0]
+	return !c.truth.disturbed(first.Buffer, thread, first.Bracket.Before, first.observable.After)
+}
