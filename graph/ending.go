@@ -51,12 +51,20 @@ func endAt[E resident](p *population[E], address trace.Address, time int64) bool
 	return ok
 }
 
+// buryNode ends a node. Its callback groups go with it: no event tells their end, and the next node may have them at the same addresses.
 func (g *Graph) buryNode(n *node, time int64) {
 	g.nodes.end(n, time)
 	for _, publishers := range g.rmwPublishers {
 		for _, p := range publishers {
 			if p.announced != 0 && p.current.NodeHandle == n.current.NodeHandle && p.since >= n.since {
 				g.publishers.end(p, time)
+			}
+		}
+	}
+	for _, groups := range g.groups.lives {
+		for _, c := range groups {
+			if c.current.NodeHandle == n.current.NodeHandle {
+				g.groups.end(c, time)
 			}
 		}
 	}

@@ -38,8 +38,9 @@ type Graph struct {
 	intraProcessBuffers lives[*intraProcessBuffer]
 	gids                map[trace.Address]announcedGID
 
-	graves   map[grave]int64
-	failures failures
+	implementation string // of rmw
+	graves         map[grave]int64
+	failures       failures
 	// unscanned is the time of the last initialization event of something that only a scan of the memory completes.
 	unscanned trace.Optional[int64]
 	// knownTypes are what KnownTypes has not returned yet.

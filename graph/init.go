@@ -211,6 +211,7 @@ func (g *Graph) initService(time int64, row trace.ServiceServer) {
 	if row.ServiceName == "" {
 		row.ServiceName, _ = g.reader.rmwTopicAt(row.RMWServiceHandle, func(names layouts.RMWTopicName) uint64 { return names.Service })
 	}
+	g.noteImplementation(row.RMWServiceHandle)
 	s := &service{life: life{since: time}}
 	s.current = row
 	g.failures.clear("service", row.ServiceHandle)
@@ -240,6 +241,7 @@ func (g *Graph) initClient(time int64, row trace.Client) {
 		fill(&row.ServiceName, read.ServiceName)
 		row.GID = read.GID
 	}
+	g.noteImplementation(row.RMWClientHandle)
 	c := &client{life: life{since: time}}
 	c.current = row
 	g.failures.clear("client", row.ClientHandle)

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -18,7 +19,7 @@ var serviceSteps = [...]trace.ServiceStep{
 const cycloneClientSize = 8
 
 func (p *Process) clientGIDSize() int {
-	if strings.HasPrefix(p.RMWImplementation, "rmw_cyclonedds") {
+	if strings.HasPrefix(cmp.Or(p.RMWImplementation, p.Graph.RMWImplementation()), "rmw_cyclonedds") {
 		return cycloneClientSize
 	}
 	return gidSize
