@@ -214,8 +214,14 @@ func TestInterfaceTypes(t *testing.T) {
 			t.Errorf("message type of %s is %q, want %q", typeName, got, want)
 		}
 	}
-	if got := serviceType("N6rclcpp7ServiceIN8std_srvs3srv7TriggerEEE"); got != "std_srvs/srv/Trigger" {
-		t.Errorf("service type %q", got)
+	for typeName, want := range map[string]string{
+		"N6rclcpp7ServiceIN8std_srvs3srv7TriggerEEE":                 "std_srvs/srv/Trigger",
+		"N6rclcpp7ServiceIN12_GLOBAL__N_121GetTypeDescription__CEEE": "type_description_interfaces/srv/GetTypeDescription",
+		"N6rclcpp7ServiceIN12_GLOBAL__N_17PrivateEEE":                "",
+	} {
+		if got := serviceType(typeName); got != want {
+			t.Errorf("service type of %s is %q, want %q", typeName, got, want)
+		}
 	}
 }
 

@@ -32,6 +32,12 @@ func isName(text string) bool {
 // isTopic reports whether text can be the absolute name of a topic or service.
 func isTopic(text string) bool { return text != "/" && isName(text) }
 
+// discoveryTopic is the topic with which the middlewares tell each other which nodes they serve. It is theirs, no node's.
+const discoveryTopic = "ros_discovery_info"
+
+// isRMWTopic is isTopic for what an rmw object says of itself.
+func isRMWTopic(text string) bool { return isTopic(text) || text == discoveryTopic }
+
 // isBaseName reports whether text can be the name of a node or one part of a longer name.
 func isBaseName(text string) bool { return isBaseNameOf(text, maxName) }
 

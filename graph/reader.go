@@ -196,7 +196,7 @@ func (r reader) rmwTopicAt(rmw trace.Address, offset func(layouts.RMWTopicName) 
 	if err != nil {
 		return "", err
 	}
-	return r.rmwNameAt(rmw, offset(layout.RMWTopicName), isTopic)
+	return r.rmwNameAt(rmw, offset(layout.RMWTopicName), isRMWTopic)
 }
 
 // intraProcess is what an intra-process object says of its buffer.

@@ -20,8 +20,17 @@ func messageType(typeName string) string {
 	return ""
 }
 
+// typeDescriptionArgument is the class that stands, in rclcpp's library, for a service of which it uses rcl's C types. Every node has one
+// from Iron on.
+const typeDescriptionArgument = "IN12_GLOBAL__N_121GetTypeDescription__CEE"
+
 // serviceType is messageType for the class of a service ("std_srvs/srv/Trigger").
-func serviceType(typeName string) string { return interfaceType(typeName) }
+func serviceType(typeName string) string {
+	if strings.Contains(typeName, typeDescriptionArgument) {
+		return "type_description_interfaces/srv/GetTypeDescription"
+	}
+	return interfaceType(typeName)
+}
 
 // interfaceType returns the first template argument of a class, if it is a class package::msg::Name or its like.
 func interfaceType(typeName string) string {

@@ -63,13 +63,8 @@ func (ros rosEnvironment) program(t *testing.T, pkg, program string) string {
 // start starts a program of a package and returns when it has printed for the first time or, at the latest, after some seconds.
 func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...string) int {
 	t.Helper()
-	path := ros.program(t, pkg, program)
 	var output bytes.Buffer
-	c := exec.Command(path, arguments...)
-	c.Env = append(os.Environ(),
-		"LD_LIBRARY_PATH="+ros.prefix+"/lib", "AMENT_PREFIX_PATH="+ros.prefix, "RMW_IMPLEMENTATION="+ros.rmw,
-		"ROS_DOMAIN_ID="+strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST",
-	)
+	c := ros.command(t, pkg, program, arguments...)
 	c.Stdout, c.Stderr = &output, &output
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -84,6 +79,33 @@ func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...
 		}
 	})
 	return c.Process.Pid
+}
+
+// command returns the command of a program of a package.
+func (ros rosEnvironment) command(t *testing.T, pkg, program string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(ros.program(t, pkg, program), arguments...)
+	c.Env = append(os.Environ(),
+		"LD_LIBRARY_PATH="+ros.prefix+"/lib", "AMENT_PREFIX_PATH="+ros.prefix, "RMW_IMPLEMENTATION="+ros.rmw,
+		"ROS_DOMAIN_ID="+strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST",
+	)
+	return c
+}
+
+// run runs a program of a package to its end.
+func (ros rosEnvironment) run(t *testing.T, pkg, program string, arguments ...string) {
+	t.Helper()
+	c := ros.command(t, pkg, program, arguments...)
+	var output bytes.Buffer
+	c.Stdout, c.Stderr = &output, &output
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	overdue := time.AfterFunc(60*time.Second, func() { _ = c.Process.Kill() })
+	defer overdue.Stop()
+	if err := c.Wait(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", program, arguments, err, output.String())
+	}
 }
 
 // recordRunning records processes that have been running for a while.
