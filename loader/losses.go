@@ -43,6 +43,7 @@ const (
 	ReasonNoThreadState Reason = 1
 	ReasonDepthExceeded Reason = 2
 	ReasonMapFull       Reason = 3
+	ReasonFault         Reason = 4
 	lossReasons                = 16 // LOSS_REASON_COUNT
 	// ReasonRecursion: the kernel did not run the program, because it was running on this CPU already (5.12).
 	ReasonRecursion Reason = lossReasons
@@ -50,7 +51,7 @@ const (
 
 // String returns the reason's name in the dataset's loss table.
 func (r Reason) String() string {
-	names := [...]string{"ring_full", "no_thread_state", "depth_exceeded", "map_full"}
+	names := [...]string{"ring_full", "no_thread_state", "depth_exceeded", "map_full", "fault"}
 	switch {
 	case r == ReasonRecursion:
 		return "recursion"

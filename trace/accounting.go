@@ -28,6 +28,8 @@ const (
 	LossDepthExceeded LossReason = "depth_exceeded"
 	// LossMapFull: a BPF map had no room.
 	LossMapFull LossReason = "map_full"
+	// LossFault: memory of the process that an event's values are in could not be read.
+	LossFault LossReason = "fault"
 	// LossRecursion: the kernel skipped the probe's program because it was running already.
 	LossRecursion LossReason = "recursion"
 )

@@ -36,6 +36,17 @@ static __always_inline void note_stack_handle(struct event *event, __u64 rmw_han
 		event->arguments[2] = 0;
 }
 
+/*
+ * The tracepoint of a serialized or loaned message's publish follows the function that told the
+ * form of the message, and does not tell it itself.
+ */
+static __always_inline bool is_stamped_already(const struct event *event)
+{
+	const struct thread_state *state = find_thread(event);
+
+	return state && is_tracepoint_of_open(state, event);
+}
+
 /* rcl_publish(publisher, message), and its siblings for serialized and loaned messages */
 SEC("uprobe.multi")
 int on_rcl_publish(struct pt_regs *regs)
@@ -53,7 +64,8 @@ int on_rcl_publish(struct pt_regs *regs)
 		event.details = DETAIL_LOANED;
 	event.arguments[2] = 0;
 	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
-	read_message_stamp(&event, event.arguments[0], event.arguments[1]);
+	if (!is_stamped_already(&event))
+		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 	dispatch(&event);
 	return 0;
 }

@@ -19,6 +19,7 @@ struct pt_regs {
 #define ARGUMENT_4(regs)    ((regs)->cx)
 #define ARGUMENT_5(regs)    ((regs)->r8)
 #define STACK_POINTER(regs) ((regs)->sp)
+#define RETURN_VALUE(regs)  ((regs)->ax)
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	unsigned long regs[31];
@@ -30,6 +31,7 @@ struct pt_regs {
 #define ARGUMENT_4(regs)    ((regs)->regs[3])
 #define ARGUMENT_5(regs)    ((regs)->regs[4])
 #define STACK_POINTER(regs) ((regs)->sp)
+#define RETURN_VALUE(regs)  ((regs)->regs[0])
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"
 #endif

@@ -12,6 +12,8 @@
 #define FORM_SERVICE_ENTRY  0
 #define FORM_SERVICE_RETURN 1
 
+#define RMW_RET_OK 0
+
 struct request_id {
 	__u64 writer_guid[2];
 	__s64 sequence;
@@ -28,7 +30,7 @@ struct service_info {
 static __always_inline void open_service_call(struct event *event, __u64 message, __u64 values,
 					      bool takes)
 {
-	struct thread_state *state = make_thread(event);
+	struct thread_state *state = get_thread(event, RECORD_SERVICE);
 	struct service_info info = {};
 	struct service_call *call;
 	__u8 id = event->id;
@@ -51,25 +53,33 @@ static __always_inline void open_service_call(struct event *event, __u64 message
 	event->id = id;
 }
 
-/* The open call of the thread, which has got its values now; NULL if there is none. */
-static __always_inline struct service_call *close_service_call(const struct event *event)
+/*
+ * The open call of the thread, whose rmw function has just returned; NULL if there is none, or if
+ * the function failed.
+ */
+static __always_inline struct service_call *close_service_call(const struct event *event,
+							       struct pt_regs *regs)
 {
 	struct thread_state *state = find_thread(event);
 
 	if (!state || !state->service_call.open)
 		return NULL;
 	state->service_call.open = 0;
-	return &state->service_call;
+	return (__u32)RETURN_VALUE(regs) == RMW_RET_OK ? &state->service_call : NULL;
 }
 
 /* The header of what was taken; it is as before when there was nothing to take. */
-static __always_inline bool read_taken(struct event *event)
+static __always_inline bool read_taken(struct event *event, struct pt_regs *regs)
 {
-	struct service_call *call = close_service_call(event);
+	struct service_call *call = close_service_call(event, regs);
 	struct service_info info;
 
-	if (!call || bpf_probe_read_user(&info, sizeof(info), (const void *)call->values))
+	if (!call)
 		return false;
+	if (bpf_probe_read_user(&info, sizeof(info), (const void *)call->values)) {
+		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		return false;
+	}
 	if (info.request_id.sequence == call->sequence &&
 	    info.request_id.writer_guid[0] == call->gid[0] &&
 	    info.request_id.writer_guid[1] == call->gid[1])
@@ -98,9 +108,13 @@ int on_request_sent(struct pt_regs *regs)
 		open_service_call(&event, event.arguments[1], event.arguments[2], false);
 		return 0;
 	}
-	call = close_service_call(&event);
-	if (!call || !read_word(&sequence, call->values))
+	call = close_service_call(&event, regs);
+	if (!call)
 		return 0;
+	if (!read_word(&sequence, call->values)) {
+		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		return 0;
+	}
 	event.time_ns = call->time_ns;
 	event.arguments[0] = call->handle;
 	event.arguments[1] = call->message;
@@ -121,7 +135,7 @@ int on_request_taken(struct pt_regs *regs)
 		return 0;
 	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY)
 		open_service_call(&event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(&event))
+	else if (read_taken(&event, regs))
 		dispatch(&event);
 	return 0;
 }
@@ -136,7 +150,7 @@ int on_response_taken(struct pt_regs *regs)
 		return 0;
 	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY)
 		open_service_call(&event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(&event))
+	else if (read_taken(&event, regs))
 		dispatch(&event);
 	return 0;
 }

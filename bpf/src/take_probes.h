@@ -43,22 +43,23 @@ static __always_inline void open_take_call(const struct event *event, __u32 deta
 	state->take_call.open = 1;
 }
 
-/* What the call that encloses the tracepoint knows of the take. */
-static __always_inline void add_take_details(struct event *event)
+/* What the call that encloses the tracepoint knows of the take; false if it was not seen. */
+static __always_inline bool add_take_details(struct event *event)
 {
 	struct thread_state *state = find_thread(event);
 	struct take_call *call;
 
 	if (!state || !state->take_call.open)
-		return;
+		return false;
 	call = &state->take_call;
 	if (!(call->details & DETAIL_LOANED) && call->message != event->arguments[1])
-		return;
+		return false;
 	call->open = 0;
 	event->details |= call->details;
 	if (call->info && !bpf_probe_read_user(event->gid, sizeof(event->gid),
 					       (const void *)(call->info + INFO_PUBLISHER_GID)))
 		event->details |= DETAIL_GID;
+	return true;
 }
 
 /* rcl empties the info before the call, so that a source timestamp says that something was taken.
@@ -91,6 +92,7 @@ static __always_inline bool read_untraced_take(struct event *event)
 SEC("uprobe.multi")
 int on_rmw_take(struct pt_regs *regs)
 {
+	bool form_known = false;
 	struct event event;
 	__u64 cookie;
 
@@ -111,12 +113,13 @@ int on_rmw_take(struct pt_regs *regs)
 	case FORM_TAKE_LOANED_RETURN:
 		if (!read_untraced_take(&event))
 			return 0;
+		form_known = true;
 		break;
 	default:
 		if (event.arguments[3] & 0xff)
-			add_take_details(&event);
+			form_known = add_take_details(&event);
 	}
-	if (event.arguments[3] & 0xff)
+	if (form_known)
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 	dispatch(&event);
 	return 0;
