@@ -78,11 +78,11 @@ void SampleNode::keep_subscription(const std::string &topic, Callback callback,
                                                        std::move(callback), std::move(group)));
 }
 
-CallbackForm SampleNode::next_callback_form() {
+CallbackForm SampleNode::form_of_last_receiver() const {
   constexpr CallbackForm kForms[] = {CallbackForm::shared, CallbackForm::unique,
                                      CallbackForm::reference};
   if (options_.callback_form != CallbackForm::mixed) return options_.callback_form;
-  return kForms[receivers_.size() % std::size(kForms)];
+  return kForms[(receivers_.size() - 1) % std::size(kForms)];
 }
 
 void SampleNode::subscribe(const std::string &topic, Receiver::Loss loss,
@@ -91,7 +91,7 @@ void SampleNode::subscribe(const std::string &topic, Receiver::Loss loss,
   const bool one_at_a_time =
       group == nullptr || group->type() == CallbackGroupType::MutuallyExclusive;
   Receiver *const receiver = &add_receiver(topic, loss, one_at_a_time);
-  switch (next_callback_form()) {
+  switch (form_of_last_receiver()) {
     case CallbackForm::mixed:
     case CallbackForm::reference:
       keep_subscription(

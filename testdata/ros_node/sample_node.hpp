@@ -49,7 +49,7 @@ class SampleNode : public rclcpp::Node {
   template <typename Callback>
   void keep_subscription(const std::string &topic, Callback callback,
                          std::shared_ptr<rclcpp::CallbackGroup> group);
-  CallbackForm next_callback_form();
+  CallbackForm form_of_last_receiver() const;
   Receiver &add_receiver(const std::string &topic, Receiver::Loss loss, bool ordered);
 
   const Options &options_;
