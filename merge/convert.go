@@ -41,6 +41,7 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 		Depth:                        int32(record.Header.Depth),
 		ParentCallback:               trace.Address(record.ParentCallback),
 		ParentCallbackStartTimestamp: m.optionalUnix(record.ParentStartNs),
+		Provenance:                   provenance(record.Header),
 	}
 	at := m.unix(max(record.StartNs, record.EndNs))
 	if record.StartNs != 0 {
@@ -147,6 +148,7 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
 		Depth:                  int32(record.Header.Depth),
+		Provenance:             provenance(record.Header),
 	}
 	if record.Layers&LayerRcl != 0 {
 		row.Kind = publishKind(record.Details)
@@ -214,6 +216,7 @@ func (m *Merger) addTake(record *TakeRecord) {
 		CPU:                    int32(record.Header.CPU),
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
+		Provenance:             provenance(record.Header),
 	}
 	at := m.unix(record.Feed.TimeNs)
 	if record.Header.Flags&FlagFedByDequeue != 0 {

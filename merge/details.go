@@ -56,3 +56,11 @@ func publishKind(details uint16) trace.PublishKind {
 	}
 	return trace.PublishMessage
 }
+
+// provenance says whether the intra-process part of a record was concluded from functions of Humble's rclcpp.
+func provenance(header RecordHeader) trace.Provenance {
+	if header.Flags&FlagDerived != 0 {
+		return trace.Derived
+	}
+	return trace.FromTracepoint
+}

@@ -244,6 +244,7 @@ func (m *Merger) closePublish(record *PublishRecord, next uint64) {
 		m.addPublish(&intra)
 		record.Number, record.Layers = next, LayerRclcpp
 		record.Publisher, record.IntraMessage, record.IntraNs, record.Enqueues = 0, 0, 0, 0
+		record.Header.Flags &^= FlagDerived
 		record.MessageStamp, record.Details = 0, 0
 	}
 	record.Header.Status = PublishRecordingEnd

@@ -84,7 +84,7 @@ func TestCallbackIsNamedAndFed(t *testing.T) {
 		CallbackStartTimestamp: trace.Some(100 + offset), CallbackEndTimestamp: trace.Some(200 + offset),
 		Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x99,
 		SourceTimestamp: trace.Some(int64(12345)), RMWSubscriptionHandle: 0x21, RMWTakeTimestamp: trace.Some(90 + offset),
-		SubscriptionHandle: 0x20, TopicName: "/in", NodeName: "/ns/node",
+		SubscriptionHandle: 0x20, TopicName: "/in", NodeName: "/ns/node", Provenance: trace.FromTracepoint,
 	}
 	if got := rows.Callbacks[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -117,7 +117,7 @@ func TestPublishLayers(t *testing.T) {
 		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, PublishNumber: 3,
 		PublisherHandle: 0x60, RMWPublisherHandle: 0x61, Message: 0x99, RclcppPublishTimestamp: trace.Some(100 + offset),
 		RclPublishTimestamp: trace.Some(101 + offset), RMWPublishTimestamp: trace.Some(102 + offset),
-		DDSBindAddrToStampTimestamp: trace.Some(103 + offset), SourceTimestamp: trace.Some(int64(55)), Status: trace.PublishComplete, Kind: trace.PublishMessage,
+		DDSBindAddrToStampTimestamp: trace.Some(103 + offset), SourceTimestamp: trace.Some(int64(55)), Status: trace.PublishComplete, Kind: trace.PublishMessage, Provenance: trace.FromTracepoint,
 		Callback: 0x30, CallbackStartTimestamp: trace.Some(50 + offset), TopicName: "/out", NodeName: "/ns/node",
 	}
 	if !reflect.DeepEqual(got, want) {

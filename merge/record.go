@@ -70,7 +70,7 @@ const (
 	FlagFedByRequest       = 64  // of callbacks
 	FlagOverwrittenUnknown = 64  // of derived enqueues: whether one was overwritten is not known
 	FlagFedCallback        = 64  // of services
-	FlagDerived            = 128 // of enqueues, callbacks and takes
+	FlagDerived            = 128 // of enqueues, publishes, callbacks and takes
 	FlagStringFault        = 64  // of init records
 	FlagStringCut          = 128 // of init records
 )

@@ -15,6 +15,15 @@ func (c *comparer) exactly(buffer uint64, thread *threadTruth, operation, record
 	return !c.derivesBufferEvents() || !c.truth.disturbed(buffer, thread, operation, recorded)
 }
 
+// checkProvenance compares what a row says of where it is from; intra says that it has an intra-process part.
+func (c *comparer) checkProvenance(what string, got trace.Provenance, intra bool) {
+	want := trace.FromTracepoint
+	if intra && c.derivesBufferEvents() {
+		want = trace.Derived
+	}
+	equal(c, what+": provenance", got, want)
+}
+
 // checkDequeue compares the dequeue that fed an intra-process callback.
 func (c *comparer) checkDequeue(what string, thread *threadTruth, row *trace.Callback, e *execution) {
 	if e.fed == nil {
@@ -71,11 +80,7 @@ func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue
 		return
 	}
 	equal(c, what+": buffer", uint64(row.Buffer), enqueue.Buffer)
-	provenance := trace.FromTracepoint
-	if c.derivesBufferEvents() {
-		provenance = trace.Derived
-	}
-	equal(c, what+": provenance", row.Provenance, provenance)
+	c.checkProvenance(what, row.Provenance, true)
 	c.checkRing(what, thread, row, enqueue)
 	c.Compared[trace.LostEnqueue]++
 	publish := enqueue.publish
@@ -152,6 +157,7 @@ func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue
 		}
 		return
 	}
+	c.checkProvenance(what, row.Provenance, true)
 	equal(c, what+": kind", row.Kind, trace.TakeDequeue)
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})

@@ -336,6 +336,7 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
 	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
+	c.checkProvenance(what, row.Provenance, row.DequeueTimestamp.Valid)
 	alive, known := c.population.callbacks.at(e.Callback.Callback, e.Start.Before)
 	if !known {
 		c.differ("%s: the ground truth has no such callback", what)
@@ -509,6 +510,7 @@ func (c *comparer) checkLayers(what string, row *trace.Publish, publish *publish
 }
 
 func (c *comparer) checkPublishFields(what string, thread *threadTruth, row *trace.Publish, publish *publishTruth, observed [layerCount]bool) {
+	c.checkProvenance(what, row.Provenance, row.RclcppIntraPublishTimestamp.Valid)
 	handle, rmw, topic, node := uint64(0), uint64(0), "", ""
 	if observed[layerIntra] || observed[layerRcl] || observed[layerRMW] && c.stampIsRMW() {
 		handle, rmw, topic, node = publish.Publisher, publish.RMWPublisher, publish.Topic, c.nodeOf(publish)
@@ -605,6 +607,7 @@ func (c *comparer) compareTake(thread *threadTruth, rows *threadRows, take *take
 		c.differ("%s: is filtered out", what)
 	}
 	equal(c, what+": kind", row.Kind, trace.TakeRMW)
+	c.checkProvenance(what, row.Provenance, false)
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), take.RMWSubscription)
 	equal(c, what+": message", uint64(row.Message), take.Message)
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Some(take.SourceTimestamp))

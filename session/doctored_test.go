@@ -57,44 +57,44 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 		Session: session,
 		Callbacks: []trace.Callback{
 			{
-				ProcessKey: key, TID: 8, Callback: 0x31, CallbackStartTimestamp: at(205), CallbackEndTimestamp: at(285), Status: trace.CallbackComplete,
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(205), CallbackEndTimestamp: at(285), Status: trace.CallbackComplete,
 				Depth: 1, IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, ParentCallback: 0x43, ParentCallbackStartTimestamp: at(125),
 				NodeName: "/node", Period: trace.Some(int64(500)),
 			}, {
-				ProcessKey: key, TID: 8, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), Status: trace.CallbackComplete,
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), Status: trace.CallbackComplete,
 				IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x90, SourceTimestamp: trace.Some(int64(66)),
 				RMWSubscriptionHandle: 0x41, RMWTakeTimestamp: at(105), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
 				PublisherGID: writer, MessageTimestamp: trace.Some(int64(43)),
 			}, {
-				ProcessKey: key, TID: 8, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
 				IsIntraProcess: trace.Some(true), Kind: trace.KindIntraProcessSubscription, Buffer: 0x46, DequeueIndex: number(1),
 				DequeueSize: number(0), DequeueTimestamp: at(505), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
 			}, {
-				ProcessKey: key, TID: 8, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), Status: trace.CallbackComplete,
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), Status: trace.CallbackComplete,
 				IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, NodeName: "/node", Period: trace.Some(int64(500)),
 			}, {
-				ProcessKey: key, TID: 8, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085),
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085),
 				Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindService, TopicName: "/add", NodeName: "/node",
 			},
 		},
 		Publishes: []trace.Publish{
 			{
-				ProcessKey: key, TID: 8, PublishNumber: 0, PublisherHandle: 0x20, RMWPublisherHandle: 0x21, Message: 0x93, IntraMessage: 0x92,
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, PublishNumber: 0, PublisherHandle: 0x20, RMWPublisherHandle: 0x21, Message: 0x93, IntraMessage: 0x92,
 				RclcppIntraPublishTimestamp: at(305), RclcppPublishTimestamp: at(325), RclPublishTimestamp: at(335), RMWPublishTimestamp: at(345),
 				SourceTimestamp: trace.Some(int64(77)), DDSBindAddrToStampTimestamp: at(345), Status: trace.PublishComplete, EnqueueCount: 1,
 				Callback: 0x43, CallbackStartTimestamp: at(125), Depth: 1, TopicName: "/out", NodeName: "/node",
 				Kind: trace.PublishMessage, MessageTimestamp: trace.Some(int64(45)),
 			}, {
-				ProcessKey: key, TID: 8, PublishNumber: 1, Message: 0x94, RclcppPublishTimestamp: at(605), Status: trace.PublishNoLastLayer,
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, PublishNumber: 1, Message: 0x94, RclcppPublishTimestamp: at(605), Status: trace.PublishNoLastLayer,
 			},
 		},
 		Takes: []trace.Take{
 			{
-				ProcessKey: key, TID: 8, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x91, SourceTimestamp: trace.Some(int64(-5)),
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x91, SourceTimestamp: trace.Some(int64(-5)),
 				RMWTakeTimestamp: at(225), Callback: 0x31, CallbackStartTimestamp: at(205), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
 				PublisherGID: writer, MessageTimestamp: trace.Some(int64(44)),
 			}, {
-				ProcessKey: key, TID: 8, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x95, SourceTimestamp: trace.Some(int64(67)),
+				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x95, SourceTimestamp: trace.Some(int64(67)),
 				RMWTakeTimestamp: at(705), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
 				PublisherGID: writer, MessageTimestamp: trace.Some(int64(46)),
 			},
@@ -275,7 +275,7 @@ func TestComparisonAtTheEdges(t *testing.T) {
 			c := &d.Callbacks[1]
 			*c = trace.Callback{
 				ProcessKey: c.ProcessKey, TID: 8, Callback: 0x43, CallbackEndTimestamp: c.CallbackEndTimestamp, Status: trace.CallbackStartMissing,
-				Kind: c.Kind, SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+				Kind: c.Kind, SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node", Provenance: trace.FromTracepoint,
 			}
 			d.Callbacks[0].Depth, d.Callbacks[0].ParentCallback, d.Callbacks[0].ParentCallbackStartTimestamp = 0, 0, null
 			d.Publishes[0].Depth, d.Publishes[0].Callback, d.Publishes[0].CallbackStartTimestamp = 0, 0, null

@@ -89,6 +89,8 @@ type Callback struct {
 	PublisherGID string `column:"publisher_gid,null"`
 	// MessageTimestamp is the message's header.stamp, raw; null where its type has no std_msgs/Header or the message was not seen.
 	MessageTimestamp Optional[int64] `column:"message_timestamp"`
+	// Provenance is derived where the intra-process part was concluded from functions of rclcpp, as on Humble.
+	Provenance Provenance `column:"provenance"`
 }
 
 // PublishStatus says how a publish was closed.
@@ -158,6 +160,8 @@ type Publish struct {
 	Kind PublishKind `column:"kind,null"`
 	// MessageTimestamp is the message's header.stamp, raw; null where its type has no std_msgs/Header.
 	MessageTimestamp Optional[int64] `column:"message_timestamp"`
+	// Provenance is derived where the intra-process part was concluded from functions of rclcpp, as on Humble.
+	Provenance Provenance `column:"provenance"`
 }
 
 // TakeKind says where a Take took its message from.
@@ -199,6 +203,8 @@ type Take struct {
 	// PublisherGID and MessageTimestamp are as in Callback.
 	PublisherGID     string          `column:"publisher_gid,null"`
 	MessageTimestamp Optional[int64] `column:"message_timestamp"`
+	// Provenance is derived where the intra-process part was concluded from functions of rclcpp, as on Humble.
+	Provenance Provenance `column:"provenance"`
 }
 
 // Enqueue is one message put into one intra-process buffer (rclcpp_ring_buffer_enqueue).

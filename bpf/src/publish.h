@@ -17,7 +17,8 @@ static __always_inline struct publish_record *open_publish(struct thread_state *
 
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	__builtin_memset(publish, 0, sizeof(*publish));
-	fill_header(&publish->header, event, RECORD_PUBLISH, 0, state->depth, parent_flags(state));
+	fill_header(&publish->header, event, RECORD_PUBLISH, 0, state->depth,
+		    parent_flags(state) | event->flags);
 	publish->number = state->publish_count++;
 	if (callback) {
 		publish->callback = callback->callback;

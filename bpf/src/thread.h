@@ -93,6 +93,7 @@ static __noinline int split_off_intra_publish(struct thread_state *state)
 	publish->message = 0;
 	publish->layers = LAYER_INTRA;
 	close_publish(state, PUBLISH_COMPLETE);
+	publish->header.flags &= ~FLAG_DERIVED;
 	publish->message_stamp = 0;
 	publish->details = 0;
 	publish->number = state->publish_count++;

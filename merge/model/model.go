@@ -386,6 +386,7 @@ func (m *Machine) splitOffIntra(t *thread) {
 	inter.Number = t.publishCount
 	t.publishCount++
 	inter.Publisher, inter.IntraMessage, inter.IntraNs, inter.Enqueues = 0, 0, 0, 0
+	inter.Header.Flags &^= merge.FlagDerived
 	inter.Layers, inter.MessageStamp, inter.Details = merge.LayerRclcpp, 0, 0
 	t.publish = &inter
 }
@@ -394,7 +395,7 @@ func (m *Machine) openPublish(t *thread, e Event, layer uint16) {
 	m.endPublish(t, merge.PublishNoLastLayer)
 	callback, start, unknown := t.enclosing()
 	t.publish = &merge.PublishRecord{
-		Header: header(e, merge.KindPublish, 0, uint8(len(t.frames)), unknown), Number: t.publishCount,
+		Header: header(e, merge.KindPublish, 0, uint8(len(t.frames)), unknown|e.derived()), Number: t.publishCount,
 		Callback: callback, CallbackStartNs: start, Layers: layer,
 	}
 	t.publishCount++
