@@ -19,12 +19,12 @@ type stampSource struct {
 }
 
 func (c *comparer) subscriptionSource(rmwHandle, at uint64) stampSource {
-	s, _ := c.population.rmwSubscriptions.at(rmwHandle, at)
+	s, _ := c.rmwSubscriptions.at(rmwHandle, at)
 	return stampSource{address: rmwHandle, since: s.since, scanned: c.scanned(s.ready)}
 }
 
 func (c *comparer) publisherSource(publish *publishTruth) stampSource {
-	p, _ := c.population.publishers.at(publish.Publisher, publish.begin())
+	p, _ := c.publishers.at(publish.Publisher, publish.begin())
 	return stampSource{address: publish.Publisher, since: p.since, scanned: c.scanned(p.ready)}
 }
 

@@ -29,7 +29,7 @@ func (c *comparer) clientGID(step *stepTruth) string {
 func (c *comparer) compareStep(rows *threadRows, step *stepTruth) {
 	what := describe(step.TID, string(step.Step), step.Bracket)
 	row := one(c, what, rows.services, step.Bracket)
-	service, _ := c.population.services.at(step.Service, step.Bracket.Before)
+	service, _ := c.services.at(step.Service, step.Bracket.Before)
 	client, _ := c.population.clients.at(step.Client, step.Bracket.Before)
 	name := service.entity.Name + client.entity.Name // it has one of them
 	node := c.population.nodeName(service.entity.Node+client.entity.Node, step.Bracket.Before)
