@@ -30,9 +30,9 @@ func (c *comparer) compareStep(rows *threadRows, step *stepTruth) {
 	what := describe(step.TID, string(step.Step), step.Bracket)
 	row := one(c, what, rows.services, step.Bracket)
 	service, _ := c.services.at(step.Service, step.Bracket.Before)
-	client, _ := c.population.clients.at(step.Client, step.Bracket.Before)
+	client, _ := c.clients.at(step.Client, step.Bracket.Before)
 	name := service.entity.Name + client.entity.Name // it has one of them
-	node := c.population.nodeName(service.entity.Node+client.entity.Node, step.Bracket.Before)
+	node := c.nodeName(service.entity.Node+client.entity.Node, step.Bracket.Before)
 	switch {
 	case !step.leavesRow():
 		if row != nil {

@@ -244,7 +244,7 @@ func equalName[T comparable](c *comparer, told bool, what string, got, want T) {
 // told reports whether all names of an entity are known: a scan has found it, or its initialization was recorded. Those that began in
 // between, while probes were attached, may have gone before anybody looks.
 func told[T any](c *comparer, entity life[T], nodeHandle uint64) bool {
-	node, _ := c.population.nodes.at(nodeHandle, entity.ready)
+	node, _ := c.nodes.at(nodeHandle, entity.ready)
 	return !c.unnamed && c.isTold(entity.since, entity.ready) && c.isTold(node.since, node.ready)
 }
 
@@ -268,7 +268,7 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	depth, _ := c.enclosing(e.parent)
 	started := c.span.holds(e.Start)
 	row := one(c, what, rows.started, e.Start)
-	if names, _ := c.population.callbacks.at(e.Callback.Callback, e.Start.Before); c.filter.drops(names.entity.node, names.entity.topic) {
+	if names, _ := c.callbacks.at(e.Callback.Callback, e.Start.Before); c.filter.drops(names.entity.node, names.entity.topic) {
 		if row != nil || one(c, what, rows.orphaned, e.End) != nil {
 			c.differ("%s: is filtered out", what)
 		}
@@ -337,7 +337,7 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
 	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
 	c.checkProvenance(what, row.Provenance, row.DequeueTimestamp.Valid)
-	alive, known := c.population.callbacks.at(e.Callback.Callback, e.Start.Before)
+	alive, known := c.callbacks.at(e.Callback.Callback, e.Start.Before)
 	if !known {
 		c.differ("%s: the ground truth has no such callback", what)
 		return
@@ -483,11 +483,11 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 
 // nodeOf returns the name of a publish's node.
 func (c *comparer) nodeOf(publish *publishTruth) string {
-	return c.population.nodeOfPublisher(publish.Publisher, publish.begin())
+	return c.nodeOfPublisher(publish.Publisher, publish.begin())
 }
 
 func (c *comparer) toldPublisher(publish *publishTruth) bool {
-	publisher, _ := c.population.publishers.at(publish.Publisher, publish.begin())
+	publisher, _ := c.publishers.at(publish.Publisher, publish.begin())
 	return told(c, publisher, publisher.entity.Node)
 }
 
@@ -616,10 +616,10 @@ func (c *comparer) compareTake(thread *threadTruth, rows *threadRows, take *take
 	source := c.subscriptionSource(take.RMWSubscription, take.Bracket.Before)
 	c.checkMessageTimestamp(what, thread, row.MessageTimestamp, take.HeaderStamp, source)
 	c.checkEnclosing(what, take.in, row.Callback, row.CallbackStartTimestamp)
-	if s, ok := c.population.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before); ok {
+	if s, ok := c.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before); ok {
 		told := told(c, s, s.entity.Node)
 		equalName(c, told, what+": topic", row.TopicName, s.entity.Topic)
-		equalName(c, told, what+": node", row.NodeName, c.population.nodeName(s.entity.Node, take.Bracket.Before))
+		equalName(c, told, what+": node", row.NodeName, c.nodeName(s.entity.Node, take.Bracket.Before))
 		equalName(c, told, what+": subscription", uint64(row.SubscriptionHandle), s.entity.Subscription)
 	}
 	c.Compared[trace.LostTake]++
@@ -627,8 +627,8 @@ func (c *comparer) compareTake(thread *threadTruth, rows *threadRows, take *take
 }
 
 func (c *comparer) dropsTake(take *takeTruth) bool {
-	s, ok := c.population.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before)
-	return ok && c.filter.drops(c.population.nodeName(s.entity.Node, take.Bracket.Before), s.entity.Topic)
+	s, ok := c.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before)
+	return ok && c.filter.drops(c.nodeName(s.entity.Node, take.Bracket.Before), s.entity.Topic)
 }
 
 // checkUnclaimed finds rows of what did not happen.
