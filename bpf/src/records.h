@@ -121,7 +121,8 @@ enum process_status {
 #define FLAG_FED_BY_REQUEST	 64
 /* of services: the callback is the one that the request fed. */
 #define FLAG_FED_CALLBACK	 64
-/* of enqueues, publishes, callbacks and takes: the intra-process part is concluded from Humble's rclcpp, which has no tracepoint. */
+/* of enqueues, publishes, callbacks and takes: the intra-process part is concluded from Humble's
+ * rclcpp, which has no tracepoint. */
 #define FLAG_DERIVED		 128
 /* of init records: a string could not be read, or was longer than its field. */
 #define FLAG_STRING_FAULT	 64
