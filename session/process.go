@@ -386,7 +386,7 @@ func (s *Session) meet(pid int32) *process {
 
 // refresh looks at a process's mappings and attaches what came.
 func (s *Session) refresh(ctx context.Context, entry *process) error {
-	distro, rmw := entry.row.Distro, entry.row.RMWImplementation
+	ros2, distro, rmw := entry.ros2, entry.row.Distro, entry.row.RMWImplementation
 	changes, err := entry.target.Refresh()
 	if errors.Is(err, target.ErrReplaced) {
 		return s.replace(ctx, entry)
@@ -394,22 +394,19 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	if err != nil {
 		return err
 	}
-	if changes.Empty() && entry.recorded {
+	if changes.Empty() && entry.recorded || !entry.target.IsROS2() {
 		return nil
 	}
 	s.mu.Lock()
 	start := entry.row.RecordingStartTimestamp
 	entry.row = describe(entry.target)
 	entry.row.RecordingStartTimestamp = start
-	entry.ros2 = entry.target.IsROS2()
+	entry.ros2 = true
 	s.mu.Unlock()
-	if !entry.ros2 {
-		return nil
-	}
-	if entry.row.Distro != distro {
+	if !ros2 || entry.row.Distro != distro {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(entry, merged) }))
 	}
-	if entry.row.RMWImplementation != rmw {
+	if !ros2 || entry.row.RMWImplementation != rmw {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 			merged.RMWImplementation = entry.row.RMWImplementation
 			return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -29,10 +30,8 @@ type rosEnvironment struct {
 func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
 	requireRoot(t)
 	requireLong(t)
-	domain := 60
 	for _, distro := range []string{"humble", "jazzy"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
-			domain++
 			t.Run(distro+"_"+rmw, func(t *testing.T) {
 				prefix := "/opt/ros/" + distro + "-stripped"
 				if _, err := os.Stat(prefix); err != nil {
@@ -44,7 +43,7 @@ func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
 					}
 					t.Skipf("ROS 2 %s with %s is not installed in /opt/ros", distro, rmw)
 				}
-				test(t, rosEnvironment{distro, rmw, prefix, domain})
+				test(t, rosEnvironment{distro, rmw, prefix, standin.Domain(t)})
 			})
 		}
 	}
