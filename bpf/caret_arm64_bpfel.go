@@ -177,8 +177,7 @@ type CaretRawRecord struct {
 type CaretRingHistory struct {
 	_          structs.HostLayout
 	Size       uint64
-	WriteIndex uint64
-	ReadIndex  uint64
+	Enqueues   uint64
 	Generation uint64
 }
 

@@ -237,7 +237,8 @@ func (g *Graph) addServiceCallback(time int64, handle, callbackAddress trace.Add
 func (g *Graph) initClient(time int64, row trace.Client) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	if read, err := g.reader.clientAt(row.ClientHandle); err == nil {
+	// By now another client may have the address; it has hardly the same rmw client.
+	if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle {
 		fill(&row.ServiceName, read.ServiceName)
 		row.GID = read.GID
 	}

@@ -18,11 +18,15 @@ var serviceSteps = [...]trace.ServiceStep{
 // something to the server only.
 const cycloneClientSize = 8
 
-func (p *Process) clientGIDSize() int {
-	if strings.HasPrefix(cmp.Or(p.RMWImplementation, p.Graph.RMWImplementation()), "rmw_cyclonedds") {
-		return cycloneClientSize
+// clientGID writes what a request's header says of its client, "" while it is not known which implementation of rmw says it.
+func (p *Process) clientGID(words [2]uint64) string {
+	switch implementation := cmp.Or(p.RMWImplementation, p.Graph.RMWImplementation()); {
+	case implementation == "":
+		return ""
+	case strings.HasPrefix(implementation, "rmw_cyclonedds"):
+		return gidText(words, cycloneClientSize)
 	}
-	return gidSize
+	return gidText(words, gidSize)
 }
 
 func (m *Merger) addService(record *ServiceRecord) {
@@ -43,7 +47,7 @@ func (m *Merger) addService(record *ServiceRecord) {
 	switch row.Step {
 	case trace.RequestTaken, trace.ResponseSent:
 		row.ServiceHandle = handle
-		row.ClientGID = gidText(record.GID, process.clientGIDSize())
+		row.ClientGID = process.clientGID(record.GID)
 		if service, known := process.Graph.Service(handle, row.StepTimestamp); known {
 			row.ServiceName, row.NodeName = service.ServiceName, service.NodeName
 		}

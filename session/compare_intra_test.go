@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"slices"
+
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -10,9 +12,9 @@ import (
 // state is not exact.
 func (c *comparer) derivesBufferEvents() bool { return c.truth.Header.Distro == standin.Humble }
 
-// exactly reports whether the state of a buffer after an operation is that which was recorded at an instant.
-func (c *comparer) exactly(buffer uint64, thread *threadTruth, operation, recorded uint64) bool {
-	return !c.derivesBufferEvents() || !c.truth.disturbed(buffer, thread, operation, recorded)
+// exactly reports whether the state of a buffer is the same from an operation until the recorder has seen it.
+func (c *comparer) exactly(buffer uint64, thread *threadTruth, operation, seen uint64) bool {
+	return !c.derivesBufferEvents() || !c.truth.disturbed(buffer, thread, operation, seen)
 }
 
 // checkProvenance compares what a row says of where it is from; intra says that it has an intra-process part.
@@ -38,16 +40,15 @@ func (c *comparer) checkDequeue(what string, thread *threadTruth, row *trace.Cal
 		return
 	}
 	c.checkTime(what+": dequeue", row.DequeueTimestamp, e.fed.observable)
-	c.checkBuffer(what, thread, e.fed, c.onClock(row.DequeueTimestamp.Value), row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
+	c.checkBuffer(what, thread, e.fed, row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
 }
 
 // checkBuffer compares what a dequeue says of its buffer and, where that is derived, of the message.
 func (c *comparer) checkBuffer(
-	what string, thread *threadTruth, dequeue *dequeueTruth, recorded uint64, buffer, message trace.Address,
-	index, size trace.Optional[uint64],
+	what string, thread *threadTruth, dequeue *dequeueTruth, buffer, message trace.Address, index, size trace.Optional[uint64],
 ) {
 	equal(c, what+": buffer", uint64(buffer), dequeue.Buffer)
-	if c.exactly(dequeue.Buffer, thread, dequeue.Bracket.Before, recorded) {
+	if c.exactly(dequeue.Buffer, thread, dequeue.Bracket.Before, dequeue.observable.After) {
 		equal(c, what+": index", index, trace.Some(dequeue.Index))
 		equal(c, what+": size", size, trace.Some(dequeue.Size))
 	}
@@ -104,7 +105,7 @@ func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue
 // dataset's does not.
 func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueue, enqueue *enqueueTruth) {
 	recorded := c.onClock(row.EnqueueTimestamp)
-	if !c.exactly(enqueue.Buffer, thread, enqueue.Bracket.Before, recorded) {
+	if !c.exactly(enqueue.Buffer, thread, enqueue.Bracket.Before, enqueue.observable.After) {
 		return
 	}
 	size := enqueue.Size
@@ -113,7 +114,7 @@ func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueu
 	}
 	equal(c, what+": index", row.Index, enqueue.Index)
 	equal(c, what+": size", row.Size, size)
-	known, settled := c.historyOf(enqueue, recorded)
+	known, settled := c.historyOf(thread, enqueue, recorded)
 	if !settled || !known && !row.Overwritten.Valid && size == c.capacityOf(enqueue.Buffer, recorded) {
 		return
 	}
@@ -121,8 +122,8 @@ func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueu
 }
 
 // historyOf reports whether the recorder knows what was in a buffer before an enqueue, and whether it knows it in time: a derived
-// dequeue of another thread may be seen only afterwards.
-func (c *comparer) historyOf(enqueue *enqueueTruth, recorded uint64) (known, settled bool) {
+// operation of another thread may be seen only afterwards.
+func (c *comparer) historyOf(thread *threadTruth, enqueue *enqueueTruth, recorded uint64) (known, settled bool) {
 	if !c.derivesBufferEvents() {
 		return true, true
 	}
@@ -130,7 +131,10 @@ func (c *comparer) historyOf(enqueue *enqueueTruth, recorded uint64) (known, set
 	if !ok || c.truth.createdBetween(last.bracket.Before, recorded) {
 		return false, true
 	}
-	return c.span.holds(last.needed) == present, last.needed.After <= recorded
+	overlaps := slices.ContainsFunc(c.truth.operations[enqueue.Buffer], func(o operation) bool {
+		return o.thread != thread && o.bracket.Before < enqueue.observable.After && o.needed.After > enqueue.Bracket.Before
+	})
+	return c.span.holds(last.needed) == present, !overlaps
 }
 
 // capacityOf returns how many messages a buffer holds.
@@ -163,6 +167,6 @@ func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
 	equal(c, what+": publisher gid", row.PublisherGID, "")
 	equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
-	c.checkBuffer(what, thread, dequeue, c.onClock(row.DequeueTimestamp.Value), row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
+	c.checkBuffer(what, thread, dequeue, row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
 	c.Compared[trace.LostTake]++
 }

@@ -74,7 +74,7 @@ func TestRecordingIsExact(t *testing.T) {
 // there, with all names.
 func TestRecordingOfAWholeLife(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "recreate_intra", "random2"}, func(t *testing.T, name string) {
+		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "random2"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()

@@ -41,11 +41,10 @@ struct ring {
 	__u64 size;
 };
 
-/* A ring buffer at the last operation that was seen of it. */
+/* A ring buffer at the last operation that was seen of it. Threads write it at the same time. */
 struct ring_history {
 	__u64 size;
-	__u64 write_index;
-	__u64 read_index;
+	__u64 enqueues;	  /* the write index that the seen enqueues lead to, not reduced */
 	__u64 generation; /* subscription_generation then */
 };
 
@@ -82,31 +81,23 @@ static __always_inline __u64 read_ring(struct ring *ring, __u64 subscription)
 	return address;
 }
 
-/* What is known of a ring from before; false if nothing is. */
-static __always_inline bool recall_ring(struct ring_history *history, const struct event *event,
-					__u64 ring)
-{
-	struct process_address key = {.address = ring, .pid = event->pid};
-	struct ring_history *stored = bpf_map_lookup_elem(&ring_histories, &key);
-
-	if (!stored || stored->generation != subscription_generation)
-		return false;
-	__builtin_memcpy(history, stored, sizeof(*history));
-	return true;
-}
-
-static __always_inline void remember_ring(const struct ring *ring, const struct event *event,
-					  __u64 address)
+/* What is known of a ring from before; NULL if nothing is: then it begins with what the ring shows.
+ */
+static __always_inline struct ring_history *recall_ring(const struct ring *ring,
+							const struct event *event, __u64 address)
 {
 	struct process_address key = {.address = address, .pid = event->pid};
-	struct ring_history history = {
+	struct ring_history *known = bpf_map_lookup_elem(&ring_histories, &key);
+	struct ring_history begin = {
 		.size = ring->size,
-		.write_index = ring->write_index,
-		.read_index = ring->read_index,
+		.enqueues = ring->write_index,
 		.generation = subscription_generation,
 	};
 
-	bpf_map_update_elem(&ring_histories, &key, &history, BPF_ANY);
+	if (known && known->generation == begin.generation)
+		return known;
+	bpf_map_update_elem(&ring_histories, &key, &begin, BPF_ANY);
+	return NULL;
 }
 
 /* rclcpp_intra_publish(publisher, message) | get_subscription_count(PublisherBase *) */
@@ -162,11 +153,10 @@ SEC("uprobe.multi")
 int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 {
 	struct thread_state *state;
-	struct ring_history last;
+	struct ring_history *known;
 	struct event event;
 	struct ring ring;
 	__u64 address, message = 0;
-	bool known;
 
 	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs))
 		return 0;
@@ -180,24 +170,28 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	address = read_ring(&ring, event.arguments[0] - INTRA_GUARD_CONDITION);
 	if (!address)
 		return 0;
-	known = recall_ring(&last, &event, address);
-	/*
-	 * Nothing was put in, something was taken out: whoever takes a message while more are left
-	 * triggers, too.
-	 */
-	if (known && ring.write_index == last.write_index && ring.read_index != last.read_index)
-		return 0;
-	remember_ring(&ring, &event, address);
 	event.flags = FLAG_DERIVED;
-	if (!known && ring.size == ring.capacity)
+	event.arguments[3] = 0;
+	known = recall_ring(&ring, &event, address);
+	if (known) {
+		/*
+		 * Whoever takes a message while more are left triggers, too: then every enqueue has
+		 * been seen already. A ring of one slot cannot show that, and has nothing left.
+		 */
+		if (ring.capacity > 1 && known->enqueues % ring.capacity == ring.write_index)
+			return 0;
+		__sync_fetch_and_add(&known->enqueues, 1);
+		event.arguments[3] = known->size == ring.capacity && ring.size == ring.capacity;
+		known->size = ring.size;
+	} else if (ring.size == ring.capacity) {
 		event.flags |= FLAG_OVERWRITTEN_UNKNOWN;
+	}
 	read_word(&message,
 		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
 	open_intra_publish(&event, message);
 	event.arguments[0] = address;
 	event.arguments[1] = ring.write_index;
 	event.arguments[2] = ring.size;
-	event.arguments[3] = known && last.size == ring.capacity && ring.size == ring.capacity;
 	event.arguments[4] = 0;
 	dispatch(&event);
 	return 0;
@@ -207,6 +201,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 static __always_inline void derive_dequeue(struct event *event)
 {
 	__u64 waitable, data, address, messages[3];
+	struct ring_history *known;
 	struct ring ring;
 
 	if (!read_word(&waitable, event->arguments[1] + EXECUTABLE_WAITABLE) || !waitable ||
@@ -218,7 +213,9 @@ static __always_inline void derive_dequeue(struct event *event)
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
 	if (!bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];
-	remember_ring(&ring, event, address);
+	known = recall_ring(&ring, event, address);
+	if (known)
+		known->size = ring.size;
 	event->id = EVENT_RING_BUFFER_DEQUEUE;
 	event->flags = FLAG_DERIVED;
 	event->arguments[0] = address;
