@@ -47,6 +47,10 @@ test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)
 	scripts/compare-lttng.sh
 
+.PHONY: event-table
+event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/events.md: events, provenance, nulls
+	scripts/event-table.sh
+
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios
 	scripts/bench.sh

@@ -12,6 +12,7 @@ func (g *Graph) End(event EventID, address trace.Address, time int64) {
 	switch event {
 	case RclNodeFini:
 		known = endAt(&g.nodes, address, time)
+		g.endLoggers(address, time)
 	case RclPublisherFini:
 		known = endAt(&g.publishers, address, time)
 	case RclSubscriptionFini:
@@ -51,16 +52,20 @@ func endAt[E resident](p *population[E], address trace.Address, time int64) bool
 	return ok
 }
 
-// buryNode ends a node. Its callback groups go with it: no event tells their end, and the next node may have them at the same addresses.
-func (g *Graph) buryNode(n *node, time int64) {
-	g.nodes.end(n, time)
+// endLoggers ends the publishers of a node whose own fini events name another place than they live at.
+func (g *Graph) endLoggers(nodeHandle trace.Address, time int64) {
 	for _, publishers := range g.rmwPublishers {
 		for _, p := range publishers {
-			if p.announced != 0 && p.current.NodeHandle == n.current.NodeHandle && p.since >= n.since {
+			if p.announced != 0 && p.current.NodeHandle == nodeHandle && p.since <= time {
 				g.publishers.end(p, time)
 			}
 		}
 	}
+}
+
+// buryNode ends a node. Its callback groups go with it: no event tells their end, and the next node may have them at the same addresses.
+func (g *Graph) buryNode(n *node, time int64) {
+	g.nodes.end(n, time)
 	for _, groups := range g.groups.lives {
 		for _, c := range groups {
 			if c.current.NodeHandle == n.current.NodeHandle {

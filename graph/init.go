@@ -225,13 +225,27 @@ func (g *Graph) addServiceCallback(time int64, handle, callbackAddress trace.Add
 	s.callback = g.callbackAt(callbackAddress, time)
 	if layout, err := g.reader.readable(); err == nil {
 		for _, owner := range layout.Owners {
-			if _, typeName, ok := g.reader.ownerOf(callbackAddress, owner); ok && owner.Kind == layouts.OwnerService {
+			if object, typeName, ok := g.reader.ownerOf(callbackAddress, owner); ok && owner.Kind == layouts.OwnerService {
 				fill(&s.current.ServiceType, serviceType(typeName))
+				g.nodeOfService(s, object)
 			}
 		}
 	}
 	fill(&s.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
 	g.changedService(s)
+}
+
+// nodeOfService reads the node of a service whose handle is a copy of the one that rcl_service_init announced.
+func (g *Graph) nodeOfService(s *service, object trace.Address) {
+	if s.current.NodeHandle != 0 {
+		return
+	}
+	handle, err := g.reader.pointer(object + trace.Address(g.reader.layout.ServiceBase.NodeHandle))
+	if err != nil {
+		return
+	}
+	s.current.NodeHandle = handle
+	s.current.NodeName = g.nodeName(handle, now)
 }
 
 func (g *Graph) initClient(time int64, row trace.Client) {

@@ -234,11 +234,7 @@ func (g *Graph) readServiceOf(c *callback, object trace.Address, typeName string
 	if err != nil {
 		return err
 	}
-	nodeHandle, err := g.reader.pointer(object + trace.Address(layout.NodeHandle))
-	if err == nil && s.current.NodeHandle == 0 {
-		s.current.NodeHandle = nodeHandle
-		s.current.NodeName = g.nodeName(nodeHandle, now)
-	}
+	g.nodeOfService(s, object)
 	fill(&s.current.ServiceType, serviceType(typeName))
 	c.current.Symbol = g.reader.functionSymbol(c.current.Callback)
 	c.since = s.since

@@ -94,11 +94,11 @@ func TestLoggersOfNewNodes(t *testing.T) {
 	snapshot := scanned(t, m, withStatics{m})
 	lasting := rowOf(snapshot.Publishers, func(r trace.Publisher) bool { return r.TopicName == rosoutTopic })
 	const stack, other = trace.Address(0x7ffc0000), trace.Address(0x9000)
-	g := New(testKey)
-	g.initNode(1, trace.Node{NodeHandle: lasting.NodeHandle, NodeName: "talker", Namespace: "/demo"})
+	g := m.graph()
 	g.initPublisher(2, trace.Publisher{
 		PublisherHandle: stack, NodeHandle: lasting.NodeHandle, RMWPublisherHandle: lasting.RMWPublisherHandle, TopicName: rosoutTopic,
 	})
+	g.initNode(2, trace.Node{NodeHandle: lasting.NodeHandle, NodeName: "talker", Namespace: "/demo"}) // Humble announces the node last
 	g.initNode(3, trace.Node{NodeHandle: other, NodeName: "second", Namespace: "/"})
 	g.initPublisher(4, trace.Publisher{PublisherHandle: stack, NodeHandle: other, RMWPublisherHandle: 0x9100, TopicName: rosoutTopic})
 	for rmw, want := range map[trace.Address]string{lasting.RMWPublisherHandle: "/demo/talker", 0x9100: "/second"} {

@@ -18,15 +18,27 @@ var serviceSteps = [...]trace.ServiceStep{
 // something to the server only.
 const cycloneClientSize = 8
 
+// rmw returns the name of the process's implementation of rmw, "" while it is not known.
+func (p *Process) rmw() string { return cmp.Or(p.RMWImplementation, p.Graph.RMWImplementation()) }
+
+// usesCycloneDDS reports whether the process's implementation of rmw is known to be that of Cyclone DDS.
+func (p *Process) usesCycloneDDS() bool { return strings.HasPrefix(p.rmw(), "rmw_cyclonedds") }
+
 // clientGID writes what a request's header says of its client, "" while it is not known which implementation of rmw says it.
 func (p *Process) clientGID(words [2]uint64) string {
-	switch implementation := cmp.Or(p.RMWImplementation, p.Graph.RMWImplementation()); {
-	case implementation == "":
+	switch {
+	case p.rmw() == "":
 		return ""
-	case strings.HasPrefix(implementation, "rmw_cyclonedds"):
+	case p.usesCycloneDDS():
 		return gidText(words, cycloneClientSize)
 	}
 	return gidText(words, gidSize)
+}
+
+// isForeign reports whether a response is not the client's own. All clients of a service receive all responses; Cyclone DDS fills in the
+// header of each before it passes over what is for others.
+func (p *Process) isForeign(response *ServiceRecord, client string) bool {
+	return client != "" && p.usesCycloneDDS() && gidText(response.GID, cycloneClientSize) != client
 }
 
 func (m *Merger) addService(record *ServiceRecord) {
@@ -55,6 +67,9 @@ func (m *Merger) addService(record *ServiceRecord) {
 		row.ClientHandle = handle
 		if client, known := process.Graph.Client(handle, row.StepTimestamp); known {
 			row.ServiceName, row.NodeName, row.ClientGID = client.ServiceName, client.NodeName, client.GID
+		}
+		if row.Step == trace.ResponseTaken && process.isForeign(record, row.ClientGID) {
+			return
 		}
 	}
 	if row.Step == trace.RequestTaken || row.Step == trace.ResponseTaken {

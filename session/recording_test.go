@@ -328,7 +328,7 @@ func (d *dataset) split(at uint64) (before, after *dataset) {
 		})
 		keep(&of.Takes, d.Takes, func(row trace.Take) bool { return wanted(firstValid(row.RMWTakeTimestamp, row.DequeueTimestamp)) })
 		keep(&of.Enqueues, d.Enqueues, func(row trace.Enqueue) bool { return wanted(row.EnqueueTimestamp) })
-<<<<<<< HEAD
+		keep(&of.Services, d.Services, func(row trace.Service) bool { return wanted(row.StepTimestamp) })
 		born := func(key entityKey) bool { return wanted(key.init.Value) }
 		keep(&of.Nodes, d.Nodes, func(row trace.Node) bool { return born(nodeKey(&row)) })
 		keep(&of.Publishers, d.Publishers, func(row trace.Publisher) bool { return born(publisherKey(&row)) })
@@ -340,19 +340,6 @@ func (d *dataset) split(at uint64) (before, after *dataset) {
 		keep(&of.CallbackGroups, d.CallbackGroups, func(row trace.CallbackGroup) bool { return born(groupKey(&row)) })
 		keep(&of.Executors, d.Executors, func(row trace.Executor) bool { return born(executorKey(&row)) })
 		keep(&of.Contexts, d.Contexts, func(row trace.Context) bool { return born(contextKey(&row)) })
-=======
-		keep(&of.Nodes, d.Nodes, func(row trace.Node) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Publishers, d.Publishers, func(row trace.Publisher) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Subscriptions, d.Subscriptions, func(row trace.Subscription) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Timers, d.Timers, func(row trace.Timer) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Services, d.Services, func(row trace.Service) bool { return wanted(row.StepTimestamp) })
-		keep(&of.ServiceServers, d.ServiceServers, func(row trace.ServiceServer) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Clients, d.Clients, func(row trace.Client) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.CallbackInfos, d.CallbackInfos, func(row trace.CallbackInfo) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.CallbackGroups, d.CallbackGroups, func(row trace.CallbackGroup) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Executors, d.Executors, func(row trace.Executor) bool { return wanted(row.InitTimestamp.Value) })
-		keep(&of.Contexts, d.Contexts, func(row trace.Context) bool { return wanted(row.InitTimestamp.Value) })
->>>>>>> 4fea1d0 (Count the enqueues of a ring, so that producers beside each other lose none; read a client's gid only where it is still the client)
 		return of
 	}
 	return part(func(first int64) bool { return first < instant }), part(func(first int64) bool { return first >= instant })

@@ -1,0 +1,56 @@
+package merge_test
+
+import (
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestForeignResponses: Cyclone DDS shows each client the headers of the responses to all clients. Fast DDS names clients otherwise, and
+// shows their own only.
+func TestForeignResponses(t *testing.T) {
+	const own = "0102030405060708"
+	for name, test := range map[string]struct {
+		rmw, client string
+		gid         [2]uint64
+		rows        int
+	}{
+		"own":                  {"rmw_cyclonedds_cpp", own, [2]uint64{0x0807060504030201, 0x99}, 1},
+		"another client's":     {"rmw_cyclonedds_cpp", own, [2]uint64{0x1807060504030201, 0x99}, 0},
+		"of an unknown client": {"rmw_cyclonedds_cpp", "", [2]uint64{0x1807060504030201, 0x99}, 1},
+		"Fast DDS":             {"rmw_fastrtps_cpp", own + own, [2]uint64{0x1807060504030201, 0x99}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMerger(merge.Options{})
+			if err := m.Record(initEvent(graph.RclNodeInit, 1, "node", "/ns", 0x10, 0x11)); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Update(7, func(p *merge.Process) error {
+				p.RMWImplementation = test.rmw
+				p.Graph.Apply(&graph.Snapshot{Entities: graph.Rows{Clients: []trace.Client{{
+					ClientHandle: 0x70, ServiceName: "/s", NodeName: "/n", GID: test.client, Provenance: trace.FromMemory,
+				}}}})
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Record(encode(merge.ServiceRecord{
+				Header: header(merge.KindService, merge.ServiceResponseTaken, 0), TimeNs: 100, Handle: 0x70, GID: test.gid, Sequence: 5,
+			})); err != nil {
+				t.Fatal(err)
+			}
+			var services []trace.Service
+			if err := m.Take(func(r *merge.Rows) error {
+				services = append(services, r.Services...)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if len(services) != test.rows || test.rows == 1 && (services[0].ServiceName != "/s" || services[0].ClientGID != test.client) {
+				t.Errorf("rows %+v", services)
+			}
+		})
+	}
+}
