@@ -209,12 +209,7 @@ func actionRows(rows Rows) []string {
 	}
 	for _, row := range rows.Timers {
 		if row.Callback == 0 {
-			// How long results are kept was changed from 15 minutes to 10 seconds.
-			if kept := time.Duration(row.Period.Value); kept == 15*time.Minute || kept == 10*time.Second {
-				lines = append(lines, row.NodeName+" timer of results")
-			} else {
-				lines = append(lines, fmt.Sprintf("%s timer %v", row.NodeName, kept))
-			}
+			lines = append(lines, row.NodeName+" timer of results") // its period is until the next one expires
 		}
 	}
 	slices.Sort(lines)
