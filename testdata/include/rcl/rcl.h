@@ -147,6 +147,10 @@ RCL_PUBLIC rcl_ret_t rcl_clock_get_now(rcl_clock_t *clock, std::int64_t *time);
 
 RCL_PUBLIC rcl_ret_t rcl_timer_init(rcl_timer_t *timer, rcl_context_t *context,
                                     std::int64_t period);
+#ifndef STANDIN_HUMBLE
+RCL_PUBLIC rcl_ret_t rcl_timer_init2(rcl_timer_t *timer, rcl_context_t *context,
+                                     std::int64_t period, bool autostart);
+#endif
 RCL_PUBLIC rcl_ret_t rcl_timer_fini(rcl_timer_t *timer);
 RCL_PUBLIC rcl_ret_t rcl_timer_call(rcl_timer_t *timer);
 RCL_PUBLIC rcl_ret_t rcl_timer_cancel(rcl_timer_t *timer);

@@ -4,8 +4,10 @@
 
 static std::int64_t now() { return static_cast<std::int64_t>(ground_truth::now()); }
 
-rcl_ret_t rcl_timer_init(rcl_timer_t *timer, rcl_context_t *context, std::int64_t period) {
+static rcl_ret_t init(rcl_timer_t *timer, rcl_context_t *context, std::int64_t period,
+                      bool autostart) {
   timer->impl = new rcl_timer_impl_s{};
+  timer->impl->canceled = !autostart;
   timer->impl->context = context;
   timer->impl->period = period;
   timer->impl->last_call_time = now();
@@ -13,6 +15,17 @@ rcl_ret_t rcl_timer_init(rcl_timer_t *timer, rcl_context_t *context, std::int64_
   ros_trace_rcl_timer_init(timer, period);
   return RCL_RET_OK;
 }
+
+rcl_ret_t rcl_timer_init(rcl_timer_t *timer, rcl_context_t *context, std::int64_t period) {
+  return init(timer, context, period, true);
+}
+
+#ifndef STANDIN_HUMBLE
+rcl_ret_t rcl_timer_init2(rcl_timer_t *timer, rcl_context_t *context, std::int64_t period,
+                          bool autostart) {
+  return init(timer, context, period, autostart);
+}
+#endif
 
 rcl_ret_t rcl_timer_fini(rcl_timer_t *timer) {
   delete timer->impl;

@@ -14,7 +14,11 @@ TimerBase::TimerBase(std::chrono::nanoseconds period, std::shared_ptr<Context> c
       }) {
   rcl_timer_t *const timer = timer_handle_.get();
   const rcl_ret_t result = ground_truth::initialize("timer", timer, nullptr, [&] {
+#ifdef STANDIN_HUMBLE
     return rcl_timer_init(timer, context->get_rcl_context(), period.count());
+#else
+    return rcl_timer_init2(timer, context->get_rcl_context(), period.count(), true);
+#endif
   });
   if (result != RCL_RET_OK) throw std::runtime_error("failed to create a timer");
 }
