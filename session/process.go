@@ -35,6 +35,8 @@ type process struct {
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
 	ended    bool
+	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
+	forgotten bool
 	// headers are the addresses that the kernel side knows the header offset of.
 	headers []uint64
 	// looks counts how often a young process was looked at.
@@ -281,9 +283,14 @@ func (s *Session) onProcess(record merge.ProcessRecord) {
 	defer s.mu.Unlock()
 	switch record.Header.Status {
 	case merge.ProcessFork, merge.ProcessExec:
-		if entry := s.processes[pid]; entry != nil && entry.ended {
+		entry := s.processes[pid]
+		switch {
+		case entry == nil:
+		case entry.ended:
 			delete(s.processes, pid) // another process has the PID now
 			s.gone = append(s.gone, entry)
+		case record.Header.Status == merge.ProcessExec:
+			entry.forgotten = true
 		}
 		s.starts[pid] = record.Start()
 		s.askToLook(pid)
@@ -394,7 +401,11 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	if err != nil {
 		return err
 	}
-	if changes.Empty() && entry.recorded || !entry.target.IsROS2() {
+	s.mu.Lock()
+	forgotten := entry.forgotten
+	entry.forgotten = false
+	s.mu.Unlock()
+	if changes.Empty() && entry.recorded && !forgotten || !entry.target.IsROS2() {
 		return nil
 	}
 	s.mu.Lock()
@@ -403,10 +414,13 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	entry.row.RecordingStartTimestamp = start
 	entry.ros2 = true
 	s.mu.Unlock()
-	if !ros2 || entry.row.Distro != distro {
+	if forgotten {
+		delete(s.scans.scanned, entry.row.ProcessKey)
+	}
+	if forgotten || !ros2 || entry.row.Distro != distro {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(entry, merged) }))
 	}
-	if !ros2 || entry.row.RMWImplementation != rmw {
+	if forgotten || !ros2 || entry.row.RMWImplementation != rmw {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 			merged.RMWImplementation = entry.row.RMWImplementation
 			return nil

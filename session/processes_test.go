@@ -279,7 +279,6 @@ func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
 		data := r.wait()
 		truth := readTruth(t, path)
 		r.requireExact(data, truth, circumstances{})
-		requireEntities(t, data, truth, r.span(data, truth.Header.PID))
 	})
 }
 
