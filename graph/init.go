@@ -24,12 +24,25 @@ func (g *Graph) initNode(time int64, row trace.Node) {
 			row.NodeName, row.Namespace = read.NodeName, read.Namespace
 		}
 	}
+	g.failures.clear("node", row.NodeHandle)
+	if n, ok := g.nodes.at(row.NodeHandle, time); ok && n.wasReadEarly(&row) {
+		n.current = row
+		g.nodes.note(n)
+		g.awaitScan(time)
+		return
+	}
 	n := &node{life: life{since: time}}
 	n.current = row
-	g.failures.clear("node", row.NodeHandle)
 	g.nodes.add(row.NodeHandle, n)
 	g.nodes.note(n)
 	g.awaitScan(time)
+}
+
+// wasReadEarly reports whether a node that memory showed is the one that is being announced: on Humble the publisher of /rosout, which
+// names the node, is initialized before it.
+func (n *node) wasReadEarly(announced *trace.Node) bool {
+	return n.since == always && n.current.Provenance == trace.FromMemory && n.current.RMWHandle == announced.RMWHandle &&
+		n.current.NodeName == announced.NodeName && n.current.Namespace == announced.Namespace
 }
 
 // maxGIDs bounds the gids that were announced and whose publishers were not.

@@ -98,7 +98,8 @@ func TestLoggersOfNewNodes(t *testing.T) {
 	g.initPublisher(2, trace.Publisher{
 		PublisherHandle: stack, NodeHandle: lasting.NodeHandle, RMWPublisherHandle: lasting.RMWPublisherHandle, TopicName: rosoutTopic,
 	})
-	g.initNode(2, trace.Node{NodeHandle: lasting.NodeHandle, NodeName: "talker", Namespace: "/demo"}) // Humble announces the node last
+	rmwNode := trace.Address(m.get(m.get(w.nodeHandle+m.layout.Node.Impl) + m.layout.Node.RMWHandle))
+	g.initNode(2, trace.Node{NodeHandle: lasting.NodeHandle, RMWHandle: rmwNode, NodeName: "talker", Namespace: "/demo"}) // as Humble does
 	g.initNode(3, trace.Node{NodeHandle: other, NodeName: "second", Namespace: "/"})
 	g.initPublisher(4, trace.Publisher{PublisherHandle: stack, NodeHandle: other, RMWPublisherHandle: 0x9100, TopicName: rosoutTopic})
 	for rmw, want := range map[trace.Address]string{lasting.RMWPublisherHandle: "/demo/talker", 0x9100: "/second"} {
@@ -106,11 +107,16 @@ func TestLoggersOfNewNodes(t *testing.T) {
 			t.Errorf("publisher %+v of %s", p, want)
 		}
 	}
-	if rows := g.Rows(false); len(rows.Publishers) != 0 {
-		t.Errorf("rows with handles on the stack: %+v", rows.Publishers)
+	early := g.Rows(false)
+	if len(early.Publishers) != 0 {
+		t.Errorf("rows with handles on the stack: %+v", early.Publishers)
 	}
 	g.Apply(&Snapshot{Begin: 6, Entities: Rows{Publishers: []trace.Publisher{lasting}}})
 	g.End(RclNodeFini, other, 7)
+	if talker := rowOf(early.Nodes, func(r trace.Node) bool { return r.NodeName == "talker" }); len(early.Nodes) != 2 ||
+		talker.InitTimestamp != trace.Some(int64(2)) || talker.EndTimestamp.Valid {
+		t.Errorf("nodes %+v", early.Nodes)
+	}
 	rows := g.Rows(true).Publishers
 	first := rowOf(rows, func(r trace.Publisher) bool { return r.NodeName == "/demo/talker" })
 	second := rowOf(rows, func(r trace.Publisher) bool { return r.NodeName == "/second" })

@@ -21,8 +21,9 @@ cd "$(dirname "$0")/.."
 make -s build
 go build -o build/eventtable ./scripts/eventtable
 
-directory=$(mktemp -d)
+directory=$(mktemp -d) links=$(mktemp -d)
 clean_up() {
+	rm -rf "$links"
 	if [ -n "$output" ]; then mv "$directory" "$output"; else as_root rm -rf "$directory"; fi
 }
 trap clean_up EXIT
@@ -77,16 +78,17 @@ for distro in humble iron jazzy kilted lyrical; do
 	for rmw in rmw_fastrtps_cpp rmw_cyclonedds_cpp; do
 		[ -e "$prefix/lib/lib$rmw.so" ] || continue
 		echo "event-table: $distro with $rmw"
+		# Others may run programs of this distribution, too: ours have a path of their own.
+		ln -sfn "$prefix" "$links/ros"
 		domain=$((domain + 1))
 		environment=(
 			HOME="$HOME" PATH="$PATH" LD_LIBRARY_PATH="$prefix/lib:$prefix/lib/$(gcc -print-multiarch)" AMENT_PREFIX_PATH="$prefix"
 			CYCLONEDDS_URI="$many_participants" RMW_IMPLEMENTATION="$rmw" ROS_DOMAIN_ID="$domain" ROS_LOCALHOST_ONLY=1 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 		)
-		record -o "$directory/$distro-$rmw-launched" -- bash -c "$(declare -f run_programs); run_programs \"\$@\"" run "$prefix" 30
-		env "${environment[@]}" bash -c "$(declare -f run_programs); run_programs \"\$@\"" run "$prefix" 40 &
+		record -o "$directory/$distro-$rmw-launched" -- bash -c "$(declare -f run_programs); run_programs \"\$@\"" run "$links/ros" 30
+		env "${environment[@]}" bash -c "$(declare -f run_programs); run_programs \"\$@\"" run "$links/ros" 40 &
 		sleep 12
-		# Only the programs of this prefix: others may run on the machine.
-		record -o "$directory/$distro-$rmw-late" --name "^$prefix/lib/" --duration 20s
+		record -o "$directory/$distro-$rmw-late" --name "^$links/ros/lib/" --duration 20s
 		wait
 	done
 done

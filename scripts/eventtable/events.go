@@ -116,7 +116,7 @@ var sections = []section{
 		{
 			name: "rclcpp_publish", tables: []string{trace.TablePublish}, holds: has("rclcpp_publish_timestamp"),
 			fields: []field{
-				{name: "publisher_handle", column: "publisher_handle"}, {name: "message", column: "message"},
+				{name: "publisher_handle", column: "publisher_handle", null: "the publish did not reach rcl, as when the process shuts down"}, {name: "message", column: "message"},
 				{name: "message_timestamp", column: "message_timestamp", null: noHeader},
 			},
 			note: "The tracepoint passes a null publisher; the row has that of `rcl_publish`.",
@@ -148,7 +148,8 @@ var sections = []section{
 				{name: "source_timestamp", column: "source_timestamp"},
 				{
 					name: "publisher_gid", column: "publisher_gid",
-					null: "the middleware's own takes (`ros_discovery_info`) do not ask for it; nor do takes without an `rmw_message_info_t`",
+					null: "Cyclone DDS tells a handle instead, which means something to its own process only; the middleware's own takes " +
+						"(`ros_discovery_info`) ask for none",
 				},
 			},
 		},
@@ -205,7 +206,7 @@ var sections = []section{
 		},
 		{
 			name: "rcl_client_init", tables: []string{trace.TableClient},
-			fields: with(same("client_handle", "node_handle", "rmw_client_handle", "service_name"),
+			fields: with(same("client_handle", "rmw_client_handle", "service_name"), field{"node_handle", "node_handle", noName},
 				field{"service_type", "service_type", noName}, field{"gid", "gid", noName}),
 		},
 		{name: "rcl_timer_init", tables: []string{trace.TableTimer}, fields: same("timer_handle", "period")},
@@ -270,7 +271,7 @@ var sections = []section{
 		{
 			name: "steps of actions' calls", tables: []string{trace.TableService}, shownBy: "request_sent",
 			holds:  func(r record) bool { return isOfAction(r.text("service_name")) },
-			fields: with(same("service_name", "node_name", "sequence_number"), field{"client_gid", "client_gid", noName}),
+			fields: with(same("service_name", "sequence_number"), field{"node_name", "node_name", noName}, field{"client_gid", "client_gid", noName}),
 		},
 		{
 			name: "publishes of actions", tables: []string{trace.TablePublish}, shownBy: "rcl_publish",
@@ -289,7 +290,7 @@ var sections = []section{
 		},
 		{
 			name: "publishes with node and topic", tables: []string{trace.TablePublish}, holds: has("rcl_publish_timestamp"), shownBy: "rcl_publish",
-			fields: []field{{name: "topic_name", column: "topic_name"}, {name: "node_name", column: "node_name", null: noName}},
+			fields: []field{{name: "topic_name", column: "topic_name", null: noName}, {name: "node_name", column: "node_name", null: noName}},
 		},
 		{
 			name: "callbacks with node, kind and function", tables: []string{trace.TableCallback}, holds: has("callback_start_timestamp"), shownBy: "callback_start",

@@ -84,7 +84,7 @@ func (f *finding) add(event event, r *recording) {
 				continue
 			}
 			f.counts[when]++
-			if provenance := event.provenance(row, r.distro); !slices.Contains(f.provenances[when], provenance) {
+			if provenance := event.provenance(table, row, r.distro); !slices.Contains(f.provenances[when], provenance) {
 				f.provenances[when] = append(f.provenances[when], provenance)
 			}
 			for _, field := range event.fields {
@@ -96,12 +96,12 @@ func (f *finding) add(event event, r *recording) {
 	}
 }
 
-// provenance returns that of a row: the row's own, or that of the event's site in a distribution.
-func (e event) provenance(row record, distro string) string {
+// provenance returns that of a row: the row's own, or that of the event's site in a distribution where a row has several events.
+func (e event) provenance(table string, row record, distro string) string {
 	if e.derived {
 		return string(trace.Derived)
 	}
-	if row.has("provenance") {
+	if table != trace.TableCallback && table != trace.TablePublish && row.has("provenance") {
 		return row.text("provenance")
 	}
 	name := cmp.Or(e.shownBy, e.name)
