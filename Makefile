@@ -29,7 +29,7 @@ testdata: ## Build the ROS-shaped programs that tests trace
 
 .PHONY: test
 test: build testdata ## Run all tests (as root, those that attach run too)
-	$(GO) test ./...
+	$(GO) test ./... ./testdata/groundtruth ./testdata/standin
 
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector
@@ -52,8 +52,9 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 	scripts/event-table.sh
 
 .PHONY: bench
-bench: build testdata ## Measure; prints medians and ratios
+bench: build testdata ## Measure; prints medians and ratios (BENCH_CALLBACKS="1000000 50000000" chooses the sizes of queried datasets)
 	scripts/bench.sh
+	scripts/bench-queries.sh $(BENCH_CALLBACKS)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZ_TIME each

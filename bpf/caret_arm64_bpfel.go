@@ -319,6 +319,7 @@ const (
 	CaretMapProcesses                  = "processes"
 	CaretMapRecords                    = "records"
 	CaretMapRingHistories              = "ring_histories"
+	CaretMapSubscriptionRings          = "subscription_rings"
 	CaretMapThreads                    = "threads"
 	CaretProgOnCallbackEnd             = "on_callback_end"
 	CaretProgOnCallbackStart           = "on_callback_start"
@@ -430,13 +431,14 @@ type CaretProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CaretMapSpecs struct {
-	HeaderOffsets    *ebpf.MapSpec `ebpf:"header_offsets"`
-	IgnoredAddresses *ebpf.MapSpec `ebpf:"ignored_addresses"`
-	Losses           *ebpf.MapSpec `ebpf:"losses"`
-	Processes        *ebpf.MapSpec `ebpf:"processes"`
-	Records          *ebpf.MapSpec `ebpf:"records"`
-	RingHistories    *ebpf.MapSpec `ebpf:"ring_histories"`
-	Threads          *ebpf.MapSpec `ebpf:"threads"`
+	HeaderOffsets     *ebpf.MapSpec `ebpf:"header_offsets"`
+	IgnoredAddresses  *ebpf.MapSpec `ebpf:"ignored_addresses"`
+	Losses            *ebpf.MapSpec `ebpf:"losses"`
+	Processes         *ebpf.MapSpec `ebpf:"processes"`
+	Records           *ebpf.MapSpec `ebpf:"records"`
+	RingHistories     *ebpf.MapSpec `ebpf:"ring_histories"`
+	SubscriptionRings *ebpf.MapSpec `ebpf:"subscription_rings"`
+	Threads           *ebpf.MapSpec `ebpf:"threads"`
 }
 
 // CaretVariableSpecs contains global variables before they are loaded into the kernel.
@@ -481,13 +483,14 @@ func (o *CaretObjects) Close() error {
 //
 // It can be passed to LoadCaretObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CaretMaps struct {
-	HeaderOffsets    *ebpf.Map `ebpf:"header_offsets"`
-	IgnoredAddresses *ebpf.Map `ebpf:"ignored_addresses"`
-	Losses           *ebpf.Map `ebpf:"losses"`
-	Processes        *ebpf.Map `ebpf:"processes"`
-	Records          *ebpf.Map `ebpf:"records"`
-	RingHistories    *ebpf.Map `ebpf:"ring_histories"`
-	Threads          *ebpf.Map `ebpf:"threads"`
+	HeaderOffsets     *ebpf.Map `ebpf:"header_offsets"`
+	IgnoredAddresses  *ebpf.Map `ebpf:"ignored_addresses"`
+	Losses            *ebpf.Map `ebpf:"losses"`
+	Processes         *ebpf.Map `ebpf:"processes"`
+	Records           *ebpf.Map `ebpf:"records"`
+	RingHistories     *ebpf.Map `ebpf:"ring_histories"`
+	SubscriptionRings *ebpf.Map `ebpf:"subscription_rings"`
+	Threads           *ebpf.Map `ebpf:"threads"`
 }
 
 func (m *CaretMaps) Close() error {
@@ -498,6 +501,7 @@ func (m *CaretMaps) Close() error {
 		m.Processes,
 		m.Records,
 		m.RingHistories,
+		m.SubscriptionRings,
 		m.Threads,
 	)
 }

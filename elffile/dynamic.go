@@ -4,13 +4,11 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
-	"strings"
 )
 
 type dynamicTable struct {
-	soname  string
-	needed  []string
-	runPath []string
+	soname string
+	needed []string
 }
 
 // Soname is the name under which other files need this one, or "".
@@ -23,12 +21,6 @@ func (f *File) Soname() (string, error) {
 func (f *File) Needed() ([]string, error) {
 	err := f.loadDynamic()
 	return f.dynamic.needed, err
-}
-
-// RunPath are the directories of DT_RUNPATH, or of DT_RPATH where there is no DT_RUNPATH, with $ORIGIN unexpanded.
-func (f *File) RunPath() ([]string, error) {
-	err := f.loadDynamic()
-	return f.dynamic.runPath, err
 }
 
 func (f *File) loadDynamic() error {
@@ -62,7 +54,7 @@ func (f *File) readDynamic() (dynamicTable, error) {
 			stringsAddress = value
 		case elf.DT_STRSZ:
 			stringsSize = value
-		case elf.DT_SONAME, elf.DT_NEEDED, elf.DT_RUNPATH, elf.DT_RPATH:
+		case elf.DT_SONAME, elf.DT_NEEDED:
 			entries = append(entries, entry{tag, value})
 		}
 	}
@@ -74,7 +66,6 @@ func (f *File) readDynamic() (dynamicTable, error) {
 		return dynamicTable{}, fmt.Errorf("dynamic strings: %w", err)
 	}
 	var table dynamicTable
-	var rpath []string
 	for _, entry := range entries {
 		name, ok := stringAt(names, entry.value)
 		if !ok {
@@ -85,14 +76,7 @@ func (f *File) readDynamic() (dynamicTable, error) {
 			table.soname = name
 		case elf.DT_NEEDED:
 			table.needed = append(table.needed, name)
-		case elf.DT_RUNPATH:
-			table.runPath = strings.Split(name, ":")
-		case elf.DT_RPATH:
-			rpath = strings.Split(name, ":")
 		}
-	}
-	if table.runPath == nil {
-		table.runPath = rpath
 	}
 	return table, nil
 }

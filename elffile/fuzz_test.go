@@ -31,7 +31,6 @@ func FuzzFile(f *testing.F) {
 		file.BuildID()
 		file.Soname()
 		file.Needed()
-		file.RunPath()
 		file.PLT()
 		file.Lookup("write_impl")
 		file.Exports("writer")
@@ -45,6 +44,8 @@ func FuzzFile(f *testing.F) {
 			file.SymbolsAt(symbol.Address)
 			file.FunctionBounds(symbol)
 			file.ReturnedAddress(symbol)
+			file.ReturnedMember(symbol)
+			file.CopiedMember(symbol)
 			file.PointerAt(symbol.Address)
 			site, err := file.FunctionSite(symbol)
 			if err != nil {

@@ -11,11 +11,17 @@ func (g *Graph) WantsScan() bool { return g.unscanned.Valid }
 
 // Apply takes in what a scan found. It does not read memory for what the snapshot tells. What initialization events said is kept; what
 // was created or destroyed since the scan began is not taken for what the scan saw at the same address.
-func (g *Graph) Apply(snapshot *Snapshot) {
+func (g *Graph) Apply(snapshot *Snapshot) { g.apply(snapshot, false) }
+
+// Complete takes in what a scan after the end of the recording found of the entities that are known. Others may have been created since
+// the end.
+func (g *Graph) Complete(snapshot *Snapshot) { g.apply(snapshot, true) }
+
+func (g *Graph) apply(snapshot *Snapshot, onlyKnown bool) {
 	if g.unscanned.Valid && g.unscanned.Value < snapshot.Begin {
 		g.unscanned = trace.Optional[int64]{}
 	}
-	a := applier{g, snapshot.Begin}
+	a := applier{g, snapshot.Begin, snapshot.Adapted, onlyKnown}
 	rows := &snapshot.Entities
 	for i := range rows.Contexts {
 		a.context(rows.Contexts[i])
@@ -61,12 +67,16 @@ func (g *Graph) Apply(snapshot *Snapshot) {
 // applier puts what a scan that began at a time found into a graph.
 type applier struct {
 	*Graph
-	begin int64
+	begin   int64
+	adapted map[trace.Address]bool // Snapshot.Adapted
+	// onlyKnown: what is not known already is left out.
+	onlyKnown bool
 }
 
 // settle returns the entity that a scan saw at an address: the one that lives there, or lived there when the scan began, or a new one.
-// It returns false where somebody else has lived there since. fini is the event that would have ended the entity.
-func settle[E resident](a applier, p *population[E], address trace.Address, fini EventID, create func(life) E) (E, bool) {
+// It returns false where somebody else has lived there since. fini is the event that would have ended the entity. create also tells
+// whether the entity is new: it may be known by another address.
+func settle[E resident](a applier, p *population[E], address trace.Address, fini EventID, create func(life) (entity E, fresh bool)) (E, bool) {
 	last, known := p.last(address)
 	if known {
 		until, ended := last.end()
@@ -76,11 +86,17 @@ func settle[E resident](a applier, p *population[E], address trace.Address, fini
 		case !ended || until >= a.begin:
 			return last, true
 		}
-		entity := create(life{since: until})
+		if a.onlyKnown {
+			return last, false
+		}
+		entity, _ := create(life{since: until})
 		p.add(address, entity)
 		return entity, true
 	}
-	entity := create(life{since: always})
+	entity, fresh := create(life{since: always})
+	if fresh && a.onlyKnown {
+		return entity, false
+	}
 	p.add(address, entity)
 	if time, ok := a.graves[grave{fini, address}]; ok && time >= a.begin {
 		p.bury(entity, time)
@@ -89,7 +105,7 @@ func settle[E resident](a applier, p *population[E], address trace.Address, fini
 }
 
 func (a applier) context(row trace.Context) {
-	c, ok := settle(a, &a.contexts, row.ContextHandle, 0, func(l life) *rclContext { return &rclContext{life: l} })
+	c, ok := settle(a, &a.contexts, row.ContextHandle, 0, func(l life) (*rclContext, bool) { return &rclContext{life: l}, true })
 	if !ok || c.current.Provenance != "" {
 		return
 	}
@@ -99,7 +115,7 @@ func (a applier) context(row trace.Context) {
 }
 
 func (a applier) stateMachine(row trace.LifecycleStateMachine) {
-	m, ok := settle(a, &a.stateMachines, row.StateMachine, 0, func(l life) *stateMachine { return &stateMachine{life: l} })
+	m, ok := settle(a, &a.stateMachines, row.StateMachine, 0, func(l life) (*stateMachine, bool) { return &stateMachine{life: l}, true })
 	if !ok || m.current.Provenance != "" {
 		return
 	}
@@ -109,7 +125,7 @@ func (a applier) stateMachine(row trace.LifecycleStateMachine) {
 }
 
 func (a applier) node(row trace.Node) {
-	n, ok := settle(a, &a.nodes, row.NodeHandle, RclNodeFini, func(l life) *node { return &node{life: l} })
+	n, ok := settle(a, &a.nodes, row.NodeHandle, RclNodeFini, func(l life) (*node, bool) { return &node{life: l}, true })
 	if !ok {
 		return
 	}
@@ -125,7 +141,7 @@ func (a applier) node(row trace.Node) {
 }
 
 func (a applier) executor(row trace.Executor) {
-	e, ok := settle(a, &a.executors, row.Executor, RclcppExecutorDestroy, func(l life) *executor { return &executor{life: l} })
+	e, ok := settle(a, &a.executors, row.Executor, RclcppExecutorDestroy, func(l life) (*executor, bool) { return &executor{life: l}, true })
 	if !ok {
 		return
 	}
@@ -140,7 +156,8 @@ func (a applier) executor(row trace.Executor) {
 }
 
 func (a applier) group(row trace.CallbackGroup) {
-	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(l life) *group { return &group{life: l, joined: always} })
+	_, nodeKnown := a.nodes.last(row.NodeHandle) // then the group is a part of it: no event tells that it was created
+	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(l life) (*group, bool) { return &group{life: l, joined: always}, !nodeKnown })
 	if !ok {
 		return
 	}
@@ -158,11 +175,11 @@ func (a applier) group(row trace.CallbackGroup) {
 }
 
 func (a applier) publisher(row trace.Publisher) {
-	p, ok := settle(a, &a.publishers, row.PublisherHandle, RclPublisherFini, func(l life) *publisher {
+	p, ok := settle(a, &a.publishers, row.PublisherHandle, RclPublisherFini, func(l life) (*publisher, bool) {
 		if known, ok := a.rmwPublishers.at(row.RMWPublisherHandle, now); ok && known.current.PublisherHandle == 0 {
-			return known // by its rmw handle
+			return known, false // by its rmw handle
 		}
-		return &publisher{life: l}
+		return &publisher{life: l}, true
 	})
 	if !ok {
 		return
@@ -180,7 +197,7 @@ func (a applier) publisher(row trace.Publisher) {
 	fill(&current.MessageType, row.MessageType)
 	fill(&current.GID, row.GID)
 	fill(&current.Provenance, row.Provenance)
-	a.knowType(&p.typed, current.PublisherHandle, current.MessageType)
+	a.knowType(&p.typed, KnownType{current.PublisherHandle, current.MessageType, a.adapted[current.PublisherHandle]})
 	if !a.rmwPublishers.has(row.RMWPublisherHandle) {
 		a.rmwPublishers.add(row.RMWPublisherHandle, p)
 	}
@@ -188,11 +205,11 @@ func (a applier) publisher(row trace.Publisher) {
 }
 
 func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]string) {
-	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, RclSubscriptionFini, func(l life) *subscription {
+	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, RclSubscriptionFini, func(l life) (*subscription, bool) {
 		if known, ok := a.rmwSubscriptions.at(row.RMWSubscriptionHandle, now); ok && known.current.SubscriptionHandle == 0 {
-			return known
+			return known, false
 		}
-		return &subscription{life: l}
+		return &subscription{life: l}, true
 	})
 	if !ok {
 		return
@@ -210,7 +227,7 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 	fill(&current.MessageType, row.MessageType)
 	fill(&current.CallbackGroup, row.CallbackGroup)
 	fill(&current.Provenance, row.Provenance)
-	a.knowType(&s.typed, current.RMWSubscriptionHandle, current.MessageType)
+	a.knowType(&s.typed, KnownType{Address: current.RMWSubscriptionHandle, MessageType: current.MessageType})
 	if !a.rmwSubscriptions.has(row.RMWSubscriptionHandle) {
 		a.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
 	}
@@ -234,13 +251,13 @@ func (a applier) objectOf(s *subscription, row trace.Subscription) (*object, boo
 	if row.Subscription == 0 {
 		return nil, false
 	}
-	o, ok := settle(a, &a.objects, row.Subscription, 0, func(l life) *object {
+	o, ok := settle(a, &a.objects, row.Subscription, 0, func(l life) (*object, bool) {
 		o := &object{life: s.life}
 		if l.since != always {
 			o.life = l
 		}
 		o.current = trace.Subscription{ProcessKey: a.key, Subscription: row.Subscription, Provenance: trace.FromMemory}
-		return o
+		return o, false // a part of a subscription that is known
 	})
 	if !ok || o.subscription != nil && o.subscription != s {
 		return nil, false
@@ -257,7 +274,7 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 	if address == 0 {
 		return nil
 	}
-	c, ok := settle(a, &a.callbacks, address, 0, func(l life) *callback {
+	c, ok := settle(a, &a.callbacks, address, 0, func(l life) (*callback, bool) {
 		c := &callback{life: *owner}
 		if l.since != always {
 			c.life = l
@@ -266,7 +283,7 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 		if owner.ended {
 			c.current.EndTimestamp = trace.Some(owner.until)
 		}
-		return c
+		return c, false // a part of an owner that is known
 	})
 	if !ok {
 		return nil
@@ -276,7 +293,7 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 }
 
 func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
-	t, ok := settle(a, &a.timers, row.TimerHandle, RclTimerFini, func(l life) *timer { return &timer{life: l} })
+	t, ok := settle(a, &a.timers, row.TimerHandle, RclTimerFini, func(l life) (*timer, bool) { return &timer{life: l}, true })
 	if !ok {
 		return
 	}
@@ -299,7 +316,12 @@ func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
 }
 
 func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]string) {
-	s, ok := settle(a, &a.services, row.ServiceHandle, RclServiceFini, func(l life) *service { return &service{life: l} })
+	s, ok := settle(a, &a.services, row.ServiceHandle, RclServiceFini, func(l life) (*service, bool) {
+		if known, ok := a.adoptService(row.ServiceHandle, func(s *service) bool { return s.current.RMWServiceHandle == row.RMWServiceHandle }); ok {
+			return known, false
+		}
+		return &service{life: l}, true
+	})
 	if !ok {
 		return
 	}
@@ -324,7 +346,7 @@ func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]stri
 }
 
 func (a applier) client(row trace.Client) {
-	c, ok := settle(a, &a.clients, row.ClientHandle, RclClientFini, func(l life) *client { return &client{life: l} })
+	c, ok := settle(a, &a.clients, row.ClientHandle, RclClientFini, func(l life) (*client, bool) { return &client{life: l}, true })
 	if !ok {
 		return
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"debug/elf"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -200,5 +201,43 @@ func TestReuseEndsEntities(t *testing.T) {
 	rows := g.Rows(true).Timers
 	if len(rows) != 2 || rows[0].EndTimestamp != trace.Some(int64(20)) || rows[1].EndTimestamp.Valid {
 		t.Errorf("rows %+v", rows)
+	}
+}
+
+// TestAdaptedPublishers: what a publisher hands over intra-process may be of another type than what it is known to publish.
+func TestAdaptedPublishers(t *testing.T) {
+	g := New(testKey)
+	const plain, adapted = 0x1000, 0x2000
+	rows := Rows{Publishers: []trace.Publisher{
+		{PublisherHandle: plain, MessageType: "std_msgs/msg/Header"}, {PublisherHandle: adapted, MessageType: "std_msgs/msg/Header"},
+	}}
+	g.Apply(&Snapshot{Entities: rows, Adapted: map[trace.Address]bool{adapted: true}})
+	want := []KnownType{{plain, "std_msgs/msg/Header", false}, {adapted, "std_msgs/msg/Header", true}}
+	if got := g.KnownTypes(); !slices.Equal(got, want) {
+		t.Errorf("known types %+v, want %+v", got, want)
+	}
+}
+
+// TestScanAfterTheEnd completes what is known, and takes in nothing that may have been created since the end.
+func TestScanAfterTheEnd(t *testing.T) {
+	m := newImage(t, "jazzy", elf.EM_X86_64)
+	w := newWorld(t, m)
+	want := w.rows().Timers[0]
+	g := New(testKey)
+	g.Init(event(RclTimerInit, 10, want.TimerHandle, uint64(want.Period.Value)))
+	g.Complete(snapshotOf(t, m, 20))
+	rows := g.Rows(true)
+	if len(rows.Timers) != 1 || rows.Timers[0].TimerHandle != want.TimerHandle || rows.Timers[0].Callback != want.Callback {
+		t.Errorf("timers %+v, want %+v completed", rows.Timers, want)
+	}
+	if len(rows.Callbacks) != 1 || rows.Callbacks[0].Callback != want.Callback {
+		t.Errorf("callbacks %+v", rows.Callbacks)
+	}
+	if others := len(rows.Nodes) + len(rows.Publishers) + len(rows.Subscriptions) + len(rows.ServiceServers) + len(rows.Clients) +
+		len(rows.CallbackGroups) + len(rows.Executors); others != 0 {
+		t.Errorf("%d entities that were not known: %+v", others, rows)
+	}
+	if g.WantsScan() {
+		t.Error("a scan is wanted again")
 	}
 }

@@ -55,7 +55,8 @@ type census struct {
 	mappings  []target.Mapping
 	constants constants
 	// vtables are the wanted classes by vtable; nil for the rest.
-	vtables map[uint64]*class
+	vtables  map[uint64]*class
+	overfull bool // there are more of them than it takes
 
 	found   []found
 	skipped []Skipped
@@ -170,7 +171,14 @@ func (c *census) takeBlock(start uint64, block []byte) error {
 
 // judge decides once for each word that may be a vtable. It returns nil for one that is not that of a wanted class.
 func (c *census) judge(word uint64) (*class, error) {
-	if len(c.vtables) >= maxClasses || word%wordSize != 0 {
+	if word%wordSize != 0 {
+		return nil, nil
+	}
+	if len(c.vtables) >= maxClasses {
+		if !c.overfull {
+			c.overfull = true
+			c.skip(0, 0, "more words that may be classes than one scan judges")
+		}
 		return nil, nil
 	}
 	c.vtables[word] = nil

@@ -42,7 +42,8 @@ type timer struct {
 type service struct {
 	life
 	report[trace.ServiceServer]
-	callback *callback // nil while unknown
+	impl     trace.Address // rcl's own part, which copies of the handle share; 0 if unknown
+	callback *callback     // nil while unknown
 }
 
 type client struct {

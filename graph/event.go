@@ -12,13 +12,13 @@ const (
 	RclPublisherInit                       EventID = 22 // publisher_handle, node_handle, rmw_publisher_handle, (topic_name), queue_depth
 	RclSubscriptionInit                    EventID = 23 // subscription_handle, node_handle, rmw_subscription_handle, (topic_name), queue_depth
 	RclcppSubscriptionInit                 EventID = 24 // subscription_handle, subscription
-	RclcppSubscriptionCallbackAdded        EventID = 25 // subscription, callback
+	RclcppSubscriptionCallbackAdded        EventID = 25 // subscription, callback, buffer, capacity, ipb (of an intra-process one on Humble; 0 else)
 	RclTimerInit                           EventID = 26 // timer_handle, period
 	RclcppTimerCallbackAdded               EventID = 27 // timer_handle, callback
 	RclcppTimerLinkNode                    EventID = 28 // timer_handle, node_handle
 	RclcppCallbackRegister                 EventID = 29 // callback, (symbol)
-	RclServiceInit                         EventID = 30 // service_handle, node_handle, rmw_service_handle, (service_name)
-	RclcppServiceCallbackAdded             EventID = 31 // service_handle, callback
+	RclServiceInit                         EventID = 30 // service_handle, node_handle, rmw_service_handle, (service_name), impl
+	RclcppServiceCallbackAdded             EventID = 31 // service_handle, callback, impl
 	RclClientInit                          EventID = 32 // client_handle, node_handle, rmw_client_handle, (service_name)
 	RclcppIpbToSubscription                EventID = 33 // ipb, subscription
 	RclcppBufferToIpb                      EventID = 34 // buffer, ipb
@@ -103,7 +103,7 @@ func (g *Graph) Init(event InitEvent) {
 	case RclcppSubscriptionInit:
 		g.linkObject(event.Time, first, second)
 	case RclcppSubscriptionCallbackAdded:
-		g.addObjectCallback(event.Time, first, second)
+		g.addObjectCallback(event.Time, first, second, intraProcess{ring: third, capacity: a[3], ipb: trace.Address(a[4])})
 	case RclTimerInit:
 		g.initTimer(event.Time, trace.Timer{TimerHandle: first, Period: trace.Some(int64(a[1]))})
 	case RclcppTimerCallbackAdded:
@@ -115,9 +115,9 @@ func (g *Graph) Init(event InitEvent) {
 	case RclServiceInit:
 		g.initService(event.Time, trace.ServiceServer{
 			ServiceHandle: first, NodeHandle: second, RMWServiceHandle: third, ServiceName: event.String1,
-		})
+		}, trace.Address(a[4]))
 	case RclcppServiceCallbackAdded:
-		g.addServiceCallback(event.Time, first, second)
+		g.addServiceCallback(event.Time, first, second, third)
 	case RclClientInit:
 		g.initClient(event.Time, trace.Client{
 			ClientHandle: first, NodeHandle: second, RMWClientHandle: third, ServiceName: event.String1,

@@ -43,7 +43,7 @@ func FuzzMemory(f *testing.F) {
 	f.Add([]byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, seed []byte, address uint64) {
 		for _, distro := range []string{"humble", "jazzy"} {
-			layout, err := layouts.For(distro, elf.EM_AARCH64)
+			layout, err := layouts.For(distro, elf.EM_AARCH64, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func FuzzMemory(f *testing.F) {
 func FuzzInit(f *testing.F) {
 	f.Add([]byte{21, 1, 2, 3, 22, 2, 1, 4, 24, 5, 6, 7, 25, 6, 8, 9, 27, 1, 1, 1, 31, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		layout, err := layouts.For("humble", elf.EM_X86_64)
+		layout, err := layouts.For("humble", elf.EM_X86_64, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func TestGroupEvents(t *testing.T) {
 	}
 	for name, events := range joins {
 		t.Run(name, func(t *testing.T) {
-			layout, err := layouts.For("humble", elf.EM_X86_64)
+			layout, err := layouts.For("humble", elf.EM_X86_64, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestGroupOfARunningNode(t *testing.T) {
 // TestIntraProcessEvents: on Iron and later the buffers are announced before the object that they belong to.
 func TestIntraProcessEvents(t *testing.T) {
 	const ring, ipb = 0xb000, 0xb100
-	layout, err := layouts.For("jazzy", elf.EM_X86_64)
+	layout, err := layouts.For("jazzy", elf.EM_X86_64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

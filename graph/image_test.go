@@ -32,7 +32,7 @@ type region struct {
 
 func newImage(t testing.TB, distro string, machine elf.Machine) *image {
 	t.Helper()
-	layout, err := layouts.For(distro, machine)
+	layout, err := layouts.For(distro, machine, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func (g *Graph) addPublisher(time int64, handle, object trace.Address) {
 	}
 	if typeName, err := g.reader.className(object); err == nil {
 		fill(&p.current.MessageType, messageType(typeName))
-		g.knowType(&p.typed, handle, p.current.MessageType)
+		g.knowType(&p.typed, KnownType{Address: handle, MessageType: p.current.MessageType})
 		g.publishers.note(p)
 	}
 }
@@ -140,7 +140,7 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 	s.objects = append(s.objects, o)
 	if typeName, err := g.reader.className(address); err == nil {
 		fill(&s.current.MessageType, messageType(typeName))
-		g.knowType(&s.typed, s.current.RMWSubscriptionHandle, s.current.MessageType)
+		g.knowType(&s.typed, KnownType{Address: s.current.RMWSubscriptionHandle, MessageType: s.current.MessageType})
 	}
 	if len(s.objects) == 2 {
 		// With intra-process communication rclcpp announces that object first.
@@ -151,8 +151,9 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 	g.changedObject(o)
 }
 
-// addObjectCallback handles rclcpp_subscription_callback_added.
-func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Address) {
+// addObjectCallback handles rclcpp_subscription_callback_added. announced is the ring buffer of the object, if it is an intra-process one
+// and the event tells.
+func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Address, announced intraProcess) {
 	o := g.objectAt(address, time, func(o *object) bool { return o.callback == nil })
 	o.callback = g.callbackAt(callbackAddress, time)
 	if layout := g.reader.layout; layout != nil {
@@ -168,7 +169,11 @@ func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Add
 			}
 		}
 	}
-	if o.current.IsIntraProcess.Value && o.current.Buffer == 0 {
+	switch {
+	case !o.current.IsIntraProcess.Value || o.current.Buffer != 0:
+	case announced.ring != 0:
+		o.setBuffer(announced)
+	default:
 		o.readBuffer(g.reader)
 	}
 	if typeName, err := g.reader.className(address); err == nil {
@@ -218,14 +223,15 @@ func (g *Graph) timerClass(callback trace.Address) (string, bool) {
 	return "", false
 }
 
-func (g *Graph) initService(time int64, row trace.ServiceServer) {
+// initService handles rcl_service_init.
+func (g *Graph) initService(time int64, row trace.ServiceServer, impl trace.Address) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
 	if row.ServiceName == "" {
 		row.ServiceName, _ = g.reader.rmwTopicAt(row.RMWServiceHandle, func(names layouts.RMWTopicName) uint64 { return names.Service })
 	}
 	g.noteImplementation(row.RMWServiceHandle)
-	s := &service{life: life{since: time}}
+	s := &service{life: life{since: time}, impl: impl}
 	s.current = row
 	g.failures.clear("service", row.ServiceHandle)
 	g.services.add(row.ServiceHandle, s)
@@ -233,7 +239,11 @@ func (g *Graph) initService(time int64, row trace.ServiceServer) {
 	g.awaitScan(time)
 }
 
-func (g *Graph) addServiceCallback(time int64, handle, callbackAddress trace.Address) {
+// addServiceCallback handles rclcpp_service_callback_added.
+func (g *Graph) addServiceCallback(time int64, handle, callbackAddress, impl trace.Address) {
+	if _, known := g.services.at(handle, time); !known && impl != 0 {
+		g.adoptService(handle, func(s *service) bool { return s.impl == impl && s.since <= time })
+	}
 	s := g.serviceAt(handle, time)
 	s.callback = g.callbackAt(callbackAddress, time)
 	if layout, err := g.reader.readable(); err == nil {
@@ -264,8 +274,9 @@ func (g *Graph) nodeOfService(s *service, object trace.Address) {
 func (g *Graph) initClient(time int64, row trace.Client) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	// By now another client may have the address; it has hardly the same rmw client.
-	if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle {
+	// By now another client may have the address, even with an rmw client at the same one.
+	if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle &&
+		(row.ServiceName == "" || read.ServiceName == row.ServiceName) {
 		fill(&row.ServiceName, read.ServiceName)
 		row.GID = read.GID
 	}
@@ -391,6 +402,21 @@ func (g *Graph) serviceAt(handle trace.Address, time int64) *service {
 		g.services.add(handle, s)
 	}
 	return s
+}
+
+// adoptService looks for the service that rcl made for itself and that rclcpp serves through a copy of its handle, as managed nodes have
+// them, and gives it the copy's address: that is the one all later events name. rcl's own remains known, too: the end of the service
+// names it.
+func (g *Graph) adoptService(handle trace.Address, same func(*service) bool) (*service, bool) {
+	for _, services := range g.services.lives {
+		s := services[len(services)-1]
+		if s.callback == nil && !s.ended && s.current.Provenance == trace.FromTracepoint && same(s) {
+			s.current.ServiceHandle = handle
+			g.services.add(handle, s)
+			return s, true
+		}
+	}
+	return nil, false
 }
 
 // nodeName returns the full name of a node, "" if unknown.

@@ -221,7 +221,7 @@ func rowsByKey(rows Rows) map[any]any {
 
 // TestWithoutLayoutTheOrderTells: of two objects of a subscription the first is the intra-process one.
 func TestWithoutLayoutTheOrderTells(t *testing.T) {
-	layout, err := layouts.For("jazzy", elf.EM_X86_64)
+	layout, err := layouts.For("jazzy", elf.EM_X86_64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestWithoutLayoutTheOrderTells(t *testing.T) {
 }
 
 func TestLookupsOfStartedProcess(t *testing.T) {
-	layout, err := layouts.For("humble", elf.EM_X86_64)
+	layout, err := layouts.For("humble", elf.EM_X86_64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import "github.com/caret-bpf/caret-bpf/trace"
 type KnownType struct {
 	Address     trace.Address
 	MessageType string
+	// Adapted says that the intra-process messages of a publisher may be of another type.
+	Adapted bool
 }
 
 // KnownTypes returns the types that became known since the last call.
@@ -16,10 +18,10 @@ func (g *Graph) KnownTypes() []KnownType {
 }
 
 // knowType notes, once for each entity, that its type is known.
-func (g *Graph) knowType(noted *bool, address trace.Address, messageType string) {
-	if *noted || address == 0 || messageType == "" {
+func (g *Graph) knowType(noted *bool, known KnownType) {
+	if *noted || known.Address == 0 || known.MessageType == "" {
 		return
 	}
 	*noted = true
-	g.knownTypes = append(g.knownTypes, KnownType{address, messageType})
+	g.knownTypes = append(g.knownTypes, known)
 }

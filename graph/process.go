@@ -3,7 +3,9 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,7 +63,7 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	if !errors.Is(err, target.ErrNotResident) {
 		return err
 	}
-	mapping, ok := m.mapping(address)
+	mapping, ok := m.presentMapping(address)
 	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
 		return err
 	}
@@ -80,7 +82,7 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 
 // regularFile returns the path by which a mapping's file can be opened. Opening a device may have effects, so only regular files are.
 func (m *ProcessMemory) regularFile(mapping target.Mapping) (string, error) {
-	path := fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End)
+	path := m.linkOf(mapping)
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
@@ -89,6 +91,11 @@ func (m *ProcessMemory) regularFile(mapping target.Mapping) (string, error) {
 		return "", fmt.Errorf("%s is no regular file", mapping.Path)
 	}
 	return path, nil
+}
+
+// linkOf is the link by which the kernel names the file of a mapping, as long as there is exactly this mapping.
+func (m *ProcessMemory) linkOf(mapping target.Mapping) string {
+	return fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End)
 }
 
 // Mappings lists the memory mappings of the process, in order of address.
@@ -108,7 +115,7 @@ func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
 // FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are those of the frame
 // description, so it need not have a name.
 func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
-	mapping, ok := m.mapping(address)
+	mapping, ok := m.presentMapping(address)
 	if !ok || !mapping.Executable() || mapping.Inode == 0 {
 		return Function{}, false
 	}
@@ -172,6 +179,21 @@ func (m *ProcessMemory) mapping(address uint64) (target.Mapping, bool) {
 	return mappingAt(m.mappings, address)
 }
 
+// presentMapping is mapping for who reads the mapped file. A library may have been unloaded since the list was read, and another be in its
+// place: where the kernel names another file or none, the list is read again.
+func (m *ProcessMemory) presentMapping(address uint64) (target.Mapping, bool) {
+	mapping, ok := m.mapping(address)
+	if !ok || mapping.Inode == 0 {
+		return mapping, ok
+	}
+	name, err := os.Readlink(m.linkOf(mapping))
+	if err == nil && name != mapping.Path || errors.Is(err, fs.ErrNotExist) {
+		m.mappings, m.listed = nil, time.Time{}
+		return m.mapping(address)
+	}
+	return mapping, ok
+}
+
 func mappingAt(mappings []target.Mapping, address uint64) (target.Mapping, bool) {
 	index, _ := slices.BinarySearchFunc(mappings, address, func(m target.Mapping, address uint64) int {
 		if m.End <= address {
@@ -199,5 +221,22 @@ func LayoutOf(process *target.Process) (*layouts.Layout, error) {
 	if distro == target.DistroRolling {
 		distro = target.DistroLyrical // the newest known
 	}
-	return layouts.For(string(distro), file.Machine())
+	return layouts.For(string(distro), file.Machine(), learnLayout(process))
+}
+
+// learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read teach nothing.
+func learnLayout(process *target.Process) layouts.Learned {
+	learned := make(layouts.Learned)
+	for _, module := range process.Modules {
+		if !slices.Contains(layouts.AccessorLibraries(), module.Soname) {
+			continue
+		}
+		library, err := process.OpenModule(module)
+		if err != nil {
+			continue
+		}
+		maps.Copy(learned, layouts.Learn(module.Soname, library))
+		_ = library.Close()
+	}
+	return learned
 }

@@ -245,10 +245,12 @@ func (g *Graph) readServiceOf(c *callback, object trace.Address, typeName string
 
 // readBuffer completes an intra-process object with what memory says of its buffer.
 func (o *object) readBuffer(r reader) {
-	found, err := r.intraProcessAt(o.current.Subscription)
-	if err != nil {
-		return
+	if found, err := r.intraProcessAt(o.current.Subscription); err == nil {
+		o.setBuffer(found)
 	}
+}
+
+func (o *object) setBuffer(found intraProcess) {
 	o.current.Buffer, o.current.IPB, o.current.Capacity = found.ring, found.ipb, trace.Some(found.capacity)
 }
 

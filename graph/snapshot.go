@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/caret-bpf/caret-bpf/layouts"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // Snapshot is what a scan found in the memory of a process.
@@ -13,6 +14,9 @@ type Snapshot struct {
 	Begin int64
 	// Entities are rows without process keys. A callback's row tells the function only; the rest is its owner's to tell.
 	Entities Rows
+	// Adapted are the publishers, by rcl handle, whose class does not tell the type of their messages: the messages that they hand over
+	// intra-process may be of another type (rclcpp::TypeAdapter).
+	Adapted map[trace.Address]bool
 	// Scanned is the memory read, in bytes; Skipped lists what was not, an empty range if it is not known where it lies.
 	Scanned uint64
 	Skipped []Skipped
@@ -46,5 +50,5 @@ func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64)
 		c.skip(0, 0, err.Error())
 		err = nil
 	}
-	return &Snapshot{Begin: begin, Entities: s.rows, Scanned: c.scanned, Skipped: c.skipped}, err
+	return &Snapshot{Begin: begin, Entities: s.rows, Adapted: s.adapted, Scanned: c.scanned, Skipped: c.skipped}, err
 }

@@ -16,6 +16,7 @@ type survey struct {
 	reader
 	classes *classes
 	rows    Rows
+	adapted map[trace.Address]bool // Snapshot.Adapted
 
 	groups        map[trace.Address]*trace.CallbackGroup
 	subscriptions map[trace.Address]bool // rclcpp objects that were read
@@ -25,7 +26,7 @@ type survey struct {
 
 func newSurvey(r reader) *survey {
 	return &survey{
-		reader: r, classes: newClasses(r.view),
+		reader: r, classes: newClasses(r.view), adapted: make(map[trace.Address]bool),
 		groups: make(map[trace.Address]*trace.CallbackGroup), subscriptions: make(map[trace.Address]bool),
 		changeState: make(map[uint64]trace.ServiceServer),
 	}

@@ -84,6 +84,9 @@ func (s *survey) addPublisher(part trace.Address, found *class) error {
 		return err
 	}
 	s.rows.Publishers = append(s.rows.Publishers, row)
+	if messageType(typeName) == "" {
+		s.adapted[row.PublisherHandle] = true
+	}
 	return nil
 }
 

@@ -1,7 +1,8 @@
 // Package layouts knows where the members of rcl's, rmw's and rclcpp's objects lie, per ROS 2 distribution and architecture.
 //
 // The offsets are data: offsets.csv holds them, versions.csv the package releases whose headers they were computed from.
-// They are compiler output, not guesses, but a workspace may carry another build: whoever follows them checks what is found.
+// They are compiler output, not guesses, but a workspace may carry another build: what accessor functions of its libraries prove (accessors.csv)
+// goes before the data, and whoever follows the offsets checks what is found.
 package layouts
 
 import (
@@ -27,6 +28,9 @@ var versionsCSV string
 type Layout struct {
 	Distro  string
 	Machine elf.Machine
+	// Differences are the members that accessor functions prove to lie elsewhere than in the releases that are known. What lies
+	// beside them in the same structure, and has no accessor, may have moved, too.
+	Differences []Difference
 
 	Node         Node
 	Publisher    Endpoint
@@ -147,8 +151,9 @@ func Version(distro, packageName string) string {
 }
 
 // For returns the layout of a distribution ("humble", "jazzy", ...) on an architecture (EM_X86_64 or EM_AARCH64).
-// The error wraps ErrUnknown when there is none.
-func For(distro string, machine elf.Machine) (*Layout, error) {
+// What was learned from the libraries at hand goes before what is known of the distribution; it may be nil. The error wraps ErrUnknown when
+// there is no layout.
+func For(distro string, machine elf.Machine, learned Learned) (*Layout, error) {
 	var suffix string
 	switch machine {
 	case elf.EM_X86_64:
@@ -162,12 +167,12 @@ func For(distro string, machine elf.Machine) (*Layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the layout table: %w", err)
 	}
-	reader := offsetReader{cells: cells, column: distro + suffix}
+	reader := offsetReader{cells: cells, column: distro + suffix, learned: learned}
 	layout := reader.layout()
 	if reader.missing != "" {
 		return nil, fmt.Errorf("distribution %q (%s): %w", distro, reader.missing, ErrUnknown)
 	}
-	layout.Distro, layout.Machine = distro, machine
+	layout.Distro, layout.Machine, layout.Differences = distro, machine, reader.differences()
 	return layout, nil
 }
 
@@ -194,6 +199,7 @@ func parseTable(text string, keys int) (map[column]string, error) {
 type offsetReader struct {
 	cells   map[column]string
 	column  string
+	learned Learned
 	missing string
 }
 
@@ -201,6 +207,9 @@ func (r *offsetReader) at(member string) uint64 {
 	offset, err := strconv.ParseUint(r.cells[column{r.column, member}], 10, 32)
 	if err != nil && r.missing == "" {
 		r.missing = member
+	}
+	if learned, known := r.learned[member]; known {
+		return learned
 	}
 	return offset
 }

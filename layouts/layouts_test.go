@@ -14,7 +14,7 @@ var machines = []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64}
 func TestEveryDistroHasALayout(t *testing.T) {
 	for _, distro := range Distros() {
 		for _, machine := range machines {
-			layout, err := For(distro, machine)
+			layout, err := For(distro, machine, nil)
 			if err != nil {
 				t.Errorf("%s %v: %v", distro, machine, err)
 				continue
@@ -36,7 +36,7 @@ func TestForRefusesTheUnknown(t *testing.T) {
 		distro  string
 		machine elf.Machine
 	}{{"foxy", elf.EM_X86_64}, {"", elf.EM_X86_64}, {"humble", elf.EM_RISCV}} {
-		if _, err := For(test.distro, test.machine); !errors.Is(err, ErrUnknown) {
+		if _, err := For(test.distro, test.machine, nil); !errors.Is(err, ErrUnknown) {
 			t.Errorf("For(%q, %v): error %v, want ErrUnknown", test.distro, test.machine, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestForRefusesTheUnknown(t *testing.T) {
 func TestOffsetsArePlausible(t *testing.T) {
 	for _, distro := range Distros() {
 		for _, machine := range machines {
-			layout, err := For(distro, machine)
+			layout, err := For(distro, machine, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,11 +78,11 @@ func TestOffsetsArePlausible(t *testing.T) {
 // pthread_mutex_t that precedes a member, of which no class here has more than three.
 func TestMutexesAreTheOnlyDifferenceBetweenArchitectures(t *testing.T) {
 	for _, distro := range Distros() {
-		amd64, err := For(distro, elf.EM_X86_64)
+		amd64, err := For(distro, elf.EM_X86_64, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		arm64, err := For(distro, elf.EM_AARCH64)
+		arm64, err := For(distro, elf.EM_AARCH64, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestTableHasNoGapsAndNoDuplicates(t *testing.T) {
 }
 
 func TestOwnerMatches(t *testing.T) {
-	layout, err := For("jazzy", elf.EM_X86_64)
+	layout, err := For("jazzy", elf.EM_X86_64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

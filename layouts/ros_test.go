@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
 // TestOffsetsOfRealROS compares the layouts with the debugging information of each distribution that is installed with it.
@@ -21,7 +23,7 @@ func TestOffsetsOfRealROS(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {
 				t.Skipf("no ROS 2 in %s", prefix)
 			}
-			layout, err := For(distro, machine)
+			layout, err := For(distro, machine, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,6 +102,46 @@ func TestOffsetsOfRealROS(t *testing.T) {
 			})
 			compareOffsets(t, filepath.Join(prefix, "lib", "librclcpp.so"), executorMembers(layout.Executor))
 		})
+	}
+}
+
+// TestAccessorsOfRealROS: what the accessor functions of a build of the known releases prove is what is known of these.
+func TestAccessorsOfRealROS(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the code of x86-64 only is followed")
+	}
+	for _, distro := range Distros() {
+		for _, suffix := range []string{"", "-stripped"} {
+			t.Run(distro+suffix, func(t *testing.T) {
+				prefix := filepath.Join("/opt/ros", distro+suffix)
+				if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {
+					t.Skipf("no ROS 2 in %s", prefix)
+				}
+				learned := make(Learned)
+				for _, name := range AccessorLibraries() {
+					library, err := elffile.Open(filepath.Join(prefix, "lib", name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer library.Close()
+					maps.Copy(learned, Learn(name, library))
+				}
+				layout, err := For(distro, elf.EM_X86_64, learned)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(layout.Differences) > 0 {
+					t.Errorf("differences: %v", layout.Differences)
+				}
+				for _, a := range accessors() {
+					for _, member := range a.members {
+						if _, known := learned[member.name]; !known {
+							t.Errorf("%s taught nothing of %s", a.function, member.name)
+						}
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -124,6 +124,15 @@ func TestEveryProcessSharesItsSites(t *testing.T) {
 		closeAttachment(t, two)
 		second.callbacks(50, 2)
 		r.expectHits(second.pid, 100)
+
+		r.attach(0, first.callbackSites(library)...)
+		if err := r.loader.RemoveProcess(first.pid); err != nil {
+			t.Fatal(err)
+		}
+		first.callbacks(50, 2)
+		second.callbacks(50, 2)
+		r.expectHits(first.pid, 200)
+		r.expectHits(second.pid, 200)
 	})
 }
 

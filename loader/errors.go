@@ -10,6 +10,8 @@ import (
 var (
 	// ErrPermission says that the kernel refused what a capability of this process would have allowed. The error names it.
 	ErrPermission = errors.New("permission denied")
+	// ErrPIDNamespace says that the recorder runs in another PID namespace than the host's.
+	ErrPIDNamespace = errors.New("the recorder is not in the host's PID namespace")
 	// ErrUnsupportedKernel says that the running kernel lacks what recording needs. The error names the least version.
 	ErrUnsupportedKernel = errors.New("not supported by this kernel")
 	// ErrRequiredSite says that a site without which the plan is useless could not be attached. Nothing of the plan is attached.

@@ -88,7 +88,7 @@ func probeFeatures() Features {
 		RingBuffer:     explainFeature("creating a BPF ring buffer", "5.8", features.HaveMapType(ebpf.RingBuf)),
 		AttachCookies:  explainFeature("loading a BPF program", "5.15", features.HaveProgramHelper(ebpf.Kprobe, asm.FnGetAttachCookie)),
 		BTF:            probeBTF(),
-		HostProcessIDs: probeProcessIDs(),
+		HostProcessIDs: CheckPIDNamespace(),
 	}
 	_, f.Tracefs = findTracefs()
 	f.Sleepable = explainFeature("loading a sleepable BPF program", "6.0", probeSleepable())
@@ -132,14 +132,15 @@ func probeBTF() error {
 // initialPIDNamespace is PROC_PID_INIT_INO, the inode of the first PID namespace (linux/include/linux/proc_ns.h).
 const initialPIDNamespace = "pid:[4026531836]"
 
-func probeProcessIDs() error {
+// CheckPIDNamespace returns ErrPIDNamespace unless this process runs in the host's PID namespace. It needs no privileges.
+func CheckPIDNamespace() error {
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
 		return fmt.Errorf("reading the PID namespace: %w", err)
 	}
 	if namespace != initialPIDNamespace {
-		return errors.New("the recorder runs in a PID namespace of its own and would see other process ids than the kernel; " +
-			"run it on the host or in a container with --pid=host")
+		return fmt.Errorf("%w: the kernel would report other process ids than those seen here; run it on the host, or in a container "+
+			"that was started with --pid=host", ErrPIDNamespace)
 	}
 	return nil
 }
@@ -151,9 +152,9 @@ func probeSleepable() error {
 		Type:  ebpf.Kprobe,
 		Flags: unix.BPF_F_SLEEPABLE,
 		Instructions: asm.Instructions{
-			asm.StoreImm(asm.RFP, -8, 0, asm.DWord),
+			asm.StoreImm(asm.RFP, -4, 0, asm.Word),
 			asm.Mov.Reg(asm.R1, asm.RFP),
-			asm.Add.Imm(asm.R1, -8),
+			asm.Add.Imm(asm.R1, -4),
 			asm.Mov.Imm(asm.R2, 1),
 			asm.Mov.Imm(asm.R3, 0),
 			asm.FnCopyFromUser.Call(),

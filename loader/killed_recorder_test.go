@@ -158,3 +158,31 @@ func TestEventOfDeadRecorderThatIsInUseIsRemoved(t *testing.T) {
 		t.Errorf("uprobe_events: %q, %v", events, err)
 	}
 }
+
+// TestRecordersRemoveStaleEventsTogether: two recorders that start at once find the same leftovers.
+func TestRecordersRemoveStaleEventsTogether(t *testing.T) {
+	requireRoot(t)
+	root := requireTracefs(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	offset := fileSite(t, library, "ros_trace_callback_start", probes.EventCallbackStart).Offset
+	for start := range uint64(20) {
+		dead := recorderIdentity{pid: os.Getpid(), startTime: start + 1}
+		if err := writeUprobeEvents(root, fmt.Sprintf("p:%s/event %s:%#x", dead.eventGroup(), library, offset)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, 4)
+	for range cap(ended) {
+		go func() { ended <- removeStaleEvents(root) }()
+	}
+	for range cap(ended) {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for start := range uint64(20) {
+		if group := (recorderIdentity{pid: os.Getpid(), startTime: start + 1}).eventGroup(); eventGroups(t, root)[group] {
+			t.Errorf("%s is left", group)
+		}
+	}
+}

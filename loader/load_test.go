@@ -193,6 +193,7 @@ func TestProbe(t *testing.T) {
 	if again := Probe(); again.UprobeMultiThreads != features.UprobeMultiThreads {
 		t.Error("the second answer differs")
 	}
+	t.Run("sleepable", func(t *testing.T) { skipWithout(t, features.Sleepable, 6, 0) })
 	t.Run("uprobe_multi", func(t *testing.T) { skipWithout(t, features.UprobeMulti, 6, 6) })
 	t.Run("uprobe_multi passes all threads", func(t *testing.T) { skipWithout(t, features.UprobeMultiThreads, 6, 10) })
 }

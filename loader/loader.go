@@ -147,6 +147,9 @@ func monotonicNow() int64 {
 // list when it exits.
 func (l *Loader) AddProcess(process int32) error { return l.processes.list(process) }
 
+// RemoveProcess takes a process off the list. It stays recorded as long as an attachment relies on it.
+func (l *Loader) RemoveProcess(process int32) error { return l.processes.unlist(process) }
+
 // addressKey is struct process_address of bpf/maps.h.
 type addressKey struct {
 	Address  uint64
@@ -177,9 +180,16 @@ func (l *Loader) Regard(process int32, address uint64) error {
 	return nil
 }
 
+// headerAdapted is HEADER_ADAPTED of bpf/src/maps.h; offsets are smaller.
+const headerAdapted = 1 << 31
+
 // SetHeaderOffset says where the messages of a publisher (its rcl handle) or of a subscription (its rmw handle) of a process have
-// their std_msgs/Header, in bytes. Messages that begin before it is known have no message timestamp. It needs Options.MessageStamps.
-func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32) error {
+// their std_msgs/Header, in bytes. adapted says that those which a publisher hands over intra-process may be of another type. Messages
+// that begin before it is known have no message timestamp. It needs Options.MessageStamps.
+func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32, adapted bool) error {
+	if adapted {
+		offset |= headerAdapted
+	}
 	key := addressKey{Address: address, Process: uint32(process)}
 	if err := l.collection.Maps["header_offsets"].Put(key, offset); err != nil {
 		return fmt.Errorf("telling where messages of %#x of PID %d have their header: %w", address, process, err)

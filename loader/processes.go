@@ -32,6 +32,13 @@ func (p *recordedProcesses) list(process int32) error {
 	return nil
 }
 
+func (p *recordedProcesses) unlist(process int32) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.listed, process)
+	return p.removeUnused(process)
+}
+
 func (p *recordedProcesses) hold(process int32) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

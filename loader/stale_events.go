@@ -88,14 +88,22 @@ func removeStaleEvents(root string) error {
 	return errors.Join(errs...)
 }
 
+// removeEventGroup does nothing when another recorder that starts has removed the group meanwhile.
 func removeEventGroup(root, group string) error {
 	directory := filepath.Join(root, "events", group)
+	isGone := func() bool {
+		_, err := os.Stat(directory)
+		return errors.Is(err, os.ErrNotExist)
+	}
 	// An event that somebody enabled by hand is busy until it is disabled.
-	if err := os.WriteFile(filepath.Join(directory, "enable"), []byte("0"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.WriteFile(filepath.Join(directory, "enable"), []byte("0"), 0); err != nil && !errors.Is(err, os.ErrNotExist) && !isGone() {
 		return fmt.Errorf("disabling trace events of a dead recorder: %w", err)
 	}
 	events, err := os.ReadDir(directory)
 	if err != nil {
+		if isGone() { // reading a directory that is being removed fails in several ways
+			return nil
+		}
 		return fmt.Errorf("looking for trace events of a dead recorder: %w", err)
 	}
 	deadline := time.Now().Add(removalPatience)

@@ -63,7 +63,7 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 	if verdict == drop {
 		m.ignore(row.PID, record.Callback)
 	}
-	if m.options.Filter.keeps(verdict) {
+	if m.keeps(verdict) {
 		m.rows.Callbacks = append(m.rows.Callbacks, row)
 	}
 }
@@ -196,7 +196,7 @@ func (m *Merger) addPublish(record *PublishRecord) {
 	if verdict == drop && record.Details&DetailStackHandle == 0 {
 		m.ignore(row.PID, cmp.Or(record.Publisher, record.RMWPublisher))
 	}
-	if m.options.Filter.keeps(verdict) {
+	if m.keeps(verdict) {
 		m.rows.Publishes = append(m.rows.Publishes, row)
 	}
 }
@@ -241,7 +241,7 @@ func (m *Merger) addTake(record *TakeRecord) {
 	if verdict == drop {
 		m.ignore(row.PID, record.Feed.Source)
 	}
-	if m.options.Filter.keeps(verdict) {
+	if m.keeps(verdict) {
 		m.rows.Takes = append(m.rows.Takes, row)
 	}
 }
@@ -278,7 +278,7 @@ func (m *Merger) addEnqueue(record *EnqueueRecord) {
 			row.TopicName, node = publisher.TopicName, publisher.NodeName
 		}
 	}
-	if m.options.Filter.keeps(m.options.Filter.judge(node, row.TopicName, true)) {
+	if m.keeps(m.options.Filter.judge(node, row.TopicName, true)) {
 		m.rows.Enqueues = append(m.rows.Enqueues, row)
 	}
 }

@@ -65,10 +65,5 @@ func (f *Filter) judge(node, topic string, hasTopic bool) verdict {
 	return pass
 }
 
-// keeps reports whether a row passes. What stays unknown is kept unless something was selected: then it was not.
-func (f *Filter) keeps(v verdict) bool {
-	if v == undecided {
-		return len(f.SelectNodes) == 0 && len(f.SelectTopics) == 0
-	}
-	return v == pass
-}
+// selects reports whether something is selected, and not only ignored.
+func (f *Filter) selects() bool { return len(f.SelectNodes) > 0 || len(f.SelectTopics) > 0 }

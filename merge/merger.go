@@ -20,6 +20,8 @@ type Process struct {
 	RMWImplementation string
 	// Memory is what Graph reads, closed when the process is replaced; nil if it reads none.
 	Memory io.Closer
+
+	recorded bool // a record of it has come
 }
 
 // CloseMemory ends the graph's reading of the process's memory.
@@ -41,6 +43,8 @@ type Options struct {
 	Filter *Filter
 	// Identify is called for the first record of a process that was not added. It must always return a process.
 	Identify func(pid int32) *Process
+	// OnRecorded is told, once for each process, that there is a record of it. nil if nobody wants to know.
+	OnRecorded func(process trace.ProcessKey)
 	// OnProcess is told of forks, execs and exits.
 	OnProcess func(ProcessRecord)
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
@@ -48,7 +52,7 @@ type Options struct {
 	OnIgnored func(pid int32, address uint64, ignored bool)
 	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle) when it becomes
 	// known. nil if nobody wants to know.
-	OnMessageType func(process trace.ProcessKey, address trace.Address, messageType string)
+	OnMessageType func(process trace.ProcessKey, known graph.KnownType)
 	// EventName gives the name and the number of arguments of a raw record's event.
 	EventName func(id uint8) (name string, arguments int)
 }
@@ -60,6 +64,7 @@ type Merger struct {
 	processes map[int32]*Process
 	ignored   map[processAddress]bool
 	rows      Rows
+	withheld  uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
 	callback CallbackRecord
 	publish  PublishRecord
@@ -281,7 +286,19 @@ func (m *Merger) Unresolved() []string {
 		}
 	}
 	slices.Sort(lines)
+	if m.withheld > 0 {
+		lines = append([]string{fmt.Sprintf("%d rows were withheld: whether they are of what was selected is unknown", m.withheld)}, lines...)
+	}
 	return lines
+}
+
+// keeps reports whether a row passes the filter. What stays unknown is kept unless something was selected: then it was not.
+func (m *Merger) keeps(v verdict) bool {
+	if v == undecided && m.options.Filter.selects() {
+		m.withheld++
+		return false
+	}
+	return v != drop
 }
 
 func (m *Merger) tellEntities(process *Process, final bool) {
@@ -303,7 +320,7 @@ func (m *Merger) tellEntities(process *Process, final bool) {
 func (m *Merger) tellMessageTypes(process *Process) {
 	for _, known := range process.Graph.KnownTypes() {
 		if m.options.OnMessageType != nil {
-			m.options.OnMessageType(process.Key, known.Address, known.MessageType)
+			m.options.OnMessageType(process.Key, known)
 		}
 	}
 }
@@ -313,6 +330,12 @@ func (m *Merger) processOf(pid uint32) *Process {
 	if process == nil {
 		process = m.options.Identify(int32(pid))
 		m.processes[int32(pid)] = process
+	}
+	if !process.recorded {
+		process.recorded = true
+		if m.options.OnRecorded != nil {
+			m.options.OnRecorded(process.Key)
+		}
 	}
 	return process
 }

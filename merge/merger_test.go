@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/graph"
@@ -184,6 +186,29 @@ func TestFilter(t *testing.T) {
 			if len(rows.Callbacks) != test.callbacks || len(rows.Publishes) != test.publishes || ignored != test.ignored {
 				t.Errorf("%d callbacks, %d publishes, %d ignored, want %d, %d, %d",
 					len(rows.Callbacks), len(rows.Publishes), ignored, test.callbacks, test.publishes, test.ignored)
+			}
+		})
+	}
+}
+
+func TestWithheldRowsAreTold(t *testing.T) {
+	unknown := encode(merge.CallbackRecord{Header: header(merge.KindCallback, merge.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
+	for name, test := range map[string]struct {
+		filter merge.Filter
+		told   bool
+	}{
+		"selected": {merge.Filter{SelectNodes: []*regexp.Regexp{regexp.MustCompile("/ns")}}, true},
+		"ignored":  {merge.Filter{IgnoreNodes: []*regexp.Regexp{regexp.MustCompile("/ns")}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMerger(merge.Options{Filter: &test.filter})
+			if err := m.Record(unknown); err != nil {
+				t.Fatal(err)
+			}
+			rows := take(t, m)
+			told := slices.ContainsFunc(m.Unresolved(), func(line string) bool { return strings.HasPrefix(line, "1 rows were withheld") })
+			if told != test.told || len(rows.Callbacks) == 1 == test.told {
+				t.Errorf("told %v of %d kept callbacks: %q", told, len(rows.Callbacks), m.Unresolved())
 			}
 		})
 	}

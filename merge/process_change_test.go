@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/graph"
@@ -117,5 +118,17 @@ func TestCloseThreadKeepsPublishesApart(t *testing.T) {
 	if second.PublishNumber != 4 || second.Status != trace.PublishRecordingEnd || second.EnqueueCount != 0 || second.IntraMessage != 0 ||
 		second.Message != 2 || second.RclcppIntraPublishTimestamp.Valid || second.PublisherHandle != 0 {
 		t.Errorf("second %+v", second)
+	}
+}
+
+// TestRecordedProcessesAreTold requires that every process that a record came from is told, once.
+func TestRecordedProcessesAreTold(t *testing.T) {
+	var told []int64
+	options := identified(start, 2*start)
+	options.OnRecorded = func(process trace.ProcessKey) { told = append(told, process.ProcessStart) }
+	feed(t, options, processChange(merge.ProcessFork, start), fedCallback(0x30), fedCallback(0x30), processChange(merge.ProcessExec, start),
+		fedCallback(0x30), processChange(merge.ProcessFork, 2*start), fedCallback(0x30))
+	if want := []int64{start, 2 * start}; !slices.Equal(told, want) {
+		t.Errorf("told %d, not %d", told, want)
 	}
 }

@@ -239,6 +239,9 @@ func (r ProcessRecord) Start() int64 {
 	return int64(r.StartBoottimeNs / startResolution * startResolution)
 }
 
+// CommandName returns the name of the program, as /proc/PID/comm has it.
+func (r ProcessRecord) CommandName() string { return cString(r.Command[:]) }
+
 // CallbackFrame is an open callback of a thread.
 type CallbackFrame struct {
 	Callback     uint64

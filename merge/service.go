@@ -82,7 +82,7 @@ func (m *Merger) addService(record *ServiceRecord) {
 	if verdict == drop {
 		m.ignore(row.PID, record.Handle)
 	}
-	if m.options.Filter.keeps(verdict) {
+	if m.keeps(verdict) {
 		m.rows.Services = append(m.rows.Services, row)
 	}
 }
@@ -114,7 +114,7 @@ func (m *Merger) addLifecycle(process *Process, record *InitRecord, start, goal 
 	if machine, known := process.Graph.StateMachine(row.StateMachine, row.TransitionTimestamp); known {
 		row.NodeName = machine.NodeName
 	}
-	if m.options.Filter.keeps(m.options.Filter.judge(row.NodeName, "", false)) {
+	if m.keeps(m.options.Filter.judge(row.NodeName, "", false)) {
 		m.rows.Lifecycles = append(m.rows.Lifecycles, row)
 	}
 }

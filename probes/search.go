@@ -152,7 +152,11 @@ func (p *Plan) parameter(opened *elffile.File, source Source, version string) (u
 		}
 		return offset, nil
 	case source.Offset != nil:
-		layout, err := layouts.For(catalogueName(p.Distro), opened.Machine())
+		soname, err := opened.Soname()
+		if err != nil {
+			return 0, err
+		}
+		layout, err := layouts.For(catalogueName(p.Distro), opened.Machine(), layouts.Learn(soname, opened))
 		if source.OffsetOptional && errors.Is(err, layouts.ErrUnknown) {
 			return 0, nil
 		}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compiles the BPF programs anew and compares them with what is committed.
 #
-# Objects differ between compiler versions; they are committed from the version named here.
+# Objects differ between compiler versions; they are committed from the version named here. Without it there is nothing to compare
+# with: that is said, and is an error with --required, as in CI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/environment.sh
@@ -9,18 +10,30 @@ cd "$(dirname "$0")/.."
 
 clang_major=14
 
-found=$(clang --version | sed -n 's/.*clang version \([0-9]*\).*/\1/p')
-if [ "$found" != "$clang_major" ]; then
-	echo "check-generated: skipped, the committed objects are from clang $clang_major and this is clang $found"
+major_of() { "$1" --version 2>/dev/null | sed -n 's/.*clang version \([0-9]*\).*/\1/p'; }
+
+compiler=
+for candidate in clang "clang-$clang_major"; do
+	if [ "$(major_of "$candidate")" = "$clang_major" ]; then
+		compiler=$candidate
+		break
+	fi
+done
+if [ -z "$compiler" ]; then
+	found=$(major_of clang || true)
+	echo "check-generated: NOT CHECKED: the committed objects are from clang $clang_major, here is ${found:+clang }${found:-no clang};" \
+		"install clang-$clang_major (Debian 12 has it, Ubuntu 22.04 and 24.04 too)" >&2
+	if [ "${1:-}" = --required ]; then exit 1; fi
 	exit 0
 fi
 committed=$(mktemp -d)
 trap 'rm -rf "$committed"' EXIT
 cp bpf/caret_*_bpfel.* "$committed"
-make -s generate
+BPF2GO_CC=$compiler make -s generate
 for file in "$committed"/*; do
 	if ! cmp -s "$file" "bpf/$(basename "$file")"; then
 		echo "check-generated: bpf/$(basename "$file") is not current: run 'make generate' and commit it" >&2
 		exit 1
 	fi
 done
+echo "check-generated: the committed objects are what $compiler makes of the sources"

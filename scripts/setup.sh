@@ -61,6 +61,6 @@ install_packages ca-certificates git make gcc g++ clang llvm clang-format libbpf
 	libfastrtps-dev libfastcdr-dev cyclonedds-dev cyclonedds-tools
 install_go
 case ${1:-} in
---lint) install_packages shellcheck ;;
+--lint) install_packages shellcheck clang-14 ;; # what scripts/check-generated.sh compares with
 --lttng) install_packages lttng-tools babeltrace2 ;;
 esac

@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"slices"
+
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -18,14 +20,47 @@ type stampSource struct {
 	scanned        bool
 }
 
-func (c *comparer) subscriptionSource(rmwHandle, at uint64) stampSource {
-	s, _ := c.rmwSubscriptions.at(rmwHandle, at)
-	return stampSource{address: rmwHandle, since: s.since, scanned: c.scanned(s.ready)}
+func (c *comparer) subscriptionSource(thread *threadTruth, rmwHandle uint64, take groundtruth.Bracket) stampSource {
+	s, _ := c.rmwSubscriptions.at(rmwHandle, take.Before)
+	return stampSource{address: rmwHandle, since: s.since, scanned: c.scanned(s.ready) && c.sawBegin(thread, take)}
+}
+
+// sawBegin reports whether a take cannot have been under way when the recording began. Of one that was it is not known what kind of
+// message it takes, nor where its message info is.
+func (c *comparer) sawBegin(thread *threadTruth, take groundtruth.Bracket) bool {
+	return c.span.holds(groundtruth.Bracket{Before: max(thread.hitBefore(take.Before), 1), After: take.After}) == present
 }
 
 func (c *comparer) publisherSource(publish *publishTruth) stampSource {
 	p, _ := c.publishers.at(publish.Publisher, publish.begin())
 	return stampSource{address: publish.Publisher, since: p.since, scanned: c.scanned(p.ready)}
+}
+
+// traces reports whether the middleware has a tracepoint for a take.
+func (c *comparer) traces(take *takeTruth) bool {
+	switch {
+	case take.raw == nil:
+		return true
+	case take.raw.Kind == groundtruth.RawLoaned:
+		return c.truth.Header.RMW == standin.CycloneDDS
+	}
+	return c.truth.Header.Distro != standin.Humble
+}
+
+// checkKind compares the form of a message.
+func (c *comparer) checkKind(what, got string, allowed []string) {
+	if !slices.Contains(allowed, got) {
+		c.differ("%s: kind %q, not one of %q", what, got, allowed)
+	}
+	c.Kinds[got]++
+}
+
+func texts[S ~string](values []S) []string {
+	var result []string
+	for _, value := range values {
+		result = append(result, string(value))
+	}
+	return result
 }
 
 // checkMessageTimestamp compares header.stamp. The recorder sees it from when it knows the type of the messages: from the beginning,
@@ -43,12 +78,12 @@ func (c *comparer) checkMessageTimestamp(what string, thread *threadTruth, got t
 }
 
 // checkPublisherGID compares the gid that the message info of a take has. Cyclone DDS gives a handle of the own process in its place,
-// which is no gid. Of a take that was under way when the recording began the message info is not known.
+// which is no gid.
 func (c *comparer) checkPublisherGID(what string, thread *threadTruth, got, gid string, take groundtruth.Bracket) {
 	if c.truth.Header.RMW == standin.CycloneDDS {
 		gid = ""
 	}
-	if got != "" || c.span.holds(groundtruth.Bracket{Before: max(thread.hitBefore(take.Before), 1), After: take.After}) == present {
+	if got != "" || c.sawBegin(thread, take) {
 		equal(c, what+": publisher gid", got, gid)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // Configuration is what the user wants recorded. It is stored in session.json.
@@ -68,6 +69,11 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
+	}
+	if c.PIDs != "" {
+		if _, err := target.ParsePIDs(c.PIDs); err != nil {
+			return nil, err
+		}
 	}
 	if c.Name != "" {
 		expression, err := regexp.Compile(c.Name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
@@ -11,11 +12,18 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The types that the stand-in uses.
-const (
-	sampleType  = "standin_msgs/msg/Sample"
-	serviceType = "example_interfaces/srv/AddTwoInts"
-)
+const serviceType = "example_interfaces/srv/AddTwoInts"
+
+// messageType returns the type of the stand-in's messages on a topic.
+func messageType(topic string) string {
+	switch {
+	case topic == "/clock":
+		return "rosgraph_msgs/msg/Clock"
+	case strings.HasSuffix(topic, "/loaned"):
+		return "standin_msgs/msg/Counter"
+	}
+	return "standin_msgs/msg/Sample"
+}
 
 // recordedEntities compares the tables of entities with the ground truth of a process.
 type recordedEntities struct {
@@ -46,6 +54,7 @@ func requireEntities(t *testing.T, data *dataset, truth *truth, s span) {
 	e.compareCallbacks()
 	e.compareGroups()
 	e.compareExecutors()
+	e.compareStateMachines()
 	if len(ofProcess(truth, data.Contexts, contextKey)) != 1 {
 		t.Errorf("contexts %+v", data.Contexts)
 	}
@@ -55,12 +64,23 @@ func requireEntities(t *testing.T, data *dataset, truth *truth, s span) {
 type lifetime struct {
 	since, ready uint64
 	end          groundtruth.Bracket
+	// untraced: it has no initialization event, only a scan of the memory tells of it.
+	untraced bool
 }
 
 func (e *recordedEntities) lifetimeOf(kind groundtruth.EntityKind, handle, ready uint64) lifetime {
 	since := e.truth.initOf(kind, handle, ready)
 	end, _ := e.truth.finiOf(kind, handle, since)
-	return lifetime{since, ready, end}
+	return lifetime{since: since, ready: ready, end: end}
+}
+
+// subscriptionLifetime is that of a subscription's rclcpp objects. Generic ones have no tracepoints on Humble.
+func (e *recordedEntities) subscriptionLifetime(s groundtruth.Subscription) lifetime {
+	l := e.lifetimeOf(groundtruth.EntitySubscription, s.Subscription, s.Time)
+	l.untraced = e.truth.Header.Distro == standin.Humble && slices.ContainsFunc(e.truth.RawTakes, func(take groundtruth.RawTake) bool {
+		return take.Kind == groundtruth.RawSerialized && take.Subscription == s.Subscription
+	})
+	return l
 }
 
 // entityKey are the columns that every table of entities has.
@@ -130,6 +150,9 @@ func (x *entityTable[T]) find(address uint64, l lifetime) (row *T, complete bool
 		*k.init, *k.end, *k.provenance = trace.Optional[int64]{}, trace.Optional[int64]{}, ""
 		return &copied, !ended
 	}
+	if l.untraced {
+		return nil, false
+	}
 	if l.ready < x.span.OpenFrom && (!l.end.Happened() || l.end.Before > x.span.OpenTo) || l.since > x.span.OpenTo && l.ready < x.span.CloseFrom {
 		x.t.Errorf("%s %#x, which lived from %d to %+v, has no row in %d to %d:\n%s", x.name, address, l.since, l.end, x.span.OpenTo,
 			x.span.CloseFrom, x.at(address))
@@ -150,7 +173,7 @@ func (x *entityTable[T]) at(address uint64) string {
 // begins reports whether a row can be of a life, by its beginning.
 func (x *entityTable[T]) begins(k entityKey, l lifetime) bool {
 	if !k.init.Valid {
-		return l.since < x.span.OpenTo && *k.provenance == trace.FromMemory
+		return (l.since < x.span.OpenTo || l.untraced) && *k.provenance == trace.FromMemory
 	}
 	at := x.onClock(*k.init)
 	return l.since <= at && at <= l.ready && *k.provenance == trace.FromTracepoint
@@ -228,7 +251,7 @@ func (e *recordedEntities) comparePublishers() {
 		expect(e.t, *row, trace.Publisher{
 			ProcessKey: row.ProcessKey, PublisherHandle: trace.Address(p.Publisher), NodeHandle: trace.Address(p.Node),
 			RMWPublisherHandle: trace.Address(p.RMWPublisher), TopicName: p.Topic, QueueDepth: trace.Some(p.Depth),
-			NodeName: e.people.nodeName(p.Node, p.Time), MessageType: onlyScanTells(complete, row.MessageType, sampleType), GID: e.gidOf(p),
+			NodeName: e.people.nodeName(p.Node, p.Time), MessageType: onlyScanTells(complete, row.MessageType, messageType(p.Topic)), GID: e.gidOf(p),
 		})
 	}
 	x.requireNoOthers()
@@ -259,18 +282,25 @@ func (e *recordedEntities) compareSubscriptions() {
 	e.t.Helper()
 	x := newEntityTable(e, "subscription", e.data.Subscriptions, subscriptionKey)
 	for _, s := range e.truth.Subscriptions {
-		l := e.lifetimeOf(groundtruth.EntitySubscription, s.Subscription, s.Time)
+		l := e.subscriptionLifetime(s)
 		common := trace.Subscription{
 			SubscriptionHandle: trace.Address(s.Subscription), NodeHandle: trace.Address(s.Node),
 			RMWSubscriptionHandle: trace.Address(s.RMWSubscription), TopicName: s.Topic, QueueDepth: trace.Some(s.Depth),
-			NodeName: e.people.nodeName(s.Node, s.Time), CallbackGroup: e.groupOf("add_subscription", s.Subscription, l), MessageType: sampleType,
+			NodeName: e.people.nodeName(s.Node, s.Time), CallbackGroup: e.groupOf("add_subscription", s.Subscription, l), MessageType: messageType(s.Topic),
 		}
 		if row, complete := x.find(s.Object, l); row != nil {
 			want := common
 			want.ProcessKey, want.Subscription, want.Callback = row.ProcessKey, trace.Address(s.Object), trace.Address(s.Callback)
 			want.IsIntraProcess = trace.Some(false)
-			want.MessageType = onlyScanTells(complete, row.MessageType, sampleType)
+			want.MessageType = onlyScanTells(complete, row.MessageType, messageType(s.Topic))
 			expect(e.t, *row, want)
+		} else if l.untraced {
+			l.untraced = false
+			if row, _ := x.find(0, l); row != nil {
+				want := common
+				want.ProcessKey, want.MessageType = row.ProcessKey, ""
+				expect(e.t, *row, want)
+			}
 		}
 		if s.IntraObject == 0 {
 			continue
@@ -280,7 +310,7 @@ func (e *recordedEntities) compareSubscriptions() {
 			want.ProcessKey, want.Subscription, want.Callback = row.ProcessKey, trace.Address(s.IntraObject), trace.Address(s.IntraCallback)
 			want.IsIntraProcess, want.Buffer, want.Capacity = trace.Some(true), trace.Address(s.Buffer), trace.Some(s.Depth)
 			want.IPB = something(e.t, "the intra-process buffer", row.IPB)
-			want.MessageType = onlyScanTells(complete, row.MessageType, sampleType)
+			want.MessageType = onlyScanTells(complete, row.MessageType, messageType(s.Topic))
 			expect(e.t, *row, want)
 		}
 	}
@@ -373,7 +403,7 @@ func (e *recordedEntities) compareCallbacks() {
 		expect(e.t, *row, want)
 	}
 	for _, s := range e.truth.Subscriptions {
-		l := e.lifetimeOf(groundtruth.EntitySubscription, s.Subscription, s.Time)
+		l := e.subscriptionLifetime(s)
 		want := trace.CallbackInfo{
 			Kind: trace.KindSubscription, OwnerHandle: trace.Address(s.Subscription), TopicName: s.Topic,
 			NodeName: e.people.nodeName(s.Node, s.Time), CallbackGroup: e.groupOf("add_subscription", s.Subscription, l),
@@ -491,8 +521,32 @@ func (e *recordedEntities) compareExecutors() {
 	x.requireNoOthers()
 }
 
+// compareStateMachines expects only those whose initialization was recorded: the stand-in's are in no object that a scan finds.
+func (e *recordedEntities) compareStateMachines() {
+	e.t.Helper()
+	x := newEntityTable(e, "lifecycle_state_machine", e.data.LifecycleStateMachines, stateMachineKey)
+	for _, machine := range e.truth.LifecycleStateMachineInits {
+		node, _ := e.people.nodes.at(machine.Node, machine.Bracket.Before)
+		end, _ := e.truth.finiOf(groundtruth.EntityNode, machine.Node, node.since)
+		if machine.Bracket.Before <= e.span.OpenTo {
+			continue
+		}
+		if row, _ := x.find(machine.StateMachine, lifetime{since: machine.Bracket.Before, ready: machine.Bracket.After, end: end}); row != nil {
+			expect(e.t, *row, trace.LifecycleStateMachine{
+				ProcessKey: row.ProcessKey, StateMachine: trace.Address(machine.StateMachine), NodeHandle: trace.Address(machine.Node),
+				NodeName: fullName(node.entity),
+			})
+		}
+	}
+	x.requireNoOthers()
+}
+
 func contextKey(r *trace.Context) entityKey {
 	return entityKey{r.ProcessKey, uint64(r.ContextHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+}
+
+func stateMachineKey(r *trace.LifecycleStateMachine) entityKey {
+	return entityKey{r.ProcessKey, uint64(r.StateMachine), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
 }
 
 func groupKey(r *trace.CallbackGroup) entityKey {

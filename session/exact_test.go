@@ -31,13 +31,19 @@ var behaviours = map[string]string{
 	"static":         "--static-executor --nodes 2 --rate 50 --service-rate 30 --deferred-service-rate 20 --polled-rate 20",
 	"recreate":       "--recreate-rate 4 --rate 50 --service-rate 20",
 	"recreate_intra": "--recreate-rate 4 --rate 50 --intra-process",
+	"raw":            "--serialized-rate 50 --loaned-rate 50 --polled-rate 20 --rate 20 --throw-every 31",
+	"raw_threads":    "--serialized-rate 50 --loaned-rate 50 --polled-rate 20 --rate 50 --threads 3",
+	"raw_static":     "--static-executor --serialized-rate 50 --loaned-rate 50 --polled-rate 20 --service-rate 20",
+	"raw_fail_rcl":   "--serialized-rate 50 --loaned-rate 50 --fail-every 3 --fail-at rcl --rate 20",
+	"raw_fail_rmw":   "--serialized-rate 50 --loaned-rate 50 --fail-every 3 --fail-at rmw --rate 20",
+	"features":       "--lifecycle-rate 30 --sim-time-rate 50 --rate 20",
 	"random1":        "--random 1",
 	"random2":        "--random 2",
 	"random3":        "--random 3",
 }
 
 // shortBehaviours are those that -short is content with. On kernels without uprobe_multi every recording takes seconds to end.
-var shortBehaviours = []string{"threads", "services", "intra_unique", "nested", "too_deep", "fail_dds"}
+var shortBehaviours = []string{"threads", "services", "intra_unique", "nested", "too_deep", "fail_dds", "raw", "features"}
 
 // forEachBehaviour runs a test, parallel to others, for each of the named behaviours.
 func forEachBehaviour(t *testing.T, names []string, test func(t *testing.T, name string)) {
@@ -74,7 +80,7 @@ func TestRecordingIsExact(t *testing.T) {
 // there, with all names.
 func TestRecordingOfAWholeLife(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "random2"}, func(t *testing.T, name string) {
+		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "raw", "features", "random2"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()

@@ -4,23 +4,22 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// headerQuestion asks where the messages of a publisher (its rcl handle) or a subscription (its rmw handle) have their
-// std_msgs/Header.
+// headerQuestion asks where the messages of a publisher or a subscription have their std_msgs/Header.
 type headerQuestion struct {
-	process     trace.ProcessKey
-	address     uint64
-	messageType string
+	process trace.ProcessKey
+	graph.KnownType
 }
 
 // onMessageType notes that the type of an entity's messages has become known. It is called with the merger locked, so the files that
 // define the type are read later.
-func (s *Session) onMessageType(process trace.ProcessKey, address trace.Address, messageType string) {
+func (s *Session) onMessageType(process trace.ProcessKey, known graph.KnownType) {
 	s.mu.Lock()
-	s.headerQuestions = append(s.headerQuestions, headerQuestion{process, uint64(address), messageType})
+	s.headerQuestions = append(s.headerQuestions, headerQuestion{process, known})
 	s.mu.Unlock()
 	select {
 	case s.headersAsked <- struct{}{}:
@@ -49,18 +48,19 @@ func (s *Session) answerHeaderQuestions() {
 		if entry == nil || entry.target == nil || entry.row.ProcessKey != question.process {
 			continue // it has ended
 		}
-		offset, ok, err := entry.target.HeaderOffset(question.messageType)
+		address := uint64(question.Address)
+		offset, ok, err := entry.target.HeaderOffset(question.MessageType)
 		switch {
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
-			s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.messageType, err))
+			s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
 		case ok:
-			if err := s.loader.SetHeaderOffset(question.process.PID, question.address, uint32(offset)); err != nil {
+			if err := s.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
 				s.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
 				continue
 			}
-			entry.headers = append(entry.headers, question.address)
+			entry.headers = append(entry.headers, address)
 		default: // the address may have belonged to an entity with another type
-			s.warn(s.loader.ForgetHeaderOffset(question.process.PID, question.address))
+			s.warn(s.loader.ForgetHeaderOffset(question.process.PID, address))
 		}
 	}
 }

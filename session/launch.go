@@ -1,9 +1,11 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -22,54 +24,87 @@ const LaunchArgument = "__become-command"
 // patience is how long a launched command has for ending after each signal when the recording is over.
 const patience = 5 * time.Second
 
+// ErrCommand is returned when the command to record cannot be run by the user for whom it is run.
+var ErrCommand = errors.New("the command to record cannot be run")
+
 // launched is a command that was started to be recorded. The nil one stands for no command.
 type launched struct {
-	command *exec.Cmd
-	gate    *os.File // closing it without a byte makes the command never begin
-	done    chan struct{}
-	once    sync.Once
+	command  *exec.Cmd
+	gate     *os.File // closing it without a byte makes the command never begin
+	report   *os.File // what BecomeCommand says
+	done     chan struct{}
+	problem  string // why the command could not be run after all; set when done is closed
+	patience time.Duration
+	once     sync.Once
 }
 
-// prepareCommand starts the command's process, which waits for release, and arms what it will map.
-func (s *Session) prepareCommand(ctx context.Context, command []string) error {
+// startCommand starts the command's process, which waits for release. The error wraps ErrCommand if the command cannot be run.
+func (s *Session) startCommand(command []string) error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("starting the command: %w", err)
 	}
 	defer read.Close()
-	waiting, waits, err := os.Pipe()
+	report, reports, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close()))
 	}
-	defer waiting.Close()
-	defer waits.Close()
-	c := exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...)
+	defer reports.Close()
+	l := &launched{
+		command: exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...),
+		gate:    write, report: report, done: make(chan struct{}), patience: patience,
+	}
+	c := l.command
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	c.ExtraFiles = []*os.File{read, waits}
+	c.ExtraFiles = []*os.File{read, reports}
 	c.Env = os.Environ()
 	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a group
 	// cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.options.Owner != nil {
 		if err := runAs(c, s.options.Owner); err != nil {
-			return err
+			return errors.Join(err, write.Close(), report.Close())
 		}
 	}
 	if err := c.Start(); err != nil {
-		return fmt.Errorf("starting the command: %w", err)
+		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))
 	}
-	s.launched = &launched{command: c, gate: write, done: make(chan struct{})}
+	_ = reports.Close() // the process has the only other end
+	s.launched = l
 	if s.options.Observer.Launched != nil {
 		s.options.Observer.Launched(c.Process.Pid)
 	}
-	go func() {
-		_ = c.Wait()
-		close(s.launched.done)
-	}()
-	// The process closes its end when its program runs, or when it dies. Before, it has no environment that could be read.
-	_ = waits.Close()
-	_, _ = waiting.Read(make([]byte, 1))
-	p, err := s.finder.Inspect(int32(c.Process.Pid))
+	// Before the process says something, it has no environment that could be read.
+	ready := make([]byte, len(readyToRun))
+	_, err = io.ReadFull(report, ready)
+	go l.await()
+	if err != nil || string(ready) != readyToRun {
+		<-l.done
+		return fmt.Errorf("%w: %s%s", ErrCommand, bytes.TrimRight(ready, "\x00"), l.problem)
+	}
+	return nil
+}
+
+// await collects what the process reports after it is ready, and its end.
+func (l *launched) await() {
+	defer close(l.done)
+	defer l.report.Close()
+	problem, _ := io.ReadAll(io.LimitReader(l.report, maxProblem)) // until it has become the command, or dies
+	awaitExit(l.command.Process.Pid)
+	l.problem = string(problem)
+}
+
+// failure returns ErrCommand if the command has ended because it could not be run after all.
+func (l *launched) failure() error {
+	if l == nil || !l.exited() || l.problem == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrCommand, l.problem)
+}
+
+// addCommand arms what the command will map.
+func (s *Session) addCommand(ctx context.Context) error {
+	p, err := s.finder.Inspect(int32(s.launched.command.Process.Pid))
 	if err != nil {
 		return err
 	}
@@ -98,23 +133,37 @@ func runAs(c *exec.Cmd, owner *writer.Owner) error {
 	return nil
 }
 
-// BecomeCommand waits until the recording is open, then becomes the command. It returns only with an error.
+// readyToRun is the report that the command was found; whatever else is reported says why it cannot be run.
+const readyToRun = "ready:"
+
+// maxProblem bounds what is read of a report, in bytes.
+const maxProblem = 4096
+
+// BecomeCommand waits until the recording is open, then becomes the command. It returns only if it cannot: with nil when the
+// recorder knows why, with an error when there is none.
 func BecomeCommand(command []string) error {
-	gate, waits := os.NewFile(3, "gate"), os.NewFile(4, "waits")
-	if gate == nil || waits == nil || len(command) == 0 {
+	const gateNumber, reportNumber = 3, 4
+	gate, report := os.NewFile(gateNumber, "gate"), os.NewFile(reportNumber, "report")
+	if gate == nil || report == nil || len(command) == 0 {
 		return errors.New("this is not meant to be called by hand")
 	}
-	_ = waits.Close()
-	var released [1]byte
-	if _, err := gate.Read(released[:]); err != nil {
-		return errors.New("the recording did not begin")
-	}
-	_ = gate.Close()
+	syscall.CloseOnExec(gateNumber)
+	syscall.CloseOnExec(reportNumber) // closed without a word: the command runs
 	path, err := exec.LookPath(command[0])
 	if err != nil {
+		_, err := report.WriteString(err.Error())
 		return err
 	}
-	return fmt.Errorf("%s: %w", path, syscall.Exec(path, command, os.Environ()))
+	if _, err := report.WriteString(readyToRun); err != nil {
+		return err
+	}
+	var released [1]byte
+	if _, err := gate.Read(released[:]); err != nil {
+		return nil // the recording did not begin
+	}
+	err = syscall.Exec(path, command, os.Environ())
+	_, err = fmt.Fprintf(report, "%s: %v", path, err)
+	return err
 }
 
 // release lets the command begin.
@@ -141,18 +190,23 @@ func (l *launched) kill() {
 	l.once.Do(func() {
 		_ = l.gate.Close()
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
-			if syscall.Kill(-l.command.Process.Pid, signal) != nil {
-				return // nothing of it is left
+			if !groupRuns(l.command.Process.Pid) {
+				break
 			}
-			l.wait(patience)
+			_ = syscall.Kill(-l.command.Process.Pid, signal)
+			l.wait()
+		}
+		if !groupRuns(l.command.Process.Pid) {
+			<-l.done
+			_ = l.command.Wait() // its exit status is not the recording's
 		}
 	})
 }
 
-// wait returns when the command's process group has ended, or after the given time.
-func (l *launched) wait(limit time.Duration) {
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if syscall.Kill(-l.command.Process.Pid, 0) != nil {
+// wait returns when the command's process group has ended, or patience has.
+func (l *launched) wait() {
+	for deadline := time.Now().Add(l.patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if !groupRuns(l.command.Process.Pid) {
 			return
 		}
 	}

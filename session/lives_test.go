@@ -51,13 +51,14 @@ type population struct {
 	rmwSubscriptions lives[groundtruth.Subscription] // by rmw handle
 	services         lives[groundtruth.Service]
 	clients          lives[groundtruth.Client]
+	stateMachines    lives[groundtruth.LifecycleStateMachineInit]
 	callbacks        lives[callbackNames]
 }
 
 func (t *truth) population() population {
 	p := population{
 		lives[groundtruth.Node]{}, lives[groundtruth.Publisher]{}, lives[groundtruth.Subscription]{}, lives[groundtruth.Service]{},
-		lives[groundtruth.Client]{}, lives[callbackNames]{},
+		lives[groundtruth.Client]{}, lives[groundtruth.LifecycleStateMachineInit]{}, lives[callbackNames]{},
 	}
 	for _, node := range t.Nodes {
 		p.nodes.add(node.Node, t.initOf(groundtruth.EntityNode, node.Node, node.Time), node.Time, node)
@@ -91,6 +92,9 @@ func (t *truth) population() population {
 	}
 	for _, client := range t.Clients {
 		p.clients.add(client.Client, t.initOf(groundtruth.EntityClient, client.Client, client.Time), client.Time, client)
+	}
+	for _, init := range t.LifecycleStateMachineInits {
+		p.stateMachines.add(init.StateMachine, init.Bracket.Before, init.Bracket.After, init)
 	}
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -34,7 +35,9 @@ type process struct {
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
-	ended    bool
+	// shown says that the dataset has rows of it. It may end before anybody sees that it maps ROS 2's libraries.
+	shown bool
+	ended bool
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
 	// headers are the addresses that the kernel side knows the header offset of.
@@ -54,11 +57,23 @@ type siteKey struct {
 func (s *Session) add(ctx context.Context, p *target.Process) error {
 	entry := s.enroll(p)
 	if !s.configuration.All {
-		if err := s.loader.AddProcess(p.PID); err != nil {
+		if err := s.list(entry); err != nil {
 			return err
 		}
 	}
 	return s.attach(ctx, entry)
+}
+
+// list puts a process on the kernel's list of those to record. The kernel takes processes off when they exit: one that had exited before
+// would stay there, and its number may soon be a stranger's.
+func (s *Session) list(entry *process) error {
+	if err := s.loader.AddProcess(entry.row.PID); err != nil {
+		return err
+	}
+	if entry.target != nil && entry.target.Alive() {
+		return nil
+	}
+	return s.loader.RemoveProcess(entry.row.PID)
 }
 
 // enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before: then it returns
@@ -106,6 +121,16 @@ func describe(p *target.Process) trace.Process {
 	}
 }
 
+// describeAnew brings the row up to date with what the process is seen to be now. What the session noted in it stays: the kernel may
+// have told of the exit while the process was looked at.
+func (p *process) describeAnew() {
+	former := p.row
+	p.row = describe(p.target)
+	p.row.RecordingStartTimestamp = former.RecordingStartTimestamp
+	p.row.RecordingEndTimestamp = former.RecordingEndTimestamp
+	p.row.Exited = former.Exited
+}
+
 // merged is the merger's view of a process.
 func (s *Session) merged(entry *process) *merge.Process {
 	result := &merge.Process{
@@ -128,10 +153,20 @@ func (s *Session) openMemory(entry *process, merged *merge.Process) error {
 	if err != nil {
 		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close()))
 	}
+	s.warnOfDifferences(entry, layout)
 	err = merged.CloseMemory()
 	merged.Graph.SetMemory(memory, layout)
 	merged.Memory = memory
 	return err
+}
+
+// warnOfDifferences says when a process has other builds of rcl and rclcpp than are known.
+func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
+	if len(layout.Differences) == 0 {
+		return
+	}
+	s.warn(fmt.Errorf("PID %d has other builds than the known releases of %s; what their accessor functions tell is used, other members "+
+		"may have moved, too: %v", entry.row.PID, layout.Distro, layout.Differences))
 }
 
 // attach attaches what the process maps now, or will, and is not attached yet.
@@ -177,7 +212,7 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 	}
 	entry.recorded = true
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
-	return s.loader.AddProcess(entry.row.PID)
+	return s.list(entry)
 }
 
 // attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
@@ -269,11 +304,24 @@ func (s *Session) identify(pid int32) *merge.Process {
 	// Gone already: what the kernel said when it began is all there is to know.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: s.starts[pid]}
-	entry := &process{row: trace.Process{ProcessKey: key}, ros2: true, ended: true}
-	s.processes[pid] = entry
-	s.writeProcess(entry)
+	start := s.starts.of(pid)
+	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
+	s.processes[pid] = &process{row: trace.Process{ProcessKey: key, Command: start.command, Exited: true}, ros2: true, ended: true}
 	return &merge.Process{Key: key, Graph: graph.New(key)}
+}
+
+// onRecorded gives a process its row when the first record of it comes: every process key of the dataset has one. It is called with the
+// merger locked.
+func (s *Session) onRecorded(key trace.ProcessKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry := s.processes[key.PID]
+	if entry == nil || entry.row.ProcessKey != key {
+		// It was given up as none of ROS 2's, just before.
+		entry = &process{row: trace.Process{ProcessKey: key, Exited: true}, ended: true}
+	}
+	entry.shown = true
+	s.writeProcess(entry)
 }
 
 // onProcess is told by the kernel of forks, execs and exits. It is called with the merger locked.
@@ -292,10 +340,9 @@ func (s *Session) onProcess(record merge.ProcessRecord) {
 		case record.Header.Status == merge.ProcessExec:
 			entry.forgotten = true
 		}
-		s.starts[pid] = record.Start()
+		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
 		s.askToLook(pid)
 	case merge.ProcessExit:
-		delete(s.starts, pid)
 		if entry := s.processes[pid]; entry != nil {
 			s.endProcess(entry, int64(record.TimeNs)+s.clock.RealtimeOffset, true)
 		}
@@ -351,7 +398,10 @@ func (s *Session) bury(entry *process) {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
 	defer s.closeTarget(entry) // after the memory that is read through it
-	if entry.ros2 {
+	s.mu.Lock()
+	ranROS2 := entry.ros2 || entry.shown
+	s.mu.Unlock()
+	if ranROS2 {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 			if merged.Key != entry.row.ProcessKey {
 				return nil
@@ -384,9 +434,7 @@ func (s *Session) meet(pid int32) *process {
 	}
 	entry := s.enroll(p)
 	if !s.configuration.All {
-		if err := s.loader.AddProcess(pid); err != nil {
-			s.warn(err)
-		}
+		s.warn(s.list(entry))
 	}
 	return entry
 }
@@ -409,9 +457,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		return nil
 	}
 	s.mu.Lock()
-	start := entry.row.RecordingStartTimestamp
-	entry.row = describe(entry.target)
-	entry.row.RecordingStartTimestamp = start
+	entry.describeAnew()
 	entry.ros2 = true
 	s.mu.Unlock()
 	if forgotten {
@@ -505,7 +551,7 @@ func (s *Session) endProcess(entry *process, at int64, exited bool) {
 
 // writeProcess writes the row of a process as known now, if it runs ROS 2 and the row is news. The session is locked.
 func (s *Session) writeProcess(entry *process) {
-	if !entry.ros2 || entry.row == entry.told {
+	if !entry.ros2 && !entry.shown || entry.row == entry.told {
 		return
 	}
 	entry.told = entry.row

@@ -282,6 +282,14 @@ func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
 	})
 }
 
+// TestLaunchedCommandIsNoROS2 ends with the command, and says why there is nothing.
+func TestLaunchedCommandIsNoROS2(t *testing.T) {
+	r := record(t, session.Configuration{Command: []string{"true"}})
+	data := r.wait()
+	requireEnding(t, data, trace.EndingTargetsExited)
+	r.waitForMessage("the command ran no ROS 2 program")
+}
+
 // waitForEntities waits until a ground truth has a timer, after which its process does something.
 func waitForEntities(t *testing.T, path string) {
 	t.Helper()

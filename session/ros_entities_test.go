@@ -2,11 +2,16 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -288,6 +293,26 @@ func TestROSLateAttachIsComplete(t *testing.T) {
 	})
 }
 
+// childThatRuns returns the child of this process that runs a program.
+func childThatRuns(t *testing.T, program string) int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		children, _ := os.ReadFile(list)
+		for _, child := range strings.Fields(string(children)) {
+			if runs, err := os.Readlink(filepath.Join("/proc", child, "exe")); err == nil && runs == program {
+				pid, _ := strconv.Atoi(child)
+				return pid
+			}
+		}
+	}
+	t.Fatalf("%s does not run", program)
+	return 0
+}
+
 func countRows[R any](rows []R, wanted func(R) bool) int {
 	count := 0
 	for _, row := range rows {
@@ -296,4 +321,35 @@ func countRows[R any](rows []R, wanted func(R) bool) int {
 		}
 	}
 	return count
+}
+
+// TestROSLateAttachFindsTheSameEntities records programs of ROS 2 from their start and, once they run, with a second recording that
+// attaches to them: both have the same entities.
+func TestROSLateAttachFindsTheSameEntities(t *testing.T) {
+	programs := map[string][]string{
+		"lifecycle": {"lifecycle", "lifecycle_talker"},
+		"action":    {"action_tutorials_cpp", "fibonacci_action_server"},
+		"threads":   {"caret_targets", "mt_nodes"},
+		"intra":     {"caret_targets", "intra_nodes"},
+		"static":    {"caret_targets", "static_nodes"},
+	}
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		ros.export(t)
+		for _, name := range slices.Sorted(maps.Keys(programs)) {
+			t.Run(name, func(t *testing.T) {
+				program := ros.program(t, programs[name][0], programs[name][1])
+				first := record(t, session.Configuration{Command: []string{program}})
+				time.Sleep(4 * time.Second)
+				pid := childThatRuns(t, program)
+				second := record(t, session.Configuration{PIDs: strconv.Itoa(pid)})
+				time.Sleep(2 * time.Second)
+				attached := second.stop()
+				fromStart := first.stop()
+				if len(attached.Nodes) == 0 {
+					t.Errorf("no nodes")
+				}
+				requireSameEntities(t, pid, attached, fromStart)
+			})
+		}
+	})
 }

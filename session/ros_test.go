@@ -84,11 +84,26 @@ func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...
 func (ros rosEnvironment) command(t *testing.T, pkg, program string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(ros.program(t, pkg, program), arguments...)
-	c.Env = append(os.Environ(),
-		"LD_LIBRARY_PATH="+ros.prefix+"/lib", "AMENT_PREFIX_PATH="+ros.prefix, "RMW_IMPLEMENTATION="+ros.rmw,
-		"ROS_DOMAIN_ID="+strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST",
-	)
+	c.Env = os.Environ()
+	for name, value := range ros.variables() {
+		c.Env = append(c.Env, name+"="+value)
+	}
 	return c
+}
+
+// export puts what programs need into the environment of the test, for those that a recording starts.
+func (ros rosEnvironment) export(t *testing.T) {
+	t.Helper()
+	for name, value := range ros.variables() {
+		t.Setenv(name, value)
+	}
+}
+
+func (ros rosEnvironment) variables() map[string]string {
+	return map[string]string{
+		"LD_LIBRARY_PATH": ros.prefix + "/lib", "AMENT_PREFIX_PATH": ros.prefix, "RMW_IMPLEMENTATION": ros.rmw,
+		"ROS_DOMAIN_ID": strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+	}
 }
 
 // run runs a program of a package to its end.
@@ -242,12 +257,7 @@ func TestROSComponents(t *testing.T) {
 // TestROSLaunched records a talker from its first event: what the init events say must name everything.
 func TestROSLaunched(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
-		for name, value := range map[string]string{
-			"LD_LIBRARY_PATH": ros.prefix + "/lib", "AMENT_PREFIX_PATH": ros.prefix, "RMW_IMPLEMENTATION": ros.rmw,
-			"ROS_DOMAIN_ID": strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-		} {
-			t.Setenv(name, value)
-		}
+		ros.export(t)
 		r := record(t, session.Configuration{Command: []string{ros.program(t, "demo_nodes_cpp", "talker")}})
 		time.Sleep(6 * time.Second)
 		data := r.stop()

@@ -29,6 +29,9 @@ type scans struct {
 	entry   *process           // whose scan runs
 	results chan scanResult
 	scanned map[trace.ProcessKey]bool
+	// covered are the processes of which a scan has taken effect that began when the recording was open.
+	covered map[trace.ProcessKey]bool
+	closed  bool                           // the recording is over
 	pauses  map[trace.ProcessKey]time.Time // until when a process is left alone
 }
 
@@ -38,11 +41,12 @@ type scanResult struct {
 	snapshot *graph.Snapshot
 	took     time.Duration
 	err      error
+	open     bool // the recording was open when it began
 }
 
 func newScans() scans {
 	return scans{
-		results: make(chan scanResult, 1), scanned: map[trace.ProcessKey]bool{}, pauses: map[trace.ProcessKey]time.Time{},
+		results: make(chan scanResult, 1), scanned: map[trace.ProcessKey]bool{}, covered: map[trace.ProcessKey]bool{}, pauses: map[trace.ProcessKey]time.Time{},
 	}
 }
 
@@ -102,12 +106,13 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	// The end of the recording waits for it.
 	ctx, s.scans.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.scans.entry = entry
+	open := !s.opened.IsZero() && !s.scans.closed
 	go func(layout *layouts.Layout) {
 		defer memory.Close()
 		begin := time.Now()
 		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
 		time.Sleep(settleTime)
-		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err}
+		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err, open}
 	}(layout)
 }
 
@@ -130,7 +135,7 @@ func (s *Session) applyScan(result scanResult) {
 	}
 	s.warn(s.merger.Update(result.key.PID, func(merged *merge.Process) error {
 		if merged.Key == result.key && result.snapshot != nil {
-			merged.Graph.Apply(result.snapshot)
+			s.takeIn(merged.Graph, result)
 		}
 		return nil
 	}))
@@ -146,6 +151,18 @@ func (s *Session) applyScan(result scanResult) {
 	}
 }
 
+// takeIn puts what a scan has found into a graph. The scan at the end sees the process as it is after the recording. When an earlier
+// one has seen what was there before, all that is new then has an initialization event, or was created afterwards and does not belong
+// to the recording.
+func (s *Session) takeIn(g *graph.Graph, result scanResult) {
+	if s.scans.closed && s.scans.covered[result.key] {
+		g.Complete(result.snapshot)
+		return
+	}
+	g.Apply(result.snapshot)
+	s.scans.covered[result.key] = result.open && result.err == nil || s.scans.covered[result.key]
+}
+
 // stopScan ends the scan of a process whose target is about to be closed.
 func (s *Session) stopScan(entry *process) {
 	if s.scans.entry == entry && s.scans.cancel != nil {
@@ -153,6 +170,7 @@ func (s *Session) stopScan(entry *process) {
 		s.applyScan(<-s.scans.results)
 	}
 	delete(s.scans.scanned, entry.row.ProcessKey)
+	delete(s.scans.covered, entry.row.ProcessKey)
 	delete(s.scans.pauses, entry.row.ProcessKey)
 }
 
@@ -169,6 +187,7 @@ func (s *Session) scanFound(ctx context.Context) {
 
 // finishScans scans once more what has created entities since its last scan.
 func (s *Session) finishScans() {
+	s.scans.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), scanTime)
 	defer cancel()
 	if s.scans.cancel != nil {

@@ -63,7 +63,7 @@ type Session struct {
 	processes       map[int32]*process
 	gone            []*process // whose PIDs other processes have
 	headerQuestions []headerQuestion
-	starts          map[int32]int64 // start times of processes that the kernel announced
+	starts          recentStarts
 	report          *trace.Session
 	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
 	lostSince       int64                  // when losses were last counted, Unix ns
@@ -73,10 +73,14 @@ type Session struct {
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
 // when it returns, also with an error, as far as rows were written.
 //
-// Errors wrap ErrConfiguration and the sentinels of packages target, loader and writer.
+// Errors wrap ErrConfiguration, ErrCommand and the sentinels of packages target, loader and writer.
 func Run(ctx context.Context, configuration Configuration, options Options) error {
 	compiled, err := configuration.compile()
 	if err != nil {
+		return err
+	}
+	// Before targets are looked for: their PIDs would be those of other processes.
+	if err := loader.CheckPIDNamespace(); err != nil {
 		return err
 	}
 	s := &Session{
@@ -87,7 +91,6 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		headersAsked:  make(chan struct{}, 1),
 		scans:         newScans(),
 		processes:     map[int32]*process{},
-		starts:        map[int32]int64{},
 		attached:      map[siteKey]bool{},
 		report:        trace.NewSession(),
 		lost:          map[loader.Loss]uint64{},
@@ -101,14 +104,22 @@ func (s *Session) run(ctx context.Context) error {
 		return err
 	}
 	defer s.closeProcesses()
+	defer func() { s.launched.kill() }()
+	if command := s.configuration.Command; len(command) > 0 {
+		if err := s.startCommand(command); err != nil {
+			return err
+		}
+	}
 	if err := s.configure(found); err != nil {
 		return err
 	}
 	defer s.loader.Close()
-	defer func() { s.launched.kill() }()
 
 	if err := s.arm(ctx, found); err != nil {
-		return s.fail(err)
+		if ctx.Err() != nil {
+			return s.abandon(trace.EndingSignal, nil)
+		}
+		return s.abandon(trace.EndingError, err)
 	}
 	return s.record(ctx)
 }
@@ -181,6 +192,7 @@ func (s *Session) configure(found []*target.Process) error {
 		RealtimeOffset: s.clock.RealtimeOffset,
 		Filter:         &c.filter,
 		Identify:       s.identify,
+		OnRecorded:     s.onRecorded,
 		OnProcess:      s.onProcess,
 		OnIgnored:      s.onIgnored,
 		OnMessageType:  s.onMessageType,
@@ -196,7 +208,7 @@ func eventName(id uint8) (string, int) {
 	return event.String(), len(entry.Arguments)
 }
 
-// arm attaches everything that is known, with the gate closed.
+// arm attaches everything that is known, with the gate closed. It fails with ctx's error as soon as that has one.
 func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
@@ -206,17 +218,20 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 	}
 	for _, p := range found {
 		if err := s.add(ctx, p); err != nil {
-			if !s.configuration.systemWide() {
+			if !s.configuration.systemWide() || ctx.Err() != nil {
 				return err
 			}
 			s.warn(err)
 		}
 	}
 	s.scanFound(ctx)
-	if command := s.configuration.Command; len(command) > 0 {
-		if err := s.prepareCommand(ctx, command); err != nil {
+	if s.launched != nil {
+		if err := s.addCommand(ctx); err != nil {
 			return err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	return s.enter(trace.StateArmed)
 }

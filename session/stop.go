@@ -16,7 +16,7 @@ import (
 // cause is the error that ends the recording, if one does; read says that the reader has ended already.
 func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
 	_, closed, err := s.loader.CloseGate()
-	errs := []error{cause, err, s.enter(trace.StateFlushing), s.loader.Detach()}
+	errs := []error{cause, s.launched.failure(), err, s.enter(trace.StateFlushing), s.loader.Detach()}
 	threads, err := s.loader.OpenThreads()
 	errs = append(errs, err)
 	if !read {
@@ -33,6 +33,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	errs = append(errs, s.merger.Take(s.write), s.countLosses())
 	errs = append(errs, writer.Append(s.writer, []trace.Clock{measureClock()}))
 	s.noteUnresolved()
+	s.warnOfNothing()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	return s.finish(ending, errors.Join(errs...))
 }
@@ -51,9 +52,22 @@ func (s *Session) noteUnresolved() {
 	s.report.Unresolved = unresolved
 }
 
-// fail ends a session whose gate was never opened.
-func (s *Session) fail(err error) error {
-	return s.finish(trace.EndingError, errors.Join(err, s.loader.Detach()))
+// warnOfNothing tells the user when the command that was to be recorded ran no ROS 2 program.
+func (s *Session) warnOfNothing() {
+	if s.launched == nil {
+		return
+	}
+	s.mu.Lock()
+	recorded := len(s.report.Targets) > 0
+	s.mu.Unlock()
+	if !recorded {
+		s.warn(errors.New("the command ran no ROS 2 program (nothing mapped librcl.so or libtracetools.so): nothing was recorded"))
+	}
+}
+
+// abandon ends a session whose gate was never opened.
+func (s *Session) abandon(ending trace.Ending, err error) error {
+	return s.finish(ending, errors.Join(err, s.loader.Detach()))
 }
 
 // flushTime is how long the disk may take for what is left at the end.

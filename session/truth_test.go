@@ -27,8 +27,12 @@ type threadTruth struct {
 	enqueues   []*enqueueTruth
 	dequeues   []*dequeueTruth
 	steps      []*stepTruth
-	exit       uint64                // 0: it did not
-	sorted     []groundtruth.Bracket // what hits returns
+	// transitions and simTimes close nothing and enclose nothing.
+	transitions []groundtruth.LifecycleTransition
+	simTimes    []groundtruth.SimTime
+	rawTakes    []groundtruth.RawTake // those that took something
+	exit        uint64                // 0: it did not
+	sorted      []groundtruth.Bracket // what hits returns
 }
 
 // execution is one execution of a callback.
@@ -36,6 +40,7 @@ type execution struct {
 	groundtruth.Callback
 	parent *execution // nil: outermost
 	fed    *dequeueTruth
+	take   takeTruth // what fed it, if that happened
 	// unfinished: the process died before it wrote it down, so only its address and start are known.
 	unfinished bool
 }
@@ -44,11 +49,15 @@ type publishTruth struct {
 	groundtruth.Publish
 	in       *execution // nil: outside of callbacks
 	enqueues []*enqueueTruth
+	// raw is the call that published a serialized or loaned message; nil: neither.
+	raw *groundtruth.RawPublish
 }
 
 type takeTruth struct {
 	groundtruth.Take
 	in *execution
+	// raw is the call that took a serialized or loaned message; nil: neither.
+	raw *groundtruth.RawTake
 }
 
 type enqueueTruth struct {
@@ -137,12 +146,26 @@ func resolve(parsed *groundtruth.Truth) *truth {
 		thread := at(parsed.ServiceSteps[i].TID, parsed.ServiceSteps[i].Bracket.Before)
 		thread.steps = append(thread.steps, &stepTruth{ServiceStep: parsed.ServiceSteps[i]})
 	}
+	for _, transition := range parsed.LifecycleTransitions {
+		thread := at(transition.TID, transition.Bracket.Before)
+		thread.transitions = append(thread.transitions, transition)
+	}
+	for _, update := range parsed.SimTimes {
+		thread := at(update.TID, update.Bracket.Before)
+		thread.simTimes = append(thread.simTimes, update)
+	}
+	for _, raw := range parsed.RawTakes {
+		if thread := at(raw.TID, raw.Bracket.Before); raw.Taken {
+			thread.rawTakes = append(thread.rawTakes, raw)
+		}
+	}
 	for _, threads := range byTID {
 		result.threads = append(result.threads, threads...)
 	}
 	slices.SortFunc(result.threads, func(a, b *threadTruth) int { return cmp.Or(cmp.Compare(a.tid, b.tid), cmp.Compare(a.exit, b.exit)) })
 	for _, thread := range result.threads {
 		thread.link()
+		thread.linkRaw(parsed.RawPublishes)
 	}
 	result.resolveIntraProcess()
 	return result

@@ -119,6 +119,9 @@ func (f *Finder) all(wanted func(pid int32) bool) ([]*Process, error) {
 		case err == nil && process != nil:
 			processes = append(processes, process)
 		case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
+			if !f.runsProgram(pid) {
+				continue
+			}
 			denied++
 			if firstDenial == nil {
 				firstDenial = err
@@ -129,6 +132,16 @@ func (f *Finder) all(wanted func(pid int32) bool) ([]*Process, error) {
 		return processes, fmt.Errorf("processes that could not be looked into: %d, the first: %w", denied, firstDenial)
 	}
 	return processes, nil
+}
+
+// runsProgram tells what may be a ROS 2 process from parts of the kernel, which nobody can look into, as far as everybody may know.
+func (f *Finder) runsProgram(pid int32) bool {
+	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
+	if err != nil {
+		return !isGone(err)
+	}
+	stat, err := parseStat(text)
+	return err != nil || stat.runsProgram()
 }
 
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,36 +79,6 @@ func (m *Memory) ReadAt(address uint64, buffer []byte) (int, error) {
 		return 0, m.fail(address, ErrExited)
 	}
 	return done, nil
-}
-
-// ReadUint64 reads one little-endian word.
-func (m *Memory) ReadUint64(address uint64) (uint64, error) {
-	var raw [8]byte
-	if _, err := m.ReadAt(address, raw[:]); err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint64(raw[:]), nil
-}
-
-// ReadCString reads a NUL-terminated string of at most maximum bytes, terminator not counted. A longer one is cut
-// off there.
-func (m *Memory) ReadCString(address uint64, maximum int) (string, error) {
-	const step = 256
-	var text []byte
-	for len(text) < maximum {
-		// Up to the end of the page and no further: the next one need not be there.
-		start := address + uint64(len(text))
-		size := min(m.pageSize-start%m.pageSize, step, uint64(maximum-len(text)))
-		piece := make([]byte, size)
-		if _, err := m.ReadAt(start, piece); err != nil {
-			return "", err
-		}
-		if end := bytes.IndexByte(piece, 0); end >= 0 {
-			return string(append(text, piece[:end]...)), nil
-		}
-		text = append(text, piece...)
-	}
-	return string(text), nil
 }
 
 // ResidentRanges are the parts of the address range [start, end) that are in RAM, in order, at page granularity and cut to

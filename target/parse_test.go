@@ -48,10 +48,10 @@ func TestParseMaps(t *testing.T) {
 func TestParseStat(t *testing.T) {
 	tail := " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 %d 0 0 18446744073709551615"
 	for text, expected := range map[string]processStat{
-		"7 (talker) S 3" + fmt.Sprintf(tail, 100):         {"talker", 'S', 3, 1_000_000_000},
-		"7 (a (b) c) R 0" + fmt.Sprintf(tail, 1):          {"a (b) c", 'R', 0, 10_000_000},
-		"7 () Z 3" + fmt.Sprintf(tail, 0):                 {"", 'Z', 3, 0},
-		"7 (new\nline) D 3" + fmt.Sprintf(tail, 5) + "\n": {"new\nline", 'D', 3, 50_000_000},
+		"7 (talker) S 3" + fmt.Sprintf(tail, 100):         {"talker", 'S', 3, 1_000_000_000, 4194560},
+		"7 (a (b) c) R 0" + fmt.Sprintf(tail, 1):          {"a (b) c", 'R', 0, 10_000_000, 4194560},
+		"7 () Z 3" + fmt.Sprintf(tail, 0):                 {"", 'Z', 3, 0, 4194560},
+		"7 (new\nline) D 3" + fmt.Sprintf(tail, 5) + "\n": {"new\nline", 'D', 3, 50_000_000, 4194560},
 	} {
 		if stat, err := parseStat([]byte(text)); err != nil || stat != expected {
 			t.Errorf("%q: %+v, %v", text, stat, err)
@@ -64,6 +64,22 @@ func TestParseStat(t *testing.T) {
 		if stat, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q: %+v", text, stat)
 		}
+	}
+}
+
+func TestRunsProgram(t *testing.T) {
+	const format = "7 (x) %s 3 1 1 0 -1 %s 1 0 0 0 0 0 0 0 20 0 1 0 100 0 0"
+	for _, test := range []struct {
+		state, flags string
+		want         bool
+	}{{"S", "4194560", true}, {"R", "0", true}, {"Z", "4227084", false}, {"X", "0", false}, {"S", "2129984", false}, {"I", "69238880", false}} {
+		stat, err := parseStat(fmt.Appendf(nil, format, test.state, test.flags))
+		if err != nil || stat.runsProgram() != test.want {
+			t.Errorf("state %s, flags %s: %v, %v", test.state, test.flags, stat.runsProgram(), err)
+		}
+	}
+	if stat, err := parseStat(fmt.Appendf(nil, format, "S", "-1")); err == nil {
+		t.Errorf("negative flags: %+v", stat)
 	}
 }
 
@@ -86,7 +102,7 @@ func TestParseStatus(t *testing.T) {
 }
 
 func TestParseNamespaceLink(t *testing.T) {
-	if inode, err := parseNamespaceLink("pid:[4026531836]"); err != nil || inode != initialPIDNamespace {
+	if inode, err := parseNamespaceLink("pid:[4026531836]"); err != nil || inode != 4026531836 {
 		t.Errorf("%#x, %v", inode, err)
 	}
 	for _, link := range []string{"", "pid", "pid:[]", "pid:[x]", "pid:[1", "[1]"} {

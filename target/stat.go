@@ -10,15 +10,22 @@ import (
 // ticksPerSecond is USER_HZ, the unit of the times in /proc/PID/stat on every Linux architecture that ROS 2 runs on.
 const ticksPerSecond = 100
 
+// kernelThread is PF_KTHREAD (linux/include/linux/sched.h) of the flags in /proc/PID/stat: the process is a part of the kernel.
+const kernelThread = 0x200000
+
 // processStat is what is used of /proc/PID/stat.
 type processStat struct {
 	command   string
 	state     byte
 	parent    int32
 	startTime int64 // nanoseconds since boot
+	flags     uint64
 }
 
 func (s processStat) exited() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
+
+// runsProgram is false for parts of the kernel and for what is left of processes that have ended.
+func (s processStat) runsProgram() bool { return !s.exited() && s.flags&kernelThread == 0 }
 
 // parseStat reads "pid (command) state ppid …". The command may hold spaces and parentheses.
 func parseStat(text []byte) (processStat, error) {
@@ -27,7 +34,7 @@ func parseStat(text []byte) (processStat, error) {
 		return processStat{}, fmt.Errorf("stat without command: %.200q", text)
 	}
 	fields := strings.Fields(string(text[end+1:]))
-	const state, parent, startTime = 0, 1, 19 // fields 3, 4 and 22 of proc(5)
+	const state, parent, flags, startTime = 0, 1, 6, 19 // fields 3, 4, 9 and 22 of proc(5)
 	if len(fields) <= startTime || len(fields[state]) != 1 {
 		return processStat{}, fmt.Errorf("stat with %d fields", len(fields))
 	}
@@ -36,6 +43,10 @@ func parseStat(text []byte) (processStat, error) {
 		return processStat{}, fmt.Errorf("stat: %w", err)
 	}
 	ticks, err := strconv.ParseInt(fields[startTime], 10, 64)
+	if err != nil {
+		return processStat{}, fmt.Errorf("stat: %w", err)
+	}
+	flagBits, err := strconv.ParseUint(fields[flags], 10, 64)
 	if err != nil {
 		return processStat{}, fmt.Errorf("stat: %w", err)
 	}
@@ -48,5 +59,6 @@ func parseStat(text []byte) (processStat, error) {
 		state:     fields[state][0],
 		parent:    int32(parentPID),
 		startTime: ticks * nanosecondsPerTick,
+		flags:     flagBits,
 	}, nil
 }

@@ -129,31 +129,3 @@ func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Val
 	}
 	return values
 }
-
-// setValues stores the column's values in the rows, which hold its zero value before.
-func setValues[T any](c *Column, rows []T, values []parquet.Value, strings *interner) {
-	switch c.Type {
-	case TypeBool:
-		storeValues(c, rows, values, parquet.Value.Boolean)
-	case TypeInt32, TypeUint32:
-		storeValues(c, rows, values, parquet.Value.Int32)
-	case TypeInt64, TypeUint64:
-		storeValues(c, rows, values, parquet.Value.Int64)
-	default:
-		storeValues(c, rows, values, func(v parquet.Value) string { return strings.intern(v.ByteArray()) })
-	}
-}
-
-// storeValues is setValues for the columns that hold a V, or an unsigned type of its size.
-func storeValues[T, V any](c *Column, rows []T, values []parquet.Value, convert func(parquet.Value) V) {
-	for i, value := range values {
-		if value.IsNull() {
-			continue
-		}
-		p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
-		*(*V)(p) = convert(value)
-		if c.present != 0 {
-			*(*bool)(unsafe.Add(p, c.present)) = true
-		}
-	}
-}

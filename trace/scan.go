@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/parquet-go/parquet-go"
@@ -27,7 +26,7 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 	if err != nil {
 		return err
 	}
-	s := &scanner[T]{columns: columns, each: each, rows: make([]T, scanRows), interners: make([]interner, len(columns))}
+	s := newScanner(columns, each)
 	var damaged damage
 	for _, segment := range segments {
 		f, segmentError := openSegment(segment.Path)
@@ -68,9 +67,12 @@ type scanner[T any] struct {
 	columns   []Column
 	each      func([]T) error
 	rows      []T
-	values    [scanRows]parquet.Value
 	interners []interner
 	stop      error // of each or of the context; not the segment's
+}
+
+func newScanner[T any](columns []Column, each func([]T) error) *scanner[T] {
+	return &scanner[T]{columns: columns, each: each, rows: make([]T, scanRows), interners: make([]interner, len(columns))}
 }
 
 func (s *scanner[T]) scan(ctx context.Context, f *parquet.File) (err error) {
@@ -97,6 +99,7 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, 
 		if index < 0 {
 			continue
 		}
+		readers[i].strings = &s.interners[i]
 		if err := readers[i].open(f, group, index); err != nil {
 			return fmt.Errorf("column %s: %w", s.columns[i].Name, err)
 		}
@@ -111,7 +114,7 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, 
 			if readers[i].pages == nil {
 				continue
 			}
-			if err := s.fill(rows, i, &readers[i]); err != nil {
+			if err := fill(rows, &s.columns[i], &readers[i]); err != nil {
 				return fmt.Errorf("column %s: %w", s.columns[i].Name, err)
 			}
 		}
@@ -119,22 +122,6 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, 
 		if s.stop = s.each(rows); s.stop != nil {
 			return nil
 		}
-	}
-	return nil
-}
-
-// fill reads a column of the rows.
-func (s *scanner[T]) fill(rows []T, column int, r *columnReader) (err error) {
-	defer containPanic(&err)
-	c := &s.columns[column]
-	for len(rows) > 0 {
-		values := s.values[:len(rows)]
-		n, err := r.read(values)
-		if err != nil {
-			return err
-		}
-		setValues(c, rows, values[:n], &s.interners[column])
-		rows = rows[n:]
 	}
 	return nil
 }
@@ -172,75 +159,4 @@ var parquetKinds = map[ColumnType]parquet.Kind{
 	TypeInt64:  parquet.Int64,
 	TypeUint64: parquet.Int64,
 	TypeString: parquet.ByteArray,
-}
-
-// columnReader reads the values of a column chunk page by page.
-type columnReader struct {
-	pages  parquet.Pages // nil for a column that the file does not have
-	page   parquet.Page
-	values parquet.ValueReader
-}
-
-func (r *columnReader) open(f *parquet.File, group, index int) (err error) {
-	defer containPanic(&err)
-	rows := &f.Metadata().RowGroups[group]
-	part, err := loadChunk(f, &rows.Columns[index].MetaData, rows.NumRows)
-	if err != nil {
-		return err
-	}
-	r.pages = f.RowGroups()[group].ColumnChunks()[index].(*parquet.FileColumnChunk).PagesFrom(part)
-	return nil
-}
-
-// read reads at least one value and at most those of the current page, or fails: io.EOF is an error here, for the row group has
-// more rows. The values refer to the page and are valid until the next read.
-func (r *columnReader) read(values []parquet.Value) (int, error) {
-	for {
-		if r.values == nil {
-			if err := r.nextPage(); err != nil {
-				return 0, err
-			}
-		}
-		n, err := r.values.ReadValues(values)
-		if err == io.EOF {
-			r.values = nil
-			err = nil
-		} else if err == nil && n == 0 {
-			err = io.ErrNoProgress
-		}
-		if err != nil {
-			return 0, corrupt(err)
-		}
-		if n > 0 {
-			return n, nil
-		}
-	}
-}
-
-func (r *columnReader) nextPage() error {
-	r.releasePage()
-	page, err := r.pages.ReadPage()
-	if err == io.EOF {
-		return fmt.Errorf("%w: it has fewer values than its row group has rows", ErrCorruptSegment)
-	}
-	if err != nil {
-		return corrupt(err)
-	}
-	r.page = page
-	r.values = page.Values()
-	return nil
-}
-
-func (r *columnReader) releasePage() {
-	if r.page != nil {
-		parquet.Release(r.page)
-		r.page = nil
-	}
-}
-
-func (r *columnReader) close() {
-	r.releasePage()
-	if r.pages != nil {
-		_ = r.pages.Close()
-	}
 }

@@ -126,7 +126,7 @@ static __always_inline void callback_end(const struct event *event)
 	flush_take(state);
 	flush_dequeue(state);
 	flush_request(state);
-	state->intra_publisher.handle = 0;
+	state->intra_publisher.time_ns = 0;
 	if (state->overflow) {
 		if (event->stack_pointer <
 		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer) {
@@ -164,7 +164,7 @@ static __always_inline void executor_execute(const struct event *event)
 	unwind(state, event->stack_pointer);
 	flush_take(state);
 	flush_request(state);
-	state->intra_publisher.handle = 0;
+	state->intra_publisher.time_ns = 0;
 }
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef CARET_INIT_H
 #define CARET_INIT_H
 
-#include "probe.h"
+#include "ring.h"
 
 /* Bytes of rmw_gid_t.data: 24 on Humble, 16 later, where what follows is not read as a gid. */
 #define GID_SIZE 16
@@ -86,7 +86,30 @@ static __always_inline void find_strings(const struct event *event, struct init_
 }
 
 /*
- * Events that no tracepoint has get the arguments that CARET gives them. The parameter is an offset
+ * A subscription's rclcpp object has its callback now. On Humble the same event announces an
+ * intra-process subscription, with a ring buffer that no tracepoint tells: it is read while it is
+ * certainly there.
+ */
+static __always_inline void complete_subscription(struct event *event, __u64 cookie)
+{
+	__u64 *arguments = event->arguments;
+	struct ring ring;
+	__u64 address;
+
+	arguments[2] = 0;
+	if (COOKIE_FORM(cookie) != FORM_INTRA_DERIVED)
+		return;
+	address = read_ring(&ring, arguments[0]);
+	if (address <= RING_UNREADABLE)
+		return;
+	arguments[2] = address;
+	arguments[3] = ring.capacity;
+	arguments[4] = word_at(arguments[0] + INTRA_BUFFER);
+}
+
+/*
+ * Events that no tracepoint has get the arguments that CARET gives them, and some get what is best
+ * read at once. The parameter is an offset
  * in a member function's object, the form a number that says which function it was.
  */
 static __always_inline void complete_arguments(struct event *event, __u64 cookie)
@@ -96,6 +119,16 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	__u32 type = 0;
 
 	switch (event->id) {
+	case EVENT_RCLCPP_SUBSCRIPTION_CALLBACK_ADDED:
+		complete_subscription(event, cookie);
+		break;
+	case EVENT_RCL_SERVICE_INIT: /* handle, node, rmw handle, name: rcl_service_t begins with
+					impl */
+		arguments[4] = word_at(arguments[0]);
+		break;
+	case EVENT_RCLCPP_SERVICE_CALLBACK_ADDED: /* handle, callback */
+		arguments[2] = word_at(arguments[0]);
+		break;
 	case EVENT_CONSTRUCT_EXECUTOR: /* constructor of Executor or of a derived class */
 		arguments[1] = COOKIE_FORM(cookie);
 		arguments[2] = parameter ? arguments[0] + parameter : 0;

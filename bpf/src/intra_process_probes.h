@@ -15,31 +15,16 @@
 #define CARET_INTRA_PROCESS_PROBES_H
 
 #include "message_stamp.h"
-
-#define FORM_INTRA_TRACEPOINT 0
-#define FORM_INTRA_DERIVED    1
+#include "ring.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define INTRA_GUARD_CONDITION 96
-#define INTRA_BUFFER	      352
 #else
 #define INTRA_GUARD_CONDITION 104
-#define INTRA_BUFFER	      368
 #endif
 #define PUBLISHER_BASE_HANDLE 40
-#define TYPED_BUFFER_RING     8
-#define RING_CAPACITY	      8
 #define EXECUTABLE_WAITABLE   72
 #define EXECUTABLE_DATA	      120
-
-/* RingBufferImplementation, from its capacity on. */
-struct ring {
-	__u64 capacity;
-	__u64 begin, end, end_of_storage;
-	__u64 write_index;
-	__u64 read_index;
-	__u64 size;
-};
 
 /* A ring buffer at the last operation that was seen of it. Threads write it at the same time. */
 struct ring_history {
@@ -60,25 +45,38 @@ struct {
 	__type(value, struct ring_history);
 } ring_histories SEC(".maps");
 
-/*
- * The ring buffer of an object that is an intra-process subscription, if it is one: every part of
- * the buffer has to agree with every other. Returns its address, or 0.
- */
-static __always_inline __u64 read_ring(struct ring *ring, __u64 subscription)
-{
-	__u64 buffer, address, slots;
+/* The ring of each subscription that showed one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct process_address);
+	__type(value, __u64);
+} subscription_rings SEC(".maps");
 
-	if (!read_word(&buffer, subscription + INTRA_BUFFER) || !buffer ||
-	    !read_word(&address, buffer + TYPED_BUFFER_RING) || !address ||
-	    bpf_probe_read_user(ring, sizeof(*ring), (const void *)(address + RING_CAPACITY)))
-		return 0;
-	slots = ring->end - ring->begin;
-	if (!ring->capacity || ring->capacity > 1 << 24 ||
-	    (slots != ring->capacity * 8 && slots != ring->capacity * 16) ||
-	    ring->end_of_storage < ring->end || ring->write_index >= ring->capacity ||
-	    ring->read_index >= ring->capacity || ring->size > ring->capacity)
-		return 0;
-	return address;
+static __always_inline void note_ring(const struct event *event, __u64 subscription, __u64 address)
+{
+	struct process_address key = {.address = subscription, .pid = event->pid};
+	__u64 *known = bpf_map_lookup_elem(&subscription_rings, &key);
+
+	if (!known || *known != address)
+		bpf_map_update_elem(&subscription_rings, &key, &address, BPF_ANY);
+}
+
+/*
+ * An operation of the subscription's ring was seen, but the ring cannot be read: what was known of
+ * it holds no more. False if the object never showed a ring: then it is probably no subscription.
+ */
+static __always_inline bool forget_ring(const struct event *event, __u64 subscription)
+{
+	struct process_address key = {.address = subscription, .pid = event->pid};
+	__u64 *known = bpf_map_lookup_elem(&subscription_rings, &key);
+
+	if (!known)
+		return false;
+	key.address = *known;
+	bpf_map_delete_elem(&ring_histories, &key);
+	return true;
 }
 
 /* What is known of a ring from before; NULL if nothing is: then it begins with what the ring shows.
@@ -117,7 +115,7 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 	}
 	/* It becomes a publish when a buffer gets a message; others ask for the count, too. */
 	if (!read_word(&handle, event.arguments[0] + PUBLISHER_BASE_HANDLE))
-		return 0;
+		handle = 0;
 	state = make_thread(&event);
 	if (!state)
 		return 0;
@@ -156,7 +154,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	struct ring_history *known;
 	struct event event;
 	struct ring ring;
-	__u64 address, message = 0;
+	__u64 subscription, address, message = 0;
 
 	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs))
 		return 0;
@@ -165,11 +163,15 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 		return 0;
 	}
 	state = find_thread(&event);
-	if (!state || !state->intra_publisher.handle)
+	if (!state || !state->intra_publisher.time_ns)
 		return 0;
-	address = read_ring(&ring, event.arguments[0] - INTRA_GUARD_CONDITION);
-	if (!address)
+	subscription = event.arguments[0] - INTRA_GUARD_CONDITION;
+	address = read_ring(&ring, subscription);
+	if (address == RING_UNREADABLE && forget_ring(&event, subscription))
+		count_loss(RECORD_ENQUEUE, LOSS_FAULT);
+	if (address <= RING_UNREADABLE)
 		return 0;
+	note_ring(&event, subscription, address);
 	event.flags = FLAG_DERIVED;
 	event.arguments[3] = 0;
 	known = recall_ring(&ring, &event, address);
@@ -208,8 +210,12 @@ static __always_inline void derive_dequeue(struct event *event)
 	    !read_word(&data, event->arguments[1] + EXECUTABLE_DATA) || !data)
 		return;
 	address = read_ring(&ring, waitable);
-	if (!address)
+	if (address == RING_UNREADABLE)
+		forget_ring(event,
+			    waitable); /* the callback that follows does not tell what fed it */
+	if (address <= RING_UNREADABLE)
 		return;
+	note_ring(event, waitable, address);
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
 	if (!bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];

@@ -75,6 +75,9 @@ struct {
 	__type(value, __u32);
 } header_offsets SEC(".maps");
 
+/* With a header offset: intra-process messages of the publisher may be of another type. */
+#define HEADER_ADAPTED (1U << 31)
+
 /* Counters by kind and reason: kind * LOSS_REASON_COUNT + reason. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

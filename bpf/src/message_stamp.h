@@ -29,22 +29,24 @@ static __always_inline void read_message_stamp(struct event *event, __u64 owner,
 	struct message_time time;
 	__u64 address = message;
 	__u32 *offset;
+	__u32 place;
 
 	if (!message_stamps)
 		return;
 	offset = bpf_map_lookup_elem(&header_offsets, &key);
-	if (!offset)
+	if (!offset || (*offset & HEADER_ADAPTED && event->id == EVENT_RCLCPP_INTRA_PUBLISH))
 		return;
+	place = *offset & ~HEADER_ADAPTED;
 	if (event->details & DETAIL_SERIALIZED) {
 		/* rcl_serialized_message_t begins with the pointer to its buffer */
-		if (*offset || !read_word(&address, message) ||
+		if (place || !read_word(&address, message) ||
 		    bpf_probe_read_user(encapsulation, sizeof(encapsulation),
 					(const void *)address) ||
 		    !(encapsulation[1] & 1))
 			return;
 		address += CDR_ENCAPSULATION_SIZE;
 	} else {
-		address += *offset;
+		address += place;
 	}
 	if (bpf_probe_read_user(&time, sizeof(time), (const void *)address))
 		return;

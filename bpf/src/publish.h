@@ -119,7 +119,7 @@ static __always_inline void rcl_publish(const struct event *event)
 	publish = &state->publish;
 	layers = state->publish_open ? publish->layers : 0;
 	if (layers == (LAYER_INTRA | LAYER_RCLCPP) && publish->message == message &&
-	    publish->publisher != publisher) {
+	    publish->publisher && publish->publisher != publisher) {
 		split_off_intra_publish(state);
 		layers = LAYER_RCLCPP;
 	}

@@ -36,9 +36,10 @@ static __always_inline void open_service_call(struct event *event, __u64 message
 	__u8 id = event->id;
 
 	if (state) {
-		if (takes)
-			bpf_probe_read_user(&info, sizeof(info), (const void *)values);
 		call = &state->service_call;
+		call->open = CALL_OPEN;
+		if (takes && bpf_probe_read_user(&info, sizeof(info), (const void *)values))
+			call->open = CALL_UNREAD;
 		call->handle = event->arguments[0];
 		call->message = message;
 		call->values = values;
@@ -46,7 +47,6 @@ static __always_inline void open_service_call(struct event *event, __u64 message
 		call->gid[0] = info.request_id.writer_guid[0];
 		call->gid[1] = info.request_id.writer_guid[1];
 		call->sequence = info.request_id.sequence;
-		call->open = 1;
 	}
 	event->id = EVENT_SERVICE_CALL;
 	dispatch(event);
@@ -61,11 +61,20 @@ static __always_inline struct service_call *close_service_call(const struct even
 							       struct pt_regs *regs)
 {
 	struct thread_state *state = find_thread(event);
+	__u64 open;
 
 	if (!state || !state->service_call.open)
 		return NULL;
+	open = state->service_call.open;
 	state->service_call.open = 0;
-	return (__u32)RETURN_VALUE(regs) == RMW_RET_OK ? &state->service_call : NULL;
+	if ((__u32)RETURN_VALUE(regs) != RMW_RET_OK)
+		return NULL;
+	if (open == CALL_UNREAD) {
+		/* Whether something was taken is not to be told. */
+		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		return NULL;
+	}
+	return &state->service_call;
 }
 
 /* The header of what was taken; it is as before when there was nothing to take. */
@@ -161,10 +170,11 @@ int on_response_sent(struct pt_regs *regs)
 {
 	struct request_id id = {};
 	struct event event;
+	bool unread;
 
 	if (!begin_event(&event, EVENT_RESPONSE_SENT, regs))
 		return 0;
-	bpf_probe_read_user(&id, sizeof(id), (const void *)event.arguments[1]);
+	unread = bpf_probe_read_user(&id, sizeof(id), (const void *)event.arguments[1]);
 	event.arguments[1] = event.arguments[2];
 	event.arguments[2] = id.sequence;
 	event.arguments[3] = 0;
@@ -173,6 +183,10 @@ int on_response_sent(struct pt_regs *regs)
 	event.gid[1] = id.writer_guid[1];
 	event.id = EVENT_SERVICE_CALL;
 	dispatch(&event);
+	if (unread) { /* without its number nothing can be said of a response */
+		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		return 0;
+	}
 	event.id = EVENT_RESPONSE_SENT;
 	dispatch(&event);
 	return 0;

@@ -35,7 +35,7 @@ static __always_inline void open_take_call(const struct event *event, __u32 deta
 		return;
 	if (details && (!read_word(&impl, event->arguments[0]) ||
 			!read_word(&subscription, impl + rmw_handle)))
-		return;
+		subscription = 0; /* unknown */
 	state->take_call.subscription = subscription;
 	state->take_call.message = event->arguments[1];
 	state->take_call.info = event->arguments[2];
@@ -74,12 +74,20 @@ static __always_inline bool read_untraced_take(struct event *event)
 		return false;
 	call = &state->take_call;
 	message = call->message;
-	if (!call->details || !call->info ||
-	    !read_word(&stamp, call->info + INFO_SOURCE_TIMESTAMP) || !stamp ||
-	    ((call->details & DETAIL_LOANED) && !read_word(&message, call->message))) {
+	if (!call->details || !call->info) {
 		call->open = 0;
 		return false;
 	}
+	if (!read_word(&stamp, call->info + INFO_SOURCE_TIMESTAMP)) {
+		count_loss(RECORD_TAKE, LOSS_FAULT);
+		stamp = 0;
+	}
+	if (!stamp) {
+		call->open = 0;
+		return false;
+	}
+	if ((call->details & DETAIL_LOANED) && !read_word(&message, call->message))
+		message = 0; /* unknown */
 	event->arguments[0] = call->subscription;
 	event->arguments[1] = message;
 	event->arguments[2] = stamp;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
 /*
  * The life of a thread's state, its stack of open callbacks, and how each thing in it closes.
+ *
+ * What closes things is global: the verifier then looks at each once, for any state, and not anew
+ * on every path of every program that calls it. Kernel 6.1 gives up on the latter.
  */
 #ifndef CARET_THREAD_H
 #define CARET_THREAD_H
@@ -58,7 +61,7 @@ static __always_inline __u8 parent_flags(const struct thread_state *state)
 	return state->overflow ? FLAG_PARENT_UNKNOWN : 0;
 }
 
-static __noinline int close_publish(struct thread_state *state, __u8 status)
+__noinline int close_publish(struct thread_state *state, __u8 status)
 {
 	struct publish_record *publish;
 
@@ -79,7 +82,7 @@ static __noinline int close_publish(struct thread_state *state, __u8 status)
  * says so in rcl_publish, or, where that never came, when they have the same message. Otherwise
  * they are two, and the first one is emitted here.
  */
-static __noinline int split_off_intra_publish(struct thread_state *state)
+__noinline int split_off_intra_publish(struct thread_state *state)
 {
 	struct publish_record *publish;
 	__u64 rclcpp_ns, message;
@@ -132,7 +135,7 @@ static __always_inline void emit_take(struct thread_state *state, struct take_re
 }
 
 /* A take that no callback consumed is a polled one. */
-static __noinline int flush_take(struct thread_state *state)
+__noinline int flush_take(struct thread_state *state)
 {
 	if (!state || !state->take_pending)
 		return 0;
@@ -141,7 +144,7 @@ static __noinline int flush_take(struct thread_state *state)
 	return 0;
 }
 
-static __noinline int flush_dequeue(struct thread_state *state)
+__noinline int flush_dequeue(struct thread_state *state)
 {
 	if (!state || !state->dequeue_pending)
 		return 0;
@@ -151,7 +154,7 @@ static __noinline int flush_dequeue(struct thread_state *state)
 }
 
 /* A request that no callback consumed was taken by hand, or by an action's server. */
-static __noinline int flush_request(struct thread_state *state)
+__noinline int flush_request(struct thread_state *state)
 {
 	if (!state || !state->request_pending)
 		return 0;
@@ -162,7 +165,7 @@ static __noinline int flush_request(struct thread_state *state)
 }
 
 /* Pops the innermost callback and emits it. end_ns is 0 where the end was not seen. */
-static __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 status)
+__noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 status)
 {
 	struct callback_frame *frame, *parent;
 	struct callback_record *record;

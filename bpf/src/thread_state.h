@@ -41,15 +41,18 @@ struct service_call {
 	/* What was there before: it stays when nothing is taken. */
 	__u64 gid[2];
 	__s64 sequence;
-	__u64 open;
+	__u64 open; /* one of CALL_..., 0: none is under way */
 };
+
+#define CALL_OPEN   1
+#define CALL_UNREAD 2 /* what was there before could not be read */
 
 /* Humble: the last publisher whose subscriptions were counted, as every intra-process publish does.
  */
 struct intra_publisher {
-	__u64 handle;
-	__u64 time_ns;
-	__u64 opened; /* its publish has been opened */
+	__u64 handle;  /* 0: it could not be read */
+	__u64 time_ns; /* 0: there is none */
+	__u64 opened;  /* its publish has been opened */
 };
 
 struct thread_state {

@@ -5,6 +5,11 @@
  *   fork COUNT       the process and a child of it do COUNT callbacks each
  *   spawn            a child of it does nothing
  *   open             one callback_start without its end, on the main thread
+ *   call NAME A B C  the library's function, with these arguments
+ *   map A SIZE       memory at an address
+ *   write A VALUE    a word there
+ *   hide A SIZE      makes memory unreadable
+ * Addresses, sizes and values are hexadecimal.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,12 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static void (*callback_start)(const void *, bool);
 static void (*callback_end)(const void *);
 static long count;
+static void *library;
 
 static void *work(void *callback)
 {
@@ -33,8 +40,7 @@ static void *work(void *callback)
 
 static void load(const char *path)
 {
-	void *library = dlopen(path, RTLD_NOW);
-
+	library = dlopen(path, RTLD_NOW);
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(1);
@@ -72,9 +78,28 @@ static void spawn(void)
 		waitpid(child, NULL, 0);
 }
 
+/* Without a prototype, the compiler clears the register of the return value before the call. */
+static void call(const char *name, uintptr_t a, uintptr_t b, uintptr_t c)
+{
+	long (*function)() = (long (*)())dlsym(library, name);
+
+	function(a, b, c);
+}
+
+static void map(uintptr_t address, size_t size)
+{
+	if (mmap((void *)address, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1,
+		 0) != (void *)address) {
+		perror("mmap");
+		exit(1);
+	}
+}
+
 int main(void)
 {
-	char line[4096];
+	unsigned long a, b, c;
+	char line[4096], name[64];
 	int threads;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -90,6 +115,14 @@ int main(void)
 			spawn();
 		else if (!strcmp(line, "open"))
 			callback_start((void *)0x2000, false);
+		else if (sscanf(line, "call %63s %lx %lx %lx", name, &a, &b, &c) == 4)
+			call(name, a, b, c);
+		else if (sscanf(line, "map %lx %lx", &a, &b) == 2)
+			map(a, b);
+		else if (sscanf(line, "write %lx %lx", &a, &b) == 2)
+			*(volatile uint64_t *)a = b;
+		else if (sscanf(line, "hide %lx %lx", &a, &b) == 2)
+			mprotect((void *)a, b, PROT_NONE);
 		else
 			return 1;
 		puts("ok");

@@ -18,6 +18,20 @@ void ros_trace_rmw_take(const void *subscription, const void *message, int64_t s
 {
 	calls += (uintptr_t)subscription + (uintptr_t)message + source_timestamp + taken;
 }
+/* The entry of a function that gives values when it returns, where what it calls has returned, and
+ * the next step of an executor. */
+void entered(uint64_t a, uint64_t b, uint64_t c)
+{
+	calls += a + b + c;
+}
+void returned(uint64_t a, uint64_t b, uint64_t c)
+{
+	calls += a + b + c;
+}
+void executed(uint64_t a, uint64_t b, uint64_t c)
+{
+	calls += a + b + c;
+}
 
 #if defined(__x86_64__)
 /* Linux 6.18 would turn the nop into a call. */

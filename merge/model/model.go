@@ -448,7 +448,7 @@ func (m *Machine) rclPublish(e Event) {
 			continues = p.Publisher == publisher
 		case merge.LayerIntra | merge.LayerRclcpp:
 			continues = p.Message == message
-			if continues && p.Publisher != publisher {
+			if continues && p.Publisher != 0 && p.Publisher != publisher {
 				m.splitOffIntra(t)
 			}
 		}

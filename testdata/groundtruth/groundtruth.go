@@ -276,8 +276,8 @@ type Publish struct {
 	CallbackStart   uint64 `field:"callback_start"`
 }
 
-// Take is one take that fed no callback: polled by the user's code or, not polled, dropped by rclcpp
-// because the message had already come the intra-process way.
+// Take is one take that fed no traced callback: polled by the user's code or, not polled, dropped by rclcpp
+// because the message had already come the intra-process way, or fed to a generic subscription's callback on Humble.
 type Take struct {
 	TID             int     `field:"tid"`
 	Sequence        uint64  `field:"seq"`
@@ -392,7 +392,7 @@ const (
 
 // RawPublish is the call of rcl_publish_serialized_message or rcl_publish_loaned_message by the publish with
 // this number on the same thread. Jazzy traces the layers of such a publish like others; Humble none, so that
-// its record has the layer stamp only.
+// its record has the layer stamp only. One that failed in rcl has no layer below rclcpp at all.
 type RawPublish struct {
 	TID           int     `field:"tid"`
 	Kind          RawKind `field:"kind"`
@@ -402,14 +402,16 @@ type RawPublish struct {
 	Bracket       Bracket `field:"before,after"`
 }
 
-// RawTake is a call of rcl_take_serialized_message. On Jazzy the take is traced and feeds the callback of a
-// generic subscription; Humble traces neither.
+// RawTake is a call of rcl_take_serialized_message or rcl_take_loaned_message. What it took is also in a Take or
+// in the Callback that it fed. The former is traced on Jazzy only, as are the callbacks of generic subscriptions;
+// the latter with Cyclone DDS only. The bracket of a take that is not traced is from just before the rmw function
+// returns until the rcl function has.
 type RawTake struct {
 	TID             int     `field:"tid"`
 	Kind            RawKind `field:"kind"`
 	Subscription    uint64  `field:"subscription"`
 	RMWSubscription uint64  `field:"rmw_subscription"`
-	Message         uint64  `field:"message"` // rcl_serialized_message_t
+	Message         uint64  `field:"message"` // rcl_serialized_message_t, or the loaned message
 	Taken           bool    `field:"taken"`
 	SourceTimestamp int64   `field:"source_timestamp"` // this and the following: as in Take, if something was taken
 	PublisherGID    string  `field:"publisher_gid"`

@@ -56,8 +56,11 @@ func (t *Truth) Validate() error {
 	}
 	for _, raw := range t.RawPublishes {
 		publish := publishes[raw.TID][raw.PublishNumber]
-		v.check(publish != nil && publish.Publisher == raw.Publisher && raw.Bracket.Before <= publish.Stamp.Before &&
-			publish.Stamp.After <= raw.Bracket.After, "%+v is no part of %+v", raw, publish)
+		holds := func(layer Bracket) bool {
+			return !layer.Happened() || raw.Bracket.Before <= layer.Before && layer.After <= raw.Bracket.After
+		}
+		v.check(publish != nil && publish.Publisher == raw.Publisher && holds(publish.RCL) && holds(publish.Stamp),
+			"%+v is no part of %+v", raw, publish)
 	}
 	enqueues := make(map[*Publish]uint64)
 	for _, enqueue := range t.Enqueues {

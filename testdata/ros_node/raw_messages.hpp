@@ -22,9 +22,15 @@ class RawMessages {
 
   void add_serialized();
   void add_loaned();
+  void add_polling();
   void publish_serialized();
   void publish_loaned();
-  void receive_serialized(const rclcpp::SerializedMessage &message);
+  // Publishes, or fails to when it is the turn of --fail-every.
+  template <typename Publish>
+  void publish(Publish &&publish);
+  void receive_serialized(const rclcpp::SerializedMessage &message, Receiver &receiver);
+  void receive_loaned(const Counter &message);
+  void poll();
 
   SampleNode &node_;
   const Options &options_;
@@ -34,7 +40,12 @@ class RawMessages {
   std::shared_ptr<rclcpp::GenericPublisher> generic_publisher_;
   std::shared_ptr<rclcpp::GenericSubscription> generic_subscription_;
   std::unique_ptr<Receiver> receiver_;
+  std::unique_ptr<Receiver> polled_receiver_;
   std::shared_ptr<rclcpp::Publisher<Counter>> counter_publisher_;
   std::shared_ptr<rclcpp::Subscription<Counter>> counter_subscription_;
+  // Of which no executor knows.
+  std::shared_ptr<rclcpp::GenericSubscription> polled_serialized_;
+  std::shared_ptr<rclcpp::Subscription<Counter>> polled_loaned_;
+  std::atomic<std::uint64_t> attempts_{0};
   std::atomic<bool> wrong_{false};
 };

@@ -26,11 +26,13 @@ func TestSerializedMessages(t *testing.T) {
 		truth := run(t, config, "--rate 1 --serialized-rate 50")
 		published := rawPublishes(truth, groundtruth.RawSerialized)
 		taken := 0
+		raw := make(map[uint64]bool) // the rmw subscriptions of generic ones
 		for _, take := range truth.RawTakes {
 			if !take.Taken {
 				continue
 			}
 			taken++
+			raw[take.RMWSubscription] = true
 			if _, known := published[take.SourceTimestamp]; !known || take.PublisherGID == "" {
 				t.Errorf("nobody published %+v", take)
 			}
@@ -46,7 +48,7 @@ func TestSerializedMessages(t *testing.T) {
 			if callback.PublisherGID == "" {
 				t.Errorf("callback %+v has no publisher", callback)
 			}
-			if callback.HeaderStamp == 0 {
+			if raw[callback.RMWSubscription] {
 				generic++
 			} else {
 				typed++

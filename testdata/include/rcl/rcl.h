@@ -110,6 +110,12 @@ RCL_PUBLIC rcl_ret_t rcl_take(const rcl_subscription_t *subscription, void *mess
 RCL_PUBLIC rcl_ret_t rcl_take_serialized_message(const rcl_subscription_t *subscription,
                                                  rcl_serialized_message_t *message,
                                                  rmw_message_info_t *info, void *allocation);
+RCL_PUBLIC rcl_ret_t rcl_take_loaned_message(const rcl_subscription_t *subscription,
+                                             void **loaned_message, rmw_message_info_t *info,
+                                             void *allocation);
+RCL_PUBLIC rcl_ret_t rcl_return_loaned_message_from_subscription(
+    const rcl_subscription_t *subscription, void *loaned_message);
+RCL_PUBLIC bool rcl_subscription_can_loan_messages(const rcl_subscription_t *subscription);
 RCL_PUBLIC rmw_subscription_t *rcl_subscription_get_rmw_handle(
     const rcl_subscription_t *subscription);
 RCL_PUBLIC const char *rcl_subscription_get_topic_name(const rcl_subscription_t *subscription);

@@ -33,11 +33,12 @@ class GenericSubscription : public SubscriptionBase {
 
   // For the ground truth.
   std::string describe() const {
-    std::string line = "\tobject=" + ground_truth::hex(this);
-#ifdef STANDIN_JAZZY
-    line += "\tcallback=" + ground_truth::hex(&any_callback_);
+#ifdef STANDIN_HUMBLE
+    const void *const callback = &callback_;
+#else
+    const void *const callback = &any_callback_;
 #endif
-    return line;
+    return "\tobject=" + ground_truth::hex(this) + "\tcallback=" + ground_truth::hex(callback);
   }
 
  private:

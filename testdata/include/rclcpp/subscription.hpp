@@ -41,8 +41,12 @@ class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
   // False if there was no message.
   bool take_type_erased(void *message_out, MessageInfo &message_info_out);
   bool take_serialized(SerializedMessage &message_out, MessageInfo &message_info_out);
-  // Whether the two functions with "serialized" in their names are to be called instead.
+  // Null if there was no message. What is taken has to be returned.
+  void *take_loaned(MessageInfo &message_info_out);
+  void return_loaned(void *loaned_message);
+  // Whether the functions with "serialized" or "loaned" in their names are to be called instead.
   bool is_serialized() const;
+  bool can_loan_messages() const;
   // The intra-process half, or null.
   std::shared_ptr<experimental::SubscriptionIntraProcessBase> get_intra_process_waitable() const;
 
@@ -51,6 +55,7 @@ class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
   virtual std::shared_ptr<SerializedMessage> create_serialized_message();
   virtual void handle_serialized_message(const std::shared_ptr<SerializedMessage> &message,
                                          const MessageInfo &info);
+  virtual void handle_loaned_message(void *loaned_message, const MessageInfo &info);
 
  protected:
   friend struct ::LayoutCheck;
@@ -140,13 +145,12 @@ class Subscription : public SubscriptionBase {
   std::shared_ptr<void> create_message() override { return std::make_shared<MessageT>(); }
 
   void handle_message(std::shared_ptr<void> &message, const MessageInfo &info) override {
-    const auto typed = std::static_pointer_cast<MessageT>(message);
-    ground_truth::took_header(rosidl::header_stamp(*typed));
-    if (matches_any_intra_process_publishers(&info.get_rmw_message_info().publisher_gid)) {
-      ground_truth::take_was_discarded();
-      return;
-    }
-    any_callback_.dispatch(typed);
+    deliver(std::static_pointer_cast<MessageT>(message), info);
+  }
+
+  void handle_loaned_message(void *loaned_message, const MessageInfo &info) override {
+    deliver(std::shared_ptr<MessageT>(static_cast<MessageT *>(loaned_message), [](MessageT *) {}),
+            info);
   }
 
   // For the ground truth.
@@ -164,6 +168,15 @@ class Subscription : public SubscriptionBase {
 
  private:
   friend struct ::LayoutCheck;
+
+  void deliver(std::shared_ptr<MessageT> message, const MessageInfo &info) {
+    ground_truth::took_header(rosidl::header_stamp(*message));
+    if (matches_any_intra_process_publishers(&info.get_rmw_message_info().publisher_gid)) {
+      ground_truth::take_was_discarded();
+      return;
+    }
+    any_callback_.dispatch(std::move(message));
+  }
 
   AnySubscriptionCallback<MessageT, AllocatorT> any_callback_;
 #ifdef STANDIN_HUMBLE

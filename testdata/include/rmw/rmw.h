@@ -215,6 +215,13 @@ using rmw_event_callback_t = void (*)(const void *user_data, std::size_t number_
     (const rmw_subscription_t *subscription, rmw_serialized_message_t *message, bool *taken,       \
      rmw_message_info_t *info, void *allocation),                                                  \
     (subscription, message, taken, info, allocation))                                              \
+  X(rmw_ret_t, rmw_take_loaned_message_with_info,                                                  \
+    (const rmw_subscription_t *subscription, void **loaned_message, bool *taken,                   \
+     rmw_message_info_t *info, void *allocation),                                                  \
+    (subscription, loaned_message, taken, info, allocation))                                       \
+  X(rmw_ret_t, rmw_return_loaned_message_from_subscription,                                        \
+    (const rmw_subscription_t *subscription, void *loaned_message),                                \
+    (subscription, loaned_message))                                                                \
   X(rmw_service_t *, rmw_create_service, (const rmw_node_t *node, const char *name), (node, name)) \
   X(rmw_ret_t, rmw_destroy_service, (rmw_node_t * node, rmw_service_t * service), (node, service)) \
   X(rmw_client_t *, rmw_create_client, (const rmw_node_t *node, const char *name), (node, name))   \

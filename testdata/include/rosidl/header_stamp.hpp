@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "rosidl/type_support.h"
+
 namespace rosidl {
 
 // In nanoseconds; zero if the message has no header.
@@ -14,6 +16,16 @@ std::int64_t header_stamp(const MessageT &message) {
   } else {
     return 0;
   }
+}
+
+// The same of a serialized message, with its encapsulation.
+inline std::int64_t header_stamp(const rosidl_message_type_support_t &type_support,
+                                 const std::uint8_t *bytes, std::size_t size) {
+  constexpr std::size_t kEncapsulationSize = 4;
+  const auto *const found = type_support.func(&type_support, kFastrtpsTypesupportIdentifier);
+  if (found == nullptr || size < kEncapsulationSize) return 0;
+  return static_cast<const message_type_support_callbacks_t *>(found->data)
+      ->header_stamp(bytes + kEncapsulationSize, size - kEncapsulationSize);
 }
 
 }  // namespace rosidl

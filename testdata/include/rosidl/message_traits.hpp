@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "rosidl/header_stamp.hpp"
 #include "rosidl/type_support.h"
 
 namespace rosidl {
@@ -77,13 +78,18 @@ struct TypeSupport {
     return Traits::read(bytes, size, *static_cast<MessageT *>(message));
   }
 
+  static std::int64_t header_stamp(const std::uint8_t *bytes, std::size_t size) {
+    MessageT message;
+    return Traits::read(bytes, size, message) ? rosidl::header_stamp(message) : 0;
+  }
+
   static constexpr std::size_t plain_size() {
     if constexpr (requires { Traits::kIsPlain; }) return sizeof(MessageT);
     return 0;
   }
 
   static inline const message_type_support_callbacks_t callbacks{
-      Traits::kNamespace, Traits::kName, serialize, deserialize, plain_size()};
+      Traits::kNamespace, Traits::kName, serialize, deserialize, plain_size(), header_stamp};
   static inline rosidl_message_type_support_t fastrtps{kFastrtpsTypesupportIdentifier, &callbacks,
                                                        find_by_map};
   static inline const char *const identifiers[] = {kFastrtpsTypesupportIdentifier};

@@ -33,6 +33,8 @@ struct message_type_support_callbacks_t {
   void (*cdr_serialize)(const void *message, std::vector<std::uint8_t> &bytes);
   bool (*cdr_deserialize)(const std::uint8_t *bytes, std::size_t size, void *message);
   std::size_t plain_size;  // of messages that can be loaned; zero for others
+  // For the ground truth: rosidl::header_stamp of a message in this form.
+  std::int64_t (*header_stamp)(const std::uint8_t *bytes, std::size_t size);
 };
 
 inline constexpr const char *kTypesupportIdentifier = "rosidl_typesupport_cpp";

@@ -101,7 +101,8 @@ void took(const Take &take);
 // What rclcpp, which knows the message's type, adds to it.
 void took_header(std::int64_t header_stamp);
 void take_was_polled();
-// rclcpp drops a message that also came over the intra-process way.
+// rclcpp drops a message that also came over the intra-process way, or hands it to a callback that
+// is not traced.
 void take_was_discarded();
 
 void enqueued(const BufferOperation &operation);

@@ -23,10 +23,10 @@ class RawPublish {
   std::uint64_t before_;
 };
 
-// One call of rcl_take_serialized_message.
+// One call of rcl_take_serialized_message or rcl_take_loaned_message.
 class RawTake {
  public:
-  RawTake(const void *rcl_subscription, const void *message);
+  RawTake(RawKind kind, const void *rcl_subscription);
   ~RawTake();
   RawTake(const RawTake &) = delete;
   RawTake &operator=(const RawTake &) = delete;
@@ -34,14 +34,16 @@ class RawTake {
  private:
   friend void raw_take_facts(const Take &take, bool taken);
 
+  RawKind kind_;
   const void *subscription_;
-  const void *message_;
   Take take_;
   bool taken_ = false;
   std::uint64_t before_;
+  std::uint64_t rmw_returns_ = 0;
 };
 
-// What the rmw knows about the RawTake that is open on this thread.
+// What the rmw, just before it returns, knows about the RawTake that is open on this thread.
+// Without a bracket it was not traced.
 void raw_take_facts(const Take &take, bool taken);
 
 }  // namespace ground_truth

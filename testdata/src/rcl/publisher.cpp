@@ -58,6 +58,7 @@ rcl_ret_t rcl_publish_serialized_message(const rcl_publisher_t *publisher,
                                          const rcl_serialized_message_t *message,
                                          void *allocation) {
   if (!rcl_publisher_is_valid_except_context(publisher)) return RCL_RET_PUBLISHER_INVALID;
+  if (failure::due(failure::Point::rcl)) return RCL_RET_PUBLISHER_INVALID;
   trace_raw_publish(publisher, message);
   return rmw_publish_serialized_message(publisher->impl->rmw_handle, message, allocation);
 }
@@ -65,6 +66,7 @@ rcl_ret_t rcl_publish_serialized_message(const rcl_publisher_t *publisher,
 rcl_ret_t rcl_publish_loaned_message(const rcl_publisher_t *publisher, void *message,
                                      void *allocation) {
   if (!rcl_publisher_is_valid_except_context(publisher)) return RCL_RET_PUBLISHER_INVALID;
+  if (failure::due(failure::Point::rcl)) return RCL_RET_PUBLISHER_INVALID;
   trace_raw_publish(publisher, message);
   return rmw_publish_loaned_message(publisher->impl->rmw_handle, message, allocation);
 }

@@ -27,6 +27,7 @@ rcl_ret_t rcl_subscription_fini(rcl_subscription_t *subscription, rcl_node_t *no
 rcl_ret_t rcl_take(const rcl_subscription_t *subscription, void *message, rmw_message_info_t *info,
                    void *allocation) {
   if (!rcl_subscription_is_valid(subscription)) return RCL_RET_ERROR;
+  *info = {};
   bool taken = false;
   const rcl_ret_t result =
       rmw_take_with_info(subscription->impl->rmw_handle, message, &taken, info, allocation);
@@ -39,6 +40,7 @@ rcl_ret_t rcl_take_serialized_message(const rcl_subscription_t *subscription,
                                       rcl_serialized_message_t *message, rmw_message_info_t *info,
                                       void *allocation) {
   if (!rcl_subscription_is_valid(subscription)) return RCL_RET_ERROR;
+  *info = {};
   bool taken = false;
   const rcl_ret_t result = rmw_take_serialized_message_with_info(subscription->impl->rmw_handle,
                                                                  message, &taken, info, allocation);
@@ -47,6 +49,30 @@ rcl_ret_t rcl_take_serialized_message(const rcl_subscription_t *subscription,
   ros_trace_rcl_take(message);
 #endif
   return taken ? RCL_RET_OK : RCL_RET_SUBSCRIPTION_TAKE_FAILED;
+}
+
+rcl_ret_t rcl_take_loaned_message(const rcl_subscription_t *subscription, void **loaned_message,
+                                  rmw_message_info_t *info, void *allocation) {
+  if (!rcl_subscription_is_valid(subscription)) return RCL_RET_ERROR;
+  *info = {};
+  bool taken = false;
+  const rcl_ret_t result = rmw_take_loaned_message_with_info(
+      subscription->impl->rmw_handle, loaned_message, &taken, info, allocation);
+  if (result != RMW_RET_OK) return result;
+  ros_trace_rcl_take(*loaned_message);
+  return taken ? RCL_RET_OK : RCL_RET_SUBSCRIPTION_TAKE_FAILED;
+}
+
+rcl_ret_t rcl_return_loaned_message_from_subscription(const rcl_subscription_t *subscription,
+                                                      void *loaned_message) {
+  if (!rcl_subscription_is_valid(subscription)) return RCL_RET_ERROR;
+  return rmw_return_loaned_message_from_subscription(subscription->impl->rmw_handle,
+                                                     loaned_message);
+}
+
+bool rcl_subscription_can_loan_messages(const rcl_subscription_t *subscription) {
+  return rcl_subscription_is_valid(subscription) &&
+         subscription->impl->rmw_handle->can_loan_messages;
 }
 
 bool rcl_subscription_is_valid(const rcl_subscription_t *subscription) {

@@ -1,4 +1,5 @@
 #include "executor_state.hpp"
+#include "rclcpp/loaned_message.hpp"
 #include "standin/executor_truth.hpp"
 #include "tracetools/tracetools.h"
 
@@ -312,6 +313,13 @@ void Executor::execute_subscription(std::shared_ptr<SubscriptionBase> subscripti
     const std::shared_ptr<SerializedMessage> serialized = subscription->create_serialized_message();
     if (subscription->take_serialized(*serialized, message_info)) {
       subscription->handle_serialized_message(serialized, message_info);
+    }
+    return;
+  }
+  if (subscription->can_loan_messages()) {
+    const LoanOfSubscription loan(*subscription, message_info);
+    if (loan.message() != nullptr) {
+      subscription->handle_loaned_message(loan.message(), message_info);
     }
     return;
   }

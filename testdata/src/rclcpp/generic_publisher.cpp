@@ -12,6 +12,8 @@ void GenericPublisher::publish(const SerializedMessage &message) {
   const ground_truth::PublishScope scope(publisher_handle_.get(), rmw_publisher,
                                          rmw_publisher->topic_name);
   const rcl_serialized_message_t *const serialized = &message.get_rcl_serialized_message();
+  ground_truth::publish_header(
+      rosidl::header_stamp(type_support_, serialized->buffer, serialized->buffer_length));
 #ifdef STANDIN_JAZZY
   const ground_truth::Bracket times =
       ground_truth::bracket([&] { ros_trace_rclcpp_publish(nullptr, serialized); });

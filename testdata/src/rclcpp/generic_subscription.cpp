@@ -15,6 +15,7 @@ void GenericSubscription::handle_message(std::shared_ptr<void> &, const MessageI
 void GenericSubscription::handle_serialized_message(
     const std::shared_ptr<SerializedMessage> &message, const MessageInfo &) {
 #ifdef STANDIN_HUMBLE
+  ground_truth::take_was_discarded();
   callback_(message);
 #else
   any_callback_.dispatch(message);

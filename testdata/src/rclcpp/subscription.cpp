@@ -90,7 +90,7 @@ bool SubscriptionBase::take_serialized(SerializedMessage &message_out,
   rcl_serialized_message_t *const serialized = &message_out.get_rcl_serialized_message();
   rcl_ret_t result = RCL_RET_ERROR;
   {
-    const ground_truth::RawTake take(subscription_handle_.get(), serialized);
+    const ground_truth::RawTake take(ground_truth::RawKind::serialized, subscription_handle_.get());
     result = rcl_take_serialized_message(get_subscription_handle().get(), serialized,
                                          &message_info_out.get_rmw_message_info(), nullptr);
   }
@@ -99,7 +99,30 @@ bool SubscriptionBase::take_serialized(SerializedMessage &message_out,
 #endif
   if (result == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return false;
   if (result != RCL_RET_OK) throw std::runtime_error("failed to take");
+  ground_truth::took_header(
+      rosidl::header_stamp(type_support_, serialized->buffer, serialized->buffer_length));
   return true;
+}
+
+void *SubscriptionBase::take_loaned(MessageInfo &message_info_out) {
+  void *loaned_message = nullptr;
+  rcl_ret_t result = RCL_RET_ERROR;
+  {
+    const ground_truth::RawTake take(ground_truth::RawKind::loaned, subscription_handle_.get());
+    result = rcl_take_loaned_message(get_subscription_handle().get(), &loaned_message,
+                                     &message_info_out.get_rmw_message_info(), nullptr);
+  }
+  if (result == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return nullptr;
+  if (result != RCL_RET_OK) throw std::runtime_error("failed to take");
+  return loaned_message;
+}
+
+void SubscriptionBase::return_loaned(void *loaned_message) {
+  rcl_return_loaned_message_from_subscription(subscription_handle_.get(), loaned_message);
+}
+
+bool SubscriptionBase::can_loan_messages() const {
+  return rcl_subscription_can_loan_messages(subscription_handle_.get());
 }
 
 bool SubscriptionBase::is_serialized() const {
@@ -117,6 +140,10 @@ std::shared_ptr<SerializedMessage> SubscriptionBase::create_serialized_message()
 void SubscriptionBase::handle_serialized_message(const std::shared_ptr<SerializedMessage> &,
                                                  const MessageInfo &) {
   throw std::logic_error("this subscription takes no serialized messages");
+}
+
+void SubscriptionBase::handle_loaned_message(void *, const MessageInfo &) {
+  throw std::logic_error("this subscription takes no loaned messages");
 }
 
 std::shared_ptr<experimental::SubscriptionIntraProcessBase>

@@ -22,6 +22,7 @@ struct CddsSubscription {
   dds_entity_t enth;
   rmw_gid_t gid;
   dds_entity_t read_condition;
+  std::size_t plain_size;  // as in CddsPublisher
   std::mutex mutex;
   rmw_event_callback_t on_new_message;
   const void *user_data;

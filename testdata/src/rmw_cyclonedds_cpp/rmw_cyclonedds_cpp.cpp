@@ -235,6 +235,7 @@ rmw_ret_t write_serdata([[maybe_unused]] const rmw_publisher_t *publisher, const
 rmw_ret_t rmw_publish_serialized_message(const rmw_publisher_t *publisher,
                                          const rmw_serialized_message_t *message, void *) {
   if (publisher->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  if (failure::due(failure::Point::rmw)) return RMW_RET_ERROR;
   return write_serdata(publisher, message,
                        rmw_cyclonedds_cpp::serdata_from_bytes(
                            data_of(publisher)->sertype, message->buffer, message->buffer_length));
@@ -243,6 +244,7 @@ rmw_ret_t rmw_publish_serialized_message(const rmw_publisher_t *publisher,
 // The memory goes back to the middleware.
 rmw_ret_t rmw_publish_loaned_message(const rmw_publisher_t *publisher, void *message, void *) {
   if (publisher->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  if (failure::due(failure::Point::rmw)) return RMW_RET_ERROR;
   const rmw_ret_t result =
       write_serdata(publisher, message,
                     rmw_cyclonedds_cpp::serdata_from_message(data_of(publisher)->sertype, message));
@@ -281,6 +283,7 @@ rmw_subscription_t *rmw_create_subscription(const rmw_node_t *node,
   if (type == nullptr) return nullptr;
   const dds_entity_t dds_topic = create_topic(node, *type, topic).entity;
   auto *const data = new CddsSubscription{};
+  data->plain_size = type->plain_size;
   dds_listener_t *const listener = dds_create_listener(data);
   dds_lset_data_available(listener, on_data_available);
   data->enth = dds_create_reader(context_of(node).participant, dds_topic, Qos(*qos).qos, listener);
@@ -292,6 +295,7 @@ rmw_subscription_t *rmw_create_subscription(const rmw_node_t *node,
   subscription->implementation_identifier = kIdentifier;
   subscription->data = data;
   subscription->topic_name = strdup(topic);
+  subscription->can_loan_messages = type->plain_size != 0;
   const ground_truth::Bracket times =
       ground_truth::bracket([&] { ros_trace_rmw_subscription_init(subscription, data->gid.data); });
   ground_truth::rmw_entity_created("rmw_subscription_init", subscription,
@@ -317,21 +321,28 @@ static void note(const rmw_subscription_t *subscription, const dds_sample_info_t
   take.publisher_gid = data->writer_gids.find(data->enth, sample_info.publication_handle);
 }
 
+// Fills in the message, the info and what the ground truth wants to know; false if there is
+// nothing.
+static bool take_sample(const rmw_subscription_t *subscription, void *message,
+                        rmw_message_info_t &info, ground_truth::Take &take) {
+  dds_sample_info_t sample_info{};
+  bool taken = false;
+  while (!taken && dds_take(data_of(subscription)->enth, &message, &sample_info, 1, 1) == 1) {
+    taken = sample_info.valid_data;
+  }
+  take.rmw_subscription = subscription;
+  take.message = message;
+  if (!taken) return false;
+  describe(sample_info, info);
+  note(subscription, sample_info, info, take);
+  return true;
+}
+
 rmw_ret_t rmw_take_with_info(const rmw_subscription_t *subscription, void *message, bool *taken,
                              rmw_message_info_t *info, void *) {
   if (subscription->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
-  dds_sample_info_t sample_info{};
-  *taken = false;
-  while (!*taken && dds_take(data_of(subscription)->enth, &message, &sample_info, 1, 1) == 1) {
-    *taken = sample_info.valid_data;
-  }
   ground_truth::Take take;
-  take.rmw_subscription = subscription;
-  take.message = message;
-  if (*taken) {
-    describe(sample_info, *info);
-    note(subscription, sample_info, *info, take);
-  }
+  *taken = take_sample(subscription, message, *info, take);
   take.bracket = ground_truth::bracket(
       [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
   if (*taken) ground_truth::took(take);
@@ -367,6 +378,33 @@ rmw_ret_t rmw_take_serialized_message_with_info(const rmw_subscription_t *subscr
   if (*taken) ground_truth::took(take);
 #endif
   ground_truth::raw_take_facts(take, *taken);
+  return RMW_RET_OK;
+}
+
+// Traced, other than with Fast DDS. The memory is the middleware's until it is returned.
+rmw_ret_t rmw_take_loaned_message_with_info(const rmw_subscription_t *subscription,
+                                            void **loaned_message, bool *taken,
+                                            rmw_message_info_t *info, void *) {
+  if (subscription->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  void *const message = ::operator new(data_of(subscription)->plain_size);
+  ground_truth::Take take;
+  *taken = take_sample(subscription, message, *info, take);
+  if (*taken) {
+    *loaned_message = message;
+  } else {
+    ::operator delete(message);
+  }
+  take.bracket = ground_truth::bracket(
+      [&] { ros_trace_rmw_take(subscription, message, take.source_timestamp, *taken); });
+  if (*taken) ground_truth::took(take);
+  ground_truth::raw_take_facts(take, *taken);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t rmw_return_loaned_message_from_subscription(const rmw_subscription_t *subscription,
+                                                      void *loaned_message) {
+  if (subscription->implementation_identifier != kIdentifier) return RMW_RET_ERROR;
+  ::operator delete(loaned_message);
   return RMW_RET_OK;
 }
 

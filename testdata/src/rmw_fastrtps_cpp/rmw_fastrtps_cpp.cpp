@@ -99,6 +99,19 @@ rmw_ret_t rmw_take_serialized_message_with_info(const rmw_subscription_t *subscr
                                                          info, allocation);
 }
 
+rmw_ret_t rmw_take_loaned_message_with_info(const rmw_subscription_t *subscription,
+                                            void **loaned_message, bool *taken,
+                                            rmw_message_info_t *info, void *allocation) {
+  return shared::__rmw_take_loaned_message_with_info(identifier, subscription, loaned_message,
+                                                     taken, info, allocation);
+}
+
+rmw_ret_t rmw_return_loaned_message_from_subscription(const rmw_subscription_t *subscription,
+                                                      void *loaned_message) {
+  return shared::__rmw_return_loaned_message_from_subscription(identifier, subscription,
+                                                               loaned_message);
+}
+
 bool standin_has_message(const rmw_subscription_t *subscription) {
   return static_cast<shared::CustomSubscriberInfo *>(subscription->data)
              ->data_reader_->get_unread_count() > 0;

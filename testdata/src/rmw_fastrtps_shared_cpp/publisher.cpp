@@ -136,6 +136,7 @@ rmw_ret_t __rmw_publish(const char *identifier, const rmw_publisher_t *publisher
 rmw_ret_t __rmw_publish_serialized_message(const char *identifier, const rmw_publisher_t *publisher,
                                            const rmw_serialized_message_t *message, void *) {
   if (publisher->implementation_identifier != identifier) return RMW_RET_ERROR;
+  if (failure::due(failure::Point::rmw)) return RMW_RET_ERROR;
   const auto *const info = static_cast<const CustomPublisherInfo *>(publisher->data);
   SerializedData data{const_cast<rmw_serialized_message_t *>(message),
                       nullptr,
@@ -147,6 +148,7 @@ rmw_ret_t __rmw_publish_serialized_message(const char *identifier, const rmw_pub
 rmw_ret_t __rmw_publish_loaned_message(const char *identifier, const rmw_publisher_t *publisher,
                                        void *message, void *) {
   if (publisher->implementation_identifier != identifier) return RMW_RET_ERROR;
+  if (failure::due(failure::Point::rmw)) return RMW_RET_ERROR;
   const auto *const info = static_cast<const CustomPublisherInfo *>(publisher->data);
   SerializedData data{
       message, static_cast<const message_type_support_callbacks_t *>(info->type_support_impl_), {}};

@@ -152,6 +152,13 @@ rmw_ret_t __rmw_take_serialized_message_with_info(const char *identifier,
                                                   const rmw_subscription_t *subscription,
                                                   rmw_serialized_message_t *message, bool *taken,
                                                   rmw_message_info_t *info, void *allocation);
+rmw_ret_t __rmw_take_loaned_message_with_info(const char *identifier,
+                                              const rmw_subscription_t *subscription,
+                                              void **loaned_message, bool *taken,
+                                              rmw_message_info_t *info, void *allocation);
+rmw_ret_t __rmw_return_loaned_message_from_subscription(const char *identifier,
+                                                        const rmw_subscription_t *subscription,
+                                                        void *loaned_message);
 rmw_ret_t __rmw_subscription_count_matched_publishers(const rmw_subscription_t *subscription,
                                                       std::size_t *count);
 

@@ -45,6 +45,7 @@ rmw_subscription_t *create_subscription(const char *identifier, const rmw_node_t
   subscription->implementation_identifier = identifier;
   subscription->data = info;
   subscription->topic_name = strdup(topic);
+  subscription->can_loan_messages = type->plain_size != 0;
   const ground_truth::Bracket times = ground_truth::bracket(
       [&] { ros_trace_rmw_subscription_init(subscription, info->subscription_gid_.data); });
   ground_truth::rmw_entity_created("rmw_subscription_init", subscription,
@@ -118,6 +119,34 @@ rmw_ret_t _take_serialized_message(const char *identifier, const rmw_subscriptio
   if (*taken) ground_truth::took(take);
 #endif
   ground_truth::raw_take_facts(take, *taken);
+  return RMW_RET_OK;
+}
+
+// Not traced. The memory is the middleware's until it is returned.
+rmw_ret_t __rmw_take_loaned_message_with_info(const char *identifier,
+                                              const rmw_subscription_t *subscription,
+                                              void **loaned_message, bool *taken,
+                                              rmw_message_info_t *info, void *) {
+  if (subscription->implementation_identifier != identifier) return RMW_RET_ERROR;
+  const auto *const type = static_cast<const message_type_support_callbacks_t *>(
+      static_cast<const CustomSubscriberInfo *>(subscription->data)->type_support_impl_);
+  SerializedData sample{::operator new(type->plain_size), type, {}};
+  ground_truth::Take take;
+  *taken = take_sample(identifier, subscription, sample, *info, take);
+  if (*taken) {
+    *loaned_message = sample.message;
+  } else {
+    ::operator delete(sample.message);
+  }
+  ground_truth::raw_take_facts(take, *taken);
+  return RMW_RET_OK;
+}
+
+rmw_ret_t __rmw_return_loaned_message_from_subscription(const char *identifier,
+                                                        const rmw_subscription_t *subscription,
+                                                        void *loaned_message) {
+  if (subscription->implementation_identifier != identifier) return RMW_RET_ERROR;
+  ::operator delete(loaned_message);
   return RMW_RET_OK;
 }
 

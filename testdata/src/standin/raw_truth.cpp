@@ -26,10 +26,11 @@ void raw_take_facts(const Take &take, bool taken) {
   if (open_take == nullptr) return;
   open_take->take_ = take;
   open_take->taken_ = taken;
+  open_take->rmw_returns_ = now();
 }
 
-RawTake::RawTake(const void *rcl_subscription, const void *message)
-    : subscription_(rcl_subscription), message_(message) {
+RawTake::RawTake(RawKind kind, const void *rcl_subscription)
+    : kind_(kind), subscription_(rcl_subscription) {
   open_take = this;
   before_ = now();
 }
@@ -37,11 +38,15 @@ RawTake::RawTake(const void *rcl_subscription, const void *message)
 RawTake::~RawTake() {
   const Bracket times{before_, now()};
   open_take = nullptr;
+  if (taken_ && take_.bracket.before == 0) {
+    take_.bracket = {rmw_returns_, times.after};
+    took(take_);
+  }
   append_line("raw_take", [&](Line &line) {
-    line.string("kind", "serialized");
+    line.string("kind", kKinds[static_cast<int>(kind_)]);
     line.address("subscription", subscription_);
     line.address("rmw_subscription", take_.rmw_subscription);
-    line.address("message", message_);
+    line.address("message", take_.message);
     line.number("taken", taken_ ? 1 : 0);
     if (taken_) {
       line.signed_number("source_timestamp", take_.source_timestamp);

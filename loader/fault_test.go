@@ -1,0 +1,157 @@
+package loader
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// The memory that the tests of faults give to a target: two pages, the second of which may be hidden.
+const (
+	firstPage  = 0x7e0000000000
+	secondPage = firstPage + 0x1000
+	unreadable = 0x10
+)
+
+// Forms of the second sites of functions that give their values when they return.
+const (
+	formServiceReturn        probes.Form = 1
+	formTakeSerializedReturn             = probes.FormTakeSerializedEntry + 1
+)
+
+// TestUnreadableMemoryIsCountedOrNull has probes read what cannot be read. What such a hit tells must be a record without the value, or
+// be counted as lost: as many as in the script of its case.
+func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
+	requireRoot(t)
+	ring := []string{ // of an intra-process subscription on the first page, on the second page
+		fmt.Sprintf("write %x %x", firstPage+352, firstPage+0x800),
+		fmt.Sprintf("write %x %x", firstPage+0x808, secondPage),
+		fmt.Sprintf("write %x 4", secondPage+8),        // capacity
+		fmt.Sprintf("write %x 1000", secondPage+16),    // begin
+		fmt.Sprintf("write %x 1020", secondPage+24),    // end
+		fmt.Sprintf("write %x 1020", secondPage+32),    // end of the storage
+		fmt.Sprintf("write %x 1", secondPage+8+5*8),    // size
+		fmt.Sprintf("call executed %x 0 0", firstPage), // a new step
+	}
+	const hide = "hide 7e0000001000 1000"
+	trigger := fmt.Sprintf("call returned %x 0 0", firstPage+96)
+	for name, test := range map[string]struct {
+		entry, second probes.Event
+		forms         [2]probes.Form
+		amd64         bool
+		script        []string
+		want          map[Kind][]uint64 // a word of each record, as wordsOf says
+		lost          map[Kind]uint64
+	}{
+		"response without an identity": {
+			entry: probes.EventResponseSent, second: probes.EventResponseSent,
+			script: []string{
+				"call entered 1 10 3", fmt.Sprintf("write %x 2a", firstPage+16), fmt.Sprintf("call entered 1 %x 3", firstPage),
+			},
+			want: map[Kind][]uint64{KindService: {0x2a}}, lost: map[Kind]uint64{KindService: 1},
+		},
+		"request without a number": {
+			entry: probes.EventRequestSent, second: probes.EventRequestSent, forms: [2]probes.Form{0, formServiceReturn},
+			script: []string{
+				fmt.Sprintf("write %x 7", secondPage),
+				fmt.Sprintf("call entered 1 2 %x", secondPage), "call returned 0 0 0",
+				fmt.Sprintf("call entered 1 2 %x", secondPage), hide, "call returned 0 0 0",
+			},
+			want: map[Kind][]uint64{KindService: {7}}, lost: map[Kind]uint64{KindService: 1},
+		},
+		"taken request without a header": {
+			entry: probes.EventResponseTaken, second: probes.EventResponseTaken, forms: [2]probes.Form{0, formServiceReturn},
+			script: []string{
+				fmt.Sprintf("call entered 1 %x 2", unreadable), "call returned 0 0 0",
+				fmt.Sprintf("call entered 1 %x 2", secondPage), "call returned 0 0 0", // nothing was taken
+				fmt.Sprintf("call entered 1 %x 2", secondPage), fmt.Sprintf("write %x 9", secondPage+32), "call returned 0 0 0",
+				fmt.Sprintf("call entered 1 %x 2", secondPage), hide, "call returned 0 0 0",
+			},
+			want: map[Kind][]uint64{KindService: {9}}, lost: map[Kind]uint64{KindService: 2},
+		},
+		"serialized take": {
+			entry: probes.EventRMWTake, second: probes.EventRMWTake,
+			forms: [2]probes.Form{probes.FormTakeSerializedEntry, formTakeSerializedReturn},
+			script: []string{
+				fmt.Sprintf("call entered %x 5 %x", unreadable, secondPage), "call returned 0 0 0", // nothing was taken
+				fmt.Sprintf("call entered %x 5 %x", unreadable, secondPage), fmt.Sprintf("write %x 63", secondPage), "call returned 0 0 0",
+				fmt.Sprintf("call executed %x 0 0", firstPage),
+				fmt.Sprintf("call entered %x 5 %x", unreadable, secondPage), hide, "call returned 0 0 0",
+			},
+			want: map[Kind][]uint64{KindTake: {0}}, lost: map[Kind]uint64{KindTake: 1},
+		},
+		"intra-process publish": {
+			entry: probes.EventRclcppIntraPublish, second: probes.EventRclcppRingBufferEnqueue, amd64: true,
+			forms: [2]probes.Form{probes.FormDerived, probes.FormDerived},
+			script: slices.Concat(ring, []string{
+				"call entered 10 0 0", trigger,
+				fmt.Sprintf("call returned %x 0 0", unreadable+96), // of something that was never seen to have a ring
+				hide, trigger,
+			}),
+			want: map[Kind][]uint64{KindEnqueue: {secondPage}, KindPublish: {0}}, lost: map[Kind]uint64{KindEnqueue: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.amd64 && runtime.GOARCH != "amd64" {
+				t.Skip("the objects have the layout of amd64")
+			}
+			library := buildLibrary(t, "libfaults.so")
+			c := startTargetWith(t, library)
+			ways := ways()
+			ways[0].require(t)
+			r := newRecording(t, ways[0])
+			entry, second := c.site(library, "entered", test.entry), c.site(library, "returned", test.second)
+			entry.Form, second.Form = test.forms[0], test.forms[1]
+			r.attach(c.pid, entry, second, c.site(library, "executed", probes.EventExecutorExecute))
+			c.do("map 7e0000000000 2000")
+			for _, line := range test.script {
+				c.do(line)
+			}
+			c.do(fmt.Sprintf("call executed %x 0 0", firstPage)) // which closes what is open
+			r.drain()
+			if got := r.wordsOf(c.pid); fmt.Sprint(got) != fmt.Sprint(test.want) {
+				t.Errorf("records %x, not %x", got, test.want)
+			}
+			if lost := r.lost(); fmt.Sprint(lost) != fmt.Sprint(test.lost) {
+				t.Errorf("lost %v, not %v", lost, test.lost)
+			}
+		})
+	}
+}
+
+// wordsOf returns, of each record of a process, what these tests look at: the sequence number of a service's step, the source of a take,
+// the buffer of an enqueue, the publisher of a publish.
+func (r *recording) wordsOf(process int32) map[Kind][]uint64 {
+	offsets := map[Kind]int{KindService: 56, KindTake: 16, KindEnqueue: 16, KindPublish: 24}
+	words := map[Kind][]uint64{}
+	for _, record := range r.records {
+		offset, wanted := offsets[Kind(record[0])]
+		if wanted && int32(binary.NativeEndian.Uint32(record[8:])) == process {
+			words[Kind(record[0])] = append(words[Kind(record[0])], binary.NativeEndian.Uint64(record[offset:]))
+		}
+	}
+	return words
+}
+
+// lost returns the losses by fault.
+func (r *recording) lost() map[Kind]uint64 {
+	r.t.Helper()
+	losses, err := r.loader.Losses()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	lost := map[Kind]uint64{}
+	for _, loss := range losses {
+		if loss.Reason == ReasonFault {
+			lost[loss.Kind] += loss.Count
+		} else if !strings.HasPrefix(loss.Kind.String(), "raw") {
+			r.t.Errorf("lost %+v", loss)
+		}
+	}
+	return lost
+}

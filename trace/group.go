@@ -1,0 +1,150 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether it has to be.
+type Group struct {
+	path    string
+	index   int
+	rows    int64
+	columns []string
+	chunks  []format.ColumnChunk
+}
+
+// Groups returns the row groups of a table, in its order. With a DamageError it returns those of the other segments.
+func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
+	segments, _, err := d.Segments(table)
+	if err != nil {
+		return nil, err
+	}
+	var groups []*Group
+	var damaged damage
+	for _, segment := range segments {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, segmentError := openSegment(segment.Path)
+		if segmentError != nil {
+			damaged.add(segmentError)
+			continue
+		}
+		err := visitContained(f.File, func(f *parquet.File) error {
+			groups = append(groups, groupsOf(segment.Path, f)...)
+			return nil
+		})
+		_ = f.Close()
+		if err != nil {
+			damaged.add(&SegmentError{Path: segment.Path, Err: err})
+		}
+	}
+	return groups, damaged.err()
+}
+
+func groupsOf(path string, f *parquet.File) []*Group {
+	var columns []string
+	for _, name := range f.Schema().Columns() {
+		columns = append(columns, name[0]) // a nested column's root; it has no statistics that are asked for
+	}
+	var groups []*Group
+	for i, group := range f.Metadata().RowGroups {
+		groups = append(groups, &Group{path: path, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns})
+	}
+	return groups
+}
+
+// Rows returns the number of rows.
+func (g *Group) Rows() int64 { return g.rows }
+
+// Span returns the least and the greatest value of an INT64 column, from the group's statistics; ok is false where the column has no
+// value, and where its statistics are missing.
+func (g *Group) Span(column string) (span Span, ok bool) {
+	statistics := g.statistics(column)
+	if statistics == nil || len(statistics.MinValue) != 8 || len(statistics.MaxValue) != 8 {
+		return Span{}, false
+	}
+	return Span{First: parquet.Int64.Value(statistics.MinValue).Int64(), Last: parquet.Int64.Value(statistics.MaxValue).Int64()}, true
+}
+
+// HasOnlyNull tells whether the statistics say that the column has no value in the group, or that the column does not exist.
+func (g *Group) HasOnlyNull(column string) bool {
+	if !slices.Contains(g.columns, column) {
+		return true
+	}
+	statistics := g.statistics(column)
+	return statistics != nil && statistics.NullCount == g.rows
+}
+
+// MayHold tells whether a STRING column may have one of the values, as far as its statistics tell.
+func (g *Group) MayHold(column string, values ...string) bool {
+	if g.HasOnlyNull(column) {
+		return false
+	}
+	statistics := g.statistics(column)
+	if statistics == nil || len(statistics.MinValue) == 0 || len(statistics.MaxValue) == 0 {
+		return true
+	}
+	// Long bounds are cut short: the lower one is a prefix, the upper one may be.
+	return slices.ContainsFunc(values, func(value string) bool {
+		return value >= string(statistics.MinValue) && value[:min(len(value), len(statistics.MaxValue))] <= string(statistics.MaxValue)
+	})
+}
+
+func (g *Group) statistics(column string) *format.Statistics {
+	i := slices.Index(g.columns, column)
+	if i < 0 || i >= len(g.chunks) {
+		return nil
+	}
+	return &g.chunks[i].MetaData.Statistics
+}
+
+// ScanGroup reads a row group as Scan reads a table. A group that cannot be read to its end gives a DamageError after what was read.
+func ScanGroup[T any](ctx context.Context, table string, g *Group, each func(rows []T) error) error {
+	of := TableByName(table)
+	if of == nil {
+		return fmt.Errorf("%w: %q", ErrUnknownTable, table)
+	}
+	columns, err := projection(of, reflect.TypeFor[T]())
+	if err != nil {
+		return err
+	}
+	f, segmentError := openSegment(g.path)
+	if segmentError != nil {
+		return &DamageError{Segments: []*SegmentError{segmentError}}
+	}
+	defer func() { _ = f.Close() }()
+	s := newScanner(columns, each)
+	indexes, err := locate(f.File, columns)
+	if err == nil && g.index >= len(f.RowGroups()) {
+		err = fmt.Errorf("%w: it has lost row group %d", ErrCorruptSegment, g.index)
+	}
+	if err == nil {
+		err = s.scanGroup(ctx, f.File, g.index, indexes)
+	}
+	if s.stop != nil {
+		return s.stop
+	}
+	if err != nil {
+		return &DamageError{Segments: []*SegmentError{{Path: g.path, Err: err}}}
+	}
+	return nil
+}
+
+// Values returns the number of rows in which the column is not null. Of a column without statistics it is all of them.
+func (g *Group) Values(column string) int64 {
+	if !slices.Contains(g.columns, column) {
+		return 0
+	}
+	statistics := g.statistics(column)
+	if statistics == nil {
+		return g.rows
+	}
+	return g.rows - min(max(statistics.NullCount, 0), g.rows)
+}
