@@ -20,14 +20,17 @@ type directory struct {
 	owner *Owner
 }
 
-// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not empty.
+// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an empty directory.
 func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 	if err := makeParents(filepath.Clean(path), owner); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, err
+		if info, statErr := os.Stat(path); statErr == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%w: %s is no directory: name one with -o", ErrExists, path)
+		}
+		return nil, ioError("open", path, err)
 	}
 	d := &directory{path: path, root: root, owner: owner}
 	defer func() {
@@ -36,20 +39,20 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 		}
 	}()
 	if d.self, err = root.Open("."); err != nil {
-		return nil, err
+		return nil, ioError("open", path, err)
 	}
 	// The lock lives as long as the recorder: it tells readers a live recording from a killed one.
 	if err := unix.Flock(int(d.self.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%w: %s is locked by another recording: choose another directory with -o", ErrExists, path)
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, ioError("lock", path, err)
 	}
 	switch _, err := d.self.Readdirnames(1); {
 	case err == nil:
 		return nil, fmt.Errorf("%w: %s is not empty: choose another directory with -o", ErrExists, path)
 	case !errors.Is(err, io.EOF):
-		return nil, err
+		return nil, ioError("read", path, err)
 	}
 	return d, nil
 }
@@ -71,10 +74,13 @@ func makeParents(path string, owner *Owner) error {
 	}
 	if owner != nil {
 		if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
-			return err
+			return ioError("change the owner of", path, err)
 		}
 	}
-	return syncPath(filepath.Dir(path))
+	if err := syncPath(filepath.Dir(path)); err != nil {
+		return ioError("sync the folder of", path, err)
+	}
+	return nil
 }
 
 func syncPath(path string) error {
@@ -114,7 +120,11 @@ func (d *directory) openTable(name string) (*os.File, error) {
 	if err := d.self.Sync(); err != nil {
 		return nil, ioError("sync", d.path, err)
 	}
-	return d.root.Open(name)
+	folder, err := d.root.Open(name)
+	if err != nil {
+		return nil, ioError("open", d.describe(name), err)
+	}
+	return folder, nil
 }
 
 // commit makes a written file durable under its final name and closes it. folder is the directory that holds both names.

@@ -11,21 +11,23 @@ import (
 
 func TestInvokingUser(t *testing.T) {
 	cases := []struct {
+		euid     int
 		uid, gid string
 		want     *Owner
 	}{
-		{"1000", "1001", &Owner{UID: 1000, GID: 1001}},
-		{"0", "0", &Owner{}},
-		{"", "", nil},
-		{"1000", "", nil},
-		{"alice", "1000", nil},
-		{"-1", "1000", nil},
+		{0, "1000", "1001", &Owner{UID: 1000, GID: 1001}},
+		{0, "0", "0", &Owner{}},
+		{0, "", "", nil},
+		{0, "1000", "", nil},
+		{0, "alice", "1000", nil},
+		{0, "-1", "1000", nil},
+		{1000, "1001", "1001", nil}, // the variables outlived sudo: sudo -u, or capabilities instead of root
 	}
 	for _, c := range cases {
 		env := map[string]string{"SUDO_UID": c.uid, "SUDO_GID": c.gid}
-		got := InvokingUser(func(name string) string { return env[name] })
+		got := InvokingUser(c.euid, func(name string) string { return env[name] })
 		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
-			t.Errorf("SUDO_UID=%q SUDO_GID=%q: %v, want %v", c.uid, c.gid, got, c.want)
+			t.Errorf("user %d with SUDO_UID=%q SUDO_GID=%q: %v, want %v", c.euid, c.uid, c.gid, got, c.want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -122,6 +123,39 @@ func useUp(t *testing.T, dir string) {
 	}
 }
 
+// TestOutputThatCannotBeWritten names places where no directory can be made: root, too, is refused there.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	parent := t.TempDir()
+	file := filepath.Join(parent, "file")
+	if err := os.WriteFile(file, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dangling := filepath.Join(parent, "dangling")
+	if err := os.Symlink(filepath.Join(parent, "absent"), dangling); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		path string
+		want error
+	}{
+		"a file":                            {file, ErrExists},
+		"below a file":                      {filepath.Join(file, "dataset"), ErrUnwritable},
+		"a device":                          {os.DevNull, ErrExists},
+		"a dangling link":                   {dangling, ErrUnwritable},
+		"a file system without directories": {"/proc/dataset", ErrUnwritable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Create(test.path, Options{})
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.path) {
+				t.Errorf("error %v, want %v", err, test.want)
+			}
+		})
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "kept" {
+		t.Errorf("the file holds %q, %v", content, err)
+	}
+}
+
 func TestADiskFullFromTheStart(t *testing.T) {
 	parent := smallFileSystem(t, 1)
 	useUp(t, parent)
@@ -210,7 +244,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("row %d is %d: rows are missing or out of order", i, row.Count)
 		}
 	}
-	if _, err := trace.Summarize(t.Context(), d); err != nil {
+	if _, err := analyze.Summarize(t.Context(), d, nil); err != nil {
 		t.Error(err)
 	}
 }

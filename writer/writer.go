@@ -36,8 +36,8 @@ type Writer struct {
 	session sessionFile
 }
 
-// Create makes the directory path, with its parents, and starts a dataset in it. It fails with ErrExists when the directory
-// exists and is not empty. The dataset is one for its readers after the first WriteSession.
+// Create makes the directory path, with its parents, and starts a dataset in it. It fails with ErrExists when the path
+// exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is one for its readers after the first WriteSession.
 func Create(path string, options Options) (*Writer, error) {
 	options = options.withDefaults()
 	dir, err := createDirectory(path, options.Owner)

@@ -341,8 +341,8 @@ func TestCreateRefusesADirectoryInUse(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(file, Options{}); err == nil {
-		t.Error("a file: no error")
+	if _, err := Create(file, Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("a file: %v", err)
 	}
 	empty := t.TempDir()
 	w, err := Create(empty, Options{})

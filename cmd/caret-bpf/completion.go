@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
+
+// shells are those that there are scripts for.
+var shells = []string{"bash", "zsh", "fish"}
 
 func completionCommand() command {
 	return command{
@@ -25,12 +29,21 @@ func completionCommand() command {
 	}
 }
 
-// flagsOf returns the flags of a command with their usage.
-func flagsOf(command command) []*pflag.Flag {
-	set := pflag.NewFlagSet(command.name, pflag.ContinueOnError)
-	command.define(set)
+// flagsOf returns the flags of a command and of its subcommands, with their usage.
+func flagsOf(of command) []*pflag.Flag {
 	var flags []*pflag.Flag
-	set.VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag) })
+	for _, sub := range append([]command{of}, of.subcommands...) {
+		if sub.define == nil {
+			continue
+		}
+		set := pflag.NewFlagSet(sub.name, pflag.ContinueOnError)
+		sub.define(set)
+		set.VisitAll(func(flag *pflag.Flag) {
+			if !slices.ContainsFunc(flags, func(known *pflag.Flag) bool { return known.Name == flag.Name }) {
+				flags = append(flags, flag)
+			}
+		})
+	}
 	return flags
 }
 
@@ -41,11 +54,21 @@ func bashCompletion() string {
 	for _, command := range commands() {
 		names = append(names, command.name)
 		words := []string{"--help"}
+		for _, sub := range command.subcommands {
+			words = append(words, sub.name)
+		}
 		for _, flag := range flagsOf(command) {
 			words = append(words, "--"+flag.Name)
+			if flag.Shorthand != "" {
+				words = append(words, "-"+flag.Shorthand)
+			}
+		}
+		if command.name == "completion" {
+			words = append(words, shells...)
 		}
 		fmt.Fprintf(&script, "\t%s) words=\"%s\" ;;\n", command.name, strings.Join(words, " "))
 	}
+	fmt.Fprintf(&script, "\thelp) words=\"%s\" ;;\n", strings.Join(names, " "))
 	script.WriteString("\tesac\n")
 	fmt.Fprintf(&script, "\t[ \"$COMP_CWORD\" -eq 1 ] && words=\"%s help\"\n", strings.Join(names, " "))
 	script.WriteString("\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\")\n}\n")
@@ -60,14 +83,21 @@ func zshCompletion() string {
 func fishCompletion() string {
 	var script strings.Builder
 	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `\'`) + "'" }
+	fmt.Fprintf(&script, "complete -c caret-bpf -n __fish_use_subcommand -a help -d %s\n", quote("explain a command"))
+	fmt.Fprintf(&script, "complete -c caret-bpf -n '__fish_seen_subcommand_from completion' -a %s\n", quote(strings.Join(shells, " ")))
 	for _, command := range commands() {
 		fmt.Fprintf(&script, "complete -c caret-bpf -n __fish_use_subcommand -a %s -d %s\n", command.name, quote(command.summary))
+		fmt.Fprintf(&script, "complete -c caret-bpf -n '__fish_seen_subcommand_from help' -a %s\n", command.name)
+		fmt.Fprintf(&script, "complete -c caret-bpf -n '__fish_seen_subcommand_from %s' -l help -s h -d %s\n", command.name, quote("explain the command"))
+		for _, sub := range command.subcommands {
+			fmt.Fprintf(&script, "complete -c caret-bpf -n '__fish_seen_subcommand_from %s' -a %s -d %s\n", command.name, sub.name, quote(sub.summary))
+		}
 		for _, flag := range flagsOf(command) {
 			short := ""
 			if flag.Shorthand != "" {
 				short = " -s " + flag.Shorthand
 			}
-			fmt.Fprintf(&script, "complete -c caret-bpf -n '__fish_seen_subcommand_from %s' -l %s%s -d %s\n", command.name, flag.Name, short, quote(flag.Usage))
+			fmt.Fprintf(&script, "complete -c caret-bpf -n '__fish_seen_subcommand_from %s' -l %s%s -d %s\n", command.name, flag.Name, short, quote(strings.ReplaceAll(flag.Usage, "`", "")))
 		}
 	}
 	return script.String()

@@ -250,7 +250,7 @@ func listEntities(ctx context.Context, c console, found []*target.Process, asJSO
 	case asJSON:
 		return errors.Join(problems, printJSON(c.out, processes))
 	case asDot:
-		printDot(c.out, processes)
+		printDot(c.out, drawEntities(processes))
 	default:
 		printEntities(c.out, processes)
 	}

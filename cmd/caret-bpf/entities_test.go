@@ -62,7 +62,7 @@ func TestEntitiesAsText(t *testing.T) {
 
 func TestEntitiesAsDot(t *testing.T) {
 	var text bytes.Buffer
-	printDot(&text, []liveProcess{listedProcess()})
+	printDot(&text, drawEntities([]liveProcess{listedProcess()}))
 	for _, wanted := range []string{
 		`"node 77 0x10" -> "topic /chatter";`, `"topic /chatter" -> "node 77 0x20";`, `"node 77 0x10" -> "service /reset" [style=dashed];`,
 		`"node 77 0x20" [label="/demo/listener"];`,

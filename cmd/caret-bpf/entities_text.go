@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -22,9 +23,9 @@ func printEntities(w io.Writer, processes []liveProcess) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "PID %d  %s  %s  %s\n", p.PID, printable(p.Command), orDash(string(p.Distro)), orDash(p.RMW))
+		fmt.Fprintf(w, "PID %d  %s  %s  %s\n", p.PID, report.Printable(p.Command), report.Text(string(p.Distro)), report.Text(p.RMW))
 		if p.Problem != "" {
-			fmt.Fprintf(w, "  incomplete: %s\n", printable(p.Problem))
+			fmt.Fprintf(w, "  incomplete: %s\n", report.Printable(p.Problem))
 		}
 		groups := numberGroups(p)
 		for _, n := range p.Nodes {
@@ -50,7 +51,7 @@ func numberGroups(p liveProcess) map[trace.Address]string {
 }
 
 func printNode(w io.Writer, n *liveNode, groups map[trace.Address]string) {
-	fmt.Fprintf(w, "\n  node %s\n", printable(cmp.Or(n.Name, "(unknown)")))
+	fmt.Fprintf(w, "\n  node %s\n", report.Printable(cmp.Or(n.Name, unknownNode)))
 	var rows [][]string
 	for _, p := range n.Publishers {
 		rows = append(rows, []string{"publisher", p.Topic, p.Type, depth(p.Depth), "", ""})
@@ -100,7 +101,7 @@ func printExecutors(w io.Writer, p liveProcess, names map[trace.Address]string) 
 	byExecutor := make(map[trace.Address][]string)
 	for _, n := range p.Nodes {
 		for _, group := range n.CallbackGroups {
-			text := fmt.Sprintf("group %s: %s of %s", names[group.Address], group.Type, printable(cmp.Or(n.Name, "(unknown)")))
+			text := fmt.Sprintf("group %s: %s of %s", names[group.Address], group.Type, report.Printable(cmp.Or(n.Name, unknownNode)))
 			byExecutor[group.Executor] = append(byExecutor[group.Executor], text)
 		}
 	}
@@ -109,7 +110,7 @@ func printExecutors(w io.Writer, p liveProcess, names map[trace.Address]string) 
 		if e.Threads.Valid {
 			threads = fmt.Sprintf(", %d threads", e.Threads.Value)
 		}
-		printBlock(w, fmt.Sprintf("executor %v  %s%s", e.Address, printable(e.Type), threads), byExecutor[e.Address])
+		printBlock(w, fmt.Sprintf("executor %v  %s%s", e.Address, report.Printable(e.Type), threads), byExecutor[e.Address])
 		delete(byExecutor, e.Address)
 	}
 	for _, executor := range slices.Sorted(maps.Keys(byExecutor)) {
@@ -152,11 +153,11 @@ func topicsOf(processes []liveProcess) map[string]*liveTopic {
 		for _, n := range p.Nodes {
 			for _, publisher := range n.Publishers {
 				t := topic(publisher.Topic, publisher.Type)
-				t.publishers = append(t.publishers, cmp.Or(n.Name, "(unknown)"))
+				t.publishers = append(t.publishers, cmp.Or(n.Name, unknownNode))
 			}
 			for _, subscription := range n.Subscriptions {
 				t := topic(subscription.Topic, subscription.Type)
-				t.subscribers = append(t.subscribers, cmp.Or(n.Name, "(unknown)"))
+				t.subscribers = append(t.subscribers, cmp.Or(n.Name, unknownNode))
 			}
 		}
 	}
@@ -173,8 +174,8 @@ func printLiveTopics(w io.Writer, processes []liveProcess) {
 	for _, name := range slices.Sorted(maps.Keys(topics)) {
 		t := topics[name]
 		rows = append(rows, []string{
-			name, orDash(strings.Join(slices.Sorted(maps.Keys(t.types)), ", ")), orDash(strings.Join(t.publishers, ", ")),
-			orDash(strings.Join(t.subscribers, ", ")),
+			name, report.Text(strings.Join(slices.Sorted(maps.Keys(t.types)), ", ")), report.Text(strings.Join(t.publishers, ", ")),
+			report.Text(strings.Join(t.subscribers, ", ")),
 		})
 	}
 	printTable(w, []string{"TOPIC", "TYPE", "PUBLISHERS", "SUBSCRIBERS"}, rows)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
@@ -21,6 +23,7 @@ const (
 	exitKernel          = 5
 	exitOutput          = 6
 	exitDataset         = 7
+	exitDiffers         = 8
 	exitCommandNotFound = 127
 	exitInterrupted     = 130
 )
@@ -35,11 +38,12 @@ var exitCodes = []struct {
 	{exitUsage, "wrong usage"},
 	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded"},
 	{exitPermission, "privileges are missing; the message names them"},
-	{exitKernel, "the kernel lacks something; `caret-bpf check` says what"},
-	{exitOutput, "the output directory exists, or the disk is full or fails"},
+	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
+	{exitOutput, "the output directory exists or cannot be written, or the disk is full or fails"},
 	{exitDataset, "not a dataset, or one of a newer version"},
+	{exitDiffers, "the recordings differ (diff)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
-	{exitInterrupted, "interrupted a second time"},
+	{exitInterrupted, "interrupted; a recording: interrupted a second time"},
 }
 
 // errUsage is returned for a wrong command line.
@@ -51,15 +55,18 @@ func exitCode(err error) int {
 		causes []error
 	}{
 		{exitSuccess, []error{nil, errHelp}},
-		{exitUsage, []error{errUsage, session.ErrConfiguration, target.ErrInvalidPID}},
+		{exitUsage, []error{errUsage, session.ErrConfiguration, target.ErrInvalidPID, analyze.ErrNoSuchName}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
-		{exitKernel, []error{loader.ErrUnsupportedKernel}},
+		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,
 		}},
-		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull}},
+		{exitCommandNotFound, []error{session.ErrCommand}},
+		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable}},
+		{exitDiffers, []error{errDiffers}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
+		{exitInterrupted, []error{context.Canceled}},
 	} {
 		for _, cause := range class.causes {
 			if errors.Is(err, cause) {

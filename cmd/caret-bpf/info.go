@@ -1,40 +1,60 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// summaryRows is how many callbacks and topics a summary shows unless asked otherwise.
+// summaryRows is how many nodes, callbacks and topics a summary shows unless asked otherwise.
 const summaryRows = 10
 
 func infoCommand() command {
 	return command{
 		name: "info", arguments: "DATASET [flags]",
-		summary: "summarize a dataset: span, rows, busiest callbacks and topics, losses",
+		summary: "summarize a dataset: span, rows, tracepoints, nodes, callbacks, topics, losses, warnings",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			asJSON := flags.Bool("json", false, "print JSON")
-			rows := flags.IntP("rows", "n", summaryRows, "`NUMBER` of callbacks and topics to show")
+			rows := flags.IntP("rows", "n", summaryRows, "`NUMBER` of nodes, callbacks and topics to show")
+			part := flags.String("part", "", "print only this `PART`, all of it: "+strings.Join(partNames(), ", "))
+			quiet := flags.BoolP("quiet", "q", false, "no progress")
+			output := defineOutputFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
-				if len(arguments) != 1 {
+				if err := output.check(); err != nil {
+					return err
+				}
+				switch {
+				case len(arguments) != 1:
 					return fmt.Errorf("%w: name one dataset", errUsage)
+				case *rows < 0:
+					return fmt.Errorf("%w: --rows takes a number from 0 on", errUsage)
+				case *part != "" && summaryParts[*part] == nil:
+					return fmt.Errorf("%w: --part is one of %s", errUsage, strings.Join(partNames(), ", "))
+				case *part == "" && (*output.csv || *output.parquet != ""):
+					return fmt.Errorf("%w: --csv and --parquet need --part", errUsage)
 				}
 				dataset, err := trace.Open(arguments[0])
 				if err != nil {
 					return err
 				}
-				summary, err := trace.Summarize(ctx, dataset)
-				if err != nil {
+				summary, err := analyze.Summarize(ctx, dataset, newReadProgress(c.err, *quiet))
+				endProgress(c.err, *quiet)
+				switch {
+				case err != nil:
 					return err
-				}
-				if *asJSON {
+				case *part != "":
+					return summaryParts[*part](c, output, summary)
+				case *output.json:
 					return printJSON(c.out, summary)
 				}
 				printSummary(c.out, arguments[0], summary, *rows)
@@ -44,24 +64,50 @@ func infoCommand() command {
 	}
 }
 
-// printSummary shows at most limit callbacks and topics.
-func printSummary(w io.Writer, name string, s *trace.Summary, limit int) {
+// summaryParts write one table of a summary.
+var summaryParts = map[string]func(console, outputFlags, *analyze.Summary) error{
+	"tables":      func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Tables) },
+	"tracepoints": func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Tracepoints) },
+	"processes":   func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Processes) },
+	"nodes":       func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Nodes) },
+	"callbacks":   func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Callbacks) },
+	"topics":      func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Topics) },
+	"losses":      func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Losses) },
+}
+
+func partNames() []string {
+	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses"}
+}
+
+// printSummary shows at most limit nodes, callbacks and topics.
+func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
 	fmt.Fprintf(w, "%s: %s\n", name, describeState(s))
 	if s.Span.Valid {
 		from, to := time.Unix(0, s.Span.Value.First), time.Unix(0, s.Span.Value.Last)
 		fmt.Fprintf(w, "%s from %s\n", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
 	}
 	if session := s.Session; session != nil {
-		fmt.Fprintf(w, "host %s, Linux %s, caret-bpf %s\n", session.Host.Name, session.Host.Kernel, session.Recorder.Version)
+		fmt.Fprintf(w, "host %s, Linux %s, caret-bpf %s\n", report.Printable(session.Host.Name), report.Printable(session.Host.Kernel), report.Printable(session.Recorder.Version))
+		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.Plan.Missing))
 	}
 	printProcesses(w, s)
 	printTables(w, s)
+	printTracepoints(w, s)
+	printNodes(w, s.Nodes, limit)
 	printCallbacks(w, s.Callbacks, limit)
 	printTopics(w, s.Topics, limit)
 	printLosses(w, s)
 }
 
-func describeState(s *trace.Summary) string {
+func countEvents(session *trace.Session) int {
+	events := make(map[string]bool)
+	for _, site := range session.Plan.Sites {
+		events[site.Event] = true
+	}
+	return len(events)
+}
+
+func describeState(s *analyze.Summary) string {
 	switch {
 	case s.Live:
 		return "being recorded"
@@ -71,16 +117,18 @@ func describeState(s *trace.Summary) string {
 		return "session.json is missing or damaged"
 	case s.Session.Ending == trace.EndingError:
 		return "ended by an error: " + s.Session.Error
+	case len(s.Damaged) > 0:
+		return "incomplete: a part of it cannot be read (ended by " + string(s.Session.Ending) + ")"
 	}
 	return "complete (ended by " + string(s.Session.Ending) + ")"
 }
 
-func printProcesses(w io.Writer, s *trace.Summary) {
+func printProcesses(w io.Writer, s *analyze.Summary) {
 	var rows [][]string
 	for _, p := range s.Processes {
 		rows = append(rows, []string{
-			strconv.Itoa(int(p.Process.PID)), orDash(p.Process.Command), orDash(p.Process.Distro), orDash(p.Process.RMWImplementation),
-			formatCount(p.Callbacks), formatCount(p.Publishes), formatCount(p.Takes), formatCount(p.Enqueues),
+			strconv.Itoa(int(p.PID)), report.Text(p.Command), report.Text(p.Distro), report.Text(p.RMWImplementation),
+			report.Count(p.Callbacks), report.Count(p.Publishes), report.Count(p.Takes), report.Count(p.Enqueues),
 		})
 	}
 	if len(rows) > 0 {
@@ -89,11 +137,11 @@ func printProcesses(w io.Writer, s *trace.Summary) {
 	}
 }
 
-func printTables(w io.Writer, s *trace.Summary) {
+func printTables(w io.Writer, s *analyze.Summary) {
 	var rows [][]string
 	for _, t := range s.Tables {
 		if t.Rows > 0 || t.Unfinished > 0 {
-			rows = append(rows, []string{t.Name, formatCount(t.Rows), formatCount(uint64(t.Bytes)), strconv.Itoa(t.Segments), strconv.Itoa(t.Unfinished)})
+			rows = append(rows, []string{t.Name, report.Count(t.Rows), report.Count(t.Bytes), strconv.Itoa(t.Segments), strconv.Itoa(t.Unfinished)})
 		}
 	}
 	if len(rows) > 0 {
@@ -102,32 +150,74 @@ func printTables(w io.Writer, s *trace.Summary) {
 	}
 }
 
-func printCallbacks(w io.Writer, callbacks []trace.CallbackSummary, limit int) {
+func printTracepoints(w io.Writer, s *analyze.Summary) {
+	counts := make(map[string]uint64)
+	var names []string
+	for _, t := range s.Tracepoints {
+		if counts[t.Tracepoint] == 0 {
+			names = append(names, t.Tracepoint)
+		}
+		counts[t.Tracepoint] += t.Count
+	}
+	var rows [][]string
+	for _, name := range names {
+		rows = append(rows, []string{name, report.Count(counts[name])})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(w)
+		printTable(w, []string{"TRACEPOINT", "HITS>"}, rows)
+	}
+}
+
+func printNodes(w io.Writer, nodes []analyze.NodeSummary, limit int) {
+	busiest := slices.Clone(nodes)
+	slices.SortStableFunc(busiest, func(a, b analyze.NodeSummary) int { return cmp.Compare(b.Callbacks, a.Callbacks) })
+	var rows [][]string
+	for _, n := range busiest[:min(limit, len(busiest))] {
+		rows = append(rows, []string{
+			report.Text(n.NodeName), strconv.Itoa(int(n.PID)), report.Count(n.Callbacks), optionalRate(n.CallbackRate), report.Duration(n.TotalTime),
+			report.Count(n.Publishes), optionalRate(n.PublishRate), report.Count(n.Takes),
+		})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(w, "\nbusiest nodes (%d of %d):\n", len(rows), len(nodes))
+		printTable(w, []string{"NODE", "PID>", "CALLBACKS>", "RATE>", "TOTAL>", "PUBLISHES>", "RATE>", "POLLED TAKES>"}, rows)
+	}
+}
+
+func optionalRate(r trace.Optional[float64]) string {
+	if !r.Valid {
+		return "-"
+	}
+	return report.Rate(r.Value)
+}
+
+func printCallbacks(w io.Writer, callbacks []analyze.CallbackSummary, limit int) {
 	var rows [][]string
 	for _, c := range callbacks[:min(limit, len(callbacks))] {
-		of := c.TopicName
+		of := c.Topic
 		if c.Period.Valid {
-			of = formatNanoseconds(c.Period.Value)
+			of = report.Duration(c.Period.Value)
 		}
 		mean := "-"
-		if c.Timed > 0 {
-			mean = formatNanoseconds(c.TotalTime / int64(c.Timed))
+		if c.MeanTime.Valid {
+			mean = report.Duration(c.MeanTime.Value)
 		}
 		rows = append(rows, []string{
-			orDash(c.NodeName), orDash(string(c.Kind)), orDash(of), formatCount(c.Count), formatNanoseconds(c.TotalTime), mean,
-			formatNanoseconds(c.MaxTime), describeFunction(c),
+			report.Text(c.NodeName), report.Text(string(c.Kind)), report.Text(of), report.Count(c.Count), optionalRate(c.Rate),
+			report.Duration(c.TotalTime), mean, report.Duration(c.MaxTime), describeFunction(c),
 		})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(w, "\nbusiest callbacks (%d of %d):\n", len(rows), len(callbacks))
-		printTable(w, []string{"NODE", "KIND", "TOPIC OR PERIOD", "COUNT>", "TOTAL>", "MEAN>", "MAX>", "FUNCTION"}, rows)
+		printTable(w, []string{"NODE", "KIND", "TOPIC OR PERIOD", "COUNT>", "RATE>", "TOTAL>", "MEAN>", "MAX>", "FUNCTION"}, rows)
 	}
 }
 
 // functionWidth keeps the names of templates from breaking the table.
 const functionWidth = 60
 
-func describeFunction(c trace.CallbackSummary) string {
+func describeFunction(c analyze.CallbackSummary) string {
 	if c.Symbol == "" {
 		return c.Callback.String()
 	}
@@ -137,14 +227,10 @@ func describeFunction(c trace.CallbackSummary) string {
 	return c.Symbol
 }
 
-func printTopics(w io.Writer, topics []trace.TopicSummary, limit int) {
+func printTopics(w io.Writer, topics []analyze.TopicSummary, limit int) {
 	var rows [][]string
 	for _, t := range topics[:min(limit, len(topics))] {
-		rate := "-"
-		if t.Rate.Valid {
-			rate = fmt.Sprintf("%.1f/s", t.Rate.Value)
-		}
-		rows = append(rows, []string{orDash(t.TopicName), formatCount(t.Publishes), rate, formatCount(t.Received)})
+		rows = append(rows, []string{report.Text(t.TopicName), report.Count(t.Publishes), optionalRate(t.Rate), report.Count(t.Received)})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(w, "\nbusiest topics (%d of %d):\n", len(rows), len(topics))
@@ -152,26 +238,31 @@ func printTopics(w io.Writer, topics []trace.TopicSummary, limit int) {
 	}
 }
 
-func printLosses(w io.Writer, s *trace.Summary) {
+func printLosses(w io.Writer, s *analyze.Summary) {
 	fmt.Fprintln(w)
-	if len(s.Losses) == 0 {
-		fmt.Fprintln(w, "nothing was lost")
-	} else {
+	switch {
+	case len(s.Losses) > 0:
 		var rows [][]string
 		for _, loss := range s.Losses {
-			rows = append(rows, []string{string(loss.Kind), string(loss.Reason), formatCount(loss.Count)})
+			rows = append(rows, []string{
+				string(loss.Kind), string(loss.Reason), report.Count(loss.Count), report.Time(loss.FromTimestamp), report.Time(loss.ToTimestamp),
+			})
 		}
-		printTable(w, []string{"LOST", "REASON", "COUNT>"}, rows)
+		printTable(w, []string{"LOST", "REASON", "COUNT>", "FROM", "TO"}, rows)
+	case len(s.Damaged) > 0 || s.Killed:
+		fmt.Fprintln(w, "nothing was lost in what can be read")
+	default:
+		fmt.Fprintln(w, "nothing was lost")
 	}
 	if len(s.Incomplete) > 0 {
 		var rows [][]string
 		for _, i := range s.Incomplete {
-			rows = append(rows, []string{i.Table, i.Status, formatCount(i.Count)})
+			rows = append(rows, []string{i.Table, i.Status, report.Count(i.Count)})
 		}
 		fmt.Fprintln(w)
 		printTable(w, []string{"INCOMPLETE", "STATUS", "COUNT>"}, rows)
 	}
 	for _, warning := range s.Warnings {
-		fmt.Fprintln(w, "warning:", warning)
+		fmt.Fprintln(w, "warning:", report.Printable(warning))
 	}
 }

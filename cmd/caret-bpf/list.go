@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -62,7 +63,7 @@ func listCommand() command {
 }
 
 // findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error unless it was
-// asked for by PID.
+// asked for by PID, or privileges are missing and nothing was found: then nobody knows whether there is something.
 func findListed(c console, pids, name string) ([]*target.Process, error) {
 	finder := target.NewFinder()
 	if pids != "" {
@@ -76,6 +77,9 @@ func findListed(c console, pids, name string) ([]*target.Process, error) {
 		return nil, fmt.Errorf("%w: --name: %w", errUsage, err)
 	}
 	found, err := finder.ByName(expression)
+	if len(found) == 0 && errors.Is(err, target.ErrPermission) {
+		return nil, fmt.Errorf("no ROS 2 process was found: %w", err)
+	}
 	if err != nil {
 		fmt.Fprintln(c.err, "caret-bpf: not everything could be looked at:", err)
 	}
@@ -97,7 +101,7 @@ func listProcesses(c console, found []*target.Process, asJSON bool) error {
 	var rows [][]string
 	for _, p := range processes {
 		rows = append(rows, []string{
-			strconv.Itoa(int(p.PID)), p.Command, orDash(string(p.Distro)), orDash(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
+			strconv.Itoa(int(p.PID)), p.Command, report.Text(string(p.Distro)), report.Text(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
 		})
 	}
 	printTable(c.out, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)

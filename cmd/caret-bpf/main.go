@@ -32,6 +32,8 @@ type command struct {
 	name, arguments, summary string
 	// define adds the command's flags and returns what runs with them.
 	define func(flags *pflag.FlagSet) func(ctx context.Context, c console, arguments []string) error
+	// subcommands make it a group: the first argument names one of them.
+	subcommands []command
 }
 
 // errHelp ends a command that was only asked for its help.
@@ -45,6 +47,13 @@ func commands() []command {
 		probesCommand(),
 		checkCommand(),
 		infoCommand(),
+		graphCommand(),
+		pathsCommand(),
+		sqlCommand(),
+		diffCommand(),
+		latencyCommand(),
+		periodCommand(),
+		frequencyCommand(),
 		versionCommand(),
 		completionCommand(),
 	}
@@ -52,18 +61,32 @@ func commands() []command {
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
-		fmt.Fprintln(os.Stderr, "caret-bpf:", session.BecomeCommand(os.Args[2:]))
+		if err := session.BecomeCommand(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "caret-bpf:", err)
+		}
 		os.Exit(exitCommandNotFound)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	c := console{out: os.Stdout, err: os.Stderr, getenv: os.Getenv, launched: new(atomic.Int64)}
+	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught; it is not
+	// ignored, as the launched command would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	out := &output{stream: os.Stdout}
+	c := console{out: out, err: os.Stderr, getenv: os.Getenv, launched: new(atomic.Int64)}
 	go exitAtSecondSignal(ctx, c.launched)
 	err := run(ctx, c, os.Args[1:])
-	if err != nil && !errors.Is(err, errHelp) {
+	if failure := out.failure(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
+		err = fmt.Errorf("not everything could be printed: %w", failure)
+	}
+	code := exitCode(err)
+	switch code {
+	case exitSuccess:
+	case exitInterrupted:
+		fmt.Fprintln(os.Stderr, "caret-bpf: interrupted")
+	default:
 		fmt.Fprintln(os.Stderr, "caret-bpf:", err)
 	}
-	os.Exit(exitCode(err))
+	os.Exit(code)
 }
 
 // exitAtSecondSignal ends the program and the command that it launched at once when the user asks again. The kernel detaches the
@@ -80,6 +103,9 @@ func exitAtSecondSignal(ctx context.Context, launched *atomic.Int64) {
 }
 
 func run(ctx context.Context, c console, arguments []string) error {
+	if len(arguments) > 1 && arguments[0] == "help" {
+		arguments = append([]string{arguments[1], "--help"}, arguments[2:]...)
+	}
 	if len(arguments) == 0 || arguments[0] == "help" || arguments[0] == "-h" || arguments[0] == "--help" {
 		printHelp(c.out)
 		if len(arguments) == 0 {
@@ -95,10 +121,16 @@ func run(ctx context.Context, c console, arguments []string) error {
 			return command.run(ctx, c, arguments[1:])
 		}
 	}
+	if similar := similarCommand(arguments[0]); similar != "" {
+		return fmt.Errorf("%w: no command %q; did you mean %q?", errUsage, arguments[0], similar)
+	}
 	return fmt.Errorf("%w: no command %q; `caret-bpf help` lists them", errUsage, arguments[0])
 }
 
 func (command command) run(ctx context.Context, c console, arguments []string) error {
+	if len(command.subcommands) > 0 {
+		return command.runSubcommand(ctx, c, arguments)
+	}
 	flags := pflag.NewFlagSet(command.name, pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(c.err)
@@ -111,6 +143,26 @@ func (command command) run(ctx context.Context, c console, arguments []string) e
 		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, err, command.name)
 	}
 	return run(ctx, c, flags.Args())
+}
+
+// runSubcommand runs the command of a group that the first argument names.
+func (command command) runSubcommand(ctx context.Context, c console, arguments []string) error {
+	if len(arguments) > 0 {
+		for _, sub := range command.subcommands {
+			if sub.name == arguments[0] {
+				sub.name = command.name + " " + sub.name
+				return sub.run(ctx, c, arguments[1:])
+			}
+		}
+	}
+	fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n", command.summary, command.name, command.arguments)
+	for _, sub := range command.subcommands {
+		fmt.Fprintf(c.out, "  %-14s %s\n", sub.name, sub.summary)
+	}
+	if len(arguments) > 0 && (arguments[0] == "-h" || arguments[0] == "--help") {
+		return errHelp
+	}
+	return fmt.Errorf("%w: name what to ask for after `caret-bpf %s`", errUsage, command.name)
 }
 
 func printHelp(w io.Writer) {

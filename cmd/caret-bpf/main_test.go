@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -38,7 +39,9 @@ func TestCommandLine(t *testing.T) {
 		"nothing":            {nil, exitUsage, "name a command"},
 		"help":               {[]string{"help"}, exitSuccess, "exit codes"},
 		"help of a command":  {[]string{"record", "--help"}, exitSuccess, "--select-node"},
-		"unknown command":    {[]string{"rekord"}, exitUsage, `no command "rekord"`},
+		"unknown command":    {[]string{"rekord"}, exitUsage, `no command "rekord"; did you mean "record"`},
+		"help on a command":  {[]string{"help", "record"}, exitSuccess, "--select-node"},
+		"help on nothing":    {[]string{"help", "fly"}, exitUsage, `no command "fly"; `},
 		"unknown flag":       {[]string{"list", "--color"}, exitUsage, "unknown flag"},
 		"version":            {[]string{"version"}, exitSuccess, "dataset format 1"},
 		"version as a flag":  {[]string{"--version"}, exitSuccess, "dataset format 1"},
@@ -48,15 +51,33 @@ func TestCommandLine(t *testing.T) {
 		"no PID":             {[]string{"record", "-p", "talker", "-o", empty + "/a"}, exitUsage, "talker"},
 		"bad expression":     {[]string{"record", "--all", "--select-node", "(", "-o", empty + "/a"}, exitUsage, "--select-node"},
 		"bad size":           {[]string{"record", "--all", "--buffer-size", "5X"}, exitUsage, "no size"},
+		"no size":            {[]string{"record", "--all", "--buffer-size", "0"}, exitUsage, "no size"},
+		"negative size":      {[]string{"record", "--all", "--buffer-size=-64M"}, exitUsage, "no size"},
+		"no command":         {[]string{"record", "-o", empty + "/a", "--", "caret-bpf-no-such-command"}, exitCommandNotFound, "caret-bpf-no-such-command"},
 		"dead process":       {[]string{"record", "-p", "4194304", "-o", empty + "/a"}, exitNoTarget, "4194304"},
 		"not ROS 2":          {[]string{"record", "-p", fmt.Sprint(os.Getpid()), "-o", empty + "/a"}, exitNoTarget, "librcl"},
 		"probes of nothing":  {[]string{"probes"}, exitUsage, "-p"},
 		"info without name":  {[]string{"info"}, exitUsage, "name one dataset"},
+		"negative rows":      {[]string{"info", "-n", "-1", empty}, exitUsage, "--rows"},
 		"info of no dataset": {[]string{"info", empty}, exitDataset, empty},
+		"unknown part":       {[]string{"info", empty, "--part", "robots"}, exitUsage, "tracepoints"},
+		"CSV of everything":  {[]string{"info", empty, "--csv"}, exitUsage, "--part"},
+		"latency of what":    {[]string{"latency"}, exitUsage, "name what to ask for"},
+		"latency's help":     {[]string{"latency", "--help"}, exitSuccess, "response-time"},
+		"help of latencies":  {[]string{"latency", "path", "--help"}, exitSuccess, "--use-latest-message"},
+		"latency of nothing": {[]string{"latency", "callback"}, exitUsage, "name a dataset"},
+		"no dataset":         {[]string{"latency", "callback", empty}, exitDataset, empty},
+		"bad filter":         {[]string{"latency", "callback", "--node", "(", empty}, exitUsage, "--node"},
+		"two forms":          {[]string{"latency", "callback", "--json", "--csv", empty}, exitUsage, "--csv"},
+		"period of what":     {[]string{"period", "--of", "nodes", empty}, exitUsage, "--of"},
+		"no interval":        {[]string{"frequency", "--interval", "0s", empty}, exitUsage, "--interval"},
 		"completion":         {[]string{"completion", "bash"}, exitSuccess, "complete -o default"},
 		"no such shell":      {[]string{"completion", "csh"}, exitUsage, "bash, zsh, fish"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if test.code == exitNoTarget || test.code == exitCommandNotFound {
+				requireHostProcessIDs(t)
+			}
 			code, out, problems := runCommand(test.arguments...)
 			if code != test.code || !strings.Contains(out+problems, test.says) {
 				t.Errorf("exit code %d, want %d; %q should be in:\n%s%s", code, test.code, test.says, out, problems)
@@ -76,10 +97,14 @@ func TestExitCodes(t *testing.T) {
 		target.ErrPermission:            exitPermission,
 		loader.ErrPermission:            exitPermission,
 		loader.ErrUnsupportedKernel:     exitKernel,
+		loader.ErrPIDNamespace:          exitKernel,
+		session.ErrCommand:              exitCommandNotFound,
 		writer.ErrDiskFull:              exitOutput,
 		writer.ErrExists:                exitOutput,
+		writer.ErrUnwritable:            exitOutput,
 		trace.ErrNewerFormat:            exitDataset,
 		context.DeadlineExceeded:        exitFailure,
+		context.Canceled:                exitInterrupted,
 		target.ErrNotROS2:               exitNoTarget,
 		errUsage:                        exitUsage,
 		errHelp:                         exitSuccess,
@@ -101,36 +126,12 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestByteSize(t *testing.T) {
-	for text, want := range map[string]int{"4096": 4096, "64K": 64 << 10, "16M": 16 << 20, "16MiB": 16 << 20, "1g": 1 << 30, "2G": -1, "": -1, "M": -1, "-1": -1, "0": -1} {
-		var size byteSize
-		err := size.Set(text)
-		if want < 0 {
-			if err == nil {
-				t.Errorf("%q is taken for %d", text, size)
-			}
-			continue
-		}
-		if err != nil || int(size) != want {
-			t.Errorf("%q gives %d, %v, want %d", text, size, err, want)
-		}
-	}
-}
-
 func TestTableEscapesControlCharacters(t *testing.T) {
 	var out bytes.Buffer
 	printTable(&out, []string{"NAME", "COUNT>"}, [][]string{{"a\x1b[2Jb", "1"}, {"ünïcode", "1234"}})
 	want := "NAME       COUNT\na\\x1b[2Jb      1\nünïcode     1234\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
-	}
-}
-
-func TestFormatCount(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", 100000: "100,000"} {
-		if got := formatCount(n); got != want {
-			t.Errorf("%d is shown as %s, want %s", n, got, want)
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -48,7 +49,7 @@ func probesCommand() command {
 }
 
 func printPlan(c console, plan *probes.Plan) {
-	fmt.Fprintf(c.out, "%v: %s, %s\n\n", plan.Process, orDash(string(plan.Distro)), orDash(plan.RMW))
+	fmt.Fprintf(c.out, "%v: %s, %s\n\n", plan.Process, report.Text(string(plan.Distro)), report.Text(plan.RMW))
 	var rows [][]string
 	for _, site := range plan.Sites {
 		state := "mapped"

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -16,61 +17,114 @@ import (
 // plainInterval is the pace of status lines where no terminal can update one.
 const plainInterval = 10 * time.Second
 
-// progress shows a session: on a terminal one line that updates itself, elsewhere a line now and then.
+// maxUnprinted bounds the messages that wait for a terminal that does not go on.
+const maxUnprinted = 1000
+
+// progress shows a session: on a terminal one line that updates itself, elsewhere a line now and then. A goroutine of its own prints, so that
+// a terminal that blocks does not delay the recording. Its methods may be called from several goroutines.
 type progress struct {
-	mu       sync.Mutex
 	out      io.Writer
 	quiet    bool
 	terminal bool
-	shown    bool // a status line stands on the terminal
-	last     session.Status
-	printed  time.Duration
+	wake     chan struct{} // has room for one
+	printed  chan struct{} // closed when everything is printed that will be
+
+	mu       sync.Mutex // guards what follows
+	messages []string
+	dropped  int             // messages that were too many
+	news     *session.Status // the latest that was not printed
+	ended    bool
 }
 
+// newProgress begins to print to out until end is called.
 func newProgress(out io.Writer, quiet bool) *progress {
 	file, isFile := out.(*os.File)
-	return &progress{out: out, quiet: quiet, terminal: isFile && term.IsTerminal(int(file.Fd()))}
+	p := &progress{
+		out: out, quiet: quiet, terminal: isFile && term.IsTerminal(int(file.Fd())),
+		wake: make(chan struct{}, 1), printed: make(chan struct{}),
+	}
+	go p.print()
+	return p
 }
 
 func (p *progress) message(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.quiet {
-		return
-	}
-	p.clear()
-	fmt.Fprintln(p.out, printable(text))
+	p.tell(func() {
+		if len(p.messages) < maxUnprinted {
+			p.messages = append(p.messages, report.Printable(text))
+		} else {
+			p.dropped++
+		}
+	})
 }
 
 func (p *progress) status(s session.Status) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := p.last
-	p.last = s
-	if p.quiet || s.State != trace.StateRecording {
-		return
-	}
-	if p.terminal {
-		p.clear()
-		fmt.Fprint(p.out, statusLine(last, s))
-		p.shown = true
-	} else if s.Elapsed-p.printed >= plainInterval {
-		p.printed = s.Elapsed
-		fmt.Fprintln(p.out, statusLine(last, s))
+	if s.State == trace.StateRecording {
+		p.tell(func() { p.news = &s })
 	}
 }
 
+// end returns when everything is printed.
 func (p *progress) end() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clear()
+	p.ended = true
+	p.mu.Unlock()
+	p.wakePrinter()
+	<-p.printed
 }
 
-// clear removes the status line.
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.shown = false
+// tell notes something for the printer.
+func (p *progress) tell(note func()) {
+	if p.quiet {
+		return
+	}
+	p.mu.Lock()
+	note()
+	p.mu.Unlock()
+	p.wakePrinter()
+}
+
+func (p *progress) wakePrinter() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// print prints what there is until the end.
+func (p *progress) print() {
+	defer close(p.printed)
+	var last session.Status
+	var plain time.Duration // when a status was printed last, where no line can be updated
+	shown := false          // a status line stands on the terminal
+	for ended := false; !ended; {
+		<-p.wake
+		p.mu.Lock()
+		messages, dropped, news := p.messages, p.dropped, p.news
+		p.messages, p.dropped, p.news = nil, 0, nil
+		ended = p.ended
+		p.mu.Unlock()
+		if dropped > 0 {
+			messages = append(messages, fmt.Sprintf("%d more messages are not shown", dropped))
+		}
+		if shown && (ended || news != nil || len(messages) > 0) {
+			fmt.Fprint(p.out, "\r\x1b[K")
+			shown = false
+		}
+		for _, text := range messages {
+			fmt.Fprintln(p.out, text)
+		}
+		switch {
+		case news == nil || ended:
+		case p.terminal:
+			fmt.Fprint(p.out, statusLine(last, *news))
+			shown, last = true, *news
+		default:
+			if news.Elapsed-plain >= plainInterval {
+				plain = news.Elapsed
+				fmt.Fprintln(p.out, statusLine(last, *news))
+			}
+			last = *news
+		}
 	}
 }
 
@@ -81,12 +135,12 @@ func statusLine(last, now session.Status) string {
 		if seconds <= 0 {
 			return "0/s"
 		}
-		return formatCount(uint64(float64(now.Rows[table]-last.Rows[table])/seconds)) + "/s"
+		return report.Count(uint64(float64(now.Rows[table]-last.Rows[table])/seconds)) + "/s"
 	}
 	fill := 0
 	if now.RingBytes > 0 {
 		fill = 100 * now.RingPending / now.RingBytes
 	}
 	return fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%",
-		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), formatCount(now.Lost), fill)
+		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), report.Count(now.Lost), fill)
 }

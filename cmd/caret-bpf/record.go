@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -34,7 +33,7 @@ func recordCommand() command {
 			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches; --select-node overrides it")
 			flags.StringArrayVar(&configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")
 			flags.StringArrayVar(&configuration.IgnoreTopics, "ignore-topic", nil, "leave out topics whose name matches; --select-topic overrides it")
-			flags.Var(&buffer, "buffer-size", "size of the kernel's ring buffer, such as 64M (default 16M)")
+			flags.Var(&buffer, "buffer-size", "`SIZE` of the kernel's ring buffer: bytes, or with K, M, G (KiB, MiB, GiB) for powers of 1024, at most 1G (default 16M)")
 			flags.DurationVar(&configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
 			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
 			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
@@ -52,7 +51,7 @@ func recordCommand() command {
 }
 
 func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
-	options := session.Options{Version: version, Owner: writer.InvokingUser(c.getenv)}
+	options := session.Options{Version: version, Owner: writer.InvokingUser(os.Geteuid(), c.getenv)}
 	progress := newProgress(c.err, quiet)
 	options.Observer = session.Observer{
 		Message:  progress.message,
@@ -71,38 +70,10 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	if openError != nil || dataset.Session() == nil || dataset.Session().Recorder.PID != os.Getpid() {
 		return err // there is none, or it is an older one
 	}
-	summary, summaryError := trace.Summarize(context.WithoutCancel(ctx), dataset)
+	summary, summaryError := analyze.Summarize(context.WithoutCancel(ctx), dataset, nil)
 	if summaryError != nil {
 		return errors.Join(err, summaryError)
 	}
 	printSummary(c.out, configuration.Output, summary, summaryRows)
 	return err
 }
-
-// byteSize is a flag for sizes such as 64M.
-type byteSize int
-
-func (b *byteSize) String() string {
-	if *b == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*b))
-}
-
-func (b *byteSize) Set(text string) error {
-	factor := 1
-	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
-	for suffix, power := range map[string]int{"K": 10, "M": 20, "G": 30} {
-		if strings.HasSuffix(digits, suffix) {
-			digits, factor = strings.TrimSuffix(digits, suffix), 1<<power
-		}
-	}
-	number, err := strconv.Atoi(digits)
-	if err != nil || number <= 0 || number > 1<<30/factor {
-		return fmt.Errorf("%q is no size between 1 and 1G, such as 64M", text)
-	}
-	*b = byteSize(number * factor)
-	return nil
-}
-
-func (b *byteSize) Type() string { return "SIZE" }

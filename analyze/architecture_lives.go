@@ -1,0 +1,92 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// place is an address in a process. Several entities may have lived there, one after the other.
+type place struct {
+	process trace.ProcessKey
+	address trace.Address
+}
+
+// livesAt finds what lived at an address at a time.
+type livesAt[E any] map[place][]resident[E]
+
+type resident[E any] struct {
+	life   Life
+	entity E
+}
+
+func (l livesAt[E]) add(process trace.ProcessKey, address trace.Address, life Life, entity E) {
+	if address == 0 {
+		return
+	}
+	at := place{process, address}
+	l[at] = append(l[at], resident[E]{life, entity})
+}
+
+// find returns the entity whose life contains the time, of several the one that was told of last; the zero value where none does.
+func (l livesAt[E]) find(process trace.ProcessKey, address trace.Address, at int64) (found E) {
+	for _, r := range slices.Backward(l[place{process, address}]) {
+		if r.life.Contains(at) {
+			return r.entity
+		}
+	}
+	return found
+}
+
+// entityIndex finds entities by what events carry.
+type entityIndex struct {
+	callbacks     livesAt[*Callback]
+	publishers    livesAt[*Publisher]
+	subscriptions livesAt[*Subscription]
+	buffers       livesAt[*Subscription]
+}
+
+func newEntityIndex() *entityIndex {
+	return &entityIndex{
+		callbacks:     make(livesAt[*Callback]),
+		publishers:    make(livesAt[*Publisher]),
+		subscriptions: make(livesAt[*Subscription]),
+		buffers:       make(livesAt[*Subscription]),
+	}
+}
+
+// lifeRows collects an entity table's rows: the last one of each life counts. A row continues the life at its address that has
+// no end yet, or repeats one that has; anything else begins a new life.
+type lifeRows[K comparable, R any] struct {
+	key  func(*R) K
+	life func(*R) Life
+	rows []R
+	at   map[K][]int // indexes of rows
+}
+
+func newLifeRows[K comparable, R any](key func(*R) K, life func(*R) Life) *lifeRows[K, R] {
+	return &lifeRows[K, R]{key: key, life: life, at: make(map[K][]int)}
+}
+
+func (l *lifeRows[K, R]) add(row *R) {
+	key, life := l.key(row), l.life(row)
+	for _, i := range slices.Backward(l.at[key]) {
+		if continues(l.life(&l.rows[i]), life) {
+			l.rows[i] = *row
+			return
+		}
+	}
+	l.at[key] = append(l.at[key], len(l.rows))
+	l.rows = append(l.rows, *row)
+}
+
+// continues tells whether a row is a later one of the life that a former row told of.
+func continues(former, row Life) bool {
+	if former.Init.Valid && row.Init.Valid {
+		return former.Init == row.Init
+	}
+	if former.End.Valid {
+		return former.End == row.End
+	}
+	return former.overlaps(row)
+}

@@ -1,0 +1,390 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// LoadArchitecture reads what datasets tell of the systems that they recorded; those of several hosts or of several recorders are
+// one system. What damaged segments held is missing, and Warnings says so.
+func LoadArchitecture(ctx context.Context, datasets ...*trace.Dataset) (*Architecture, error) {
+	l, err := loadEntities(ctx, datasets...)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range datasets {
+		if err := l.readActivity(ctx, d); err != nil {
+			return nil, fmt.Errorf("read what callbacks of %s did: %w", d.Dir(), err)
+		}
+	}
+	l.finish()
+	return l.result, nil
+}
+
+// loadEntities reads the entity tables only: what callbacks publish and poll is not known yet, nor are communications.
+func loadEntities(ctx context.Context, datasets ...*trace.Dataset) (*architectureLoader, error) {
+	l := newArchitectureLoader()
+	for _, d := range datasets {
+		if err := l.readEntities(ctx, d); err != nil {
+			return nil, fmt.Errorf("read the entities of %s: %w", d.Dir(), err)
+		}
+	}
+	l.build()
+	return l, nil
+}
+
+// architectureLoader gathers an Architecture.
+type architectureLoader struct {
+	result *Architecture
+
+	processes     map[trace.ProcessKey]trace.Process
+	nodes         *lifeRows[place, trace.Node]
+	publishers    *lifeRows[place, trace.Publisher]
+	subscriptions *lifeRows[subscriptionKey, trace.Subscription]
+	timers        *lifeRows[place, trace.Timer]
+	services      *lifeRows[place, trace.ServiceServer]
+	clients       *lifeRows[place, trace.Client]
+	callbacks     *lifeRows[place, trace.CallbackInfo]
+	groups        *lifeRows[place, trace.CallbackGroup]
+	executors     *lifeRows[place, trace.Executor]
+
+	described   map[int]bool // indexes of callbacks.rows that belong to a known owner
+	nodesAt     livesAt[*Node]
+	nodesNamed  map[nodeName]*Node
+	groupsAt    livesAt[*CallbackGroup]
+	executorsAt livesAt[*Executor]
+	publishes   map[publishedIn]uint64
+	polls       map[polledIn]uint64
+}
+
+// subscriptionKey is what a row of the table subscription is of: an rcl subscription and an object that serves it.
+type subscriptionKey struct {
+	process              trace.ProcessKey
+	subscription, object trace.Address
+}
+
+type nodeName struct {
+	process trace.ProcessKey
+	name    string
+}
+
+type publishedIn struct {
+	callback  *Callback // nil: outside of callbacks
+	publisher *Publisher
+}
+
+type polledIn struct {
+	callback     *Callback
+	subscription *Subscription
+}
+
+func newArchitectureLoader() *architectureLoader {
+	return &architectureLoader{
+		result:    &Architecture{index: newEntityIndex()},
+		processes: make(map[trace.ProcessKey]trace.Process),
+		nodes: newLifeRows(func(r *trace.Node) place { return place{r.ProcessKey, r.NodeHandle} },
+			func(r *trace.Node) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		publishers: newLifeRows(func(r *trace.Publisher) place { return place{r.ProcessKey, r.PublisherHandle} },
+			func(r *trace.Publisher) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		subscriptions: newLifeRows(func(r *trace.Subscription) subscriptionKey {
+			return subscriptionKey{r.ProcessKey, r.SubscriptionHandle, r.Subscription}
+		}, func(r *trace.Subscription) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		timers: newLifeRows(func(r *trace.Timer) place { return place{r.ProcessKey, r.TimerHandle} },
+			func(r *trace.Timer) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		services: newLifeRows(func(r *trace.ServiceServer) place { return place{r.ProcessKey, r.ServiceHandle} },
+			func(r *trace.ServiceServer) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		clients: newLifeRows(func(r *trace.Client) place { return place{r.ProcessKey, r.ClientHandle} },
+			func(r *trace.Client) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		callbacks: newLifeRows(func(r *trace.CallbackInfo) place { return place{r.ProcessKey, r.Callback} },
+			func(r *trace.CallbackInfo) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		groups: newLifeRows(func(r *trace.CallbackGroup) place { return place{r.ProcessKey, r.CallbackGroup} },
+			func(r *trace.CallbackGroup) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		executors: newLifeRows(func(r *trace.Executor) place { return place{r.ProcessKey, r.Executor} },
+			func(r *trace.Executor) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
+		described:   make(map[int]bool),
+		nodesAt:     make(livesAt[*Node]),
+		nodesNamed:  make(map[nodeName]*Node),
+		groupsAt:    make(livesAt[*CallbackGroup]),
+		executorsAt: make(livesAt[*Executor]),
+		publishes:   make(map[publishedIn]uint64),
+		polls:       make(map[polledIn]uint64),
+	}
+}
+
+func (l *architectureLoader) readEntities(ctx context.Context, d *trace.Dataset) error {
+	for _, err := range []error{
+		trace.Scan(ctx, d, trace.TableProcess, func(rows []trace.Process) error {
+			for _, p := range rows {
+				l.processes[p.ProcessKey] = p
+			}
+			return nil
+		}),
+		readLives(ctx, d, trace.TableNode, l.nodes),
+		readLives(ctx, d, trace.TablePublisher, l.publishers),
+		readLives(ctx, d, trace.TableSubscription, l.subscriptions),
+		readLives(ctx, d, trace.TableTimer, l.timers),
+		readLives(ctx, d, trace.TableServiceServer, l.services),
+		readLives(ctx, d, trace.TableClient, l.clients),
+		readLives(ctx, d, trace.TableCallbackInfo, l.callbacks),
+		readLives(ctx, d, trace.TableCallbackGroup, l.groups),
+		readLives(ctx, d, trace.TableExecutor, l.executors),
+	} {
+		if err := l.warnOfDamage(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readLives[K comparable, R any](ctx context.Context, d *trace.Dataset, table string, lives *lifeRows[K, R]) error {
+	return trace.Scan(ctx, d, table, func(rows []R) error {
+		for i := range rows {
+			lives.add(&rows[i])
+		}
+		return nil
+	})
+}
+
+// warnOfDamage takes damaged segments as warnings and returns any other error.
+func (l *architectureLoader) warnOfDamage(err error) error {
+	var damaged *trace.DamageError
+	if !errors.As(err, &damaged) {
+		return err
+	}
+	for _, segment := range damaged.Segments {
+		l.warn(segment.Error())
+	}
+	return nil
+}
+
+func (l *architectureLoader) warn(text string) {
+	if !slices.Contains(l.result.Warnings, text) {
+		l.result.Warnings = append(l.result.Warnings, text)
+	}
+}
+
+// build makes the entities and links them.
+func (l *architectureLoader) build() {
+	l.result.Processes = slices.SortedFunc(maps.Values(l.processes), func(a, b trace.Process) int { return compareProcesses(a.ProcessKey, b.ProcessKey) })
+	for i := range l.nodes.rows {
+		row := &l.nodes.rows[i]
+		node := &Node{Process: row.ProcessKey, Name: fullName(row.Namespace, row.NodeName), Handle: row.NodeHandle, Life: Life{row.InitTimestamp, row.EndTimestamp}}
+		l.nodesAt.add(row.ProcessKey, row.NodeHandle, node.Life, node)
+		l.result.Nodes = append(l.result.Nodes, node)
+	}
+	for i := range l.executors.rows {
+		row := &l.executors.rows[i]
+		e := &Executor{Process: row.ProcessKey, Type: row.ExecutorType, Address: row.Executor, Life: Life{row.InitTimestamp, row.EndTimestamp}}
+		l.executorsAt.add(row.ProcessKey, row.Executor, e.Life, e)
+		l.result.Executors = append(l.result.Executors, e)
+	}
+	l.buildGroups()
+	l.buildPublishers()
+	l.buildSubscriptions()
+	l.buildTimers()
+	l.buildServices()
+	l.buildOtherCallbacks()
+	l.nameEntities()
+}
+
+// fullName joins a namespace and a node's name as rcl_node_get_fully_qualified_name does.
+func fullName(namespace, name string) string {
+	if name == "" {
+		return ""
+	}
+	return "/" + strings.TrimPrefix(strings.TrimSuffix(namespace, "/")+"/"+name, "/")
+}
+
+// node returns the node that an entity's row names by handle or, where that is unknown, by name; where neither is known, that of the
+// process's entities without a node.
+func (l *architectureLoader) node(process trace.ProcessKey, handle trace.Address, name string, life Life) *Node {
+	if handle != 0 {
+		for _, r := range slices.Backward(l.nodesAt[place{process, handle}]) {
+			if r.life.overlaps(life) {
+				return r.entity
+			}
+		}
+	}
+	if name != "" {
+		for _, n := range l.result.Nodes {
+			if n.Process == process && n.Name == name && n.Life.overlaps(life) {
+				return n
+			}
+		}
+	}
+	key := nodeName{process, name}
+	if l.nodesNamed[key] == nil {
+		n := &Node{Process: process, Name: name}
+		l.nodesNamed[key] = n
+		l.result.Nodes = append(l.result.Nodes, n)
+	}
+	return l.nodesNamed[key]
+}
+
+func (l *architectureLoader) buildGroups() {
+	for i := range l.groups.rows {
+		row := &l.groups.rows[i]
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		g := &CallbackGroup{Type: row.GroupTypeName, Address: row.CallbackGroup, Life: life, Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life)}
+		if g.Executor = overlapping(l.executorsAt, row.ProcessKey, row.Executor, life); g.Executor != nil {
+			g.Executor.Groups = append(g.Executor.Groups, g)
+		}
+		g.Node.CallbackGroups = append(g.Node.CallbackGroups, g)
+		l.groupsAt.add(row.ProcessKey, row.CallbackGroup, life, g)
+	}
+}
+
+// overlapping returns the entity at the address whose life overlaps the other, of several the one that was told of last.
+func overlapping[E any](lives livesAt[E], process trace.ProcessKey, address trace.Address, life Life) (found E) {
+	for _, r := range slices.Backward(lives[place{process, address}]) {
+		if r.life.overlaps(life) {
+			return r.entity
+		}
+	}
+	return found
+}
+
+func (l *architectureLoader) buildPublishers() {
+	for i := range l.publishers.rows {
+		row := &l.publishers.rows[i]
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		p := &Publisher{
+			Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life), TopicName: row.TopicName, MessageType: row.MessageType,
+			Handle: row.PublisherHandle, RMWHandle: row.RMWPublisherHandle, GID: row.GID, Life: life,
+		}
+		p.Node.Publishers = append(p.Node.Publishers, p)
+		l.result.index.publishers.add(row.ProcessKey, p.Handle, life, p)
+	}
+}
+
+// buildSubscriptions makes one subscription of the rows of its objects.
+func (l *architectureLoader) buildSubscriptions() {
+	subscriptions := make(livesAt[*Subscription])
+	for i := range l.subscriptions.rows {
+		row := &l.subscriptions.rows[i]
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		s := overlapping(subscriptions, row.ProcessKey, row.SubscriptionHandle, life)
+		if s == nil || row.SubscriptionHandle == 0 {
+			s = &Subscription{
+				Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life), TopicName: row.TopicName, MessageType: row.MessageType,
+				Handle: row.SubscriptionHandle, RMWHandle: row.RMWSubscriptionHandle, Life: life,
+			}
+			s.Node.Subscriptions = append(s.Node.Subscriptions, s)
+			subscriptions.add(row.ProcessKey, s.Handle, life, s)
+			l.result.index.subscriptions.add(row.ProcessKey, s.Handle, life, s)
+		}
+		s.TopicName = cmp.Or(s.TopicName, row.TopicName)
+		s.MessageType = cmp.Or(s.MessageType, row.MessageType)
+		if row.Buffer != 0 {
+			s.Buffer = row.Buffer
+			l.result.index.buffers.add(row.ProcessKey, row.Buffer, life, s)
+		}
+		if row.Callback != 0 {
+			l.addSubscriptionCallback(s, row, life)
+		}
+	}
+}
+
+func (l *architectureLoader) addSubscriptionCallback(s *Subscription, row *trace.Subscription, life Life) {
+	c := s.Callback
+	if c == nil {
+		c = &Callback{Node: s.Node, Kind: trace.KindSubscription, TopicName: s.TopicName, Subscription: s, Life: life}
+		s.Callback = c
+		s.Node.Callbacks = append(s.Node.Callbacks, c)
+	}
+	if row.IsIntraProcess.Value {
+		c.IntraProcessAddress = row.Callback
+	} else {
+		c.Address = row.Callback
+	}
+	l.describeCallback(c, row.ProcessKey, row.Callback, row.CallbackGroup)
+}
+
+// describeCallback completes a callback by what the table callback_info and its owner's row say of its address.
+func (l *architectureLoader) describeCallback(c *Callback, process trace.ProcessKey, address, group trace.Address) {
+	l.result.index.callbacks.add(process, address, c.Life, c)
+	for _, i := range slices.Backward(l.callbacks.at[place{process, address}]) {
+		info := &l.callbacks.rows[i]
+		if (Life{info.InitTimestamp, info.EndTimestamp}).overlaps(c.Life) {
+			l.described[i] = true
+			c.Symbol = cmp.Or(c.Symbol, info.Symbol)
+			group = cmp.Or(group, info.CallbackGroup)
+			break
+		}
+	}
+	if c.Group == nil {
+		if c.Group = overlapping(l.groupsAt, process, group, c.Life); c.Group != nil {
+			c.Group.Callbacks = append(c.Group.Callbacks, c)
+		}
+	}
+}
+
+func (l *architectureLoader) buildTimers() {
+	for i := range l.timers.rows {
+		row := &l.timers.rows[i]
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		t := &Timer{Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life), Handle: row.TimerHandle, Period: row.Period, Life: life}
+		t.Node.Timers = append(t.Node.Timers, t)
+		if row.Callback != 0 {
+			t.Callback = &Callback{Node: t.Node, Kind: trace.KindTimer, Address: row.Callback, Period: row.Period, Life: life}
+			t.Node.Callbacks = append(t.Node.Callbacks, t.Callback)
+			l.describeCallback(t.Callback, row.ProcessKey, row.Callback, row.CallbackGroup)
+		}
+	}
+}
+
+func (l *architectureLoader) buildServices() {
+	for i := range l.services.rows {
+		row := &l.services.rows[i]
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		s := &Service{
+			Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life), ServiceName: row.ServiceName, ServiceType: row.ServiceType,
+			Handle: row.ServiceHandle, Life: life,
+		}
+		s.Node.Services = append(s.Node.Services, s)
+		if row.Callback != 0 {
+			s.Callback = &Callback{Node: s.Node, Kind: trace.KindService, Address: row.Callback, ServiceName: row.ServiceName, Life: life}
+			s.Node.Callbacks = append(s.Node.Callbacks, s.Callback)
+			l.describeCallback(s.Callback, row.ProcessKey, row.Callback, row.CallbackGroup)
+		}
+	}
+	for i := range l.clients.rows {
+		row := &l.clients.rows[i]
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		c := &Client{
+			Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life), ServiceName: row.ServiceName, ServiceType: row.ServiceType,
+			Handle: row.ClientHandle, GID: row.GID, Life: life,
+		}
+		c.Node.Clients = append(c.Node.Clients, c)
+	}
+}
+
+// buildOtherCallbacks makes the callbacks whose owners are unknown.
+func (l *architectureLoader) buildOtherCallbacks() {
+	for i := range l.callbacks.rows {
+		row := &l.callbacks.rows[i]
+		if l.described[i] {
+			continue
+		}
+		life := Life{row.InitTimestamp, row.EndTimestamp}
+		c := &Callback{Node: l.node(row.ProcessKey, 0, row.NodeName, life), Kind: row.Kind, Address: row.Callback, Period: row.Period, Life: life}
+		switch row.Kind {
+		case trace.KindIntraProcessSubscription:
+			c.Kind, c.Address, c.IntraProcessAddress = trace.KindSubscription, 0, row.Callback
+			c.TopicName = row.TopicName
+		case trace.KindService:
+			c.ServiceName = row.TopicName
+		default:
+			c.TopicName = row.TopicName
+		}
+		c.Node.Callbacks = append(c.Node.Callbacks, c)
+		l.describeCallback(c, row.ProcessKey, row.Callback, row.CallbackGroup)
+	}
+}

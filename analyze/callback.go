@@ -1,0 +1,185 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// CallbackLabel names a callback in results.
+type CallbackLabel struct {
+	PID      int32              `report:"pid,detail"`
+	Node     string             `report:"node_name"`
+	Callback string             `report:"callback_name"`
+	Kind     trace.CallbackKind `report:"kind"`
+	// Topic is a subscription's topic or a service's name.
+	Topic  string                `report:"topic_name"`
+	Period trace.Optional[int64] `report:"period,duration"`
+	Symbol string                `report:"symbol,detail"`
+}
+
+func labelOf(c *Callback) CallbackLabel {
+	return CallbackLabel{
+		PID: c.Node.Process.PID, Node: c.Node.Name, Callback: c.Name, Kind: c.Kind, Topic: cmp.Or(c.TopicName, c.ServiceName), Period: c.Period, Symbol: c.Symbol,
+	}
+}
+
+func compareLabels(a, b CallbackLabel) int {
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), len(a.Callback)-len(b.Callback), cmp.Compare(a.Callback, b.Callback))
+}
+
+// CallbackLatency is the time that the executions of a callback took: callback_end − callback_start.
+type CallbackLatency struct {
+	CallbackLabel
+	Statistics
+	// Incomplete is the number of executions without an end or a begin.
+	Incomplete uint64 `report:"incomplete"`
+}
+
+// CallbackExecution is one execution of a callback.
+type CallbackExecution struct {
+	CallbackLabel
+	TID   int32 `report:"tid"`
+	Begin int64 `report:"callback_start_timestamp,time"`
+	// End and Latency are null for an execution that was left by an exception or did not end while it was observed.
+	End     trace.Optional[int64] `report:"callback_end_timestamp,time"`
+	Latency trace.Optional[int64] `report:"latency,duration"`
+	Status  trace.CallbackStatus  `report:"status"`
+}
+
+// executionColumns are the columns of callback that tell how long executions took.
+type executionColumns struct {
+	trace.ProcessKey
+	TID      int32                 `column:"tid"`
+	Callback trace.Address         `column:"callback"`
+	Start    trace.Optional[int64] `column:"callback_start_timestamp"`
+	End      trace.Optional[int64] `column:"callback_end_timestamp"`
+	Status   trace.CallbackStatus  `column:"status"`
+}
+
+// CallbackLatency answers how long callbacks took. each, if not nil, gets every execution: the groups of rows in the order of their
+// begin, in a group in the order of completion.
+func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecution) error) ([]CallbackLatency, error) {
+	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, q.outside)
+	if err != nil {
+		return nil, err
+	}
+	progress := q.newProgress(groups)
+	states := make([]*executions, maxWorkers())
+	for i := range states {
+		states[i] = newExecutions(q)
+	}
+	var damaged damages
+	read := func(ctx context.Context, worker, i int) error {
+		e, g := states[worker], groups[i]
+		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, func(rows []executionColumns) error {
+			progress.add(len(rows))
+			e.add(rows, &q.clocks[g.dataset], each != nil)
+			return nil
+		})
+		if err := damaged.add(err); err != nil || each == nil {
+			return err
+		}
+		err = each(e.series)
+		e.series = e.series[:0]
+		return err
+	}
+	if each == nil {
+		err = inParallel(ctx, len(groups), read)
+	} else {
+		err = inOrder(ctx, len(groups), read)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mergeExecutions(states), q.warnOfDamage(damaged.err())
+}
+
+// outside tells whether no instance that begins in the span is asked for.
+func (q *Query) outside(begin, end int64) bool {
+	return q.filter.From.Valid && end < q.filter.From.Value || q.filter.To.Valid && begin > q.filter.To.Value
+}
+
+// executions gathers the executions that one goroutine reads.
+type executions struct {
+	query     *Query
+	callbacks *lookup[*Callback]
+	latencies map[*Callback]*executionLatency
+	series    []CallbackExecution
+}
+
+type executionLatency struct {
+	distribution
+	incomplete uint64
+	selected   bool
+}
+
+func newExecutions(q *Query) *executions {
+	return &executions{query: q, callbacks: newLookup(q.Architecture.index.callbacks), latencies: make(map[*Callback]*executionLatency)}
+}
+
+func (e *executions) add(rows []executionColumns, clock *clockCorrection, series bool) {
+	for i := range rows {
+		row := &rows[i]
+		at := row.Start
+		if !at.Valid {
+			at = row.End
+		}
+		c := e.callbacks.find(&row.ProcessKey, row.Callback, at.Value)
+		if c == nil {
+			c = e.query.unknown.callback(row.ProcessKey, row.Callback)
+		}
+		l := e.latencies[c]
+		if l == nil {
+			l = &executionLatency{selected: e.query.filter.callback(c)}
+			e.latencies[c] = l
+		}
+		begin := clock.correct(at.Value)
+		if !l.selected || !e.query.filter.covers(begin) {
+			continue
+		}
+		var latency trace.Optional[int64]
+		if row.Start.Valid && row.End.Valid {
+			latency = trace.Some(row.End.Value - row.Start.Value)
+			l.add(begin, latency.Value)
+		} else {
+			l.incomplete++
+			if row.Start.Valid {
+				l.begin(begin)
+			}
+		}
+		if series && row.Start.Valid {
+			execution := CallbackExecution{CallbackLabel: labelOf(c), TID: row.TID, Begin: begin, Latency: latency, Status: row.Status}
+			if latency.Valid {
+				execution.End = trace.Some(begin + latency.Value)
+			}
+			e.series = append(e.series, execution)
+		}
+	}
+}
+
+// mergeExecutions makes one result of what the goroutines gathered, in the order of nodes and callbacks.
+func mergeExecutions(parts []*executions) []CallbackLatency {
+	merged := make(map[*Callback]*executionLatency)
+	for _, part := range parts {
+		for c, l := range part.latencies {
+			if l.began == 0 && l.incomplete == 0 {
+				continue
+			}
+			if merged[c] == nil {
+				merged[c] = l
+				continue
+			}
+			merged[c].merge(&l.distribution)
+			merged[c].incomplete += l.incomplete
+		}
+	}
+	var results []CallbackLatency
+	for c, l := range merged {
+		results = append(results, CallbackLatency{CallbackLabel: labelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete})
+	}
+	slices.SortFunc(results, func(a, b CallbackLatency) int { return compareLabels(a.CallbackLabel, b.CallbackLabel) })
+	return results
+}

@@ -1,0 +1,185 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Transport says which way a message takes to a subscription.
+type Transport string
+
+// The transports.
+const (
+	// InterProcess is the middleware, also within a process.
+	InterProcess Transport = "inter_process"
+	// IntraProcess is rclcpp's buffers.
+	IntraProcess Transport = "intra_process"
+)
+
+// CommunicationLabel names a pair of a publisher and a subscription in results.
+type CommunicationLabel struct {
+	Topic            string    `report:"topic_name"`
+	PublisherNode    string    `report:"publisher_node_name"`
+	PublisherPID     int32     `report:"publisher_pid,detail"`
+	SubscriptionNode string    `report:"subscription_node_name"`
+	SubscriptionPID  int32     `report:"subscription_pid,detail"`
+	Transport        Transport `report:"transport"`
+}
+
+func labelOfRoute(p *Publisher, s *Subscription, t Transport) CommunicationLabel {
+	return CommunicationLabel{
+		Topic: p.TopicName, PublisherNode: p.Node.Name, PublisherPID: p.Node.Process.PID,
+		SubscriptionNode: s.Node.Name, SubscriptionPID: s.Node.Process.PID, Transport: t,
+	}
+}
+
+// CommunicationLatency is the time from the publishes of one publisher to the callbacks of one subscription, or to the takes where it is
+// polled.
+type CommunicationLatency struct {
+	CommunicationLabel
+	Statistics
+	// Lost, Open and Unknown count the messages of that fate.
+	Lost    uint64 `report:"lost"`
+	Open    uint64 `report:"open"`
+	Unknown uint64 `report:"unknown"`
+	// JoinedByTopic counts those of Count that were joined by topic and source timestamp alone.
+	JoinedByTopic uint64 `report:"joined_by_topic,detail"`
+	// ClockUncertainty bounds the error of the durations where they are between the clocks of two hosts, besides that of the hosts'
+	// synchronization; null on one host.
+	ClockUncertainty trace.Optional[int64] `report:"clock_uncertainty,duration,detail"`
+}
+
+// CommunicationInstance is the way of one message to one subscription. Times that were not passed or seen are null.
+type CommunicationInstance struct {
+	CommunicationLabel
+	Fate                   Fate                  `report:"fate"`
+	JoinedBy               JoinedBy              `report:"joined_by"`
+	RclcppIntraPublish     trace.Optional[int64] `report:"rclcpp_intra_publish_timestamp,time,detail"`
+	RclcppPublish          trace.Optional[int64] `report:"rclcpp_publish_timestamp,time"`
+	RclPublish             trace.Optional[int64] `report:"rcl_publish_timestamp,time,detail"`
+	RMWPublish             trace.Optional[int64] `report:"rmw_publish_timestamp,time,detail"`
+	DDSBindAddrToStamp     trace.Optional[int64] `report:"dds_bind_addr_to_stamp_timestamp,time,detail"`
+	SourceTimestamp        trace.Optional[int64] `report:"source_timestamp,time,detail"`
+	RclcppRingBufferQueue  trace.Optional[int64] `report:"rclcpp_ring_buffer_enqueue_timestamp,time,detail"`
+	Take                   trace.Optional[int64] `report:"take_timestamp,time"`
+	CallbackStartTimestamp trace.Optional[int64] `report:"callback_start_timestamp,time"`
+	Latency                trace.Optional[int64] `report:"latency,duration"`
+}
+
+// CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once for each
+// subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
+func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {
+	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), series: each != nil}
+	wanted := &wantedMessages{
+		publisher:    remember(func(p *Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
+		subscription: remember(func(s *Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
+	}
+	passages := newPassages(q, q.filter.communication, c.add)
+	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
+		passages.add(w)
+		return c.flush(each)
+	})
+	if err != nil {
+		return nil, err
+	}
+	passages.end()
+	if err := c.flush(each); err != nil {
+		return nil, err
+	}
+	return c.results(), nil
+}
+
+// communications gathers passages.
+type communications struct {
+	query     *Query
+	pairs     map[routeBy]*communicationPair
+	series    bool
+	instances []CommunicationInstance
+}
+
+type routeBy struct {
+	route
+	transport Transport
+}
+
+type communicationPair struct {
+	distribution
+	fates         map[Fate]uint64
+	joinedByTopic uint64
+	uncertainty   trace.Optional[int64]
+}
+
+func (c *communications) add(p *passage) {
+	if !c.query.filter.covers(p.departure.at) {
+		return
+	}
+	by := routeBy{route{p.departure.publisher, p.subscription}, InterProcess}
+	if p.enqueued != noTime {
+		by.transport = IntraProcess
+	}
+	pair := c.pairs[by]
+	if pair == nil {
+		pair = &communicationPair{fates: make(map[Fate]uint64)}
+		c.pairs[by] = pair
+	}
+	pair.fates[p.fate]++
+	pair.begin(p.departure.at)
+	latency := p.latency()
+	if latency.Valid {
+		pair.addDuration(latency.Value)
+		pair.uncertainty = c.query.clockUncertainty(p.departure.dataset, p.arrival.dataset)
+	}
+	if p.joinedBy == JoinedByTopic {
+		pair.joinedByTopic++
+	}
+	if c.series {
+		c.instances = append(c.instances, instanceOf(p, by, latency))
+	}
+}
+
+func instanceOf(p *passage, by routeBy, latency trace.Optional[int64]) CommunicationInstance {
+	d := p.departure
+	i := CommunicationInstance{
+		CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Fate: p.fate, JoinedBy: p.joinedBy,
+		RclcppIntraPublish: optionalTime(d.intra), RclcppPublish: optionalTime(d.rclcpp), RclPublish: optionalTime(d.rcl), RMWPublish: optionalTime(d.rmw),
+		DDSBindAddrToStamp: optionalTime(d.written), SourceTimestamp: d.source, RclcppRingBufferQueue: optionalTime(p.enqueued), Latency: latency,
+	}
+	if p.arrival == nil {
+		i.JoinedBy = ""
+		return i
+	}
+	i.Take = optionalTime(p.arrival.take)
+	if !p.arrival.polled {
+		i.CallbackStartTimestamp = trace.Some(p.arrival.start)
+	}
+	return i
+}
+
+func (c *communications) flush(each func([]CommunicationInstance) error) error {
+	if len(c.instances) == 0 {
+		return nil
+	}
+	err := each(c.instances)
+	c.instances = c.instances[:0]
+	return err
+}
+
+func (c *communications) results() []CommunicationLatency {
+	var results []CommunicationLatency
+	for by, pair := range c.pairs {
+		results = append(results, CommunicationLatency{
+			CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Statistics: pair.statistics(),
+			Lost: pair.fates[Lost], Open: pair.fates[Open], Unknown: pair.fates[Unknown], JoinedByTopic: pair.joinedByTopic,
+			ClockUncertainty: pair.uncertainty,
+		})
+	}
+	slices.SortFunc(results, func(a, b CommunicationLatency) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.PublisherNode, b.PublisherNode), cmp.Compare(a.PublisherPID, b.PublisherPID),
+			cmp.Compare(a.SubscriptionNode, b.SubscriptionNode), cmp.Compare(a.SubscriptionPID, b.SubscriptionPID), cmp.Compare(a.Transport, b.Transport),
+			cmp.Compare(a.Lost, b.Lost), cmp.Compare(a.Count, b.Count))
+	})
+	return results
+}

@@ -1,0 +1,221 @@
+package analyze_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// communicationOf lists the instances as "publisher>subscription publish:latency fate joined_by" in the order of their publish.
+func communicationOf(t *testing.T, q *analyze.Query) []string {
+	t.Helper()
+	var lines []string
+	_, err := q.CommunicationLatency(t.Context(), func(instances []analyze.CommunicationInstance) error {
+		for _, i := range instances {
+			at := i.RclcppPublish
+			if !at.Valid {
+				at = i.RclcppIntraPublish
+			}
+			line := fmt.Sprintf("%04d %s>%s", at.Value, i.PublisherNode, i.SubscriptionNode)
+			if i.Latency.Valid {
+				line += fmt.Sprintf(" %d", i.Latency.Value)
+			}
+			lines = append(lines, strings.TrimSpace(line+" "+string(i.Fate)+" "+string(i.JoinedBy)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestCommunicationByGID(t *testing.T) {
+	s := newRecording(t)
+	talker, other := s.node("/talker"), s.node("/other")
+	s.key = processKey(200)
+	listener := s.node("/listener")
+	a, b := s.publisher(talker, "/chatter", "aa"), s.publisher(other, "/chatter", "bb")
+	sub := s.subscription(listener, "/chatter")
+	// Both publishers give their messages the same source timestamps.
+	s.publishes(a, 100, 105, 0, 0)
+	s.publishes(b, 101, 105, 0, 0)
+	s.publishes(a, 200, 205, 0, 0)
+	s.publishes(a, 300, 305, 0, 0)
+	s.publishes(b, 400, 405, 0, 0)
+	s.receives(sub, "bb", 105, 120, 125)
+	s.receives(sub, "aa", 105, 130, 135)
+	s.receives(sub, "aa", 305, 310, 315)
+	wantLines(t, communicationOf(t, s.query(analyze.Filter{})),
+		"0100 /talker>/listener 30 received gid",
+		"0101 /other>/listener 19 received gid",
+		"0200 /talker>/listener lost",
+		"0300 /talker>/listener 10 received gid",
+		"0400 /other>/listener open",
+	)
+}
+
+// Cyclone DDS does not tell the publisher.
+func TestCommunicationByTopic(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	pub := s.publisher(n, "/chatter", "aa")
+	s.publisher(n, "/elsewhere", "bb")
+	first, second := s.subscription(n, "/chatter"), s.subscription(s.node("/m"), "/chatter")
+	s.publishes(pub, 100, 105, 0, 0)
+	s.publishes(pub, 110, 105, 0, 0) // a coarse clock: the same timestamp again
+	s.receives(first, "", 105, 120, 125)
+	s.receives(first, "", 105, 130, 135)
+	s.receives(first, "", 105, 140, 145) // a duplicate
+	s.receives(second, "", 105, 150, 155)
+	wantLines(t, communicationOf(t, s.query(analyze.Filter{})),
+		"0100 /n>/m 50 received topic",
+		"0100 /n>/n 20 received topic",
+		"0110 /n>/m open",
+		"0110 /n>/n 20 received topic",
+	)
+}
+
+func TestCommunicationPolled(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	pub, sub := s.publisher(n, "/chatter", "aa"), s.subscription(n, "/chatter")
+	timer := s.timer(n, 50)
+	s.publishes(pub, 100, 105, 0, 0)
+	s.runs(n, timer, 150, 170)
+	s.polls(sub, "aa", 105, 160, timer, 150)
+	wantLines(t, communicationOf(t, s.query(analyze.Filter{})), "0100 /n>/n 60 received gid")
+}
+
+// The slots of a ring buffer come round again; what is overwritten is lost.
+func TestCommunicationIntraProcess(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	pub := s.publisher(n, "/chatter", "aa")
+	first, second := s.intraProcessSubscription(n, "/chatter"), s.intraProcessSubscription(s.node("/m"), "/chatter")
+	s.publishesIntra(pub, 100, 0, first, second)
+	s.publishesIntra(pub, 200, 1, first, second)
+	s.publishesIntra(pub, 300, 0, first, second)
+	s.publishesIntra(pub, 400, 1, first, second)
+	s.dequeues(first, 0, 110, 115)
+	s.dequeues(first, 1, 210, 215)
+	s.dequeues(first, 0, 310, 315)
+	s.dequeues(second, 0, 350, 355)
+	wantLines(t, communicationOf(t, s.query(analyze.Filter{})),
+		"0100 /n>/m lost", "0100 /n>/n 10 received buffer",
+		"0200 /n>/m lost", "0200 /n>/n 10 received buffer",
+		"0300 /n>/m 50 received buffer", "0300 /n>/n 10 received buffer",
+		"0400 /n>/m open", "0400 /n>/n open",
+	)
+}
+
+// Two nodes of one name in two processes, and a process whose PID another had before.
+func TestCommunicationOfNamesakes(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	pub := s.publisher(n, "/chatter", "aa")
+	first := s.subscription(n, "/chatter")
+	s.next = 0x1000 // the same addresses
+	s.key = trace.ProcessKey{BootID: "boot", PID: 100, ProcessStart: 999_000}
+	again := s.node("/n")
+	other := s.publisher(again, "/elsewhere", "bb")
+	second := s.subscription(again, "/elsewhere")
+	if other.handle != pub.handle || second.callback != first.callback {
+		t.Fatal("the addresses are not reused")
+	}
+	s.publishes(pub, 100, 105, 0, 0)
+	s.publishes(other, 100, 105, 0, 0)
+	s.receives(first, "aa", 105, 110, 111)
+	s.receives(second, "bb", 105, 120, 121)
+	q := s.query(analyze.Filter{Topics: []*regexp.Regexp{regexp.MustCompile("/else.*")}})
+	wantLines(t, communicationOf(t, q), "0100 /n>/n 20 received gid")
+}
+
+// A recording of another host, whose clock is 1000 ns ahead, and was stepped by 50 ns while it recorded.
+func TestCommunicationAcrossHosts(t *testing.T) {
+	here, there := newRecording(t), newRecording(t)
+	here.session.Host.BootID, there.session.Host.BootID = "here", "there"
+	here.session.Clock = trace.Clock{RealtimeOffset: 5_000, Uncertainty: 3}
+	there.session.Clock = trace.Clock{RealtimeOffset: 9_000, Uncertainty: 4}
+	here.rows.clocks = []trace.Clock{here.session.Clock}
+	there.rows.clocks = []trace.Clock{
+		{MonotonicTimestamp: 0, RealtimeTimestamp: 9_000, RealtimeOffset: 9_000, Uncertainty: 4},
+		{MonotonicTimestamp: 1_000, RealtimeTimestamp: 10_050, RealtimeOffset: 9_050, Uncertainty: 5},
+		{MonotonicTimestamp: 9_000, RealtimeTimestamp: 18_050, RealtimeOffset: 9_050, Uncertainty: 4},
+	}
+	pub := here.publisher(here.node("/talker"), "/chatter", "aa")
+	here.publishes(pub, 10_100, 10_105, 0, 0)
+	here.publishes(pub, 11_100, 11_105, 0, 0)
+	there.key = processKey(300)
+	sub := there.subscription(there.node("/listener"), "/chatter")
+	there.receives(sub, "aa", 10_105, 10_200, 10_201) // at 10,250 of real time
+	there.receives(sub, "aa", 11_105, 11_000, 11_001) // at 11,050: before it was published, as far as the clocks know
+	q := newQuery(t, analyze.Filter{}, here.write(), there.write())
+	results, err := q.CommunicationLatency(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 || results[0].Count != 2 || results[0].Min.Value != -50 || results[0].Max.Value != 150 {
+		t.Fatalf("got %+v", results)
+	}
+	if got := results[0].ClockUncertainty; got != trace.Some(int64(3+5+50)) {
+		t.Errorf("the clocks are uncertain by %v, want 58", got)
+	}
+}
+
+// Two recordings of one boot share the monotonic clock.
+func TestCommunicationOfTwoRecordings(t *testing.T) {
+	here, there := newRecording(t), newRecording(t)
+	here.session.Host.BootID, there.session.Host.BootID = "boot", "boot"
+	here.session.Clock.RealtimeOffset, there.session.Clock.RealtimeOffset = 1_000, 1_700
+	pub := here.publisher(here.node("/talker"), "/chatter", "aa")
+	here.publishes(pub, 5_000, 5_005, 0, 0)
+	there.key = processKey(300)
+	there.receives(there.subscription(there.node("/listener"), "/chatter"), "aa", 5_005, 5_720, 5_730)
+	results, err := newQuery(t, analyze.Filter{}, here.write(), there.write()).CommunicationLatency(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 || results[0].Max != trace.Some(int64(20)) || results[0].ClockUncertainty.Valid {
+		t.Errorf("got %+v", results)
+	}
+}
+
+// An address has a life in one topic, and then another in another.
+func TestCommunicationOfReusedAddresses(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	p := s.publisher(n, "/first", "aa")
+	sub := s.subscription(n, "/first")
+	s.rows.publishers[0].EndTimestamp = trace.Some(int64(1000))
+	s.rows.subscriptions[0].EndTimestamp = trace.Some(int64(1000))
+	publisher, subscription := s.rows.publishers[0], s.rows.subscriptions[0]
+	publisher.TopicName, publisher.GID, publisher.InitTimestamp, publisher.EndTimestamp = "/second", "bb", trace.Some(int64(1000)), trace.Optional[int64]{}
+	subscription.TopicName, subscription.InitTimestamp, subscription.EndTimestamp = "/second", trace.Some(int64(1000)), trace.Optional[int64]{}
+	s.rows.publishers = append(s.rows.publishers, publisher)
+	s.rows.subscriptions = append(s.rows.subscriptions, subscription)
+	s.publishes(p, 100, 105, 0, 0)
+	s.receives(sub, "aa", 105, 110, 111)
+	s.publishes(p, 2000, 2005, 0, 0)
+	s.receives(sub, "bb", 2005, 2030, 2031)
+	results, err := s.query(analyze.Filter{}).CommunicationLatency(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 2 || results[0].Topic != "/first" || results[0].Max.Value != 10 || results[1].Topic != "/second" || results[1].Max.Value != 30 {
+		t.Errorf("got %+v", results)
+	}
+}

@@ -1,0 +1,122 @@
+package analyze_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+// askAll asks every question and returns the first error.
+func askAll(t testing.TB, d ...*trace.Dataset) error {
+	t.Helper()
+	ctx := t.Context()
+	q, err := analyze.NewQuery(ctx, analyze.Filter{}, d...)
+	if err != nil {
+		return err
+	}
+	for _, ask := range []func() error{
+		func() error { _, err := q.CallbackLatency(ctx, nil); return err },
+		func() error {
+			_, err := q.CommunicationLatency(ctx, func([]analyze.CommunicationInstance) error { return nil })
+			return err
+		},
+		func() error {
+			_, err := q.NodeLatency(ctx, true, func([]analyze.NodeInstance) error { return nil })
+			return err
+		},
+		func() error { _, err := q.ServiceLatency(ctx, nil); return err },
+		func() error { _, err := q.Periods(ctx, analyze.Callbacks, false, nil); return err },
+		func() error { _, err := q.Frequencies(ctx, analyze.Topics, false, 1_000_000_000, nil); return err },
+		func() error { _, _, err := q.TimeSpan(ctx); return err },
+	} {
+		if err := ask(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestEmptyDataset(t *testing.T) {
+	if err := askAll(t, newRecording(t).write()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is readable is read, and a warning says what is not.
+func TestDamagedSegment(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	timer := s.timer(n, 100)
+	s.runs(n, timer, 100, 110)
+	d := s.write()
+	broken := tracetest.AddSegment(t, s.dir, 1, s.rows.callbacks)
+	content, err := os.ReadFile(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string][]byte{"cut": content[:len(content)/2], "foreign": []byte("not a Parquet file at all"), "empty": nil, "no footer": content[:len(content)-4]} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(broken, change, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			q := newQuery(t, analyze.Filter{}, d)
+			results, err := q.CallbackLatency(t.Context(), nil)
+			if err != nil || len(results) != 1 || results[0].Count != 1 {
+				t.Errorf("got %+v, %v", results, err)
+			}
+			if len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], filepath.Base(broken)) {
+				t.Errorf("the warnings are %q", q.Warnings)
+			}
+		})
+	}
+}
+
+// A dataset that is still being written has an unfinished segment, and records that were lost are told of.
+func TestUnfinishedDataset(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	s.runs(n, s.timer(n, 100), 100, 110)
+	s.rows.losses = []trace.Loss{{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 7}}
+	d := s.write()
+	if err := os.WriteFile(filepath.Join(s.dir, trace.TableCallback, ".00000001.parquet.tmp"), []byte("PAR1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	q := newQuery(t, analyze.Filter{}, d)
+	results, err := q.CallbackLatency(t.Context(), nil)
+	if err != nil || len(results) != 1 || results[0].Count != 1 {
+		t.Errorf("got %+v, %v", results, err)
+	}
+	if len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], "7 records were lost") {
+		t.Errorf("the warnings are %q", q.Warnings)
+	}
+}
+
+// Rows of any content, as of other versions or of a broken recorder, make no question fail.
+func TestRandomRows(t *testing.T) {
+	for seed := range uint64(5) {
+		s := newRecording(t)
+		dir := s.write().Dir()
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Callback](300, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Publish](300, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Take](300, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Enqueue](300, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Service](300, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Node](20, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Publisher](50, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Subscription](50, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Timer](50, seed))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.CallbackInfo](50, seed))
+		d, err := trace.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := askAll(t, d); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package analyze
+
+import (
+	"context"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Frequency is how often something occurred. The intervals of each callback and publisher are counted from its first occurrence on; the
+// last one, which is not whole, does not count for the least, the mean and the greatest unless it is the only one.
+type Frequency struct {
+	PeriodicLabel
+	Count     uint64  `report:"count"`
+	Intervals uint64  `report:"intervals"`
+	Min       float64 `report:"min"`
+	Mean      float64 `report:"mean"`
+	Max       float64 `report:"max"`
+}
+
+// FrequencyInstance is one interval.
+type FrequencyInstance struct {
+	PeriodicLabel
+	Begin int64   `report:"timestamp,time"`
+	Count uint64  `report:"count"`
+	Rate  float64 `report:"frequency"`
+}
+
+// Frequencies answers how often callbacks started or topics were published, in intervals of that many nanoseconds. each, if not nil,
+// gets every interval.
+func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, interval int64, each func([]FrequencyInstance) error) ([]Frequency, error) {
+	sim, err := q.simClockIf(ctx, simTime)
+	if err != nil {
+		return nil, err
+	}
+	counters := make(map[source]*intervalCounter)
+	var ordered []*intervalCounter
+	var instances []FrequencyInstance
+	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
+		of := source{o.callback, o.publisher}
+		c := counters[of]
+		if c == nil {
+			c = &intervalCounter{label: of.label(), interval: interval, base: o.at}
+			if each != nil {
+				c.emit = func(i FrequencyInstance) { instances = append(instances, i) }
+			}
+			counters[of] = c
+			ordered = append(ordered, c)
+		}
+		c.add(o.at)
+	}, func() error {
+		if len(instances) == 0 {
+			return nil
+		}
+		err := each(instances)
+		instances = instances[:0]
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var results []Frequency
+	for _, c := range ordered {
+		results = append(results, c.result())
+	}
+	if len(instances) > 0 {
+		if err := each(instances); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(results, func(a, b Frequency) int { return comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel) })
+	return results, nil
+}
+
+// intervalCounter counts the occurrences of one callback or publisher.
+type intervalCounter struct {
+	label          PeriodicLabel
+	interval, base int64
+	emit           func(FrequencyInstance) // may be nil
+
+	total     uint64
+	now       int64 // number of the interval
+	count     uint64
+	intervals uint64 // before now
+	least     trace.Optional[uint64]
+	greatest  uint64
+	whole     uint64 // occurrences in them
+}
+
+func (c *intervalCounter) add(at int64) {
+	c.total++
+	// Simulated time may go back; what is earlier than the interval belongs to it all the same.
+	for (at-c.base)/c.interval > c.now {
+		c.close()
+	}
+	c.count++
+}
+
+// close ends an interval that is whole.
+func (c *intervalCounter) close() {
+	c.show()
+	if !c.least.Valid || c.count < c.least.Value {
+		c.least = trace.Some(c.count)
+	}
+	c.greatest = max(c.greatest, c.count)
+	c.whole += c.count
+	c.intervals++
+	c.now++
+	c.count = 0
+}
+
+func (c *intervalCounter) show() {
+	if c.emit != nil {
+		c.emit(FrequencyInstance{PeriodicLabel: c.label, Begin: c.base + c.now*c.interval, Count: c.count, Rate: c.rate(float64(c.count))})
+	}
+}
+
+func (c *intervalCounter) rate(count float64) float64 { return count * 1e9 / float64(c.interval) }
+
+func (c *intervalCounter) result() Frequency {
+	c.show()
+	f := Frequency{PeriodicLabel: c.label, Count: c.total, Intervals: c.intervals + 1}
+	if c.intervals == 0 {
+		f.Min = c.rate(float64(c.count))
+		f.Mean, f.Max = f.Min, f.Min
+		return f
+	}
+	f.Min, f.Max = c.rate(float64(c.least.Value)), c.rate(float64(c.greatest))
+	f.Mean = c.rate(float64(c.whole) / float64(c.intervals))
+	return f
+}

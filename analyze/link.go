@@ -1,0 +1,405 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+)
+
+// linked is how an output of a node came from an input.
+type linked struct {
+	input *arrival
+	// inputEnd is the end of the callback that the input started, outputStart the start of the callback that published; noTime where
+	// there is no such callback or its time is unknown.
+	inputEnd, outputStart int64
+	output                *departure // nil: the input led to none
+}
+
+// link finds for the messages of a subscription the messages of a publisher of the same node that were made of them. Windows come
+// in the order of time; emit gets each output with its input once, and each input that led to nothing once.
+type link interface {
+	receive(*arrival)
+	execute(*arrival)
+	publish(*departure)
+	// settle links what happened before the limit.
+	settle(limit int64)
+	end()
+}
+
+// keptExecutions is the number of executions without a known end that are kept because they may still publish.
+const keptExecutions = 256
+
+// execution identifies the execution of a callback.
+type execution struct {
+	callback *Callback
+	start    int64
+}
+
+// recordedLink links by the callback in which each publish was recorded: exact for callbacks that publish what they received or polled.
+type recordedLink struct {
+	emit      func(linked)
+	inputs    map[execution]*executionInputs
+	order     []execution
+	published []*departure
+}
+
+type executionInputs struct {
+	arrivals []*arrival
+	used     []bool
+	end      int64
+}
+
+func newRecordedLink(emit func(linked)) *recordedLink {
+	return &recordedLink{emit: emit, inputs: make(map[execution]*executionInputs)}
+}
+
+func (l *recordedLink) receive(a *arrival) {
+	in := execution{a.callback, a.start}
+	if a.polled {
+		in.start = a.within
+	}
+	if in.callback == nil {
+		l.emit(linked{input: a, inputEnd: noTime, outputStart: noTime})
+		return
+	}
+	of := l.inputs[in]
+	if of == nil {
+		of = &executionInputs{end: noTime}
+		l.inputs[in] = of
+		l.order = append(l.order, in)
+	}
+	of.arrivals, of.used = append(of.arrivals, a), append(of.used, false)
+	of.end = max(of.end, a.end)
+}
+
+func (l *recordedLink) execute(*arrival)     {}
+func (l *recordedLink) publish(d *departure) { l.published = append(l.published, d) }
+
+func (l *recordedLink) settle(limit int64) {
+	for _, d := range l.published {
+		of := l.inputs[execution{d.callback, d.start}]
+		if d.callback == nil || of == nil {
+			continue
+		}
+		for i, a := range slices.Backward(of.arrivals) {
+			if a.start <= d.at {
+				of.used[i] = true
+				l.emit(linked{input: a, inputEnd: a.end, outputStart: d.start, output: d})
+				break
+			}
+		}
+	}
+	l.published = l.published[:0]
+	kept := l.order[:0]
+	for i, in := range l.order {
+		of := l.inputs[in]
+		if of.end != noTime && of.end < limit || of.end == noTime && len(l.order)-i > keptExecutions {
+			l.drop(in, of)
+		} else {
+			kept = append(kept, in)
+		}
+	}
+	l.order = kept
+}
+
+func (l *recordedLink) drop(in execution, of *executionInputs) {
+	for i, a := range of.arrivals {
+		if !of.used[i] {
+			l.emit(linked{input: a, inputEnd: a.end, outputStart: noTime})
+		}
+	}
+	delete(l.inputs, in)
+}
+
+func (l *recordedLink) end() {
+	for _, in := range l.order {
+		l.drop(in, l.inputs[in])
+	}
+}
+
+// latestLink links each publish with the latest message that was received at or before it (use_latest_message).
+type latestLink struct {
+	emit      func(linked)
+	received  []*arrival
+	published []*departure
+	latest    *arrival
+	used      bool
+}
+
+func (l *latestLink) receive(a *arrival)   { l.received = append(l.received, a) }
+func (l *latestLink) execute(*arrival)     {}
+func (l *latestLink) publish(d *departure) { l.published = append(l.published, d) }
+
+func (l *latestLink) settle(int64) {
+	next := 0
+	for _, d := range l.published {
+		for next < len(l.received) && l.received[next].start <= d.at {
+			l.replace(l.received[next])
+			next++
+		}
+		if l.latest != nil {
+			l.used = true
+			l.emit(linked{input: l.latest, inputEnd: l.latest.end, outputStart: d.start, output: d})
+		}
+	}
+	for _, a := range l.received[next:] {
+		l.replace(a)
+	}
+	l.received, l.published = l.received[:0], l.published[:0]
+}
+
+func (l *latestLink) replace(by *arrival) {
+	if l.latest != nil && !l.used {
+		l.emit(linked{input: l.latest, inputEnd: l.latest.end, outputStart: noTime})
+	}
+	l.latest, l.used = by, false
+}
+
+func (l *latestLink) end() { l.replace(nil) }
+
+// chainLink links along a chain of callbacks, each of which leaves something to the next in a variable: each end of a callback joins
+// the first start of the next callback at or after it and before its own next end; what has no such start is lost. The last
+// callback's publishes are the outputs.
+type chainLink struct {
+	emit         func(linked)
+	chain        []*Callback
+	subscription *Subscription
+
+	events    []chainEvent // that have not been settled
+	waiting   []*chainExecution
+	polled    map[execution]*arrival
+	last      map[execution]*chainExecution
+	order     []execution // of last
+	published []*departure
+}
+
+type chainEvent struct {
+	at        int64
+	start     bool // or end
+	stage     int
+	execution *chainExecution
+}
+
+// chainExecution is the execution of a callback of the chain.
+type chainExecution struct {
+	*arrival
+	from     *chainExecution // of the callback before
+	answered bool
+}
+
+func newChainLink(chain []*Callback, s *Subscription, emit func(linked)) *chainLink {
+	return &chainLink{
+		emit: emit, chain: chain, subscription: s, waiting: make([]*chainExecution, len(chain)),
+		polled: make(map[execution]*arrival), last: make(map[execution]*chainExecution),
+	}
+}
+
+func (l *chainLink) receive(a *arrival) {
+	if a.polled && a.callback == l.chain[0] {
+		l.polled[execution{a.callback, a.within}] = a
+	}
+}
+
+func (l *chainLink) execute(a *arrival) {
+	stage := slices.Index(l.chain, a.callback)
+	e := &chainExecution{arrival: a}
+	l.events = append(l.events, chainEvent{a.start, true, stage, e})
+	if a.end != noTime {
+		l.events = append(l.events, chainEvent{a.end, false, stage, e})
+	}
+}
+
+func (l *chainLink) publish(d *departure) { l.published = append(l.published, d) }
+
+func (l *chainLink) settle(limit int64) {
+	slices.SortStableFunc(l.events, func(a, b chainEvent) int { return cmp.Or(cmp.Compare(a.at, b.at), compareStarts(a.start, b.start)) })
+	done := 0
+	for ; done < len(l.events) && l.events[done].at < limit; done++ {
+		if e := &l.events[done]; e.start {
+			l.startOf(e.stage, e.execution)
+		} else {
+			l.endOf(e.stage, e.execution)
+		}
+	}
+	l.events = slices.Delete(l.events, 0, done)
+	for _, d := range l.published {
+		e := l.last[execution{d.callback, d.start}]
+		if e == nil {
+			continue
+		}
+		if first, input := l.inputOf(e); input != nil {
+			e.answered = true
+			l.emit(linked{input: input, inputEnd: first.end, outputStart: d.start, output: d})
+		}
+	}
+	l.published = l.published[:0]
+	kept := l.order[:0]
+	for i, in := range l.order {
+		if e := l.last[in]; e.end != noTime && e.end < limit || e.end == noTime && len(l.order)-i > keptExecutions {
+			l.drop(in, e)
+		} else {
+			kept = append(kept, in)
+		}
+	}
+	l.order = kept
+}
+
+// compareStarts puts ends first: what ends and what starts at the same time belong together.
+func compareStarts(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func (l *chainLink) startOf(stage int, e *chainExecution) {
+	if stage > 0 {
+		if before := l.waiting[stage-1]; before != nil && !before.answered {
+			before.answered = true
+			e.from = before
+		}
+	}
+	if stage == len(l.chain)-1 {
+		in := execution{e.callback, e.start}
+		l.last[in] = e
+		l.order = append(l.order, in)
+	}
+}
+
+func (l *chainLink) endOf(stage int, e *chainExecution) {
+	if stage == len(l.chain)-1 {
+		return
+	}
+	if before := l.waiting[stage]; before != nil && !before.answered {
+		l.lose(before)
+	}
+	l.waiting[stage] = e
+}
+
+// inputOf follows the chain back to its first callback and to the message that this one received; nil where it received none.
+func (l *chainLink) inputOf(e *chainExecution) (first *chainExecution, input *arrival) {
+	first = e
+	for first.from != nil {
+		first = first.from
+	}
+	switch {
+	case first.callback != l.chain[0]:
+		return nil, nil
+	case first.subscription == l.subscription:
+		return first, first.arrival
+	}
+	return first, l.polled[execution{first.callback, first.start}]
+}
+
+func (l *chainLink) lose(e *chainExecution) {
+	if first, input := l.inputOf(e); input != nil {
+		l.emit(linked{input: input, inputEnd: first.end, outputStart: noTime})
+	}
+}
+
+func (l *chainLink) drop(in execution, e *chainExecution) {
+	if !e.answered {
+		l.lose(e)
+	}
+	delete(l.last, in)
+}
+
+func (l *chainLink) end() {
+	for _, before := range l.waiting {
+		if before != nil && !before.answered {
+			l.lose(before)
+		}
+	}
+	for _, in := range l.order {
+		l.drop(in, l.last[in])
+	}
+}
+
+// links are the links of many pairs of subscriptions and publishers.
+type links struct {
+	all            []link
+	bySubscription map[*Subscription][]link
+	byPublisher    map[*Publisher][]link
+	byCallback     map[*Callback][]link // whose every execution counts
+}
+
+func newLinks() *links {
+	return &links{bySubscription: make(map[*Subscription][]link), byPublisher: make(map[*Publisher][]link), byCallback: make(map[*Callback][]link)}
+}
+
+// connect adds the link of a pair, as the context says. It returns false where the context gives no way to tell.
+func (l *links) connect(n *Node, s *Subscription, p *Publisher, context ContextType, emit func(linked)) bool {
+	var of link
+	switch context {
+	case ContextUseLatestMessage:
+		of = &latestLink{emit: emit}
+	case ContextCallbackChain:
+		chain := n.chainOf(s, p)
+		switch len(chain) {
+		case 0:
+			return false
+		case 1:
+			of = newRecordedLink(emit)
+		default:
+			of = newChainLink(chain, s, emit)
+			for _, c := range chain {
+				l.byCallback[c] = append(l.byCallback[c], of)
+			}
+		}
+	default:
+		return false
+	}
+	l.all = append(l.all, of)
+	l.bySubscription[s] = append(l.bySubscription[s], of)
+	l.byPublisher[p] = append(l.byPublisher[p], of)
+	return true
+}
+
+// chainOf returns the chain of callbacks that the message contexts name, else the one that was observed.
+func (n *Node) chainOf(s *Subscription, p *Publisher) []*Callback {
+	for _, c := range n.MessageContexts {
+		if c.Subscription == s && c.Publisher == p && len(c.Callbacks) > 0 {
+			return c.Callbacks
+		}
+	}
+	return n.CallbackChain(s, p)
+}
+
+func (l *links) wants() *wantedMessages {
+	return &wantedMessages{
+		publisher:    func(p *Publisher) bool { return l.byPublisher[p] != nil },
+		subscription: func(s *Subscription) bool { return l.bySubscription[s] != nil },
+		callback:     func(c *Callback) bool { return l.byCallback[c] != nil },
+	}
+}
+
+func (l *links) add(w *messageWindow) {
+	for _, a := range w.arrivals {
+		if a.subscription != nil {
+			for _, of := range l.bySubscription[a.subscription] {
+				of.receive(a)
+			}
+		}
+		if !a.polled {
+			for _, of := range l.byCallback[a.callback] {
+				of.execute(a)
+			}
+		}
+	}
+	for _, d := range w.departures {
+		for _, of := range l.byPublisher[d.publisher] {
+			of.publish(d)
+		}
+	}
+	for _, of := range l.all {
+		of.settle(w.limit)
+	}
+}
+
+func (l *links) end() {
+	for _, of := range l.all {
+		of.end()
+	}
+}

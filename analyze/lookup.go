@@ -1,0 +1,79 @@
+package analyze
+
+import (
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// lookup finds entities by address as livesAt does, and remembers what it found: rows repeat the same few addresses. It is not safe
+// for concurrent use.
+type lookup[E any] struct {
+	lives     livesAt[E]
+	processes processNumbers
+	known     map[numberedPlace][]resident[E]
+}
+
+type numberedPlace struct {
+	process int32
+	address trace.Address
+}
+
+func newLookup[E any](lives livesAt[E]) *lookup[E] {
+	return &lookup[E]{lives: lives, known: make(map[numberedPlace][]resident[E])}
+}
+
+// find returns the entity whose life contains the time; the zero value where none does.
+func (l *lookup[E]) find(process *trace.ProcessKey, address trace.Address, at int64) (found E) {
+	if address == 0 {
+		return found
+	}
+	key := numberedPlace{l.processes.number(process), address}
+	residents, ok := l.known[key]
+	if !ok {
+		residents = l.lives[place{*process, address}]
+		l.known[key] = residents
+	}
+	for i := len(residents) - 1; i >= 0; i-- {
+		if residents[i].life.Contains(at) {
+			return residents[i].entity
+		}
+	}
+	return found
+}
+
+// processNumbers gives processes numbers, because their keys take long to hash. Its zero value is ready.
+type processNumbers struct {
+	numbers    map[trace.ProcessKey]int32
+	last       trace.ProcessKey
+	lastNumber int32
+}
+
+func (p *processNumbers) number(key *trace.ProcessKey) int32 {
+	if p.numbers != nil && p.last.PID == key.PID && p.last.ProcessStart == key.ProcessStart && p.last.BootID == key.BootID {
+		return p.lastNumber
+	}
+	if p.numbers == nil {
+		p.numbers = make(map[trace.ProcessKey]int32)
+	}
+	n, ok := p.numbers[*key]
+	if !ok {
+		n = int32(len(p.numbers))
+		p.numbers[*key] = n
+	}
+	p.last, p.lastNumber = *key, n
+	return n
+}
+
+// remember makes a function of an entity answer from memory after the first time. It is safe for concurrent use.
+func remember[E comparable](of func(E) bool) func(E) bool {
+	var answers sync.Map
+	return func(e E) bool {
+		if answer, ok := answers.Load(e); ok {
+			return answer.(bool)
+		}
+		answer := of(e)
+		answers.Store(e, answer)
+		return answer
+	}
+}

@@ -1,0 +1,103 @@
+package analyze
+
+import (
+	"math"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// noTime is the time of what did not happen or is unknown.
+const noTime = math.MinInt64
+
+// departure is one publish of a message. Times are on the query's clock.
+type departure struct {
+	publisher *Publisher
+	dataset   int
+	// at is when it was published: the first of rclcpp_intra_publish and rclcpp_publish or, without them, of the layers below.
+	at                               int64
+	intra, rclcpp, rcl, rmw, written int64 // noTime where the layer was not passed
+	source                           trace.Optional[int64]
+	// callback is that in which it was published, begun at start; nil outside of callbacks.
+	callback *Callback
+	start    int64
+	number   publishNumber
+	enqueues uint32
+
+	// inputs are what the message was made of, as far as a query has found it.
+	inputs []input
+}
+
+// publishNumber identifies a publish as its enqueues name it.
+type publishNumber struct {
+	dataset int
+	process trace.ProcessKey
+	tid     int32
+	number  uint64
+}
+
+// arrival is one message that a callback was started with, or that was polled; for some questions also an execution that no message
+// started. Times are on the query's clock.
+type arrival struct {
+	subscription *Subscription // nil where no message came
+	dataset      int
+	// callback is the one that the message started, begun at start and ended at end. Of a polled message it is the callback in which it
+	// was taken, nil outside of callbacks, and start is the take.
+	callback   *Callback
+	polled     bool
+	start, end int64
+	// within is the start of the callback in which a polled message was taken.
+	within int64
+	// take is when rmw_take or the dequeue of an intra-process buffer happened; noTime where it was not seen.
+	take   int64
+	source trace.Optional[int64]
+	gid    string
+	// dequeue is the slot of the intra-process buffer; null for what came through the middleware.
+	dequeue trace.Optional[uint64]
+
+	// from is the publish of the message, as far as it was found.
+	from *departure
+}
+
+// arrived is when the message was there.
+func (a *arrival) arrived() int64 {
+	if a.take != noTime {
+		return a.take
+	}
+	return a.start
+}
+
+// enqueue is one message put into an intra-process buffer.
+type enqueue struct {
+	subscription *Subscription
+	at           int64
+	index        uint64
+	number       publishNumber
+	published    bool // number is known
+}
+
+// orNone returns the corrected time, noTime for null.
+func (c *clockCorrection) orNone(at trace.Optional[int64]) int64 {
+	if !at.Valid {
+		return noTime
+	}
+	return c.correct(at.Value)
+}
+
+// optionalTime is null for noTime.
+func optionalTime(at int64) trace.Optional[int64] {
+	if at == noTime {
+		return trace.Optional[int64]{}
+	}
+	return trace.Some(at)
+}
+
+// firstOf returns the least of the times that are known.
+func firstOf(times ...int64) int64 {
+	first := int64(noTime)
+	for _, t := range times {
+		if t != noTime && (first == noTime || t < first) {
+			first = t
+		}
+	}
+	return first
+}

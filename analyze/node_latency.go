@@ -1,0 +1,141 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// NodeLabel names a subscription and a publisher of a node in results.
+type NodeLabel struct {
+	Node              string `report:"node_name"`
+	PID               int32  `report:"pid,detail"`
+	SubscriptionTopic string `report:"subscription_topic_name"`
+	PublisherTopic    string `report:"publisher_topic_name"`
+	// Context is how outputs were found to belong to inputs.
+	Context ContextType `report:"context"`
+}
+
+// NodeLatency is the time from the inputs of a node, by one subscription, to the publishes that were made of them.
+type NodeLatency struct {
+	NodeLabel
+	Statistics
+	// Unused is the number of messages that led to no publish.
+	Unused uint64 `report:"unused"`
+}
+
+// NodeInstance is one output of a node with its input, or an input without output. Times that there are not are null.
+type NodeInstance struct {
+	NodeLabel
+	// Input is the start of the callback that got the message, or the take of a polled one; InputEnd the end of that callback.
+	Input    int64                 `report:"callback_start_timestamp,time"`
+	InputEnd trace.Optional[int64] `report:"callback_end_timestamp,time,detail"`
+	// OutputStart is the start of the callback that published.
+	OutputStart trace.Optional[int64] `report:"publish_callback_start_timestamp,time,detail"`
+	Publish     trace.Optional[int64] `report:"publish_timestamp,time"`
+	Latency     trace.Optional[int64] `report:"latency,duration"`
+}
+
+// LoadActivity finds out which callbacks publish and poll what: without it no output of a node belongs to an input.
+func (q *Query) LoadActivity(ctx context.Context) error {
+	if q.active {
+		return nil
+	}
+	q.active = true
+	for _, d := range q.datasets {
+		if err := q.loader.readActivity(ctx, d); err != nil {
+			return err
+		}
+	}
+	q.loader.finish()
+	return nil
+}
+
+// NodeLatency answers how long nodes took from messages to what they published of them: by the message contexts of an adopted
+// architecture, else by the recorded callback of each publish. latest takes every other pair of a subscription and a publisher for
+// use_latest_message. each, if not nil, gets every output with its input.
+func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeInstance) error) ([]NodeLatency, error) {
+	if err := q.LoadActivity(ctx); err != nil {
+		return nil, err
+	}
+	var nodes []*nodeLatency
+	var instances []NodeInstance
+	links := newLinks()
+	for _, n := range q.Architecture.Nodes {
+		if !q.filter.node(n) {
+			continue
+		}
+		for _, s := range n.Subscriptions {
+			for _, p := range n.Publishers {
+				if !matches(q.filter.Topics, s.TopicName, p.TopicName) {
+					continue
+				}
+				context := n.Context(s, p)
+				if context == ContextUndefined && latest {
+					context = ContextUseLatestMessage
+				}
+				of := &nodeLatency{NodeLabel: NodeLabel{Node: n.Name, PID: n.Process.PID, SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName, Context: context}}
+				if links.connect(n, s, p, context, func(l linked) {
+					if !q.filter.covers(l.input.start) {
+						return
+					}
+					instance := of.add(l)
+					if each != nil {
+						instances = append(instances, instance)
+					}
+				}) {
+					nodes = append(nodes, of)
+				}
+			}
+		}
+	}
+	flush := func() error {
+		if len(instances) == 0 {
+			return nil
+		}
+		err := each(instances)
+		instances = instances[:0]
+		return err
+	}
+	err := q.eachMessageWindow(ctx, links.wants(), func(w *messageWindow) error {
+		links.add(w)
+		return flush()
+	})
+	if err != nil {
+		return nil, err
+	}
+	links.end()
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	var results []NodeLatency
+	for _, of := range nodes {
+		results = append(results, NodeLatency{NodeLabel: of.NodeLabel, Statistics: of.statistics(), Unused: of.unused})
+	}
+	slices.SortStableFunc(results, func(a, b NodeLatency) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), cmp.Compare(a.SubscriptionTopic, b.SubscriptionTopic), cmp.Compare(a.PublisherTopic, b.PublisherTopic))
+	})
+	return results, nil
+}
+
+// nodeLatency gathers the instances of a pair.
+type nodeLatency struct {
+	NodeLabel
+	distribution
+	unused uint64
+}
+
+func (of *nodeLatency) add(l linked) NodeInstance {
+	i := NodeInstance{NodeLabel: of.NodeLabel, Input: l.input.start, InputEnd: optionalTime(l.inputEnd), OutputStart: optionalTime(l.outputStart)}
+	if l.output == nil {
+		of.unused++
+		of.begin(l.input.start)
+		return i
+	}
+	i.Publish = trace.Some(l.output.at)
+	i.Latency = trace.Some(l.output.at - l.input.start)
+	of.distribution.add(l.input.start, i.Latency.Value)
+	return i
+}

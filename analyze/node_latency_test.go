@@ -1,0 +1,96 @@
+package analyze_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// nodeOf lists instances as "callback_start, callback_end, start of the publishing callback, publish"; Lost is what there is not.
+func nodeOf(t *testing.T, q *analyze.Query, latest bool) []string {
+	t.Helper()
+	text := func(at trace.Optional[int64]) string {
+		if !at.Valid {
+			return "Lost"
+		}
+		return fmt.Sprint(at.Value)
+	}
+	var lines []string
+	_, err := q.NodeLatency(t.Context(), latest, func(instances []analyze.NodeInstance) error {
+		for _, i := range instances {
+			lines = append(lines, fmt.Sprintf("%d, %s, %s, %s", i.Input, text(i.InputEnd), text(i.OutputStart), text(i.Publish)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// chained makes a node whose subscription's callback hands messages on to a timer's, as an architecture file would say.
+func chained(t *testing.T, context analyze.ContextType, build func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher)) *analyze.Query {
+	t.Helper()
+	s := newRecording(t)
+	n := s.node("/n")
+	sub, pub, timer := s.subscription(n, "/in"), s.publisher(n, "/out", "aa"), s.timer(n, 50)
+	build(s, sub, timer, pub)
+	q := s.query(analyze.Filter{})
+	node := q.Architecture.FindNodes("/n")[0]
+	of := analyze.MessageContext{Type: context, Subscription: node.Subscriptions[0], Publisher: node.Publishers[0]}
+	if context == analyze.ContextCallbackChain {
+		of.Callbacks = []*analyze.Callback{node.Subscriptions[0].Callback, node.Timers[0].Callback}
+	}
+	node.MessageContexts = append(node.MessageContexts, of)
+	return q
+}
+
+// The worked example of CARET's documentation of the callback chain: cb_A = (start 0, end 4), (2, 6), (4, 8) and cb_B = (start 4,
+// publish 8), (8, 12), (10, 14).
+func TestCallbackChain(t *testing.T) {
+	q := chained(t, analyze.ContextCallbackChain, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
+		for _, a := range [][2]int64{{0, 4}, {2, 6}, {4, 8}} {
+			s.receives(sub, "bb", a[0], a[0], a[1])
+		}
+		for _, b := range [][2]int64{{4, 8}, {8, 12}, {10, 14}} {
+			s.runs(sub.node, timer, b[0], b[1])
+			s.publishes(pub, b[1], b[1], timer, b[0])
+		}
+	})
+	wantLines(t, nodeOf(t, q, false), "0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 8, 12")
+}
+
+func TestUseLatestMessage(t *testing.T) {
+	q := chained(t, analyze.ContextUseLatestMessage, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
+		for _, a := range [][2]int64{{0, 4}, {2, 6}, {8, 9}} {
+			s.receives(sub, "bb", a[0], a[0], a[1])
+		}
+		for _, at := range []int64{8, 12, 14} {
+			s.publishes(pub, at, at, timer, at-1)
+		}
+		s.polls(sub, "bb", 13, 13, 0, 0)
+	})
+	wantLines(t, nodeOf(t, q, false), "0, 4, Lost, Lost", "13, Lost, 13, 14", "2, 6, Lost, Lost", "8, 9, 11, 12", "8, 9, 7, 8")
+}
+
+// Without any context the recorded callback of each publish tells.
+func TestRecordedCallback(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	sub, polled := s.subscription(n, "/in"), s.subscription(n, "/polled")
+	pub, timer := s.publisher(n, "/out", "aa"), s.timer(n, 50)
+	s.receives(sub, "bb", 10, 10, 20)
+	s.publishes(pub, 15, 15, sub.callback, 10)
+	s.publishes(pub, 16, 16, sub.callback, 10)
+	s.receives(sub, "bb", 30, 30, 40)
+	s.runs(n, timer, 50, 60)
+	s.polls(polled, "bb", 51, 51, timer, 50)
+	s.polls(polled, "bb", 53, 53, timer, 50)
+	s.publishes(pub, 55, 55, timer, 50)
+	s.publishes(pub, 70, 70, 0, 0)
+	wantLines(t, nodeOf(t, s.query(analyze.Filter{}), false), "10, 20, 10, 15", "10, 20, 10, 16", "30, 40, Lost, Lost", "51, Lost, Lost, Lost", "53, Lost, 50, 55")
+}

@@ -1,0 +1,112 @@
+package analyze_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+)
+
+// A sensor, a filter that drops one message, and an actuator that polls; one message is lost on the way.
+func pathSystem(t *testing.T) *recording {
+	s := newRecording(t)
+	sensor, filter, actuator := s.node("/sensor"), s.node("/filter"), s.node("/actuator")
+	points, sub := s.publisher(sensor, "/points", "aa"), s.subscription(filter, "/points")
+	objects, polled := s.publisher(filter, "/objects", "bb"), s.subscription(actuator, "/objects")
+	timer := s.timer(sensor, 100)
+	for i := range int64(5) {
+		at := 1000 + 100*i
+		s.runs(sensor, timer, at, at+5)
+		s.publishes(points, at+1, at+2, timer, at)
+		if i == 2 {
+			continue // lost
+		}
+		s.receives(sub, "aa", at+2, at+11, at+40)
+		if i == 3 {
+			continue // filtered out
+		}
+		s.publishes(objects, at+31, at+32, sub.callback, at+11)
+		s.polls(polled, "bb", at+32, at+61, 0, 0)
+	}
+	return s
+}
+
+func TestPathLatency(t *testing.T) {
+	for name, text := range map[string]string{"by topics": "", "explicitly": "[/sensor]-[/points]-[/filter]-[/objects]-[/actuator]"} {
+		t.Run(name, func(t *testing.T) {
+			q := pathSystem(t).query(analyze.Filter{})
+			if err := q.LoadActivity(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			paths, _, err := q.Architecture.Paths(t.Context(), analyze.PathQuery{From: "/points", To: "/objects"})
+			if text != "" {
+				paths, err = q.Architecture.FindPaths(text)
+			}
+			if err != nil || len(paths) != 1 {
+				t.Fatalf("%d paths, %v", len(paths), err)
+			}
+			var instances []analyze.PathHopInstance
+			hops, err := q.PathLatency(t.Context(), paths, false, func(more []analyze.PathHopInstance) error {
+				instances = append(instances, more...)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []struct {
+				kind           analyze.HopKind
+				mean           int64
+				count          uint64
+				begun, dropped uint64
+			}{{analyze.HopPath, 60, 3, 5, 2}, {analyze.HopCommunication, 10, 3, 5, 1}, {analyze.HopNode, 20, 3, 4, 1}, {analyze.HopCommunication, 30, 3, 3, 0}}
+			if len(hops) != len(want) {
+				t.Fatalf("%d hops: %+v", len(hops), hops)
+			}
+			for i, w := range want {
+				if h := hops[i]; h.Hop != i || h.Kind != w.kind || h.Mean.Value != w.mean || h.Count != w.count || h.Begun != w.begun || h.Dropped != w.dropped {
+					t.Errorf("hop %d is %+v, want %+v", i, h, w)
+				}
+			}
+			if len(instances) != 3*4 || instances[4].Begin != 1101 || instances[4].End != 1161 || instances[7].Begin != 1131 || instances[7].Latency != 30 {
+				t.Errorf("the instances are %+v", instances)
+			}
+		})
+	}
+}
+
+func TestResponseTimeOfPath(t *testing.T) {
+	q := pathSystem(t).query(analyze.Filter{})
+	if err := q.LoadActivity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := q.Architecture.FindPaths("[/sensor]-[/points]-[/filter]-[/objects]-[/actuator]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := q.ResponseTime(t.Context(), paths, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Two messages in a row went missing before the last.
+	for i, want := range []struct {
+		of  analyze.ResponseTimeCase
+		max int64
+	}{{analyze.ResponseBest, 60}, {analyze.ResponseWorst, 260}, {analyze.ResponseWorstWithExternalLatency, 360}} {
+		if results[i].Case != want.of || results[i].Max.Value != want.max || results[i].Count != 2 {
+			t.Errorf("got %+v, want %v", results[i], want)
+		}
+	}
+}
+
+func TestNoSuchPath(t *testing.T) {
+	q := pathSystem(t).query(analyze.Filter{})
+	for _, text := range []string{"", "[/sensor]", "[/sensor]-[/objects]-[/filter]", "[/nobody]-[/points]", "[/points]", "]-[", "[/sensor]-[/points]-[/filter]-[/objects]-[/sensor]"} {
+		paths, err := q.Architecture.FindPaths(text)
+		if err == nil {
+			_, err = q.PathLatency(t.Context(), paths, false, nil)
+		}
+		if !errors.Is(err, analyze.ErrNoSuchName) && !errors.Is(err, analyze.ErrNothingSelected) {
+			t.Errorf("%q gives %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package analyze_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const tenth = int64(100_000_000) // of a second
+
+// The worked examples of CARET's documentation (records_service.md).
+func TestPeriodsAndFrequencies(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	timer, other := s.timer(n, 10*tenth), s.timer(n, 20*tenth)
+	for _, at := range []int64{0, 10, 20, 30} {
+		s.runs(n, timer, at*tenth, at*tenth+1)
+	}
+	for _, at := range []int64{0, 1, 5, 12, 13, 23} {
+		s.runs(n, other, at*tenth, at*tenth+1)
+	}
+	q := s.query(analyze.Filter{})
+	var periods, counts []string
+	results, err := q.Periods(t.Context(), analyze.Callbacks, false, func(instances []analyze.PeriodInstance) error {
+		for _, i := range instances {
+			if i.Callback == "/n/callback_0" {
+				periods = append(periods, fmt.Sprintf("%d %d", i.Begin/tenth, i.Period/tenth))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, periods, "0 10", "10 10", "20 10")
+	if results[1].Measure != analyze.MeasureLateness || results[1].Max.Value != 0 || results[1].Missed.Value != 0 {
+		t.Errorf("a punctual timer is %+v", results[1])
+	}
+	_, err = q.Frequencies(t.Context(), analyze.Callbacks, false, 10*tenth, func(instances []analyze.FrequencyInstance) error {
+		for _, i := range instances {
+			if i.Callback == "/n/callback_1" {
+				counts = append(counts, fmt.Sprintf("%d %d", i.Begin/tenth, i.Count))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, counts, "0 3", "10 2", "20 1")
+}
+
+// A timer that is late and leaves points of its grid out, with and without its init.
+func TestLateness(t *testing.T) {
+	for name, init := range map[string]trace.Optional[int64]{"init recorded": trace.Some(int64(1_000)), "init unknown": {}} {
+		t.Run(name, func(t *testing.T) {
+			s := newRecording(t)
+			n := s.node("/n")
+			timer := s.timer(n, 100)
+			s.rows.timers[0].InitTimestamp = init
+			for _, at := range []int64{1_105, 1_202, 1_310, 1_604} {
+				s.runs(n, timer, at, at+1)
+			}
+			results, err := s.query(analyze.Filter{}).Periods(t.Context(), analyze.Callbacks, false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			late := results[1]
+			least := int64(2) // the grid is known
+			if !init.Valid {
+				least = 0
+			}
+			if late.Count != 4 || late.Min.Value != least || late.Max.Value != least+8 || late.Missed.Value != 2 {
+				t.Errorf("got %+v", late)
+			}
+		})
+	}
+}
+
+// Simulated time runs at half the pace, and every node's clock hears of it.
+func TestSimTime(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	timer := s.timer(n, 50)
+	for _, at := range []int64{1000, 1200, 1400} {
+		s.runs(n, timer, at, at+1)
+		for clock := range trace.Address(2) {
+			s.rows.simTimes = append(s.rows.simTimes, trace.SimTime{ProcessKey: s.key, Clock: clock + 1, UpdateTimestamp: at + int64(clock), SimTime: (at - 1000) / 2})
+		}
+	}
+	var periods []int64
+	_, err := s.query(analyze.Filter{}).Periods(t.Context(), analyze.Callbacks, true, func(instances []analyze.PeriodInstance) error {
+		for _, i := range instances {
+			periods = append(periods, i.Period)
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(periods, []int64{100, 100}) {
+		t.Errorf("got %v, %v", periods, err)
+	}
+	s.rows.simTimes = s.rows.simTimes[:2]
+	if _, err := s.query(analyze.Filter{}).Periods(t.Context(), analyze.Callbacks, true, nil); !errors.Is(err, analyze.ErrNothingSelected) {
+		t.Errorf("without simulated time: %v", err)
+	}
+}

@@ -1,0 +1,173 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// ErrNothingSelected is returned when no entity of the datasets fits what a query asks for.
+var ErrNothingSelected = errors.New("nothing fits")
+
+// Filter selects what a query is about. The zero Filter selects everything.
+type Filter struct {
+	// Nodes, Topics (and names of services) and Callbacks (names or symbols) are patterns, one of which has to match the whole name.
+	Nodes, Topics, Callbacks []*regexp.Regexp
+	// Processes are PIDs in the recorder's PID namespace.
+	Processes []int32
+	// From and To bound the begin of instances, in Unix nanoseconds on the clock of the first dataset; both ends are included.
+	From, To trace.Optional[int64]
+}
+
+// Query is a question to one or several datasets, which are taken for one system.
+type Query struct {
+	// Warnings say what the answers lack: damaged segments, what could not be linked.
+	Warnings []string
+	// Architecture is what the datasets tell of the system.
+	Architecture *Architecture
+	// Progress, if not nil, is called with the rows that were read of those that have to be. It may be called by several goroutines.
+	Progress func(read, total int64)
+
+	datasets []*trace.Dataset
+	clocks   []clockCorrection
+	filter   Filter
+	unknown  *unknowns
+	loader   *architectureLoader
+	active   bool // loader has read which callbacks publish and poll what
+}
+
+// NewQuery prepares a question: it reads the entities and the clocks.
+func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*Query, error) {
+	q := &Query{datasets: datasets, filter: filter, unknown: newUnknowns()}
+	for _, d := range datasets {
+		if w := d.Warning(); w != "" {
+			q.Warnings = append(q.Warnings, w)
+		}
+	}
+	var err error
+	if q.clocks, err = clockCorrections(ctx, datasets, q.warnOfDamage); err != nil {
+		return nil, err
+	}
+	if err := q.warnOfLosses(ctx); err != nil {
+		return nil, err
+	}
+	loader := newArchitectureLoader()
+	for _, d := range datasets {
+		if err := loader.readEntities(ctx, d); err != nil {
+			return nil, fmt.Errorf("read the entities of %s: %w", d.Dir(), err)
+		}
+	}
+	loader.build()
+	q.loader, q.Architecture = loader, loader.result
+	q.Warnings = append(q.Warnings, loader.result.Warnings...)
+	return q, nil
+}
+
+// warnOfDamage takes damaged segments as warnings and returns any other error.
+func (q *Query) warnOfDamage(err error) error {
+	var damaged *trace.DamageError
+	if !errors.As(err, &damaged) {
+		return err
+	}
+	for _, segment := range damaged.Segments {
+		if text := segment.Error(); !slices.Contains(q.Warnings, text) {
+			q.Warnings = append(q.Warnings, text)
+		}
+	}
+	return nil
+}
+
+// warnOfLosses says when records are missing: what they told of seems not to have happened.
+func (q *Query) warnOfLosses(ctx context.Context) error {
+	for _, d := range q.datasets {
+		var lost uint64
+		err := trace.Scan(ctx, d, trace.TableLoss, func(rows []trace.Loss) error {
+			for i := range rows {
+				lost += rows[i].Count
+			}
+			return nil
+		})
+		if err := q.warnOfDamage(err); err != nil {
+			return err
+		}
+		if lost > 0 {
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s: %d records were lost while recording: messages may seem lost that were received; `caret-bpf info` says when", d.Dir(), lost))
+		}
+	}
+	return nil
+}
+
+// clockUncertainty bounds the error of the difference of two times, besides that of the hosts' synchronization; null where both are
+// on one clock.
+func (q *Query) clockUncertainty(a, b int) trace.Optional[int64] {
+	if a == b || len(q.clocks[a].points) == 0 && len(q.clocks[b].points) == 0 {
+		return trace.Optional[int64]{}
+	}
+	return trace.Some(q.clocks[a].uncertainty + q.clocks[b].uncertainty)
+}
+
+// covers tells whether an instance that began at that time is asked for.
+func (f *Filter) covers(begin int64) bool {
+	return (!f.From.Valid || begin >= f.From.Value) && (!f.To.Valid || begin <= f.To.Value)
+}
+
+func matches(patterns []*regexp.Regexp, names ...string) bool {
+	if len(patterns) == 0 {
+		return true
+	}
+	for _, p := range patterns {
+		for _, name := range names {
+			if at := p.FindStringIndex(name); name != "" && at != nil && at[0] == 0 && at[1] == len(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (f *Filter) node(n *Node) bool {
+	return matches(f.Nodes, n.Name) && (len(f.Processes) == 0 || slices.Contains(f.Processes, n.Process.PID))
+}
+
+func (f *Filter) callback(c *Callback) bool {
+	return f.node(c.Node) && matches(f.Topics, c.TopicName, c.ServiceName) && matches(f.Callbacks, c.Name, c.Symbol)
+}
+
+// communication tells whether the messages from a publisher to a subscription are asked for: the topic fits, and one of the nodes.
+func (f *Filter) communication(p *Publisher, s *Subscription) bool {
+	if !matches(f.Topics, s.TopicName) {
+		return false
+	}
+	if len(f.Callbacks) > 0 && (s.Callback == nil || !matches(f.Callbacks, s.Callback.Name, s.Callback.Symbol)) {
+		return false
+	}
+	return f.node(s.Node) || p.Node != nil && f.node(p.Node)
+}
+
+// TimeSpan returns the span of what the datasets hold, on the clock of the first; ok is false where they hold no event.
+func (q *Query) TimeSpan(ctx context.Context) (span trace.Span, ok bool, err error) {
+	for i, d := range q.datasets {
+		of, has, err := trace.TimeSpan(ctx, d)
+		if err := q.warnOfDamage(err); err != nil {
+			return trace.Span{}, false, err
+		}
+		if !has {
+			continue
+		}
+		of = trace.Span{First: q.clocks[i].correct(of.First), Last: q.clocks[i].correct(of.Last)}
+		if !ok {
+			span, ok = of, true
+		}
+		span.First, span.Last = min(span.First, of.First), max(span.Last, of.Last)
+	}
+	return span, ok, nil
+}
+
+// Restrict bounds the begin of instances.
+func (q *Query) Restrict(from, to trace.Optional[int64]) {
+	q.filter.From, q.filter.To = from, to
+}

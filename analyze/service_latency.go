@@ -1,0 +1,305 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// ServiceLabel names the pair of a client and a service in results. The node of a side that was not recorded is empty.
+type ServiceLabel struct {
+	Service    string `report:"service_name"`
+	ClientNode string `report:"client_node_name"`
+	ClientPID  int32  `report:"client_pid,detail"`
+	ServerNode string `report:"server_node_name"`
+	ServerPID  int32  `report:"server_pid,detail"`
+}
+
+// ServicePart is a part of a call.
+type ServicePart string
+
+// The parts.
+const (
+	// PartCall is from request_sent to response_taken.
+	PartCall ServicePart = "call"
+	// PartRequest is from request_sent to request_taken.
+	PartRequest ServicePart = "request"
+	// PartServer is from request_taken to response_sent.
+	PartServer ServicePart = "server"
+	// PartResponse is from response_sent to response_taken.
+	PartResponse ServicePart = "response"
+)
+
+// ServiceLatency is the time that one part of the calls of a client to a service took.
+type ServiceLatency struct {
+	ServiceLabel
+	Part ServicePart `report:"part"`
+	Statistics
+	// Unanswered is the number of calls of which the begin of the part was seen, and not its end. Where a side was not recorded that is
+	// every call.
+	Unanswered uint64 `report:"unanswered"`
+}
+
+// ServiceCall is one call. Steps that were not seen are null.
+type ServiceCall struct {
+	ServiceLabel
+	ClientGID      string                `report:"client_gid,detail"`
+	SequenceNumber int64                 `report:"sequence_number"`
+	RequestSent    trace.Optional[int64] `report:"request_sent_timestamp,time"`
+	RequestTaken   trace.Optional[int64] `report:"request_taken_timestamp,time"`
+	ResponseSent   trace.Optional[int64] `report:"response_sent_timestamp,time"`
+	ResponseTaken  trace.Optional[int64] `report:"response_taken_timestamp,time"`
+	Latency        trace.Optional[int64] `report:"latency,duration"`
+}
+
+// serviceColumns are the columns of service that tell which step of which call happened when.
+type serviceColumns struct {
+	trace.ProcessKey
+	Step           trace.ServiceStep `column:"step"`
+	StepTimestamp  int64             `column:"step_timestamp"`
+	ServiceHandle  trace.Address     `column:"service_handle,null"`
+	ClientHandle   trace.Address     `column:"client_handle,null"`
+	ClientGID      string            `column:"client_gid,null"`
+	SequenceNumber int64             `column:"sequence_number,delta"`
+	ServiceName    string            `column:"service_name,null"`
+	NodeName       string            `column:"node_name,null"`
+}
+
+// callKey joins the steps of a call. Without a gid the steps of client and server cannot be joined: each side has its own process.
+type callKey struct {
+	gid      string
+	process  trace.ProcessKey // zero where there is a gid
+	client   trace.Address    // likewise
+	sequence int64
+	service  string
+}
+
+// serviceStep is one step on the query's clock.
+type serviceStep struct {
+	serviceColumns
+	at int64
+}
+
+// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: answered ones when they
+// were, the others at the end.
+func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) error) ([]ServiceLatency, error) {
+	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, func(_, end int64) bool {
+		return q.filter.From.Valid && end < q.filter.From.Value
+	})
+	if err != nil {
+		return nil, err
+	}
+	var damaged damages
+	names := newServiceNames(q.Architecture)
+	progress := q.newProgress(groups)
+	steps := stream[serviceStep]{groups: groups, at: func(s *serviceStep) int64 { return s.at }, read: func(ctx context.Context, _ int, g tableGroup) (steps []*serviceStep, err error) {
+		err = trace.ScanGroup(ctx, trace.TableService, g.Group, func(rows []serviceColumns) error {
+			progress.add(len(rows))
+			for _, row := range rows {
+				names.complete(&row)
+				if matches(q.filter.Topics, row.ServiceName) {
+					steps = append(steps, &serviceStep{row, q.clocks[g.dataset].correct(row.StepTimestamp)})
+				}
+			}
+			return nil
+		})
+		return steps, damaged.add(err)
+	}}
+	calls := &serviceCalls{query: q, open: make(map[callKey]*ServiceCall), parts: make(map[ServiceLabel]*serviceParts), series: each != nil}
+	for _, limit := range windowLimits(groups) {
+		window, err := steps.until(ctx, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range window {
+			calls.add(step)
+		}
+		if err := calls.flush(each); err != nil {
+			return nil, err
+		}
+	}
+	calls.end()
+	if err := calls.flush(each); err != nil {
+		return nil, err
+	}
+	return calls.results(), q.warnOfDamage(damaged.err())
+}
+
+// serviceNames completes rows that were written before the names were known. It is safe for concurrent use.
+type serviceNames struct {
+	services livesAt[*Service]
+	clients  livesAt[*Client]
+}
+
+func newServiceNames(a *Architecture) *serviceNames {
+	names := &serviceNames{services: make(livesAt[*Service]), clients: make(livesAt[*Client])}
+	for _, n := range a.Nodes {
+		for _, s := range n.Services {
+			names.services.add(n.Process, s.Handle, s.Life, s)
+		}
+		for _, c := range n.Clients {
+			names.clients.add(n.Process, c.Handle, c.Life, c)
+		}
+	}
+	return names
+}
+
+func (names *serviceNames) complete(row *serviceColumns) {
+	if s := names.services.find(row.ProcessKey, row.ServiceHandle, row.StepTimestamp); s != nil {
+		row.ServiceName, row.NodeName = cmp.Or(s.ServiceName, row.ServiceName), cmp.Or(s.Node.Name, row.NodeName)
+	}
+	if c := names.clients.find(row.ProcessKey, row.ClientHandle, row.StepTimestamp); c != nil {
+		row.ServiceName, row.NodeName = cmp.Or(c.ServiceName, row.ServiceName), cmp.Or(c.Node.Name, row.NodeName)
+	}
+}
+
+// serviceCalls gathers calls.
+type serviceCalls struct {
+	query    *Query
+	open     map[callKey]*ServiceCall
+	parts    map[ServiceLabel]*serviceParts
+	series   bool
+	finished []ServiceCall
+}
+
+type serviceParts struct {
+	call, request, server, response servicePart
+}
+
+type servicePart struct {
+	distribution
+	unanswered uint64
+}
+
+func (c *serviceCalls) add(s *serviceStep) {
+	key := callKey{gid: s.ClientGID, sequence: s.SequenceNumber, service: s.ServiceName}
+	if s.ClientGID == "" {
+		key.process, key.client = s.ProcessKey, s.ClientHandle
+	}
+	call := c.open[key]
+	at := trace.Some(s.at)
+	if call != nil && call.has(s.Step) { // a sequence number again: the gid's next owner, or a duplicate
+		c.finish(call)
+		call = nil
+	}
+	if call == nil {
+		call = &ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}
+		c.open[key] = call
+	}
+	switch s.Step {
+	case trace.RequestSent:
+		call.RequestSent = at
+	case trace.RequestTaken:
+		call.RequestTaken = at
+	case trace.ResponseSent:
+		call.ResponseSent = at
+	case trace.ResponseTaken:
+		call.ResponseTaken = at
+	}
+	switch s.Step {
+	case trace.RequestSent, trace.ResponseTaken:
+		call.ClientNode, call.ClientPID = s.NodeName, s.PID
+	default:
+		call.ServerNode, call.ServerPID = s.NodeName, s.PID
+	}
+	if call.RequestSent.Valid && call.RequestTaken.Valid && call.ResponseSent.Valid && call.ResponseTaken.Valid {
+		c.finish(call)
+		delete(c.open, key)
+	}
+}
+
+func (call *ServiceCall) has(step trace.ServiceStep) bool {
+	switch step {
+	case trace.RequestSent:
+		return call.RequestSent.Valid
+	case trace.RequestTaken:
+		return call.RequestTaken.Valid
+	case trace.ResponseSent:
+		return call.ResponseSent.Valid
+	}
+	return call.ResponseTaken.Valid
+}
+
+func (c *serviceCalls) finish(call *ServiceCall) {
+	begin := firstTime(call.RequestSent, call.RequestTaken, call.ResponseSent, call.ResponseTaken)
+	f := &c.query.filter
+	if !f.covers(begin) || !matches(f.Nodes, call.ClientNode, call.ServerNode) ||
+		len(f.Processes) > 0 && !slices.Contains(f.Processes, call.ClientPID) && !slices.Contains(f.Processes, call.ServerPID) {
+		return
+	}
+	parts := c.parts[call.ServiceLabel]
+	if parts == nil {
+		parts = new(serviceParts)
+		c.parts[call.ServiceLabel] = parts
+	}
+	parts.call.add(call.RequestSent, call.ResponseTaken)
+	parts.request.add(call.RequestSent, call.RequestTaken)
+	parts.server.add(call.RequestTaken, call.ResponseSent)
+	parts.response.add(call.ResponseSent, call.ResponseTaken)
+	if c.series {
+		if call.RequestSent.Valid && call.ResponseTaken.Valid {
+			call.Latency = trace.Some(call.ResponseTaken.Value - call.RequestSent.Value)
+		}
+		c.finished = append(c.finished, *call)
+	}
+}
+
+func (p *servicePart) add(from, to trace.Optional[int64]) {
+	switch {
+	case !from.Valid:
+	case !to.Valid:
+		p.begin(from.Value)
+		p.unanswered++
+	default:
+		p.distribution.add(from.Value, to.Value-from.Value)
+	}
+}
+
+func (c *serviceCalls) end() {
+	var left []*ServiceCall
+	for _, call := range c.open {
+		left = append(left, call)
+	}
+	slices.SortFunc(left, func(a, b *ServiceCall) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.ClientGID, b.ClientGID), cmp.Compare(a.SequenceNumber, b.SequenceNumber),
+			cmp.Compare(a.ClientPID, b.ClientPID), cmp.Compare(a.ServerPID, b.ServerPID))
+	})
+	for _, call := range left {
+		c.finish(call)
+	}
+}
+
+func (c *serviceCalls) flush(each func([]ServiceCall) error) error {
+	if len(c.finished) == 0 {
+		return nil
+	}
+	err := each(c.finished)
+	c.finished = c.finished[:0]
+	return err
+}
+
+func (c *serviceCalls) results() []ServiceLatency {
+	var labels []ServiceLabel
+	for label := range c.parts {
+		labels = append(labels, label)
+	}
+	slices.SortFunc(labels, func(a, b ServiceLabel) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.ClientNode, b.ClientNode), cmp.Compare(a.ClientPID, b.ClientPID),
+			cmp.Compare(a.ServerNode, b.ServerNode), cmp.Compare(a.ServerPID, b.ServerPID))
+	})
+	var results []ServiceLatency
+	for _, label := range labels {
+		parts := c.parts[label]
+		for _, part := range []struct {
+			name ServicePart
+			of   *servicePart
+		}{{PartCall, &parts.call}, {PartRequest, &parts.request}, {PartServer, &parts.server}, {PartResponse, &parts.response}} {
+			if part.of.began > 0 {
+				results = append(results, ServiceLatency{ServiceLabel: label, Part: part.name, Statistics: part.of.statistics(), Unanswered: part.of.unanswered})
+			}
+		}
+	}
+	return results
+}

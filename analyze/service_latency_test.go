@@ -1,0 +1,58 @@
+package analyze_test
+
+import (
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+func TestServiceLatency(t *testing.T) {
+	s := newRecording(t)
+	step := func(pid int32, step trace.ServiceStep, at int64, gid string, sequence int64, node string) {
+		s.rows.services = append(s.rows.services, trace.Service{
+			ProcessKey: processKey(pid), Step: step, StepTimestamp: at, ClientGID: gid, SequenceNumber: sequence, ServiceName: "/add", NodeName: node, Provenance: trace.FromSymbol,
+		})
+	}
+	for sequence := range int64(2) {
+		at := 1000 * (sequence + 1)
+		step(1, trace.RequestSent, at, "aa", sequence, "/client")
+		step(2, trace.RequestTaken, at+10, "aa", sequence, "/server")
+		step(2, trace.ResponseSent, at+30, "aa", sequence, "/server")
+		step(1, trace.ResponseTaken, at+60, "aa", sequence, "/client")
+	}
+	step(1, trace.RequestSent, 3000, "aa", 2, "/client")  // not answered
+	step(2, trace.RequestTaken, 1015, "bb", 1, "/server") // of a client that was not recorded, with a number of the other's
+	step(2, trace.ResponseSent, 1025, "bb", 1, "/server")
+	var calls int
+	results, err := s.query(analyze.Filter{}).ServiceLatency(t.Context(), func(more []analyze.ServiceCall) error {
+		calls += len(more)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls != 4 {
+		t.Errorf("%d calls, want 4", calls)
+	}
+	type key struct {
+		client, server string
+		part           analyze.ServicePart
+	}
+	want := map[key][3]int64{ // count, mean, unanswered
+		{"/client", "/server", analyze.PartCall}: {2, 60, 0}, {"/client", "/server", analyze.PartRequest}: {2, 10, 0},
+		{"/client", "/server", analyze.PartServer}: {2, 20, 0}, {"/client", "/server", analyze.PartResponse}: {2, 30, 0},
+		{"/client", "", analyze.PartCall}: {0, 0, 1}, {"/client", "", analyze.PartRequest}: {0, 0, 1},
+		{"", "/server", analyze.PartServer}: {1, 10, 0}, {"", "/server", analyze.PartResponse}: {0, 0, 1},
+	}
+	for _, r := range results {
+		of := key{r.ClientNode, r.ServerNode, r.Part}
+		if got := [3]int64{int64(r.Count), r.Mean.Value, int64(r.Unanswered)}; got != want[of] {
+			t.Errorf("%v is %v, want %v", of, got, want[of])
+		}
+		delete(want, of)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}

@@ -1,0 +1,136 @@
+package analyze
+
+import (
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Summary is what `caret-bpf info` shows of a dataset.
+type Summary struct {
+	// Session is nil when session.json is damaged or lost.
+	Session *trace.Session `json:"session"`
+	// Live: a recorder is writing the dataset. Killed: its recorder is gone and did not end it.
+	Live   bool `json:"live"`
+	Killed bool `json:"killed"`
+	// Damaged lists the segments that could not be read, or not to their end: the numbers lack what they held.
+	Damaged []string `json:"damaged"`
+	// Span is the time from the first to the last event; null when there is none.
+	Span   trace.Optional[trace.Span] `json:"span"`
+	Tables []TableSummary             `json:"tables"`
+	// Tracepoints are in the order of the tables that hold them.
+	Tracepoints []TracepointSummary `json:"tracepoints"`
+	Processes   []ProcessSummary    `json:"processes"`
+	// Nodes are in the order of their names.
+	Nodes []NodeSummary `json:"nodes"`
+	// Callbacks are in descending order of their total time.
+	Callbacks []CallbackSummary `json:"callbacks"`
+	// Topics are in descending order of their publishes.
+	Topics []TopicSummary `json:"topics"`
+	Losses []LossSummary  `json:"losses"`
+	// Incomplete counts the callback and publish rows of each status but complete.
+	Incomplete []StatusSummary `json:"incomplete"`
+	// ClockSteps are the times at which real time was set while recording.
+	ClockSteps []ClockStep `json:"clock_steps"`
+	// Warnings say in words what a reader of the numbers must know.
+	Warnings []string `json:"warnings"`
+}
+
+// TableSummary is the extent of one table.
+type TableSummary struct {
+	Name string `json:"name" report:"table"`
+	// Rows and Bytes are those of readable segments.
+	Rows     uint64 `json:"rows" report:"rows"`
+	Bytes    int64  `json:"bytes" report:"bytes"`
+	Segments int    `json:"segments" report:"segments"`
+	// Unfinished is the number of segments that are being written or were left behind by a killed recorder.
+	Unfinished int `json:"unfinished" report:"unfinished"`
+}
+
+// TracepointSummary is the number of a tracepoint's hits that are part of rows, by CARET's name of the tracepoint.
+type TracepointSummary struct {
+	Tracepoint string `json:"tracepoint" report:"tracepoint"`
+	Table      string `json:"table" report:"table"`
+	Count      uint64 `json:"count" report:"count"`
+}
+
+// ProcessSummary is the activity of one process.
+type ProcessSummary struct {
+	trace.ProcessKey
+	Command           string `json:"command" report:"command"`
+	Distro            string `json:"distro" report:"distro"`
+	RMWImplementation string `json:"rmw_implementation" report:"rmw"`
+	Number            int32  `json:"-" report:"pid,detail"`
+	Callbacks         uint64 `json:"callbacks" report:"callbacks"`
+	Publishes         uint64 `json:"publishes" report:"publishes"`
+	Takes             uint64 `json:"takes" report:"takes"`
+	Enqueues          uint64 `json:"enqueues" report:"enqueues"`
+}
+
+// NodeSummary is the activity of one node.
+type NodeSummary struct {
+	PID int32 `json:"pid" report:"pid"`
+	// NodeName is empty for what belongs to no known node.
+	NodeName string `json:"node_name" report:"node_name"`
+	// Callbacks, Publishes and Takes are numbers of executions, publishes and polled takes; the rates are a second of the recording's
+	// span, null for a recording without one.
+	Callbacks    uint64                  `json:"callbacks" report:"callbacks"`
+	CallbackRate trace.Optional[float64] `json:"callback_rate" report:"callback_rate,rate"`
+	// TotalTime is the sum of the callbacks' execution times in nanoseconds.
+	TotalTime   int64                   `json:"total_time" report:"total_time,duration"`
+	Publishes   uint64                  `json:"publishes" report:"publishes"`
+	PublishRate trace.Optional[float64] `json:"publish_rate" report:"publish_rate,rate"`
+	Takes       uint64                  `json:"takes" report:"takes"`
+}
+
+// CallbackSummary is the activity of one callback; an address that was used again counts for each callback that had it.
+type CallbackSummary struct {
+	PID      int32                 `json:"pid" report:"pid,detail"`
+	NodeName string                `json:"node_name" report:"node_name"`
+	Kind     trace.CallbackKind    `json:"kind" report:"kind"`
+	Topic    string                `json:"topic_name" report:"topic_name"`
+	Period   trace.Optional[int64] `json:"period" report:"period,duration"`
+	Count    uint64                `json:"count" report:"count"`
+	// Rate is in executions a second, between the first and the last start; null for fewer than two.
+	Rate trace.Optional[float64] `json:"rate" report:"rate,rate"`
+	// TotalTime, MeanTime and MaxTime are of the executions that have a start and an end, in nanoseconds; Timed is their number.
+	TotalTime int64                 `json:"total_time" report:"total_time,duration"`
+	MeanTime  trace.Optional[int64] `json:"mean_time" report:"mean_time,duration"`
+	MaxTime   int64                 `json:"max_time" report:"max_time,duration"`
+	Timed     uint64                `json:"timed" report:"timed,detail"`
+	Callback  trace.Address         `json:"callback" report:"callback,detail"`
+	Symbol    string                `json:"symbol" report:"symbol"`
+}
+
+// TopicSummary is the traffic of one topic, of all publishers together.
+type TopicSummary struct {
+	// TopicName is empty for publishes of unknown topic.
+	TopicName string `json:"topic_name" report:"topic_name"`
+	Publishes uint64 `json:"publishes" report:"publishes"`
+	// Rate is in publishes a second, between the first and the last one; null for fewer than two.
+	Rate trace.Optional[float64] `json:"rate" report:"rate,rate"`
+	// Received is the number of callback executions and polled takes that got a message of the topic.
+	Received uint64 `json:"received" report:"received"`
+}
+
+// LossSummary is what was lost of a kind for a reason, and when.
+type LossSummary struct {
+	Kind   trace.LossKind   `json:"kind" report:"lost"`
+	Reason trace.LossReason `json:"reason" report:"reason"`
+	Count  uint64           `json:"count" report:"count"`
+	// FromTimestamp and ToTimestamp enclose all of them.
+	FromTimestamp int64 `json:"from_timestamp" report:"from,time"`
+	ToTimestamp   int64 `json:"to_timestamp" report:"to,time"`
+}
+
+// StatusSummary is the number of a table's rows of one status.
+type StatusSummary struct {
+	Table  string `json:"table" report:"table"`
+	Status string `json:"status" report:"status"`
+	Count  uint64 `json:"count" report:"count"`
+}
+
+// ClockStep is a change of real time against CLOCK_MONOTONIC by more than it drifts.
+type ClockStep struct {
+	// Timestamp is when it was seen, on the recording's clock; Nanoseconds is its size, positive forwards.
+	Timestamp   int64 `json:"timestamp" report:"time,time"`
+	Nanoseconds int64 `json:"nanoseconds" report:"step,duration"`
+}

@@ -1,0 +1,380 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Summarize reads the dataset once. Damaged segments are told in the Summary, they are no errors. progress, which may be nil, is
+// told how many of the rows have been read, from several goroutines.
+func Summarize(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*Summary, error) {
+	s := &summarizer{
+		dataset: d, progress: progress, groups: make(map[string][]*trace.Group),
+		result: Summary{Session: d.Session(), Live: d.Live(), Killed: d.Killed()},
+	}
+	for _, step := range []func(context.Context) error{s.footers, s.entities, s.events, s.losses, s.clockSteps, s.count} {
+		if err := s.damages.add(step(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	s.collect()
+	if err := s.nameStrangers(ctx); err != nil {
+		return nil, err
+	}
+	s.finish()
+	return &s.result, nil
+}
+
+// summarizer gathers a Summary.
+type summarizer struct {
+	dataset  *trace.Dataset
+	progress func(read, total int64)
+	result   Summary
+	damages  damages
+	groups   map[string][]*trace.Group
+	entity   *architectureLoader
+	workers  []*summaryWorker
+
+	total    int64
+	rowsRead atomic.Int64
+
+	processes map[trace.ProcessKey]*ProcessSummary
+	nodes     map[nodeName]*NodeSummary
+	topics    map[string]*topicTraffic
+	callbacks []*countedCallback
+}
+
+// topicTraffic is a TopicSummary in the making.
+type topicTraffic struct {
+	publishCount
+	received uint64
+}
+
+// countedCallback is a callback with its executions; the callback is made of what rows say where no entity is known.
+type countedCallback struct {
+	callbackCount
+	process  trace.ProcessKey
+	address  trace.Address
+	callback *Callback
+	// stranger: no entity table knows it.
+	stranger bool
+}
+
+func (s *summarizer) read(rows int) {
+	n := s.rowsRead.Add(int64(rows))
+	if s.progress != nil {
+		s.progress(n, s.total)
+	}
+}
+
+func (s *summarizer) entities(ctx context.Context) error {
+	var err error
+	if s.entity, err = loadEntities(ctx, s.dataset); err != nil {
+		return err
+	}
+	l := s.entity
+	for _, init := range []struct {
+		table, tracepoint string
+		count             uint64
+	}{
+		{trace.TableNode, "rcl_node_init", inits(l.nodes)},
+		{trace.TablePublisher, "rcl_publisher_init", inits(l.publishers)},
+		{trace.TableSubscription, "rclcpp_subscription_init", inits(l.subscriptions)},
+		{trace.TableTimer, "rcl_timer_init", inits(l.timers)},
+		{trace.TableServiceServer, "rcl_service_init", inits(l.services)},
+		{trace.TableClient, "rcl_client_init", inits(l.clients)},
+		{trace.TableCallbackGroup, "add_callback_group", inits(l.groups)},
+		{trace.TableExecutor, "construct_executor", inits(l.executors)},
+	} {
+		s.addTracepoint(init.table, init.tracepoint, init.count)
+	}
+	return nil
+}
+
+// inits counts the lives whose begin was seen.
+func inits[K comparable, R any](l *lifeRows[K, R]) (count uint64) {
+	for i := range l.rows {
+		if l.life(&l.rows[i]).Init.Valid {
+			count++
+		}
+	}
+	return count
+}
+
+func (s *summarizer) addTracepoint(table, tracepoint string, count uint64) {
+	if count > 0 {
+		s.result.Tracepoints = append(s.result.Tracepoints, TracepointSummary{Tracepoint: tracepoint, Table: table, Count: count})
+	}
+}
+
+// events counts what tables of several kinds of events hold: the steps of service calls and unmerged hits.
+func (s *summarizer) events(ctx context.Context) error {
+	steps := make(map[string]uint64)
+	err := trace.Scan(ctx, s.dataset, trace.TableService, func(rows []struct {
+		Step trace.ServiceStep `column:"step"`
+	}) error {
+		for i := range rows {
+			steps[string(rows[i].Step)]++
+		}
+		return nil
+	})
+	s.addTracepoints(trace.TableService, steps)
+	if err := s.damages.add(err); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	events := make(map[string]uint64)
+	groups := s.groups[trace.TableEvent]
+	err = inParallel(ctx, len(groups), func(ctx context.Context, _, i int) error {
+		of := make(map[string]uint64)
+		err := s.damages.add(trace.ScanGroup(ctx, trace.TableEvent, groups[i], func(rows []struct {
+			Event string `column:"event"`
+		}) error {
+			for i := range rows {
+				of[rows[i].Event]++
+			}
+			return nil
+		}))
+		mu.Lock()
+		defer mu.Unlock()
+		for event, count := range of {
+			events[event] += count
+		}
+		return err
+	})
+	s.addTracepoints(trace.TableEvent, events)
+	return err
+}
+
+func (s *summarizer) addTracepoints(table string, counts map[string]uint64) {
+	for _, name := range sortedKeys(counts) {
+		s.addTracepoint(table, name, counts[name])
+	}
+}
+
+// count reads the large tables.
+func (s *summarizer) count(ctx context.Context) error {
+	for range maxWorkers() {
+		s.workers = append(s.workers, newSummaryWorker(s.entity.result.index))
+	}
+	for _, table := range []string{trace.TableCallback, trace.TablePublish, trace.TableTake, trace.TableEnqueue} {
+		for _, g := range s.groups[table] {
+			s.total += g.Rows()
+		}
+	}
+	for _, scan := range []func() error{
+		func() error { return scanTable(ctx, s, trace.TableCallback, (*summaryWorker).addCallbacks) },
+		func() error { return scanTable(ctx, s, trace.TablePublish, (*summaryWorker).addPublishes) },
+		func() error { return scanTable(ctx, s, trace.TableTake, (*summaryWorker).addTakes) },
+		func() error { return scanTable(ctx, s, trace.TableEnqueue, (*summaryWorker).addEnqueues) },
+	} {
+		if err := scan(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect merges what the goroutines counted.
+func (s *summarizer) collect() {
+	s.processes = make(map[trace.ProcessKey]*ProcessSummary)
+	s.nodes = make(map[nodeName]*NodeSummary)
+	s.topics = make(map[string]*topicTraffic)
+	for key, p := range s.entity.processes {
+		s.process(key).describe(&p)
+	}
+	callbacks := make(map[*Callback]*countedCallback)
+	strangers := make(map[place]*countedCallback)
+	status := make(map[StatusSummary]uint64)
+	for _, w := range s.workers {
+		for _, p := range w.processes {
+			of := s.process(p.key)
+			of.Callbacks += p.executions
+			of.Publishes += p.publishes
+			of.Takes += p.takes
+			of.Enqueues += p.enqueue
+			for address, lives := range p.callbacks {
+				at := place{p.key, address}
+				for i := range lives.counts {
+					mergeCallback(callbacks, lives.lives[i].entity, at, lives.lives[i].entity, &lives.counts[i])
+				}
+				mergeCallback(strangers, at, at, nil, &lives.unknown)
+			}
+			for _, lives := range p.publishers {
+				for i := range lives.counts {
+					publisher := lives.lives[i].entity
+					s.addPublisher(p.key, publisher.TopicName, publisher.Node.Name, &lives.counts[i])
+				}
+			}
+		}
+		for of, count := range w.unnamed {
+			s.addPublisher(w.processes[of.process].key, of.topic, of.nodeName, count)
+		}
+		for of, count := range w.takes {
+			s.node(w.processes[of.process].key, of.nodeName).Takes += count
+			if of.topic != "" {
+				s.topic(of.topic).received += count
+			}
+		}
+		for of, count := range w.status {
+			status[of] += count
+		}
+	}
+	for of, count := range status {
+		of.Count = count
+		s.result.Incomplete = append(s.result.Incomplete, of)
+	}
+	for _, c := range callbacks {
+		s.callbacks = append(s.callbacks, c)
+	}
+	for _, c := range strangers {
+		s.callbacks = append(s.callbacks, c)
+	}
+}
+
+func mergeCallback[K comparable](into map[K]*countedCallback, key K, at place, callback *Callback, count *callbackCount) {
+	if count.count == 0 {
+		return
+	}
+	c := into[key]
+	if c == nil {
+		c = &countedCallback{process: at.process, address: at.address, callback: callback, stranger: callback == nil}
+		into[key] = c
+	}
+	if c.started == 0 {
+		c.span = count.span
+	} else if count.started > 0 {
+		c.span = trace.Span{First: min(c.span.First, count.span.First), Last: max(c.span.Last, count.span.Last)}
+	}
+	c.count += count.count
+	c.timed += count.timed
+	c.started += count.started
+	c.total += count.total
+	c.max = max(c.max, count.max)
+}
+
+func (s *summarizer) addPublisher(process trace.ProcessKey, topic, node string, count *publishCount) {
+	if count.count == 0 {
+		return
+	}
+	s.node(process, node).Publishes += count.count
+	t := s.topic(topic)
+	if t.timed == 0 {
+		t.span = count.span
+	} else if count.timed > 0 {
+		t.span = trace.Span{First: min(t.span.First, count.span.First), Last: max(t.span.Last, count.span.Last)}
+	}
+	t.count += count.count
+	t.timed += count.timed
+}
+
+func (s *summarizer) process(key trace.ProcessKey) *ProcessSummary {
+	p := s.processes[key]
+	if p == nil {
+		p = &ProcessSummary{ProcessKey: key, Number: key.PID}
+		s.processes[key] = p
+	}
+	return p
+}
+
+func (p *ProcessSummary) describe(row *trace.Process) {
+	p.Command, p.Distro, p.RMWImplementation = row.Command, row.Distro, row.RMWImplementation
+}
+
+func (s *summarizer) node(process trace.ProcessKey, name string) *NodeSummary {
+	key := nodeName{process, name}
+	n := s.nodes[key]
+	if n == nil {
+		n = &NodeSummary{PID: process.PID, NodeName: name}
+		s.nodes[key] = n
+	}
+	return n
+}
+
+func (s *summarizer) topic(name string) *topicTraffic {
+	t := s.topics[name]
+	if t == nil {
+		t = new(topicTraffic)
+		s.topics[name] = t
+	}
+	return t
+}
+
+// finish sorts what was gathered.
+func (s *summarizer) finish() {
+	r := &s.result
+	for _, c := range s.callbacks {
+		s.finishCallback(c)
+	}
+	for _, p := range s.processes {
+		r.Processes = append(r.Processes, *p)
+	}
+	slices.SortFunc(r.Processes, func(a, b ProcessSummary) int { return compareProcesses(a.ProcessKey, b.ProcessKey) })
+	for _, n := range s.nodes {
+		n.CallbackRate, n.PublishRate = s.perSecond(n.Callbacks), s.perSecond(n.Publishes)
+		r.Nodes = append(r.Nodes, *n)
+	}
+	slices.SortFunc(r.Nodes, func(a, b NodeSummary) int {
+		return cmp.Or(cmp.Compare(a.NodeName, b.NodeName), cmp.Compare(a.PID, b.PID))
+	})
+	slices.SortFunc(r.Callbacks, func(a, b CallbackSummary) int {
+		return cmp.Or(cmp.Compare(b.TotalTime, a.TotalTime), cmp.Compare(b.Count, a.Count), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Callback, b.Callback), cmp.Compare(a.Symbol, b.Symbol))
+	})
+	for name, t := range s.topics {
+		r.Topics = append(r.Topics, TopicSummary{TopicName: name, Publishes: t.count, Rate: rate(t.timed, t.span), Received: t.received})
+	}
+	slices.SortFunc(r.Topics, func(a, b TopicSummary) int {
+		return cmp.Or(cmp.Compare(b.Publishes, a.Publishes), cmp.Compare(a.TopicName, b.TopicName))
+	})
+	slices.SortFunc(r.Incomplete, func(a, b StatusSummary) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Status, b.Status))
+	})
+	for _, segment := range s.damages.segments {
+		r.Damaged = append(r.Damaged, segment.Error())
+	}
+	r.Damaged = append(r.Damaged, s.entity.result.Warnings...)
+	slices.Sort(r.Damaged)
+	r.Damaged = nonNil(slices.Compact(r.Damaged))
+	r.Warnings = nonNil(s.warnings())
+}
+
+func (s *summarizer) finishCallback(c *countedCallback) {
+	row := CallbackSummary{
+		PID: c.process.PID, Callback: c.address, Count: c.count, Timed: c.timed, TotalTime: c.total, MaxTime: c.max,
+		Rate: rate(c.started, c.span),
+	}
+	if c.timed > 0 {
+		row.MeanTime = trace.Some(c.total / int64(c.timed))
+	}
+	if of := c.callback; of != nil {
+		row.NodeName, row.Kind, row.Topic, row.Period, row.Symbol = of.Node.Name, of.Kind, cmp.Or(of.TopicName, of.ServiceName), of.Period, of.Symbol
+		if of.TopicName != "" {
+			s.topic(of.TopicName).received += c.started
+		}
+	}
+	n := s.node(c.process, row.NodeName)
+	n.Callbacks += c.count
+	n.TotalTime += c.total
+	s.result.Callbacks = append(s.result.Callbacks, row)
+}
+
+// perSecond returns a rate over the recording's span.
+func (s *summarizer) perSecond(count uint64) trace.Optional[float64] {
+	if !s.result.Span.Valid || s.result.Span.Value.Nanoseconds() == 0 {
+		return trace.Optional[float64]{}
+	}
+	return trace.Some(float64(count) * 1e9 / float64(s.result.Span.Value.Nanoseconds()))
+}
+
+// rate returns the rate of events in the span that the first and the last of them bound.
+func rate(events uint64, span trace.Span) trace.Optional[float64] {
+	if events < 2 || span.Nanoseconds() == 0 {
+		return trace.Optional[float64]{}
+	}
+	return trace.Some(float64(events-1) * 1e9 / float64(span.Nanoseconds()))
+}

@@ -1,0 +1,239 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// scanTable reads a table's row groups on all cores; add gets the state of its goroutine.
+func scanTable[T any](ctx context.Context, s *summarizer, table string, add func(w *summaryWorker, rows []T)) error {
+	groups := s.groups[table]
+	return inParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
+		return s.damages.add(trace.ScanGroup(ctx, table, groups[i], func(rows []T) error {
+			add(s.workers[worker], rows)
+			s.read(len(rows))
+			return nil
+		}))
+	})
+}
+
+// summaryWorker is what one goroutine counted. Its memory grows with the entities, not with the rows.
+type summaryWorker struct {
+	index *entityIndex
+
+	last      *processCount // of the last row
+	processes []*processCount
+	// unnamed are publishes without a publisher's handle, by topic.
+	unnamed map[unnamedPublisher]*publishCount
+	takes   map[unnamedPublisher]uint64
+	status  map[StatusSummary]uint64 // keys have Count 0
+}
+
+// processCount is a ProcessSummary in the making.
+type processCount struct {
+	key                                   trace.ProcessKey
+	number                                int32 // its index
+	executions, publishes, takes, enqueue uint64
+	callbacks                             map[trace.Address]*lifeCounts[*Callback, callbackCount]
+	publishers                            map[trace.Address]*lifeCounts[*Publisher, publishCount]
+}
+
+// unnamedPublisher is what rows say of a publisher or subscription by name.
+type unnamedPublisher struct {
+	process         int32
+	topic, nodeName string
+}
+
+// lifeCounts are the counts of the entities that had one address. Nearly every address has one.
+type lifeCounts[E any, C any] struct {
+	lives  []resident[E]
+	counts []C
+	// unknown counts what lies in none of the lives.
+	unknown C
+}
+
+func newLifeCounts[E any, C any](lives []resident[E]) *lifeCounts[E, C] {
+	return &lifeCounts[E, C]{lives: lives, counts: make([]C, len(lives))}
+}
+
+// at returns the count of the entity that lived at that time.
+func (l *lifeCounts[E, C]) at(time int64) *C {
+	for i := len(l.lives) - 1; i >= 0; i-- {
+		if l.lives[i].life.Contains(time) {
+			return &l.counts[i]
+		}
+	}
+	return &l.unknown
+}
+
+type callbackCount struct {
+	count, timed uint64
+	total, max   int64
+	started      uint64
+	span         trace.Span // of starts
+}
+
+type publishCount struct {
+	count, timed uint64
+	span         trace.Span // of those with a time
+}
+
+func newSummaryWorker(index *entityIndex) *summaryWorker {
+	return &summaryWorker{
+		index:   index,
+		unnamed: make(map[unnamedPublisher]*publishCount),
+		takes:   make(map[unnamedPublisher]uint64),
+		status:  make(map[StatusSummary]uint64),
+	}
+}
+
+// process returns the counts of a row's process. There are few processes, and rows of one follow each other: looking through them
+// is faster than hashing the key of every row.
+func (w *summaryWorker) process(key *trace.ProcessKey) *processCount {
+	if w.last != nil && w.last.key == *key {
+		return w.last
+	}
+	for _, p := range w.processes {
+		if p.key.PID == key.PID && p.key == *key {
+			w.last = p
+			return p
+		}
+	}
+	w.last = &processCount{
+		key: *key, number: int32(len(w.processes)), callbacks: make(map[trace.Address]*lifeCounts[*Callback, callbackCount]),
+		publishers: make(map[trace.Address]*lifeCounts[*Publisher, publishCount]),
+	}
+	w.processes = append(w.processes, w.last)
+	return w.last
+}
+
+// executionCounts are the columns of callback that a Summary needs.
+type executionCounts struct {
+	trace.ProcessKey
+	Callback trace.Address         `column:"callback"`
+	Start    trace.Optional[int64] `column:"callback_start_timestamp"`
+	End      trace.Optional[int64] `column:"callback_end_timestamp"`
+	Status   trace.CallbackStatus  `column:"status"`
+}
+
+func (w *summaryWorker) addCallbacks(rows []executionCounts) {
+	for i := range rows {
+		row := &rows[i]
+		p := w.process(&row.ProcessKey)
+		p.executions++
+		lives := p.callbacks[row.Callback]
+		if lives == nil {
+			lives = newLifeCounts[*Callback, callbackCount](w.index.callbacks[place{row.ProcessKey, row.Callback}])
+			p.callbacks[row.Callback] = lives
+		}
+		at := row.Start.Value
+		if !row.Start.Valid {
+			at = row.End.Value
+		}
+		c := lives.at(at)
+		c.count++
+		if row.Start.Valid {
+			widen(&c.span, &c.started, row.Start.Value)
+			if row.End.Valid {
+				duration := row.End.Value - row.Start.Value
+				c.timed++
+				c.total += duration
+				c.max = max(c.max, duration)
+			}
+		}
+		if row.Status != trace.CallbackComplete {
+			w.status[StatusSummary{Table: trace.TableCallback, Status: string(row.Status)}]++
+		}
+	}
+}
+
+// widen makes the span contain the time, which is the count-th.
+func widen(span *trace.Span, count *uint64, at int64) {
+	if *count == 0 {
+		*span = trace.Span{First: at, Last: at}
+	}
+	*count++
+	span.First, span.Last = min(span.First, at), max(span.Last, at)
+}
+
+// publishCounts are the columns of publish that a Summary needs.
+type publishCounts struct {
+	trace.ProcessKey
+	PublisherHandle trace.Address         `column:"publisher_handle,null"`
+	Intra           trace.Optional[int64] `column:"rclcpp_intra_publish_timestamp"`
+	Rclcpp          trace.Optional[int64] `column:"rclcpp_publish_timestamp"`
+	Rcl             trace.Optional[int64] `column:"rcl_publish_timestamp"`
+	RMW             trace.Optional[int64] `column:"rmw_publish_timestamp"`
+	Status          trace.PublishStatus   `column:"status"`
+	TopicName       string                `column:"topic_name,null"`
+	NodeName        string                `column:"node_name,null"`
+}
+
+// at returns the time of the first layer that has one.
+func (r *publishCounts) at() (time int64, ok bool) {
+	for _, t := range [...]*trace.Optional[int64]{&r.Intra, &r.Rclcpp, &r.Rcl, &r.RMW} {
+		if t.Valid {
+			return t.Value, true
+		}
+	}
+	return 0, false
+}
+
+func (w *summaryWorker) addPublishes(rows []publishCounts) {
+	for i := range rows {
+		row := &rows[i]
+		p := w.process(&row.ProcessKey)
+		p.publishes++
+		at, timed := row.at()
+		c := w.publishCount(p, row, at)
+		c.count++
+		if timed {
+			widen(&c.span, &c.timed, at)
+		}
+		if row.Status != trace.PublishComplete {
+			w.status[StatusSummary{Table: trace.TablePublish, Status: string(row.Status)}]++
+		}
+	}
+}
+
+func (w *summaryWorker) publishCount(p *processCount, row *publishCounts, at int64) *publishCount {
+	if row.PublisherHandle != 0 {
+		lives := p.publishers[row.PublisherHandle]
+		if lives == nil {
+			lives = newLifeCounts[*Publisher, publishCount](w.index.publishers[place{row.ProcessKey, row.PublisherHandle}])
+			p.publishers[row.PublisherHandle] = lives
+		}
+		if c := lives.at(at); c != &lives.unknown {
+			return c
+		}
+	}
+	key := unnamedPublisher{p.number, row.TopicName, row.NodeName}
+	c := w.unnamed[key]
+	if c == nil {
+		c = new(publishCount)
+		w.unnamed[key] = c
+	}
+	return c
+}
+
+// takeCounts are the columns of take that a Summary needs.
+type takeCounts struct {
+	trace.ProcessKey
+	TopicName string `column:"topic_name,null"`
+	NodeName  string `column:"node_name,null"`
+}
+
+func (w *summaryWorker) addTakes(rows []takeCounts) {
+	for i := range rows {
+		p := w.process(&rows[i].ProcessKey)
+		p.takes++
+		w.takes[unnamedPublisher{p.number, rows[i].TopicName, rows[i].NodeName}]++
+	}
+}
+
+func (w *summaryWorker) addEnqueues(rows []trace.ProcessKey) {
+	for i := range rows {
+		w.process(&rows[i]).enqueue++
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+func graphCommand() command {
+	return command{
+		name: "graph", arguments: "DATASET… [flags]",
+		summary: "show the architecture: nodes, callbacks, topics, services, executors, and what connects them",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			forms := map[string]*bool{
+				"dot":     flags.Bool("dot", false, "print a graph for Graphviz"),
+				"mermaid": flags.Bool("mermaid", false, "print a flowchart for Mermaid"),
+				"yaml":    flags.Bool("yaml", false, "print CARET's architecture file, which caret_analyze loads"),
+				"json":    flags.Bool("json", false, "print JSON"),
+			}
+			file := architectureFlag(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				form := ""
+				for name, chosen := range forms {
+					if *chosen && form != "" {
+						return fmt.Errorf("%w: choose one of --dot, --mermaid, --yaml and --json", errUsage)
+					} else if *chosen {
+						form = name
+					}
+				}
+				a, err := loadArchitecture(ctx, c, arguments, *file)
+				if err != nil {
+					return err
+				}
+				return printArchitecture(c, a, form)
+			}
+		},
+	}
+}
+
+func printArchitecture(c console, a *analyze.Architecture, form string) error {
+	switch form {
+	case "dot":
+		printDot(c.out, drawArchitecture(a))
+	case "mermaid":
+		printMermaid(c.out, drawArchitecture(a))
+	case "yaml":
+		omitted, err := analyze.WriteArchitecture(c.out, a)
+		if err != nil {
+			return err
+		}
+		for _, what := range omitted {
+			fmt.Fprintln(c.err, "left out:", report.Printable(what))
+		}
+	case "json":
+		return printJSON(c.out, viewArchitecture(a))
+	default:
+		printGraph(c.out, a)
+	}
+	return nil
+}
+
+func architectureFlag(flags *pflag.FlagSet) *string {
+	return flags.String("architecture", "", "take variable passings, message contexts and named paths from CARET's architecture `FILE`")
+}
+
+// loadArchitecture reads the architecture of the datasets and what the file adds to it. Warnings go to the console.
+func loadArchitecture(ctx context.Context, c console, directories []string, file string) (*analyze.Architecture, error) {
+	if len(directories) == 0 {
+		return nil, fmt.Errorf("%w: name a dataset", errUsage)
+	}
+	var datasets []*trace.Dataset
+	for _, dir := range directories {
+		d, err := trace.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		datasets = append(datasets, d)
+	}
+	a, err := analyze.LoadArchitecture(ctx, datasets...)
+	if err != nil {
+		return nil, err
+	}
+	warnings := a.Warnings
+	if file != "" {
+		missing, err := adoptArchitecture(a, file)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, missing...)
+	}
+	for _, warning := range warnings {
+		fmt.Fprintln(c.err, "warning:", report.Printable(warning))
+	}
+	return a, nil
+}
+
+func adoptArchitecture(a *analyze.Architecture, path string) (missing []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	described, err := analyze.ReadArchitecture(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return a.Adopt(described), nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// printGraph writes each node with what it is made of, then the executors and the communications.
+func printGraph(w io.Writer, a *analyze.Architecture) {
+	commands := make(map[trace.ProcessKey]string)
+	for _, p := range a.Processes {
+		commands[p.ProcessKey] = p.Command
+	}
+	for _, n := range a.Nodes {
+		if isEmpty(n) {
+			continue
+		}
+		fmt.Fprintf(w, "node %s  (process %d %s)\n", report.Printable(cmp.Or(n.Name, unknownNode)), n.Process.PID, report.Printable(commands[n.Process]))
+		if rows := nodeRows(n); len(rows) > 0 {
+			printTable(w, []string{"  KIND", "TOPIC, SERVICE OR PERIOD", "CALLBACK", "PUBLISHES", "POLLS", "GROUP", "FUNCTION"}, rows)
+		}
+		for _, v := range n.VariablePassings {
+			fmt.Fprintf(w, "  %s passes a variable to %s\n", report.Printable(v.Write.Name), report.Printable(v.Read.Name))
+		}
+		fmt.Fprintln(w)
+	}
+	printGraphExecutors(w, a)
+	printCommunications(w, a)
+	for _, p := range a.NamedPaths {
+		fmt.Fprintf(w, "path %s: %s\n", report.Printable(p.Name), report.Printable(p.String()))
+	}
+}
+
+func nodeRows(n *analyze.Node) [][]string {
+	var rows [][]string
+	for _, c := range n.Callbacks {
+		of := cmp.Or(c.TopicName, c.ServiceName)
+		if c.Period.Valid {
+			of = report.Duration(c.Period.Value)
+		}
+		var publishes, polls []string
+		for _, p := range c.Publishes {
+			publishes = append(publishes, p.Publisher.TopicName)
+		}
+		for _, p := range c.Polls {
+			polls = append(polls, p.Subscription.TopicName)
+		}
+		group := ""
+		if c.Group != nil {
+			group = short(n, c.Group.Name)
+		}
+		rows = append(rows, []string{
+			"  " + report.Text(string(c.Kind)), report.Text(of), short(n, c.Name), report.Text(strings.Join(publishes, " ")),
+			report.Text(strings.Join(polls, " ")), report.Text(group), report.Text(c.Symbol),
+		})
+	}
+	for _, p := range n.Publishers {
+		if len(p.Callbacks) == 0 {
+			rows = append(rows, []string{"  publisher", report.Text(p.TopicName), "-", "-", "-", "-", "-"})
+		}
+	}
+	for _, s := range n.Subscriptions {
+		if s.Callback == nil {
+			rows = append(rows, []string{"  subscription", report.Text(s.TopicName), "-", "-", "-", "-", "-"})
+		}
+	}
+	for _, client := range n.Clients {
+		rows = append(rows, []string{"  client", report.Text(client.ServiceName), "-", "-", "-", "-", "-"})
+	}
+	return rows
+}
+
+// short is an entity's name without that of its node.
+func short(n *analyze.Node, name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, n.Name), "/")
+}
+
+func printGraphExecutors(w io.Writer, a *analyze.Architecture) {
+	var rows [][]string
+	for _, x := range a.Executors {
+		for i, g := range x.Groups {
+			row := []string{"", "", "", g.Name, report.Text(string(g.Type))}
+			if i == 0 {
+				row[0], row[1], row[2] = x.Name, fmt.Sprint(x.Process.PID), report.Text(x.Type)
+			}
+			rows = append(rows, row)
+		}
+		if len(x.Groups) == 0 {
+			rows = append(rows, []string{x.Name, fmt.Sprint(x.Process.PID), report.Text(x.Type), "-", "-"})
+		}
+	}
+	if len(rows) > 0 {
+		printTable(w, []string{"EXECUTOR", "PID>", "TYPE", "CALLBACK GROUP", "GROUP TYPE"}, rows)
+		fmt.Fprintln(w)
+	}
+}
+
+func printCommunications(w io.Writer, a *analyze.Architecture) {
+	var rows [][]string
+	for _, c := range a.Communications {
+		if !isInfrastructure(c.TopicName) {
+			rows = append(rows, []string{c.TopicName, cmp.Or(c.Publisher.Node.Name, unknownNode), cmp.Or(c.Subscription.Node.Name, unknownNode), report.Text(c.Publisher.MessageType)})
+		}
+	}
+	if len(rows) > 0 {
+		printTable(w, []string{"TOPIC", "FROM", "TO", "TYPE"}, rows)
+	}
+}

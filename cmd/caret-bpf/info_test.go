@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+func TestInfo(t *testing.T) {
+	dir := relayDataset(t)
+	key := trace.ProcessKey{BootID: "boot", PID: 77, ProcessStart: 1}
+	tracetest.AddSegment(t, dir, 0, []trace.Callback{
+		{ProcessKey: key, Callback: 0x24, CallbackStartTimestamp: trace.Some(int64(1e9)), CallbackEndTimestamp: trace.Some(int64(1e9 + 5e6)), Status: trace.CallbackComplete},
+		{ProcessKey: key, Callback: 0x24, CallbackStartTimestamp: trace.Some(int64(3e9)), CallbackEndTimestamp: trace.Some(int64(3e9 + 5e6)), Status: trace.CallbackComplete},
+	})
+	s := trace.NewSession()
+	s.Ending = trace.EndingDuration
+	tracetest.AddSession(t, dir, s)
+
+	code, out, problems := runCommand("info", dir)
+	if code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	for _, want := range []string{"complete (ended by duration)", "nothing was lost", "callback_start                  2", "/relay  subscription  /chatter             2  0.5/s   10.0 ms"} {
+		if !strings.Contains(squeeze(out), squeeze(want)) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	_, out, _ = runCommand("info", dir, "--part", "callbacks", "--csv")
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 2 || !strings.Contains(out, "Relay::on") {
+		t.Errorf("%v in\n%s", err, out)
+	}
+
+	damaged := tracetest.AddSegment(t, dir, 1, tracetest.Random[trace.Callback](100, 1))
+	if err := os.Truncate(damaged, 100); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ = runCommand("info", dir)
+	if strings.Contains(out, "complete (") || strings.Contains(out, "nothing was lost\n") || !strings.Contains(out, damaged) {
+		t.Errorf("a damaged segment is not told:\n%s", out)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, console{out: new(strings.Builder), err: new(strings.Builder)}, []string{"info", dir}); !errors.Is(err, context.Canceled) || exitCode(err) != exitInterrupted {
+		t.Errorf("error %v after an interrupt", err)
+	}
+}
+
+// squeeze makes one blank of several.
+func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }

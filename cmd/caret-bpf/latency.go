@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+)
+
+// latencyCommand is the group of the questions for latencies.
+func latencyCommand() command {
+	return command{
+		name: "latency", arguments: "callback|communication|node|path|service|response-time DATASET… [flags]",
+		summary: "how long callbacks, messages, nodes, paths and services took, and what was lost",
+		subcommands: []command{
+			latencyCallbackCommand(), latencyCommunicationCommand(), latencyNodeCommand(), latencyPathCommand(), latencyServiceCommand(), responseTimeCommand(),
+		},
+	}
+}
+
+// contextFlags say which input of a node an output belongs to.
+type contextFlags struct {
+	architecture *string
+	latest       bool
+}
+
+func defineContextFlags(flags *pflag.FlagSet) *contextFlags {
+	f := new(contextFlags)
+	f.architecture = architectureFlag(flags)
+	flags.BoolVar(&f.latest, "use-latest-message", false, "where nothing tells which input an output belongs to, take the latest message received")
+	return f
+}
+
+// adopt takes from the architecture file what no recording shows.
+func (f *contextFlags) adopt(query *analyze.Query) error {
+	if *f.architecture == "" {
+		return nil
+	}
+	missing, err := adoptArchitecture(query.Architecture, *f.architecture)
+	query.Warnings = append(query.Warnings, missing...)
+	return err
+}
+
+// pathFlags name paths.
+type pathFlags struct {
+	*contextFlags
+	from, to string
+	paths    []string
+}
+
+func definePathFlags(flags *pflag.FlagSet) *pathFlags {
+	f := new(pathFlags)
+	flags.StringVar(&f.from, "from", "", "all paths from this `TOPIC` or node")
+	flags.StringVar(&f.to, "to", "", "all paths to this `TOPIC` or node")
+	flags.StringArrayVar(&f.paths, "path", nil, "this `PATH`: [node]-[topic]-[node], or one that the architecture file names; repeatable")
+	f.contextFlags = defineContextFlags(flags)
+	return f
+}
+
+// find returns the paths.
+func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*analyze.Path, error) {
+	if len(f.paths) == 0 && f.from == "" && f.to == "" {
+		return nil, fmt.Errorf("%w: name paths with --from and --to, or with --path; `caret-bpf paths` lists them", errUsage)
+	}
+	if err := query.LoadActivity(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.adopt(query); err != nil {
+		return nil, err
+	}
+	var paths []*analyze.Path
+	for _, text := range f.paths {
+		named, err := query.Architecture.FindPaths(text)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, named...)
+	}
+	if f.from == "" && f.to == "" {
+		return paths, nil
+	}
+	found, complete, err := query.Architecture.Paths(ctx, analyze.PathQuery{From: f.from, To: f.to, Undefined: f.latest})
+	if err != nil {
+		return nil, err
+	}
+	if !complete {
+		query.Warnings = append(query.Warnings, "there are more paths: name both --from and --to, or --path")
+	}
+	if paths = append(paths, found...); len(paths) == 0 {
+		return nil, fmt.Errorf("%w: no path leads from %q to %q; nodes that publish in other callbacks than those that receive are passed with --use-latest-message or --architecture FILE",
+			analyze.ErrNothingSelected, f.from, f.to)
+	}
+	return paths, nil
+}

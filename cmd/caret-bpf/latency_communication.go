@@ -1,0 +1,21 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+)
+
+func latencyCommunicationCommand() command {
+	return command{
+		name: "communication", arguments: "DATASET… [flags]", summary: "from the publish of messages to the callbacks that they start, or to where they are polled",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			q := defineQuestion(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				return answer(ctx, c, q, arguments, (*analyze.Query).CommunicationLatency)
+			}
+		},
+	}
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+)
+
+func latencyServiceCommand() command {
+	return command{
+		name: "service", arguments: "DATASET… [flags]", summary: "from requests to responses, and what part the server took",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			q := defineQuestion(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				return answer(ctx, c, q, arguments, (*analyze.Query).ServiceLatency)
+			}
+		},
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+// syntheticDataset writes a dataset of a few thousand rows without entities.
+func syntheticDataset(t *testing.T) (dir string, rows *tracetest.Rows) {
+	t.Helper()
+	dir, rows = t.TempDir(), tracetest.Synthetic(3000)
+	tracetest.AddSession(t, dir, trace.NewSession())
+	tracetest.AddSegment(t, dir, 0, rows.Callbacks)
+	tracetest.AddSegment(t, dir, 0, rows.Publishes)
+	tracetest.AddSegment(t, dir, 0, rows.Takes)
+	tracetest.AddSegment(t, dir, 0, rows.Enqueues)
+	return dir, rows
+}
+
+// countOf sums the column count of the rows that a command prints as JSON.
+func countOf(t *testing.T, arguments ...string) (total int) {
+	t.Helper()
+	code, out, problems := runCommand(append(arguments, "--json")...)
+	if code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	var rows []struct{ Count int }
+	if err := json.Unmarshal([]byte(out), &rows); err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	for _, row := range rows {
+		total += row.Count
+	}
+	return total
+}
+
+func TestLatencyCallback(t *testing.T) {
+	dir, rows := syntheticDataset(t)
+	if got := countOf(t, "latency", "callback", dir); got != len(rows.Callbacks) {
+		t.Errorf("%d executions, want %d", got, len(rows.Callbacks))
+	}
+	last := countOf(t, "latency", "callback", dir, "--last", "1s")
+	if last == 0 || last >= len(rows.Callbacks) {
+		t.Errorf("in the last second there were %d executions of %d", last, len(rows.Callbacks))
+	}
+	if before := countOf(t, "latency", "callback", dir, "--to-time", "1s"); before == 0 || before >= len(rows.Callbacks) {
+		t.Errorf("in the first second there were %d executions of %d", before, len(rows.Callbacks))
+	}
+	if code, _, problems := runCommand("latency", "callback", dir, "--from-time", "yesterday"); code != exitUsage || !strings.Contains(problems, "yesterday") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	if code, out, _ := runCommand("latency", "callback", dir); code != exitSuccess || !strings.HasPrefix(out, "NODE NAME") {
+		t.Errorf("exit code %d, the table is\n%s", code, out)
+	}
+}
+
+func TestLatencySeries(t *testing.T) {
+	dir, rows := syntheticDataset(t)
+	code, out, problems := runCommand("latency", "callback", dir, "--series", "--csv")
+	if lines := strings.Count(out, "\n"); code != exitSuccess || lines != len(rows.Callbacks)+1 {
+		t.Errorf("exit code %d, %d lines, want a header and %d: %s", code, lines, len(rows.Callbacks), problems)
+	}
+	file := filepath.Join(t.TempDir(), "communication.parquet")
+	code, out, problems = runCommand("latency", "communication", dir, "--series", "--parquet", file)
+	if info, err := os.Stat(file); code != exitSuccess || out != "" || err != nil || info.Size() == 0 {
+		t.Errorf("exit code %d, %v, printed %q: %s", code, err, out, problems)
+	}
+}
+
+// Publishers and subscriptions are known by their topics alone here.
+func TestLatencyCommunicationOfUnknownEntities(t *testing.T) {
+	dir, rows := syntheticDataset(t)
+	want := 0
+	for i := range rows.Callbacks {
+		if rows.Callbacks[i].SourceTimestamp.Valid {
+			want++
+		}
+	}
+	if got := countOf(t, "latency", "communication", dir); got != want {
+		t.Errorf("%d messages, want %d", got, want)
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/report"
+)
+
+// outputFlags are the flags of commands that print rows.
+type outputFlags struct {
+	json, csv *bool
+	parquet   *string
+}
+
+func defineOutputFlags(flags *pflag.FlagSet) outputFlags {
+	return outputFlags{
+		json:    flags.Bool("json", false, "print JSON"),
+		csv:     flags.Bool("csv", false, "print CSV"),
+		parquet: flags.String("parquet", "", "write a Parquet `FILE` instead of printing"),
+	}
+}
+
+// check refuses contradictions.
+func (o outputFlags) check() error {
+	chosen := 0
+	for _, set := range []bool{*o.json, *o.csv, *o.parquet != ""} {
+		if set {
+			chosen++
+		}
+	}
+	if chosen > 1 {
+		return fmt.Errorf("%w: choose one of --json, --csv and --parquet", errUsage)
+	}
+	return nil
+}
+
+// rowWriter begins a report in the form that the flags choose, by default a table. Close or Discard it: a Parquet file is under a
+// temporary name until then.
+func rowWriter[T any](c console, o outputFlags) (*report.Writer[T], error) {
+	switch {
+	case *o.parquet != "":
+		return report.NewParquetWriter[T](*o.parquet)
+	case *o.json:
+		return report.NewWriter[T](c.out, report.JSON)
+	case *o.csv:
+		return report.NewWriter[T](c.out, report.CSV)
+	}
+	return report.NewWriter[T](c.out, report.Table)
+}
+
+// writeRows writes all rows of a report.
+func writeRows[T any](c console, o outputFlags, rows []T) error {
+	w, err := rowWriter[T](c, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Write(rows), w.Close())
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+)
+
+// pathRow is a path as `paths` shows it.
+type pathRow struct {
+	Number int `report:"number"`
+	Nodes  int `report:"nodes"`
+	// Undefined is the number of its nodes that nobody said how messages get through.
+	Undefined int    `report:"undefined_nodes"`
+	Name      string `report:"path_name"`
+	Path      string `report:"path"`
+}
+
+func pathsCommand() command {
+	return command{
+		name: "paths", arguments: "DATASET… [flags]",
+		summary: "list the paths of messages through nodes",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			var query analyze.PathQuery
+			flags.StringVar(&query.From, "from", "", "only paths from this `TOPIC` or node")
+			flags.StringVar(&query.To, "to", "", "only paths to this `TOPIC` or node")
+			flags.BoolVar(&query.Undefined, "undefined", false, "also paths through nodes of which nothing tells which input an output belongs to")
+			flags.IntVar(&query.Limit, "limit", analyze.DefaultPathLimit, "`NUMBER` of paths at most")
+			flags.IntVar(&query.Nodes, "max-nodes", analyze.DefaultPathNodes, "`NUMBER` of nodes of a path at most")
+			file := architectureFlag(flags)
+			output := defineOutputFlags(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				if query.Limit <= 0 || query.Nodes <= 0 {
+					return fmt.Errorf("%w: --limit and --max-nodes must be positive", errUsage)
+				}
+				if err := output.check(); err != nil {
+					return err
+				}
+				a, err := loadArchitecture(ctx, c, arguments, *file)
+				if err != nil {
+					return err
+				}
+				return listPaths(ctx, c, a, query, output)
+			}
+		},
+	}
+}
+
+func listPaths(ctx context.Context, c console, a *analyze.Architecture, query analyze.PathQuery, output outputFlags) error {
+	paths, complete, err := a.Paths(ctx, query)
+	if err != nil {
+		return err
+	}
+	if query.From == "" && query.To == "" {
+		paths = append(a.NamedPaths[:len(a.NamedPaths):len(a.NamedPaths)], paths...)
+	}
+	var rows []pathRow
+	for i, p := range paths {
+		row := pathRow{Number: i + 1, Nodes: len(p.Nodes), Name: p.Name, Path: p.String()}
+		for _, n := range p.Nodes {
+			if n.Context == analyze.ContextUndefined {
+				row.Undefined++
+			}
+		}
+		rows = append(rows, row)
+	}
+	if err := writeRows(c, output, rows); err != nil {
+		return err
+	}
+	if !complete {
+		fmt.Fprintf(c.err, "there are more paths: name --from and --to, or a higher --limit or --max-nodes\n")
+	}
+	if len(paths) == 0 && !query.Undefined {
+		fmt.Fprintln(c.err, "no path; nodes that publish in other callbacks than those that receive are passed with --undefined, or --architecture FILE with variable passings")
+	}
+	return nil
+}

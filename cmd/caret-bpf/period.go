@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+)
+
+// periodicFlags say what is periodic, and in which time.
+type periodicFlags struct {
+	of      string
+	simTime bool
+}
+
+func definePeriodicFlags(flags *pflag.FlagSet) *periodicFlags {
+	f := new(periodicFlags)
+	flags.StringVar(&f.of, "of", "callback", "`WHAT`: callback (their starts) or topic (the publishes of each publisher)")
+	flags.BoolVar(&f.simTime, "sim-time", false, "in simulated time, as the recording of /clock tells it")
+	return f
+}
+
+func (f *periodicFlags) subject() (analyze.Subject, error) {
+	switch of := analyze.Subject(f.of); of {
+	case analyze.Callbacks, analyze.Topics:
+		return of, nil
+	}
+	return "", fmt.Errorf("%w: --of callback or --of topic", errUsage)
+}
+
+func periodCommand() command {
+	return command{
+		name: "period", arguments: "DATASET… [flags]", summary: "the time between starts of callbacks or publishes; timers against their ideal grid",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			q := defineQuestion(flags)
+			f := definePeriodicFlags(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				subject, err := f.subject()
+				if err != nil {
+					return err
+				}
+				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.PeriodInstance) error) ([]analyze.Period, error) {
+					return query.Periods(ctx, subject, f.simTime, each)
+				})
+			}
+		},
+	}
+}
+
+func frequencyCommand() command {
+	return command{
+		name: "frequency", arguments: "DATASET… [flags]", summary: "how many starts of callbacks or publishes there were a second",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			q := defineQuestion(flags)
+			f := definePeriodicFlags(flags)
+			interval := flags.Duration("interval", time.Second, "count in intervals of this `DURATION`")
+			return func(ctx context.Context, c console, arguments []string) error {
+				subject, err := f.subject()
+				if err != nil {
+					return err
+				}
+				if *interval <= 0 {
+					return fmt.Errorf("%w: --interval takes a positive duration", errUsage)
+				}
+				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.FrequencyInstance) error) ([]analyze.Frequency, error) {
+					return query.Frequencies(ctx, subject, f.simTime, int64(*interval), each)
+				})
+			}
+		},
+	}
+}

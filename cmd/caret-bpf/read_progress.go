@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	// progressDelay is how long a query takes before it shows its progress.
+	progressDelay = time.Second
+	// progressInterval is the pace of its updates.
+	progressInterval = 100 * time.Millisecond
+	progressWidth    = 30
+)
+
+// newReadProgress returns a function that shows on a terminal how much has been read; nil where it would be seen by nobody. It
+// is safe for concurrent use.
+func newReadProgress(out io.Writer, quiet bool) func(read, total int64) {
+	if !showsProgress(out, quiet) {
+		return nil
+	}
+	var mu sync.Mutex
+	due := time.Now().Add(progressDelay)
+	return func(read, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.After(due) && total > 0 {
+			due = now.Add(progressInterval)
+			fmt.Fprintf(out, "\r[%-*s] %d %% of %d rows", progressWidth, strings.Repeat("=", int(progressWidth*read/total)), 100*read/total, total)
+		}
+	}
+}
+
+// endProgress clears the line.
+func endProgress(out io.Writer, quiet bool) {
+	if showsProgress(out, quiet) {
+		fmt.Fprint(out, "\r\x1b[K")
+	}
+}
+
+func showsProgress(out io.Writer, quiet bool) bool {
+	file, isFile := out.(*os.File)
+	return !quiet && isFile && term.IsTerminal(int(file.Fd()))
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+func sqlCommand() command {
+	return command{
+		name: "sql", arguments: "DATASET [flags]",
+		summary: "print DuckDB views of a dataset: its tables with typed times, and the answers of latency and info",
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			write := flags.Bool("write", false, "write them to "+analyze.ViewsFile+" in the dataset's directory instead")
+			return func(_ context.Context, c console, arguments []string) error {
+				if len(arguments) != 1 {
+					return fmt.Errorf("%w: name one dataset", errUsage)
+				}
+				d, err := trace.Open(arguments[0])
+				if err != nil {
+					return err
+				}
+				views, err := analyze.Views(d)
+				if err != nil {
+					return err
+				}
+				if !*write {
+					_, err = fmt.Fprint(c.out, views)
+					return err
+				}
+				path := filepath.Join(arguments[0], analyze.ViewsFile)
+				if err := os.WriteFile(path, []byte(views), 0o644); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.out, "wrote %s; duckdb -init %s\n", path, path)
+				return nil
+			}
+		},
+	}
+}

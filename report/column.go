@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// kind is what the values of a column mean.
+type kind string
+
+const (
+	kindDuration kind = "duration"
+	kindTime     kind = "time"
+	kindRate     kind = "rate"
+	kindCount    kind = "count"
+	kindPercent  kind = "percent"
+	kindText     kind = "text"
+)
+
+// kindsOf are the kinds that the values of a Go type can have, its default first.
+var kindsOf = map[reflect.Kind][]kind{
+	reflect.Bool:    {kindText},
+	reflect.String:  {kindText},
+	reflect.Int:     {kindCount},
+	reflect.Int32:   {kindCount},
+	reflect.Int64:   {kindCount, kindDuration, kindTime},
+	reflect.Uint32:  {kindCount},
+	reflect.Uint64:  {kindCount, kindText},
+	reflect.Float64: {kindRate, kindPercent},
+}
+
+// column is one column of a row type.
+type column struct {
+	name   string
+	kind   kind
+	detail bool // left out of the aligned table
+	index  []int
+	value  reflect.Type // without its trace.Optional
+	// optional says that the field is a trace.Optional.
+	optional bool
+}
+
+var addressType = reflect.TypeFor[trace.Address]()
+
+// columnsOf reads the tags of a row type.
+func columnsOf(row reflect.Type) ([]column, error) {
+	if row.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("report: %v is no struct", row)
+	}
+	var columns []column
+	for _, field := range reflect.VisibleFields(row) {
+		tag, tagged := field.Tag.Lookup("report")
+		if !tagged {
+			continue
+		}
+		c, err := newColumn(field, tag)
+		if err != nil {
+			return nil, fmt.Errorf("report: %v: field %s: %w", row, field.Name, err)
+		}
+		columns = append(columns, c)
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("report: %v has no columns", row)
+	}
+	return columns, nil
+}
+
+func newColumn(field reflect.StructField, tag string) (column, error) {
+	name, options, _ := strings.Cut(tag, ",")
+	c := column{name: name, index: field.Index, value: field.Type}
+	if isOptional(field.Type) {
+		c.optional, c.value = true, field.Type.Field(0).Type
+	}
+	kinds := kindsOf[c.value.Kind()]
+	if name == "" || len(kinds) == 0 {
+		return c, fmt.Errorf("type %v and tag %q make no column", field.Type, tag)
+	}
+	c.kind = kinds[0]
+	if c.value == addressType {
+		c.kind = kindText
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		switch {
+		case option == "":
+		case option == "detail":
+			c.detail = true
+		case slices.Contains(kinds, kind(option)):
+			c.kind = kind(option)
+		default:
+			return c, fmt.Errorf("tag %q does not fit type %v", tag, field.Type)
+		}
+	}
+	return c, nil
+}
+
+// isOptional tells whether t is a trace.Optional: a Value and a Valid.
+func isOptional(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.PkgPath() == addressType.PkgPath() && strings.HasPrefix(t.Name(), "Optional[")
+}
+
+// of returns the column's value in a row; ok is false where it is absent.
+func (c *column) of(row reflect.Value) (value reflect.Value, ok bool) {
+	value = row.FieldByIndex(c.index)
+	if c.optional {
+		return value.Field(0), value.Field(1).Bool()
+	}
+	return value, value.Kind() != reflect.String || value.Len() > 0
+}
+
+// header is the column's title in an aligned table.
+func (c *column) header() string {
+	title := strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
+	title = strings.ReplaceAll(title, "99 9", "99.9")
+	if c.kind != kindText {
+		title += ">"
+	}
+	return title
+}
+
+// cell is the column's value in an aligned table.
+func (c *column) cell(row reflect.Value) string {
+	value, ok := c.of(row)
+	if !ok {
+		return Absent
+	}
+	switch c.kind {
+	case kindDuration:
+		return Duration(value.Int())
+	case kindTime:
+		return Time(value.Int())
+	case kindRate:
+		return Rate(value.Float())
+	case kindPercent:
+		return Percent(value.Float())
+	case kindCount:
+		if value.CanUint() {
+			return Count(value.Uint())
+		}
+		return Count(value.Int())
+	}
+	switch {
+	case c.value == addressType:
+		return trace.Address(value.Uint()).String()
+	case value.Kind() == reflect.Bool && value.Bool():
+		return "yes"
+	case value.Kind() == reflect.Bool:
+		return "no"
+	}
+	return value.String()
+}

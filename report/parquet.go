@@ -1,0 +1,144 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// groupRows is the number of rows in a row group, which is held in memory until it is complete.
+const groupRows = 64 << 10
+
+// parquetSink writes a Parquet file under a temporary name until it is whole.
+type parquetSink struct {
+	path    string
+	file    *os.File
+	out     *parquet.GenericWriter[any]
+	columns []column
+	values  [][]parquet.Value // of each column, in the row group
+	rows    int
+	failed  bool
+}
+
+// NewParquetWriter returns a Writer of rows to a Parquet file, which appears at path when the Writer is closed and replaces what was
+// there. It fails for a type that has no columns, and when the file cannot be made.
+func NewParquetWriter[T any](path string) (*Writer[T], error) {
+	columns, err := columnsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, fmt.Errorf("write report: %w", err)
+	}
+	return &Writer[T]{sink: &parquetSink{
+		path: path, file: file, columns: columns, values: make([][]parquet.Value, len(columns)),
+		out: parquet.NewGenericWriter[any](file, schemaOf(columns), parquet.Compression(&parquet.Zstd)),
+	}}, nil
+}
+
+// WriteParquet writes all rows to a Parquet file.
+func WriteParquet[T any](path string, rows []T) error {
+	report, err := NewParquetWriter[T](path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Write(rows), report.Close())
+}
+
+var parquetTypes = map[reflect.Kind]reflect.Type{
+	reflect.Bool:    reflect.TypeFor[bool](),
+	reflect.String:  reflect.TypeFor[string](),
+	reflect.Int:     reflect.TypeFor[int64](),
+	reflect.Int32:   reflect.TypeFor[int32](),
+	reflect.Int64:   reflect.TypeFor[int64](),
+	reflect.Uint32:  reflect.TypeFor[uint32](),
+	reflect.Uint64:  reflect.TypeFor[uint64](),
+	reflect.Float64: reflect.TypeFor[float64](),
+}
+
+// schemaOf makes a struct type with the tags of parquet-go, because a parquet.Group would sort the columns by name.
+func schemaOf(columns []column) *parquet.Schema {
+	fields := make([]reflect.StructField, len(columns))
+	for i := range columns {
+		c := &columns[i]
+		tag := c.name
+		if c.nullable() {
+			tag += ",optional"
+		}
+		switch c.value.Kind() {
+		case reflect.String:
+			tag += ",dict"
+		case reflect.Int64, reflect.Int, reflect.Uint64:
+			tag += ",delta"
+		}
+		fields[i] = reflect.StructField{
+			Name: fmt.Sprintf("Column%d", i), Type: parquetTypes[c.value.Kind()],
+			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
+		}
+	}
+	return parquet.NewSchema("report", parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
+}
+
+// nullable tells whether values can be absent: an empty string is.
+func (c *column) nullable() bool { return c.optional || c.value.Kind() == reflect.String }
+
+func (s *parquetSink) write(row reflect.Value) error {
+	for i := range s.columns {
+		c := &s.columns[i]
+		level := 0
+		value, ok := c.of(row)
+		cell := parquet.NullValue()
+		if ok {
+			cell = parquet.ValueOf(value.Convert(parquetTypes[c.value.Kind()]).Interface())
+			if c.nullable() {
+				level = 1
+			}
+		}
+		s.values[i] = append(s.values[i], cell.Level(0, level, i))
+	}
+	if s.rows++; s.rows == groupRows {
+		return s.flush()
+	}
+	return nil
+}
+
+// flush writes a row group.
+func (s *parquetSink) flush() error {
+	for i, w := range s.out.ColumnWriters() {
+		if _, err := w.WriteRowValues(s.values[i]); err != nil {
+			s.failed = true
+			return err
+		}
+		s.values[i] = s.values[i][:0]
+	}
+	s.rows = 0
+	if err := s.out.Flush(); err != nil {
+		s.failed = true
+		return err
+	}
+	return nil
+}
+
+func (s *parquetSink) close() error {
+	var err error
+	if !s.failed {
+		if err = s.flush(); err == nil {
+			err = s.out.Close()
+		}
+	}
+	// CreateTemp lets nobody else read the file; a report is no secret.
+	err = errors.Join(err, s.file.Chmod(0o644), s.file.Close())
+	if err != nil || s.failed {
+		return errors.Join(err, os.Remove(s.file.Name()))
+	}
+	return os.Rename(s.file.Name(), s.path)
+}
+
+func (s *parquetSink) discard() error {
+	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+}

@@ -1,0 +1,184 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+type key struct {
+	PID int32 `report:"pid,detail"`
+}
+
+type row struct {
+	key
+	Name     string                 `report:"node_name"`
+	Latency  int64                  `report:"latency,duration"`
+	Begin    trace.Optional[int64]  `report:"begin_timestamp,time"`
+	Rate     float64                `report:"rate"`
+	Lost     trace.Optional[uint64] `report:"lost"`
+	Share    float64                `report:"share,percent"`
+	Callback trace.Address          `report:"callback"`
+	Exact    bool                   `report:"exact"`
+	hidden   string
+}
+
+func rows() []row {
+	return []row{
+		{key{1}, "/a\x1b[2J", 1_500_000, trace.Some(int64(1_600_000_000_123_456_789)), 9.96, trace.Some(uint64(1234)), 12.34, 0x7f00, true, "x"},
+		{key{2}, "", -20, trace.Optional[int64]{}, 0, trace.Optional[uint64]{}, 0, 0, false, ""},
+	}
+}
+
+func write[T any](t *testing.T, format report.Format, rows []T) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := report.Write(&out, format, rows); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestTable(t *testing.T) {
+	want := "" +
+		"NODE NAME  LATENCY                    BEGIN TIMESTAMP    RATE   LOST   SHARE  CALLBACK  EXACT\n" +
+		"/a\\x1b[2J   1.5 ms  2020-09-13 12:26:40.123456789 UTC  10.0/s  1,234  12.3 %  0x7f00    yes\n" +
+		"-           -20 ns                                  -   0.0/s      -   0.0 %  0x0       no\n"
+	if got := write(t, report.Table, rows()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Rows beyond those that decide the widths are written as they come.
+func TestLongTable(t *testing.T) {
+	type line struct {
+		N int `report:"n"`
+	}
+	var many []line
+	for i := range 2500 {
+		many = append(many, line{i})
+	}
+	lines := strings.Fields(write(t, report.Table, many))
+	if len(lines) != 2501 || lines[0] != "N" || lines[2500] != "2,499" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+func TestCSV(t *testing.T) {
+	want := "pid,node_name,latency,begin_timestamp,rate,lost,share,callback,exact\n" +
+		"1,/a\x1b[2J,1500000,1600000000123456789,9.96,1234,12.34,0x7f00,true\n" +
+		"2,,-20,,0,,0,0x0,false\n"
+	if got := write(t, report.CSV, rows()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var got []map[string]any
+	text := write(t, report.JSON, rows())
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	want := "[map[begin_timestamp:1.6000000001234568e+18 callback:0x7f00 exact:true latency:1.5e+06 lost:1234 node_name:/a\x1b[2J pid:1 rate:9.96 share:12.34] " +
+		"map[begin_timestamp:<nil> callback:0x0 exact:false latency:-20 lost:<nil> node_name:<nil> pid:2 rate:0 share:0]]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+	if got := write(t, report.JSON, []row{}); got != "[]\n" {
+		t.Errorf("no rows are %q", got)
+	}
+}
+
+func TestParquet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.parquet")
+	many := rows()
+	for len(many) < 70_000 {
+		many = append(many, rows()...)
+	}
+	if err := report.WriteParquet(path, many); err != nil {
+		t.Fatal(err)
+	}
+	type stored struct {
+		PID      int32   `parquet:"pid"`
+		Name     *string `parquet:"node_name,optional"`
+		Latency  int64   `parquet:"latency"`
+		Begin    *int64  `parquet:"begin_timestamp,optional"`
+		Rate     float64 `parquet:"rate"`
+		Lost     *uint64 `parquet:"lost,optional"`
+		Share    float64 `parquet:"share"`
+		Callback uint64  `parquet:"callback"`
+		Exact    bool    `parquet:"exact"`
+	}
+	got, err := parquet.ReadFile[stored](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(many) {
+		t.Fatalf("%d rows, want %d", len(got), len(many))
+	}
+	a, b := got[len(got)-2], got[len(got)-1]
+	if *a.Name != "/a\x1b[2J" || a.Latency != 1_500_000 || *a.Begin != 1_600_000_000_123_456_789 || *a.Lost != 1234 || a.Callback != 0x7f00 || !a.Exact || a.PID != 1 {
+		t.Errorf("got %+v", a)
+	}
+	if b.Name != nil || b.Begin != nil || b.Lost != nil || b.Latency != -20 || b.Exact {
+		t.Errorf("got %+v", b)
+	}
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
+	if len(left) > 0 {
+		t.Errorf("%v were left", left)
+	}
+}
+
+func TestParquetFails(t *testing.T) {
+	err := report.WriteParquet(filepath.Join(t.TempDir(), "missing", "out.parquet"), rows())
+	if !os.IsNotExist(err) && !strings.Contains(fmt.Sprint(err), "no such file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What makes no column is an error, not an empty report.
+func TestUnfitTypes(t *testing.T) {
+	var out bytes.Buffer
+	for name, err := range map[string]error{
+		"no struct":  report.Write(&out, report.Table, []int{1}),
+		"no columns": report.Write(&out, report.Table, []struct{ A int }{{1}}),
+		"wrong kind": report.Write(&out, report.Table, []struct {
+			A string `report:"a,duration"`
+		}{{"x"}}),
+		"unknown type": report.Write(&out, report.Table, []struct {
+			A []int `report:"a"`
+		}{{}}),
+		"unknown format": report.Write(&out, "xml", rows()),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for ns, want := range map[int64]string{
+		0: "0 ns", 999: "999 ns", -999: "-999 ns", 1_000: "1.0 µs", 1_500_000: "1.5 ms", -1_500_000: "-1.5 ms", 2_500_000_000: "2.50 s",
+	} {
+		if got := report.Duration(ns); got != want {
+			t.Errorf("%d is shown as %q, want %q", ns, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", 100000: "100,000", -1234: "-1,234", -1 << 63: "-9,223,372,036,854,775,808"} {
+		if got := report.Count(n); got != want {
+			t.Errorf("%d is shown as %q, want %q", n, got, want)
+		}
+	}
+}
