@@ -216,6 +216,7 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 	}
 	a.failures.clear("subscription", row.SubscriptionHandle)
 	a.failures.clear("rmw subscription", row.RMWSubscriptionHandle)
+	s.scanned = true
 	current := &s.current
 	current.ProcessKey = a.key
 	fill(&current.SubscriptionHandle, row.SubscriptionHandle)

@@ -241,3 +241,50 @@ func TestScanAfterTheEnd(t *testing.T) {
 		t.Error("a scan is wanted again")
 	}
 }
+
+// TestObjectsWithoutEventsAreAwaited: on Humble no event announces the object of a generic subscription. The row without it waits for a
+// scan, but not for ever.
+func TestObjectsWithoutEventsAreAwaited(t *testing.T) {
+	const calls = 100 // of Rows, each after a second
+	m := newImage(t, "humble", elf.EM_X86_64)
+	want := newWorld(t, m).rows().Subscriptions[0]
+	initialize := func(g *Graph) {
+		g.Init(event(RclSubscriptionInit, 10, want.SubscriptionHandle, want.NodeHandle, want.RMWSubscriptionHandle, want.TopicName, 1))
+	}
+	t.Run("scanned", func(t *testing.T) {
+		g := m.graph()
+		initialize(g)
+		for range 5 {
+			if rows := g.Rows(false).Subscriptions; len(rows) != 0 {
+				t.Fatalf("before the scan: %+v", rows)
+			}
+		}
+		g.Apply(snapshotOf(t, m, 20))
+		told := 0
+		for range calls {
+			for _, row := range g.Rows(false).Subscriptions {
+				if row.SubscriptionHandle != want.SubscriptionHandle {
+					continue
+				}
+				told++
+				if row.Subscription == 0 {
+					t.Errorf("without an object: %+v", row)
+				}
+			}
+		}
+		if told == 0 {
+			t.Error("never told")
+		}
+	})
+	t.Run("never scanned", func(t *testing.T) {
+		g := m.graph()
+		initialize(g)
+		var told []trace.Subscription
+		for range calls {
+			told = append(told, g.Rows(false).Subscriptions...)
+		}
+		if len(told) != 1 || told[0].SubscriptionHandle != want.SubscriptionHandle {
+			t.Errorf("told %+v", told)
+		}
+	})
+}

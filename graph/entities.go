@@ -23,6 +23,7 @@ type subscription struct {
 	report[trace.Subscription]
 	objects []*object
 	typed   bool // knowType has noted its type
+	scanned bool // a scan has found it, and with it its object if there is one
 }
 
 // object is an rclcpp object that serves a subscription and holds its callback.

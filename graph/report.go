@@ -5,6 +5,9 @@ import "github.com/caret-bpf/caret-bpf/trace"
 // patience is the number of calls of Rows for which an incomplete row is held back, in the hope that it improves.
 const patience = 2
 
+// scanPatience is the same for rows that a scan would replace.
+const scanPatience = 30
+
 // report is embedded in every entity that has rows: what is known now, and what was told of it.
 type report[R comparable] struct {
 	current R
@@ -48,6 +51,16 @@ func (r *report[R]) tell(complete, final bool) (row R, due, queued bool) {
 	}
 	r.told = r.current
 	return r.current, true, false
+}
+
+// tell holds the row of a subscription without an object back until a scan has looked for that: no event announces those of generic
+// subscriptions on Humble, and the object's row is another one.
+func (s *subscription) tell(complete, final bool) (row trace.Subscription, due, queued bool) {
+	if !complete && !final && !s.scanned && s.waits < scanPatience {
+		s.waits++
+		return row, false, true
+	}
+	return s.report.tell(complete, final)
 }
 
 // tell holds the row of a publisher back that was copied elsewhere after its initialization, until a scan has found it there.
