@@ -227,8 +227,9 @@ func LayoutOf(process *target.Process) (*layouts.Layout, error) {
 // learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read teach nothing.
 func learnLayout(process *target.Process) layouts.Learned {
 	learned := make(layouts.Learned)
+	libraries := layouts.AccessorLibraries()
 	for _, module := range process.Modules {
-		if !slices.Contains(layouts.AccessorLibraries(), module.Soname) {
+		if !slices.Contains(libraries, module.Soname) {
 			continue
 		}
 		library, err := process.OpenModule(module)

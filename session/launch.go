@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -35,6 +36,7 @@ type launched struct {
 	done     chan struct{}
 	problem  string // why the command could not be run after all; set when done is closed
 	patience time.Duration
+	finder   *target.Finder
 	once     sync.Once
 }
 
@@ -52,7 +54,7 @@ func (s *Session) startCommand(command []string) error {
 	defer reports.Close()
 	l := &launched{
 		command: exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...),
-		gate:    write, report: report, done: make(chan struct{}), patience: patience,
+		gate:    write, report: report, done: make(chan struct{}), patience: patience, finder: s.finder,
 	}
 	c := l.command
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
@@ -190,23 +192,26 @@ func (l *launched) kill() {
 	l.once.Do(func() {
 		_ = l.gate.Close()
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
-			if !groupRuns(l.command.Process.Pid) {
+			if !l.runs() {
 				break
 			}
 			_ = syscall.Kill(-l.command.Process.Pid, signal)
 			l.wait()
 		}
-		if !groupRuns(l.command.Process.Pid) {
+		if !l.runs() {
 			<-l.done
 			_ = l.command.Wait() // its exit status is not the recording's
 		}
 	})
 }
 
+// runs reports whether any process of the command's process group still runs.
+func (l *launched) runs() bool { return l.finder.GroupRuns(int32(l.command.Process.Pid)) }
+
 // wait returns when the command's process group has ended, or patience has.
 func (l *launched) wait() {
 	for deadline := time.Now().Add(l.patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if !groupRuns(l.command.Process.Pid) {
+		if !l.runs() {
 			return
 		}
 	}

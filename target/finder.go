@@ -144,6 +144,22 @@ func (f *Finder) runsProgram(pid int32) bool {
 	return err != nil || stat.runsProgram()
 }
 
+// GroupRuns reports whether any process of a process group still runs; true where that cannot be told. Zombies do not run.
+func (f *Finder) GroupRuns(group int32) bool {
+	pids, err := f.pids()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(pids, func(pid int32) bool {
+		text, err := f.readProcessFile(pid, "stat", maxStatusSize)
+		if err != nil {
+			return false // gone meanwhile
+		}
+		stat, err := parseStat(text)
+		return err == nil && stat.group == group && !stat.exited()
+	})
+}
+
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
 func (f *Finder) openIfROS2(pid int32) (*Process, error) {
 	text, err := f.readProcessFile(pid, "maps", maxMapsSize)

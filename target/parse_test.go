@@ -46,19 +46,19 @@ func TestParseMaps(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	tail := " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 %d 0 0 18446744073709551615"
+	tail := " 8 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 %d 0 0 18446744073709551615"
 	for text, expected := range map[string]processStat{
-		"7 (talker) S 3" + fmt.Sprintf(tail, 100):         {"talker", 'S', 3, 1_000_000_000, 4194560},
-		"7 (a (b) c) R 0" + fmt.Sprintf(tail, 1):          {"a (b) c", 'R', 0, 10_000_000, 4194560},
-		"7 () Z 3" + fmt.Sprintf(tail, 0):                 {"", 'Z', 3, 0, 4194560},
-		"7 (new\nline) D 3" + fmt.Sprintf(tail, 5) + "\n": {"new\nline", 'D', 3, 50_000_000, 4194560},
+		"7 (talker) S 3" + fmt.Sprintf(tail, 100):         {"talker", 'S', 3, 8, 1_000_000_000, 4194560},
+		"7 (a (b) c) R 0" + fmt.Sprintf(tail, 1):          {"a (b) c", 'R', 0, 8, 10_000_000, 4194560},
+		"7 () Z 3" + fmt.Sprintf(tail, 0):                 {"", 'Z', 3, 8, 0, 4194560},
+		"7 (new\nline) D 3" + fmt.Sprintf(tail, 5) + "\n": {"new\nline", 'D', 3, 8, 50_000_000, 4194560},
 	} {
 		if stat, err := parseStat([]byte(text)); err != nil || stat != expected {
 			t.Errorf("%q: %+v, %v", text, stat, err)
 		}
 	}
 	for _, text := range []string{
-		"", "7", "7 (x", "7 )x(", "7 (x) S", "7 (x) S 3 1 1", "7 (x) SS 3" + fmt.Sprintf(tail, 1), "7 (x) S y" + fmt.Sprintf(tail, 1),
+		"", "7", "7 (x", "7 )x(", "7 (x) S", "7 (x) S 3 1 1", "7 (x) SS 3" + fmt.Sprintf(tail, 1), "7 (x) S y" + fmt.Sprintf(tail, 1), "7 (x) S 3 y" + fmt.Sprintf(tail, 1),
 		"7 (x) S 3" + fmt.Sprintf(tail, -1), "7 (x) S 3" + fmt.Sprintf(tail, int64(1)<<62),
 	} {
 		if stat, err := parseStat([]byte(text)); err == nil {

@@ -18,6 +18,7 @@ type processStat struct {
 	command   string
 	state     byte
 	parent    int32
+	group     int32 // process group
 	startTime int64 // nanoseconds since boot
 	flags     uint64
 }
@@ -34,11 +35,15 @@ func parseStat(text []byte) (processStat, error) {
 		return processStat{}, fmt.Errorf("stat without command: %.200q", text)
 	}
 	fields := strings.Fields(string(text[end+1:]))
-	const state, parent, flags, startTime = 0, 1, 6, 19 // fields 3, 4, 9 and 22 of proc(5)
+	const state, parent, group, flags, startTime = 0, 1, 2, 6, 19 // fields 3, 4, 5, 9 and 22 of proc(5)
 	if len(fields) <= startTime || len(fields[state]) != 1 {
 		return processStat{}, fmt.Errorf("stat with %d fields", len(fields))
 	}
 	parentPID, err := strconv.ParseInt(fields[parent], 10, 32)
+	if err != nil {
+		return processStat{}, fmt.Errorf("stat: %w", err)
+	}
+	groupPID, err := strconv.ParseInt(fields[group], 10, 32)
 	if err != nil {
 		return processStat{}, fmt.Errorf("stat: %w", err)
 	}
@@ -58,6 +63,7 @@ func parseStat(text []byte) (processStat, error) {
 		command:   string(text[open+1 : end]),
 		state:     fields[state][0],
 		parent:    int32(parentPID),
+		group:     int32(groupPID),
 		startTime: ticks * nanosecondsPerTick,
 		flags:     flagBits,
 	}, nil
