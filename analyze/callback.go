@@ -69,22 +69,20 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 	progress := q.newProgress(groups)
 	states := make([]*executions, maxWorkers())
 	for i := range states {
-		states[i] = newExecutions(q)
+		states[i] = newExecutions(q, each)
 	}
 	var damaged damages
 	read := func(ctx context.Context, worker, i int) error {
 		e, g := states[worker], groups[i]
 		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, func(rows []executionColumns) error {
 			progress.add(len(rows))
-			e.add(rows, &q.clocks[g.dataset], each != nil)
+			e.add(rows, &q.clocks[g.dataset])
 			return nil
 		})
-		if err := damaged.add(err); err != nil || each == nil {
+		if err := damaged.add(err); err != nil {
 			return err
 		}
-		err = each(e.series)
-		e.series = e.series[:0]
-		return err
+		return e.instances.flush()
 	}
 	if each == nil {
 		err = inParallel(ctx, len(groups), read)
@@ -107,7 +105,7 @@ type executions struct {
 	query     *Query
 	callbacks *lookup[*Callback]
 	latencies map[*Callback]*executionLatency
-	series    []CallbackExecution
+	instances series[CallbackExecution]
 }
 
 type executionLatency struct {
@@ -116,11 +114,11 @@ type executionLatency struct {
 	selected   bool
 }
 
-func newExecutions(q *Query) *executions {
-	return &executions{query: q, callbacks: newLookup(q.Architecture.index.callbacks), latencies: make(map[*Callback]*executionLatency)}
+func newExecutions(q *Query, each func([]CallbackExecution) error) *executions {
+	return &executions{query: q, callbacks: newLookup(q.Architecture.index.callbacks), latencies: make(map[*Callback]*executionLatency), instances: series[CallbackExecution]{each: each}}
 }
 
-func (e *executions) add(rows []executionColumns, clock *clockCorrection, series bool) {
+func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 	for i := range rows {
 		row := &rows[i]
 		at := row.Start
@@ -150,12 +148,12 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection, series
 				l.begin(begin)
 			}
 		}
-		if series && row.Start.Valid {
+		if e.instances.wanted() && row.Start.Valid {
 			execution := CallbackExecution{CallbackLabel: labelOf(c), TID: row.TID, Begin: begin, Latency: latency, Status: row.Status}
 			if latency.Valid {
 				execution.End = trace.Some(begin + latency.Value)
 			}
-			e.series = append(e.series, execution)
+			e.instances.add(execution)
 		}
 	}
 }

@@ -72,7 +72,7 @@ type CommunicationInstance struct {
 // CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once for each
 // subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
 func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {
-	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), series: each != nil}
+	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: series[CommunicationInstance]{each: each}}
 	wanted := &wantedMessages{
 		publisher:    remember(func(p *Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
 		subscription: remember(func(s *Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
@@ -80,13 +80,13 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 	passages := newPassages(q, q.filter.communication, c.add)
 	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
 		passages.add(w)
-		return c.flush(each)
+		return c.instances.flush()
 	})
 	if err != nil {
 		return nil, err
 	}
 	passages.end()
-	if err := c.flush(each); err != nil {
+	if err := c.instances.flush(); err != nil {
 		return nil, err
 	}
 	return c.results(), nil
@@ -96,8 +96,7 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 type communications struct {
 	query     *Query
 	pairs     map[routeBy]*communicationPair
-	series    bool
-	instances []CommunicationInstance
+	instances series[CommunicationInstance]
 }
 
 type routeBy struct {
@@ -135,8 +134,8 @@ func (c *communications) add(p *passage) {
 	if p.joinedBy == JoinedByTopic {
 		pair.joinedByTopic++
 	}
-	if c.series {
-		c.instances = append(c.instances, instanceOf(p, by, latency))
+	if c.instances.wanted() {
+		c.instances.add(instanceOf(p, by, latency))
 	}
 }
 
@@ -156,15 +155,6 @@ func instanceOf(p *passage, by routeBy, latency trace.Optional[int64]) Communica
 		i.CallbackStartTimestamp = trace.Some(p.arrival.start)
 	}
 	return i
-}
-
-func (c *communications) flush(each func([]CommunicationInstance) error) error {
-	if len(c.instances) == 0 {
-		return nil
-	}
-	err := each(c.instances)
-	c.instances = c.instances[:0]
-	return err
 }
 
 func (c *communications) results() []CommunicationLatency {

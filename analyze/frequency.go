@@ -35,27 +35,17 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 	}
 	counters := make(map[source]*intervalCounter)
 	var ordered []*intervalCounter
-	var instances []FrequencyInstance
+	instances := series[FrequencyInstance]{each: each}
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := source{o.callback, o.publisher}
 		c := counters[of]
 		if c == nil {
-			c = &intervalCounter{label: of.label(), interval: interval, base: o.at}
-			if each != nil {
-				c.emit = func(i FrequencyInstance) { instances = append(instances, i) }
-			}
+			c = &intervalCounter{label: of.label(), interval: interval, base: o.at, instances: &instances}
 			counters[of] = c
 			ordered = append(ordered, c)
 		}
 		c.add(o.at)
-	}, func() error {
-		if len(instances) == 0 {
-			return nil
-		}
-		err := each(instances)
-		instances = instances[:0]
-		return err
-	})
+	}, instances.flush)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +53,8 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 	for _, c := range ordered {
 		results = append(results, c.result())
 	}
-	if len(instances) > 0 {
-		if err := each(instances); err != nil {
-			return nil, err
-		}
+	if err := instances.flush(); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(results, func(a, b Frequency) int { return comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel) })
 	return results, nil
@@ -76,7 +64,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 type intervalCounter struct {
 	label          PeriodicLabel
 	interval, base int64
-	emit           func(FrequencyInstance) // may be nil
+	instances      *series[FrequencyInstance]
 
 	total     uint64
 	now       int64 // number of the interval
@@ -110,9 +98,7 @@ func (c *intervalCounter) close() {
 }
 
 func (c *intervalCounter) show() {
-	if c.emit != nil {
-		c.emit(FrequencyInstance{PeriodicLabel: c.label, Begin: c.base + c.now*c.interval, Count: c.count, Rate: c.rate(float64(c.count))})
-	}
+	c.instances.add(FrequencyInstance{PeriodicLabel: c.label, Begin: c.base + c.now*c.interval, Count: c.count, Rate: c.rate(float64(c.count))})
 }
 
 func (c *intervalCounter) rate(count float64) float64 { return count * 1e9 / float64(c.interval) }

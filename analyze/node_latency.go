@@ -61,7 +61,7 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 		return nil, err
 	}
 	var nodes []*nodeLatency
-	var instances []NodeInstance
+	instances := series[NodeInstance]{each: each}
 	links := newLinks()
 	for _, n := range q.Architecture.Nodes {
 		if !q.filter.node(n) {
@@ -81,33 +81,22 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 					if !q.filter.covers(l.input.start) {
 						return
 					}
-					instance := of.add(l)
-					if each != nil {
-						instances = append(instances, instance)
-					}
+					instances.add(of.add(l))
 				}) {
 					nodes = append(nodes, of)
 				}
 			}
 		}
 	}
-	flush := func() error {
-		if len(instances) == 0 {
-			return nil
-		}
-		err := each(instances)
-		instances = instances[:0]
-		return err
-	}
 	err := q.eachMessageWindow(ctx, links.wants(), func(w *messageWindow) error {
 		links.add(w)
-		return flush()
+		return instances.flush()
 	})
 	if err != nil {
 		return nil, err
 	}
 	links.end()
-	if err := flush(); err != nil {
+	if err := instances.flush(); err != nil {
 		return nil, err
 	}
 	var results []NodeLatency

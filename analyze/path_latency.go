@@ -131,25 +131,17 @@ func (q *Query) PathLatency(ctx context.Context, paths []*Path, latest bool, eac
 
 // trackPaths follows the messages of all paths.
 func (q *Query) trackPaths(ctx context.Context, paths []*Path, latest bool, each func([]PathHopInstance) error) (*pathTracker, error) {
-	t, err := newPathTracker(q, paths, latest, each != nil)
+	t, err := newPathTracker(q, paths, latest, each)
 	if err != nil {
 		return nil, err
 	}
 	passages := newPassages(q, func(p *Publisher, s *Subscription) bool { return t.pairs[route{p, s}] != nil }, t.passed)
 	wanted := t.wants()
-	flush := func() error {
-		if len(t.instances) == 0 {
-			return nil
-		}
-		err := each(t.instances)
-		t.instances = t.instances[:0]
-		return err
-	}
 	err = q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
 		passages.add(w)
 		t.links.add(w)
 		t.add(w)
-		return flush()
+		return t.instances.flush()
 	})
 	if err != nil {
 		return nil, err
@@ -157,7 +149,7 @@ func (q *Query) trackPaths(ctx context.Context, paths []*Path, latest bool, each
 	passages.end()
 	t.links.end()
 	t.complete(t.arrived, t.left)
-	return t, flush()
+	return t, t.instances.flush()
 }
 
 // pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is past, the way
@@ -172,8 +164,7 @@ type pathTracker struct {
 	endsOut   map[*Publisher][]*trackedPath
 	begins    map[*Publisher][]*trackedPath
 	beginsIn  map[*Subscription][]*trackedPath
-	series    bool
-	instances []PathHopInstance
+	instances series[PathHopInstance]
 
 	arrived []*arrival   // at the end of a path, in the last window
 	left    []*departure // likewise
@@ -213,9 +204,9 @@ type input struct {
 	arrival      *arrival
 }
 
-func newPathTracker(q *Query, paths []*Path, latest, series bool) (*pathTracker, error) {
+func newPathTracker(q *Query, paths []*Path, latest bool, each func([]PathHopInstance) error) (*pathTracker, error) {
 	t := &pathTracker{
-		query: q, links: newLinks(), pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), series: series,
+		query: q, links: newLinks(), pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), instances: series[PathHopInstance]{each: each},
 		ends: make(map[*Subscription][]*trackedPath), endsOut: make(map[*Publisher][]*trackedPath),
 		begins: make(map[*Publisher][]*trackedPath), beginsIn: make(map[*Subscription][]*trackedPath),
 	}
@@ -407,15 +398,15 @@ func (t *pathTracker) completePath(p *trackedPath, times []int64) {
 	for i, hop := range p.hops {
 		hop.add(times[i], times[i+1]-times[i])
 	}
-	if !t.series {
+	if !t.instances.wanted() {
 		return
 	}
 	instance := PathHopInstance{Path: p.name, Instance: p.total.count, Kind: HopPath, Name: p.name, Begin: begin, End: end, Latency: end - begin}
-	t.instances = append(t.instances, instance)
+	t.instances.add(instance)
 	for i, hop := range p.hops {
 		instance.Hop, instance.Kind, instance.Name = i+1, hop.kind, hop.name
 		instance.Begin, instance.End, instance.Latency = times[i], times[i+1], times[i+1]-times[i]
-		t.instances = append(t.instances, instance)
+		t.instances.add(instance)
 	}
 }
 

@@ -164,7 +164,7 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		return nil, err
 	}
 	periods := make(map[source]*periodic)
-	var instances []PeriodInstance
+	instances := series[PeriodInstance]{each: each}
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := source{o.callback, o.publisher}
 		p := periods[of]
@@ -174,19 +174,12 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		}
 		if p.seen > 0 {
 			p.periods.add(p.last, o.at-p.last)
-			if each != nil {
-				instances = append(instances, PeriodInstance{PeriodicLabel: of.label(), Begin: p.last, Period: o.at - p.last})
+			if instances.wanted() {
+				instances.add(PeriodInstance{PeriodicLabel: of.label(), Begin: p.last, Period: o.at - p.last})
 			}
 		}
 		p.occur(o.at)
-	}, func() error {
-		if len(instances) == 0 {
-			return nil
-		}
-		err := each(instances)
-		instances = instances[:0]
-		return err
-	})
+	}, instances.flush)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 		})
 		return steps, damaged.add(err)
 	}}
-	calls := &serviceCalls{query: q, open: make(map[callKey]*ServiceCall), parts: make(map[ServiceLabel]*serviceParts), series: each != nil}
+	calls := &serviceCalls{query: q, open: make(map[callKey]*ServiceCall), parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each}}
 	for _, limit := range windowLimits(groups) {
 		window, err := steps.until(ctx, limit)
 		if err != nil {
@@ -116,12 +116,12 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 		for _, step := range window {
 			calls.add(step)
 		}
-		if err := calls.flush(each); err != nil {
+		if err := calls.finished.flush(); err != nil {
 			return nil, err
 		}
 	}
 	calls.end()
-	if err := calls.flush(each); err != nil {
+	if err := calls.finished.flush(); err != nil {
 		return nil, err
 	}
 	return calls.results(), q.warnOfDamage(damaged.err())
@@ -160,8 +160,7 @@ type serviceCalls struct {
 	query    *Query
 	open     map[callKey]*ServiceCall
 	parts    map[ServiceLabel]*serviceParts
-	series   bool
-	finished []ServiceCall
+	finished series[ServiceCall]
 }
 
 type serviceParts struct {
@@ -238,11 +237,11 @@ func (c *serviceCalls) finish(call *ServiceCall) {
 	parts.request.add(call.RequestSent, call.RequestTaken)
 	parts.server.add(call.RequestTaken, call.ResponseSent)
 	parts.response.add(call.ResponseSent, call.ResponseTaken)
-	if c.series {
+	if c.finished.wanted() {
 		if call.RequestSent.Valid && call.ResponseTaken.Valid {
 			call.Latency = trace.Some(call.ResponseTaken.Value - call.RequestSent.Value)
 		}
-		c.finished = append(c.finished, *call)
+		c.finished.add(*call)
 	}
 }
 
@@ -269,15 +268,6 @@ func (c *serviceCalls) end() {
 	for _, call := range left {
 		c.finish(call)
 	}
-}
-
-func (c *serviceCalls) flush(each func([]ServiceCall) error) error {
-	if len(c.finished) == 0 {
-		return nil
-	}
-	err := each(c.finished)
-	c.finished = c.finished[:0]
-	return err
 }
 
 func (c *serviceCalls) results() []ServiceLatency {
