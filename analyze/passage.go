@@ -215,6 +215,16 @@ func (p *passages) queue(r route) *flightQueue {
 	return q
 }
 
+// lastReceived is the index of the last message that has been received, -1 if none has.
+func (q *flightQueue) lastReceived() int {
+	for i, f := range slices.Backward(q.flights) {
+		if f.received {
+			return i
+		}
+	}
+	return -1
+}
+
 // push keeps the order: threads that share a publisher may overtake each other.
 func (q *flightQueue) push(d *departure) {
 	q.flights = append(q.flights, flight{departure: d})
@@ -263,12 +273,7 @@ func (p *passages) arrive(a *arrival) bool {
 // settle gives up the flights that later ones of their publisher have overtaken in this window or before.
 func (p *passages) settle() {
 	for _, q := range p.ordered {
-		last := -1
-		for i := range q.flights {
-			if q.flights[i].received {
-				last = i
-			}
-		}
+		last := q.lastReceived()
 		if last < 0 {
 			continue
 		}
@@ -341,12 +346,7 @@ func (p *passages) dequeue(a *arrival) {
 // end settles what is still on its way.
 func (p *passages) end() {
 	for _, q := range p.ordered {
-		last := -1
-		for i := range q.flights {
-			if q.flights[i].received {
-				last = i
-			}
-		}
+		last := q.lastReceived()
 		for i, f := range q.flights {
 			switch {
 			case f.received:

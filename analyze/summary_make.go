@@ -246,14 +246,9 @@ func mergeCallback[K comparable](into map[K]*countedCallback, key K, at place, c
 		c = &countedCallback{process: at.process, address: at.address, callback: callback, stranger: callback == nil}
 		into[key] = c
 	}
-	if c.started == 0 {
-		c.span = count.span
-	} else if count.started > 0 {
-		c.span = trace.Span{First: min(c.span.First, count.span.First), Last: max(c.span.Last, count.span.Last)}
-	}
+	widenBy(&c.span, &c.started, count.span, count.started)
 	c.count += count.count
 	c.timed += count.timed
-	c.started += count.started
 	c.total += count.total
 	c.max = max(c.max, count.max)
 }
@@ -264,13 +259,8 @@ func (s *summarizer) addPublisher(process trace.ProcessKey, topic, node string, 
 	}
 	s.node(process, node).Publishes += count.count
 	t := s.topic(topic)
-	if t.timed == 0 {
-		t.span = count.span
-	} else if count.timed > 0 {
-		t.span = trace.Span{First: min(t.span.First, count.span.First), Last: max(t.span.Last, count.span.Last)}
-	}
+	widenBy(&t.span, &t.timed, count.span, count.timed)
 	t.count += count.count
-	t.timed += count.timed
 }
 
 func (s *summarizer) process(key trace.ProcessKey) *ProcessSummary {

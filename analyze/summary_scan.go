@@ -157,6 +157,18 @@ func widen(span *trace.Span, count *uint64, at int64) {
 	span.First, span.Last = min(span.First, at), max(span.Last, at)
 }
 
+// widenBy makes the span of some times contain that of others.
+func widenBy(span *trace.Span, count *uint64, by trace.Span, times uint64) {
+	switch {
+	case times == 0:
+	case *count == 0:
+		*span = by
+	default:
+		span.First, span.Last = min(span.First, by.First), max(span.Last, by.Last)
+	}
+	*count += times
+}
+
 // publishCounts are the columns of publish that a Summary needs.
 type publishCounts struct {
 	trace.ProcessKey
