@@ -259,6 +259,8 @@ type CaretThreadState struct {
 	TakePending          uint32
 	DequeuePending       uint32
 	RequestPending       uint32
+	Steps                uint32
+	Reserved             uint32
 	Take                 CaretTakeRecord
 	Dequeue              CaretTakeRecord
 	Publish              CaretPublishRecord

@@ -282,6 +282,8 @@ type ThreadState struct {
 	TakePending          uint32
 	DequeuePending       uint32
 	RequestPending       uint32
+	Steps                uint32
+	Reserved             uint32
 	Take                 TakeRecord
 	Dequeue              TakeRecord
 	Publish              PublishRecord

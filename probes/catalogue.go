@@ -253,7 +253,7 @@ var catalogue = []Entry{
 			tracepoint(fromIron, "rclcpp_ring_buffer_dequeue", FormArguments, "arguments 1-3"),
 			{
 				Distros: humble, CarriedBy: EventExecutorExecute,
-				Shows: "an executable with an intra-process subscription and its data; not in a StaticSingleThreadedExecutor",
+				Shows: "an executable with an intra-process subscription and its data; callback_start shows those of a StaticSingleThreadedExecutor",
 			},
 		},
 	},

@@ -11,9 +11,12 @@ import (
 
 // resolveIntraProcess says when a recorder can know what happened to buffers. Jazzy has tracepoints for it. On Humble a publish shows
 // when its subscriptions are counted and when each of them that got the message is triggered, a dequeue when the executor executes
-// what it got.
+// what it got, or, in a StaticSingleThreadedExecutor, when the callback starts.
 func (t *truth) resolveIntraProcess() {
 	derived := t.Header.Distro == standin.Humble
+	static := slices.ContainsFunc(t.ConstructExecutors, func(e groundtruth.ConstructExecutor) bool {
+		return e.Type == groundtruth.ExecutorStaticSingleThreaded
+	})
 	for _, thread := range t.threads {
 		slices.SortFunc(thread.enqueues, func(a, b *enqueueTruth) int { return cmp.Compare(a.Bracket.Before, b.Bracket.Before) })
 		slices.SortFunc(thread.dequeues, func(a, b *dequeueTruth) int { return cmp.Compare(a.Bracket.Before, b.Bracket.Before) })
@@ -25,12 +28,12 @@ func (t *truth) resolveIntraProcess() {
 		}
 		if derived {
 			t.deriveEnqueues(thread)
-			thread.deriveDequeues()
+			thread.deriveDequeues(static)
 		}
 	}
 	for _, thread := range t.threads {
 		for _, e := range thread.enqueues {
-			t.addOperation(e.Buffer, operation{thread: thread, bracket: e.Bracket, needed: e.needed})
+			t.addOperation(e.Buffer, operation{thread: thread, enqueue: true, bracket: e.Bracket, needed: e.needed})
 		}
 		for _, d := range thread.dequeues {
 			t.addOperation(d.Buffer, operation{thread: thread, bracket: d.Bracket, needed: d.observable})
@@ -68,7 +71,7 @@ func (t *truth) intraHalf(tid int32, e *enqueueTruth) groundtruth.Bracket {
 	return groundtruth.Bracket{Before: e.Bracket.Before, After: math.MaxUint64}
 }
 
-func (t *threadTruth) deriveDequeues() {
+func (t *threadTruth) deriveDequeues(static bool) {
 	hits := t.sortHits()
 	for i, d := range t.dequeues {
 		limit := uint64(math.MaxUint64)
@@ -82,12 +85,16 @@ func (t *threadTruth) deriveDequeues() {
 			limit = d.feeds.Start.Before
 		}
 		d.observable = groundtruth.Bracket{Before: d.Bracket.After, After: limit}
+		if static && d.feeds != nil {
+			d.observable, d.concluded = d.feeds.Start, true
+		}
 	}
 }
 
 // operation is an enqueue or a dequeue of a buffer; needed is what must have been recorded so that the recorder knows of it.
 type operation struct {
 	thread          *threadTruth
+	enqueue         bool
 	bracket, needed groundtruth.Bracket
 }
 

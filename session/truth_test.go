@@ -71,6 +71,8 @@ type dequeueTruth struct {
 	groundtruth.Dequeue
 	feeds      *execution // nil: no callback
 	observable groundtruth.Bracket
+	// concluded: only the start of the callback that it feeds shows it, and that only if an enqueue of the thread was seen before.
+	concluded bool
 }
 
 // stepTruth is a step of a service call, feeds the callback that a taken request led to.

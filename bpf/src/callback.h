@@ -165,6 +165,7 @@ static __always_inline void executor_execute(const struct event *event)
 	flush_take(state);
 	flush_request(state);
 	state->intra_publisher.time_ns = 0;
+	state->steps = 1;
 }
 
 #endif

@@ -59,7 +59,6 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 		return 0;                                                                          \
 	}
 
-PLAIN_EVENT(callback_start, EVENT_CALLBACK_START)
 PLAIN_EVENT(callback_end, EVENT_CALLBACK_END)
 LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH)
 PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE)

@@ -7,7 +7,8 @@
  *  - Publisher::publish counts its subscriptions first (PublisherBase::get_subscription_count);
  *  - each intra-process subscription that got the message triggers its guard condition, which is a
  *    member of it (GuardCondition::trigger);
- *  - Executor::execute_any_executable is given the subscription and what was taken from its buffer.
+ *  - Executor::execute_any_executable is given the subscription and what was taken from its buffer;
+ *  - StaticSingleThreadedExecutor takes and calls back at once, on the only thread that takes.
  *
  * The offsets are those of layouts/offsets.csv, which a test compares.
  */
@@ -19,8 +20,10 @@
 
 #if defined(__TARGET_ARCH_x86)
 #define INTRA_GUARD_CONDITION 96
+#define INTRA_CALLBACK	      368
 #else
 #define INTRA_GUARD_CONDITION 104
+#define INTRA_CALLBACK	      384
 #endif
 #define PUBLISHER_BASE_HANDLE 40
 #define EXECUTABLE_WAITABLE   72
@@ -79,23 +82,30 @@ static __always_inline bool forget_ring(const struct event *event, __u64 subscri
 	return true;
 }
 
-/* What is known of a ring from before; NULL if nothing is: then it begins with what the ring shows.
- */
-static __always_inline struct ring_history *recall_ring(const struct ring *ring,
-							const struct event *event, __u64 address)
+/* What is known of a ring from before; NULL if nothing is. */
+static __always_inline struct ring_history *recall_ring(const struct event *event, __u64 address)
 {
 	struct process_address key = {.address = address, .pid = event->pid};
 	struct ring_history *known = bpf_map_lookup_elem(&ring_histories, &key);
+
+	return known && known->generation == subscription_generation ? known : NULL;
+}
+
+/*
+ * Begins the history of a ring with an enqueue. A dequeue would not do: it may be seen before the
+ * enqueue that another thread has just made.
+ */
+static __always_inline void begin_ring(const struct ring *ring, const struct event *enqueue,
+				       __u64 address)
+{
+	struct process_address key = {.address = address, .pid = enqueue->pid};
 	struct ring_history begin = {
 		.size = ring->size,
 		.enqueues = ring->write_index,
 		.generation = subscription_generation,
 	};
 
-	if (known && known->generation == begin.generation)
-		return known;
 	bpf_map_update_elem(&ring_histories, &key, &begin, BPF_ANY);
-	return NULL;
 }
 
 /* rclcpp_intra_publish(publisher, message) | get_subscription_count(PublisherBase *) */
@@ -174,7 +184,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	note_ring(&event, subscription, address);
 	event.flags = FLAG_DERIVED;
 	event.arguments[3] = 0;
-	known = recall_ring(&ring, &event, address);
+	known = recall_ring(&event, address);
 	if (known) {
 		/*
 		 * Whoever takes a message while more are left triggers, too: then every enqueue has
@@ -185,8 +195,10 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 		__sync_fetch_and_add(&known->enqueues, 1);
 		event.arguments[3] = known->size == ring.capacity && ring.size == ring.capacity;
 		known->size = ring.size;
-	} else if (ring.size == ring.capacity) {
-		event.flags |= FLAG_OVERWRITTEN_UNKNOWN;
+	} else {
+		begin_ring(&ring, &event, address);
+		if (ring.size == ring.capacity)
+			event.flags |= FLAG_OVERWRITTEN_UNKNOWN;
 	}
 	read_word(&message,
 		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
@@ -199,27 +211,26 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	return 0;
 }
 
-/* What an executable of Humble took from an intra-process buffer, if it did. */
-static __always_inline void derive_dequeue(struct event *event)
+/*
+ * What has just been taken from the buffer of a subscription, if it is one. data is what holds the
+ * message, 0 if unknown.
+ */
+static __always_inline void derive_dequeue(struct event *event, __u64 subscription, __u64 data)
 {
-	__u64 waitable, data, address, messages[3];
+	__u64 address, messages[3];
 	struct ring_history *known;
 	struct ring ring;
 
-	if (!read_word(&waitable, event->arguments[1] + EXECUTABLE_WAITABLE) || !waitable ||
-	    !read_word(&data, event->arguments[1] + EXECUTABLE_DATA) || !data)
-		return;
-	address = read_ring(&ring, waitable);
-	if (address == RING_UNREADABLE)
-		forget_ring(event,
-			    waitable); /* the callback that follows does not tell what fed it */
+	address = read_ring(&ring, subscription);
+	if (address == RING_UNREADABLE) /* the callback that follows does not tell what fed it */
+		forget_ring(event, subscription);
 	if (address <= RING_UNREADABLE)
 		return;
-	note_ring(event, waitable, address);
+	note_ring(event, subscription, address);
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
-	if (!bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
+	if (data && !bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];
-	known = recall_ring(&ring, event, address);
+	known = recall_ring(event, address);
 	if (known)
 		known->size = ring.size;
 	event->id = EVENT_RING_BUFFER_DEQUEUE;
@@ -236,13 +247,48 @@ static __always_inline void derive_dequeue(struct event *event)
 SEC("uprobe.multi")
 int on_executor_execute(struct pt_regs *regs)
 {
+	__u64 waitable, data;
 	struct event event;
 
 	if (!begin_event(&event, EVENT_EXECUTOR_EXECUTE, regs))
 		return 0;
 	dispatch(&event);
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_DERIVED)
-		derive_dequeue(&event);
+	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_DERIVED &&
+	    read_word(&waitable, event.arguments[1] + EXECUTABLE_WAITABLE) && waitable &&
+	    read_word(&data, event.arguments[1] + EXECUTABLE_DATA) && data)
+		derive_dequeue(&event, waitable, data);
+	return 0;
+}
+
+/*
+ * The callback is one of Humble's, whose subscription has shown its buffer, and the thread's
+ * executor does not show its steps. A thread of which nothing is known yet may have shown one
+ * before the recording began.
+ */
+static __always_inline bool is_taken_unseen(const struct event *callback, __u64 subscription)
+{
+	struct process_address key = {.address = subscription, .pid = callback->pid};
+	const struct thread_state *state = find_thread(callback);
+
+	return state && !state->steps && !state->dequeue_pending &&
+	       bpf_map_lookup_elem(&subscription_rings, &key);
+}
+
+/* callback_start(callback, is_intra_process) */
+SEC("uprobe.multi")
+int on_callback_start(struct pt_regs *regs)
+{
+	struct event event, dequeue;
+	__u64 subscription;
+
+	if (!begin_event(&event, EVENT_CALLBACK_START, regs))
+		return 0;
+	subscription = event.arguments[0] - INTRA_CALLBACK;
+	if (event.arguments[1] & 1 && is_taken_unseen(&event, subscription)) {
+		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
+		derive_dequeue(&dequeue, subscription, 0);
+	}
+	dispatch(&event);
 	return 0;
 }
 

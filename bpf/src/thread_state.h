@@ -67,6 +67,8 @@ struct thread_state {
 	__u32 take_pending;
 	__u32 dequeue_pending;
 	__u32 request_pending;
+	__u32 steps; /* an executor was seen to execute something on this thread */
+	__u32 reserved;
 	/* Kept as the records that they become if nothing follows. */
 	struct take_record take;
 	struct take_record dequeue;
