@@ -117,17 +117,31 @@ func (l *Loader) attachTracepoints() error {
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 
+// The positions of the gate: enum gate_position of bpf/maps.h.
+const (
+	gateClosed   uint32 = 0
+	gateEntities uint32 = 1
+	gateOpen     uint32 = 2
+)
+
+// OpenGateForEntities lets through what tells of entities that are created or destroyed, and nothing else: between a look at those that
+// are there and OpenGate none comes or goes unseen.
+func (l *Loader) OpenGateForEntities() error {
+	_, _, err := l.setGate(gateEntities)
+	return err
+}
+
 // OpenGate starts recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
-func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(1) }
+func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(gateOpen) }
 
 // CloseGate stops recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it. Threads that
 // exit are still recorded until Detach: their open callbacks end then.
-func (l *Loader) CloseGate() (before, after int64, err error) { return l.setGate(0) }
+func (l *Loader) CloseGate() (before, after int64, err error) { return l.setGate(gateClosed) }
 
-func (l *Loader) setGate(open uint32) (before, after int64, err error) {
+func (l *Loader) setGate(position uint32) (before, after int64, err error) {
 	gate := l.collection.Variables["gate"]
 	before = monotonicNow()
-	err = gate.Set(open)
+	err = gate.Set(position)
 	after = monotonicNow()
 	if err != nil {
 		return 0, 0, fmt.Errorf("setting the gate: %w", err)

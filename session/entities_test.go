@@ -136,7 +136,7 @@ func (e *recordedEntities) onClock(at trace.Optional[int64]) uint64 {
 // the life may be unknown and is. complete says that a scan of the memory has seen it last.
 func (x *entityTable[T]) find(address uint64, l lifetime) (row *T, complete bool) {
 	x.t.Helper()
-	if l.since > x.span.CloseTo || l.end.Happened() && l.end.After < x.span.OpenFrom {
+	if l.since > x.span.CloseTo {
 		return nil, false
 	}
 	for i := range x.rows {
@@ -150,7 +150,7 @@ func (x *entityTable[T]) find(address uint64, l lifetime) (row *T, complete bool
 		*k.init, *k.end, *k.provenance = trace.Optional[int64]{}, trace.Optional[int64]{}, ""
 		return &copied, !ended
 	}
-	if l.untraced {
+	if l.untraced || l.end.Happened() && l.end.After < x.span.OpenFrom {
 		return nil, false
 	}
 	if l.ready < x.span.OpenFrom && (!l.end.Happened() || l.end.Before > x.span.OpenTo) || l.since > x.span.OpenTo && l.ready < x.span.CloseFrom {

@@ -293,9 +293,11 @@ func (s *Session) identify(pid int32) *merge.Process {
 	p, err := s.finder.Inspect(pid)
 	if err == nil {
 		entry := newProcess(p)
-		entry.row.RecordingStartTimestamp = trace.Some(s.now())
 		merged := s.merged(entry) // before anybody else sees the entry
 		s.mu.Lock()
+		if !s.opened.IsZero() {
+			entry.row.RecordingStartTimestamp = trace.Some(s.now())
+		}
 		s.processes[pid] = entry
 		s.mu.Unlock()
 		s.askToLook(pid)

@@ -29,7 +29,7 @@ type scans struct {
 	entry   *process           // whose scan runs
 	results chan scanResult
 	scanned map[trace.ProcessKey]bool
-	// covered are the processes of which a scan has taken effect that began when the recording was open.
+	// covered are the processes of which a whole scan has taken effect that began before the end of the recording.
 	covered map[trace.ProcessKey]bool
 	closed  bool                           // the recording is over
 	pauses  map[trace.ProcessKey]time.Time // until when a process is left alone
@@ -41,7 +41,7 @@ type scanResult struct {
 	snapshot *graph.Snapshot
 	took     time.Duration
 	err      error
-	open     bool // the recording was open when it began
+	early    bool // it began before the end of the recording
 }
 
 func newScans() scans {
@@ -106,13 +106,13 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	// The end of the recording waits for it.
 	ctx, s.scans.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.scans.entry = entry
-	open := !s.opened.IsZero() && !s.scans.closed
+	early := !s.scans.closed
 	go func(layout *layouts.Layout) {
 		defer memory.Close()
 		begin := time.Now()
 		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
 		time.Sleep(settleTime)
-		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err, open}
+		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err, early}
 	}(layout)
 }
 
@@ -160,7 +160,7 @@ func (s *Session) takeIn(g *graph.Graph, result scanResult) {
 		return
 	}
 	g.Apply(result.snapshot)
-	s.scans.covered[result.key] = result.open && result.err == nil || s.scans.covered[result.key]
+	s.scans.covered[result.key] = result.early && result.err == nil || s.scans.covered[result.key]
 }
 
 // stopScan ends the scan of a process whose target is about to be closed.
@@ -173,10 +173,6 @@ func (s *Session) stopScan(entry *process) {
 	delete(s.scans.covered, entry.row.ProcessKey)
 	delete(s.scans.pauses, entry.row.ProcessKey)
 }
-
-// rescan lets every process be scanned once more, after its pause: what it created between its scan and the opening of the gate has left
-// no event.
-func (s *Session) rescan() { clear(s.scans.scanned) }
 
 // scanFound scans the processes that are there before the recording opens, so that its first rows have their names.
 func (s *Session) scanFound(ctx context.Context) {

@@ -115,13 +115,14 @@ func (s *Session) run(ctx context.Context) error {
 	}
 	defer s.loader.Close()
 
+	reading := s.read(ctx)
 	if err := s.arm(ctx, found); err != nil {
 		if ctx.Err() != nil {
-			return s.abandon(trace.EndingSignal, nil)
+			return s.abandon(trace.EndingSignal, nil, reading)
 		}
-		return s.abandon(trace.EndingError, err)
+		return s.abandon(trace.EndingError, err, reading)
 	}
-	return s.record(ctx)
+	return s.record(ctx, reading)
 }
 
 // findTargets finds the processes that exist before the recording. Errors about single processes end the session only when they
@@ -208,7 +209,18 @@ func eventName(id uint8) (string, int) {
 	return event.String(), len(entry.Arguments)
 }
 
-// arm attaches everything that is known, with the gate closed. It fails with ctx's error as soon as that has one.
+// read begins to read what the kernel side tells. The channel gets the error that ends it.
+func (s *Session) read(ctx context.Context) <-chan error {
+	reading := make(chan error, 1)
+	go func() {
+		// The reader outlives ctx: what is in the ring buffer when the user stops belongs to the recording.
+		reading <- s.loader.Read(context.WithoutCancel(ctx), s.handle, readInterval)
+	}()
+	return reading
+}
+
+// arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate open for what
+// becomes of these only. It fails with ctx's error as soon as that has one.
 func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
@@ -224,6 +236,10 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 			s.warn(err)
 		}
 	}
+	// Not before: an entity that is created while probes are being attached shows only some of its events.
+	if err := s.loader.OpenGateForEntities(); err != nil {
+		return err
+	}
 	s.scanFound(ctx)
 	if s.launched != nil {
 		if err := s.addCommand(ctx); err != nil {
@@ -237,12 +253,7 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 }
 
 // record opens the gate and stays until the recording is to end.
-func (s *Session) record(ctx context.Context) error {
-	reading := make(chan error, 1)
-	go func() {
-		// The reader outlives ctx: what is in the ring buffer when the user stops belongs to the recording.
-		reading <- s.loader.Read(context.WithoutCancel(ctx), s.handle, readInterval)
-	}()
+func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	before, after, err := s.loader.OpenGate()
 	if err != nil {
 		return s.stop(trace.EndingError, err, reading, false)
@@ -259,7 +270,6 @@ func (s *Session) record(ctx context.Context) error {
 	if s.configuration.name != nil {
 		s.lookForLoading()
 	}
-	s.rescan()
 	if s.options.Observer.Recording != nil {
 		s.options.Observer.Recording()
 	}

@@ -20,10 +20,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	threads, err := s.loader.OpenThreads()
 	errs = append(errs, err)
 	if !read {
-		if err := s.loader.Flush(); err != nil {
-			errs = append(errs, err, s.loader.Close()) // which ends the reader
-		}
-		errs = append(errs, <-reading)
+		errs = append(errs, s.drain(reading))
 	}
 	s.finishScans()
 	for _, thread := range threads {
@@ -36,6 +33,15 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.warnOfNothing()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	return s.finish(ending, errors.Join(errs...))
+}
+
+// drain waits until the reader has read all there is, and ends it.
+func (s *Session) drain(reading <-chan error) error {
+	err := s.loader.Flush()
+	if err != nil {
+		err = errors.Join(err, s.loader.Close()) // which ends the reader
+	}
+	return errors.Join(err, <-reading)
 }
 
 // maxUnresolved bounds what session.json says of addresses without names.
@@ -65,9 +71,9 @@ func (s *Session) warnOfNothing() {
 	}
 }
 
-// abandon ends a session whose gate was never opened.
-func (s *Session) abandon(ending trace.Ending, err error) error {
-	return s.finish(ending, errors.Join(err, s.loader.Detach()))
+// abandon ends a session whose recording never began.
+func (s *Session) abandon(ending trace.Ending, err error, reading <-chan error) error {
+	return s.finish(ending, errors.Join(err, s.loader.Detach(), s.drain(reading)))
 }
 
 // flushTime is how long the disk may take for what is left at the end.

@@ -183,9 +183,12 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 	struct init_strings strings;
 	struct init_record *record;
 	struct event event;
+	__u32 position = gate;
 	__u8 flags = 0;
 
-	if (!begin_event(&event, COOKIE_EVENT(cookie), regs))
+	if (position == GATE_CLOSED ||
+	    (position != GATE_OPEN && COOKIE_EVENT(cookie) == EVENT_RCL_LIFECYCLE_TRANSITION) ||
+	    !fill_event(&event, COOKIE_EVENT(cookie), regs))
 		return 0;
 	complete_arguments(&event, cookie);
 	forget_header_offset(&event);
@@ -196,7 +199,7 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 		touch_string(strings.first, strings.first_size);
 	if (may_sleep && strings.second)
 		touch_string(strings.second, INIT_STRING_SIZE);
-	if (raw_records)
+	if (raw_records && position == GATE_OPEN)
 		emit_raw(&event);
 	record = reserve(RECORD_INIT, sizeof(*record));
 	if (!record)

@@ -7,7 +7,13 @@
 
 #include "thread_state.h"
 
-/* The recording is open while this is 1: one store opens it, one closes it. */
+enum gate_position {
+	GATE_CLOSED = 0,
+	GATE_ENTITIES = 1, /* only what is created and destroyed is recorded */
+	GATE_OPEN = 2,
+};
+
+/* What is recorded now, an enum gate_position: one store opens the recording, one closes it. */
 volatile __u32 gate;
 
 /* Counts the subscriptions that were created in recorded processes. */

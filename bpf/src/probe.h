@@ -18,14 +18,12 @@
 #define COOKIE_LAST_LAYER(cookie) (((cookie) >> 16) & 1)
 #define COOKIE_PARAMETER(cookie)  (((cookie) >> 32) & 0xffff)
 
-/* False when this hit is not to be recorded. */
-static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_regs *regs)
+/* False when the hit is of a process that is not recorded. */
+static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_regs *regs)
 {
 	__u64 pid_tid;
 	__u32 pid;
 
-	if (!gate)
-		return false;
 	pid_tid = bpf_get_current_pid_tgid();
 	pid = pid_tid >> 32;
 	if (filter_processes && !bpf_map_lookup_elem(&processes, &pid))
@@ -50,6 +48,12 @@ static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_
 	event->arguments[3] = ARGUMENT_4(regs);
 	event->arguments[4] = ARGUMENT_5(regs);
 	return true;
+}
+
+/* False when this hit is not to be recorded. */
+static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_regs *regs)
+{
+	return gate == GATE_OPEN && fill_event(event, id, regs);
 }
 
 /* Reads a pointer-sized word of the traced process; false where its page is not resident. */
