@@ -14,5 +14,7 @@ make -s build testdata
 as_root_flags=()
 [ "$(id -u)" -eq 0 ] || as_root_flags=(-exec "sudo --preserve-env=PATH,HOME")
 export CGO_ENABLED=1
-go test "${as_root_flags[@]}" -timeout 30m "$@" ./... ./testdata/groundtruth ./testdata/standin
+# Tests that record spend most of their time waiting for what they trace.
+parallel=$((2 * $(nproc)))
+go test "${as_root_flags[@]}" -timeout 30m -parallel "$parallel" "$@" ./... ./testdata/groundtruth ./testdata/standin
 (cd testdata/duckdb && go test -timeout 10m ./...)
