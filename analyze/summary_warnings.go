@@ -115,7 +115,7 @@ func (s *summarizer) warnOfSession(session *trace.Session, warn func(string, ...
 		}
 		reasons[missing.Reason] = true
 	}
-	if n := len(session.Plan.Missing); n > 0 {
+	if n := len(session.MissingEvents()); n > 0 {
 		warn("%d events could not be observed, such as %s; session.json lists them", n, strings.Join(events, ", "))
 	}
 	if n := len(session.Unresolved); n > 0 {

@@ -130,11 +130,11 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 	}
 	switch {
 	case !observed && len(reasons) > 0:
-		return sites, strings.Join(reasons, "; ")
+		return sites, strings.Join(slices.Compact(reasons), "; ")
 	case len(sites) > 0:
 		return sites, ""
 	case len(besides) > 0:
-		return nil, strings.Join(besides, "; ")
+		return nil, strings.Join(slices.Compact(besides), "; ")
 	}
 	return nil, fmt.Sprintf("no source is known for %s on %s", p.RMW, p.Distro)
 }

@@ -3,16 +3,35 @@ package session
 import (
 	"os"
 	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// lookForLoading looks at every process there is, because one that is to be recorded by its name may just be loading its libraries:
-// it was no ROS 2 process when the targets were searched, and its exec was before the recording.
+// loadingTime is how long a program may take until it has mapped ROS 2's libraries: Python nodes import much before.
+const loadingTime = 10 * time.Second
+
+// lookForLoading looks at the processes that may just be loading their libraries: they were no ROS 2 processes when the targets were
+// searched, and their exec was before the recording. Where a name selects, every process is looked at; else the young ones.
 func (s *Session) lookForLoading() {
 	entries, err := os.ReadDir("/proc")
 	s.warn(err)
 	for _, entry := range entries {
-		if pid, err := strconv.ParseInt(entry.Name(), 10, 32); err == nil && int(pid) != os.Getpid() {
+		pid, err := strconv.ParseInt(entry.Name(), 10, 32)
+		if err != nil || int(pid) == os.Getpid() {
+			continue
+		}
+		if s.configuration.name != nil || s.isYoung(int32(pid)) {
 			s.askToLook(int32(pid))
 		}
 	}
+}
+
+func (s *Session) isYoung(pid int32) bool {
+	began, err := s.finder.StartTime(pid)
+	var now unix.Timespec
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return false
+	}
+	return now.Nano()-began < int64(loadingTime)
 }

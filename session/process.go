@@ -30,7 +30,6 @@ type process struct {
 	// attached are the sites that were attached for it alone, attachments what holds them.
 	attached    map[siteKey]bool
 	attachments []*loader.Attachment
-	missing     map[string]bool
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
@@ -105,7 +104,7 @@ func (s *Session) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + s.clock
 func newProcess(p *target.Process) *process {
 	return &process{
 		target: p, row: describe(p), ros2: p.IsROS2(),
-		attached: map[siteKey]bool{}, missing: map[string]bool{},
+		attached: map[siteKey]bool{},
 	}
 }
 
@@ -192,10 +191,12 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 	if len(sites) > 0 {
 		slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
 		attachment, problems, err := s.loader.Attach(ctx, process, sites)
-		failed := map[siteKey]bool{}
+		failed := map[siteKey]error{}
 		for _, problem := range problems {
 			s.warn(problem)
-			failed[keyOf(problem.Site)] = !problem.Attached()
+			if !problem.Attached() {
+				failed[keyOf(problem.Site)] = problem
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
@@ -204,7 +205,7 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 			entry.attachments = append(entry.attachments, attachment)
 		}
 		s.noteSites(entry, attached, sites, failed)
-		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites), distroAndRMW(entry.target)))
+		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites)-len(failed), distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
 	if entry.recorded || !entry.ros2 {
@@ -251,14 +252,15 @@ func keyOf(site probes.Site) siteKey {
 	return siteKey{site.File, site.Offset, site.Event}
 }
 
-// noteSites puts attached sites into the session's plan.
-func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []probes.Site, failed map[siteKey]bool) {
+// noteSites puts attached sites into the session's plan. What failed is tried again at the next look unless it can never succeed.
+func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []probes.Site, failed map[siteKey]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, site := range sites {
 		key := keyOf(site)
-		attached[key] = true
-		if failed[key] {
+		err := failed[key]
+		attached[key] = err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)
+		if err != nil {
 			continue
 		}
 		described := trace.Site{
@@ -272,19 +274,14 @@ func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []p
 	}
 }
 
+// noteMissing notes what cannot be observed of a process. One that does not run ROS 2, or not yet, lacks nothing.
 func (s *Session) noteMissing(entry *process, missing []probes.Missing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range missing {
-		text := m.Event.String() + m.Reason
-		if entry.missing[text] {
-			continue
-		}
-		entry.missing[text] = true
-		s.report.Plan.Missing = append(s.report.Plan.Missing, trace.MissingEvent{
-			Event: m.Event.String(), Reason: m.Reason, PIDs: []int{int(entry.row.PID)},
-		})
+	if !entry.ros2 {
+		missing = nil
 	}
+	s.missing.replace(entry.row.PID, missing)
 }
 
 // identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to run ROS 2.
@@ -352,13 +349,8 @@ func (s *Session) onProcess(record merge.ProcessRecord) {
 	}
 }
 
-// askToLook never blocks: a look that is forgotten here happens at the next tick.
-func (s *Session) askToLook(pid int32) {
-	select {
-	case s.looks <- pid:
-	default:
-	}
-}
+// askToLook never blocks.
+func (s *Session) askToLook(pid int32) { s.looks.ask(pid) }
 
 // youngLooks is how often a process that has just begun is looked at, at intervals that double from youngInterval: its libraries
 // are mapped one after the other. Together they are about five seconds.
@@ -612,17 +604,24 @@ func (s *Session) targetsEnded() bool {
 	if s.launched != nil && !s.launched.exited() {
 		return false
 	}
-	if len(s.looks) > 0 {
+	if !s.looks.empty() {
 		return false // a child may be waiting to be met
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	others := false // of a launched command's children, those that run no ROS 2
 	for _, entry := range s.processes {
-		if !entry.ended {
+		if entry.ended {
+			continue
+		}
+		if s.launched == nil || entry.ros2 {
+			s.mu.Unlock()
 			return false
 		}
+		others = true
 	}
-	return true
+	s.mu.Unlock()
+	// One that the command waits for may still start a node; a daemon that it has left behind need not be waited for.
+	return !others || !s.launched.runs()
 }
 
 // onIgnored tells the kernel what the filter has decided. It is called with the merger locked.

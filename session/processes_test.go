@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -249,6 +250,37 @@ func TestLaunchedCommandForks(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestLaunchedCommandLeavesADaemon launches a shell that leaves a program of another kind behind and becomes a node: the recording ends
+// with the node, and lacks nothing that the shell lacked.
+func TestLaunchedCommandLeavesADaemon(t *testing.T) {
+	requireRecording(t)
+	t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, oneLayout.distro, false))
+	t.Setenv("RMW_IMPLEMENTATION", oneLayout.rmw)
+	command, path := standin.Command(t, standin.Config{
+		Distro: oneLayout.distro, RMW: oneLayout.rmw, Arguments: strings.Fields("--rate 50 --duration 1"),
+	})
+	daemon := filepath.Join(t.TempDir(), "daemon")
+	script := fmt.Sprintf("setsid sleep 1000 & echo $! > %s; exec %s", daemon, strings.Join(command.Args, " "))
+	r := record(t, session.Configuration{Command: []string{"sh", "-c", script}})
+	data := r.wait()
+	text, err := os.ReadFile(daemon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("the daemon: %v", err)
+	}
+	r.requireExact(data, readTruth(t, path), circumstances{})
+	requireEnding(t, data, trace.EndingTargetsExited)
+	if missing := data.Session.MissingEvents(); slices.Contains(missing, "callback_start") {
+		t.Errorf("missing: %v", missing)
+	}
 }
 
 // TestLaunchedCommandSetsItsEnvironment launches a shell whose environment does not lead to ROS 2, as in "source setup.bash && exec …". What

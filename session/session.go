@@ -53,7 +53,7 @@ type Session struct {
 	bootID        string
 	launched      *launched // nil unless a command was given
 
-	looks    chan int32       // processes to look at again
+	looks    *looks           // processes to look at again
 	attached map[siteKey]bool // sites that are attached for every process
 
 	headersAsked chan struct{} // there are headerQuestions
@@ -64,6 +64,7 @@ type Session struct {
 	gone            []*process // whose PIDs other processes have
 	headerQuestions []headerQuestion
 	starts          recentStarts
+	missing         missingEvents
 	report          *trace.Session
 	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
 	lostSince       int64                  // when losses were last counted, Unix ns
@@ -87,7 +88,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		configuration: compiled,
 		options:       options,
 		finder:        target.NewFinder(),
-		looks:         make(chan int32, 4096),
+		looks:         newLooks(),
 		headersAsked:  make(chan struct{}, 1),
 		scans:         newScans(),
 		processes:     map[int32]*process{},
@@ -267,7 +268,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 			return s.stop(trace.EndingError, err, reading, false)
 		}
 	}
-	if s.configuration.name != nil {
+	if s.configuration.All || s.configuration.name != nil {
 		s.lookForLoading()
 	}
 	if s.options.Observer.Recording != nil {
@@ -312,8 +313,10 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			return trace.EndingDuration, nil, false
 		case err := <-reading:
 			return trace.EndingError, err, true
-		case pid := <-s.looks:
-			s.look(ctx, pid)
+		case <-s.looks.asked:
+			if pid, ok := s.looks.next(); ok {
+				s.look(ctx, pid)
+			}
 		case result := <-s.scans.results:
 			s.applyScan(result)
 			s.merger.TellEntities(false)
@@ -386,6 +389,7 @@ func (s *Session) enter(state trace.State) error {
 	defer s.mu.Unlock()
 	s.report.Enter(state, time.Now())
 	s.report.Rows = s.writer.StoredRows()
+	s.report.Plan.Missing = s.missing.list()
 	return s.writer.WriteSession(s.report)
 }
 

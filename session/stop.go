@@ -103,6 +103,7 @@ func (s *Session) closeWriter(ending trace.Ending, err error) error {
 	}
 	s.report.Enter(trace.StateStopped, time.Now())
 	s.report.Rows = s.writer.StoredRows()
+	s.report.Plan.Missing = s.missing.list()
 	return errors.Join(s.writer.WriteSession(s.report), s.writer.Close())
 }
 

@@ -144,6 +144,16 @@ func (f *Finder) runsProgram(pid int32) bool {
 	return err != nil || stat.runsProgram()
 }
 
+// StartTime returns when a process began, in nanoseconds since boot (field 22 of proc_pid_stat(5), so a multiple of 10 ms).
+func (f *Finder) StartTime(pid int32) (int64, error) {
+	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
+	if err != nil {
+		return 0, err
+	}
+	stat, err := parseStat(text)
+	return stat.startTime, err
+}
+
 // GroupRuns reports whether any process of a process group still runs; true where that cannot be told. Zombies do not run.
 func (f *Finder) GroupRuns(group int32) bool {
 	pids, err := f.pids()

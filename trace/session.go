@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -119,6 +120,17 @@ type MissingEvent struct {
 	Event  string `json:"event"`
 	Reason string `json:"reason"`
 	PIDs   []int  `json:"pids,omitempty"`
+}
+
+// MissingEvents returns the names of the events that were not observed, or not in all processes, in the order of the plan.
+func (s *Session) MissingEvents() []string {
+	var names []string
+	for _, missing := range s.Plan.Missing {
+		if !slices.Contains(names, missing.Event) {
+			names = append(names, missing.Event)
+		}
+	}
+	return names
 }
 
 // StateChange is the entry into a state.

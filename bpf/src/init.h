@@ -161,6 +161,19 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	}
 }
 
+/* What was decided about addresses no longer holds: they belong to another entity. */
+static __always_inline void forget_ignored(const struct event *event)
+{
+	struct process_address key = {.pid = event->pid};
+
+	if (!filter_addresses)
+		return;
+	for (int i = 0; i < 3; i++) { /* handle, rclcpp object or callback, rmw handle */
+		key.address = event->arguments[i];
+		bpf_map_delete_elem(&ignored_addresses, &key);
+	}
+}
+
 /* What was known of the messages of an address no longer holds: it belongs to another entity. */
 static __always_inline void forget_header_offset(const struct event *event)
 {
@@ -192,6 +205,7 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 		return 0;
 	complete_arguments(&event, cookie);
 	forget_header_offset(&event);
+	forget_ignored(&event);
 	if (event.id == EVENT_RCL_SUBSCRIPTION_INIT)
 		__sync_fetch_and_add(&subscription_generation, 1);
 	find_strings(&event, &strings);

@@ -94,7 +94,10 @@ static __always_inline void process_exit(struct task_struct *task)
 
 	event.cpu = bpf_get_smp_processor_id();
 	event.time_ns = bpf_ktime_get_ns();
-	close_thread(&event, tid);
+	/* After the end of the recording its callback may have ended unseen: user space closes it.
+	 */
+	if (gate == GATE_OPEN)
+		close_thread(&event, tid);
 	/* The last thread of the process has left when none is live. */
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return;

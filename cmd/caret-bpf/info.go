@@ -88,7 +88,7 @@ func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
 	}
 	if session := s.Session; session != nil {
 		fmt.Fprintf(w, "host %s, Linux %s, caret-bpf %s\n", report.Printable(session.Host.Name), report.Printable(session.Host.Kernel), report.Printable(session.Recorder.Version))
-		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.Plan.Missing))
+		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.MissingEvents()))
 	}
 	printProcesses(w, s)
 	printTables(w, s)
