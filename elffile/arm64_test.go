@@ -51,8 +51,68 @@ func TestDecodeARM64(t *testing.T) {
 				t.Errorf("flow %d, target %#x, %v", instruction.Flow, instruction.Target, err)
 			}
 			file := &File{header: elf.Header64{Machine: uint16(elf.EM_AARCH64)}}
-			if class := file.class(instruction); class != test.class {
+			class := ClassSingleStepped
+			if file.emulationOf(instruction, KernelVersion{}) != nil {
+				class = ClassEmulated
+			}
+			if class != test.class {
 				t.Errorf("class %v, expected %v", class, test.class)
+			}
+		})
+	}
+}
+
+// The prologues are as GNU as encodes them; the last word of each is where the site must be.
+func TestFunctionSiteARM64(t *testing.T) {
+	const (
+		btiC, paciasp, nop   = 0xd503245f, 0xd503233f, 0xd503201f
+		frame                = 0xa9be7bfd // stp x29, x30, [sp, #-32]!
+		setFrame             = 0x910003fd // mov x29, sp
+		subStack, subStack4K = 0xd10083ff, 0xd14007ff
+		saveX1, saveX19      = 0xf9000be1, 0xf9000bf3 // str x1 or x19, [sp, #16]
+		moveToX19            = 0xaa0003f3             // mov x19, x0
+		moveToX0             = 0xaa0103e0             // mov x0, x1
+		loadX2               = 0xf9400002             // ldr x2, [x0]
+		ret                  = 0xd65f03c0
+		cbzForward           = 0xb4000040 // cbz x0, .+8
+		call                 = 0x94000040 // bl .+0x100
+		backToPrevious       = 0x17ffffff // b .-4
+	)
+	for name, test := range map[string]struct {
+		words   []uint32
+		request SiteRequest
+		site    int // index of the word
+		stack   int
+		kind    string
+	}{
+		"empty body":              {words: []uint32{ret}, kind: "return"},
+		"empty body with bti":     {words: []uint32{btiC, ret}, site: 1, kind: "return"},
+		"branch past the frame":   {words: []uint32{paciasp, frame, setFrame, saveX19, moveToX19, cbzForward, ret, ret}, site: 5, stack: 32, kind: "conditional jump"},
+		"call past the frame":     {words: []uint32{frame, setFrame, call, ret}, site: 2, stack: 32, kind: "call"},
+		"no calls":                {words: []uint32{frame, setFrame, call, ret}, request: SiteRequest{NoCalls: true}},
+		"stack by subtraction":    {words: []uint32{subStack, saveX1, cbzForward, ret, ret}, site: 2, stack: 32, kind: "conditional jump"},
+		"a frame of a page":       {words: []uint32{subStack4K, saveX1, cbzForward, ret, ret}},
+		"an argument lost":        {words: []uint32{frame, moveToX0, cbzForward, ret, ret}},
+		"a third argument lost":   {words: []uint32{frame, loadX2, cbzForward, ret, ret}},
+		"two arguments wanted":    {words: []uint32{frame, loadX2, cbzForward, ret, ret}, request: SiteRequest{Arguments: 2}, site: 2, stack: 32, kind: "conditional jump"},
+		"nop on a newer kernel":   {words: []uint32{btiC, nop, ret}, request: SiteRequest{Kernel: KernelVersion{6, 13}}, site: 1, kind: "nop"},
+		"nop on an older kernel":  {words: []uint32{btiC, nop, ret}, site: 2, kind: "return"},
+		"branch back to the site": {words: []uint32{btiC, cbzForward, backToPrevious, ret}},
+		"entry wanted":            {words: []uint32{btiC, ret}, request: SiteRequest{Entry: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var code []byte
+			for _, word := range test.words {
+				code = binary.LittleEndian.AppendUint32(code, word)
+			}
+			file := &File{
+				reader:   bytes.NewReader(code),
+				header:   elf.Header64{Machine: uint16(elf.EM_AARCH64)},
+				segments: []Segment{{Address: 0x1000, FileSize: uint64(len(code)), Flags: elf.PF_X}},
+			}
+			site, err := file.FunctionSite(Symbol{Name: "f", Address: 0x1000, Size: uint64(len(code))}, test.request)
+			if err != nil || site.Address != 0x1000+4*uint64(test.site) || site.StackOffset != test.stack || site.Emulation != test.kind {
+				t.Errorf("%+v, %v", site, err)
 			}
 		})
 	}

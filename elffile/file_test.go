@@ -171,7 +171,7 @@ func TestOverlappingSegments(t *testing.T) {
 			{Address: 0x1000, Offset: 4, FileSize: 4, Flags: elf.PF_R | elf.PF_X},
 		},
 	}
-	site, err := file.FunctionSite(Symbol{Name: "f", Address: 0x1000, Size: 4})
+	site, err := file.FunctionSite(Symbol{Name: "f", Address: 0x1000, Size: 4}, SiteRequest{})
 	if err != nil || site.FileOffset != 4 || !bytes.Equal(site.Instruction, content[4:5]) {
 		t.Errorf("%+v, %v", site, err)
 	}

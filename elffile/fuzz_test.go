@@ -2,6 +2,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"strings"
@@ -47,7 +48,7 @@ func FuzzFile(f *testing.F) {
 			file.ReturnedMember(symbol)
 			file.CopiedMember(symbol)
 			file.PointerAt(symbol.Address)
-			site, err := file.FunctionSite(symbol)
+			site, err := file.FunctionSite(symbol, SiteRequest{})
 			if err != nil {
 				continue
 			}
@@ -67,6 +68,49 @@ func FuzzDemangle(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		if result := Demangle(name); len(result) > len(name)+2<<maxDemangledLengthAsBits {
 			t.Errorf("%d bytes became %d", len(name), len(result))
+		}
+	})
+}
+
+// Whatever the code is: a site is an instruction that decoding from the function's start comes to, and none that may not be probed.
+func FuzzFunctionSite(f *testing.F) {
+	f.Add([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0xc3}, false, uint8(0))
+	f.Add([]byte{0x48, 0x83, 0xec, 0x18, 0x85, 0xff, 0x74, 0x00, 0xc3}, false, uint8(2))
+	f.Add([]byte{0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3}, false, uint8(6))
+	f.Add([]byte{0x5f, 0x24, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}, true, uint8(1))
+	f.Add([]byte{0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x40, 0x00, 0x00, 0xb4}, true, uint8(0))
+	f.Fuzz(func(t *testing.T, code []byte, isARM64 bool, arguments uint8) {
+		machine := elf.EM_X86_64
+		if isARM64 {
+			machine = elf.EM_AARCH64
+		}
+		const start = 0x1000
+		file := &File{
+			reader:   bytes.NewReader(code),
+			header:   elf.Header64{Machine: uint16(machine)},
+			segments: []Segment{{Address: start, FileSize: uint64(len(code)), Flags: elf.PF_X}},
+		}
+		site, err := file.FunctionSite(Symbol{Name: "f", Address: start, Size: uint64(len(code))}, SiteRequest{Arguments: int(arguments % 7)})
+		if err != nil {
+			return
+		}
+		address := uint64(start)
+		for address < site.Address {
+			instruction, err := file.instructionAt(address)
+			if err != nil || instruction.Flow != FlowNext {
+				t.Fatalf("site %+v is not reached: %+v at %#x, %v", site, instruction, address, err)
+			}
+			address = instruction.End()
+		}
+		instruction, err := file.instructionAt(site.Address)
+		if address != site.Address || err != nil || !bytes.Equal(instruction.Bytes, site.Instruction) {
+			t.Errorf("site %+v is inside another instruction, %v", site, err)
+		}
+		if !isARM64 && isMultiByteNop(instruction) || site.StackOffset < 0 || site.StackOffset%8 != 0 {
+			t.Errorf("site %+v", site)
+		}
+		if site.Address != start && site.Class != ClassEmulated {
+			t.Errorf("site %+v is no cheaper than the entry", site)
 		}
 	})
 }

@@ -29,11 +29,13 @@ func requireX86(t *testing.T) {
 func TestFunctionSite(t *testing.T) {
 	requireX86(t)
 	tests := map[string]struct {
-		code   string
-		offset uint64
-		class  Class
-		bytes  string
-		err    error
+		code    string
+		request SiteRequest
+		offset  uint64
+		stack   int
+		class   Class
+		bytes   string
+		err     error
 	}{
 		"push_first":        {code: "push %rbp; mov %rsp,%rbp; pop %rbp; ret", class: ClassEmulated, bytes: "55"},
 		"push_extended":     {code: "push %r12; pop %r12; ret", class: ClassEmulated, bytes: "4154"},
@@ -44,7 +46,24 @@ func TestFunctionSite(t *testing.T) {
 		"endbr_rexw_push":   {code: "endbr64; .byte 0x48,0x55; pop %rbp; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
 		"endbr_push_imm":    {code: "endbr64; push $5; pop %rax; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
 		"endbr_nop5":        {code: "endbr64; nopl 0(%rax,%rax,1); ret", class: ClassSingleStepped, bytes: "f30f1efa"},
-		"endbr_nop1":        {code: "endbr64; nop; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
+		"endbr_nop1":        {code: "endbr64; nop; ret", offset: 4, class: ClassEmulated, bytes: "90"},
+		"entry_wanted":      {code: "endbr64; push %rbx; pop %rbx; ret", request: SiteRequest{Entry: true}, class: ClassSingleStepped, bytes: "f30f1efa"},
+		"tracepoint":        {code: "endbr64; mov %fs:0,%eax; test %eax,%eax; jne 1f; ret; 1: ud2", offset: 14, class: ClassEmulated, bytes: "7501"},
+		"past_frame":        {code: "endbr64; sub $24,%rsp; mov %rdi,8(%rsp); test %esi,%esi; je 1f; nop; 1: add $24,%rsp; ret", offset: 15, stack: 24, class: ClassEmulated, bytes: "7401"},
+		"past_other_pushes": {code: "push $5; test %edi,%edi; je 1f; nop; 1: pop %rax; ret", offset: 4, stack: 8, class: ClassEmulated, bytes: "7401"},
+		"argument_lost":     {code: "endbr64; mov (%rdi),%rdi; push %rbx; pop %rbx; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
+		"part_of_one_lost":  {code: "endbr64; mov $1,%sil; push %rbx; pop %rbx; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
+		"unwanted_one_lost": {code: "endbr64; mov (%rdi),%rdx; push %rbx; pop %rbx; ret", request: SiteRequest{Arguments: 2}, offset: 7, class: ClassEmulated, bytes: "53"},
+		"multiplication":    {code: "endbr64; mul %rdi; push %rbx; pop %rbx; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
+		"call_inside":       {code: "sub $8,%rsp; .byte 0xe8,0,0,0,0; add $8,%rsp; ret", offset: 4, stack: 8, class: ClassEmulated, bytes: "e800000000"},
+		"no_calls":          {code: "sub $8,%rsp; .byte 0xe8,0,0,0,0; add $8,%rsp; ret", request: SiteRequest{NoCalls: true}, class: ClassSingleStepped, bytes: "4883ec08"},
+		"loop_over_site":    {code: "mov %rdi,%rax; 1: test %rax,%rax; je 2f; mov (%rax),%rax; jmp 1b; 2: ret", class: ClassSingleStepped, bytes: "4889f8"},
+		"loop_to_site":      {code: "mov %rdi,%rax; test %rax,%rax; 1: je 2f; dec %rax; jmp 1b; 2: ret", class: ClassSingleStepped, bytes: "4889f8"},
+		"loop_to_push":      {code: "endbr64; 1: push %rbx; pop %rbx; dec %rdi; jne 1b; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
+		"jump_table":        {code: "test %edi,%edi; je 1f; jmp *%rax; 1: ret", class: ClassSingleStepped, bytes: "85ff"},
+		"push_and_table":    {code: "endbr64; push %rbx; pop %rbx; jmp *%rax", offset: 4, class: ClassEmulated, bytes: "53"},
+		"behind_skipped":    {code: "test %edi,%edi; jmp 1f; push %rbx; 1: ret", offset: 2, class: ClassEmulated, bytes: "eb01"},
+		"align_stack":       {code: "lea 8(%rsp),%r10; and $-32,%rsp; push %rbx; ret", class: ClassSingleStepped, bytes: "4c8d542408"},
 		"endbr_only":        {code: "endbr64", class: ClassSingleStepped, bytes: "f30f1efa"},
 		"only_ret":          {code: "ret", class: ClassSingleStepped, bytes: "c3"},
 		"tail_jump":         {code: "jmp tail_jump", class: ClassEmulated, bytes: "ebfe"},
@@ -68,7 +87,7 @@ func TestFunctionSite(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			symbol := mustLookup(t, file, name)
-			site, err := file.FunctionSite(symbol)
+			site, err := file.FunctionSite(symbol, test.request)
 			if !errors.Is(err, test.err) {
 				t.Fatalf("error %v, expected %v", err, test.err)
 			}
@@ -79,7 +98,7 @@ func TestFunctionSite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if site.Address != symbol.Address+test.offset || site.FileOffset != offset || site.Class != test.class ||
+			if site.Address != symbol.Address+test.offset || site.FileOffset != offset || site.Class != test.class || site.StackOffset != test.stack ||
 				hex.EncodeToString(site.Instruction) != test.bytes {
 				t.Errorf("site at +%d: %+v", site.Address-symbol.Address, site)
 			}
@@ -91,7 +110,7 @@ func TestFunctionSiteOutsideCode(t *testing.T) {
 	requireX86(t)
 	file := assemble(t, map[string]string{"f": "ret"})
 	for _, address := range []uint64{0, 1 << 40, ^uint64(0)} {
-		if site, err := file.FunctionSite(Symbol{Name: "outside", Address: address}); !errors.Is(err, ErrNotMapped) {
+		if site, err := file.FunctionSite(Symbol{Name: "outside", Address: address}, SiteRequest{}); !errors.Is(err, ErrNotMapped) {
 			t.Errorf("%#x: %+v, %v", address, site, err)
 		}
 	}

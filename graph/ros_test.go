@@ -218,7 +218,7 @@ func observe(t *testing.T, process *target.Process, events ...string) map[string
 		if err != nil {
 			t.Fatal(err)
 		}
-		site, err := file.FunctionSite(symbol)
+		site, err := file.FunctionSite(symbol, elffile.SiteRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func checkExportedFunctions(t *testing.T, process *Process, library string) {
 	}
 	var compared int
 	for _, symbol := range symbols {
-		site, err := file.FunctionSite(symbol)
+		site, err := file.FunctionSite(symbol, elffile.SiteRequest{})
 		if errors.Is(err, elffile.ErrNoSafeSite) {
 			continue
 		} else if err != nil {
