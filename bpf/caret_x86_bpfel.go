@@ -80,7 +80,9 @@ type CaretEvent struct {
 	Gid          [2]uint64
 	MessageStamp int64
 	Details      uint32
-	Flags        uint32
+	Flags        uint8
+	Role         uint8
+	Reserved     uint16
 }
 
 type CaretInitRecord struct {
@@ -289,6 +291,12 @@ type CaretThreadState struct {
 		TimeNs uint64
 		Opened uint64
 	}
+	CallerHit struct {
+		_            structs.HostLayout
+		StackPointer uint64
+		Arguments    [5]uint64
+		Event        uint64
+	}
 	Frames [16]struct {
 		_            structs.HostLayout
 		Callback     uint64
@@ -345,6 +353,7 @@ const (
 	CaretProgOnSchedProcessFork        = "on_sched_process_fork"
 	CaretProgOnSimTime                 = "on_sim_time"
 	CaretProgRunEvent                  = "run_event"
+	CaretVarBodiesProbed               = "bodies_probed"
 	CaretVarFilterAddresses            = "filter_addresses"
 	CaretVarFilterProcesses            = "filter_processes"
 	CaretVarFollowChildren             = "follow_children"
@@ -447,6 +456,7 @@ type CaretMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CaretVariableSpecs struct {
+	BodiesProbed           *ebpf.VariableSpec `ebpf:"bodies_probed"`
 	FilterAddresses        *ebpf.VariableSpec `ebpf:"filter_addresses"`
 	FilterProcesses        *ebpf.VariableSpec `ebpf:"filter_processes"`
 	FollowChildren         *ebpf.VariableSpec `ebpf:"follow_children"`
@@ -512,6 +522,7 @@ func (m *CaretMaps) Close() error {
 //
 // It can be passed to LoadCaretObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CaretVariables struct {
+	BodiesProbed           *ebpf.Variable `ebpf:"bodies_probed"`
 	FilterAddresses        *ebpf.Variable `ebpf:"filter_addresses"`
 	FilterProcesses        *ebpf.Variable `ebpf:"filter_processes"`
 	FollowChildren         *ebpf.Variable `ebpf:"follow_children"`

@@ -28,6 +28,7 @@ func TestLayoutsMatchBTF(t *testing.T) {
 		"take_call":       TakeCall{},
 		"service_call":    ServiceCall{},
 		"intra_publisher": IntraPublisher{},
+		"caller_hit":      CallerHit{},
 		"init_record":     InitRecord{},
 		"raw_record":      RawRecord{},
 		"process_record":  ProcessRecord{},

@@ -270,6 +270,13 @@ type (
 	}
 )
 
+// CallerHit is the last event that was seen at a caller of its function.
+type CallerHit struct {
+	StackPointer uint64
+	Arguments    [5]uint64
+	Event        uint64
+}
+
 // ThreadState is what the kernel remembers of a thread between its events.
 type ThreadState struct {
 	PID                  uint32
@@ -291,6 +298,7 @@ type ThreadState struct {
 	TakeCall             TakeCall
 	ServiceCall          ServiceCall
 	IntraPublisher       IntraPublisher
+	CallerHit            CallerHit
 	Frames               [MaxDepth]CallbackFrame
 }
 

@@ -40,7 +40,7 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	{                                                                                          \
 		struct event event;                                                                \
                                                                                                    \
-		if (begin_event(&event, event_id, regs))                                           \
+		if (begin_tracepoint(&event, event_id, regs, bpf_get_attach_cookie(regs)))         \
 			dispatch(&event);                                                          \
 		return 0;                                                                          \
 	}
@@ -50,11 +50,12 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	SEC("uprobe.multi")                                                                        \
 	int on_##name(struct pt_regs *regs)                                                        \
 	{                                                                                          \
+		__u64 cookie = bpf_get_attach_cookie(regs);                                        \
 		struct event event;                                                                \
                                                                                                    \
-		if (!begin_event(&event, event_id, regs))                                          \
+		if (!begin_tracepoint(&event, event_id, regs, cookie))                             \
 			return 0;                                                                  \
-		event.last_layer = COOKIE_LAST_LAYER(bpf_get_attach_cookie(regs));                 \
+		event.last_layer = COOKIE_LAST_LAYER(cookie);                                      \
 		dispatch(&event);                                                                  \
 		return 0;                                                                          \
 	}
@@ -70,7 +71,7 @@ int on_sim_time(struct pt_regs *regs)
 	struct sim_time_record *record;
 	struct event event;
 
-	if (!begin_event(&event, EVENT_SIM_TIME, regs))
+	if (!begin_event(&event, EVENT_SIM_TIME, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	if (raw_records)
 		emit_raw(&event);
@@ -130,6 +131,7 @@ int run_event(struct event *scripted)
 	struct event event;
 
 	__builtin_memcpy(&event, scripted, sizeof(event));
-	dispatch(&event);
+	if (!is_repeated(&event))
+		dispatch(&event);
 	return 0;
 }

@@ -8,6 +8,12 @@
 
 #include "emit.h"
 
+/* What was probed: a function of which no callers are probed, a caller, or the body that goes with
+ * callers. */
+#define ROLE_FUNCTION 0
+#define ROLE_CALLER   1
+#define ROLE_BODY     2
+
 struct event {
 	__u64 time_ns;
 	__u64 stack_pointer;
@@ -22,7 +28,9 @@ struct event {
 	__u64 gid[2];	     /* of the message's publisher, or of a service's client */
 	__s64 message_stamp; /* header.stamp of the message */
 	__u32 details;	     /* DETAIL_…: which of these are there, and the form of the message */
-	__u32 flags;	     /* FLAG_DERIVED */
+	__u8 flags;	     /* FLAG_DERIVED */
+	__u8 role;	     /* ROLE_…: what kind of place was probed */
+	__u16 reserved;
 };
 
 static __always_inline void fill_header(struct record_header *header, const struct event *event,

@@ -201,7 +201,7 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 
 	if (position == GATE_CLOSED ||
 	    (position != GATE_OPEN && COOKIE_EVENT(cookie) == EVENT_RCL_LIFECYCLE_TRANSITION) ||
-	    !fill_event(&event, COOKIE_EVENT(cookie), regs))
+	    !fill_event(&event, COOKIE_EVENT(cookie), regs, cookie))
 		return 0;
 	complete_arguments(&event, cookie);
 	forget_header_offset(&event);

@@ -112,13 +112,14 @@ static __always_inline void begin_ring(const struct ring *ring, const struct eve
 SEC("uprobe.multi")
 int on_rclcpp_intra_publish(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct thread_state *state;
 	struct event event;
 	__u64 handle;
 
-	if (!begin_event(&event, EVENT_RCLCPP_INTRA_PUBLISH, regs))
+	if (!begin_event(&event, EVENT_RCLCPP_INTRA_PUBLISH, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_TRACEPOINT) {
+	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 		dispatch(&event);
 		return 0;
@@ -160,15 +161,16 @@ static __always_inline void open_intra_publish(const struct event *enqueue, __u6
 SEC("uprobe.multi")
 int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct thread_state *state;
 	struct ring_history *known;
 	struct event event;
 	struct ring ring;
 	__u64 subscription, address, message = 0;
 
-	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs))
+	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_TRACEPOINT) {
+	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
 		dispatch(&event);
 		return 0;
 	}
@@ -247,13 +249,13 @@ static __always_inline void derive_dequeue(struct event *event, __u64 subscripti
 SEC("uprobe.multi")
 int on_executor_execute(struct pt_regs *regs)
 {
-	__u64 waitable, data;
+	__u64 cookie = bpf_get_attach_cookie(regs), waitable, data;
 	struct event event;
 
-	if (!begin_event(&event, EVENT_EXECUTOR_EXECUTE, regs))
+	if (!begin_event(&event, EVENT_EXECUTOR_EXECUTE, regs, cookie))
 		return 0;
 	dispatch(&event);
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_INTRA_DERIVED &&
+	if (COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
 	    read_word(&waitable, event.arguments[1] + EXECUTABLE_WAITABLE) && waitable &&
 	    read_word(&data, event.arguments[1] + EXECUTABLE_DATA) && data)
 		derive_dequeue(&event, waitable, data);
@@ -281,7 +283,7 @@ int on_callback_start(struct pt_regs *regs)
 	struct event event, dequeue;
 	__u64 subscription;
 
-	if (!begin_event(&event, EVENT_CALLBACK_START, regs))
+	if (!begin_tracepoint(&event, EVENT_CALLBACK_START, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	subscription = event.arguments[0] - INTRA_CALLBACK;
 	if (event.arguments[1] & 1 && is_taken_unseen(&event, subscription)) {

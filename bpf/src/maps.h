@@ -16,6 +16,9 @@ enum gate_position {
 /* What is recorded now, an enum gate_position: one store opens the recording, one closes it. */
 volatile __u32 gate;
 
+/* Bodies are probed beside callers: what is seen at a caller has to be noted. */
+volatile __u32 bodies_probed;
+
 /* Counts the subscriptions that were created in recorded processes. */
 volatile __u64 subscription_generation;
 

@@ -5,21 +5,27 @@
  *	bits  0-7	event id
  *	bits  8-15	form: where the arguments are
  *	bit  16		the publish closes here, no later layer is planned
- *	bits 32-47	parameter: a byte offset
+ *	bits 17-18	role of the site
+ *	bits 24-31	signed words from the stack pointer here to what it is at the function's
+ *entry bits 32-47	parameter: a byte offset
  */
 #ifndef CARET_PROBE_H
 #define CARET_PROBE_H
 
 #include "registers.h"
+#include "callers.h"
 #include "dispatch.h"
 
 #define COOKIE_EVENT(cookie)	  ((cookie)&0xff)
 #define COOKIE_FORM(cookie)	  (((cookie) >> 8) & 0xff)
 #define COOKIE_LAST_LAYER(cookie) (((cookie) >> 16) & 1)
+#define COOKIE_ROLE(cookie)	  (((cookie) >> 17) & 3)
+#define COOKIE_STACK(cookie)	  ((__s64)(__s8)((cookie) >> 24) * 8)
 #define COOKIE_PARAMETER(cookie)  (((cookie) >> 32) & 0xffff)
 
 /* False when the hit is of a process that is not recorded. */
-static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_regs *regs)
+static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_regs *regs,
+				       __u64 cookie)
 {
 	__u64 pid_tid;
 	__u32 pid;
@@ -33,7 +39,7 @@ static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_r
 	event->id = id;
 	event->time_ns = bpf_ktime_get_ns();
 	event->cpu = bpf_get_smp_processor_id();
-	event->stack_pointer = STACK_POINTER(regs);
+	event->stack_pointer = STACK_POINTER(regs) + COOKIE_STACK(cookie);
 	event->last_layer = 0;
 	event->has_stamp = 0;
 	event->has_message = 0;
@@ -42,6 +48,8 @@ static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_r
 	event->message_stamp = 0;
 	event->details = 0;
 	event->flags = 0;
+	event->role = COOKIE_ROLE(cookie);
+	event->reserved = 0;
 	event->arguments[0] = ARGUMENT_1(regs);
 	event->arguments[1] = ARGUMENT_2(regs);
 	event->arguments[2] = ARGUMENT_3(regs);
@@ -51,9 +59,17 @@ static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_r
 }
 
 /* False when this hit is not to be recorded. */
-static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_regs *regs)
+static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_regs *regs,
+					__u64 cookie)
 {
-	return gate == GATE_OPEN && fill_event(event, id, regs);
+	return gate == GATE_OPEN && fill_event(event, id, regs, cookie);
+}
+
+/* The same for tracepoints, whose callers may be probed: a call that is seen twice begins once. */
+static __always_inline bool begin_tracepoint(struct event *event, __u8 id, struct pt_regs *regs,
+					     __u64 cookie)
+{
+	return begin_event(event, id, regs, cookie) && !is_repeated(event);
 }
 
 /* Reads a pointer-sized word of the traced process; false where its page is not resident. */

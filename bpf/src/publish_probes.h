@@ -51,12 +51,11 @@ static __always_inline bool is_stamped_already(const struct event *event)
 SEC("uprobe.multi")
 int on_rcl_publish(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct event event;
-	__u64 cookie;
 
-	if (!begin_event(&event, EVENT_RCL_PUBLISH, regs))
+	if (!begin_tracepoint(&event, EVENT_RCL_PUBLISH, regs, cookie))
 		return 0;
-	cookie = bpf_get_attach_cookie(regs);
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_SERIALIZED)
 		event.details = DETAIL_SERIALIZED;
@@ -73,12 +72,11 @@ int on_rcl_publish(struct pt_regs *regs)
 SEC("uprobe.multi")
 int on_rmw_publish(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct event event;
-	__u64 cookie;
 
-	if (!begin_event(&event, EVENT_RMW_PUBLISH, regs))
+	if (!begin_tracepoint(&event, EVENT_RMW_PUBLISH, regs, cookie))
 		return 0;
-	cookie = bpf_get_attach_cookie(regs);
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	if (COOKIE_FORM(cookie) == FORM_RMW_PUBLISH_MESSAGE_ONLY) {
 		event.arguments[1] = event.arguments[0];
@@ -109,13 +107,12 @@ static __always_inline bool read_cache_change_stamp(__u64 address, __s64 *stamp)
 SEC("uprobe.multi")
 int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct event event;
-	__u64 cookie;
 	__s64 stamp;
 
-	if (!begin_event(&event, EVENT_DDS_BIND_ADDR_TO_STAMP, regs))
+	if (!begin_event(&event, EVENT_DDS_BIND_ADDR_TO_STAMP, regs, cookie))
 		return 0;
-	cookie = bpf_get_attach_cookie(regs);
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	switch (COOKIE_FORM(cookie)) {
 	case FORM_STAMP_CACHE_CHANGE: /* set_fragments(this, change) */

@@ -107,13 +107,14 @@ static __always_inline bool read_taken(struct event *event, struct pt_regs *regs
 SEC("uprobe.multi")
 int on_request_sent(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct service_call *call;
 	struct event event;
 	__u64 sequence;
 
-	if (!begin_event(&event, EVENT_REQUEST_SENT, regs))
+	if (!begin_event(&event, EVENT_REQUEST_SENT, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY) {
+	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY) {
 		open_service_call(&event, event.arguments[1], event.arguments[2], false);
 		return 0;
 	}
@@ -138,11 +139,12 @@ int on_request_sent(struct pt_regs *regs)
 SEC("uprobe.multi")
 int on_request_taken(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct event event;
 
-	if (!begin_event(&event, EVENT_REQUEST_TAKEN, regs))
+	if (!begin_event(&event, EVENT_REQUEST_TAKEN, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY)
+	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
 		open_service_call(&event, event.arguments[2], event.arguments[1], true);
 	else if (read_taken(&event, regs))
 		dispatch(&event);
@@ -153,11 +155,12 @@ int on_request_taken(struct pt_regs *regs)
 SEC("uprobe.multi")
 int on_response_taken(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct event event;
 
-	if (!begin_event(&event, EVENT_RESPONSE_TAKEN, regs))
+	if (!begin_event(&event, EVENT_RESPONSE_TAKEN, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(bpf_get_attach_cookie(regs)) == FORM_SERVICE_ENTRY)
+	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
 		open_service_call(&event, event.arguments[2], event.arguments[1], true);
 	else if (read_taken(&event, regs))
 		dispatch(&event);
@@ -172,7 +175,7 @@ int on_response_sent(struct pt_regs *regs)
 	struct event event;
 	bool unread;
 
-	if (!begin_event(&event, EVENT_RESPONSE_SENT, regs))
+	if (!begin_event(&event, EVENT_RESPONSE_SENT, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	unread = bpf_probe_read_user(&id, sizeof(id), (const void *)event.arguments[1]);
 	event.arguments[1] = event.arguments[2];

@@ -100,13 +100,12 @@ static __always_inline bool read_untraced_take(struct event *event)
 SEC("uprobe.multi")
 int on_rmw_take(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	bool form_known = false;
 	struct event event;
-	__u64 cookie;
 
-	if (!begin_event(&event, EVENT_RMW_TAKE, regs))
+	if (!begin_tracepoint(&event, EVENT_RMW_TAKE, regs, cookie))
 		return 0;
-	cookie = bpf_get_attach_cookie(regs);
 	switch (COOKIE_FORM(cookie)) {
 	case FORM_TAKE_ENTRY:
 		open_take_call(&event, 0, 0);

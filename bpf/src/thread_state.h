@@ -55,6 +55,13 @@ struct intra_publisher {
 	__u64 opened;  /* its publish has been opened */
 };
 
+/* The last event that was seen at a caller, until its body is: see callers.h. */
+struct caller_hit {
+	__u64 stack_pointer;
+	__u64 arguments[RAW_ARGUMENTS];
+	__u64 event; /* its id, 0: there is none */
+};
+
 struct thread_state {
 	__u32 pid;
 	__u32 tid;
@@ -77,6 +84,7 @@ struct thread_state {
 	struct take_call take_call;
 	struct service_call service_call;
 	struct intra_publisher intra_publisher;
+	struct caller_hit caller_hit;
 	struct callback_frame frames[MAX_DEPTH];
 };
 

@@ -35,6 +35,18 @@ const (
 	ServiceCall        EventID = 17
 )
 
+// Role is what kind of place an event was seen at.
+type Role uint8
+
+const (
+	// Function: at a function of which no callers are probed.
+	Function Role = iota
+	// Caller: at an instruction that calls the function.
+	Caller
+	// Body: in the function, while callers of it may be probed.
+	Body
+)
+
 // Event is one tracepoint hit.
 type Event struct {
 	TimeNs       uint64
@@ -57,6 +69,7 @@ type Event struct {
 	Details uint32
 	// Derived: the event was concluded from others.
 	Derived bool
+	Role    Role
 }
 
 // Machine is the state of all threads.
@@ -88,10 +101,33 @@ type thread struct {
 	take         *merge.TakeRecord
 	dequeue      *merge.TakeRecord
 	request      *merge.ServiceRecord
+	// atCaller is the last event that was seen at a caller and not yet in its body.
+	atCaller *Event
 }
 
-// Handle applies one event.
+// Handle applies one event, unless it is the second sight of a call.
 func (m *Machine) Handle(e Event) {
+	if e.Role == Caller {
+		m.thread(e).atCaller = &e
+	}
+	if e.Role == Body && m.wasSeenAtCaller(e) {
+		return
+	}
+	m.handle(e)
+}
+
+// wasSeenAtCaller reports whether the event's call was the last that its thread was seen to make. Seeing one body is enough to forget it.
+func (m *Machine) wasSeenAtCaller(e Event) bool {
+	t := m.threads[e.TID]
+	if t == nil || t.atCaller == nil {
+		return false
+	}
+	caller := *t.atCaller
+	t.atCaller = nil
+	return caller.ID == e.ID && caller.StackPointer == e.StackPointer && caller.Arguments == e.Arguments
+}
+
+func (m *Machine) handle(e Event) {
 	switch e.ID {
 	case CallbackStart:
 		m.callbackStart(e)

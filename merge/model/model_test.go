@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,9 @@ func newKernel(t *testing.T) *kernel {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { reader.Close() })
+	if err := collection.Variables["bodies_probed"].Set(uint32(1)); err != nil {
+		t.Fatal(err)
+	}
 	return &kernel{collection: collection, reader: reader}
 }
 
@@ -65,7 +69,7 @@ func (k *kernel) handle(t *testing.T, e model.Event) {
 	scripted := bpf.CaretEvent{
 		TimeNs: e.TimeNs, StackPointer: e.StackPointer, Pid: e.PID, Tid: e.TID, Cpu: e.CPU, Id: uint8(e.ID),
 		LastLayer: bit(e.LastLayer), HasStamp: bit(e.HasStamp), HasMessage: bit(e.HasMessage), Arguments: e.Arguments,
-		Gid: e.GID, MessageStamp: e.MessageStamp, Details: e.Details,
+		Gid: e.GID, MessageStamp: e.MessageStamp, Details: e.Details, Role: uint8(e.Role),
 	}
 	if e.Derived {
 		scripted.Flags = merge.FlagDerived
@@ -119,8 +123,25 @@ func (k *kernel) drain(t *testing.T) []any {
 }
 
 // script makes random events of a few threads with few distinct addresses, so that matches, mismatches, recursion,
-// unwinding and depths beyond the limit all happen.
+// unwinding and depths beyond the limit all happen. Some calls are seen twice, at the caller and in the body.
 func script(random *rand.Rand, length int) []model.Event {
+	var events []model.Event
+	for _, e := range singleSights(random, length) {
+		e.Role = model.Role(random.IntN(3))
+		events = append(events, e)
+		if e.Role == model.Caller && random.IntN(3) > 0 {
+			e.Role = model.Body
+			e.TimeNs++
+			if random.IntN(4) == 0 {
+				e.Arguments[random.IntN(len(e.Arguments))]++ // another call
+			}
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+func singleSights(random *rand.Rand, length int) []model.Event {
 	unwindOneIn := []int{12, 60, 1000}[random.IntN(3)]
 	ids := []model.EventID{
 		model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart,
@@ -148,7 +169,7 @@ func script(random *rand.Rand, length int) []model.Event {
 			stack[tid] -= uint64(random.IntN(60))
 		}
 		e := model.Event{
-			TimeNs: uint64(i + 1), StackPointer: stack[tid], PID: 100, TID: tid, CPU: random.Uint32N(2), ID: id,
+			TimeNs: uint64(2*i + 1), StackPointer: stack[tid], PID: 100, TID: tid, CPU: random.Uint32N(2), ID: id,
 			LastLayer: (id == model.RMWPublish || id == model.BindAddrToStamp) && random.IntN(2) == 0,
 			HasStamp:  id == model.RMWPublish && random.IntN(2) == 0, HasMessage: id == model.BindAddrToStamp && random.IntN(2) == 0,
 		}
@@ -206,4 +227,41 @@ func show(records []any) string {
 		text += fmt.Sprintf("\n  %+v", r)
 	}
 	return text
+}
+
+// TestCallSeenTwice: the first sight of a call counts, and one body is all that a caller explains.
+func TestCallSeenTwice(t *testing.T) {
+	at := func(time, stack uint64, role model.Role, callback uint64) model.Event {
+		return model.Event{
+			TimeNs: time, StackPointer: stack, PID: 1, TID: 1, ID: model.CallbackEnd, Role: role, Arguments: [5]uint64{callback},
+		}
+	}
+	for name, test := range map[string]struct {
+		events []model.Event
+		ends   []uint64 // times of what is recorded
+	}{
+		"caller and body":      {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 7)}, []uint64{1}},
+		"caller only":          {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Caller, 7)}, []uint64{1, 2}},
+		"body only":            {[]model.Event{at(1, 64, model.Body, 7), at(2, 64, model.Body, 7)}, []uint64{1, 2}},
+		"one body a caller":    {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 7), at(3, 64, model.Body, 7)}, []uint64{1, 3}},
+		"other stack":          {[]model.Event{at(1, 64, model.Caller, 7), at(2, 56, model.Body, 7)}, []uint64{1, 2}},
+		"other argument":       {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 8)}, []uint64{1, 2}},
+		"forgotten by a body":  {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 8), at(3, 64, model.Body, 7)}, []uint64{1, 2, 3}},
+		"function of its own":  {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Function, 7)}, []uint64{1, 2}},
+		"later caller and end": {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Caller, 8), at(3, 64, model.Body, 8)}, []uint64{1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			machine := model.NewMachine()
+			for _, e := range test.events {
+				machine.Handle(e)
+			}
+			var ends []uint64
+			for _, record := range machine.Records {
+				ends = append(ends, record.(*merge.CallbackRecord).EndNs)
+			}
+			if !slices.Equal(ends, test.ends) {
+				t.Errorf("ends at %v, want %v", ends, test.ends)
+			}
+		})
+	}
 }
