@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -17,6 +18,7 @@ type Attachment struct {
 	links    []io.Closer
 	shared   []siteKey // held in loader.shared
 	filtered bool      // holds the process in loader.processes
+	bodies   bool      // is counted in loader.bodies
 	closed   bool
 }
 
@@ -38,6 +40,9 @@ func (a *Attachment) close() error {
 	err := closeAll(links)
 	if a.filtered {
 		err = errors.Join(err, a.loader.processes.release(a.process))
+	}
+	if a.bodies {
+		err = errors.Join(err, a.loader.countBodies(-1))
 	}
 	return err
 }
@@ -89,7 +94,7 @@ func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site)
 
 	attachment := &Attachment{loader: l, process: process}
 	l.attachments[attachment] = struct{}{}
-	groups, attachProblems, err := attachment.attachAll(ctx, placed)
+	groups, attachProblems, err := attachment.attachPlaced(ctx, placed)
 	problems = append(problems, attachProblems...)
 	if err == nil {
 		err = requiredFailure(problems)
@@ -156,6 +161,17 @@ func requiredFailure(problems []SiteError) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", ErrRequiredSite, errors.Join(failures...))
+}
+
+// attachPlaced is attachAll, with the kernel side prepared for bodies that are probed beside callers.
+func (a *Attachment) attachPlaced(ctx context.Context, sites []placedSite) ([][]placedSite, []SiteError, error) {
+	if slices.ContainsFunc(sites, func(s placedSite) bool { return s.Role == probes.RoleBody }) {
+		if err := a.loader.countBodies(1); err != nil {
+			return nil, nil, err
+		}
+		a.bodies = true
+	}
+	return a.attachAll(ctx, sites)
 }
 
 // attachAll attaches the sites group by group and returns the groups that are attached.

@@ -29,6 +29,7 @@ type Loader struct {
 	attachMutex sync.Mutex // guards what follows
 	attachments map[*Attachment]struct{}
 	shared      sharedSites
+	bodies      int // attachments with bodies that are probed beside callers
 	tracepoints []io.Closer
 	detached    bool
 
@@ -147,6 +148,20 @@ func (l *Loader) setGate(position uint32) (before, after int64, err error) {
 		return 0, 0, fmt.Errorf("setting the gate: %w", err)
 	}
 	return before, after, nil
+}
+
+// countBodies counts the attachments with bodies. As long as there is one, the kernel side notes what it sees at callers: from before the
+// first body is attached until after the last one is detached.
+func (l *Loader) countBodies(change int) error {
+	l.bodies += change
+	noted := uint32(0)
+	if l.bodies > 0 {
+		noted = 1
+	}
+	if err := l.collection.Variables["bodies_probed"].Set(noted); err != nil {
+		return fmt.Errorf("telling the kernel side of bodies: %w", err)
+	}
+	return nil
 }
 
 // monotonicNow returns CLOCK_MONOTONIC in nanoseconds, the clock of the kernel's records.

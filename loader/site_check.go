@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,9 @@ func checkSite(file *probedFile, site probes.Site, shadowStack bool) error {
 	}
 	if n == 0 {
 		return fmt.Errorf("%w: offset %#x is beyond the end of the file", ErrUnsafeSite, site.Offset)
+	}
+	if planned := site.Instruction; !strings.HasPrefix(hex.EncodeToString(instruction[:n]), planned) {
+		return fmt.Errorf("%w: % x is at offset %#x, planned %s", ErrFileChanged, instruction[:min(n, len(planned)/2)], site.Offset, planned)
 	}
 	switch file.machine {
 	case elf.EM_X86_64:

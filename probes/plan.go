@@ -20,7 +20,10 @@ type Plan struct {
 	RMW     string    `json:"rmw"`
 	Sites   []Site    `json:"sites"`
 	Missing []Missing `json:"missing"`
+	// Uncertain are the reasons why functions whose callers are probed may have other callers: their bodies must stay probed.
+	Uncertain []UncertainCallers `json:"uncertain,omitempty"`
 
+	options     Options
 	shadowStack bool
 	results     map[sourceKey][]result
 }
@@ -35,10 +38,33 @@ type Missing struct {
 	Partial bool `json:"partial,omitempty"`
 }
 
+// UncertainCallers says that a file may call an event's function in ways that cannot be probed.
+type UncertainCallers struct {
+	Event   Event  `json:"event"`
+	Library string `json:"library"`
+	Reason  string `json:"reason"`
+}
+
+// Choice says which instructions a plan may choose.
+type Choice string
+
+const (
+	// ChooseCheapest chooses instructions that the kernel emulates where there are any: in the function, or the calls of it.
+	ChooseCheapest Choice = "cheapest"
+	// ChooseEntries chooses the first instruction of every function.
+	ChooseEntries Choice = "entries"
+)
+
 // Options change what a plan contains.
 type Options struct {
 	// Expected also arms the libraries that the process is expected to map later.
 	Expected bool
+	// Choice is ChooseCheapest if it is empty.
+	Choice Choice
+	// Callers also plans the callers of tracepoints that have no emulated instruction.
+	Callers bool
+	// Cache keeps what was found in files, for later plans; nil keeps nothing.
+	Cache *Cache
 }
 
 // NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the plan is
@@ -52,27 +78,32 @@ func NewPlan(process *target.Process, options Options) (*Plan, error) {
 		}
 		files = append(files, expectedFiles(expected)...)
 	}
-	return newPlan(process, files)
+	return newPlan(process, files, options)
 }
 
 // newPlan plans the sites in files. Of files that are one and the same, the first counts.
-func newPlan(process *target.Process, files []file) (*Plan, error) {
+func newPlan(process *target.Process, files []file, options Options) (*Plan, error) {
 	status, err := process.Status()
 	if err != nil {
 		return nil, fmt.Errorf("read the status of process %d: %w", process.PID, err)
 	}
 	plan := &Plan{
 		Process: process.Identity, Distro: process.Distro, RMW: process.RMW,
-		shadowStack: status.ShadowStack, results: make(map[sourceKey][]result),
+		options: options, shadowStack: status.ShadowStack, results: make(map[sourceKey][]result),
 	}
 	searched := make(map[target.FileID]bool)
+	var distinct []file
 	for _, f := range files {
 		if !searched[f.id] {
 			searched[f.id] = true
+			distinct = append(distinct, f)
 			plan.search(f)
 		}
 	}
 	plan.assemble()
+	if options.Callers && options.Choice != ChooseEntries && !plan.shadowStack {
+		plan.addCallers(distinct)
+	}
 	return plan, plan.requirements()
 }
 

@@ -464,7 +464,7 @@ func TestOneFileUnderTwoPaths(t *testing.T) {
 		twins[i].path = "/elsewhere"
 		twins[i].device++
 	}
-	again, err := newPlan(p.process, slices.Concat(mappedFiles(p.process.Modules), twins))
+	again, err := newPlan(p.process, slices.Concat(mappedFiles(p.process.Modules), twins), Options{})
 	if err != nil || !slices.Equal(again.Sites, plan.Sites) {
 		t.Errorf("sites %+v, %v; want %+v", again.Sites, err, plan.Sites)
 	}

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,18 @@ type file struct {
 	id              target.FileID
 	armed           bool
 }
+
+// place says in which file a site is.
+func (f file) place(site *Site) {
+	site.Library, site.BuildID, site.Path = f.soname, f.buildID, f.path
+	site.Device, site.Inode, site.File, site.Armed = f.device, f.inode, f.id, f.armed
+}
+
+// readArguments is how many arguments of a function the kernel programs read.
+const readArguments = 5
+
+// wordSize is what a push moves the stack pointer by.
+const wordSize = 8
 
 // sourceKey names a source of the catalogue.
 type sourceKey struct {
@@ -99,8 +112,7 @@ func (p *Plan) search(f file) {
 			for i := range found.sites {
 				site := &found.sites[i]
 				site.Event, site.Provenance, site.Required = entry.Event, source.Provenance, entry.Required
-				site.Library, site.BuildID, site.Path = f.soname, f.buildID, f.path
-				site.Device, site.Inode, site.File, site.Armed = f.device, f.inode, f.id, f.armed
+				f.place(site)
 			}
 			key := sourceKey{entry.Event, source.name()}
 			p.results[key] = append(p.results[key], found)
@@ -138,7 +150,9 @@ func (p *Plan) locate(opened *elffile.File, source Source, version string) ([]Si
 
 // at returns the site at an instruction.
 func (s Site) at(found elffile.Site) Site {
-	s.Address, s.Offset, s.Class = found.Address, found.FileOffset, found.Class
+	s.Address, s.Offset, s.Class, s.Emulation = found.Address, found.FileOffset, found.Class, found.Emulation
+	s.Instruction = hex.EncodeToString(found.Instruction)
+	s.StackWords = int8(found.StackOffset / wordSize)
 	return s
 }
 
@@ -171,7 +185,9 @@ func (p *Plan) parameter(opened *elffile.File, source Source, version string) (u
 // instruction chooses the instruction of a source in its function.
 func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.Symbol) (elffile.Site, error) {
 	if source.AfterCallOf == "" {
-		return opened.FunctionSite(symbol)
+		return opened.FunctionSite(symbol, elffile.SiteRequest{
+			Arguments: readArguments, Entry: p.options.Choice == ChooseEntries, NoCalls: p.shadowStack, Kernel: runningKernel(),
+		})
 	}
 	if p.shadowStack {
 		return elffile.Site{}, errors.New("the process has a shadow stack, with which probes on calls were never tried")

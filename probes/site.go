@@ -1,6 +1,9 @@
 package probes
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -29,24 +32,69 @@ type Site struct {
 	// File is the same for sites in one real file, also where overlay mounts show it under several devices.
 	File target.FileID `json:"-"`
 	// Offset is the site's place in the file, Address its virtual address in the file's own terms.
-	Offset  uint64        `json:"offset"`
-	Address uint64        `json:"address"`
-	Class   elffile.Class `json:"class"`
+	Offset  uint64 `json:"offset"`
+	Address uint64 `json:"address"`
+	// Instruction are the instruction's bytes in the file, in hexadecimal: what must be there when it is attached.
+	Instruction string `json:"instruction"`
+	// Class says how the kernel executes the instruction, Emulation which kind of instruction that it emulates it is.
+	Class     elffile.Class `json:"class"`
+	Emulation string        `json:"emulation,omitempty"`
+	Role      Role          `json:"role"`
+	// StackWords is how many words lie between the stack pointer at the site and the one at the function's entry, which every event tells.
+	StackWords int8 `json:"stack_words,omitempty"`
 	// Armed says that the process did not map the file when the plan was made.
 	Armed bool `json:"armed,omitempty"`
+}
+
+// Role is what a site sees of the function whose calls are an event. The kernel side has the same numbers.
+type Role uint8
+
+const (
+	// RoleFunction: the function itself, which is all there is to see.
+	RoleFunction Role = iota
+	// RoleCaller: an instruction that calls the function.
+	RoleCaller
+	// RoleBody: the function itself, beside callers. Where all callers are known it is not needed.
+	RoleBody
+)
+
+var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body"}
+
+// String is "function", "caller" or "body".
+func (r Role) String() string {
+	if int(r) < len(roleNames) {
+		return roleNames[r]
+	}
+	return fmt.Sprintf("role %d", uint8(r))
+}
+
+// MarshalText writes the name that String gives.
+func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a name that MarshalText wrote.
+func (r *Role) UnmarshalText(text []byte) error {
+	index := slices.Index(roleNames[:], string(text))
+	if index < 0 {
+		return fmt.Errorf("unknown role %.40q", text)
+	}
+	*r = Role(index)
+	return nil
 }
 
 // Bits of a cookie. The kernel side (bpf/) decodes the same layout.
 const (
 	cookieFormShift      = 8
 	cookieLastLayer      = 1 << 16
+	cookieRoleShift      = 17
+	cookieStackShift     = 24
 	cookieParameterShift = 32
 )
 
 // Cookie is what the kernel program is told about the site it was called for: bits 0-7 the event, 8-15 the form, bit 16 that it
-// is the last layer of a publish, bits 32-47 the parameter.
+// is the last layer of a publish, 17-18 the role, 24-31 the words of stack to its function's entry, 32-47 the parameter.
 func (s Site) Cookie() uint64 {
-	cookie := uint64(s.Event) | uint64(s.Form)<<cookieFormShift | uint64(s.Parameter)<<cookieParameterShift
+	cookie := uint64(s.Event) | uint64(s.Form)<<cookieFormShift | uint64(s.Parameter)<<cookieParameterShift |
+		uint64(s.Role)<<cookieRoleShift | uint64(uint8(s.StackWords))<<cookieStackShift
 	if s.LastLayer {
 		cookie |= cookieLastLayer
 	}

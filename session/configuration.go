@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -39,6 +40,8 @@ type Configuration struct {
 	SegmentPeriod time.Duration `json:"segment_period_ns,omitempty"`
 	// Raw adds the table of unmerged events.
 	Raw bool `json:"raw,omitempty"`
+	// Sites says at which instructions events are observed.
+	Sites SiteMode `json:"sites,omitempty"`
 	// ForceTracefs attaches as on kernels without uprobe_multi.
 	ForceTracefs bool `json:"force_tracefs,omitempty"`
 }
@@ -69,6 +72,9 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
+	}
+	if !slices.Contains(siteModes, c.Sites) {
+		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
 	}
 	if c.PIDs != "" {
 		if _, err := target.ParsePIDs(c.PIDs); err != nil {

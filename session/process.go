@@ -30,6 +30,7 @@ type process struct {
 	// attached are the sites that were attached for it alone, attachments what holds them.
 	attached    map[siteKey]bool
 	attachments []*loader.Attachment
+	bodies      bodies
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
@@ -170,7 +171,7 @@ func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
 
 // attach attaches what the process maps now, or will, and is not attached yet.
 func (s *Session) attach(ctx context.Context, entry *process) error {
-	plan, err := probes.NewPlan(entry.target, probes.Options{Expected: true})
+	plan, err := probes.NewPlan(entry.target, s.planOptions())
 	if err != nil && (entry.ros2 || !errors.Is(err, probes.ErrRequiredMissing)) {
 		return err
 	}
@@ -180,7 +181,8 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 	if s.configuration.systemWide() {
 		process, attached = 0, s.attached
 	}
-	for _, site := range plan.Sites {
+	planned, bodySites := s.separateBodies(plan.Sites)
+	for _, site := range planned {
 		if s.configuration.systemWide() {
 			site = shareable(site)
 		}
@@ -188,24 +190,23 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 			sites = append(sites, site)
 		}
 	}
+	s.warnOfLateCallers(entry, sites)
+	if err := s.attachBodies(ctx, entry, bodySites, len(plan.Uncertain) > 0); err != nil {
+		return err
+	}
 	if len(sites) > 0 {
-		slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
+		sortForAttaching(sites)
 		attachment, problems, err := s.loader.Attach(ctx, process, sites)
-		failed := map[siteKey]error{}
-		for _, problem := range problems {
-			s.warn(problem)
-			if !problem.Attached() {
-				failed[keyOf(problem.Site)] = problem
-			}
-		}
+		failed := s.warnOfSites(problems)
 		if err != nil {
 			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 		}
+		s.judgeCallers(entry, sites, failed)
 		if process != 0 {
 			entry.attachments = append(entry.attachments, attachment)
 		}
 		s.noteSites(entry, attached, sites, failed)
-		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites)-len(failed), distroAndRMW(entry.target)))
+		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites)+len(bodySites)-len(failed), distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
 	if entry.recorded || !entry.ros2 {
@@ -214,6 +215,23 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 	entry.recorded = true
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return s.list(entry)
+}
+
+// warnOfSites tells what went wrong with sites, and returns those that are not attached.
+func (s *Session) warnOfSites(problems []loader.SiteError) (failed map[siteKey]error) {
+	failed = map[siteKey]error{}
+	for _, problem := range problems {
+		s.warn(problem)
+		if !problem.Attached() {
+			failed[keyOf(problem.Site)] = problem
+		}
+	}
+	return failed
+}
+
+// sortForAttaching puts sites into the order in which they are attached.
+func sortForAttaching(sites []probes.Site) {
+	slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
 }
 
 // attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
@@ -265,7 +283,7 @@ func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []p
 		}
 		described := trace.Site{
 			Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
-			Offset: site.Offset, Class: site.Class.String(),
+			Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
 		}
 		if !s.configuration.systemWide() {
 			described.PIDs = []int{int(entry.row.PID)}
@@ -486,6 +504,9 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	for _, attachment := range entry.attachments {
 		s.warn(attachment.Close())
 	}
+	if entry.bodies.attachment != nil {
+		s.warn(entry.bodies.attachment.Close())
+	}
 	fresh := newProcess(p)
 	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
 	s.mu.Lock()
@@ -529,6 +550,12 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	}
 	for _, pid := range pids {
 		s.look(ctx, pid)
+		s.mu.Lock()
+		entry := s.processes[pid]
+		s.mu.Unlock()
+		if entry != nil && !entry.ended {
+			s.leaveBodies(entry)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ type Session struct {
 
 	looks    *looks           // processes to look at again
 	attached map[siteKey]bool // sites that are attached for every process
+	cache    *probes.Cache
 
 	headersAsked chan struct{} // there are headerQuestions
 	scans        scans
@@ -93,6 +94,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		scans:         newScans(),
 		processes:     map[int32]*process{},
 		attached:      map[siteKey]bool{},
+		cache:         probes.NewCache(),
 		report:        trace.NewSession(),
 		lost:          map[loader.Loss]uint64{},
 	}

@@ -111,6 +111,8 @@ type Site struct {
 	Offset uint64 `json:"offset"`
 	// Class is the cost class of the site.
 	Class string `json:"class"`
+	// Role tells callers of an event's function, and bodies that are probed beside them, from other functions.
+	Role string `json:"role,omitempty"`
 	// PIDs are the processes it was attached for; empty means all.
 	PIDs []int `json:"pids,omitempty"`
 }

@@ -27,9 +27,9 @@ func probesCommand() command {
 					return fmt.Errorf("%w: name the processes with -p", errUsage)
 				}
 				found, err := target.NewFinder().ByPIDs(*pids)
-				plans := []*probes.Plan{}
+				plans, cache := []*probes.Plan{}, probes.NewCache()
 				for _, p := range found {
-					plan, planError := probes.NewPlan(p, probes.Options{Expected: true})
+					plan, planError := probes.NewPlan(p, probes.Options{Expected: true, Callers: true, Cache: cache})
 					err = errors.Join(err, planError)
 					if plan != nil {
 						plans = append(plans, plan)
@@ -57,10 +57,19 @@ func printPlan(c console, plan *probes.Plan) {
 			state = "armed"
 		}
 		rows = append(rows, []string{
-			site.Event.String(), site.Library, fmt.Sprintf("%#x", site.Offset), site.Class.String(), state, string(site.Provenance), site.Symbol,
+			site.Event.String(), site.Library, fmt.Sprintf("%#x", site.Offset), site.Class.String(), site.Emulation, site.ExpectedCost().String(),
+			site.Role.String(), state, string(site.Provenance), site.Symbol,
 		})
 	}
-	printTable(c.out, []string{"EVENT", "LIBRARY", "OFFSET>", "CLASS", "STATE", "PROVENANCE", "SYMBOL"}, rows)
+	printTable(c.out, []string{"EVENT", "LIBRARY", "OFFSET>", "CLASS", "INSTRUCTION", "COST", "SITE", "STATE", "PROVENANCE", "SYMBOL"}, rows)
+	if len(plan.Uncertain) > 0 {
+		fmt.Fprintln(c.out, "\nbodies stay probed, because not all callers are certain:")
+		rows = nil
+		for _, uncertain := range plan.Uncertain {
+			rows = append(rows, []string{uncertain.Event.String(), uncertain.Library, uncertain.Reason})
+		}
+		printTable(c.out, []string{"EVENT", "LIBRARY", "REASON"}, rows)
+	}
 	if len(plan.Missing) > 0 {
 		fmt.Fprintln(c.out, "\nmissing:")
 		rows = nil

@@ -37,6 +37,9 @@ func recordCommand() command {
 			flags.DurationVar(&configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
 			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
 			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
+			flags.StringVar((*string)(&configuration.Sites), "sites", "",
+				"observe functions at their first instruction (entries), or those without a cheap one at their callers (callers), or "+
+					"there and in themselves (both), as `WHERE` says (default: what is cheapest and certain)")
 			flags.BoolVarP(&quiet, "quiet", "q", false, "print errors only")
 			return func(ctx context.Context, c console, arguments []string) error {
 				configuration.Command = arguments

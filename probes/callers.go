@@ -1,0 +1,112 @@
+package probes
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// addCallers plans, beside the bodies of tracepoints in which the kernel emulates nothing (those of Humble are empty), the instructions
+// that call them. Initialization events keep to their bodies: they are rare, and none may be missed.
+func (p *Plan) addCallers(files []file) {
+	bodies := make(map[string]Site) // by function
+	for i := range p.Sites {
+		site := &p.Sites[i]
+		if site.Provenance != FromTracepoint || site.Event.IsInit() || site.Class == elffile.ClassEmulated {
+			continue
+		}
+		site.Role = RoleBody
+		if _, known := bodies[site.Symbol]; !known {
+			bodies[site.Symbol] = *site
+		}
+	}
+	if len(bodies) == 0 {
+		return
+	}
+	for _, f := range files {
+		callers := p.options.Cache.callersIn(f)
+		for _, caller := range callers.Known {
+			if body, wanted := bodies[caller.Callee]; wanted {
+				p.Sites = append(p.Sites, body.calledFrom(f, caller))
+			}
+		}
+		for _, function := range slices.Sorted(maps.Keys(bodies)) {
+			if reason := callers.Uncertain[function]; reason != "" {
+				p.Uncertain = append(p.Uncertain, UncertainCallers{bodies[function].Event, f.soname, reason})
+			}
+		}
+	}
+}
+
+// calledFrom returns the site at a caller of the function whose body is given.
+func (s Site) calledFrom(f file, caller elffile.Caller) Site {
+	s = s.at(caller.Site)
+	f.place(&s)
+	s.Role, s.Required = RoleCaller, false
+	if !caller.Jump {
+		s.StackWords = -1 // the call pushes where to return to
+	}
+	return s
+}
+
+// tracepointFunctions are the functions of all tracepoints that are not initialization events.
+var tracepointFunctions = sync.OnceValue(func() []string {
+	functions := make(map[string]bool)
+	for _, entry := range catalogue {
+		for _, source := range entry.Sources {
+			if source.Provenance == FromTracepoint && !entry.Event.IsInit() {
+				functions[source.Symbol] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(functions))
+})
+
+// Cache keeps the callers that were found in files: libraries are shared by processes, and a process is looked at again whenever it
+// maps something. It may be used by several goroutines. The nil Cache keeps nothing.
+type Cache struct {
+	mu      sync.Mutex
+	callers map[target.FileID]elffile.Callers
+}
+
+// NewCache returns an empty cache.
+func NewCache() *Cache { return &Cache{callers: make(map[target.FileID]elffile.Callers)} }
+
+// callersIn returns the callers of tracepoints in a file. What cannot be read is uncertain.
+func (c *Cache) callersIn(f file) elffile.Callers {
+	if c == nil {
+		c = NewCache()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found, known := c.callers[f.id]; known {
+		return found
+	}
+	found, err := findCallers(f.path)
+	if err != nil {
+		return unreadable(err)
+	}
+	c.callers[f.id] = found
+	return found
+}
+
+func findCallers(path string) (elffile.Callers, error) {
+	opened, err := elffile.Open(path)
+	if err != nil {
+		return elffile.Callers{}, err
+	}
+	defer opened.Close()
+	return opened.CallersOf(tracepointFunctions())
+}
+
+// unreadable says of every tracepoint that the file may call it.
+func unreadable(err error) elffile.Callers {
+	uncertain := make(map[string]string)
+	for _, function := range tracepointFunctions() {
+		uncertain[function] = err.Error()
+	}
+	return elffile.Callers{Uncertain: uncertain}
+}

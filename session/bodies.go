@@ -1,0 +1,130 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// SiteMode says at which instructions events are observed.
+type SiteMode string
+
+const (
+	// SitesAuto chooses the cheapest: where a function has none, its callers, and the function itself only as long as callers may appear that
+	// are not probed yet.
+	SitesAuto SiteMode = ""
+	// SitesEntries observes every function at its first instruction.
+	SitesEntries SiteMode = "entries"
+	// SitesCallers observes functions without a cheap instruction at their callers only. What other callers do is not recorded.
+	SitesCallers SiteMode = "callers"
+	// SitesBoth observes such functions at their callers and in themselves all the time.
+	SitesBoth SiteMode = "both"
+)
+
+var siteModes = []SiteMode{SitesAuto, SitesEntries, SitesCallers, SitesBoth}
+
+// bodiesPatience is how long after the last change of a process's mappings the bodies of functions stay probed whose callers are. Programs
+// load their libraries one after the other.
+const bodiesPatience = 5 * time.Second
+
+// bodies is what a process has attached of functions whose callers are probed, too.
+type bodies struct {
+	attachment *loader.Attachment // nil while there is none
+	since      time.Time
+	// stay says that not all callers are certain: the bodies stay attached.
+	stay bool
+	// left says that they were detached before.
+	left bool
+}
+
+// planOptions are those of every plan of the session. Where processes share their links, which of them are certain is not known
+// before they run: there only functions are probed, unless the mode says otherwise.
+func (s *Session) planOptions() probes.Options {
+	options := probes.Options{Expected: true, Cache: s.cache}
+	switch s.configuration.Sites {
+	case SitesEntries:
+		options.Choice = probes.ChooseEntries
+	case SitesAuto:
+		options.Callers = !s.configuration.systemWide()
+	default:
+		options.Callers = true
+	}
+	return options
+}
+
+// separateBodies takes out the bodies that are not attached like all other sites, because they can be detached again.
+func (s *Session) separateBodies(sites []probes.Site) (others, bodies []probes.Site) {
+	if s.configuration.Sites == SitesBoth {
+		return sites, nil
+	}
+	for _, site := range sites {
+		if site.Role == probes.RoleBody {
+			bodies = append(bodies, site)
+		} else {
+			others = append(others, site)
+		}
+	}
+	if s.configuration.Sites == SitesCallers {
+		bodies = nil
+	}
+	return others, bodies
+}
+
+// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. uncertain says that it
+// has callers that cannot be probed.
+func (s *Session) attachBodies(ctx context.Context, entry *process, sites []probes.Site, uncertain bool) error {
+	entry.bodies.since = time.Now()
+	entry.bodies.stay = entry.bodies.stay || uncertain
+	if entry.bodies.attachment != nil || len(sites) == 0 {
+		return nil
+	}
+	sortForAttaching(sites)
+	attachment, problems, err := s.loader.Attach(ctx, entry.row.PID, sites)
+	failed := s.warnOfSites(problems)
+	if err != nil {
+		return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
+	}
+	entry.bodies.attachment = attachment
+	if !entry.bodies.left {
+		s.noteSites(entry, map[siteKey]bool{}, sites, failed)
+	}
+	return nil
+}
+
+// judgeCallers keeps the bodies for ever when a caller could not be attached.
+func (s *Session) judgeCallers(entry *process, sites []probes.Site, failed map[siteKey]error) {
+	entry.bodies.stay = entry.bodies.stay || slices.ContainsFunc(sites, func(site probes.Site) bool {
+		return site.Role == probes.RoleCaller && failed[keyOf(site)] != nil
+	})
+}
+
+// leaveBodies detaches the bodies of a process that has not mapped anything for a while, if all callers are probed.
+func (s *Session) leaveBodies(entry *process) {
+	b := &entry.bodies
+	if b.attachment == nil || b.stay || time.Since(b.since) < bodiesPatience {
+		return
+	}
+	s.warn(b.attachment.Close())
+	b.attachment, b.left = nil, true
+	s.message(fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", entry.row.PID, entry.row.Command))
+}
+
+// warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded. Files that were expected
+// were armed before.
+func (s *Session) warnOfLateCallers(entry *process, sites []probes.Site) {
+	if !entry.bodies.left || entry.bodies.attachment != nil {
+		return
+	}
+	warned := map[string]bool{}
+	for _, site := range sites {
+		if site.Role == probes.RoleCaller && !site.Armed && !warned[site.Library] {
+			warned[site.Library] = true
+			s.warn(fmt.Errorf("PID %d has mapped %s, which was not expected: what it did before the recorder noticed, within about %v, is not recorded",
+				entry.row.PID, site.Library, tickInterval))
+		}
+	}
+}

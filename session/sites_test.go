@@ -1,0 +1,76 @@
+package session_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestExactWhereverItIsSeen records the same behaviours at function entries, at callers only, and at both. Humble's tracepoints are
+// those with callers.
+func TestExactWhereverItIsSeen(t *testing.T) {
+	requireRecording(t)
+	for _, mode := range []session.SiteMode{session.SitesEntries, session.SitesCallers, session.SitesBoth, session.SitesAuto} {
+		t.Run("mode_"+string(mode), func(t *testing.T) {
+			for _, rmw := range standin.RMWs() {
+				for _, name := range []string{"threads", "nested", "raw", "polled"} {
+					if testing.Short() && (rmw != standin.CycloneDDS || name != "nested") {
+						continue
+					}
+					t.Run(rmw+"_"+name, func(t *testing.T) {
+						t.Parallel()
+						n := startReadyNode(t, layout{standin.Humble, rmw}, behaviours[name])
+						r := record(t, session.Configuration{PIDs: n.pidText(), Sites: mode})
+						r.waitForRows(trace.TableCallback, enough)
+						data := r.stop()
+						r.requireExact(data, n.stop(), circumstances{found: true})
+						requireRoles(t, data, mode)
+					})
+				}
+			}
+		})
+	}
+}
+
+// requireRoles requires that a mode's kinds of sites were probed, and no others.
+func requireRoles(t *testing.T, data *dataset, mode session.SiteMode) {
+	t.Helper()
+	roles := map[string]int{}
+	for _, site := range data.Session.Plan.Sites {
+		if site.Event == "callback_start" {
+			roles[site.Role]++
+		}
+	}
+	want := map[session.SiteMode]map[string]bool{
+		session.SitesEntries: {"function": true},
+		session.SitesCallers: {"caller": true},
+		session.SitesBoth:    {"caller": true, "body": true},
+		session.SitesAuto:    {"caller": true, "body": true},
+	}[mode]
+	for _, role := range []string{"function", "caller", "body"} {
+		if want[role] != (roles[role] > 0) {
+			t.Errorf("callback_start is seen at %v, want %v", maps.Clone(roles), want)
+			return
+		}
+	}
+}
+
+// TestBodiesAreLeft records across the moment at which the bodies of tracepoints are no longer probed, because all callers are.
+func TestBodiesAreLeft(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	t.Parallel()
+	n := startReadyNode(t, layout{standin.Humble, standin.CycloneDDS}, behaviours["threads"])
+	r := record(t, session.Configuration{PIDs: n.pidText()})
+	r.waitForMessage("their bodies no longer")
+	r.waitForMoreRows(trace.TableCallback, enough)
+	data := r.stop()
+	r.requireExact(data, n.stop(), circumstances{found: true})
+	if lasted := time.Duration(r.closing - r.opened); lasted < 5*time.Second {
+		t.Errorf("the bodies were left after %v", lasted)
+	}
+}
