@@ -5,8 +5,12 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 func TestInstructionsThatMayBeProbed(t *testing.T) {
@@ -110,6 +114,37 @@ func TestHeadersOfProbedFile(t *testing.T) {
 	for offset, want := range map[uint64]bool{0: false, 0xfff: false, 0x1000: true, 0x10ff: true, 0x1100: false, 1 << 63: false} {
 		if _, got := f.segmentOf(offset); got != want {
 			t.Errorf("offset %#x in the text: %v", offset, got)
+		}
+	}
+}
+
+// TestPlannedInstructions: what is in the file must be what was decoded when the site was chosen.
+func TestPlannedInstructions(t *testing.T) {
+	content := inventedELF()
+	copy(content[0x1000:], "\xf3\x0f\x1e\xfa\x55\xe8\x01\x02\x03\x04")
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := openProbedFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for _, test := range []struct {
+		offset  uint64
+		planned string
+		same    bool
+	}{
+		{0x1000, "f30f1efa", true}, {0x1004, "55", true}, {0x1005, "e801020304", true}, {0x1005, "", true},
+		{0x1004, "53", false}, {0x1005, "e801020305", false}, {0x1003, "55", false},
+	} {
+		err := checkSite(file, probes.Site{Offset: test.offset, Instruction: test.planned}, false)
+		if test.same != (err == nil) {
+			t.Errorf("%s at %#x: %v", test.planned, test.offset, err)
+		}
+		if err != nil {
+			expectError(t, err, ErrFileChanged)
 		}
 	}
 }

@@ -25,5 +25,7 @@ func (s Site) ExpectedCost() Cost { return expectedCosts[s.Class] }
 
 // String is such as "0.3-0.6 µs".
 func (c Cost) String() string {
-	return fmt.Sprintf("%g-%g µs", c.BareMetal.Seconds()*1e6, c.Virtual.Seconds()*1e6)
+	return fmt.Sprintf("%g-%g µs", microseconds(c.BareMetal), microseconds(c.Virtual))
 }
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }

@@ -48,10 +48,18 @@ that are observed in the same place in all distributions are recorded.
 implementations call whether or not LTTng is compiled in. *symbol*: another exported function, whose arguments hold the event's fields.
 
 **Sites.** A uprobe replaces one instruction. The kernel executes some kinds itself (%s) and steps through a copy of any other
-(%s), several times slower. The site is the ` + "`push`" + ` after ` + "`endbr64`" + ` where a function begins so, else its first
-instruction, or the ` + "`call`" + ` that the tables name. Never used: instructions that are not proven to begin where they seem to,
+(%s), several times slower. The site is the first instruction that the kernel emulates (a ` + "`push`, call or jump" + `) in the
+straight code at a function's start, as long as the arguments are still in their registers and no branch leads there; else the function's first
+instruction; or the ` + "`call`" + ` that the tables name. Never used: instructions that are not proven to begin where they seem to,
 nops of several bytes (newer kernels replace them by a call that overwrites the stack of a leaf function), functions whose code the
 linker shares between several names, and calls in a process with a shadow stack.
+
+**Callers.** The bodies of Humble's tracepoints are empty: nothing in them is emulated. When processes are recorded by PID (x86-64), the
+relative calls and jumps that lead to them are probed instead, in the executable and in every library, those included that are
+expected to be loaded. The bodies are probed as well in the seconds after a process has mapped something, and all the time if it may call them
+in other ways (through pointers, or in code that cannot be decoded); a call that is seen twice is recorded once. Initialization events
+always keep to the bodies. A library that nobody expected and that is loaded later is noticed within about a second; what it did before is not
+recorded, and the recorder says so. ` + "`record --sites`" + ` forces one way.
 
 **RMW implementations.** No site lies in an rmw library: librmw_implementation only forwards to another, and what the
 others do shows in libtracetools and in the DDS library. While a process has not mapped its RMW implementation, every DDS library

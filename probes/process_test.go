@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -234,5 +235,13 @@ func (p *program) load(f fixture) {
 	p.wait()
 	if _, err := p.process.Refresh(); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// requireAMD64 skips what concerns callers: on other machines all tracepoints have emulated instructions.
+func requireAMD64(t *testing.T) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("x86-64 only")
 	}
 }
