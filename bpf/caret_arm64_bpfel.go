@@ -337,6 +337,7 @@ const (
 	CaretProgOnExecutorExecute         = "on_executor_execute"
 	CaretProgOnInitEvent               = "on_init_event"
 	CaretProgOnInitEventSleepable      = "on_init_event_sleepable"
+	CaretProgOnLibraryLoad             = "on_library_load"
 	CaretProgOnRclPublish              = "on_rcl_publish"
 	CaretProgOnRclcppIntraPublish      = "on_rclcpp_intra_publish"
 	CaretProgOnRclcppPublish           = "on_rclcpp_publish"
@@ -420,6 +421,7 @@ type CaretProgramSpecs struct {
 	OnExecutorExecute         *ebpf.ProgramSpec `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.ProgramSpec `ebpf:"on_init_event"`
 	OnInitEventSleepable      *ebpf.ProgramSpec `ebpf:"on_init_event_sleepable"`
+	OnLibraryLoad             *ebpf.ProgramSpec `ebpf:"on_library_load"`
 	OnRclPublish              *ebpf.ProgramSpec `ebpf:"on_rcl_publish"`
 	OnRclcppIntraPublish      *ebpf.ProgramSpec `ebpf:"on_rclcpp_intra_publish"`
 	OnRclcppPublish           *ebpf.ProgramSpec `ebpf:"on_rclcpp_publish"`
@@ -551,6 +553,7 @@ type CaretPrograms struct {
 	OnExecutorExecute         *ebpf.Program `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.Program `ebpf:"on_init_event"`
 	OnInitEventSleepable      *ebpf.Program `ebpf:"on_init_event_sleepable"`
+	OnLibraryLoad             *ebpf.Program `ebpf:"on_library_load"`
 	OnRclPublish              *ebpf.Program `ebpf:"on_rcl_publish"`
 	OnRclcppIntraPublish      *ebpf.Program `ebpf:"on_rclcpp_intra_publish"`
 	OnRclcppPublish           *ebpf.Program `ebpf:"on_rclcpp_publish"`
@@ -577,6 +580,7 @@ func (p *CaretPrograms) Close() error {
 		p.OnExecutorExecute,
 		p.OnInitEvent,
 		p.OnInitEventSleepable,
+		p.OnLibraryLoad,
 		p.OnRclPublish,
 		p.OnRclcppIntraPublish,
 		p.OnRclcppPublish,

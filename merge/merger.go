@@ -45,7 +45,7 @@ type Options struct {
 	Identify func(pid int32) *Process
 	// OnRecorded is told, once for each process, that there is a record of it. nil if nobody wants to know.
 	OnRecorded func(process trace.ProcessKey)
-	// OnProcess is told of forks, execs and exits.
+	// OnProcess is told of forks, execs, exits and changes of libraries.
 	OnProcess func(ProcessRecord)
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
 	// ignored is false when a new entity took the address.
@@ -182,7 +182,8 @@ func (m *Merger) Record(encoded []byte) error {
 // its last threads may still have something to say.
 func (m *Merger) changeProcess(record *ProcessRecord) error {
 	var err error
-	if process := m.processes[int32(record.Header.PID)]; process != nil && record.Header.Status != ProcessExit {
+	if process := m.processes[int32(record.Header.PID)]; process != nil &&
+		record.Header.Status != ProcessExit && record.Header.Status != ProcessLoad {
 		same := process.Key.ProcessStart == record.Start()
 		switch {
 		case same && record.Header.Status == ProcessFork: // somebody has met it before this was read

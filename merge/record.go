@@ -57,6 +57,8 @@ const (
 	ProcessFork = 1
 	ProcessExec = 2
 	ProcessExit = 3
+	// ProcessLoad: it begins or ends to map libraries, or to unmap them.
+	ProcessLoad = 4
 )
 
 // Flags of a record header.

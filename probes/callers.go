@@ -26,6 +26,7 @@ func (p *Plan) addCallers(files []file) {
 	if len(bodies) == 0 {
 		return
 	}
+	p.addLibraryLoad(files)
 	for _, f := range files {
 		callers := p.options.Cache.callersIn(f)
 		for _, caller := range callers.Known {
@@ -39,6 +40,36 @@ func (p *Plan) addCallers(files []file) {
 			}
 		}
 	}
+}
+
+// The dynamic linker of glibc calls this empty function whenever it begins or ends to map libraries, for debuggers to have a breakpoint on.
+const (
+	dynamicLinker       = "ld-linux-x86-64.so.2"
+	libraryLoadFunction = "_dl_debug_state"
+)
+
+// addLibraryLoad plans the site that tells of libraries which are loaded later. They may have callers that are not probed.
+func (p *Plan) addLibraryLoad(files []file) {
+	index := slices.IndexFunc(files, func(f file) bool { return f.soname == dynamicLinker })
+	if index < 0 {
+		return
+	}
+	opened, err := elffile.Open(files[index].path)
+	if err != nil {
+		return
+	}
+	defer opened.Close()
+	symbol, err := opened.Lookup(libraryLoadFunction)
+	if err != nil {
+		return
+	}
+	found, err := opened.FunctionSite(symbol, elffile.SiteRequest{})
+	if err != nil {
+		return
+	}
+	site := Site{Event: EventLibraryLoad, Provenance: FromSymbol, Symbol: symbol.Name}.at(found)
+	files[index].place(&site)
+	p.Sites = append(p.Sites, site)
 }
 
 // calledFrom returns the site at a caller of the function whose body is given.

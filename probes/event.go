@@ -24,6 +24,8 @@ const (
 	EventResponseSent            Event = 15
 	EventResponseTaken           Event = 16
 	EventSimTime                 Event = 18
+	// EventLibraryLoad is none of the catalogue: the dynamic linker tells debuggers of libraries. It is planned with callers.
+	EventLibraryLoad Event = 19
 )
 
 // Initialization events: they name the entities.
@@ -71,6 +73,9 @@ func (e Event) IsInit() bool { return e >= EventRclInit }
 
 // String returns the event's name, "event_N" for a number that the catalogue does not have.
 func (e Event) String() string {
+	if e == EventLibraryLoad {
+		return "library_load"
+	}
 	if entry, ok := Lookup(e); ok {
 		return entry.Name
 	}

@@ -2,9 +2,12 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -37,8 +40,18 @@ type bodies struct {
 	since      time.Time
 	// stay says that not all callers are certain: the bodies stay attached.
 	stay bool
+	// sites are those that were attached last.
+	sites []probes.Site
 	// left says that they were detached before.
 	left bool
+	// returned is when they were attached again, CLOCK_MONOTONIC in nanoseconds.
+	returned int64
+}
+
+// libraryLoad is the dynamic linker's word that a process changes its libraries.
+type libraryLoad struct {
+	pid int32
+	at  int64 // CLOCK_MONOTONIC in nanoseconds
 }
 
 // planOptions are those of every plan of the session. Where processes share their links, which of them are certain is not known
@@ -88,11 +101,40 @@ func (s *Session) attachBodies(ctx context.Context, entry *process, sites []prob
 	if err != nil {
 		return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 	}
-	entry.bodies.attachment = attachment
+	entry.bodies.attachment, entry.bodies.sites = attachment, sites
+	entry.bodies.returned = readClock(unix.CLOCK_MONOTONIC)
 	if !entry.bodies.left {
 		s.noteSites(entry, map[siteKey]bool{}, sites, failed)
 	}
 	return nil
+}
+
+// returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before it maps them, and once more
+// before they do anything. What it loads is looked for soon.
+func (s *Session) returnToBodies(ctx context.Context, load libraryLoad) {
+	s.mu.Lock()
+	entry := s.processes[load.pid]
+	gone := entry == nil || entry.ended || entry.target == nil
+	s.mu.Unlock()
+	if gone {
+		return
+	}
+	b := &entry.bodies
+	switch {
+	case b.left && b.attachment == nil:
+		err := s.attachBodies(ctx, entry, b.sites, false)
+		if !errors.Is(err, loader.ErrProcessGone) {
+			s.warn(err)
+		}
+	case b.left && load.at < b.returned:
+		s.warn(fmt.Errorf("PID %d (%s) has loaded a library that was not expected; if it did something at once, %v of it are not recorded",
+			load.pid, entry.row.Command, time.Duration(b.returned-load.at)))
+	}
+	b.since = time.Now()
+	if entry.looks >= youngLooks {
+		entry.looks = 0 // as of a process that has just begun: libraries are mapped one after the other
+		s.askToLook(load.pid)
+	}
 }
 
 // judgeCallers keeps the bodies for ever when a caller could not be attached.

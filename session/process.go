@@ -341,7 +341,7 @@ func (s *Session) onRecorded(key trace.ProcessKey) {
 	s.writeProcess(entry)
 }
 
-// onProcess is told by the kernel of forks, execs and exits. It is called with the merger locked.
+// onProcess is told by the kernel of forks, execs, exits and changes of libraries. It is called with the merger locked.
 func (s *Session) onProcess(record merge.ProcessRecord) {
 	pid := int32(record.Header.PID)
 	s.mu.Lock()
@@ -359,6 +359,11 @@ func (s *Session) onProcess(record merge.ProcessRecord) {
 		}
 		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
 		s.askToLook(pid)
+	case merge.ProcessLoad:
+		select {
+		case s.loads <- libraryLoad{pid, int64(record.TimeNs)}:
+		default: // the next tick looks at all processes
+		}
 	case merge.ProcessExit:
 		if entry := s.processes[pid]; entry != nil {
 			s.endProcess(entry, int64(record.TimeNs)+s.clock.RealtimeOffset, true)

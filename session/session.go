@@ -54,6 +54,7 @@ type Session struct {
 	launched      *launched // nil unless a command was given
 
 	looks    *looks           // processes to look at again
+	loads    chan libraryLoad // processes that change their libraries
 	attached map[siteKey]bool // sites that are attached for every process
 	cache    *probes.Cache
 
@@ -90,6 +91,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		options:       options,
 		finder:        target.NewFinder(),
 		looks:         newLooks(),
+		loads:         make(chan libraryLoad, 4096),
 		headersAsked:  make(chan struct{}, 1),
 		scans:         newScans(),
 		processes:     map[int32]*process{},
@@ -319,6 +321,8 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if pid, ok := s.looks.next(); ok {
 				s.look(ctx, pid)
 			}
+		case load := <-s.loads:
+			s.returnToBodies(ctx, load)
 		case result := <-s.scans.results:
 			s.applyScan(result)
 			s.merger.TellEntities(false)

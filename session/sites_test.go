@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"maps"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,5 +73,38 @@ func TestBodiesAreLeft(t *testing.T) {
 	r.requireExact(data, n.stop(), circumstances{found: true})
 	if lasted := time.Duration(r.closing - r.opened); lasted < 5*time.Second {
 		t.Errorf("the bodies were left after %v", lasted)
+	}
+}
+
+// TestLibraryIsLoadedAfterBodies loads a component, which nobody expected, when bodies are no longer probed. They return before it does
+// anything, or the recorder says for how long they were missing.
+func TestLibraryIsLoadedAfterBodies(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	for _, rmw := range standin.RMWs() {
+		t.Run(rmw, func(t *testing.T) {
+			t.Parallel()
+			n := startReadyNode(t, layout{standin.Humble, rmw}, "--rate 20 --component default --threads 2")
+			r := record(t, session.Configuration{PIDs: n.pidText()})
+			r.waitForMessage("their bodies no longer")
+			n.Signal(syscall.SIGUSR1)
+			r.waitForMoreRows(trace.TableCallback, 4*enough)
+			data := r.stop()
+			truth := n.stop()
+			if r.said("was not expected") {
+				t.Log("the machine is too slow for an exact comparison")
+			} else {
+				r.requireExact(data, truth, circumstances{found: true})
+			}
+			fromComponent := 0
+			for _, row := range data.Callbacks {
+				if row.NodeName == "/component" {
+					fromComponent++
+				}
+			}
+			if fromComponent < enough {
+				t.Errorf("%d callbacks of the component were recorded", fromComponent)
+			}
+		})
 	}
 }

@@ -102,6 +102,13 @@ int on_init_event_sleepable(struct pt_regs *regs)
 	return init_event(regs, true);
 }
 
+SEC("uprobe.multi")
+int on_library_load(struct pt_regs *regs)
+{
+	process_load((struct task_struct *)bpf_get_current_task());
+	return 0;
+}
+
 SEC("raw_tp/sched_process_fork")
 int on_sched_process_fork(struct bpf_raw_tracepoint_args *arguments)
 {

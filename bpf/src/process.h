@@ -71,6 +71,14 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	emit_process(child, PROCESS_FORK, child_pid, parent_pid);
 }
 
+/* The dynamic linker tells debuggers of a change. User space probes bodies again when it hears it.
+ */
+static __always_inline void process_load(struct task_struct *task)
+{
+	if (gate)
+		emit_process(task, PROCESS_LOAD, BPF_CORE_READ(task, tgid), 0);
+}
+
 /* Without a filter every exec is reported: any program may turn out to be a ROS 2 process. */
 static __always_inline void process_exec(struct task_struct *task, __u32 old_tid)
 {

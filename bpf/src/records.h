@@ -104,6 +104,7 @@ enum process_status {
 	PROCESS_FORK = 1,
 	PROCESS_EXEC = 2,
 	PROCESS_EXIT = 3,
+	PROCESS_LOAD = 4, /* it begins or ends to map libraries, or to unmap them */
 };
 
 /* record_header.flags of callbacks and takes: what fed them. */
