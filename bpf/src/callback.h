@@ -127,6 +127,8 @@ static __always_inline void callback_end(const struct event *event)
 	flush_dequeue(state);
 	flush_request(state);
 	state->intra_publisher.time_ns = 0;
+	if (state->steps == STEPS_UNKNOWN)
+		state->steps = STEPS_HIDDEN;
 	if (state->overflow) {
 		if (event->stack_pointer <
 		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer) {
@@ -165,7 +167,7 @@ static __always_inline void executor_execute(const struct event *event)
 	flush_take(state);
 	flush_request(state);
 	state->intra_publisher.time_ns = 0;
-	state->steps = 1;
+	state->steps = STEPS_SHOWN;
 }
 
 #endif

@@ -264,15 +264,14 @@ int on_executor_execute(struct pt_regs *regs)
 
 /*
  * The callback is one of Humble's, whose subscription has shown its buffer, and the thread's
- * executor does not show its steps. A thread of which nothing is known yet may have shown one
- * before the recording began.
+ * executor does not show its steps.
  */
 static __always_inline bool is_taken_unseen(const struct event *callback, __u64 subscription)
 {
 	struct process_address key = {.address = subscription, .pid = callback->pid};
 	const struct thread_state *state = find_thread(callback);
 
-	return state && !state->steps && !state->dequeue_pending &&
+	return state && state->steps == STEPS_HIDDEN && !state->dequeue_pending &&
 	       bpf_map_lookup_elem(&subscription_rings, &key);
 }
 

@@ -62,6 +62,12 @@ struct caller_hit {
 	__u64 event; /* its id, 0: there is none */
 };
 
+/* Whether the thread's executor shows when it executes something: STEPS_HIDDEN after a callback
+ * that ended without. */
+#define STEPS_UNKNOWN 0
+#define STEPS_SHOWN   1
+#define STEPS_HIDDEN  2
+
 struct thread_state {
 	__u32 pid;
 	__u32 tid;
@@ -74,7 +80,7 @@ struct thread_state {
 	__u32 take_pending;
 	__u32 dequeue_pending;
 	__u32 request_pending;
-	__u32 steps; /* an executor was seen to execute something on this thread */
+	__u32 steps; /* one of STEPS_... */
 	__u32 reserved;
 	/* Kept as the records that they become if nothing follows. */
 	struct take_record take;
