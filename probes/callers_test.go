@@ -137,6 +137,23 @@ func TestNoCallersArePlanned(t *testing.T) {
 	}
 }
 
+// TestCallsInFunctions: links that are shared by processes must not be at calls, because one of them may have a shadow stack.
+func TestCallsInFunctions(t *testing.T) {
+	requireAMD64(t)
+	withCall := stubs()
+	withCall.source = strings.ReplaceAll(withCall.source, `"endbr64"`, `"endbr64; sub $8,%rsp; call 1f; 1: add $16,%rsp"`)
+	p := start(t, t.TempDir(), withCall, rclOfHumble)
+	for callers, want := range map[bool]string{true: "call", false: ""} {
+		plan, err := NewPlan(p.process, Options{Callers: callers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if site := siteOf(t, plan, EventCallbackStart); site.Emulation != want || site.StackWords != map[bool]int8{true: 1}[callers] {
+			t.Errorf("callers %v: %+v", callers, site)
+		}
+	}
+}
+
 // TestEntriesAreFirstInstructions: what entries means.
 func TestEntriesAreFirstInstructions(t *testing.T) {
 	requireAMD64(t)

@@ -61,7 +61,8 @@ type Options struct {
 	Expected bool
 	// Choice is ChooseCheapest if it is empty.
 	Choice Choice
-	// Callers also plans the callers of tracepoints that have no emulated instruction.
+	// Callers allows sites at calls: in functions, and where tracepoints are called that have no emulated instruction. It is for links of one
+	// process: whether a call may be probed depends on the process.
 	Callers bool
 	// Cache keeps what was found in files, for later plans; nil keeps nothing.
 	Cache *Cache

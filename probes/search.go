@@ -186,7 +186,7 @@ func (p *Plan) parameter(opened *elffile.File, source Source, version string) (u
 func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.Symbol) (elffile.Site, error) {
 	if source.AfterCallOf == "" {
 		return opened.FunctionSite(symbol, elffile.SiteRequest{
-			Arguments: readArguments, Entry: p.options.Choice == ChooseEntries, NoCalls: p.shadowStack, Kernel: runningKernel(),
+			Arguments: readArguments, Entry: p.options.Choice == ChooseEntries, NoCalls: p.shadowStack || !p.options.Callers, Kernel: runningKernel(),
 		})
 	}
 	if p.shadowStack {
