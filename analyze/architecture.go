@@ -60,6 +60,11 @@ func (l Life) Contains(at int64) bool {
 	return (!l.Init.Valid || l.Init.Value <= at) && (!l.End.Valid || at < l.End.Value)
 }
 
+// touches tells whether a time of the span lies in the life.
+func (l Life) touches(span trace.Span) bool {
+	return (!l.Init.Valid || l.Init.Value <= span.Last) && (!l.End.Valid || span.First < l.End.Value)
+}
+
 func (l Life) overlaps(other Life) bool {
 	return (!l.Init.Valid || !other.End.Valid || l.Init.Value < other.End.Value) &&
 		(!other.Init.Valid || !l.End.Valid || other.Init.Value < l.End.Value)

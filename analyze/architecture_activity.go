@@ -8,15 +8,20 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// publishColumns are the columns of publish that tell which callback published with which publisher.
-type publishColumns struct {
+// publishedColumns are the columns of publish that tell which callback published with which publisher.
+type publishedColumns struct {
 	trace.ProcessKey
-	PublisherHandle        trace.Address         `column:"publisher_handle,null"`
+	PublisherHandle trace.Address `column:"publisher_handle,null"`
+	Callback        trace.Address `column:"callback,null"`
+}
+
+// timedPublishColumns tell besides when that was.
+type timedPublishColumns struct {
+	publishedColumns
 	Intra                  trace.Optional[int64] `column:"rclcpp_intra_publish_timestamp"`
 	Rclcpp                 trace.Optional[int64] `column:"rclcpp_publish_timestamp"`
 	Rcl                    trace.Optional[int64] `column:"rcl_publish_timestamp"`
 	RMW                    trace.Optional[int64] `column:"rmw_publish_timestamp"`
-	Callback               trace.Address         `column:"callback,null"`
 	CallbackStartTimestamp trace.Optional[int64] `column:"callback_start_timestamp"`
 }
 
@@ -31,36 +36,122 @@ type pollColumns struct {
 
 // readActivity counts what callbacks publish and poll. Its memory grows with the pairs, not with the rows.
 func (l *architectureLoader) readActivity(ctx context.Context, d *trace.Dataset) error {
-	index := l.result.index
-	callbacks, publishers := newLookup(index.callbacks), newLookup(index.publishers)
-	subscriptions, buffers := newLookup(index.subscriptions), newLookup(index.buffers)
-	err := trace.Scan(ctx, d, trace.TablePublish, func(rows []publishColumns) error {
+	if err := l.readGroups(ctx, d, trace.TablePublish, (*activity).readPublishes); err != nil {
+		return err
+	}
+	return l.readGroups(ctx, d, trace.TableTake, (*activity).readPolls)
+}
+
+// readGroups reads a table on all cores.
+func (l *architectureLoader) readGroups(ctx context.Context, d *trace.Dataset, table string, read func(*activity, context.Context, *trace.Group) error) error {
+	groups, err := trace.Groups(ctx, d, table)
+	if err := l.warnOfDamage(err); err != nil {
+		return err
+	}
+	activities := make([]*activity, maxWorkers())
+	for i := range activities {
+		activities[i] = newActivity(l.result.index)
+	}
+	var damaged damages
+	if err := inParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
+		return damaged.add(read(activities[worker], ctx, groups[i]))
+	}); err != nil {
+		return err
+	}
+	for _, a := range activities {
+		for in, count := range a.publishes {
+			l.publishes[in] += count
+		}
+		for in, count := range a.polls {
+			l.polls[in] += count
+		}
+	}
+	return l.warnOfDamage(damaged.err())
+}
+
+// activity is what callbacks did in the groups that one goroutine reads.
+type activity struct {
+	index     *entityIndex
+	processes processNumbers
+	publishes map[publishedIn]uint64
+	polls     map[polledIn]uint64
+}
+
+func newActivity(index *entityIndex) *activity {
+	return &activity{index: index, publishes: make(map[publishedIn]uint64), polls: make(map[polledIn]uint64)}
+}
+
+// readPublishes counts the publishes of a group. The times of its rows are read only where an address changed hands in its span.
+func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
+	counts := make(map[publishedAt]uint64)
+	err := trace.ScanGroup(ctx, trace.TablePublish, g, nil, func(rows []publishedColumns) error {
+		for i := range rows {
+			row := &rows[i]
+			counts[publishedAt{a.processes.number(&row.ProcessKey), row.PublisherHandle, row.Callback}]++
+		}
+		return nil
+	})
+	if span, ok := spanOf(g, append([]string{"callback_start_timestamp"}, publishTimes...)); !ok || !a.addPublishes(counts, span) {
+		return a.readTimedPublishes(ctx, g)
+	}
+	return err
+}
+
+// publishedAt is what the rows of publish say, without the time.
+type publishedAt struct {
+	process             int32
+	publisher, callback trace.Address
+}
+
+// addPublishes adds what was published in a span. It adds nothing and returns false where it depends on the time whose an address was.
+func (a *activity) addPublishes(counts map[publishedAt]uint64, span trace.Span) bool {
+	found := make(map[publishedIn]uint64, len(counts))
+	for at, count := range counts {
+		process := a.processes.keys[at.process]
+		p, sure := a.index.publishers.during(place{process, at.publisher}, span)
+		c, sureToo := a.index.callbacks.during(place{process, at.callback}, span)
+		if !sure || !sureToo {
+			return false
+		}
+		if p != nil && (c != nil || at.callback == 0) {
+			found[publishedIn{c, p}] += count
+		}
+	}
+	for in, count := range found {
+		a.publishes[in] += count
+	}
+	return true
+}
+
+func (a *activity) readTimedPublishes(ctx context.Context, g *trace.Group) error {
+	callbacks, publishers := newLookup(a.index.callbacks), newLookup(a.index.publishers)
+	return trace.ScanGroup(ctx, trace.TablePublish, g, nil, func(rows []timedPublishColumns) error {
 		for i := range rows {
 			row := &rows[i]
 			at := firstTime(row.CallbackStartTimestamp, row.Intra, row.Rclcpp, row.Rcl, row.RMW)
 			p := publishers.find(&row.ProcessKey, row.PublisherHandle, at)
 			c := callbacks.find(&row.ProcessKey, row.Callback, at)
 			if p != nil && (c != nil || row.Callback == 0) {
-				l.publishes[publishedIn{c, p}]++
+				a.publishes[publishedIn{c, p}]++
 			}
 		}
 		return nil
 	})
-	if err := l.warnOfDamage(err); err != nil {
-		return err
-	}
-	err = trace.Scan(ctx, d, trace.TableTake, func(rows []pollColumns) error {
+}
+
+func (a *activity) readPolls(ctx context.Context, g *trace.Group) error {
+	callbacks, subscriptions, buffers := newLookup(a.index.callbacks), newLookup(a.index.subscriptions), newLookup(a.index.buffers)
+	return trace.ScanGroup(ctx, trace.TableTake, g, nil, func(rows []pollColumns) error {
 		for i := range rows {
 			row := &rows[i]
 			at := row.CallbackStartTimestamp.Value
 			s := cmp.Or(subscriptions.find(&row.ProcessKey, row.SubscriptionHandle, at), buffers.find(&row.ProcessKey, row.Buffer, at))
 			if c := callbacks.find(&row.ProcessKey, row.Callback, at); c != nil && s != nil {
-				l.polls[polledIn{c, s}]++
+				a.polls[polledIn{c, s}]++
 			}
 		}
 		return nil
 	})
-	return l.warnOfDamage(err)
 }
 
 // firstTime returns the first of the times that is known, 0 where none is.

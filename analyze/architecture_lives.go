@@ -38,6 +38,30 @@ func (l livesAt[E]) find(process trace.ProcessKey, address trace.Address, at int
 	return found
 }
 
+// during returns the entity that find returns for every time of the span; ok is false where that depends on the time.
+func (l livesAt[E]) during(at place, span trace.Span) (found E, ok bool) {
+	for _, r := range slices.Backward(l[at]) {
+		switch first, last := r.life.Contains(span.First), r.life.Contains(span.Last); {
+		case first && last:
+			return r.entity, true
+		case r.life.touches(span):
+			return found, false
+		}
+	}
+	return found, true
+}
+
+// addressesOf returns the addresses, in any process, at which an entity of that kind lived at any time.
+func (l livesAt[E]) addressesOf(of func(E) bool) trace.Addresses {
+	addresses := make(trace.Addresses)
+	for at, residents := range l {
+		if slices.ContainsFunc(residents, func(r resident[E]) bool { return of(r.entity) }) {
+			addresses[at.address] = true
+		}
+	}
+	return addresses
+}
+
 // entityIndex finds entities by what events carry.
 type entityIndex struct {
 	callbacks     livesAt[*Callback]

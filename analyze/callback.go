@@ -62,7 +62,8 @@ type executionColumns struct {
 // CallbackLatency answers how long callbacks took. each, if not nil, gets every execution: the groups of rows in the order of their
 // begin, in a group in the order of completion.
 func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecution) error) ([]CallbackLatency, error) {
-	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, q.outside)
+	selection := q.selectedCallbacks()
+	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, selection, q.outside)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +75,11 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 	var damaged damages
 	read := func(ctx context.Context, worker, i int) error {
 		e, g := states[worker], groups[i]
-		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, func(rows []executionColumns) error {
-			progress.add(len(rows))
+		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, selection, func(rows []executionColumns) error {
 			e.add(rows, &q.clocks[g.dataset])
 			return nil
 		})
+		progress.add(g.Rows())
 		if err := damaged.add(err); err != nil {
 			return err
 		}
@@ -93,6 +94,15 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 		return nil, err
 	}
 	return mergeExecutions(states), q.warnOfDamage(damaged.err())
+}
+
+// selectedCallbacks returns the rows that name the address of a callback that is asked for. Callbacks that no entity table tells of
+// have neither a node's name nor a topic; unless one of those is asked for, all rows count.
+func (q *Query) selectedCallbacks() trace.Selection {
+	if len(q.filter.Nodes) == 0 && len(q.filter.Topics) == 0 {
+		return nil
+	}
+	return trace.Selection{{Column: "callback", Addresses: q.Architecture.index.callbacks.addressesOf(q.filter.callback)}}
 }
 
 // outside tells whether no instance that begins in the span is asked for.

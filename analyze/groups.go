@@ -19,8 +19,8 @@ type tableGroup struct {
 }
 
 // tableGroups lists the row groups of a table in all datasets, in the order of their begin by any of the time columns. Those that
-// have no such time, and those that prune says of that they need not be read, are left out.
-func (q *Query) tableGroups(ctx context.Context, table string, times []string, prune func(begin, end int64) bool) ([]tableGroup, error) {
+// have no such time or can hold no selected row, and those that prune says of that they need not be read, are left out.
+func (q *Query) tableGroups(ctx context.Context, table string, times []string, selection trace.Selection, prune func(begin, end int64) bool) ([]tableGroup, error) {
 	var groups []tableGroup
 	for i, d := range q.datasets {
 		of, err := trace.Groups(ctx, d, table)
@@ -29,7 +29,7 @@ func (q *Query) tableGroups(ctx context.Context, table string, times []string, p
 		}
 		for _, g := range of {
 			span, ok := spanOf(g, times)
-			if !ok {
+			if !ok || !g.MayHold(selection) {
 				continue
 			}
 			begin, end := q.clocks[i].correct(span.First), q.clocks[i].correct(span.Last)
@@ -116,8 +116,8 @@ func (q *Query) newProgress(lists ...[]tableGroup) *progress {
 	return p
 }
 
-func (p *progress) add(rows int) {
-	read := p.read.Add(int64(rows))
+func (p *progress) add(rows int64) {
+	read := p.read.Add(rows)
 	if p.report != nil {
 		p.report(read, p.total)
 	}

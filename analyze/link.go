@@ -43,9 +43,14 @@ type recordedLink struct {
 }
 
 type executionInputs struct {
-	arrivals []*arrival
-	used     []bool
-	end      int64
+	inputs []executionInput
+	one    [1]executionInput // room for what is nearly always enough
+	end    int64
+}
+
+type executionInput struct {
+	*arrival
+	used bool
 }
 
 func newRecordedLink(emit func(linked)) *recordedLink {
@@ -64,10 +69,11 @@ func (l *recordedLink) receive(a *arrival) {
 	of := l.inputs[in]
 	if of == nil {
 		of = &executionInputs{end: noTime}
+		of.inputs = of.one[:0]
 		l.inputs[in] = of
 		l.order = append(l.order, in)
 	}
-	of.arrivals, of.used = append(of.arrivals, a), append(of.used, false)
+	of.inputs = append(of.inputs, executionInput{arrival: a})
 	of.end = max(of.end, a.end)
 }
 
@@ -80,10 +86,10 @@ func (l *recordedLink) settle(limit int64) {
 		if d.callback == nil || of == nil {
 			continue
 		}
-		for i, a := range slices.Backward(of.arrivals) {
-			if a.start <= d.at {
-				of.used[i] = true
-				l.emit(linked{input: a, inputEnd: a.end, outputStart: d.start, output: d})
+		for i := range slices.Backward(of.inputs) {
+			if in := &of.inputs[i]; in.start <= d.at {
+				in.used = true
+				l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: d.start, output: d})
 				break
 			}
 		}
@@ -102,9 +108,9 @@ func (l *recordedLink) settle(limit int64) {
 }
 
 func (l *recordedLink) drop(in execution, of *executionInputs) {
-	for i, a := range of.arrivals {
-		if !of.used[i] {
-			l.emit(linked{input: a, inputEnd: a.end, outputStart: noTime})
+	for _, in := range of.inputs {
+		if !in.used {
+			l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: noTime})
 		}
 	}
 	delete(l.inputs, in)
@@ -372,6 +378,7 @@ func (l *links) wants() *wantedMessages {
 		publisher:    func(p *Publisher) bool { return l.byPublisher[p] != nil },
 		subscription: func(s *Subscription) bool { return l.bySubscription[s] != nil },
 		callback:     func(c *Callback) bool { return l.byCallback[c] != nil },
+		known:        true,
 	}
 }
 

@@ -45,6 +45,7 @@ func (l *lookup[E]) find(process *trace.ProcessKey, address trace.Address, at in
 // processNumbers gives processes numbers, because their keys take long to hash. Its zero value is ready.
 type processNumbers struct {
 	numbers    map[trace.ProcessKey]int32
+	keys       []trace.ProcessKey // by their number
 	last       trace.ProcessKey
 	lastNumber int32
 }
@@ -56,13 +57,51 @@ func (p *processNumbers) number(key *trace.ProcessKey) int32 {
 	if p.numbers == nil {
 		p.numbers = make(map[trace.ProcessKey]int32)
 	}
-	n, ok := p.numbers[*key]
+	n, ok := p.ofFirst(key)
+	if !ok {
+		n, ok = p.numbers[*key]
+	}
 	if !ok {
 		n = int32(len(p.numbers))
 		p.numbers[*key] = n
+		p.keys = append(p.keys, *key)
 	}
 	p.last, p.lastNumber = *key, n
 	return n
+}
+
+// ofFirst looks among the first processes, of which there are hardly ever more: that is faster than to hash the key.
+func (p *processNumbers) ofFirst(key *trace.ProcessKey) (number int32, ok bool) {
+	for i := range p.keys[:min(len(p.keys), 16)] {
+		if k := &p.keys[i]; k.PID == key.PID && k.ProcessStart == key.ProcessStart && k.BootID == key.BootID {
+			return int32(i), true
+		}
+	}
+	return 0, false
+}
+
+// recordedProcesses numbers the processes of all datasets from 1. It is safe for concurrent use.
+type recordedProcesses struct {
+	mu      sync.Mutex
+	numbers map[recordedProcess]int32
+}
+
+type recordedProcess struct {
+	dataset int
+	process trace.ProcessKey
+}
+
+func (p *recordedProcesses) number(dataset int, key trace.ProcessKey) int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.numbers == nil {
+		p.numbers = make(map[recordedProcess]int32)
+	}
+	of := recordedProcess{dataset, key}
+	if p.numbers[of] == 0 {
+		p.numbers[of] = int32(len(p.numbers) + 1)
+	}
+	return p.numbers[of]
 }
 
 // remember makes a function of an entity answer from memory after the first time. It is safe for concurrent use.

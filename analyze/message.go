@@ -23,14 +23,14 @@ type departure struct {
 	number   publishNumber
 	enqueues uint32
 
-	// inputs are what the message was made of, as far as a query has found it.
+	// inputs are what the message was made of, as far as a query has found it; begins the paths on which it set out.
 	inputs []input
+	begins []*pathBegin
 }
 
-// publishNumber identifies a publish as its enqueues name it.
+// publishNumber identifies a publish as its enqueues name it: the process is that of one dataset, by a number of the query's.
 type publishNumber struct {
-	dataset int
-	process trace.ProcessKey
+	process int32
 	tid     int32
 	number  uint64
 }
@@ -54,8 +54,9 @@ type arrival struct {
 	// dequeue is the slot of the intra-process buffer; null for what came through the middleware.
 	dequeue trace.Optional[uint64]
 
-	// from is the publish of the message, as far as it was found.
-	from *departure
+	// from is the publish of the message, as far as it was found; begins are paths that begin with its reception.
+	from   *departure
+	begins []*pathBegin
 }
 
 // arrived is when the message was there.

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -75,6 +76,9 @@ type messageReader struct {
 	subscriptions *lookup[*Subscription]
 	buffers       *lookup[*Subscription]
 	wanted        *wantedMessages
+
+	processes processNumbers
+	numbers   [][]int32 // the query's numbers of processes, by dataset and the reader's number; 0 where not looked up yet
 }
 
 // wantedMessages says which messages a query needs.
@@ -83,13 +87,15 @@ type wantedMessages struct {
 	subscription func(*Subscription) bool
 	// callback tells whether every execution of a callback is needed; it may be nil.
 	callback func(*Callback) bool
+	// known says that nothing is wanted of entities that only rows name, not the entity tables.
+	known bool
 }
 
 func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {
 	index := q.Architecture.index
 	return &messageReader{
 		query: q, wanted: wanted, callbacks: newLookup(index.callbacks), publishers: newLookup(index.publishers),
-		subscriptions: newLookup(index.subscriptions), buffers: newLookup(index.buffers),
+		subscriptions: newLookup(index.subscriptions), buffers: newLookup(index.buffers), numbers: make([][]int32, len(q.datasets)),
 	}
 }
 
@@ -117,7 +123,7 @@ func (r *messageReader) departure(row *departureColumns, dataset int) *departure
 	d := &departure{
 		publisher: p, dataset: dataset, at: at, intra: intra, rclcpp: rclcpp, rcl: rcl, rmw: rmw, written: clock.orNone(row.Written),
 		source: row.Source, start: noTime, enqueues: row.EnqueueCount,
-		number: publishNumber{dataset, row.ProcessKey, row.TID, row.PublishNumber},
+		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber},
 	}
 	if row.Callback != 0 && row.CallbackStart.Valid {
 		d.callback, d.start = r.callback(&row.ProcessKey, row.Callback, row.CallbackStart.Value), clock.correct(row.CallbackStart.Value)
@@ -159,6 +165,19 @@ func (r *messageReader) arrival(row *arrivalColumns, dataset int) *arrival {
 		a.dequeue, a.take = row.DequeueIndex, clock.orNone(row.Dequeue)
 	}
 	return a
+}
+
+// process returns the number of a process in a dataset.
+func (r *messageReader) process(dataset int, key *trace.ProcessKey) int32 {
+	n := int(r.processes.number(key))
+	of := &r.numbers[dataset]
+	for len(*of) <= n {
+		*of = append(*of, 0)
+	}
+	if (*of)[n] == 0 {
+		(*of)[n] = r.query.recorded.number(dataset, *key)
+	}
+	return (*of)[n]
 }
 
 // subscription finds a subscription by any of its handles or, where no entity has them, by the topic; nil where that is unknown.
@@ -204,7 +223,7 @@ func (r *messageReader) enqueue(row *enqueueColumns, dataset int) *enqueue {
 	}
 	return &enqueue{
 		subscription: s, at: r.query.clocks[dataset].correct(row.At), index: row.Index, published: row.PublishNumber.Valid,
-		number: publishNumber{dataset, row.ProcessKey, row.TID, row.PublishNumber.Value},
+		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber.Value},
 	}
 }
 
@@ -239,54 +258,78 @@ func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, e
 	// What is published in the time that is asked for arrives in it or later.
 	before := func(_, end int64) bool { return q.filter.From.Valid && end < q.filter.From.Value }
 	var progress *progress
-	report := func(rows int) { progress.add(rows) }
+	report := func(rows int64) { progress.add(rows) }
+	selections := wanted.selections(q.Architecture.index)
 	var err error
-	if m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, before, readers, report,
+	if m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, selections.departures, before, readers, report,
 		(*messageReader).departure, func(d *departure) int64 { return d.at }); err != nil {
 		return err
 	}
-	if m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, []string{"callback_start_timestamp"}, before, readers, report,
+	if m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, []string{"callback_start_timestamp"}, selections.arrivals, before, readers, report,
 		(*messageReader).arrival, func(a *arrival) int64 { return a.start }); err != nil {
 		return err
 	}
-	if m.takes, err = newStream(ctx, q, &m.damaged, trace.TableTake, []string{"rmw_take_timestamp", "dequeue_timestamp"}, before, readers, report,
+	if m.takes, err = newStream(ctx, q, &m.damaged, trace.TableTake, []string{"rmw_take_timestamp", "dequeue_timestamp"}, selections.takes, before, readers, report,
 		(*messageReader).take, func(a *arrival) int64 { return a.start }); err != nil {
 		return err
 	}
-	if m.enqueues, err = newStream(ctx, q, &m.damaged, trace.TableEnqueue, []string{"enqueue_timestamp"}, before, readers, report,
+	if m.enqueues, err = newStream(ctx, q, &m.damaged, trace.TableEnqueue, []string{"enqueue_timestamp"}, selections.enqueues, before, readers, report,
 		(*messageReader).enqueue, func(e *enqueue) int64 { return e.at }); err != nil {
 		return err
 	}
 	progress = q.newProgress(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
-	for _, limit := range windowLimits(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups) {
-		w, err := m.until(ctx, limit)
-		if err != nil {
-			return err
-		}
-		if err := each(w); err != nil {
-			return err
-		}
+	limits := windowLimits(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
+	if err := m.eachWindow(ctx, limits, each); err != nil {
+		return err
 	}
 	return q.warnOfDamage(m.damaged.err())
 }
 
+// eachWindow reads a window while the one before is worked on.
+func (m *messages) eachWindow(ctx context.Context, limits []int64, each func(*messageWindow) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	windows, done := make(chan *messageWindow), make(chan error, 1)
+	go func() {
+		defer close(windows)
+		done <- func() error {
+			for _, limit := range limits {
+				w, err := m.until(ctx, limit)
+				if err != nil {
+					return err
+				}
+				select {
+				case windows <- w:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		}()
+	}()
+	var failed error
+	for w := range windows {
+		if failed = each(w); failed != nil {
+			break
+		}
+	}
+	cancel()
+	if err := <-done; failed == nil {
+		return err
+	}
+	return failed
+}
+
 func (m *messages) until(ctx context.Context, limit int64) (*messageWindow, error) {
-	w := messageWindow{limit: limit}
-	var takes []*arrival
-	var err error
-	if w.departures, err = m.departures.until(ctx, limit); err != nil {
+	departureTasks, departures := m.departures.reading(limit)
+	arrivalTasks, arrivals := m.arrivals.reading(limit)
+	takeTasks, takes := m.takes.reading(limit)
+	enqueueTasks, enqueues := m.enqueues.reading(limit)
+	tasks := slices.Concat(departureTasks, arrivalTasks, takeTasks, enqueueTasks)
+	if err := inParallel(ctx, len(tasks), func(ctx context.Context, worker, i int) error { return tasks[i](ctx, worker) }); err != nil {
 		return nil, err
 	}
-	if w.arrivals, err = m.arrivals.until(ctx, limit); err != nil {
-		return nil, err
-	}
-	if takes, err = m.takes.until(ctx, limit); err != nil {
-		return nil, err
-	}
-	if w.enqueues, err = m.enqueues.until(ctx, limit); err != nil {
-		return nil, err
-	}
-	w.arrivals = mergeByTime(w.arrivals, takes, func(a *arrival) int64 { return a.start })
+	w := messageWindow{departures: departures(), arrivals: arrivals(), enqueues: enqueues(), limit: limit}
+	w.arrivals = mergeByTime(w.arrivals, takes(), func(a *arrival) int64 { return a.start })
 	return &w, nil
 }
 
@@ -307,15 +350,14 @@ func mergeByTime[E any](a, b []*E, at func(*E) int64) []*E {
 }
 
 // newStream prepares the stream of a table: rows of type R become events by convert, which gives nil for what is not wanted.
-func newStream[R, E any](ctx context.Context, q *Query, damaged *damages, table string, times []string, prune func(begin, end int64) bool,
-	readers []*messageReader, progress func(int), convert func(*messageReader, *R, int) *E, at func(*E) int64) (stream[E], error) {
-	groups, err := q.tableGroups(ctx, table, times, prune)
+func newStream[R, E any](ctx context.Context, q *Query, damaged *damages, table string, times []string, selection trace.Selection,
+	prune func(begin, end int64) bool, readers []*messageReader, progress func(int64), convert func(*messageReader, *R, int) *E, at func(*E) int64) (stream[E], error) {
+	groups, err := q.tableGroups(ctx, table, times, selection, prune)
 	if err != nil {
 		return stream[E]{}, err
 	}
 	return stream[E]{groups: groups, at: at, read: func(ctx context.Context, worker int, g tableGroup) (events []*E, err error) {
-		err = trace.ScanGroup(ctx, table, g.Group, func(rows []R) error {
-			progress(len(rows))
+		err = trace.ScanGroup(ctx, table, g.Group, selection, func(rows []R) error {
 			for i := range rows {
 				if e := convert(readers[worker], &rows[i], g.dataset); e != nil {
 					events = append(events, e)
@@ -323,6 +365,7 @@ func newStream[R, E any](ctx context.Context, q *Query, damaged *damages, table 
 			}
 			return nil
 		})
+		progress(g.Rows())
 		return events, damaged.add(err)
 	}}, nil
 }

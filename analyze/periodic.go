@@ -74,11 +74,11 @@ func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClo
 	at := func(o *occurrence) int64 { return o.at }
 	var damaged damages
 	var progress *progress
-	report := func(rows int) { progress.add(rows) }
+	report := func(rows int64) { progress.add(rows) }
 	var occurrences stream[occurrence]
 	var err error
 	if subject == Topics {
-		occurrences, err = newStream(ctx, q, &damaged, trace.TablePublish, publishTimes, q.outside, readers, report, func(r *messageReader, row *departureColumns, dataset int) *occurrence {
+		occurrences, err = newStream(ctx, q, &damaged, trace.TablePublish, publishTimes, nil, q.outside, readers, report, func(r *messageReader, row *departureColumns, dataset int) *occurrence {
 			d := r.departure(row, dataset)
 			if d == nil {
 				return nil
@@ -86,7 +86,7 @@ func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClo
 			return &occurrence{publisher: d.publisher, at: d.at}
 		}, at)
 	} else {
-		occurrences, err = newStream(ctx, q, &damaged, trace.TableCallback, []string{"callback_start_timestamp"}, q.outside, readers, report, func(r *messageReader, row *startColumns, dataset int) *occurrence {
+		occurrences, err = newStream(ctx, q, &damaged, trace.TableCallback, []string{"callback_start_timestamp"}, q.selectedCallbacks(), q.outside, readers, report, func(r *messageReader, row *startColumns, dataset int) *occurrence {
 			if !row.Start.Valid {
 				return nil
 			}

@@ -36,6 +36,7 @@ type Query struct {
 	clocks   []clockCorrection
 	filter   Filter
 	unknown  *unknowns
+	recorded recordedProcesses
 	loader   *architectureLoader
 	active   bool // loader has read which callbacks publish and poll what
 }

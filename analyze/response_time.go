@@ -1,11 +1,7 @@
 package analyze
 
 import (
-	"cmp"
 	"context"
-	"slices"
-
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // ResponseTime is how long a system took to show the effect of what it was to react to, along a path. A flow is an output of the path with
@@ -40,61 +36,78 @@ type ResponseTimeInstance struct {
 	WorstWithExternalLatency int64  `report:"worst_with_external_latency,duration"`
 }
 
-// flow is the begin and the end of a message's way along a path.
-type flow struct {
-	begin, end int64
-}
-
-// ResponseTime answers how fast paths react. each, if not nil, gets the flows in the order of their outputs.
+// ResponseTime answers how fast paths react. each, if not nil, gets the flows, those of a path in the order of their outputs.
 func (q *Query) ResponseTime(ctx context.Context, paths []*Path, latest bool, each func([]ResponseTimeInstance) error) ([]ResponseTime, error) {
-	t, err := q.trackPaths(ctx, paths, latest, nil)
+	instances := series[ResponseTimeInstance]{each: each}
+	responses := make(map[*trackedPath]*responseTimes)
+	t, err := newPathTracker(q, paths, latest, func(w *way) { responses[w.path].add(w.from, w.end()) })
 	if err != nil {
+		return nil, err
+	}
+	for _, p := range t.paths {
+		responses[p] = &responseTimes{path: p.name, respond: instances.add}
+	}
+	if err := t.track(ctx, instances.flush); err != nil {
 		return nil, err
 	}
 	var results []ResponseTime
 	for _, p := range t.paths {
-		var best, worst, external distribution
-		responses := responseTimes(p.starts, p.flows)
-		for i := range responses {
-			r := &responses[i]
-			r.Path = p.name
-			best.add(r.Input, r.Best)
-			worst.add(r.Input, r.Worst)
-			external.add(r.Input, r.WorstWithExternalLatency)
-		}
-		if each != nil {
-			if err := each(responses); err != nil {
-				return nil, err
-			}
-		}
+		r := responses[p]
+		r.settle()
 		results = append(results,
-			ResponseTime{Path: p.name, Case: ResponseBest, Statistics: best.statistics()},
-			ResponseTime{Path: p.name, Case: ResponseWorst, Statistics: worst.statistics()},
-			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: external.statistics()})
+			ResponseTime{Path: p.name, Case: ResponseBest, Statistics: r.best.statistics()},
+			ResponseTime{Path: p.name, Case: ResponseWorst, Statistics: r.worst.statistics()},
+			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: r.external.statistics()})
 	}
-	return results, nil
+	return results, instances.flush()
 }
 
-// responseTimes computes the response times of the flows of a path from all its begins and the ways that reached its end. Ways that end
-// before they begin (clocks that differ) are left out.
-func responseTimes(starts []int64, ways []flow) []ResponseTimeInstance {
-	slices.Sort(starts)
-	ways = slices.DeleteFunc(slices.Clone(ways), func(f flow) bool { return f.end < f.begin })
-	// Of the ways with one output the newest input counts.
-	slices.SortFunc(ways, func(a, b flow) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(b.begin, a.begin)) })
-	var responses []ResponseTimeInstance
-	var former trace.Optional[int64] // input of the flow before
-	for _, f := range ways {
-		if former.Valid && f.begin <= former.Value {
-			continue
-		}
-		if former.Valid {
-			oldest, _ := slices.BinarySearch(starts, former.Value+1)
-			responses = append(responses, ResponseTimeInstance{
-				Input: f.begin, Output: f.end, Best: f.end - f.begin, Worst: f.end - starts[oldest], WorstWithExternalLatency: f.end - former.Value,
-			})
-		}
-		former = trace.Some(f.begin)
+// responseTimes computes the response times of the flows of a path from the ways that reached its end, in the order of their ends.
+type responseTimes struct {
+	path                  string
+	respond               func(ResponseTimeInstance)
+	best, worst, external distribution
+
+	newest *pathBegin // of the ways with the last output; nil before the first
+	output int64
+	former *pathBegin // the input of the flow before
+}
+
+// add takes a way. Those that end before they begin (clocks that differ) are left out.
+func (r *responseTimes) add(from *pathBegin, output int64) {
+	if output < from.at {
+		return
 	}
-	return responses
+	if r.newest != nil && output != r.output {
+		r.settle()
+	}
+	if r.newest == nil || from.at > r.newest.at {
+		r.newest, r.output = from, output
+	}
+}
+
+// settle takes the newest input of the last output for a flow, unless an earlier output was made of one as new.
+func (r *responseTimes) settle() {
+	of := r.newest
+	r.newest = nil
+	if of == nil || r.former != nil && of.at <= r.former.at {
+		return
+	}
+	if r.former != nil {
+		oldest := of
+		for b := r.former.next; b != nil; b = b.next {
+			if b.at > r.former.at {
+				oldest = b
+				break
+			}
+		}
+		response := ResponseTimeInstance{
+			Path: r.path, Input: of.at, Output: r.output, Best: r.output - of.at, Worst: r.output - oldest.at, WorstWithExternalLatency: r.output - r.former.at,
+		}
+		r.best.add(response.Input, response.Best)
+		r.worst.add(response.Input, response.Worst)
+		r.external.add(response.Input, response.WorstWithExternalLatency)
+		r.respond(response)
+	}
+	r.former = of
 }

@@ -85,7 +85,7 @@ type serviceStep struct {
 // ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: answered ones when they
 // were, the others at the end.
 func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) error) ([]ServiceLatency, error) {
-	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, func(_, end int64) bool {
+	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, nil, func(_, end int64) bool {
 		return q.filter.From.Valid && end < q.filter.From.Value
 	})
 	if err != nil {
@@ -95,8 +95,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 	names := newServiceNames(q.Architecture)
 	progress := q.newProgress(groups)
 	steps := stream[serviceStep]{groups: groups, at: func(s *serviceStep) int64 { return s.at }, read: func(ctx context.Context, _ int, g tableGroup) (steps []*serviceStep, err error) {
-		err = trace.ScanGroup(ctx, trace.TableService, g.Group, func(rows []serviceColumns) error {
-			progress.add(len(rows))
+		err = trace.ScanGroup(ctx, trace.TableService, g.Group, nil, func(rows []serviceColumns) error {
 			for _, row := range rows {
 				names.complete(&row)
 				if matches(q.filter.Topics, row.ServiceName) {
@@ -105,6 +104,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 			}
 			return nil
 		})
+		progress.add(g.Rows())
 		return steps, damaged.add(err)
 	}}
 	calls := &serviceCalls{query: q, open: make(map[callKey]*ServiceCall), parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each}}

@@ -132,7 +132,7 @@ func (s *summarizer) events(ctx context.Context) error {
 	groups := s.groups[trace.TableEvent]
 	err = inParallel(ctx, len(groups), func(ctx context.Context, _, i int) error {
 		of := make(map[string]uint64)
-		err := s.damages.add(trace.ScanGroup(ctx, trace.TableEvent, groups[i], func(rows []struct {
+		err := s.damages.add(trace.ScanGroup(ctx, trace.TableEvent, groups[i], nil, func(rows []struct {
 			Event string `column:"event"`
 		}) error {
 			for i := range rows {

@@ -10,7 +10,7 @@ import (
 func scanTable[T any](ctx context.Context, s *summarizer, table string, add func(w *summaryWorker, rows []T)) error {
 	groups := s.groups[table]
 	return inParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
-		return s.damages.add(trace.ScanGroup(ctx, table, groups[i], func(rows []T) error {
+		return s.damages.add(trace.ScanGroup(ctx, table, groups[i], nil, func(rows []T) error {
 			add(s.workers[worker], rows)
 			s.read(len(rows))
 			return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // windowRows is the number of rows that are read for a window of time, about: it bounds the memory of a query.
-const windowRows = 1 << 20
+const windowRows = 1 << 18
 
 // stream is the rows of a table in the order of their time, read window after window. Rows lie in a table in the order of their
 // completion; the statistics of the row groups tell which groups a window needs.
@@ -22,29 +22,45 @@ type stream[E any] struct {
 }
 
 // until returns the events before the limit that have not been returned yet, in the order of their time.
-func (s *stream[E]) until(ctx context.Context, limit int64) ([]*E, error) {
+func (s *stream[E]) until(ctx context.Context, limit int64) (events []*E, err error) {
+	tasks, finish := s.reading(limit)
+	if err := inParallel(ctx, len(tasks), func(ctx context.Context, worker, i int) error { return tasks[i](ctx, worker) }); err != nil {
+		return nil, err
+	}
+	return finish(), nil
+}
+
+// readTask reads a part of a window, for a goroutine with that number.
+type readTask func(ctx context.Context, worker int) error
+
+// reading returns what has to be read for the events before the limit. When it all was, finish returns the events.
+func (s *stream[E]) reading(limit int64) (tasks []readTask, finish func() []*E) {
 	due := s.next
 	for due < len(s.groups) && (s.groups[due].begin < limit || limit == math.MaxInt64) {
 		due++
 	}
-	parts := make([][]*E, due-s.next)
-	err := inParallel(ctx, len(parts), func(ctx context.Context, worker, i int) (err error) {
-		parts[i], err = s.read(ctx, worker, s.groups[s.next+i])
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	groups := s.groups[s.next:due]
 	s.next = due
-	events := append(slices.Concat(parts...), s.rest...)
+	parts := make([][]*E, len(groups))
+	for i, g := range groups {
+		tasks = append(tasks, func(ctx context.Context, worker int) (err error) {
+			parts[i], err = s.read(ctx, worker, g)
+			return err
+		})
+	}
+	return tasks, func() []*E { return s.cut(append(slices.Concat(parts...), s.rest...), limit) }
+}
+
+// cut sorts events, keeps those of later windows and returns the others.
+func (s *stream[E]) cut(events []*E, limit int64) []*E {
 	slices.SortStableFunc(events, func(a, b *E) int { return cmp.Compare(s.at(a), s.at(b)) })
 	if limit == math.MaxInt64 {
 		s.rest = nil
-		return events, nil
+		return events
 	}
 	cut, _ := slices.BinarySearchFunc(events, limit, func(e *E, limit int64) int { return cmp.Compare(s.at(e), limit) })
 	s.rest = slices.Clone(events[cut:])
-	return events[:cut], nil
+	return events[:cut]
 }
 
 // windowLimits cuts time so that between two limits the groups of about windowRows rows begin. The last limit is the greatest time.

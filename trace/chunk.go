@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -20,9 +22,12 @@ const (
 	valueLimit = 1 << 20
 )
 
-// loadChunk reads the pages of a column in a row group of that many rows, and returns a reader of their part of the file. The
-// Parquet library allocates what page headers ask for before it looks at the page, so they are checked first.
-func loadChunk(f *parquet.File, meta *format.ColumnMetaData, rows int64) (io.ReaderAt, error) {
+// chunkBuffers are *[]byte that held pages.
+var chunkBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns a reader of their part of the file.
+// The Parquet library allocates what page headers ask for before it looks at the page, so they are checked first.
+func loadChunk(f *parquet.File, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (io.ReaderAt, error) {
 	begin := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		begin = meta.DictionaryPageOffset
@@ -31,7 +36,8 @@ func loadChunk(f *parquet.File, meta *format.ColumnMetaData, rows int64) (io.Rea
 	if begin < 0 || length < 0 || length > min(chunkLimit, f.Size()) || begin > f.Size()-length {
 		return nil, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorruptSegment, length, begin)
 	}
-	pages := make([]byte, length)
+	*buffer = slices.Grow((*buffer)[:0], int(length))[:length]
+	pages := *buffer
 	if _, err := f.ReadAt(pages, begin); err != nil && !errors.Is(err, io.EOF) {
 		return nil, corrupt(err)
 	}

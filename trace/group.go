@@ -82,21 +82,6 @@ func (g *Group) HasOnlyNull(column string) bool {
 	return statistics != nil && statistics.NullCount == g.rows
 }
 
-// MayHold tells whether a STRING column may have one of the values, as far as its statistics tell.
-func (g *Group) MayHold(column string, values ...string) bool {
-	if g.HasOnlyNull(column) {
-		return false
-	}
-	statistics := g.statistics(column)
-	if statistics == nil || len(statistics.MinValue) == 0 || len(statistics.MaxValue) == 0 {
-		return true
-	}
-	// Long bounds are cut short: the lower one is a prefix, the upper one may be.
-	return slices.ContainsFunc(values, func(value string) bool {
-		return value >= string(statistics.MinValue) && value[:min(len(value), len(statistics.MaxValue))] <= string(statistics.MaxValue)
-	})
-}
-
 func (g *Group) statistics(column string) *format.Statistics {
 	i := slices.Index(g.columns, column)
 	if i < 0 || i >= len(g.chunks) {
@@ -105,8 +90,9 @@ func (g *Group) statistics(column string) *format.Statistics {
 	return &g.chunks[i].MetaData.Statistics
 }
 
-// ScanGroup reads a row group as Scan reads a table. A group that cannot be read to its end gives a DamageError after what was read.
-func ScanGroup[T any](ctx context.Context, table string, g *Group, each func(rows []T) error) error {
+// ScanGroup reads the rows of a group that are selected as Scan reads a table. A group that cannot be read to its end gives a
+// DamageError after what was read.
+func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, each func(rows []T) error) error {
 	of := TableByName(table)
 	if of == nil {
 		return fmt.Errorf("%w: %q", ErrUnknownTable, table)
@@ -114,6 +100,9 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, each func(row
 	columns, err := projection(of, reflect.TypeFor[T]())
 	if err != nil {
 		return err
+	}
+	if !g.MayHold(selection) {
+		return ctx.Err()
 	}
 	f, segmentError := openSegment(g.path)
 	if segmentError != nil {
@@ -126,7 +115,11 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, each func(row
 		err = fmt.Errorf("%w: it has lost row group %d", ErrCorruptSegment, g.index)
 	}
 	if err == nil {
-		err = s.scanGroup(ctx, f.File, g.index, indexes)
+		if len(selection) == 0 {
+			err = s.scanGroup(ctx, f.File, g.index, indexes)
+		} else {
+			err = s.selectGroup(ctx, f.File, g.index, indexes, selection)
+		}
 	}
 	if s.stop != nil {
 		return s.stop

@@ -29,7 +29,7 @@ func TestGroups(t *testing.T) {
 			t.Fatal("a group has no span")
 		}
 		first, last := false, false
-		err := trace.ScanGroup(t.Context(), trace.TableEnqueue, g, func(batch []trace.Enqueue) error {
+		err := trace.ScanGroup(t.Context(), trace.TableEnqueue, g, nil, func(batch []trace.Enqueue) error {
 			for i := range batch {
 				if batch[i] != rows[read] {
 					t.Fatalf("row %d is %+v, want %+v", read, batch[i], rows[read])
@@ -39,8 +39,8 @@ func TestGroups(t *testing.T) {
 					t.Fatalf("row %d is at %d, the group is said to span %+v", read, at, span)
 				}
 				first, last = first || at == span.First, last || at == span.Last
-				if topic := batch[i].TopicName; topic != "" && !g.MayHold("topic_name", topic) {
-					t.Fatalf("the group is said not to hold %s", topic)
+				if buffer := batch[i].Buffer; !g.MayHold(trace.Selection{{Column: "buffer", Addresses: trace.Addresses{buffer: true}}}) {
+					t.Fatalf("the group is said not to hold %s", buffer)
 				}
 				read++
 			}
@@ -51,9 +51,6 @@ func TestGroups(t *testing.T) {
 		}
 		if !first || !last {
 			t.Errorf("the span %+v is wider than the rows", span)
-		}
-		if g.MayHold("topic_name", "/a") || g.MayHold("topic_name", "/z", "/a") || g.MayHold("no_such_column", "/a") {
-			t.Error("the group may hold a topic out of its range")
 		}
 	}
 	if read != len(rows) {
@@ -68,7 +65,7 @@ func TestGroupsOfNulls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := groups[0].Span("callback_start_timestamp"); ok || !groups[0].HasOnlyNull("callback_start_timestamp") || groups[0].MayHold("topic_name", "") {
+	if _, ok := groups[0].Span("callback_start_timestamp"); ok || !groups[0].HasOnlyNull("callback_start_timestamp") {
 		t.Error("a column of nulls has a span")
 	}
 	if groups[0].HasOnlyNull("tid") {
@@ -90,7 +87,7 @@ func TestGroupsOfDamagedSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	var damaged *trace.DamageError
-	err = trace.ScanGroup(t.Context(), trace.TableLoss, groups[1], func([]trace.Loss) error { return nil })
+	err = trace.ScanGroup(t.Context(), trace.TableLoss, groups[1], nil, func([]trace.Loss) error { return nil })
 	if !errors.As(err, &damaged) {
 		t.Errorf("reading a group whose segment was cut gives %v", err)
 	}

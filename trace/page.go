@@ -13,6 +13,7 @@ import (
 // make a parquet.Value of each value, which takes several times as long.
 type columnReader struct {
 	pages   parquet.Pages // nil for a column that the file does not have
+	buffer  *[]byte       // that holds the pages, from chunkBuffers
 	strings *interner
 
 	page parquet.Page
@@ -38,7 +39,8 @@ type pageValuesOf struct {
 func (r *columnReader) open(f *parquet.File, group, index int) (err error) {
 	defer containPanic(&err)
 	rows := &f.Metadata().RowGroups[group]
-	part, err := loadChunk(f, &rows.Columns[index].MetaData, rows.NumRows)
+	r.buffer = chunkBuffers.Get().(*[]byte)
+	part, err := loadChunk(f, &rows.Columns[index].MetaData, rows.NumRows, r.buffer)
 	if err != nil {
 		return err
 	}
@@ -108,6 +110,10 @@ func (r *columnReader) close() {
 	r.releasePage()
 	if r.pages != nil {
 		_ = r.pages.Close()
+	}
+	if r.buffer != nil {
+		chunkBuffers.Put(r.buffer)
+		r.buffer = nil
 	}
 }
 

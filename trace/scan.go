@@ -89,26 +89,13 @@ func (s *scanner[T]) scan(ctx context.Context, f *parquet.File) (err error) {
 }
 
 func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, indexes []int) error {
-	readers := make([]columnReader, len(s.columns))
-	defer func() {
-		for i := range readers {
-			readers[i].close()
-		}
-	}()
-	for i, index := range indexes {
-		if index < 0 {
-			continue
-		}
-		readers[i].strings = &s.interners[i]
-		if err := readers[i].open(f, group, index); err != nil {
-			return fmt.Errorf("column %s: %w", s.columns[i].Name, err)
-		}
+	readers, closeReaders, err := s.open(f, group, indexes)
+	defer closeReaders()
+	if err != nil {
+		return err
 	}
-	for left := f.RowGroups()[group].NumRows(); left > 0; {
-		if s.stop = ctx.Err(); s.stop != nil {
-			return nil
-		}
-		rows := s.rows[:min(left, scanRows)]
+	return s.eachBatch(ctx, f.RowGroups()[group].NumRows(), func(n int) error {
+		rows := s.rows[:n]
 		clear(rows)
 		for i := range readers {
 			if readers[i].pages == nil {
@@ -118,10 +105,42 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, 
 				return fmt.Errorf("column %s: %w", s.columns[i].Name, err)
 			}
 		}
-		left -= int64(len(rows))
-		if s.stop = s.each(rows); s.stop != nil {
+		s.stop = s.each(rows)
+		return nil
+	})
+}
+
+// open opens the columns of a group. Those that the file does not have stay without pages.
+func (s *scanner[T]) open(f *parquet.File, group int, indexes []int) (readers []columnReader, closeReaders func(), err error) {
+	readers = make([]columnReader, len(s.columns))
+	closeReaders = func() {
+		for i := range readers {
+			readers[i].close()
+		}
+	}
+	for i, index := range indexes {
+		if index < 0 {
+			continue
+		}
+		readers[i].strings = &s.interners[i]
+		if err := readers[i].open(f, group, index); err != nil {
+			return nil, closeReaders, fmt.Errorf("column %s: %w", s.columns[i].Name, err)
+		}
+	}
+	return readers, closeReaders, nil
+}
+
+// eachBatch goes through that many rows. It ends early when stop was set.
+func (s *scanner[T]) eachBatch(ctx context.Context, rows int64, each func(n int) error) error {
+	for left := rows; left > 0; {
+		if s.stop = ctx.Err(); s.stop != nil {
 			return nil
 		}
+		n := min(left, scanRows)
+		if err := each(int(n)); err != nil || s.stop != nil {
+			return err
+		}
+		left -= n
 	}
 	return nil
 }

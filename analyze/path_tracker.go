@@ -1,0 +1,334 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is past, the way
+// is followed back from its end: every end has one way at most.
+type pathTracker struct {
+	query     *Query
+	paths     []*trackedPath
+	links     *links
+	pairs     map[route]*hopCount
+	inNodes   map[inNode]*hopCount
+	ends      map[*Subscription][]*trackedPath
+	endsOut   map[*Publisher][]*trackedPath
+	begins    map[*Publisher][]*trackedPath
+	beginsIn  map[*Subscription][]*trackedPath
+	completed func(*way) // gets the ways of each path in the order of their ends; they are reused
+
+	arrived []*arrival   // at the end of a path, in the last window
+	left    []*departure // likewise
+}
+
+// pathBegin is a message that set out on a path. It leads to those after it, so that only those are kept that may still matter.
+type pathBegin struct {
+	path    *trackedPath
+	at      int64
+	reached bool // the end of the path
+	next    *pathBegin
+}
+
+// way is the way of a message along a path.
+type way struct {
+	path  *trackedPath
+	from  *pathBegin
+	times []int64 // of the ends of its hops, after the begin
+}
+
+func (w *way) begin() int64 { return w.times[0] }
+func (w *way) end() int64   { return w.times[len(w.times)-1] }
+
+// eachHop tells of the path as a whole and of its hops.
+func (w *way) eachHop(tell func(PathHopInstance)) {
+	p := w.path
+	instance := PathHopInstance{Path: p.name, Instance: p.total.count, Kind: HopPath, Name: p.name, Begin: w.begin(), End: w.end(), Latency: w.end() - w.begin()}
+	tell(instance)
+	for i, hop := range p.hops {
+		instance.Hop, instance.Kind, instance.Name = i+1, hop.kind, hop.name
+		instance.Begin, instance.End, instance.Latency = w.times[i], w.times[i+1], w.times[i+1]-w.times[i]
+		tell(instance)
+	}
+}
+
+type inNode struct {
+	subscription *Subscription
+	publisher    *Publisher
+}
+
+// hopCount counts the messages of a hop, which several paths may share.
+type hopCount struct {
+	begun, dropped uint64
+}
+
+// trackedPath gathers the latencies of one path.
+type trackedPath struct {
+	*Path
+	name           string
+	hops           []*trackedHop
+	total          distribution
+	begun, reached uint64     // begins, and those of them that led to an end
+	last           *pathBegin // the newest
+	way            way        // reused
+}
+
+type trackedHop struct {
+	distribution
+	kind  HopKind
+	name  string
+	count *hopCount
+}
+
+// input is what a message was made of, in a node where a subscription leads to it.
+type input struct {
+	subscription *Subscription
+	arrival      *arrival
+}
+
+func newPathTracker(q *Query, paths []*Path, latest bool, completed func(*way)) (*pathTracker, error) {
+	t := &pathTracker{
+		query: q, links: newLinks(), pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), completed: completed,
+		ends: make(map[*Subscription][]*trackedPath), endsOut: make(map[*Publisher][]*trackedPath),
+		begins: make(map[*Publisher][]*trackedPath), beginsIn: make(map[*Subscription][]*trackedPath),
+	}
+	for _, p := range paths {
+		if err := t.addPath(p, latest); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *pathTracker) addPath(p *Path, latest bool) error {
+	tracked := &trackedPath{Path: p, name: cmp.Or(p.Name, p.String())}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if i > 0 {
+			of := route{p.Nodes[i-1].Publisher, n.Subscription}
+			if t.pairs[of] == nil {
+				t.pairs[of] = new(hopCount)
+			}
+			tracked.hops = append(tracked.hops, &trackedHop{kind: HopCommunication, name: n.Subscription.TopicName, count: t.pairs[of]})
+		}
+		if n.Subscription == nil || n.Publisher == nil {
+			continue
+		}
+		of := inNode{n.Subscription, n.Publisher}
+		if t.inNodes[of] == nil {
+			count := new(hopCount)
+			context := n.Context
+			if context == ContextUndefined && latest {
+				context = ContextUseLatestMessage
+			}
+			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(of, count, l) }) {
+				return fmt.Errorf("%w: nothing tells how %s gets from %s to %s in %s (context %s): name it in an architecture file, or take the latest message",
+					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, n.Context)
+			}
+			t.inNodes[of] = count
+		}
+		tracked.hops = append(tracked.hops, &trackedHop{kind: HopNode, name: n.Node.Name, count: t.inNodes[of]})
+	}
+	if len(tracked.hops) == 0 {
+		return fmt.Errorf("%w: path %s has no hop", ErrNothingSelected, tracked.name)
+	}
+	tracked.way = way{path: tracked, times: make([]int64, len(tracked.hops)+1)}
+	first, last := &p.Nodes[0], &p.Nodes[len(p.Nodes)-1]
+	if first.Subscription != nil {
+		t.beginsIn[first.Subscription] = append(t.beginsIn[first.Subscription], tracked)
+	} else {
+		t.begins[first.Publisher] = append(t.begins[first.Publisher], tracked)
+	}
+	if last.Publisher != nil {
+		t.endsOut[last.Publisher] = append(t.endsOut[last.Publisher], tracked)
+	} else {
+		t.ends[last.Subscription] = append(t.ends[last.Subscription], tracked)
+	}
+	t.paths = append(t.paths, tracked)
+	return nil
+}
+
+// track follows the messages of all paths. after is called after each window of time and at the end.
+func (t *pathTracker) track(ctx context.Context, after func() error) error {
+	passages := newPassages(t.query, func(p *Publisher, s *Subscription) bool { return t.pairs[route{p, s}] != nil }, t.passed)
+	err := t.query.eachMessageWindow(ctx, t.wants(), func(w *messageWindow) error {
+		passages.add(w)
+		t.links.add(w)
+		t.add(w)
+		return after()
+	})
+	if err != nil {
+		return err
+	}
+	passages.end()
+	t.links.end()
+	t.complete(t.arrived, t.left)
+	return after()
+}
+
+// wants says which messages the paths need.
+func (t *pathTracker) wants() *wantedMessages {
+	publishers, subscriptions := make(map[*Publisher]bool), make(map[*Subscription]bool)
+	for _, p := range t.paths {
+		for _, n := range p.Nodes {
+			publishers[n.Publisher] = n.Publisher != nil
+			subscriptions[n.Subscription] = n.Subscription != nil
+		}
+	}
+	callback := func(c *Callback) bool { return t.links.byCallback[c] != nil }
+	if len(t.links.byCallback) == 0 {
+		callback = nil
+	}
+	return &wantedMessages{
+		publisher:    func(p *Publisher) bool { return publishers[p] },
+		subscription: func(s *Subscription) bool { return subscriptions[s] },
+		callback:     callback,
+		known:        true,
+	}
+}
+
+// passed notes what became of a message between two nodes; passages has set the arrival's from.
+func (t *pathTracker) passed(p *passage) {
+	if p.fate == Open || p.fate == Unknown || !t.query.filter.covers(p.departure.at) {
+		return
+	}
+	count := t.pairs[route{p.departure.publisher, p.subscription}]
+	count.begun++
+	if p.fate == Lost {
+		count.dropped++
+	}
+}
+
+func (t *pathTracker) linked(of inNode, count *hopCount, l linked) {
+	if t.query.filter.covers(l.input.start) {
+		count.begun++
+		if l.output == nil {
+			count.dropped++
+		}
+	}
+	if l.output != nil {
+		l.output.inputs = append(l.output.inputs, input{of.subscription, l.input})
+	}
+}
+
+// add notes the begins and ends of a window. Ends are followed a window later, when late arrivals have been joined.
+func (t *pathTracker) add(w *messageWindow) {
+	arrived, left := t.arrived, t.left
+	t.arrived, t.left = nil, nil
+	for _, d := range w.departures {
+		for _, p := range t.begins[d.publisher] {
+			d.begins = t.begin(p, d.at, d.begins)
+		}
+		if t.endsOut[d.publisher] != nil {
+			t.left = append(t.left, d)
+		}
+	}
+	for _, a := range w.arrivals {
+		for _, p := range t.beginsIn[a.subscription] {
+			a.begins = t.begin(p, a.start, a.begins)
+		}
+		if t.ends[a.subscription] != nil {
+			t.arrived = append(t.arrived, a)
+		}
+	}
+	t.complete(arrived, left)
+}
+
+// begin appends the begin of a path if it is asked for.
+func (t *pathTracker) begin(p *trackedPath, at int64, begins []*pathBegin) []*pathBegin {
+	if !t.query.filter.covers(at) {
+		return begins
+	}
+	b := &pathBegin{path: p, at: at}
+	if p.last != nil {
+		p.last.next = b
+	}
+	p.last = b
+	p.begun++
+	return append(begins, b)
+}
+
+// complete follows the ways that end there.
+func (t *pathTracker) complete(arrived []*arrival, left []*departure) {
+	for _, a := range arrived {
+		for _, p := range t.ends[a.subscription] {
+			t.completePath(p.follow(a, nil))
+		}
+	}
+	for _, d := range left {
+		for _, p := range t.endsOut[d.publisher] {
+			t.completePath(p.follow(nil, d))
+		}
+	}
+}
+
+// follow follows the way of a message back from its end; it returns nil where it did not come all the way, or from a begin that is not
+// asked for.
+func (p *trackedPath) follow(a *arrival, d *departure) *way {
+	w := &p.way
+	at := len(p.hops)
+	var begins []*pathBegin
+	for i := len(p.Nodes) - 1; i >= 0; i-- {
+		n := &p.Nodes[i]
+		if n.Publisher != nil {
+			if d == nil || d.publisher != n.Publisher {
+				return nil
+			}
+			w.times[at] = d.at
+			at--
+			if n.Subscription == nil {
+				begins = d.begins
+				break
+			}
+			if a = d.input(n.Subscription); a == nil {
+				return nil
+			}
+		}
+		w.times[at] = a.start
+		at--
+		d, begins = a.from, a.begins
+	}
+	for _, w.from = range begins {
+		if w.from.path == p {
+			return w
+		}
+	}
+	return nil
+}
+
+func (d *departure) input(s *Subscription) *arrival {
+	for _, in := range d.inputs {
+		if in.subscription == s {
+			return in.arrival
+		}
+	}
+	return nil
+}
+
+func (t *pathTracker) completePath(w *way) {
+	if w == nil {
+		return
+	}
+	p := w.path
+	if !w.from.reached {
+		w.from.reached = true
+		p.reached++
+	}
+	p.total.add(w.begin(), w.end()-w.begin())
+	for i, hop := range p.hops {
+		hop.add(w.times[i], w.times[i+1]-w.times[i])
+	}
+	t.completed(w)
+}
+
+func (p *trackedPath) results() []PathHop {
+	results := []PathHop{{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Begun: p.begun, Dropped: p.begun - p.reached}}
+	for i, hop := range p.hops {
+		results = append(results, PathHop{
+			Path: p.name, Hop: i + 1, Kind: hop.kind, Name: hop.name, Statistics: hop.statistics(), Begun: hop.count.begun, Dropped: hop.count.dropped,
+		})
+	}
+	return results
+}

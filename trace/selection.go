@@ -1,0 +1,289 @@
+package trace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Selection picks the rows of which any of these columns holds one of its addresses. No condition selects every row.
+type Selection []AddressCondition
+
+// AddressCondition is true of a row whose column, of type Address, holds one of the addresses.
+type AddressCondition struct {
+	Column    string
+	Addresses Addresses
+}
+
+// Addresses is a set of addresses.
+type Addresses map[Address]bool
+
+// MayHold tells whether the group may have a row that is selected, as far as its statistics tell.
+func (g *Group) MayHold(s Selection) bool {
+	for _, c := range s {
+		if g.mayHold(c) {
+			return true
+		}
+	}
+	return len(s) == 0
+}
+
+func (g *Group) mayHold(c AddressCondition) bool {
+	if g.HasOnlyNull(c.Column) {
+		return false
+	}
+	statistics := g.statistics(c.Column)
+	if statistics == nil || len(statistics.MinValue) != 8 || len(statistics.MaxValue) != 8 {
+		return len(c.Addresses) > 0
+	}
+	least, greatest := parquet.Int64.Value(statistics.MinValue).Uint64(), parquet.Int64.Value(statistics.MaxValue).Uint64()
+	for address := range c.Addresses {
+		if uint64(address) >= least && uint64(address) <= greatest {
+			return true
+		}
+	}
+	return false
+}
+
+// selectGroup is scanGroup for the rows that are selected. The columns of T are opened when the first such row is found: where addresses
+// lie scattered, the statistics rule few groups out, and the columns of the conditions are small.
+func (s *scanner[T]) selectGroup(ctx context.Context, f *parquet.File, group int, indexes []int, selection Selection) error {
+	selectors, closeSelectors, err := openSelectors(f, group, selection)
+	defer closeSelectors()
+	if err != nil {
+		return err
+	}
+	var readers []columnReader
+	closeReaders := func() {}
+	defer func() { closeReaders() }()
+	positions := make([]int32, 0, scanRows)
+	passed := 0 // rows that the readers are behind
+	return s.eachBatch(ctx, f.RowGroups()[group].NumRows(), func(n int) error {
+		positions, err = selectors.positions(positions[:0], n, passed)
+		passed += n
+		if err != nil || len(positions) == 0 {
+			return err
+		}
+		if readers == nil {
+			if readers, closeReaders, err = s.open(f, group, indexes); err != nil {
+				return err
+			}
+		}
+		rows := s.rows[:len(positions)]
+		clear(rows)
+		for i := range readers {
+			if readers[i].pages == nil {
+				continue
+			}
+			if err := gather(rows, positions, passed, &s.columns[i], &readers[i]); err != nil {
+				return fmt.Errorf("column %s: %w", s.columns[i].Name, err)
+			}
+		}
+		passed = 0
+		s.stop = s.each(rows)
+		return nil
+	})
+}
+
+// selectors are those of a selection's conditions.
+type selectors struct {
+	conditions []selector
+	marks      [scanRows]bool
+}
+
+func openSelectors(f *parquet.File, group int, selection Selection) (s *selectors, closeAll func(), err error) {
+	s = &selectors{conditions: make([]selector, len(selection))}
+	closeAll = func() {
+		for i := range s.conditions {
+			s.conditions[i].close()
+		}
+	}
+	columns := make([]Column, len(selection))
+	for i, c := range selection {
+		columns[i] = Column{Name: c.Column, Type: TypeUint64, Nullable: true}
+	}
+	indexes, err := locate(f, columns)
+	if err != nil {
+		return nil, closeAll, err
+	}
+	for i, index := range indexes {
+		s.conditions[i].addresses = selection[i].Addresses
+		if index < 0 {
+			continue
+		}
+		if err := s.conditions[i].open(f, group, index); err != nil {
+			return nil, closeAll, fmt.Errorf("column %s: %w", selection[i].Column, err)
+		}
+	}
+	return s, closeAll, nil
+}
+
+// positions appends which of the next n rows are selected, counted from offset.
+func (s *selectors) positions(positions []int32, n, offset int) ([]int32, error) {
+	marks := s.marks[:n]
+	clear(marks)
+	for i := range s.conditions {
+		if s.conditions[i].pages == nil {
+			continue
+		}
+		if err := s.conditions[i].mark(marks); err != nil {
+			return nil, err
+		}
+	}
+	for i, marked := range marks {
+		if marked {
+			positions = append(positions, int32(offset+i))
+		}
+	}
+	return positions, nil
+}
+
+// selector finds the rows of a group that a condition selects.
+type selector struct {
+	columnReader
+	addresses Addresses
+	// listed says which values of the dictionary are among the addresses.
+	listed   []bool
+	listedOf parquet.Dictionary
+}
+
+// mark sets those of the next rows that the condition selects.
+func (s *selector) mark(rows []bool) (err error) {
+	defer containPanic(&err)
+	for len(rows) > 0 {
+		if s.rows == 0 {
+			if err := s.nextPage(); err != nil {
+				return err
+			}
+			s.list()
+			continue
+		}
+		n := min(len(rows), s.rows)
+		s.markPage(rows[:n])
+		rows = rows[n:]
+		s.rows -= n
+	}
+	return nil
+}
+
+// list looks the values of a dictionary up once for all rows.
+func (s *selector) list() {
+	if s.indexes == nil || s.listedOf == s.dictionary {
+		return
+	}
+	s.listedOf, s.listed = s.dictionary, s.listed[:0]
+	for _, v := range s.values.int64s {
+		s.listed = append(s.listed, s.addresses[Address(v)])
+	}
+}
+
+func (s *selector) markPage(rows []bool) {
+	used := 0
+	for i := range rows {
+		if s.levels != nil && s.levels[i] == 0 {
+			continue
+		}
+		if s.indexes != nil {
+			rows[i] = rows[i] || s.listed[s.indexes[used]]
+		} else {
+			rows[i] = rows[i] || s.addresses[Address(s.values.int64s[used])]
+		}
+		used++
+	}
+	if s.levels != nil {
+		s.levels = s.levels[len(rows):]
+	}
+	if s.indexes != nil {
+		s.indexes = s.indexes[used:]
+	} else {
+		s.values.int64s = s.values.int64s[used:]
+	}
+}
+
+// gather reads a column of the next n rows of the file: rows gets those at the positions, and holds their zero value before.
+func gather[T any](rows []T, positions []int32, n int, c *Column, r *columnReader) (err error) {
+	defer containPanic(&err)
+	for base := 0; base < n; {
+		if r.rows == 0 {
+			if err := r.nextPage(); err != nil {
+				return err
+			}
+			continue
+		}
+		read := min(n-base, r.rows)
+		here := 0
+		for here < len(positions) && int(positions[here]) < base+read {
+			here++
+		}
+		part := pagePart{base: base, rows: read, positions: positions[:here]}
+		switch c.Type {
+		case TypeBool:
+			r.values.bools = gatherPage(c, rows, part, r, r.values.bools)
+		case TypeInt32, TypeUint32:
+			r.values.int32s = gatherPage(c, rows, part, r, r.values.int32s)
+		case TypeInt64, TypeUint64:
+			r.values.int64s = gatherPage(c, rows, part, r, r.values.int64s)
+		default:
+			r.values.strings = gatherPage(c, rows, part, r, r.values.strings)
+		}
+		rows, positions = rows[here:], positions[here:]
+		base += read
+		r.rows -= read
+	}
+	return nil
+}
+
+// pagePart is the unread rows of a page that are read together; positions count from base rows before the first.
+type pagePart struct {
+	base, rows int
+	positions  []int32
+}
+
+// gatherPage is store for the rows at some positions only.
+func gatherPage[T, V any](c *Column, rows []T, part pagePart, r *columnReader, values []V) []V {
+	put := func(row *T, at int) {
+		if r.indexes != nil {
+			at = int(r.indexes[at])
+		}
+		p := unsafe.Add(unsafe.Pointer(row), c.offset)
+		*(*V)(p) = values[at]
+		if c.present != 0 {
+			*(*bool)(unsafe.Add(p, c.present)) = true
+		}
+	}
+	used := part.rows
+	if r.levels == nil {
+		for i, position := range part.positions {
+			put(&rows[i], int(position)-part.base)
+		}
+	} else {
+		levels := r.levels[:part.rows]
+		used = len(levels) - bytes.Count(levels, []byte{0})
+		before, next := 0, 0 // values of the levels before next
+		for i, position := range part.positions {
+			at := int(position) - part.base
+			switch {
+			case used == 0:
+				continue
+			case used == len(levels):
+				before = at
+			default:
+				for ; next < at; next++ {
+					before += int(min(levels[next], 1))
+				}
+			}
+			if levels[at] != 0 {
+				put(&rows[i], before)
+			}
+		}
+		r.levels = r.levels[part.rows:]
+	}
+	if r.indexes != nil {
+		r.indexes = r.indexes[used:]
+		return values
+	}
+	return values[used:]
+}
