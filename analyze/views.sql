@@ -14,7 +14,8 @@ SELECT c.boot_id, c.pid, c.process_start, c.tid, c.callback, coalesce(l.owner, c
        coalesce(l.period, c.period) AS period,
        coalesce(l.symbol, c.symbol) AS symbol,
        c.status, c.callback_start_timestamp, c.callback_end_timestamp, c.callback_start_time, c.callback_end_time,
-       c.callback_end_timestamp - c.callback_start_timestamp AS latency
+       c.callback_end_timestamp - c.callback_start_timestamp AS latency,
+       c.source_timestamp, c.publisher_gid, c.rmw_take_timestamp, c.buffer, c.dequeue_index, c.dequeue_timestamp
 FROM callback c LEFT JOIN callback_life l
   ON c.boot_id = l.boot_id AND c.pid = l.pid AND c.process_start = l.process_start AND c.callback = l.callback
  AND coalesce(c.callback_start_timestamp, c.callback_end_timestamp) >= coalesce(l.init_timestamp, -9223372036854775807)
@@ -52,20 +53,127 @@ SELECT topic_name, coalesce(publishes, 0) AS publishes,
        coalesce(received, 0) AS received
 FROM published FULL JOIN received USING (topic_name);
 
--- The messages between processes that a callback received, each with its publish: caret-bpf latency communication --series without
--- those that were lost, polled, or went through a buffer. joined_by says whether the publisher was known by its gid.
+-- Publishers: the last row of each life.
+CREATE OR REPLACE VIEW publisher_life AS
+SELECT boot_id, pid, process_start, publisher_handle, topic_name, node_name, gid, init_timestamp, end_timestamp
+FROM publisher
+QUALIFY row_number() OVER (PARTITION BY boot_id, pid, process_start, publisher_handle, init_timestamp ORDER BY filename DESC, file_row_number DESC) = 1;
+
+-- Publishes with what is known of their publisher at the end of the recording. publish_timestamp is the begin of a latency.
+CREATE OR REPLACE VIEW published AS
+SELECT p.* REPLACE (coalesce(l.topic_name, p.topic_name) AS topic_name, coalesce(l.node_name, p.node_name) AS node_name), l.gid,
+       coalesce(least(p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp), least(p.rcl_publish_timestamp, p.rmw_publish_timestamp)) AS publish_timestamp
+FROM publish p LEFT JOIN publisher_life l
+  ON p.boot_id = l.boot_id AND p.pid = l.pid AND p.process_start = l.process_start AND p.publisher_handle = l.publisher_handle
+ AND coalesce(p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp)
+     >= coalesce(l.init_timestamp, -9223372036854775807)
+ AND coalesce(p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp)
+     < coalesce(l.end_timestamp, 9223372036854775807);
+
+-- Messages that a callback got or that were polled. input_timestamp is the start of the callback, or the take where it was polled;
+-- callback and callback_start_timestamp are the callback that it started, or in which it was polled.
+CREATE OR REPLACE VIEW received AS
+SELECT boot_id, pid, process_start, tid, topic_name, node_name, false AS polled, callback, callback_start_timestamp, callback_end_timestamp,
+       callback_start_timestamp AS input_timestamp, source_timestamp, publisher_gid, buffer, dequeue_index,
+       CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END AS take_timestamp
+FROM callback_execution
+WHERE callback_start_timestamp IS NOT NULL AND (source_timestamp IS NOT NULL OR dequeue_index IS NOT NULL)
+UNION ALL
+SELECT boot_id, pid, process_start, tid, topic_name, node_name, true, callback, callback_start_timestamp, NULL,
+       CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END, source_timestamp, publisher_gid, buffer, dequeue_index,
+       CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END
+FROM take;
+
+-- Messages that were received, each with its publish: the received ones of caret-bpf latency communication --series. Through the middleware they are
+-- joined by the publisher's gid and the source timestamp, or by topic and source timestamp where a gid is unknown (joined_by);
+-- through an intra-process buffer by the slot: an enqueue belongs to the first dequeue of its slot before the next enqueue there.
 CREATE OR REPLACE VIEW communication AS
-WITH known AS (
-  SELECT DISTINCT boot_id, pid, process_start, publisher_handle, gid FROM publisher WHERE gid IS NOT NULL
-), sent AS (
-  SELECT p.*, known.gid FROM publish p LEFT JOIN known USING (boot_id, pid, process_start, publisher_handle)
+WITH slot AS (
+  SELECT *, lead(enqueue_timestamp) OVER (PARTITION BY boot_id, pid, process_start, buffer, "index" ORDER BY enqueue_timestamp) AS next_enqueue_timestamp
+  FROM enqueue
+), passage AS (
+  SELECT r.*, e.tid AS publisher_tid, e.publish_number, e.enqueue_timestamp
+  FROM slot e JOIN received r
+    ON r.boot_id = e.boot_id AND r.pid = e.pid AND r.process_start = e.process_start AND r.buffer = e.buffer AND r.dequeue_index = e."index"
+   AND coalesce(r.take_timestamp, r.input_timestamp) >= e.enqueue_timestamp
+   AND coalesce(r.take_timestamp, r.input_timestamp) < coalesce(e.next_enqueue_timestamp, 9223372036854775807)
+  QUALIFY row_number() OVER (PARTITION BY e.filename, e.file_row_number ORDER BY coalesce(r.take_timestamp, r.input_timestamp)) = 1
 )
-SELECT c.topic_name, p.node_name AS publisher_node_name, p.pid AS publisher_pid, c.node_name AS subscription_node_name, c.pid AS subscription_pid,
-       CASE WHEN c.publisher_gid IS NULL OR p.gid IS NULL THEN 'topic' ELSE 'gid' END AS joined_by,
-       p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp, p.source_timestamp,
-       c.rmw_take_timestamp, c.callback_start_timestamp, c.callback_start_time,
-       c.callback_start_timestamp - coalesce(p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp) AS latency
-FROM callback c JOIN sent p
-  ON c.topic_name = p.topic_name AND c.source_timestamp = p.source_timestamp
- AND (c.publisher_gid IS NULL OR p.gid IS NULL OR c.publisher_gid = p.gid)
-WHERE c.callback_start_timestamp IS NOT NULL;
+SELECT p.topic_name, p.node_name AS publisher_node_name, p.pid AS publisher_pid,
+       r.node_name AS subscription_node_name, r.pid AS subscription_pid, 'inter_process' AS transport,
+       CASE WHEN r.publisher_gid IS NULL OR p.gid IS NULL THEN 'topic' ELSE 'gid' END AS joined_by,
+       p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp,
+       p.dds_bind_addr_to_stamp_timestamp, p.source_timestamp, NULL::BIGINT AS rclcpp_ring_buffer_enqueue_timestamp,
+       r.take_timestamp, CASE WHEN NOT r.polled THEN r.callback_start_timestamp END AS callback_start_timestamp,
+       make_timestamp_ns(r.input_timestamp) AS input_time,
+       r.input_timestamp - p.publish_timestamp AS latency,
+       p.boot_id AS publisher_boot_id, p.process_start AS publisher_process_start, p.tid AS publisher_tid, p.publish_number,
+       r.boot_id, r.process_start, r.tid, r.callback, r.input_timestamp
+FROM published p JOIN received r
+  ON p.topic_name = r.topic_name AND p.source_timestamp = r.source_timestamp AND r.dequeue_index IS NULL
+ AND (r.publisher_gid IS NULL OR p.gid IS NULL OR p.gid = r.publisher_gid)
+UNION ALL
+SELECT p.topic_name, p.node_name AS publisher_node_name, p.pid AS publisher_pid,
+       r.node_name AS subscription_node_name, r.pid AS subscription_pid, 'intra_process' AS transport,
+       'buffer' AS joined_by,
+       p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp,
+       p.dds_bind_addr_to_stamp_timestamp, p.source_timestamp, r.enqueue_timestamp AS rclcpp_ring_buffer_enqueue_timestamp,
+       r.take_timestamp, CASE WHEN NOT r.polled THEN r.callback_start_timestamp END AS callback_start_timestamp,
+       make_timestamp_ns(r.input_timestamp) AS input_time,
+       r.input_timestamp - p.publish_timestamp AS latency,
+       p.boot_id AS publisher_boot_id, p.process_start AS publisher_process_start, p.tid AS publisher_tid, p.publish_number,
+       r.boot_id, r.process_start, r.tid, r.callback, r.input_timestamp
+FROM passage r JOIN published p
+  ON p.boot_id = r.boot_id AND p.pid = r.pid AND p.process_start = r.process_start AND p.tid = r.publisher_tid AND p.publish_number = r.publish_number;
+
+-- caret-bpf latency communication, without what was lost or is open.
+CREATE OR REPLACE VIEW communication_latency AS
+SELECT topic_name, publisher_node_name, publisher_pid, subscription_node_name, subscription_pid, transport,
+       count(*) AS count, min(latency) AS min, round(avg(latency))::BIGINT AS mean,
+       quantile_disc(latency, 0.5) AS p50, quantile_disc(latency, 0.9) AS p90, quantile_disc(latency, 0.99) AS p99,
+       quantile_disc(latency, 0.999) AS p99_9, max(latency) AS max, count(*) FILTER (WHERE joined_by = 'topic') AS joined_by_topic
+FROM communication GROUP BY ALL;
+
+-- Publishes of a node with the message that they were made of: the newest, by topic, that the callback in which they were recorded had got.
+-- caret-bpf latency node --series, without inputs that led to no publish and without what an architecture file adds.
+CREATE OR REPLACE VIEW node_hop AS
+SELECT r.node_name, r.pid, r.topic_name AS subscription_topic_name, p.topic_name AS publisher_topic_name,
+       r.input_timestamp AS callback_start_timestamp, r.callback_end_timestamp, p.callback_start_timestamp AS publish_callback_start_timestamp,
+       p.publish_timestamp, make_timestamp_ns(p.publish_timestamp) AS publish_time, p.publish_timestamp - r.input_timestamp AS latency,
+       r.boot_id, r.process_start, r.tid, r.callback, p.publish_number
+FROM published p JOIN received r
+  ON p.boot_id = r.boot_id AND p.pid = r.pid AND p.process_start = r.process_start AND p.callback = r.callback
+ AND p.callback_start_timestamp = r.callback_start_timestamp AND p.node_name = r.node_name AND r.input_timestamp <= p.publish_timestamp
+WHERE p.topic_name IS NOT NULL AND r.topic_name IS NOT NULL
+QUALIFY row_number() OVER (PARTITION BY p.filename, p.file_row_number, r.topic_name ORDER BY r.input_timestamp DESC) = 1;
+
+-- caret-bpf latency node.
+CREATE OR REPLACE VIEW node_latency AS
+SELECT node_name, pid, subscription_topic_name, publisher_topic_name,
+       count(*) AS count, min(latency) AS min, round(avg(latency))::BIGINT AS mean,
+       quantile_disc(latency, 0.5) AS p50, quantile_disc(latency, 0.9) AS p90, quantile_disc(latency, 0.99) AS p99,
+       quantile_disc(latency, 0.999) AS p99_9, max(latency) AS max
+FROM node_hop GROUP BY ALL;
+
+-- Calls of services and actions: caret-bpf latency service --series. The n-th step of a kind belongs to the n-th of the others where a
+-- client's gid and sequence number come again.
+CREATE OR REPLACE VIEW service_call AS
+WITH step AS (
+  SELECT *, step IN ('request_sent', 'response_taken') AS by_client,
+         CASE WHEN client_gid IS NULL THEN concat_ws('/', boot_id, pid, process_start, client_handle) END AS side
+  FROM service
+), numbered AS (
+  SELECT *, row_number() OVER (PARTITION BY service_name, client_gid, side, sequence_number, step ORDER BY step_timestamp) AS occurrence FROM step
+), call AS (
+  SELECT service_name, any_value(node_name) FILTER (WHERE by_client) AS client_node_name, any_value(pid) FILTER (WHERE by_client) AS client_pid,
+         any_value(node_name) FILTER (WHERE NOT by_client) AS server_node_name, any_value(pid) FILTER (WHERE NOT by_client) AS server_pid,
+         client_gid, sequence_number,
+         min(step_timestamp) FILTER (WHERE step = 'request_sent') AS request_sent_timestamp,
+         min(step_timestamp) FILTER (WHERE step = 'request_taken') AS request_taken_timestamp,
+         min(step_timestamp) FILTER (WHERE step = 'response_sent') AS response_sent_timestamp,
+         min(step_timestamp) FILTER (WHERE step = 'response_taken') AS response_taken_timestamp
+  FROM numbered GROUP BY service_name, client_gid, side, sequence_number, occurrence
+)
+SELECT *, make_timestamp_ns(coalesce(request_sent_timestamp, request_taken_timestamp)) AS begin_time,
+       response_taken_timestamp - request_sent_timestamp AS latency
+FROM call;

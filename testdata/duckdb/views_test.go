@@ -40,6 +40,7 @@ func systemDataset(t *testing.T, callbacks int) *trace.Dataset {
 	add(t, w, entities.Subscriptions)
 	add(t, w, entities.Timers)
 	add(t, w, entities.Callbacks)
+	addPollsAndCalls(t, w)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestCallbackViewEqualsGo(t *testing.T) {
 	}
 	got := make(map[string]latency)
 	rates := make(map[string]float64)
-	rows, err := openViews(t, d).Query(`SELECT node_name, kind, coalesce(topic_name, ''), symbol, period, count, total_time, min, mean, p50, p90, p99, p99_9, max, pid, rate FROM callback_latency`)
+	rows, err := openViews(t, d).Query(`SELECT node_name, kind, coalesce(topic_name, ''), coalesce(symbol, ''), period, count, total_time, min, mean, p50, p90, p99, p99_9, max, pid, rate FROM callback_latency`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +107,8 @@ func TestCallbackViewEqualsGo(t *testing.T) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != len(want) || len(want) != 64 {
-		t.Fatalf("%d callbacks, Go has %d, want 64", len(got), len(want))
+	if len(got) != len(want) || len(want) != 65 {
+		t.Fatalf("%d callbacks, Go has %d, want 65", len(got), len(want))
 	}
 	for _, w := range want {
 		expected := latency{
@@ -178,7 +179,7 @@ func TestViewsOfAnEmptyDataset(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := openViews(t, d)
-	for _, view := range []string{"callback", "callback_execution", "callback_latency", "topic_summary", "communication"} {
+	for _, view := range []string{"callback", "callback_execution", "callback_latency", "topic_summary", "communication", "communication_latency", "node_hop", "node_latency", "service_call"} {
 		var rows int
 		if err := db.QueryRow("SELECT count(*) FROM " + view).Scan(&rows); err != nil || rows != 0 {
 			t.Errorf("%s: %d rows, %v", view, rows, err)
