@@ -59,7 +59,7 @@ func SystemTopic(chain, topic int) string {
 // batches, of which emit owns none: it must not keep the slices. One message in a thousand that goes between processes is lost. It
 // is the same for the same n.
 func System(n int, emit func(*Rows) error) (*Entities, error) {
-	s := &system{random: rand.New(rand.NewPCG(3, 4)), emit: emit}
+	s := &system{random: rand.New(rand.NewPCG(3, 4)), emit: emit, numbers: make(map[int32]uint64)}
 	for i := range s.next {
 		s.next[i] = int64(i) * 1_000_003
 	}
@@ -89,7 +89,7 @@ type system struct {
 	emit    func(*Rows) error
 	rows    Rows
 	next    [systemChains]int64 // the next expiry of each timer, since start
-	numbers [systemChains * chainNodes]uint64
+	numbers map[int32]uint64    // publishes of each thread
 	slots   [systemChains]uint64
 	made    int
 }
@@ -139,9 +139,10 @@ func (s *system) callback(chain, node int, begin int64) trace.Callback {
 }
 
 func (s *system) publish(chain, node int, in *trace.Callback, at int64) trace.Publish {
-	number := &s.numbers[chain*chainNodes+node]
+	number := s.numbers[in.TID]
+	s.numbers[in.TID]++
 	p := trace.Publish{
-		ProcessKey: in.ProcessKey, TID: in.TID, CPU: in.CPU, PublishNumber: *number,
+		ProcessKey: in.ProcessKey, TID: in.TID, CPU: in.CPU, PublishNumber: number,
 		PublisherHandle: handle(chain, node, publisher), RMWPublisherHandle: handle(chain, node, rmwPublisher), Status: trace.PublishComplete,
 		Callback: in.Callback, CallbackStartTimestamp: in.CallbackStartTimestamp, Depth: 1,
 		TopicName: SystemTopic(chain, node), NodeName: in.NodeName, Kind: trace.PublishMessage, Provenance: trace.FromTracepoint,
@@ -150,7 +151,7 @@ func (s *system) publish(chain, node int, in *trace.Callback, at int64) trace.Pu
 		p.RclcppIntraPublishTimestamp, p.IntraMessage, p.EnqueueCount = trace.Some(at), s.message(), 1
 		s.rows.Enqueues = append(s.rows.Enqueues, trace.Enqueue{
 			ProcessKey: in.ProcessKey, TID: in.TID, CPU: in.CPU, Buffer: bufferAddress(chain), Index: s.slots[chain] % 10, Size: 1,
-			Overwritten: trace.Some(false), EnqueueTimestamp: at + 700, PublishNumber: trace.Some(*number), Callback: in.Callback,
+			Overwritten: trace.Some(false), EnqueueTimestamp: at + 700, PublishNumber: trace.Some(number), Callback: in.Callback,
 			CallbackStartTimestamp: in.CallbackStartTimestamp, PublisherHandle: p.PublisherHandle, TopicName: p.TopicName, Provenance: trace.FromTracepoint,
 		})
 	} else {
@@ -159,7 +160,6 @@ func (s *system) publish(chain, node int, in *trace.Callback, at int64) trace.Pu
 		p.RMWPublishTimestamp, p.SourceTimestamp = trace.Some(at+1_800+s.jitter(300)), trace.Some(at+3_000+s.jitter(500))
 		p.DDSBindAddrToStampTimestamp = trace.Some(p.SourceTimestamp.Value + 400)
 	}
-	*number++
 	s.rows.Publishes = append(s.rows.Publishes, p)
 	return p
 }
