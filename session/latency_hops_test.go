@@ -1,0 +1,228 @@
+package session_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestHopsAreTrue compares the latencies of nodes, paths and services and the periods of callbacks of a node's whole life with what the
+// ground truth tells of which callback published, which message started it, and which steps belong to a call.
+func TestHopsAreTrue(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		forEachBehaviour(t, []string{"threads", "intra_shared"}, func(t *testing.T, name string) {
+			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
+			r.waitForRows(trace.TableCallback, enough)
+			truth, data := n.stop(), r.wait()
+			if lost := data.lost(); len(lost) > 0 {
+				t.Skipf("%v were lost: the machine is too slow to show anything", lost)
+			}
+			requireTrueNodes(t, r.dir, data, truth)
+			requireTruePaths(t, r.dir, data, truth)
+			requireTruePeriods(t, r.dir, truth)
+			requireTrueServices(t, r.dir, truth)
+		})
+	})
+}
+
+// hops are the ways from the start of a callback that a message started to each publish in it.
+func (t *truth) hops() []transit {
+	var found []transit
+	for _, thread := range t.threads {
+		for _, p := range thread.publishes {
+			if p.in != nil && (p.in.SourceTimestamp != 0 || p.in.fed != nil) {
+				found = append(found, transit{p.in.Start, firstLayer(&p.Publish)})
+			}
+		}
+	}
+	return found
+}
+
+func requireTrueNodes(t *testing.T, dir string, data *dataset, truth *truth) {
+	t.Helper()
+	check := newTransitCheck(data, truth.hops())
+	_, err := openQuery(t, dir).NodeLatency(t.Context(), false, func(instances []analyze.NodeInstance) error {
+		for _, i := range instances {
+			if i.Publish.Valid && !check.claim(i.Input, i.Publish.Value) {
+				t.Errorf("by the ground truth no message went so: %+v", i)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.require(t, "through nodes")
+}
+
+// requireTruePaths compares the paths from a first publish through one node to where the message arrives that it relays.
+func requireTruePaths(t *testing.T, dir string, data *dataset, truth *truth) {
+	t.Helper()
+	toArrival, fromPublish := map[groundtruth.Bracket]transit{}, map[groundtruth.Bracket][]transit{}
+	for _, of := range truth.transits() {
+		toArrival[of.arrival] = of
+		fromPublish[of.publish] = append(fromPublish[of.publish], of)
+	}
+	var ways []transit
+	for _, hop := range truth.hops() {
+		if first, ok := toArrival[hop.publish]; ok {
+			for _, last := range fromPublish[hop.arrival] {
+				ways = append(ways, transit{first.publish, last.arrival})
+			}
+		}
+	}
+	check := newTransitCheck(data, ways)
+	query := openQuery(t, dir)
+	if err := query.LoadActivity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paths, _, err := query.Architecture.Paths(t.Context(), analyze.PathQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths = slices.DeleteFunc(paths, func(p *analyze.Path) bool { return len(p.Nodes) != 3 })
+	_, err = query.PathLatency(t.Context(), paths, false, func(instances []analyze.PathHopInstance) error {
+		for _, i := range instances {
+			if i.Hop == 0 && !check.claim(i.Begin, i.End) {
+				t.Errorf("by the ground truth no message went so: %+v", i)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.require(t, "along paths")
+}
+
+// transitCheck takes transits off a list of those that the ground truth tells of.
+type transitCheck struct {
+	transits []transit
+	claimed  []bool
+	offset   int64
+}
+
+func newTransitCheck(data *dataset, transits []transit) *transitCheck {
+	slices.SortFunc(transits, func(a, b transit) int { return cmp.Compare(a.publish.Before, b.publish.Before) })
+	return &transitCheck{transits: transits, claimed: make([]bool, len(transits)), offset: data.Session.Clock.RealtimeOffset}
+}
+
+func (c *transitCheck) claim(begin, end int64) bool {
+	return claim(c.transits, c.claimed, uint64(begin-c.offset), uint64(end-c.offset))
+}
+
+func (c *transitCheck) require(t *testing.T, what string) {
+	t.Helper()
+	if len(c.transits) == 0 || slices.Contains(c.claimed, false) {
+		left := 0
+		for _, claimed := range c.claimed {
+			if !claimed {
+				left++
+			}
+		}
+		t.Errorf("of %d messages that went %s by the ground truth %d were not found", len(c.transits), what, left)
+	}
+}
+
+// between sums durations of which the ground truth knows both ends within brackets.
+type between struct{ count, least, longest uint64 }
+
+func (b *between) add(from, to groundtruth.Bracket) {
+	b.count++
+	b.least += to.Before - from.After
+	b.longest += to.After - from.Before
+}
+
+// require compares with results, each of whose means is rounded.
+func (b *between) require(t *testing.T, what string, results []analyze.Statistics) {
+	t.Helper()
+	var count, duration uint64
+	for _, r := range results {
+		count += r.Count
+		duration += r.Count * uint64(r.Mean.Value)
+	}
+	if count != b.count || count == 0 || duration+count < b.least || duration > b.longest+count {
+		t.Errorf("%s: %d took %d ns, by the ground truth %d took %d to %d ns", what, count, duration, b.count, b.least, b.longest)
+	}
+}
+
+func requireTruePeriods(t *testing.T, dir string, truth *truth) {
+	t.Helper()
+	first := map[uint64]uint64{} // the callbacks of both ways to a subscription are one
+	for _, s := range truth.Subscriptions {
+		first[s.IntraCallback] = s.Callback
+	}
+	starts := map[uint64][]groundtruth.Bracket{}
+	for i := range truth.Callbacks {
+		c := &truth.Callbacks[i]
+		of := cmp.Or(first[c.Callback], c.Callback)
+		starts[of] = append(starts[of], c.Start)
+	}
+	var periods between
+	for _, of := range starts {
+		slices.SortFunc(of, func(a, b groundtruth.Bracket) int { return cmp.Compare(a.Before, b.Before) })
+		for i := range of[1:] {
+			periods.add(of[i], of[i+1])
+		}
+	}
+	results, err := openQuery(t, dir).Periods(t.Context(), analyze.Callbacks, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statistics []analyze.Statistics
+	for _, r := range results {
+		if r.Measure == analyze.MeasurePeriod {
+			statistics = append(statistics, r.Statistics)
+		}
+	}
+	periods.require(t, "periods", statistics)
+}
+
+func requireTrueServices(t *testing.T, dir string, truth *truth) {
+	t.Helper()
+	type call struct {
+		client   string
+		sequence int64
+	}
+	steps := map[call]map[groundtruth.ServiceStepKind]groundtruth.Bracket{}
+	for _, thread := range truth.threads {
+		for _, step := range thread.steps {
+			if of := (call{step.ClientGID, step.SequenceNumber}); step.leavesRow() {
+				if steps[of] == nil {
+					steps[of] = map[groundtruth.ServiceStepKind]groundtruth.Bracket{}
+				}
+				steps[of][step.Step] = step.Bracket
+			}
+		}
+	}
+	if len(steps) == 0 {
+		return
+	}
+	results, err := openQuery(t, dir).ServiceLatency(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, ends := range map[analyze.ServicePart][2]groundtruth.ServiceStepKind{
+		analyze.PartCall:   {groundtruth.StepSendRequest, groundtruth.StepTakeResponse},
+		analyze.PartServer: {groundtruth.StepTakeRequest, groundtruth.StepSendResponse},
+	} {
+		var calls between
+		for _, of := range steps {
+			if from, to := of[ends[0]], of[ends[1]]; from.Happened() && to.Happened() {
+				calls.add(from, to)
+			}
+		}
+		var statistics []analyze.Statistics
+		for _, r := range results {
+			if r.Part == part {
+				statistics = append(statistics, r.Statistics)
+			}
+		}
+		calls.require(t, string(part), statistics)
+	}
+}
