@@ -113,7 +113,7 @@ type measurements struct {
 
 // windowed are durations by the window in which they began.
 type windowed struct {
-	windows [diffWindows][]int64
+	windows [diffWindows]distribution
 }
 
 func measure(ctx context.Context, d *trace.Dataset) (*measurements, error) {
@@ -195,28 +195,32 @@ func (m *measurements) add(of measured, at int64, duration trace.Optional[int64]
 	}
 	length := max(m.span.Nanoseconds(), 1)
 	i := min(max(int(float64(at-m.span.First)/float64(length)*diffWindows), 0), diffWindows-1)
-	w.windows[i] = append(w.windows[i], duration.Value)
+	w.add(i, duration.Value)
+}
+
+// add adds a duration. A window that has its share of the samples that a distribution keeps goes on with coarse values, so that what a
+// latency takes in memory is bounded.
+func (w *windowed) add(window int, ns int64) {
+	d := &w.windows[window]
+	d.addDuration(ns)
+	if len(d.samples) > exactSamples/diffWindows {
+		d.coarsen()
+	}
 }
 
 // summarize returns the number of durations, their median and the medians of the windows.
 func (w *windowed) summarize() (count uint64, middle int64, medians []float64) {
-	var all []int64
-	for _, window := range w.windows {
-		if len(window) > 0 {
-			medians = append(medians, float64(median(window)))
-			all = append(all, window...)
+	var all distribution
+	for i := range w.windows {
+		if d := &w.windows[i]; d.count > 0 {
+			medians = append(medians, float64(d.ranked()(0.5)))
+			all.merge(d)
 		}
 	}
-	return uint64(len(all)), median(all), medians
-}
-
-// median returns the lower of the middle values, and sorts them.
-func median(values []int64) int64 {
-	if len(values) == 0 {
-		return 0
+	if all.count > 0 {
+		middle = all.ranked()(0.5)
 	}
-	slices.Sort(values)
-	return values[(len(values)-1)/2]
+	return all.count, middle, medians
 }
 
 func compareLatencies(of measured, a, b *windowed) LatencyChange {
