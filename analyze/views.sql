@@ -140,7 +140,7 @@ CREATE OR REPLACE VIEW node_hop AS
 SELECT r.node_name, r.pid, r.topic_name AS subscription_topic_name, p.topic_name AS publisher_topic_name,
        r.input_timestamp AS callback_start_timestamp, r.callback_end_timestamp, p.callback_start_timestamp AS publish_callback_start_timestamp,
        p.publish_timestamp, make_timestamp_ns(p.publish_timestamp) AS publish_time, p.publish_timestamp - r.input_timestamp AS latency,
-       r.boot_id, r.process_start, r.tid, r.callback, p.publish_number
+       p.boot_id, p.process_start, p.tid, p.callback, p.publish_number
 FROM published p JOIN received r
   ON p.boot_id = r.boot_id AND p.pid = r.pid AND p.process_start = r.process_start AND p.callback = r.callback
  AND p.callback_start_timestamp = r.callback_start_timestamp AND p.node_name = r.node_name AND r.input_timestamp <= p.publish_timestamp
