@@ -139,7 +139,7 @@ func TestEveryProgramsMissesHaveAKind(t *testing.T) {
 		"on_dds_bind_addr_to_stamp": KindPublish, "on_rclcpp_intra_publish": KindPublish,
 		"on_rclcpp_ring_buffer_enqueue": KindEnqueue, "on_rclcpp_ring_buffer_dequeue": KindTake, "on_rmw_take": KindTake,
 		"on_init_event": KindInit, "on_sched_process_fork": KindProcess, "on_sched_process_exec": KindProcess,
-		"on_sched_process_exit": KindProcess,
+		"on_sched_process_exit": KindProcess, "on_library_load": KindProcess,
 	}
 	for name := range loadSpec(t).Programs {
 		if name == "run_event" || name == "on_init_event_sleepable" { // the latter is loaded under the other's name

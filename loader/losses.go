@@ -118,7 +118,7 @@ func kindOfProgram(name string) Kind {
 	case "on_callback_start", "on_callback_end", "on_executor_execute":
 		return KindCallback
 	}
-	if strings.HasPrefix(name, "on_sched_process_") {
+	if name == "on_library_load" || strings.HasPrefix(name, "on_sched_process_") {
 		return KindProcess
 	}
 	return KindPublish
