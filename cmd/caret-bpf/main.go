@@ -66,14 +66,12 @@ func main() {
 		}
 		os.Exit(exitCommandNotFound)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught; it is not
 	// ignored, as the launched command would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	out := &output{stream: os.Stdout}
 	c := console{out: out, err: os.Stderr, getenv: os.Getenv, launched: new(atomic.Int64)}
-	go exitAtSecondSignal(ctx, c.launched)
+	ctx := withInterrupts(func() { abortWith(c.launched) })
 	err := run(ctx, c, os.Args[1:])
 	if failure := out.failure(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
 		err = fmt.Errorf("not everything could be printed: %w", failure)
@@ -87,19 +85,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "caret-bpf:", err)
 	}
 	os.Exit(code)
-}
-
-// exitAtSecondSignal ends the program and the command that it launched at once when the user asks again. The kernel detaches the
-// probes of a process that ends.
-func exitAtSecondSignal(ctx context.Context, launched *atomic.Int64) {
-	<-ctx.Done()
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-	<-again
-	if group := launched.Load(); group > 0 {
-		_ = syscall.Kill(-int(group), syscall.SIGKILL)
-	}
-	os.Exit(exitInterrupted)
 }
 
 func run(ctx context.Context, c console, arguments []string) error {

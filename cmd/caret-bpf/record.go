@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
@@ -42,6 +44,9 @@ func recordCommand() command {
 					"there and in themselves (both), as `WHERE` says (default: what is cheapest and certain)")
 			flags.BoolVarP(&quiet, "quiet", "q", false, "print errors only")
 			return func(ctx context.Context, c console, arguments []string) error {
+				if err := checkStrayWords(flags, arguments); err != nil {
+					return err
+				}
 				configuration.Command = arguments
 				configuration.BufferBytes = int(buffer)
 				if configuration.Output == "" {
@@ -51,6 +56,28 @@ func recordCommand() command {
 			}
 		},
 	}
+}
+
+// checkStrayWords refuses words before "--", or without it: they are PIDs whose flag or quotes were forgotten, or a command.
+func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
+	stray := arguments
+	if before := flags.ArgsLenAtDash(); before >= 0 {
+		stray = arguments[:before]
+	}
+	if len(stray) == 0 {
+		return nil
+	}
+	words := strings.Join(stray, " ")
+	if _, err := target.ParsePIDs(words); err != nil {
+		return fmt.Errorf("%w: unexpected %q; a command to record comes behind --: caret-bpf record -- %s", errUsage, stray[0], words)
+	}
+	if pids := flags.Lookup("pid").Value.String(); pids != "" {
+		return fmt.Errorf("%w: unexpected %q; several PIDs are one word, in quotes: -p \"%s %s\"", errUsage, stray[0], pids, words)
+	}
+	if len(stray) > 1 {
+		words = `"` + words + `"`
+	}
+	return fmt.Errorf("%w: unexpected %q; PIDs come behind -p: caret-bpf record -p %s", errUsage, stray[0], words)
 }
 
 func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
@@ -64,7 +91,9 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
 		},
 	}
+	stopTelling := context.AfterFunc(ctx, func() { progress.message("stopping; again to abort") })
 	err := session.Run(ctx, configuration, options)
+	stopTelling()
 	progress.end()
 	if errors.Is(err, session.ErrConfiguration) || quiet {
 		return err
