@@ -25,7 +25,7 @@ const maxUnprinted = 1000
 type progress struct {
 	out      io.Writer
 	quiet    bool
-	terminal bool
+	terminal *os.File      // nil where out is none
 	wake     chan struct{} // has room for one
 	printed  chan struct{} // closed when everything is printed that will be
 
@@ -38,10 +38,9 @@ type progress struct {
 
 // newProgress begins to print to out until end is called.
 func newProgress(out io.Writer, quiet bool) *progress {
-	file, isFile := out.(*os.File)
-	p := &progress{
-		out: out, quiet: quiet, terminal: isFile && term.IsTerminal(int(file.Fd())),
-		wake: make(chan struct{}, 1), printed: make(chan struct{}),
+	p := &progress{out: out, quiet: quiet, wake: make(chan struct{}, 1), printed: make(chan struct{})}
+	if file, isFile := out.(*os.File); isFile && term.IsTerminal(int(file.Fd())) {
+		p.terminal = file
 	}
 	go p.print()
 	return p
@@ -115,8 +114,8 @@ func (p *progress) print() {
 		}
 		switch {
 		case news == nil || ended:
-		case p.terminal:
-			fmt.Fprint(p.out, statusLine(last, *news))
+		case p.terminal != nil:
+			fmt.Fprint(p.out, p.fit(statusLine(last, *news)))
 			shown, last = true, *news
 		default:
 			if news.Elapsed-plain >= plainInterval {
@@ -126,6 +125,15 @@ func (p *progress) print() {
 			last = *news
 		}
 	}
+}
+
+// fit cuts a line to the terminal's width as it is now: of a line that wraps, only the last part could be updated.
+func (p *progress) fit(line string) string {
+	width, _, err := term.GetSize(int(p.terminal.Fd()))
+	if characters := []rune(line); err == nil && width > 0 && len(characters) >= width {
+		return string(characters[:width-1]) // the last column makes some terminals begin the next line
+	}
+	return line
 }
 
 // statusLine shows rates over the time since the last status.

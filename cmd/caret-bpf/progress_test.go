@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -74,4 +77,56 @@ func TestProgressSurvivesAClosedTerminal(t *testing.T) {
 	p := newProgress(brokenWriter{}, false)
 	p.message("first")
 	p.end()
+}
+
+// A status line that wraps cannot be updated, so it is cut; messages are not.
+func TestStatusFitsTheTerminal(t *testing.T) {
+	const width = 30
+	terminal, screen := openTerminal(t, width)
+	p := newProgress(terminal, false)
+	message := strings.Repeat("long ", width)
+	p.message(message)
+	p.status(session.Status{State: trace.StateRecording, Elapsed: time.Hour, Processes: 12})
+	shown := ""
+	for buffer := make([]byte, 4096); !strings.Contains(shown, "1h0m0s"); {
+		n, err := screen.Read(buffer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown += string(buffer[:n])
+	}
+	p.end()
+	before, status, _ := strings.Cut(shown, "1h0m0s")
+	if status = "1h0m0s" + status; len(status) != width-1 {
+		t.Errorf("the status is %q on a terminal of %d columns", status, width)
+	}
+	if !strings.Contains(before, message) {
+		t.Errorf("the message is %q", before)
+	}
+}
+
+// openTerminal returns a terminal of so many columns, and the screen on which it shows what is written to it.
+func openTerminal(t *testing.T, width uint16) (terminal, screen *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = terminal.Close() })
+	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: width}); err != nil {
+		t.Fatal(err)
+	}
+	return terminal, screen
 }
