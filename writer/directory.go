@@ -18,11 +18,13 @@ type directory struct {
 	root  *os.Root
 	self  *os.File // the directory itself: its lock, and to sync it
 	owner *Owner
+	made  bool // path did not exist before
 }
 
 // createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an empty directory.
 func createDirectory(path string, owner *Owner) (_ *directory, err error) {
-	if err := makeParents(filepath.Clean(path), owner); err != nil {
+	made, err := makeDirectory(filepath.Clean(path), owner)
+	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(path)
@@ -32,7 +34,7 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 		}
 		return nil, ioError("open", path, err)
 	}
-	d := &directory{path: path, root: root, owner: owner}
+	d := &directory{path: path, root: root, owner: owner, made: made}
 	defer func() {
 		if err != nil {
 			_ = d.close()
@@ -57,30 +59,30 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 	return d, nil
 }
 
-// makeParents is os.MkdirAll that gives what it makes to the owner.
-func makeParents(path string, owner *Owner) error {
-	err := os.Mkdir(path, 0o755)
+// makeDirectory is os.MkdirAll that gives what it makes to the owner and says whether path did not exist before.
+func makeDirectory(path string, owner *Owner) (made bool, err error) {
+	err = os.Mkdir(path, 0o755)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeParents(filepath.Dir(path), owner); err != nil {
-			return err
+		if _, err := makeDirectory(filepath.Dir(path), owner); err != nil {
+			return false, err
 		}
 		err = os.Mkdir(path, 0o755)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return ioError("create", path, err)
+		return false, ioError("create", path, err)
 	}
 	if owner != nil {
 		if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
-			return ioError("change the owner of", path, err)
+			return false, ioError("change the owner of", path, err)
 		}
 	}
 	if err := syncPath(filepath.Dir(path)); err != nil {
-		return ioError("sync the folder of", path, err)
+		return false, ioError("sync the folder of", path, err)
 	}
-	return nil
+	return true, nil
 }
 
 func syncPath(path string) error {
@@ -150,6 +152,36 @@ func (d *directory) commit(f *os.File, temporary, final string, folder *os.File)
 func (d *directory) discard(f *os.File, temporary string) {
 	_ = f.Close()
 	_ = d.root.Remove(temporary)
+}
+
+// remove removes what has these names, and the directory itself if it was made for them and holds nothing else.
+func (d *directory) remove(names []string) error {
+	for _, name := range names {
+		if err := d.root.RemoveAll(name); err != nil {
+			return ioError("remove", d.describe(name), err)
+		}
+	}
+	if !d.made {
+		return nil
+	}
+	// The path may lead elsewhere by now. What is removed is an entry of the folder that holds this very directory.
+	path := filepath.Clean(d.path)
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return ioError("open the folder of", d.path, err)
+	}
+	defer func() { _ = parent.Close() }()
+	self, err := d.self.Stat()
+	if err != nil {
+		return ioError("look at", d.path, err)
+	}
+	if there, err := parent.Lstat(filepath.Base(path)); err != nil || !os.SameFile(self, there) {
+		return nil
+	}
+	if err := parent.Remove(filepath.Base(path)); err != nil && !errors.Is(err, unix.ENOTEMPTY) {
+		return ioError("remove", d.path, err)
+	}
+	return nil
 }
 
 func (d *directory) describe(name string) string {

@@ -146,10 +146,30 @@ func (w *Writer) rotate(reached chan<- struct{}) {
 
 // Close closes the segments of all tables and releases the dataset. No other method may be running or called afterwards.
 func (w *Writer) Close() error {
+	if !w.end() {
+		return ErrClosed
+	}
+	return errors.Join(w.failure(), w.dir.close())
+}
+
+// Discard is Close for a recording that never began: it removes what the Writer made, so that the same path can be used again.
+func (w *Writer) Discard() error {
+	if !w.end() {
+		return ErrClosed
+	}
+	names := []string{trace.SessionFile, sessionTemporary, reserveFile}
+	for _, t := range w.tables {
+		names = append(names, t.name())
+	}
+	return errors.Join(w.dir.remove(names), w.dir.close())
+}
+
+// end brings everything to disk and ends the goroutines; false if that was done before.
+func (w *Writer) end() bool {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		return ErrClosed
+		return false
 	}
 	w.closed = true
 	w.mu.Unlock()
@@ -161,7 +181,7 @@ func (w *Writer) Close() error {
 		t.release()
 	}
 	w.session.release()
-	return errors.Join(w.failure(), w.dir.close())
+	return true
 }
 
 // AcceptedRows returns the number of rows that Append took, by table.
