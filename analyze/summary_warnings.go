@@ -104,6 +104,9 @@ func (s *summarizer) warnOfSession(session *trace.Session, warn func(string, ...
 	if session.Ending == trace.EndingError {
 		warn("the recording ended with an error: %s", session.Error)
 	}
+	for _, table := range sortedKeys(session.Unstored) {
+		warn("%d %s rows were recorded and could not be stored; what came after them is missing, too", session.Unstored[table], table)
+	}
 	for _, w := range session.Warnings {
 		warn("%s", w)
 	}

@@ -211,8 +211,17 @@ func TestDiskFull(t *testing.T) {
 	}
 	data := readDataset(t, output)
 	requireEnding(t, data, trace.EndingError)
-	if data.Session.Error == "" || data.Session.State != trace.StateStopped {
-		t.Errorf("session.json says error %q, state %s", data.Session.Error, data.Session.State)
+	if data.Session.State != trace.StateStopped {
+		t.Errorf("session.json says state %s", data.Session.State)
+	}
+	if said := data.Session.Error; strings.Count(said, unix.ENOSPC.Error()) != 1 || slices.Contains(data.Session.Warnings, said) {
+		t.Errorf("session.json says error %q, warnings %q", said, data.Session.Warnings)
+	}
+	if data.Session.Unstored[trace.TableEvent] == 0 {
+		t.Errorf("unstored rows: %v", data.Session.Unstored)
+	}
+	if got := data.Session.Rows[trace.TableEvent]; got != uint64(len(data.Events)) {
+		t.Errorf("session.json counts %d events, there are %d", got, len(data.Events))
 	}
 	if len(data.Callbacks) == 0 || len(data.Events) == 0 {
 		t.Errorf("%d callbacks and %d events are readable", len(data.Callbacks), len(data.Events))
@@ -238,7 +247,7 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		want          error
 	}{
 		"a dead process":                {session.Configuration{PIDs: fmt.Sprint(dead.Process.Pid)}, target.ErrNoProcess},
-		"a dead process among others":   {session.Configuration{PIDs: fmt.Sprint(n.PID(), " ", dead.Process.Pid)}, target.ErrNoProcess},
+		"none that lives":               {session.Configuration{PIDs: fmt.Sprint(os.Getpid(), ",", dead.Process.Pid)}, target.ErrNoProcess},
 		"a process that is not ROS 2's": {session.Configuration{PIDs: fmt.Sprint(os.Getpid())}, target.ErrNotROS2},
 		"no number":                     {session.Configuration{PIDs: "talker"}, target.ErrInvalidPID},
 		"nothing":                       {session.Configuration{}, session.ErrConfiguration},
@@ -262,6 +271,28 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		})
 	}
 	requireOwnText(t, n.PID())
+	n.stop()
+}
+
+// TestSomeCannotBeRecorded names a process together with what pgrep finds as well: wrappers, and what has ended meanwhile.
+func TestSomeCannotBeRecorded(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 50")
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	r := record(t, session.Configuration{PIDs: fmt.Sprint(os.Getpid(), " ", dead.Process.Pid, " ", n.PID())})
+	for _, pid := range []int{os.Getpid(), dead.Process.Pid} {
+		if !r.said(fmt.Sprintf("not recorded: PID %d", pid)) {
+			t.Errorf("nothing is said of PID %d", pid)
+		}
+	}
+	r.waitForRows(trace.TableCallback, 1)
+	data := r.stop()
+	if len(data.Processes) == 0 || int(data.Processes[0].PID) != n.PID() || len(data.Session.Warnings) < 2 {
+		t.Errorf("processes %v, warnings %q", data.Processes, data.Session.Warnings)
+	}
 	n.stop()
 }
 

@@ -74,9 +74,9 @@ type Session struct {
 }
 
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
-// when it returns, also with an error, as far as rows were written.
+// when it returns, also with an error, as far as rows were written; there is none if the recording did not begin.
 //
-// Errors wrap ErrConfiguration, ErrCommand and the sentinels of packages target, loader and writer.
+// Errors wrap ErrConfiguration, ErrCommand, ErrNotBegun and the sentinels of packages target, loader and writer.
 func Run(ctx context.Context, configuration Configuration, options Options) error {
 	compiled, err := configuration.compile()
 	if err != nil {
@@ -123,25 +123,25 @@ func (s *Session) run(ctx context.Context) error {
 	reading := s.read(ctx)
 	if err := s.arm(ctx, found); err != nil {
 		if ctx.Err() != nil {
-			return s.abandon(trace.EndingSignal, nil, reading)
+			return s.abandon(ErrNotBegun, reading)
 		}
-		return s.abandon(trace.EndingError, err, reading)
+		return s.abandon(err, reading)
 	}
 	return s.record(ctx, reading)
 }
 
-// findTargets finds the processes that exist before the recording. Errors about single processes end the session only when they
-// were named.
+// findTargets finds the processes that exist before the recording. Those that were named and cannot be recorded are warned of: such a
+// list comes from pgrep, which finds wrappers such as `ros2 run` as well. It fails when none is left.
 func (s *Session) findTargets() ([]*target.Process, error) {
 	c := s.configuration
 	switch {
 	case c.PIDs != "":
-		found, err := s.finder.ByPIDs(c.PIDs)
+		found, refused, err := s.finder.ByPIDs(c.PIDs)
 		if err != nil {
-			for _, p := range found {
-				_ = p.Close()
-			}
 			return nil, err
+		}
+		for _, err := range refused {
+			s.warn(fmt.Errorf("not recorded: %w", err))
 		}
 		return found, nil
 	case c.name != nil:
@@ -233,13 +233,21 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 	if err := writer.Append(s.writer, []trace.Clock{s.clock}); err != nil {
 		return err
 	}
+	var refused []error
 	for _, p := range found {
-		if err := s.add(ctx, p); err != nil {
-			if !s.configuration.systemWide() || ctx.Err() != nil {
-				return err
-			}
-			s.warn(err)
+		err := s.add(ctx, p)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
+		if err != nil {
+			refused = append(refused, err)
+		}
+	}
+	if !s.configuration.systemWide() && len(refused) == len(found) {
+		return distinct(refused...)
+	}
+	for _, err := range refused {
+		s.warn(err)
 	}
 	// Not before: an entity that is created while probes are being attached shows only some of its events.
 	if err := s.loader.OpenGateForEntities(); err != nil {
@@ -359,7 +367,7 @@ func (s *Session) handle(records [][]byte) error {
 }
 
 func (s *Session) write(rows *merge.Rows) error {
-	return errors.Join(
+	return distinct(
 		appendRows(s.writer, rows.Callbacks),
 		appendRows(s.writer, rows.Publishes),
 		appendRows(s.writer, rows.Takes),

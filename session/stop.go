@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -32,7 +33,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.noteUnresolved()
 	s.warnOfNothing()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
-	return s.finish(ending, errors.Join(errs...))
+	return s.finish(ending, distinct(errs...))
 }
 
 // drain waits until the reader has read all there is, and ends it.
@@ -71,9 +72,14 @@ func (s *Session) warnOfNothing() {
 	}
 }
 
-// abandon ends a session whose recording never began.
-func (s *Session) abandon(ending trace.Ending, err error, reading <-chan error) error {
-	return s.finish(ending, errors.Join(err, s.loader.Detach(), s.drain(reading)))
+// ErrNotBegun is returned when a session is interrupted before its recording began.
+var ErrNotBegun = errors.New("interrupted before the recording began: nothing was recorded")
+
+// abandon ends a session whose recording never began. Its dataset goes with it, so that the next attempt finds the place free.
+func (s *Session) abandon(err error, reading <-chan error) error {
+	err = distinct(err, s.loader.Detach(), s.drain(reading))
+	s.tellStatus(trace.StateStopped)
+	return distinct(err, s.writer.Discard())
 }
 
 // flushTime is how long the disk may take for what is left at the end.
@@ -104,7 +110,24 @@ func (s *Session) closeWriter(ending trace.Ending, err error) error {
 	s.report.Enter(trace.StateStopped, time.Now())
 	s.report.Rows = s.writer.StoredRows()
 	s.report.Plan.Missing = s.missing.list()
+	s.report.Unstored = unstored(s.writer.AcceptedRows(), s.report.Rows)
+	s.report.Warnings = slices.DeleteFunc(s.report.Warnings, func(text string) bool { return text == s.report.Error })
 	return errors.Join(s.writer.WriteSession(s.report), s.writer.Close())
+}
+
+// unstored returns the rows that were accepted and not stored, by table; nil if there are none.
+func unstored(accepted, stored map[string]uint64) map[string]uint64 {
+	var missing map[string]uint64
+	for table, count := range accepted {
+		if count <= stored[table] {
+			continue
+		}
+		if missing == nil {
+			missing = map[string]uint64{}
+		}
+		missing[table] = count - stored[table]
+	}
+	return missing
 }
 
 // countLosses adds to the loss table what was lost since the last time.

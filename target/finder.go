@@ -63,23 +63,24 @@ func (f *Finder) Inspect(pid int32) (*Process, error) {
 }
 
 // ByPIDs opens the processes of a list of IDs as ParsePIDs reads it. The processes that could be opened are
-// returned together with the errors of those that could not.
-func (f *Finder) ByPIDs(list string) ([]*Process, error) {
+// returned together with the errors of those that could not; if there are none, all these errors are the last result.
+func (f *Finder) ByPIDs(list string) (processes []*Process, refused []error, err error) {
 	pids, err := ParsePIDs(list)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var processes []*Process
-	var failures []error
 	for _, pid := range pids {
 		process, err := f.Open(pid)
 		if err != nil {
-			failures = append(failures, err)
+			refused = append(refused, err)
 			continue
 		}
 		processes = append(processes, process)
 	}
-	return processes, errors.Join(failures...)
+	if len(processes) == 0 {
+		return nil, refused, errors.Join(refused...)
+	}
+	return processes, refused, nil
 }
 
 // ByName opens the ROS 2 processes whose command or command line (arguments joined by spaces) the pattern matches.

@@ -3,6 +3,8 @@ package target
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -223,11 +225,15 @@ func TestSelections(t *testing.T) {
 	}
 
 	list := strconv.Itoa(int(second.pid)) + "," + strconv.Itoa(int(plain.pid)) + "\n" + strconv.Itoa(int(second.pid))
-	processes, err := finder.ByPIDs(list)
-	if pids := pidsOf(processes); !slices.Equal(pids, []int32{second.pid}) || !errors.Is(err, ErrNotROS2) {
-		t.Errorf("ByPIDs: %v, %v", pids, err)
+	processes, refused, err := finder.ByPIDs(list)
+	if pids := pidsOf(processes); !slices.Equal(pids, []int32{second.pid}) || err != nil || len(refused) != 1 || !errors.Is(refused[0], ErrNotROS2) {
+		t.Errorf("ByPIDs: %v, %v, %v", pids, refused, err)
 	}
-	if _, err := finder.ByPIDs("all of them"); !errors.Is(err, ErrInvalidPID) {
+	processes, refused, err = finder.ByPIDs(fmt.Sprint(plain.pid, " ", math.MaxInt32))
+	if len(processes) > 0 || len(refused) != 2 || !errors.Is(err, ErrNotROS2) || !errors.Is(err, ErrNoProcess) {
+		t.Errorf("ByPIDs where none can be recorded: %v, %v, %v", processes, refused, err)
+	}
+	if _, _, err := finder.ByPIDs("all of them"); !errors.Is(err, ErrInvalidPID) {
 		t.Errorf("ByPIDs of words: %v", err)
 	}
 

@@ -58,7 +58,9 @@ type Session struct {
 	// Clock is the offset that all timestamps of the dataset use.
 	Clock Clock `json:"clock"`
 	// Rows is the number of rows written to each table.
-	Rows     map[string]uint64 `json:"rows"`
+	Rows map[string]uint64 `json:"rows"`
+	// Unstored is the number of rows that were made and are not in the dataset, for want of disk space for example.
+	Unstored map[string]uint64 `json:"unstored_rows,omitempty"`
 	Losses   []LossTotal       `json:"losses"`
 	Warnings []string          `json:"warnings"`
 	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not prove.

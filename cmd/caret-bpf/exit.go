@@ -43,7 +43,7 @@ var exitCodes = []struct {
 	{exitDataset, "not a dataset, or one of a newer version"},
 	{exitDiffers, "the recordings differ (diff)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
-	{exitInterrupted, "interrupted; a recording: interrupted a second time"},
+	{exitInterrupted, "interrupted; a recording: before it began, or a second time"},
 }
 
 // errUsage is returned for a wrong command line.
@@ -66,7 +66,7 @@ func exitCode(err error) int {
 		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable}},
 		{exitDiffers, []error{errDiffers}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
-		{exitInterrupted, []error{context.Canceled}},
+		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},
 	} {
 		for _, cause := range class.causes {
 			if errors.Is(err, cause) {

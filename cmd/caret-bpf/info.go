@@ -115,12 +115,20 @@ func describeState(s *analyze.Summary) string {
 		return "its recorder was killed; everything up to its last closed segments is here"
 	case s.Session == nil:
 		return "session.json is missing or damaged"
+	case !recordingBegan(s.Session):
+		return "nothing: the recording had not begun (ended by " + string(s.Session.Ending) + ")"
 	case s.Session.Ending == trace.EndingError:
 		return "ended by an error: " + s.Session.Error
 	case len(s.Damaged) > 0:
 		return "incomplete: a part of it cannot be read (ended by " + string(s.Session.Ending) + ")"
 	}
 	return "complete (ended by " + string(s.Session.Ending) + ")"
+}
+
+// recordingBegan is false of a session that ended while it was attaching.
+func recordingBegan(session *trace.Session) bool {
+	recording := func(change trace.StateChange) bool { return change.State == trace.StateRecording }
+	return len(session.History) == 0 || slices.ContainsFunc(session.History, recording)
 }
 
 func printProcesses(w io.Writer, s *analyze.Summary) {
@@ -249,7 +257,11 @@ func printLosses(w io.Writer, s *analyze.Summary) {
 			})
 		}
 		printTable(w, []string{"LOST", "REASON", "COUNT>", "FROM", "TO"}, rows)
-	case len(s.Damaged) > 0 || s.Killed:
+	case s.Killed || s.Session != nil && len(s.Session.Unstored) > 0:
+		fmt.Fprintln(w, "nothing was lost in what can be read; what was under way at the end is missing")
+	case s.Session != nil && s.Session.Ending == trace.EndingError:
+		fmt.Fprintln(w, "nothing was lost in what can be read; what was under way when the error came may be missing")
+	case len(s.Damaged) > 0:
 		fmt.Fprintln(w, "nothing was lost in what can be read")
 	default:
 		fmt.Fprintln(w, "nothing was lost")

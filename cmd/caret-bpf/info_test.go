@@ -38,6 +38,31 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%v in\n%s", err, out)
 	}
 
+	s.Ending, s.Error, s.Unstored = trace.EndingError, "disk full", map[string]uint64{trace.TableCallback: 17}
+	tracetest.AddSession(t, dir, s)
+	_, out, _ = runCommand("info", dir)
+	for _, want := range []string{"ended by an error: disk full", "what was under way at the end is missing", "17 callback rows were recorded and could not be stored"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "nothing was lost\n") {
+		t.Errorf("a full disk is said to have lost nothing:\n%s", out)
+	}
+	s.Unstored = nil
+	tracetest.AddSession(t, dir, s)
+	if _, out, _ = runCommand("info", dir); !strings.Contains(out, "may be missing") {
+		t.Errorf("after an error everything is said to be there:\n%s", out)
+	}
+	s.Ending, s.Error = trace.EndingSignal, ""
+	s.History = []trace.StateChange{{State: trace.StateConfigured}, {State: trace.StateStopped}}
+	tracetest.AddSession(t, dir, s)
+	if _, out, _ = runCommand("info", dir); !strings.Contains(out, "had not begun") || strings.Contains(out, "complete (") {
+		t.Errorf("a recording that never began:\n%s", out)
+	}
+	s.History = nil
+	tracetest.AddSession(t, dir, s)
+
 	damaged := tracetest.AddSegment(t, dir, 1, tracetest.Random[trace.Callback](100, 1))
 	if err := os.Truncate(damaged, 100); err != nil {
 		t.Fatal(err)

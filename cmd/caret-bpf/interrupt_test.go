@@ -11,23 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
-
-// requireRecording skips what needs privileges, a kernel that records, and a stand-in.
-func requireRecording(t *testing.T) {
-	t.Helper()
-	requireRoot(t)
-	requireHostProcessIDs(t)
-	if err := loader.Probe().Missing(); err != nil {
-		t.Skip(err)
-	}
-	if _, err := os.Stat(filepath.Join("..", "..", "build", "testdata", standin.Jazzy, "ros_node")); err != nil {
-		t.Skip("the stand-in is not built: make testdata")
-	}
-}
 
 // recorder is the program while it records.
 type recorder struct {

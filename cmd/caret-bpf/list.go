@@ -50,27 +50,39 @@ func listCommand() command {
 				for _, p := range found {
 					defer p.Close()
 				}
-				if err != nil && len(found) == 0 {
+				if err != nil {
 					return err
 				}
 				if *entities {
-					return errors.Join(err, listEntities(ctx, c, found, *asJSON, *asDot))
+					return listEntities(ctx, c, found, *asJSON, *asDot)
 				}
-				return errors.Join(err, listProcesses(c, found, *asJSON))
+				return listProcesses(c, found, *asJSON)
 			}
 		},
 	}
 }
 
-// findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error unless it was
-// asked for by PID, or privileges are missing and nothing was found: then nobody knows whether there is something.
+// findByPIDs opens the processes of a list and warns of those that cannot be looked at. It fails when there is none other.
+func findByPIDs(c console, finder *target.Finder, list string) ([]*target.Process, error) {
+	found, refused, err := finder.ByPIDs(list)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range refused {
+		fmt.Fprintln(c.err, "caret-bpf: left out:", err)
+	}
+	return found, nil
+}
+
+// findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error unless privileges are
+// missing and nothing was found: then nobody knows whether there is something.
 func findListed(c console, pids, name string) ([]*target.Process, error) {
 	finder := target.NewFinder()
 	if pids != "" {
 		if name != "" {
 			return nil, fmt.Errorf("%w: name processes with -p or with --name", errUsage)
 		}
-		return finder.ByPIDs(pids)
+		return findByPIDs(c, finder, pids)
 	}
 	expression, err := regexp.Compile(name)
 	if err != nil {

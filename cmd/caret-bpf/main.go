@@ -77,9 +77,9 @@ func main() {
 		err = fmt.Errorf("not everything could be printed: %w", failure)
 	}
 	code := exitCode(err)
-	switch code {
-	case exitSuccess:
-	case exitInterrupted:
+	switch {
+	case code == exitSuccess:
+	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "caret-bpf: interrupted")
 	default:
 		fmt.Fprintln(os.Stderr, "caret-bpf:", err)

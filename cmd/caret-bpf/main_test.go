@@ -111,6 +111,7 @@ func TestExitCodes(t *testing.T) {
 		trace.ErrNewerFormat:            exitDataset,
 		context.DeadlineExceeded:        exitFailure,
 		context.Canceled:                exitInterrupted,
+		session.ErrNotBegun:             exitInterrupted,
 		target.ErrNotROS2:               exitNoTarget,
 		errUsage:                        exitUsage,
 		errHelp:                         exitSuccess,

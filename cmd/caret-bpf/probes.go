@@ -17,7 +17,7 @@ func probesCommand() command {
 		name: "probes", arguments: "-p PIDS [flags]",
 		summary: "show where a recording would probe processes, and what is missing",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			pids := flags.StringP("pid", "p", "", "the processes' `PIDS`, separated by commas or white space")
+			pids := flags.StringP("pid", "p", "", "the processes' `PIDS`, separated by commas or white space; those that cannot be recorded are warned of and left out")
 			asJSON := flags.Bool("json", false, "print JSON")
 			return func(_ context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
@@ -26,7 +26,10 @@ func probesCommand() command {
 				if *pids == "" {
 					return fmt.Errorf("%w: name the processes with -p", errUsage)
 				}
-				found, err := target.NewFinder().ByPIDs(*pids)
+				found, err := findByPIDs(c, target.NewFinder(), *pids)
+				if err != nil {
+					return err
+				}
 				plans, cache := []*probes.Plan{}, probes.NewCache()
 				for _, p := range found {
 					plan, planError := probes.NewPlan(p, probes.Options{Expected: true, Callers: true, Cache: cache})

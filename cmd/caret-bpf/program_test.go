@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -55,6 +58,19 @@ func requireHostProcessIDs(t *testing.T) {
 	t.Helper()
 	if err := loader.CheckPIDNamespace(); err != nil {
 		t.Skip(err)
+	}
+}
+
+// requireRecording skips what needs privileges, a kernel that records, and a stand-in.
+func requireRecording(t *testing.T) {
+	t.Helper()
+	requireRoot(t)
+	requireHostProcessIDs(t)
+	if err := loader.Probe().Missing(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Stat(filepath.Join("..", "..", "build", "testdata", standin.Jazzy, "ros_node")); err != nil {
+		t.Skip("the stand-in is not built: make testdata")
 	}
 }
 
@@ -158,4 +174,24 @@ func TestRecordingWithClosedOutput(t *testing.T) {
 	if err != nil || dataset.Session() == nil || dataset.Session().Ending != trace.EndingTargetsExited {
 		t.Errorf("the dataset did not end properly: %v", err)
 	}
+}
+
+// pgrep finds more than ROS 2 processes: what else is in the list is warned of, and the rest looked at.
+func TestSomePIDsCannotBeLookedAt(t *testing.T) {
+	requireRecording(t)
+	node := standin.StartReady(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS})
+	pids := fmt.Sprint(os.Getpid(), " ", node.PID())
+	for _, command := range []string{"probes", "list"} {
+		code, out, problems := runCommand(command, "-p", pids)
+		if code != exitSuccess || !strings.Contains(out, fmt.Sprint(node.PID())) {
+			t.Errorf("%s: exit code %d: %s", command, code, out)
+		}
+		if !strings.Contains(problems, fmt.Sprintf("left out: PID %d", os.Getpid())) {
+			t.Errorf("%s does not warn of the test's own PID: %s", command, problems)
+		}
+		if code, _, problems := runCommand(command, "-p", fmt.Sprint(os.Getpid(), ",4194304")); code != exitNoTarget || !strings.Contains(problems, "4194304") {
+			t.Errorf("%s of no ROS 2 process: exit code %d: %s", command, code, problems)
+		}
+	}
+	node.Stop()
 }

@@ -26,7 +26,7 @@ func recordCommand() command {
 			var configuration session.Configuration
 			buffer := byteSize(0)
 			quiet := false
-			flags.StringVarP(&configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space")
+			flags.StringVarP(&configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space; those that cannot be recorded are warned of and left out")
 			flags.StringVar(&configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
 			flags.BoolVar(&configuration.All, "all", false, "record every ROS 2 process, later ones too")
 			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
