@@ -14,6 +14,8 @@ var (
 	ErrPIDNamespace = errors.New("the recorder is not in the host's PID namespace")
 	// ErrUnsupportedKernel says that the running kernel lacks what recording needs. The error names the least version.
 	ErrUnsupportedKernel = errors.New("not supported by this kernel")
+	// ErrNoTracefs says that tracefs is not mounted.
+	ErrNoTracefs = errors.New("tracefs is not mounted")
 	// ErrRequiredSite says that a site without which the plan is useless could not be attached. Nothing of the plan is attached.
 	ErrRequiredSite = errors.New("a required site cannot be attached")
 	// ErrProcessGone says that the process to attach to does not exist (any more).

@@ -22,6 +22,9 @@ type Features struct {
 	RingBuffer error
 	// AttachCookies: a number of one's own at each attached site (5.15). Required.
 	AttachCookies error
+	// GrowingMaps: programs that trace may use hash maps which are not allocated beforehand (6.1). Before, such a program loads with a warning in
+	// the kernel's log and can dead-lock the machine. Required.
+	GrowingMaps error
 	// BTF: the kernel describes its own types in /sys/kernel/btf/vmlinux. Required.
 	BTF error
 	// HostProcessIDs: the recorder sees the process ids that the kernel's programs see. Required.
@@ -52,6 +55,7 @@ func (f Features) List() []Feature {
 	return []Feature{
 		{"BPF ring buffer", "5.8", true, f.RingBuffer},
 		{"attach cookies", "5.15", true, f.AttachCookies},
+		{"hash maps without preallocation", "6.1", true, f.GrowingMaps},
 		{"kernel BTF", "", true, f.BTF},
 		{"initial PID namespace", "", true, f.HostProcessIDs},
 		{"uprobe_multi links", "6.6", false, f.UprobeMulti},
@@ -87,6 +91,7 @@ func probeFeatures() Features {
 	f := Features{
 		RingBuffer:     explainFeature("creating a BPF ring buffer", "5.8", features.HaveMapType(ebpf.RingBuf)),
 		AttachCookies:  explainFeature("loading a BPF program", "5.15", features.HaveProgramHelper(ebpf.Kprobe, asm.FnGetAttachCookie)),
+		GrowingMaps:    explainFeature("using a hash map without preallocation", "6.1", probeGrowingMaps()),
 		BTF:            probeBTF(),
 		HostProcessIDs: CheckPIDNamespace(),
 	}
@@ -163,13 +168,46 @@ func probeSleepable() error {
 		},
 		License: "Dual MIT/GPL",
 	})
+	return closeProbe(program, err)
+}
+
+// probeGrowingMaps loads a sleepable program that uses a hash map which is not allocated beforehand. The kernel began to accept that when
+// allocating became safe in all tracing programs; those that cannot sleep it only ever warned of, so they tell nothing.
+func probeGrowingMaps() error {
+	growing, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: "probe_growing", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1, Flags: unix.BPF_F_NO_PREALLOC,
+	})
 	if err != nil {
-		if isPermission(err) {
-			return err
-		}
-		return fmt.Errorf("%w: %w", ErrUnsupportedKernel, err)
+		return err
 	}
-	return program.Close()
+	defer func() { _ = growing.Close() }()
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name:  "probe_growing",
+		Type:  ebpf.Kprobe,
+		Flags: unix.BPF_F_SLEEPABLE,
+		Instructions: asm.Instructions{
+			asm.StoreImm(asm.RFP, -4, 0, asm.Word),
+			asm.Mov.Reg(asm.R2, asm.RFP),
+			asm.Add.Imm(asm.R2, -4),
+			asm.LoadMapPtr(asm.R1, growing.FD()),
+			asm.FnMapLookupElem.Call(),
+			asm.Mov.Imm(asm.R0, 0),
+			asm.Return(),
+		},
+		License: "Dual MIT/GPL",
+	})
+	return closeProbe(program, err)
+}
+
+// closeProbe closes a program that was loaded to see whether the kernel takes it. A refusal for want of privileges says nothing of that.
+func closeProbe(program *ebpf.Program, err error) error {
+	switch {
+	case err == nil:
+		return program.Close()
+	case isPermission(err):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnsupportedKernel, err)
 }
 
 // probeUprobeMultiThreads counts the hits of two threads of this process under a link with this process's id. Before 6.10 the kernel

@@ -162,8 +162,12 @@ func TestChooseMode(t *testing.T) {
 	}
 	_, err := chooseMode(Features{RingBuffer: ErrUnsupportedKernel}, Options{})
 	expectError(t, err, ErrUnsupportedKernel)
-	_, err = chooseMode(Features{UprobeMulti: ErrUnsupportedKernel, Tracefs: ErrPermission}, Options{})
-	expectError(t, err, ErrPermission)
+	_, err = chooseMode(Features{GrowingMaps: ErrUnsupportedKernel}, Options{})
+	expectError(t, err, ErrUnsupportedKernel)
+	for _, cause := range []error{ErrPermission, ErrNoTracefs} {
+		_, err = chooseMode(Features{UprobeMulti: ErrUnsupportedKernel, Tracefs: cause}, Options{})
+		expectError(t, err, cause)
+	}
 	if err := (Features{UprobeMulti: ErrUnsupportedKernel}).Missing(); err != nil {
 		t.Errorf("uprobe_multi is not indispensable: %v", err)
 	}
@@ -187,6 +191,7 @@ func TestProbe(t *testing.T) {
 	features := Probe()
 	skipWithout(t, features.RingBuffer, 5, 8)
 	skipWithout(t, features.AttachCookies, 5, 15)
+	skipWithout(t, features.GrowingMaps, 6, 1)
 	if err := features.Missing(); err != nil {
 		t.Error(err)
 	}

@@ -48,7 +48,7 @@ func findTracefs() (string, error) {
 		return "", fmt.Errorf("%w: tracefs has no uprobe_events; the kernel must be built with CONFIG_UPROBE_EVENTS=y",
 			ErrUnsupportedKernel)
 	}
-	return "", errors.New("tracefs is not mounted; run mount -t tracefs tracefs /sys/kernel/tracing")
+	return "", fmt.Errorf("%w; run mount -t tracefs tracefs /sys/kernel/tracing", ErrNoTracefs)
 }
 
 func uprobeEvents(root string) string { return filepath.Join(root, "uprobe_events") }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -16,6 +19,8 @@ type checked struct {
 	Name     string `json:"name"`
 	Works    bool   `json:"works"`
 	Required bool   `json:"required"`
+	// For says what cannot be recorded without it, where that is a part only; "" where something else does its work.
+	For string `json:"for,omitempty"`
 	// Remedy says why it does not work and what to do about it.
 	Remedy string `json:"remedy,omitempty"`
 }
@@ -31,12 +36,14 @@ func checkCommand() command {
 					return err
 				}
 				features := loader.Probe()
-				lines := append(checkCapabilities(), checkFeatures(features)...)
+				limits, limitError := checkLimits(loader.Limits(features))
+				lines := slices.Concat(checkCapabilities(features), checkFeatures(features), limits)
+				missing := cmp.Or(features.Missing(), limitError)
 				if *asJSON {
 					if err := printJSON(c.out, lines); err != nil {
 						return err
 					}
-					return features.Missing()
+					return missing
 				}
 				var name unix.Utsname
 				if err := unix.Uname(&name); err == nil {
@@ -44,44 +51,70 @@ func checkCommand() command {
 				}
 				var rows [][]string
 				for _, line := range lines {
-					state := "works"
-					switch {
-					case !line.Works && line.Required:
-						state = "MISSING"
-					case !line.Works:
-						state = "missing, has a fallback"
-					}
-					rows = append(rows, []string{line.Name, state, line.Remedy})
+					rows = append(rows, []string{line.Name, line.state(), line.Remedy})
 				}
 				printTable(c.out, []string{"WHAT", "STATE", "REMEDY"}, rows)
-				return features.Missing()
+				return missing
 			}
 		},
 	}
 }
 
+func (c checked) state() string {
+	switch {
+	case c.Works:
+		return "works"
+	case c.Required:
+		return "MISSING"
+	case c.For != "":
+		return "missing for " + c.For
+	}
+	return "missing, has a fallback"
+}
+
 // checkCapabilities names each privilege, so that caret-bpf can run with the fewest.
-func checkCapabilities() []checked {
+func checkCapabilities(features loader.Features) []checked {
+	// Trace events belong to root. With uprobe_multi nobody needs them.
+	needsTracefs := features.UprobeMulti != nil
 	var lines []checked
 	for _, capability := range []struct {
 		name     string
 		number   uint
 		use      string
 		required bool
+		part     string
 	}{
-		{"CAP_BPF", unix.CAP_BPF, "loading BPF programs", true},
-		{"CAP_PERFMON", unix.CAP_PERFMON, "attaching uprobes", true},
-		{"CAP_SYS_PTRACE", unix.CAP_SYS_PTRACE, "reading the memory and the mappings of other users' processes", false},
-		{"CAP_CHECKPOINT_RESTORE", unix.CAP_CHECKPOINT_RESTORE, "opening mapped files that were deleted or are in containers", false},
-		{"CAP_SYS_RESOURCE", unix.CAP_SYS_RESOURCE, "locking memory on kernels before 5.11", false},
+		{"CAP_BPF", unix.CAP_BPF, "loading BPF programs", true, ""},
+		{"CAP_PERFMON", unix.CAP_PERFMON, "attaching uprobes", true, ""},
+		{"CAP_SYS_PTRACE", unix.CAP_SYS_PTRACE, "reading the mappings and the memory of other users' processes: nothing else gives access", false, "other users' processes"},
+		{"CAP_CHECKPOINT_RESTORE", unix.CAP_CHECKPOINT_RESTORE, "opening files that a process has mapped and no path leads to: they were deleted or replaced, or are in a container", false, "processes in containers, replaced files"},
+		{"CAP_DAC_OVERRIDE", unix.CAP_DAC_OVERRIDE, "reading files and writing to folders that others keep to themselves, and making trace events without uprobe_multi", needsTracefs, "files of others"},
 	} {
-		line := checked{Name: capability.name, Works: hasCapability(capability.number), Required: capability.required}
+		line := checked{Name: capability.name, Works: hasCapability(capability.number), Required: capability.required, For: capability.part}
 		if !line.Works {
-			line.Remedy = "needed for " + capability.use + ": run with sudo, or give it with setcap or systemd's AmbientCapabilities"
+			line.Remedy = "needed for " + capability.use + "; run with sudo, or give it with setcap or systemd's AmbientCapabilities"
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// checkLimits also returns what is wrong with those limits that recording cannot do with.
+func checkLimits(limits []loader.Limit) (lines []checked, failure error) {
+	for _, limit := range limits {
+		line := checked{Name: limit.Name, Works: limit.Err == nil, Required: limit.Required, For: "many processes"}
+		if limit.Required {
+			line.For = ""
+		}
+		if limit.Err != nil {
+			line.Remedy = limit.Err.Error()
+			if limit.Required {
+				failure = errors.Join(failure, fmt.Errorf("%s: %w", limit.Name, limit.Err))
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines, failure
 }
 
 // hasCapability reports whether this process has a capability; CAP_SYS_ADMIN includes CAP_BPF, CAP_PERFMON and

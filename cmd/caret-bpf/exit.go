@@ -57,7 +57,7 @@ func exitCode(err error) int {
 		{exitSuccess, []error{nil, errHelp}},
 		{exitUsage, []error{errUsage, session.ErrConfiguration, target.ErrInvalidPID, analyze.ErrNoSuchName}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
-		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace}},
+		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,

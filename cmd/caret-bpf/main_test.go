@@ -104,6 +104,7 @@ func TestExitCodes(t *testing.T) {
 		loader.ErrPermission:            exitPermission,
 		loader.ErrUnsupportedKernel:     exitKernel,
 		loader.ErrPIDNamespace:          exitKernel,
+		loader.ErrNoTracefs:             exitKernel,
 		session.ErrCommand:              exitCommandNotFound,
 		writer.ErrDiskFull:              exitOutput,
 		writer.ErrExists:                exitOutput,
