@@ -118,7 +118,7 @@ func (l *Loader) attachTracepoints() error {
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 
-// The positions of the gate: enum gate_position of bpf/maps.h.
+// The positions of the gate: enum gate_position of bpf/src/maps.h.
 const (
 	gateClosed   uint32 = 0
 	gateEntities uint32 = 1
@@ -179,7 +179,7 @@ func (l *Loader) AddProcess(process int32) error { return l.processes.list(proce
 // RemoveProcess takes a process off the list. It stays recorded as long as an attachment relies on it.
 func (l *Loader) RemoveProcess(process int32) error { return l.processes.unlist(process) }
 
-// addressKey is struct process_address of bpf/maps.h.
+// addressKey is struct process_address of bpf/src/maps.h.
 type addressKey struct {
 	Address  uint64
 	Process  uint32
@@ -266,7 +266,7 @@ func waitForPrograms() {
 	_, _, _ = unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
 }
 
-// ThreadState is what the kernel still knew of a thread: struct thread_state of bpf/thread_state.h.
+// ThreadState is what the kernel still knew of a thread: struct thread_state of bpf/src/thread_state.h.
 type ThreadState struct {
 	TID   uint32
 	State []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Kind is a kind of kernel record: what was lost. The numbers are those of enum record_kind in bpf/records.h.
+// Kind is a kind of kernel record: what was lost. The numbers are those of enum record_kind in bpf/src/records.h.
 type Kind uint8
 
 // Kinds of records.
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// Reason says why records were lost. The numbers are those of enum loss_reason in bpf/records.h, and one that the kernel counts itself.
+// Reason says why records were lost. The numbers are those of enum loss_reason in bpf/src/records.h, and one that the kernel counts itself.
 type Reason uint8
 
 // Reasons of losses.

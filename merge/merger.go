@@ -383,7 +383,7 @@ func (m *Merger) addInit(record *InitRecord) {
 	}
 }
 
-// lifecycleTransition is the event id of rcl_lifecycle_transition (EVENT_RCL_LIFECYCLE_TRANSITION in bpf/records.h).
+// lifecycleTransition is the event id of rcl_lifecycle_transition (EVENT_RCL_LIFECYCLE_TRANSITION in bpf/src/records.h).
 const lifecycleTransition = 60
 
 func cString(text []byte) string {

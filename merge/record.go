@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Kind is the kind of a kernel record (enum record_kind in bpf/records.h).
+// Kind is the kind of a kernel record (enum record_kind in bpf/src/records.h).
 type Kind uint8
 
 // The kinds of records.
@@ -95,10 +95,10 @@ const (
 	LayerStamp  = 16
 )
 
-// MaxDepth is the number of callbacks that may be open on a thread (MAX_DEPTH in bpf/thread_state.h).
+// MaxDepth is the number of callbacks that may be open on a thread (MAX_DEPTH in bpf/src/thread_state.h).
 const MaxDepth = 16
 
-// The types below mirror bpf/records.h and bpf/thread_state.h field by field; a test compares them with the object's BTF.
+// The types below mirror bpf/src/records.h and bpf/src/thread_state.h field by field; a test compares them with the object's BTF.
 // Times are CLOCK_MONOTONIC nanoseconds.
 
 // RecordHeader begins every record.

@@ -1,4 +1,4 @@
-// Package model is an executable statement of the kernel's per-thread state machine (bpf/callback.h, publish.h, take.h).
+// Package model is an executable statement of the kernel's per-thread state machine (bpf/src/callback.h, publish.h, take.h).
 //
 // It is written for reading, not for speed. Tests feed the same random events to it and to the compiled BPF programs and
 // require the same records.
@@ -11,7 +11,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
-// EventID is an event's id (enum event_id in bpf/records.h).
+// EventID is an event's id (enum event_id in bpf/src/records.h).
 type EventID uint8
 
 // The events that the state machine knows.
