@@ -129,24 +129,28 @@ func (c *transitCheck) require(t *testing.T, what string) {
 	}
 }
 
-// between sums durations of which the ground truth knows both ends within brackets.
-type between struct{ count, least, longest uint64 }
+// between sums durations of which the ground truth knows both ends within brackets. These may overlap: the least may be negative.
+type between struct {
+	count          uint64
+	least, longest int64
+}
 
 func (b *between) add(from, to groundtruth.Bracket) {
 	b.count++
-	b.least += to.Before - from.After
-	b.longest += to.After - from.Before
+	b.least += int64(to.Before) - int64(from.After)
+	b.longest += int64(to.After) - int64(from.Before)
 }
 
 // require compares with results, each of whose means is rounded.
 func (b *between) require(t *testing.T, what string, results []analyze.Statistics) {
 	t.Helper()
-	var count, duration uint64
+	var count uint64
+	var duration int64
 	for _, r := range results {
 		count += r.Count
-		duration += r.Count * uint64(r.Mean.Value)
+		duration += int64(r.Count) * int64(r.Mean.Value)
 	}
-	if count != b.count || count == 0 || duration+count < b.least || duration > b.longest+count {
+	if count != b.count || count == 0 || duration+int64(count) < b.least || duration > b.longest+int64(count) {
 		t.Errorf("%s: %d took %d ns, by the ground truth %d took %d to %d ns", what, count, duration, b.count, b.least, b.longest)
 	}
 }
