@@ -15,15 +15,40 @@ scripts/setup.sh
 make -s build
 
 started=()
+said=$(mktemp -d)
 stop_nodes() {
 	for pid in "${started[@]}"; do kill -INT "$pid" 2>/dev/null || true; done
 	wait
+	rm -rf "$said"
 }
 trap stop_nodes EXIT
 
 start() {
-	"$@" >/dev/null 2>&1 &
+	"$@" >"$said/${#started[@]}" 2>&1 &
 	started+=($!)
+}
+
+# A node without its libraries, say, ends at once: then there is nothing to record, and its last words tell why.
+require_running() {
+	local node
+	for node in "${!started[@]}"; do
+		kill -0 "${started[node]}" 2>/dev/null && continue
+		echo "demo: a node ended at once; it said:" >&2
+		cat "$said/$node" >&2
+		exit 1
+	done
+}
+
+# Makes a ROS 2 installation usable from here: by its own setup, which knows where its packages keep their libraries.
+use_ros() {
+	if [ -f "$1/setup.bash" ]; then
+		set +u # it uses variables that are not set
+		# shellcheck source=/dev/null
+		. "$1/setup.bash"
+		set -u
+	else
+		export LD_LIBRARY_PATH=$1/lib AMENT_PREFIX_PATH=$1
+	fi
 }
 
 # The newest installed distribution with demo_nodes_cpp, by name.
@@ -40,7 +65,7 @@ find_ros() {
 ros=$(find_ros)
 if [ -n "$ros" ]; then
 	echo "demo: recording demo_nodes_cpp of $ros"
-	export LD_LIBRARY_PATH=$ros/lib AMENT_PREFIX_PATH=$ros
+	use_ros "$ros"
 	start "$ros/lib/demo_nodes_cpp/talker"
 	start "$ros/lib/demo_nodes_cpp/listener"
 else
@@ -50,6 +75,7 @@ else
 	start build/testdata/jazzy/ros_node --demo-listener
 fi
 sleep 3
+require_running
 
 as_root rm -rf "$output"
 as_root build/caret-bpf record -p "${started[*]}" -d "${seconds}s" -o "$output"
