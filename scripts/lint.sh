@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 
 go vet ./... ./testdata/groundtruth ./testdata/standin
 GOARCH=arm64 go vet ./...
-go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run ./... ./testdata/groundtruth ./testdata/standin
+go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run --allow-parallel-runners ./... ./testdata/groundtruth ./testdata/standin
 shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/vm/*.sh .ci/run
