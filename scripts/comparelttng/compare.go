@@ -161,8 +161,13 @@ func (c *comparison) detail(of thread, format string, arguments ...any) {
 // booleans are the arguments of type bool: only the lowest byte of their registers is defined.
 var booleans = []string{"is_intra_process", "taken", "overwritten"}
 
-// notForLTTng is the one argument that libtracetools does not hand on to LTTng.
-var notForLTTng = struct{ event, argument string }{"rclcpp_publish", "publisher_handle"}
+// notForLTTng are the arguments that libtracetools does not hand on to LTTng, and those that caret-bpf adds by reading the object.
+var notForLTTng = map[string][]string{
+	"rclcpp_publish":                     {"publisher_handle"},
+	"rcl_service_init":                   {"impl"},
+	"rclcpp_service_callback_added":      {"impl"},
+	"rclcpp_subscription_callback_added": {"buffer", "capacity", "ipb"},
+}
 
 // same reports whether the first of each are the same hit: the event, every argument that is a number, and the time. A thread comes by
 // caret-bpf's probe, then by LTTng's, and only then by the probe of the next event.
@@ -182,7 +187,7 @@ func (c *comparison) same(lttng, recorded []event) bool {
 			if value != other.value {
 				return false
 			}
-		case found, b.name == notForLTTng.event && own.name == notForLTTng.argument:
+		case found, slices.Contains(notForLTTng[b.name], own.name):
 			c.events[b.name].uncompared[own.name] = true
 		default:
 			return false
