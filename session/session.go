@@ -401,6 +401,11 @@ func appendRows[T trace.Row](w *writer.Writer, rows []T) error {
 func (s *Session) enter(state trace.State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.writeReport(state)
+}
+
+// writeReport writes session.json as of now. The session is locked.
+func (s *Session) writeReport(state trace.State) error {
 	s.report.Enter(state, time.Now())
 	s.report.Rows = s.writer.StoredRows()
 	s.report.Plan.Missing = s.missing.list()

@@ -107,12 +107,9 @@ func (s *Session) closeWriter(ending trace.Ending, err error) error {
 	if err != nil {
 		s.report.Error = err.Error()
 	}
-	s.report.Enter(trace.StateStopped, time.Now())
-	s.report.Rows = s.writer.StoredRows()
-	s.report.Plan.Missing = s.missing.list()
-	s.report.Unstored = unstored(s.writer.AcceptedRows(), s.report.Rows)
+	s.report.Unstored = unstored(s.writer.AcceptedRows(), s.writer.StoredRows())
 	s.report.Warnings = slices.DeleteFunc(s.report.Warnings, func(text string) bool { return text == s.report.Error })
-	return errors.Join(s.writer.WriteSession(s.report), s.writer.Close())
+	return errors.Join(s.writeReport(trace.StateStopped), s.writer.Close())
 }
 
 // unstored returns the rows that were accepted and not stored, by table; nil if there are none.

@@ -109,8 +109,8 @@ static __always_inline void complete_subscription(struct event *event, __u64 coo
 
 /*
  * Events that no tracepoint has get the arguments that CARET gives them, and some get what is best
- * read at once. The parameter is an offset
- * in a member function's object, the form a number that says which function it was.
+ * read at once. The parameter is an offset in a member function's object, the form a number that
+ * says which function it was.
  */
 static __always_inline void complete_arguments(struct event *event, __u64 cookie)
 {

@@ -6,8 +6,8 @@
  *	bits  8-15	form: where the arguments are
  *	bit  16		the publish closes here, no later layer is planned
  *	bits 17-18	role of the site
- *	bits 24-31	signed words from the stack pointer here to what it is at the function's
- *entry bits 32-47	parameter: a byte offset
+ *	bits 24-31	signed words from here to the stack pointer at function entry
+ *	bits 32-47	parameter: a byte offset
  */
 #ifndef CARET_PROBE_H
 #define CARET_PROBE_H

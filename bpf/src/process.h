@@ -71,8 +71,7 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	emit_process(child, PROCESS_FORK, child_pid, parent_pid);
 }
 
-/* The dynamic linker tells debuggers of a change. User space probes bodies again when it hears it.
- */
+/* The dynamic linker tells debuggers of a change: user space then probes bodies again. */
 static __always_inline void process_load(struct task_struct *task)
 {
 	if (gate)
@@ -102,8 +101,7 @@ static __always_inline void process_exit(struct task_struct *task)
 
 	event.cpu = bpf_get_smp_processor_id();
 	event.time_ns = bpf_ktime_get_ns();
-	/* After the end of the recording its callback may have ended unseen: user space closes it.
-	 */
+	/* Afterwards its callback may have ended unseen: user space closes what is left open. */
 	if (gate == GATE_OPEN)
 		close_thread(&event, tid);
 	/* The last thread of the process has left when none is live. */

@@ -62,8 +62,10 @@ struct caller_hit {
 	__u64 event; /* its id, 0: there is none */
 };
 
-/* Whether the thread's executor shows when it executes something: STEPS_HIDDEN after a callback
- * that ended without. */
+/*
+ * Whether the thread's executor shows when it executes something: STEPS_HIDDEN after a callback
+ * that ended without.
+ */
 #define STEPS_UNKNOWN 0
 #define STEPS_SHOWN   1
 #define STEPS_HIDDEN  2

@@ -73,6 +73,14 @@ func (d *drawing) names(services bool) []string {
 	return slices.Compact(names)
 }
 
+// connect adds an edge for each of a node's endpoints of one kind: it is like the others but for the name of the topic or service.
+func connect[E any](d *drawing, edge drawnEdge, endpoints []E, name func(E) string) {
+	for _, endpoint := range endpoints {
+		edge.name = name(endpoint)
+		d.add(edge)
+	}
+}
+
 // drawEntities draws what was read from the memory of processes.
 func drawEntities(processes []liveProcess) *drawing {
 	d := new(drawing)
@@ -81,18 +89,10 @@ func drawEntities(processes []liveProcess) *drawing {
 		for _, n := range p.Nodes {
 			id := fmt.Sprintf("node %d %v", p.PID, n.Handle)
 			drawn.nodes = append(drawn.nodes, drawnNode{id: id, name: cmp.Or(n.Name, unknownNode)})
-			for _, publisher := range n.Publishers {
-				d.add(drawnEdge{node: id, name: publisher.Topic})
-			}
-			for _, subscription := range n.Subscriptions {
-				d.add(drawnEdge{node: id, name: subscription.Topic, toNode: true})
-			}
-			for _, client := range n.Clients {
-				d.add(drawnEdge{node: id, name: client.Name, ofServices: true})
-			}
-			for _, service := range n.Services {
-				d.add(drawnEdge{node: id, name: service.Name, toNode: true, ofServices: true})
-			}
+			connect(d, drawnEdge{node: id}, n.Publishers, func(p livePublisher) string { return p.Topic })
+			connect(d, drawnEdge{node: id, toNode: true}, n.Subscriptions, func(s liveSubscription) string { return s.Topic })
+			connect(d, drawnEdge{node: id, ofServices: true}, n.Clients, func(c liveClient) string { return c.Name })
+			connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, n.Services, func(s liveService) string { return s.Name })
 		}
 		d.processes = append(d.processes, drawn)
 	}
@@ -114,18 +114,10 @@ func drawArchitecture(a *analyze.Architecture) *drawing {
 			}
 			id := fmt.Sprintf("node %d", i)
 			drawn.nodes = append(drawn.nodes, drawnNode{id: id, name: cmp.Or(n.Name, unknownNode)})
-			for _, publisher := range n.Publishers {
-				d.add(drawnEdge{node: id, name: publisher.TopicName})
-			}
-			for _, subscription := range n.Subscriptions {
-				d.add(drawnEdge{node: id, name: subscription.TopicName, toNode: true})
-			}
-			for _, client := range n.Clients {
-				d.add(drawnEdge{node: id, name: client.ServiceName, ofServices: true})
-			}
-			for _, service := range n.Services {
-				d.add(drawnEdge{node: id, name: service.ServiceName, toNode: true, ofServices: true})
-			}
+			connect(d, drawnEdge{node: id}, n.Publishers, func(p *analyze.Publisher) string { return p.TopicName })
+			connect(d, drawnEdge{node: id, toNode: true}, n.Subscriptions, func(s *analyze.Subscription) string { return s.TopicName })
+			connect(d, drawnEdge{node: id, ofServices: true}, n.Clients, func(c *analyze.Client) string { return c.ServiceName })
+			connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, n.Services, func(s *analyze.Service) string { return s.ServiceName })
 		}
 		d.processes = append(d.processes, drawn)
 	}
