@@ -13,8 +13,7 @@ import (
 func TestOverloadIsAccountedFor(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		for name, flags := range map[string]string{
-			// Reentrant, so that no order is expected: Fast DDS may deliver a message late when it is losing others.
-			"inter": "--nodes 2 --topics 2 --threads 3 --reentrant --rate 0 --polled-rate 1000 --service-rate 1000",
+			"inter": "--nodes 2 --topics 2 --threads 3 --rate 0 --polled-rate 1000 --service-rate 1000",
 			"intra": "--nodes 2 --topics 2 --threads 2 --rate 0 --intra-process --outside-rate 1000",
 		} {
 			t.Run(name, func(t *testing.T) {

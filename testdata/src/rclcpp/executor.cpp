@@ -301,7 +301,6 @@ void Executor::execute_any_executable(AnyExecutable &any_executable) {
     const std::shared_ptr<void> data = any_executable.data;
     any_executable.waitable->execute(data);
   }
-  any_executable.callback_group->can_be_taken_from() = true;
 #ifdef STANDIN_HUMBLE
   interrupt();
 #endif
