@@ -14,6 +14,7 @@ import (
 // TestHopsAreTrue compares the latencies of nodes, paths and services and the periods of callbacks of a node's whole life with what the
 // ground truth tells of which callback published, which message started it, and which steps belong to a call.
 func TestHopsAreTrue(t *testing.T) {
+	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
 		forEachBehaviour(t, []string{"threads", "intra_shared"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])

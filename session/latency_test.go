@@ -15,6 +15,7 @@ import (
 // which message went where: by the DDS writers' gids and the source timestamps, and by the messages' addresses in buffers. On Humble
 // the slots that threads fill at the same time may be mistaken for each other, so what uses buffers has one thread.
 func TestLatenciesAreTrue(t *testing.T) {
+	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
 		forEachBehaviour(t, []string{"threads", "intra_shared", "polled"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
