@@ -64,7 +64,9 @@ type Merger struct {
 	processes map[int32]*Process
 	ignored   map[processAddress]bool
 	rows      Rows
-	withheld  uint64 // rows that were dropped because nothing tells whether they are of what was selected
+	// unresolved are the lines that Unresolved has of processes that are forgotten.
+	unresolved []string
+	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
 	callback CallbackRecord
 	publish  PublishRecord
@@ -111,8 +113,10 @@ func (m *Merger) Forget(key trace.ProcessKey) error {
 }
 
 func (m *Merger) forget(process *Process) error {
+	m.regardAll(process.Key.PID)
 	delete(m.processes, process.Key.PID)
 	m.tellEntities(process, true)
+	m.unresolved = append(m.unresolved, unresolvedOf(process)...)
 	return process.CloseMemory()
 }
 
@@ -193,7 +197,6 @@ func (m *Merger) changeProcess(record *ProcessRecord) error {
 			err = process.CloseMemory()
 			process.Graph = graph.New(process.Key)
 		default: // another process has its PID now
-			m.regardAll(process.Key.PID)
 			err = m.forget(process)
 		}
 	}
@@ -280,15 +283,21 @@ func (m *Merger) TellEntities(final bool) {
 func (m *Merger) Unresolved() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var lines []string
-	for pid, process := range m.processes {
-		for _, unknown := range process.Graph.Unknown() {
-			lines = append(lines, fmt.Sprintf("PID %d: %s %v stays without a name: %v", pid, unknown.Kind, unknown.Address, unknown.Reason))
-		}
+	lines := slices.Clone(m.unresolved)
+	for _, process := range m.processes {
+		lines = append(lines, unresolvedOf(process)...)
 	}
 	slices.Sort(lines)
 	if m.withheld > 0 {
 		lines = append([]string{fmt.Sprintf("%d rows were withheld: whether they are of what was selected is unknown", m.withheld)}, lines...)
+	}
+	return lines
+}
+
+func unresolvedOf(process *Process) []string {
+	var lines []string
+	for _, unknown := range process.Graph.Unknown() {
+		lines = append(lines, fmt.Sprintf("PID %d: %s %v stays without a name: %v", process.Key.PID, unknown.Kind, unknown.Address, unknown.Reason))
 	}
 	return lines
 }

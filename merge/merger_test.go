@@ -214,6 +214,48 @@ func TestWithheldRowsAreTold(t *testing.T) {
 	}
 }
 
+// What is known of a process goes when it is forgotten, but not what has to be told of it.
+func TestForgottenProcesses(t *testing.T) {
+	var decisions []bool
+	m := newMerger(merge.Options{
+		Filter:    &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/out$")}},
+		OnIgnored: func(_ int32, _ uint64, ignored bool) { decisions = append(decisions, ignored) },
+	})
+	unknown := encode(merge.CallbackRecord{Header: header(merge.KindCallback, merge.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
+	ignored := encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: merge.LayerRcl})
+	for _, record := range append(entities(), ignored, unknown) {
+		if err := m.Record(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := m.Unresolved()
+	key := take(t, m).Callbacks[0].ProcessKey
+	if err := m.Forget(key); err != nil {
+		t.Fatal(err)
+	}
+	nodes := 0
+	if err := m.Take(func(rows *merge.Rows) error {
+		nodes = len(rows.Nodes)
+		return nil
+	}); err != nil || nodes == 0 {
+		t.Errorf("its entities were not told (%v)", err)
+	}
+	if after := m.Unresolved(); len(before) == 0 || !slices.Equal(before, after) {
+		t.Errorf("unresolved were %q, and are %q", before, after)
+	}
+	if !slices.Equal(decisions, []bool{true, false}) {
+		t.Errorf("decisions about addresses: %v", decisions)
+	}
+	known := true
+	m.Introduce(key.PID, func() *merge.Process {
+		known = false
+		return &merge.Process{Key: key, Graph: graph.New(key)}
+	})
+	if known {
+		t.Error("it is known still")
+	}
+}
+
 func TestIgnoredAddressIsRegardedAgainWhenReused(t *testing.T) {
 	var decisions []bool
 	options := merge.Options{

@@ -36,8 +36,9 @@ type process struct {
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
 	// shown says that the dataset has rows of it. It may end before anybody sees that it maps ROS 2's libraries.
-	shown bool
-	ended bool
+	shown   bool
+	ended   bool
+	endedAt time.Time
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
 	// headers are the addresses that the kernel side knows the header offset of.
@@ -427,12 +428,36 @@ func (s *Session) bury(entry *process) {
 		}))
 		return
 	}
+	s.forget(entry)
+}
+
+// forget frees what is known of a process that is over.
+func (s *Session) forget(entry *process) {
 	s.mu.Lock()
 	if s.processes[entry.row.PID] == entry {
 		delete(s.processes, entry.row.PID)
 	}
 	s.mu.Unlock()
 	s.warn(s.merger.Forget(entry.row.ProcessKey))
+}
+
+// afterlife is how long what is known of a process is kept when it has ended: its last records are still to be read.
+const afterlife = 30 * time.Second
+
+// forgetLongEnded frees what is known of processes that no record comes of any more, so that a recording of every process needs no more
+// memory the longer it goes on.
+func (s *Session) forgetLongEnded(now time.Time) {
+	s.mu.Lock()
+	var over []*process
+	for _, entry := range s.processes {
+		if entry.ended && now.Sub(entry.endedAt) > afterlife {
+			over = append(over, entry)
+		}
+	}
+	s.mu.Unlock()
+	for _, entry := range over {
+		s.forget(entry)
+	}
 }
 
 // meet decides whether a process that has begun to run a program is to be recorded.
@@ -570,6 +595,7 @@ func (s *Session) endProcess(entry *process, at int64, exited bool) {
 		return
 	}
 	entry.ended = true
+	entry.endedAt = time.Now()
 	entry.row.Exited = exited
 	entry.row.RecordingEndTimestamp = trace.Some(at)
 	s.writeProcess(entry)

@@ -3,7 +3,10 @@ package session
 import (
 	"os"
 	"testing"
+	"time"
 
+	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -24,5 +27,32 @@ func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
 	want.RecordingStartTimestamp, want.RecordingEndTimestamp, want.Exited = trace.Some(int64(5)), trace.Some(int64(7)), true
 	if entry.row != want {
 		t.Errorf("got %+v, want %+v", entry.row, want)
+	}
+}
+
+// Of a process that has ended the last records are still to be read: it is forgotten later.
+func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
+	now := time.Now()
+	s := &Session{merger: merge.New(merge.Options{}), processes: map[int32]*process{
+		1: {},
+		2: {ended: true, endedAt: now.Add(-afterlife / 2)},
+		3: {ended: true, endedAt: now.Add(-2 * afterlife)},
+	}}
+	for pid, entry := range s.processes {
+		entry.row.ProcessKey = trace.ProcessKey{PID: pid}
+		s.merger.Introduce(pid, func() *merge.Process {
+			return &merge.Process{Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey)}
+		})
+	}
+	s.forgetLongEnded(now)
+	for pid, want := range map[int32]bool{1: true, 2: true, 3: false} {
+		merged := false
+		_ = s.merger.Update(pid, func(*merge.Process) error {
+			merged = true
+			return nil
+		})
+		if _, listed := s.processes[pid]; listed != want || merged != want {
+			t.Errorf("process %d: known to the session %v, to the merger %v, want %v", pid, listed, merged, want)
+		}
 	}
 }

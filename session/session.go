@@ -343,6 +343,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
 		case <-tick.C:
 			s.lookAtAll(ctx)
+			s.forgetLongEnded(time.Now())
 			s.scanNext(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
