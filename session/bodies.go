@@ -88,25 +88,25 @@ func (s *Session) separateBodies(sites []probes.Site) (others, bodies []probes.S
 }
 
 // attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. uncertain says that it
-// has callers that cannot be probed.
-func (s *Session) attachBodies(ctx context.Context, entry *process, sites []probes.Site, uncertain bool) error {
+// has callers that cannot be probed. attached is how many are probed that were not.
+func (s *Session) attachBodies(ctx context.Context, entry *process, sites []probes.Site, uncertain bool) (attached int, err error) {
 	entry.bodies.since = time.Now()
 	entry.bodies.stay = entry.bodies.stay || uncertain
 	if entry.bodies.attachment != nil || len(sites) == 0 {
-		return nil
+		return 0, nil
 	}
 	sortForAttaching(sites)
 	attachment, problems, err := s.loader.Attach(ctx, entry.row.PID, sites)
 	failed := s.warnOfSites(problems)
 	if err != nil {
-		return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
+		return 0, fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 	}
 	entry.bodies.attachment, entry.bodies.sites = attachment, sites
 	entry.bodies.returned = readClock(unix.CLOCK_MONOTONIC)
 	if !entry.bodies.left {
 		s.noteSites(entry, map[siteKey]bool{}, sites, failed)
 	}
-	return nil
+	return len(sites) - len(failed), nil
 }
 
 // returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before it maps them, and once more
@@ -122,7 +122,7 @@ func (s *Session) returnToBodies(ctx context.Context, load libraryLoad) {
 	b := &entry.bodies
 	switch {
 	case b.left && b.attachment == nil:
-		err := s.attachBodies(ctx, entry, b.sites, false)
+		_, err := s.attachBodies(ctx, entry, b.sites, false)
 		if !errors.Is(err, loader.ErrProcessGone) {
 			s.warn(err)
 		}

@@ -192,7 +192,8 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 		}
 	}
 	s.warnOfLateCallers(entry, sites)
-	if err := s.attachBodies(ctx, entry, bodySites, len(plan.Uncertain) > 0); err != nil {
+	count, err := s.attachBodies(ctx, entry, bodySites, len(plan.Uncertain) > 0)
+	if err != nil {
 		return err
 	}
 	if len(sites) > 0 {
@@ -207,7 +208,7 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 			entry.attachments = append(entry.attachments, attachment)
 		}
 		s.noteSites(entry, attached, sites, failed)
-		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, len(sites)+len(bodySites)-len(failed), distroAndRMW(entry.target)))
+		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, count+len(sites)-len(failed), distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
 	if entry.recorded || !entry.ros2 {
