@@ -9,12 +9,13 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// behaviours are flags of the stand-in that together bring about everything that a thread can do, at a moderate load.
+// behaviours are flags of the stand-in that together bring about everything that a thread can do, at a moderate load. Where no message
+// may be lost, queues hold what comes while a slow machine attaches.
 var behaviours = map[string]string{
-	"topics":         "--nodes 2 --topics 2 --rate 50 --expect-all",
-	"threads":        "--nodes 2 --topics 3 --rate 50 --threads 4 --reentrant --chain --service-rate 50 --outside-rate 100 --expect-all",
-	"intra_shared":   "--nodes 2 --rate 100 --intra-process --callback-form shared --chain --expect-all",
-	"intra_unique":   "--nodes 2 --rate 100 --intra-process --callback-form unique --threads 3 --outside-rate 50 --expect-all",
+	"topics":         "--nodes 2 --topics 2 --rate 50 --depth 1000 --expect-all",
+	"threads":        "--nodes 2 --topics 3 --rate 50 --threads 4 --reentrant --chain --service-rate 50 --outside-rate 100 --depth 1000 --expect-all",
+	"intra_shared":   "--nodes 2 --rate 100 --intra-process --callback-form shared --chain --depth 1000 --expect-all",
+	"intra_unique":   "--nodes 2 --rate 100 --intra-process --callback-form unique --threads 3 --outside-rate 50 --depth 1000 --expect-all",
 	"intra_overflow": "--rate 200 --intra-process --callback-form reference --depth 1 --publishers-per-timer 2",
 	"nested":         "--nested-depth 5 --nested-rate 20 --rate 20 --throw-every 7 --polled-rate 30 --polled-then-spin",
 	"nested_catch":   "--nested-depth 5 --nested-rate 50 --rate 20 --throw-every 7 --count 5",

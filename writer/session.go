@@ -73,7 +73,8 @@ func (d *directory) reserve() error {
 	}
 	defer func() { _ = f.Close() }()
 	err = unix.Fallocate(int(f.Fd()), 0, 0, reserveBytes)
-	if errors.Is(err, unix.EOPNOTSUPP) {
+	// tmpfs gives up, and begins anew, at each signal, and Go's scheduler sends them all the time: not to be repeated for ever.
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINTR) {
 		_, err = f.Write(make([]byte, reserveBytes))
 	}
 	if err != nil {
