@@ -77,6 +77,9 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 		publisher:    remember(func(p *Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
 		subscription: remember(func(s *Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
 	}
+	if len(q.filter.Topics) > 0 {
+		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }
+	}
 	passages := newPassages(q, q.filter.communication, c.add)
 	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
 		passages.add(w)

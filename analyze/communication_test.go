@@ -68,6 +68,34 @@ func TestCommunicationByGID(t *testing.T) {
 	)
 }
 
+// A topic selects the rows of what has an entity, and of what only its rows name, as those of a dataset that was cut short.
+func TestCommunicationOfATopic(t *testing.T) {
+	s := newRecording(t)
+	talker, listener := s.node("/talker"), s.node("/listener")
+	wanted, sub := s.publisher(talker, "/chatter", "aa"), s.subscription(listener, "/chatter")
+	other, otherSub := s.publisher(talker, "/other", "bb"), s.subscription(listener, "/other")
+	s.publishes(wanted, 100, 105, 0, 0)
+	s.receives(sub, "aa", 105, 120, 125)
+	s.publishes(other, 200, 205, 0, 0)
+	s.receives(otherSub, "bb", 205, 220, 225)
+	for i, topic := range []string{"/chatter", "/other"} {
+		at := int64(300 + 100*i)
+		publisher, subscription := testPublisher{node: talker, handle: s.address()}, testSubscription{node: listener, handle: s.address(), callback: s.address(), topic: topic}
+		s.publishes(publisher, at, at+5, 0, 0)
+		s.rows.publishes[len(s.rows.publishes)-1].TopicName = topic
+		s.receives(subscription, "", at+5, at+20, at+25)
+		received := &s.rows.callbacks[len(s.rows.callbacks)-1]
+		received.SubscriptionHandle, received.TopicName = subscription.handle, topic
+		s.polls(subscription, "", at+5, at+30, 0, 0) // once more: it was received already
+	}
+	of := func(topic string) []string {
+		return communicationOf(t, s.query(analyze.Filter{Topics: []*regexp.Regexp{regexp.MustCompile(topic)}}))
+	}
+	wantLines(t, of("/chat.*"), "0100 /talker> open", "0100 /talker>/listener 20 received gid", "0300 > 20 received topic", "0300 >/listener open")
+	wantLines(t, of("/other"), "0200 /talker> open", "0200 /talker>/listener 20 received gid", "0400 > 20 received topic", "0400 >/listener open")
+	wantLines(t, of("/none"))
+}
+
 // Cyclone DDS does not tell the publisher.
 func TestCommunicationByTopic(t *testing.T) {
 	s := newRecording(t)

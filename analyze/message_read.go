@@ -87,8 +87,10 @@ type wantedMessages struct {
 	subscription func(*Subscription) bool
 	// callback tells whether every execution of a callback is needed; it may be nil.
 	callback func(*Callback) bool
-	// known says that nothing is wanted of entities that only rows name, not the entity tables.
+	// known says that nothing is wanted of entities that only rows name, not the entity tables. Else topic tells which of their topics
+	// are wanted; nil: all.
 	known bool
+	topic func(name string) bool
 }
 
 func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {

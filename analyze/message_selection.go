@@ -8,18 +8,24 @@ type messageSelections struct {
 }
 
 // selections returns the rows that name an address at which something wanted lived at any time: readers look at the time and at the
-// process. Where entities may be wanted that only rows name, all rows are selected.
+// process. Where entities may be wanted that only rows name, those with a wanted topic are selected, too.
 func (w *wantedMessages) selections(index *entityIndex) messageSelections {
-	buffers := trace.AddressCondition{Column: "buffer", Addresses: index.buffers.addressesOf(w.subscription)}
+	buffers := trace.Condition{Column: "buffer", Addresses: index.buffers.addressesOf(w.subscription)}
 	s := messageSelections{enqueues: trace.Selection{buffers}}
-	if !w.known {
+	if !w.known && w.topic == nil {
 		return s
 	}
-	subscriptions := trace.AddressCondition{Column: "subscription_handle", Addresses: index.subscriptions.addressesOf(w.subscription)}
-	s.departures = trace.Selection{{Column: "publisher_handle", Addresses: index.publishers.addressesOf(w.publisher)}}
-	s.arrivals = trace.Selection{subscriptions, {Column: "callback", Addresses: index.callbacks.addressesOf(func(c *Callback) bool {
+	publishers := trace.Condition{Column: "publisher_handle", Addresses: index.publishers.addressesOf(w.publisher)}
+	subscriptions := trace.Condition{Column: "subscription_handle", Addresses: index.subscriptions.addressesOf(w.subscription)}
+	callbacks := trace.Condition{Column: "callback", Addresses: index.callbacks.addressesOf(func(c *Callback) bool {
 		return c.Subscription != nil && w.subscription(c.Subscription) || w.callback != nil && w.callback(c)
-	})}}
+	})}
+	s.departures = trace.Selection{publishers}
+	s.arrivals = trace.Selection{subscriptions, callbacks}
 	s.takes = trace.Selection{subscriptions, buffers}
+	if !w.known {
+		topics := trace.Condition{Column: "topic_name", Text: w.topic}
+		s.departures, s.arrivals, s.takes = append(s.departures, topics), append(s.arrivals, topics), append(s.takes, topics)
+	}
 	return s
 }

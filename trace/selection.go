@@ -9,13 +9,17 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Selection picks the rows of which any of these columns holds one of its addresses. No condition selects every row.
-type Selection []AddressCondition
+// Selection picks the rows of which any condition is true. No condition selects every row.
+type Selection []Condition
 
-// AddressCondition is true of a row whose column, of type Address, holds one of the addresses.
-type AddressCondition struct {
+// Condition is true of a row whose column holds one of the addresses or, where Text is set, a text of which that is true. It is never
+// true of null.
+type Condition struct {
+	// Column is of type Address, or a string where Text is set.
 	Column    string
 	Addresses Addresses
+	// Text has to be safe for concurrent use.
+	Text func(string) bool
 }
 
 // Addresses is a set of addresses.
@@ -31,9 +35,12 @@ func (g *Group) MayHold(s Selection) bool {
 	return len(s) == 0
 }
 
-func (g *Group) mayHold(c AddressCondition) bool {
+func (g *Group) mayHold(c Condition) bool {
 	if g.HasOnlyNull(c.Column) {
 		return false
+	}
+	if c.Text != nil {
+		return true
 	}
 	statistics := g.statistics(c.Column)
 	if statistics == nil || len(statistics.MinValue) != 8 || len(statistics.MaxValue) != 8 {
@@ -104,13 +111,17 @@ func openSelectors(f *parquet.File, group int, selection Selection) (s *selector
 	columns := make([]Column, len(selection))
 	for i, c := range selection {
 		columns[i] = Column{Name: c.Column, Type: TypeUint64, Nullable: true}
+		if c.Text != nil {
+			columns[i].Type = TypeString
+		}
 	}
 	indexes, err := locate(f, columns)
 	if err != nil {
 		return nil, closeAll, err
 	}
 	for i, index := range indexes {
-		s.conditions[i].addresses = selection[i].Addresses
+		s.conditions[i].condition = selection[i]
+		s.conditions[i].strings = new(interner)
 		if index < 0 {
 			continue
 		}
@@ -144,8 +155,8 @@ func (s *selectors) positions(positions []int32, n, offset int) ([]int32, error)
 // selector finds the rows of a group that a condition selects.
 type selector struct {
 	columnReader
-	addresses Addresses
-	// listed says which values of the dictionary are among the addresses.
+	condition Condition
+	// listed says of which values of the dictionary the condition is true.
 	listed   []bool
 	listedOf parquet.Dictionary
 }
@@ -176,7 +187,10 @@ func (s *selector) list() {
 	}
 	s.listedOf, s.listed = s.dictionary, s.listed[:0]
 	for _, v := range s.values.int64s {
-		s.listed = append(s.listed, s.addresses[Address(v)])
+		s.listed = append(s.listed, s.condition.Addresses[Address(v)])
+	}
+	for _, v := range s.values.strings {
+		s.listed = append(s.listed, s.condition.Text(v))
 	}
 }
 
@@ -186,19 +200,25 @@ func (s *selector) markPage(rows []bool) {
 		if s.levels != nil && s.levels[i] == 0 {
 			continue
 		}
-		if s.indexes != nil {
+		switch {
+		case s.indexes != nil:
 			rows[i] = rows[i] || s.listed[s.indexes[used]]
-		} else {
-			rows[i] = rows[i] || s.addresses[Address(s.values.int64s[used])]
+		case s.condition.Text != nil:
+			rows[i] = rows[i] || s.condition.Text(s.values.strings[used])
+		default:
+			rows[i] = rows[i] || s.condition.Addresses[Address(s.values.int64s[used])]
 		}
 		used++
 	}
 	if s.levels != nil {
 		s.levels = s.levels[len(rows):]
 	}
-	if s.indexes != nil {
+	switch {
+	case s.indexes != nil:
 		s.indexes = s.indexes[used:]
-	} else {
+	case s.condition.Text != nil:
+		s.values.strings = s.values.strings[used:]
+	default:
 		s.values.int64s = s.values.int64s[used:]
 	}
 }

@@ -26,6 +26,9 @@ func TestSelectionOfRandomRows(t *testing.T) {
 			}
 			testSelection(t, open(t, dir), rows, func(r *trace.Callback) bool { return callbacks[r.Callback] || parents[r.ParentCallback] },
 				trace.Selection{{Column: "callback", Addresses: callbacks}, {Column: "parent_callback", Addresses: parents}})
+			topic := func(name string) bool { return name > rows[every%len(rows)].TopicName }
+			testSelection(t, open(t, dir), rows, func(r *trace.Callback) bool { return parents[r.ParentCallback] || r.TopicName != "" && topic(r.TopicName) },
+				trace.Selection{{Column: "topic_name", Text: topic}, {Column: "parent_callback", Addresses: parents}})
 		})
 	}
 }
@@ -40,6 +43,11 @@ func TestSelectionOfSyntheticRows(t *testing.T) {
 	testSelection(t, open(t, dir), rows, func(*trace.Callback) bool { return false }, trace.Selection{{Column: "callback", Addresses: trace.Addresses{1: true}}})
 	testSelection(t, open(t, dir), rows, func(*trace.Callback) bool { return false }, trace.Selection{{Column: "callback"}})
 	testSelection(t, open(t, dir), rows, func(*trace.Callback) bool { return false }, trace.Selection{{Column: "no_such_column", Addresses: wanted}})
+	is := func(name string) func(string) bool { return func(text string) bool { return text == name } }
+	named := rows[slices.IndexFunc(rows, func(r trace.Callback) bool { return r.TopicName != "" })].TopicName
+	testSelection(t, open(t, dir), rows, func(r *trace.Callback) bool { return r.TopicName == named }, trace.Selection{{Column: "topic_name", Text: is(named)}})
+	testSelection(t, open(t, dir), rows, func(*trace.Callback) bool { return false }, trace.Selection{{Column: "topic_name", Text: is("/nowhere")}})
+	testSelection(t, open(t, dir), rows, func(*trace.Callback) bool { return false }, trace.Selection{{Column: "no_such_column", Text: is("")}})
 }
 
 // What is selected in the last rows only is read although nothing was before them.
