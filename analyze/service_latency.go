@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"cmp"
+	"container/list"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -82,8 +84,12 @@ type serviceStep struct {
 	at int64
 }
 
-// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: answered ones when they
-// were, the others at the end.
+// keptCalls is the number of calls that are kept because steps of them may still come: beyond it the one that began first is given up.
+const keptCalls = 1 << 16
+
+// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: those of which all steps
+// were seen when they were, the others when so many have begun after them that they are given up, or at the end. An answer that comes
+// later still counts as a call of its own; a warning tells where that may be.
 func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) error) ([]ServiceLatency, error) {
 	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, nil, func(_, end int64) bool {
 		return q.filter.From.Valid && end < q.filter.From.Value
@@ -107,7 +113,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 		progress.add(g.Rows())
 		return steps, damaged.add(err)
 	}}
-	calls := &serviceCalls{query: q, open: make(map[callKey]*ServiceCall), parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each}}
+	calls := newServiceCalls(q, keptCalls, each)
 	for _, limit := range windowLimits(groups) {
 		window, err := steps.until(ctx, limit)
 		if err != nil {
@@ -157,10 +163,26 @@ func (names *serviceNames) complete(row *serviceColumns) {
 
 // serviceCalls gathers calls.
 type serviceCalls struct {
-	query    *Query
-	open     map[callKey]*ServiceCall
+	query *Query
+	// open finds the calls of which steps may still come in order, where the one that began first is in front; they are kept at most.
+	open     map[callKey]*list.Element
+	order    list.List // of *openCall
+	kept     int
 	parts    map[ServiceLabel]*serviceParts
 	finished series[ServiceCall]
+	// unanswered counts the calls that were given up while an answer could still come.
+	unanswered uint64
+}
+
+type openCall struct {
+	ServiceCall
+	key callKey
+}
+
+func newServiceCalls(q *Query, kept int, each func([]ServiceCall) error) *serviceCalls {
+	return &serviceCalls{
+		query: q, open: make(map[callKey]*list.Element), kept: kept, parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each},
+	}
 }
 
 type serviceParts struct {
@@ -177,16 +199,16 @@ func (c *serviceCalls) add(s *serviceStep) {
 	if s.ClientGID == "" {
 		key.process, key.client = s.ProcessKey, s.ClientHandle
 	}
-	call := c.open[key]
 	at := trace.Some(s.at)
-	if call != nil && call.has(s.Step) { // a sequence number again: the gid's next owner, or a duplicate
-		c.finish(call)
-		call = nil
+	element := c.open[key]
+	if element != nil && element.Value.(*openCall).has(s.Step) { // a sequence number again: the gid's next owner, or a duplicate
+		c.close(element)
+		element = nil
 	}
-	if call == nil {
-		call = &ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}
-		c.open[key] = call
+	if element == nil {
+		element = c.begin(key, s)
 	}
+	call := element.Value.(*openCall)
 	switch s.Step {
 	case trace.RequestSent:
 		call.RequestSent = at
@@ -204,9 +226,34 @@ func (c *serviceCalls) add(s *serviceStep) {
 		call.ServerNode, call.ServerPID = s.NodeName, s.PID
 	}
 	if call.RequestSent.Valid && call.RequestTaken.Valid && call.ResponseSent.Valid && call.ResponseTaken.Valid {
-		c.finish(call)
-		delete(c.open, key)
+		c.close(element)
 	}
+}
+
+// begin keeps a new call, in the place of the one that began first where there are too many.
+func (c *serviceCalls) begin(key callKey, s *serviceStep) *list.Element {
+	if len(c.open) == c.kept {
+		first := c.order.Front()
+		if first.Value.(*openCall).mayBeAnswered() {
+			c.unanswered++
+		}
+		c.close(first)
+	}
+	call := &openCall{ServiceCall: ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}, key: key}
+	c.open[key] = c.order.PushBack(call)
+	return c.open[key]
+}
+
+// close passes a call on and forgets it.
+func (c *serviceCalls) close(element *list.Element) {
+	call := c.order.Remove(element).(*openCall)
+	delete(c.open, call.key)
+	c.finish(&call.ServiceCall)
+}
+
+// mayBeAnswered tells whether a side was seen to begin the call and not to end it.
+func (call *ServiceCall) mayBeAnswered() bool {
+	return call.RequestSent.Valid && !call.ResponseTaken.Valid || call.RequestTaken.Valid && !call.ResponseSent.Valid
 }
 
 func (call *ServiceCall) has(step trace.ServiceStep) bool {
@@ -256,17 +303,14 @@ func (p *servicePart) add(from, to trace.Optional[int64]) {
 	}
 }
 
+// end passes on the calls of which steps are missing.
 func (c *serviceCalls) end() {
-	var left []*ServiceCall
-	for _, call := range c.open {
-		left = append(left, call)
+	for c.order.Len() > 0 {
+		c.close(c.order.Front())
 	}
-	slices.SortFunc(left, func(a, b *ServiceCall) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.ClientGID, b.ClientGID), cmp.Compare(a.SequenceNumber, b.SequenceNumber),
-			cmp.Compare(a.ClientPID, b.ClientPID), cmp.Compare(a.ServerPID, b.ServerPID))
-	})
-	for _, call := range left {
-		c.finish(call)
+	if c.unanswered > 0 {
+		c.query.Warnings = append(c.query.Warnings, fmt.Sprintf(
+			"%d calls had no answer when %d later ones had begun: one that came still later counts as a call of its own", c.unanswered, c.kept))
 	}
 }
 
