@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -34,19 +35,29 @@ type pollColumns struct {
 	CallbackStartTimestamp trace.Optional[int64] `column:"callback_start_timestamp"`
 }
 
-// readActivity counts what callbacks publish and poll. Its memory grows with the pairs, not with the rows.
-func (l *architectureLoader) readActivity(ctx context.Context, d *trace.Dataset) error {
-	if err := l.readGroups(ctx, d, trace.TablePublish, (*activity).readPublishes); err != nil {
-		return err
+// readActivity counts what callbacks publish and poll, on all cores. Its memory grows with the pairs, not with the rows.
+func (l *architectureLoader) readActivity(ctx context.Context, report func(read, total int64), datasets ...*trace.Dataset) error {
+	type readGroup func(*activity, context.Context, *trace.Group) error
+	type reading struct {
+		*trace.Group
+		read readGroup
 	}
-	return l.readGroups(ctx, d, trace.TableTake, (*activity).readPolls)
-}
-
-// readGroups reads a table on all cores.
-func (l *architectureLoader) readGroups(ctx context.Context, d *trace.Dataset, table string, read func(*activity, context.Context, *trace.Group) error) error {
-	groups, err := trace.Groups(ctx, d, table)
-	if err := l.warnOfDamage(err); err != nil {
-		return err
+	var groups []reading
+	progress := progress{report: report}
+	for _, d := range datasets {
+		for _, table := range []struct {
+			name string
+			read readGroup
+		}{{trace.TablePublish, (*activity).readPublishes}, {trace.TableTake, (*activity).readPolls}} {
+			of, err := trace.Groups(ctx, d, table.name)
+			if err := l.warnOfDamage(err); err != nil {
+				return fmt.Errorf("read what callbacks of %s did: %w", d.Dir(), err)
+			}
+			for _, g := range of {
+				groups = append(groups, reading{g, table.read})
+				progress.total += g.Rows()
+			}
+		}
 	}
 	activities := make([]*activity, maxWorkers())
 	for i := range activities {
@@ -54,7 +65,9 @@ func (l *architectureLoader) readGroups(ctx context.Context, d *trace.Dataset, t
 	}
 	var damaged damages
 	if err := inParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
-		return damaged.add(read(activities[worker], ctx, groups[i]))
+		err := damaged.add(groups[i].read(activities[worker], ctx, groups[i].Group))
+		progress.add(groups[i].Rows())
+		return err
 	}); err != nil {
 		return err
 	}

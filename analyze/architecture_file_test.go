@@ -61,6 +61,31 @@ func TestArchitectureFileIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// A subscription without a callback is no part of the file, and neither are the paths through it.
+func TestPathsThroughWhatIsLeftOut(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "chain.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const callback = "\n        callback_name: /fusion/callback_1\n"
+	changed := strings.Replace(string(text), callback, "\n        callback_name: UNDEFINED\n", 1)
+	a, err := analyze.ReadArchitecture(strings.NewReader(changed))
+	if err != nil || changed == string(text) || len(a.NamedPaths) != 2 {
+		t.Fatalf("%v, %d paths", err, len(a.NamedPaths))
+	}
+	written, omitted := writeArchitecture(t, a)
+	if want := []string{
+		`a subscription of /fusion to "/points": its callback is unknown`,
+		"path missing: a part of it in /fusion is left out",
+		"path objects: a part of it in /fusion is left out",
+	}; !slices.Equal(sortedStrings(omitted), want) {
+		t.Errorf("omitted %q, want %q", omitted, want)
+	}
+	if again, err := analyze.ReadArchitecture(strings.NewReader(written)); err != nil || len(again.NamedPaths) > 0 {
+		t.Errorf("what was written has paths or cannot be read: %v\n%s", err, written)
+	}
+}
+
 func TestReadArchitectureRefuses(t *testing.T) {
 	const frame = "named_paths: []\nexecutors: []\nnodes:\n- node_name: /a\n  callbacks:\n  - {callback_name: c0, callback_type: timer_callback, period_ns: 1, symbol: s}\n"
 	for name, text := range map[string]string{
@@ -84,23 +109,6 @@ func TestReadArchitectureRefuses(t *testing.T) {
 		if _, err := analyze.ReadArchitecture(strings.NewReader(text)); !errors.Is(err, analyze.ErrArchitectureFile) {
 			t.Errorf("%s: error %v, want ErrArchitectureFile", name, err)
 		}
-	}
-}
-
-// CARET's file needs the callback of each subscription, so a path through one without is left out, or the file could not be read.
-func TestPathThroughWhatIsLeftOut(t *testing.T) {
-	const file = "executors: []\nnodes:\n- node_name: /a\n  subscribes:\n  - {topic_name: /t, callback_name: UNDEFINED}\n" +
-		"named_paths:\n- path_name: p\n  node_chain: [{node_name: /a, subscribe_topic_name: /t, publish_topic_name: UNDEFINED}]\n"
-	a, err := analyze.ReadArchitecture(strings.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	written, omitted := writeArchitecture(t, a)
-	if want := "the path p: a part of it is not in the file"; !slices.Contains(omitted, want) {
-		t.Errorf("omitted %q, want %q among them", omitted, want)
-	}
-	if _, err := analyze.ReadArchitecture(strings.NewReader(written)); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -13,16 +13,15 @@ import (
 )
 
 // LoadArchitecture reads what datasets tell of the systems that they recorded; those of several hosts or of several recorders are
-// one system. What damaged segments held is missing, and Warnings says so.
-func LoadArchitecture(ctx context.Context, datasets ...*trace.Dataset) (*Architecture, error) {
+// one system. What damaged segments held is missing, and Warnings says so. progress, which may be nil, is called with the rows that were
+// read of those that have to be; it may be called by several goroutines.
+func LoadArchitecture(ctx context.Context, progress func(read, total int64), datasets ...*trace.Dataset) (*Architecture, error) {
 	l, err := loadEntities(ctx, datasets...)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range datasets {
-		if err := l.readActivity(ctx, d); err != nil {
-			return nil, fmt.Errorf("read what callbacks of %s did: %w", d.Dir(), err)
-		}
+	if err := l.readActivity(ctx, progress, datasets...); err != nil {
+		return nil, err
 	}
 	l.finish()
 	return l.result, nil

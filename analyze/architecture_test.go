@@ -79,7 +79,7 @@ func openDataset(t testing.TB, dir string) *trace.Dataset {
 
 func loadArchitecture(t *testing.T, datasets ...*trace.Dataset) *analyze.Architecture {
 	t.Helper()
-	a, err := analyze.LoadArchitecture(t.Context(), datasets...)
+	a, err := analyze.LoadArchitecture(t.Context(), nil, datasets...)
 	if err != nil {
 		t.Fatal(err)
 	}

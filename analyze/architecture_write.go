@@ -15,7 +15,7 @@ import (
 // hold is left out, as caret_analyze leaves it out when it exports a trace: services, clients, the topics /parameter_events,
 // /rosout and /clock, and what has no name; of several nodes of one name all but the first. omitted says what else is missing.
 func WriteArchitecture(w io.Writer, a *Architecture) (omitted []string, err error) {
-	e := &architectureExport{exported: map[*Callback]bool{}, endpoints: map[any]bool{}}
+	e := &architectureExport{exported: make(map[*Callback]bool), subscriptions: make(map[*Subscription]bool), publishers: make(map[*Publisher]bool)}
 	for _, n := range a.Nodes {
 		e.addNode(n)
 	}
@@ -23,11 +23,7 @@ func WriteArchitecture(w io.Writer, a *Architecture) (omitted []string, err erro
 		e.addExecutor(x)
 	}
 	for _, p := range a.NamedPaths {
-		if !e.holds(p) {
-			e.omit("the path %s: a part of it is not in the file", p.Name)
-			continue
-		}
-		e.file.NamedPaths = append(e.file.NamedPaths, pathToEntry(p))
+		e.addPath(p)
 	}
 	e.file.NamedPaths = nonNil(e.file.NamedPaths)
 	e.file.Executors = nonNil(e.file.Executors)
@@ -45,12 +41,13 @@ func WriteArchitecture(w io.Writer, a *Architecture) (omitted []string, err erro
 
 // architectureExport turns an Architecture into the content of a file.
 type architectureExport struct {
-	file     architectureFile
-	nodes    []*Node
-	exported map[*Callback]bool
-	// endpoints are the *Publisher and *Subscription that the file has.
-	endpoints map[any]bool
-	omitted   []string
+	file  architectureFile
+	nodes []*Node
+	// exported, subscriptions and publishers are what the file has.
+	exported      map[*Callback]bool
+	subscriptions map[*Subscription]bool
+	publishers    map[*Publisher]bool
+	omitted       []string
 }
 
 func (e *architectureExport) omit(format string, arguments ...any) {
@@ -90,7 +87,7 @@ func (e *architectureExport) addNode(n *Node) {
 			e.omit("a subscription of %s to %q: its callback is unknown", n.Name, s.TopicName)
 		default:
 			subscriptions = append(subscriptions, s)
-			e.endpoints[s] = true
+			e.subscriptions[s] = true
 			entry.Subscribes = append(entry.Subscribes, subscriberEntry{Topic: s.TopicName, Callback: s.Callback.Name, Order: s.ConstructionOrder})
 		}
 	}
@@ -102,7 +99,7 @@ func (e *architectureExport) addNode(n *Node) {
 			e.omit("a publisher of %s: its topic is unknown", n.Name)
 		default:
 			publishers = append(publishers, p)
-			e.endpoints[p] = true
+			e.publishers[p] = true
 			names := e.callbackNames(p.Callbacks)
 			if len(names) == 0 {
 				names = []string{undefined}
@@ -221,11 +218,15 @@ func (e *architectureExport) addExecutor(x *Executor) {
 	e.file.Executors = append(e.file.Executors, entry)
 }
 
-// holds reports whether the file has all that a path passes.
-func (e *architectureExport) holds(p *Path) bool {
-	return !slices.ContainsFunc(p.Nodes, func(n NodePath) bool {
-		return !slices.Contains(e.nodes, n.Node) || n.Subscription != nil && !e.endpoints[n.Subscription] || n.Publisher != nil && !e.endpoints[n.Publisher]
-	})
+// addPath leaves out a path through what the file does not have.
+func (e *architectureExport) addPath(p *Path) {
+	for _, n := range p.Nodes {
+		if !slices.Contains(e.nodes, n.Node) || n.Publisher != nil && !e.publishers[n.Publisher] || n.Subscription != nil && !e.subscriptions[n.Subscription] {
+			e.omit("path %s: a part of it in %s is left out", p.Name, n.Node.Name)
+			return
+		}
+	}
+	e.file.NamedPaths = append(e.file.NamedPaths, pathToEntry(p))
 }
 
 func pathToEntry(p *Path) pathEntry {

@@ -16,6 +16,9 @@ type DiffOptions struct {
 	Alpha float64
 	// MinChange is the least change of the median, as a share of the former one, that is called a change. Default 0.05.
 	MinChange float64
+	// Progress, if not nil, is called with the rows that were read of those that one of several passes has to read. It may be called by
+	// several goroutines.
+	Progress func(read, total int64)
 }
 
 // Difference is what differs between two recordings.
@@ -23,6 +26,8 @@ type Difference struct {
 	Entities []EntityChange `json:"entities"`
 	// Latencies has a row for every callback and communication that both recordings have, those that changed first.
 	Latencies []LatencyChange `json:"latencies"`
+	// Warnings say what the comparison lacks: damaged segments, records that were lost.
+	Warnings []string `json:"warnings"`
 }
 
 // EntityChange is an entity that only one of the recordings has.
@@ -68,15 +73,15 @@ const (
 func Diff(ctx context.Context, a, b *trace.Dataset, options DiffOptions) (*Difference, error) {
 	options.Alpha = cmp.Or(options.Alpha, 0.01)
 	options.MinChange = cmp.Or(options.MinChange, 0.05)
-	former, err := measure(ctx, a)
+	former, err := measure(ctx, a, options.Progress)
 	if err != nil {
 		return nil, fmt.Errorf("measure %s: %w", a.Dir(), err)
 	}
-	latter, err := measure(ctx, b)
+	latter, err := measure(ctx, b, options.Progress)
 	if err != nil {
 		return nil, fmt.Errorf("measure %s: %w", b.Dir(), err)
 	}
-	d := &Difference{Entities: []EntityChange{}, Latencies: []LatencyChange{}}
+	d := &Difference{Entities: []EntityChange{}, Latencies: []LatencyChange{}, Warnings: append(append([]string{}, former.warnings...), latter.warnings...)}
 	for of := range latter.entities {
 		if !former.entities[of] {
 			d.Entities = append(d.Entities, EntityChange{Change: "came", Kind: of.kind, Name: of.name})
@@ -109,6 +114,7 @@ type measurements struct {
 	entities  map[measured]bool
 	latencies map[measured]*windowed
 	span      trace.Span
+	warnings  []string
 }
 
 // windowed are durations by the window in which they began.
@@ -116,12 +122,14 @@ type windowed struct {
 	windows [diffWindows]distribution
 }
 
-func measure(ctx context.Context, d *trace.Dataset) (*measurements, error) {
+func measure(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*measurements, error) {
 	query, err := NewQuery(ctx, Filter{}, d)
 	if err != nil {
 		return nil, err
 	}
+	query.Progress = progress
 	m := &measurements{entities: make(map[measured]bool), latencies: make(map[measured]*windowed)}
+	defer func() { m.warnings = query.Warnings }()
 	var ok bool
 	if m.span, ok, err = query.TimeSpan(ctx); err != nil || !ok {
 		return m, err

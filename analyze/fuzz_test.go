@@ -97,7 +97,7 @@ func addSeed[T trace.Row](t testing.TB, dir string, rows []T) {
 // askEverything asks every question; what they answer does not matter.
 func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
 	_, _ = analyze.Summarize(ctx, d, nil)
-	_, _ = analyze.LoadArchitecture(ctx, d)
+	_, _ = analyze.LoadArchitecture(ctx, nil, d)
 	_, _ = analyze.Diff(ctx, d, d, analyze.DiffOptions{})
 	_, _ = analyze.Views(d)
 	q, err := analyze.NewQuery(ctx, analyze.Filter{}, d, d)

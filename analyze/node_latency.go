@@ -44,12 +44,15 @@ func (q *Query) LoadActivity(ctx context.Context) error {
 		return nil
 	}
 	q.active = true
-	for _, d := range q.datasets {
-		if err := q.loader.readActivity(ctx, d); err != nil {
-			return err
-		}
+	if err := q.loader.readActivity(ctx, q.Progress, q.datasets...); err != nil {
+		return err
 	}
 	q.loader.finish()
+	for _, warning := range q.Architecture.Warnings {
+		if !slices.Contains(q.Warnings, warning) {
+			q.Warnings = append(q.Warnings, warning)
+		}
+	}
 	return nil
 }
 

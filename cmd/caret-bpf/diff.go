@@ -23,6 +23,7 @@ func diffCommand() command {
 			flags.Float64Var(&options.Alpha, "alpha", 0.01, "`PROBABILITY` of calling anything changed in two recordings of the same system")
 			percent := flags.Float64("min-change", 5, "least change of a median that counts, in `PERCENT`")
 			all := flags.Bool("all", false, "also show latencies that did not change")
+			quiet := quietFlag(flags)
 			output := defineOutputFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				switch {
@@ -42,10 +43,13 @@ func diffCommand() command {
 						return err
 					}
 				}
+				options.Progress = newReadProgress(c.err, *quiet)
 				difference, err := analyze.Diff(ctx, datasets[0], datasets[1], options)
+				endProgress(c.err, *quiet)
 				if err != nil {
 					return err
 				}
+				warn(c, *quiet, difference.Warnings)
 				if err := showDifference(c, output, difference, *all); err != nil {
 					return err
 				}

@@ -24,6 +24,7 @@ func graphCommand() command {
 				"json":    flags.Bool("json", false, "print JSON"),
 			}
 			file := architectureFlag(flags)
+			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				form := ""
 				for name, chosen := range forms {
@@ -33,17 +34,17 @@ func graphCommand() command {
 						form = name
 					}
 				}
-				a, err := loadArchitecture(ctx, c, arguments, *file)
+				a, err := loadArchitecture(ctx, c, *quiet, arguments, *file)
 				if err != nil {
 					return err
 				}
-				return printArchitecture(c, a, form)
+				return printArchitecture(c, *quiet, a, form)
 			}
 		},
 	}
 }
 
-func printArchitecture(c console, a *analyze.Architecture, form string) error {
+func printArchitecture(c console, quiet bool, a *analyze.Architecture, form string) error {
 	switch form {
 	case "dot":
 		printDot(c.out, drawArchitecture(a))
@@ -55,7 +56,9 @@ func printArchitecture(c console, a *analyze.Architecture, form string) error {
 			return err
 		}
 		for _, what := range omitted {
-			fmt.Fprintln(c.err, "left out:", report.Printable(what))
+			if !quiet {
+				fmt.Fprintln(c.err, "left out:", report.Printable(what))
+			}
 		}
 	case "json":
 		return printJSON(c.out, viewArchitecture(a))
@@ -70,7 +73,7 @@ func architectureFlag(flags *pflag.FlagSet) *string {
 }
 
 // loadArchitecture reads the architecture of the datasets and what the file adds to it. Warnings go to the console.
-func loadArchitecture(ctx context.Context, c console, directories []string, file string) (*analyze.Architecture, error) {
+func loadArchitecture(ctx context.Context, c console, quiet bool, directories []string, file string) (*analyze.Architecture, error) {
 	if len(directories) == 0 {
 		return nil, fmt.Errorf("%w: name a dataset", errUsage)
 	}
@@ -82,7 +85,8 @@ func loadArchitecture(ctx context.Context, c console, directories []string, file
 		}
 		datasets = append(datasets, d)
 	}
-	a, err := analyze.LoadArchitecture(ctx, datasets...)
+	a, err := analyze.LoadArchitecture(ctx, newReadProgress(c.err, quiet), datasets...)
+	endProgress(c.err, quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +98,7 @@ func loadArchitecture(ctx context.Context, c console, directories []string, file
 		}
 		warnings = append(warnings, missing...)
 	}
-	for _, warning := range warnings {
-		fmt.Fprintln(c.err, "warning:", report.Printable(warning))
-	}
+	warn(c, quiet, warnings)
 	return a, nil
 }
 

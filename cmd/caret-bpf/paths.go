@@ -32,6 +32,7 @@ func pathsCommand() command {
 			flags.IntVar(&query.Nodes, "max-nodes", analyze.DefaultPathNodes, "`NUMBER` of nodes of a path at most")
 			file := architectureFlag(flags)
 			output := defineOutputFlags(flags)
+			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				if query.Limit <= 0 || query.Nodes <= 0 {
 					return fmt.Errorf("%w: --limit and --max-nodes must be positive", errUsage)
@@ -39,17 +40,17 @@ func pathsCommand() command {
 				if err := output.check(); err != nil {
 					return err
 				}
-				a, err := loadArchitecture(ctx, c, arguments, *file)
+				a, err := loadArchitecture(ctx, c, *quiet, arguments, *file)
 				if err != nil {
 					return err
 				}
-				return listPaths(ctx, c, a, query, output)
+				return listPaths(ctx, c, *quiet, a, query, output)
 			}
 		},
 	}
 }
 
-func listPaths(ctx context.Context, c console, a *analyze.Architecture, query analyze.PathQuery, output outputFlags) error {
+func listPaths(ctx context.Context, c console, quiet bool, a *analyze.Architecture, query analyze.PathQuery, output outputFlags) error {
 	paths, complete, err := a.Paths(ctx, query)
 	if err != nil {
 		return err
@@ -70,10 +71,10 @@ func listPaths(ctx context.Context, c console, a *analyze.Architecture, query an
 	if err := writeRows(c, output, rows); err != nil {
 		return err
 	}
-	if !complete {
+	if !complete && !quiet {
 		fmt.Fprintf(c.err, "there are more paths: name --from and --to, or a higher --limit or --max-nodes\n")
 	}
-	if len(paths) == 0 && !query.Undefined {
+	if len(paths) == 0 && !query.Undefined && !quiet {
 		fmt.Fprintln(c.err, "no path; nodes that publish in other callbacks than those that receive are passed with --undefined, or --architecture FILE with variable passings")
 	}
 	return nil

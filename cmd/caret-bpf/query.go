@@ -22,7 +22,8 @@ type question struct {
 	processes                []int32
 	fromTime, toTime         string
 	last, strip              time.Duration
-	series, quiet            bool
+	series                   bool
+	quiet                    *bool
 }
 
 func defineQuestion(flags *pflag.FlagSet) *question {
@@ -37,8 +38,12 @@ func defineQuestion(flags *pflag.FlagSet) *question {
 	flags.DurationVar(&q.strip, "strip", 0, "without this `DURATION` at both ends of the recording")
 	flags.BoolVar(&q.series, "series", false, "one row for each instance")
 	q.outputFlags = defineOutputFlags(flags)
-	flags.BoolVarP(&q.quiet, "quiet", "q", false, "no progress and no warnings")
+	q.quiet = quietFlag(flags)
 	return q
+}
+
+func quietFlag(flags *pflag.FlagSet) *bool {
+	return flags.BoolP("quiet", "q", false, "no progress and no warnings")
 }
 
 // prepare opens the datasets and makes the query.
@@ -68,7 +73,7 @@ func (q *question) prepare(ctx context.Context, c console, directories []string)
 	if err := q.restrict(ctx, query); err != nil {
 		return nil, err
 	}
-	query.Progress = newReadProgress(c.err, q.quiet)
+	query.Progress = newReadProgress(c.err, *q.quiet)
 	return query, nil
 }
 
@@ -153,12 +158,12 @@ func answer[S, I any](ctx context.Context, c console, q *question, directories [
 	} else {
 		var rows []S
 		if rows, err = ask(query, ctx, nil); err == nil {
-			endProgress(c.err, q.quiet)
+			endProgress(c.err, *q.quiet)
 			err = writeRows(c, q.outputFlags, rows)
 		}
 	}
-	endProgress(c.err, q.quiet)
-	q.warn(c, query)
+	endProgress(c.err, *q.quiet)
+	warn(c, *q.quiet, query.Warnings)
 	return err
 }
 
@@ -173,12 +178,12 @@ func writeSeries[I any](c console, q *question, ask func(each func([]I) error) e
 	return w.Close()
 }
 
-// warn says on the side what the answer lacks.
-func (q *question) warn(c console, query *analyze.Query) {
-	if q.quiet {
+// warn says on the side what an answer lacks.
+func warn(c console, quiet bool, warnings []string) {
+	if quiet {
 		return
 	}
-	for _, warning := range query.Warnings {
+	for _, warning := range warnings {
 		fmt.Fprintln(c.err, "warning:", report.Printable(strings.TrimSpace(warning)))
 	}
 }
