@@ -231,6 +231,12 @@ func (c *hitComparison) requireCommunication() {
 			fates[by].Unknown++
 		}
 		c.compared["messages "+string(p.fate)]++
+		switch {
+		case p.enqueued.Valid:
+			c.compared["messages through buffers"]++
+		case p.received != nil && p.received.polled:
+			c.compared["messages polled"]++
+		}
 	}
 	var want []analyze.CommunicationLatency
 	for by, row := range fates {

@@ -26,7 +26,7 @@ func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 		}
 		compared := requireAnswersOfHits(t, r.dir, data)
 		t.Logf("compared %v", compared)
-		for _, what := range []string{"executions", "messages received", "inputs and outputs", "periods", "ways"} {
+		for _, what := range []string{"executions", "messages received", "messages through buffers", "messages polled", "inputs and outputs", "periods", "ways"} {
 			if compared[what] == 0 {
 				t.Errorf("no %s", what)
 			}
