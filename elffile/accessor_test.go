@@ -1,7 +1,6 @@
 package elffile
 
 import (
-	"debug/elf"
 	"errors"
 	"reflect"
 	"strings"
@@ -46,39 +45,39 @@ void *counted(struct impl **list) { struct impl **p = list; while (*p) p++; retu
 `
 
 func TestAccessedMember(t *testing.T) {
-	if hostMachine() != elf.EM_X86_64 {
-		t.Skip("decodes x86-64 only")
-	}
-	for _, options := range [][]string{
-		{"-O2"}, {"-O0"}, {"-Os"}, {"-O2", "-fcf-protection=none"}, {"-O2", "-fno-omit-frame-pointer"}, {"-O3", "-s"}, {"-O2", "-fno-tree-vectorize"},
-	} {
-		t.Run(strings.Join(options, " "), func(t *testing.T) {
-			file := buildLibrary(t, "library.c", accessorSource, append(options, "-fcommon")...)
-			for function, want := range map[string]Member{
-				"handle": {Offsets: []int64{8, 152}},
-				"qos":    {Offsets: []int64{8, 160}, Address: true},
-				"type":   {Offsets: []int64{16}},
-				"flag":   {Offsets: []int64{20}, Address: true},
-			} {
-				got, err := file.ReturnedMember(mustLookup(t, file, function))
-				if err != nil || !reflect.DeepEqual(got, want) {
-					t.Errorf("%s: %+v, %v, want %+v", function, got, err, want)
+	eachMachine(t, func(t *testing.T, build func(*testing.T, string, string, ...string) *File) {
+		for _, options := range [][]string{
+			{"-O2"}, {"-O0"}, {"-Os"}, {"-O2", "-fcf-protection=none"}, {"-O2", "-fno-omit-frame-pointer"}, {"-O3", "-s"}, {"-O2", "-fno-tree-vectorize"},
+			{"-O2", "-mbranch-protection=standard"}, {"-O2", "-mno-outline-atomics"},
+		} {
+			t.Run(strings.Join(options, " "), func(t *testing.T) {
+				file := build(t, "library.c", accessorSource, append(options, "-fcommon")...)
+				for function, want := range map[string]Member{
+					"handle": {Offsets: []int64{8, 152}},
+					"qos":    {Offsets: []int64{8, 160}, Address: true},
+					"type":   {Offsets: []int64{16}},
+					"flag":   {Offsets: []int64{20}, Address: true},
+				} {
+					got, err := file.ReturnedMember(mustLookup(t, file, function))
+					if err != nil || !reflect.DeepEqual(got, want) {
+						t.Errorf("%s: %+v, %v, want %+v", function, got, err, want)
+					}
 				}
-			}
-			want := Member{Offsets: []int64{48}}
-			if got, err := file.CopiedMember(mustLookup(t, file, "copy")); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("copy: %+v, %v, want %+v", got, err, want)
-			}
-			for _, function := range []string{"itself", "one_of_two", "computed", "elsewhere", "called", "counted"} {
-				if got, err := file.ReturnedMember(mustLookup(t, file, function)); !errors.Is(err, ErrUnexpectedShape) {
-					t.Errorf("%s: %+v, %v", function, got, err)
+				want := Member{Offsets: []int64{48}}
+				if got, err := file.CopiedMember(mustLookup(t, file, "copy")); err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("copy: %+v, %v, want %+v", got, err, want)
 				}
-			}
-			for _, function := range []string{"handle", "type"} {
-				if got, err := file.CopiedMember(mustLookup(t, file, function)); !errors.Is(err, ErrUnexpectedShape) {
-					t.Errorf("copied by %s: %+v, %v", function, got, err)
+				for _, function := range []string{"itself", "one_of_two", "computed", "elsewhere", "called", "counted"} {
+					if got, err := file.ReturnedMember(mustLookup(t, file, function)); !errors.Is(err, ErrUnexpectedShape) {
+						t.Errorf("%s: %+v, %v", function, got, err)
+					}
 				}
-			}
-		})
-	}
+				for _, function := range []string{"handle", "type"} {
+					if got, err := file.CopiedMember(mustLookup(t, file, function)); !errors.Is(err, ErrUnexpectedShape) {
+						t.Errorf("copied by %s: %+v, %v", function, got, err)
+					}
+				}
+			})
+		}
+	})
 }

@@ -28,7 +28,7 @@ type CallSite struct {
 // All instruction starts are proven by decoding the whole function from its start; calls are told apart by where
 // they lead: callee itself, or a PLT entry bound to it. ErrUnexpectedShape if callee is called never or more than
 // once, if a branch lies between the two calls or leads there, or if the second is not a plain relative call.
-// ErrUnsupported on machines other than x86-64.
+// ErrUnsupported on machines other than x86-64 and arm64.
 func (f *File) CallAfter(symbol, callee string) (CallSite, error) {
 	site, err := f.callAfter(symbol, callee)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *File) callAfter(symbol, callee string) (CallSite, error) {
 	if err != nil {
 		return CallSite{}, err
 	}
-	first, second, err := findCallPair(code, calleeAddresses)
+	first, second, err := f.findCallPair(code, calleeAddresses)
 	if err != nil {
 		return CallSite{}, err
 	}
@@ -56,18 +56,20 @@ func (f *File) callAfter(symbol, callee string) (CallSite, error) {
 	if err != nil {
 		return CallSite{}, err
 	}
-	return CallSite{
-		Site:            site,
-		Target:          code[second].Target,
-		ResultArguments: resultArguments(code[first+1 : second]),
-		ResultStores:    resultStores(code[first+1 : second]),
-	}, nil
+	between := code[first+1 : second]
+	call := CallSite{Site: site, Target: code[second].Target}
+	if f.Machine() == elf.EM_AARCH64 {
+		call.ResultArguments, call.ResultStores = resultUseARM64(between)
+	} else {
+		call.ResultArguments, call.ResultStores = resultArguments(between), resultStores(between)
+	}
+	return call, nil
 }
 
 // callersCode decodes the function symbol and finds where a call of callee may lead.
 func (f *File) callersCode(symbol, callee string) (code []Instruction, bounds Range, calleeAddresses []uint64, err error) {
-	if f.Machine() != elf.EM_X86_64 {
-		return nil, Range{}, nil, fmt.Errorf("%w: machine %v", ErrUnsupported, f.Machine())
+	if machine := f.Machine(); machine != elf.EM_X86_64 && machine != elf.EM_AARCH64 {
+		return nil, Range{}, nil, fmt.Errorf("%w: machine %v", ErrUnsupported, machine)
 	}
 	function, err := f.Lookup(symbol)
 	if err != nil {
@@ -103,6 +105,11 @@ func (f *File) returnOf(symbol, callee string) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
+	return f.returnSite(code, bounds, addresses)
+}
+
+// returnSite is the instruction of the code that the only call of one of the addresses returns to.
+func (f *File) returnSite(code []Instruction, bounds Range, addresses []uint64) (Site, error) {
 	call, err := findOnlyCall(code, addresses)
 	if err != nil {
 		return Site{}, err
@@ -151,7 +158,7 @@ func findOnlyCall(code []Instruction, addresses []uint64) (int, error) {
 }
 
 // findCallPair returns the indices of the only call of one of the addresses and of the call that follows it.
-func findCallPair(code []Instruction, addresses []uint64) (first, second int, err error) {
+func (f *File) findCallPair(code []Instruction, addresses []uint64) (first, second int, err error) {
 	first, err = findOnlyCall(code, addresses)
 	if err != nil {
 		return 0, 0, err
@@ -160,13 +167,18 @@ func findCallPair(code []Instruction, addresses []uint64) (first, second int, er
 		if code[i].Flow == FlowNext {
 			continue
 		}
-		const callRelative = 0xe8
-		if code[i].Flow == FlowCall && code[i].Bytes[0] == callRelative && len(code[i].Bytes) == 5 {
+		if f.isPlainCall(code[i]) {
 			return first, i, nil
 		}
 		return 0, 0, fmt.Errorf("%w: % x at %#x comes before the next call", ErrUnexpectedShape, code[i].Bytes, code[i].Address)
 	}
 	return 0, 0, fmt.Errorf("%w: no call follows", ErrUnexpectedShape)
+}
+
+// isPlainCall reports whether an instruction is a relative call, without a prefix.
+func (f *File) isPlainCall(instruction Instruction) bool {
+	const callRelativeX86 = 0xe8
+	return instruction.Flow == FlowCall && (f.Machine() == elf.EM_AARCH64 || instruction.Bytes[0] == callRelativeX86 && len(instruction.Bytes) == 5)
 }
 
 // checkBranches proves that no branch of the function, its outlined cold parts included, leads between the first

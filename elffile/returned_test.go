@@ -1,10 +1,8 @@
 package elffile
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -23,48 +21,41 @@ const void *get_null(void) { return 0; }
 `
 
 func TestReturnedAddress(t *testing.T) {
-	for _, options := range [][]string{
-		{"-O0"}, {"-O2"}, {"-O2", "-fcf-protection=none"}, {"-O2", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"},
-		{"-O2", "-s"}, {"-Os"}, {"-O2", "-fPIC", "-Wl,-z,now"},
-	} {
-		t.Run(strings.Join(options, " "), func(t *testing.T) {
-			if hostMachine() == elf.EM_AARCH64 {
-				options = withoutX86Options(options)
-			}
-			file := buildLibrary(t, "library.c", handleSource, options...)
-			handle, err := file.ReturnedAddress(mustLookup(t, file, "get_handle"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			members, err := file.PointerAt(handle + 8)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name, err := file.PointerAt(members)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := make([]byte, len("header")+1)
-			if _, err := file.ReadAt(name, text); err != nil || string(text) != "header\x00" {
-				t.Errorf("%q, %v", text, err)
-			}
-			for _, address := range []uint64{handle, members + 8, name, handle + 1, 0} {
-				if value, err := file.PointerAt(address); !errors.Is(err, ErrNotRelocated) {
-					t.Errorf("pointer at %#x: %#x, %v", address, value, err)
+	eachMachine(t, func(t *testing.T, build func(*testing.T, string, string, ...string) *File) {
+		for _, options := range [][]string{
+			{"-O0"}, {"-O2"}, {"-O2", "-fcf-protection=none"}, {"-O2", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"},
+			{"-O2", "-s"}, {"-Os"}, {"-O2", "-fPIC", "-Wl,-z,now"},
+		} {
+			t.Run(strings.Join(options, " "), func(t *testing.T) {
+				file := build(t, "library.c", handleSource, options...)
+				handle, err := file.ReturnedAddress(mustLookup(t, file, "get_handle"))
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			for _, function := range []string{"get_exported", "get_counted", "get_either", "get_null"} {
-				if address, err := file.ReturnedAddress(mustLookup(t, file, function)); !errors.Is(err, ErrUnexpectedShape) {
-					t.Errorf("%s: %#x, %v", function, address, err)
+				members, err := file.PointerAt(handle + 8)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		})
-	}
-}
-
-func withoutX86Options(options []string) []string {
-	return slices.DeleteFunc(options, func(option string) bool {
-		return option == "-fcf-protection=none" || option == "-mno-omit-leaf-frame-pointer"
+				name, err := file.PointerAt(members)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := make([]byte, len("header")+1)
+				if _, err := file.ReadAt(name, text); err != nil || string(text) != "header\x00" {
+					t.Errorf("%q, %v", text, err)
+				}
+				for _, address := range []uint64{handle, members + 8, name, handle + 1, 0} {
+					if value, err := file.PointerAt(address); !errors.Is(err, ErrNotRelocated) {
+						t.Errorf("pointer at %#x: %#x, %v", address, value, err)
+					}
+				}
+				for _, function := range []string{"get_exported", "get_counted", "get_either", "get_null"} {
+					if address, err := file.ReturnedAddress(mustLookup(t, file, function)); !errors.Is(err, ErrUnexpectedShape) {
+						t.Errorf("%s: %#x, %v", function, address, err)
+					}
+				}
+			})
+		}
 	})
 }
 
