@@ -5,7 +5,8 @@ import "github.com/caret-bpf/caret-bpf/trace"
 // EventID is the number of an initialization event, the same as in the cookie of its probe.
 type EventID uint8
 
-// The initialization events (ROS 2 tracepoints) that a Graph understands, with their arguments; strings are in parentheses.
+// The initialization events (ROS 2 tracepoints) that a Graph understands, with their arguments; strings are in parentheses. The identity of a
+// client is in hexadecimal: the GUIDs of its writer and its reader with Fast DDS, a handle of 8 bytes with Cyclone DDS, "" if not known.
 const (
 	RclInit                                EventID = 20 // context
 	RclNodeInit                            EventID = 21 // node_handle, rmw_handle, (node_name), (namespace)
@@ -19,7 +20,7 @@ const (
 	RclcppCallbackRegister                 EventID = 29 // callback, (symbol)
 	RclServiceInit                         EventID = 30 // service_handle, node_handle, rmw_service_handle, (service_name), impl
 	RclcppServiceCallbackAdded             EventID = 31 // service_handle, callback, impl
-	RclClientInit                          EventID = 32 // client_handle, node_handle, rmw_client_handle, (service_name)
+	RclClientInit                          EventID = 32 // client_handle, node_handle, rmw_client_handle, (service_name), (identity)
 	RclcppIpbToSubscription                EventID = 33 // ipb, subscription
 	RclcppBufferToIpb                      EventID = 34 // buffer, ipb
 	RclcppConstructRingBuffer              EventID = 35 // buffer, capacity
@@ -120,7 +121,7 @@ func (g *Graph) Init(event InitEvent) {
 		g.addServiceCallback(event.Time, first, second, third)
 	case RclClientInit:
 		g.initClient(event.Time, trace.Client{
-			ClientHandle: first, NodeHandle: second, RMWClientHandle: third, ServiceName: event.String1,
+			ClientHandle: first, NodeHandle: second, RMWClientHandle: third, ServiceName: event.String1, GID: clientIdentity(event.String2),
 		})
 	case RclLifecycleStateMachineInit:
 		g.initStateMachine(event.Time, trace.LifecycleStateMachine{NodeHandle: first, StateMachine: second})

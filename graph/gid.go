@@ -71,18 +71,42 @@ func (r reader) clientGIDAt(rmw trace.Address) (string, error) {
 	case !isFastDDS(identifier):
 		return "", fmt.Errorf("gids of %s: %w", identifier, errImplausible)
 	}
-	// The GUID of the writer of requests, then that of the reader of responses, of one participant. Requests carry the latter.
 	var guids [2 * gidSize]byte
 	at := data + trace.Address(r.layout.GID.FastDDSClient)
 	if err := r.memory.ReadAt(guids[:], uint64(at)); err != nil {
 		return "", err
 	}
+	return clientGUID(guids[:])
+}
+
+// clientGUID returns what Fast DDS's servers know a client by, in hexadecimal. guids are the GUID of the writer of requests, then that of the
+// reader of responses, of one participant. Requests carry the latter.
+func clientGUID(guids []byte) (string, error) {
 	writer, reader := guids[:gidSize], guids[gidSize:]
 	if !bytes.Equal(writer[:guidPrefixSize], reader[:guidPrefixSize]) ||
 		!bytes.Contains(writerKinds, writer[gidSize-1:]) || !bytes.Contains(readerKinds, reader[gidSize-1:]) {
 		return "", fmt.Errorf("%x are no GUIDs of a writer and a reader: %w", guids, errImplausible)
 	}
 	return hex.EncodeToString(reader), nil
+}
+
+// clientIdentity returns what servers know a client by, as its initialization event tells; "" if it does not.
+func clientIdentity(text string) string {
+	identity, err := hex.DecodeString(text)
+	if err != nil {
+		return ""
+	}
+	switch len(identity) {
+	case cycloneClientSize:
+		if len(bytes.Trim(identity, "\x00")) > 0 {
+			return hex.EncodeToString(identity)
+		}
+	case 2 * gidSize:
+		if gid, err := clientGUID(identity); err == nil {
+			return gid
+		}
+	}
+	return ""
 }
 
 // rmwDataAt returns the name of an rmw object's implementation and what the implementation keeps for it.

@@ -274,11 +274,11 @@ func (g *Graph) nodeOfService(s *service, object trace.Address) {
 func (g *Graph) initClient(time int64, row trace.Client) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	// By now another client may have the address, even with an rmw client at the same one.
-	if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle &&
-		(row.ServiceName == "" || read.ServiceName == row.ServiceName) {
-		fill(&row.ServiceName, read.ServiceName)
-		row.GID = read.GID
+	// By now another client may have the address, even with an rmw client at the same one, but hardly one with another service name.
+	if row.ServiceName == "" {
+		if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle {
+			row.ServiceName = read.ServiceName
+		}
 	}
 	g.noteImplementation(row.RMWClientHandle)
 	c := &client{life: life{since: time}}

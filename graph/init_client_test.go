@@ -2,43 +2,87 @@ package graph
 
 import (
 	"debug/elf"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestClientAtAReusedAddress: what memory says of an address is said of the client of the event only where it is still that client.
+// guidsOfClient are those of the writer and the reader of a client with Fast DDS; it goes by the second.
+const (
+	writerGUID    = "01000000000000000200000000000003"
+	readerGUID    = "01000000000000000200000000000004"
+	guidsOfClient = writerGUID + readerGUID
+)
+
+func TestClientIdentity(t *testing.T) {
+	const handle = "0102030405060708"
+	for name, test := range map[string]struct{ identity, want string }{
+		"Fast DDS":              {guidsOfClient, readerGUID},
+		"Cyclone DDS":           {handle, handle},
+		"none":                  {"", ""},
+		"null":                  {strings.Repeat("00", cycloneClientSize), ""},
+		"null GUIDs":            {strings.Repeat("00", 2*gidSize), ""},
+		"two readers":           {readerGUID + readerGUID, ""},
+		"reader, then writer":   {readerGUID + writerGUID, ""},
+		"of two participants":   {writerGUID + "ff" + readerGUID[2:], ""},
+		"of another size":       {readerGUID, ""},
+		"no hexadecimal digits": {strings.Repeat("g", 2*cycloneClientSize), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := clientIdentity(test.identity); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestClientAtAReusedAddress: a client is destroyed and another one created at its address before its initialization is heard of, with the
+// same rmw client's address and under the same service name. Only the event tells what servers know the first one by.
 func TestClientAtAReusedAddress(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	w := newWorld(t, m)
-	want := w.rows().Clients[0]
+	second := w.rows().Clients[0]
 	data := m.object()
-	m.set(uint64(want.RMWClientHandle)+m.layout.GID.ClientData, data)
-	for i, word := range []uint64{1, 0x03<<56 | 2, 1, 0x04<<56 | 2} { // the GUIDs of its writer and its reader
+	m.set(uint64(second.RMWClientHandle)+m.layout.GID.ClientData, data)
+	for i, word := range []uint64{9, 0x03<<56 | 2, 9, 0x04<<56 | 2} { // the GUIDs of the second one's writer and reader
 		m.set(data+m.layout.GID.FastDDSClient+uint64(i)*wordSize, word)
 	}
-	const gid = "01000000000000000200000000000004"
+	const gidOfSecond = "09000000000000000200000000000004"
 	for name, test := range map[string]struct {
-		rmw         trace.Address
-		serviceName string
-		same        bool
+		rmw                   trace.Address
+		serviceName, identity string
+		wantName, wantGID     string
 	}{
-		"the same":           {want.RMWClientHandle, want.ServiceName, true},
-		"another rmw client": {want.RMWClientHandle + 8, want.ServiceName, false},
-		"another service":    {want.RMWClientHandle, "/another", false},
-		"name not read":      {want.RMWClientHandle, "", true},
+		"told by the event":           {second.RMWClientHandle, second.ServiceName, guidsOfClient, second.ServiceName, readerGUID},
+		"not told":                    {second.RMWClientHandle, second.ServiceName, "", second.ServiceName, ""},
+		"no name, the same handle":    {second.RMWClientHandle, "", guidsOfClient, second.ServiceName, readerGUID},
+		"no name, another rmw client": {second.RMWClientHandle + 8, "", guidsOfClient, "", readerGUID},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := New(testKey)
 			g.SetMemory(m, m.layout)
-			g.Init(event(RclClientInit, 10, want.ClientHandle, want.NodeHandle, test.rmw, test.serviceName))
-			client, ok := g.Client(want.ClientHandle, 20)
-			if !ok || test.same && client.GID != gid || !test.same && client.GID != "" {
+			first := event(RclClientInit, 10, second.ClientHandle, second.NodeHandle, test.rmw, test.serviceName)
+			first.String2 = test.identity
+			g.Init(first)
+			client, ok := g.Client(second.ClientHandle, 20)
+			if !ok || client.GID != test.wantGID || client.ServiceName != test.wantName {
 				t.Errorf("client %+v", client)
-			}
-			if test.same && client.ServiceName != want.ServiceName {
-				t.Errorf("service %q", client.ServiceName)
 			}
 		})
 	}
+	t.Run("a scan sees the second", func(t *testing.T) {
+		g := New(testKey)
+		g.SetMemory(m, m.layout)
+		first := event(RclClientInit, 10, second.ClientHandle, second.NodeHandle, second.RMWClientHandle, second.ServiceName)
+		first.String2 = guidsOfClient
+		g.Init(first)
+		seen := second
+		seen.GID = gidOfSecond
+		// The scan began while the first lived; that it ended is not heard of yet.
+		g.Apply(&Snapshot{Begin: 15, Entities: Rows{Clients: []trace.Client{seen}}})
+		if client, ok := g.Client(second.ClientHandle, 20); !ok || client.GID != readerGUID {
+			t.Errorf("client %+v", client)
+		}
+	})
 }

@@ -370,6 +370,13 @@ func (m *Merger) addInit(record *InitRecord) {
 		if record.Header.Flags&FlagStringFault == 0 {
 			event.String1 = hex.EncodeToString(record.Strings[:gidSize])
 		}
+	case event.Event == graph.RclClientInit:
+		if record.Header.Flags&FlagStringCut == 0 {
+			event.String1 = cString(record.Strings[:InitStringSize])
+		}
+		if size := record.Arguments[4]; size <= clientIdentitySize {
+			event.String2 = hex.EncodeToString(record.Strings[InitStringSize:][:size])
+		}
 	case record.Header.Flags&FlagStringCut == 0:
 		event.String1 = cString(record.Strings[:])
 		if len(event.String1) < InitStringSize {
@@ -391,6 +398,9 @@ func (m *Merger) addInit(record *InitRecord) {
 		m.forgetIgnored(int32(record.Header.PID), address)
 	}
 }
+
+// clientIdentitySize is the most that rcl_client_init tells of what servers know a client by (CLIENT_GUIDS_SIZE in bpf/src/records.h).
+const clientIdentitySize = 32
 
 // lifecycleTransition is the event id of rcl_lifecycle_transition (EVENT_RCL_LIFECYCLE_TRANSITION in bpf/src/records.h).
 const lifecycleTransition = 60

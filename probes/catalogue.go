@@ -348,7 +348,15 @@ var catalogue = []Entry{
 	},
 	initEntry(EventRclServiceInit, "rcl_service_init", "service_handle", "node_handle", "rmw_service_handle", "service_name", "impl"),
 	initEntry(EventRclcppServiceCallbackAdded, "rclcpp_service_callback_added", "service_handle", "callback", "impl"),
-	initEntry(EventRclClientInit, "rcl_client_init", "client_handle", "node_handle", "rmw_client_handle", "service_name"),
+	{
+		Event: EventRclClientInit, Name: "rcl_client_init", Arguments: []string{"client_handle", "node_handle", "rmw_client_handle", "service_name"},
+		Consequence: noInitEvent,
+		Sources: []Source{{
+			Distros: everyDistro, Library: LibraryTracetools, Symbol: "ros_trace_rcl_client_init", Provenance: FromTracepoint,
+			Offset: func(l *layouts.Layout) uint64 { return l.GID.FastDDSClient }, OffsetOptional: true,
+			Shows: "all arguments in order, and from the rmw client what servers know it by",
+		}},
+	},
 	intraInitEntry(EventRclcppIPBToSubscription, "rclcpp_ipb_to_subscription", "ipb", "subscription"),
 	intraInitEntry(EventRclcppBufferToIPB, "rclcpp_buffer_to_ipb", "buffer", "ipb"),
 	intraInitEntry(EventRclcppConstructRingBuffer, "rclcpp_construct_ring_buffer", "buffer", "capacity"),

@@ -50,6 +50,50 @@ static __always_inline __u64 word_at(__u64 address)
 	return read_word(&word, address) ? word : 0;
 }
 
+/* How rmw implementations name themselves: the first bytes of implementation_identifier. */
+#define RMW_FAST_DDS	0x747361665f776d72ULL /* rmw_fast */
+#define RMW_CYCLONE_DDS 0x6c6379635f776d72ULL /* rmw_cycl */
+
+/* rmw_client_t */
+#define RMW_IDENTIFIER 0
+#define RMW_DATA       8
+
+/* CddsCS.pub and CddsPublisher.pubiid of rmw_cyclonedds */
+#define CYCLONE_PUBLISHER 0
+#define CYCLONE_HANDLE	  8
+
+/* What servers know a client by, and where it is. */
+struct client_identity {
+	__u64 address;
+	__u64 size; /* 0: not known */
+};
+
+/*
+ * Fast DDS: the GUIDs of the writer of requests and of the reader of responses, at an offset of
+ * CustomClientInfo that depends on the distribution. Cyclone DDS: the handle of the writer.
+ */
+static __always_inline void find_client_identity(struct client_identity *identity, __u64 rmw_client,
+						 __u64 fast_dds_offset, bool may_sleep)
+{
+	__u64 identifier = word_at(rmw_client + RMW_IDENTIFIER);
+	__u64 data = word_at(rmw_client + RMW_DATA);
+
+	identity->address = 0;
+	identity->size = 0;
+	if (may_sleep)
+		touch(identifier);
+	switch (word_at(identifier)) {
+	case RMW_FAST_DDS:
+		identity->address = data + fast_dds_offset;
+		identity->size = fast_dds_offset ? CLIENT_GUIDS_SIZE : 0;
+		break;
+	case RMW_CYCLONE_DDS:
+		identity->address = word_at(data + CYCLONE_PUBLISHER) + CYCLONE_HANDLE;
+		identity->size = CLIENT_HANDLE_SIZE;
+		break;
+	}
+}
+
 /* Which arguments are strings: the first, the second; 0 = none. */
 struct init_strings {
 	__u64 first;
@@ -193,6 +237,7 @@ static __always_inline void forget_header_offset(const struct event *event)
 static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct client_identity identity = {};
 	struct init_strings strings;
 	struct init_record *record;
 	struct event event;
@@ -213,6 +258,11 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 		touch_string(strings.first, strings.first_size);
 	if (may_sleep && strings.second)
 		touch_string(strings.second, INIT_STRING_SIZE);
+	if (event.id == EVENT_RCL_CLIENT_INIT) { /* client, node, rmw client, name */
+		find_client_identity(&identity, event.arguments[2], COOKIE_PARAMETER(cookie),
+				     may_sleep);
+		event.arguments[4] = identity.size;
+	}
 	if (raw_records && position == GATE_OPEN)
 		emit_raw(&event);
 	record = reserve(RECORD_INIT, sizeof(*record));
@@ -235,6 +285,12 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 	if (strings.second)
 		flags |= read_string(record->strings + INIT_STRING_SIZE, INIT_STRING_SIZE,
 				     strings.second);
+	if (identity.size &&
+	    bpf_probe_read_user(record->strings + INIT_STRING_SIZE,
+				identity.size == CLIENT_GUIDS_SIZE ? CLIENT_GUIDS_SIZE
+								   : CLIENT_HANDLE_SIZE,
+				(const void *)identity.address))
+		record->arguments[4] = 0;
 	fill_header(&record->header, &event, RECORD_INIT, event.id, 0, flags);
 	/* The reader resolves names with it: it must not wait for a batch. */
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);

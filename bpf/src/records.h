@@ -245,6 +245,11 @@ struct sim_time_record {
 #define INIT_ARGUMENTS	 5
 #define INIT_STRING_SIZE 256
 
+/* What rcl_client_init tells in place of a second string, by its size, which is the last argument:
+ */
+#define CLIENT_GUIDS_SIZE  32 /* with Fast DDS, the GUIDs of the client's writer and reader */
+#define CLIENT_HANDLE_SIZE 8  /* with Cyclone DDS, its instance handle */
+
 /* An initialization event. The second string follows the first field; one long string may use both.
  */
 struct init_record {
