@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "ballast.hpp"
 #include "control.hpp"
 #include "demo.hpp"
 #include "options.hpp"
@@ -129,6 +130,7 @@ int run_demo(const Options &options, Control &control) {
 
 int run_scenario(const Options &options, Control &control, pid_t &child, int count,
                  char **arguments) {
+  const Ballast ballast = make_ballast(options.ballast);
   Scenario scenario(options);
   if (!scenario.wait_for_matches(0)) return EXIT_SUCCESS;
 

@@ -97,6 +97,7 @@ const std::vector<Flag> &flags() {
        [](O &o, const std::string &) { return o.demo = Demo::talker, true; }},
       {"demo-listener", nullptr, "print what comes on /chatter, nothing else",
        [](O &o, const std::string &) { return o.demo = Demo::listener, true; }},
+      {"ballast", "MEGABYTES", "resident memory beside the nodes", set_number<&O::ballast>},
 
       {"name", "NAME", "node name; several nodes get a number appended", set_text<&O::name>},
       {"namespace", "NS", "node namespace", set_text<&O::name_space>},

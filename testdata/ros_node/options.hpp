@@ -23,6 +23,7 @@ struct Options {
   double spawn_after = 0;  // seconds; 0: never
   OnSignal on_signal = OnSignal::load;
   Demo demo = Demo::none;
+  std::size_t ballast = 0;  // megabytes
 
   // Nodes and topics.
   std::string name = "standin";
