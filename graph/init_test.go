@@ -161,7 +161,7 @@ func TestStartingProcess(t *testing.T) {
 }
 
 // compareRows reports the rows that differ.
-func compareRows(t *testing.T, got, want map[any]any) {
+func compareRows(t testing.TB, got, want map[any]any) {
 	t.Helper()
 	for key, row := range want {
 		if got[key] != row {

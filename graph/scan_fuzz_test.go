@@ -3,9 +3,13 @@ package graph
 import (
 	"context"
 	"debug/elf"
+	"errors"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -38,6 +42,68 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzScanOfVanishingMemory takes pages away and gives them back at every read, and ends the process at some: the scan ends, too, and all that it
+// says of an entity is so.
+func FuzzScanOfVanishingMemory(f *testing.F) {
+	f.Add(uint64(0), uint8(0), uint16(0))
+	f.Add(uint64(1), uint8(30), uint16(0))
+	f.Add(uint64(2), uint8(200), uint16(500))
+	f.Add(uint64(3), uint8(3), uint16(60000))
+	f.Fuzz(func(t *testing.T, seed uint64, missing uint8, reads uint16) {
+		for _, distro := range []string{"humble", "jazzy"} {
+			m := newImage(t, distro, elf.EM_X86_64)
+			want := rowsByKey(newWorld(t, m).rows())
+			left := math.MaxInt
+			if reads > 0 {
+				left = int(reads)
+			}
+			m.reads = 0
+			snapshot, err := Scan(context.Background(), exiting{vanishing{m, rand.New(rand.NewPCG(seed, 1)), missing}, &left}, m.layout, 1)
+			if err != nil && !errors.Is(err, target.ErrExited) || snapshot == nil {
+				t.Fatal(err)
+			}
+			if m.reads > maxScanReads {
+				t.Errorf("%d reads", m.reads)
+			}
+			g := New(testKey)
+			g.Apply(snapshot)
+			for key, row := range rowsByKey(g.Rows(true)) {
+				if !agrees(row, want[key]) {
+					t.Errorf("got %+v, there is %+v", row, want[key])
+				}
+			}
+		}
+	})
+}
+
+// vanishing is memory of which each read finds some of the heap's pages missing: so many of 256.
+type vanishing struct {
+	*image
+	random  *rand.Rand
+	missing uint8
+}
+
+func (s vanishing) ReadAt(p []byte, address uint64) error {
+	if address >= s.heap.start && address < s.heap.start+uint64(len(s.heap.data)) && uint8(s.random.Uint32()) < s.missing {
+		return errUnmapped
+	}
+	return s.image.ReadAt(p, address)
+}
+
+// agrees reports whether a row says nothing but what another one of its kind says. It may say less.
+func agrees(row, all any) bool {
+	got, want := reflect.ValueOf(row), reflect.ValueOf(all)
+	if got.Type() != want.Type() {
+		return false
+	}
+	for i := range got.NumField() {
+		if !got.Field(i).IsZero() && !got.Field(i).Equal(want.Field(i)) {
+			return false
+		}
+	}
+	return true
 }
 
 // overwrite puts words at places of the heap that the seed chooses: pointers from elsewhere in it, and the words given.

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/target"
@@ -35,8 +36,37 @@ func TestScanOfStandIn(t *testing.T) {
 	}
 }
 
+// largeProcess is the resident memory of the process that BenchmarkScanOfLargeProcess scans, in megabytes.
+const largeProcess = 4096
+
+// BenchmarkScanOfLargeProcess scans a process that has far more memory than entities, while it runs, and still finds all of them.
+func BenchmarkScanOfLargeProcess(b *testing.B) {
+	truth, process := startStandIn(b, "jazzy", "rmw_fastrtps_cpp", "--ballast", strconv.Itoa(largeProcess))
+	want := wantedOfStandIn(truth)
+	b.SetBytes(largeProcess << 20)
+	for b.Loop() {
+		snapshot := scan(b, process)
+		if len(snapshot.Skipped) > 0 {
+			b.Fatalf("left out %v", snapshot.Skipped)
+		}
+		b.StopTimer()
+		g := New(testKey)
+		g.Apply(snapshot)
+		compareRows(b, essentials(b, g.Rows(true)), want)
+		b.StartTimer()
+	}
+}
+
+// TestScanAmongOtherMemory: entities are found, and nothing else, in a process most of whose memory is full of other things.
+func TestScanAmongOtherMemory(t *testing.T) {
+	truth, process := startStandIn(t, "humble-stripped", "rmw_cyclonedds_cpp", "--ballast", "200")
+	g := New(testKey)
+	g.Apply(scan(t, process))
+	compareRows(t, essentials(t, g.Rows(true)), wantedOfStandIn(truth))
+}
+
 // checkGroupsOfStandIn: every callback group that the ground truth lists is there, with its type and its node, and the executor has it.
-func checkGroupsOfStandIn(t *testing.T, rows Rows, truth []truthLine) {
+func checkGroupsOfStandIn(t testing.TB, rows Rows, truth []truthLine) {
 	t.Helper()
 	groups := make(map[trace.Address]trace.CallbackGroup)
 	for _, group := range rows.CallbackGroups {
@@ -56,7 +86,7 @@ func checkGroupsOfStandIn(t *testing.T, rows Rows, truth []truthLine) {
 	}
 }
 
-func scan(t *testing.T, process *target.Process) *Snapshot {
+func scan(t testing.TB, process *target.Process) *Snapshot {
 	t.Helper()
 	memory, err := OpenMemory(process)
 	if err != nil {
@@ -75,7 +105,7 @@ func scan(t *testing.T, process *target.Process) *Snapshot {
 }
 
 // essentials checks what every row of the stand-in has and returns the columns that its ground truth tells.
-func essentials(t *testing.T, rows Rows) map[any]any {
+func essentials(t testing.TB, rows Rows) map[any]any {
 	t.Helper()
 	groups := make(map[trace.Address]trace.Address) // node by group
 	for _, group := range rows.CallbackGroups {

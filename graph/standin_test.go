@@ -93,7 +93,7 @@ func checkStandInLine(t *testing.T, g *Graph, line truthLine, nodes map[trace.Ad
 
 // truthLine is a line of the stand-in's ground truth.
 type truthLine struct {
-	t      *testing.T
+	t      testing.TB
 	name   string
 	fields map[string]string
 }
@@ -111,16 +111,16 @@ func (l truthLine) address(field string) trace.Address { return trace.Address(l.
 
 func (l truthLine) String() string { return l.name + " " + l.fields["topic"] + l.fields["name"] }
 
-// startStandIn runs the stand-in until the test ends and returns what it says that it has.
-func startStandIn(t *testing.T, build, rmw string) ([]truthLine, *target.Process) {
+// startStandIn runs the stand-in until the test ends, with flags beside the usual ones, and returns what it says that it has.
+func startStandIn(t testing.TB, build, rmw string, flags ...string) ([]truthLine, *target.Process) {
 	t.Helper()
 	program := filepath.Join("..", "build", "testdata", build, "ros_node")
 	if _, err := os.Stat(program); err != nil {
 		t.Skipf("the stand-in is not built (make -C testdata): %v", err)
 	}
 	truthFile := filepath.Join(t.TempDir(), "truth")
-	command := exec.Command(program, "--domain", "73", "--ground-truth", truthFile, "--intra-process", "--nodes", "2", "--topics", "2",
-		"--namespace", "/graph", "--rate", "1", "--service-rate", "1")
+	command := exec.Command(program, append([]string{"--domain", "73", "--ground-truth", truthFile, "--intra-process", "--nodes", "2",
+		"--topics", "2", "--namespace", "/graph", "--rate", "1", "--service-rate", "1"}, flags...)...)
 	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+rmw)
 	output, err := command.StdoutPipe()
 	if err != nil {
