@@ -20,6 +20,9 @@ func buildLibrary(t testing.TB, fileName, source string, options ...string) *Fil
 // the compilers for another know are left out.
 func eachMachine(t *testing.T, test func(t *testing.T, build func(t *testing.T, fileName, source string, options ...string) *File)) {
 	for machine, compiler := range map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu-gcc", elf.EM_AARCH64: "aarch64-linux-gnu-gcc"} {
+		if machine == hostMachine() {
+			compiler = "gcc"
+		}
 		t.Run(machine.String(), func(t *testing.T) {
 			test(t, func(t *testing.T, fileName, source string, options ...string) *File {
 				t.Helper()

@@ -107,9 +107,7 @@ func TestOffsetsOfRealROS(t *testing.T) {
 
 // TestAccessorsOfRealROS: what the accessor functions of a build of the known releases prove is what is known of these.
 func TestAccessorsOfRealROS(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the code of x86-64 only is followed")
-	}
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
 	for _, distro := range Distros() {
 		for _, suffix := range []string{"", "-stripped"} {
 			t.Run(distro+suffix, func(t *testing.T) {
@@ -126,7 +124,7 @@ func TestAccessorsOfRealROS(t *testing.T) {
 					defer library.Close()
 					maps.Copy(learned, Learn(name, library))
 				}
-				layout, err := For(distro, elf.EM_X86_64, learned)
+				layout, err := For(distro, machine, learned)
 				if err != nil {
 					t.Fatal(err)
 				}
