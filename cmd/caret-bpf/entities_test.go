@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -97,6 +100,49 @@ func TestEntitiesAsJSON(t *testing.T) {
 	nodes := back[0]["nodes"].([]any)
 	if len(nodes) != 2 || nodes[0].(map[string]any)["name"] != "/demo/listener" {
 		t.Errorf("nodes %v", nodes)
+	}
+}
+
+// TestListEntitiesOfARunningProcess compares what is listed of a process, without recording it, with its ground truth.
+func TestListEntitiesOfARunningProcess(t *testing.T) {
+	requireRoot(t)
+	requireHostProcessIDs(t)
+	node := standin.StartReady(t, standin.Config{
+		Distro: standin.Humble, RMW: standin.FastDDS, Stripped: true, Arguments: []string{"--nodes", "2", "--service-rate", "5", "--intra-process"},
+	})
+	list := func(format ...string) string {
+		var out bytes.Buffer
+		arguments := append([]string{"list", "--entities", "-p", strconv.Itoa(node.PID())}, format...)
+		if err := run(t.Context(), console{out: &out, err: io.Discard}, arguments); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	text, dot, asJSON := list(), list("--dot"), list("--json")
+	truth := node.Stop()
+	var names []string
+	for _, row := range truth.Nodes {
+		names = append(names, strings.TrimSuffix(row.Namespace, "/")+"/"+row.Name)
+	}
+	for _, row := range truth.Publishers {
+		names = append(names, row.Topic)
+	}
+	for _, row := range truth.Services {
+		names = append(names, row.Name)
+	}
+	if len(names) < 5 {
+		t.Fatalf("the ground truth has only %v", names)
+	}
+	for _, name := range names {
+		for format, listed := range map[string]string{"text": text, "dot": dot, "JSON": asJSON} {
+			if !strings.Contains(listed, name) {
+				t.Errorf("no %s as %s in\n%s", name, format, listed)
+			}
+		}
+	}
+	var processes []struct{ Nodes []any }
+	if err := json.Unmarshal([]byte(asJSON), &processes); err != nil || len(processes) != 1 || len(processes[0].Nodes) != len(truth.Nodes) {
+		t.Errorf("%v in %s", err, asJSON)
 	}
 }
 
