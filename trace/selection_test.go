@@ -27,7 +27,9 @@ func TestSelectionOfRandomRows(t *testing.T) {
 			testSelection(t, open(t, dir), rows, func(r *trace.Callback) bool { return callbacks[r.Callback] || parents[r.ParentCallback] },
 				trace.Selection{{Column: "callback", Addresses: callbacks}, {Column: "parent_callback", Addresses: parents}})
 			topic := func(name string) bool { return name > rows[every%len(rows)].TopicName }
-			testSelection(t, open(t, dir), rows, func(r *trace.Callback) bool { return parents[r.ParentCallback] || r.TopicName != "" && topic(r.TopicName) },
+			testSelection(t, open(t, dir), rows, func(r *trace.Callback) bool {
+				return parents[r.ParentCallback] || r.TopicName != "" && topic(r.TopicName)
+			},
 				trace.Selection{{Column: "topic_name", Text: topic}, {Column: "parent_callback", Addresses: parents}})
 		})
 	}
