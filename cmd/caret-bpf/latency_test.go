@@ -52,6 +52,15 @@ func TestLatencyCallback(t *testing.T) {
 	if before := countOf(t, "latency", "callback", dir, "--to-time", "1s"); before == 0 || before >= len(rows.Callbacks) {
 		t.Errorf("in the first second there were %d executions of %d", before, len(rows.Callbacks))
 	}
+	half := countOf(t, "latency", "callback", dir, "--last", "500ms")
+	if stripped := countOf(t, "latency", "callback", dir, "--strip", "500ms"); stripped == 0 || stripped >= len(rows.Callbacks)-half {
+		t.Errorf("without half a second at both ends there were %d executions of %d, %d of them in the last", stripped, len(rows.Callbacks), half)
+	}
+	for _, refused := range [][]string{{"--strip", "-1s"}, {"--last", "-1s"}} {
+		if code, _, problems := runCommand(append([]string{"latency", "callback", dir}, refused...)...); code != exitUsage || !strings.Contains(problems, refused[0]) {
+			t.Errorf("%v: exit code %d: %s", refused, code, problems)
+		}
+	}
 	if code, _, problems := runCommand("latency", "callback", dir, "--from-time", "yesterday"); code != exitUsage || !strings.Contains(problems, "yesterday") {
 		t.Errorf("exit code %d: %s", code, problems)
 	}

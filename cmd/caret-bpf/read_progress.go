@@ -25,12 +25,16 @@ func newReadProgress(out io.Writer, quiet bool) func(read, total int64) {
 	if !showsProgress(out, quiet) {
 		return nil
 	}
+	return showReadProgress(out, time.Now)
+}
+
+func showReadProgress(out io.Writer, now func() time.Time) func(read, total int64) {
 	var mu sync.Mutex
-	due := time.Now().Add(progressDelay)
+	due := now().Add(progressDelay)
 	return func(read, total int64) {
 		mu.Lock()
 		defer mu.Unlock()
-		if now := time.Now(); now.After(due) && total > 0 {
+		if now := now(); now.After(due) && total > 0 {
 			due = now.Add(progressInterval)
 			fmt.Fprintf(out, "\r[%-*s] %d %% of %d rows", progressWidth, strings.Repeat("=", int(progressWidth*read/total)), 100*read/total, total)
 		}
