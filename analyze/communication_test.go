@@ -204,6 +204,26 @@ func TestCommunicationAcrossHosts(t *testing.T) {
 	}
 }
 
+// Real time is set back by 1000 while messages are on their way, and source timestamps come again. Latencies are measured on the monotonic
+// clock; what was published later has lesser source timestamps, one of them that of a message before.
+func TestCommunicationOverAClockStep(t *testing.T) {
+	s := newRecording(t)
+	pub := s.publisher(s.node("/talker"), "/chatter", "aa")
+	sub := s.subscription(s.node("/listener"), "/chatter")
+	for _, m := range []struct{ at, source, start int64 }{
+		{1000, 5005, 1040}, {2000, 6005, 2050}, {2100, 6105, 0}, {2200, 6205, 2260}, {3000, 6005, 3070}, {3100, 6105, 3180}, {4000, 7005, 4090},
+	} {
+		s.publishes(pub, m.at, m.source, 0, 0)
+		if m.start != 0 {
+			s.receives(sub, "aa", m.source, m.start, m.start+1)
+		}
+	}
+	wantLines(t, communicationOf(t, s.query(analyze.Filter{})),
+		"1000 /talker>/listener 40 received gid", "2000 /talker>/listener 50 received gid", "2100 /talker>/listener lost", "2200 /talker>/listener 60 received gid",
+		"3000 /talker>/listener 70 received gid", "3100 /talker>/listener 80 received gid", "4000 /talker>/listener 90 received gid",
+	)
+}
+
 // Two recordings of one boot share the monotonic clock.
 func TestCommunicationOfTwoRecordings(t *testing.T) {
 	here, there := newRecording(t), newRecording(t)

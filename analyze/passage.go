@@ -75,6 +75,8 @@ type flightQueue struct {
 	flights []flight
 	// overtaken are those at the begin that had been received or overtaken when the last window ended.
 	overtaken int
+	// receivedAt is when the newest one that has been received was published; noTime before the first.
+	receivedAt int64
 }
 
 type flight struct {
@@ -207,7 +209,7 @@ func (p *passages) depart(d *departure) {
 func (p *passages) queue(r route) *flightQueue {
 	q := p.queues[r]
 	if q == nil {
-		q = &flightQueue{route: r}
+		q = &flightQueue{route: r, receivedAt: noTime}
 		p.queues[r] = q
 		p.ordered = append(p.ordered, q)
 		p.flights[r.subscription] = append(p.flights[r.subscription], q)
@@ -233,15 +235,21 @@ func (q *flightQueue) push(d *departure) {
 	}
 }
 
-// find returns the first flight with the source timestamp that was not received; −1 where there is none.
+// find returns the flight with the source timestamp that was not received; −1 where there is none. A timestamp comes again where the clock
+// is coarse or was set back: then the first that was published after what has been received, else the first.
 func (q *flightQueue) find(source int64) int {
+	found := -1
 	i, _ := slices.BinarySearchFunc(q.flights, source, func(f flight, source int64) int { return cmp.Compare(f.departure.source.Value, source) })
 	for ; i < len(q.flights) && q.flights[i].departure.source.Value == source; i++ {
-		if !q.flights[i].received {
+		switch f := &q.flights[i]; {
+		case f.received:
+		case f.departure.at > q.receivedAt:
 			return i
+		case found < 0:
+			found = i
 		}
 	}
-	return -1
+	return found
 }
 
 // arrive finds the publish of a message that came through the middleware.
@@ -264,6 +272,7 @@ func (p *passages) arrive(a *arrival) bool {
 		}
 		q.flights[i].received = true
 		a.from = q.flights[i].departure
+		q.receivedAt = max(q.receivedAt, a.from.at)
 		p.emit(&passage{departure: a.from, subscription: a.subscription, fate: Received, arrival: a, joinedBy: joined, enqueued: noTime})
 		return true
 	}
