@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
@@ -93,6 +95,43 @@ func TestUnfinishedDataset(t *testing.T) {
 	}
 	if len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], "7 records were lost") {
 		t.Errorf("the warnings are %q", q.Warnings)
+	}
+}
+
+// An older recorder wrote one of the segments: columns are missing that later ones have, the publisher's gid among them.
+func TestSegmentsOfTwoVersions(t *testing.T) {
+	type olderCallback struct {
+		BootID       string `parquet:"boot_id"`
+		PID          int32  `parquet:"pid"`
+		ProcessStart int64  `parquet:"process_start"`
+		TID          int32  `parquet:"tid"`
+		CPU          int32  `parquet:"cpu"`
+		Callback     uint64 `parquet:"callback"`
+		Start        int64  `parquet:"callback_start_timestamp"`
+		End          int64  `parquet:"callback_end_timestamp"`
+		Status       string `parquet:"status"`
+		Depth        int32  `parquet:"depth"`
+		Source       int64  `parquet:"source_timestamp"`
+		Provenance   string `parquet:"provenance"`
+	}
+	s := newRecording(t)
+	pub := s.publisher(s.node("/talker"), "/chatter", "aa")
+	sub := s.subscription(s.node("/listener"), "/chatter")
+	s.publishes(pub, 100, 105, 0, 0)
+	s.publishes(pub, 200, 205, 0, 0)
+	s.receives(sub, "aa", 205, 230, 240)
+	d := s.write()
+	older := []olderCallback{{
+		BootID: s.key.BootID, PID: s.key.PID, ProcessStart: s.key.ProcessStart, Callback: uint64(sub.callback), Start: 120, End: 121,
+		Status: string(trace.CallbackComplete), Source: 105, Provenance: string(trace.FromTracepoint),
+	}}
+	if err := parquet.WriteFile(filepath.Join(s.dir, trace.TableCallback, "00000001.parquet"), older); err != nil {
+		t.Fatal(err)
+	}
+	q := newQuery(t, analyze.Filter{}, d)
+	wantLines(t, communicationOf(t, q), "0100 /talker>/listener 20 received topic", "0200 /talker>/listener 30 received gid")
+	if err := askAll(t, d); err != nil || len(q.Warnings) > 0 {
+		t.Errorf("%v, warnings %q", err, q.Warnings)
 	}
 }
 
