@@ -129,3 +129,36 @@ func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Val
 	}
 	return values
 }
+
+// Cell is the type in which the values of a column lie in rows. Unsigned columns are seen as signed ones of their size.
+type Cell interface{ bool | int32 | int64 | string }
+
+// Cells appends the column's values of the rows to values, nulls left out, and for a nullable column a level for each row to levels: 1
+// where it has a value, else 0. V must be of the column's type.
+func Cells[T Row, V Cell](c *Column, rows []T, values []V, levels []byte) ([]V, []byte) {
+	var zero V
+	switch {
+	case !c.Nullable:
+		for i := range rows {
+			values = append(values, *(*V)(unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)))
+		}
+	case c.present == 0:
+		for i := range rows {
+			level := byte(0)
+			if v := *(*V)(unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)); v != zero {
+				values, level = append(values, v), 1
+			}
+			levels = append(levels, level)
+		}
+	default:
+		for i := range rows {
+			p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+			level := *(*byte)(unsafe.Add(p, c.present)) // a bool is 0 or 1
+			if level != 0 {
+				values = append(values, *(*V)(p))
+			}
+			levels = append(levels, level)
+		}
+	}
+	return values, levels
+}

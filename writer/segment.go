@@ -4,20 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"strconv"
 	"sync/atomic"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
-
 	"github.com/caret-bpf/caret-bpf/trace"
-)
-
-const (
-	// pageBytes is the size of a column's page before encoding. Each open table holds one page of each column.
-	pageBytes = 64 << 10
-	// dictionaryBytes is where a column of a row group stops to add to its dictionary.
-	dictionaryBytes = 256 << 10
 )
 
 // segments writes one table's segments, one after another. It belongs to the encoder goroutine.
@@ -26,13 +15,12 @@ type segments[T trace.Row] struct {
 	dir    *directory
 	limits limits
 	stored *atomic.Uint64
-	values []parquet.Value
 
 	folder      *os.File
 	sequence    int
-	file        *output                     // nil between segments
-	parquet     *parquet.GenericWriter[any] // of file
-	rows        int                         // in the segment
+	file        *output         // nil between segments
+	parquet     *parquetFile[T] // nil before the first segment, and after one that failed
+	rows        int             // in the segment
 	rowsInGroup int
 }
 
@@ -66,23 +54,18 @@ func (s *segments[T]) write(rows []T) (*finished, error) {
 			return nil, err
 		}
 	}
-	columns := s.parquet.ColumnWriters()
-	for i := range s.table.Columns {
-		s.values = trace.Values(&s.table.Columns[i], rows, s.values[:0])
-		if _, err := columns[i].WriteRowValues(s.values); err != nil {
-			return nil, s.fail(err)
-		}
+	if err := s.parquet.add(rows); err != nil {
+		return nil, s.fail(err)
 	}
-	clear(s.values) // they refer to the rows' strings
 	s.rows += len(rows)
 	s.rowsInGroup += len(rows)
 	if s.rowsInGroup >= s.limits.rowGroupRows {
-		if err := s.parquet.Flush(); err != nil {
+		if err := s.parquet.endGroup(); err != nil {
 			return nil, s.fail(err)
 		}
 		s.rowsInGroup = 0
 	}
-	if s.parquet.Size() >= s.limits.segmentBytes {
+	if s.parquet.size() >= s.limits.segmentBytes {
 		return s.finish()
 	}
 	return nil, nil
@@ -93,14 +76,14 @@ func (s *segments[T]) finish() (*finished, error) {
 	if s.file == nil {
 		return nil, nil
 	}
-	if err := s.parquet.Close(); err != nil {
+	if err := s.parquet.end(); err != nil {
 		return nil, s.fail(err)
 	}
 	f := &finished{
 		file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
 		folder: s.folder, rows: s.rows, stored: s.stored,
 	}
-	s.file, s.parquet, s.rows, s.rowsInGroup = nil, nil, 0, 0
+	s.file, s.rows, s.rowsInGroup = nil, 0, 0
 	s.sequence++
 	return f, nil
 }
@@ -132,12 +115,16 @@ func (s *segments[T]) open() error {
 		return err
 	}
 	s.file = &output{File: f}
-	// A new one each time: Reset of parquet-go 0.32 clears the column paths, which then lack in the next file's footer.
-	s.parquet = newParquetWriter(s.file, s.table)
+	if s.parquet == nil {
+		s.parquet = newParquetFile[T](s.table)
+	}
+	if err := s.parquet.begin(s.file); err != nil {
+		return s.fail(err)
+	}
 	return nil
 }
 
-// fail gives the segment up, which the Parquet library leaves in an unknown state.
+// fail gives the segment up, of which an unknown part was written.
 func (s *segments[T]) fail(err error) error {
 	if s.file.err != nil {
 		err = s.file.err
@@ -152,15 +139,4 @@ func (s *segments[T]) name() string {
 
 func (s *segments[T]) temporary() string {
 	return path.Join(s.table.Name, "."+s.name()+".tmp")
-}
-
-func newParquetWriter(out *output, table *trace.Table) *parquet.GenericWriter[any] {
-	return parquet.NewGenericWriter[any](out,
-		table.Schema(),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		parquet.PageBufferSize(pageBytes),
-		parquet.DictionaryMaxBytes(dictionaryBytes),
-		parquet.KeyValueMetadata("caret-bpf.table", table.Name),
-		parquet.KeyValueMetadata("caret-bpf.format_version", strconv.Itoa(trace.FormatVersion)),
-	)
 }

@@ -1,0 +1,184 @@
+package writer
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// chunk is a column of the row group that is being made. It takes the values out of the rows by their type: making a parquet.Value of each,
+// as the Parquet library's writers want them, takes several times as long.
+type chunk[T trace.Row] interface {
+	// add takes the column's values of the rows.
+	add(rows []T)
+	// endPage encodes the values that were added since the last page.
+	endPage() error
+	// size is the number of bytes of the pages so far.
+	size() int
+	// writeTo writes the chunk to where the file is offset bytes long, and forgets it.
+	writeTo(w io.Writer, offset int64) (format.ColumnChunk, error)
+}
+
+func newChunk[T trace.Row](column *trace.Column, physical format.Type, compressor *zstd.Encoder) chunk[T] {
+	switch column.Type {
+	case trace.TypeBool:
+		return newChunkOf[T, bool](column, physical, compressor)
+	case trace.TypeInt32, trace.TypeUint32:
+		return newChunkOf[T, int32](column, physical, compressor)
+	case trace.TypeInt64, trace.TypeUint64:
+		return newChunkOf[T, int64](column, physical, compressor)
+	}
+	return newChunkOf[T, string](column, physical, compressor)
+}
+
+// chunkOf is a chunk of values of a type.
+type chunkOf[T trace.Row, V trace.Cell] struct {
+	column   *trace.Column
+	physical format.Type
+	pages    pages
+	// dictionary is nil for a column that has none, and plain is set when it has become too large for its row group.
+	dictionary *dictionary[V]
+	plain      bool
+
+	// Of the page:
+	rows    int
+	levels  []byte
+	values  []V
+	numbers []int32 // in the dictionary, in place of values
+
+	// Of the row group:
+	totalRows, nulls int
+	bounds           bounds[V]
+	encodings        []format.Encoding
+
+	encoded []byte
+	first   pages // the dictionary's page
+}
+
+func newChunkOf[T trace.Row, V trace.Cell](column *trace.Column, physical format.Type, compressor *zstd.Encoder) *chunkOf[T, V] {
+	c := &chunkOf[T, V]{
+		column: column, physical: physical, pages: pages{compressor: compressor}, first: pages{compressor: compressor},
+		bounds: newBounds[V](column.Type),
+	}
+	if column.Encoding == trace.EncodingDictionary {
+		c.dictionary = newDictionary[V]()
+	}
+	return c
+}
+
+func (c *chunkOf[T, V]) size() int { return len(c.pages.bytes) }
+
+func (c *chunkOf[T, V]) add(rows []T) {
+	before := len(c.values)
+	c.values, c.levels = trace.Cells(c.column, rows, c.values, c.levels)
+	c.rows += len(rows)
+	c.nulls += len(rows) - (len(c.values) - before)
+	if c.dictionary != nil && !c.plain {
+		c.numbers = c.dictionary.appendNumbers(c.numbers, c.values)
+		clear(c.values) // they may be strings
+		c.values = c.values[:0]
+	}
+}
+
+func (c *chunkOf[T, V]) endPage() error {
+	if c.rows == 0 {
+		return nil
+	}
+	encoding, err := c.encode()
+	if err != nil {
+		return fmt.Errorf("encode column %s: %w", c.column.Name, err)
+	}
+	var levels []byte
+	nulls := 0
+	if c.column.Nullable {
+		levels = c.levels
+		nulls = c.rows - max(len(c.values), len(c.numbers))
+	}
+	if err := c.pages.add(encoding, c.rows, nulls, levels, c.encoded); err != nil {
+		return fmt.Errorf("column %s: %w", c.column.Name, err)
+	}
+	if !slices.Contains(c.encodings, encoding) {
+		c.encodings = append(c.encodings, encoding)
+	}
+	c.bounds.add(c.values)
+	c.totalRows += c.rows
+	clear(c.values)
+	c.rows, c.levels, c.values, c.numbers = 0, c.levels[:0], c.values[:0], c.numbers[:0]
+	if c.dictionary != nil && c.dictionary.isFull() {
+		c.plain = true
+	}
+	return nil
+}
+
+// encode encodes the page's values.
+func (c *chunkOf[T, V]) encode() (format.Encoding, error) {
+	var err error
+	switch {
+	case len(c.numbers) > 0:
+		c.encoded, err = (&rle.DictionaryEncoding{}).EncodeInt32(c.encoded[:0], c.numbers)
+		return format.RLEDictionary, err
+	case c.column.Encoding == trace.EncodingDelta && len(c.values) > 0:
+		values, ok := any(c.values).([]int64)
+		if !ok {
+			return 0, fmt.Errorf("%s cannot be delta-encoded", c.column.Type)
+		}
+		c.encoded, err = (&delta.BinaryPackedEncoding{}).EncodeInt64(c.encoded[:0], values)
+		return format.DeltaBinaryPacked, err
+	}
+	c.encoded = appendPlain(c.encoded[:0], c.values)
+	return format.Plain, nil
+}
+
+func (c *chunkOf[T, V]) writeTo(w io.Writer, offset int64) (format.ColumnChunk, error) {
+	if err := c.endPage(); err != nil {
+		return format.ColumnChunk{}, err
+	}
+	meta := format.ColumnMetaData{
+		Type: c.physical, PathInSchema: []string{c.column.Name}, Codec: format.Zstd, NumValues: int64(c.totalRows),
+		DataPageOffset: offset, Encoding: thrift.Slice[format.Encoding](append([]format.Encoding{format.RLE}, c.encodings...)),
+	}
+	if c.dictionary != nil && len(c.dictionary.values) > 0 {
+		c.encoded = appendPlain(c.encoded[:0], c.dictionary.values)
+		if err := c.first.addDictionary(len(c.dictionary.values), c.encoded); err != nil {
+			return format.ColumnChunk{}, fmt.Errorf("column %s: %w", c.column.Name, err)
+		}
+		c.bounds.add(c.dictionary.values)
+		meta.DictionaryPageOffset = offset
+		meta.DataPageOffset += int64(len(c.first.bytes))
+		if !slices.Contains(c.encodings, format.Plain) {
+			meta.Encoding = append(meta.Encoding, format.Plain)
+		}
+	}
+	for _, part := range [][]byte{c.first.bytes, c.pages.bytes} {
+		if _, err := w.Write(part); err != nil {
+			return format.ColumnChunk{}, err
+		}
+	}
+	meta.TotalCompressedSize = int64(len(c.first.bytes) + len(c.pages.bytes))
+	meta.TotalUncompressedSize = c.first.plainBytes + c.pages.plainBytes
+	meta.Statistics = c.bounds.statistics(c.nulls)
+	c.reset()
+	return format.ColumnChunk{MetaData: meta}, nil
+}
+
+func (c *chunkOf[T, V]) reset() {
+	c.pages.reset()
+	c.first.reset()
+	if c.dictionary != nil {
+		c.dictionary.reset()
+	}
+	c.bounds.reset()
+	c.plain, c.totalRows, c.nulls, c.encodings = false, 0, 0, c.encodings[:0]
+}
+
+// physicalType is how Parquet stores a column's values.
+func physicalType(leaf parquet.Node) format.Type { return *leaf.Type().PhysicalType() }
