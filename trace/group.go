@@ -141,3 +141,12 @@ func (g *Group) Values(column string) int64 {
 	}
 	return g.rows - min(max(statistics.NullCount, 0), g.rows)
 }
+
+// StoredBytes returns what the pages of a column take in the file, compressed; 0 for a column that the file does not have.
+func (g *Group) StoredBytes(column string) int64 {
+	i := slices.Index(g.columns, column)
+	if i < 0 || i >= len(g.chunks) {
+		return 0
+	}
+	return g.chunks[i].MetaData.TotalCompressedSize
+}
