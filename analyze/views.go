@@ -1,9 +1,11 @@
 package analyze
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -38,29 +40,66 @@ func Views(d *trace.Dataset) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		sql.WriteString(tableView(table, dir, len(segments) > 0))
+		groups, _ := trace.Groups(context.Background(), d, table.Name) // a damaged segment says nothing; DuckDB will complain about it
+		sql.WriteString(tableView(table, dir, len(segments) > 0, storesDistances(table, groups)))
 	}
 	sql.WriteString(questionViews)
 	return sql.String(), nil
 }
 
-func tableView(table *trace.Table, dir string, exists bool) string {
+// storesDistances tells whether segments have the columns of distances that the table has now.
+func storesDistances(table *trace.Table, groups []*trace.Group) bool {
+	for i := range table.Columns {
+		if c := &table.Columns[i]; c.IsOffset() {
+			return slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.HasColumn(c.Name) })
+		}
+	}
+	return false
+}
+
+// wholeTime is SQL for a time of which a segment may hold the distance from another.
+func wholeTime(c *trace.Column) string {
+	return fmt.Sprintf("coalesce(%s, %s + %s)", c.Name, c.After, c.OffsetName())
+}
+
+// tableView is the view of a table. storesDistances tells whether its segments have columns of distances: those of a dataset of format 1
+// have not.
+func tableView(table *trace.Table, dir string, exists, storesDistances bool) string {
 	var columns, nulls []string
-	for _, c := range table.Columns {
+	var whole, distances []string
+	for i := range table.Columns {
+		c := &table.Columns[i]
+		if c.IsOffset() {
+			continue
+		}
 		columns = append(columns, c.Name)
+		if c.After != "" && storesDistances {
+			whole = append(whole, fmt.Sprintf("%s AS %s", wholeTime(c), c.Name))
+			distances = append(distances, c.OffsetName())
+		}
 		nulls = append(nulls, fmt.Sprintf("NULL::%s AS %s", duckdbTypes[c.Type], c.Name))
 	}
 	var times []string
-	for _, c := range columns {
-		if name, ok := strings.CutSuffix(c, "_timestamp"); ok && name != "monotonic" {
-			times = append(times, fmt.Sprintf("make_timestamp_ns(%s) AS %s_time", c, name))
+	for _, name := range columns {
+		typed, ok := strings.CutSuffix(name, "_timestamp")
+		if !ok || typed == "monotonic" {
+			continue
 		}
+		time := name
+		if c := table.Column(name); c.After != "" && storesDistances {
+			time = wholeTime(c)
+		}
+		times = append(times, fmt.Sprintf("make_timestamp_ns(%s) AS %s_time", time, typed))
 	}
 	source := fmt.Sprintf("read_parquet('%s', union_by_name = true, filename = true, file_row_number = true)",
 		strings.ReplaceAll(filepath.Join(dir, table.Name, "*.parquet"), "'", "''"))
 	if !exists {
 		source = fmt.Sprintf("(SELECT %s, NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number WHERE false)", strings.Join(nulls, ", "))
 	}
-	selected := append([]string{"*"}, times...)
+	all := "*"
+	if len(distances) > 0 {
+		all = fmt.Sprintf("* EXCLUDE (%s) REPLACE (%s)", strings.Join(distances, ", "), strings.Join(whole, ", "))
+	}
+	selected := append([]string{all}, times...)
 	return fmt.Sprintf("CREATE OR REPLACE VIEW \"%s\" AS\nSELECT %s\nFROM %s;\n\n", table.Name, strings.Join(selected, ",\n       "), source)
 }

@@ -51,6 +51,64 @@ type Column struct {
 	offset uintptr // of the value in the row
 	// present is the offset of Optional.Valid from the value. It is 0 where the zero value is null.
 	present uintptr
+
+	// After names the time column that this one comes shortly after or before, "" for most. Where that has a value, this one's is not stored,
+	// but its distance in the column OffsetName.
+	After string
+	// base is where the value of After lies in the row, of a column that has one and of a column of distances. Its Optional.Valid follows as
+	// this column's own does.
+	base     uintptr
+	isOffset bool
+}
+
+const (
+	timeSuffix   = "_timestamp"
+	offsetSuffix = "_offset"
+)
+
+// OffsetName is the name of the column with the distances from After.
+func (c *Column) OffsetName() string { return strings.TrimSuffix(c.Name, timeSuffix) + offsetSuffix }
+
+// IsOffset tells whether the column holds distances of a time from another one, in nanoseconds. Rows have no field of its own for it.
+func (c *Column) IsOffset() bool { return c.isOffset }
+
+// withOffsets gives each column that is stored as a distance where it can be the column of distances behind it.
+func withOffsets(columns []Column) ([]Column, error) {
+	var all []Column
+	for _, c := range columns {
+		if c.After == "" {
+			all = append(all, c)
+			continue
+		}
+		offset, err := c.distances(columns)
+		if err != nil {
+			return nil, err
+		}
+		c.base = offset.base
+		all = append(all, c, offset)
+	}
+	for i := range all {
+		all[i].index = i
+	}
+	return all, nil
+}
+
+// distances returns the column of distances of a column, whose After is among the columns.
+func (c *Column) distances(columns []Column) (Column, error) {
+	for i := range columns {
+		base := &columns[i]
+		if base.Name != c.After {
+			continue
+		}
+		if base.Type != TypeInt64 || c.Type != TypeInt64 || base.present == 0 || base.present != c.present || !strings.HasSuffix(c.Name, timeSuffix) {
+			return Column{}, fmt.Errorf("column %s cannot be stored as a distance from %s", c.Name, c.After)
+		}
+		return Column{
+			Name: c.OffsetName(), Type: TypeInt64, Nullable: true, Encoding: EncodingDistance,
+			offset: c.offset, present: c.present, base: base.offset, isOffset: true,
+		}, nil
+	}
+	return Column{}, fmt.Errorf("column %s is stored as a distance from %s, which is not there", c.Name, c.After)
 }
 
 // newColumn reads the tag and the type of a row type's field.
@@ -76,6 +134,10 @@ func newColumn(field reflect.StructField) (Column, error) {
 		case "null":
 			c.Nullable = true
 		default:
+			if after, ok := strings.CutPrefix(option, "after="); ok {
+				c.After = after
+				break
+			}
 			c.Encoding = Encoding(option)
 		}
 	}
@@ -119,6 +181,12 @@ func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Val
 		p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
 		v := *(*V)(p)
 		switch {
+		case c.isDistance():
+			if distance, ok := distanceOf(c, unsafe.Pointer(&rows[i])); ok {
+				values = append(values, parquet.Int64Value(distance).Level(0, 1, c.index))
+			} else {
+				values = append(values, null)
+			}
 		case !c.Nullable:
 			values = append(values, convert(v))
 		case c.present == 0 && v == zero, c.present != 0 && !*(*bool)(unsafe.Add(p, c.present)):
@@ -138,6 +206,19 @@ type Cell interface{ bool | int32 | int64 | string }
 func Cells[T Row, V Cell](c *Column, rows []T, values []V, levels []byte) ([]V, []byte) {
 	var zero V
 	switch {
+	case c.isDistance():
+		distances, ok := any(values).([]int64)
+		if !ok {
+			panic("trace: distances are of type int64")
+		}
+		for i := range rows {
+			level := byte(0)
+			if distance, ok := distanceOf(c, unsafe.Pointer(&rows[i])); ok {
+				distances, level = append(distances, distance), 1
+			}
+			levels = append(levels, level)
+		}
+		values = any(distances).([]V)
 	case !c.Nullable:
 		for i := range rows {
 			values = append(values, *(*V)(unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)))
@@ -161,4 +242,21 @@ func Cells[T Row, V Cell](c *Column, rows []T, values []V, levels []byte) ([]V, 
 		}
 	}
 	return values, levels
+}
+
+// isDistance tells whether what is stored of the column depends on another one.
+func (c *Column) isDistance() bool { return c.isOffset || c.After != "" }
+
+// distanceOf returns what a row's time has to store in the column: in the one of distances that from the other time, in its own the time
+// where there is no other.
+func distanceOf(c *Column, row unsafe.Pointer) (value int64, ok bool) {
+	at, base := unsafe.Add(row, c.offset), unsafe.Add(row, c.base)
+	if !*(*bool)(unsafe.Add(at, c.present)) || *(*bool)(unsafe.Add(base, c.present)) != c.isOffset {
+		return 0, false
+	}
+	value = *(*int64)(at)
+	if c.isOffset {
+		value -= *(*int64)(base)
+	}
+	return value, true
 }

@@ -24,6 +24,9 @@ const (
 	EncodingPlain Encoding = "plain"
 	// EncodingDelta is DELTA_BINARY_PACKED.
 	EncodingDelta Encoding = "delta"
+	// EncodingDistance is DELTA_BINARY_PACKED or PLAIN, whichever a row group's first page is smaller in: distances of times are small
+	// numbers, and how they are spread depends on what was recorded.
+	EncodingDistance Encoding = "distance"
 	// EncodingDictionary is RLE_DICTIONARY.
 	EncodingDictionary Encoding = "dict"
 )

@@ -17,6 +17,7 @@ type Group struct {
 	rows    int64
 	columns []string
 	chunks  []format.ColumnChunk
+	of      *Table
 }
 
 // Groups returns the row groups of a table, in its order. With a DamageError it returns those of the other segments.
@@ -37,7 +38,7 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 			continue
 		}
 		err := visitContained(f.File, func(f *parquet.File) error {
-			groups = append(groups, groupsOf(segment.Path, f)...)
+			groups = append(groups, groupsOf(segment.Path, TableByName(table), f)...)
 			return nil
 		})
 		_ = f.Close()
@@ -48,14 +49,14 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 	return groups, damaged.err()
 }
 
-func groupsOf(path string, f *parquet.File) []*Group {
+func groupsOf(path string, of *Table, f *parquet.File) []*Group {
 	var columns []string
 	for _, name := range f.Schema().Columns() {
 		columns = append(columns, name[0]) // a nested column's root; it has no statistics that are asked for
 	}
 	var groups []*Group
 	for i, group := range f.Metadata().RowGroups {
-		groups = append(groups, &Group{path: path, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns})
+		groups = append(groups, &Group{path: path, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns, of: of})
 	}
 	return groups
 }
@@ -64,8 +65,27 @@ func groupsOf(path string, f *parquet.File) []*Group {
 func (g *Group) Rows() int64 { return g.rows }
 
 // Span returns the least and the greatest value of an INT64 column, from the group's statistics; ok is false where the column has no
-// value, and where its statistics are missing.
+// value, and where its statistics are missing. Of a column that is stored as distances the span may be longer than its values'.
 func (g *Group) Span(column string) (span Span, ok bool) {
+	span, ok = g.storedSpan(column)
+	c := g.of.Column(column)
+	if c == nil || c.After == "" {
+		return span, ok
+	}
+	distances, hasDistances := g.storedSpan(c.OffsetName())
+	base, hasBase := g.storedSpan(c.After)
+	if !hasDistances || !hasBase {
+		return span, ok
+	}
+	from := Span{First: base.First + distances.First, Last: base.Last + distances.Last}
+	if ok {
+		from = Span{First: min(span.First, from.First), Last: max(span.Last, from.Last)}
+	}
+	return from, true
+}
+
+// storedSpan is Span for what is stored in the column itself.
+func (g *Group) storedSpan(column string) (span Span, ok bool) {
 	statistics := g.statistics(column)
 	if statistics == nil || len(statistics.MinValue) != 8 || len(statistics.MaxValue) != 8 {
 		return Span{}, false
@@ -73,8 +93,14 @@ func (g *Group) Span(column string) (span Span, ok bool) {
 	return Span{First: parquet.Int64.Value(statistics.MinValue).Int64(), Last: parquet.Int64.Value(statistics.MaxValue).Int64()}, true
 }
 
+// HasColumn tells whether the column is in the file.
+func (g *Group) HasColumn(column string) bool { return slices.Contains(g.columns, column) }
+
 // HasOnlyNull tells whether the statistics say that the column has no value in the group, or that the column does not exist.
 func (g *Group) HasOnlyNull(column string) bool {
+	if c := g.of.Column(column); c != nil && c.After != "" && !g.HasOnlyNull(c.OffsetName()) {
+		return false
+	}
 	if !slices.Contains(g.columns, column) {
 		return true
 	}
@@ -132,14 +158,18 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 
 // Values returns the number of rows in which the column is not null. Of a column without statistics it is all of them.
 func (g *Group) Values(column string) int64 {
+	values := int64(0)
+	if c := g.of.Column(column); c != nil && c.After != "" {
+		values = g.Values(c.OffsetName())
+	}
 	if !slices.Contains(g.columns, column) {
-		return 0
+		return values
 	}
 	statistics := g.statistics(column)
 	if statistics == nil {
 		return g.rows
 	}
-	return g.rows - min(max(statistics.NullCount, 0), g.rows)
+	return values + g.rows - min(max(statistics.NullCount, 0), g.rows)
 }
 
 // StoredBytes returns what the pages of a column take in the file, compressed; 0 for a column that the file does not have.

@@ -157,11 +157,7 @@ func store[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
 			at = int(r.indexes[used])
 		}
 		used++
-		p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
-		*(*V)(p) = values[at]
-		if c.present != 0 {
-			*(*bool)(unsafe.Add(p, c.present)) = true
-		}
+		put(c, unsafe.Pointer(&rows[i]), values[at])
 	}
 	if r.levels != nil {
 		r.levels = r.levels[len(rows):]
@@ -171,4 +167,16 @@ func store[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
 		return values
 	}
 	return values[used:]
+}
+
+// put stores a value of the column in a row.
+func put[V any](c *Column, row unsafe.Pointer, value V) {
+	p := unsafe.Add(row, c.offset)
+	*(*V)(p) = value
+	if c.present != 0 {
+		*(*bool)(unsafe.Add(p, c.present)) = true
+	}
+	if c.isOffset { // from a time that was read before
+		*(*int64)(p) += *(*int64)(unsafe.Add(row, c.base))
+	}
 }

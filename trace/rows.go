@@ -70,12 +70,12 @@ type Callback struct {
 	SourceTimestamp Optional[int64] `column:"source_timestamp"`
 	// RMWSubscriptionHandle is rmw_take's rmw_subscription_handle.
 	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
-	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp"`
+	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp,after=callback_start_timestamp"`
 	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback.
 	Buffer           Address          `column:"buffer,null"`
 	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
 	DequeueSize      Optional[uint64] `column:"dequeue_size"`
-	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp"`
+	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp,after=callback_start_timestamp"`
 	// SubscriptionHandle is the rcl subscription that owns the callback; null for other kinds and where unknown.
 	SubscriptionHandle Address `column:"subscription_handle,null"`
 	TopicName          string  `column:"topic_name,null"`
@@ -137,13 +137,13 @@ type Publish struct {
 	// RclcppIntraPublishTimestamp is null where the message did not go intra-process.
 	RclcppIntraPublishTimestamp Optional[int64] `column:"rclcpp_intra_publish_timestamp"`
 	RclcppPublishTimestamp      Optional[int64] `column:"rclcpp_publish_timestamp"`
-	RclPublishTimestamp         Optional[int64] `column:"rcl_publish_timestamp"`
+	RclPublishTimestamp         Optional[int64] `column:"rcl_publish_timestamp,after=rclcpp_publish_timestamp"`
 	// RMWPublishTimestamp is rmw_publish (CARET's dds_write).
-	RMWPublishTimestamp Optional[int64] `column:"rmw_publish_timestamp"`
+	RMWPublishTimestamp Optional[int64] `column:"rmw_publish_timestamp,after=rclcpp_publish_timestamp"`
 	// SourceTimestamp is the one that the middleware gave the message, raw; a subscription's take has the same.
 	SourceTimestamp Optional[int64] `column:"source_timestamp"`
 	// DDSBindAddrToStampTimestamp is when the DDS library bound the source timestamp to the message.
-	DDSBindAddrToStampTimestamp Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp"`
+	DDSBindAddrToStampTimestamp Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp,after=rclcpp_publish_timestamp"`
 	Status                      PublishStatus   `column:"status"`
 	// EnqueueCount is the number of enqueues that this publish made; each is a row of enqueue, or counted as lost.
 	EnqueueCount uint32 `column:"enqueue_count"`

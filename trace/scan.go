@@ -46,7 +46,8 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 	return damaged.err()
 }
 
-// projection returns the columns of a struct type, which must be columns of the table.
+// projection returns the columns of a struct type, which must be columns of the table. Behind them are the columns of distances that some
+// are stored in: those need the time that the distance is from.
 func projection(table *Table, row reflect.Type) ([]Column, error) {
 	columns, err := columnsOf(row)
 	if err != nil {
@@ -58,6 +59,17 @@ func projection(table *Table, row reflect.Type) ([]Column, error) {
 		if of == nil || of.Type != c.Type || of.Nullable != c.Nullable {
 			return nil, fmt.Errorf("scan table %s: column %s of %v is not as in the table", table.Name, c.Name, row)
 		}
+		c.After = of.After
+	}
+	for _, c := range columns {
+		if c.After == "" {
+			continue
+		}
+		distances, err := c.distances(columns)
+		if err != nil {
+			return nil, fmt.Errorf("scan table %s: %v: %w", table.Name, row, err)
+		}
+		columns = append(columns, distances)
 	}
 	return columns, nil
 }

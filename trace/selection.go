@@ -264,20 +264,16 @@ type pagePart struct {
 
 // gatherPage is store for the rows at some positions only.
 func gatherPage[T, V any](c *Column, rows []T, part pagePart, r *columnReader, values []V) []V {
-	put := func(row *T, at int) {
+	take := func(row *T, at int) {
 		if r.indexes != nil {
 			at = int(r.indexes[at])
 		}
-		p := unsafe.Add(unsafe.Pointer(row), c.offset)
-		*(*V)(p) = values[at]
-		if c.present != 0 {
-			*(*bool)(unsafe.Add(p, c.present)) = true
-		}
+		put(c, unsafe.Pointer(row), values[at])
 	}
 	used := part.rows
 	if r.levels == nil {
 		for i, position := range part.positions {
-			put(&rows[i], int(position)-part.base)
+			take(&rows[i], int(position)-part.base)
 		}
 	} else {
 		levels := r.levels[:part.rows]
@@ -296,7 +292,7 @@ func gatherPage[T, V any](c *Column, rows []T, part pagePart, r *columnReader, v
 				}
 			}
 			if levels[at] != 0 {
-				put(&rows[i], before)
+				take(&rows[i], before)
 			}
 		}
 		r.levels = r.levels[part.rows:]

@@ -36,27 +36,19 @@ func TimeSpan(ctx context.Context, d *Dataset) (span Span, ok bool, err error) {
 	var damaged damage
 	for _, name := range spanTables {
 		columns := TableByName(name).clockColumns()
-		err := eachFile(ctx, d, name, func(f *parquet.File) error {
-			paths := f.Schema().Columns()
-			for _, group := range f.Metadata().RowGroups {
-				for i, path := range paths { // a row group has as many columns
-					if len(path) != 1 || !slices.Contains(columns, path[0]) {
-						continue
-					}
-					chunk := &group.Columns[i].MetaData
-					low, high := chunk.Statistics.MinValue, chunk.Statistics.MaxValue
-					if len(low) != 8 || len(high) != 8 { // no value but nulls
-						continue
-					}
-					first, last := parquet.Int64.Value(low).Int64(), parquet.Int64.Value(high).Int64()
-					if !ok {
-						span, ok = Span{First: first, Last: last}, true
-					}
-					span.First, span.Last = min(span.First, first), max(span.Last, last)
+		groups, err := Groups(ctx, d, name)
+		for _, group := range groups {
+			for _, column := range columns {
+				of, has := group.Span(column)
+				if !has { // no value but nulls
+					continue
 				}
+				if !ok {
+					span, ok = of, true
+				}
+				span.First, span.Last = min(span.First, of.First), max(span.Last, of.Last)
 			}
-			return nil
-		})
+		}
 		if err := damaged.collect(err); err != nil {
 			return Span{}, false, err
 		}

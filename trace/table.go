@@ -49,6 +49,9 @@ func (t *Table) clockColumns() []string {
 func newTable[T Row](name string) *Table {
 	row := reflect.TypeFor[T]()
 	columns, err := columnsOf(row)
+	if err == nil {
+		columns, err = withOffsets(columns)
+	}
 	if err != nil {
 		panic("trace: table " + name + ": " + err.Error()) // a mistake in a row type's tags
 	}
@@ -92,7 +95,11 @@ func schemaOf(name string, columns []Column) *parquet.Schema {
 		if c.Nullable {
 			tag += ",optional"
 		}
-		if c.Encoding != EncodingPlain {
+		switch c.Encoding {
+		case EncodingPlain:
+		case EncodingDistance:
+			tag += "," + string(EncodingDelta)
+		default:
 			tag += "," + string(c.Encoding)
 		}
 		fields[i] = reflect.StructField{

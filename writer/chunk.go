@@ -48,6 +48,8 @@ type chunkOf[T trace.Row, V trace.Cell] struct {
 	// dictionary is nil for a column that has none, and plain is set when it has become too large for its row group.
 	dictionary *dictionary[V]
 	plain      bool
+	// distances is how the distances of a row group are encoded.
+	distances distanceEncoding
 
 	// Of the page:
 	rows    int
@@ -126,17 +128,41 @@ func (c *chunkOf[T, V]) encode() (format.Encoding, error) {
 	case len(c.numbers) > 0:
 		c.encoded, err = (&rle.DictionaryEncoding{}).EncodeInt32(c.encoded[:0], c.numbers)
 		return format.RLEDictionary, err
-	case c.column.Encoding == trace.EncodingDelta && len(c.values) > 0:
-		values, ok := any(c.values).([]int64)
-		if !ok {
-			return 0, fmt.Errorf("%s cannot be delta-encoded", c.column.Type)
-		}
-		c.encoded, err = (&delta.BinaryPackedEncoding{}).EncodeInt64(c.encoded[:0], values)
-		return format.DeltaBinaryPacked, err
+	case len(c.values) == 0 || c.column.Encoding != trace.EncodingDelta && c.column.Encoding != trace.EncodingDistance:
+		c.encoded = appendPlain(c.encoded[:0], c.values)
+		return format.Plain, nil
 	}
-	c.encoded = appendPlain(c.encoded[:0], c.values)
-	return format.Plain, nil
+	values, ok := any(c.values).([]int64)
+	if !ok {
+		return 0, fmt.Errorf("%s cannot be delta-encoded", c.column.Type)
+	}
+	if c.column.Encoding == trace.EncodingDistance && c.distances != distancesDelta {
+		c.encoded = appendPlain(c.encoded[:0], c.values)
+		if c.distances == distancesPlain {
+			return format.Plain, nil
+		}
+		plain := c.pages.compressedSize(c.encoded)
+		c.encoded, err = (&delta.BinaryPackedEncoding{}).EncodeInt64(c.encoded[:0], values)
+		if err != nil || c.pages.compressedSize(c.encoded) <= plain {
+			c.distances = distancesDelta
+			return format.DeltaBinaryPacked, err
+		}
+		c.distances = distancesPlain
+		c.encoded = appendPlain(c.encoded[:0], c.values)
+		return format.Plain, nil
+	}
+	c.encoded, err = (&delta.BinaryPackedEncoding{}).EncodeInt64(c.encoded[:0], values)
+	return format.DeltaBinaryPacked, err
 }
+
+// distanceEncoding is what a row group's first page has decided about its distances.
+type distanceEncoding uint8
+
+const (
+	distancesUndecided distanceEncoding = iota
+	distancesDelta
+	distancesPlain
+)
 
 func (c *chunkOf[T, V]) writeTo(w io.Writer, offset int64) (format.ColumnChunk, error) {
 	if err := c.endPage(); err != nil {
@@ -177,7 +203,8 @@ func (c *chunkOf[T, V]) reset() {
 		c.dictionary.reset()
 	}
 	c.bounds.reset()
-	c.plain, c.totalRows, c.nulls, c.encodings = false, 0, 0, c.encodings[:0]
+	c.plain, c.distances = false, distancesUndecided
+	c.totalRows, c.nulls, c.encodings = 0, 0, c.encodings[:0]
 }
 
 // physicalType is how Parquet stores a column's values.

@@ -26,7 +26,7 @@ type pages struct {
 	protocol   thrift.CompactProtocol
 }
 
-// least is the part of a page that compression has to save for the page to be stored compressed.
+// leastSaved is the part of a page that compression has to save for the page to be stored compressed.
 const leastSaved = 1.0 / 64
 
 // add appends a data page of the version 2. levels is nil for a column that is not nullable.
@@ -58,6 +58,12 @@ func (p *pages) add(encoding format.Encoding, rows, nulls int, levels, values []
 		}),
 	}
 	return p.store(&header, p.levels, stored)
+}
+
+// compressedSize is the size that values would have in a page.
+func (p *pages) compressedSize(values []byte) int {
+	p.compressed = p.compressor.EncodeAll(values, p.compressed[:0])
+	return min(len(p.compressed), len(values))
 }
 
 // hopelessBytes is the size of a page from which on one that cannot be compressed tells of the next ones.

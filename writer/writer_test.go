@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -270,7 +271,7 @@ func TestFooterOfEverySegment(t *testing.T) {
 	table := trace.TableOf[trace.Callback]()
 	for _, name := range names {
 		segment := openParquet(t, filepath.Join(dir, trace.TableCallback, name))
-		if version, _ := segment.Lookup("caret-bpf.format_version"); version != "1" {
+		if version, _ := segment.Lookup("caret-bpf.format_version"); version != strconv.Itoa(trace.FormatVersion) {
 			t.Errorf("%s: format version %q", name, version)
 		}
 		if groups := len(segment.RowGroups()); groups < 2 {
