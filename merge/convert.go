@@ -100,7 +100,7 @@ func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Ca
 		row.Message = trace.Address(feed.Message)
 		row.SourceTimestamp = trace.Some(feed.Stamp)
 		row.RMWTakeTimestamp = trace.Some(at)
-		row.PublisherGID, row.MessageTimestamp = feed.publisherGID(), feed.messageTimestamp()
+		row.PublisherGID, row.MessageTimestamp = feed.publisherGID(m.gids), feed.messageTimestamp()
 		if row.Kind == "" {
 			row.Kind = trace.KindSubscription
 		}
@@ -228,7 +228,7 @@ func (m *Merger) addTake(record *TakeRecord) {
 		row.Message = trace.Address(record.Feed.GID[0])
 	} else {
 		row.Kind = takeKind(record.Feed.Details)
-		row.PublisherGID, row.MessageTimestamp = record.Feed.publisherGID(), record.Feed.messageTimestamp()
+		row.PublisherGID, row.MessageTimestamp = record.Feed.publisherGID(m.gids), record.Feed.messageTimestamp()
 		row.RMWSubscriptionHandle = trace.Address(record.Feed.Source)
 		row.Message = trace.Address(record.Feed.Message)
 		row.SourceTimestamp = trace.Some(record.Feed.Stamp)

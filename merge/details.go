@@ -21,13 +21,31 @@ func gidText(words [2]uint64, size int) string {
 	return hex.EncodeToString(gid[:size])
 }
 
+// gidTexts remembers the texts of publishers' gids: there are few, and each comes with every message.
+type gidTexts map[[2]uint64]string
+
+// maxGIDTexts is more than a system has publishers; processes come and go.
+const maxGIDTexts = 1 << 14
+
+func (g gidTexts) of(words [2]uint64) string {
+	text, known := g[words]
+	if !known {
+		if len(g) >= maxGIDTexts {
+			clear(g)
+		}
+		text = gidText(words, gidSize)
+		g[words] = text
+	}
+	return text
+}
+
 // publisherGID is "" where a message info has no gid: Cyclone DDS gives a handle in its place, which means something to its own process
 // only. A GUID ends with what it names, a handle is shorter.
-func (f *Feed) publisherGID() string {
+func (f *Feed) publisherGID(texts gidTexts) string {
 	if f.Details&DetailGID == 0 || f.GID[1] == 0 {
 		return ""
 	}
-	return gidText(f.GID, gidSize)
+	return texts.of(f.GID)
 }
 
 func (f *Feed) messageTimestamp() trace.Optional[int64] {

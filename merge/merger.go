@@ -64,6 +64,7 @@ type Merger struct {
 	processes map[int32]*Process
 	ignored   map[processAddress]bool
 	rows      Rows
+	gids      gidTexts
 	// unresolved are the lines that Unresolved has of processes that are forgotten.
 	unresolved []string
 	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
@@ -89,7 +90,7 @@ func New(options Options) *Merger {
 	if options.Filter == nil {
 		options.Filter = &Filter{}
 	}
-	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[processAddress]bool{}}
+	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[processAddress]bool{}, gids: gidTexts{}}
 }
 
 // Introduce adds the process that make returns, unless one with its PID is known already, of which records may have come. make is

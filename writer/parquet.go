@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -39,20 +38,14 @@ type parquetFile[T trace.Row] struct {
 	rows       int64 // of the row group
 }
 
-func newParquetFile[T trace.Row](table *trace.Table) *parquetFile[T] {
-	// Each page is compressed by itself and small.
-	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
-		zstd.WithZeroFrames(true), zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		panic("writer: " + err.Error()) // an option's value is wrong
-	}
+func newParquetFile[T trace.Row](table *trace.Table, compressors *compressors) *parquetFile[T] {
 	f := &parquetFile[T]{table: table.Name}
 	root := table.Schema()
 	f.schema = append(f.schema, format.SchemaElement{Name: root.Name(), NumChildren: thrift.New(int32(len(root.Fields())))})
 	for i, field := range root.Fields() {
 		f.schema = append(f.schema, schemaElement(field))
 		f.orders = append(f.orders, *field.Type().ColumnOrder())
-		f.chunks = append(f.chunks, newChunk[T](&table.Columns[i], physicalType(field), compressor))
+		f.chunks = append(f.chunks, newChunk[T](&table.Columns[i], physicalType(field), compressors.of(&table.Columns[i])))
 	}
 	return f
 }

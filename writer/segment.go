@@ -11,10 +11,11 @@ import (
 
 // segments writes one table's segments, one after another. It belongs to the encoder goroutine.
 type segments[T trace.Row] struct {
-	table  *trace.Table
-	dir    *directory
-	limits limits
-	stored *atomic.Uint64
+	table       *trace.Table
+	dir         *directory
+	limits      limits
+	stored      *atomic.Uint64
+	compressors *compressors
 
 	folder      *os.File
 	sequence    int
@@ -116,7 +117,7 @@ func (s *segments[T]) open() error {
 	}
 	s.file = &output{File: f}
 	if s.parquet == nil {
-		s.parquet = newParquetFile[T](s.table)
+		s.parquet = newParquetFile[T](s.table, s.compressors)
 	}
 	if err := s.parquet.begin(s.file); err != nil {
 		return s.fail(err)

@@ -45,9 +45,15 @@ type batch[T trace.Row] struct {
 	rows  []T
 }
 
-func newTable[T trace.Row](queue chan<- task, dir *directory, limits limits) *tableOf[T] {
+// tableOptions are what all tables of a Writer have in common.
+type tableOptions struct {
+	limits      limits
+	compressors *compressors
+}
+
+func newTable[T trace.Row](queue chan<- task, dir *directory, of tableOptions) *tableOf[T] {
 	t := &tableOf[T]{queue: queue, idle: make(chan []T, idleBatches)}
-	t.segments = segments[T]{table: trace.TableOf[T](), dir: dir, limits: limits, stored: &t.stored}
+	t.segments = segments[T]{table: trace.TableOf[T](), dir: dir, limits: of.limits, compressors: of.compressors, stored: &t.stored}
 	return t
 }
 

@@ -50,7 +50,10 @@ func Create(path string, options Options) (*Writer, error) {
 	}
 	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
 	w.session = sessionFile{dir: dir, reserved: true}
-	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows})
+	compressors := newCompressors()
+	w.tables = newTables(w.queue, dir, tableOptions{
+		limits: limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, compressors: &compressors,
+	})
 
 	commits := make(chan commitment, commitLength)
 	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, fail: w.fail}
@@ -59,30 +62,30 @@ func Create(path string, options Options) (*Writer, error) {
 	return w, nil
 }
 
-func newTables(queue chan<- task, dir *directory, l limits) []table {
+func newTables(queue chan<- task, dir *directory, o tableOptions) []table {
 	return []table{
-		newTable[trace.Callback](queue, dir, l),
-		newTable[trace.Publish](queue, dir, l),
-		newTable[trace.Take](queue, dir, l),
-		newTable[trace.Enqueue](queue, dir, l),
-		newTable[trace.Service](queue, dir, l),
-		newTable[trace.Lifecycle](queue, dir, l),
-		newTable[trace.SimTime](queue, dir, l),
-		newTable[trace.Event](queue, dir, l),
-		newTable[trace.Node](queue, dir, l),
-		newTable[trace.Publisher](queue, dir, l),
-		newTable[trace.Subscription](queue, dir, l),
-		newTable[trace.Timer](queue, dir, l),
-		newTable[trace.ServiceServer](queue, dir, l),
-		newTable[trace.Client](queue, dir, l),
-		newTable[trace.CallbackInfo](queue, dir, l),
-		newTable[trace.CallbackGroup](queue, dir, l),
-		newTable[trace.Executor](queue, dir, l),
-		newTable[trace.Context](queue, dir, l),
-		newTable[trace.LifecycleStateMachine](queue, dir, l),
-		newTable[trace.Process](queue, dir, l),
-		newTable[trace.Loss](queue, dir, l),
-		newTable[trace.Clock](queue, dir, l),
+		newTable[trace.Callback](queue, dir, o),
+		newTable[trace.Publish](queue, dir, o),
+		newTable[trace.Take](queue, dir, o),
+		newTable[trace.Enqueue](queue, dir, o),
+		newTable[trace.Service](queue, dir, o),
+		newTable[trace.Lifecycle](queue, dir, o),
+		newTable[trace.SimTime](queue, dir, o),
+		newTable[trace.Event](queue, dir, o),
+		newTable[trace.Node](queue, dir, o),
+		newTable[trace.Publisher](queue, dir, o),
+		newTable[trace.Subscription](queue, dir, o),
+		newTable[trace.Timer](queue, dir, o),
+		newTable[trace.ServiceServer](queue, dir, o),
+		newTable[trace.Client](queue, dir, o),
+		newTable[trace.CallbackInfo](queue, dir, o),
+		newTable[trace.CallbackGroup](queue, dir, o),
+		newTable[trace.Executor](queue, dir, o),
+		newTable[trace.Context](queue, dir, o),
+		newTable[trace.LifecycleStateMachine](queue, dir, o),
+		newTable[trace.Process](queue, dir, o),
+		newTable[trace.Loss](queue, dir, o),
+		newTable[trace.Clock](queue, dir, o),
 	}
 }
 
