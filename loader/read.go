@@ -16,6 +16,10 @@ const (
 	batchRecords = 4096
 	// recordRoom is more than the largest record.
 	recordRoom = 1 << 10
+	// pause is how long the reader lets records gather when little waits in the ring buffer: it would take them one by one otherwise, and
+	// handing on a batch costs more than many records. A ring buffer with less than pauseRingBytes might fill up meanwhile.
+	pause          = 5 * time.Millisecond
+	pauseRingBytes = 4 << 20
 )
 
 // batch collects records in memory that is used again for the next batch.
@@ -45,6 +49,8 @@ func (b *batch) reset() { b.used, b.records = 0, b.records[:0] }
 // records are valid until handle returns. The kernel wakes the reader only when much is waiting, so the ring is looked at every interval
 // anyhow; an empty batch says that nothing came.
 //
+// After a batch that has left little in the ring buffer it waits a moment for the next one to be worth it.
+//
 // It returns nil after Flush, when everything recorded before has been handled; ctx's error when that ends; ErrClosed after Close; and
 // handle's error as it is.
 func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, interval time.Duration) error {
@@ -64,7 +70,10 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case end == nil, errors.Is(end, os.ErrDeadlineExceeded):
+		case end == nil:
+			l.letGather()
+			continue
+		case errors.Is(end, os.ErrDeadlineExceeded):
 			continue
 		case errors.Is(end, ringbuf.ErrFlushed):
 			return nil
@@ -72,6 +81,14 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 			return ErrClosed
 		}
 		return fmt.Errorf("reading the ring buffer: %w", end)
+	}
+}
+
+// letGather waits a moment if too little for a wake-up is left to read.
+func (l *Loader) letGather() {
+	size := l.reader.BufferSize()
+	if size >= pauseRingBytes && uint64(l.reader.AvailableBytes()) < wakeupBytes(uint32(size)) {
+		time.Sleep(pause)
 	}
 }
 

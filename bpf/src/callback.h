@@ -85,7 +85,7 @@ static __always_inline void emit_callback_without_start(const struct event *even
 	fill_header(&record->header, event, RECORD_CALLBACK, CALLBACK_START_MISSING, depth, 0);
 	record->callback = event->arguments[0];
 	record->end_ns = event->time_ns;
-	submit(record);
+	submit(record, sizeof(*record));
 }
 
 /*

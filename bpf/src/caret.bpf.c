@@ -82,7 +82,7 @@ int on_sim_time(struct pt_regs *regs)
 	record->time_ns = event.time_ns;
 	record->clock = event.arguments[0];
 	record->sim_time_ns = event.arguments[1];
-	submit(record);
+	submit(record, sizeof(*record));
 	return 0;
 }
 

@@ -16,11 +16,17 @@ static __always_inline void count_loss(enum record_kind kind, enum loss_reason r
 		__sync_fetch_and_add(count, 1);
 }
 
-/* Waking the reader costs more than a record: one wake-up serves many records. */
-static __always_inline __u64 wakeup_flag(void)
+/*
+ * Waking the reader costs more than a record, so only the record that takes what waits across a
+ * multiple of wakeup_bytes does it: also while the reader is behind, one wake-up serves many
+ * records. Threads that add at the same time may each take the other for the one that crosses it;
+ * the next multiple, or the reader's own clock, makes up for it.
+ */
+static __always_inline __u64 wakeup_flag(__u64 waiting, __u64 size)
 {
-	return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP
-									      : BPF_RB_NO_WAKEUP;
+	size += BPF_RINGBUF_HDR_SZ;
+	return (waiting ^ (waiting - size)) & -wakeup_bytes ? BPF_RB_FORCE_WAKEUP
+							    : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void *reserve(enum record_kind kind, __u64 size)
@@ -32,14 +38,17 @@ static __always_inline void *reserve(enum record_kind kind, __u64 size)
 	return record;
 }
 
-static __always_inline void submit(void *record)
+static __always_inline void submit(void *record, __u64 size)
 {
-	bpf_ringbuf_submit(record, wakeup_flag());
+	bpf_ringbuf_submit(
+		record, wakeup_flag(bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA), size));
 }
 
 static __always_inline void output(enum record_kind kind, void *record, __u64 size)
 {
-	if (bpf_ringbuf_output(&records, record, size, wakeup_flag()))
+	__u64 waiting = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) + size + BPF_RINGBUF_HDR_SZ;
+
+	if (bpf_ringbuf_output(&records, record, size, wakeup_flag(waiting, size)))
 		count_loss(kind, LOSS_RING_FULL);
 }
 

@@ -56,7 +56,7 @@ static __always_inline void emit_raw(const struct event *event)
 	record->stack_pointer = event->stack_pointer;
 	for (int i = 0; i < RAW_ARGUMENTS; i++)
 		record->arguments[i] = event->arguments[i];
-	submit(record);
+	submit(record, sizeof(*record));
 }
 
 #endif

@@ -34,7 +34,7 @@ const volatile bool raw_records = false;
 const volatile bool filter_addresses = false;
 /* Read header.stamp of the messages whose publisher or subscription is in `header_offsets`. */
 const volatile bool message_stamps = false;
-/* Wake the reader when this many bytes wait in the ring buffer. */
+/* Wake the reader whenever this many bytes more wait in the ring buffer: a power of two. */
 const volatile __u64 wakeup_bytes = 65536;
 
 struct {

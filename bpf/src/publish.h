@@ -223,7 +223,7 @@ static __always_inline void ring_buffer_enqueue(const struct event *event)
 	callback = current_callback(state);
 	record->callback = callback ? callback->callback : 0;
 	record->callback_start_ns = callback ? callback->start_ns : 0;
-	submit(record);
+	submit(record, sizeof(*record));
 }
 
 #endif

@@ -53,7 +53,7 @@ static __always_inline void service_step(const struct event *event, enum service
 	if (!record)
 		return;
 	fill_service(state, record, event, step);
-	submit(record);
+	submit(record, sizeof(*record));
 }
 
 static __always_inline void request_taken(const struct event *event)

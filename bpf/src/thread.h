@@ -197,7 +197,7 @@ __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 sta
 		record->parent_start_ns = parent->start_ns;
 	}
 	record->feed = frame->feed;
-	submit(record);
+	submit(record, sizeof(*record));
 	return 0;
 }
 
