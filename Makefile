@@ -16,8 +16,9 @@ build: ## Build the static binary build/caret-bpf
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/caret-bpf ./cmd/caret-bpf
 
 .PHONY: generate
-generate: ## Compile the BPF programs and their bindings (needs clang)
+generate: ## Compile the BPF programs and their bindings (needs clang), and list their instructions
 	$(GO) generate ./bpf
+	@cat bpf/instructions.txt
 
 .PHONY: check-generated
 check-generated: ## Fail if the committed BPF objects are not what the sources give

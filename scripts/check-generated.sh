@@ -28,8 +28,8 @@ if [ -z "$compiler" ]; then
 fi
 committed=$(mktemp -d)
 trap 'rm -rf "$committed"' EXIT
-cp bpf/caret_*_bpfel.* "$committed"
-BPF2GO_CC=$compiler make -s generate
+cp bpf/caret_*_bpfel.* bpf/instructions.txt "$committed"
+BPF2GO_CC=$compiler make -s generate >/dev/null
 for file in "$committed"/*; do
 	if ! cmp -s "$file" "bpf/$(basename "$file")"; then
 		echo "check-generated: bpf/$(basename "$file") is not current: run 'make generate' and commit it" >&2
