@@ -47,9 +47,10 @@ func (a *Attachment) close() error {
 	return err
 }
 
-// closeAll closes links side by side: each waits for the kernel to be sure that nobody is in its programs, and those waits can be one.
+// closeAll closes links side by side: each waits for the kernel to be sure that nobody is in its programs, and those waits can be one. A
+// process of hundreds of libraries has more than a thousand links.
 func closeAll(links []io.Closer) error {
-	const atOnce = 16
+	const atOnce = 256
 	errs := make([]error, len(links))
 	slots := make(chan struct{}, atOnce)
 	var closing sync.WaitGroup

@@ -13,6 +13,10 @@ type mapping struct {
 	offset     uint64 // in the file
 	inode      uint64 // 0: not of a file
 	executable bool
+
+	// file is what stat says of the mapped file, once it was asked; nil if that is unknown.
+	file  os.FileInfo
+	asked bool
 }
 
 // parseMapping reads a line of /proc/PID/maps (proc_pid_maps(5)).
@@ -58,12 +62,16 @@ func executableMappings(process int32) ([]mapping, error) {
 // addressOf returns where the process has mapped the byte at an offset of a file. Mapping and file are compared by what stat says of both:
 // on overlay and btrfs /proc/PID/maps shows other device numbers.
 func addressOf(process int32, mappings []mapping, file *probedFile, offset uint64) (uint64, bool) {
-	for _, m := range mappings {
+	for i := range mappings {
+		m := &mappings[i]
 		if offset < m.offset || offset-m.offset >= m.end-m.start {
 			continue
 		}
-		mapped, err := os.Stat(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
-		if err == nil && os.SameFile(mapped, file.info) {
+		if !m.asked {
+			m.asked = true
+			m.file, _ = os.Stat(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
+		}
+		if m.file != nil && os.SameFile(m.file, file.info) {
 			return m.start + (offset - m.offset), true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestParseMapping(t *testing.T) {
 	got, ok := parseMapping("7f1c2a000000-7f1c2a021000 r-xp 00003000 fe:01 4718614    /usr/lib/with: spaces.so (deleted)\n")
-	want := mapping{0x7f1c2a000000, 0x7f1c2a021000, 0x3000, 4718614, true}
+	want := mapping{start: 0x7f1c2a000000, end: 0x7f1c2a021000, offset: 0x3000, inode: 4718614, executable: true}
 	if !ok || got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
