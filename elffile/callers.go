@@ -233,6 +233,9 @@ func (s *callerSearch) judge(address uint64, callee string) {
 	s.found.Known = append(s.found.Known, Caller{Site: site, Callee: callee, Jump: instruction.Flow == FlowJump})
 }
 
+// provenBytes is how much code provenInstruction reads at a time.
+const provenBytes = 1 << 10
+
 // errNotProven says that nothing proves what the instructions around an address are.
 var errNotProven = errors.New("not proven to be code")
 
@@ -243,8 +246,14 @@ func (f *File) provenInstruction(address uint64) (Instruction, error) {
 	if err != nil {
 		return Instruction{}, fmt.Errorf("%#x is %w", address, errNotProven)
 	}
+	var code []byte // from at on
 	for at := bounds.Start; at < bounds.End; {
-		instruction, err := f.instructionAt(at)
+		if len(code) < longestInstruction {
+			code = make([]byte, provenBytes)
+			n, _ := f.readCode(at, code) // with nothing read there is no instruction
+			code = code[:n]
+		}
+		instruction, err := f.decodeOne(code[:min(len(code), longestInstruction)], at)
 		if err != nil || instruction.End() > bounds.End {
 			return Instruction{}, fmt.Errorf("%#x is %w", address, errNotProven)
 		}
@@ -252,6 +261,7 @@ func (f *File) provenInstruction(address uint64) (Instruction, error) {
 			return instruction, nil
 		}
 		at = instruction.End()
+		code = code[len(instruction.Bytes):]
 	}
 	return Instruction{}, fmt.Errorf("%#x is %w", address, errNotProven)
 }

@@ -87,9 +87,11 @@ func (f *File) siteOn(instruction Instruction, kernel KernelVersion) (Site, erro
 	return site, nil
 }
 
+// longestInstruction is the length of the longest x86-64 instruction.
+const longestInstruction = 15
+
 func (f *File) instructionAt(address uint64) (Instruction, error) {
-	const longest = 15
-	code := make([]byte, longest)
+	code := make([]byte, longestInstruction)
 	n, err := f.readCode(address, code)
 	if n == 0 {
 		return Instruction{}, err
