@@ -54,7 +54,9 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios (BENCH_CALLBACKS="1000000 50000000" chooses the sizes of queried datasets)
+	@cat bpf/instructions.txt
 	scripts/bench.sh
+	scripts/bench-bytes.sh
 	scripts/bench-queries.sh $(BENCH_CALLBACKS)
 
 .PHONY: fuzz

@@ -2,7 +2,7 @@ package trace
 
 // Encoding is a Parquet encoding of a column's pages, before zstd compresses them.
 //
-// Chosen by measurement: BenchmarkEncoding on synthetic rows, each column alone, 100,000 rows with nulls, zstd's fastest level
+// Chosen by measurement: BenchmarkEncoding, which uses the Parquet library's own writer, on synthetic rows, each column alone, 100,000 rows with nulls, zstd's fastest level
 // (bytes and nanoseconds a row, on a virtual machine):
 //
 //	column                      plain           dictionary      delta
@@ -17,6 +17,9 @@ package trace
 //
 // Hence delta for times and counters (a fifth larger than plain at an eighth of the time, which is taken from the machine that
 // is being measured), dictionary for all that repeats. A dictionary that outgrows its bound falls back to plain.
+//
+// Sorting rows by their callback or publisher, in each row group, was measured too: names and handles become smaller by 0.2 B each, times
+// do not, for their own jitter is what they consist of. Rows stay in the order in which they completed.
 type Encoding string
 
 const (
