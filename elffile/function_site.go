@@ -16,13 +16,25 @@ type SiteRequest struct {
 	NoCalls bool
 	// Kernel is the kernel that will be probed; its zero value the oldest supported one.
 	Kernel KernelVersion
+	// Cheaper reports whether a site costs clearly less than another one, where that was measured. nil prefers the first instruction that
+	// the kernel emulates.
+	Cheaper func(one, other Site) bool
+}
+
+// cheaper reports whether a site is to be preferred to one that was found before.
+func (r SiteRequest) cheaper(one, other Site) bool {
+	if r.Cheaper != nil {
+		return r.Cheaper(one, other)
+	}
+	return one.Class == ClassEmulated && other.Class != ClassEmulated
 }
 
 // maxPrefix bounds how many instructions from the entry on are looked at.
 const maxPrefix = 64
 
 // FunctionSite chooses the cheapest instruction that every call of the function executes exactly once with its arguments still in their
-// registers: one that the kernel emulates, if the straight code at the function's start has one, else the function's first instruction.
+// registers: one that the kernel emulates, if the straight code at the function's start has one, else the function's first instruction. Of
+// instructions that cost the same, the first.
 //
 // Whatever is chosen begins where decoding from the function's first instruction proves it to begin. Behind the entry itself, no branch of the
 // function leads there: all of its code is decoded, parts that the compiler moved away included. Where that cannot be done (unknown
@@ -44,44 +56,41 @@ func (f *File) functionSite(symbol Symbol, request SiteRequest) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
-	if !request.Entry {
-		if site, found := f.emulatedSite(symbol, request); found {
-			return site, nil
-		}
+	chosen, err := f.siteOn(first, request.Kernel)
+	if err != nil || request.Entry {
+		return chosen, err
 	}
-	return f.siteOn(first, request.Kernel)
+	return f.cheapestSite(symbol, chosen, request), nil
 }
 
-// emulatedSite looks for an emulated instruction in the straight code at the function's start.
-func (f *File) emulatedSite(symbol Symbol, request SiteRequest) (Site, bool) {
-	address, stack := symbol.Address, 0
+// cheapestSite looks for instructions that cost less than the first one in the straight code at the function's start.
+func (f *File) cheapestSite(symbol Symbol, entry Site, request SiteRequest) Site {
+	chosen, address, stack := entry, symbol.Address, 0
 	for range maxPrefix {
 		if symbol.Size != 0 && address-symbol.Address >= symbol.Size {
-			return Site{}, false
+			return chosen
 		}
 		instruction, err := f.instructionAt(address)
 		if err != nil {
-			return Site{}, false
+			return chosen
 		}
-		if f.emulationOf(instruction, request.Kernel) != nil {
-			if request.NoCalls && (instruction.Flow == FlowCall || instruction.Flow == FlowIndirectCall) {
-				return Site{}, false
-			}
-			site, err := f.siteOn(instruction, request.Kernel)
-			site.StackOffset = stack
-			return site, err == nil && f.isPassedOnce(symbol, instruction)
+		site, err := f.siteOn(instruction, request.Kernel)
+		site.StackOffset = stack
+		isCall := instruction.Flow == FlowCall || instruction.Flow == FlowIndirectCall
+		if err == nil && request.cheaper(site, chosen) && !(isCall && request.NoCalls) && f.isPassedOnce(symbol, instruction) {
+			chosen = site
 		}
 		effect, known := f.effectOf(instruction)
 		if !known || effect.writes(request.Arguments) {
-			return Site{}, false
+			return chosen
 		}
 		stack += effect.pushed
 		if stack < 0 || stack > maxStackOffset || stack%stackWord != 0 {
-			return Site{}, false
+			return chosen
 		}
 		address = instruction.End()
 	}
-	return Site{}, false
+	return chosen
 }
 
 // maxStackOffset is the largest offset that is followed; prologues that make larger frames have passed better sites before.

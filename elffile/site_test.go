@@ -57,6 +57,10 @@ func TestFunctionSite(t *testing.T) {
 		"multiplication":    {code: "endbr64; mul %rdi; push %rbx; pop %rbx; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
 		"call_inside":       {code: "sub $8,%rsp; .byte 0xe8,0,0,0,0; add $8,%rsp; ret", offset: 4, stack: 8, class: ClassEmulated, bytes: "e800000000"},
 		"no_calls":          {code: "sub $8,%rsp; .byte 0xe8,0,0,0,0; add $8,%rsp; ret", request: SiteRequest{NoCalls: true}, class: ClassSingleStepped, bytes: "4883ec08"},
+		"measured_same":     {code: "endbr64; push %rbx; pop %rbx; ret", request: SiteRequest{Cheaper: func(one, other Site) bool { return false }}, class: ClassSingleStepped, bytes: "f30f1efa"},
+		"measured_sub":      {code: "endbr64; sub $8,%rsp; push %rbx; ret", request: SiteRequest{Cheaper: prefers("48")}, offset: 4, class: ClassSingleStepped, bytes: "4883ec08"},
+		"measured_branch":   {code: "endbr64; push %rbx; test %edi,%edi; je 1f; nop; 1: pop %rbx; ret", request: SiteRequest{Cheaper: prefers("74")}, offset: 7, stack: 8, class: ClassEmulated, bytes: "7401"},
+		"measured_looped":   {code: "endbr64; mov %rdi,%rax; 1: sub $8,%rsp; dec %rax; jne 1b; ret", request: SiteRequest{Cheaper: prefers("4883")}, class: ClassSingleStepped, bytes: "f30f1efa"},
 		"loop_over_site":    {code: "mov %rdi,%rax; 1: test %rax,%rax; je 2f; mov (%rax),%rax; jmp 1b; 2: ret", class: ClassSingleStepped, bytes: "4889f8"},
 		"loop_to_site":      {code: "mov %rdi,%rax; test %rax,%rax; 1: je 2f; dec %rax; jmp 1b; 2: ret", class: ClassSingleStepped, bytes: "4889f8"},
 		"loop_to_push":      {code: "endbr64; 1: push %rbx; pop %rbx; dec %rdi; jne 1b; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
@@ -104,6 +108,12 @@ func TestFunctionSite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// prefers says that instructions with that beginning cost less than all others.
+func prefers(beginning string) func(one, other Site) bool {
+	is := func(site Site) bool { return strings.HasPrefix(hex.EncodeToString(site.Instruction), beginning) }
+	return func(one, other Site) bool { return is(one) && !is(other) }
 }
 
 func TestFunctionSiteOutsideCode(t *testing.T) {

@@ -33,6 +33,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(recorderTarget) != "" {
 		os.Exit(runRecorder())
 	}
+	if len(os.Args) > 1 && os.Args[1] == CalibrationArgument {
+		if err := BecomeCalibrated(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(runTests(m))
 }
 

@@ -15,7 +15,7 @@ func (p *Plan) addCallers(files []file) {
 	bodies := make(map[string]Site) // by function
 	for i := range p.Sites {
 		site := &p.Sites[i]
-		if site.Provenance != FromTracepoint || site.Event.IsInit() || site.Class == elffile.ClassEmulated {
+		if site.Provenance != FromTracepoint || site.Event.IsInit() || !p.isDear(*site) {
 			continue
 		}
 		site.Role = RoleBody
@@ -31,7 +31,9 @@ func (p *Plan) addCallers(files []file) {
 		callers := p.options.Cache.callersIn(f)
 		for _, caller := range callers.Known {
 			if body, wanted := bodies[caller.Callee]; wanted {
-				p.Sites = append(p.Sites, body.calledFrom(f, caller))
+				site := body.calledFrom(f, caller)
+				site.Cost = p.options.costs().Of(site)
+				p.Sites = append(p.Sites, site)
 			}
 		}
 		for _, function := range slices.Sorted(maps.Keys(bodies)) {
@@ -40,6 +42,16 @@ func (p *Plan) addCallers(files []file) {
 			}
 		}
 	}
+}
+
+// isDear reports whether the calls of a function are to be probed in place of its body: when a hit of a call costs clearly less. Of one whose
+// body the kernel emulates it does not.
+func (p *Plan) isDear(body Site) bool {
+	costs := p.options.costs()
+	if !costs.Measured {
+		return body.Class != elffile.ClassEmulated
+	}
+	return clearlyCheaper(costs.ofKind(elffile.ClassEmulated, kindCall)+costs.Program, costs.Of(body))
 }
 
 // The dynamic linker of glibc calls this empty function whenever it begins or ends to map libraries, for debuggers to have a breakpoint on.
@@ -69,6 +81,7 @@ func (p *Plan) addLibraryLoad(files []file) {
 	}
 	site := Site{Event: EventLibraryLoad, Provenance: FromSymbol, Symbol: symbol.Name}.at(found)
 	files[index].place(&site)
+	site.Cost = p.options.costs().Of(site)
 	p.Sites = append(p.Sites, site)
 }
 

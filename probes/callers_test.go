@@ -214,11 +214,3 @@ func TestKernelVersions(t *testing.T) {
 		}
 	}
 }
-
-func TestExpectedCosts(t *testing.T) {
-	for class, want := range map[elffile.Class]string{elffile.ClassEmulated: "0.3-0.6 µs", elffile.ClassSingleStepped: "0.9-14 µs"} {
-		if got := (Site{Class: class}).ExpectedCost().String(); got != want {
-			t.Errorf("%v: %s", class, got)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,9 +65,13 @@ type Options struct {
 	// Callers allows sites at calls: in functions, and where tracepoints are called that have no emulated instruction. It is for links of one
 	// process: whether a call may be probed depends on the process.
 	Callers bool
+	// Costs are what hits of sites cost, by which sites are chosen; nil means the defaults.
+	Costs *Costs
 	// Cache keeps what was found in files, for later plans; nil keeps nothing.
 	Cache *Cache
 }
+
+func (o Options) costs() *Costs { return cmp.Or(o.Costs, DefaultCosts()) }
 
 // NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the plan is
 // returned nevertheless.
@@ -126,6 +131,7 @@ func (p *Plan) assemble() {
 	last := p.lastLayer(observed)
 	for i := range p.Sites {
 		p.Sites[i].LastLayer = p.Sites[i].Event == last
+		p.Sites[i].Cost = p.options.costs().Of(p.Sites[i])
 	}
 }
 

@@ -187,6 +187,7 @@ func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.S
 	if source.AfterCallOf == "" {
 		return opened.FunctionSite(symbol, elffile.SiteRequest{
 			Arguments: readArguments, Entry: p.options.Choice == ChooseEntries, NoCalls: p.shadowStack || !p.options.Callers, Kernel: runningKernel(),
+			Cheaper: p.cheaper(),
 		})
 	}
 	if p.shadowStack {
@@ -205,6 +206,17 @@ func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.S
 			elffile.ErrUnexpectedShape, source.AfterCallOf, symbol.Name, serdataArgument)
 	}
 	return call.Site, nil
+}
+
+// cheaper compares sites by their measured costs; nil where there are only the defaults, which know no more than classes.
+func (p *Plan) cheaper() func(one, other elffile.Site) bool {
+	costs := p.options.costs()
+	if !costs.Measured {
+		return nil
+	}
+	return func(one, other elffile.Site) bool {
+		return clearlyCheaper(costs.Of(Site{}.at(one)), costs.Of(Site{}.at(other)))
+	}
 }
 
 // findFunction finds the exported function of a source. One whose code is shared with another function is refused: the linker

@@ -3,6 +3,7 @@ package probes
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -39,7 +40,9 @@ type Site struct {
 	// Class says how the kernel executes the instruction, Emulation which kind of instruction that it emulates it is.
 	Class     elffile.Class `json:"class"`
 	Emulation string        `json:"emulation,omitempty"`
-	Role      Role          `json:"role"`
+	// Cost is what a hit is expected to take from the traced thread, its program included.
+	Cost time.Duration `json:"cost_ns"`
+	Role Role          `json:"role"`
 	// StackWords is how many words lie between the stack pointer at the site and the one at the function's entry, which every event tells.
 	StackWords int8 `json:"stack_words,omitempty"`
 	// Armed says that the process did not map the file when the plan was made.

@@ -57,7 +57,7 @@ type libraryLoad struct {
 // planOptions are those of every plan of the session. Where processes share their links, which of them are certain is not known
 // before they run: there only functions are probed, unless the mode says otherwise.
 func (s *Session) planOptions() probes.Options {
-	options := probes.Options{Expected: true, Cache: s.cache}
+	options := probes.Options{Expected: true, Cache: s.cache, Costs: s.options.Costs}
 	switch s.configuration.Sites {
 	case SitesEntries:
 		options.Choice = probes.ChooseEntries

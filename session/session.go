@@ -37,6 +37,8 @@ type Options struct {
 	Version string
 	// Observer is told what happens.
 	Observer Observer
+	// Costs are what hits of sites cost on this machine; nil means the built-in defaults.
+	Costs *probes.Costs
 	// Owner is given the files of the dataset; nil leaves them to who runs the program.
 	Owner *writer.Owner
 }

@@ -31,9 +31,13 @@ func checkCommand() command {
 		summary: "say what works on this machine, and what to do about the rest",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			asJSON := flags.Bool("json", false, "print JSON")
-			return func(_ context.Context, c console, arguments []string) error {
+			calibrates := flags.Bool("calibrate", false, "measure what hits of each kind of instruction cost on this machine, and keep it: recordings choose by it")
+			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
+				}
+				if *calibrates {
+					return calibrate(ctx, c, *asJSON)
 				}
 				features := loader.Probe()
 				limits, limitError := checkLimits(loader.Limits(features))

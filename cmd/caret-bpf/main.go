@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/session"
 )
 
@@ -65,6 +66,13 @@ func main() {
 			fmt.Fprintln(os.Stderr, "caret-bpf:", err)
 		}
 		os.Exit(exitCommandNotFound)
+	}
+	if len(os.Args) > 1 && os.Args[1] == loader.CalibrationArgument {
+		if err := loader.BecomeCalibrated(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "caret-bpf:", err)
+			os.Exit(exitFailure)
+		}
+		os.Exit(exitSuccess)
 	}
 	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught; it is not
 	// ignored, as the launched command would inherit that.

@@ -31,8 +31,9 @@ func probesCommand() command {
 					return err
 				}
 				plans, cache := []*probes.Plan{}, probes.NewCache()
+				costs, origin := knownCosts(c)
 				for _, p := range found {
-					plan, planError := probes.NewPlan(p, probes.Options{Expected: true, Callers: true, Cache: cache})
+					plan, planError := probes.NewPlan(p, probes.Options{Expected: true, Callers: true, Costs: costs, Cache: cache})
 					err = errors.Join(err, planError)
 					if plan != nil {
 						plans = append(plans, plan)
@@ -45,6 +46,7 @@ func probesCommand() command {
 				for _, plan := range plans {
 					printPlan(c, plan)
 				}
+				fmt.Fprintln(c.out, origin)
 				return err
 			}
 		},
@@ -60,11 +62,11 @@ func printPlan(c console, plan *probes.Plan) {
 			state = "armed"
 		}
 		rows = append(rows, []string{
-			site.Event.String(), site.Library, fmt.Sprintf("%#x", site.Offset), site.Class.String(), site.Emulation, site.ExpectedCost().String(),
+			site.Event.String(), site.Library, fmt.Sprintf("%#x", site.Offset), site.Class.String(), site.Emulation, probes.FormatCost(site.Cost),
 			site.Role.String(), state, string(site.Provenance), site.Symbol,
 		})
 	}
-	printTable(c.out, []string{"EVENT", "LIBRARY", "OFFSET>", "CLASS", "INSTRUCTION", "COST", "SITE", "STATE", "PROVENANCE", "SYMBOL"}, rows)
+	printTable(c.out, []string{"EVENT", "LIBRARY", "OFFSET>", "CLASS", "INSTRUCTION", "COST>", "SITE", "STATE", "PROVENANCE", "SYMBOL"}, rows)
 	if len(plan.Uncertain) > 0 {
 		fmt.Fprintln(c.out, "\nbodies stay probed, because not all callers are certain:")
 		rows = nil

@@ -21,7 +21,7 @@ import (
 const programVariable = "CARET_BPF_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
+	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && (os.Args[1] == session.LaunchArgument || os.Args[1] == loader.CalibrationArgument) {
 		main()
 	}
 	os.Exit(m.Run())

@@ -82,6 +82,7 @@ func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 
 func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
 	options := session.Options{Version: version, Owner: writer.InvokingUser(os.Geteuid(), c.getenv)}
+	options.Costs, _ = knownCosts(c)
 	progress := newProgress(c.err, quiet)
 	options.Observer = session.Observer{
 		Message:  progress.message,
