@@ -22,8 +22,13 @@ func Calibrate(ctx context.Context) (*probes.Costs, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Records that nobody reads would make the programs slow.
+	reading := make(chan error, 1)
+	go func() {
+		reading <- loader.Read(context.WithoutCancel(ctx), func([][]byte) error { return nil }, time.Second)
+	}()
 	costs, err := loader.calibrate(ctx)
-	if err := errors.Join(err, loader.Close()); err != nil {
+	if err := errors.Join(err, loader.Detach(), loader.Flush(), <-reading, loader.Close()); err != nil {
 		return nil, fmt.Errorf("calibrating: %w", err)
 	}
 	return costs, nil

@@ -8,7 +8,10 @@ TEXT stubPush<>(SB), NOSPLIT, $0-0
 	RET
 
 TEXT stubCall<>(SB), NOSPLIT|NOFRAME, $0-0
-	CALL stubRet<>(SB)
+	CALL called<>(SB)
+	RET
+
+TEXT called<>(SB), NOSPLIT, $0-0
 	RET
 
 TEXT stubJump<>(SB), NOSPLIT, $0-0
