@@ -30,6 +30,7 @@ type CaretCallbackRecord struct {
 	EndNs          uint64
 	ParentCallback uint64
 	ParentStartNs  uint64
+	OverheadNs     uint64
 	Feed           struct {
 		_            structs.HostLayout
 		Source       uint64
@@ -82,7 +83,7 @@ type CaretEvent struct {
 	Details      uint32
 	Flags        uint8
 	Role         uint8
-	Reserved     uint16
+	CostNs       uint16
 }
 
 type CaretInitRecord struct {
@@ -263,11 +264,31 @@ type CaretThreadState struct {
 	RequestPending       uint32
 	Steps                uint32
 	Reserved             uint32
-	Take                 CaretTakeRecord
-	Dequeue              CaretTakeRecord
-	Publish              CaretPublishRecord
-	Request              CaretServiceRecord
-	TakeCall             struct {
+	Account              struct {
+		_      structs.HostLayout
+		Header struct {
+			_      structs.HostLayout
+			Kind   uint8
+			Status uint8
+			Depth  uint8
+			Flags  uint8
+			Cpu    uint32
+			Pid    uint32
+			Tid    uint32
+		}
+		TimeNs uint64
+		CostNs uint64
+		Units  [32]struct {
+			_      structs.HostLayout
+			Hits   uint64
+			CostNs uint64
+		}
+	}
+	Take     CaretTakeRecord
+	Dequeue  CaretTakeRecord
+	Publish  CaretPublishRecord
+	Request  CaretServiceRecord
+	TakeCall struct {
 		_            structs.HostLayout
 		Subscription uint64
 		Message      uint64
@@ -302,6 +323,7 @@ type CaretThreadState struct {
 		Callback     uint64
 		StartNs      uint64
 		StackPointer uint64
+		CostNs       uint64
 		Feed         struct {
 			_            structs.HostLayout
 			Source       uint64
@@ -366,6 +388,7 @@ const (
 	CaretVarLayoutOfRawRecord          = "layout_of_raw_record"
 	CaretVarLayoutOfServiceRecord      = "layout_of_service_record"
 	CaretVarLayoutOfSimTimeRecord      = "layout_of_sim_time_record"
+	CaretVarLayoutOfThreadRecord       = "layout_of_thread_record"
 	CaretVarMessageStamps              = "message_stamps"
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
@@ -470,6 +493,7 @@ type CaretVariableSpecs struct {
 	LayoutOfRawRecord      *ebpf.VariableSpec `ebpf:"layout_of_raw_record"`
 	LayoutOfServiceRecord  *ebpf.VariableSpec `ebpf:"layout_of_service_record"`
 	LayoutOfSimTimeRecord  *ebpf.VariableSpec `ebpf:"layout_of_sim_time_record"`
+	LayoutOfThreadRecord   *ebpf.VariableSpec `ebpf:"layout_of_thread_record"`
 	MessageStamps          *ebpf.VariableSpec `ebpf:"message_stamps"`
 	RawRecords             *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.VariableSpec `ebpf:"report_all_execs"`
@@ -536,6 +560,7 @@ type CaretVariables struct {
 	LayoutOfRawRecord      *ebpf.Variable `ebpf:"layout_of_raw_record"`
 	LayoutOfServiceRecord  *ebpf.Variable `ebpf:"layout_of_service_record"`
 	LayoutOfSimTimeRecord  *ebpf.Variable `ebpf:"layout_of_sim_time_record"`
+	LayoutOfThreadRecord   *ebpf.Variable `ebpf:"layout_of_thread_record"`
 	MessageStamps          *ebpf.Variable `ebpf:"message_stamps"`
 	RawRecords             *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.Variable `ebpf:"report_all_execs"`

@@ -272,6 +272,40 @@ type ThreadState struct {
 	State []byte
 }
 
+// LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event and half of the next, but each
+// of its words is whole. Threads that begin or end meanwhile may be missing.
+func (l *Loader) LiveThreads() ([]ThreadState, error) {
+	threads := l.collection.Maps["threads"]
+	states := make(map[uint32][]byte)
+	var key any
+	var tid uint32
+	for steps := uint32(0); steps < threads.MaxEntries(); steps++ {
+		err := threads.NextKey(key, &tid)
+		if errors.Is(err, ebpf.ErrKeyNotExist) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the threads' state: %w", err)
+		}
+		if states[tid] != nil {
+			break // the thread before has ended, so that the kernel has begun anew
+		}
+		key = tid
+		state, err := threads.LookupBytes(tid)
+		if err != nil {
+			return nil, fmt.Errorf("reading the threads' state: %w", err)
+		}
+		if state != nil {
+			states[tid] = state
+		}
+	}
+	var live []ThreadState
+	for tid, state := range states {
+		live = append(live, ThreadState{TID: tid, State: state})
+	}
+	return live, nil
+}
+
 // OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes. Only
 // after Detach it is complete and still.
 func (l *Loader) OpenThreads() ([]ThreadState, error) {

@@ -23,11 +23,12 @@ const (
 	KindProcess  Kind = 7
 	KindService  Kind = 8
 	KindSimTime  Kind = 9
+	KindThread   Kind = 10
 )
 
 // String returns the kind's name in the dataset's loss table.
 func (k Kind) String() string {
-	names := [...]string{"", "callback", "publish", "take", "enqueue", "init", "raw", "process", "service", "sim_time"}
+	names := [...]string{"", "callback", "publish", "take", "enqueue", "init", "raw", "process", "service", "sim_time", "thread"}
 	if k == 0 || int(k) >= len(names) {
 		return fmt.Sprintf("kind_%d", uint8(k))
 	}

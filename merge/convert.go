@@ -43,6 +43,9 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 		ParentCallbackStartTimestamp: m.optionalUnix(record.ParentStartNs),
 		Provenance:                   provenance(record.Header),
 	}
+	if record.StartNs != 0 && record.EndNs != 0 {
+		row.Overhead = trace.Some(int64(record.OverheadNs))
+	}
 	at := m.unix(max(record.StartNs, record.EndNs))
 	if record.StartNs != 0 {
 		at = m.unix(record.StartNs)

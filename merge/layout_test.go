@@ -29,6 +29,8 @@ func TestLayoutsMatchBTF(t *testing.T) {
 		"service_call":    ServiceCall{},
 		"intra_publisher": IntraPublisher{},
 		"caller_hit":      CallerHit{},
+		"hit_count":       HitCount{},
+		"thread_record":   ThreadRecord{},
 		"init_record":     InitRecord{},
 		"raw_record":      RawRecord{},
 		"process_record":  ProcessRecord{},

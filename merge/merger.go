@@ -53,6 +53,9 @@ type Options struct {
 	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle) when it becomes
 	// known. nil if nobody wants to know.
 	OnMessageType func(process trace.ProcessKey, known graph.KnownType)
+	// OnThread is told what the recording has cost a thread that has ended, or that still ran when the recording ended. nil if nobody wants
+	// to know.
+	OnThread func(ThreadRecord)
 	// EventName gives the name and the number of arguments of a raw record's event.
 	EventName func(id uint8) (name string, arguments int)
 }
@@ -78,6 +81,7 @@ type Merger struct {
 	process  ProcessRecord
 	service  ServiceRecord
 	simTime  SimTimeRecord
+	thread   ThreadRecord
 }
 
 type processAddress struct {
@@ -173,6 +177,10 @@ func (m *Merger) Record(encoded []byte) error {
 		if err = Decode(encoded, &m.simTime); err == nil {
 			m.addSimTime(&m.simTime)
 		}
+	case KindThread:
+		if err = Decode(encoded, &m.thread); err == nil {
+			m.tellThread(m.thread)
+		}
 	case KindProcess:
 		if err = Decode(encoded, &m.process); err == nil {
 			err = m.changeProcess(&m.process)
@@ -242,7 +250,16 @@ func (m *Merger) CloseThread(encoded []byte) error {
 		}
 		m.addCallback(&record)
 	}
+	account := state.Account
+	account.Header.PID, account.Header.TID = state.PID, state.TID
+	m.tellThread(account)
 	return nil
+}
+
+func (m *Merger) tellThread(account ThreadRecord) {
+	if m.options.OnThread != nil {
+		m.options.OnThread(account)
+	}
 }
 
 // closePublish merges a publish that was open when the recording ended; next is the number of the thread's next one. As in the

@@ -25,6 +25,7 @@ const (
 	KindProcess  Kind = 7
 	KindService  Kind = 8
 	KindSimTime  Kind = 9
+	KindThread   Kind = 10
 )
 
 // Statuses of callback records (enum callback_status).
@@ -137,7 +138,9 @@ type CallbackRecord struct {
 	EndNs          uint64
 	ParentCallback uint64
 	ParentStartNs  uint64
-	Feed           Feed
+	// OverheadNs is what hits between start and end cost, the one at the end included.
+	OverheadNs uint64
+	Feed       Feed
 }
 
 // PublishRecord is merged_publish_timing.
@@ -204,6 +207,22 @@ type SimTimeRecord struct {
 	SimTimeNs int64
 }
 
+// HitUnits is the number of units by which hits are counted (HIT_UNITS in bpf/src/records.h).
+const HitUnits = 32
+
+// HitCount counts the hits of a unit on a thread, and what they are expected to have cost.
+type HitCount struct{ Hits, CostNs uint64 }
+
+// ThreadRecord is what recording has cost a thread.
+type ThreadRecord struct {
+	Header RecordHeader
+	// TimeNs is the thread's end, 0 while it runs.
+	TimeNs uint64
+	// CostNs is that of all units.
+	CostNs uint64
+	Units  [HitUnits]HitCount
+}
+
 // InitStringSize is the room of each of an init record's two strings; a single long one may use both.
 const InitStringSize = 256
 
@@ -249,6 +268,7 @@ type CallbackFrame struct {
 	Callback     uint64
 	StartNs      uint64
 	StackPointer uint64
+	CostNs       uint64
 	Feed         Feed
 	CPU          uint32
 	Flags        uint8
@@ -293,6 +313,7 @@ type ThreadState struct {
 	RequestPending       uint32
 	Steps                uint32
 	Reserved             uint32
+	Account              ThreadRecord
 	Take                 TakeRecord
 	Dequeue              TakeRecord
 	Publish              PublishRecord
@@ -316,7 +337,7 @@ func KindOf(record []byte) (Kind, error) {
 }
 
 // Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.
-func Decode[T CallbackRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
+func Decode[T CallbackRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
 	size := int(unsafe.Sizeof(*into))
 	if len(encoded) < size || len(encoded) >= size+8 {
 		return fmt.Errorf("%w: %d bytes, want %d", ErrRecord, len(encoded), size)

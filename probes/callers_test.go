@@ -200,7 +200,7 @@ func TestRoleText(t *testing.T) {
 
 func TestCookieOfCallers(t *testing.T) {
 	site := Site{Event: EventRMWPublish, Form: FormMessageOnly, LastLayer: true, Parameter: 0x1234, Role: RoleCaller, StackWords: -1}
-	if got, want := site.Cookie(), uint64(0x1234_ff_03_01_05); got != want {
+	if got, want := site.Cookie(), uint64(0x1234_ff_03_01_05|5<<19); got != want {
 		t.Errorf("cookie %#x, want %#x", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -83,13 +84,16 @@ func TestCookie(t *testing.T) {
 		site Site
 		want uint64
 	}{
-		{Site{Event: EventCallbackStart}, 1},
+		{Site{Event: EventCallbackStart}, 1<<19 | 1},
 		{Site{Event: EventRclClientInit}, 32},
-		{Site{Event: EventRMWPublish, Form: FormMessageOnly}, 0x0105},
-		{Site{Event: EventRMWPublish, LastLayer: true}, 0x1_0005},
-		{Site{Event: EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 0x64_0001_0006},
-		{Site{Event: EventDDSBindAddrToStamp, Form: FormCycloneDDSWrite, LastLayer: true}, 0x1_0106},
-		{Site{Event: 0xff, Form: 0xff, Parameter: 0xffff, LastLayer: true}, 0xffff_0001_ffff},
+		{Site{Event: EventRMWPublish, Form: FormMessageOnly}, 5<<19 | 0x0105},
+		{Site{Event: EventRMWPublish, LastLayer: true}, 5<<19 | 0x1_0005},
+		{Site{Event: EventRMWTake, Form: FormTakeEntry}, 20<<19 | 0x010a},
+		{Site{Event: EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 6<<19 | 0x64_0001_0006},
+		{Site{Event: EventDDSBindAddrToStamp, Form: FormCycloneDDSWrite, LastLayer: true}, 6<<19 | 0x1_0106},
+		{Site{Event: EventRclClientInit, Cost: 700 * time.Nanosecond}, 700<<48 | 32},
+		{Site{Event: EventRclClientInit, Cost: time.Millisecond}, 0xffff<<48 | 32},
+		{Site{Event: 0xff, Form: 0xff, Parameter: 0xffff, LastLayer: true, StackWords: -1}, 0xffff_ff01_ffff},
 	} {
 		if got := test.site.Cookie(); got != test.want {
 			t.Errorf("%+v: cookie %#x, want %#x", test.site, got, test.want)

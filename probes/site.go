@@ -2,6 +2,7 @@ package probes
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -89,15 +90,19 @@ const (
 	cookieFormShift      = 8
 	cookieLastLayer      = 1 << 16
 	cookieRoleShift      = 17
+	cookieUnitShift      = 19
 	cookieStackShift     = 24
 	cookieParameterShift = 32
+	cookieCostShift      = 48
 )
 
 // Cookie is what the kernel program is told about the site it was called for: bits 0-7 the event, 8-15 the form, bit 16 that it
-// is the last layer of a publish, 17-18 the role, 24-31 the words of stack to its function's entry, 32-47 the parameter.
+// is the last layer of a publish, 17-18 the role, 19-23 the unit, 24-31 the words of stack to its function's entry, 32-47 the parameter, 48-63 the
+// cost of a hit in nanoseconds, at most 65,535.
 func (s Site) Cookie() uint64 {
 	cookie := uint64(s.Event) | uint64(s.Form)<<cookieFormShift | uint64(s.Parameter)<<cookieParameterShift |
-		uint64(s.Role)<<cookieRoleShift | uint64(uint8(s.StackWords))<<cookieStackShift
+		uint64(s.Role)<<cookieRoleShift | uint64(uint8(s.StackWords))<<cookieStackShift |
+		uint64(s.Unit())<<cookieUnitShift | uint64(min(s.Cost.Nanoseconds(), math.MaxUint16))<<cookieCostShift
 	if s.LastLayer {
 		cookie |= cookieLastLayer
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -65,6 +66,12 @@ type recording struct {
 // begin begins a recording without waiting for anything; opened is closed when its gate is open.
 func begin(t *testing.T, configuration session.Configuration) (r *recording, opened chan struct{}) {
 	t.Helper()
+	return beginAtCosts(t, configuration, nil)
+}
+
+// beginAtCosts is begin where hits cost what is given.
+func beginAtCosts(t *testing.T, configuration session.Configuration, costs *probes.Costs) (r *recording, opened chan struct{}) {
+	t.Helper()
 	r = &recording{
 		t: t, dir: filepath.Join(t.TempDir(), "recording"), done: make(chan error, 1), status: make(chan session.Status, 1),
 	}
@@ -83,7 +90,7 @@ func begin(t *testing.T, configuration session.Configuration) (r *recording, ope
 	r.began = monotonic()
 	go func() {
 		defer close(finished)
-		r.done <- session.Run(ctx, configuration, session.Options{Version: "test", Observer: session.Observer{
+		r.done <- session.Run(ctx, configuration, session.Options{Version: "test", Costs: costs, Observer: session.Observer{
 			Recording: func() {
 				r.opened = monotonic()
 				close(opened)
@@ -135,7 +142,13 @@ func (r *recording) waitForMessage(text string) {
 // record begins a recording and waits until it is open.
 func record(t *testing.T, configuration session.Configuration) *recording {
 	t.Helper()
-	r, opened := begin(t, configuration)
+	return recordAtCosts(t, configuration, nil)
+}
+
+// recordAtCosts is record where hits cost what is given; nil means the defaults.
+func recordAtCosts(t *testing.T, configuration session.Configuration, costs *probes.Costs) *recording {
+	t.Helper()
+	r, opened := beginAtCosts(t, configuration, costs)
 	select {
 	case <-opened:
 	case err := <-r.done:
@@ -424,6 +437,7 @@ func requireExact(t *testing.T, data *dataset, truth *truth, s span, known circu
 	// The ground truth does not count the other initialization events, nor these.
 	delete(lost, trace.LostInit)
 	delete(lost, trace.LostProcess)
+	delete(lost, trace.LostThread)
 	least := result.Missing[trace.LostCallback]
 	if n := lost[trace.LostCallback]; n > least && n <= least+result.Doubtful {
 		result.Missing[trace.LostCallback] = n

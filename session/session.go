@@ -60,6 +60,7 @@ type Session struct {
 	attached map[siteKey]bool // sites that are attached for every process
 	cache    *probes.Cache
 
+	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
 	scans        scans
 
@@ -73,6 +74,7 @@ type Session struct {
 	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
 	lostSince       int64                  // when losses were last counted, Unix ns
 	opened          time.Time
+	openedMonotonic int64 // the same on CLOCK_MONOTONIC, in nanoseconds
 }
 
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
@@ -94,6 +96,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		finder:        target.NewFinder(),
 		looks:         newLooks(),
 		loads:         make(chan libraryLoad, 4096),
+		overhead:      newOverhead(),
 		headersAsked:  make(chan struct{}, 1),
 		scans:         newScans(),
 		processes:     map[int32]*process{},
@@ -204,6 +207,7 @@ func (s *Session) configure(found []*target.Process) error {
 		OnProcess:      s.onProcess,
 		OnIgnored:      s.onIgnored,
 		OnMessageType:  s.onMessageType,
+		OnThread:       s.overhead.end,
 		EventName:      eventName,
 	})
 	return nil
@@ -297,6 +301,7 @@ func (s *Session) open(before, after int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = time.Now()
+	s.openedMonotonic = before
 	at := before + (after-before)/2 + s.clock.RealtimeOffset
 	s.lostSince = at
 	for _, p := range s.processes {
@@ -351,6 +356,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false
 			}
+			s.watchOverhead()
 			s.tellStatus(trace.StateRecording)
 		}
 		if s.targetsEnded() {
@@ -446,7 +452,7 @@ func (s *Session) tellStatus(state trace.State) {
 	s.mu.Lock()
 	status := Status{
 		State: state, Elapsed: time.Since(s.opened), Rows: s.writer.AcceptedRows(),
-		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+		Overhead: s.overhead.highest(), RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
 	}
 	for _, p := range s.processes {
 		if p.recorded && !p.ended {

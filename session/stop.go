@@ -33,6 +33,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.noteUnresolved()
 	s.warnOfNothing()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
+	s.noteOverhead(closed)
 	return s.finish(ending, distinct(errs...))
 }
 

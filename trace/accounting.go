@@ -14,6 +14,8 @@ const (
 	LostProcess  LossKind = "process"
 	LostService  LossKind = "service"
 	LostSimTime  LossKind = "sim_time"
+	// LostThread: what the recording cost a thread that has ended; the total lacks it.
+	LostThread LossKind = "thread"
 )
 
 // LossReason says why.

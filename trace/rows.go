@@ -91,6 +91,9 @@ type Callback struct {
 	MessageTimestamp Optional[int64] `column:"message_timestamp"`
 	// Provenance is derived where the intra-process part was concluded from functions of rclcpp, as on Humble.
 	Provenance Provenance `column:"provenance"`
+	// Overhead is what the recording's probes are expected to have added between start and end, in nanoseconds; null unless the status is
+	// complete.
+	Overhead Optional[int64] `column:"overhead,dict"`
 }
 
 // PublishStatus says how a publish was closed.

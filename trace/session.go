@@ -62,7 +62,9 @@ type Session struct {
 	// Unstored is the number of rows that were made and are not in the dataset, for want of disk space for example.
 	Unstored map[string]uint64 `json:"unstored_rows,omitempty"`
 	Losses   []LossTotal       `json:"losses"`
-	Warnings []string          `json:"warnings"`
+	// Overhead is what the recording cost the traced threads; nil until it has ended.
+	Overhead *Overhead `json:"overhead,omitempty"`
+	Warnings []string  `json:"warnings"`
 	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not prove.
 	Unresolved []string `json:"unresolved,omitempty"`
 	Ending     Ending   `json:"ending"`

@@ -23,6 +23,7 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 	frame->callback = event->arguments[0];
 	frame->start_ns = event->time_ns;
 	frame->stack_pointer = event->stack_pointer;
+	frame->cost_ns = state->account.cost_ns;
 	frame->cpu = event->cpu;
 	frame->flags = flags;
 	if (feed)

@@ -31,6 +31,7 @@ const struct service_record *layout_of_service_record __attribute__((unused));
 const struct sim_time_record *layout_of_sim_time_record __attribute__((unused));
 const struct init_record *layout_of_init_record __attribute__((unused));
 const struct raw_record *layout_of_raw_record __attribute__((unused));
+const struct thread_record *layout_of_thread_record __attribute__((unused));
 const struct process_record *layout_of_process_record __attribute__((unused));
 
 /* Programs of events whose arguments are those of the tracepoint. */
@@ -138,6 +139,8 @@ int run_event(struct event *scripted)
 	struct event event;
 
 	__builtin_memcpy(&event, scripted, sizeof(event));
+	if (event.id != EVENT_THREAD_EXIT) /* which is no hit */
+		count_hit(&event, event.id);
 	if (!is_repeated(&event))
 		dispatch(&event);
 	return 0;

@@ -30,7 +30,7 @@ struct event {
 	__u32 details;	     /* DETAIL_…: which of these are there, and the form of the message */
 	__u8 flags;	     /* FLAG_DERIVED */
 	__u8 role;	     /* ROLE_…: what kind of place was probed */
-	__u16 reserved;
+	__u16 cost_ns;	     /* what the hit is expected to cost the thread */
 };
 
 static __always_inline void fill_header(struct record_header *header, const struct event *event,

@@ -6,8 +6,10 @@
  *	bits  8-15	form: where the arguments are
  *	bit  16		the publish closes here, no later layer is planned
  *	bits 17-18	role of the site
+ *	bits 19-23	unit: the part of the plan that the site belongs to
  *	bits 24-31	signed words from here to the stack pointer at function entry
  *	bits 32-47	parameter: a byte offset
+ *	bits 48-63	what a hit is expected to cost, in nanoseconds
  */
 #ifndef CARET_PROBE_H
 #define CARET_PROBE_H
@@ -20,8 +22,10 @@
 #define COOKIE_FORM(cookie)	  (((cookie) >> 8) & 0xff)
 #define COOKIE_LAST_LAYER(cookie) (((cookie) >> 16) & 1)
 #define COOKIE_ROLE(cookie)	  (((cookie) >> 17) & 3)
+#define COOKIE_UNIT(cookie)	  (((cookie) >> 19) & 31)
 #define COOKIE_STACK(cookie)	  ((__s64)(__s8)((cookie) >> 24) * 8)
 #define COOKIE_PARAMETER(cookie)  (((cookie) >> 32) & 0xffff)
+#define COOKIE_COST(cookie)	  ((cookie) >> 48)
 
 /* False when the hit is of a process that is not recorded. */
 static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_regs *regs,
@@ -49,12 +53,13 @@ static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_r
 	event->details = 0;
 	event->flags = 0;
 	event->role = COOKIE_ROLE(cookie);
-	event->reserved = 0;
+	event->cost_ns = COOKIE_COST(cookie);
 	event->arguments[0] = ARGUMENT_1(regs);
 	event->arguments[1] = ARGUMENT_2(regs);
 	event->arguments[2] = ARGUMENT_3(regs);
 	event->arguments[3] = ARGUMENT_4(regs);
 	event->arguments[4] = ARGUMENT_5(regs);
+	count_hit(event, COOKIE_UNIT(cookie));
 	return true;
 }
 

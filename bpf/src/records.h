@@ -75,7 +75,8 @@ enum record_kind {
 	RECORD_PROCESS = 7,
 	RECORD_SERVICE = 8,
 	RECORD_SIM_TIME = 9,
-	RECORD_KIND_COUNT = 10,
+	RECORD_THREAD = 10,
+	RECORD_KIND_COUNT = 11,
 };
 
 enum callback_status {
@@ -175,6 +176,7 @@ struct callback_record {
 	__u64 end_ns;	/* 0: unknown, the status says why */
 	__u64 parent_callback;
 	__u64 parent_start_ns;
+	__u64 overhead_ns; /* what hits between start and end cost, the one at the end included */
 	struct feed feed;
 };
 
@@ -240,6 +242,25 @@ struct sim_time_record {
 	__u64 time_ns;
 	__u64 clock;
 	__s64 sim_time_ns;
+};
+
+/*
+ * Hits are counted by the part of a plan that their site belongs to, which probes/ numbers. A power
+ * of two: it is used as a mask.
+ */
+#define HIT_UNITS 32
+
+struct hit_count {
+	__u64 hits;
+	__u64 cost_ns;
+};
+
+/* What recording has cost a thread: hits times what each is expected to cost. */
+struct thread_record {
+	struct record_header header;
+	__u64 time_ns; /* the thread's end; 0: it still runs */
+	__u64 cost_ns; /* of all units */
+	struct hit_count units[HIT_UNITS];
 };
 
 #define INIT_ARGUMENTS	 5

@@ -37,7 +37,21 @@ static __always_inline struct thread_state *make_thread(const struct event *even
 	return state;
 }
 
-/* The same for an event of which a record is to come: its loss is counted. */
+/* The thread's account of what it is recorded for. Every hit is counted, whatever becomes of it. */
+static __always_inline void count_hit(const struct event *event, __u32 unit)
+{
+	struct thread_state *state = make_thread(event);
+	struct hit_count *count;
+
+	if (!state)
+		return;
+	count = &state->account.units[unit & (HIT_UNITS - 1)];
+	count->hits++;
+	count->cost_ns += event->cost_ns;
+	state->account.cost_ns += event->cost_ns;
+}
+
+/* make_thread for an event of which a record is to come: its loss is counted. */
 static __always_inline struct thread_state *get_thread(const struct event *event,
 						       enum record_kind kind)
 {
@@ -191,6 +205,8 @@ __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 sta
 	record->end_ns = end_ns;
 	record->parent_callback = 0;
 	record->parent_start_ns = 0;
+	/* All between the two instants, and of the hits at them about a half each. */
+	record->overhead_ns = end_ns ? state->account.cost_ns - frame->cost_ns : 0;
 	if (state->depth) {
 		parent = &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
 		record->parent_callback = parent->callback;
@@ -237,6 +253,10 @@ static __always_inline void close_thread(const struct event *event, __u32 tid)
 	flush_request(state);
 	for (int i = 0; i < MAX_DEPTH && state->depth; i++)
 		close_callback(state, 0, CALLBACK_THREAD_EXIT);
+	fill_header(&state->account.header, event, RECORD_THREAD, 0, 0, 0);
+	state->account.header.tid = tid;
+	state->account.time_ns = event->time_ns;
+	output(RECORD_THREAD, &state->account, sizeof(state->account));
 	bpf_map_delete_elem(&threads, &tid);
 }
 

@@ -15,6 +15,7 @@ struct callback_frame {
 	__u64 callback;
 	__u64 start_ns;
 	__u64 stack_pointer;
+	__u64 cost_ns; /* the thread's account when it began */
 	struct feed feed;
 	__u32 cpu;
 	__u8 flags;
@@ -85,6 +86,7 @@ struct thread_state {
 	__u32 steps; /* one of STEPS_... */
 	__u32 reserved;
 	/* Kept as the records that they become if nothing follows. */
+	struct thread_record account;
 	struct take_record take;
 	struct take_record dequeue;
 	struct publish_record publish;

@@ -96,6 +96,7 @@ func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
 	printNodes(w, s.Nodes, limit)
 	printCallbacks(w, s.Callbacks, limit)
 	printTopics(w, s.Topics, limit)
+	printOverhead(w, s)
 	printLosses(w, s)
 }
 
@@ -245,6 +246,36 @@ func printTopics(w io.Writer, topics []analyze.TopicSummary, limit int) {
 		printTable(w, []string{"TOPIC", "PUBLISHES>", "RATE>", "RECEIVED>"}, rows)
 	}
 }
+
+// shownThreads is how many threads are shown with what the recording has cost them.
+const shownThreads = 3
+
+func printOverhead(w io.Writer, s *analyze.Summary) {
+	if s.Session == nil || s.Session.Overhead == nil || s.Session.Overhead.Hits == 0 {
+		return
+	}
+	o := s.Session.Overhead
+	costs := "default costs; `caret-bpf check --calibrate` measures this machine's"
+	if o.Measured {
+		costs = "costs measured on its machine"
+	}
+	fmt.Fprintf(w, "\nthe recording cost %s in %s hits on %d threads (%s):\n", report.Duration(o.Cost), report.Count(o.Hits), o.ThreadCount, costs)
+	var rows [][]string
+	for _, t := range o.Threads[:min(shownThreads, len(o.Threads))] {
+		rows = append(rows, []string{
+			strconv.Itoa(t.PID), strconv.Itoa(t.TID), report.Count(t.Hits), report.Duration(t.Cost), percent(t.Share), percent(t.PeakShare),
+		})
+	}
+	printTable(w, []string{"PID>", "THREAD>", "HITS>", "COST>", "OF ITS TIME>", "AT MOST>"}, rows)
+	rows = nil
+	for _, e := range o.Events {
+		rows = append(rows, []string{report.Text(e.Event), report.Count(e.Hits), report.Duration(e.Cost), percent(float64(e.Cost) / float64(max(o.Cost, 1)))})
+	}
+	fmt.Fprintln(w)
+	printTable(w, []string{"PROBED FOR", "HITS>", "COST>", "OF ALL>"}, rows)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 
 func printLosses(w io.Writer, s *analyze.Summary) {
 	fmt.Fprintln(w)

@@ -149,6 +149,6 @@ func statusLine(last, now session.Status) string {
 	if now.RingBytes > 0 {
 		fill = 100 * now.RingPending / now.RingBytes
 	}
-	return fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%",
-		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), report.Count(now.Lost), fill)
+	return fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%  overhead %.1f%%",
+		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), report.Count(now.Lost), fill, 100*now.Overhead)
 }

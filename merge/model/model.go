@@ -70,13 +70,15 @@ type Event struct {
 	// Derived: the event was concluded from others.
 	Derived bool
 	Role    Role
+	// CostNs is what the hit costs the thread.
+	CostNs uint16
 }
 
 // Machine is the state of all threads.
 type Machine struct {
 	threads map[uint32]*thread
-	// Records are *merge.CallbackRecord, *merge.PublishRecord, *merge.TakeRecord, *merge.EnqueueRecord and *merge.ServiceRecord
-	// in the order in which they complete.
+	// Records are *merge.CallbackRecord, *merge.PublishRecord, *merge.TakeRecord, *merge.EnqueueRecord, *merge.ServiceRecord and
+	// *merge.ThreadRecord in the order in which they complete.
 	Records []any
 	// DepthExceeded counts callbacks that were nested too deep to be recorded.
 	DepthExceeded uint64
@@ -90,9 +92,11 @@ func NewMachine() *Machine {
 type frame struct {
 	record       merge.CallbackRecord
 	stackPointer uint64
+	costNs       uint64 // the thread's account when it began
 }
 
 type thread struct {
+	account      merge.ThreadRecord
 	frames       []frame
 	tooDeep      int
 	tooDeepStack uint64
@@ -105,8 +109,15 @@ type thread struct {
 	atCaller *Event
 }
 
-// Handle applies one event, unless it is the second sight of a call.
+// Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits.
 func (m *Machine) Handle(e Event) {
+	if e.ID != ThreadExit {
+		t := m.thread(e)
+		unit := &t.account.Units[int(e.ID)%merge.HitUnits]
+		unit.Hits++
+		unit.CostNs += uint64(e.CostNs)
+		t.account.CostNs += uint64(e.CostNs)
+	}
 	if e.Role == Caller {
 		m.thread(e).atCaller = &e
 	}
@@ -191,6 +202,8 @@ func (m *Machine) handle(e Event) {
 			for len(t.frames) > 0 {
 				m.pop(t, 0, merge.CallbackThreadExit)
 			}
+			t.account.Header, t.account.TimeNs = header(e, merge.KindThread, 0, 0, 0), e.TimeNs
+			m.Records = append(m.Records, &t.account)
 			delete(m.threads, e.TID)
 		}
 	}
@@ -286,11 +299,14 @@ func (m *Machine) unwindBelow(t *thread, stackPointer uint64) {
 
 func (m *Machine) pop(t *thread, endNs uint64, status uint8) {
 	last := len(t.frames) - 1
-	record := t.frames[last].record
+	record, costNs := t.frames[last].record, t.frames[last].costNs
 	t.frames = t.frames[:last]
 	record.Header.Status = status
 	record.Header.Depth = uint8(last)
 	record.EndNs = endNs
+	if endNs != 0 {
+		record.OverheadNs = t.account.CostNs - costNs
+	}
 	if last > 0 {
 		parent := t.frames[last-1].record
 		record.ParentCallback, record.ParentStartNs = parent.Callback, parent.StartNs
@@ -336,7 +352,7 @@ func (m *Machine) callbackStart(e Event) {
 		return
 	}
 	record.Header = header(e, merge.KindCallback, 0, 0, flags)
-	t.frames = append(t.frames, frame{record: record, stackPointer: e.StackPointer})
+	t.frames = append(t.frames, frame{record: record, stackPointer: e.StackPointer, costNs: t.account.CostNs})
 }
 
 func (m *Machine) callbackEnd(e Event) {

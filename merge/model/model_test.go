@@ -69,7 +69,7 @@ func (k *kernel) handle(t *testing.T, e model.Event) {
 	scripted := bpf.CaretEvent{
 		TimeNs: e.TimeNs, StackPointer: e.StackPointer, Pid: e.PID, Tid: e.TID, Cpu: e.CPU, Id: uint8(e.ID),
 		LastLayer: bit(e.LastLayer), HasStamp: bit(e.HasStamp), HasMessage: bit(e.HasMessage), Arguments: e.Arguments,
-		Gid: e.GID, MessageStamp: e.MessageStamp, Details: e.Details, Role: uint8(e.Role),
+		Gid: e.GID, MessageStamp: e.MessageStamp, Details: e.Details, Role: uint8(e.Role), CostNs: e.CostNs,
 	}
 	if e.Derived {
 		scripted.Flags = merge.FlagDerived
@@ -79,7 +79,7 @@ func (k *kernel) handle(t *testing.T, e model.Event) {
 	}
 }
 
-func decode[T merge.CallbackRecord | merge.PublishRecord | merge.TakeRecord | merge.EnqueueRecord | merge.ServiceRecord](t *testing.T, raw []byte) any {
+func decode[T merge.CallbackRecord | merge.ThreadRecord | merge.PublishRecord | merge.TakeRecord | merge.EnqueueRecord | merge.ServiceRecord](t *testing.T, raw []byte) any {
 	t.Helper()
 	record := new(T)
 	if err := merge.Decode(raw, record); err != nil {
@@ -114,6 +114,8 @@ func (k *kernel) drain(t *testing.T) []any {
 			records = append(records, decode[merge.TakeRecord](t, record.RawSample))
 		case merge.KindEnqueue:
 			records = append(records, decode[merge.EnqueueRecord](t, record.RawSample))
+		case merge.KindThread:
+			records = append(records, decode[merge.ThreadRecord](t, record.RawSample))
 		case merge.KindService:
 			records = append(records, decode[merge.ServiceRecord](t, record.RawSample))
 		default:
@@ -169,7 +171,7 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 			stack[tid] -= uint64(random.IntN(60))
 		}
 		e := model.Event{
-			TimeNs: uint64(2*i + 1), StackPointer: stack[tid], PID: 100, TID: tid, CPU: random.Uint32N(2), ID: id,
+			TimeNs: uint64(2*i + 1), CostNs: uint16(random.IntN(1 << 16)), StackPointer: stack[tid], PID: 100, TID: tid, CPU: random.Uint32N(2), ID: id,
 			LastLayer: (id == model.RMWPublish || id == model.BindAddrToStamp) && random.IntN(2) == 0,
 			HasStamp:  id == model.RMWPublish && random.IntN(2) == 0, HasMessage: id == model.BindAddrToStamp && random.IntN(2) == 0,
 		}

@@ -1,0 +1,195 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// forgottenAfter is when a thread that was not seen any more is forgotten. One look may miss it.
+const forgottenAfter = 10 * tickInterval
+
+// maxThreads bounds how many threads session.json tells the cost of.
+const maxThreads = 100
+
+// overhead keeps what the recording costs the traced threads. Its methods may be called from several goroutines.
+type overhead struct {
+	mu       sync.Mutex // guards what follows
+	lookedAt int64      // CLOCK_MONOTONIC in nanoseconds; 0: never
+	worst    float64    // the highest share of the last window
+	running  map[int32]*threadCost
+	ended    []*threadCost                  // the dearest
+	shorter  int                            // threads that have ended and are not among them
+	units    [merge.HitUnits]merge.HitCount // of all that have ended
+}
+
+// threadCost is what the recording has cost a thread so far.
+type threadCost struct {
+	pid, tid int32
+	account  merge.ThreadRecord
+	lookedAt int64   // CLOCK_MONOTONIC in nanoseconds; 0: never
+	peak     float64 // the highest share in one window
+}
+
+// threadWindow is what the recording cost a thread since the last look.
+type threadWindow struct {
+	pid, tid int32
+	share    float64 // of the time that passed
+	units    [merge.HitUnits]float64
+}
+
+func newOverhead() *overhead { return &overhead{running: map[int32]*threadCost{}} }
+
+// look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what they were charged since the last look, the
+// dearest first.
+func (o *overhead) look(accounts []merge.ThreadRecord, at int64) []threadWindow {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	since := o.lookedAt
+	o.lookedAt = at
+	var windows []threadWindow
+	for _, account := range accounts {
+		tid := int32(account.Header.TID)
+		thread := o.running[tid]
+		if thread == nil || thread.account.CostNs > account.CostNs {
+			thread = &threadCost{pid: int32(account.Header.PID), tid: tid, lookedAt: since} // another one may have had the id
+			o.running[tid] = thread
+		}
+		if thread.lookedAt != 0 && at > thread.lookedAt {
+			window := thread.window(account, float64(at-thread.lookedAt))
+			thread.peak = max(thread.peak, window.share)
+			windows = append(windows, window)
+		}
+		thread.account, thread.lookedAt = account, at
+	}
+	maps.DeleteFunc(o.running, func(_ int32, t *threadCost) bool { return at-t.lookedAt > forgottenAfter.Nanoseconds() })
+	slices.SortFunc(windows, func(a, b threadWindow) int { return cmp.Compare(b.share, a.share) })
+	o.worst = 0
+	if len(windows) > 0 {
+		o.worst = windows[0].share
+	}
+	return windows
+}
+
+// highest returns the highest share of a thread in the last window.
+func (o *overhead) highest() float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.worst
+}
+
+// window is what the thread was charged during a time in nanoseconds, up to an account.
+func (t *threadCost) window(account merge.ThreadRecord, passed float64) threadWindow {
+	w := threadWindow{pid: t.pid, tid: t.tid, share: float64(account.CostNs-t.account.CostNs) / passed}
+	for i := range w.units {
+		w.units[i] = float64(account.Units[i].CostNs-t.account.Units[i].CostNs) / passed
+	}
+	return w
+}
+
+// end takes the last account of a thread.
+func (o *overhead) end(account merge.ThreadRecord) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tid := int32(account.Header.TID)
+	thread := o.running[tid]
+	if thread == nil || thread.account.CostNs > account.CostNs {
+		thread = &threadCost{pid: int32(account.Header.PID), tid: tid}
+	}
+	delete(o.running, tid)
+	thread.account = account
+	for i, unit := range account.Units {
+		o.units[i].Hits += unit.Hits
+		o.units[i].CostNs += unit.CostNs
+	}
+	o.ended = append(o.ended, thread)
+	if len(o.ended) >= 2*maxThreads {
+		sortByCost(o.ended)
+		o.shorter += len(o.ended) - maxThreads
+		o.ended = o.ended[:maxThreads]
+	}
+}
+
+func sortByCost(threads []*threadCost) {
+	slices.SortStableFunc(threads, func(a, b *threadCost) int { return cmp.Compare(b.account.CostNs, a.account.CostNs) })
+}
+
+// report sums up what all threads that have ended were charged, in a recording of the given duration.
+func (o *overhead) report(costs *probes.Costs, duration time.Duration) *trace.Overhead {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	result := &trace.Overhead{
+		InstructionCosts: map[string]int64{}, ProgramCost: costs.Program.Nanoseconds(), Measured: costs.Measured, Duration: duration.Nanoseconds(),
+		Events: []trace.EventOverhead{}, Threads: []trace.ThreadOverhead{}, ThreadCount: len(o.ended) + o.shorter,
+	}
+	for kind, cost := range costs.Instructions {
+		result.InstructionCosts[kind] = cost.Nanoseconds()
+	}
+	for i, unit := range o.units {
+		if unit.Hits > 0 {
+			result.Hits += unit.Hits
+			result.Cost += int64(unit.CostNs)
+			result.Events = append(result.Events, trace.EventOverhead{Event: probes.Unit(i).String(), Hits: unit.Hits, Cost: int64(unit.CostNs)})
+		}
+	}
+	slices.SortStableFunc(result.Events, func(a, b trace.EventOverhead) int { return cmp.Compare(b.Cost, a.Cost) })
+	sortByCost(o.ended)
+	for _, thread := range o.ended[:min(len(o.ended), maxThreads)] {
+		result.Threads = append(result.Threads, thread.row(duration))
+	}
+	return result
+}
+
+func (t *threadCost) row(duration time.Duration) trace.ThreadOverhead {
+	row := trace.ThreadOverhead{PID: int(t.pid), TID: int(t.tid), Cost: int64(t.account.CostNs), PeakShare: t.peak}
+	for _, unit := range t.account.Units {
+		row.Hits += unit.Hits
+	}
+	if duration > 0 {
+		row.Share = float64(row.Cost) / float64(duration.Nanoseconds())
+	}
+	return row
+}
+
+// accountsOf returns the accounts of threads.
+func accountsOf(threads []loader.ThreadState) ([]merge.ThreadRecord, error) {
+	var accounts []merge.ThreadRecord
+	var errs []error
+	var state merge.ThreadState
+	for _, thread := range threads {
+		if err := merge.Decode(thread.State, &state); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		account := state.Account
+		account.Header.PID, account.Header.TID = state.PID, state.TID
+		accounts = append(accounts, account)
+	}
+	return accounts, errors.Join(errs...)
+}
+
+// watchOverhead looks at what the recording costs the traced threads.
+func (s *Session) watchOverhead() {
+	threads, err := s.loader.LiveThreads()
+	s.warn(err)
+	accounts, err := accountsOf(threads)
+	s.warn(err)
+	s.overhead.look(accounts, readClock(unix.CLOCK_MONOTONIC))
+}
+
+// noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.
+func (s *Session) noteOverhead(closed int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.Overhead = s.overhead.report(cmp.Or(s.options.Costs, probes.DefaultCosts()), time.Duration(closed-s.openedMonotonic))
+}
