@@ -381,6 +381,7 @@ const (
 	CaretVarFilterProcesses            = "filter_processes"
 	CaretVarFollowChildren             = "follow_children"
 	CaretVarGate                       = "gate"
+	CaretVarIntraProcess               = "intra_process"
 	CaretVarLayoutOfCallbackRecord     = "layout_of_callback_record"
 	CaretVarLayoutOfEnqueueRecord      = "layout_of_enqueue_record"
 	CaretVarLayoutOfInitRecord         = "layout_of_init_record"
@@ -393,6 +394,7 @@ const (
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
 	CaretVarSubscriptionGeneration     = "subscription_generation"
+	CaretVarUnitsLeft                  = "units_left"
 	CaretVarWakeupBytes                = "wakeup_bytes"
 )
 
@@ -486,6 +488,7 @@ type CaretVariableSpecs struct {
 	FilterProcesses        *ebpf.VariableSpec `ebpf:"filter_processes"`
 	FollowChildren         *ebpf.VariableSpec `ebpf:"follow_children"`
 	Gate                   *ebpf.VariableSpec `ebpf:"gate"`
+	IntraProcess           *ebpf.VariableSpec `ebpf:"intra_process"`
 	LayoutOfCallbackRecord *ebpf.VariableSpec `ebpf:"layout_of_callback_record"`
 	LayoutOfEnqueueRecord  *ebpf.VariableSpec `ebpf:"layout_of_enqueue_record"`
 	LayoutOfInitRecord     *ebpf.VariableSpec `ebpf:"layout_of_init_record"`
@@ -498,6 +501,7 @@ type CaretVariableSpecs struct {
 	RawRecords             *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	SubscriptionGeneration *ebpf.VariableSpec `ebpf:"subscription_generation"`
+	UnitsLeft              *ebpf.VariableSpec `ebpf:"units_left"`
 	WakeupBytes            *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
@@ -553,6 +557,7 @@ type CaretVariables struct {
 	FilterProcesses        *ebpf.Variable `ebpf:"filter_processes"`
 	FollowChildren         *ebpf.Variable `ebpf:"follow_children"`
 	Gate                   *ebpf.Variable `ebpf:"gate"`
+	IntraProcess           *ebpf.Variable `ebpf:"intra_process"`
 	LayoutOfCallbackRecord *ebpf.Variable `ebpf:"layout_of_callback_record"`
 	LayoutOfEnqueueRecord  *ebpf.Variable `ebpf:"layout_of_enqueue_record"`
 	LayoutOfInitRecord     *ebpf.Variable `ebpf:"layout_of_init_record"`
@@ -565,6 +570,7 @@ type CaretVariables struct {
 	RawRecords             *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs         *ebpf.Variable `ebpf:"report_all_execs"`
 	SubscriptionGeneration *ebpf.Variable `ebpf:"subscription_generation"`
+	UnitsLeft              *ebpf.Variable `ebpf:"units_left"`
 	WakeupBytes            *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	FilterAddresses bool
 	// MessageStamps reads header.stamp of the messages of the entities that SetHeaderOffset named.
 	MessageStamps bool
+	// NoIntraProcess says that enqueues and dequeues of intra-process buffers will not be probed.
+	NoIntraProcess bool
 	// ForceTracefs attaches through tracefs also where the kernel has uprobe_multi.
 	ForceTracefs bool
 }
@@ -107,6 +109,7 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		"raw_records":      options.Raw,
 		"filter_addresses": options.FilterAddresses,
 		"message_stamps":   options.MessageStamps,
+		"intra_process":    !options.NoIntraProcess,
 		"wakeup_bytes":     wakeupBytes(ring),
 	} {
 		variable := spec.Variables[name]

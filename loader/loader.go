@@ -12,6 +12,8 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // Loader is the kernel side of one recording. Its methods may be called from several goroutines; Read from one at a time.
@@ -29,6 +31,7 @@ type Loader struct {
 	attachMutex sync.Mutex // guards what follows
 	attachments map[*Attachment]struct{}
 	shared      sharedSites
+	unitsLeft   uint32
 	bodies      int // attachments with bodies that are probed beside callers
 	tracepoints []io.Closer
 	detached    bool
@@ -160,6 +163,18 @@ func (l *Loader) countBodies(change int) error {
 	}
 	if err := l.collection.Variables["bodies_probed"].Set(noted); err != nil {
 		return fmt.Errorf("telling the kernel side of bodies: %w", err)
+	}
+	return nil
+}
+
+// LeaveUnit says that the sites of a unit are about to be detached for the rest of the recording: what they have told of calls that are under way
+// counts no more.
+func (l *Loader) LeaveUnit(unit probes.Unit) error {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	l.unitsLeft |= 1 << unit
+	if err := l.collection.Variables["units_left"].Set(l.unitsLeft); err != nil {
+		return fmt.Errorf("telling the kernel side that %s is left: %w", unit, err)
 	}
 	return nil
 }

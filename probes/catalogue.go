@@ -265,7 +265,7 @@ var catalogue = []Entry{
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take", Provenance: FromSymbol, Form: FormTakeEntry, Besides: true,
 				Shows:       "argument 3, the rmw_message_info_t, in which the tracepoint then finds the publisher's gid",
-				Consequence: "takes do not tell the publisher's gid",
+				Consequence: "takes do not tell the publisher's gid and the message's timestamp",
 			},
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take_serialized_message", Provenance: FromSymbol, Besides: true,

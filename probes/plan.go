@@ -65,6 +65,8 @@ type Options struct {
 	// Callers allows sites at calls: in functions, and where tracepoints are called that have no emulated instruction. It is for links of one
 	// process: whether a call may be probed depends on the process.
 	Callers bool
+	// Profile is ProfileStandard if it is empty.
+	Profile Profile
 	// Costs are what hits of sites cost, by which sites are chosen; nil means the defaults.
 	Costs *Costs
 	// Cache keeps what was found in files, for later plans; nil keeps nothing.
@@ -128,9 +130,14 @@ func (p *Plan) assemble() {
 		}
 		p.Missing = append(p.Missing, p.incomplete(entry)...)
 	}
+	p.markOptional(observed)
+	if p.options.Profile == ProfileMinimal {
+		p.leaveOutOptional(observed)
+	}
 	last := p.lastLayer(observed)
 	for i := range p.Sites {
 		p.Sites[i].LastLayer = p.Sites[i].Event == last
+		p.Sites[i].Optional = p.Sites[i].Optional && !p.Sites[i].LastLayer // it ends every publish
 		p.Sites[i].Cost = p.options.costs().Of(p.Sites[i])
 	}
 }

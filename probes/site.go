@@ -44,6 +44,8 @@ type Site struct {
 	// Cost is what a hit is expected to take from the traced thread, its program included.
 	Cost time.Duration `json:"cost_ns"`
 	Role Role          `json:"role"`
+	// Optional says that callbacks, takes and publishes are recorded without it, with fewer fields.
+	Optional bool `json:"optional,omitempty"`
 	// StackWords is how many words lie between the stack pointer at the site and the one at the function's entry, which every event tells.
 	StackWords int8 `json:"stack_words,omitempty"`
 	// Armed says that the process did not map the file when the plan was made.

@@ -36,8 +36,8 @@ const bodiesPatience = 5 * time.Second
 
 // bodies is what a process has attached of functions whose callers are probed, too.
 type bodies struct {
-	attachment *loader.Attachment // nil while there is none
-	since      time.Time
+	attachments []unitAttachment // empty while there are none
+	since       time.Time
 	// stay says that not all callers are certain: the bodies stay attached.
 	stay bool
 	// sites are those that were attached last.
@@ -57,7 +57,7 @@ type libraryLoad struct {
 // planOptions are those of every plan of the session. Where processes share their links, which of them are certain is not known
 // before they run: there only functions are probed, unless the mode says otherwise.
 func (s *Session) planOptions() probes.Options {
-	options := probes.Options{Expected: true, Cache: s.cache, Costs: s.options.Costs}
+	options := probes.Options{Expected: true, Cache: s.cache, Costs: s.options.Costs, Profile: s.configuration.Profile}
 	switch s.configuration.Sites {
 	case SitesEntries:
 		options.Choice = probes.ChooseEntries
@@ -92,16 +92,16 @@ func (s *Session) separateBodies(sites []probes.Site) (others, bodies []probes.S
 func (s *Session) attachBodies(ctx context.Context, entry *process, sites []probes.Site, uncertain bool) (attached int, err error) {
 	entry.bodies.since = time.Now()
 	entry.bodies.stay = entry.bodies.stay || uncertain
-	if entry.bodies.attachment != nil || len(sites) == 0 {
+	if len(entry.bodies.attachments) > 0 || len(sites) == 0 {
 		return 0, nil
 	}
 	sortForAttaching(sites)
-	attachment, problems, err := s.loader.Attach(ctx, entry.row.PID, sites)
+	attachments, problems, err := s.attachSites(ctx, entry.row.PID, sites)
 	failed := s.warnOfSites(problems)
 	if err != nil {
 		return 0, fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 	}
-	entry.bodies.attachment, entry.bodies.sites = attachment, sites
+	entry.bodies.attachments, entry.bodies.sites = attachments, sites
 	entry.bodies.returned = readClock(unix.CLOCK_MONOTONIC)
 	if !entry.bodies.left {
 		s.noteSites(entry, map[siteKey]bool{}, sites, failed)
@@ -121,7 +121,7 @@ func (s *Session) returnToBodies(ctx context.Context, load libraryLoad) {
 	}
 	b := &entry.bodies
 	switch {
-	case b.left && b.attachment == nil:
+	case b.left && len(b.attachments) == 0:
 		_, err := s.attachBodies(ctx, entry, b.sites, false)
 		if !errors.Is(err, loader.ErrProcessGone) {
 			s.warn(err)
@@ -147,18 +147,18 @@ func (s *Session) judgeCallers(entry *process, sites []probes.Site, failed map[s
 // leaveBodies detaches the bodies of a process that has not mapped anything for a while, if all callers are probed.
 func (s *Session) leaveBodies(entry *process) {
 	b := &entry.bodies
-	if b.attachment == nil || b.stay || time.Since(b.since) < bodiesPatience {
+	if len(b.attachments) == 0 || b.stay || time.Since(b.since) < bodiesPatience {
 		return
 	}
-	s.warn(b.attachment.Close())
-	b.attachment, b.left = nil, true
+	s.warn(closeAttachments(b.attachments))
+	b.attachments, b.left = nil, true
 	s.message(fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", entry.row.PID, entry.row.Command))
 }
 
 // warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded. Files that were expected
 // were armed before.
 func (s *Session) warnOfLateCallers(entry *process, sites []probes.Site) {
-	if !entry.bodies.left || entry.bodies.attachment != nil {
+	if !entry.bodies.left || len(entry.bodies.attachments) > 0 {
 		return
 	}
 	warned := map[string]bool{}

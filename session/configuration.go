@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -40,6 +41,11 @@ type Configuration struct {
 	SegmentPeriod time.Duration `json:"segment_period_ns,omitempty"`
 	// Raw adds the table of unmerged events.
 	Raw bool `json:"raw,omitempty"`
+	// Profile trades what is recorded for what it costs.
+	Profile probes.Profile `json:"profile,omitempty"`
+	// MaxOverhead is the share of a thread's time that the recording may cost: above it, what is dearest and not needed for callbacks, takes and
+	// publishes is probed no more. 0 means no limit.
+	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	// Sites says at which instructions events are observed.
 	Sites SiteMode `json:"sites,omitempty"`
 	// ForceTracefs attaches as on kernels without uprobe_multi.
@@ -58,6 +64,7 @@ type compiled struct {
 
 func (c Configuration) compile() (*compiled, error) {
 	result := &compiled{Configuration: c}
+	result.Raw = c.Raw || c.Profile == probes.ProfileFull
 	ways := 0
 	for _, given := range []bool{c.PIDs != "", c.Name != "", c.All, len(c.Command) > 0} {
 		if given {
@@ -75,6 +82,12 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	if !slices.Contains(siteModes, c.Sites) {
 		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
+	}
+	if c.Profile != "" && !slices.Contains(probes.Profiles(), c.Profile) {
+		return nil, fmt.Errorf("%w: profiles are minimal, standard or full, not %s", ErrConfiguration, c.Profile)
+	}
+	if !(c.MaxOverhead >= 0 && c.MaxOverhead <= 1) {
+		return nil, fmt.Errorf("%w: the overhead is limited to a part of a thread's time, from 0%% to 100%%", ErrConfiguration)
 	}
 	if c.PIDs != "" {
 		if _, err := target.ParsePIDs(c.PIDs); err != nil {

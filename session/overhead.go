@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -176,20 +174,4 @@ func accountsOf(threads []loader.ThreadState) ([]merge.ThreadRecord, error) {
 		accounts = append(accounts, account)
 	}
 	return accounts, errors.Join(errs...)
-}
-
-// watchOverhead looks at what the recording costs the traced threads.
-func (s *Session) watchOverhead() {
-	threads, err := s.loader.LiveThreads()
-	s.warn(err)
-	accounts, err := accountsOf(threads)
-	s.warn(err)
-	s.overhead.look(accounts, readClock(unix.CLOCK_MONOTONIC))
-}
-
-// noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.
-func (s *Session) noteOverhead(closed int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report.Overhead = s.overhead.report(cmp.Or(s.options.Costs, probes.DefaultCosts()), time.Duration(closed-s.openedMonotonic))
 }

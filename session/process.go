@@ -29,7 +29,8 @@ type process struct {
 	told trace.Process
 	// attached are the sites that were attached for it alone, attachments what holds them.
 	attached    map[siteKey]bool
-	attachments []*loader.Attachment
+	attachments []unitAttachment
+	plan        *probes.Plan // the last
 	bodies      bodies
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
@@ -176,6 +177,8 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 	if err != nil && (entry.ros2 || !errors.Is(err, probes.ErrRequiredMissing)) {
 		return err
 	}
+	s.leaveOut(plan)
+	entry.plan = plan
 	var sites []probes.Site
 	process := entry.row.PID
 	attached := entry.attached
@@ -198,14 +201,16 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 	}
 	if len(sites) > 0 {
 		sortForAttaching(sites)
-		attachment, problems, err := s.loader.Attach(ctx, process, sites)
+		attachments, problems, err := s.attachSites(ctx, process, sites)
 		failed := s.warnOfSites(problems)
 		if err != nil {
 			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 		}
 		s.judgeCallers(entry, sites, failed)
 		if process != 0 {
-			entry.attachments = append(entry.attachments, attachment)
+			entry.attachments = append(entry.attachments, attachments...)
+		} else {
+			s.budget.shared = append(s.budget.shared, attachments...)
 		}
 		s.noteSites(entry, attached, sites, failed)
 		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, count+len(sites)-len(failed), distroAndRMW(entry.target)))
@@ -532,12 +537,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
 	// The former program's links would match the new one, too.
-	for _, attachment := range entry.attachments {
-		s.warn(attachment.Close())
-	}
-	if entry.bodies.attachment != nil {
-		s.warn(entry.bodies.attachment.Close())
-	}
+	s.warn(errors.Join(closeAttachments(entry.attachments), closeAttachments(entry.bodies.attachments)))
 	fresh := newProcess(p)
 	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
 	s.mu.Lock()

@@ -59,6 +59,7 @@ type Session struct {
 	loads    chan libraryLoad // processes that change their libraries
 	attached map[siteKey]bool // sites that are attached for every process
 	cache    *probes.Cache
+	budget   budget
 
 	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
@@ -70,6 +71,7 @@ type Session struct {
 	headerQuestions []headerQuestion
 	starts          recentStarts
 	missing         missingEvents
+	detached        []trace.DetachedEvent
 	report          *trace.Session
 	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
 	lostSince       int64                  // when losses were last counted, Unix ns
@@ -102,6 +104,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		processes:     map[int32]*process{},
 		attached:      map[siteKey]bool{},
 		cache:         probes.NewCache(),
+		budget:        budget{attached: map[probes.Unit]bool{}},
 		report:        trace.NewSession(),
 		lost:          map[loader.Loss]uint64{},
 	}
@@ -186,7 +189,8 @@ func (s *Session) configure(found []*target.Process) error {
 		FollowChildren:  len(c.Command) > 0,
 		ReportAllExecs:  c.All || c.name != nil,
 		FilterAddresses: !c.filter.Empty(),
-		MessageStamps:   true,
+		MessageStamps:   c.Profile != probes.ProfileMinimal,
+		NoIntraProcess:  c.Profile == probes.ProfileMinimal,
 		ForceTracefs:    c.ForceTracefs,
 	})
 	if err != nil {
@@ -278,6 +282,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		return s.stop(trace.EndingError, err, reading, false)
 	}
 	s.open(before, after)
+	s.takeAccounts() // what follows is compared with these
 	if err := s.enter(trace.StateRecording); err != nil {
 		return s.stop(trace.EndingError, err, reading, false)
 	}
@@ -356,7 +361,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false
 			}
-			s.watchOverhead()
+			s.keepBudget(s.takeAccounts())
 			s.tellStatus(trace.StateRecording)
 		}
 		if s.targetsEnded() {

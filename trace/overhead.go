@@ -17,6 +17,20 @@ type Overhead struct {
 	// Threads are those with the highest cost, in its order; ThreadCount is how many were hit.
 	Threads     []ThreadOverhead `json:"threads"`
 	ThreadCount int              `json:"thread_count"`
+	// Detached is what was probed no more from some time on, to keep a thread's overhead within the limit that the user gave.
+	Detached []DetachedEvent `json:"detached,omitempty"`
+}
+
+// DetachedEvent is an event, or a function that completes one, that a recording ceased to probe.
+type DetachedEvent struct {
+	Event string `json:"event"`
+	// Timestamp is in Unix nanoseconds, on the clock of the tables.
+	Timestamp int64 `json:"timestamp"`
+	// PID and TID are the thread that was over the limit, Share the part of its time that the recording cost, OwnShare that of this event.
+	PID      int     `json:"pid"`
+	TID      int     `json:"tid"`
+	Share    float64 `json:"share"`
+	OwnShare float64 `json:"own_share"`
 }
 
 // EventOverhead is what the probes of an event, or of a function that completes it, have cost.

@@ -52,6 +52,11 @@ static __always_inline void output(enum record_kind kind, void *record, __u64 si
 		count_loss(kind, LOSS_RING_FULL);
 }
 
+static __always_inline bool unit_is_left(__u32 unit)
+{
+	return units_left & 1U << unit;
+}
+
 static __always_inline bool is_ignored(__u32 pid, __u64 address)
 {
 	struct process_address key = {.address = address, .pid = pid};

@@ -255,7 +255,7 @@ int on_executor_execute(struct pt_regs *regs)
 	if (!begin_event(&event, EVENT_EXECUTOR_EXECUTE, regs, cookie))
 		return 0;
 	dispatch(&event);
-	if (COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
+	if (intra_process && COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
 	    read_word(&waitable, event.arguments[1] + EXECUTABLE_WAITABLE) && waitable &&
 	    read_word(&data, event.arguments[1] + EXECUTABLE_DATA) && data)
 		derive_dequeue(&event, waitable, data);
@@ -285,7 +285,7 @@ int on_callback_start(struct pt_regs *regs)
 	if (!begin_tracepoint(&event, EVENT_CALLBACK_START, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	subscription = event.arguments[0] - INTRA_CALLBACK;
-	if (event.arguments[1] & 1 && is_taken_unseen(&event, subscription)) {
+	if (intra_process && event.arguments[1] & 1 && is_taken_unseen(&event, subscription)) {
 		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
 		derive_dequeue(&dequeue, subscription, 0);
 	}

@@ -19,6 +19,12 @@ volatile __u32 gate;
 /* Bodies are probed beside callers: what is seen at a caller has to be noted. */
 volatile __u32 bodies_probed;
 
+/*
+ * Bits of units that are no longer probed: what their probes have left in the state of threads is
+ * out of date.
+ */
+volatile __u32 units_left;
+
 /* Counts the subscriptions that were created in recorded processes. */
 volatile __u64 subscription_generation;
 
@@ -34,6 +40,8 @@ const volatile bool raw_records = false;
 const volatile bool filter_addresses = false;
 /* Read header.stamp of the messages whose publisher or subscription is in `header_offsets`. */
 const volatile bool message_stamps = false;
+/* Enqueues and dequeues of intra-process buffers are probed. */
+const volatile bool intra_process = true;
 /* Wake the reader whenever this many bytes more wait in the ring buffer: a power of two. */
 const volatile __u64 wakeup_bytes = 65536;
 

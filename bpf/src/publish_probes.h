@@ -63,7 +63,7 @@ int on_rcl_publish(struct pt_regs *regs)
 		event.details = DETAIL_LOANED;
 	event.arguments[2] = 0;
 	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
-	if (!is_stamped_already(&event))
+	if (message_stamps && !is_stamped_already(&event))
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 	dispatch(&event);
 	return 0;

@@ -19,6 +19,9 @@
 #define FORM_TAKE_SERIALIZED_RETURN 3
 #define FORM_TAKE_LOANED_RETURN	    5
 
+/* The unit of rcl_take's entry. */
+#define UNIT_TAKE_DETAILS 20
+
 /* rmw_message_info_t */
 #define INFO_SOURCE_TIMESTAMP 0
 #define INFO_PUBLISHER_GID    40
@@ -53,6 +56,8 @@ static __always_inline bool add_take_details(struct event *event)
 		return false;
 	call = &state->take_call;
 	if (!(call->details & DETAIL_LOANED) && call->message != event->arguments[1])
+		return false;
+	if (!call->details && unit_is_left(UNIT_TAKE_DETAILS)) /* it was another call */
 		return false;
 	call->open = 0;
 	event->details |= call->details;

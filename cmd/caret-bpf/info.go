@@ -273,6 +273,16 @@ func printOverhead(w io.Writer, s *analyze.Summary) {
 	}
 	fmt.Fprintln(w)
 	printTable(w, []string{"PROBED FOR", "HITS>", "COST>", "OF ALL>"}, rows)
+	rows = nil
+	for _, d := range o.Detached {
+		rows = append(rows, []string{
+			report.Text(d.Event), report.Time(d.Timestamp), percent(d.OwnShare), strconv.Itoa(d.PID), strconv.Itoa(d.TID), percent(d.Share),
+		})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(w)
+		printTable(w, []string{"NO LONGER PROBED", "SINCE", "COST>", "OF PID>", "THREAD>", "WHICH ALL COST>"}, rows)
+	}
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }

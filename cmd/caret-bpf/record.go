@@ -39,6 +39,10 @@ func recordCommand() command {
 			flags.DurationVar(&configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
 			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
 			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
+			flags.StringVar((*string)(&configuration.Profile), "profile", "", "record callbacks, takes and publishes with the fewest probes (minimal), "+
+				"everything (standard), or also every tracepoint hit (full), as `WHICH` says (default standard)")
+			flags.Var((*percentage)(&configuration.MaxOverhead), "max-overhead", "`SHARE` of a thread's time that recording may cost, such as 2%: above it, what "+
+				"is dearest and not needed for callbacks, takes and publishes is probed no more (default: no limit)")
 			flags.StringVar((*string)(&configuration.Sites), "sites", "",
 				"observe functions at their first instruction (entries), or those without a cheap one at their callers (callers), or "+
 					"there and in themselves (both), as `WHERE` says (default: what is cheapest and certain)")

@@ -1,0 +1,123 @@
+package probes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Profile trades what is recorded for what it costs.
+type Profile string
+
+const (
+	// ProfileMinimal records callbacks, takes and publishes by the last layer that says which publish it was and joins it to its callbacks.
+	ProfileMinimal Profile = "minimal"
+	// ProfileStandard records every event. The empty profile is the same.
+	ProfileStandard Profile = "standard"
+	// ProfileFull probes no more than ProfileStandard, and keeps every hit as a row of its own.
+	ProfileFull Profile = "full"
+)
+
+// Profiles are all profiles, the cheapest first.
+func Profiles() []Profile { return []Profile{ProfileMinimal, ProfileStandard, ProfileFull} }
+
+// markOptional says of each site whether callbacks, takes and publishes can do without it.
+func (p *Plan) markOptional(observed map[Event]bool) {
+	layers := p.neededLayers(observed)
+	stampOfDDS := slices.Contains(layers, EventDDSBindAddrToStamp)
+	for i := range p.Sites {
+		site := &p.Sites[i]
+		switch event := site.Event; {
+		case event.IsInit(), event == EventCallbackStart, event == EventCallbackEnd:
+		case event == EventExecutorExecute: // without it callbacks that an exception has left would seem to enclose what follows
+		case event == EventRMWTake:
+			// Loaned messages, and serialized ones on Humble and Iron, are taken past the tracepoint.
+			site.Optional = site.Unit() == UnitTakeDetails ||
+				site.Unit() == UnitSerializedTakes && !slices.Contains(humbleAndIron, catalogueName(p.Distro))
+		case event.isLayer():
+			site.Optional = !slices.Contains(layers, event)
+		case event == EventRequestSent, event == EventRequestTaken, event == EventResponseSent, event == EventResponseTaken:
+			// They write through the DDS library, too: its timestamp must not go to a publish that has failed before.
+			site.Optional = !stampOfDDS
+		default:
+			site.Optional = true
+		}
+	}
+}
+
+// leaveOutOptional makes the plan that of ProfileMinimal.
+func (p *Plan) leaveOutOptional(observed map[Event]bool) {
+	const reason = "the profile minimal leaves it out"
+	p.LeaveOut(func(site Site) bool { return site.Optional }, reason)
+	for event := range observed {
+		observed[event] = observed[event] && slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == event })
+	}
+	// Where no site of its own shows it, the profile does not ask for what another one carries of it.
+	if dequeue, _ := Lookup(EventRclcppRingBufferDequeue); dequeue.carrier(p.Distro) != 0 {
+		p.Missing = append(p.Missing, Missing{Event: dequeue.Event, Reason: reason, Consequence: dequeue.Consequence})
+	}
+}
+
+// neededLayers returns the layers of a publish that tell its publisher and its source timestamp.
+func (p *Plan) neededLayers(observed map[Event]bool) []Event {
+	stamped := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == EventRMWPublish && s.Form == FormArguments })
+	switch {
+	case stamped:
+		return []Event{EventRMWPublish}
+	case observed[EventRclPublish]:
+		return []Event{EventRclPublish, EventDDSBindAddrToStamp}
+	}
+	return []Event{EventRclcppPublish, EventRclPublish, EventRMWPublish, EventDDSBindAddrToStamp}
+}
+
+func (e Event) isLayer() bool {
+	return e == EventRclcppPublish || e == EventRclPublish || e == EventRMWPublish || e == EventDDSBindAddrToStamp
+}
+
+// LeaveOut removes sites from the plan, and says why they are missing.
+func (p *Plan) LeaveOut(leave func(Site) bool, reason string) {
+	left := make(map[Event][]Unit)
+	p.Sites = slices.DeleteFunc(p.Sites, func(site Site) bool {
+		if !leave(site) {
+			return false
+		}
+		if !slices.Contains(left[site.Event], site.Unit()) {
+			left[site.Event] = append(left[site.Event], site.Unit())
+		}
+		return true
+	})
+	for _, entry := range catalogue {
+		rest := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == entry.Event })
+		switch carrier := entry.carrier(p.Distro); {
+		case rest:
+			for _, unit := range left[entry.Event] {
+				p.Missing = append(p.Missing, Missing{
+					Event: entry.Event, Reason: fmt.Sprintf("%s: %s", unit, reason), Consequence: entry.consequenceOf(unit, p.Distro), Partial: true,
+				})
+			}
+		case len(left[entry.Event]) > 0, len(left[carrier]) > 0 && !slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == carrier }):
+			p.Missing = append(p.Missing, Missing{Event: entry.Event, Reason: reason, Consequence: entry.Consequence})
+		}
+	}
+}
+
+// carrier returns the event whose record holds the entry's fields on a distribution, 0 if there is none.
+func (e Entry) carrier(distro target.Distro) Event {
+	for _, source := range e.sources(distro) {
+		if source.CarriedBy != 0 {
+			return source.CarriedBy
+		}
+	}
+	return 0
+}
+
+// consequenceOf says what a recording lacks without a unit of an event that has others.
+func (e Entry) consequenceOf(unit Unit, distro target.Distro) string {
+	for _, source := range e.sources(distro) {
+		if source.Consequence != "" && (Site{Event: e.Event, Form: source.Form}).Unit() == unit {
+			return source.Consequence
+		}
+	}
+	return e.Consequence
+}

@@ -1,0 +1,204 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// unitAttachment is an attachment that is closed when its unit is left. Without a budget, and for all that is needed, the unit is notOptional.
+type unitAttachment struct {
+	*loader.Attachment
+	unit probes.Unit
+}
+
+// notOptional is no unit.
+const notOptional = probes.Units
+
+// budget is what a recording may cost, and what it has given up for that. Only the session's own goroutine uses it.
+type budget struct {
+	attached map[probes.Unit]bool // optional units
+	left     []probes.Unit
+	shared   []unitAttachment // of sites that are attached for every process
+	told     bool             // that there is nothing left to give up
+}
+
+// attachSites attaches sites, those that a budget may ask to detach apart from the others.
+func (s *Session) attachSites(ctx context.Context, pid int32, sites []probes.Site) (attachments []unitAttachment, problems []loader.SiteError, err error) {
+	for _, group := range s.groupByUnit(sites) {
+		attachment, groupProblems, err := s.loader.Attach(ctx, pid, group.sites)
+		problems = append(problems, groupProblems...)
+		if err != nil {
+			return nil, problems, errors.Join(err, closeAttachments(attachments))
+		}
+		if group.unit != notOptional {
+			s.budget.attached[group.unit] = true
+		}
+		attachments = append(attachments, unitAttachment{attachment, group.unit})
+	}
+	return attachments, problems, nil
+}
+
+func closeAttachments(attachments []unitAttachment) error {
+	var errs []error
+	for _, attachment := range attachments {
+		errs = append(errs, attachment.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// unitSites are sites that are attached together.
+type unitSites struct {
+	unit  probes.Unit
+	sites []probes.Site
+}
+
+// groupByUnit puts what is not optional first. Without a budget all sites are one group.
+func (s *Session) groupByUnit(sites []probes.Site) []unitSites {
+	if s.configuration.MaxOverhead == 0 {
+		return []unitSites{{notOptional, sites}}
+	}
+	groups := []unitSites{{unit: notOptional}}
+	for _, site := range sites {
+		unit := probes.Unit(notOptional)
+		if site.Optional {
+			unit = site.Unit()
+		}
+		index := slices.IndexFunc(groups, func(g unitSites) bool { return g.unit == unit })
+		if index < 0 {
+			index = len(groups)
+			groups = append(groups, unitSites{unit: unit})
+		}
+		groups[index].sites = append(groups[index].sites, site)
+	}
+	return slices.DeleteFunc(groups, func(g unitSites) bool { return len(g.sites) == 0 })
+}
+
+// keepBudget leaves units until the thread with the highest cost is within the budget: the dearest first, by what their hits cost this thread.
+func (s *Session) keepBudget(windows []threadWindow) {
+	limit := s.configuration.MaxOverhead
+	if limit == 0 || len(windows) == 0 || windows[0].share <= limit {
+		return
+	}
+	worst := windows[0]
+	expected := worst.share
+	left := s.leaveWhile(worst, func(unit probes.Unit) bool {
+		if expected <= limit {
+			return false
+		}
+		expected -= worst.units[unit]
+		return true
+	})
+	switch {
+	case left:
+		s.takeAccounts() // what the rest costs is seen from now on
+	case !s.budget.told:
+		s.budget.told = true
+		s.warn(fmt.Errorf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: what is left to probe is needed for "+
+			"callbacks, takes and publishes", worst.tid, worst.pid, percent(worst.share), percent(limit)))
+	}
+}
+
+// leaveWhile leaves the optional units that have cost a thread anything, the dearest first, for as long as asked to.
+func (s *Session) leaveWhile(of threadWindow, more func(probes.Unit) bool) (left bool) {
+	var units []probes.Unit
+	for unit := range s.budget.attached {
+		if of.units[unit] > 0 {
+			units = append(units, unit)
+		}
+	}
+	slices.SortFunc(units, func(a, b probes.Unit) int {
+		return cmp.Or(cmp.Compare(of.units[b], of.units[a]), cmp.Compare(a, b))
+	})
+	for _, unit := range units {
+		if !more(unit) {
+			break
+		}
+		s.leave(unit, of)
+		left = true
+	}
+	return left
+}
+
+// leave detaches a unit from all processes for the rest of the recording, because of what it costs a thread.
+func (s *Session) leave(unit probes.Unit, of threadWindow) {
+	at := s.now()
+	s.warn(s.loader.LeaveUnit(unit))
+	delete(s.budget.attached, unit)
+	s.budget.left = append(s.budget.left, unit)
+	s.budget.shared = s.detachUnit(unit, s.budget.shared)
+	s.mu.Lock()
+	entries := make([]*process, 0, len(s.processes))
+	for _, entry := range s.processes {
+		entries = append(entries, entry)
+	}
+	s.mu.Unlock()
+	for _, entry := range entries {
+		entry.attachments = s.detachUnit(unit, entry.attachments)
+		entry.bodies.attachments = s.detachUnit(unit, entry.bodies.attachments)
+		entry.bodies.sites = slices.DeleteFunc(entry.bodies.sites, s.isLeft)
+		if entry.plan != nil {
+			s.leaveOut(entry.plan)
+			s.noteMissing(entry, entry.plan.Missing)
+		}
+	}
+	s.mu.Lock()
+	s.detached = append(s.detached, trace.DetachedEvent{
+		Event: unit.String(), Timestamp: at, PID: int(of.pid), TID: int(of.tid), Share: of.share, OwnShare: of.units[unit],
+	})
+	s.mu.Unlock()
+	s.message(fmt.Sprintf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: %s, %s of it, is probed no more",
+		of.tid, of.pid, percent(of.share), percent(s.configuration.MaxOverhead), unit, percent(of.units[unit])))
+}
+
+// detachUnit closes the attachments of a unit and returns the others.
+func (s *Session) detachUnit(unit probes.Unit, attachments []unitAttachment) []unitAttachment {
+	return slices.DeleteFunc(attachments, func(attachment unitAttachment) bool {
+		if attachment.unit != unit {
+			return false
+		}
+		s.warn(attachment.Close())
+		return true
+	})
+}
+
+// isLeft reports whether a site is not to be probed any more.
+func (s *Session) isLeft(site probes.Site) bool {
+	return site.Optional && slices.Contains(s.budget.left, site.Unit())
+}
+
+// leaveOut takes out of a plan what is not to be probed any more.
+func (s *Session) leaveOut(plan *probes.Plan) {
+	if len(s.budget.left) > 0 {
+		plan.LeaveOut(s.isLeft, "it was detached while recording, to keep --max-overhead "+percent(s.configuration.MaxOverhead))
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }
+
+// takeAccounts takes the accounts of all threads, and returns what they were charged since the last time.
+func (s *Session) takeAccounts() []threadWindow {
+	threads, err := s.loader.LiveThreads()
+	s.warn(err)
+	accounts, err := accountsOf(threads)
+	s.warn(err)
+	return s.overhead.look(accounts, readClock(unix.CLOCK_MONOTONIC))
+}
+
+// noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.
+func (s *Session) noteOverhead(closed int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	costs := cmp.Or(s.options.Costs, probes.DefaultCosts())
+	s.report.Overhead = s.overhead.report(costs, time.Duration(closed-s.openedMonotonic))
+	s.report.Overhead.Detached = s.detached
+}

@@ -1,0 +1,135 @@
+package session_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// dearCosts are so high that a few hundred hits a second exceed a budget.
+var dearCosts = &probes.Costs{Instructions: map[string]time.Duration{"nop": 60 * time.Microsecond, probes.KindMove: 60 * time.Microsecond}}
+
+// neededEvents are those that no budget gives up.
+var neededEvents = map[string][]string{
+	standin.Humble: {"callback_start", "callback_end", "executor_execute", "rmw_take", "rcl_publish", "dds_bind_addr_to_stamp"},
+	standin.Jazzy:  {"callback_start", "callback_end", "executor_execute", "rmw_take", "rmw_publish"},
+}
+
+// TestBudgetIsKept records more than a budget allows: what is dearest is detached, callbacks and publishes go on, and the recording says what became of
+// the rest.
+func TestBudgetIsKept(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
+		n := startReadyNode(t, l, "--rate 200")
+		r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.02}, dearCosts)
+		r.waitForMessage("more than --max-overhead 2%")
+		r.waitForMoreRows(trace.TablePublish, enough)
+		data, truth := r.stop(), n.stop()
+		requireDetached(t, data, l.distro)
+		requireNothingLess(t, data, r.span(data, truth.Header.PID), truth)
+	})
+}
+
+// TestBudgetThatSufficesChangesNothing records what costs less than it may.
+func TestBudgetThatSufficesChangesNothing(t *testing.T) {
+	requireRecording(t)
+	t.Parallel()
+	n := startReadyNode(t, oneLayout, behaviours["threads"])
+	r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.9}, oneCost)
+	r.waitForRows(trace.TableCallback, enough)
+	data := r.stop()
+	r.requireExact(data, n.stop(), circumstances{found: true})
+	if o := data.Session.Overhead; len(o.Detached) > 0 {
+		t.Errorf("%+v", o.Detached)
+	}
+}
+
+// TestBudgetOfEveryProcess is TestBudgetIsKept with links that processes share.
+func TestBudgetOfEveryProcess(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 200")
+	r := recordAtCosts(t, session.Configuration{Name: fmt.Sprint("--domain .*", n.GroundTruthFile()), MaxOverhead: 0.02}, dearCosts)
+	r.waitForMessage("more than --max-overhead 2%")
+	r.waitForMoreRows(trace.TablePublish, enough)
+	data, truth := r.stop(), n.stop()
+	requireDetached(t, data, oneLayout.distro)
+	requireNothingLess(t, data, r.span(data, truth.Header.PID), truth)
+}
+
+// requireDetached requires that session.json tells what was detached: optional events, the dearest of each window first, and that they are listed as missing.
+func requireDetached(t *testing.T, data *dataset, distro string) {
+	t.Helper()
+	detached := data.Session.Overhead.Detached
+	if len(detached) == 0 {
+		t.Fatal("nothing was detached")
+	}
+	reasons := ""
+	for _, missing := range data.Session.Plan.Missing {
+		reasons += missing.Event + " " + missing.Reason + "\n"
+	}
+	for i, d := range detached {
+		if slices.Contains(neededEvents[distro], d.Event) || d.Share <= 0.02 || d.OwnShare <= 0 || d.OwnShare > d.Share || d.PID == 0 || d.TID == 0 {
+			t.Errorf("%+v", d)
+		}
+		if i > 0 && detached[i-1].Share == d.Share && detached[i-1].OwnShare < d.OwnShare {
+			t.Errorf("%+v was detached after %+v", d, detached[i-1])
+		}
+		if !strings.Contains(reasons, d.Event) {
+			t.Errorf("%s is not among what is missing:\n%s", d.Event, reasons)
+		}
+		for _, row := range data.Publishes {
+			if d.Event == "rclcpp_publish" && row.RclcppPublishTimestamp.Valid && row.RclcppPublishTimestamp.Value > d.Timestamp+int64(10*time.Second) {
+				t.Errorf("%s was seen %v after it was detached", d.Event, time.Duration(row.RclcppPublishTimestamp.Value-d.Timestamp))
+			}
+		}
+	}
+	if !strings.Contains(reasons, "to keep --max-overhead 2%") {
+		t.Errorf("missing:\n%s", reasons)
+	}
+	t.Logf("detached %+v", detached)
+}
+
+// requireNothingLess requires every callback and every publish of the ground truth, with its source timestamp.
+func requireNothingLess(t *testing.T, data *dataset, s span, truth *truth) {
+	t.Helper()
+	starts, stamps := map[uint64]int{}, map[int64]int{}
+	for _, row := range data.Callbacks {
+		starts[uint64(row.Callback)]++
+	}
+	for _, row := range data.Publishes {
+		if row.SourceTimestamp.Valid && row.PublisherHandle != 0 && row.TopicName != "" {
+			stamps[row.SourceTimestamp.Value]++
+		}
+	}
+	callbacks, publishes := map[uint64]int{}, 0
+	for _, thread := range truth.threads {
+		for _, e := range thread.executions {
+			if s.holds(e.Start) == present {
+				callbacks[e.Callback.Callback]++
+			}
+		}
+		for _, publish := range thread.publishes {
+			if publish.Publisher != 0 && publish.RCL.Happened() && s.holds(publish.Stamp) == present && s.holds(publish.RCL) == present {
+				publishes++
+				if stamps[publish.SourceTimestamp] != 1 {
+					t.Errorf("publish at %d has %d rows", publish.RCL.Before, stamps[publish.SourceTimestamp])
+				}
+			}
+		}
+	}
+	for callback, want := range callbacks {
+		if starts[callback] < want {
+			t.Errorf("callback %#x was executed %d times and has %d rows", callback, want, starts[callback])
+		}
+	}
+	if len(callbacks) == 0 || publishes < enough {
+		t.Errorf("%d callbacks, %d publishes", len(callbacks), publishes)
+	}
+}
