@@ -26,7 +26,7 @@ func TestEverySettingLoads(t *testing.T) {
 		options := Options{
 			RingBytes: 4096,
 			Raw:       bits&1 != 0, FilterProcesses: bits&2 != 0, FollowChildren: bits&4 != 0, ReportAllExecs: bits&4 != 0,
-			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0,
+			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0, NoIntraProcess: bits&16 == 0,
 		}
 		t.Run(fmt.Sprintf("%05b", bits), func(t *testing.T) { verifyPrograms(t, loadSpec(t), options, sleepable, most) })
 		t.Run(fmt.Sprintf("%05b at once", bits), func(t *testing.T) {

@@ -252,6 +252,9 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		"no number":                     {session.Configuration{PIDs: "talker"}, target.ErrInvalidPID},
 		"nothing":                       {session.Configuration{}, session.ErrConfiguration},
 		"two ways to name processes":    {session.Configuration{PIDs: n.pidText(), All: true}, session.ErrConfiguration},
+		"an unknown profile":            {session.Configuration{PIDs: n.pidText(), Profile: "maximal"}, session.ErrConfiguration},
+		"a negative budget":             {session.Configuration{PIDs: n.pidText(), MaxOverhead: -0.1}, session.ErrConfiguration},
+		"a budget of more than all":     {session.Configuration{PIDs: n.pidText(), MaxOverhead: 1.5}, session.ErrConfiguration},
 		"a broken expression":           {session.Configuration{PIDs: n.pidText(), SelectNodes: []string{"("}}, session.ErrConfiguration},
 		"a directory that is not empty": {session.Configuration{PIDs: n.pidText(), Output: used}, writer.ErrExists},
 	} {

@@ -1,0 +1,156 @@
+package probes
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// running are the events of a plan that are not of entities.
+func running(plan *Plan) []Event {
+	return slices.DeleteFunc(eventsOf(plan.Sites), Event.IsInit)
+}
+
+func TestMinimalProfile(t *testing.T) {
+	atStamp := []Event{
+		EventCallbackStart, EventCallbackEnd, EventRclPublish, EventDDSBindAddrToStamp, EventRMWTake, EventExecutorExecute,
+		EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken,
+	}
+	for name, test := range map[string]struct {
+		libraries []fixture
+		want      []Event
+		last      Event
+		partial   []Unit // of events that are observed
+	}{
+		"humble with Fast DDS": {
+			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwFastDDS, fastDDS}, atStamp, EventDDSBindAddrToStamp,
+			[]Unit{UnitTakeDetails},
+		},
+		"humble with Zenoh": {
+			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwZenoh},
+			slices.DeleteFunc(slices.Clone(atStamp), func(e Event) bool { return e == EventDDSBindAddrToStamp }), EventRclPublish, []Unit{UnitTakeDetails},
+		},
+		"jazzy": {
+			[]fixture{tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS},
+			[]Event{EventCallbackStart, EventCallbackEnd, EventRMWPublish, EventRMWTake, EventExecutorExecute}, EventRMWPublish,
+			[]Unit{UnitTakeDetails, UnitSerializedTakes},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, t.TempDir(), test.libraries...)
+			standard, err := NewPlan(p.process, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := NewPlan(p.process, Options{Profile: ProfileMinimal})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := running(plan); !slices.Equal(got, test.want) {
+				t.Errorf("sites of %v\nwant     %v", got, test.want)
+			}
+			if got := slices.Compact(lastLayers(plan)); !slices.Equal(got, []Event{test.last}) {
+				t.Errorf("last layers %v, want %v", got, test.last)
+			}
+			if index := slices.IndexFunc(plan.Sites, func(s Site) bool { return s.Optional }); index >= 0 {
+				t.Errorf("is in the plan: %+v", plan.Sites[index])
+			}
+			missing := missingOf(plan)
+			for _, event := range append(running(standard), EventRclcppRingBufferDequeue) {
+				if !slices.Contains(test.want, event) && !strings.Contains(missing[event], "the profile minimal") {
+					t.Errorf("%s is missing because of %q", event, missing[event])
+				}
+			}
+			checkLeftUnits(t, plan, test.partial)
+		})
+	}
+}
+
+// checkLeftUnits requires that of observed events just these units are said to be left out, with the consequence that the catalogue tells.
+func checkLeftUnits(t *testing.T, plan *Plan, want []Unit) {
+	t.Helper()
+	var got []string
+	for _, missing := range plan.Missing {
+		if unit, reason, ok := strings.Cut(missing.Reason, ": "); ok && missing.Partial && strings.Contains(reason, "the profile minimal") {
+			got = append(got, unit)
+			if missing.Event == EventRMWTake && !strings.HasPrefix(missing.Consequence, "takes ") {
+				t.Errorf("%+v", missing)
+			}
+		}
+	}
+	var names []string
+	for _, unit := range want {
+		names = append(names, unit.String())
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("left out %q, want %q", got, names)
+	}
+}
+
+// What may be left later is what the minimal profile lacks, and never what ends publishes.
+func TestOptionalSites(t *testing.T) {
+	for name, test := range map[string]struct {
+		libraries []fixture
+		needed    []Event
+	}{
+		"humble with Cyclone DDS": {
+			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwCyclone, cycloneDDS},
+			[]Event{
+				EventCallbackStart, EventCallbackEnd, EventRclPublish, EventDDSBindAddrToStamp, EventRMWTake, EventExecutorExecute,
+				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken,
+			},
+		},
+		"humble with Zenoh": { // where rmw_publish is the last layer
+			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwZenoh},
+			[]Event{
+				EventCallbackStart, EventCallbackEnd, EventRclPublish, EventRMWPublish, EventRMWTake, EventExecutorExecute,
+				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, t.TempDir(), test.libraries...)
+			plan, err := NewPlan(p.process, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, site := range plan.Sites {
+				needed := site.Event.IsInit() || slices.Contains(test.needed, site.Event) && site.Unit() != UnitTakeDetails
+				if site.Optional == needed {
+					t.Errorf("%s (%s) is optional: %v", site.Event, site.Unit(), site.Optional)
+				}
+			}
+		})
+	}
+}
+
+func TestLeaveOut(t *testing.T) {
+	p := start(t, t.TempDir(), tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS)
+	plan, err := NewPlan(p.process, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(plan.Missing)
+	leave := func(site Site) bool { return site.Unit() == UnitIntraPublish || site.Unit() == UnitTakeDetails }
+	plan.LeaveOut(leave, "for a reason")
+	if slices.ContainsFunc(plan.Sites, leave) {
+		t.Error("the plan still has them")
+	}
+	var got []Missing
+	for _, missing := range plan.Missing[before:] {
+		missing.Consequence = ""
+		got = append(got, missing)
+	}
+	want := []Missing{
+		{Event: EventRclcppIntraPublish, Reason: "for a reason"},
+		{Event: EventRclcppRingBufferEnqueue, Reason: "for a reason"},
+		{Event: EventRMWTake, Reason: "rcl_take: for a reason", Partial: true},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	plan.LeaveOut(leave, "again")
+	if len(plan.Missing) != before+len(want) {
+		t.Error("what is left out already is told again")
+	}
+}
