@@ -122,8 +122,8 @@ func TestKindsAndReasonsAreTheKernelSides(t *testing.T) {
 		}
 		checked++
 	}
-	if checked != 14 {
-		t.Errorf("%d enumerators found, want 9 kinds and 5 reasons", checked)
+	if checked != 15 {
+		t.Errorf("%d enumerators found, want 10 kinds and 5 reasons", checked)
 	}
 	if ReasonRecursion.String() != "recursion" || Kind(99).String() != "kind_99" || Reason(9).String() != "reason_9" {
 		t.Error("names of what the kernel side does not count")

@@ -71,7 +71,7 @@ func entities() [][]byte {
 
 func fedCallback(callback uint64) []byte {
 	return encode(merge.CallbackRecord{
-		Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagFedByTake), Callback: callback, StartNs: 100, EndNs: 200,
+		Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagFedByTake), Callback: callback, StartNs: 100, EndNs: 200, OverheadNs: 30,
 		Feed: merge.Feed{Source: 0x21, Message: 0x99, Stamp: 12345, TimeNs: 90},
 	})
 }
@@ -86,7 +86,7 @@ func TestCallbackIsNamedAndFed(t *testing.T) {
 		CallbackStartTimestamp: trace.Some(100 + offset), CallbackEndTimestamp: trace.Some(200 + offset),
 		Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x99,
 		SourceTimestamp: trace.Some(int64(12345)), RMWSubscriptionHandle: 0x21, RMWTakeTimestamp: trace.Some(90 + offset),
-		SubscriptionHandle: 0x20, TopicName: "/in", NodeName: "/ns/node", Provenance: trace.FromTracepoint,
+		SubscriptionHandle: 0x20, TopicName: "/in", NodeName: "/ns/node", Provenance: trace.FromTracepoint, Overhead: trace.Some(int64(30)),
 	}
 	if got := rows.Callbacks[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -1,0 +1,47 @@
+package loader
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+func TestLiveThreads(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		target := startTargetWith(t, library)
+		r := newRecording(t, w)
+		r.attach(target.pid, target.callbackSites(library)...)
+		target.callbacks(10, 1)
+		threads, err := r.loader.LiveThreads()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The state begins with the process and the thread.
+		for _, thread := range threads {
+			if pid, tid := binary.LittleEndian.Uint32(thread.State), binary.LittleEndian.Uint32(thread.State[4:]); int32(pid) == target.pid && tid == thread.TID {
+				return
+			}
+		}
+		t.Errorf("%d threads, none of the target", len(threads))
+	})
+}
+
+func TestUnitsAreLeft(t *testing.T) {
+	requireRoot(t)
+	l, err := New(t.Context(), Options{RingBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, unit := range []probes.Unit{probes.UnitTakeDetails, 31} {
+		if err := l.LeaveUnit(unit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var left uint32
+	if err := l.collection.Variables["units_left"].Get(&left); err != nil || left != 1<<20|1<<31 {
+		t.Errorf("%#x, %v", left, err)
+	}
+}
