@@ -13,18 +13,25 @@ func TestLiveThreads(t *testing.T) {
 		target := startTargetWith(t, library)
 		r := newRecording(t, w)
 		r.attach(target.pid, target.callbackSites(library)...)
-		target.callbacks(10, 1)
+		target.do("open")
+		target.callbacks(10, 2) // on threads that end
 		threads, err := r.loader.LiveThreads()
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The state begins with the process and the thread.
-		for _, thread := range threads {
-			if pid, tid := binary.LittleEndian.Uint32(thread.State), binary.LittleEndian.Uint32(thread.State[4:]); int32(pid) == target.pid && tid == thread.TID {
-				return
+		if len(threads) != 1 || threads[0].TID != uint32(target.pid) || binary.NativeEndian.Uint32(threads[0].State) != uint32(target.pid) {
+			t.Errorf("%v", threads)
+		}
+		r.drain()
+		ended := 0
+		for _, record := range r.records {
+			if Kind(record[0]) == KindThread {
+				ended++
 			}
 		}
-		t.Errorf("%d threads, none of the target", len(threads))
+		if ended != 2 {
+			t.Errorf("%d threads have told what they cost at their end, want 2", ended)
+		}
 	})
 }
 
