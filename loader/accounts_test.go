@@ -14,23 +14,12 @@ func TestLiveThreads(t *testing.T) {
 		r := newRecording(t, w)
 		r.attach(target.pid, target.callbackSites(library)...)
 		target.do("open")
-		target.callbacks(10, 2) // on threads that end
 		threads, err := r.loader.LiveThreads()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(threads) != 1 || threads[0].TID != uint32(target.pid) || binary.NativeEndian.Uint32(threads[0].State) != uint32(target.pid) {
-			t.Errorf("%v", threads)
-		}
-		r.drain()
-		ended := 0
-		for _, record := range r.records {
-			if Kind(record[0]) == KindThread {
-				ended++
-			}
-		}
-		if ended != 2 {
-			t.Errorf("%d threads have told what they cost at their end, want 2", ended)
+			t.Errorf("%d threads, want the main thread alone", len(threads))
 		}
 	})
 }
