@@ -77,7 +77,7 @@ func (f *File) cheapestSite(symbol Symbol, entry Site, request SiteRequest) Site
 		site, err := f.siteOn(instruction, request.Kernel)
 		site.StackOffset = stack
 		isCall := instruction.Flow == FlowCall || instruction.Flow == FlowIndirectCall
-		if err == nil && request.cheaper(site, chosen) && !(isCall && request.NoCalls) && f.isPassedOnce(symbol, instruction) {
+		if err == nil && request.cheaper(site, chosen) && (!isCall || !request.NoCalls) && f.isPassedOnce(symbol, instruction) {
 			chosen = site
 		}
 		effect, known := f.effectOf(instruction)

@@ -40,8 +40,8 @@ static __always_inline void *reserve(enum record_kind kind, __u64 size)
 
 static __always_inline void submit(void *record, __u64 size)
 {
-	bpf_ringbuf_submit(
-		record, wakeup_flag(bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA), size));
+	bpf_ringbuf_submit(record,
+			   wakeup_flag(bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA), size));
 }
 
 static __always_inline void output(enum record_kind kind, void *record, __u64 size)
