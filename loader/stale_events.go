@@ -101,7 +101,7 @@ func removeEventGroup(root, group string) error {
 	}
 	events, err := os.ReadDir(directory)
 	if err != nil {
-		if isGone() { // reading a directory that is being removed fails in several ways
+		if errors.Is(err, os.ErrNotExist) || isGone() { // reading a directory that is being removed fails in several ways
 			return nil
 		}
 		return fmt.Errorf("looking for trace events of a dead recorder: %w", err)

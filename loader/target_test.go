@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -138,10 +139,20 @@ func (c *target) do(command string) {
 	}
 }
 
-// callbacks has each of some threads do some callbacks.
+// callbacks has each of some threads do some callbacks. When it returns, the kernel has told of their ends: the target is answered when
+// they let go of their memory, which is before.
 func (c *target) callbacks(count, threads int) {
 	c.t.Helper()
 	c.do(fmt.Sprintf("run %d %d", count, threads))
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		left, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", c.pid))
+		if err == nil && len(left) == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("threads of the target that have ended are still there: %v, %v", left, err)
+		}
+	}
 }
 
 func (c *target) kill() {
