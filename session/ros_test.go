@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,12 +60,32 @@ func (ros rosEnvironment) program(t *testing.T, pkg, program string) string {
 	return path
 }
 
-// start starts a program of a package and returns when it has printed for the first time or, at the latest, after some seconds.
+// start starts a program of a package, which ends with the test.
 func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...string) int {
 	t.Helper()
-	var output bytes.Buffer
+	pid, _ := ros.startHeard(t, pkg, program, arguments...)
+	return pid
+}
+
+// startUntil starts a program of a package, which ends with the test, and returns when it has said something that contains a text.
+func (ros rosEnvironment) startUntil(t *testing.T, text, pkg, program string, arguments ...string) int {
+	t.Helper()
+	pid, output := ros.startHeard(t, pkg, program, arguments...)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if strings.Contains(output.String(), text) {
+			return pid
+		}
+	}
+	t.Fatalf("%s does not say %q", program, text)
+	return 0
+}
+
+// startHeard starts a program of a package, which ends with the test, and returns also what it says as long as it runs.
+func (ros rosEnvironment) startHeard(t *testing.T, pkg, program string, arguments ...string) (int, *programOutput) {
+	t.Helper()
+	output := &programOutput{}
 	c := ros.command(t, pkg, program, arguments...)
-	c.Stdout, c.Stderr = &output, &output
+	c.Stdout, c.Stderr = output, output
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +98,27 @@ func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...
 			t.Logf("%s:\n%s", program, output.String())
 		}
 	})
-	return c.Process.Pid
+	return c.Process.Pid, output
+}
+
+// programOutput is what a program has said so far. It may be read while the program goes on.
+type programOutput struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write appends to the output.
+func (o *programOutput) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+// String returns the output so far.
+func (o *programOutput) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // command returns the command of a program of a package.
@@ -106,8 +147,8 @@ func (ros rosEnvironment) variables() map[string]string {
 	}
 }
 
-// run runs a program of a package to its end.
-func (ros rosEnvironment) run(t *testing.T, pkg, program string, arguments ...string) {
+// run runs a program of a package to its end and returns what it said.
+func (ros rosEnvironment) run(t *testing.T, pkg, program string, arguments ...string) string {
 	t.Helper()
 	c := ros.command(t, pkg, program, arguments...)
 	var output bytes.Buffer
@@ -120,6 +161,7 @@ func (ros rosEnvironment) run(t *testing.T, pkg, program string, arguments ...st
 	if err := c.Wait(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", program, arguments, err, output.String())
 	}
+	return output.String()
 }
 
 // recordRunning records processes that have been running for a while.
@@ -128,9 +170,15 @@ func recordRunning(t *testing.T, seconds time.Duration, pids ...int) *dataset {
 	time.Sleep(5 * time.Second)
 	r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint(pids), "[]")})
 	time.Sleep(seconds * time.Second)
+	return r.stopWithoutLoss()
+}
+
+// stopWithoutLoss ends the recording, which must lack nothing.
+func (r *recording) stopWithoutLoss() *dataset {
+	r.t.Helper()
 	data := r.stop()
 	for kind, count := range data.lost() {
-		t.Errorf("%d %s records lost", count, kind)
+		r.t.Errorf("%d %s records lost", count, kind)
 	}
 	return data
 }

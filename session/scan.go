@@ -129,8 +129,7 @@ func (s *Session) applyScan(result scanResult) {
 		return // the process has ended, or runs another program
 	case errors.Is(result.err, context.Canceled):
 		s.scans.scanned[result.key] = false
-		s.warn(fmt.Errorf("the search for the entities of PID %d was cut short: those of them that show no initialization event may lack names",
-			result.key.PID))
+		s.warnOfUnfoundEntities(result.key)
 		return
 	}
 	s.warn(s.merger.Update(result.key.PID, func(merged *merge.Process) error {
@@ -149,6 +148,12 @@ func (s *Session) applyScan(result scanResult) {
 		s.warn(fmt.Errorf("memory of PID %d was not searched for entities: %#x-%#x: %s",
 			result.key.PID, skipped.Start, skipped.End, skipped.Reason))
 	}
+}
+
+// warnOfUnfoundEntities says that a process was not searched, or not to the end, within the time that is given for it.
+func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
+	s.warn(fmt.Errorf("the search for the entities of PID %d was cut short: those of them that show no initialization event may lack names",
+		process.PID))
 }
 
 // takeIn puts what a scan has found into a graph. The scan at the end sees the process as it is after the recording. When an earlier
@@ -198,7 +203,11 @@ func (s *Session) scanEach(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()
 	for _, entry := range s.scannable() {
-		if ctx.Err() != nil || !entry.target.Alive() || !s.wantsScan(entry) {
+		if !entry.target.Alive() || !s.wantsScan(entry) {
+			continue
+		}
+		if ctx.Err() != nil {
+			s.warnOfUnfoundEntities(entry.row.ProcessKey)
 			continue
 		}
 		s.scan(ctx, entry)
