@@ -182,6 +182,12 @@ func runCompiler(t *testing.T, arguments ...string) {
 // start runs a program that is linked to the fixtures. Those in directory are found at run time as well.
 func start(t *testing.T, directory string, linked ...fixture) *program {
 	t.Helper()
+	return startIn(t, directory, nil, linked...)
+}
+
+// startIn is start with variables that are added to the environment.
+func startIn(t *testing.T, directory string, environment []string, linked ...fixture) *program {
+	t.Helper()
 	source, binary := filepath.Join(directory, "main.c"), filepath.Join(directory, "main")
 	if err := os.WriteFile(source, []byte(mainSource), 0o600); err != nil {
 		t.Fatal(err)
@@ -193,6 +199,7 @@ func start(t *testing.T, directory string, linked ...fixture) *program {
 	runCompiler(t, arguments...)
 	command := exec.Command(binary)
 	command.Env = append(os.Environ(), "LD_LIBRARY_PATH="+directory, "ROS_DISTRO=", "AMENT_PREFIX_PATH=")
+	command.Env = append(command.Env, environment...)
 	input, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
