@@ -39,6 +39,8 @@ var behaviours = map[string]string{
 	"raw_fail_rcl":   "--serialized-rate 50 --loaned-rate 50 --fail-every 3 --fail-at rcl --rate 20",
 	"raw_fail_rmw":   "--serialized-rate 50 --loaned-rate 50 --fail-every 3 --fail-at rmw --rate 20",
 	"features":       "--lifecycle-rate 30 --sim-time-rate 50 --rate 20",
+	"same_name":      "--nodes 3 --same-name --topics 2 --rate 50 --threads 3 --service-rate 20 --depth 1000 --expect-all",
+	"evicted":        "--evict-strings --lifecycle-rate 30 --rate 20 --service-rate 20",
 	"random1":        "--random 1",
 	"random2":        "--random 2",
 	"random3":        "--random 3",
@@ -82,7 +84,7 @@ func TestRecordingIsExact(t *testing.T) {
 // there, with all names.
 func TestRecordingOfAWholeLife(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "raw", "features", "random2"}, func(t *testing.T, name string) {
+		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "raw", "features", "evicted", "random2"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()

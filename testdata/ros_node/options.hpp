@@ -24,12 +24,14 @@ struct Options {
   OnSignal on_signal = OnSignal::load;
   Demo demo = Demo::none;
   std::size_t ballast = 0;  // megabytes
+  bool evict_strings = false;
 
   // Nodes and topics.
   std::string name = "standin";
   std::string name_space = "/";
   std::string prefix = "/standin";
   unsigned nodes = 1;
+  bool same_name = false;
   unsigned topics = 1;
   unsigned publishers_per_timer = 1;
   unsigned subscriptions_per_topic = 1;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "standin/evicted.hpp"
 #include "standin/ground_truth.hpp"
 
 using rclcpp::CallbackGroupType;
@@ -24,6 +25,7 @@ void ignore_interruption() {}
 }  // namespace
 
 Scenario::Scenario(const Options &options) : options_(options), behaviour_(options) {
+  if (options.evict_strings) evicted::enable();
   context_->init(options.domain);
   rclcpp::ExecutorOptions executor_options;
   executor_options.context = context_;
@@ -58,7 +60,7 @@ std::string Scenario::topic(unsigned node, unsigned index) const {
 
 void Scenario::add_nodes() {
   for (unsigned i = 0; i < options_.nodes; ++i) {
-    const std::string number = options_.nodes == 1 ? "" : std::to_string(i);
+    const std::string number = options_.nodes == 1 || options_.same_name ? "" : std::to_string(i);
     nodes_.push_back(
         std::make_shared<SampleNode>(options_.name + number, context_, options_, behaviour_));
     executor_->add_node(nodes_.back());

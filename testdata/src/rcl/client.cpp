@@ -1,4 +1,5 @@
 #include "rcl/impl.h"
+#include "standin/evicted.hpp"
 #include "tracetools/tracetools.h"
 
 rcl_ret_t rcl_client_init(rcl_client_t *client, const rcl_node_t *node, const char *name,
@@ -13,7 +14,7 @@ rcl_ret_t rcl_client_init(rcl_client_t *client, const rcl_node_t *node, const ch
 #ifdef STANDIN_JAZZY
   client->impl->remapped_service_name = copy_string(name);
 #endif
-  ros_trace_rcl_client_init(client, node, rmw_client, name);
+  ros_trace_rcl_client_init(client, node, rmw_client, evicted::String(name).get());
   return RCL_RET_OK;
 }
 

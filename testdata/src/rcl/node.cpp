@@ -1,4 +1,5 @@
 #include "rcl/impl.h"
+#include "standin/evicted.hpp"
 #include "tracetools/tracetools.h"
 
 rcl_ret_t rcl_node_init(rcl_node_t *node, const char *name, const char *name_space,
@@ -16,7 +17,8 @@ rcl_ret_t rcl_node_init(rcl_node_t *node, const char *name, const char *name_spa
   node->impl->rmw_node_handle = rmw_node;
   node->impl->logger_name = copy_string(logger_name);
   node->impl->fq_name = copy_string(full_name);
-  ros_trace_rcl_node_init(node, rmw_node, name, name_space);
+  ros_trace_rcl_node_init(node, rmw_node, evicted::String(name).get(),
+                          evicted::String(name_space).get());
   return RCL_RET_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "rcl/impl.h"
+#include "standin/evicted.hpp"
 #include "standin/failure.hpp"
 #include "standin/ground_truth.hpp"
 #include "tracetools/tracetools.h"
@@ -17,7 +18,8 @@ rcl_ret_t rcl_publisher_init(rcl_publisher_t *publisher, const rcl_node_t *node,
   publisher->impl->actual_qos = *qos;
   publisher->impl->context = node->context;
   publisher->impl->rmw_handle = rmw_publisher;
-  ros_trace_rcl_publisher_init(publisher, node, rmw_publisher, topic, qos->depth);
+  ros_trace_rcl_publisher_init(publisher, node, rmw_publisher, evicted::String(topic).get(),
+                               qos->depth);
   ground_truth::entity(
       "publisher\tpublisher=" + ground_truth::hex(publisher) + "\tnode=" + ground_truth::hex(node) +
       "\trmw_publisher=" + ground_truth::hex(rmw_publisher) +

@@ -1,4 +1,5 @@
 #include "rcl/impl.h"
+#include "standin/evicted.hpp"
 #include "tracetools/tracetools.h"
 
 rcl_ret_t rcl_service_init(rcl_service_t *service, const rcl_node_t *node, const char *name,
@@ -13,7 +14,7 @@ rcl_ret_t rcl_service_init(rcl_service_t *service, const rcl_node_t *node, const
 #ifdef STANDIN_JAZZY
   service->impl->remapped_service_name = copy_string(name);
 #endif
-  ros_trace_rcl_service_init(service, node, rmw_service, name);
+  ros_trace_rcl_service_init(service, node, rmw_service, evicted::String(name).get());
   return RCL_RET_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "rcl/impl.h"
+#include "standin/evicted.hpp"
 #include "tracetools/tracetools.h"
 
 rcl_ret_t rcl_subscription_init(rcl_subscription_t *subscription, const rcl_node_t *node,
@@ -12,7 +13,8 @@ rcl_ret_t rcl_subscription_init(rcl_subscription_t *subscription, const rcl_node
   subscription->impl->options.qos = *qos;
   subscription->impl->actual_qos = *qos;
   subscription->impl->rmw_handle = rmw_subscription;
-  ros_trace_rcl_subscription_init(subscription, node, rmw_subscription, topic, qos->depth);
+  ros_trace_rcl_subscription_init(subscription, node, rmw_subscription,
+                                  evicted::String(topic).get(), qos->depth);
   return RCL_RET_OK;
 }
 

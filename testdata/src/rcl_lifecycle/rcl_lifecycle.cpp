@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "standin/evicted.hpp"
 #include "standin/node_truth.hpp"
 #include "tracetools/tracetools.h"
 
@@ -46,8 +47,11 @@ rcl_ret_t trigger_transition(rcl_lifecycle_state_machine_t *state_machine,
   state_machine->current_state = transition.goal;
   const char *const start = transition.start->label;
   const char *const goal = state_machine->current_state->label;
-  const ground_truth::Bracket times = ground_truth::bracket(
-      [&] { ros_trace_rcl_lifecycle_transition(state_machine, start, goal); });
+  const evicted::String shown_start(start);
+  const evicted::String shown_goal(goal);
+  const ground_truth::Bracket times = ground_truth::bracket([&] {
+    ros_trace_rcl_lifecycle_transition(state_machine, shown_start.get(), shown_goal.get());
+  });
   ground_truth::lifecycle_transition(state_machine, start, goal, times);
   return RCL_RET_OK;
 }
