@@ -152,6 +152,7 @@ func (s *Session) leaveBodies(entry *process) {
 	}
 	s.warn(closeAttachments(b.attachments))
 	b.attachments, b.left = nil, true
+	s.budget.settling = true
 	s.message(fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", entry.row.PID, entry.row.Command))
 }
 

@@ -30,6 +30,8 @@ type budget struct {
 	left     []probes.Unit
 	shared   []unitAttachment // of sites that are attached for every process
 	told     bool             // that there is nothing left to give up
+	// settling says that bodies were left within the window that is judged next.
+	settling bool
 }
 
 // attachSites attaches sites, those that a budget may ask to detach apart from the others.
@@ -86,7 +88,11 @@ func (s *Session) groupByUnit(sites []probes.Site) []unitSites {
 // keepBudget leaves units until the thread with the highest cost is within the budget: the dearest first, by what their hits cost this thread.
 func (s *Session) keepBudget(windows []threadWindow) {
 	limit := s.configuration.MaxOverhead
-	if limit == 0 || len(windows) == 0 || windows[0].share <= limit {
+	settling := s.budget.settling
+	s.budget.settling = false
+	// Most of what bodies cost ends by itself.
+	windows = slices.DeleteFunc(windows, func(w threadWindow) bool { return s.leavesBodiesSoon(w.pid) })
+	if limit == 0 || settling || len(windows) == 0 || windows[0].share <= limit {
 		return
 	}
 	worst := windows[0]
@@ -106,6 +112,14 @@ func (s *Session) keepBudget(windows []threadWindow) {
 		s.warn(fmt.Errorf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: what is left to probe is needed for "+
 			"callbacks, takes and publishes", worst.tid, worst.pid, percent(worst.share), percent(limit)))
 	}
+}
+
+// leavesBodiesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries.
+func (s *Session) leavesBodiesSoon(pid int32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry := s.processes[pid]
+	return entry != nil && len(entry.bodies.attachments) > 0 && !entry.bodies.stay
 }
 
 // leaveWhile leaves the optional units that have cost a thread anything, the dearest first, for as long as asked to.
