@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"regexp"
+	"sync"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -132,8 +133,13 @@ func TestRowGroupsArePruned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newQuery(t, test.filter, d)
+			var mu sync.Mutex
 			var read, of int64
-			q.Progress = func(now, total int64) { read, of = max(read, now), total }
+			q.Progress = func(now, total int64) {
+				mu.Lock()
+				defer mu.Unlock()
+				read, of = max(read, now), total
+			}
 			if _, err := q.CallbackLatency(t.Context(), nil); err != nil || read != test.read || of != test.read {
 				t.Errorf("%d rows of %d were read, want %d, %v", read, of, test.read, err)
 			}

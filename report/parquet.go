@@ -107,8 +107,11 @@ func (s *parquetSink) write(row reflect.Value) error {
 	return nil
 }
 
-// flush writes a row group.
+// flush writes a row group, if there is anything to write.
 func (s *parquetSink) flush() error {
+	if s.rows == 0 {
+		return nil
+	}
 	for i, w := range s.out.ColumnWriters() {
 		if _, err := w.WriteRowValues(s.values[i]); err != nil {
 			s.failed = true
