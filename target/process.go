@@ -100,7 +100,23 @@ func (f *Finder) explainThread(pid int32) error {
 	return fmt.Errorf("%w: it is a thread of process %d", ErrNoProcess, status.ThreadGroup)
 }
 
+// loadAttempts is how often a process is read that executes one program after the other meanwhile. Refresh notices what comes later.
+const loadAttempts = 3
+
+// load reads a process. What is read before an exec and after it would be a mixture of two programs.
 func (p *Process) load(pid int32) error {
+	for range loadAttempts {
+		if err := p.read(pid); err != nil {
+			return err
+		}
+		if err := p.checkReplaced(); !errors.Is(err, ErrReplaced) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Process) read(pid int32) error {
 	f := p.finder
 	p.PID = pid
 	var err error
@@ -142,9 +158,11 @@ func (p *Process) load(pid int32) error {
 		return err
 	}
 	p.classify()
-	if !p.Alive() {
+	// Once more: an exec between the first time and the auxiliary vector is not seen by that.
+	if stat, err = p.stat(); err != nil || !p.Alive() {
 		return ErrNoProcess
 	}
+	p.Command = stat.command
 	return nil
 }
 
