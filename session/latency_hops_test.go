@@ -101,28 +101,52 @@ func requireTruePaths(t *testing.T, dir string, data *dataset, truth *truth) {
 	check.require(t, "along paths")
 }
 
-// transitCheck takes transits off a list of those that the ground truth tells of.
+// transitCheck finds a transit of its own for each instance of a latency. Brackets of threads that were preempted in them contain what other
+// threads did, so an earlier choice may have to be changed for a later instance: this is the search for a perfect matching.
 type transitCheck struct {
-	transits []transit
-	claimed  []bool
-	offset   int64
+	transits  []transit
+	claimedBy []int // the index of an instance, or -1
+	instances []instants
+	offset    int64
 }
+
+type instants struct{ begin, end uint64 }
 
 func newTransitCheck(data *dataset, transits []transit) *transitCheck {
 	slices.SortFunc(transits, func(a, b transit) int { return cmp.Compare(a.publish.Before, b.publish.Before) })
-	return &transitCheck{transits: transits, claimed: make([]bool, len(transits)), offset: data.Session.Clock.RealtimeOffset}
+	return &transitCheck{
+		transits: transits, claimedBy: slices.Repeat([]int{-1}, len(transits)), offset: data.Session.Clock.RealtimeOffset,
+	}
 }
 
+// claim finds a transit that contains both instants, which are on the dataset's clock.
 func (c *transitCheck) claim(begin, end int64) bool {
-	return claim(c.transits, c.claimed, uint64(begin-c.offset), uint64(end-c.offset))
+	c.instances = append(c.instances, instants{uint64(begin - c.offset), uint64(end - c.offset)})
+	return c.choose(len(c.instances)-1, map[int]bool{})
+}
+
+func (c *transitCheck) choose(instance int, tried map[int]bool) bool {
+	of := c.instances[instance]
+	i, _ := slices.BinarySearchFunc(c.transits, of.begin+1, func(of transit, at uint64) int { return cmp.Compare(of.publish.Before, at) })
+	for i--; i >= 0; i-- {
+		if tried[i] || !c.transits[i].publish.Contains(of.begin) || !c.transits[i].arrival.Contains(of.end) {
+			continue
+		}
+		tried[i] = true
+		if c.claimedBy[i] < 0 || c.choose(c.claimedBy[i], tried) {
+			c.claimedBy[i] = instance
+			return true
+		}
+	}
+	return false
 }
 
 func (c *transitCheck) require(t *testing.T, what string) {
 	t.Helper()
-	if len(c.transits) == 0 || slices.Contains(c.claimed, false) {
+	if len(c.transits) == 0 || slices.Contains(c.claimedBy, -1) {
 		left := 0
-		for _, claimed := range c.claimed {
-			if !claimed {
+		for _, instance := range c.claimedBy {
+			if instance < 0 {
 				left++
 			}
 		}

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 
@@ -117,19 +116,14 @@ func firstLayer(p *groundtruth.Publish) groundtruth.Bracket {
 
 func requireTrueMessages(t *testing.T, dir string, data *dataset, truth *truth) {
 	t.Helper()
-	offset := data.Session.Clock.RealtimeOffset
-	transits := truth.transits()
-	slices.SortFunc(transits, func(a, b transit) int { return cmp.Compare(a.publish.Before, b.publish.Before) })
-	claimed := make([]bool, len(transits))
-	received := 0
+	check := newTransitCheck(data, truth.transits())
 	_, err := openQuery(t, dir).CommunicationLatency(t.Context(), func(instances []analyze.CommunicationInstance) error {
 		for _, i := range instances {
 			if i.Fate != analyze.Received {
 				continue
 			}
-			received++
 			begin := firstValid(i.RclcppIntraPublish, i.RclcppPublish, i.RclPublish, i.RMWPublish)
-			if !claim(transits, claimed, uint64(begin-offset), uint64(begin+i.Latency.Value-offset)) {
+			if !check.claim(begin, begin+i.Latency.Value) {
 				t.Errorf("by the ground truth no message went so: %+v", i)
 			}
 		}
@@ -138,21 +132,7 @@ func requireTrueMessages(t *testing.T, dir string, data *dataset, truth *truth) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if received != len(transits) || received == 0 {
-		t.Errorf("%d messages arrived, by the ground truth %d", received, len(transits))
-	}
-}
-
-// claim finds the transit, in the order of publishes, that contains both instants and that none has claimed.
-func claim(transits []transit, claimed []bool, published, arrived uint64) bool {
-	i, _ := slices.BinarySearchFunc(transits, published+1, func(of transit, at uint64) int { return cmp.Compare(of.publish.Before, at) })
-	for i--; i >= 0; i-- {
-		if of := transits[i]; !claimed[i] && of.publish.Contains(published) && of.arrival.Contains(arrived) {
-			claimed[i] = true
-			return true
-		}
-	}
-	return false
+	check.require(t, "between nodes")
 }
 
 func requireTrueCallbacks(t *testing.T, dir string, truth *truth) {
