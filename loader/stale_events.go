@@ -91,17 +91,18 @@ func removeStaleEvents(root string) error {
 // removeEventGroup does nothing when another recorder that starts has removed the group meanwhile.
 func removeEventGroup(root, group string) error {
 	directory := filepath.Join(root, "events", group)
-	isGone := func() bool {
+	// What is done with a directory that is being removed fails in several ways.
+	isGone := func(failure error) bool {
 		_, err := os.Stat(directory)
-		return errors.Is(err, os.ErrNotExist)
+		return errors.Is(failure, os.ErrNotExist) || errors.Is(err, os.ErrNotExist)
 	}
 	// An event that somebody enabled by hand is busy until it is disabled.
-	if err := os.WriteFile(filepath.Join(directory, "enable"), []byte("0"), 0); err != nil && !errors.Is(err, os.ErrNotExist) && !isGone() {
+	if err := os.WriteFile(filepath.Join(directory, "enable"), []byte("0"), 0); err != nil && !isGone(err) {
 		return fmt.Errorf("disabling trace events of a dead recorder: %w", err)
 	}
 	events, err := os.ReadDir(directory)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || isGone() { // reading a directory that is being removed fails in several ways
+		if isGone(err) {
 			return nil
 		}
 		return fmt.Errorf("looking for trace events of a dead recorder: %w", err)

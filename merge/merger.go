@@ -250,9 +250,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 		}
 		m.addCallback(&record)
 	}
-	account := state.Account
-	account.Header.PID, account.Header.TID = state.PID, state.TID
-	m.tellThread(account)
+	m.tellThread(state.ThreadRecord())
 	return nil
 }
 

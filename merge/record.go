@@ -328,6 +328,13 @@ type ThreadState struct {
 // ErrRecord is returned for bytes that are no record of this version.
 var ErrRecord = errors.New("not a record of this version's kernel side")
 
+// ThreadRecord returns the account of the thread so far.
+func (s *ThreadState) ThreadRecord() ThreadRecord {
+	account := s.Account
+	account.Header.PID, account.Header.TID = s.PID, s.TID
+	return account
+}
+
 // KindOf returns the kind of an encoded record.
 func KindOf(record []byte) (Kind, error) {
 	if len(record) < int(unsafe.Sizeof(RecordHeader{})) {

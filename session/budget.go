@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -96,16 +97,13 @@ func (s *Session) keepBudget(windows []threadWindow) {
 		return
 	}
 	worst := windows[0]
-	expected := worst.share
-	left := s.leaveWhile(worst, func(unit probes.Unit) bool {
-		if expected <= limit {
-			return false
-		}
-		expected -= worst.units[unit]
-		return true
-	})
+	units := s.optionalUnits(worst)
+	for expected, rest := worst.share, units; expected > limit && len(rest) > 0; rest = rest[1:] {
+		expected -= worst.units[rest[0]]
+		s.leave(rest[0], worst)
+	}
 	switch {
-	case left:
+	case len(units) > 0:
 		s.takeAccounts() // what the rest costs is seen from now on
 	case !s.budget.told:
 		s.budget.told = true
@@ -122,8 +120,8 @@ func (s *Session) leavesBodiesSoon(pid int32) bool {
 	return entry != nil && len(entry.bodies.attachments) > 0 && !entry.bodies.stay
 }
 
-// leaveWhile leaves the optional units that have cost a thread anything, the dearest first, for as long as asked to.
-func (s *Session) leaveWhile(of threadWindow, more func(probes.Unit) bool) (left bool) {
+// optionalUnits returns the optional units that have cost a thread anything, the dearest first.
+func (s *Session) optionalUnits(of threadWindow) []probes.Unit {
 	var units []probes.Unit
 	for unit := range s.budget.attached {
 		if of.units[unit] > 0 {
@@ -133,14 +131,7 @@ func (s *Session) leaveWhile(of threadWindow, more func(probes.Unit) bool) (left
 	slices.SortFunc(units, func(a, b probes.Unit) int {
 		return cmp.Or(cmp.Compare(of.units[b], of.units[a]), cmp.Compare(a, b))
 	})
-	for _, unit := range units {
-		if !more(unit) {
-			break
-		}
-		s.leave(unit, of)
-		left = true
-	}
-	return left
+	return units
 }
 
 // leave detaches a unit from all processes for the rest of the recording, because of what it costs a thread.
@@ -151,10 +142,7 @@ func (s *Session) leave(unit probes.Unit, of threadWindow) {
 	s.budget.left = append(s.budget.left, unit)
 	s.budget.shared = s.detachUnit(unit, s.budget.shared)
 	s.mu.Lock()
-	entries := make([]*process, 0, len(s.processes))
-	for _, entry := range s.processes {
-		entries = append(entries, entry)
-	}
+	entries := slices.Collect(maps.Values(s.processes))
 	s.mu.Unlock()
 	for _, entry := range entries {
 		entry.attachments = s.detachUnit(unit, entry.attachments)

@@ -169,9 +169,7 @@ func accountsOf(threads []loader.ThreadState) ([]merge.ThreadRecord, error) {
 			errs = append(errs, err)
 			continue
 		}
-		account := state.Account
-		account.Header.PID, account.Header.TID = state.PID, state.TID
-		accounts = append(accounts, account)
+		accounts = append(accounts, state.ThreadRecord())
 	}
 	return accounts, errors.Join(errs...)
 }
