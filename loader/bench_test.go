@@ -23,27 +23,6 @@ func BenchmarkAttachDetach(b *testing.B) {
 	}
 }
 
-// BenchmarkHit measures what a hit of a merged event costs the target, without and with many other sites attached.
-func BenchmarkHit(b *testing.B) {
-	library := buildMany(b)
-	for _, others := range []int{0, 1000} {
-		benchmarkEachWay(b, fmt.Sprintf("others=%d", others), func(b *testing.B, w way) {
-			target := startTargetWith(b, library)
-			l := w.load(b, Options{})
-			sites := append(target.callbackSites(library), target.functionSites(library, others, 1)...)
-			if _, _, err := l.Attach(b.Context(), target.pid, sites); err != nil {
-				b.Fatal(err)
-			}
-			if _, _, err := l.OpenGate(); err != nil {
-				b.Fatal(err)
-			}
-			b.ResetTimer()
-			target.callbacks(b.N, 1)
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/hit")
-		})
-	}
-}
-
 func benchmarkEachWay(b *testing.B, name string, benchmark func(*testing.B, way)) {
 	for _, w := range ways() {
 		b.Run(w.name+"/"+name, func(b *testing.B) {
