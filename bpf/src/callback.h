@@ -34,14 +34,13 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 }
 
 /* callback_start(callback, is_intra_process) */
-static __always_inline void callback_start(const struct event *event)
+static __always_inline void callback_start(struct thread_state *state, const struct event *event)
 {
 	bool intra_process = event->arguments[1] & 1;
-	struct thread_state *state = get_thread(event, RECORD_CALLBACK);
 	struct feed *feed = NULL;
 	__u8 flags = 0;
 
-	if (!state)
+	if (!has_state(state, RECORD_CALLBACK))
 		return;
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
@@ -114,9 +113,8 @@ static __always_inline __u32 find_callback(const struct thread_state *state,
 }
 
 /* callback_end(callback) */
-static __always_inline void callback_end(const struct event *event)
+static __always_inline void callback_end(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = find_thread(event);
 	__u32 match;
 
 	if (!state) {
@@ -157,10 +155,8 @@ static __always_inline void callback_end(const struct event *event)
  * Executor::execute_any_executable: a new executable begins. What was taken before does not feed
  * it, and callbacks below this stack pointer were left by an exception.
  */
-static __always_inline void executor_execute(const struct event *event)
+static __always_inline void executor_execute(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = find_thread(event);
-
 	if (!state)
 		return;
 	end_publish(state, PUBLISH_NO_LAST_LAYER);

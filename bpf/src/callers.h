@@ -12,9 +12,8 @@
 
 #include "thread.h"
 
-static __always_inline void note_caller_hit(const struct event *event)
+static __always_inline void note_caller_hit(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = make_thread(event);
 	struct caller_hit *hit;
 
 	if (!state) /* the state machine counts the loss */
@@ -27,9 +26,9 @@ static __always_inline void note_caller_hit(const struct event *event)
 }
 
 /* A note serves once: a second body with the same values is another call. */
-static __always_inline bool was_seen_at_caller(const struct event *event)
+static __always_inline bool was_seen_at_caller(struct thread_state *state,
+					       const struct event *event)
 {
-	struct thread_state *state = find_thread(event);
 	struct caller_hit *hit;
 	bool same;
 
@@ -47,11 +46,11 @@ static __always_inline bool was_seen_at_caller(const struct event *event)
  * The second sight of a call. Arguments are compared as the registers hold them, before a program
  * makes something else of them.
  */
-static __always_inline bool is_repeated(const struct event *event)
+static __always_inline bool is_repeated(struct thread_state *state, const struct event *event)
 {
 	if (event->role == ROLE_CALLER && bodies_probed)
-		note_caller_hit(event);
-	return event->role == ROLE_BODY && was_seen_at_caller(event);
+		note_caller_hit(state, event);
+	return event->role == ROLE_BODY && was_seen_at_caller(state, event);
 }
 
 #endif

@@ -39,10 +39,11 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	SEC("uprobe.multi")                                                                        \
 	int on_##name(struct pt_regs *regs)                                                        \
 	{                                                                                          \
+		struct thread_state *state;                                                        \
 		struct event event;                                                                \
                                                                                                    \
-		if (begin_tracepoint(&event, event_id, regs, bpf_get_attach_cookie(regs)))         \
-			dispatch(&event);                                                          \
+		if (begin_tracepoint(&event, &state, event_id, regs, bpf_get_attach_cookie(regs))) \
+			dispatch(state, &event);                                                   \
 		return 0;                                                                          \
 	}
 
@@ -52,12 +53,13 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	int on_##name(struct pt_regs *regs)                                                        \
 	{                                                                                          \
 		__u64 cookie = bpf_get_attach_cookie(regs);                                        \
+		struct thread_state *state;                                                        \
 		struct event event;                                                                \
                                                                                                    \
-		if (!begin_tracepoint(&event, event_id, regs, cookie))                             \
+		if (!begin_tracepoint(&event, &state, event_id, regs, cookie))                     \
 			return 0;                                                                  \
 		event.last_layer = COOKIE_LAST_LAYER(cookie);                                      \
-		dispatch(&event);                                                                  \
+		dispatch(state, &event);                                                           \
 		return 0;                                                                          \
 	}
 
@@ -70,9 +72,10 @@ SEC("uprobe.multi")
 int on_sim_time(struct pt_regs *regs)
 {
 	struct sim_time_record *record;
+	struct thread_state *state;
 	struct event event;
 
-	if (!begin_event(&event, EVENT_SIM_TIME, regs, bpf_get_attach_cookie(regs)))
+	if (!begin_event(&event, &state, EVENT_SIM_TIME, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	if (raw_records)
 		emit_raw(&event);
@@ -136,12 +139,16 @@ int on_sched_process_exit(struct bpf_raw_tracepoint_args *arguments)
 SEC("syscall")
 int run_event(struct event *scripted)
 {
+	struct thread_state *state = NULL;
 	struct event event;
 
 	__builtin_memcpy(&event, scripted, sizeof(event));
-	if (event.id != EVENT_THREAD_EXIT) /* which is no hit */
-		count_hit(&event, event.id);
-	if (!is_repeated(&event))
-		dispatch(&event);
+	if (event.id != EVENT_THREAD_EXIT) { /* which is no hit */
+		state = get_thread(&event);
+		count_hit(state, &event, event.id);
+		if (is_repeated(state, &event))
+			return 0;
+	}
+	dispatch(state, &event);
 	return 0;
 }

@@ -240,13 +240,14 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 	struct client_identity identity = {};
 	struct init_strings strings;
 	struct init_record *record;
+	struct thread_state *state;
 	struct event event;
 	__u32 position = gate;
 	__u8 flags = 0;
 
 	if (position == GATE_CLOSED ||
 	    (position != GATE_OPEN && COOKIE_EVENT(cookie) == EVENT_RCL_LIFECYCLE_TRANSITION) ||
-	    !fill_event(&event, COOKIE_EVENT(cookie), regs, cookie))
+	    !fill_event(&event, &state, COOKIE_EVENT(cookie), regs, cookie))
 		return 0;
 	complete_arguments(&event, cookie);
 	forget_header_offset(&event);

@@ -117,17 +117,16 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 	struct event event;
 	__u64 handle;
 
-	if (!begin_event(&event, EVENT_RCLCPP_INTRA_PUBLISH, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_RCLCPP_INTRA_PUBLISH, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
-		dispatch(&event);
+		dispatch(state, &event);
 		return 0;
 	}
 	/* It becomes a publish when a buffer gets a message; others ask for the count, too. */
 	if (!read_word(&handle, event.arguments[0] + PUBLISHER_BASE_HANDLE))
 		handle = 0;
-	state = make_thread(&event);
 	if (!state)
 		return 0;
 	state->intra_publisher.handle = handle;
@@ -137,12 +136,12 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 }
 
 /* The publish of an enqueue on Humble, begun when its subscriptions were counted. */
-static __always_inline void open_intra_publish(const struct event *enqueue, __u64 message)
+static __always_inline void open_intra_publish(struct thread_state *state,
+					       const struct event *enqueue, __u64 message)
 {
-	struct thread_state *state = find_thread(enqueue);
 	struct event event;
 
-	if (!state || state->intra_publisher.opened)
+	if (state->intra_publisher.opened)
 		return;
 	state->intra_publisher.opened = 1;
 	__builtin_memcpy(&event, enqueue, sizeof(event));
@@ -154,7 +153,7 @@ static __always_inline void open_intra_publish(const struct event *enqueue, __u6
 	event.arguments[3] = 0;
 	event.arguments[4] = 0;
 	read_message_stamp(&event, event.arguments[0], message);
-	dispatch(&event);
+	dispatch(state, &event);
 }
 
 /* rclcpp_ring_buffer_enqueue(buffer, index, size, overwritten) | trigger(GuardCondition *) */
@@ -168,13 +167,12 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	struct ring ring;
 	__u64 subscription, address, message = 0;
 
-	if (!begin_event(&event, EVENT_RING_BUFFER_ENQUEUE, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_RING_BUFFER_ENQUEUE, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
-		dispatch(&event);
+		dispatch(state, &event);
 		return 0;
 	}
-	state = find_thread(&event);
 	if (!state || !state->intra_publisher.time_ns)
 		return 0;
 	subscription = event.arguments[0] - INTRA_GUARD_CONDITION;
@@ -204,12 +202,12 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	}
 	read_word(&message,
 		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
-	open_intra_publish(&event, message);
+	open_intra_publish(state, &event, message);
 	event.arguments[0] = address;
 	event.arguments[1] = ring.write_index;
 	event.arguments[2] = ring.size;
 	event.arguments[4] = 0;
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 
@@ -217,7 +215,8 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
  * What has just been taken from the buffer of a subscription, if it is one. data is what holds the
  * message, 0 if unknown.
  */
-static __always_inline void derive_dequeue(struct event *event, __u64 subscription, __u64 data)
+static __always_inline void derive_dequeue(struct thread_state *state, struct event *event,
+					   __u64 subscription, __u64 data)
 {
 	__u64 address, messages[3];
 	struct ring_history *known;
@@ -242,7 +241,7 @@ static __always_inline void derive_dequeue(struct event *event, __u64 subscripti
 	event->arguments[2] = ring.size;
 	event->arguments[3] = 0;
 	event->arguments[4] = 0;
-	dispatch(event);
+	dispatch(state, event);
 }
 
 /* Executor::execute_any_executable(Executor *, AnyExecutable *) */
@@ -250,15 +249,16 @@ SEC("uprobe.multi")
 int on_executor_execute(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs), waitable, data;
+	struct thread_state *state;
 	struct event event;
 
-	if (!begin_event(&event, EVENT_EXECUTOR_EXECUTE, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_EXECUTOR_EXECUTE, regs, cookie))
 		return 0;
-	dispatch(&event);
+	dispatch(state, &event);
 	if (intra_process && COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
 	    read_word(&waitable, event.arguments[1] + EXECUTABLE_WAITABLE) && waitable &&
 	    read_word(&data, event.arguments[1] + EXECUTABLE_DATA) && data)
-		derive_dequeue(&event, waitable, data);
+		derive_dequeue(state, &event, waitable, data);
 	return 0;
 }
 
@@ -266,10 +266,10 @@ int on_executor_execute(struct pt_regs *regs)
  * The callback is one of Humble's, whose subscription has shown its buffer, and the thread's
  * executor does not show its steps.
  */
-static __always_inline bool is_taken_unseen(const struct event *callback, __u64 subscription)
+static __always_inline bool is_taken_unseen(const struct thread_state *state,
+					    const struct event *callback, __u64 subscription)
 {
 	struct process_address key = {.address = subscription, .pid = callback->pid};
-	const struct thread_state *state = find_thread(callback);
 
 	return state && state->steps == STEPS_HIDDEN && !state->dequeue_pending &&
 	       bpf_map_lookup_elem(&subscription_rings, &key);
@@ -280,16 +280,19 @@ SEC("uprobe.multi")
 int on_callback_start(struct pt_regs *regs)
 {
 	struct event event, dequeue;
+	struct thread_state *state;
 	__u64 subscription;
 
-	if (!begin_tracepoint(&event, EVENT_CALLBACK_START, regs, bpf_get_attach_cookie(regs)))
+	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_START, regs,
+			      bpf_get_attach_cookie(regs)))
 		return 0;
 	subscription = event.arguments[0] - INTRA_CALLBACK;
-	if (intra_process && event.arguments[1] & 1 && is_taken_unseen(&event, subscription)) {
+	if (intra_process && event.arguments[1] & 1 &&
+	    is_taken_unseen(state, &event, subscription)) {
 		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
-		derive_dequeue(&dequeue, subscription, 0);
+		derive_dequeue(state, &dequeue, subscription, 0);
 	}
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 

@@ -27,9 +27,9 @@
 #define COOKIE_PARAMETER(cookie)  (((cookie) >> 32) & 0xffff)
 #define COOKIE_COST(cookie)	  ((cookie) >> 48)
 
-/* False when the hit is of a process that is not recorded. */
-static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_regs *regs,
-				       __u64 cookie)
+/* False when the hit is of a process that is not recorded. The state is that of the thread. */
+static __always_inline bool fill_event(struct event *event, struct thread_state **state, __u8 id,
+				       struct pt_regs *regs, __u64 cookie)
 {
 	__u64 pid_tid;
 	__u32 pid;
@@ -59,22 +59,23 @@ static __always_inline bool fill_event(struct event *event, __u8 id, struct pt_r
 	event->arguments[2] = ARGUMENT_3(regs);
 	event->arguments[3] = ARGUMENT_4(regs);
 	event->arguments[4] = ARGUMENT_5(regs);
-	count_hit(event, COOKIE_UNIT(cookie));
+	*state = get_thread(event);
+	count_hit(*state, event, COOKIE_UNIT(cookie));
 	return true;
 }
 
 /* False when this hit is not to be recorded. */
-static __always_inline bool begin_event(struct event *event, __u8 id, struct pt_regs *regs,
-					__u64 cookie)
+static __always_inline bool begin_event(struct event *event, struct thread_state **state, __u8 id,
+					struct pt_regs *regs, __u64 cookie)
 {
-	return gate == GATE_OPEN && fill_event(event, id, regs, cookie);
+	return gate == GATE_OPEN && fill_event(event, state, id, regs, cookie);
 }
 
 /* The same for tracepoints, whose callers may be probed: a call that is seen twice begins once. */
-static __always_inline bool begin_tracepoint(struct event *event, __u8 id, struct pt_regs *regs,
-					     __u64 cookie)
+static __always_inline bool begin_tracepoint(struct event *event, struct thread_state **state,
+					     __u8 id, struct pt_regs *regs, __u64 cookie)
 {
-	return begin_event(event, id, regs, cookie) && !is_repeated(event);
+	return begin_event(event, state, id, regs, cookie) && !is_repeated(*state, event);
 }
 
 /* Reads a pointer-sized word of the traced process; false where its page is not resident. */

@@ -30,16 +30,15 @@ static __always_inline struct publish_record *open_publish(struct thread_state *
 }
 
 /*
- * The thread's state with dead callbacks removed, ready for a layer of a publish. The compiler may
- * have made one function of a callback and of the publish in it, with one frame for both.
+ * Removes dead callbacks before a layer of a publish. The compiler may have made one function of a
+ * callback and of the publish in it, with one frame for both.
  */
-static __always_inline struct thread_state *publishing_thread(const struct event *event)
+static __always_inline bool begin_layer(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = get_thread(event, RECORD_PUBLISH);
-
-	if (state)
-		unwind_below(state, event->stack_pointer);
-	return state;
+	if (!has_state(state, RECORD_PUBLISH))
+		return false;
+	unwind_below(state, event->stack_pointer);
+	return true;
 }
 
 /* header.stamp of the message, and the form in which it was handed over, where the probe knows. */
@@ -57,12 +56,12 @@ static __always_inline void close_if_last(struct thread_state *state, const stru
 }
 
 /* rclcpp_intra_publish(publisher, message) */
-static __always_inline void rclcpp_intra_publish(const struct event *event)
+static __always_inline void rclcpp_intra_publish(struct thread_state *state,
+						 const struct event *event)
 {
-	struct thread_state *state = publishing_thread(event);
 	struct publish_record *publish;
 
-	if (!state)
+	if (!begin_layer(state, event))
 		return;
 	publish = open_publish(state, event, LAYER_INTRA);
 	publish->publisher = event->arguments[0];
@@ -72,12 +71,11 @@ static __always_inline void rclcpp_intra_publish(const struct event *event)
 }
 
 /* rclcpp_publish(NULL, message): whose publish it is, only rcl_publish tells. */
-static __always_inline void rclcpp_publish(const struct event *event)
+static __always_inline void rclcpp_publish(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = publishing_thread(event);
 	struct publish_record *publish;
 
-	if (!state)
+	if (!begin_layer(state, event))
 		return;
 	if (state->publish_open && state->publish.layers == LAYER_INTRA) {
 		publish = &state->publish;
@@ -106,15 +104,14 @@ static __always_inline bool is_tracepoint_of_open(const struct thread_state *sta
 }
 
 /* rcl_publish(publisher, message, rmw handle of a publisher on the stack) */
-static __always_inline void rcl_publish(const struct event *event)
+static __always_inline void rcl_publish(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = publishing_thread(event);
 	__u64 publisher = event->arguments[0];
 	__u64 message = event->arguments[1];
 	struct publish_record *publish;
 	__u32 layers;
 
-	if (!state)
+	if (!begin_layer(state, event))
 		return;
 	publish = &state->publish;
 	layers = state->publish_open ? publish->layers : 0;
@@ -140,13 +137,12 @@ static __always_inline void rcl_publish(const struct event *event)
 }
 
 /* rmw_publish(rmw_publisher or 0, message, source_timestamp) */
-static __always_inline void rmw_publish(const struct event *event)
+static __always_inline void rmw_publish(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = publishing_thread(event);
 	__u64 message = event->arguments[1];
 	struct publish_record *publish;
 
-	if (!state)
+	if (!begin_layer(state, event))
 		return;
 	publish = &state->publish;
 	if (state->publish_open && !(publish->layers & (LAYER_RMW | LAYER_STAMP)) &&
@@ -170,9 +166,9 @@ static __always_inline void rmw_publish(const struct event *event)
  * dds_bind_addr_to_stamp(message or 0, source_timestamp). The DDS library also writes for itself
  * (discovery, services): only a write inside a publish of this thread counts.
  */
-static __always_inline void dds_bind_addr_to_stamp(const struct event *event)
+static __always_inline void dds_bind_addr_to_stamp(struct thread_state *state,
+						   const struct event *event)
 {
-	struct thread_state *state = find_thread(event);
 	struct publish_record *publish;
 
 	if (!state || !state->publish_open)
@@ -189,15 +185,15 @@ static __always_inline void dds_bind_addr_to_stamp(const struct event *event)
 }
 
 /* rclcpp_ring_buffer_enqueue(buffer, index, size, overwritten) */
-static __always_inline void ring_buffer_enqueue(const struct event *event)
+static __always_inline void ring_buffer_enqueue(struct thread_state *state,
+						const struct event *event)
 {
-	struct thread_state *state = get_thread(event, RECORD_ENQUEUE);
 	struct publish_record *publish;
 	struct callback_frame *callback;
 	struct enqueue_record *record;
 	__u8 flags;
 
-	if (!state)
+	if (!has_state(state, RECORD_ENQUEUE))
 		return;
 	unwind_below(state, event->stack_pointer);
 	publish = &state->publish;

@@ -40,10 +40,9 @@ static __always_inline void note_stack_handle(struct event *event, __u64 rmw_han
  * The tracepoint of a serialized or loaned message's publish follows the function that told the
  * form of the message, and does not tell it itself.
  */
-static __always_inline bool is_stamped_already(const struct event *event)
+static __always_inline bool is_stamped_already(const struct thread_state *state,
+					       const struct event *event)
 {
-	const struct thread_state *state = find_thread(event);
-
 	return state && is_tracepoint_of_open(state, event);
 }
 
@@ -52,9 +51,10 @@ SEC("uprobe.multi")
 int on_rcl_publish(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct thread_state *state;
 	struct event event;
 
-	if (!begin_tracepoint(&event, EVENT_RCL_PUBLISH, regs, cookie))
+	if (!begin_tracepoint(&event, &state, EVENT_RCL_PUBLISH, regs, cookie))
 		return 0;
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_SERIALIZED)
@@ -63,9 +63,9 @@ int on_rcl_publish(struct pt_regs *regs)
 		event.details = DETAIL_LOANED;
 	event.arguments[2] = 0;
 	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
-	if (message_stamps && !is_stamped_already(&event))
+	if (message_stamps && !is_stamped_already(state, &event))
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 
@@ -73,9 +73,10 @@ SEC("uprobe.multi")
 int on_rmw_publish(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct thread_state *state;
 	struct event event;
 
-	if (!begin_tracepoint(&event, EVENT_RMW_PUBLISH, regs, cookie))
+	if (!begin_tracepoint(&event, &state, EVENT_RMW_PUBLISH, regs, cookie))
 		return 0;
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	if (COOKIE_FORM(cookie) == FORM_RMW_PUBLISH_MESSAGE_ONLY) {
@@ -85,7 +86,7 @@ int on_rmw_publish(struct pt_regs *regs)
 	} else {
 		event.has_stamp = 1;
 	}
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 
@@ -108,10 +109,11 @@ SEC("uprobe.multi")
 int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct thread_state *state;
 	struct event event;
 	__s64 stamp;
 
-	if (!begin_event(&event, EVENT_DDS_BIND_ADDR_TO_STAMP, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_DDS_BIND_ADDR_TO_STAMP, regs, cookie))
 		return 0;
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	switch (COOKIE_FORM(cookie)) {
@@ -137,7 +139,7 @@ int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
 		return 0;
 	}
 	event.arguments[1] = stamp;
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 

@@ -11,10 +11,8 @@
  * A service function of rcl begins. It writes through the DDS library, too: a publish that is still
  * open has failed, and must not take that write's timestamp for its own.
  */
-static __always_inline void service_call(const struct event *event)
+static __always_inline void service_call(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = find_thread(event);
-
 	if (state)
 		end_publish(state, PUBLISH_NO_LAST_LAYER);
 }
@@ -38,12 +36,12 @@ static __always_inline void fill_service(struct thread_state *state, struct serv
 }
 
 /* (handle, message, sequence number, source timestamp), and the client's gid where it is known */
-static __always_inline void service_step(const struct event *event, enum service_step step)
+static __always_inline void service_step(struct thread_state *state, const struct event *event,
+					 enum service_step step)
 {
-	struct thread_state *state = get_thread(event, RECORD_SERVICE);
 	struct service_record *record;
 
-	if (!state)
+	if (!has_state(state, RECORD_SERVICE))
 		return;
 	unwind_below(state, event->stack_pointer);
 	flush_request(state);
@@ -56,11 +54,9 @@ static __always_inline void service_step(const struct event *event, enum service
 	submit(record, sizeof(*record));
 }
 
-static __always_inline void request_taken(const struct event *event)
+static __always_inline void request_taken(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state = get_thread(event, RECORD_SERVICE);
-
-	if (!state)
+	if (!has_state(state, RECORD_SERVICE))
 		return;
 	unwind(state, event->stack_pointer);
 	flush_take(state);

@@ -27,15 +27,14 @@ struct service_info {
 };
 
 /* A service function of rcl begins: (handle, what it gives back, message) after its own order. */
-static __always_inline void open_service_call(struct event *event, __u64 message, __u64 values,
-					      bool takes)
+static __always_inline void open_service_call(struct thread_state *state, struct event *event,
+					      __u64 message, __u64 values, bool takes)
 {
-	struct thread_state *state = get_thread(event, RECORD_SERVICE);
 	struct service_info info = {};
 	struct service_call *call;
 	__u8 id = event->id;
 
-	if (state) {
+	if (has_state(state, RECORD_SERVICE)) {
 		call = &state->service_call;
 		call->open = CALL_OPEN;
 		if (takes && bpf_probe_read_user(&info, sizeof(info), (const void *)values))
@@ -49,7 +48,7 @@ static __always_inline void open_service_call(struct event *event, __u64 message
 		call->sequence = info.request_id.sequence;
 	}
 	event->id = EVENT_SERVICE_CALL;
-	dispatch(event);
+	dispatch(state, event);
 	event->id = id;
 }
 
@@ -57,10 +56,9 @@ static __always_inline void open_service_call(struct event *event, __u64 message
  * The open call of the thread, whose rmw function has just returned; NULL if there is none, or if
  * the function failed.
  */
-static __always_inline struct service_call *close_service_call(const struct event *event,
+static __always_inline struct service_call *close_service_call(struct thread_state *state,
 							       struct pt_regs *regs)
 {
-	struct thread_state *state = find_thread(event);
 	__u64 open;
 
 	if (!state || !state->service_call.open)
@@ -78,9 +76,10 @@ static __always_inline struct service_call *close_service_call(const struct even
 }
 
 /* The header of what was taken; it is as before when there was nothing to take. */
-static __always_inline bool read_taken(struct event *event, struct pt_regs *regs)
+static __always_inline bool read_taken(struct thread_state *state, struct event *event,
+				       struct pt_regs *regs)
 {
-	struct service_call *call = close_service_call(event, regs);
+	struct service_call *call = close_service_call(state, regs);
 	struct service_info info;
 
 	if (!call)
@@ -109,16 +108,17 @@ int on_request_sent(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct service_call *call;
+	struct thread_state *state;
 	struct event event;
 	__u64 sequence;
 
-	if (!begin_event(&event, EVENT_REQUEST_SENT, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_REQUEST_SENT, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY) {
-		open_service_call(&event, event.arguments[1], event.arguments[2], false);
+		open_service_call(state, &event, event.arguments[1], event.arguments[2], false);
 		return 0;
 	}
-	call = close_service_call(&event, regs);
+	call = close_service_call(state, regs);
 	if (!call)
 		return 0;
 	if (!read_word(&sequence, call->values)) {
@@ -131,7 +131,7 @@ int on_request_sent(struct pt_regs *regs)
 	event.arguments[2] = sequence;
 	event.arguments[3] = 0;
 	event.arguments[4] = 0;
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 
@@ -140,14 +140,15 @@ SEC("uprobe.multi")
 int on_request_taken(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct thread_state *state;
 	struct event event;
 
-	if (!begin_event(&event, EVENT_REQUEST_TAKEN, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_REQUEST_TAKEN, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
-		open_service_call(&event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(&event, regs))
-		dispatch(&event);
+		open_service_call(state, &event, event.arguments[2], event.arguments[1], true);
+	else if (read_taken(state, &event, regs))
+		dispatch(state, &event);
 	return 0;
 }
 
@@ -156,14 +157,15 @@ SEC("uprobe.multi")
 int on_response_taken(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct thread_state *state;
 	struct event event;
 
-	if (!begin_event(&event, EVENT_RESPONSE_TAKEN, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_RESPONSE_TAKEN, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
-		open_service_call(&event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(&event, regs))
-		dispatch(&event);
+		open_service_call(state, &event, event.arguments[2], event.arguments[1], true);
+	else if (read_taken(state, &event, regs))
+		dispatch(state, &event);
 	return 0;
 }
 
@@ -172,10 +174,11 @@ SEC("uprobe.multi")
 int on_response_sent(struct pt_regs *regs)
 {
 	struct request_id id = {};
+	struct thread_state *state;
 	struct event event;
 	bool unread;
 
-	if (!begin_event(&event, EVENT_RESPONSE_SENT, regs, bpf_get_attach_cookie(regs)))
+	if (!begin_event(&event, &state, EVENT_RESPONSE_SENT, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	unread = bpf_probe_read_user(&id, sizeof(id), (const void *)event.arguments[1]);
 	event.arguments[1] = event.arguments[2];
@@ -185,13 +188,13 @@ int on_response_sent(struct pt_regs *regs)
 	event.gid[0] = id.writer_guid[0];
 	event.gid[1] = id.writer_guid[1];
 	event.id = EVENT_SERVICE_CALL;
-	dispatch(&event);
+	dispatch(state, &event);
 	if (unread) { /* without its number nothing can be said of a response */
 		count_loss(RECORD_SERVICE, LOSS_FAULT);
 		return 0;
 	}
 	event.id = EVENT_RESPONSE_SENT;
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 

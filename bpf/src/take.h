@@ -29,14 +29,9 @@ static __always_inline void hold_take(struct thread_state *state, const struct e
 }
 
 /* rmw_take(rmw_subscription, message, source_timestamp, taken) */
-static __always_inline void rmw_take(const struct event *event)
+static __always_inline void rmw_take(struct thread_state *state, const struct event *event)
 {
-	struct thread_state *state;
-
-	if (!(event->arguments[3] & 0xff))
-		return;
-	state = get_thread(event, RECORD_TAKE);
-	if (!state)
+	if (!(event->arguments[3] & 0xff) || !has_state(state, RECORD_TAKE))
 		return;
 	unwind(state, event->stack_pointer);
 	flush_take(state);
@@ -47,11 +42,10 @@ static __always_inline void rmw_take(const struct event *event)
 }
 
 /* rclcpp_ring_buffer_dequeue(buffer, index, size) */
-static __always_inline void ring_buffer_dequeue(const struct event *event)
+static __always_inline void ring_buffer_dequeue(struct thread_state *state,
+						const struct event *event)
 {
-	struct thread_state *state = get_thread(event, RECORD_TAKE);
-
-	if (!state)
+	if (!has_state(state, RECORD_TAKE))
 		return;
 	unwind(state, event->stack_pointer);
 	flush_dequeue(state);

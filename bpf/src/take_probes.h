@@ -28,10 +28,9 @@
 
 /* (subscription, message, message_info): the parameter leads from rcl_subscription_impl_t to rmw.
  */
-static __always_inline void open_take_call(const struct event *event, __u32 details,
-					   __u64 rmw_handle)
+static __always_inline void open_take_call(struct thread_state *state, const struct event *event,
+					   __u32 details, __u64 rmw_handle)
 {
-	struct thread_state *state = make_thread(event);
 	__u64 subscription = 0, impl;
 
 	if (!state)
@@ -47,9 +46,8 @@ static __always_inline void open_take_call(const struct event *event, __u32 deta
 }
 
 /* What the call that encloses the tracepoint knows of the take; false if it was not seen. */
-static __always_inline bool add_take_details(struct event *event)
+static __always_inline bool add_take_details(struct thread_state *state, struct event *event)
 {
-	struct thread_state *state = find_thread(event);
 	struct take_call *call;
 
 	if (!state || !state->take_call.open)
@@ -69,9 +67,8 @@ static __always_inline bool add_take_details(struct event *event)
 
 /* rcl empties the info before the call, so that a source timestamp says that something was taken.
  */
-static __always_inline bool read_untraced_take(struct event *event)
+static __always_inline bool read_untraced_take(struct thread_state *state, struct event *event)
 {
-	struct thread_state *state = find_thread(event);
 	struct take_call *call;
 	__u64 message, stamp;
 
@@ -98,7 +95,7 @@ static __always_inline bool read_untraced_take(struct event *event)
 	event->arguments[2] = stamp;
 	event->arguments[3] = 1;
 	event->arguments[4] = 0;
-	add_take_details(event);
+	add_take_details(state, event);
 	return true;
 }
 
@@ -106,34 +103,35 @@ SEC("uprobe.multi")
 int on_rmw_take(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct thread_state *state;
 	bool form_known = false;
 	struct event event;
 
-	if (!begin_tracepoint(&event, EVENT_RMW_TAKE, regs, cookie))
+	if (!begin_tracepoint(&event, &state, EVENT_RMW_TAKE, regs, cookie))
 		return 0;
 	switch (COOKIE_FORM(cookie)) {
 	case FORM_TAKE_ENTRY:
-		open_take_call(&event, 0, 0);
+		open_take_call(state, &event, 0, 0);
 		return 0;
 	case FORM_TAKE_SERIALIZED_ENTRY:
-		open_take_call(&event, DETAIL_SERIALIZED, COOKIE_PARAMETER(cookie));
+		open_take_call(state, &event, DETAIL_SERIALIZED, COOKIE_PARAMETER(cookie));
 		return 0;
 	case FORM_TAKE_LOANED_ENTRY:
-		open_take_call(&event, DETAIL_LOANED, COOKIE_PARAMETER(cookie));
+		open_take_call(state, &event, DETAIL_LOANED, COOKIE_PARAMETER(cookie));
 		return 0;
 	case FORM_TAKE_SERIALIZED_RETURN:
 	case FORM_TAKE_LOANED_RETURN:
-		if (!read_untraced_take(&event))
+		if (!read_untraced_take(state, &event))
 			return 0;
 		form_known = true;
 		break;
 	default:
 		if (event.arguments[3] & 0xff)
-			form_known = add_take_details(&event);
+			form_known = add_take_details(state, &event);
 	}
 	if (form_known)
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
-	dispatch(&event);
+	dispatch(state, &event);
 	return 0;
 }
 

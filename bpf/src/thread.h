@@ -13,23 +13,19 @@
 /* The value of a new element: too large for the BPF stack, never written. */
 static const volatile struct thread_state empty_thread_state;
 
-static __always_inline struct thread_state *find_thread(const struct event *event)
+/*
+ * The thread's state, made when it has none; NULL when it cannot be made. A probe looks once:
+ * everything else is given what it has found.
+ */
+static __always_inline struct thread_state *get_thread(const struct event *event)
 {
 	__u32 tid = event->tid; /* a copy: an event whose address escapes stays in memory */
-
-	return bpf_map_lookup_elem(&threads, &tid);
-}
-
-/* The thread's state, made when it has none; NULL when it cannot be made. */
-static __always_inline struct thread_state *make_thread(const struct event *event)
-{
-	struct thread_state *state = find_thread(event);
-	__u32 tid = event->tid;
+	struct thread_state *state = bpf_map_lookup_elem(&threads, &tid);
 
 	if (state)
 		return state;
 	bpf_map_update_elem(&threads, &tid, (const void *)&empty_thread_state, BPF_NOEXIST);
-	state = find_thread(event);
+	state = bpf_map_lookup_elem(&threads, &tid);
 	if (!state)
 		return NULL;
 	state->pid = event->pid;
@@ -38,9 +34,9 @@ static __always_inline struct thread_state *make_thread(const struct event *even
 }
 
 /* The thread's account of what it is recorded for. Every hit is counted, whatever becomes of it. */
-static __always_inline void count_hit(const struct event *event, __u32 unit)
+static __always_inline void count_hit(struct thread_state *state, const struct event *event,
+				      __u32 unit)
 {
-	struct thread_state *state = make_thread(event);
 	struct hit_count *count;
 
 	if (!state)
@@ -51,12 +47,9 @@ static __always_inline void count_hit(const struct event *event, __u32 unit)
 	state->account.cost_ns += event->cost_ns;
 }
 
-/* make_thread for an event of which a record is to come: its loss is counted. */
-static __always_inline struct thread_state *get_thread(const struct event *event,
-						       enum record_kind kind)
+/* Asked for an event of which a record is to come: without a state it is lost, which is counted. */
+static __always_inline bool has_state(const struct thread_state *state, enum record_kind kind)
 {
-	struct thread_state *state = make_thread(event);
-
 	if (!state)
 		count_loss(kind, LOSS_NO_THREAD_STATE);
 	return state;

@@ -109,28 +109,30 @@ type thread struct {
 	atCaller *Event
 }
 
-// Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits.
+// Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits, seen at some place.
 func (m *Machine) Handle(e Event) {
-	if e.ID != ThreadExit {
-		t := m.thread(e)
-		unit := &t.account.Units[int(e.ID)%merge.HitUnits]
-		unit.Hits++
-		unit.CostNs += uint64(e.CostNs)
-		t.account.CostNs += uint64(e.CostNs)
-	}
-	if e.Role == Caller {
-		m.thread(e).atCaller = &e
-	}
-	if e.Role == Body && m.wasSeenAtCaller(e) {
+	if e.ID != ThreadExit && m.countHit(e) {
 		return
 	}
 	m.handle(e)
 }
 
+// countHit reports whether it was the second sight of a call.
+func (m *Machine) countHit(e Event) (repeated bool) {
+	t := m.thread(e)
+	unit := &t.account.Units[int(e.ID)%merge.HitUnits]
+	unit.Hits++
+	unit.CostNs += uint64(e.CostNs)
+	t.account.CostNs += uint64(e.CostNs)
+	if e.Role == Caller {
+		t.atCaller = &e
+	}
+	return e.Role == Body && t.wasSeenAtCaller(e)
+}
+
 // wasSeenAtCaller reports whether the event's call was the last that its thread was seen to make. Seeing one body is enough to forget it.
-func (m *Machine) wasSeenAtCaller(e Event) bool {
-	t := m.threads[e.TID]
-	if t == nil || t.atCaller == nil {
+func (t *thread) wasSeenAtCaller(e Event) bool {
+	if t.atCaller == nil {
 		return false
 	}
 	caller := *t.atCaller
