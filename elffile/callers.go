@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -40,7 +39,9 @@ func (f *File) CallersOf(names []string) (Callers, error) {
 	if f.Machine() != elf.EM_X86_64 {
 		return Callers{}, fmt.Errorf("callers: %w: machine %v", ErrUnsupported, f.Machine())
 	}
-	search := callerSearch{file: f, found: Callers{Uncertain: map[string]string{}}, targets: map[uint64]string{}}
+	search := callerSearch{
+		file: f, found: Callers{Uncertain: map[string]string{}}, targets: map[uint64]string{}, proof: codeProof{file: f},
+	}
 	if len(f.sections) == 0 {
 		for _, name := range names {
 			search.doubt(name, "the file has no section table")
@@ -87,6 +88,7 @@ func (f *File) importsAnyOf(names []string) (map[uint32]string, error) {
 type callerSearch struct {
 	file    *File
 	targets map[uint64]string // PLT entries, and what they lead to
+	proof   codeProof
 	found   Callers
 }
 
@@ -98,17 +100,15 @@ func (s *callerSearch) doubt(callee, reason string) {
 
 // findTargets finds the PLT entries of imported functions, and doubts those whose address is used otherwise.
 func (s *callerSearch) findTargets(imported map[uint32]string) error {
-	entries, err := s.file.PLT()
+	names := slices.Collect(maps.Values(imported))
+	entries, err := s.file.readPLT(func(symbol string) bool { return slices.Contains(names, symbol) })
 	if err != nil {
 		return err
 	}
-	names := slices.Collect(maps.Values(imported))
 	withEntry := map[string]bool{}
 	for _, entry := range entries {
-		if slices.Contains(names, entry.Name) {
-			s.targets[entry.Address] = entry.Name
-			withEntry[entry.Name] = true
-		}
+		s.targets[entry.Address] = entry.Name
+		withEntry[entry.Name] = true
 	}
 	table, err := s.file.exportedSymbols()
 	if err != nil {
@@ -173,7 +173,10 @@ func (s *callerSearch) scan() error {
 		if err != nil {
 			return err
 		}
-		for i := range code {
+		for i, first := range code {
+			if !beginsBranch[first] {
+				continue
+			}
 			end, isBranch := branchEnd(code[i:])
 			if !isBranch {
 				continue
@@ -192,6 +195,14 @@ func (s *callerSearch) scan() error {
 
 // maxTextSection bounds the code of a file, in bytes.
 const maxTextSection = 1 << 30
+
+// beginsBranch are the bytes that branchEnd finds branches to begin with.
+var beginsBranch = func() (begins [256]bool) {
+	for first := range begins {
+		_, begins[first] = branchEnd([]byte{byte(first), 0x80, 0, 0, 0, 0})
+	}
+	return begins
+}()
 
 // branchEnd returns how far a relative branch leads from its own address, if the bytes are one: of any kind, so that none is overlooked.
 func branchEnd(code []byte) (displacement int64, isBranch bool) {
@@ -214,7 +225,7 @@ func branchEnd(code []byte) (displacement int64, isBranch bool) {
 
 // judge finds out what bytes that look like a branch to a callee are.
 func (s *callerSearch) judge(address uint64, callee string) {
-	instruction, err := s.file.provenInstruction(address)
+	instruction, err := s.proof.instruction(address)
 	switch {
 	case err != nil:
 		s.doubt(callee, err.Error())
@@ -231,37 +242,4 @@ func (s *callerSearch) judge(address uint64, callee string) {
 		return
 	}
 	s.found.Known = append(s.found.Known, Caller{Site: site, Callee: callee, Jump: instruction.Flow == FlowJump})
-}
-
-// provenBytes is how much code provenInstruction reads at a time.
-const provenBytes = 1 << 10
-
-// errNotProven says that nothing proves what the instructions around an address are.
-var errNotProven = errors.New("not proven to be code")
-
-// provenInstruction returns the instruction that the byte at an address belongs to, by decoding from the start of the code that a frame
-// description entry covers.
-func (f *File) provenInstruction(address uint64) (Instruction, error) {
-	bounds, err := f.FrameRange(address)
-	if err != nil {
-		return Instruction{}, fmt.Errorf("%#x is %w", address, errNotProven)
-	}
-	var code []byte // from at on
-	for at := bounds.Start; at < bounds.End; {
-		if len(code) < longestInstruction {
-			code = make([]byte, provenBytes)
-			n, _ := f.readCode(at, code) // with nothing read there is no instruction
-			code = code[:n]
-		}
-		instruction, err := f.decodeOne(code[:min(len(code), longestInstruction)], at)
-		if err != nil || instruction.End() > bounds.End {
-			return Instruction{}, fmt.Errorf("%#x is %w", address, errNotProven)
-		}
-		if address < instruction.End() {
-			return instruction, nil
-		}
-		at = instruction.End()
-		code = code[len(instruction.Bytes):]
-	}
-	return Instruction{}, fmt.Errorf("%#x is %w", address, errNotProven)
 }

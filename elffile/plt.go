@@ -22,7 +22,7 @@ type PLTEntry struct {
 // PLT are the file's PLT entries in order of address. An entry is only what decodes as a jump through a GOT slot
 // that a relocation binds to a named symbol.
 func (f *File) PLT() ([]PLTEntry, error) {
-	f.pltOnce.Do(func() { f.plt, f.pltError = f.readPLT() })
+	f.pltOnce.Do(func() { f.plt, f.pltError = f.readPLT(func(string) bool { return true }) })
 	return f.plt, f.pltError
 }
 
@@ -42,8 +42,9 @@ func (f *File) PLTEntriesOf(name string) ([]uint64, error) {
 	return found, nil
 }
 
-func (f *File) readPLT() ([]PLTEntry, error) {
-	slots, err := f.boundSlots()
+// readPLT finds the entries of the symbols that are wanted.
+func (f *File) readPLT(wanted func(symbol string) bool) ([]PLTEntry, error) {
+	slots, err := f.boundSlots(wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,11 @@ func (f *File) readPLT() ([]PLTEntry, error) {
 		step := stubSize(section, f.Machine())
 		for offset := 0; offset < len(code); offset += step {
 			address := section.Address + uint64(offset)
-			slot, ok := f.stubSlot(code[offset:min(offset+step, len(code))], address)
+			stub := code[offset:min(offset+step, len(code))]
+			if f.Machine() == elf.EM_X86_64 && !mayJumpX86(stub, address, slots) {
+				continue
+			}
+			slot, ok := f.stubSlot(stub, address)
 			if !ok {
 				continue
 			}
@@ -95,6 +100,21 @@ func (f *File) stubSlot(stub []byte, address uint64) (uint64, bool) {
 		return f.stubSlotARM64(address)
 	}
 	return 0, false
+}
+
+// mayJumpX86 reports whether any bytes of a stub may be a jump through one of the slots. It is quick: few stubs of a file are asked for.
+func mayJumpX86(stub []byte, address uint64, slots map[uint64]string) bool {
+	const length = 6 // ff 25 displacement
+	for i := 0; i+length <= len(stub); i++ {
+		if stub[i] != 0xff || stub[i+1] != 0x25 {
+			continue
+		}
+		displacement := int64(int32(binary.LittleEndian.Uint32(stub[i+2:])))
+		if _, bound := slots[address+uint64(i)+length+uint64(displacement)]; bound {
+			return true
+		}
+	}
+	return false
 }
 
 // stubSlotX86 accepts [endbr64] [mov $index,%r11d] [bnd] jmp *slot(%rip).
@@ -142,8 +162,8 @@ func (f *File) stubSlotARM64(address uint64) (uint64, bool) {
 	return page + uint64(words[1]>>10&0xfff)*8, true
 }
 
-// boundSlots are the addresses that a relocation fills with the address of a symbol, by name.
-func (f *File) boundSlots() (map[uint64]string, error) {
+// boundSlots are the addresses that a relocation fills with the address of a symbol that is wanted, by name.
+func (f *File) boundSlots(wanted func(symbol string) bool) (map[uint64]string, error) {
 	table, err := f.exportedSymbols()
 	if err != nil {
 		return nil, err
@@ -164,7 +184,7 @@ func (f *File) boundSlots() (map[uint64]string, error) {
 			if !f.bindsFunction(uint32(info)) || index == 0 || index >= table.count() {
 				continue
 			}
-			if name, ok := table.name(index); ok && len(name) > 0 {
+			if name, ok := table.name(index); ok && len(name) > 0 && wanted(string(name)) {
 				slots[slot] = string(name)
 			}
 		}

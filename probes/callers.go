@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
-	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // addCallers plans, beside the bodies of tracepoints in which the kernel emulates nothing (those of Humble are empty), the instructions
@@ -27,8 +26,8 @@ func (p *Plan) addCallers(files []file) {
 		return
 	}
 	p.addLibraryLoad(files)
-	for _, f := range files {
-		callers := p.options.Cache.callersIn(f)
+	for i, callers := range p.options.Cache.callersIn(files) {
+		f := files[i]
 		for _, caller := range callers.Known {
 			if body, wanted := bodies[caller.Callee]; wanted {
 				site := body.calledFrom(f, caller)
@@ -108,49 +107,3 @@ var tracepointFunctions = sync.OnceValue(func() []string {
 	}
 	return slices.Sorted(maps.Keys(functions))
 })
-
-// Cache keeps the callers that were found in files: libraries are shared by processes, and a process is looked at again whenever it
-// maps something. It may be used by several goroutines. The nil Cache keeps nothing.
-type Cache struct {
-	mu      sync.Mutex
-	callers map[target.FileID]elffile.Callers
-}
-
-// NewCache returns an empty cache.
-func NewCache() *Cache { return &Cache{callers: make(map[target.FileID]elffile.Callers)} }
-
-// callersIn returns the callers of tracepoints in a file. What cannot be read is uncertain.
-func (c *Cache) callersIn(f file) elffile.Callers {
-	if c == nil {
-		c = NewCache()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if found, known := c.callers[f.id]; known {
-		return found
-	}
-	found, err := findCallers(f.path)
-	if err != nil {
-		return unreadable(err)
-	}
-	c.callers[f.id] = found
-	return found
-}
-
-func findCallers(path string) (elffile.Callers, error) {
-	opened, err := elffile.Open(path)
-	if err != nil {
-		return elffile.Callers{}, err
-	}
-	defer opened.Close()
-	return opened.CallersOf(tracepointFunctions())
-}
-
-// unreadable says of every tracepoint that the file may call it.
-func unreadable(err error) elffile.Callers {
-	uncertain := make(map[string]string)
-	for _, function := range tracepointFunctions() {
-		uncertain[function] = err.Error()
-	}
-	return elffile.Callers{Uncertain: uncertain}
-}

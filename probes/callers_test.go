@@ -172,7 +172,7 @@ func TestEntriesAreFirstInstructions(t *testing.T) {
 func TestFilesThatCannotBeReadAreUncertain(t *testing.T) {
 	cache := NewCache()
 	for range 2 {
-		callers := cache.callersIn(file{path: "/nowhere", id: target.FileID{Inode: 1}})
+		callers := cache.callersIn([]file{{path: "/nowhere", id: target.FileID{Inode: 1}}})[0]
 		if len(callers.Known) > 0 || callers.Uncertain["ros_trace_callback_start"] == "" {
 			t.Errorf("%+v", callers)
 		}

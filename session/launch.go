@@ -110,7 +110,7 @@ func (s *Session) addCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.add(ctx, p)
+	return s.add(ctx, p, s.plan(p))
 }
 
 // runAs makes the command run as the user who called sudo: the recorder needs privileges, what it records does not.

@@ -55,15 +55,15 @@ type siteKey struct {
 	event  probes.Event
 }
 
-// add begins to record a process that maps ROS 2, or may do so later.
-func (s *Session) add(ctx context.Context, p *target.Process) error {
+// add begins to record a process that maps ROS 2, or may do so later, by the plan that was made for it.
+func (s *Session) add(ctx context.Context, p *target.Process, first planning) error {
 	entry := s.enroll(p)
 	if !s.configuration.All {
 		if err := s.list(entry); err != nil {
 			return err
 		}
 	}
-	return s.attach(ctx, entry)
+	return s.attachPlan(ctx, entry, first)
 }
 
 // list puts a process on the kernel's list of those to record. The kernel takes processes off when they exit: one that had exited before
@@ -173,7 +173,11 @@ func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
 
 // attach attaches what the process maps now, or will, and is not attached yet.
 func (s *Session) attach(ctx context.Context, entry *process) error {
-	plan, err := probes.NewPlan(entry.target, s.planOptions())
+	return s.attachPlan(ctx, entry, s.plan(entry.target))
+}
+
+func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
+	plan, err := made.plan, made.err
 	if err != nil && (entry.ros2 || !errors.Is(err, probes.ErrRequiredMissing)) {
 		return err
 	}

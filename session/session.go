@@ -123,13 +123,15 @@ func (s *Session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.configure(found); err != nil {
+	plans := s.planEach(found)
+	if err := s.configure(); err != nil {
+		<-plans // the processes are about to be let go
 		return err
 	}
 	defer s.loader.Close()
 
 	reading := s.read(ctx)
-	if err := s.arm(ctx, found); err != nil {
+	if err := s.arm(ctx, <-plans); err != nil {
 		if ctx.Err() != nil {
 			return s.abandon(ErrNotBegun, reading)
 		}
@@ -165,7 +167,7 @@ func (s *Session) findTargets() ([]*target.Process, error) {
 }
 
 // configure makes the dataset and loads the kernel side.
-func (s *Session) configure(found []*target.Process) error {
+func (s *Session) configure() error {
 	c := s.configuration
 	stored, err := json.Marshal(c.Configuration)
 	if err != nil {
@@ -236,7 +238,7 @@ func (s *Session) read(ctx context.Context) <-chan error {
 
 // arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate open for what
 // becomes of these only. It fails with ctx's error as soon as that has one.
-func (s *Session) arm(ctx context.Context, found []*target.Process) error {
+func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
 	}
@@ -245,7 +247,7 @@ func (s *Session) arm(ctx context.Context, found []*target.Process) error {
 	}
 	var refused []error
 	for _, p := range found {
-		err := s.add(ctx, p)
+		err := s.add(ctx, p.Process, p.first)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

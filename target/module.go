@@ -117,24 +117,32 @@ func (p *Process) readModules(known []Module) ([]Module, error) {
 		key := moduleKey{mapping.Device, mapping.Inode, path, deleted}
 		groups[key] = append(groups[key], mapping)
 	}
-	var modules []Module
+	var modules, fresh []Module
 	for key, mapped := range groups {
 		if !slices.ContainsFunc(mapped, Mapping.Executable) {
 			continue
 		}
 		module := Module{Path: key.path, Deleted: key.deleted, Mappings: mapped}
 		same := func(other Module) bool { return other.key() == key && other.base() == module.base() }
-		if index := slices.IndexFunc(known, same); index >= 0 {
-			old := known[index]
-			module.Device, module.Inode, module.File = old.Device, old.Inode, old.File
-			module.BuildID, module.Soname, module.openPath = old.BuildID, old.Soname, old.openPath
-			if old.openPath == p.openPath(old) {
-				module.openPath = p.openPath(module) // mappings may have been split since
-			}
-		} else if !p.learnModule(&module) {
+		index := slices.IndexFunc(known, same)
+		if index < 0 {
+			fresh = append(fresh, module)
 			continue
 		}
+		old := known[index]
+		module.Device, module.Inode, module.File = old.Device, old.Inode, old.File
+		module.BuildID, module.Soname, module.openPath = old.BuildID, old.Soname, old.openPath
+		if old.openPath == p.openPath(old) {
+			module.openPath = p.openPath(module) // mappings may have been split since
+		}
 		modules = append(modules, module)
+	}
+	// Several files are read at a time. What they say is remembered, and taken in one after the other: which file is which depends on it.
+	elffile.Each(len(fresh), func(i int) { _, _ = p.finder.learnFile(p.openPath(fresh[i])) })
+	for _, module := range fresh {
+		if p.learnModule(&module) {
+			modules = append(modules, module)
+		}
 	}
 	slices.SortFunc(modules, func(a, b Module) int { return cmp.Compare(a.Mappings[0].Start, b.Mappings[0].Start) })
 	return modules, nil

@@ -1,0 +1,63 @@
+package probes
+
+import (
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Cache keeps the callers that were found in files: libraries are shared by processes, and a process is looked at again whenever it
+// maps something. It may be used by several goroutines. The nil Cache keeps nothing.
+type Cache struct {
+	mu      sync.Mutex
+	callers map[target.FileID]elffile.Callers
+}
+
+// NewCache returns an empty cache.
+func NewCache() *Cache { return &Cache{callers: make(map[target.FileID]elffile.Callers)} }
+
+// callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot be read is uncertain.
+func (c *Cache) callersIn(files []file) []elffile.Callers {
+	if c == nil {
+		c = NewCache()
+	}
+	result := make([]elffile.Callers, len(files))
+	elffile.Each(len(files), func(i int) { result[i] = c.callersInFile(files[i]) })
+	return result
+}
+
+func (c *Cache) callersInFile(f file) elffile.Callers {
+	c.mu.Lock()
+	found, known := c.callers[f.id]
+	c.mu.Unlock()
+	if known {
+		return found
+	}
+	found, err := findCallers(f.path)
+	if err != nil {
+		return unreadable(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.callers[f.id] = found
+	return found
+}
+
+func findCallers(path string) (elffile.Callers, error) {
+	opened, err := elffile.Open(path)
+	if err != nil {
+		return elffile.Callers{}, err
+	}
+	defer opened.Close()
+	return opened.CallersOf(tracepointFunctions())
+}
+
+// unreadable says of every tracepoint that the file may call it.
+func unreadable(err error) elffile.Callers {
+	uncertain := make(map[string]string)
+	for _, function := range tracepointFunctions() {
+		uncertain[function] = err.Error()
+	}
+	return elffile.Callers{Uncertain: uncertain}
+}
