@@ -63,6 +63,9 @@ func (s *Session) add(ctx context.Context, p *target.Process, first planning) er
 			return err
 		}
 	}
+	if entry.target != nil && entry.target != p {
+		return s.attach(ctx, entry) // it was met before, by one of its records
+	}
 	return s.attachPlan(ctx, entry, first)
 }
 
