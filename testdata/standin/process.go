@@ -50,6 +50,10 @@ type Config struct {
 	Stripped  bool   // programs and libraries without .symtab
 	Domain    int    // from Domain; 0: one of its own
 	Arguments []string
+	// Environment is added to that of the test.
+	Environment []string
+	// NoGroundTruth lets it write no ground truth, which costs time and memory: Stop and Wait are not for such a process.
+	NoGroundTruth bool
 }
 
 // Process is a running ros_node.
@@ -76,11 +80,13 @@ func Command(tb testing.TB, config Config) (command *exec.Cmd, groundTruth strin
 	groundTruth = filepath.Join(tb.TempDir(), "ground-truth")
 	prefix := Directory(tb, config.Distro, config.Stripped)
 	program := filepath.Join(prefix, "ros_node")
-	arguments := append([]string{
-		"--domain", strconv.Itoa(config.Domain), "--ground-truth", groundTruth,
-	}, config.Arguments...)
-	command = exec.Command(program, arguments...)
+	arguments := []string{"--domain", strconv.Itoa(config.Domain)}
+	if !config.NoGroundTruth {
+		arguments = append(arguments, "--ground-truth", groundTruth)
+	}
+	command = exec.Command(program, append(arguments, config.Arguments...)...)
 	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+config.RMW, "AMENT_PREFIX_PATH="+prefix)
+	command.Env = append(command.Env, config.Environment...)
 	return command, groundTruth
 }
 

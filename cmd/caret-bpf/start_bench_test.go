@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// startLibraries is how many libraries of nodes the process has mapped. On Humble each has about a dozen calls of tracepoints.
+const startLibraries = 400
+
+// BenchmarkStart measures a whole `caret-bpf record` of a process of many libraries: the time from its start until it records and from its
+// interruption until it has ended, its processor time until it records, and its memory; with all files in the page cache (warm), and with none
+// of what the process itself has not mapped (cold).
+func BenchmarkStart(b *testing.B) {
+	requireRecordingBench(b)
+	program := copyProgram(b)
+	for _, distro := range standin.Distros() {
+		libraries := copyComponent(b, distro, startLibraries)
+		for _, way := range []string{"uprobe_multi", "tracefs"} {
+			for _, cache := range []string{"warm", "cold"} {
+				b.Run(fmt.Sprintf("%s/%s/%s", distro, way, cache), func(b *testing.B) {
+					target := standin.StartReady(b, standin.Config{
+						Distro: distro, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "100"}, NoGroundTruth: true,
+						Environment: []string{"LD_PRELOAD=" + strings.Join(libraries, ":"), "LD_LIBRARY_PATH=" + standin.Directory(b, distro, false)},
+					})
+					defer target.Kill()
+					var arguments []string
+					if way == "tracefs" {
+						arguments = append(arguments, "--force-tracefs")
+					}
+					var results startResults
+					for b.Loop() {
+						if cache == "cold" {
+							dropCaches(b)
+						}
+						results.record(startMeasured(b, program, target.PID(), arguments...))
+					}
+					results.report(b)
+				})
+			}
+		}
+	}
+}
+
+// startResults are the results of several recordings.
+type startResults struct{ start, used, stop, memory, sites []float64 }
+
+// record takes a recording from its start to its end.
+func (s *startResults) record(r *measuredRecorder) {
+	r.b.Helper()
+	r.awaitRecording()
+	time.Sleep(time.Second)
+	interrupted := time.Now()
+	session := r.stop()
+	s.stop = append(s.stop, time.Since(interrupted).Seconds()*1e3)
+	s.start = append(s.start, entered(r.b, session, trace.StateRecording).Sub(r.started).Seconds()*1e3)
+	s.used = append(s.used, r.used.Seconds()*1e3)
+	s.memory = append(s.memory, r.peakMemory())
+	s.sites = append(s.sites, float64(len(session.Plan.Sites)))
+}
+
+func (s *startResults) report(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(s.start), "start-ms")
+	b.ReportMetric(median(s.used), "start-cpu-ms")
+	b.ReportMetric(median(s.stop), "stop-ms")
+	b.ReportMetric(median(s.memory), "peak-MiB")
+	b.ReportMetric(median(s.sites), "sites")
+}
+
+// dropCaches empties the page cache.
+func dropCaches(b *testing.B) {
+	b.Helper()
+	syscall.Sync()
+	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
+		b.Skip(err)
+	}
+}
+
+// copyComponent makes copies of the stand-in's library of a node. Each has a build-id of its own, as different libraries have.
+func copyComponent(b *testing.B, distro string, count int) []string {
+	b.Helper()
+	original := filepath.Join(standin.Directory(b, distro, false), "libstandin_component.so")
+	content, err := os.ReadFile(original)
+	if err != nil {
+		b.Fatal(err)
+	}
+	file, err := elffile.New(bytes.NewReader(content))
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := file.BuildID()
+	if err != nil {
+		b.Fatal(err)
+	}
+	id, err := hex.DecodeString(text)
+	place := bytes.Index(content, id)
+	if err != nil || len(id) < 4 || place < 0 {
+		b.Fatal("build-id", text, err)
+	}
+	folder := b.TempDir()
+	var libraries []string
+	for i := range uint32(count) {
+		binary.LittleEndian.PutUint32(content[place:], i)
+		path := filepath.Join(folder, fmt.Sprintf("libcomponent_%03d.so", i))
+		if err := os.WriteFile(path, content, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		libraries = append(libraries, path)
+	}
+	return libraries
+}
