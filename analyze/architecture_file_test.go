@@ -86,6 +86,36 @@ func TestPathsThroughWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// caret_analyze's export leaves the construction orders out of message contexts; the callbacks tell them.
+func TestContextsWithoutConstructionOrders(t *testing.T) {
+	const exported = `named_paths: []
+executors: []
+nodes:
+- node_name: /relay
+  callbacks:
+  - {callback_name: c0, callback_type: subscription_callback, topic_name: /in, symbol: s}
+  - {callback_name: c1, callback_type: subscription_callback, topic_name: /in, symbol: s, construction_order: 1}
+  publishes:
+  - {topic_name: /out, callback_names: [c0]}
+  - {topic_name: /out, callback_names: [c1], construction_order: 1}
+  subscribes:
+  - {topic_name: /in, callback_name: c0}
+  - {topic_name: /in, callback_name: c1, construction_order: 1}
+  message_contexts:
+  - {context_type: callback_chain, subscription_topic_name: /in, publisher_topic_name: /out, callbacks: [c0]}
+  - {context_type: callback_chain, subscription_topic_name: /in, publisher_topic_name: /out, callbacks: [c1]}
+`
+	a, err := analyze.ReadArchitecture(strings.NewReader(exported))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range a.Nodes[0].MessageContexts {
+		if c.Subscription.ConstructionOrder != i || c.Publisher.ConstructionOrder != i {
+			t.Errorf("context %d is from subscription %d to publisher %d", i, c.Subscription.ConstructionOrder, c.Publisher.ConstructionOrder)
+		}
+	}
+}
+
 func TestReadArchitectureRefuses(t *testing.T) {
 	const frame = "named_paths: []\nexecutors: []\nnodes:\n- node_name: /a\n  callbacks:\n  - {callback_name: c0, callback_type: timer_callback, period_ns: 1, symbol: s}\n"
 	for name, text := range map[string]string{

@@ -82,7 +82,7 @@ var callbackKinds = []trace.CallbackKind{trace.KindTimer, trace.KindSubscription
 
 func (n *Node) nameCallbacks() {
 	slices.SortStableFunc(n.Callbacks, func(x, y *Callback) int {
-		return cmp.Or(compareKindred(x, y), compareLives(x.Life, y.Life), cmp.Compare(cmp.Or(x.Address, x.IntraProcessAddress), cmp.Or(y.Address, y.IntraProcessAddress)))
+		return cmp.Or(compareKindred(x, y), compareLives(x.Life, y.Life), cmp.Compare(x.subscriptionOrder(), y.subscriptionOrder()), cmp.Compare(cmp.Or(x.Address, x.IntraProcessAddress), cmp.Or(y.Address, y.IntraProcessAddress)))
 	})
 	services := 0
 	for _, c := range n.Callbacks {
@@ -111,6 +111,14 @@ func (n *Node) nameCallbacks() {
 func compareKindred(a, b *Callback) int {
 	return cmp.Or(cmp.Compare(slices.Index(callbackKinds, a.Kind), slices.Index(callbackKinds, b.Kind)), cmp.Compare(a.Period.Value, b.Period.Value),
 		cmp.Compare(a.TopicName, b.TopicName), cmp.Compare(a.ServiceName, b.ServiceName), cmp.Compare(a.Symbol, b.Symbol))
+}
+
+// subscriptionOrder keeps callbacks in the order of their subscriptions where it is unknown when they were made.
+func (c *Callback) subscriptionOrder() int {
+	if c.Subscription == nil {
+		return 0
+	}
+	return c.Subscription.ConstructionOrder
 }
 
 func (n *Node) nameGroups() {

@@ -187,8 +187,30 @@ func (n *Node) addContextEntry(e contextEntry) error {
 	if c.Callbacks, err = n.findCallbacks(e.Callbacks); err != nil {
 		return err
 	}
+	c.takeEndsFromChain()
 	n.MessageContexts = append(n.MessageContexts, c)
 	return nil
+}
+
+// takeEndsFromChain corrects the subscription and the publisher where a chain begins and ends at others of the same topics: caret_analyze
+// exports contexts without construction orders.
+func (c *MessageContext) takeEndsFromChain() {
+	if len(c.Callbacks) == 0 {
+		return
+	}
+	if s := c.Callbacks[0].Subscription; s != nil && s.TopicName == c.Subscription.TopicName {
+		c.Subscription = s
+	}
+	last := c.Callbacks[len(c.Callbacks)-1]
+	if slices.Contains(c.Publisher.Callbacks, last) {
+		return
+	}
+	for _, p := range c.Publisher.Node.Publishers {
+		if p.TopicName == c.Publisher.TopicName && slices.Contains(p.Callbacks, last) {
+			c.Publisher = p
+			return
+		}
+	}
 }
 
 func (n *Node) findCallbacks(names []string) ([]*Callback, error) {
