@@ -210,8 +210,9 @@ func (e *traceEvent) Close() error {
 	return errors.Join(append(errs, removeTraceEvent(e.root, e.name, removalPatience))...)
 }
 
-// removalPatience is how long an event may stay busy after its last perf event was closed: the kernel lets go of it a little later.
-const removalPatience = 5 * time.Second
+// removalPatience is how long an event may stay busy after its last perf event was closed: the kernel lets go of it a little later, and a child
+// that was forked meanwhile holds it until it executes its program, which took more than 5 s on an overloaded machine.
+const removalPatience = 30 * time.Second
 
 // removeTraceEvent removes an event with all its sites; one that does not exist is removed already.
 func removeTraceEvent(root, name string, patience time.Duration) error {
