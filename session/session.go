@@ -112,6 +112,8 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 }
 
 func (s *Session) run(ctx context.Context) error {
+	// What the kernel can do is needed next, and finding out is mostly waiting for it.
+	go loader.Probe()
 	found, err := s.findTargets()
 	if err != nil {
 		return err
