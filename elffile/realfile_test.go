@@ -2,12 +2,14 @@ package elffile
 
 import (
 	"bufio"
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -188,6 +190,49 @@ func TestRealLibraryPLT(t *testing.T) {
 	}
 	for key := range expected {
 		t.Errorf("PLT entry %s not found", key)
+	}
+	for _, name := range []string{entries[0].Name, entries[len(entries)/2].Name, "nothing"} {
+		alone, err := file.readPLT(func(symbol string) bool { return symbol == name })
+		var want []PLTEntry
+		for _, entry := range entries {
+			if entry.Name == name {
+				want = append(want, entry)
+			}
+		}
+		if err != nil || !slices.Equal(alone, want) {
+			t.Errorf("%s alone: %v, %v, want %v", name, alone, err, want)
+		}
+	}
+}
+
+// What is proven of an address does not depend on what was asked for before.
+func TestRealLibraryProofInAnyOrder(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("asks for x86-64 code")
+	}
+	_, file := cycloneDDS(t)
+	symbol, err := file.Lookup("dds_write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds, err := file.FunctionBounds(symbol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var addresses []uint64
+	for address := bounds.Start - 16; address < bounds.End+16; address++ {
+		addresses = append(addresses, address)
+	}
+	descending := slices.Clone(addresses)
+	slices.Reverse(descending)
+	proof := codeProof{file: file}
+	for _, address := range append(addresses, descending...) {
+		fresh := codeProof{file: file}
+		want, wantErr := fresh.instruction(address)
+		got, err := proof.instruction(address)
+		if got.Address != want.Address || !bytes.Equal(got.Bytes, want.Bytes) || (err == nil) != (wantErr == nil) {
+			t.Fatalf("%#x: %#x, %v, want %#x, %v", address, got.Address, err, want.Address, wantErr)
+		}
 	}
 }
 
