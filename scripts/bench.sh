@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
 runs=${1:-5}
-go test -run '^$' -bench . -benchmem -count "$runs" ./... | awk '
+go test -run '^$' -bench . -benchmem -timeout 3h -count "$runs" ./... | awk '
 	/^Benchmark/ {
 		name = $1
 		for (i = 3; i < NF; i += 2) {

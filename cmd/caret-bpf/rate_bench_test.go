@@ -97,7 +97,8 @@ func (r rateRun) measure(rate float64, starved bool) rateResult {
 	flags := fmt.Sprintf("%s --rate %g --topics %d --threads %d", r.load.flags, rate, r.threads, r.threads)
 	n := standin.StartReady(r.b, standin.Config{Distro: r.distro, RMW: standin.CycloneDDS, Arguments: strings.Fields(flags), NoGroundTruth: true})
 	defer n.Kill()
-	recording := startMeasured(r.b, r.program, n.PID())
+	// Otherwise bodies would be probed beside their callers for the first seconds.
+	recording := startMeasured(r.b, r.program, n.PID(), "--sites", "callers")
 	recording.awaitRecording()
 	if starved {
 		recording.signal(syscall.SIGSTOP)
