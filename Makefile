@@ -56,6 +56,7 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 bench: build testdata ## Measure; prints medians and ratios (BENCH_CALLBACKS="1000000 50000000" chooses the sizes of queried datasets)
 	@cat bpf/instructions.txt
 	scripts/bench.sh
+	scripts/bench-added.sh
 	scripts/bench-bytes.sh
 	scripts/bench-queries.sh $(BENCH_CALLBACKS)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Records a steady periodic workload of the stand-in of each distribution and prints the bytes that each column of a merged record takes, and
-# the same of a synthetic system. Recording needs root; without it only the synthetic one is measured.
+# Records a steady periodic workload of the stand-in of each distribution, and of a real ROS 2 Jazzy if there is one, and prints the bytes that each
+# column of a merged record takes, and the same of a synthetic system. bpftrace and, on the real one, LTTng record the same programs at the same time:
+# what they take is told for what one merged record tells. Recording needs root; without it only the synthetic system is measured.
 #
 # usage: scripts/bench-bytes.sh [seconds]
 set -euo pipefail
@@ -10,9 +11,85 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-30}
 output=$(mktemp -d)
+session=caret-bpf-bytes-$$
 node=
-trap '[ -z "$node" ] || kill "$node" 2>/dev/null; rm -rf "$output"' EXIT
+printer=
+daemon=
+clean_up() {
+	[ -z "$printer" ] || kill "$printer" 2>/dev/null || true
+	[ -z "$node" ] || kill "$node" 2>/dev/null || true
+	lttng --quiet --no-sessiond destroy "$session" >/dev/null 2>&1 || true
+	[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
+	rm -rf "$output"
+}
+trap clean_up EXIT
+
+# await waits until a text is in a file that a program writes.
+await() {
+	for _ in {1..300}; do
+		! grep -q "$1" "$2" 2>/dev/null || return 0
+		sleep 0.2
+	done
+	echo "bench-bytes: no $1 in $2" >&2
+	return 1
+}
+
+# tell NAME WHO BYTES CALLBACKS: what a recording of so many callbacks takes for each merged record of the dataset.
+tell() {
+	awk -v who="$2" -v bytes="$3" -v recorded="$4" '
+		$1 == "callback:" { callbacks = $2 }
+		/ merged records, / { merged = $2; own = $5; name = $1 }
+		END { each = bytes / recorded * callbacks / merged; printf "%s %s: %.2f bytes a merged record, %.1f times as many\n", name, who, each, each / own }
+	' "$output/$1.sizes"
+}
+
+start_printer() {
+	printer=
+	command -v bpftrace >/dev/null || { echo "bench-bytes: there is no bpftrace to compare with" >&2; return 0; }
+	build/addedtime -bpftrace "$node" >"$output/$1.bt"
+	bpftrace -o "$output/$1.txt" "$output/$1.bt" >/dev/null 2>"$output/$1.said" &
+	printer=$!
+	await callback_end "$output/$1.txt"
+}
+
+stop_printer() {
+	[ -n "$printer" ] || return 0
+	kill -INT "$printer"
+	wait "$printer" || true
+	printer=
+}
+
+start_lttng() {
+	local session_events=ros2:callback_start,ros2:callback_end,ros2:rclcpp_publish,ros2:rcl_publish,ros2:rmw_publish,ros2:rmw_take
+	lttng --quiet create "$session" --output="$output/$1.ctf"
+	lttng --quiet enable-channel --userspace --session="$session" events
+	lttng --quiet enable-event --userspace --session="$session" --channel=events "$session_events"
+	lttng --quiet add-context --userspace --session="$session" --channel=events --type=vpid --type=vtid
+	lttng --quiet untrack --userspace --session="$session" --all --vpid
+	lttng --quiet track --userspace --session="$session" --vpid="$node"
+	lttng --quiet start "$session"
+}
+
+# measure NAME [lttng] records the process $node in all ways at once, then ends it.
+measure() {
+	local name=$1 lttng=${2:-}
+	start_printer "$name"
+	[ -z "$lttng" ] || start_lttng "$name"
+	build/caret-bpf record -p "$node" -o "$output/$name" --duration "${seconds}s" >/dev/null 2>&1
+	[ -z "$lttng" ] || lttng --quiet destroy "$session"
+	stop_printer
+	kill -INT "$node"
+	wait "$node" || true
+	node=
+	"$output/columnbytes" "$output/$name" | tee "$output/$name.sizes"
+	[ ! -s "$output/$name.txt" ] ||
+		tell "$name" bpftrace "$(stat -c %s "$output/$name.txt")" "$(grep -c callback_end "$output/$name.txt")"
+	[ -z "$lttng" ] || tell "$name" LTTng "$(find "$output/$name.ctf" -name 'events_*' ! -name '*.idx' -printf '%s\n' | awk '{ sum += $1 } END { print sum }')" \
+		"$(babeltrace2 "$output/$name.ctf" | grep -c callback_end)"
+}
+
 go build -o "$output" ./scripts/columnbytes ./scripts/synthetic
+go build -o build/addedtime ./scripts/addedtime
 
 "$output/synthetic" 300000 "$output/synthetic-system"
 "$output/columnbytes" "$output/synthetic-system"
@@ -22,9 +99,24 @@ for distro in humble jazzy; do
 		"build/testdata/$distro/ros_node" --nodes 4 --topics 2 --rate 100 >/dev/null &
 	node=$!
 	sleep 2
-	build/caret-bpf record -p "$node" -o "$output/$distro" --duration "${seconds}s" >/dev/null 2>&1
-	kill -INT "$node"
-	wait "$node" || true
-	node=
-	"$output/columnbytes" "$output/$distro"
+	measure "$distro"
 done
+
+prefix=/opt/ros/jazzy
+if [ ! -x "$prefix/lib/caret_targets/mt_nodes" ]; then
+	echo "bench-bytes: there is no $prefix/lib/caret_targets/mt_nodes" >&2
+	exit 0
+fi
+lttng=
+if command -v lttng-sessiond >/dev/null && command -v babeltrace2 >/dev/null; then
+	lttng=yes
+	if ! lttng --no-sessiond list >/dev/null 2>&1; then
+		lttng-sessiond --background --no-kernel --pidfile="$output/lttng.pid" 2>/dev/null
+		daemon=$(cat "$output/lttng.pid")
+	fi
+fi
+LD_LIBRARY_PATH=$prefix/lib AMENT_PREFIX_PATH=$prefix ROS_LOCALHOST_ONLY=1 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST \
+	ROS_DOMAIN_ID="${ROS_DOMAIN_ID:-88}" "$prefix/lib/caret_targets/mt_nodes" >/dev/null 2>&1 &
+node=$!
+sleep 5
+measure jazzy-mt_nodes "$lttng"

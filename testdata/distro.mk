@@ -26,7 +26,7 @@ objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cp
 
 LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
              rmw_implementation rcl rcl_lifecycle rclcpp standin_component
-PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node red_zone
+PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy red_zone
 
 # Where tools look for message definitions: the share folder of an ament prefix.
 INTERFACES := $(wildcard share/*/msg/*.msg share/*/srv/*.srv)
@@ -45,6 +45,7 @@ rcl_lifecycle_objects := $(call objects_of,src/rcl_lifecycle)
 rclcpp_objects := $(call objects_of,src/rclcpp)
 standin_component_objects := $(call objects_of,component)
 ros_node_objects := $(call objects_of,ros_node)
+busy_objects := $(call objects_of,busy)
 
 rmw_fastrtps_shared_cpp_needs := tracetools standin
 rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools standin
@@ -54,6 +55,7 @@ rcl_lifecycle_needs := tracetools standin rcl
 rclcpp_needs := tracetools standin rmw_implementation rcl
 standin_component_needs := rclcpp rcl tracetools standin
 ros_node_needs := rclcpp rcl_lifecycle rcl tracetools standin
+busy_needs := rclcpp rcl tracetools standin
 
 rmw_fastrtps_shared_cpp_system := -lfastrtps
 rmw_fastrtps_cpp_system := -lfastrtps
@@ -76,6 +78,9 @@ $(foreach library,$(LIBRARIES),$(eval $(call library_rule,$(library))))
 
 $(DIRECTORY)/ros_node: $(ros_node_objects) $(ros_node_needs:%=$(DIRECTORY)/lib%.so)
 	$(CXX) -pie -o $@ $(ros_node_objects) $(LDFLAGS) $(ros_node_needs:%=-l%) $(ros_node_system)
+
+$(DIRECTORY)/busy: $(busy_objects) $(busy_needs:%=$(DIRECTORY)/lib%.so)
+	$(CXX) -pie -o $@ $(busy_objects) $(LDFLAGS) $(busy_needs:%=-l%)
 
 $(DIRECTORY)/red_zone: $(OBJECTS)/red_zone/red_zone.o
 	$(CC) -pie -o $@ $^ -Wl,-z,now

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+func TestResults(t *testing.T) {
+	r := newResults(system{name: "stand-in", rmw: "rmw"}, []way{{name: nameFloor}, {name: nameStandard}, {name: nameLTTng}})
+	for _, load := range workloads {
+		r.untraced[load] = []float64{1000}
+	}
+	for _, each := range [][2]float64{{100, 350}, {110, 310}, {900, 1000}} {
+		r.add(nameFloor, callbackOnly, each[0], 0)
+		r.add(nameFloor, callbackWithPublish, each[1], 0)
+		r.add(nameStandard, callbackOnly, 2*each[0], 1)
+		r.add(nameStandard, callbackWithPublish, 3*each[1], 0)
+	}
+	r.failed[nameLTTng] = errors.New("no daemon")
+	for _, c := range []struct {
+		way  string
+		part int
+		want float64
+	}{{nameFloor, 0, 110}, {nameFloor, 1, 200}, {nameFloor, 2, 350}, {nameStandard, 0, 220}, {nameStandard, 1, 850}, {nameStandard, 2, 1050}} {
+		if got, ok := r.median(c.way, parts[c.part]); !ok || got != c.want {
+			t.Errorf("%s, %s: %v, %v, want %v", c.way, parts[c.part].name, got, ok, c.want)
+		}
+	}
+	if got := r.ratio(nameStandard, nameFloor, parts[2]); got != "3.00" {
+		t.Error(got)
+	}
+	if got := r.ratio(nameLTTng, nameStandard, parts[0]); got != "-" {
+		t.Error(got)
+	}
+	var text strings.Builder
+	r.print(&text)
+	for _, want := range []string{"medians of 3 rounds", "LTTng was not measured: no daemon", "callback 2.00 publish 4.25 both 3.00"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in %s", want, &text)
+		}
+	}
+}
+
+func TestScript(t *testing.T) {
+	script := scriptOf([]probes.Site{
+		{Event: probes.EventCallbackStart, Path: "/a", Symbol: "start"},
+		{Event: probes.EventExecutorExecute, Path: "/a", Symbol: "helper"},
+		{Event: probes.EventRclPublish, Form: probes.FormLoaned, Path: "/a", Symbol: "loaned"},
+		{Event: probes.EventDDSBindAddrToStamp, Form: probes.FormFastDDS, Parameter: 16, Path: "/b", Symbol: "stamp"},
+	}, "/pid == 7/")
+	const want = `uprobe:/a:"start" /pid == 7/ { printf("%d %llu callback_start %lx %lx\n", tid, nsecs, arg0, arg1); }
+uprobe:/b:"stamp" /pid == 7/ { printf("%d %llu dds_bind_addr_to_stamp %lx %lx\n", tid, nsecs, *(int32 *)(arg1 + 16), *(uint32 *)(arg1 + 24)); }
+`
+	if script != want {
+		t.Errorf("%s", script)
+	}
+}
+
+func TestLostEvents(t *testing.T) {
+	if lost := lostEvents([]byte("1 2 callback_end 3\nLost 5 events\nLost 10 events\n")); lost != 15 {
+		t.Error(lost)
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 5, "how often everything is measured")
+	window := flag.Duration("window", 800*time.Millisecond, "how long each measurement takes")
+	only := flag.String("only", "", "measure the systems whose names match this regular expression")
+	script := flag.Int("bpftrace", 0, "print the bpftrace script for this `PID` instead")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	var err error
+	if *script != 0 {
+		err = printScript(int32(*script))
+	} else {
+		err = run(ctx, *rounds, *window, *only)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "addedtime:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures every system and prints its table.
+func run(ctx context.Context, rounds int, window time.Duration, only string) error {
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	daemon, err := startLTTng(ctx)
+	if err != nil {
+		fmt.Println("not measured:", err)
+	}
+	defer daemon.stop()
+	for _, s := range systems() {
+		if !pattern.MatchString(s.name) {
+			continue
+		}
+		if missing := s.missing(); missing != "" {
+			fmt.Printf("%s is not measured: there is no %s\n", s.name, missing)
+			continue
+		}
+		results, err := measureSystem(ctx, s, ways(s, daemon != nil), rounds, window)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		results.print(os.Stdout)
+	}
+	return nil
+}
+
+// measureSystem measures all ways on all workloads, round by round. A way that fails is left out from then on, and said to be.
+func measureSystem(ctx context.Context, s system, ways []way, rounds int, window time.Duration) (*results, error) {
+	r := newResults(s, ways)
+	for round := range rounds {
+		for _, load := range workloads {
+			if err := measureRound(ctx, r, load, round == 0, window); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// measureRound measures all ways on one process.
+func measureRound(ctx context.Context, r *results, load workload, first bool, window time.Duration) error {
+	p, err := r.system.start(ctx, load)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	plans, err := planSites(p.pid())
+	if err != nil {
+		return err
+	}
+	if first {
+		if err := countHits(r, load, p, plans); err != nil {
+			return err
+		}
+	}
+	for _, w := range r.ways {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if r.failed[w.name] != nil {
+			continue
+		}
+		untraced, err := p.meter.timePerCallback(window)
+		if err != nil {
+			return err
+		}
+		traced, lost, err := measureWay(ctx, w, p, plans, window)
+		if err != nil {
+			r.failed[w.name] = err
+			continue
+		}
+		r.add(w.name, load, traced-untraced, lost)
+		r.untraced[load] = append(r.untraced[load], untraced)
+	}
+	return nil
+}
+
+// settling is how long a process runs on after a way has begun or ended before it is measured.
+const settling = 200 * time.Millisecond
+
+func measureWay(ctx context.Context, w way, p *program, plans *plans, window time.Duration) (traced float64, lost uint64, err error) {
+	end, err := w.begin(ctx, p, plans)
+	if err != nil {
+		return 0, 0, err
+	}
+	time.Sleep(settling)
+	traced, err = p.meter.timePerCallback(window)
+	lost, endError := end()
+	time.Sleep(settling)
+	return traced, lost, errors.Join(err, endError)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+)
+
+// results are all measurements of a system.
+type results struct {
+	system   system
+	ways     []way
+	untraced map[workload][]float64
+	// added are nanoseconds a callback, one measurement each round, hits are how often a callback passes the sites.
+	added map[string]map[workload][]float64
+	hits  map[string]map[workload]float64
+	lost  map[string]uint64
+	// failed are the ways that did not work.
+	failed map[string]error
+}
+
+func newResults(s system, ways []way) *results {
+	r := &results{
+		system: s, ways: ways, untraced: map[workload][]float64{}, added: map[string]map[workload][]float64{},
+		hits: map[string]map[workload]float64{}, lost: map[string]uint64{}, failed: map[string]error{},
+	}
+	for _, w := range ways {
+		r.added[w.name] = map[workload][]float64{}
+		r.hits[w.name] = map[workload]float64{}
+	}
+	return r
+}
+
+func (r *results) add(name string, load workload, added float64, lost uint64) {
+	r.added[name][load] = append(r.added[name][load], added)
+	r.lost[name] += lost
+}
+
+// part is one of the columns: what a callback costs, what a publish costs more, and both.
+type part struct {
+	name string
+	// of makes it of what the two workloads cost.
+	of func(callback, withPublish float64) float64
+}
+
+var parts = []part{
+	{"callback", func(callback, _ float64) float64 { return callback }},
+	{"publish", func(callback, withPublish float64) float64 { return withPublish - callback }},
+	{"both", func(_, withPublish float64) float64 { return withPublish }},
+}
+
+// median is what a way adds to a part, the median of all rounds. ok is false if it was not measured.
+func (r *results) median(name string, p part) (nanoseconds float64, ok bool) {
+	callback, withPublish := r.added[name][callbackOnly], r.added[name][callbackWithPublish]
+	var all []float64
+	for round := range min(len(callback), len(withPublish)) {
+		all = append(all, p.of(callback[round], withPublish[round]))
+	}
+	if len(all) == 0 || r.failed[name] != nil {
+		return 0, false
+	}
+	return median(all), true
+}
+
+// ratio is how many times as much one way adds as another.
+func (r *results) ratio(of, to string, p part) string {
+	one, measured := r.median(of, p)
+	other, otherMeasured := r.median(to, p)
+	if !measured || !otherMeasured || other <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", one/other)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// print prints the table of a system.
+func (r *results) print(out io.Writer) {
+	callback, withPublish := median(r.untraced[callbackOnly]), median(r.untraced[callbackWithPublish])
+	fmt.Fprintf(out, "\n%s (%s): untraced %.0f ns a callback, %.0f ns with a publish; added, medians of %d rounds:\n",
+		r.system.name, r.system.rmw, callback, withPublish, len(r.added[nameFloor][callbackOnly]))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tcallback\tpublish\tboth\thits of a callback\tof a publish\tto the floor\tlost\t")
+	for _, way := range r.ways {
+		fmt.Fprintf(w, "%s\t", way.name)
+		for _, p := range parts {
+			if added, ok := r.median(way.name, p); ok {
+				fmt.Fprintf(w, "%.0f ns\t", added)
+			} else {
+				fmt.Fprint(w, "-\t")
+			}
+		}
+		if hits := r.hits[way.name]; len(hits) > 0 {
+			fmt.Fprintf(w, "%.1f\t%.1f\t", hits[callbackOnly], hits[callbackWithPublish]-hits[callbackOnly])
+		} else {
+			fmt.Fprint(w, "-\t-\t")
+		}
+		fmt.Fprintf(w, "%s\t%d\t\n", r.ratio(way.name, nameFloor, parts[2]), r.lost[way.name])
+	}
+	w.Flush()
+	for _, ratio := range [][2]string{
+		{nameStandard, nameFloor}, {nameEntries, nameStandard}, {nameBpftrace, nameStandard}, {nameLTTng, nameStandard},
+	} {
+		if _, measured := r.median(ratio[0], parts[0]); !measured {
+			continue
+		}
+		fmt.Fprintf(out, "(%s) / (%s):", ratio[0], ratio[1])
+		for _, p := range parts {
+			fmt.Fprintf(out, " %s %s", p.name, r.ratio(ratio[0], ratio[1], p))
+		}
+		fmt.Fprintln(out)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.failed)) {
+		fmt.Fprintf(out, "%s was not measured: %v\n", name, r.failed[name])
+	}
+}

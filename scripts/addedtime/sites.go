@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// recorded are the events whose fields make the complete record of a callback and of a publish. What else a recording probes helps it
+// to pair them.
+var recorded = []probes.Event{
+	probes.EventCallbackStart, probes.EventCallbackEnd, probes.EventRclcppPublish, probes.EventRclPublish, probes.EventRMWPublish,
+	probes.EventDDSBindAddrToStamp,
+}
+
+// plans are the sites that recordings of a process probe while it runs.
+type plans struct {
+	// minimal and standard are those of the profiles, entries those at the first instructions of functions.
+	minimal, standard, entries []probes.Site
+	// certain says that all callers of tracepoints are known: functions whose callers are probed are then not probed themselves, but for the first seconds.
+	certain bool
+}
+
+// planSites plans as a recording of one process does.
+func planSites(pid int32) (*plans, error) {
+	process, err := target.NewFinder().Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	defer process.Close()
+	result, cache := &plans{certain: true}, probes.NewCache()
+	for _, kind := range []struct {
+		into    *[]probes.Site
+		options probes.Options
+	}{
+		{&result.minimal, probes.Options{Profile: probes.ProfileMinimal, Callers: true}},
+		{&result.standard, probes.Options{Profile: probes.ProfileStandard, Callers: true}},
+		{&result.entries, probes.Options{Choice: probes.ChooseEntries}},
+	} {
+		kind.options.Expected, kind.options.Cache = true, cache
+		plan, err := probes.NewPlan(process, kind.options)
+		if err != nil {
+			return nil, fmt.Errorf("plan the probes of process %d: %w", pid, err)
+		}
+		certain := len(plan.Uncertain) == 0
+		result.certain = result.certain && certain
+		*kind.into = slices.DeleteFunc(plan.Sites, func(s probes.Site) bool {
+			return s.Event.IsInit() || s.Armed || s.Role == probes.RoleBody && certain
+		})
+	}
+	return result, nil
+}
+
+// ofRecord keeps the sites of events that make the record.
+func ofRecord(sites []probes.Site) []probes.Site {
+	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(recorded, s.Event) })
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/session"
+)
+
+// way is one way to trace a program.
+type way struct {
+	name string
+	// sites are those that are hit, nil if they are not uprobes.
+	sites func(*plans) []probes.Site
+	begin begin
+}
+
+// begin begins to trace a program.
+type begin func(ctx context.Context, p *program, plans *plans) (end, error)
+
+// end ends what begin began, and says how many hits of it got lost.
+type end func() (lost uint64, err error)
+
+// Names of the ways that ratios are made of.
+const (
+	nameFloor    = "empty program, sites of the record"
+	nameStandard = "caret-bpf, standard"
+	nameEntries  = "caret-bpf, standard, --sites entries"
+	nameBpftrace = "bpftrace, function entries"
+	nameLTTng    = "LTTng"
+)
+
+// ways are all that the system can be traced in.
+func ways(s system, lttng bool) []way {
+	minimal := func(p *plans) []probes.Site { return p.minimal }
+	standard := func(p *plans) []probes.Site { return p.standard }
+	entries := func(p *plans) []probes.Site { return p.entries }
+	floor := func(p *plans) []probes.Site { return ofRecord(p.standard) }
+	all := []way{
+		{nameFloor, floor, empty(floor)},
+		{"empty program, sites of minimal", minimal, empty(minimal)},
+		{"empty program, sites of standard", standard, empty(standard)},
+		{"caret-bpf, minimal", minimal, recording(session.Configuration{Profile: probes.ProfileMinimal})},
+		{nameStandard, standard, recording(session.Configuration{Profile: probes.ProfileStandard})},
+		{"caret-bpf, full", standard, recording(session.Configuration{Profile: probes.ProfileFull})},
+		{nameEntries, entries, recording(session.Configuration{Sites: session.SitesEntries})},
+		{nameBpftrace, func(p *plans) []probes.Site { return printed(p.entries) }, bpftrace},
+	}
+	if lttng && s.hasLTTng() {
+		all = append(all, way{name: nameLTTng, begin: lttngSession})
+	}
+	return all
+}
+
+func empty(sites func(*plans) []probes.Site) begin {
+	return func(_ context.Context, p *program, plans *plans) (end, error) {
+		e, err := attachEmpty(p.pid(), sites(plans))
+		if err != nil {
+			return nil, err
+		}
+		return func() (uint64, error) { return 0, e.close() }, nil
+	}
+}
+
+// ringBytes is so large that a recording loses nothing while a thread does nothing but execute callbacks: what is lost costs less.
+const ringBytes = 256 << 20
+
+// recording records as the command does once it has settled: functions that are probed beside their callers in the first seconds are not.
+func recording(configuration session.Configuration) begin {
+	return func(ctx context.Context, p *program, plans *plans) (end, error) {
+		configuration := configuration
+		configuration.PIDs = fmt.Sprint(p.pid())
+		configuration.Output = filepath.Join(p.scratch, "recording")
+		configuration.BufferBytes = ringBytes
+		if configuration.Sites == session.SitesAuto {
+			configuration.Sites = session.SitesBoth
+			if plans.certain {
+				configuration.Sites = session.SitesCallers
+			}
+		}
+		return record(ctx, configuration)
+	}
+}

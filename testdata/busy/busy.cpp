@@ -1,0 +1,64 @@
+// busy FILE [publish]: a node whose timers are always due, with a callback that does nothing but
+// count or, if asked to, publish. FILE shows how far it is (meter.hpp). It is built against the
+// stand-ins and against ROS 2.
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "meter.hpp"
+#include "std_msgs/msg/string.hpp"
+#ifdef STANDIN_DISTRO
+#include "rclcpp/executor.hpp"
+#else
+#include "rclcpp/rclcpp.hpp"
+#endif
+
+namespace {
+
+// So many that what Jazzy's executor does before it looks for the next ones counts little.
+constexpr int kTimers = 16;
+
+#ifdef STANDIN_DISTRO
+std::shared_ptr<rclcpp::Node> make_node(int, char **) {
+  const char *const domain = std::getenv("ROS_DOMAIN_ID");
+  const auto context = std::make_shared<rclcpp::Context>();
+  context->init(domain == nullptr ? 0 : std::strtoul(domain, nullptr, 10));
+  return std::make_shared<rclcpp::Node>("busy", "/", context, false);
+}
+#else
+std::shared_ptr<rclcpp::Node> make_node(int count, char **arguments) {
+  rclcpp::init(count, arguments);
+  return std::make_shared<rclcpp::Node>("busy");
+}
+#endif
+
+}  // namespace
+
+int main(int count, char **arguments) {
+  if (count < 2) {
+    std::fprintf(stderr, "usage: busy FILE [publish]\n");
+    return EXIT_FAILURE;
+  }
+  const bool publish = count > 2 && std::strcmp(arguments[2], "publish") == 0;
+  Meter meter(arguments[1]);
+  const std::shared_ptr<rclcpp::Node> node = make_node(count, arguments);
+  const auto publisher = node->create_publisher<std_msgs::msg::String>("/busy", rclcpp::QoS(10));
+  std_msgs::msg::String message;
+  message.data = "busy";
+  const auto callback = [&] {
+    if (publish) publisher->publish(message);
+    meter.count();
+  };
+  std::vector<std::shared_ptr<rclcpp::TimerBase>> timers;
+  for (int timer = 0; timer < kTimers; ++timer) {
+    timers.push_back(node->create_wall_timer(std::chrono::nanoseconds(0), callback));
+  }
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(node);
+  executor.spin();
+  return EXIT_SUCCESS;
+}
