@@ -23,6 +23,7 @@ func requireAnswersOfHits(t *testing.T, dir string, data *dataset) map[string]in
 	c.requireNodes()
 	c.requirePeriods()
 	c.requirePaths()
+	c.requireServices()
 	return c.compared
 }
 
@@ -326,10 +327,7 @@ func (c *hitComparison) requirePeriods() {
 
 // requirePaths takes the question from the architecture, which paths there are, and follows each message from its end by the hits.
 func (c *hitComparison) requirePaths() {
-	query := openQuery(c.t, c.dir)
-	c.require(query.LoadActivity(c.t.Context()))
-	paths, _, err := query.Architecture.Paths(c.t.Context(), analyze.PathQuery{})
-	c.require(err)
+	query, paths := c.allPaths()
 	if len(paths) == 0 {
 		return
 	}
@@ -340,14 +338,28 @@ func (c *hitComparison) requirePaths() {
 		instances[i].Instance = 0
 	}
 	var want []analyze.PathHop
+	var responses []analyze.ResponseTime
+	var flows []analyze.ResponseTimeInstance
 	for _, p := range paths {
 		of := c.newHitPath(p)
 		rows, ways := of.answers(c)
+		responseRows, responseInstances := of.responseTimes(c, ways)
+		responses, flows = append(responses, responseRows...), append(flows, responseInstances...)
 		want, wantInstances = append(want, rows...), append(wantInstances, ways...)
 		c.compared["longest path"] = max(c.compared["longest path"], len(of.hops))
 	}
 	requireSame(c, "ways", instances, wantInstances)
 	requireSame(c, "paths", results, want)
+	c.requireResponseTimes(responses, flows)
+}
+
+// allPaths returns a query with all paths of its architecture.
+func (c *hitComparison) allPaths() (*analyze.Query, []*analyze.Path) {
+	query := openQuery(c.t, c.dir)
+	c.require(query.LoadActivity(c.t.Context()))
+	paths, _, err := query.Architecture.Paths(c.t.Context(), analyze.PathQuery{})
+	c.require(err)
+	return query, paths
 }
 
 // hitPath is a path in the terms of the hits: publishers and subscriptions in turn.

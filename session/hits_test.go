@@ -23,7 +23,13 @@ type hits struct {
 	publishes  []*hitPublish
 	receptions []*hitReception
 	enqueues   []*hitEnqueue
+
+	serviceSides map[hitPlace]hitServiceSide
+	steps        []*hitStep
 }
+
+// hitServiceSide is what the tables tell of an rcl client or service.
+type hitServiceSide struct{ service, node string }
 
 // hitPlace is an address in a process.
 type hitPlace struct {
@@ -117,6 +123,7 @@ func readHits(t *testing.T, data *dataset) *hits {
 	h := &hits{
 		callbacks: map[hitPlace]*hitCallback{}, subscriptions: map[hitPlace]*hitSubscription{}, byRMW: map[hitPlace]*hitSubscription{},
 		byBuffer: map[hitPlace]*hitSubscription{}, publishers: map[hitPlace]*hitPublisher{}, publishersRMW: map[hitPlace]*hitPublisher{},
+		serviceSides: map[hitPlace]hitServiceSide{},
 	}
 	h.readEntities(data)
 	type threadOf struct{ pid, tid int32 }
@@ -175,6 +182,12 @@ func (h *hits) readEntities(data *dataset) {
 		p := &hitPublisher{row}
 		h.publishers[hitPlace{row.PID, uint64(row.PublisherHandle)}] = p
 		h.publishersRMW[hitPlace{row.PID, uint64(row.RMWPublisherHandle)}] = p
+	}
+	for _, row := range data.ServiceServers {
+		h.serviceSides[hitPlace{row.PID, uint64(row.ServiceHandle)}] = hitServiceSide{row.ServiceName, row.NodeName}
+	}
+	for _, row := range data.Clients {
+		h.serviceSides[hitPlace{row.PID, uint64(row.ClientHandle)}] = hitServiceSide{row.ServiceName, row.NodeName}
 	}
 }
 

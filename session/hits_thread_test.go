@@ -51,6 +51,8 @@ func (t *hitThread) hit(e *trace.Event) string {
 		if p := t.last; p != nil && !p.source.Valid && (arguments[0] == 0 || arguments[0] == p.message) {
 			p.source, p.stamp = trace.Some(int64(arguments[1])), trace.Some(at)
 		}
+	case "request_sent", "request_taken", "response_sent", "response_taken":
+		t.steps = append(t.steps, &hitStep{trace.ServiceStep(e.Event), hitPlace{t.pid, arguments[0]}, arguments[2], at})
 	}
 	return ""
 }

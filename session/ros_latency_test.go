@@ -10,7 +10,7 @@ import (
 )
 
 // TestROSLatenciesAreThoseOfTheHits records real programs of ROS 2 that have been running for a while, all at once, with every single
-// tracepoint hit, and compares the answers about latencies and periods with what the hits tell.
+// tracepoint hit, and compares the answers about latencies, response times and periods with what the hits tell.
 func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		pids := []int{
@@ -26,7 +26,7 @@ func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 		}
 		compared := requireAnswersOfHits(t, r.dir, data)
 		t.Logf("compared %v", compared)
-		for _, what := range []string{"executions", "messages received", "messages through buffers", "messages polled", "inputs and outputs", "periods", "ways"} {
+		for _, what := range []string{"executions", "messages received", "messages through buffers", "messages polled", "inputs and outputs", "periods", "ways", "flows", "calls"} {
 			if compared[what] == 0 {
 				t.Errorf("no %s", what)
 			}
