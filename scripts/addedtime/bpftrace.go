@@ -106,7 +106,7 @@ func bpftrace(ctx context.Context, p *program, plans *plans) (end, error) {
 		_ = command.Process.Signal(syscall.SIGINT)
 		overdue := time.AfterFunc(stopPatience, func() { _ = command.Process.Kill() })
 		defer overdue.Stop()
-		_ = <-ended // it also prints its maps, and fails when it was killed
+		<-ended // it also prints its maps, and fails when it was killed
 		text, err := os.ReadFile(output)
 		return lostEvents(append(text, said.Bytes()...)), err
 	}, nil
