@@ -55,8 +55,12 @@ func (e *emptyProbes) close() error {
 	return errors.Join(append(problems, e.program.Close())...)
 }
 
-// countingTime is how long hits are counted.
-const countingTime = 300 * time.Millisecond
+const (
+	// countingTime is how long hits are counted.
+	countingTime = 300 * time.Millisecond
+	// meterInterval is how often it is looked whether the program has counted on.
+	meterInterval = 50 * time.Microsecond
+)
 
 // hitsPerCallback counts how often sites are hit for a callback.
 func hitsPerCallback(p *program, sites []probes.Site) (hits float64, err error) {
@@ -70,17 +74,31 @@ func hitsPerCallback(p *program, sites []probes.Site) (hits float64, err error) 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
-	before, err := e.program.Stats()
+	callbacks, before, err := countRuns(p, e)
 	if err != nil {
 		return 0, err
 	}
-	callbacks := p.meter.read().callbacks
 	time.Sleep(countingTime)
-	after, err := e.program.Stats()
+	callbacksAfter, after, err := countRuns(p, e)
 	if err != nil {
 		return 0, err
 	}
-	return float64(after.RunCount-before.RunCount) / float64(max(p.meter.read().callbacks-callbacks, 1)), nil
+	return float64(after-before) / float64(max(callbacksAfter-callbacks, 1)), nil
+}
+
+// countRuns counts callbacks and hits when the program has just said how many callbacks there were.
+func countRuns(p *program, e *emptyProbes) (callbacks, hits uint64, err error) {
+	last := p.meter.read().callbacks
+	for deadline := time.Now().Add(measuringPatience); p.meter.read().callbacks == last; time.Sleep(meterInterval) {
+		if time.Now().After(deadline) {
+			return 0, 0, errTooFew
+		}
+	}
+	stats, err := e.program.Stats()
+	if err != nil {
+		return 0, 0, err
+	}
+	return p.meter.read().callbacks, stats.RunCount, nil
 }
 
 // countHits notes how often each way is hit.
