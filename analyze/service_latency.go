@@ -87,6 +87,9 @@ type serviceStep struct {
 // keptCalls is the number of calls that are kept because steps of them may still come: beyond it the one that began first is given up.
 const keptCalls = 1 << 16
 
+// recentCalls is the number of answered calls that are remembered for servers that take the same request later.
+const recentCalls = 1 << 10
+
 // ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: those of which all steps
 // were seen when they were, the others when so many have begun after them that they are given up, or at the end. An answer that comes
 // later still counts as a call of its own; a warning tells where that may be.
@@ -164,8 +167,13 @@ func (names *serviceNames) complete(row *serviceColumns) {
 // serviceCalls gathers calls.
 type serviceCalls struct {
 	query *Query
-	// open finds the calls of which steps may still come in order, where the one that began first is in front; they are kept at most.
-	open     map[callKey]*list.Element
+	// open finds the calls of which steps may still come in order, where the one that began first is in front; they are kept at most. Where
+	// several servers have the service's name, each takes the request, and there is a call for each.
+	open map[callKey][]*list.Element
+	// done are the calls of which all steps were seen last, in recent as a ring: another server may take the request yet.
+	done     map[callKey]*openCall
+	recent   [recentCalls]callKey
+	closed   int
 	order    list.List // of *openCall
 	kept     int
 	parts    map[ServiceLabel]*serviceParts
@@ -176,12 +184,13 @@ type serviceCalls struct {
 
 type openCall struct {
 	ServiceCall
-	key callKey
+	key    callKey
+	server place // zero where none was seen
 }
 
 func newServiceCalls(q *Query, kept int, each func([]ServiceCall) error) *serviceCalls {
 	return &serviceCalls{
-		query: q, open: make(map[callKey]*list.Element), kept: kept, parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each},
+		query: q, open: make(map[callKey][]*list.Element), done: make(map[callKey]*openCall), kept: kept, parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each},
 	}
 }
 
@@ -200,11 +209,7 @@ func (c *serviceCalls) add(s *serviceStep) {
 		key.process, key.client = s.ProcessKey, s.ClientHandle
 	}
 	at := trace.Some(s.at)
-	element := c.open[key]
-	if element != nil && element.Value.(*openCall).has(s.Step) { // a sequence number again: the gid's next owner, or a duplicate
-		c.close(element)
-		element = nil
-	}
+	element := c.find(key, s)
 	if element == nil {
 		element = c.begin(key, s)
 	}
@@ -223,31 +228,89 @@ func (c *serviceCalls) add(s *serviceStep) {
 	case trace.RequestSent, trace.ResponseTaken:
 		call.ClientNode, call.ClientPID = s.NodeName, s.PID
 	default:
-		call.ServerNode, call.ServerPID = s.NodeName, s.PID
+		call.ServerNode, call.ServerPID, call.server = s.NodeName, s.PID, place{s.ProcessKey, s.ServiceHandle}
 	}
 	if call.RequestSent.Valid && call.RequestTaken.Valid && call.ResponseSent.Valid && call.ResponseTaken.Valid {
 		c.close(element)
+		c.remember(call)
 	}
 }
 
-// begin keeps a new call, in the place of the one that began first where there are too many.
+// remember keeps a call whose steps were all seen, in the place of one that was answered before.
+func (c *serviceCalls) remember(call *openCall) {
+	at := &c.recent[c.closed%recentCalls]
+	if c.closed >= recentCalls {
+		delete(c.done, *at)
+	}
+	*at = call.key
+	c.done[call.key] = call
+	c.closed++
+}
+
+// find returns the open call that a step belongs to. One that has the step already is closed: its sequence number is used again, by the
+// gid's next owner, or the step is a duplicate.
+func (c *serviceCalls) find(key callKey, s *serviceStep) (found *list.Element) {
+	for _, element := range slices.Clone(c.open[key]) {
+		call := element.Value.(*openCall)
+		switch {
+		case !call.mayBeOf(s):
+		case call.has(s.Step):
+			if s.Step != trace.ResponseTaken || len(c.open[key]) == 1 {
+				c.close(element)
+			}
+		case found == nil || s.Step == trace.ResponseTaken && call.ResponseSent.Valid && !found.Value.(*openCall).ResponseSent.Valid:
+			found = element
+		}
+	}
+	return found
+}
+
+// mayBeOf tells whether it is not another server's call.
+func (call *openCall) mayBeOf(s *serviceStep) bool {
+	byClient := s.Step == trace.RequestSent || s.Step == trace.ResponseTaken
+	return byClient || call.server == place{} || call.server == place{s.ProcessKey, s.ServiceHandle}
+}
+
+// begin keeps a new call, in the place of the one that began first where there are too many. Where another server has taken the request,
+// too, it begins with the same one.
 func (c *serviceCalls) begin(key callKey, s *serviceStep) *list.Element {
-	if len(c.open) == c.kept {
+	call := &openCall{ServiceCall: ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}, key: key}
+	if of := c.sibling(key, s); of != nil {
+		call.ClientNode, call.ClientPID, call.RequestSent = of.ClientNode, of.ClientPID, of.RequestSent
+	}
+	if c.order.Len() == c.kept {
 		first := c.order.Front()
 		if first.Value.(*openCall).mayBeAnswered() {
 			c.unanswered++
 		}
 		c.close(first)
 	}
-	call := &openCall{ServiceCall: ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}, key: key}
-	c.open[key] = c.order.PushBack(call)
-	return c.open[key]
+	element := c.order.PushBack(call)
+	c.open[key] = append(c.open[key], element)
+	return element
+}
+
+// sibling returns a call with the request that a server takes, which another server has taken before.
+func (c *serviceCalls) sibling(key callKey, s *serviceStep) *openCall {
+	if s.Step != trace.RequestTaken {
+		return nil
+	}
+	if others := c.open[key]; len(others) > 0 {
+		return others[0].Value.(*openCall)
+	}
+	if of := c.done[key]; of != nil && !of.mayBeOf(s) {
+		return of
+	}
+	return nil
 }
 
 // close passes a call on and forgets it.
 func (c *serviceCalls) close(element *list.Element) {
 	call := c.order.Remove(element).(*openCall)
-	delete(c.open, call.key)
+	c.open[call.key] = slices.DeleteFunc(c.open[call.key], func(e *list.Element) bool { return e == element })
+	if len(c.open[call.key]) == 0 {
+		delete(c.open, call.key)
+	}
 	c.finish(&call.ServiceCall)
 }
 

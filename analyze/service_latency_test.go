@@ -56,3 +56,44 @@ func TestServiceLatency(t *testing.T) {
 		t.Errorf("missing: %v", want)
 	}
 }
+
+// A request goes to all servers of its service's name, and each answers it.
+func TestServiceLatencyOfSeveralServers(t *testing.T) {
+	s := newRecording(t)
+	step := func(pid int32, step trace.ServiceStep, at int64, node string) {
+		s.rows.services = append(s.rows.services, trace.Service{
+			ProcessKey: processKey(pid), Step: step, StepTimestamp: at, ClientGID: "aa", SequenceNumber: 1, ServiceName: "/add", NodeName: node, Provenance: trace.FromSymbol,
+		})
+	}
+	step(1, trace.RequestSent, 1000, "/client")
+	step(2, trace.RequestTaken, 1010, "/fast")
+	step(3, trace.RequestTaken, 1015, "/slow")
+	step(2, trace.ResponseSent, 1020, "/fast")
+	step(1, trace.ResponseTaken, 1030, "/client")
+	step(3, trace.ResponseSent, 1070, "/slow")
+	step(1, trace.ResponseTaken, 1090, "/client")
+	step(4, trace.RequestTaken, 1110, "/late")
+	step(4, trace.ResponseSent, 1120, "/late")
+	step(1, trace.ResponseTaken, 1140, "/client")
+	var calls []analyze.ServiceCall
+	if _, err := s.query(analyze.Filter{}).ServiceLatency(t.Context(), func(more []analyze.ServiceCall) error {
+		calls = append(calls, more...)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][4]int64{"/fast": {1000, 1010, 1020, 1030}, "/slow": {1000, 1015, 1070, 1090}, "/late": {1000, 1110, 1120, 1140}}
+	for _, c := range calls {
+		got := [4]int64{c.RequestSent.Value, c.RequestTaken.Value, c.ResponseSent.Value, c.ResponseTaken.Value}
+		for i := range got {
+			got[i] -= calls[0].RequestSent.Value - 1000
+		}
+		if got != want[c.ServerNode] || c.ClientNode != "/client" {
+			t.Errorf("call of %s from %s is %v, want %v", c.ServerNode, c.ClientNode, got, want[c.ServerNode])
+		}
+		delete(want, c.ServerNode)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
