@@ -155,24 +155,37 @@ SELECT node_name, pid, subscription_topic_name, publisher_topic_name,
        quantile_disc(latency, 0.999) AS p99_9, max(latency) AS max
 FROM node_hop GROUP BY ALL;
 
--- Calls of services and actions: caret-bpf latency service --series. The n-th step of a kind belongs to the n-th of the others where a
--- client's gid and sequence number come again.
+-- Calls of services and actions: caret-bpf latency service --series. Where a client's gid and sequence number come again, a new call
+-- begins with each request sent; where several servers have taken a request, there is a call for each, and the answer that was sent first was taken first.
 CREATE OR REPLACE VIEW service_call AS
 WITH step AS (
-  SELECT *, step IN ('request_sent', 'response_taken') AS by_client,
-         CASE WHEN client_gid IS NULL THEN concat_ws('/', boot_id, pid, process_start, client_handle) END AS side
+  SELECT *, coalesce(client_gid, concat_ws('/', boot_id, pid, process_start, client_handle)) AS client,
+         CASE WHEN step IN ('request_taken', 'response_sent') THEN concat_ws('/', boot_id, pid, process_start, service_handle) END AS server
   FROM service
+), turned AS (
+  SELECT *, struct_pack(service := coalesce(service_name, ''), client := client, sequence_number := sequence_number, turn := count(*) FILTER (WHERE step = 'request_sent')
+                        OVER (PARTITION BY service_name, client, sequence_number ORDER BY step_timestamp)) AS request
+  FROM step
 ), numbered AS (
-  SELECT *, row_number() OVER (PARTITION BY service_name, client_gid, side, sequence_number, step ORDER BY step_timestamp) AS occurrence FROM step
-), call AS (
-  SELECT service_name, any_value(node_name) FILTER (WHERE by_client) AS client_node_name, any_value(pid) FILTER (WHERE by_client) AS client_pid,
-         any_value(node_name) FILTER (WHERE NOT by_client) AS server_node_name, any_value(pid) FILTER (WHERE NOT by_client) AS server_pid,
-         client_gid, sequence_number,
-         min(step_timestamp) FILTER (WHERE step = 'request_sent') AS request_sent_timestamp,
+  SELECT *, row_number() OVER (PARTITION BY request, server, step ORDER BY step_timestamp) AS occurrence FROM turned
+), served AS (
+  SELECT request, occurrence, any_value(service_name) AS service_name, any_value(client_gid) AS client_gid, any_value(node_name) AS node_name, any_value(pid) AS pid,
          min(step_timestamp) FILTER (WHERE step = 'request_taken') AS request_taken_timestamp,
          min(step_timestamp) FILTER (WHERE step = 'response_sent') AS response_sent_timestamp,
-         min(step_timestamp) FILTER (WHERE step = 'response_taken') AS response_taken_timestamp
-  FROM numbered GROUP BY service_name, client_gid, side, sequence_number, occurrence
+         row_number() OVER (PARTITION BY request ORDER BY min(step_timestamp) FILTER (WHERE step = 'response_sent') NULLS LAST, min(step_timestamp)) AS answer
+  FROM numbered WHERE server IS NOT NULL GROUP BY request, server, occurrence
+), begun AS (
+  SELECT coalesce(v.request, s.request) AS request, coalesce(s.service_name, v.service_name) AS service_name, coalesce(s.client_gid, v.client_gid) AS client_gid,
+         s.node_name AS client_node_name, s.pid AS client_pid, v.node_name AS server_node_name, v.pid AS server_pid,
+         s.step_timestamp AS request_sent_timestamp, v.request_taken_timestamp, v.response_sent_timestamp,
+         coalesce(v.answer, 1) AS answer
+  FROM served v FULL JOIN (FROM numbered WHERE step = 'request_sent') s ON s.request = v.request
+), call AS (
+  SELECT coalesce(b.service_name, t.service_name) AS service_name, coalesce(b.client_node_name, t.node_name) AS client_node_name,
+         coalesce(b.client_pid, t.pid) AS client_pid, b.server_node_name, b.server_pid,
+         coalesce(b.client_gid, t.client_gid) AS client_gid, coalesce(b.request, t.request).sequence_number AS sequence_number,
+         b.request_sent_timestamp, b.request_taken_timestamp, b.response_sent_timestamp, t.step_timestamp AS response_taken_timestamp
+  FROM begun b FULL JOIN (FROM numbered WHERE step = 'response_taken') t ON t.request = b.request AND t.occurrence = b.answer
 )
 SELECT *, make_timestamp_ns(coalesce(request_sent_timestamp, request_taken_timestamp)) AS begin_time,
        response_taken_timestamp - request_sent_timestamp AS latency

@@ -65,6 +65,27 @@ func addPollsAndCalls(t *testing.T, w *writer.Writer) {
 			}
 		}
 	}
+	// Two servers of one service: each takes every request and answers it, one sooner than the other; the slow one misses every third.
+	for i := range int64(30) {
+		at := begin + (rounds+i)*1_000_000
+		step := func(step trace.ServiceStep, after int64, client, server trace.Address, node string) {
+			calls = append(calls, trace.Service{
+				ProcessKey: key, TID: other, SequenceNumber: i % 20, ClientGID: "0c0d", ServiceName: "/both", Step: step, StepTimestamp: at + after,
+				ClientHandle: client, ServiceHandle: server, NodeName: node,
+			})
+		}
+		step(trace.RequestSent, 0, client, 0, "/poller")
+		step(trace.RequestTaken, 10, 0, server, "/giver")
+		if i%3 > 0 {
+			step(trace.RequestTaken, 20, 0, server+8, "/poller")
+		}
+		step(trace.ResponseSent, 30+i, 0, server, "/giver")
+		step(trace.ResponseTaken, 100, client, 0, "/poller")
+		if i%3 > 0 {
+			step(trace.ResponseSent, 200+i, 0, server+8, "/poller")
+			step(trace.ResponseTaken, 300, client, 0, "/poller")
+		}
+	}
 	add(t, w, publishes)
 	add(t, w, takes)
 	add(t, w, callbacks)
