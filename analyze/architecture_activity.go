@@ -96,11 +96,12 @@ func newActivity(index *entityIndex) *activity {
 
 // readPublishes counts the publishes of a group. The times of its rows are read only where an address changed hands in its span.
 func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
-	counts := make(map[publishedAt]uint64)
+	counts := make(placeCounts)
+	var recent recentPublishes
 	err := trace.ScanGroup(ctx, trace.TablePublish, g, nil, func(rows []publishedColumns) error {
 		for i := range rows {
 			row := &rows[i]
-			counts[publishedAt{a.processes.number(&row.ProcessKey), row.PublisherHandle, row.Callback}]++
+			*recent.count(counts, publishedAt{a.processes.number(&row.ProcessKey), row.PublisherHandle, row.Callback})++
 		}
 		return nil
 	})
@@ -116,8 +117,31 @@ type publishedAt struct {
 	publisher, callback trace.Address
 }
 
+type placeCounts map[publishedAt]*uint64
+
+// recentPublishes finds most counts without hashing: rows repeat the same few places.
+type recentPublishes [256]struct {
+	at    publishedAt
+	count *uint64
+}
+
+func (r *recentPublishes) count(counts placeCounts, at publishedAt) *uint64 {
+	// Addresses are alike in many bits: multiplied by odd numbers without a pattern, they differ in the first ones.
+	slot := &r[(uint64(at.publisher)*0x9e3779b97f4a7c15^uint64(at.callback)*0xc2b2ae3d27d4eb4f)>>56]
+	if slot.count != nil && slot.at == at {
+		return slot.count
+	}
+	count := counts[at]
+	if count == nil {
+		count = new(uint64)
+		counts[at] = count
+	}
+	slot.at, slot.count = at, count
+	return count
+}
+
 // addPublishes adds what was published in a span. It adds nothing and returns false where it depends on the time whose an address was.
-func (a *activity) addPublishes(counts map[publishedAt]uint64, span trace.Span) bool {
+func (a *activity) addPublishes(counts placeCounts, span trace.Span) bool {
 	found := make(map[publishedIn]uint64, len(counts))
 	for at, count := range counts {
 		process := a.processes.keys[at.process]
@@ -127,7 +151,7 @@ func (a *activity) addPublishes(counts map[publishedAt]uint64, span trace.Span) 
 			return false
 		}
 		if p != nil && (c != nil || at.callback == 0) {
-			found[publishedIn{c, p}] += count
+			found[publishedIn{c, p}] += *count
 		}
 	}
 	for in, count := range found {

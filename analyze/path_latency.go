@@ -131,7 +131,11 @@ func (q *Query) PathLatency(ctx context.Context, paths []*Path, latest bool, eac
 	}
 	var results []PathHop
 	for _, p := range t.paths {
-		results = append(results, p.results()...)
+		hops, err := p.results(ctx)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, hops...)
 	}
 	return results, nil
 }

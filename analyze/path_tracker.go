@@ -323,12 +323,19 @@ func (t *pathTracker) completePath(w *way) {
 	t.completed(w)
 }
 
-func (p *trackedPath) results() []PathHop {
-	results := []PathHop{{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Begun: p.begun, Dropped: p.begun - p.reached}}
-	for i, hop := range p.hops {
-		results = append(results, PathHop{
-			Path: p.name, Hop: i + 1, Kind: hop.kind, Name: hop.name, Statistics: hop.statistics(), Begun: hop.count.begun, Dropped: hop.count.dropped,
-		})
-	}
-	return results
+func (p *trackedPath) results(ctx context.Context) ([]PathHop, error) {
+	results := make([]PathHop, 1+len(p.hops))
+	// Ranking the latencies of a hop takes long, and hops do not depend on each other.
+	err := inParallel(ctx, len(results), func(_ context.Context, _, i int) error {
+		if i == 0 {
+			results[i] = PathHop{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Begun: p.begun, Dropped: p.begun - p.reached}
+			return nil
+		}
+		hop := p.hops[i-1]
+		results[i] = PathHop{
+			Path: p.name, Hop: i, Kind: hop.kind, Name: hop.name, Statistics: hop.statistics(), Begun: hop.count.begun, Dropped: hop.count.dropped,
+		}
+		return nil
+	})
+	return results, err
 }
