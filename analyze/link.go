@@ -38,11 +38,12 @@ type execution struct {
 type recordedLink struct {
 	emit      func(linked)
 	inputs    map[execution]*executionInputs
-	order     []execution
+	order     []*executionInputs
 	published []*departure
 }
 
 type executionInputs struct {
+	of     execution
 	inputs []executionInput
 	one    [1]executionInput // room for what is nearly always enough
 	end    int64
@@ -68,10 +69,10 @@ func (l *recordedLink) receive(a *arrival) {
 	}
 	of := l.inputs[in]
 	if of == nil {
-		of = &executionInputs{end: noTime}
+		of = &executionInputs{of: in, end: noTime}
 		of.inputs = of.one[:0]
 		l.inputs[in] = of
-		l.order = append(l.order, in)
+		l.order = append(l.order, of)
 	}
 	of.inputs = append(of.inputs, executionInput{arrival: a})
 	of.end = max(of.end, a.end)
@@ -96,29 +97,29 @@ func (l *recordedLink) settle(limit int64) {
 	}
 	l.published = l.published[:0]
 	kept := l.order[:0]
-	for i, in := range l.order {
-		of := l.inputs[in]
+	for i, of := range l.order {
 		if of.end != noTime && of.end < limit || of.end == noTime && len(l.order)-i > keptExecutions {
-			l.drop(in, of)
+			l.drop(of)
 		} else {
-			kept = append(kept, in)
+			kept = append(kept, of)
 		}
 	}
+	clear(l.order[len(kept):])
 	l.order = kept
 }
 
-func (l *recordedLink) drop(in execution, of *executionInputs) {
+func (l *recordedLink) drop(of *executionInputs) {
 	for _, in := range of.inputs {
 		if !in.used {
 			l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: noTime})
 		}
 	}
-	delete(l.inputs, in)
+	delete(l.inputs, of.of)
 }
 
 func (l *recordedLink) end() {
-	for _, in := range l.order {
-		l.drop(in, l.inputs[in])
+	for _, of := range l.order {
+		l.drop(of)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 )
 
 // pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is past, the way
@@ -154,8 +155,11 @@ func (t *pathTracker) addPath(p *Path, latest bool) error {
 func (t *pathTracker) track(ctx context.Context, after func() error) error {
 	passages := newPassages(t.query, func(p *Publisher, s *Subscription) bool { return t.pairs[route{p, s}] != nil }, t.passed)
 	err := t.query.eachMessageWindow(ctx, t.wants(), func(w *messageWindow) error {
+		// What passes between nodes and what happens in them are noted at different ends of the messages.
+		var inNodes sync.WaitGroup
+		inNodes.Go(func() { t.links.add(w) })
 		passages.add(w)
-		t.links.add(w)
+		inNodes.Wait()
 		t.add(w)
 		return after()
 	})

@@ -129,7 +129,7 @@ func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueu
 }
 
 // historyOf reports whether the recorder knows what was in a buffer before an enqueue, and whether it knows it in time: a derived
-// operation of another thread may be seen only afterwards.
+// operation of another thread may be seen only afterwards, and one that began before the last operation may be noted after it.
 func (c *comparer) historyOf(thread *threadTruth, enqueue *enqueueTruth, recorded uint64) (known, settled bool) {
 	if !c.derivesBufferEvents() {
 		return true, true
@@ -138,10 +138,16 @@ func (c *comparer) historyOf(thread *threadTruth, enqueue *enqueueTruth, recorde
 	if !ok || c.truth.createdBetween(last.bracket.Before, recorded) {
 		return false, true
 	}
-	overlaps := slices.ContainsFunc(c.truth.operations[enqueue.Buffer], func(o operation) bool {
-		return o.thread != thread && o.bracket.Before < enqueue.observable.After && o.needed.After > enqueue.Bracket.Before
-	})
+	overlaps := c.overlaps(enqueue.Buffer, thread, enqueue.Bracket.Before, enqueue.observable.After) ||
+		c.overlaps(enqueue.Buffer, last.thread, last.bracket.Before, last.needed.After)
 	return c.span.holds(last.needed) == present, !overlaps
+}
+
+// overlaps reports whether other threads than one used a buffer within an interval.
+func (c *comparer) overlaps(buffer uint64, thread *threadTruth, begin, end uint64) bool {
+	return slices.ContainsFunc(c.truth.operations[buffer], func(o operation) bool {
+		return o.thread != thread && o.bracket.Before < end && o.needed.After > begin
+	})
 }
 
 // capacityOf returns how many messages a buffer holds.
