@@ -7,12 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
 
 const (
@@ -51,23 +51,17 @@ func BenchmarkAttachLibraries(b *testing.B) {
 			detaching = append(detaching, target.report())
 		}
 		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(middle(attach), "attach-ms")
-		b.ReportMetric(middle(detach), "detach-ms")
+		b.ReportMetric(measure.Median(attach), "attach-ms")
+		b.ReportMetric(measure.Median(detach), "detach-ms")
 		for name, stalls := range map[string][]stall{"idle": idle, "attaching": attaching, "detaching": detaching} {
 			var usual, longest []float64
 			for _, s := range stalls {
 				usual, longest = append(usual, s.usual.Seconds()*1e3), append(longest, s.longest.Seconds()*1e3)
 			}
-			b.ReportMetric(middle(usual), name+"-p99.9-ms")
-			b.ReportMetric(middle(longest), name+"-max-ms")
+			b.ReportMetric(measure.Median(usual), name+"-p99.9-ms")
+			b.ReportMetric(measure.Median(longest), name+"-max-ms")
 		}
 	})
-}
-
-// middle returns the median.
-func middle(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }
 
 // copyMany makes that many libraries of testdata/many.c.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
 
 // hitsMeasured is how many callbacks, of two hits each, the threads of a target do for one measurement.
@@ -35,8 +35,8 @@ func BenchmarkHit(b *testing.B) {
 					closeAttachment(b, attachment)
 				}
 				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(middle(hit), "ns/hit")
-				b.ReportMetric(middle(passed), "bystander-ns/hit")
+				b.ReportMetric(measure.Median(hit), "ns/hit")
+				b.ReportMetric(measure.Median(passed), "bystander-ns/hit")
 			})
 		}
 	}
@@ -53,11 +53,9 @@ func (c *target) callbackTime(threads int) float64 {
 // processorTime is what all threads of the process have used, in nanoseconds.
 func (c *target) processorTime() int64 {
 	c.t.Helper()
-	// The clock of a process's scheduled time: CPUCLOCK_SCHED, see clock_getcpuclockid(3).
-	const scheduled = 2
-	var time unix.Timespec
-	if err := unix.ClockGettime(^c.pid<<3|scheduled, &time); err != nil {
+	used, err := measure.ProcessorTime(int(c.pid))
+	if err != nil {
 		c.t.Fatal(err)
 	}
-	return time.Nano()
+	return used.Nanoseconds()
 }

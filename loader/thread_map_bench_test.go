@@ -9,6 +9,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
 
 // lookUpsPerHit is large enough that a look-up shows beside the hit.
@@ -71,7 +73,7 @@ func BenchmarkThreadMap(b *testing.B) {
 				times = append(times, (target.timeWith(library, often)-target.timeWith(library, once))/2/lookUpsPerHit)
 			}
 			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(middle(times), "ns/look-up")
+			b.ReportMetric(measure.Median(times), "ns/look-up")
 		})
 	}
 }

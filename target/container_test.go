@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
 
 // openPIDVariable makes the test binary open that process, print how that went, and exit: the tests run it with other rights.
@@ -51,22 +52,7 @@ func openAs(t *testing.T, pid int32, attributes *syscall.SysProcAttr) openResult
 	if err := os.Chmod(directory, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	binary := filepath.Join(directory, "opener")
-	copied, err := os.OpenFile(binary, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(copied, source); err != nil {
-		t.Fatal(err)
-	}
-	if err := copied.Close(); err != nil {
-		t.Fatal(err)
-	}
+	binary := measure.CopySelf(t, directory, "opener")
 	command := exec.Command(binary)
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d", openPIDVariable, pid))
 	command.Dir = "/"

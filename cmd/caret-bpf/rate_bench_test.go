@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -36,7 +37,7 @@ var loads = []load{
 // stopped and the ring buffer stays full. Target and recorder share the machine's cores.
 func BenchmarkRate(b *testing.B) {
 	requireRecordingBench(b)
-	program := copyProgram(b)
+	program := measure.CopySelf(b, b.TempDir(), "caret-bpf")
 	for _, distro := range standin.Distros() {
 		for _, l := range loads {
 			for _, threads := range []int{1, 2, 4, 8} {
@@ -145,7 +146,7 @@ func (r rateResults) report(b *testing.B) {
 		for _, result := range results {
 			values = append(values, value(result))
 		}
-		b.ReportMetric(median(values), name)
+		b.ReportMetric(measure.Median(values), name)
 	}
 	metric(r.full, "full-records/s", func(r rateResult) float64 { return r.records })
 	metric(r.full, "full-lost/s", func(r rateResult) float64 { return r.lost })

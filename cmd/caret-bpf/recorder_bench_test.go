@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -36,28 +35,6 @@ func startMeasured(b *testing.B, program string, pid int, arguments ...string) *
 		b.Fatal(err)
 	}
 	return r
-}
-
-// copyProgram makes a copy of this test binary, which is the program as well.
-func copyProgram(b *testing.B) string {
-	b.Helper()
-	source, err := os.Open("/proc/self/exe")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer source.Close()
-	path := filepath.Join(b.TempDir(), "caret-bpf")
-	program, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := io.Copy(program, source); err != nil {
-		b.Fatal(err)
-	}
-	if err := program.Close(); err != nil {
-		b.Fatal(err)
-	}
-	return path
 }
 
 // awaitRecording returns when the recording is open.
@@ -112,29 +89,14 @@ func entered(b *testing.B, session *trace.Session, state trace.State) time.Time 
 	return time.Unix(0, session.History[index].Timestamp)
 }
 
-// processorTime is what the threads of a running process have used.
+// processorTime is what a running process has used.
 func processorTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
-	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(paths) == 0 {
-		b.Fatal("no process", pid, err)
+	used, err := measure.ProcessorTime(pid)
+	if err != nil {
+		b.Fatal(err)
 	}
-	var sum time.Duration
-	for _, path := range paths {
-		var used int64
-		if text, err := os.ReadFile(path); err == nil {
-			if _, err := fmt.Sscan(string(text), &used); err != nil {
-				b.Fatal(err)
-			}
-		}
-		sum += time.Duration(used)
-	}
-	return sum
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return used
 }
 
 // requireRecordingBench skips what needs privileges.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -25,7 +26,7 @@ const startLibraries = 400
 // of what the process itself has not mapped (cold).
 func BenchmarkStart(b *testing.B) {
 	requireRecordingBench(b)
-	program := copyProgram(b)
+	program := measure.CopySelf(b, b.TempDir(), "caret-bpf")
 	for _, distro := range standin.Distros() {
 		libraries := copyComponent(b, distro, startLibraries)
 		for _, way := range []string{"uprobe_multi", "tracefs"} {
@@ -73,11 +74,11 @@ func (s *startResults) record(r *measuredRecorder) {
 
 func (s *startResults) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(median(s.start), "start-ms")
-	b.ReportMetric(median(s.used), "start-cpu-ms")
-	b.ReportMetric(median(s.stop), "stop-ms")
-	b.ReportMetric(median(s.memory), "peak-MiB")
-	b.ReportMetric(median(s.sites), "sites")
+	b.ReportMetric(measure.Median(s.start), "start-ms")
+	b.ReportMetric(measure.Median(s.used), "start-cpu-ms")
+	b.ReportMetric(measure.Median(s.stop), "stop-ms")
+	b.ReportMetric(measure.Median(s.memory), "peak-MiB")
+	b.ReportMetric(measure.Median(s.sites), "sites")
 }
 
 // dropCaches empties the page cache.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
 
 // results are all measurements of a system.
@@ -61,7 +63,7 @@ func (r *results) median(name string, p part) (nanoseconds float64, ok bool) {
 	if len(all) == 0 || r.failed[name] != nil {
 		return 0, false
 	}
-	return median(all), true
+	return measure.Median(all), true
 }
 
 // ratio is how many times as much one way adds as another.
@@ -74,18 +76,9 @@ func (r *results) ratio(of, to string, p part) string {
 	return fmt.Sprintf("%.2f", one/other)
 }
 
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
-
 // print prints the table of a system.
 func (r *results) print(out io.Writer) {
-	callback, withPublish := median(r.untraced[callbackOnly]), median(r.untraced[callbackWithPublish])
+	callback, withPublish := measure.Median(r.untraced[callbackOnly]), measure.Median(r.untraced[callbackWithPublish])
 	fmt.Fprintf(out, "\n%s (%s): untraced %.0f ns a callback, %.0f ns with a publish; added, medians of %d rounds:\n",
 		r.system.name, r.system.rmw, callback, withPublish, len(r.added[nameFloor][callbackOnly]))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
