@@ -356,6 +356,7 @@ const (
 	CaretProgOnCallbackEnd             = "on_callback_end"
 	CaretProgOnCallbackStart           = "on_callback_start"
 	CaretProgOnDdsBindAddrToStamp      = "on_dds_bind_addr_to_stamp"
+	CaretProgOnExceptionCaught         = "on_exception_caught"
 	CaretProgOnExecutorExecute         = "on_executor_execute"
 	CaretProgOnInitEvent               = "on_init_event"
 	CaretProgOnInitEventSleepable      = "on_init_event_sleepable"
@@ -443,6 +444,7 @@ type CaretProgramSpecs struct {
 	OnCallbackEnd             *ebpf.ProgramSpec `ebpf:"on_callback_end"`
 	OnCallbackStart           *ebpf.ProgramSpec `ebpf:"on_callback_start"`
 	OnDdsBindAddrToStamp      *ebpf.ProgramSpec `ebpf:"on_dds_bind_addr_to_stamp"`
+	OnExceptionCaught         *ebpf.ProgramSpec `ebpf:"on_exception_caught"`
 	OnExecutorExecute         *ebpf.ProgramSpec `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.ProgramSpec `ebpf:"on_init_event"`
 	OnInitEventSleepable      *ebpf.ProgramSpec `ebpf:"on_init_event_sleepable"`
@@ -581,6 +583,7 @@ type CaretPrograms struct {
 	OnCallbackEnd             *ebpf.Program `ebpf:"on_callback_end"`
 	OnCallbackStart           *ebpf.Program `ebpf:"on_callback_start"`
 	OnDdsBindAddrToStamp      *ebpf.Program `ebpf:"on_dds_bind_addr_to_stamp"`
+	OnExceptionCaught         *ebpf.Program `ebpf:"on_exception_caught"`
 	OnExecutorExecute         *ebpf.Program `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.Program `ebpf:"on_init_event"`
 	OnInitEventSleepable      *ebpf.Program `ebpf:"on_init_event_sleepable"`
@@ -608,6 +611,7 @@ func (p *CaretPrograms) Close() error {
 		p.OnCallbackEnd,
 		p.OnCallbackStart,
 		p.OnDdsBindAddrToStamp,
+		p.OnExceptionCaught,
 		p.OnExecutorExecute,
 		p.OnInitEvent,
 		p.OnInitEventSleepable,

@@ -77,6 +77,7 @@ type InitEvent struct {
 
 // Init takes in an initialization event, or one that ends an entity. Events must come in the order in which they happened.
 func (g *Graph) Init(event InitEvent) {
+	g.lastEvent = max(g.lastEvent, event.Time)
 	a := event.Arguments
 	first, second, third := trace.Address(a[0]), trace.Address(a[1]), trace.Address(a[2])
 	if first == 0 {

@@ -45,6 +45,7 @@ type Graph struct {
 	unscanned trace.Optional[int64]
 	// knownTypes are what KnownTypes has not returned yet.
 	knownTypes []KnownType
+	lastEvent  int64
 }
 
 // New returns a Graph that knows nothing yet. The key is put into every row.
@@ -84,6 +85,24 @@ func (g *Graph) SetMemory(memory Memory, layout *layouts.Layout) {
 		g.reader.view = view{}
 	}
 	clear(g.failures)
+}
+
+// HasNodes reports whether a node is or was among the entities.
+func (g *Graph) HasNodes() bool { return len(g.nodes.lives) > 0 }
+
+// LastEvent is the time of the last initialization event, 0 if there was none.
+func (g *Graph) LastEvent() int64 { return g.lastEvent }
+
+// HasIntraProcess reports whether a subscription of intra-process communication is or was among the entities.
+func (g *Graph) HasIntraProcess() bool {
+	for _, lives := range g.objects.lives {
+		for _, o := range lives {
+			if o.current.IsIntraProcess.Value {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Node returns the node of an rcl_node_t at a time.

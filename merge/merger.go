@@ -50,6 +50,9 @@ type Options struct {
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
 	// ignored is false when a new entity took the address.
 	OnIgnored func(pid int32, address uint64, ignored bool)
+	// OnIntraProcess is told of a process that creates a subscription with intra-process communication, with the time of the event on
+	// CLOCK_MONOTONIC in nanoseconds. nil if nobody wants to know.
+	OnIntraProcess func(pid int32, at int64)
 	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle) when it becomes
 	// known. nil if nobody wants to know.
 	OnMessageType func(process trace.ProcessKey, known graph.KnownType)
@@ -404,6 +407,9 @@ func (m *Merger) addInit(record *InitRecord) {
 		return
 	}
 	process.Graph.Init(event)
+	if m.options.OnIntraProcess != nil && event.Event == graph.RclcppSubscriptionCallbackAdded && process.Graph.HasIntraProcess() {
+		m.options.OnIntraProcess(process.Key.PID, int64(record.TimeNs))
+	}
 	if event.Event == graph.ConstructExecutor && event.Arguments[2] != 0 {
 		// From Jazzy on the collector is a part of the executor, so its constructor tells both.
 		event.Event, event.Arguments[1] = graph.ExecutorEntityCollectorToExecutor, event.Arguments[2]

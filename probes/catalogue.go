@@ -418,6 +418,14 @@ var catalogue = []Entry{
 		Consequence: "transitions of managed nodes are not recorded",
 		Sources:     []Source{tracepoint(everyDistro, "rcl_lifecycle_transition", FormArguments, "arguments 1-3")},
 	},
+	{
+		Event: EventExceptionCaught, Name: "exception_caught", Arguments: []string{"exception"},
+		Consequence: "executor_execute is probed in its place",
+		Sources: []Source{{
+			Distros: everyDistro, Library: LibraryCxxRuntime, Symbol: "__cxa_begin_catch", Provenance: FromSymbol,
+			Shows: "its stack pointer: callbacks whose frames are below were left by the exception",
+		}},
+	},
 }
 
 func withOffset(source Source, offset func(*layouts.Layout) uint64) Source {

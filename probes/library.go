@@ -15,6 +15,7 @@ const (
 	LibraryRclcpp
 	LibraryFastDDS2
 	LibraryCycloneDDS
+	LibraryCxxRuntime
 )
 
 // libraryNames are the libraries' file names, to which a version may be appended.
@@ -24,6 +25,7 @@ var libraryNames = map[Library]string{
 	LibraryRclcpp:     "librclcpp.so",
 	LibraryFastDDS2:   "libfastrtps.so",
 	LibraryCycloneDDS: "libddsc.so",
+	LibraryCxxRuntime: "libstdc++.so",
 }
 
 // String returns the library's file name without version.

@@ -30,7 +30,9 @@ func (p *Plan) markOptional(observed map[Event]bool) {
 		site := &p.Sites[i]
 		switch event := site.Event; {
 		case event.IsInit(), event == EventCallbackStart, event == EventCallbackEnd:
-		case event == EventExecutorExecute: // without it callbacks that an exception has left would seem to enclose what follows
+		case event == EventExceptionCaught: // without it callbacks that an exception has left would seem to enclose what follows
+		case event == EventExecutorExecute:
+			site.Optional = observed[EventExceptionCaught]
 		case event == EventRMWTake:
 			// Loaned messages, and serialized ones on Humble and Iron, are taken past the tracepoint.
 			site.Optional = site.Unit() == UnitTakeDetails ||

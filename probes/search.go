@@ -92,6 +92,9 @@ func (p *Plan) search(f file) {
 	var opened *elffile.File
 	var openErr error
 	for _, entry := range catalogue {
+		if entry.Event == EventExceptionCaught && !p.options.Exceptions {
+			continue
+		}
 		for _, source := range entry.sources(p.Distro) {
 			version, ok := source.Library.version(f.soname)
 			if !ok || source.CarriedBy != 0 {

@@ -118,3 +118,10 @@ func (s Site) Program() string {
 	}
 	return "on_" + s.Event.String()
 }
+
+// OnlyIntraProcess reports whether the site is of use only in a process that has subscriptions with intra-process communication, though
+// others hit it: on Humble, which has no tracepoints for it.
+func (s Site) OnlyIntraProcess() bool {
+	return s.Optional && s.Form == FormDerived &&
+		(s.Event == EventExecutorExecute || s.Event == EventRclcppIntraPublish || s.Event == EventRclcppRingBufferEnqueue)
+}

@@ -19,6 +19,8 @@ const (
 	UnitLoanedTakes     Unit = 22
 	// UnitOtherPublishes: the functions of rcl for publishes of serialized and loaned messages.
 	UnitOtherPublishes Unit = 23
+	// UnitExceptions: __cxa_begin_catch.
+	UnitExceptions Unit = 24
 
 	// Units is how many there can be.
 	Units = 32
@@ -31,6 +33,8 @@ func (s Site) Unit() Unit {
 		return UnitEntities
 	case s.Event == EventRclcppIntraPublish:
 		return UnitIntraPublish
+	case s.Event == EventExceptionCaught:
+		return UnitExceptions
 	case s.Event == EventRclPublish && s.Form != FormArguments:
 		return UnitOtherPublishes
 	case s.Event == EventRMWTake:
@@ -66,6 +70,8 @@ func (u Unit) String() string {
 		return "rcl_take_loaned_message"
 	case UnitOtherPublishes:
 		return "rcl_publish_serialized_message"
+	case UnitExceptions:
+		return EventExceptionCaught.String()
 	}
 	if entry, ok := Lookup(Event(u)); ok && !entry.Event.IsInit() {
 		return entry.Name

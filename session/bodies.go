@@ -57,7 +57,9 @@ type libraryLoad struct {
 // planOptions are those of every plan of the session. Where processes share their links, which of them are certain is not known
 // before they run: there only functions are probed, unless the mode says otherwise.
 func (s *Session) planOptions() probes.Options {
-	options := probes.Options{Expected: true, Cache: s.cache, Costs: s.options.Costs, Profile: s.configuration.Profile}
+	options := probes.Options{
+		Expected: true, Cache: s.cache, Costs: s.options.Costs, Profile: s.configuration.Profile, Exceptions: !s.configuration.systemWide(),
+	}
 	switch s.configuration.Sites {
 	case SitesEntries:
 		options.Choice = probes.ChooseEntries
@@ -119,6 +121,7 @@ func (s *Session) returnToBodies(ctx context.Context, load libraryLoad) {
 	if gone {
 		return
 	}
+	s.returnToIntraProcess(ctx, entry)
 	b := &entry.bodies
 	switch {
 	case b.left && len(b.attachments) == 0:

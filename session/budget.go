@@ -147,6 +147,7 @@ func (s *Session) leave(unit probes.Unit, of threadWindow) {
 	for _, entry := range entries {
 		entry.attachments = s.detachUnit(unit, entry.attachments)
 		entry.bodies.attachments = s.detachUnit(unit, entry.bodies.attachments)
+		entry.intraProcess.attachments = s.detachUnit(unit, entry.intraProcess.attachments)
 		entry.bodies.sites = slices.DeleteFunc(entry.bodies.sites, s.isLeft)
 		if entry.plan != nil {
 			s.leaveOut(entry.plan)

@@ -28,10 +28,11 @@ type process struct {
 	// told is the last row that was written of it.
 	told trace.Process
 	// attached are the sites that were attached for it alone, attachments what holds them.
-	attached    map[siteKey]bool
-	attachments []unitAttachment
-	plan        *probes.Plan // the last
-	bodies      bodies
+	attached     map[siteKey]bool
+	attachments  []unitAttachment
+	plan         *probes.Plan // the last
+	bodies       bodies
+	intraProcess intraProcess
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
@@ -193,6 +194,7 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 		process, attached = 0, s.attached
 	}
 	planned, bodySites := s.separateBodies(plan.Sites)
+	planned, intraSites := s.separateIntraProcess(planned)
 	for _, site := range planned {
 		if s.configuration.systemWide() {
 			site = shareable(site)
@@ -206,6 +208,11 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	if err != nil {
 		return err
 	}
+	intraCount, err := s.attachIntraProcess(ctx, entry, intraSites)
+	if err != nil {
+		return err
+	}
+	count += intraCount
 	if len(sites) > 0 {
 		sortForAttaching(sites)
 		attachments, problems, err := s.attachSites(ctx, process, sites)
@@ -251,7 +258,8 @@ func sortForAttaching(sites []probes.Site) {
 // attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
 // begin what does not end.
 var attachOrder = []probes.Event{
-	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExecutorExecute, probes.EventRMWTake, probes.EventRclcppRingBufferDequeue,
+	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExceptionCaught, probes.EventExecutorExecute, probes.EventRMWTake,
+	probes.EventRclcppRingBufferDequeue,
 	probes.EventResponseTaken, probes.EventResponseSent, probes.EventRequestTaken, probes.EventRequestSent, probes.EventSimTime,
 	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,
 	probes.EventRclcppRingBufferEnqueue, probes.EventRclcppIntraPublish,
@@ -544,7 +552,8 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
 	// The former program's links would match the new one, too.
-	s.warn(errors.Join(closeAttachments(entry.attachments), closeAttachments(entry.bodies.attachments)))
+	s.warn(errors.Join(closeAttachments(entry.attachments), closeAttachments(entry.bodies.attachments),
+		closeAttachments(entry.intraProcess.attachments)))
 	fresh := newProcess(p)
 	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
 	s.mu.Lock()
@@ -593,6 +602,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 		s.mu.Unlock()
 		if entry != nil && !entry.ended {
 			s.leaveBodies(entry)
+			s.lookAtIntraProcess(ctx, entry)
 		}
 	}
 }

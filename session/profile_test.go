@@ -78,7 +78,7 @@ func (t *takeTruth) reduceToMinimal(stampIsRMW bool) {
 func requireMinimal(t *testing.T, data *dataset, l layout) {
 	t.Helper()
 	needed := map[string]bool{
-		"callback_start": true, "callback_end": true, "rmw_take": true, "executor_execute": true, "rmw_publish": l.distro != standin.Humble,
+		"callback_start": true, "callback_end": true, "rmw_take": true, "exception_caught": true, "executor_execute": false, "rmw_publish": l.distro != standin.Humble,
 		"rcl_publish": l.distro == standin.Humble, "dds_bind_addr_to_stamp": l.distro == standin.Humble,
 	}
 	unneeded := []string{"rclcpp_publish", "rclcpp_intra_publish", "rclcpp_ring_buffer_enqueue", "rclcpp_ring_buffer_dequeue", "sim_time"}

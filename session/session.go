@@ -55,11 +55,13 @@ type Session struct {
 	bootID        string
 	launched      *launched // nil unless a command was given
 
-	looks    *looks           // processes to look at again
-	loads    chan libraryLoad // processes that change their libraries
-	attached map[siteKey]bool // sites that are attached for every process
-	cache    *probes.Cache
-	budget   budget
+	looks *looks           // processes to look at again
+	loads chan libraryLoad // processes that change their libraries
+	// intraProcesses are processes that begin with intra-process communication.
+	intraProcesses chan intraProcessSeen
+	attached       map[siteKey]bool // sites that are attached for every process
+	cache          *probes.Cache
+	budget         budget
 
 	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
@@ -93,20 +95,21 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		return err
 	}
 	s := &Session{
-		configuration: compiled,
-		options:       options,
-		finder:        target.NewFinder(),
-		looks:         newLooks(),
-		loads:         make(chan libraryLoad, 4096),
-		overhead:      newOverhead(),
-		headersAsked:  make(chan struct{}, 1),
-		scans:         newScans(),
-		processes:     map[int32]*process{},
-		attached:      map[siteKey]bool{},
-		cache:         probes.NewCache(),
-		budget:        budget{attached: map[probes.Unit]bool{}},
-		report:        trace.NewSession(),
-		lost:          map[loader.Loss]uint64{},
+		configuration:  compiled,
+		options:        options,
+		finder:         target.NewFinder(),
+		looks:          newLooks(),
+		loads:          make(chan libraryLoad, 4096),
+		intraProcesses: make(chan intraProcessSeen, 64),
+		overhead:       newOverhead(),
+		headersAsked:   make(chan struct{}, 1),
+		scans:          newScans(),
+		processes:      map[int32]*process{},
+		attached:       map[siteKey]bool{},
+		cache:          probes.NewCache(),
+		budget:         budget{attached: map[probes.Unit]bool{}},
+		report:         trace.NewSession(),
+		lost:           map[loader.Loss]uint64{},
 	}
 	return s.run(ctx)
 }
@@ -214,6 +217,7 @@ func (s *Session) configure() error {
 		OnRecorded:     s.onRecorded,
 		OnProcess:      s.onProcess,
 		OnIgnored:      s.onIgnored,
+		OnIntraProcess: s.onIntraProcess,
 		OnMessageType:  s.onMessageType,
 		OnThread:       s.overhead.end,
 		EventName:      eventName,
@@ -347,6 +351,8 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			}
 		case load := <-s.loads:
 			s.returnToBodies(ctx, load)
+		case seen := <-s.intraProcesses:
+			s.awaitIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
 			s.applyScan(result)
 			s.merger.TellEntities(false)

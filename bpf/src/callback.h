@@ -167,4 +167,27 @@ static __always_inline void executor_execute(struct thread_state *state, const s
 	state->steps = STEPS_SHOWN;
 }
 
+/* The stack pointer of the innermost callback, the largest one outside of callbacks. */
+static __always_inline __u64 innermost_frame(const struct thread_state *state)
+{
+	if (state->overflow)
+		return state->overflow_stack_pointer;
+	return state->depth ? state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer
+			    : ~0ULL;
+}
+
+/*
+ * A handler is entered, in a function that has called what is below this stack pointer. What was
+ * taken in a callback that is left so feeds none.
+ */
+static __always_inline void exception_caught(struct thread_state *state, const struct event *event)
+{
+	if (!state || innermost_frame(state) >= event->stack_pointer)
+		return;
+	flush_take(state);
+	flush_dequeue(state);
+	flush_request(state);
+	unwind_below(state, event->stack_pointer);
+}
+
 #endif

@@ -64,6 +64,7 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	}
 
 PLAIN_EVENT(callback_end, EVENT_CALLBACK_END)
+PLAIN_EVENT(exception_caught, EVENT_EXCEPTION_CAUGHT)
 LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH)
 PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE)
 

@@ -49,6 +49,9 @@ static __always_inline void dispatch(struct thread_state *state, const struct ev
 	case EVENT_EXECUTOR_EXECUTE:
 		executor_execute(state, event);
 		break;
+	case EVENT_EXCEPTION_CAUGHT:
+		exception_caught(state, event);
+		break;
 	case EVENT_SERVICE_CALL:
 		service_call(state, event);
 		break;

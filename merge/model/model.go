@@ -6,6 +6,7 @@ package model
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -33,6 +34,7 @@ const (
 	ResponseSent       EventID = 15
 	ResponseTaken      EventID = 16
 	ServiceCall        EventID = 17
+	ExceptionCaught    EventID = 64
 )
 
 // Role is what kind of place an event was seen at.
@@ -179,6 +181,13 @@ func (m *Machine) handle(e Event) {
 			m.flush(&t.take)
 			m.flushRequest(t)
 		}
+	case ExceptionCaught:
+		if t := m.threads[e.TID]; t != nil && t.innermostFrame() < e.StackPointer {
+			m.flush(&t.take)
+			m.flush(&t.dequeue)
+			m.flushRequest(t)
+			m.unwindBelow(t, e.StackPointer)
+		}
 	case ServiceCall:
 		if t := m.threads[e.TID]; t != nil {
 			m.endPublish(t, merge.PublishNoLastLayer)
@@ -284,6 +293,17 @@ func (m *Machine) flushRequest(t *thread) {
 		m.Records = append(m.Records, t.request)
 		t.request = nil
 	}
+}
+
+// innermostFrame returns the stack pointer of the innermost callback, the largest one outside of callbacks.
+func (t *thread) innermostFrame() uint64 {
+	switch {
+	case t.tooDeep > 0:
+		return t.tooDeepStack
+	case len(t.frames) > 0:
+		return t.frames[len(t.frames)-1].stackPointer
+	}
+	return math.MaxUint64
 }
 
 // unwind closes the callbacks whose frames an event finds free.

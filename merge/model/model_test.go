@@ -149,7 +149,7 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 		model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart,
 		model.CallbackEnd, model.CallbackEnd,
 		model.RclcppPublish, model.RclPublish, model.RMWPublish, model.BindAddrToStamp, model.RclcppIntraPublish,
-		model.RingBufferEnqueue, model.RingBufferDequeue, model.RMWTake, model.ExecutorExecute,
+		model.RingBufferEnqueue, model.RingBufferDequeue, model.RMWTake, model.ExecutorExecute, model.ExceptionCaught,
 		model.RequestSent, model.RequestTaken, model.RequestTaken, model.ResponseSent, model.ResponseTaken, model.ServiceCall,
 	}
 	stack := map[uint32]uint64{}

@@ -4,20 +4,30 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// record records until what it returns is called, which removes the dataset.
-func record(ctx context.Context, configuration session.Configuration) (end, error) {
+// record records until what it returns is called, which removes the dataset. With settles it returns when the recorder has said something that
+// contains that text.
+func record(ctx context.Context, configuration session.Configuration, settles string) (end, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	opened, ended := make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- session.Run(ctx, configuration, session.Options{Observer: session.Observer{Recording: func() { close(opened) }}})
-	}()
+	settled, ended := make(chan struct{}), make(chan error, 1)
+	settle := sync.OnceFunc(func() { close(settled) })
+	observer := session.Observer{Recording: settle}
+	if settles != "" {
+		observer = session.Observer{Message: func(text string) {
+			if strings.Contains(text, settles) {
+				settle()
+			}
+		}}
+	}
+	go func() { ended <- session.Run(ctx, configuration, session.Options{Observer: observer}) }()
 	select {
-	case <-opened:
+	case <-settled:
 	case err := <-ended:
 		cancel()
 		return nil, err

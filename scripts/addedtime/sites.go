@@ -21,6 +21,8 @@ type plans struct {
 	minimal, standard, entries []probes.Site
 	// certain says that all callers of tracepoints are known: functions whose callers are probed are then not probed themselves, but for the first seconds.
 	certain bool
+	// leaves says that a recording has sites in its first seconds that are not among these: the program has no intra-process communication.
+	leaves bool
 }
 
 // planSites plans as a recording of one process does.
@@ -35,9 +37,9 @@ func planSites(pid int32) (*plans, error) {
 		into    *[]probes.Site
 		options probes.Options
 	}{
-		{&result.minimal, probes.Options{Profile: probes.ProfileMinimal, Callers: true}},
-		{&result.standard, probes.Options{Profile: probes.ProfileStandard, Callers: true}},
-		{&result.entries, probes.Options{Choice: probes.ChooseEntries}},
+		{&result.minimal, probes.Options{Profile: probes.ProfileMinimal, Callers: true, Exceptions: true}},
+		{&result.standard, probes.Options{Profile: probes.ProfileStandard, Callers: true, Exceptions: true}},
+		{&result.entries, probes.Options{Choice: probes.ChooseEntries, Exceptions: true}},
 	} {
 		kind.options.Expected, kind.options.Cache = true, cache
 		plan, err := probes.NewPlan(process, kind.options)
@@ -46,8 +48,9 @@ func planSites(pid int32) (*plans, error) {
 		}
 		certain := len(plan.Uncertain) == 0
 		result.certain = result.certain && certain
+		result.leaves = result.leaves || slices.ContainsFunc(plan.Sites, probes.Site.OnlyIntraProcess)
 		*kind.into = slices.DeleteFunc(plan.Sites, func(s probes.Site) bool {
-			return s.Event.IsInit() || s.Armed || s.Role == probes.RoleBody && certain
+			return s.Event.IsInit() || s.Armed || s.OnlyIntraProcess() || s.Role == probes.RoleBody && certain
 		})
 	}
 	return result, nil

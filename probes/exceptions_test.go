@@ -1,0 +1,54 @@
+package probes
+
+import (
+	"slices"
+	"testing"
+)
+
+// cxxRuntime shows exceptions being caught. Its soname is not that of the one that compilers link programs with.
+var cxxRuntime = fixture{"libstdc++.so.5", "void *__cxa_begin_catch(void *exception) { return exception; }\n"}
+
+// TestExceptionsInPlaceOfSteps: where exceptions are seen being caught the executor's steps are not probed, unless they carry something.
+func TestExceptionsInPlaceOfSteps(t *testing.T) {
+	humble := []fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwCyclone, cycloneDDS}
+	jazzy := []fixture{tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS}
+	for name, test := range map[string]struct {
+		libraries []fixture
+		options   Options
+		want      []Event
+		optional  bool // the step
+	}{
+		"humble":                     {append(humble, cxxRuntime), Options{Exceptions: true}, []Event{EventExecutorExecute, EventExceptionCaught}, true},
+		"humble, minimal":            {append(humble, cxxRuntime), Options{Exceptions: true, Profile: ProfileMinimal}, []Event{EventExceptionCaught}, false},
+		"jazzy":                      {append(jazzy, cxxRuntime), Options{Exceptions: true}, []Event{EventExceptionCaught}, false},
+		"jazzy, not asked for":       {append(jazzy, cxxRuntime), Options{}, []Event{EventExecutorExecute}, false},
+		"jazzy, linked statically":   {jazzy, Options{Exceptions: true}, []Event{EventExecutorExecute}, false},
+		"jazzy without rclcpp's":     {append(jazzy[:2:2], rmwCyclone, cycloneDDS, cxxRuntime), Options{Exceptions: true}, []Event{EventExceptionCaught}, false},
+		"humble, both linked within": {humble, Options{Exceptions: true, Profile: ProfileMinimal}, []Event{EventExecutorExecute}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, t.TempDir(), test.libraries...)
+			plan, err := NewPlan(p.process, test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []Event
+			for _, site := range plan.Sites {
+				if site.Event == EventExecutorExecute || site.Event == EventExceptionCaught {
+					got = append(got, site.Event)
+				}
+				if site.Event == EventExecutorExecute && site.Optional != test.optional || site.Event == EventExceptionCaught && site.Optional {
+					t.Errorf("%s is optional: %v", site.Event, site.Optional)
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("sites of %v, want %v", got, test.want)
+			}
+			for _, missing := range plan.Missing {
+				if missing.Event == EventExceptionCaught || missing.Event == EventExecutorExecute && test.options.Profile != ProfileMinimal {
+					t.Errorf("%+v", missing)
+				}
+			}
+		})
+	}
+}
