@@ -211,7 +211,7 @@ func (m *measurements) add(of measured, at int64, duration trace.Optional[int64]
 func (w *windowed) add(window int, ns int64) {
 	d := &w.windows[window]
 	d.addDuration(ns)
-	if len(d.samples) > exactSamples/diffWindows {
+	if d.samples.count > exactSamples/diffWindows {
 		d.coarsen()
 	}
 }

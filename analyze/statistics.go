@@ -34,7 +34,7 @@ const (
 
 // distribution gathers durations. The zero distribution is empty.
 type distribution struct {
-	samples   []int64
+	samples   samples
 	histogram map[int64]uint64 // counts by coarse value, once there are too many samples
 	count     uint64
 	sum       int64
@@ -70,18 +70,16 @@ func (d *distribution) addDuration(ns int64) {
 		d.histogram[coarse(ns)]++
 		return
 	}
-	d.samples = append(d.samples, ns)
-	if len(d.samples) > exactSamples {
+	d.samples.add(ns)
+	if d.samples.count > exactSamples {
 		d.coarsen()
 	}
 }
 
 func (d *distribution) coarsen() {
 	d.histogram = make(map[int64]uint64)
-	for _, ns := range d.samples {
-		d.histogram[coarse(ns)]++
-	}
-	d.samples = nil
+	d.samples.each(func(ns int64) { d.histogram[coarse(ns)]++ })
+	d.samples = samples{}
 }
 
 // coarse clears all but the leading bits.
@@ -113,16 +111,14 @@ func (d *distribution) merge(other *distribution) {
 	d.count += other.count
 	d.sum += other.sum
 	d.min, d.max = min(d.min, other.min), max(d.max, other.max)
-	if d.histogram == nil && other.histogram == nil && len(d.samples)+len(other.samples) <= exactSamples {
-		d.samples = append(d.samples, other.samples...)
+	if d.histogram == nil && other.histogram == nil && d.samples.count+other.samples.count <= exactSamples {
+		d.samples.take(&other.samples)
 		return
 	}
 	if d.histogram == nil {
 		d.coarsen()
 	}
-	for _, ns := range other.samples {
-		d.histogram[coarse(ns)]++
-	}
+	other.samples.each(func(ns int64) { d.histogram[coarse(ns)]++ })
 	for ns, count := range other.histogram {
 		d.histogram[ns] += count
 	}
@@ -131,9 +127,7 @@ func (d *distribution) merge(other *distribution) {
 // shift adds a number to all durations.
 func (d *distribution) shift(by int64) {
 	d.min, d.max, d.sum = d.min+by, d.max+by, d.sum+by*int64(d.count)
-	for i := range d.samples {
-		d.samples[i] += by
-	}
+	d.samples.shift(by)
 	shifted := make(map[int64]uint64, len(d.histogram))
 	for ns, count := range d.histogram {
 		shifted[ns+by] += count
@@ -176,8 +170,7 @@ func (d *distribution) mean() int64 {
 func (d *distribution) ranked() func(share float64) int64 {
 	rank := func(share float64) uint64 { return max(uint64(math.Ceil(share*float64(d.count))), 1) }
 	if d.histogram == nil {
-		slices.Sort(d.samples)
-		return func(share float64) int64 { return d.samples[rank(share)-1] }
+		return func(share float64) int64 { return d.samples.ranked(int(rank(share))-1, d.min, d.max) }
 	}
 	values := make([]int64, 0, len(d.histogram))
 	for ns := range d.histogram {
