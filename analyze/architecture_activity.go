@@ -126,8 +126,7 @@ type recentPublishes [256]struct {
 }
 
 func (r *recentPublishes) count(counts placeCounts, at publishedAt) *uint64 {
-	// Addresses are alike in many bits: multiplied by odd numbers without a pattern, they differ in the first ones.
-	slot := &r[(uint64(at.publisher)*0x9e3779b97f4a7c15^uint64(at.callback)*0xc2b2ae3d27d4eb4f)>>56]
+	slot := &r[(scatter(at.publisher)^scatter(at.callback)*0xc2b2ae3d27d4eb4f)>>56]
 	if slot.count != nil && slot.at == at {
 		return slot.count
 	}

@@ -114,7 +114,7 @@ type communicationPair struct {
 	uncertainty   trace.Optional[int64]
 }
 
-func (c *communications) add(p *passage) {
+func (c *communications) add(p passage) {
 	if !c.query.filter.covers(p.departure.at) {
 		return
 	}
@@ -142,7 +142,7 @@ func (c *communications) add(p *passage) {
 	}
 }
 
-func instanceOf(p *passage, by routeBy, latency trace.Optional[int64]) CommunicationInstance {
+func instanceOf(p passage, by routeBy, latency trace.Optional[int64]) CommunicationInstance {
 	d := p.departure
 	i := CommunicationInstance{
 		CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Fate: p.fate, JoinedBy: p.joinedBy,

@@ -34,95 +34,6 @@ type execution struct {
 	start    int64
 }
 
-// recordedLink links by the callback in which each publish was recorded: exact for callbacks that publish what they received or polled.
-type recordedLink struct {
-	emit      func(linked)
-	inputs    map[execution]*executionInputs
-	order     []*executionInputs
-	published []*departure
-}
-
-type executionInputs struct {
-	of     execution
-	inputs []executionInput
-	one    [1]executionInput // room for what is nearly always enough
-	end    int64
-}
-
-type executionInput struct {
-	*arrival
-	used bool
-}
-
-func newRecordedLink(emit func(linked)) *recordedLink {
-	return &recordedLink{emit: emit, inputs: make(map[execution]*executionInputs)}
-}
-
-func (l *recordedLink) receive(a *arrival) {
-	in := execution{a.callback, a.start}
-	if a.polled {
-		in.start = a.within
-	}
-	if in.callback == nil {
-		l.emit(linked{input: a, inputEnd: noTime, outputStart: noTime})
-		return
-	}
-	of := l.inputs[in]
-	if of == nil {
-		of = &executionInputs{of: in, end: noTime}
-		of.inputs = of.one[:0]
-		l.inputs[in] = of
-		l.order = append(l.order, of)
-	}
-	of.inputs = append(of.inputs, executionInput{arrival: a})
-	of.end = max(of.end, a.end)
-}
-
-func (l *recordedLink) execute(*arrival)     {}
-func (l *recordedLink) publish(d *departure) { l.published = append(l.published, d) }
-
-func (l *recordedLink) settle(limit int64) {
-	for _, d := range l.published {
-		of := l.inputs[execution{d.callback, d.start}]
-		if d.callback == nil || of == nil {
-			continue
-		}
-		for i := range slices.Backward(of.inputs) {
-			if in := &of.inputs[i]; in.start <= d.at {
-				in.used = true
-				l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: d.start, output: d})
-				break
-			}
-		}
-	}
-	l.published = l.published[:0]
-	kept := l.order[:0]
-	for i, of := range l.order {
-		if of.end != noTime && of.end < limit || of.end == noTime && len(l.order)-i > keptExecutions {
-			l.drop(of)
-		} else {
-			kept = append(kept, of)
-		}
-	}
-	clear(l.order[len(kept):])
-	l.order = kept
-}
-
-func (l *recordedLink) drop(of *executionInputs) {
-	for _, in := range of.inputs {
-		if !in.used {
-			l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: noTime})
-		}
-	}
-	delete(l.inputs, of.of)
-}
-
-func (l *recordedLink) end() {
-	for _, of := range l.order {
-		l.drop(of)
-	}
-}
-
 // latestLink links each publish with the latest message that was received at or before it (use_latest_message).
 type latestLink struct {
 	emit      func(linked)
@@ -348,7 +259,7 @@ func (l *links) connect(n *Node, s *Subscription, p *Publisher, context ContextT
 		case 0:
 			return false
 		case 1:
-			of = newRecordedLink(emit)
+			of = &recordedLink{emit: emit}
 		default:
 			of = newChainLink(chain, s, emit)
 			for _, c := range chain {

@@ -12,11 +12,17 @@ type lookup[E any] struct {
 	lives     livesAt[E]
 	processes processNumbers
 	known     map[numberedPlace][]resident[E]
+	recent    [64]foundPlace[E] // of known, by the address: hashing takes longer
 }
 
 type numberedPlace struct {
 	process int32
 	address trace.Address
+}
+
+type foundPlace[E any] struct {
+	numberedPlace
+	residents []resident[E]
 }
 
 func newLookup[E any](lives livesAt[E]) *lookup[E] {
@@ -28,12 +34,7 @@ func (l *lookup[E]) find(process *trace.ProcessKey, address trace.Address, at in
 	if address == 0 {
 		return found
 	}
-	key := numberedPlace{l.processes.number(process), address}
-	residents, ok := l.known[key]
-	if !ok {
-		residents = l.lives[place{*process, address}]
-		l.known[key] = residents
-	}
+	residents := l.residents(process, address)
 	for i := len(residents) - 1; i >= 0; i-- {
 		if residents[i].life.Contains(at) {
 			return residents[i].entity
@@ -41,6 +42,25 @@ func (l *lookup[E]) find(process *trace.ProcessKey, address trace.Address, at in
 	}
 	return found
 }
+
+// residents returns what lived at an address at any time.
+func (l *lookup[E]) residents(process *trace.ProcessKey, address trace.Address) []resident[E] {
+	at := numberedPlace{l.processes.number(process), address}
+	recent := &l.recent[scatter(address)>>58]
+	if recent.numberedPlace == at { // a zero one is of no address that is looked up
+		return recent.residents
+	}
+	residents, ok := l.known[at]
+	if !ok {
+		residents = l.lives[place{*process, address}]
+		l.known[at] = residents
+	}
+	*recent = foundPlace[E]{at, residents}
+	return residents
+}
+
+// scatter makes addresses, which are alike in many bits, differ in the first ones: it multiplies by an odd number without a pattern.
+func scatter(address trace.Address) uint64 { return uint64(address) * 0x9e3779b97f4a7c15 }
 
 // processNumbers gives processes numbers, because their keys take long to hash. Its zero value is ready.
 type processNumbers struct {

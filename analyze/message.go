@@ -24,8 +24,9 @@ type departure struct {
 	enqueues uint32
 
 	// inputs are what the message was made of, as far as a query has found it; begins the paths on which it set out.
-	inputs []input
-	begins []*pathBegin
+	inputs []*arrival
+	one    [1]*arrival // room for what is nearly always enough
+	begins *pathBegin
 }
 
 // publishNumber identifies a publish as its enqueues name it: the process is that of one dataset, by a number of the query's.
@@ -56,7 +57,7 @@ type arrival struct {
 
 	// from is the publish of the message, as far as it was found; begins are paths that begin with its reception.
 	from   *departure
-	begins []*pathBegin
+	begins *pathBegin
 }
 
 // arrived is when the message was there.

@@ -77,6 +77,8 @@ type messageReader struct {
 	buffers       *lookup[*Subscription]
 	wanted        *wantedMessages
 
+	enqueues slab[enqueue]
+
 	processes processNumbers
 	numbers   [][]int32 // the query's numbers of processes, by dataset and the reader's number; 0 where not looked up yet
 }
@@ -223,10 +225,12 @@ func (r *messageReader) enqueue(row *enqueueColumns, dataset int) *enqueue {
 	if s == nil || !r.wanted.subscription(s) {
 		return nil
 	}
-	return &enqueue{
+	e := r.enqueues.new()
+	*e = enqueue{
 		subscription: s, at: r.query.clocks[dataset].correct(row.At), index: row.Index, published: row.PublishNumber.Valid,
 		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber.Value},
 	}
+	return e
 }
 
 // messages are the streams of all that happens to messages.

@@ -50,12 +50,12 @@ type passages struct {
 	query   *Query
 	include func(*Publisher, *Subscription) bool
 	// emit gets each passage once: received ones when they were, lost ones when that is certain.
-	emit func(*passage)
+	emit func(passage)
 
 	byTopic map[string][]*Subscription
 	byGID   map[string][]*Publisher
 	known   map[*Subscription]bool // those of byTopic
-	flights map[*Subscription][]*flightQueue
+	inbound map[*Subscription]*inbound
 	queues  map[route]*flightQueue
 	ordered []*flightQueue // in the order in which they were made
 	routes  map[*Publisher][]*Subscription
@@ -69,31 +69,11 @@ type route struct {
 	subscription *Subscription
 }
 
-// flightQueue are the messages of one publisher that are on their way to one subscription, in the order of source timestamps.
-type flightQueue struct {
-	route
-	flights []flight
-	// overtaken are those at the begin that had been received or overtaken when the last window ended.
-	overtaken int
-	// receivedAt is when the newest one that has been received was published; noTime before the first.
-	receivedAt int64
-}
-
-type flight struct {
-	departure *departure
-	received  bool
-}
-
-// slots is what an intra-process ring buffer holds, by index.
-type slots struct {
-	held map[uint64]*passage
-}
-
-func newPassages(q *Query, include func(*Publisher, *Subscription) bool, emit func(*passage)) *passages {
+func newPassages(q *Query, include func(*Publisher, *Subscription) bool, emit func(passage)) *passages {
 	p := &passages{
 		query: q, include: include, emit: emit,
 		byTopic: make(map[string][]*Subscription), byGID: make(map[string][]*Publisher), known: make(map[*Subscription]bool),
-		flights: make(map[*Subscription][]*flightQueue), queues: make(map[route]*flightQueue), routes: make(map[*Publisher][]*Subscription),
+		inbound: make(map[*Subscription]*inbound), queues: make(map[route]*flightQueue), routes: make(map[*Publisher][]*Subscription),
 		buffers: make(map[*Subscription]*slots), numbers: make(map[publishNumber]*departure),
 	}
 	for _, n := range q.Architecture.Nodes {
@@ -128,9 +108,9 @@ func (p *passages) add(w *messageWindow) {
 	for _, d := range w.departures {
 		p.depart(d)
 	}
-	var middleware []*arrival
+	intra, middleware := byTransport(w.arrivals)
 	next := 0
-	for _, a := range intraProcess(w.arrivals, &middleware) {
+	for _, a := range intra {
 		for next < len(w.enqueues) && w.enqueues[next].at <= a.arrived() {
 			p.enqueue(w.enqueues[next])
 			next++
@@ -140,7 +120,6 @@ func (p *passages) add(w *messageWindow) {
 	for _, e := range w.enqueues[next:] {
 		p.enqueue(e)
 	}
-	slices.SortStableFunc(middleware, func(a, b *arrival) int { return cmp.Compare(a.arrived(), b.arrived()) })
 	retry := p.retry
 	p.retry = nil
 	for _, a := range retry {
@@ -154,20 +133,22 @@ func (p *passages) add(w *messageWindow) {
 	p.settle()
 }
 
-// intraProcess returns those that came through intra-process buffers, in the order of their dequeue, and appends the others to middleware.
-func intraProcess(arrivals []*arrival, middleware *[]*arrival) []*arrival {
-	var intra []*arrival
+// byTransport returns the messages that came through intra-process buffers and those that came through the middleware, in the order in which they
+// were there.
+func byTransport(arrivals []*arrival) (intra, middleware []*arrival) {
+	middleware = make([]*arrival, 0, len(arrivals))
 	for _, a := range arrivals {
 		switch {
 		case a.subscription == nil:
 		case a.dequeue.Valid:
 			intra = append(intra, a)
 		case a.source.Valid:
-			*middleware = append(*middleware, a)
+			middleware = append(middleware, a)
 		}
 	}
-	slices.SortStableFunc(intra, func(a, b *arrival) int { return cmp.Compare(a.arrived(), b.arrived()) })
-	return intra
+	sortByTime(intra, (*arrival).arrived)
+	sortByTime(middleware, (*arrival).arrived)
+	return intra, middleware
 }
 
 // subscriptionsOf returns the subscriptions that a publisher's messages go to.
@@ -195,7 +176,7 @@ func (p *passages) depart(d *departure) {
 		}
 		if !d.source.Valid {
 			if p.livedAt(s, d) {
-				p.emit(&passage{departure: d, subscription: s, fate: Unknown, enqueued: noTime})
+				p.emit(passage{departure: d, subscription: s, fate: Unknown, enqueued: noTime})
 			}
 			continue
 		}
@@ -209,57 +190,27 @@ func (p *passages) depart(d *departure) {
 func (p *passages) queue(r route) *flightQueue {
 	q := p.queues[r]
 	if q == nil {
-		q = &flightQueue{route: r, receivedAt: noTime}
+		q = newFlightQueue(r)
 		p.queues[r] = q
 		p.ordered = append(p.ordered, q)
-		p.flights[r.subscription] = append(p.flights[r.subscription], q)
+		if p.inbound[r.subscription] == nil {
+			p.inbound[r.subscription] = new(inbound)
+		}
+		to := p.inbound[r.subscription]
+		to.queues = append(to.queues, q)
 	}
 	return q
 }
 
-// lastReceived is the index of the last message that has been received, -1 if none has.
-func (q *flightQueue) lastReceived() int {
-	for i, f := range slices.Backward(q.flights) {
-		if f.received {
-			return i
-		}
-	}
-	return -1
-}
-
-// push keeps the order: threads that share a publisher may overtake each other.
-func (q *flightQueue) push(d *departure) {
-	q.flights = append(q.flights, flight{departure: d})
-	for i := len(q.flights) - 1; i > 0 && q.flights[i-1].departure.source.Value > d.source.Value; i-- {
-		q.flights[i-1], q.flights[i] = q.flights[i], q.flights[i-1]
-	}
-}
-
-// find returns the flight with the source timestamp that was not received; −1 where there is none. A timestamp comes again where the clock
-// is coarse or was set back: then the first that was published after what has been received, else the first.
-func (q *flightQueue) find(source int64) int {
-	found := -1
-	i, _ := slices.BinarySearchFunc(q.flights, source, func(f flight, source int64) int { return cmp.Compare(f.departure.source.Value, source) })
-	for ; i < len(q.flights) && q.flights[i].departure.source.Value == source; i++ {
-		switch f := &q.flights[i]; {
-		case f.received:
-		case f.departure.at > q.receivedAt:
-			return i
-		case found < 0:
-			found = i
-		}
-	}
-	return found
-}
-
 // arrive finds the publish of a message that came through the middleware.
 func (p *passages) arrive(a *arrival) bool {
-	joined := JoinedByTopic
-	var named []*Publisher
-	if a.gid != "" {
-		named = p.byGID[a.gid]
+	to := p.inbound[a.subscription]
+	if to == nil {
+		return false
 	}
-	for _, q := range p.flights[a.subscription] {
+	joined := JoinedByTopic
+	named := to.publishersOf(a.gid, p.byGID)
+	for _, q := range to.queues {
 		if len(named) > 0 && !slices.Contains(named, q.publisher) || len(named) == 0 && a.gid != "" && q.publisher.GID != "" {
 			continue
 		}
@@ -270,10 +221,8 @@ func (p *passages) arrive(a *arrival) bool {
 		if len(named) > 0 {
 			joined = JoinedByGID
 		}
-		q.flights[i].received = true
-		a.from = q.flights[i].departure
-		q.receivedAt = max(q.receivedAt, a.from.at)
-		p.emit(&passage{departure: a.from, subscription: a.subscription, fate: Received, arrival: a, joinedBy: joined, enqueued: noTime})
+		a.from = q.receive(i)
+		p.emit(passage{departure: a.from, subscription: a.subscription, fate: Received, arrival: a, joinedBy: joined, enqueued: noTime})
 		return true
 	}
 	return false
@@ -282,25 +231,13 @@ func (p *passages) arrive(a *arrival) bool {
 // settle gives up the flights that later ones of their publisher have overtaken in this window or before.
 func (p *passages) settle() {
 	for _, q := range p.ordered {
-		last := q.lastReceived()
-		if last < 0 {
-			continue
-		}
-		// Threads that take at the same time may be seen in the wrong order: what was overtaken in this window may still come in the next.
-		done := min(q.overtaken, last+1)
-		for _, f := range q.flights[:done] {
-			if !f.received {
-				p.lose(f.departure, q.subscription, Lost)
-			}
-		}
-		q.flights = slices.Delete(q.flights, 0, done)
-		q.overtaken = last + 1 - done
+		q.giveUp(func(d *departure) { p.lose(d, q.subscription, Lost) })
 	}
 }
 
 func (p *passages) lose(d *departure, s *Subscription, fate Fate) {
 	if p.livedAt(s, d) {
-		p.emit(&passage{departure: d, subscription: s, fate: fate, enqueued: noTime})
+		p.emit(passage{departure: d, subscription: s, fate: fate, enqueued: noTime})
 	}
 }
 
@@ -313,27 +250,25 @@ func (p *passages) enqueue(e *enqueue) {
 	p.learn(e.subscription)
 	b := p.buffers[e.subscription]
 	if b == nil {
-		b = &slots{held: make(map[uint64]*passage)}
+		b = new(slots)
 		p.buffers[e.subscription] = b
 	}
-	if former := b.held[e.index]; former != nil {
-		former.fate = Lost
-		p.emitEnqueued(former)
-	}
-	now := &passage{subscription: e.subscription, fate: Open, joinedBy: JoinedByBuffer, enqueued: e.at}
+	now := enqueued{held: true, at: e.at}
 	if d := p.numbers[e.number]; d != nil && e.published {
 		now.departure = d
 		if d.enqueues--; d.enqueues == 0 {
 			delete(p.numbers, e.number)
 		}
 	}
-	b.held[e.index] = now
+	if former := b.put(e.index, now); former.held {
+		p.emitEnqueued(e.subscription, former, Lost, nil)
+	}
 }
 
 // emitEnqueued passes on what the query asks for: a message whose publish was not seen has no begin.
-func (p *passages) emitEnqueued(of *passage) {
-	if of.departure != nil && p.include(of.departure.publisher, of.subscription) {
-		p.emit(of)
+func (p *passages) emitEnqueued(s *Subscription, of enqueued, fate Fate, a *arrival) {
+	if of.departure != nil && p.include(of.departure.publisher, s) {
+		p.emit(passage{departure: of.departure, subscription: s, fate: fate, arrival: a, joinedBy: JoinedByBuffer, enqueued: of.at})
 	}
 }
 
@@ -342,14 +277,12 @@ func (p *passages) dequeue(a *arrival) {
 	if b == nil {
 		return
 	}
-	held := b.held[a.dequeue.Value]
-	if held == nil {
+	held := b.take(a.dequeue.Value)
+	if !held.held {
 		return
 	}
-	delete(b.held, a.dequeue.Value)
-	held.fate, held.arrival = Received, a
 	a.from = held.departure
-	p.emitEnqueued(held)
+	p.emitEnqueued(a.subscription, held, Received, a)
 }
 
 // end settles what is still on its way.
@@ -367,20 +300,22 @@ func (p *passages) end() {
 		}
 		q.flights = nil
 	}
-	var left []*passage
-	for _, b := range p.buffers {
-		for _, held := range b.held {
-			left = append(left, held)
-		}
+	type leftIn struct {
+		subscription *Subscription
+		enqueued
 	}
-	slices.SortFunc(left, func(a, b *passage) int { return cmp.Compare(a.enqueued, b.enqueued) })
-	for _, held := range left {
-		p.emitEnqueued(held)
+	var left []leftIn
+	for subscription, b := range p.buffers {
+		b.each(func(e enqueued) { left = append(left, leftIn{subscription, e}) })
+	}
+	slices.SortFunc(left, func(a, b leftIn) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range left {
+		p.emitEnqueued(e.subscription, e.enqueued, Open, nil)
 	}
 }
 
 // latency is from the publish to the callback's start or the poll; null where it was not received.
-func (of *passage) latency() trace.Optional[int64] {
+func (of passage) latency() trace.Optional[int64] {
 	if of.arrival == nil {
 		return trace.Optional[int64]{}
 	}

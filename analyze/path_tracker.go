@@ -21,6 +21,7 @@ type pathTracker struct {
 	beginsIn  map[*Subscription][]*trackedPath
 	completed func(*way) // gets the ways of each path in the order of their ends; they are reused
 
+	room    slab[pathBegin]
 	arrived []*arrival   // at the end of a path, in the last window
 	left    []*departure // likewise
 }
@@ -31,6 +32,7 @@ type pathBegin struct {
 	at      int64
 	reached bool // the end of the path
 	next    *pathBegin
+	also    *pathBegin // of another path, on which the same message set out
 }
 
 // way is the way of a message along a path.
@@ -83,12 +85,6 @@ type trackedHop struct {
 	count *hopCount
 }
 
-// input is what a message was made of, in a node where a subscription leads to it.
-type input struct {
-	subscription *Subscription
-	arrival      *arrival
-}
-
 func newPathTracker(q *Query, paths []*Path, latest bool, completed func(*way)) (*pathTracker, error) {
 	t := &pathTracker{
 		query: q, links: newLinks(), pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), completed: completed,
@@ -124,7 +120,7 @@ func (t *pathTracker) addPath(p *Path, latest bool) error {
 			if context == ContextUndefined && latest {
 				context = ContextUseLatestMessage
 			}
-			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(of, count, l) }) {
+			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(count, l) }) {
 				return fmt.Errorf("%w: nothing tells how %s gets from %s to %s in %s (context %s): name it in an architecture file, or take the latest message",
 					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, n.Context)
 			}
@@ -194,7 +190,7 @@ func (t *pathTracker) wants() *wantedMessages {
 }
 
 // passed notes what became of a message between two nodes; passages has set the arrival's from.
-func (t *pathTracker) passed(p *passage) {
+func (t *pathTracker) passed(p passage) {
 	if p.fate == Open || p.fate == Unknown || !t.query.filter.covers(p.departure.at) {
 		return
 	}
@@ -205,7 +201,7 @@ func (t *pathTracker) passed(p *passage) {
 	}
 }
 
-func (t *pathTracker) linked(of inNode, count *hopCount, l linked) {
+func (t *pathTracker) linked(count *hopCount, l linked) {
 	if t.query.filter.covers(l.input.start) {
 		count.begun++
 		if l.output == nil {
@@ -213,7 +209,7 @@ func (t *pathTracker) linked(of inNode, count *hopCount, l linked) {
 		}
 	}
 	if l.output != nil {
-		l.output.inputs = append(l.output.inputs, input{of.subscription, l.input})
+		l.output.addInput(l.input)
 	}
 }
 
@@ -240,18 +236,19 @@ func (t *pathTracker) add(w *messageWindow) {
 	t.complete(arrived, left)
 }
 
-// begin appends the begin of a path if it is asked for.
-func (t *pathTracker) begin(p *trackedPath, at int64, begins []*pathBegin) []*pathBegin {
+// begin puts the begin of a path before others of the same message if it is asked for.
+func (t *pathTracker) begin(p *trackedPath, at int64, begins *pathBegin) *pathBegin {
 	if !t.query.filter.covers(at) {
 		return begins
 	}
-	b := &pathBegin{path: p, at: at}
+	b := t.room.new()
+	*b = pathBegin{path: p, at: at, also: begins}
 	if p.last != nil {
 		p.last.next = b
 	}
 	p.last = b
 	p.begun++
-	return append(begins, b)
+	return b
 }
 
 // complete follows the ways that end there.
@@ -273,7 +270,7 @@ func (t *pathTracker) complete(arrived []*arrival, left []*departure) {
 func (p *trackedPath) follow(a *arrival, d *departure) *way {
 	w := &p.way
 	at := len(p.hops)
-	var begins []*pathBegin
+	var begins *pathBegin
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		n := &p.Nodes[i]
 		if n.Publisher != nil {
@@ -294,7 +291,7 @@ func (p *trackedPath) follow(a *arrival, d *departure) *way {
 		at--
 		d, begins = a.from, a.begins
 	}
-	for _, w.from = range begins {
+	for w.from = begins; w.from != nil; w.from = w.from.also {
 		if w.from.path == p {
 			return w
 		}
@@ -302,10 +299,18 @@ func (p *trackedPath) follow(a *arrival, d *departure) *way {
 	return nil
 }
 
+func (d *departure) addInput(a *arrival) {
+	if d.inputs == nil {
+		d.inputs = d.one[:0]
+	}
+	d.inputs = append(d.inputs, a)
+}
+
+// input returns the message of a subscription that the message was made of; nil where there is none.
 func (d *departure) input(s *Subscription) *arrival {
 	for _, in := range d.inputs {
 		if in.subscription == s {
-			return in.arrival
+			return in
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (s *stream[E]) reading(limit int64) (tasks []readTask, finish func() []*E) 
 
 // cut sorts events, keeps those of later windows and returns the others.
 func (s *stream[E]) cut(events []*E, limit int64) []*E {
-	slices.SortStableFunc(events, func(a, b *E) int { return cmp.Compare(s.at(a), s.at(b)) })
+	sortByTime(events, s.at)
 	if limit == math.MaxInt64 {
 		s.rest = nil
 		return events
