@@ -18,12 +18,17 @@ type departureColumns struct {
 	Rcl             trace.Optional[int64] `column:"rcl_publish_timestamp"`
 	RMW             trace.Optional[int64] `column:"rmw_publish_timestamp"`
 	Source          trace.Optional[int64] `column:"source_timestamp"`
-	Written         trace.Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp"`
 	EnqueueCount    uint32                `column:"enqueue_count"`
 	Callback        trace.Address         `column:"callback,null"`
 	CallbackStart   trace.Optional[int64] `column:"callback_start_timestamp"`
-	TopicName       string                `column:"topic_name,null"`
-	NodeName        string                `column:"node_name,null"`
+}
+
+// detailedDepartureColumns tell besides of publishers that no entity table has, and when the message was written.
+type detailedDepartureColumns struct {
+	departureColumns
+	Written   trace.Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp"`
+	TopicName string                `column:"topic_name,null"`
+	NodeName  string                `column:"node_name,null"`
 }
 
 // arrivalColumns are the columns of callback that tell which message started it.
@@ -37,9 +42,14 @@ type arrivalColumns struct {
 	DequeueIndex       trace.Optional[uint64] `column:"dequeue_index"`
 	Dequeue            trace.Optional[int64]  `column:"dequeue_timestamp"`
 	SubscriptionHandle trace.Address          `column:"subscription_handle,null"`
-	TopicName          string                 `column:"topic_name,null"`
-	NodeName           string                 `column:"node_name,null"`
 	PublisherGID       string                 `column:"publisher_gid,null"`
+}
+
+// detailedArrivalColumns tell besides of subscriptions that no entity table has.
+type detailedArrivalColumns struct {
+	arrivalColumns
+	TopicName string `column:"topic_name,null"`
+	NodeName  string `column:"node_name,null"`
 }
 
 // takeColumns are the columns of take that tell which message was polled.
@@ -104,6 +114,19 @@ func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {
 }
 
 func (r *messageReader) departure(row *departureColumns, dataset int) *departure {
+	return r.departureNamed(row, dataset, "", "")
+}
+
+func (r *messageReader) detailedDeparture(row *detailedDepartureColumns, dataset int) *departure {
+	d := r.departureNamed(&row.departureColumns, dataset, row.TopicName, row.NodeName)
+	if d != nil {
+		d.written = r.query.clocks[dataset].orNone(row.Written)
+	}
+	return d
+}
+
+// departureNamed makes a departure of a publisher that, where no entity table has it, goes by these names. Without a topic it is nil then.
+func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic, node string) *departure {
 	clock := &r.query.clocks[dataset]
 	intra, rclcpp, rcl, rmw := clock.orNone(row.Intra), clock.orNone(row.Rclcpp), clock.orNone(row.Rcl), clock.orNone(row.RMW)
 	at := firstOf(intra, rclcpp)
@@ -116,16 +139,16 @@ func (r *messageReader) departure(row *departureColumns, dataset int) *departure
 	raw := firstTime(row.Intra, row.Rclcpp, row.Rcl, row.RMW)
 	p := r.publishers.find(&row.ProcessKey, row.PublisherHandle, raw)
 	if p == nil || p.TopicName == "" {
-		if row.TopicName == "" {
+		if topic == "" {
 			return nil
 		}
-		p = r.query.unknown.publisher(row.ProcessKey, row.PublisherHandle, row.TopicName, row.NodeName)
+		p = r.query.unknown.publisher(row.ProcessKey, row.PublisherHandle, topic, node)
 	}
 	if !r.wanted.publisher(p) {
 		return nil
 	}
 	d := &departure{
-		publisher: p, dataset: dataset, at: at, intra: intra, rclcpp: rclcpp, rcl: rcl, rmw: rmw, written: clock.orNone(row.Written),
+		publisher: p, dataset: dataset, at: at, intra: intra, rclcpp: rclcpp, rcl: rcl, rmw: rmw, written: noTime,
 		source: row.Source, start: noTime, enqueues: row.EnqueueCount,
 		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber},
 	}
@@ -143,6 +166,15 @@ func (r *messageReader) callback(process *trace.ProcessKey, address trace.Addres
 }
 
 func (r *messageReader) arrival(row *arrivalColumns, dataset int) *arrival {
+	return r.arrivalNamed(row, dataset, "", "")
+}
+
+func (r *messageReader) detailedArrival(row *detailedArrivalColumns, dataset int) *arrival {
+	return r.arrivalNamed(&row.arrivalColumns, dataset, row.TopicName, row.NodeName)
+}
+
+// arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a topic it is unknown then.
+func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, node string) *arrival {
 	message := row.Source.Valid || row.DequeueIndex.Valid
 	if !row.Start.Valid || !message && r.wanted.callback == nil {
 		return nil
@@ -151,7 +183,7 @@ func (r *messageReader) arrival(row *arrivalColumns, dataset int) *arrival {
 	var s *Subscription
 	if message {
 		if s = c.Subscription; s == nil {
-			s = r.subscription(&row.ProcessKey, row.SubscriptionHandle, 0, row.Start.Value, row.TopicName, row.NodeName)
+			s = r.subscription(&row.ProcessKey, row.SubscriptionHandle, 0, row.Start.Value, topic, node)
 		}
 		if s != nil && !r.wanted.subscription(s) {
 			s = nil
@@ -267,16 +299,26 @@ func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, e
 	report := func(rows int64) { progress.add(rows) }
 	selections := wanted.selections(q.Architecture.index)
 	var err error
-	if m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, selections.departures, before, readers, report,
-		(*messageReader).departure, func(d *departure) int64 { return d.at }); err != nil {
+	at := func(d *departure) int64 { return d.at }
+	if wanted.known {
+		m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, selections.departures, before, readers, report, (*messageReader).departure, at)
+	} else {
+		m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, selections.departures, before, readers, report, (*messageReader).detailedDeparture, at)
+	}
+	if err != nil {
 		return err
 	}
-	if m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, []string{"callback_start_timestamp"}, selections.arrivals, before, readers, report,
-		(*messageReader).arrival, func(a *arrival) int64 { return a.start }); err != nil {
+	start, starts := func(a *arrival) int64 { return a.start }, []string{"callback_start_timestamp"}
+	if wanted.known {
+		m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, starts, selections.arrivals, before, readers, report, (*messageReader).arrival, start)
+	} else {
+		m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, starts, selections.arrivals, before, readers, report, (*messageReader).detailedArrival, start)
+	}
+	if err != nil {
 		return err
 	}
 	if m.takes, err = newStream(ctx, q, &m.damaged, trace.TableTake, []string{"rmw_take_timestamp", "dequeue_timestamp"}, selections.takes, before, readers, report,
-		(*messageReader).take, func(a *arrival) int64 { return a.start }); err != nil {
+		(*messageReader).take, start); err != nil {
 		return err
 	}
 	if m.enqueues, err = newStream(ctx, q, &m.damaged, trace.TableEnqueue, []string{"enqueue_timestamp"}, selections.enqueues, before, readers, report,

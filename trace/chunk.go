@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -27,7 +26,7 @@ var chunkBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns a reader of their part of the file.
 // The Parquet library allocates what page headers ask for before it looks at the page, so they are checked first.
-func loadChunk(f *parquet.File, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (io.ReaderAt, error) {
+func loadChunk(f *segmentFile, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (io.ReaderAt, error) {
 	begin := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		begin = meta.DictionaryPageOffset

@@ -13,6 +13,7 @@ import (
 // Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether it has to be.
 type Group struct {
 	path    string
+	segment *segmentFile // closed; it holds the footer
 	index   int
 	rows    int64
 	columns []string
@@ -37,7 +38,7 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 			damaged.add(segmentError)
 			continue
 		}
-		err := visitContained(f.File, func(f *parquet.File) error {
+		err := visitContained(f.File, func(*parquet.File) error {
 			groups = append(groups, groupsOf(segment.Path, TableByName(table), f)...)
 			return nil
 		})
@@ -49,14 +50,14 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 	return groups, damaged.err()
 }
 
-func groupsOf(path string, of *Table, f *parquet.File) []*Group {
+func groupsOf(path string, of *Table, f *segmentFile) []*Group {
 	var columns []string
 	for _, name := range f.Schema().Columns() {
 		columns = append(columns, name[0]) // a nested column's root; it has no statistics that are asked for
 	}
 	var groups []*Group
 	for i, group := range f.Metadata().RowGroups {
-		groups = append(groups, &Group{path: path, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns, of: of})
+		groups = append(groups, &Group{path: path, segment: f, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns, of: of})
 	}
 	return groups
 }
@@ -130,7 +131,7 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 	if !g.MayHold(selection) {
 		return ctx.Err()
 	}
-	f, segmentError := openSegment(g.path)
+	f, segmentError := openSegmentAgain(g.path, g.segment)
 	if segmentError != nil {
 		return &DamageError{Segments: []*SegmentError{segmentError}}
 	}
@@ -142,9 +143,9 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 	}
 	if err == nil {
 		if len(selection) == 0 {
-			err = s.scanGroup(ctx, f.File, g.index, indexes)
+			err = s.scanGroup(ctx, f, g.index, indexes)
 		} else {
-			err = s.selectGroup(ctx, f.File, g.index, indexes, selection)
+			err = s.selectGroup(ctx, f, g.index, indexes, selection)
 		}
 	}
 	if s.stop != nil {

@@ -36,7 +36,7 @@ type pageValuesOf struct {
 	strings []string
 }
 
-func (r *columnReader) open(f *parquet.File, group, index int) (err error) {
+func (r *columnReader) open(f *segmentFile, group, index int) (err error) {
 	defer containPanic(&err)
 	rows := &f.Metadata().RowGroups[group]
 	r.buffer = chunkBuffers.Get().(*[]byte)

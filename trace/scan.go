@@ -34,7 +34,7 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 			damaged.add(segmentError)
 			continue
 		}
-		err := s.scan(ctx, f.File)
+		err := s.scan(ctx, f)
 		_ = f.Close()
 		if s.stop != nil {
 			return s.stop
@@ -87,8 +87,8 @@ func newScanner[T any](columns []Column, each func([]T) error) *scanner[T] {
 	return &scanner[T]{columns: columns, each: each, rows: make([]T, scanRows), interners: make([]interner, len(columns))}
 }
 
-func (s *scanner[T]) scan(ctx context.Context, f *parquet.File) (err error) {
-	indexes, err := locate(f, s.columns)
+func (s *scanner[T]) scan(ctx context.Context, f *segmentFile) (err error) {
+	indexes, err := locate(f.File, s.columns)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *scanner[T]) scan(ctx context.Context, f *parquet.File) (err error) {
 	return nil
 }
 
-func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, indexes []int) error {
+func (s *scanner[T]) scanGroup(ctx context.Context, f *segmentFile, group int, indexes []int) error {
 	readers, closeReaders, err := s.open(f, group, indexes)
 	defer closeReaders()
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *parquet.File, group int, 
 }
 
 // open opens the columns of a group. Those that the file does not have stay without pages.
-func (s *scanner[T]) open(f *parquet.File, group int, indexes []int) (readers []columnReader, closeReaders func(), err error) {
+func (s *scanner[T]) open(f *segmentFile, group int, indexes []int) (readers []columnReader, closeReaders func(), err error) {
 	readers = make([]columnReader, len(s.columns))
 	closeReaders = func() {
 		for i := range readers {

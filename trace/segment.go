@@ -82,12 +82,19 @@ const (
 type segmentFile struct {
 	*parquet.File
 	file *os.File
+	info fs.FileInfo
 }
 
 func (s *segmentFile) Close() error { return s.file.Close() }
 
+// ReadAt implements io.ReaderAt, also for a segment that was opened again.
+func (s *segmentFile) ReadAt(b []byte, offset int64) (int, error) { return s.file.ReadAt(b, offset) }
+
 // openSegment opens a segment and checks what can be checked without reading pages.
-func openSegment(path string) (_ *segmentFile, segmentError *SegmentError) {
+func openSegment(path string) (*segmentFile, *SegmentError) { return openSegmentAgain(path, nil) }
+
+// openSegmentAgain is openSegment for one that may have been opened before: its footer is not read again unless the file is another one.
+func openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segmentError *SegmentError) {
 	fail := func(err error) (*segmentFile, *SegmentError) {
 		return nil, &SegmentError{Path: path, Err: err}
 	}
@@ -108,12 +115,20 @@ func openSegment(path string) (_ *segmentFile, segmentError *SegmentError) {
 	if !info.Mode().IsRegular() {
 		return fail(fmt.Errorf("%w: it is no regular file", ErrCorruptSegment))
 	}
-	parsed, err := parseSegment(f, info.Size())
-	if err != nil {
-		return fail(err)
+	if former == nil || !sameContent(former.info, info) {
+		parsed, err := parseSegment(f, info.Size())
+		if err != nil {
+			return fail(err)
+		}
+		former = &segmentFile{File: parsed}
 	}
 	opened = true
-	return &segmentFile{File: parsed, file: f}, nil
+	return &segmentFile{File: former.File, file: f, info: info}, nil
+}
+
+// sameContent tells whether a file is the one that it was, as far as the file system tells.
+func sameContent(before, now fs.FileInfo) bool {
+	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
 // parseSegment reads the footer of a Parquet file.

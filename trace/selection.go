@@ -57,7 +57,7 @@ func (g *Group) mayHold(c Condition) bool {
 
 // selectGroup is scanGroup for the rows that are selected. The columns of T are opened when the first such row is found: where addresses
 // lie scattered, the statistics rule few groups out, and the columns of the conditions are small.
-func (s *scanner[T]) selectGroup(ctx context.Context, f *parquet.File, group int, indexes []int, selection Selection) error {
+func (s *scanner[T]) selectGroup(ctx context.Context, f *segmentFile, group int, indexes []int, selection Selection) error {
 	selectors, closeSelectors, err := openSelectors(f, group, selection)
 	defer closeSelectors()
 	if err != nil {
@@ -101,7 +101,7 @@ type selectors struct {
 	marks      [scanRows]bool
 }
 
-func openSelectors(f *parquet.File, group int, selection Selection) (s *selectors, closeAll func(), err error) {
+func openSelectors(f *segmentFile, group int, selection Selection) (s *selectors, closeAll func(), err error) {
 	s = &selectors{conditions: make([]selector, len(selection))}
 	closeAll = func() {
 		for i := range s.conditions {
@@ -115,7 +115,7 @@ func openSelectors(f *parquet.File, group int, selection Selection) (s *selector
 			columns[i].Type = TypeString
 		}
 	}
-	indexes, err := locate(f, columns)
+	indexes, err := locate(f.File, columns)
 	if err != nil {
 		return nil, closeAll, err
 	}
