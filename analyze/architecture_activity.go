@@ -85,7 +85,6 @@ func (l *architectureLoader) readActivity(ctx context.Context, report func(read,
 // activity is what callbacks did in the groups that one goroutine reads.
 type activity struct {
 	index     *entityIndex
-	processes processNumbers
 	publishes map[publishedIn]uint64
 	polls     map[polledIn]uint64
 }
@@ -96,61 +95,25 @@ func newActivity(index *entityIndex) *activity {
 
 // readPublishes counts the publishes of a group. The times of its rows are read only where an address changed hands in its span.
 func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
-	counts := make(placeCounts)
-	var recent recentPublishes
-	err := trace.ScanGroup(ctx, trace.TablePublish, g, nil, func(rows []publishedColumns) error {
-		for i := range rows {
-			row := &rows[i]
-			*recent.count(counts, publishedAt{a.processes.number(&row.ProcessKey), row.PublisherHandle, row.Callback})++
-		}
-		return nil
-	})
+	counts := make(map[publishedColumns]uint64)
+	err := trace.Distinct(ctx, trace.TablePublish, g, func(row *publishedColumns, rows uint64) { counts[*row] = rows })
 	if span, ok := spanOf(g, append([]string{"callback_start_timestamp"}, publishTimes...)); !ok || !a.addPublishes(counts, span) {
 		return a.readTimedPublishes(ctx, g)
 	}
 	return err
 }
 
-// publishedAt is what the rows of publish say, without the time.
-type publishedAt struct {
-	process             int32
-	publisher, callback trace.Address
-}
-
-type placeCounts map[publishedAt]*uint64
-
-// recentPublishes finds most counts without hashing: rows repeat the same few places.
-type recentPublishes [256]struct {
-	at    publishedAt
-	count *uint64
-}
-
-func (r *recentPublishes) count(counts placeCounts, at publishedAt) *uint64 {
-	slot := &r[(scatter(at.publisher)^scatter(at.callback)*0xc2b2ae3d27d4eb4f)>>56]
-	if slot.count != nil && slot.at == at {
-		return slot.count
-	}
-	count := counts[at]
-	if count == nil {
-		count = new(uint64)
-		counts[at] = count
-	}
-	slot.at, slot.count = at, count
-	return count
-}
-
 // addPublishes adds what was published in a span. It adds nothing and returns false where it depends on the time whose an address was.
-func (a *activity) addPublishes(counts placeCounts, span trace.Span) bool {
+func (a *activity) addPublishes(counts map[publishedColumns]uint64, span trace.Span) bool {
 	found := make(map[publishedIn]uint64, len(counts))
-	for at, count := range counts {
-		process := a.processes.keys[at.process]
-		p, sure := a.index.publishers.during(place{process, at.publisher}, span)
-		c, sureToo := a.index.callbacks.during(place{process, at.callback}, span)
+	for row, count := range counts {
+		p, sure := a.index.publishers.during(place{row.ProcessKey, row.PublisherHandle}, span)
+		c, sureToo := a.index.callbacks.during(place{row.ProcessKey, row.Callback}, span)
 		if !sure || !sureToo {
 			return false
 		}
-		if p != nil && (c != nil || at.callback == 0) {
-			found[publishedIn{c, p}] += *count
+		if p != nil && (c != nil || row.Callback == 0) {
+			found[publishedIn{c, p}] += count
 		}
 	}
 	for in, count := range found {

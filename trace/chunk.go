@@ -24,53 +24,56 @@ const (
 // chunkBuffers are *[]byte that held pages.
 var chunkBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns a reader of their part of the file.
+// loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns a reader of their part of the file and the
+// number of values of the dictionary.
 // The Parquet library allocates what page headers ask for before it looks at the page, so they are checked first.
-func loadChunk(f *segmentFile, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (io.ReaderAt, error) {
+func loadChunk(f *segmentFile, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (pages io.ReaderAt, dictionary int64, err error) {
 	begin := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		begin = meta.DictionaryPageOffset
 	}
 	length := meta.TotalCompressedSize
 	if begin < 0 || length < 0 || length > min(chunkLimit, f.Size()) || begin > f.Size()-length {
-		return nil, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorruptSegment, length, begin)
+		return nil, 0, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorruptSegment, length, begin)
 	}
 	*buffer = slices.Grow((*buffer)[:0], int(length))[:length]
-	pages := *buffer
-	if _, err := f.ReadAt(pages, begin); err != nil && !errors.Is(err, io.EOF) {
-		return nil, corrupt(err)
+	if _, err := f.ReadAt(*buffer, begin); err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, corrupt(err)
 	}
-	if err := checkPages(pages, rows); err != nil {
-		return nil, err
+	if dictionary, err = checkPages(*buffer, rows); err != nil {
+		return nil, 0, err
 	}
-	return &filePart{begin: begin, bytes: bytes.NewReader(pages)}, nil
+	return &filePart{begin: begin, bytes: bytes.NewReader(*buffer)}, dictionary, nil
 }
 
-// checkPages follows the page headers and compares what they claim with the limits and with each other.
-func checkPages(pages []byte, rows int64) error {
+// checkPages follows the page headers and compares what they claim with the limits and with each other. It returns the number of values of the
+// dictionary.
+func checkPages(pages []byte, rows int64) (dictionary int64, err error) {
 	var values int64
 	var protocol thrift.CompactProtocol
 	for len(pages) > 0 {
 		reader := protocol.NewReaderFromBytes(pages)
 		var header format.PageHeader
 		if err := thrift.NewDecoder(reader).Decode(&header); err != nil {
-			return corrupt(fmt.Errorf("page header: %w", err))
+			return 0, corrupt(fmt.Errorf("page header: %w", err))
 		}
 		pages = pages[reader.BytesRead():]
 		held, data := pageValues(&header)
 		if data {
 			values += held
+		} else {
+			dictionary += held
 		}
 		compressed, uncompressed := int64(header.CompressedPageSize), int64(header.UncompressedPageSize)
 		if compressed < 0 || compressed > int64(len(pages)) || uncompressed < 0 || uncompressed > pageLimit || held < 0 || held > valueLimit {
-			return fmt.Errorf("%w: page of %d values, %d bytes, %d uncompressed", ErrCorruptSegment, held, compressed, uncompressed)
+			return 0, fmt.Errorf("%w: page of %d values, %d bytes, %d uncompressed", ErrCorruptSegment, held, compressed, uncompressed)
 		}
 		pages = pages[compressed:]
 	}
 	if values != rows {
-		return fmt.Errorf("%w: %d values in a row group of %d rows", ErrCorruptSegment, values, rows)
+		return 0, fmt.Errorf("%w: %d values in a row group of %d rows", ErrCorruptSegment, values, rows)
 	}
-	return nil
+	return dictionary, nil
 }
 
 // pageValues returns the number of values of a page, nulls included, and whether they are rows' values (not a dictionary's).

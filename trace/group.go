@@ -120,6 +120,17 @@ func (g *Group) statistics(column string) *format.Statistics {
 // ScanGroup reads the rows of a group that are selected as Scan reads a table. A group that cannot be read to its end gives a
 // DamageError after what was read.
 func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, each func(rows []T) error) error {
+	return scanGroup(ctx, table, g, selection, func(s *scanner[T], f *segmentFile, indexes []int) error {
+		s.each = each
+		if len(selection) == 0 {
+			return s.scanGroup(ctx, f, g.index, indexes)
+		}
+		return s.selectGroup(ctx, f, g.index, indexes, selection)
+	})
+}
+
+// scanGroup opens a group for a function that reads it. An error of the function is the segment's, one that the scanner keeps is not.
+func scanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, read func(s *scanner[T], f *segmentFile, indexes []int) error) error {
 	of := TableByName(table)
 	if of == nil {
 		return fmt.Errorf("%w: %q", ErrUnknownTable, table)
@@ -136,17 +147,13 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 		return &DamageError{Segments: []*SegmentError{segmentError}}
 	}
 	defer func() { _ = f.Close() }()
-	s := newScanner(columns, each)
+	s := newScanner[T](columns, nil)
 	indexes, err := locate(f.File, columns)
 	if err == nil && g.index >= len(f.RowGroups()) {
 		err = fmt.Errorf("%w: it has lost row group %d", ErrCorruptSegment, g.index)
 	}
 	if err == nil {
-		if len(selection) == 0 {
-			err = s.scanGroup(ctx, f, g.index, indexes)
-		} else {
-			err = s.selectGroup(ctx, f, g.index, indexes, selection)
-		}
+		err = read(s, f, indexes)
 	}
 	if s.stop != nil {
 		return s.stop

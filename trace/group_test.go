@@ -96,3 +96,28 @@ func TestGroupsOfDamagedSegments(t *testing.T) {
 		t.Errorf("%d groups and %v, want 1 and a DamageError", len(groups), err)
 	}
 }
+
+// A group that was listed before its segment was replaced by another is read as what is there now.
+func TestGroupOfReplacedSegment(t *testing.T) {
+	dir := t.TempDir()
+	former, now := tracetest.Random[trace.Enqueue](300, 1), tracetest.Random[trace.Enqueue](200, 2)
+	tracetest.AddSegment(t, dir, 0, former)
+	groups, err := trace.Groups(t.Context(), open(t, dir), trace.TableEnqueue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracetest.AddSegment(t, dir, 0, now)
+	read := 0
+	err = trace.ScanGroup(t.Context(), trace.TableEnqueue, groups[0], nil, func(rows []trace.Enqueue) error {
+		for i := range rows {
+			if rows[i] != now[read] {
+				t.Fatalf("row %d is %+v, want %+v", read, rows[i], now[read])
+			}
+			read++
+		}
+		return nil
+	})
+	if err != nil || read != len(now) {
+		t.Errorf("%d rows were read, want %d; error %v", read, len(now), err)
+	}
+}

@@ -25,6 +25,7 @@ type columnReader struct {
 	values  pageValuesOf
 
 	dictionary       parquet.Dictionary
+	dictionarySize   int64 // that the page header tells, also before a page was read
 	dictionaryValues pageValuesOf
 }
 
@@ -40,10 +41,11 @@ func (r *columnReader) open(f *segmentFile, group, index int) (err error) {
 	defer containPanic(&err)
 	rows := &f.Metadata().RowGroups[group]
 	r.buffer = chunkBuffers.Get().(*[]byte)
-	part, err := loadChunk(f, &rows.Columns[index].MetaData, rows.NumRows, r.buffer)
+	part, dictionary, err := loadChunk(f, &rows.Columns[index].MetaData, rows.NumRows, r.buffer)
 	if err != nil {
 		return err
 	}
+	r.dictionarySize = dictionary
 	r.pages = f.RowGroups()[group].ColumnChunks()[index].(*parquet.FileColumnChunk).PagesFrom(part)
 	return nil
 }
