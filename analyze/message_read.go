@@ -289,48 +289,46 @@ var publishTimes = []string{"rclcpp_intra_publish_timestamp", "rclcpp_publish_ti
 // eachMessageWindow passes all wanted messages on, window after window.
 func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, each func(*messageWindow) error) error {
 	var m messages
-	readers := make([]*messageReader, maxWorkers())
-	for i := range readers {
-		readers[i] = newMessageReader(q, wanted)
-	}
+	source := newEventSource(q, wanted, &m.damaged)
 	// What is published in the time that is asked for arrives in it or later.
-	before := func(_, end int64) bool { return q.filter.From.Valid && end < q.filter.From.Value }
-	var progress *progress
-	report := func(rows int64) { progress.add(rows) }
-	selections := wanted.selections(q.Architecture.index)
-	var err error
-	at := func(d *departure) int64 { return d.at }
-	if wanted.known {
-		m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, selections.departures, before, readers, report, (*messageReader).departure, at)
-	} else {
-		m.departures, err = newStream(ctx, q, &m.damaged, trace.TablePublish, publishTimes, selections.departures, before, readers, report, (*messageReader).detailedDeparture, at)
-	}
-	if err != nil {
+	source.prune = func(_, end int64) bool { return q.filter.From.Valid && end < q.filter.From.Value }
+	if err := m.open(ctx, source, wanted); err != nil {
 		return err
 	}
-	start, starts := func(a *arrival) int64 { return a.start }, []string{"callback_start_timestamp"}
-	if wanted.known {
-		m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, starts, selections.arrivals, before, readers, report, (*messageReader).arrival, start)
-	} else {
-		m.arrivals, err = newStream(ctx, q, &m.damaged, trace.TableCallback, starts, selections.arrivals, before, readers, report, (*messageReader).detailedArrival, start)
-	}
-	if err != nil {
-		return err
-	}
-	if m.takes, err = newStream(ctx, q, &m.damaged, trace.TableTake, []string{"rmw_take_timestamp", "dequeue_timestamp"}, selections.takes, before, readers, report,
-		(*messageReader).take, start); err != nil {
-		return err
-	}
-	if m.enqueues, err = newStream(ctx, q, &m.damaged, trace.TableEnqueue, []string{"enqueue_timestamp"}, selections.enqueues, before, readers, report,
-		(*messageReader).enqueue, func(e *enqueue) int64 { return e.at }); err != nil {
-		return err
-	}
-	progress = q.newProgress(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
+	source.progress = q.newProgress(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
 	limits := windowLimits(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
 	if err := m.eachWindow(ctx, limits, each); err != nil {
 		return err
 	}
 	return q.warnOfDamage(m.damaged.err())
+}
+
+// open prepares the streams.
+func (m *messages) open(ctx context.Context, source *eventSource, wanted *wantedMessages) (err error) {
+	published, started, put := func(d *departure) int64 { return d.at }, func(a *arrival) int64 { return a.start }, func(e *enqueue) int64 { return e.at }
+	starts, takes, enqueues := []string{"callback_start_timestamp"}, []string{"rmw_take_timestamp", "dequeue_timestamp"}, []string{"enqueue_timestamp"}
+	selections := wanted.selections(source.query.Architecture.index)
+	if wanted.known {
+		m.departures, err = newStream(ctx, source, trace.TablePublish, publishTimes, selections.departures, (*messageReader).departure, published)
+	} else {
+		m.departures, err = newStream(ctx, source, trace.TablePublish, publishTimes, selections.departures, (*messageReader).detailedDeparture, published)
+	}
+	if err != nil {
+		return err
+	}
+	if wanted.known {
+		m.arrivals, err = newStream(ctx, source, trace.TableCallback, starts, selections.arrivals, (*messageReader).arrival, started)
+	} else {
+		m.arrivals, err = newStream(ctx, source, trace.TableCallback, starts, selections.arrivals, (*messageReader).detailedArrival, started)
+	}
+	if err != nil {
+		return err
+	}
+	if m.takes, err = newStream(ctx, source, trace.TableTake, takes, selections.takes, (*messageReader).take, started); err != nil {
+		return err
+	}
+	m.enqueues, err = newStream(ctx, source, trace.TableEnqueue, enqueues, selections.enqueues, (*messageReader).enqueue, put)
+	return err
 }
 
 // eachWindow reads a window while the one before is worked on.
@@ -395,25 +393,4 @@ func mergeByTime[E any](a, b []*E, at func(*E) int64) []*E {
 		}
 	}
 	return append(append(merged, a...), b...)
-}
-
-// newStream prepares the stream of a table: rows of type R become events by convert, which gives nil for what is not wanted.
-func newStream[R, E any](ctx context.Context, q *Query, damaged *damages, table string, times []string, selection trace.Selection,
-	prune func(begin, end int64) bool, readers []*messageReader, progress func(int64), convert func(*messageReader, *R, int) *E, at func(*E) int64) (stream[E], error) {
-	groups, err := q.tableGroups(ctx, table, times, selection, prune)
-	if err != nil {
-		return stream[E]{}, err
-	}
-	return stream[E]{groups: groups, at: at, read: func(ctx context.Context, worker int, g tableGroup) (events []*E, err error) {
-		err = trace.ScanGroup(ctx, table, g.Group, selection, func(rows []R) error {
-			for i := range rows {
-				if e := convert(readers[worker], &rows[i], g.dataset); e != nil {
-					events = append(events, e)
-				}
-			}
-			return nil
-		})
-		progress(g.Rows())
-		return events, damaged.add(err)
-	}}, nil
 }

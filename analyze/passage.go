@@ -111,11 +111,11 @@ func (p *passages) add(w *messageWindow) {
 	intra, middleware := byTransport(w.arrivals)
 	next := 0
 	for _, a := range intra {
-		for next < len(w.enqueues) && w.enqueues[next].at <= a.arrived() {
+		for next < len(w.enqueues) && w.enqueues[next].at <= a.at {
 			p.enqueue(w.enqueues[next])
 			next++
 		}
-		p.dequeue(a)
+		p.dequeue(a.event)
 	}
 	for _, e := range w.enqueues[next:] {
 		p.enqueue(e)
@@ -126,8 +126,8 @@ func (p *passages) add(w *messageWindow) {
 		p.arrive(a)
 	}
 	for _, a := range middleware {
-		if !p.arrive(a) {
-			p.retry = append(p.retry, a)
+		if !p.arrive(a.event) {
+			p.retry = append(p.retry, a.event)
 		}
 	}
 	p.settle()
@@ -135,19 +135,19 @@ func (p *passages) add(w *messageWindow) {
 
 // byTransport returns the messages that came through intra-process buffers and those that came through the middleware, in the order in which they
 // were there.
-func byTransport(arrivals []*arrival) (intra, middleware []*arrival) {
-	middleware = make([]*arrival, 0, len(arrivals))
+func byTransport(arrivals []*arrival) (intra, middleware []timed[arrival]) {
+	middleware = make([]timed[arrival], 0, len(arrivals))
 	for _, a := range arrivals {
 		switch {
 		case a.subscription == nil:
 		case a.dequeue.Valid:
-			intra = append(intra, a)
+			intra = append(intra, timed[arrival]{a.arrived(), a})
 		case a.source.Valid:
-			middleware = append(middleware, a)
+			middleware = append(middleware, timed[arrival]{a.arrived(), a})
 		}
 	}
-	sortByTime(intra, (*arrival).arrived)
-	sortByTime(middleware, (*arrival).arrived)
+	sortByTime(intra)
+	sortByTime(middleware)
 	return intra, middleware
 }
 

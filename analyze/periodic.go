@@ -63,30 +63,26 @@ type startColumns struct {
 
 // eachOccurrence passes on when the subject occurred, in the order of time, in simulated time if sim is not nil.
 func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClock, each func(o *occurrence), after func() error) error {
-	readers := make([]*messageReader, maxWorkers())
 	wanted := &wantedMessages{publisher: remember(func(p *Publisher) bool {
 		return matches(q.filter.Topics, p.TopicName) && q.filter.node(p.Node)
 	})}
-	for i := range readers {
-		readers[i] = newMessageReader(q, wanted)
-	}
 	selected := remember(q.filter.callback)
 	at := func(o *occurrence) int64 { return o.at }
 	var damaged damages
-	var progress *progress
-	report := func(rows int64) { progress.add(rows) }
+	source := newEventSource(q, wanted, &damaged)
+	source.prune = q.outside
 	var occurrences stream[occurrence]
 	var err error
 	if subject == Topics {
-		occurrences, err = newStream(ctx, q, &damaged, trace.TablePublish, publishTimes, nil, q.outside, readers, report, func(r *messageReader, row *departureColumns, dataset int) *occurrence {
-			d := r.departure(row, dataset)
+		occurrences, err = newStream(ctx, source, trace.TablePublish, publishTimes, nil, func(r *messageReader, row *detailedDepartureColumns, dataset int) *occurrence {
+			d := r.detailedDeparture(row, dataset)
 			if d == nil {
 				return nil
 			}
 			return &occurrence{publisher: d.publisher, at: d.at}
 		}, at)
 	} else {
-		occurrences, err = newStream(ctx, q, &damaged, trace.TableCallback, []string{"callback_start_timestamp"}, q.selectedCallbacks(), q.outside, readers, report, func(r *messageReader, row *startColumns, dataset int) *occurrence {
+		occurrences, err = newStream(ctx, source, trace.TableCallback, []string{"callback_start_timestamp"}, q.selectedCallbacks(), func(r *messageReader, row *startColumns, dataset int) *occurrence {
 			if !row.Start.Valid {
 				return nil
 			}
@@ -100,7 +96,7 @@ func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClo
 	if err != nil {
 		return err
 	}
-	progress = q.newProgress(occurrences.groups)
+	source.progress = q.newProgress(occurrences.groups)
 	for _, limit := range windowLimits(occurrences.groups) {
 		window, err := occurrences.until(ctx, limit)
 		if err != nil {

@@ -107,3 +107,23 @@ func TestSimTime(t *testing.T) {
 		t.Errorf("without simulated time: %v", err)
 	}
 }
+
+// A publisher that only rows name is told of by the topic and the node that they name.
+func TestPeriodsOfUnknownPublisher(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	stranger := testPublisher{node: n, handle: s.address(), topic: "/topic"}
+	for _, at := range []int64{0, 10, 20} {
+		s.publishes(stranger, at*tenth, at*tenth+5, 0, 0)
+	}
+	for i := range s.rows.publishes {
+		s.rows.publishes[i].TopicName, s.rows.publishes[i].NodeName = "/topic", "/stranger"
+	}
+	results, err := s.query(analyze.Filter{}).Periods(t.Context(), analyze.Topics, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 || results[0].Topic != "/topic" || results[0].Node != "/stranger" || results[0].Count != 2 || results[0].Mean.Value != 10*tenth {
+		t.Errorf("got %+v, want two periods of a second of /topic by /stranger", results)
+	}
+}

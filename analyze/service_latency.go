@@ -103,12 +103,13 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 	var damaged damages
 	names := newServiceNames(q.Architecture)
 	progress := q.newProgress(groups)
-	steps := stream[serviceStep]{groups: groups, at: func(s *serviceStep) int64 { return s.at }, read: func(ctx context.Context, _ int, g tableGroup) (steps []*serviceStep, err error) {
+	steps := stream[serviceStep]{groups: groups, read: func(ctx context.Context, _ int, g tableGroup) (steps []timed[serviceStep], err error) {
 		err = trace.ScanGroup(ctx, trace.TableService, g.Group, nil, func(rows []serviceColumns) error {
 			for _, row := range rows {
 				names.complete(&row)
 				if matches(q.filter.Topics, row.ServiceName) {
-					steps = append(steps, &serviceStep{row, q.clocks[g.dataset].correct(row.StepTimestamp)})
+					at := q.clocks[g.dataset].correct(row.StepTimestamp)
+					steps = append(steps, timed[serviceStep]{at, &serviceStep{row, at}})
 				}
 			}
 			return nil

@@ -14,11 +14,16 @@ const windowRows = 1 << 18
 // completion; the statistics of the row groups tell which groups a window needs.
 type stream[E any] struct {
 	groups []tableGroup
-	read   func(ctx context.Context, worker int, g tableGroup) ([]*E, error)
-	at     func(*E) int64
+	read   func(ctx context.Context, worker int, g tableGroup) ([]timed[E], error)
 
-	next int  // the first group that was not read
-	rest []*E // events that belong to a later window
+	next int        // the first group that was not read
+	rest []timed[E] // events that belong to a later window
+}
+
+// timed is an event beside its time: so many are put in order without looking at each.
+type timed[E any] struct {
+	at    int64
+	event *E
 }
 
 // until returns the events before the limit that have not been returned yet, in the order of their time.
@@ -41,26 +46,30 @@ func (s *stream[E]) reading(limit int64) (tasks []readTask, finish func() []*E) 
 	}
 	groups := s.groups[s.next:due]
 	s.next = due
-	parts := make([][]*E, len(groups))
+	parts := make([][]timed[E], len(groups))
 	for i, g := range groups {
 		tasks = append(tasks, func(ctx context.Context, worker int) (err error) {
 			parts[i], err = s.read(ctx, worker, g)
+			sortByTime(parts[i])
 			return err
 		})
 	}
 	return tasks, func() []*E { return s.cut(append(slices.Concat(parts...), s.rest...), limit) }
 }
 
-// cut sorts events, keeps those of later windows and returns the others.
-func (s *stream[E]) cut(events []*E, limit int64) []*E {
-	sortByTime(events, s.at)
-	if limit == math.MaxInt64 {
-		s.rest = nil
-		return events
+// cut puts sorted parts in order, keeps those of later windows and returns the others.
+func (s *stream[E]) cut(events []timed[E], limit int64) []*E {
+	sortByTime(events)
+	due := len(events)
+	if limit != math.MaxInt64 {
+		due, _ = slices.BinarySearchFunc(events, limit, func(e timed[E], limit int64) int { return cmp.Compare(e.at, limit) })
 	}
-	cut, _ := slices.BinarySearchFunc(events, limit, func(e *E, limit int64) int { return cmp.Compare(s.at(e), limit) })
-	s.rest = slices.Clone(events[cut:])
-	return events[:cut]
+	s.rest = slices.Clone(events[due:])
+	window := make([]*E, due)
+	for i := range window {
+		window[i] = events[i].event
+	}
+	return window
 }
 
 // windowLimits cuts time so that between two limits the groups of about windowRows rows begin. The last limit is the greatest time.

@@ -1,0 +1,46 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// eventSource is what streams of one question have in common.
+type eventSource struct {
+	query    *Query
+	readers  []*messageReader // one for each goroutine
+	damaged  *damages
+	prune    func(begin, end int64) bool // groups that need not be read; nil: none
+	progress *progress                   // set before reading
+}
+
+func newEventSource(q *Query, wanted *wantedMessages, damaged *damages) *eventSource {
+	s := &eventSource{query: q, readers: make([]*messageReader, maxWorkers()), damaged: damaged}
+	for i := range s.readers {
+		s.readers[i] = newMessageReader(q, wanted)
+	}
+	return s
+}
+
+// newStream prepares the stream of a table: rows of type R become events by convert, which gives nil for what is not wanted, and happened at a
+// time. times are the columns that bound it.
+func newStream[R, E any](ctx context.Context, source *eventSource, table string, times []string, selection trace.Selection,
+	convert func(*messageReader, *R, int) *E, at func(*E) int64) (stream[E], error) {
+	groups, err := source.query.tableGroups(ctx, table, times, selection, source.prune)
+	if err != nil {
+		return stream[E]{}, err
+	}
+	return stream[E]{groups: groups, read: func(ctx context.Context, worker int, g tableGroup) (events []timed[E], err error) {
+		err = trace.ScanGroup(ctx, table, g.Group, selection, func(rows []R) error {
+			for i := range rows {
+				if e := convert(source.readers[worker], &rows[i], g.dataset); e != nil {
+					events = append(events, timed[E]{at(e), e})
+				}
+			}
+			return nil
+		})
+		source.progress.add(g.Rows())
+		return events, source.damaged.add(err)
+	}}, nil
+}
