@@ -297,7 +297,7 @@ func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, e
 	}
 	source.progress = q.newProgress(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
 	limits := windowLimits(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
-	if err := m.eachWindow(ctx, limits, each); err != nil {
+	if err := readAhead(ctx, limits, m.reading, each); err != nil {
 		return err
 	}
 	return q.warnOfDamage(m.damaged.err())
@@ -331,52 +331,17 @@ func (m *messages) open(ctx context.Context, source *eventSource, wanted *wanted
 	return err
 }
 
-// eachWindow reads a window while the one before is worked on.
-func (m *messages) eachWindow(ctx context.Context, limits []int64, each func(*messageWindow) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	windows, done := make(chan *messageWindow), make(chan error, 1)
-	go func() {
-		defer close(windows)
-		done <- func() error {
-			for _, limit := range limits {
-				w, err := m.until(ctx, limit)
-				if err != nil {
-					return err
-				}
-				select {
-				case windows <- w:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}
-			return nil
-		}()
-	}()
-	var failed error
-	for w := range windows {
-		if failed = each(w); failed != nil {
-			break
-		}
-	}
-	cancel()
-	if err := <-done; failed == nil {
-		return err
-	}
-	return failed
-}
-
-func (m *messages) until(ctx context.Context, limit int64) (*messageWindow, error) {
+// reading returns what has to be read for the messages before a limit, and what makes the window of it.
+func (m *messages) reading(limit int64) (tasks []readTask, finish func() *messageWindow) {
 	departureTasks, departures := m.departures.reading(limit)
 	arrivalTasks, arrivals := m.arrivals.reading(limit)
 	takeTasks, takes := m.takes.reading(limit)
 	enqueueTasks, enqueues := m.enqueues.reading(limit)
-	tasks := slices.Concat(departureTasks, arrivalTasks, takeTasks, enqueueTasks)
-	if err := inParallel(ctx, len(tasks), func(ctx context.Context, worker, i int) error { return tasks[i](ctx, worker) }); err != nil {
-		return nil, err
+	return slices.Concat(departureTasks, arrivalTasks, takeTasks, enqueueTasks), func() *messageWindow {
+		w := messageWindow{departures: departures(), arrivals: arrivals(), enqueues: enqueues(), limit: limit}
+		w.arrivals = mergeByTime(w.arrivals, takes(), func(a *arrival) int64 { return a.start })
+		return &w
 	}
-	w := messageWindow{departures: departures(), arrivals: arrivals(), enqueues: enqueues(), limit: limit}
-	w.arrivals = mergeByTime(w.arrivals, takes(), func(a *arrival) int64 { return a.start })
-	return &w, nil
 }
 
 // mergeByTime merges two lists in the order of time.

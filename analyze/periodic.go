@@ -97,11 +97,7 @@ func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClo
 		return err
 	}
 	source.progress = q.newProgress(occurrences.groups)
-	for _, limit := range windowLimits(occurrences.groups) {
-		window, err := occurrences.until(ctx, limit)
-		if err != nil {
-			return err
-		}
+	err = readAhead(ctx, windowLimits(occurrences.groups), occurrences.reading, func(window []*occurrence) error {
 		for _, o := range window {
 			if !q.filter.covers(o.at) {
 				continue
@@ -111,9 +107,10 @@ func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClo
 			}
 			each(o)
 		}
-		if err := after(); err != nil {
-			return err
-		}
+		return after()
+	})
+	if err != nil {
+		return err
 	}
 	return q.warnOfDamage(damaged.err())
 }

@@ -118,17 +118,14 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 		return steps, damaged.add(err)
 	}}
 	calls := newServiceCalls(q, keptCalls, each)
-	for _, limit := range windowLimits(groups) {
-		window, err := steps.until(ctx, limit)
-		if err != nil {
-			return nil, err
-		}
+	err = readAhead(ctx, windowLimits(groups), steps.reading, func(window []*serviceStep) error {
 		for _, step := range window {
 			calls.add(step)
 		}
-		if err := calls.finished.flush(); err != nil {
-			return nil, err
-		}
+		return calls.finished.flush()
+	})
+	if err != nil {
+		return nil, err
 	}
 	calls.end()
 	if err := calls.finished.flush(); err != nil {

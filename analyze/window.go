@@ -26,18 +26,6 @@ type timed[E any] struct {
 	event *E
 }
 
-// until returns the events before the limit that have not been returned yet, in the order of their time.
-func (s *stream[E]) until(ctx context.Context, limit int64) (events []*E, err error) {
-	tasks, finish := s.reading(limit)
-	if err := inParallel(ctx, len(tasks), func(ctx context.Context, worker, i int) error { return tasks[i](ctx, worker) }); err != nil {
-		return nil, err
-	}
-	return finish(), nil
-}
-
-// readTask reads a part of a window, for a goroutine with that number.
-type readTask func(ctx context.Context, worker int) error
-
 // reading returns what has to be read for the events before the limit. When it all was, finish returns the events.
 func (s *stream[E]) reading(limit int64) (tasks []readTask, finish func() []*E) {
 	due := s.next
