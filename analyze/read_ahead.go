@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// windowsAhead is the number of windows that may be read beyond the one that is waited for.
-const windowsAhead = 2
+// windowsAhead is the number of windows that wait to be worked on while the next is read: more take memory and save no time.
+const windowsAhead = 1
 
 // readTask reads a part of a window, for a goroutine with that number.
 type readTask func(ctx context.Context, worker int) error
