@@ -14,9 +14,12 @@ type Summary struct {
 	// Damaged lists the segments that could not be read, or not to their end: the numbers lack what they held.
 	Damaged []string `json:"damaged"`
 	// Span is the time from the first to the last event; null when there is none.
-	Span   trace.Optional[trace.Span] `json:"span"`
+	Span trace.Optional[trace.Span] `json:"span"`
+	// Within is the time that was asked for; null for all. What happened is counted if it began in it; Tables, the session, damages and
+	// what is said of the whole recording are not restricted.
+	Within trace.Optional[trace.Span] `json:"within"`
 	Tables []TableSummary             `json:"tables"`
-	// Tracepoints are in the order of the tables that hold them.
+	// Tracepoints are in the order of the tables that hold them. Those that were probed and never hit have the count 0.
 	Tracepoints []TracepointSummary `json:"tracepoints"`
 	Processes   []ProcessSummary    `json:"processes"`
 	// Nodes are in the order of their names.

@@ -13,11 +13,17 @@ import (
 // Summarize reads the dataset once. Damaged segments are told in the Summary, they are no errors. progress, which may be nil, is
 // told how many of the rows have been read, from several goroutines.
 func Summarize(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*Summary, error) {
+	return SummarizePart(ctx, d, nil, progress)
+}
+
+// SummarizePart is Summarize for what began in a part of the recording's span, both ends included. part, if not nil, gets the span, if there
+// is one, and returns the part; an error of it is returned as it is.
+func SummarizePart(ctx context.Context, d *trace.Dataset, part func(trace.Span) (trace.Span, error), progress func(read, total int64)) (*Summary, error) {
 	s := &summarizer{
-		dataset: d, progress: progress, groups: make(map[string][]*trace.Group),
+		dataset: d, part: part, progress: progress, groups: make(map[string][]*trace.Group),
 		result: Summary{Session: d.Session(), Live: d.Live(), Killed: d.Killed()},
 	}
-	for _, step := range []func(context.Context) error{s.footers, s.entities, s.events, s.losses, s.clockSteps, s.count} {
+	for _, step := range []func(context.Context) error{s.footers, s.restrict, s.hits, s.entities, s.events, s.losses, s.clockSteps, s.count} {
 		if err := s.damages.add(step(ctx)); err != nil {
 			return nil, err
 		}
@@ -33,6 +39,7 @@ func Summarize(ctx context.Context, d *trace.Dataset, progress func(read, total 
 // summarizer gathers a Summary.
 type summarizer struct {
 	dataset  *trace.Dataset
+	part     func(trace.Span) (trace.Span, error)
 	progress func(read, total int64)
 	result   Summary
 	damages  damages
@@ -82,44 +89,48 @@ func (s *summarizer) entities(ctx context.Context) error {
 		table, tracepoint string
 		count             uint64
 	}{
-		{trace.TableNode, "rcl_node_init", inits(l.nodes)},
-		{trace.TablePublisher, "rcl_publisher_init", inits(l.publishers)},
-		{trace.TableSubscription, "rclcpp_subscription_init", inits(l.subscriptions)},
-		{trace.TableTimer, "rcl_timer_init", inits(l.timers)},
-		{trace.TableServiceServer, "rcl_service_init", inits(l.services)},
-		{trace.TableClient, "rcl_client_init", inits(l.clients)},
-		{trace.TableCallbackGroup, "add_callback_group", inits(l.groups)},
-		{trace.TableExecutor, "construct_executor", inits(l.executors)},
+		{trace.TableNode, "rcl_node_init", inits(s, l.nodes)},
+		{trace.TablePublisher, "rcl_publisher_init", inits(s, l.publishers)},
+		{trace.TableSubscription, "rclcpp_subscription_init", inits(s, l.subscriptions)},
+		{trace.TableTimer, "rcl_timer_init", inits(s, l.timers)},
+		{trace.TableServiceServer, "rcl_service_init", inits(s, l.services)},
+		{trace.TableClient, "rcl_client_init", inits(s, l.clients)},
+		{trace.TableCallbackGroup, "add_callback_group", inits(s, l.groups)},
+		{trace.TableExecutor, "construct_executor", inits(s, l.executors)},
 	} {
 		s.addTracepoint(init.table, init.tracepoint, init.count)
 	}
 	return nil
 }
 
-// inits counts the lives whose begin was seen.
-func inits[K comparable, R any](l *lifeRows[K, R]) (count uint64) {
+// inits counts the lives whose begin was seen in the time that is asked for.
+func inits[K comparable, R any](s *summarizer, l *lifeRows[K, R]) (count uint64) {
 	for i := range l.rows {
-		if l.life(&l.rows[i]).Init.Valid {
+		if init := l.life(&l.rows[i]).Init; init.Valid && s.covers(init.Value) {
 			count++
 		}
 	}
 	return count
 }
 
+// addTracepoint adds the count of a tracepoint, unless it is 0 and the tracepoint was not probed or another table has it.
 func (s *summarizer) addTracepoint(table, tracepoint string, count uint64) {
-	if count > 0 {
+	if count > 0 || s.probed(tracepoint) && !s.counted(tracepoint) {
 		s.result.Tracepoints = append(s.result.Tracepoints, TracepointSummary{Tracepoint: tracepoint, Table: table, Count: count})
 	}
 }
 
 // events counts what tables of several kinds of events hold: the steps of service calls and unmerged hits.
 func (s *summarizer) events(ctx context.Context) error {
-	steps := make(map[string]uint64)
+	steps := map[string]uint64{string(trace.RequestSent): 0, string(trace.RequestTaken): 0, string(trace.ResponseSent): 0, string(trace.ResponseTaken): 0}
 	err := trace.Scan(ctx, s.dataset, trace.TableService, func(rows []struct {
 		Step trace.ServiceStep `column:"step"`
+		At   int64             `column:"step_timestamp"`
 	}) error {
 		for i := range rows {
-			steps[string(rows[i].Step)]++
+			if s.covers(rows[i].At) {
+				steps[string(rows[i].Step)]++
+			}
 		}
 		return nil
 	})
@@ -134,9 +145,12 @@ func (s *summarizer) events(ctx context.Context) error {
 		of := make(map[string]uint64)
 		err := s.damages.add(trace.ScanGroup(ctx, trace.TableEvent, groups[i], nil, func(rows []struct {
 			Event string `column:"event"`
+			At    int64  `column:"event_timestamp"`
 		}) error {
 			for i := range rows {
-				of[rows[i].Event]++
+				if s.covers(rows[i].At) {
+					of[rows[i].Event]++
+				}
 			}
 			return nil
 		}))
@@ -160,9 +174,10 @@ func (s *summarizer) addTracepoints(table string, counts map[string]uint64) {
 // count reads the large tables.
 func (s *summarizer) count(ctx context.Context) error {
 	for range maxWorkers() {
-		s.workers = append(s.workers, newSummaryWorker(s.entity.result.index))
+		s.workers = append(s.workers, newSummaryWorker(s.entity.result.index, s.result.Within))
 	}
 	for _, table := range []string{trace.TableCallback, trace.TablePublish, trace.TableTake, trace.TableEnqueue} {
+		s.groups[table] = slices.DeleteFunc(s.groups[table], func(g *trace.Group) bool { return s.outside(table, g) })
 		for _, g := range s.groups[table] {
 			s.total += g.Rows()
 		}
@@ -170,8 +185,18 @@ func (s *summarizer) count(ctx context.Context) error {
 	for _, scan := range []func() error{
 		func() error { return scanTable(ctx, s, trace.TableCallback, (*summaryWorker).addCallbacks) },
 		func() error { return scanTable(ctx, s, trace.TablePublish, (*summaryWorker).addPublishes) },
-		func() error { return scanTable(ctx, s, trace.TableTake, (*summaryWorker).addTakes) },
-		func() error { return scanTable(ctx, s, trace.TableEnqueue, (*summaryWorker).addEnqueues) },
+		func() error {
+			if s.result.Within.Valid {
+				return scanTable(ctx, s, trace.TableTake, (*summaryWorker).addTimedTakes)
+			}
+			return scanTable(ctx, s, trace.TableTake, (*summaryWorker).addTakes)
+		},
+		func() error {
+			if s.result.Within.Valid {
+				return scanTable(ctx, s, trace.TableEnqueue, (*summaryWorker).addTimedEnqueues)
+			}
+			return scanTable(ctx, s, trace.TableEnqueue, (*summaryWorker).addEnqueues)
+		},
 	} {
 		if err := scan(); err != nil {
 			return err
@@ -353,12 +378,16 @@ func (s *summarizer) finishCallback(c *countedCallback) {
 	s.result.Callbacks = append(s.result.Callbacks, row)
 }
 
-// perSecond returns a rate over the recording's span.
+// perSecond returns a rate over the recording's span, or the part of it that is asked for.
 func (s *summarizer) perSecond(count uint64) trace.Optional[float64] {
-	if !s.result.Span.Valid || s.result.Span.Value.Nanoseconds() == 0 {
+	span := s.result.Span.Value
+	if within := s.result.Within; within.Valid {
+		span = trace.Span{First: max(span.First, within.Value.First), Last: min(span.Last, within.Value.Last)}
+	}
+	if !s.result.Span.Valid || span.Nanoseconds() <= 0 {
 		return trace.Optional[float64]{}
 	}
-	return trace.Some(float64(count) * 1e9 / float64(s.result.Span.Value.Nanoseconds()))
+	return trace.Some(float64(count) * 1e9 / float64(span.Nanoseconds()))
 }
 
 // rate returns the rate of events in the span that the first and the last of them bound.

@@ -20,7 +20,8 @@ func scanTable[T any](ctx context.Context, s *summarizer, table string, add func
 
 // summaryWorker is what one goroutine counted. Its memory grows with the entities, not with the rows.
 type summaryWorker struct {
-	index *entityIndex
+	index  *entityIndex
+	within trace.Optional[trace.Span] // as in Summary
 
 	last      *processCount // of the last row
 	processes []*processCount
@@ -79,9 +80,10 @@ type publishCount struct {
 	span         trace.Span // of those with a time
 }
 
-func newSummaryWorker(index *entityIndex) *summaryWorker {
+func newSummaryWorker(index *entityIndex, within trace.Optional[trace.Span]) *summaryWorker {
 	return &summaryWorker{
 		index:   index,
+		within:  within,
 		unnamed: make(map[unnamedPublisher]*publishCount),
 		takes:   make(map[unnamedPublisher]uint64),
 		status:  make(map[StatusSummary]uint64),
@@ -120,16 +122,19 @@ type executionCounts struct {
 func (w *summaryWorker) addCallbacks(rows []executionCounts) {
 	for i := range rows {
 		row := &rows[i]
+		at := row.Start.Value
+		if !row.Start.Valid {
+			at = row.End.Value
+		}
+		if !isWithin(&w.within, at) {
+			continue
+		}
 		p := w.process(&row.ProcessKey)
 		p.executions++
 		lives := p.callbacks[row.Callback]
 		if lives == nil {
 			lives = newLifeCounts[*Callback, callbackCount](w.index.callbacks[place{row.ProcessKey, row.Callback}])
 			p.callbacks[row.Callback] = lives
-		}
-		at := row.Start.Value
-		if !row.Start.Valid {
-			at = row.End.Value
 		}
 		c := lives.at(at)
 		c.count++
@@ -195,9 +200,12 @@ func (r *publishCounts) at() (time int64, ok bool) {
 func (w *summaryWorker) addPublishes(rows []publishCounts) {
 	for i := range rows {
 		row := &rows[i]
+		at, timed := row.at()
+		if !isWithin(&w.within, at) {
+			continue
+		}
 		p := w.process(&row.ProcessKey)
 		p.publishes++
-		at, timed := row.at()
 		c := w.publishCount(p, row, at)
 		c.count++
 		if timed {
@@ -236,16 +244,49 @@ type takeCounts struct {
 	NodeName  string `column:"node_name,null"`
 }
 
+// timedTakeCounts tell besides when that was.
+type timedTakeCounts struct {
+	takeCounts
+	Take    trace.Optional[int64] `column:"rmw_take_timestamp"`
+	Dequeue trace.Optional[int64] `column:"dequeue_timestamp"`
+}
+
 func (w *summaryWorker) addTakes(rows []takeCounts) {
 	for i := range rows {
-		p := w.process(&rows[i].ProcessKey)
-		p.takes++
-		w.takes[unnamedPublisher{p.number, rows[i].TopicName, rows[i].NodeName}]++
+		w.addTake(&rows[i])
 	}
+}
+
+func (w *summaryWorker) addTimedTakes(rows []timedTakeCounts) {
+	for i := range rows {
+		if row := &rows[i]; isWithin(&w.within, firstTime(row.Take, row.Dequeue)) {
+			w.addTake(&row.takeCounts)
+		}
+	}
+}
+
+func (w *summaryWorker) addTake(row *takeCounts) {
+	p := w.process(&row.ProcessKey)
+	p.takes++
+	w.takes[unnamedPublisher{p.number, row.TopicName, row.NodeName}]++
+}
+
+// timedEnqueues are the columns of enqueue that tell whose it was and when.
+type timedEnqueues struct {
+	trace.ProcessKey
+	At int64 `column:"enqueue_timestamp"`
 }
 
 func (w *summaryWorker) addEnqueues(rows []trace.ProcessKey) {
 	for i := range rows {
 		w.process(&rows[i]).enqueue++
+	}
+}
+
+func (w *summaryWorker) addTimedEnqueues(rows []timedEnqueues) {
+	for i := range rows {
+		if isWithin(&w.within, rows[i].At) {
+			w.process(&rows[i].ProcessKey).enqueue++
+		}
 	}
 }

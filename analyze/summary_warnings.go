@@ -23,6 +23,9 @@ func (s *summarizer) losses(ctx context.Context) error {
 	losses := make(map[kind]*LossSummary)
 	err := trace.Scan(ctx, s.dataset, trace.TableLoss, func(rows []trace.Loss) error {
 		for _, row := range rows {
+			if s.misses(trace.Span{First: row.FromTimestamp, Last: row.ToTimestamp}) {
+				continue
+			}
 			l := losses[kind{row.Kind, row.Reason}]
 			if l == nil {
 				l = &LossSummary{Kind: row.Kind, Reason: row.Reason, FromTimestamp: row.FromTimestamp, ToTimestamp: row.ToTimestamp}
@@ -52,10 +55,9 @@ func (s *summarizer) clockSteps(ctx context.Context) error {
 	for i := 1; i < len(clocks); i++ {
 		step := clocks[i].RealtimeOffset - clocks[i-1].RealtimeOffset
 		slewed := (clocks[i].MonotonicTimestamp - clocks[i-1].MonotonicTimestamp) / 2000
-		if abs := max(step, -step); abs > int64(stepLimit)+slewed {
-			s.result.ClockSteps = append(s.result.ClockSteps, ClockStep{
-				Timestamp: clocks[i].MonotonicTimestamp + clocks[0].RealtimeOffset, Nanoseconds: step,
-			})
+		at := clocks[i].MonotonicTimestamp + clocks[0].RealtimeOffset
+		if abs := max(step, -step); abs > int64(stepLimit)+slewed && s.covers(at) {
+			s.result.ClockSteps = append(s.result.ClockSteps, ClockStep{Timestamp: at, Nanoseconds: step})
 		}
 	}
 	return err

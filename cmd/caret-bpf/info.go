@@ -27,6 +27,7 @@ func infoCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			rows := flags.IntP("rows", "n", summaryRows, "`NUMBER` of nodes, callbacks and topics to show")
 			part := flags.String("part", "", "print only this `PART`, all of it: "+strings.Join(partNames(), ", "))
+			times := defineTimeFlags(flags)
 			quiet := flags.BoolP("quiet", "q", false, "no progress")
 			output := defineOutputFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
@@ -47,7 +48,15 @@ func infoCommand() command {
 				if err != nil {
 					return err
 				}
-				summary, err := analyze.Summarize(ctx, dataset, newReadProgress(c.err, *quiet))
+				given, err := times.check()
+				if err != nil {
+					return err
+				}
+				within := times.within
+				if !given {
+					within = nil
+				}
+				summary, err := analyze.SummarizePart(ctx, dataset, within, newReadProgress(c.err, *quiet))
 				endProgress(c.err, *quiet)
 				switch {
 				case err != nil:
@@ -85,6 +94,10 @@ func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
 	if s.Span.Valid {
 		from, to := time.Unix(0, s.Span.Value.First), time.Unix(0, s.Span.Value.Last)
 		fmt.Fprintf(w, "%s from %s\n", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
+	}
+	if s.Within.Valid {
+		from, to := time.Unix(0, s.Within.Value.First), time.Unix(0, s.Within.Value.Last)
+		fmt.Fprintf(w, "of it %s from %s: what began then; rows, bytes and cost are of all\n", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
 	}
 	if session := s.Session; session != nil {
 		fmt.Fprintf(w, "host %s, Linux %s, caret-bpf %s\n", report.Printable(session.Host.Name), report.Printable(session.Host.Kernel), report.Printable(session.Recorder.Version))

@@ -38,6 +38,18 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%v in\n%s", err, out)
 	}
 
+	_, out, _ = runCommand("info", dir, "--from-time", "1s")
+	for _, want := range []string{"of it 1.005s from", "callback_start 1", "callback 2", "/relay subscription /chatter 1"} {
+		if !strings.Contains(squeeze(out), want) {
+			t.Errorf("no %q of the last second in\n%s", want, out)
+		}
+	}
+	for _, wrong := range [][]string{{"--from-time", "soon"}, {"--last", "-1s"}} {
+		if code, _, problems := runCommand(append([]string{"info", dir}, wrong...)...); code != exitUsage || !strings.Contains(problems, wrong[0]) {
+			t.Errorf("%q: exit code %d: %s", wrong, code, problems)
+		}
+	}
+
 	s.Ending, s.Error, s.Unstored = trace.EndingError, "disk full", map[string]uint64{trace.TableCallback: 17}
 	tracetest.AddSession(t, dir, s)
 	_, out, _ = runCommand("info", dir)

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -21,8 +20,7 @@ type question struct {
 	outputFlags
 	nodes, topics, callbacks []string
 	processes                []int32
-	fromTime, toTime         string
-	last, strip              time.Duration
+	time                     *timeFlags
 	series                   bool
 	quiet                    *bool
 }
@@ -33,10 +31,7 @@ func defineQuestion(flags *pflag.FlagSet) *question {
 	flags.StringArrayVar(&q.topics, "topic", nil, "only topics and services whose whole name fits the `EXPRESSION`; repeatable")
 	flags.StringArrayVar(&q.callbacks, "callback", nil, "only callbacks whose whole name or symbol fits the `EXPRESSION`; repeatable")
 	flags.Int32SliceVarP(&q.processes, "process", "p", nil, "only processes with these `PIDS`")
-	flags.StringVar(&q.fromTime, "from-time", "", "only what began at `TIME` or later: RFC 3339, or a duration since the begin of the recording")
-	flags.StringVar(&q.toTime, "to-time", "", "only what began at `TIME` or earlier")
-	flags.DurationVar(&q.last, "last", 0, "only the last `DURATION` of the recording")
-	flags.DurationVar(&q.strip, "strip", 0, "without this `DURATION` at both ends of the recording")
+	q.time = defineTimeFlags(flags)
 	flags.BoolVar(&q.series, "series", false, "one row for each instance")
 	q.outputFlags = defineOutputFlags(flags)
 	q.quiet = quietFlag(flags)
@@ -108,49 +103,19 @@ func (q *question) filter() (f analyze.Filter, err error) {
 
 // restrict bounds the query by the flags about time.
 func (q *question) restrict(ctx context.Context, query *analyze.Query) error {
-	if q.last < 0 || q.strip < 0 {
-		return fmt.Errorf("%w: --last and --strip take positive durations", errUsage)
-	}
-	if q.fromTime == "" && q.toTime == "" && q.last == 0 && q.strip == 0 {
-		return nil
+	if given, err := q.time.check(); err != nil || !given {
+		return err
 	}
 	span, ok, err := query.TimeSpan(ctx)
 	if err != nil || !ok {
 		return err
 	}
-	from, to := span.First+int64(q.strip), span.Last-int64(q.strip)
-	if q.last > 0 {
-		from = max(from, span.Last-int64(q.last))
+	within, err := q.time.within(span)
+	if err != nil {
+		return err
 	}
-	if q.fromTime != "" {
-		at, err := parseTime(q.fromTime, span.First)
-		if err != nil {
-			return fmt.Errorf("%w: --from-time: %w", errUsage, err)
-		}
-		from = max(from, at)
-	}
-	if q.toTime != "" {
-		at, err := parseTime(q.toTime, span.First)
-		if err != nil {
-			return fmt.Errorf("%w: --to-time: %w", errUsage, err)
-		}
-		to = min(to, at)
-	}
-	query.Restrict(trace.Some(from), trace.Some(to))
+	query.Restrict(trace.Some(within.First), trace.Some(within.Last))
 	return nil
-}
-
-// parseTime reads a point of time, or a duration since begin, as Unix nanoseconds.
-func parseTime(text string, begin int64) (int64, error) {
-	if since, err := time.ParseDuration(text); err == nil {
-		return begin + int64(since), nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999 MST"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.UnixNano(), nil
-		}
-	}
-	return 0, fmt.Errorf("%q is neither a time such as 2026-11-22T00:07:36.346Z nor a duration such as 2.5s", text)
 }
 
 // answer writes the statistics that ask returns or, with --series, the instances that it passes on.
