@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// windowsAhead is the number of windows that wait to be worked on while the next is read: more take memory and save no time.
+// windowsAhead is the number of windows that are read beyond the one that is waited for or worked on: more take memory and save no time.
 const windowsAhead = 1
 
 // readTask reads a part of a window, for a goroutine with that number.
