@@ -138,6 +138,9 @@ func (t *hitTable) names() []string {
 
 // probed tells whether the recording observed a tracepoint, as far as its plan says.
 func (s *summarizer) probed(tracepoint string) bool {
+	if tracepoint == "dds_write" {
+		tracepoint = "rmw_publish" // its name in plans
+	}
 	return s.result.Session != nil && slices.ContainsFunc(s.result.Session.Plan.Sites, func(site trace.Site) bool { return site.Event == tracepoint })
 }
 

@@ -100,14 +100,14 @@ func TestSummarizePartOfTheRest(t *testing.T) {
 	})
 	tracetest.AddSegment(t, dir, 0, []trace.Clock{{MonotonicTimestamp: 0}, {MonotonicTimestamp: 400, RealtimeOffset: 1e9}})
 	s := trace.NewSession()
-	s.Plan.Sites = []trace.Site{{Event: "sim_time"}, {Event: "executor_execute"}}
+	s.Plan.Sites = []trace.Site{{Event: "sim_time"}, {Event: "executor_execute"}, {Event: "rmw_publish"}}
 	tracetest.AddSession(t, dir, s)
 	if err := os.MkdirAll(filepath.Join(dir, trace.TableCallback), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	got := summarizeWithin(t, openDataset(t, dir), trace.Some(trace.Span{First: 50, Last: 200}))
 	same(t, "tracepoints", got.Tracepoints, []analyze.TracepointSummary{
-		{Tracepoint: "sim_time", Table: trace.TableSimTime}, {Tracepoint: string(trace.RequestSent), Table: trace.TableService, Count: 1},
+		{Tracepoint: "dds_write", Table: trace.TablePublish}, {Tracepoint: "sim_time", Table: trace.TableSimTime}, {Tracepoint: string(trace.RequestSent), Table: trace.TableService, Count: 1},
 	})
 	same(t, "losses", got.Losses, []analyze.LossSummary{{Kind: trace.LostTake, Reason: trace.LossRingFull, Count: 3, FromTimestamp: 90, ToTimestamp: 110}})
 	if len(got.ClockSteps) != 0 {
