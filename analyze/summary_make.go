@@ -115,6 +115,9 @@ func inits[K comparable, R any](s *summarizer, l *lifeRows[K, R]) (count uint64)
 
 // addTracepoint adds the count of a tracepoint, unless it is 0 and the tracepoint was not probed or another table has it.
 func (s *summarizer) addTracepoint(table, tracepoint string, count uint64) {
+	if count > 0 {
+		s.result.Tracepoints = slices.DeleteFunc(s.result.Tracepoints, func(t TracepointSummary) bool { return t.Tracepoint == tracepoint && t.Count == 0 })
+	}
 	if count > 0 || s.probed(tracepoint) && !s.counted(tracepoint) {
 		s.result.Tracepoints = append(s.result.Tracepoints, TracepointSummary{Tracepoint: tracepoint, Table: table, Count: count})
 	}

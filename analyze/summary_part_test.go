@@ -114,3 +114,17 @@ func TestSummarizePartOfTheRest(t *testing.T) {
 		t.Errorf("clock steps %+v", got.ClockSteps)
 	}
 }
+
+// A tracepoint that only one of two tables has is shown with that table only, whichever is read first.
+func TestTracepointsOfTakesOnly(t *testing.T) {
+	dir := t.TempDir()
+	tracetest.AddSegment(t, dir, 0, []trace.Take{{Kind: trace.TakeRMW, RMWTakeTimestamp: trace.Some(int64(100))}})
+	tracetest.AddSegment(t, dir, 0, []trace.Callback{{CallbackStartTimestamp: trace.Some(int64(90)), CallbackEndTimestamp: trace.Some(int64(120))}})
+	s := trace.NewSession()
+	s.Plan.Sites = []trace.Site{{Event: "callback_start"}, {Event: "callback_end"}, {Event: "rmw_take"}}
+	tracetest.AddSession(t, dir, s)
+	same(t, "tracepoints", summarizeWithin(t, openDataset(t, dir), trace.Optional[trace.Span]{}).Tracepoints, []analyze.TracepointSummary{
+		{Tracepoint: "callback_start", Table: trace.TableCallback, Count: 1}, {Tracepoint: "callback_end", Table: trace.TableCallback, Count: 1},
+		{Tracepoint: "rmw_take", Table: trace.TableTake, Count: 1},
+	})
+}

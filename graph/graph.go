@@ -46,6 +46,8 @@ type Graph struct {
 	// knownTypes are what KnownTypes has not returned yet.
 	knownTypes []KnownType
 	lastEvent  int64
+	// intraProcess says that there is or was a subscription of intra-process communication.
+	intraProcess bool
 }
 
 // New returns a Graph that knows nothing yet. The key is put into every row.
@@ -93,11 +95,18 @@ func (g *Graph) HasNodes() bool { return len(g.nodes.lives) > 0 }
 // LastEvent is the time of the last initialization event, 0 if there was none.
 func (g *Graph) LastEvent() int64 { return g.lastEvent }
 
+// NoteIntraProcess says that the process has intra-process communication, whatever is known of its entities.
+func (g *Graph) NoteIntraProcess() { g.intraProcess = true }
+
 // HasIntraProcess reports whether a subscription of intra-process communication is or was among the entities.
 func (g *Graph) HasIntraProcess() bool {
+	if g.intraProcess {
+		return true
+	}
 	for _, lives := range g.objects.lives {
 		for _, o := range lives {
 			if o.current.IsIntraProcess.Value {
+				g.intraProcess = true
 				return true
 			}
 		}

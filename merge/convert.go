@@ -50,6 +50,7 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 	if record.StartNs != 0 {
 		at = m.unix(record.StartNs)
 		row.IsIntraProcess = trace.Some(record.Header.Flags&FlagIntraProcess != 0)
+		m.tellIntraProcess(process, row.IsIntraProcess.Value)
 	}
 	info, known := process.Graph.Callback(row.Callback, at)
 	if known {
@@ -68,6 +69,16 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 	}
 	if m.keeps(verdict) {
 		m.rows.Callbacks = append(m.rows.Callbacks, row)
+	}
+}
+
+// tellIntraProcess tells of the first callback that an intra-process message feeds if nothing else shows such a subscription.
+func (m *Merger) tellIntraProcess(process *Process, isIntraProcess bool) {
+	if isIntraProcess && !process.Graph.HasIntraProcess() {
+		process.Graph.NoteIntraProcess()
+		if m.options.OnIntraProcess != nil {
+			m.options.OnIntraProcess(process.Key.PID, 0)
+		}
 	}
 }
 

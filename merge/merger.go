@@ -51,7 +51,7 @@ type Options struct {
 	// ignored is false when a new entity took the address.
 	OnIgnored func(pid int32, address uint64, ignored bool)
 	// OnIntraProcess is told of a process that creates a subscription with intra-process communication, with the time of the event on
-	// CLOCK_MONOTONIC in nanoseconds. nil if nobody wants to know.
+	// CLOCK_MONOTONIC in nanoseconds, and once of a process that is seen to have had one: at is 0. nil if nobody wants to know.
 	OnIntraProcess func(pid int32, at int64)
 	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle) when it becomes
 	// known. nil if nobody wants to know.

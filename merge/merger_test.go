@@ -93,6 +93,30 @@ func TestCallbackIsNamedAndFed(t *testing.T) {
 	}
 }
 
+// TestIntraProcessIsTold: of a subscription when it is created, and once of a callback that shows that there is one.
+func TestIntraProcessIsTold(t *testing.T) {
+	intra := encode(merge.CallbackRecord{
+		Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagIntraProcess), Callback: 0x30, StartNs: 100, EndNs: 200,
+	})
+	created := initEvent(graph.RclcppSubscriptionCallbackAdded, 4, "", "", 0x22, 0x30, 0x70, 10, 0x80)
+	for name, test := range map[string]struct {
+		records [][]byte
+		want    []int64
+	}{
+		"none":         {[][]byte{fedCallback(0x30)}, nil},
+		"callbacks":    {[][]byte{intra, fedCallback(0x30), intra}, []int64{0}},
+		"subscription": {[][]byte{initEvent(graph.RclcppIpbToSubscription, 3, "", "", 0x80, 0x22), created, intra}, []int64{4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []int64
+			feed(t, merge.Options{OnIntraProcess: func(pid int32, at int64) { told = append(told, at) }}, test.records...)
+			if !slices.Equal(told, test.want) {
+				t.Errorf("told at %v, want %v", told, test.want)
+			}
+		})
+	}
+}
+
 // A take before a timer's callback fed nothing: it is a row of its own.
 func TestTakeThatCannotFeedIsPolled(t *testing.T) {
 	rows := feed(t, merge.Options{}, append(entities(), fedCallback(0x50))...)

@@ -420,7 +420,7 @@ var catalogue = []Entry{
 	},
 	{
 		Event: EventExceptionCaught, Name: "exception_caught", Arguments: []string{"exception"},
-		Consequence: "executor_execute is probed in its place",
+		Consequence: "where the process does not map the C++ runtime, executor_execute is probed in its place",
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryCxxRuntime, Symbol: "__cxa_begin_catch", Provenance: FromSymbol,
 			Shows: "its stack pointer: callbacks whose frames are below were left by the exception",

@@ -38,8 +38,7 @@ func siteOf(t *testing.T, plan *Plan, event Event) Site {
 	return plan.Sites[index]
 }
 
-// allEvents returns the events of the catalogue without some.
-// allEvents are those of plans that do not ask for exceptions.
+// allEvents returns the events of plans that do not ask for exceptions, without some.
 func allEvents(without ...Event) []Event {
 	var events []Event
 	for _, entry := range catalogue {

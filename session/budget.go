@@ -112,12 +112,17 @@ func (s *Session) keepBudget(windows []threadWindow) {
 	}
 }
 
-// leavesBodiesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries.
+// leavesBodiesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries, or what only intra-process
+// communication needs while it is not known to do without.
 func (s *Session) leavesBodiesSoon(pid int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entry := s.processes[pid]
-	return entry != nil && len(entry.bodies.attachments) > 0 && !entry.bodies.stay
+	if entry == nil {
+		return false
+	}
+	in := &entry.intraProcess
+	return len(entry.bodies.attachments) > 0 && !entry.bodies.stay || len(in.attachments) > 0 && time.Since(in.since) < intraProcessPatience+tickInterval
 }
 
 // optionalUnits returns the optional units that have cost a thread anything, the dearest first.

@@ -21,7 +21,8 @@ type intraProcess struct {
 	sites       []probes.Site
 	since       time.Time // of the last of them
 	// left says that they were detached: the process has no subscription of that kind.
-	left bool
+	left   bool
+	leftAt int64 // CLOCK_MONOTONIC in nanoseconds
 	// returned is when they were attached again, CLOCK_MONOTONIC in nanoseconds.
 	returned int64
 	told     bool // what was missed
@@ -34,7 +35,7 @@ const intraProcessPatience = 5 * time.Second
 // intraProcessSeen says that a process has created a subscription with intra-process communication.
 type intraProcessSeen struct {
 	pid int32
-	at  int64 // CLOCK_MONOTONIC in nanoseconds
+	at  int64 // CLOCK_MONOTONIC in nanoseconds, 0 where it is not known
 }
 
 // separateIntraProcess takes out the sites that only intra-process communication needs. Where processes share their links they are for all.
@@ -67,9 +68,6 @@ func (s *Session) attachIntraProcess(ctx context.Context, entry *process, sites 
 		}
 	}
 	if in.left {
-		for _, site := range fresh {
-			entry.attached[keyOf(site)] = true
-		}
 		return 0, nil
 	}
 	attachments, problems, err := s.attachSites(ctx, entry.row.PID, fresh)
@@ -94,7 +92,7 @@ func (s *Session) hasIntraProcess(entry *process) (has bool) {
 
 // doesWithoutIntraProcess reports whether a process has been what it is for a while, and without intra-process communication.
 func (s *Session) doesWithoutIntraProcess(entry *process) (without bool) {
-	if !s.scans.covered[entry.row.ProcessKey] {
+	if !s.scans.covered[entry.row.ProcessKey] || s.scans.partial[entry.row.ProcessKey] {
 		return false
 	}
 	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
@@ -112,7 +110,7 @@ func (s *Session) leaveIntraProcess(entry *process) {
 		return
 	}
 	s.warn(closeAttachments(in.attachments))
-	in.attachments, in.left = nil, true
+	in.attachments, in.left, in.leftAt = nil, true, readClock(unix.CLOCK_MONOTONIC)
 	s.budget.settling = true
 	s.message(fmt.Sprintf("PID %d (%s): there is no intra-process communication, it is not probed", entry.row.PID, entry.row.Command))
 }
@@ -136,12 +134,15 @@ func (s *Session) returnToIntraProcess(ctx context.Context, entry *process) {
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
 		attachments, problems, err := s.attachSites(ctx, entry.row.PID, []probes.Site{site})
-		s.warnOfSites(problems)
+		failed := s.warnOfSites(problems)
 		if errors.Is(err, loader.ErrProcessGone) {
 			return
 		}
 		s.warn(err)
 		in.attachments = append(in.attachments, attachments...)
+		if !entry.attached[keyOf(site)] {
+			s.noteSites(entry, entry.attached, []probes.Site{site}, failed)
+		}
 	}
 	in.left, in.since, in.returned = false, time.Now(), readClock(unix.CLOCK_MONOTONIC)
 }
@@ -155,8 +156,15 @@ func (s *Session) awaitIntraProcess(ctx context.Context, seen intraProcessSeen) 
 	if gone {
 		return
 	}
+	in := &entry.intraProcess
+	if seen.at == 0 {
+		if !in.left {
+			return
+		}
+		seen.at = in.leftAt // it may have gone on since then
+	}
 	s.returnToIntraProcess(ctx, entry)
-	if in := &entry.intraProcess; seen.at < in.returned && !in.told {
+	if len(in.sites) > 0 && seen.at < in.returned && !in.told {
 		in.told = true // there is no leaving it again
 		s.warn(fmt.Errorf("PID %d (%s) has begun with intra-process communication: what passed its buffers in the first %v is not recorded",
 			seen.pid, entry.row.Command, time.Duration(in.returned-seen.at)))
@@ -166,11 +174,12 @@ func (s *Session) awaitIntraProcess(ctx context.Context, seen intraProcessSeen) 
 // lookAtIntraProcess leaves it or returns to it, as has become known of a process.
 func (s *Session) lookAtIntraProcess(ctx context.Context, entry *process) {
 	if entry.intraProcess.left && s.hasIntraProcess(entry) {
-		s.awaitIntraProcess(ctx, intraProcessSeen{entry.row.PID, readClock(unix.CLOCK_MONOTONIC) - int64(tickInterval)})
+		s.awaitIntraProcess(ctx, intraProcessSeen{pid: entry.row.PID})
 	}
 	s.leaveIntraProcess(entry)
 }
 
+// passRank is an event's place on the way of a message; attachOrder has them the other way round, for a recording that has not begun.
 func passRank(event probes.Event) int {
 	return slices.Index([]probes.Event{probes.EventExecutorExecute, probes.EventRclcppIntraPublish, probes.EventRclcppRingBufferEnqueue}, event)
 }

@@ -31,6 +31,8 @@ type scans struct {
 	scanned map[trace.ProcessKey]bool
 	// covered are the processes of which a whole scan has taken effect that began before the end of the recording.
 	covered map[trace.ProcessKey]bool
+	// partial are the processes of which the last scan has left memory out.
+	partial map[trace.ProcessKey]bool
 	closed  bool                           // the recording is over
 	pauses  map[trace.ProcessKey]time.Time // until when a process is left alone
 }
@@ -46,7 +48,7 @@ type scanResult struct {
 
 func newScans() scans {
 	return scans{
-		results: make(chan scanResult, 1), scanned: map[trace.ProcessKey]bool{}, covered: map[trace.ProcessKey]bool{}, pauses: map[trace.ProcessKey]time.Time{},
+		results: make(chan scanResult, 1), scanned: map[trace.ProcessKey]bool{}, covered: map[trace.ProcessKey]bool{}, partial: map[trace.ProcessKey]bool{}, pauses: map[trace.ProcessKey]time.Time{},
 	}
 }
 
@@ -144,6 +146,7 @@ func (s *Session) applyScan(result scanResult) {
 	if result.snapshot == nil {
 		return
 	}
+	s.scans.partial[result.key] = len(result.snapshot.Skipped) > 0
 	for _, skipped := range result.snapshot.Skipped {
 		s.warn(fmt.Errorf("memory of PID %d was not searched for entities: %#x-%#x: %s",
 			result.key.PID, skipped.Start, skipped.End, skipped.Reason))
@@ -176,6 +179,7 @@ func (s *Session) stopScan(entry *process) {
 	}
 	delete(s.scans.scanned, entry.row.ProcessKey)
 	delete(s.scans.covered, entry.row.ProcessKey)
+	delete(s.scans.partial, entry.row.ProcessKey)
 	delete(s.scans.pauses, entry.row.ProcessKey)
 }
 

@@ -62,6 +62,10 @@ static __always_inline void callback_start(struct thread_state *state, const str
 			state->request.callback_start_ns = event->time_ns;
 			flush_request(state);
 		}
+		/* Of an ignored callback no record would tell the take, which may not be its own.
+		 */
+		if (state->take_pending && is_ignored(event->pid, event->arguments[0]))
+			flush_take(state);
 		if (state->take_pending) {
 			state->take_pending = 0;
 			flags |= FLAG_FED_BY_TAKE;
@@ -167,7 +171,16 @@ static __always_inline void executor_execute(struct thread_state *state, const s
 	state->steps = STEPS_SHOWN;
 }
 
-/* The stack pointer of the innermost callback, the largest one outside of callbacks. */
+/*
+ * No stack is larger, as a rule: what is caught further up is on another one, of a coroutine that
+ * runs within the callback.
+ */
+#define LARGEST_STACK (8 << 20)
+
+/*
+ * The stack pointer of the innermost callback, of the outermost one of those that are nested too
+ * deep, the largest one outside of callbacks.
+ */
 static __always_inline __u64 innermost_frame(const struct thread_state *state)
 {
 	if (state->overflow)
@@ -182,7 +195,12 @@ static __always_inline __u64 innermost_frame(const struct thread_state *state)
  */
 static __always_inline void exception_caught(struct thread_state *state, const struct event *event)
 {
-	if (!state || innermost_frame(state) >= event->stack_pointer)
+	__u64 innermost;
+
+	if (!state)
+		return;
+	innermost = innermost_frame(state);
+	if (innermost >= event->stack_pointer || event->stack_pointer - innermost > LARGEST_STACK)
 		return;
 	flush_take(state);
 	flush_dequeue(state);

@@ -64,9 +64,22 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	}
 
 PLAIN_EVENT(callback_end, EVENT_CALLBACK_END)
-PLAIN_EVENT(exception_caught, EVENT_EXCEPTION_CAUGHT)
 LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH)
 PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE)
+
+/* __cxa_begin_catch(exception): of threads that have shown something else before */
+SEC("uprobe.multi")
+int on_exception_caught(struct pt_regs *regs)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct thread_state *state;
+	struct event event;
+
+	if (bpf_map_lookup_elem(&threads, &tid) &&
+	    begin_event(&event, &state, EVENT_EXCEPTION_CAUGHT, regs, bpf_get_attach_cookie(regs)))
+		dispatch(state, &event);
+	return 0;
+}
 
 /* rcl_set_ros_time_override(clock, nanoseconds) */
 SEC("uprobe.multi")

@@ -52,6 +52,9 @@ func (f *timeFlags) within(span trace.Span) (part trace.Span, err error) {
 		}
 		part.Last = min(part.Last, at)
 	}
+	if part.First > part.Last {
+		return part, fmt.Errorf("%w: nothing of the recording is left: it lasts %v", errUsage, time.Duration(span.Last-span.First))
+	}
 	return part, nil
 }
 

@@ -182,7 +182,7 @@ func (m *Machine) handle(e Event) {
 			m.flushRequest(t)
 		}
 	case ExceptionCaught:
-		if t := m.threads[e.TID]; t != nil && t.innermostFrame() < e.StackPointer {
+		if t := m.threads[e.TID]; t != nil && t.innermostFrame() < e.StackPointer && e.StackPointer-t.innermostFrame() <= largestStack {
 			m.flush(&t.take)
 			m.flush(&t.dequeue)
 			m.flushRequest(t)
@@ -295,7 +295,11 @@ func (m *Machine) flushRequest(t *thread) {
 	}
 }
 
-// innermostFrame returns the stack pointer of the innermost callback, the largest one outside of callbacks.
+// largestStack is that of a thread: what is caught further up is on another one.
+const largestStack = 8 << 20
+
+// innermostFrame returns the stack pointer of the innermost callback, of the outermost one of those that are too deep, the largest one outside
+// of callbacks.
 func (t *thread) innermostFrame() uint64 {
 	switch {
 	case t.tooDeep > 0:

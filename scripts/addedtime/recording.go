@@ -6,10 +6,14 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
+
+// settlingPatience is how long a recording may take to begin and to settle.
+const settlingPatience = time.Minute
 
 // record records until what it returns is called, which removes the dataset. With settles it returns when the recorder has said something that
 // contains that text.
@@ -31,6 +35,9 @@ func record(ctx context.Context, configuration session.Configuration, settles st
 	case err := <-ended:
 		cancel()
 		return nil, err
+	case <-time.After(settlingPatience):
+		cancel()
+		return nil, errors.Join(errors.New("the recording does not settle"), <-ended)
 	}
 	return func() (lost uint64, err error) {
 		cancel()
