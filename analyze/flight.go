@@ -42,12 +42,15 @@ func newFlightQueue(r route) *flightQueue {
 	return &flightQueue{route: r, receivedAt: noTime, found: -1}
 }
 
-// push keeps the order: threads that share a publisher may overtake each other.
+// push keeps the order: threads that share a publisher may overtake each other. Where the clock was set back, a message comes before those that
+// were overtaken: it was not, so nothing behind it is given up when this window ends.
 func (q *flightQueue) push(d *departure) {
 	q.flights = append(q.flights, flight{source: d.source.Value, departure: d})
-	for i := len(q.flights) - 1; i > 0 && q.flights[i-1].source > q.flights[i].source; i-- {
+	i := len(q.flights) - 1
+	for ; i > 0 && q.flights[i-1].source > q.flights[i].source; i-- {
 		q.flights[i-1], q.flights[i] = q.flights[i], q.flights[i-1]
 	}
+	q.overtaken = min(q.overtaken, i)
 }
 
 // find returns the flight with the source timestamp that was not received; −1 where there is none. A timestamp comes again where the clock
@@ -95,20 +98,25 @@ func (q *flightQueue) lastReceived() int {
 	return -1
 }
 
-// giveUp ends a window: it takes the flights out that later ones had overtaken when the last window ended, and tells which of them were not
-// received. (Threads that take at the same time may be seen in the wrong order: what was overtaken in this window may still come in the next.)
-func (q *flightQueue) giveUp(lost func(*departure)) {
+// keptFlights is how many messages are kept of a publisher whose subscription has received none of them: it may never receive anything.
+const keptFlights = windowRows
+
+// giveUp ends a window: it takes the flights out that later ones had overtaken when the last window ended, and the oldest of too many, and tells
+// the fate of those that were not received. (Threads that take at the same time may be seen in the wrong order: what was overtaken in this window
+// may still come in the next.)
+func (q *flightQueue) giveUp(tell func(*departure, Fate)) {
 	last := q.lastReceived()
-	if last < 0 {
-		return
-	}
-	done := min(q.overtaken, last+1)
-	for _, f := range q.flights[:done] {
-		if !f.received {
-			lost(f.departure)
+	done := max(min(q.overtaken, last+1), len(q.flights)-keptFlights)
+	for i, f := range q.flights[:done] {
+		switch {
+		case f.received:
+		case i < last:
+			tell(f.departure, Lost)
+		default:
+			tell(f.departure, Open)
 		}
 	}
 	q.flights = slices.Delete(q.flights, 0, done)
-	q.overtaken = last + 1 - done
+	q.overtaken = max(last+1-done, 0)
 	q.found = -1
 }

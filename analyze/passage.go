@@ -228,10 +228,10 @@ func (p *passages) arrive(a *arrival) bool {
 	return false
 }
 
-// settle gives up the flights that later ones of their publisher have overtaken in this window or before.
+// settle gives up the flights that later ones of their publisher have overtaken in this window or before, and those that nobody receives.
 func (p *passages) settle() {
 	for _, q := range p.ordered {
-		q.giveUp(func(d *departure) { p.lose(d, q.subscription, Lost) })
+		q.giveUp(func(d *departure, fate Fate) { p.lose(d, q.subscription, fate) })
 	}
 }
 

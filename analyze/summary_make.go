@@ -146,17 +146,12 @@ func (s *summarizer) events(ctx context.Context) error {
 	groups := s.groups[trace.TableEvent]
 	err = inParallel(ctx, len(groups), func(ctx context.Context, _, i int) error {
 		of := make(map[string]uint64)
-		err := s.damages.add(trace.ScanGroup(ctx, trace.TableEvent, groups[i], nil, func(rows []struct {
-			Event string `column:"event"`
-			At    int64  `column:"event_timestamp"`
-		}) error {
-			for i := range rows {
-				if s.covers(rows[i].At) {
-					of[rows[i].Event]++
-				}
-			}
-			return nil
-		}))
+		count := func(event string) { of[event]++ }
+		scan := s.scanEvents
+		if s.result.Within.Valid {
+			scan = s.scanTimedEvents
+		}
+		err := s.damages.add(scan(ctx, groups[i], count))
 		mu.Lock()
 		defer mu.Unlock()
 		for event, count := range of {
@@ -166,6 +161,33 @@ func (s *summarizer) events(ctx context.Context) error {
 	})
 	s.addTracepoints(trace.TableEvent, events)
 	return err
+}
+
+// scanEvents names the event of each unmerged hit of a group.
+func (s *summarizer) scanEvents(ctx context.Context, g *trace.Group, count func(event string)) error {
+	return trace.ScanGroup(ctx, trace.TableEvent, g, nil, func(rows []struct {
+		Event string `column:"event"`
+	}) error {
+		for i := range rows {
+			count(rows[i].Event)
+		}
+		return nil
+	})
+}
+
+// scanTimedEvents does so for those in the time that is asked for.
+func (s *summarizer) scanTimedEvents(ctx context.Context, g *trace.Group, count func(event string)) error {
+	return trace.ScanGroup(ctx, trace.TableEvent, g, nil, func(rows []struct {
+		Event string `column:"event"`
+		At    int64  `column:"event_timestamp"`
+	}) error {
+		for i := range rows {
+			if s.covers(rows[i].At) {
+				count(rows[i].Event)
+			}
+		}
+		return nil
+	})
 }
 
 func (s *summarizer) addTracepoints(table string, counts map[string]uint64) {
