@@ -53,7 +53,7 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 	scripts/event-table.sh
 
 .PHONY: bench
-bench: build testdata ## Measure; prints medians and ratios (BENCH_CALLBACKS="1000000 50000000" chooses the sizes of queried datasets)
+bench: build testdata ## Measure; prints medians and ratios (BENCH_CALLBACKS="1000000 10000000" chooses the sizes of queried datasets; 50 million take eleven minutes to make)
 	@cat bpf/instructions.txt
 	scripts/bench.sh
 	scripts/bench-added.sh
