@@ -62,8 +62,7 @@ static __always_inline void callback_start(struct thread_state *state, const str
 			state->request.callback_start_ns = event->time_ns;
 			flush_request(state);
 		}
-		/* Of an ignored callback no record would tell the take, which may not be its own.
-		 */
+		/* An ignored callback has no record that tells of the take, which may be polled. */
 		if (state->take_pending && is_ignored(event->pid, event->arguments[0]))
 			flush_take(state);
 		if (state->take_pending) {

@@ -88,16 +88,20 @@ func partNames() []string {
 	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses"}
 }
 
+// spanText says how long a span is and when it begins.
+func spanText(span trace.Span) string {
+	from, to := time.Unix(0, span.First), time.Unix(0, span.Last)
+	return fmt.Sprintf("%s from %s", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
+}
+
 // printSummary shows at most limit nodes, callbacks and topics.
 func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
 	fmt.Fprintf(w, "%s: %s\n", name, describeState(s))
 	if s.Span.Valid {
-		from, to := time.Unix(0, s.Span.Value.First), time.Unix(0, s.Span.Value.Last)
-		fmt.Fprintf(w, "%s from %s\n", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
+		fmt.Fprintln(w, spanText(s.Span.Value))
 	}
 	if s.Within.Valid {
-		from, to := time.Unix(0, s.Within.Value.First), time.Unix(0, s.Within.Value.Last)
-		fmt.Fprintf(w, "of it %s from %s: what began then; rows, bytes and cost are of all\n", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
+		fmt.Fprintf(w, "of it %s: what began then; rows, bytes and cost are of all\n", spanText(s.Within.Value))
 	}
 	if session := s.Session; session != nil {
 		fmt.Fprintf(w, "host %s, Linux %s, caret-bpf %s\n", report.Printable(session.Host.Name), report.Printable(session.Host.Kernel), report.Printable(session.Recorder.Version))
