@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -36,16 +34,9 @@ const bodiesPatience = 5 * time.Second
 
 // bodies is what a process has attached of functions whose callers are probed, too.
 type bodies struct {
-	attachments []unitAttachment // empty while there are none
-	since       time.Time
+	leavableSites
 	// stay says that not all callers are certain: the bodies stay attached.
 	stay bool
-	// sites are those that were attached last.
-	sites []probes.Site
-	// left says that they were detached before.
-	left bool
-	// returned is when they were attached again, CLOCK_MONOTONIC in nanoseconds.
-	returned int64
 }
 
 // libraryLoad is the dynamic linker's word that a process changes its libraries.
@@ -92,9 +83,10 @@ func (s *Session) separateBodies(sites []probes.Site) (others, bodies []probes.S
 // attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. uncertain says that it
 // has callers that cannot be probed. attached is how many are probed that were not.
 func (s *Session) attachBodies(ctx context.Context, entry *process, sites []probes.Site, uncertain bool) (attached int, err error) {
-	entry.bodies.since = time.Now()
-	entry.bodies.stay = entry.bodies.stay || uncertain
-	if len(entry.bodies.attachments) > 0 || len(sites) == 0 {
+	b := &entry.bodies
+	b.since = time.Now()
+	b.stay = b.stay || uncertain
+	if len(b.attachments) > 0 || len(sites) == 0 {
 		return 0, nil
 	}
 	sortForAttaching(sites)
@@ -103,9 +95,10 @@ func (s *Session) attachBodies(ctx context.Context, entry *process, sites []prob
 	if err != nil {
 		return 0, fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 	}
-	entry.bodies.attachments, entry.bodies.sites = attachments, sites
-	entry.bodies.returned = readClock(unix.CLOCK_MONOTONIC)
-	if !entry.bodies.left {
+	b.attachments, b.sites = attachments, sites
+	if b.left {
+		b.comeBack()
+	} else {
 		s.noteSites(entry, map[siteKey]bool{}, sites, failed)
 	}
 	return len(sites) - len(failed), nil
@@ -124,12 +117,12 @@ func (s *Session) returnToBodies(ctx context.Context, load libraryLoad) {
 	s.returnToIntraProcess(ctx, entry)
 	b := &entry.bodies
 	switch {
-	case b.left && len(b.attachments) == 0:
+	case b.left:
 		_, err := s.attachBodies(ctx, entry, b.sites, false)
 		if !errors.Is(err, loader.ErrProcessGone) {
 			s.warn(err)
 		}
-	case b.left && load.at < b.returned:
+	case load.at < b.returned:
 		s.warn(fmt.Errorf("PID %d (%s) has loaded a library that was not expected; if it did something at once, %v of it are not recorded",
 			load.pid, entry.row.Command, time.Duration(b.returned-load.at)))
 	}
@@ -153,16 +146,13 @@ func (s *Session) leaveBodies(entry *process) {
 	if len(b.attachments) == 0 || b.stay || time.Since(b.since) < bodiesPatience {
 		return
 	}
-	s.warn(closeAttachments(b.attachments))
-	b.attachments, b.left = nil, true
-	s.budget.settling = true
-	s.message(fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", entry.row.PID, entry.row.Command))
+	s.leaveSites(&b.leavableSites, fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", entry.row.PID, entry.row.Command))
 }
 
 // warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded. Files that were expected
 // were armed before.
 func (s *Session) warnOfLateCallers(entry *process, sites []probes.Site) {
-	if !entry.bodies.left || len(entry.bodies.attachments) > 0 {
+	if !entry.bodies.left {
 		return
 	}
 	warned := map[string]bool{}

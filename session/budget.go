@@ -151,9 +151,10 @@ func (s *Session) leave(unit probes.Unit, of threadWindow) {
 	s.mu.Unlock()
 	for _, entry := range entries {
 		entry.attachments = s.detachUnit(unit, entry.attachments)
-		entry.bodies.attachments = s.detachUnit(unit, entry.bodies.attachments)
-		entry.intraProcess.attachments = s.detachUnit(unit, entry.intraProcess.attachments)
-		entry.bodies.sites = slices.DeleteFunc(entry.bodies.sites, s.isLeft)
+		for _, of := range entry.leavable() {
+			of.attachments = s.detachUnit(unit, of.attachments)
+			of.sites = slices.DeleteFunc(of.sites, s.isLeft)
+		}
 		if entry.plan != nil {
 			s.leaveOut(entry.plan)
 			s.noteMissing(entry, entry.plan.Missing)

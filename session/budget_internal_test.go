@@ -14,8 +14,8 @@ func TestBudgetDoesNotJudgeBodiesThatAreLeftSoon(t *testing.T) {
 		judged   bool
 	}{
 		"none":                    {judged: true},
-		"probed for some seconds": {bodies: bodies{attachments: make([]unitAttachment, 1)}},
-		"probed for ever":         {bodies: bodies{attachments: make([]unitAttachment, 1), stay: true}, judged: true},
+		"probed for some seconds": {bodies: bodies{leavableSites: leavableSites{attachments: make([]unitAttachment, 1)}}},
+		"probed for ever":         {bodies: bodies{leavableSites: leavableSites{attachments: make([]unitAttachment, 1)}, stay: true}, judged: true},
 		"left just before":        {settling: true},
 	} {
 		t.Run(name, func(t *testing.T) {

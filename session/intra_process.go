@@ -17,15 +17,9 @@ import (
 // intraProcess is what a process has attached for intra-process communication only. On Humble that are functions that every callback passes
 // (the executor's step, guard conditions), which most processes have no use for.
 type intraProcess struct {
-	attachments []unitAttachment // empty while there are none
-	sites       []probes.Site
-	since       time.Time // of the last of them
-	// left says that they were detached: the process has no subscription of that kind.
-	left   bool
+	leavableSites
 	leftAt int64 // CLOCK_MONOTONIC in nanoseconds
-	// returned is when they were attached again, CLOCK_MONOTONIC in nanoseconds.
-	returned int64
-	told     bool // what was missed
+	told   bool  // what was missed
 }
 
 // intraProcessPatience is how long a process must have had nodes and created nothing before it is believed to do without intra-process
@@ -92,7 +86,7 @@ func (s *Session) hasIntraProcess(entry *process) (has bool) {
 
 // doesWithoutIntraProcess reports whether a process has been what it is for a while, and without intra-process communication.
 func (s *Session) doesWithoutIntraProcess(entry *process) (without bool) {
-	if !s.scans.covered[entry.row.ProcessKey] || s.scans.partial[entry.row.ProcessKey] {
+	if !entry.scanned.covered || entry.scanned.partial {
 		return false
 	}
 	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
@@ -109,10 +103,8 @@ func (s *Session) leaveIntraProcess(entry *process) {
 	if len(in.attachments) == 0 || time.Since(in.since) < intraProcessPatience || !s.doesWithoutIntraProcess(entry) {
 		return
 	}
-	s.warn(closeAttachments(in.attachments))
-	in.attachments, in.left, in.leftAt = nil, true, readClock(unix.CLOCK_MONOTONIC)
-	s.budget.settling = true
-	s.message(fmt.Sprintf("PID %d (%s): there is no intra-process communication, it is not probed", entry.row.PID, entry.row.Command))
+	in.leftAt = readClock(unix.CLOCK_MONOTONIC)
+	s.leaveSites(&in.leavableSites, fmt.Sprintf("PID %d (%s): there is no intra-process communication, it is not probed", entry.row.PID, entry.row.Command))
 }
 
 // onIntraProcess is told of a new subscription with intra-process communication. It is called with the merger locked.
@@ -130,7 +122,6 @@ func (s *Session) returnToIntraProcess(ctx context.Context, entry *process) {
 		return
 	}
 	// In the order in which an enqueue would have to have passed them: what is seen of one has been seen from its beginning.
-	in.sites = slices.DeleteFunc(in.sites, s.isLeft)
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
 		attachments, problems, err := s.attachSites(ctx, entry.row.PID, []probes.Site{site})
@@ -144,7 +135,7 @@ func (s *Session) returnToIntraProcess(ctx context.Context, entry *process) {
 			s.noteSites(entry, entry.attached, []probes.Site{site}, failed)
 		}
 	}
-	in.left, in.since, in.returned = false, time.Now(), readClock(unix.CLOCK_MONOTONIC)
+	in.comeBack()
 }
 
 // awaitIntraProcess makes sure that a process is probed that has begun with intra-process communication, and says what was missed of it.

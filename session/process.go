@@ -46,7 +46,8 @@ type process struct {
 	// headers are the addresses that the kernel side knows the header offset of.
 	headers []uint64
 	// looks counts how often a young process was looked at.
-	looks int
+	looks   int
+	scanned scanned
 }
 
 // siteKey identifies an attached site.
@@ -524,7 +525,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	entry.ros2 = true
 	s.mu.Unlock()
 	if forgotten {
-		delete(s.scans.scanned, entry.row.ProcessKey)
+		entry.scanned.begun = false
 	}
 	if forgotten || !ros2 || entry.row.Distro != distro {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(entry, merged) }))
@@ -552,8 +553,10 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
 	// The former program's links would match the new one, too.
-	s.warn(errors.Join(closeAttachments(entry.attachments), closeAttachments(entry.bodies.attachments),
-		closeAttachments(entry.intraProcess.attachments)))
+	s.warn(closeAttachments(entry.attachments))
+	for _, of := range entry.leavable() {
+		s.warn(closeAttachments(of.attachments))
+	}
 	fresh := newProcess(p)
 	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
 	s.mu.Lock()

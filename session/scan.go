@@ -28,28 +28,27 @@ type scans struct {
 	cancel  context.CancelFunc // of the scan that runs; nil while none does
 	entry   *process           // whose scan runs
 	results chan scanResult
-	scanned map[trace.ProcessKey]bool
-	// covered are the processes of which a whole scan has taken effect that began before the end of the recording.
-	covered map[trace.ProcessKey]bool
-	// partial are the processes of which the last scan has left memory out.
-	partial map[trace.ProcessKey]bool
-	closed  bool                           // the recording is over
-	pauses  map[trace.ProcessKey]time.Time // until when a process is left alone
+	closed  bool // the recording is over
+}
+
+// scanned is what the scans of a process have come to.
+type scanned struct {
+	// begun says that it need not be scanned again unless it creates entities that only a scan completes.
+	begun bool
+	// covered says that a whole scan has taken effect that began before the end of the recording.
+	covered bool
+	// partial says that the last scan has left memory out.
+	partial bool
+	// pause is until when the process is left alone.
+	pause time.Time
 }
 
 type scanResult struct {
 	entry    *process
-	key      trace.ProcessKey
 	snapshot *graph.Snapshot
 	took     time.Duration
 	err      error
 	early    bool // it began before the end of the recording
-}
-
-func newScans() scans {
-	return scans{
-		results: make(chan scanResult, 1), scanned: map[trace.ProcessKey]bool{}, covered: map[trace.ProcessKey]bool{}, partial: map[trace.ProcessKey]bool{}, pauses: map[trace.ProcessKey]time.Time{},
-	}
 }
 
 // scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing while a scan runs.
@@ -78,16 +77,15 @@ func (s *Session) scannable() []*process {
 }
 
 func (s *Session) wantsScan(entry *process) bool {
-	key := entry.row.ProcessKey
-	if time.Now().Before(s.scans.pauses[key]) {
+	if time.Now().Before(entry.scanned.pause) {
 		return false
 	}
-	if !s.scans.scanned[key] {
+	if !entry.scanned.begun {
 		return true
 	}
 	wanted := false
 	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
-		wanted = merged.Key == key && merged.Graph.WantsScan()
+		wanted = merged.Key == entry.row.ProcessKey && merged.Graph.WantsScan()
 		return nil
 	}))
 	return wanted
@@ -95,8 +93,7 @@ func (s *Session) wantsScan(entry *process) bool {
 
 // scan begins to scan a process. The result comes through s.scans.results.
 func (s *Session) scan(ctx context.Context, entry *process) {
-	key := entry.row.ProcessKey
-	s.scans.scanned[key] = true
+	entry.scanned.begun = true
 	layout, err := graph.LayoutOf(entry.target)
 	if err != nil {
 		return // openMemory has said so
@@ -114,7 +111,7 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 		begin := time.Now()
 		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
 		time.Sleep(settleTime)
-		s.scans.results <- scanResult{entry, key, snapshot, time.Since(begin), err, early}
+		s.scans.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
 	}(layout)
 }
 
@@ -122,34 +119,35 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 func (s *Session) applyScan(result scanResult) {
 	s.scans.cancel()
 	s.scans.cancel, s.scans.entry = nil, nil
-	s.scans.pauses[result.key] = time.Now().Add(max(scanPause, scanShare*result.took))
+	entry, key := result.entry, result.entry.row.ProcessKey
+	entry.scanned.pause = time.Now().Add(max(scanPause, scanShare*result.took))
 	s.mu.Lock()
-	current := s.processes[result.key.PID] == result.entry && !result.entry.ended
+	current := s.processes[key.PID] == entry && !entry.ended
 	s.mu.Unlock()
 	switch {
 	case !current || errors.Is(result.err, target.ErrExited):
 		return // the process has ended, or runs another program
 	case errors.Is(result.err, context.Canceled):
-		s.scans.scanned[result.key] = false
-		s.warnOfUnfoundEntities(result.key)
+		entry.scanned.begun = false
+		s.warnOfUnfoundEntities(key)
 		return
 	}
-	s.warn(s.merger.Update(result.key.PID, func(merged *merge.Process) error {
-		if merged.Key == result.key && result.snapshot != nil {
+	s.warn(s.merger.Update(key.PID, func(merged *merge.Process) error {
+		if merged.Key == key && result.snapshot != nil {
 			s.takeIn(merged.Graph, result)
 		}
 		return nil
 	}))
 	if result.err != nil {
-		s.warn(fmt.Errorf("not all entities of PID %d were found: %w", result.key.PID, result.err))
+		s.warn(fmt.Errorf("not all entities of PID %d were found: %w", key.PID, result.err))
 	}
 	if result.snapshot == nil {
 		return
 	}
-	s.scans.partial[result.key] = len(result.snapshot.Skipped) > 0
+	entry.scanned.partial = len(result.snapshot.Skipped) > 0
 	for _, skipped := range result.snapshot.Skipped {
 		s.warn(fmt.Errorf("memory of PID %d was not searched for entities: %#x-%#x: %s",
-			result.key.PID, skipped.Start, skipped.End, skipped.Reason))
+			key.PID, skipped.Start, skipped.End, skipped.Reason))
 	}
 }
 
@@ -163,12 +161,13 @@ func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
 // one has seen what was there before, all that is new then has an initialization event, or was created afterwards and does not belong
 // to the recording.
 func (s *Session) takeIn(g *graph.Graph, result scanResult) {
-	if s.scans.closed && s.scans.covered[result.key] {
+	covered := &result.entry.scanned.covered
+	if s.scans.closed && *covered {
 		g.Complete(result.snapshot)
 		return
 	}
 	g.Apply(result.snapshot)
-	s.scans.covered[result.key] = result.early && result.err == nil || s.scans.covered[result.key]
+	*covered = *covered || result.early && result.err == nil
 }
 
 // stopScan ends the scan of a process whose target is about to be closed.
@@ -177,10 +176,7 @@ func (s *Session) stopScan(entry *process) {
 		s.scans.cancel()
 		s.applyScan(<-s.scans.results)
 	}
-	delete(s.scans.scanned, entry.row.ProcessKey)
-	delete(s.scans.covered, entry.row.ProcessKey)
-	delete(s.scans.partial, entry.row.ProcessKey)
-	delete(s.scans.pauses, entry.row.ProcessKey)
+	entry.scanned = scanned{}
 }
 
 // scanFound scans the processes that are there before the recording opens, so that its first rows have their names.
@@ -198,7 +194,9 @@ func (s *Session) finishScans() {
 	if s.scans.cancel != nil {
 		s.awaitScan(ctx)
 	}
-	clear(s.scans.pauses)
+	for _, entry := range s.scannable() {
+		entry.scanned.pause = time.Time{}
+	}
 	s.scanEach(ctx)
 }
 

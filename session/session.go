@@ -103,7 +103,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		intraProcesses: make(chan intraProcessSeen, 64),
 		overhead:       newOverhead(),
 		headersAsked:   make(chan struct{}, 1),
-		scans:          newScans(),
+		scans:          scans{results: make(chan scanResult, 1)},
 		processes:      map[int32]*process{},
 		attached:       map[siteKey]bool{},
 		cache:          probes.NewCache(),
