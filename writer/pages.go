@@ -2,6 +2,7 @@ package writer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 
@@ -22,6 +23,7 @@ type pages struct {
 
 	header     bytes.Buffer
 	levels     []byte
+	whole      []byte // levels and values
 	compressed []byte
 	protocol   thrift.CompactProtocol
 }
@@ -29,7 +31,11 @@ type pages struct {
 // leastSaved is the part of a page that compression has to save for the page to be stored compressed.
 const leastSaved = 1.0 / 64
 
-// add appends a data page of the version 2. levels is nil for a column that is not nullable.
+// mixedLevels is the size of levels from which on they are compressed. Where all values of a page are null, or none is, they take a few bytes.
+const mixedLevels = 64
+
+// add appends a data page. levels is nil for a column that is not nullable. The page has the version 2, which can do without compression but has
+// levels that are not compressed. Where nulls and values alternate they would take a bit a row: such a page has the version 1.
 func (p *pages) add(encoding format.Encoding, rows, nulls int, levels, values []byte) error {
 	p.levels = p.levels[:0]
 	if levels != nil {
@@ -37,6 +43,9 @@ func (p *pages) add(encoding format.Encoding, rows, nulls int, levels, values []
 		if p.levels, err = (&rle.Encoding{BitWidth: 1}).EncodeLevels(p.levels, levels); err != nil {
 			return fmt.Errorf("encode levels: %w", err)
 		}
+	}
+	if len(p.levels) >= mixedLevels {
+		return p.addWithLevels(encoding, rows, values)
 	}
 	stored, isCompressed := values, false
 	if !p.hopeless && len(values) > 0 {
@@ -58,6 +67,23 @@ func (p *pages) add(encoding format.Encoding, rows, nulls int, levels, values []
 		}),
 	}
 	return p.store(&header, p.levels, stored)
+}
+
+// addWithLevels appends a data page of the version 1, whose levels and values are compressed as one.
+func (p *pages) addWithLevels(encoding format.Encoding, rows int, values []byte) error {
+	p.whole = binary.LittleEndian.AppendUint32(p.whole[:0], uint32(len(p.levels)))
+	p.whole = append(append(p.whole, p.levels...), values...)
+	p.compressed = p.compressor.EncodeAll(p.whole, p.compressed[:0])
+	header := format.PageHeader{
+		Type:                 format.DataPage,
+		UncompressedPageSize: int32(len(p.whole)),
+		CompressedPageSize:   int32(len(p.compressed)),
+		CRC:                  int32(crc32.ChecksumIEEE(p.compressed)),
+		DataPageHeader: thrift.New(format.DataPageHeader{
+			NumValues: int32(rows), Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+		}),
+	}
+	return p.store(&header, p.compressed)
 }
 
 // compressedSize is the size that values would have in a page.
