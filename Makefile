@@ -53,10 +53,10 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 	scripts/event-table.sh
 
 .PHONY: bench
-bench: build testdata ## Measure; prints medians and ratios (BENCH_CALLBACKS="1000000 10000000" chooses the sizes of queried datasets; 50 million take eleven minutes to make)
+bench: build testdata ## Measure; prints medians and ratios. BENCH_RUNS="1" repeats less, BENCH_CALLBACKS="1000000 10000000" chooses the sizes of queried datasets
 	@cat bpf/instructions.txt
-	scripts/bench.sh
-	scripts/bench-added.sh
+	scripts/bench.sh $(BENCH_RUNS)
+	scripts/bench-added.sh $(BENCH_RUNS)
 	scripts/bench-bytes.sh
 	scripts/bench-queries.sh $(BENCH_CALLBACKS)
 

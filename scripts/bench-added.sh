@@ -25,7 +25,7 @@ build_busy() {
 	mkdir -p build/busy
 	g++ -std=c++17 "${flags[@]}" "${includes[@]}" testdata/busy/busy.cpp -o "$program" \
 		-L"$prefix/lib" -Wl,-rpath-link,"$prefix/lib" -Wl,-z,now -Wl,-z,ibtplt -Wl,--allow-shlib-undefined \
-		-lrclcpp -lrcl -lrcutils -lrmw -ltracetools -lstd_msgs__rosidl_typesupport_cpp
+		-lrclcpp -lrcl -lrcutils -lrmw -ltracetools -llibstatistics_collector -lstd_msgs__rosidl_typesupport_cpp -lstatistics_msgs__rosidl_typesupport_cpp
 }
 
 build_busy humble

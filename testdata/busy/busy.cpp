@@ -23,16 +23,22 @@ namespace {
 constexpr int kTimers = 16;
 
 #ifdef STANDIN_DISTRO
-std::shared_ptr<rclcpp::Node> make_node(int, char **) {
-  const char *const domain = std::getenv("ROS_DOMAIN_ID");
-  const auto context = std::make_shared<rclcpp::Context>();
-  context->init(domain == nullptr ? 0 : std::strtoul(domain, nullptr, 10));
-  return std::make_shared<rclcpp::Node>("busy", "/", context, false);
+void initialize(int, char **) {}
+
+std::shared_ptr<rclcpp::Node> make_node(const char *name) {
+  static const std::shared_ptr<rclcpp::Context> context = [] {
+    const char *const domain = std::getenv("ROS_DOMAIN_ID");
+    auto made = std::make_shared<rclcpp::Context>();
+    made->init(domain == nullptr ? 0 : std::strtoul(domain, nullptr, 10));
+    return made;
+  }();
+  return std::make_shared<rclcpp::Node>(name, "/", context, false);
 }
 #else
-std::shared_ptr<rclcpp::Node> make_node(int count, char **arguments) {
-  rclcpp::init(count, arguments);
-  return std::make_shared<rclcpp::Node>("busy");
+void initialize(int count, char **arguments) { rclcpp::init(count, arguments); }
+
+std::shared_ptr<rclcpp::Node> make_node(const char *name) {
+  return std::make_shared<rclcpp::Node>(name);
 }
 #endif
 
@@ -45,8 +51,14 @@ int main(int count, char **arguments) {
   }
   const bool publish = count > 2 && std::strcmp(arguments[2], "publish") == 0;
   Meter meter(arguments[1]);
-  const std::shared_ptr<rclcpp::Node> node = make_node(count, arguments);
+  initialize(count, arguments);
+  const std::shared_ptr<rclcpp::Node> node = make_node("busy");
   const auto publisher = node->create_publisher<std_msgs::msg::String>("/busy", rclcpp::QoS(10));
+  // Nobody takes from it: its node is not executed. Without any reader Cyclone DDS forgets the
+  // topic's instance after each write, which wakes a thread of its own, at some rates each time.
+  const std::shared_ptr<rclcpp::Node> reader = make_node("reader");
+  const auto subscription = reader->create_subscription<std_msgs::msg::String>(
+      "/busy", rclcpp::QoS(10), [](std::shared_ptr<const std_msgs::msg::String>) {});
   std_msgs::msg::String message;
   message.data = "busy";
   const auto callback = [&] {
