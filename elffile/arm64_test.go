@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"runtime"
 	"testing"
 )
@@ -36,7 +37,7 @@ func TestDecodeARM64(t *testing.T) {
 		"blr x8":                    {0xd63f0100, FlowIndirectCall, 0, ClassEmulated},
 		"retaa":                     {0xd65f0bff, FlowReturn, 0, ClassSingleStepped},
 		"adrp x0, .":                {0x90000000, FlowNext, 0, ClassEmulated},
-		"ldr x0, .+8":               {0x58000040, FlowNext, 0, ClassEmulated},
+		"ldr x0, .+8":               {0x58000040, FlowNext, 0, ClassSingleStepped},
 		"stp x29, x30, [sp, #-32]!": {0xa9be7bfd, FlowNext, 0, ClassSingleStepped},
 		"paciasp":                   {0xd503233f, FlowNext, 0, ClassSingleStepped},
 		"bti c":                     {0xd503245f, FlowNext, 0, ClassSingleStepped},
@@ -115,6 +116,22 @@ func TestFunctionSiteARM64(t *testing.T) {
 				t.Errorf("%+v, %v", site, err)
 			}
 		})
+	}
+}
+
+// What a kernel would step through at another address, or read as its own memory, is no site.
+func TestLiteralLoadsAreNoSitesARM64(t *testing.T) {
+	for name, word := range map[string]uint32{
+		"ldr w9": 0x18fffc49, "ldr x9": 0x58fffc89, "ldrsw x9": 0x98fffc09, "prfm": 0xd8fffb80, "ldr s9": 0x1cfffc49, "ldr d9": 0x5cfffc49, "ldr q9": 0x9cfffbc9,
+	} {
+		file := &File{
+			reader:   bytes.NewReader(binary.LittleEndian.AppendUint32(nil, word)),
+			header:   elf.Header64{Machine: uint16(elf.EM_AARCH64)},
+			segments: []Segment{{Address: 0x1000, FileSize: 4, Flags: elf.PF_X}},
+		}
+		if site, err := file.FunctionSite(Symbol{Name: "f", Address: 0x1000, Size: 4}, SiteRequest{}); !errors.Is(err, ErrNoSafeSite) {
+			t.Errorf("%s: %+v, %v", name, site, err)
+		}
 	}
 }
 

@@ -39,7 +39,8 @@ const (
 )
 
 // emulations are all kinds of instructions that kernels emulate and that may be probed. x86 kernels also emulate nops of several bytes, which
-// is no reason to probe them: see ErrNoSafeSite. Forms with prefixes, which compilers do not emit at these places, are left out.
+// is no reason to probe them: see ErrNoSafeSite. Forms with prefixes, which compilers do not emit at these places, are left out. arm64 kernels of before
+// October 2024 also emulate loads of literals, wrongly: see isLiteralLoadARM64.
 var emulations = []Emulation{
 	{"push", elf.EM_X86_64, KernelVersion{4, 16}, sourcePushX86, func(i Instruction) bool { return isRegisterPush(i.Bytes) }},
 	{"call", elf.EM_X86_64, KernelVersion{3, 16}, sourceBranchX86, func(i Instruction) bool { return i.Bytes[0] == 0xe8 }},
@@ -58,9 +59,6 @@ var emulations = []Emulation{
 		return i.Flow == FlowIndirectJump && isPlainBranchARM64(i)
 	}},
 	{"address", elf.EM_AARCH64, KernelVersion{4, 10}, sourceARM64, func(i Instruction) bool { return wordOf(i)&0x1f000000 == 0x10000000 }},
-	{"literal load", elf.EM_AARCH64, KernelVersion{4, 10}, sourceARM64, func(i Instruction) bool {
-		return wordOf(i)&0x3f000000 == 0x18000000 && wordOf(i)>>30 != 3
-	}},
 	{"nop", elf.EM_AARCH64, KernelVersion{6, 13}, sourceARM64, func(i Instruction) bool { return wordOf(i) == 0xd503201f }},
 }
 
@@ -92,5 +90,10 @@ func isConditionalJumpX86(code []byte) bool {
 
 // isPlainBranchARM64 leaves out the authenticated forms of ret, br and blr.
 func isPlainBranchARM64(i Instruction) bool { return wordOf(i)&0x0100_0c1f == 0 }
+
+// isLiteralLoadARM64: ldr, ldrsw and prfm with an address relative to the instruction. Old kernels read the literal as if it were memory of
+// their own, newer ones refuse to probe the instruction; but those that load vector registers they take for any instruction, and step
+// through a copy, which loads from beside the copy or crashes.
+func isLiteralLoadARM64(i Instruction) bool { return wordOf(i)&0x3b000000 == 0x18000000 }
 
 func wordOf(i Instruction) uint32 { return binary.LittleEndian.Uint32(i.Bytes) }

@@ -68,6 +68,9 @@ func (f *File) siteOn(instruction Instruction, kernel KernelVersion) (Site, erro
 	if f.Machine() == elf.EM_X86_64 && isMultiByteNop(instruction) {
 		return Site{}, fmt.Errorf("%w: nop of several bytes at %#x", ErrNoSafeSite, instruction.Address)
 	}
+	if f.Machine() == elf.EM_AARCH64 && isLiteralLoadARM64(instruction) {
+		return Site{}, fmt.Errorf("%w: load of a literal at %#x", ErrNoSafeSite, instruction.Address)
+	}
 	if instruction.Flow == FlowTrap {
 		return Site{}, fmt.Errorf("%w: trap instruction at %#x", ErrNoSafeSite, instruction.Address)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -137,20 +136,17 @@ func TestEveryProcessSharesItsSites(t *testing.T) {
 }
 
 func TestBadSitesAreSortedOut(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the bad instructions are x86 ones")
-	}
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")
 		target := startTargetWith(t, library)
 		before := target.text(library)
-		nop := target.site(library, "multi_byte_nop", probes.EventCallbackStart)
+		unsafe := target.site(library, "unsafe", probes.EventCallbackStart)
 		privileged := target.site(library, "privileged", probes.EventCallbackStart)
 		beyondText := target.site(library, "ros_trace_rmw_take", probes.EventCallbackStart)
 		beyondText.Offset, beyondText.Address = 1<<20, 0
 		otherFile := target.site(library, "ros_trace_rmw_take", probes.EventCallbackStart)
 		otherFile.BuildID = "00112233"
-		bad := []probes.Site{nop, privileged, beyondText, otherFile}
+		bad := []probes.Site{unsafe, privileged, beyondText, otherFile}
 
 		t.Run("optional", func(t *testing.T) {
 			r := newRecording(t, w)
@@ -162,7 +158,7 @@ func TestBadSitesAreSortedOut(t *testing.T) {
 			for _, problem := range problems {
 				causes[problem.Site.Symbol] = errors.Join(causes[problem.Site.Symbol], problem)
 			}
-			expectError(t, causes["multi_byte_nop"], ErrUnsafeSite)
+			expectError(t, causes["unsafe"], ErrUnsafeSite)
 			expectError(t, causes["ros_trace_rmw_take"], ErrUnsafeSite)
 			expectError(t, causes["ros_trace_rmw_take"], ErrFileChanged)
 			if causes["privileged"] == nil {

@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func checkSite(file *probedFile, site probes.Site, shadowStack bool) error {
 		if site.Offset%4 != 0 {
 			return fmt.Errorf("%w: offset %#x is not the start of an instruction", ErrUnsafeSite, site.Offset)
 		}
-		return nil
+		return checkInstructionARM64(instruction[:n])
 	}
 	return fmt.Errorf("%w: %v code", ErrUnsafeSite, file.machine)
 }
@@ -79,6 +80,19 @@ func checkInstructionX86(instruction []byte, shadowStack bool) error {
 		return fmt.Errorf("%w: % x is a multi-byte nop", ErrUnsafeSite, instruction)
 	case opcode[0] == 0xe8 && shadowStack:
 		return fmt.Errorf("%w: a call, and the process has a shadow stack", ErrUnsafeSite)
+	}
+	return nil
+}
+
+// checkInstructionARM64 refuses loads of literals: the kernel refuses some of them itself, but steps through copies of those that load vector
+// registers, and a copy loads from another address.
+func checkInstructionARM64(instruction []byte) error {
+	const mask, literalLoad = 0x3b000000, 0x18000000
+	if len(instruction) < 4 {
+		return fmt.Errorf("%w: % x is no instruction", ErrUnsafeSite, instruction)
+	}
+	if binary.LittleEndian.Uint32(instruction)&mask == literalLoad {
+		return fmt.Errorf("%w: % x loads a literal", ErrUnsafeSite, instruction[:4])
 	}
 	return nil
 }

@@ -57,6 +57,35 @@ func TestInstructionsThatMayBeProbed(t *testing.T) {
 	}
 }
 
+func TestCheckInstructionARM64(t *testing.T) {
+	for name, test := range map[string]struct {
+		bytes string
+		safe  bool
+	}{
+		"ldr x9, .-112":   {"89fcff58", false},
+		"ldrsw x9, .-128": {"09fcff98", false},
+		"ldr q16, .-136":  {"d0fbff9c", false},
+		"prfm literal":    {"80fbffd8", false},
+		"ldr x9, [sp]":    {"e90340f9", true},
+		"adrp x9, .":      {"09000090", true},
+		"cut off":         {"0900", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instruction, err := hex.DecodeString(test.bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = checkInstructionARM64(instruction)
+			if test.safe != (err == nil) {
+				t.Errorf("error %v", err)
+			}
+			if err != nil {
+				expectError(t, err, ErrUnsafeSite)
+			}
+		})
+	}
+}
+
 func TestShadowStackOfStatus(t *testing.T) {
 	for status, want := range map[string]bool{
 		"Name:\tnode\nx86_Thread_features:\tshstk wrss\nx86_Thread_features_locked:\t\n": true,

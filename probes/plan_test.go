@@ -3,6 +3,7 @@ package probes
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -299,8 +300,9 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 	folded.source += "void ros_trace_rmw_take(void) __attribute__((alias(\"ros_trace_rcl_init\")));\n"
 	data := without(tracetools("humble"), "ros_trace_rmw_take")
 	data.source += "int ros_trace_rmw_take;\n"
-	nop := without(tracetools("humble"), "ros_trace_rmw_take")
-	nop.source += "__asm__(\".globl ros_trace_rmw_take; .type ros_trace_rmw_take,@function; ros_trace_rmw_take: nopl 0(%rax,%rax,1); ret\");\n"
+	unsafe := without(tracetools("humble"), "ros_trace_rmw_take")
+	instruction := map[string]string{"amd64": "nopl 0(%rax,%rax,1)", "arm64": "ldr d16, ros_trace_rmw_take"}[runtime.GOARCH]
+	unsafe.source += "__asm__(\".globl ros_trace_rmw_take; .type ros_trace_rmw_take,%function; ros_trace_rmw_take: " + instruction + "; ret\");\n"
 	otherFastDDS := fastDDS
 	otherFastDDS.soname = "libfastrtps.so.2.8"
 	otherCyclone := cycloneDDS
@@ -317,7 +319,7 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 		},
 		"folded functions":         {[]fixture{folded}, EventRMWTake, "have the same code"},
 		"data":                     {[]fixture{data}, EventRMWTake, "not a plain function"},
-		"nop of several bytes":     {[]fixture{nop}, EventRMWTake, "no safe probe site"},
+		"unsafe instruction":       {[]fixture{unsafe}, EventRMWTake, "no safe probe site"},
 		"no library":               {[]fixture{tracetools("humble")}, EventExecutorExecute, "has not mapped librclcpp.so"},
 		"unknown Fast DDS":         {[]fixture{tracetools("humble"), rmwFastDDS, otherFastDDS}, EventDDSBindAddrToStamp, "2.6, 2.9, 2.10, 2.14"},
 		"unexpected Cyclone DDS":   {[]fixture{tracetools("humble"), rmwCyclone, otherCyclone}, EventDDSBindAddrToStamp, "does not pass its result"},

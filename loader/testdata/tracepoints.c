@@ -35,10 +35,16 @@ void executed(uint64_t a, uint64_t b, uint64_t c)
 
 #if defined(__x86_64__)
 /* Linux 6.18 would turn the nop into a call. */
-__asm__(".text\n.globl multi_byte_nop\n.type multi_byte_nop,@function\n"
-	"multi_byte_nop: .byte 0x0f,0x1f,0x44,0x00,0x00\nret\n.size "
-	"multi_byte_nop,.-multi_byte_nop\n");
+__asm__(".text\n.globl unsafe\n.type unsafe,@function\n"
+	"unsafe: .byte 0x0f,0x1f,0x44,0x00,0x00\nret\n.size unsafe,.-unsafe\n");
 /* The kernel takes no uprobe on a privileged instruction. Never called. */
 __asm__(".globl privileged\n.type privileged,@function\nprivileged: hlt\nret\n.size "
+	"privileged,.-privileged\n");
+#elif defined(__aarch64__)
+/* The kernel would step through a copy, which loads from elsewhere. */
+__asm__(".text\n.globl unsafe\n.type unsafe,%function\n"
+	"unsafe: ldr d16,unsafe\nret\n.size unsafe,.-unsafe\n");
+/* The kernel takes no uprobe on a write of a system register. Never called. */
+__asm__(".globl privileged\n.type privileged,%function\nprivileged: msr nzcv,x9\nret\n.size "
 	"privileged,.-privileged\n");
 #endif
