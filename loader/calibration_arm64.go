@@ -4,7 +4,7 @@ import "github.com/caret-bpf/caret-bpf/probes"
 
 // stubKinds are the kinds of the instructions that the functions of calibration_arm64.s begin with, in the order of stubAddresses.
 var stubKinds = [...]string{
-	"call", "jump", "conditional jump", "return", startNop, endNop, probes.KindBTI, probes.KindMove, probes.KindSub,
+	"call", "jump", "conditional jump", "return", "indirect call", "indirect jump", "address", startNop, endNop, probes.KindBTI, probes.KindMove, probes.KindSub,
 }
 
-func stubAddresses(table *[9]uintptr)
+func stubAddresses(table *[12]uintptr)

@@ -20,6 +20,18 @@ TEXT stubConditionalJump<>(SB), NOSPLIT|NOFRAME, $0-0
 TEXT stubReturn<>(SB), NOSPLIT|NOFRAME, $0-0
 	RETURN
 
+TEXT stubIndirectCall<>(SB), NOSPLIT|NOFRAME, $0-0
+	WORD $0xd63f01a0 // blr x13, which returns
+	RETURN
+
+TEXT stubIndirectJump<>(SB), NOSPLIT|NOFRAME, $0-0
+	WORD $0xd61f0140 // br x10
+	RETURN
+
+TEXT stubAddress<>(SB), NOSPLIT|NOFRAME, $0-0
+	WORD $0x1000000e // adr x14, here
+	RETURN
+
 TEXT stubNop<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f
 	RETURN
@@ -41,12 +53,16 @@ TEXT stubSub<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x910043ff // add sp, sp, #16
 	RETURN
 
+TEXT called<>(SB), NOSPLIT|NOFRAME, $0-0
+	WORD $0xd65f03c0 // ret
+
 // func runStub(address uintptr, times int)
 TEXT ·runStub(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD R30, R12
 	MOVD address+0(FP), R9
 	MOVD times+8(FP), R11
 	MOVD $1, R0            // the callback
+	MOVD $called<>(SB), R13
 	MOVD ZR, R1            // is_intra_process of callback_start: false
 
 again:
@@ -57,7 +73,7 @@ again:
 	MOVD R12, R30
 	RET
 
-// func stubAddresses(table *[9]uintptr)
+// func stubAddresses(table *[12]uintptr)
 TEXT ·stubAddresses(SB), NOSPLIT|NOFRAME, $0-8
 	MOVD table+0(FP), R1
 	MOVD $stubCall<>(SB), R0
@@ -68,14 +84,20 @@ TEXT ·stubAddresses(SB), NOSPLIT|NOFRAME, $0-8
 	MOVD R0, 16(R1)
 	MOVD $stubReturn<>(SB), R0
 	MOVD R0, 24(R1)
-	MOVD $stubNop<>(SB), R0
+	MOVD $stubIndirectCall<>(SB), R0
 	MOVD R0, 32(R1)
-	MOVD $stubOtherNop<>(SB), R0
+	MOVD $stubIndirectJump<>(SB), R0
 	MOVD R0, 40(R1)
-	MOVD $stubBTI<>(SB), R0
+	MOVD $stubAddress<>(SB), R0
 	MOVD R0, 48(R1)
-	MOVD $stubMove<>(SB), R0
+	MOVD $stubNop<>(SB), R0
 	MOVD R0, 56(R1)
-	MOVD $stubSub<>(SB), R0
+	MOVD $stubOtherNop<>(SB), R0
 	MOVD R0, 64(R1)
+	MOVD $stubBTI<>(SB), R0
+	MOVD R0, 72(R1)
+	MOVD $stubMove<>(SB), R0
+	MOVD R0, 80(R1)
+	MOVD $stubSub<>(SB), R0
+	MOVD R0, 88(R1)
 	RET
