@@ -1,6 +1,8 @@
 package probes
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"runtime"
@@ -118,15 +120,28 @@ func (s Site) kind() string {
 
 // steppedKind names the kind of an instruction that is stepped through, given in hexadecimal.
 func steppedKind(architecture, instruction string) string {
-	type beginning struct{ bytes, kind string }
-	beginnings := []beginning{{"f30f1efa", KindEndbr64}, {"c3", KindRet}, {"4883ec", KindSub}, {"4881ec", KindSub}}
 	if architecture == "arm64" {
-		beginnings = []beginning{{"5f2403d5", KindBTI}, {"3f2303d5", KindBTI}} // bti c; paciasp
+		return steppedKindARM64(instruction)
 	}
-	for _, b := range beginnings {
+	type beginning struct{ bytes, kind string }
+	for _, b := range []beginning{{"f30f1efa", KindEndbr64}, {"c3", KindRet}, {"4883ec", KindSub}, {"4881ec", KindSub}} {
 		if strings.HasPrefix(instruction, b.bytes) {
 			return b.kind
 		}
+	}
+	return KindMove
+}
+
+func steppedKindARM64(instruction string) string {
+	code, err := hex.DecodeString(instruction)
+	if err != nil || len(code) != 4 {
+		return KindMove
+	}
+	switch word := binary.LittleEndian.Uint32(code); {
+	case word == 0xd503245f, word == 0xd503233f: // bti c, paciasp
+		return KindBTI
+	case word&0xff8003ff == 0xd10003ff: // sub sp, sp, #n
+		return KindSub
 	}
 	return KindMove
 }

@@ -49,6 +49,8 @@ func TestSteppedKinds(t *testing.T) {
 		"large frame":  {"amd64", "4881ec00010000", KindSub},
 		"bti":          {"arm64", "5f2403d5", KindBTI},
 		"paciasp":      {"arm64", "3f2303d5", KindBTI},
+		"arm64 frame":  {"arm64", "ff4300d1", KindSub},
+		"other sub":    {"arm64", "e04300d1", KindMove},
 		"c3 elsewhere": {"arm64", "c3000091", KindMove},
 		"none":         {"amd64", "", KindMove},
 	} {
