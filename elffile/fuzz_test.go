@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,8 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte("\x7fELF"))
 	if _, err := exec.LookPath("gcc"); err == nil {
 		source := strings.Replace(writerSource, "MIDDLE", "result = write_impl(w, data, now(), 0);", 1)
-		for _, options := range [][]string{{"-O2"}, {"-O2", "-fcf-protection=full", "-Wl,--hash-style=sysv"}} {
+		protection := map[string]string{"amd64": "-fcf-protection=full", "arm64": "-mbranch-protection=standard"}[runtime.GOARCH]
+		for _, options := range [][]string{{"-O2"}, {"-O2", protection, "-Wl,--hash-style=sysv"}} {
 			path := buildLibraryFile(f, "library.c", source, append(options, "-nostdlib", "-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=16")...)
 			content, err := os.ReadFile(path)
 			if err != nil {
