@@ -1,13 +1,28 @@
 # One distribution: make -f distro.mk DISTRO=humble|jazzy OUTPUT=...
-# Flags follow the distribution's packages: both have CET; 24.04 (Jazzy) keeps frame pointers. Like
-# Ubuntu's linker, -z ibtplt makes .plt.sec and -z now binds at start.
+# For another machine: CROSS=aarch64-linux-gnu- SYSROOT=..., a Debian of that machine.
+# Flags follow the distribution's packages: both have CET on x86-64, Jazzy branch protection on arm64;
+# 24.04 (Jazzy) keeps frame pointers. Like Ubuntu's linker, -z ibtplt makes .plt.sec and -z now binds at start.
+
+ifdef CROSS
+CC := $(CROSS)gcc --sysroot=$(SYSROOT)
+CXX := $(CROSS)g++ --sysroot=$(SYSROOT)
+endif
+STRIP := $(CROSS)strip
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+
+PROTECTION_humble_x86_64 := -fcf-protection
+PROTECTION_jazzy_x86_64 := -fcf-protection
+PROTECTION_jazzy_aarch64 := -mbranch-protection=standard
+PROTECTION := $(PROTECTION_$(DISTRO)_$(MACHINE))
+PLT_x86_64 := -Wl,-z,ibtplt
+RED_ZONE_x86_64 := red_zone
 
 ifeq ($(DISTRO),humble)
 MACRO := STANDIN_HUMBLE
-CODE_FLAGS := -O2 -fcf-protection
+CODE_FLAGS := -O2 $(PROTECTION)
 else ifeq ($(DISTRO),jazzy)
 MACRO := STANDIN_JAZZY
-CODE_FLAGS := -O2 -fcf-protection -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+CODE_FLAGS := -O2 $(PROTECTION) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
 else
 $(error DISTRO must be humble or jazzy)
 endif
@@ -20,13 +35,13 @@ WARNINGS := -Wall -Wextra
 FLAGS := $(CODE_FLAGS) -fPIC $(WARNINGS) -Iinclude -D$(MACRO) -DSTANDIN_DISTRO='"$(DISTRO)"' -MMD -MP
 CFLAGS = -std=gnu11 $(FLAGS)
 CXXFLAGS = -std=c++20 $(FLAGS)
-LDFLAGS := -L$(DIRECTORY) -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -Wl,-z,ibtplt -Wl,--no-undefined -pthread
+LDFLAGS := -L$(DIRECTORY) -Wl,-rpath,'$$ORIGIN' -Wl,-z,now $(PLT_$(MACHINE)) -Wl,--no-undefined -pthread
 
 objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cpp,$(1)))))
 
 LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
              rmw_implementation rcl rcl_lifecycle rclcpp standin_component
-PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy red_zone
+PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy $(RED_ZONE_$(MACHINE))
 
 # Where tools look for message definitions: the share folder of an ament prefix.
 INTERFACES := $(wildcard share/*/msg/*.msg share/*/srv/*.srv)
@@ -103,6 +118,6 @@ $(STRIPPED)/share/%: share/%
 
 $(STRIPPED)/%: $(DIRECTORY)/%
 	@mkdir -p $(@D)
-	strip --strip-unneeded -o $@ $<
+	$(STRIP) --strip-unneeded -o $@ $<
 
 -include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)
