@@ -9,7 +9,7 @@ export BPF2GO_CFLAGS := -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
 
 .PHONY: help
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: build
 build: ## Build the static binary build/caret-bpf
@@ -43,6 +43,10 @@ test-ros: build ## Run the tests against /opt/ros/<distro> (as root)
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target
+
+.PHONY: test-vm-arm64
+test-vm-arm64: ## The same on Debian's arm64 kernels 6.1 and 6.12, with cross-compiled tests and stand-ins
+	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./graph ./session
 
 .PHONY: compare-lttng
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)

@@ -5,7 +5,8 @@
 #   modules/  lib/modules/<version> with the modules that guests load and a modules.dep
 #   version   the kernel's release, as `uname -r` prints it
 #
-# and busybox-static into build/vm/busybox. Nothing is installed on the host: the packages come through a
+# and busybox-static into build/vm/busybox; for a kernel of another architecture also that one's busybox (busybox-<architecture>) and a
+# root file system (root-<architecture>). Nothing is installed on the host: the packages come through a
 # private apt state whose only sources are Debian releases on the mirror the host already uses (or
 # $VM_DEBIAN_MIRROR, for a host that is not Debian). Signatures are checked as always.
 #
@@ -34,16 +35,16 @@ debian_keyring() {
 	echo "$keyring"
 }
 
-# with_release runs an apt tool on one Debian release only, with state and cache of its own.
+# with_release runs an apt tool on one Debian release and $architecture only, with state and cache of its own.
 with_release() {
 	local release=$1 tool=$2
 	shift 2
-	local state=$cache_dir/apt/$release
+	local state=$cache_dir/apt/$release-$architecture
 	mkdir -p "$state/lists/partial" "$state/archives/partial" "$state/parts"
 	: >>"$state/status"
-	echo "deb [arch=amd64 signed-by=$(debian_keyring)] $(debian_mirror) $release main" >"$state/sources.list"
+	echo "deb [arch=$architecture signed-by=$(debian_keyring)] $(debian_mirror) $release main" >"$state/sources.list"
 	"$tool" -q \
-		-o APT::Architecture=amd64 -o APT::Architectures::=amd64 \
+		-o "APT::Architecture=$architecture" -o "APT::Architectures::=$architecture" \
 		-o APT::Sandbox::User="$(id -un)" \
 		-o Acquire::Languages=none \
 		-o Dir::State="$state" -o Dir::State::Lists="$state/lists" -o Dir::State::status="$state/status" \
@@ -64,14 +65,40 @@ unpack() {
 	rm -rf "$scratch"
 }
 
+# fetch_busybox fetches that of $architecture once.
 fetch_busybox() {
-	[[ -x $cache_dir/busybox ]] && return
-	local scratch=$cache_dir/busybox.partial
+	local into
+	into=$(busybox_of "$architecture")
+	[[ -x $into ]] && return
+	local scratch=$into.partial
 	rm -rf "$scratch"
 	with_release bookworm apt-get update >/dev/null
 	unpack bookworm busybox-static "$scratch"
-	mv "$(find "$scratch" -type f -name busybox -path '*bin/*')" "$cache_dir/busybox"
+	mv "$(find "$scratch" -type f -name busybox -path '*bin/*')" "$into"
 	rm -rf "$scratch"
+}
+
+# fetch_root unpacks the root file system of guests of $architecture.
+fetch_root() {
+	local into partial package
+	into=$(foreign_root "$architecture")
+	partial=$into.partial
+	[[ -e $into ]] && return
+	rm -rf "$partial"
+	mkdir -p "$partial"
+	with_release bookworm apt-get update >/dev/null
+	say "downloading a root file system for $architecture"
+	with_release bookworm apt-get install -y --no-install-recommends --download-only "${foreign_packages[@]}" >/dev/null
+	for package in "$cache_dir/apt/bookworm-$architecture/archives"/*.deb; do
+		dpkg-deb -x "$package" "$partial"
+		rm "$package"
+	done
+	# What configuring would make, as far as tests need it.
+	ln -s gcc "$partial/usr/bin/cc"
+	mkdir -p "$partial"/{proc,sys,dev,run,tmp,var/tmp,root}
+	printf '%s:x:0:0:root:/root:/bin/bash\n' root >"$partial/etc/passwd"
+	printf 'root:x:0:\n' >"$partial/etc/group"
+	mv "$partial" "$into"
 }
 
 # keep_modules copies the modules that guests load, with all they depend on, from one tree to another, unpacked.
@@ -117,5 +144,9 @@ kernel_source "$1" >/dev/null
 mkdir -p "$cache_dir/kernels"
 exec 9>"$cache_dir/fetch.lock"
 flock 9
+# This machine's is used here, too.
+architecture=amd64 fetch_busybox
+architecture=$(architecture_of "$1")
 fetch_busybox
+[[ $architecture == amd64 ]] || fetch_root
 fetch_kernel "$1"

@@ -10,16 +10,42 @@ cache_dir=$repo_dir/build/vm
 #   6.1        no uprobe_multi: the tracefs fallback is what runs
 #   6.1-rt     the same, with sleeping spin locks and everything preemptible
 #   6.12-full  uprobe_multi, and programs that are preempted anywhere
-kernel_names=(6.1 6.1-rt 6.12-full)
+#   arm64-6.1, arm64-6.12  without and with uprobe_multi, on the other architecture
+native_kernels=(6.1 6.1-rt 6.12-full)
+kernel_names=("${native_kernels[@]}" arm64-6.1 arm64-6.12)
 
 kernel_source() {
 	case $1 in
 	6.1) echo bookworm linux-image-amd64 ;;
 	6.1-rt) echo bookworm linux-image-rt-amd64 ;;
 	6.12-full) echo bookworm-backports linux-image-amd64 ;;
+	arm64-6.1) echo bookworm linux-image-arm64 ;;
+	arm64-6.12) echo bookworm-backports linux-image-arm64 ;;
 	*) die "unknown kernel $1 (known: ${kernel_names[*]})" ;;
 	esac
 }
+
+# architecture_of prints the architecture of a kernel, as Debian and Go call it.
+architecture_of() {
+	case $1 in
+	arm64-*) echo arm64 ;;
+	*) echo amd64 ;;
+	esac
+}
+
+# busybox_of prints where an architecture's busybox is kept.
+busybox_of() {
+	case $1 in
+	amd64) echo "$cache_dir/busybox" ;;
+	*) echo "$cache_dir/busybox-$1" ;;
+	esac
+}
+
+# The root file system of guests of another architecture than the host's, and what is in it: Debian's, with the compiler
+# that tests call and the libraries that the stand-ins are linked with.
+foreign_root() { echo "$cache_dir/root-$1"; }
+foreign_packages=(dash bash coreutils util-linux mount iproute2 procps findutils grep sed mawk hostname base-files gcc g++ libc6-dev binutils
+	libfastrtps-dev cyclonedds-dev)
 
 kernel_arguments() {
 	case $1 in

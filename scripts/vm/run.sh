@@ -3,7 +3,8 @@
 #
 # usage: scripts/vm/run.sh [option...] [--] [package...]
 #
-#   --kernel NAME       only this kernel (may be repeated): 6.1, 6.1-rt or 6.12-full; default: all
+#   --kernel NAME       only this kernel (may be repeated): 6.1, 6.1-rt, 6.12-full, arm64-6.1 or arm64-6.12; default: those of this machine's
+#                       architecture
 #   --run REGEXP        only these tests (`go test -run`)
 #   --short             tests see testing.Short()
 #   --env NAME=VALUE    set in the guest (may be repeated)
@@ -17,6 +18,8 @@
 # A guest has 2 CPUs, 3 GiB and the host's root file system, read-only, at the same paths: what was built on the host is
 # there, with the libraries it links. Writable, and empty at boot: /tmp, /var/tmp, /run, /dev/shm, /root. It has tracefs,
 # debugfs, bpffs, cgroup2, loopback, and a dummy network card (192.0.2.1) for multicast. KVM is used where the host has it.
+# A guest of another architecture has a Debian of that architecture instead, with a compiler, and of the host only this repository,
+# with stand-ins that were cross-compiled.
 #
 # For each kernel and package one line PASS or FAIL, and for each kernel a last one. A package in which no test passed
 # failed: everything skipped shows nothing. A kernel that logged an oops or a warning failed. Exits 0 when all passed, 1 when
@@ -77,35 +80,56 @@ parse() {
 		esac
 		shift
 	done
-	[[ ${#kernels[@]} -gt 0 ]] || kernels=("${kernel_names[@]}")
+	[[ ${#kernels[@]} -gt 0 ]] || kernels=("${native_kernels[@]}")
 	[[ ${#packages[@]} -gt 0 ]] || packages=(./...)
 }
 
-# need_qemu installs the emulator where it is missing.
-need_qemu() {
-	command -v qemu-system-x86_64 >/dev/null && return
+# need_program installs the packages of a program where it is missing.
+need_program() {
+	local program=$1
+	shift
+	command -v "$program" >/dev/null && return
 	local sudo=()
 	[[ $(id -u) -eq 0 ]] || sudo=(sudo)
-	say "installing qemu-system-x86"
-	"${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 install -y --no-install-recommends qemu-system-x86 >/dev/null ||
-		die "cannot install qemu-system-x86"
+	say "installing $*"
+	"${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 install -y --no-install-recommends "$@" >/dev/null ||
+		die "cannot install $*"
+}
+
+# prepare makes what guests of an architecture need, besides a kernel.
+prepare() {
+	case $1 in
+	amd64) need_program qemu-system-x86_64 qemu-system-x86 ;;
+	arm64)
+		need_program qemu-system-aarch64 qemu-system-arm
+		need_program aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
+		make -s -C "$repo_dir/testdata" OUTPUT="$cache_dir/testdata-arm64" CROSS=aarch64-linux-gnu- SYSROOT="$(foreign_root arm64)" >&2 ||
+			die "the stand-ins do not compile for arm64"
+		mkdir -p "$repo_dir/build/testdata" "$(foreign_root arm64)$repo_dir"
+		;;
+	esac
 }
 
 # accelerator prints what QEMU should use. /dev/kvm alone promises nothing: in a virtual machine without nested
-# virtualization it may exist and be far slower than emulation. Emulation is single-threaded: with several threads QEMU may run
-# code that the guest's kernel has just patched in its old form, and the guest dies of a breakpoint that is gone.
+# virtualization it may exist and be far slower than emulation. Emulation of this architecture is single-threaded: with several threads QEMU
+# may run code that the guest's kernel has just patched in its old form, and the guest dies of a breakpoint that is gone. arm64 tells
+# every core that code has changed.
 accelerator() {
-	if [[ -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+	if [[ $1 == amd64 && -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
 		echo kvm
+	elif [[ $1 == arm64 ]]; then
+		echo tcg,thread=multi
 	else
 		echo tcg,thread=single
 	fi
 }
 
-# compile_tests compiles the tests of the packages into a folder and prints a line for each: number, import path, package
-# folder, binary.
+# compile_tests compiles the tests of the packages for an architecture into a folder and prints a line for each: number, import path,
+# package folder, binary.
 compile_tests() {
 	local into=$1 number=0 import folder
+	# The host's architecture keeps the settings of the environment.
+	[[ $2 == amd64 ]] || local -x GOARCH=$2 CGO_ENABLED=0
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{"\t"}}{{.Dir}}{{end}}' "${packages[@]}" >"$into/packages"
 	while IFS=$'\t' read -r import folder; do
 		number=$((number + 1))
@@ -118,7 +142,7 @@ compile_tests() {
 make_initramfs() {
 	local kernel=$1 image=$2 tree=$2.tree
 	mkdir -p "$tree/bin"
-	cp "$cache_dir/busybox" "$tree/bin/busybox"
+	cp "$(busybox_of "$(architecture_of "$kernel")")" "$tree/bin/busybox"
 	cp "$vm_dir/init" "$tree/init"
 	cp -r "$cache_dir/kernels/$kernel/modules/lib" "$tree/lib"
 	chmod +x "$tree/init"
@@ -128,22 +152,30 @@ make_initramfs() {
 
 # boot runs the job in a folder under a kernel, its console on standard output.
 boot() {
-	local kernel=$1 job=$2 accel
-	accel=$(accelerator)
-	local cpu=max keep=$repo_dir
+	local kernel=$1 job=$2 architecture accel
+	architecture=$(architecture_of "$kernel")
+	accel=$(accelerator "$architecture")
+	local cpu=max keep=$repo_dir root=/ console=ttyS0 machine=(qemu-system-x86_64)
 	[[ $accel == tcg* ]] || cpu=host
 	[[ $module == "$repo_dir" ]] || keep+=,$module
+	local extra=
+	if [[ $architecture == arm64 ]]; then
+		# Pointers are authenticated in a way that costs the emulator little.
+		cpu=max,pauth-impdef=on root=$(foreign_root arm64) console=ttyAMA0 machine=(qemu-system-aarch64 -machine virt)
+		machine+=(-virtfs "local,path=$repo_dir,mount_tag=repository,security_model=none,readonly=on,multidevs=remap")
+		extra="vm.repository=$repo_dir vm.testdata=$cache_dir/testdata-arm64"
+	fi
 	make_initramfs "$kernel" "$job.initramfs"
 	# Mitigations cost emulated machines a lot and guard nothing here. An oops is a panic and ends QEMU,
 	# because what hangs after it would only cost the time limit.
 	# setpriv: a guest does not outlive this script, however that ends.
-	setpriv --pdeathsig TERM timeout --foreground -k 10 "$timeout" nice -n 5 qemu-system-x86_64 \
+	setpriv --pdeathsig TERM timeout --foreground -k 10 "$timeout" nice -n 5 "${machine[@]}" \
 		-accel "$accel" -cpu "$cpu" -smp 2 -m 3072 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-chardev stdio,id=console,signal=off -serial chardev:console \
 		-kernel "$cache_dir/kernels/$kernel/vmlinuz" -initrd "$job.initramfs" \
-		-append "console=ttyS0 quiet loglevel=4 oops=panic panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $(kernel_arguments "$kernel")" \
-		-virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
+		-append "console=$console quiet loglevel=4 oops=panic panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $extra $(kernel_arguments "$kernel")" \
+		-virtfs "local,path=$root,mount_tag=root,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$job,mount_tag=job,security_model=none"
 }
 
@@ -183,7 +215,7 @@ report() {
 # host they tell of the host.
 kernel_complaints() {
 	{ cat "$@" 2>/dev/null || true; } |
-		grep -E '\bBUG: |\bOops: |WARNING: CPU|general protection fault|Kernel panic' |
+		grep -E '\bBUG: |\bOops: |WARNING: CPU|general protection fault|Internal error: |Kernel panic' |
 		grep -v 'soft lockup'
 }
 
@@ -202,7 +234,7 @@ try_kernel() {
 		return
 	fi
 	printf '%s\n' "${arguments[@]}" >"$job/arguments"
-	cp "$runs/tests" "$job/tests"
+	cp "$runs/$(architecture_of "$kernel")/tests" "$job/tests"
 	boot "$kernel" "$job" </dev/null >"$job/console.log" 2>&1 || true
 	rm "$job.initramfs"
 	report "$kernel" "$job" || passed=
@@ -219,7 +251,7 @@ try_kernel() {
 		[[ ! -e $job/$file ]] || printf -v "$file" %s "$(<"$job/$file")"
 	done
 	local summary
-	summary="$kernel: Linux $release ($(accelerator)), tests began after $booted s, ended after $uptime s"
+	summary="$kernel: Linux $release ($(accelerator "$(architecture_of "$kernel")")), tests began after $booted s, ended after $uptime s"
 	if [[ -z $passed ]]; then
 		echo "FAIL $summary; logs in ${job#"$repo_dir"/}"
 		return 1
@@ -230,25 +262,31 @@ try_kernel() {
 
 main() {
 	parse "$@"
-	need_qemu
 	module=$(go list -m -f '{{.Dir}}')
-	local kernel failed=
+	local kernel architecture architectures=() failed=
 	for kernel in "${kernels[@]}"; do
 		"$vm_dir/fetch.sh" "$kernel"
+	done
+	mapfile -t architectures < <(for kernel in "${kernels[@]}"; do architecture_of "$kernel"; done | sort -u)
+	for architecture in "${architectures[@]}"; do
+		prepare "$architecture"
 	done
 	mkdir -p "$cache_dir/runs"
 	runs=$(mktemp -d "$cache_dir/runs/$(date +%Y%m%d-%H%M%S).XXXX")
 	if [[ -z $command ]]; then
 		# Half the time, so that a package that hangs is told by its own test binary and not by the end of the guest.
 		arguments+=("-test.timeout=$((timeout / 2))s")
-		compile_tests "$runs" >"$runs/tests"
-		[[ -s $runs/tests ]] || die "no package with tests"
+		for architecture in "${architectures[@]}"; do
+			mkdir "$runs/$architecture"
+			compile_tests "$runs/$architecture" "$architecture" >"$runs/$architecture/tests"
+			[[ -s $runs/$architecture/tests ]] || die "no package with tests"
+		done
 	fi
 	for kernel in "${kernels[@]}"; do
 		try_kernel "$kernel" || failed=yes
 	done
 	if [[ $failed || $keep ]]; then
-		rm -f "$runs"/*.test "$runs"/*.initramfs
+		rm -f "$runs"/*/*.test "$runs"/*.initramfs
 	else
 		rm -rf "$runs"
 	fi
