@@ -301,7 +301,7 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 	data := without(tracetools("humble"), "ros_trace_rmw_take")
 	data.source += "int ros_trace_rmw_take;\n"
 	unsafe := without(tracetools("humble"), "ros_trace_rmw_take")
-	instruction := map[string]string{"amd64": "nopl 0(%rax,%rax,1)", "arm64": "ldr d16, ros_trace_rmw_take"}[runtime.GOARCH]
+	instruction := map[string]string{"amd64": "nopl 0(%rax,%rax,1)", "arm64": "ldr d16, ."}[runtime.GOARCH]
 	unsafe.source += "__asm__(\".globl ros_trace_rmw_take; .type ros_trace_rmw_take,%function; ros_trace_rmw_take: " + instruction + "; ret\");\n"
 	otherFastDDS := fastDDS
 	otherFastDDS.soname = "libfastrtps.so.2.8"

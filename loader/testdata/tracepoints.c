@@ -43,7 +43,7 @@ __asm__(".globl privileged\n.type privileged,@function\nprivileged: hlt\nret\n.s
 #elif defined(__aarch64__)
 /* The kernel would step through a copy, which loads from elsewhere. */
 __asm__(".text\n.globl unsafe\n.type unsafe,%function\n"
-	"unsafe: ldr d16,unsafe\nret\n.size unsafe,.-unsafe\n");
+	"unsafe: ldr d16,.\nret\n.size unsafe,.-unsafe\n");
 /* The kernel takes no uprobe on a write of a system register. Never called. */
 __asm__(".globl privileged\n.type privileged,%function\nprivileged: msr nzcv,x9\nret\n.size "
 	"privileged,.-privileged\n");
