@@ -45,7 +45,7 @@ test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target
 
 .PHONY: test-vm-arm64
-test-vm-arm64: ## The same on Debian's arm64 kernels 6.1 and 6.12, with cross-compiled tests and stand-ins
+test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 kernels 6.1 and 6.12 in QEMU
 	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./graph ./session
 
 .PHONY: compare-lttng

@@ -42,7 +42,7 @@ const maxPrefix = 64
 // jumps there.
 //
 // ErrNoSafeSite if the first instruction is a nop of several bytes, which newer kernels replace by a call that overwrites the stack below a
-// leaf function, or is none at all.
+// leaf function, on arm64 a load of a literal, which they step through at another address, or none at all.
 func (f *File) FunctionSite(symbol Symbol, request SiteRequest) (Site, error) {
 	site, err := f.functionSite(symbol, request)
 	if err != nil {

@@ -53,6 +53,7 @@ TEXT stubSub<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x910043ff // add sp, sp, #16
 	RETURN
 
+// What stubIndirectCall calls.
 TEXT called<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd65f03c0 // ret
 
@@ -61,8 +62,8 @@ TEXT ·runStub(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD R30, R12
 	MOVD address+0(FP), R9
 	MOVD times+8(FP), R11
-	MOVD $1, R0            // the callback
 	MOVD $called<>(SB), R13
+	MOVD $1, R0            // the callback
 	MOVD ZR, R1            // is_intra_process of callback_start: false
 
 again:

@@ -151,9 +151,9 @@ func (s *Session) leave(unit probes.Unit, of threadWindow) {
 	s.mu.Unlock()
 	for _, entry := range entries {
 		entry.attachments = s.detachUnit(unit, entry.attachments)
-		for _, of := range entry.leavable() {
-			of.attachments = s.detachUnit(unit, of.attachments)
-			of.sites = slices.DeleteFunc(of.sites, s.isLeft)
+		for _, group := range entry.leavable() {
+			group.attachments = s.detachUnit(unit, group.attachments)
+			group.sites = slices.DeleteFunc(group.sites, s.isLeft)
 		}
 		if entry.plan != nil {
 			s.leaveOut(entry.plan)

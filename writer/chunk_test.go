@@ -53,20 +53,23 @@ func TestDictionaryThatOutgrowsItsBoundEndsInPlainPages(t *testing.T) {
 // TestNullsAmongValues writes columns of every encoding with nulls in several patterns: all reads as it was, and nulls that follow a pattern take
 // next to nothing.
 func TestNullsAmongValues(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
 	for name, test := range map[string]struct {
-		null func(row int) bool
+		null func(row int, random *rand.Rand) bool
 		// bits is how many a row may take of a column that is the same in all rows that have it.
 		bits float64
 	}{
-		"none":        {func(int) bool { return false }, 0.02},
-		"all":         {func(int) bool { return true }, 0.02},
-		"first half":  {func(row int) bool { return row < pageRows }, 0.02},
-		"alternating": {func(row int) bool { return row%2 == 0 }, 0.1},
-		"one of five": {func(row int) bool { return row%5 == 3 }, 0.1},
-		"at random":   {func(int) bool { return random.IntN(2) == 0 }, 1.1},
+		"none":        {func(int, *rand.Rand) bool { return false }, 0.02},
+		"all":         {func(int, *rand.Rand) bool { return true }, 0.02},
+		"first half":  {func(row int, _ *rand.Rand) bool { return row < pageRows }, 0.02},
+		"alternating": {func(row int, _ *rand.Rand) bool { return row%2 == 0 }, 0.1},
+		"one of five": {func(row int, _ *rand.Rand) bool { return row%5 == 3 }, 0.1},
+		"at random":   {func(_ int, random *rand.Rand) bool { return random.IntN(2) == 0 }, 1.1},
+		"page by page": {func(row int, random *rand.Rand) bool {
+			return row >= 2*pageRows || row < pageRows && random.IntN(2) == 0
+		}, 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
 			w, dir := create(t, Options{})
 			rows := make([]trace.Callback, 2*pageRows+100)
 			for i := range rows {
@@ -74,7 +77,7 @@ func TestNullsAmongValues(t *testing.T) {
 					ProcessKey: trace.ProcessKey{BootID: "boot", PID: 1}, Callback: 1, Status: trace.CallbackComplete,
 					CallbackStartTimestamp: trace.Some(int64(i) * 1000),
 				}
-				if test.null(i) {
+				if test.null(i, random) {
 					continue
 				}
 				rows[i].TopicName = "/topic"

@@ -3,8 +3,8 @@
 #
 # usage: scripts/vm/run.sh [option...] [--] [package...]
 #
-#   --kernel NAME       only this kernel (may be repeated): 6.1, 6.1-rt, 6.12-full, arm64-6.1 or arm64-6.12; default: those of this machine's
-#                       architecture
+#   --kernel NAME       only this kernel (may be repeated): 6.1, 6.1-rt, 6.12-full, arm64-6.1 or arm64-6.12; default: all but the last
+#                       two
 #   --run REGEXP        only these tests (`go test -run`)
 #   --short             tests see testing.Short()
 #   --env NAME=VALUE    set in the guest (may be repeated)
@@ -157,13 +157,14 @@ boot() {
 	accel=$(accelerator "$architecture")
 	local cpu=max keep=$repo_dir root=/ console=ttyS0 machine=(qemu-system-x86_64)
 	[[ $accel == tcg* ]] || cpu=host
-	[[ $module == "$repo_dir" ]] || keep+=,$module
 	local extra=
 	if [[ $architecture == arm64 ]]; then
 		# Pointers are authenticated in a way that costs the emulator little.
 		cpu=max,pauth-impdef=on root=$(foreign_root arm64) console=ttyAMA0 machine=(qemu-system-aarch64 -machine virt)
 		machine+=(-virtfs "local,path=$repo_dir,mount_tag=repository,security_model=none,readonly=on,multidevs=remap")
 		extra="vm.repository=$repo_dir vm.testdata=$cache_dir/testdata-arm64"
+	elif [[ $module != "$repo_dir" ]]; then
+		keep+=,$module
 	fi
 	make_initramfs "$kernel" "$job.initramfs"
 	# Mitigations cost emulated machines a lot and guard nothing here. An oops is a panic and ends QEMU,

@@ -64,6 +64,40 @@ func TestEveryTableIsWhatTheGoReaderReads(t *testing.T) {
 	}
 }
 
+// Pages in which nulls and values alternate have another version than those in which they do not: a column may have both.
+func TestPagesOfBothVersionsInOneColumn(t *testing.T) {
+	const part = 40_000 // several pages, all of one row group
+	dir := filepath.Join(t.TempDir(), "dataset")
+	w, err := writer.Create(dir, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Fatal(err)
+	}
+	callbacks := make([]trace.Callback, 3*part)
+	for i := range callbacks {
+		callbacks[i] = trace.Callback{
+			ProcessKey: trace.ProcessKey{BootID: "boot", PID: 1, ProcessStart: 2}, Callback: 1, Status: trace.CallbackComplete,
+			CallbackStartTimestamp: trace.Some(int64(i) * 1_000_003),
+		}
+		// In some rows, in all, in none.
+		if i/part == 1 || i/part == 0 && i%7%2 == 0 {
+			callbacks[i].TopicName = fmt.Sprint("/topic", i%3)
+			callbacks[i].SourceTimestamp = trace.Some(int64(i) * 999_983)
+			callbacks[i].RMWTakeTimestamp = trace.Some(int64(i)*1_000_003 - int64(i%1000)*17)
+			callbacks[i].Message = trace.Address(1<<40 + i)
+		}
+	}
+	add(t, w, callbacks)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if compared := compareDataset(t, dir); compared[trace.TableCallback] != len(callbacks) {
+		t.Errorf("%d rows compared, want %d", compared[trace.TableCallback], len(callbacks))
+	}
+}
+
 func TestRecordedDataset(t *testing.T) {
 	dir := os.Getenv(recordedDataset)
 	if dir == "" {
