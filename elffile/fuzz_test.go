@@ -81,6 +81,7 @@ func FuzzFunctionSite(f *testing.F) {
 	f.Add([]byte{0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3}, false, uint8(6))
 	f.Add([]byte{0x5f, 0x24, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}, true, uint8(1))
 	f.Add([]byte{0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x40, 0x00, 0x00, 0xb4}, true, uint8(0))
+	f.Add([]byte{0x40, 0x00, 0x00, 0x5c, 0xc0, 0x03, 0x5f, 0xd6}, true, uint8(0)) // ldr d0, .+8
 	f.Fuzz(func(t *testing.T, code []byte, isARM64 bool, arguments uint8) {
 		machine := elf.EM_X86_64
 		if isARM64 {
@@ -108,7 +109,7 @@ func FuzzFunctionSite(f *testing.F) {
 		if address != site.Address || err != nil || !bytes.Equal(instruction.Bytes, site.Instruction) {
 			t.Errorf("site %+v is inside another instruction, %v", site, err)
 		}
-		if !isARM64 && isMultiByteNop(instruction) || site.StackOffset < 0 || site.StackOffset%8 != 0 {
+		if !isARM64 && isMultiByteNop(instruction) || isARM64 && isLiteralLoadARM64(instruction) || site.StackOffset < 0 || site.StackOffset%8 != 0 {
 			t.Errorf("site %+v", site)
 		}
 		if site.Address != start && site.Class != ClassEmulated {
