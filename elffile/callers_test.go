@@ -55,6 +55,7 @@ NAME:
 		"address in code":     {extra: "void *taken(void) { return (void *)trace_a; }", uncertain: []string{"trace_a"}},
 		"conditional jump":    {assembly: "je trace_a@plt", uncertain: []string{"trace_a"}},
 		"prefixed call":       {assembly: ".byte 0x67; call trace_b@plt", uncertain: []string{"trace_b"}},
+		"behind vzeroupper":   {assembly: "vzeroupper; call trace_b@plt"},
 		"inside of a number":  {assembly: "movabs $0x11111100e8111111,%rax"},
 		"unknown instruction": {assembly: ".byte 0x06; call trace_b@plt", uncertain: []string{"trace_b"}},
 		"without frame description": {

@@ -79,7 +79,7 @@ func decodeX86(code []byte, address uint64) (Instruction, error) {
 		return Instruction{Address: address, Bytes: code[:len(endbr64)]}, nil
 	}
 	decoded, err := x86asm.Decode(code, 64)
-	if err != nil || decoded.Op == 0 || decoded.Len == 0 || decoded.Len > len(code) {
+	if err != nil || decoded.Op == 0 || !correctVector(&decoded, code) || decoded.Len == 0 || decoded.Len > len(code) {
 		return Instruction{}, fmt.Errorf("%w: unknown instruction % x at %#x", ErrUnexpectedShape, code[:min(len(code), 15)], address)
 	}
 	instruction := Instruction{Address: address, Bytes: code[:decoded.Len], X86: decoded}

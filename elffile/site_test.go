@@ -42,6 +42,7 @@ func TestFunctionSite(t *testing.T) {
 		"endbr_push":        {code: "endbr64; push %rbx; pop %rbx; ret", offset: 4, class: ClassEmulated, bytes: "53"},
 		"endbr_push_r15":    {code: "endbr64; push %r15; pop %r15; ret", offset: 4, class: ClassEmulated, bytes: "4157"},
 		"endbr_sub":         {code: "endbr64; sub $8,%rsp; add $8,%rsp; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
+		"vzeroupper_push":   {code: "vzeroupper; push %r12; pop %r12; ret", class: ClassSingleStepped, bytes: "c5f877"},
 		"endbr_ret":         {code: "endbr64; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
 		"endbr_rexw_push":   {code: "endbr64; .byte 0x48,0x55; pop %rbp; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
 		"endbr_push_imm":    {code: "endbr64; push $5; pop %rax; ret", class: ClassSingleStepped, bytes: "f30f1efa"},
