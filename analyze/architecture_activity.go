@@ -29,6 +29,7 @@ type timedPublishColumns struct {
 // pollColumns are the columns of take that tell which callback took from which subscription.
 type pollColumns struct {
 	trace.ProcessKey
+	Kind                   trace.TakeKind        `column:"kind"`
 	SubscriptionHandle     trace.Address         `column:"subscription_handle,null"`
 	Buffer                 trace.Address         `column:"buffer,null"`
 	Callback               trace.Address         `column:"callback,null"`
@@ -143,6 +144,9 @@ func (a *activity) readPolls(ctx context.Context, g *trace.Group) error {
 	return trace.ScanGroup(ctx, trace.TableTake, g, nil, func(rows []pollColumns) error {
 		for i := range rows {
 			row := &rows[i]
+			if row.Kind == trace.TakeIgnored || row.Kind == trace.TakeUnattributed {
+				continue
+			}
 			at := row.CallbackStartTimestamp.Value
 			s := cmp.Or(subscriptions.find(&row.ProcessKey, row.SubscriptionHandle, at), buffers.find(&row.ProcessKey, row.Buffer, at))
 			if c := callbacks.find(&row.ProcessKey, row.Callback, at); c != nil && s != nil {

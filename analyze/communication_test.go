@@ -267,3 +267,16 @@ func TestCommunicationOfReusedAddresses(t *testing.T) {
 		t.Errorf("got %+v", results)
 	}
 }
+
+// A message that rclcpp dropped was not received: it came through intra-process communication, too.
+func TestIgnoredTakesAreNotReceived(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	p, sub := s.publisher(n, "/t", "aa"), s.subscription(n, "/t")
+	s.publishes(p, 100, 105, 0, 0)
+	s.publishes(p, 200, 205, 0, 0)
+	s.polls(sub, "aa", 105, 120, 0, 0)
+	s.polls(sub, "aa", 205, 220, 0, 0)
+	s.rows.takes[0].Kind = trace.TakeIgnored
+	wantLines(t, communicationOf(t, s.query(analyze.Filter{})), "0100 /n>/n lost", "0200 /n>/n 20 received gid")
+}

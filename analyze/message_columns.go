@@ -50,6 +50,7 @@ type detailedArrivalColumns struct {
 // takeColumns are the columns of take that tell which message was polled.
 type takeColumns struct {
 	trace.ProcessKey
+	Kind               trace.TakeKind         `column:"kind"`
 	Source             trace.Optional[int64]  `column:"source_timestamp"`
 	Take               trace.Optional[int64]  `column:"rmw_take_timestamp"`
 	Buffer             trace.Address          `column:"buffer,null"`

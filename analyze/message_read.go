@@ -153,6 +153,9 @@ func (r *messageReader) subscription(process *trace.ProcessKey, handle, buffer t
 }
 
 func (r *messageReader) take(row *takeColumns, dataset int) *arrival {
+	if row.Kind == trace.TakeIgnored {
+		return nil
+	}
 	raw := row.Take
 	if row.DequeueIndex.Valid {
 		raw = row.Dequeue

@@ -82,6 +82,10 @@ type NodeSummary struct {
 	Publishes   uint64                  `json:"publishes" report:"publishes"`
 	PublishRate trace.Optional[float64] `json:"publish_rate" report:"publish_rate,rate"`
 	Takes       uint64                  `json:"takes" report:"takes"`
+	// IgnoredTakes is the number of messages that rclcpp took and dropped, because they came through intra-process communication, too.
+	IgnoredTakes uint64 `json:"ignored_takes" report:"ignored_takes"`
+	// UnattributedTakes is the number of takes of which it is not known whether a callback, a poll or nobody got them.
+	UnattributedTakes uint64 `json:"unattributed_takes" report:"unattributed_takes"`
 }
 
 // CallbackSummary is the activity of one callback; an address that was used again counts for each callback that had it.
@@ -110,7 +114,8 @@ type TopicSummary struct {
 	Publishes uint64 `json:"publishes" report:"publishes"`
 	// Rate is in publishes a second, between the first and the last one; null for fewer than two.
 	Rate trace.Optional[float64] `json:"rate" report:"rate,rate"`
-	// Received is the number of callback executions and polled takes that got a message of the topic.
+	// Received is the number of callback executions and polled takes that got a message of the topic: of each message as many as subscriptions
+	// got it.
 	Received uint64 `json:"received" report:"received"`
 }
 

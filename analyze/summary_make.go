@@ -266,9 +266,12 @@ func (s *summarizer) collect() {
 			s.addPublisher(w.processes[of.process].key, of.topic, of.nodeName, count)
 		}
 		for of, count := range w.takes {
-			s.node(w.processes[of.process].key, of.nodeName).Takes += count
+			n := s.node(w.processes[of.process].key, of.nodeName)
+			n.Takes += count.polled
+			n.IgnoredTakes += count.ignored
+			n.UnattributedTakes += count.unattributed
 			if of.topic != "" {
-				s.topic(of.topic).received += count
+				s.topic(of.topic).received += count.polled
 			}
 		}
 		for of, count := range w.status {

@@ -27,7 +27,7 @@ type summaryWorker struct {
 	processes []*processCount
 	// unnamed are publishes without a publisher's handle, by topic.
 	unnamed map[unnamedPublisher]*publishCount
-	takes   map[unnamedPublisher]uint64
+	takes   map[unnamedPublisher]*takeCount
 	status  map[StatusSummary]uint64 // keys have Count 0
 }
 
@@ -80,12 +80,15 @@ type publishCount struct {
 	span         trace.Span // of those with a time
 }
 
+// takeCount counts takes by what became of them.
+type takeCount struct{ polled, ignored, unattributed uint64 }
+
 func newSummaryWorker(index *entityIndex, within trace.Optional[trace.Span]) *summaryWorker {
 	return &summaryWorker{
 		index:   index,
 		within:  within,
 		unnamed: make(map[unnamedPublisher]*publishCount),
-		takes:   make(map[unnamedPublisher]uint64),
+		takes:   make(map[unnamedPublisher]*takeCount),
 		status:  make(map[StatusSummary]uint64),
 	}
 }
@@ -240,8 +243,9 @@ func (w *summaryWorker) publishCount(p *processCount, row *publishCounts, at int
 // takeCounts are the columns of take that a Summary needs.
 type takeCounts struct {
 	trace.ProcessKey
-	TopicName string `column:"topic_name,null"`
-	NodeName  string `column:"node_name,null"`
+	Kind      trace.TakeKind `column:"kind"`
+	TopicName string         `column:"topic_name,null"`
+	NodeName  string         `column:"node_name,null"`
 }
 
 // timedTakeCounts tell besides when that was.
@@ -268,7 +272,20 @@ func (w *summaryWorker) addTimedTakes(rows []timedTakeCounts) {
 func (w *summaryWorker) addTake(row *takeCounts) {
 	p := w.process(&row.ProcessKey)
 	p.takes++
-	w.takes[unnamedPublisher{p.number, row.TopicName, row.NodeName}]++
+	key := unnamedPublisher{p.number, row.TopicName, row.NodeName}
+	c := w.takes[key]
+	if c == nil {
+		c = new(takeCount)
+		w.takes[key] = c
+	}
+	switch row.Kind {
+	case trace.TakeIgnored:
+		c.ignored++
+	case trace.TakeUnattributed:
+		c.unattributed++
+	default:
+		c.polled++
+	}
 }
 
 // timedEnqueues are the columns of enqueue that tell whose it was and when.

@@ -40,7 +40,12 @@ func TestSummarize(t *testing.T) {
 		{ProcessKey: talker, TopicName: "/chatter", NodeName: "/talker", RclPublishTimestamp: trace.Some(int64(2_000_000_000)), Status: trace.PublishNoLastLayer},
 		{ProcessKey: talker, Status: trace.PublishComplete},
 	})
-	tracetest.AddSegment(t, dir, 0, []trace.Take{{ProcessKey: listener, Kind: trace.TakeRMW, TopicName: "/chatter", NodeName: "/listener"}})
+	tracetest.AddSegment(t, dir, 0, []trace.Take{
+		{ProcessKey: listener, Kind: trace.TakeRMW, TopicName: "/chatter", NodeName: "/listener"},
+		{ProcessKey: listener, Kind: trace.TakeIgnored, TopicName: "/chatter", NodeName: "/listener"},
+		{ProcessKey: listener, Kind: trace.TakeIgnored, TopicName: "/chatter", NodeName: "/listener"},
+		{ProcessKey: listener, Kind: trace.TakeUnattributed, TopicName: "/chatter", NodeName: "/listener"},
+	})
 	tracetest.AddSegment(t, dir, 0, []trace.Enqueue{{ProcessKey: talker, EnqueueTimestamp: 5_000}})
 	tracetest.AddSegment(t, dir, 0, []trace.Process{{ProcessKey: talker, Command: "talker"}})
 	tracetest.AddSegment(t, dir, 0, []trace.Loss{
@@ -66,7 +71,7 @@ func TestSummarize(t *testing.T) {
 	same(t, "span", got.Span, trace.Some(trace.Span{First: 1_000, Last: 2_000_000_000}))
 	same(t, "processes", got.Processes, []analyze.ProcessSummary{
 		{ProcessKey: talker, Number: 10, Command: "talker", Callbacks: 3, Publishes: 4, Enqueues: 1},
-		{ProcessKey: listener, Number: 20, Callbacks: 2, Takes: 1},
+		{ProcessKey: listener, Number: 20, Callbacks: 2, Takes: 4},
 	})
 	same(t, "callbacks", got.Callbacks, []analyze.CallbackSummary{
 		{PID: 20, Callback: 0x100, Count: 1, TotalTime: 100, MeanTime: trace.Some(int64(100)), MaxTime: 100, Timed: 1},
@@ -80,7 +85,7 @@ func TestSummarize(t *testing.T) {
 	same(t, "nodes", got.Nodes, []analyze.NodeSummary{
 		{PID: 10, Publishes: 1},
 		{PID: 20, Callbacks: 1, TotalTime: 100},
-		{PID: 20, NodeName: "/listener", Callbacks: 1, TotalTime: 1, Takes: 1},
+		{PID: 20, NodeName: "/listener", Callbacks: 1, TotalTime: 1, Takes: 1, IgnoredTakes: 2, UnattributedTakes: 1},
 		{PID: 10, NodeName: "/talker", Callbacks: 3, TotalTime: 40, Publishes: 3},
 	})
 	same(t, "topics", got.Topics, []analyze.TopicSummary{

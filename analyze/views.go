@@ -41,7 +41,7 @@ func Views(d *trace.Dataset) (string, error) {
 			return "", err
 		}
 		groups, _ := trace.Groups(context.Background(), d, table.Name) // a damaged segment says nothing; DuckDB will complain about it
-		sql.WriteString(tableView(table, dir, len(segments) > 0, storesDistances(table, groups)))
+		sql.WriteString(tableView(table, dir, len(segments) > 0, storesDistances(table, groups), countingRow(table, groups)))
 	}
 	sql.WriteString(questionViews)
 	return sql.String(), nil
@@ -57,14 +57,44 @@ func storesDistances(table *trace.Table, groups []*trace.Group) bool {
 	return false
 }
 
+// countingRow is SQL that leaves of the rows of each entity the one that counts; "" for other tables. Rows of recorders that gave them no
+// numbers are of one life if they name the same address and the same begin.
+func countingRow(table *trace.Table, groups []*trace.Group) string {
+	if !table.HasEntities() {
+		return ""
+	}
+	numbered := slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.HasColumn("revision") })
+	identity := []string{"boot_id", "pid", "process_start"}
+	order := "filename DESC, file_row_number DESC"
+	if numbered {
+		order = "revision DESC NULLS LAST, " + order
+	}
+	if table.Column("entity") != nil {
+		life := []string{table.Columns[len(identity)].Name, "init_timestamp"}
+		if table.Name == trace.TableSubscription {
+			life = append(life, "subscription")
+		}
+		for _, column := range life {
+			if numbered {
+				column = fmt.Sprintf("CASE WHEN entity IS NULL THEN %s END", column)
+			}
+			identity = append(identity, column)
+		}
+		if numbered {
+			identity = append(identity, "entity")
+		}
+	}
+	return fmt.Sprintf("\nQUALIFY row_number() OVER (PARTITION BY %s\n                           ORDER BY %s) = 1", strings.Join(identity, ", "), order)
+}
+
 // wholeTime is SQL for a time of which a segment may hold the distance from another.
 func wholeTime(c *trace.Column) string {
 	return fmt.Sprintf("coalesce(%s, %s + %s)", c.Name, c.After, c.OffsetName())
 }
 
 // tableView is the view of a table. storesDistances tells whether its segments have columns of distances: those of a dataset of format 1
-// have not.
-func tableView(table *trace.Table, dir string, exists, storesDistances bool) string {
+// have not. selection is SQL that selects rows.
+func tableView(table *trace.Table, dir string, exists, storesDistances bool, selection string) string {
 	var columns, nulls []string
 	var whole, distances []string
 	for i := range table.Columns {
@@ -95,11 +125,12 @@ func tableView(table *trace.Table, dir string, exists, storesDistances bool) str
 		strings.ReplaceAll(filepath.Join(dir, table.Name, "*.parquet"), "'", "''"))
 	if !exists {
 		source = fmt.Sprintf("(SELECT %s, NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number WHERE false)", strings.Join(nulls, ", "))
+		selection = ""
 	}
 	all := "*"
 	if len(distances) > 0 {
 		all = fmt.Sprintf("* EXCLUDE (%s) REPLACE (%s)", strings.Join(distances, ", "), strings.Join(whole, ", "))
 	}
 	selected := append([]string{all}, times...)
-	return fmt.Sprintf("CREATE OR REPLACE VIEW \"%s\" AS\nSELECT %s\nFROM %s;\n\n", table.Name, strings.Join(selected, ",\n       "), source)
+	return fmt.Sprintf("CREATE OR REPLACE VIEW \"%s\" AS\nSELECT %s\nFROM %s%s;\n\n", table.Name, strings.Join(selected, ",\n       "), source, selection)
 }

@@ -1,9 +1,8 @@
--- What lived at the address of a callback: the last row of each life. A life is told apart by its begin.
+-- What lived at the address of a callback.
 CREATE OR REPLACE VIEW callback_life AS
 SELECT boot_id, pid, process_start, callback, coalesce(owner_handle, callback) AS owner, kind, symbol, topic_name, node_name, period,
        init_timestamp, end_timestamp
-FROM callback_info
-QUALIFY row_number() OVER (PARTITION BY boot_id, pid, process_start, callback, init_timestamp ORDER BY filename DESC, file_row_number DESC) = 1;
+FROM callback_info;
 
 -- Callback executions with what is known of their callback at the end of the recording.
 CREATE OR REPLACE VIEW callback_execution AS
@@ -45,7 +44,7 @@ WITH published AS (
 ), received AS (
   SELECT topic_name, count(*) AS received FROM (
     SELECT topic_name FROM callback_execution WHERE kind = 'subscription' AND callback_start_timestamp IS NOT NULL
-    UNION ALL SELECT topic_name FROM take)
+    UNION ALL SELECT topic_name FROM take WHERE kind NOT IN ('ignored', 'unattributed'))
   WHERE topic_name IS NOT NULL GROUP BY topic_name
 )
 SELECT topic_name, coalesce(publishes, 0) AS publishes,
@@ -53,11 +52,10 @@ SELECT topic_name, coalesce(publishes, 0) AS publishes,
        coalesce(received, 0) AS received
 FROM published FULL JOIN received USING (topic_name);
 
--- Publishers: the last row of each life.
+-- Publishers, and when they lived.
 CREATE OR REPLACE VIEW publisher_life AS
 SELECT boot_id, pid, process_start, publisher_handle, topic_name, node_name, gid, init_timestamp, end_timestamp
-FROM publisher
-QUALIFY row_number() OVER (PARTITION BY boot_id, pid, process_start, publisher_handle, init_timestamp ORDER BY filename DESC, file_row_number DESC) = 1;
+FROM publisher;
 
 -- Publishes with what is known of their publisher at the end of the recording. publish_timestamp is the begin of a latency.
 CREATE OR REPLACE VIEW published AS
@@ -70,7 +68,7 @@ FROM publish p LEFT JOIN publisher_life l
  AND coalesce(p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp)
      < coalesce(l.end_timestamp, 9223372036854775807);
 
--- Messages that a callback got or that were polled. input_timestamp is the start of the callback, or the take where it was polled;
+-- Messages that a callback got or that were polled, or taken for somebody who is not known. input_timestamp is the start of the callback, or the take;
 -- callback and callback_start_timestamp are the callback that it started, or in which it was polled.
 CREATE OR REPLACE VIEW received AS
 SELECT boot_id, pid, process_start, tid, topic_name, node_name, false AS polled, callback, callback_start_timestamp, callback_end_timestamp,
@@ -82,7 +80,7 @@ UNION ALL
 SELECT boot_id, pid, process_start, tid, topic_name, node_name, true, callback, callback_start_timestamp, NULL,
        CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END, source_timestamp, publisher_gid, buffer, dequeue_index,
        CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END
-FROM take;
+FROM take WHERE kind <> 'ignored';
 
 -- Messages that were received, each with its publish: the received ones of caret-bpf latency communication --series. Through the middleware they are
 -- joined by the publisher's gid and the source timestamp, or by topic and source timestamp where a gid is unknown (joined_by);

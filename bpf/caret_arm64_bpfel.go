@@ -359,7 +359,6 @@ const (
 	CaretProgOnExceptionCaught         = "on_exception_caught"
 	CaretProgOnExecutorExecute         = "on_executor_execute"
 	CaretProgOnInitEvent               = "on_init_event"
-	CaretProgOnInitEventSleepable      = "on_init_event_sleepable"
 	CaretProgOnLibraryLoad             = "on_library_load"
 	CaretProgOnRclPublish              = "on_rcl_publish"
 	CaretProgOnRclcppIntraPublish      = "on_rclcpp_intra_publish"
@@ -447,7 +446,6 @@ type CaretProgramSpecs struct {
 	OnExceptionCaught         *ebpf.ProgramSpec `ebpf:"on_exception_caught"`
 	OnExecutorExecute         *ebpf.ProgramSpec `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.ProgramSpec `ebpf:"on_init_event"`
-	OnInitEventSleepable      *ebpf.ProgramSpec `ebpf:"on_init_event_sleepable"`
 	OnLibraryLoad             *ebpf.ProgramSpec `ebpf:"on_library_load"`
 	OnRclPublish              *ebpf.ProgramSpec `ebpf:"on_rcl_publish"`
 	OnRclcppIntraPublish      *ebpf.ProgramSpec `ebpf:"on_rclcpp_intra_publish"`
@@ -586,7 +584,6 @@ type CaretPrograms struct {
 	OnExceptionCaught         *ebpf.Program `ebpf:"on_exception_caught"`
 	OnExecutorExecute         *ebpf.Program `ebpf:"on_executor_execute"`
 	OnInitEvent               *ebpf.Program `ebpf:"on_init_event"`
-	OnInitEventSleepable      *ebpf.Program `ebpf:"on_init_event_sleepable"`
 	OnLibraryLoad             *ebpf.Program `ebpf:"on_library_load"`
 	OnRclPublish              *ebpf.Program `ebpf:"on_rcl_publish"`
 	OnRclcppIntraPublish      *ebpf.Program `ebpf:"on_rclcpp_intra_publish"`
@@ -614,7 +611,6 @@ func (p *CaretPrograms) Close() error {
 		p.OnExceptionCaught,
 		p.OnExecutorExecute,
 		p.OnInitEvent,
-		p.OnInitEventSleepable,
 		p.OnLibraryLoad,
 		p.OnRclPublish,
 		p.OnRclcppIntraPublish,

@@ -74,7 +74,9 @@ func (f *File) member(symbol Symbol, convention *callingConvention, argument int
 	if err := w.decode(bounds); err != nil {
 		return Member{}, fmt.Errorf("%s: %w", symbol.Name, err)
 	}
-	values, err := w.follow(bounds, given)
+	values, err := w.follow(bounds.Start, func(s *accessorState, at Instruction) (accessorValue, bool) {
+		return given(s), at.Flow == FlowReturn
+	})
 	if err != nil {
 		return Member{}, fmt.Errorf("%s: %w", symbol.Name, err)
 	}
@@ -184,6 +186,8 @@ type accessorWalk struct {
 	file       *File
 	convention *callingConvention
 	code       map[uint64]Instruction
+	// beginning is decoded as far as it is followed, where that is not the whole function; it may be nil.
+	beginning *codeBeginning
 }
 
 func (w *accessorWalk) decode(bounds Range) error {
@@ -197,15 +201,16 @@ func (w *accessorWalk) decode(bounds Range) error {
 // maxAccessorSteps bounds the walk. Accessors are short.
 const maxAccessorSteps = 20_000
 
-// follow returns what the function gives, each different value once.
-func (w *accessorWalk) follow(bounds Range, given func(*accessorState) accessorValue) ([]accessorValue, error) {
+// follow returns what the function at an address gives, each different value once. given tells it at the instructions where a path is
+// followed no further; a path that returns without has given nothing.
+func (w *accessorWalk) follow(start uint64, given func(*accessorState, Instruction) (accessorValue, bool)) ([]accessorValue, error) {
 	type position struct {
 		address uint64
 		state   *accessorState
 	}
 	var values []accessorValue
 	steps := 0
-	for pending := []position{{bounds.Start, newAccessorState(w.convention)}}; len(pending) > 0; {
+	for pending := []position{{start, newAccessorState(w.convention)}}; len(pending) > 0; {
 		at := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		for ended := false; !ended; {
@@ -215,6 +220,12 @@ func (w *accessorWalk) follow(bounds Range, given func(*accessorState) accessorV
 			instruction, err := w.at(at.address)
 			if err != nil {
 				return nil, err
+			}
+			if value, ends := given(at.state, instruction); ends {
+				if !slices.Contains(values, value) {
+					values = append(values, value)
+				}
+				break
 			}
 			switch instruction.Flow {
 			case FlowNext, FlowCall, FlowIndirectCall:
@@ -241,12 +252,7 @@ func (w *accessorWalk) follow(bounds Range, given func(*accessorState) accessorV
 					pending = append(pending, position{branch, next})
 				}
 				ended = true
-			case FlowReturn:
-				if value := given(at.state); !slices.Contains(values, value) {
-					values = append(values, value)
-				}
-				ended = true
-			case FlowTrap:
+			case FlowReturn, FlowTrap:
 				ended = true
 			default:
 				return nil, fmt.Errorf("%w: indirect jump at %#x", ErrUnexpectedShape, instruction.Address)
@@ -261,6 +267,9 @@ func (w *accessorWalk) at(address uint64) (Instruction, error) {
 	instruction, known := w.code[address]
 	if known {
 		return instruction, nil
+	}
+	if w.beginning != nil && w.beginning.bounds.Contains(address) {
+		return w.beginning.decode(address, w.code)
 	}
 	part, err := w.file.outlinedPart(address)
 	if err != nil {

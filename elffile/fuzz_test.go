@@ -49,6 +49,7 @@ func FuzzFile(f *testing.F) {
 			file.ReturnedAddress(symbol)
 			file.ReturnedMember(symbol)
 			file.CopiedMember(symbol)
+			file.PassedMember(symbol.Address, "now")
 			file.PointerAt(symbol.Address)
 			site, err := file.FunctionSite(symbol, SiteRequest{})
 			if err != nil {
@@ -57,6 +58,10 @@ func FuzzFile(f *testing.F) {
 			if !file.executable(site.Address) || site.FileOffset >= uint64(len(content)) {
 				t.Errorf("site %+v is not in the code", site)
 			}
+			if proven, err := file.SiteInFunction(symbol.Name, site.Address); err == nil && proven.Address != site.Address {
+				t.Errorf("site %+v is proven to be at %#x", site, proven.Address)
+			}
+			file.SiteAt(site.Address)
 		}
 		if site, err := file.CallAfter("writer", "now"); err == nil && !file.executable(site.Address) {
 			t.Errorf("call site %+v is not in the code", site)

@@ -264,8 +264,7 @@ func (a applier) objectOf(s *subscription, row trace.Subscription) (*object, boo
 		return nil, false
 	}
 	if o.subscription == nil {
-		o.subscription = s
-		s.objects = append(s.objects, o)
+		s.serve(o)
 	}
 	return o, true
 }
@@ -308,7 +307,10 @@ func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
 	fill(&current.CallbackGroup, row.CallbackGroup)
 	fill(&current.Provenance, row.Provenance)
 	if t.callback == nil {
-		t.callback = a.callback(row.Callback, &t.life)
+		// One that ended since the scan began was shared with a timer that has gone.
+		if c := a.callback(row.Callback, &t.life); c != nil && (!c.ended || t.ended) {
+			t.keep(c)
+		}
 	}
 	if t.callback != nil {
 		fill(&t.callback.current.Symbol, symbols[row.Callback])

@@ -98,8 +98,13 @@ func mayHoldObjects(mapping target.Mapping) bool {
 	return mapping.Readable() && mapping.Writable() && mapping.Perm[3] != shared && !strings.HasPrefix(mapping.Path, "/dev/")
 }
 
+// skip notes that a range is left out. What follows the last one for the same reason is one range with it.
 func (c *census) skip(start, end uint64, reason string) {
 	const maxSkipped = 1000
+	if last := len(c.skipped) - 1; last >= 0 && start != 0 && c.skipped[last].End == start && c.skipped[last].Reason == reason {
+		c.skipped[last].End = end
+		return
+	}
 	if len(c.skipped) < maxSkipped {
 		c.skipped = append(c.skipped, Skipped{Start: start, End: end, Reason: reason})
 	}
@@ -138,7 +143,11 @@ func (c *census) takeRange(start uint64, block []byte) error {
 	case errors.Is(err, target.ErrExited):
 		return fmt.Errorf("scan memory: %w", err)
 	case len(block) <= pageSize:
-		c.skip(start, start+uint64(len(block)), "gone while it was read")
+		reason := skippedUnreadable
+		if errors.Is(err, target.ErrNotResident) {
+			reason = skippedGone
+		}
+		c.skip(start, start+uint64(len(block)), reason)
 		return nil
 	}
 	half := max(len(block)/2/pageSize*pageSize, pageSize)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/bits"
 
+	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -71,12 +72,13 @@ var errManyReads = errors.New("more objects than one scan follows")
 // constantCache is memory of which what files hold and nothing can change is read once, and the rest a bounded number of times.
 type constantCache struct {
 	Space
-	pages map[uint64][]byte
-	reads int
+	pages  map[uint64][]byte
+	passed map[passedKey]passedMember
+	reads  int
 }
 
 func newConstantCache(space Space) *constantCache {
-	return &constantCache{Space: space, pages: make(map[uint64][]byte)}
+	return &constantCache{Space: space, pages: make(map[uint64][]byte), passed: make(map[passedKey]passedMember)}
 }
 
 func (c *constantCache) ReadAt(p []byte, address uint64) error {
@@ -121,4 +123,33 @@ func (c *constantCache) FunctionAt(address uint64) (Function, bool) {
 		return Function{}, false
 	}
 	return code.FunctionAt(address)
+}
+
+// PassedMember follows the code of a function, if the Space can, once in a scan.
+func (c *constantCache) PassedMember(function uint64, callee string) (elffile.Member, error) {
+	code, ok := c.Space.(Code)
+	if !ok {
+		return elffile.Member{}, errNoCode
+	}
+	key := passedKey{function, callee}
+	passed, known := c.passed[key]
+	if !known {
+		const cost = 64 << 10 // as that of so many bytes
+		if err := c.spend(cost); err != nil {
+			return elffile.Member{}, err
+		}
+		passed.member, passed.err = code.PassedMember(function, callee)
+		c.passed[key] = passed
+	}
+	return passed.member, passed.err
+}
+
+type passedKey struct {
+	function uint64
+	callee   string
+}
+
+type passedMember struct {
+	member elffile.Member
+	err    error
 }

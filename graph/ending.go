@@ -98,9 +98,7 @@ func (g *Graph) buryObject(o *object, time int64) {
 
 func (g *Graph) buryTimer(t *timer, time int64) {
 	g.timers.end(t, time)
-	if t.callback != nil {
-		g.callbacks.end(t.callback, time)
-	}
+	g.leave(t, time)
 }
 
 func (g *Graph) buryService(s *service, time int64) {

@@ -15,6 +15,11 @@ type publisher struct {
 	typed bool // knowType has noted its type
 	// announced is the handle with which a publisher was initialized that its library then copied elsewhere; null for all others.
 	announced trace.Address
+	// intraProcess says that it has published with intra-process communication.
+	intraProcess bool
+	// instance is its instance handle with Cyclone DDS, in hexadecimal, "" if it has none or none was read.
+	instance     string
+	instanceRead bool
 }
 
 // subscription is an rcl subscription. Its row stands for the pair with an rclcpp object only until one is known.
@@ -55,6 +60,9 @@ type client struct {
 type callback struct {
 	life
 	report[trace.CallbackInfo]
+	// timers are those whose callback it is: several if they refer to one variable.
+	timers []*timer
+	object *object // of a subscription; nil for others, and while unknown
 }
 
 type group struct {
@@ -108,6 +116,15 @@ func (o *object) complete() bool {
 	return row.SubscriptionHandle != 0 && row.TopicName != "" && row.NodeName != "" && row.Callback != 0
 }
 
+// serve links a subscription with an object. The rows of the first one continue those of the subscription itself.
+func (s *subscription) serve(o *object) {
+	o.subscription = s
+	if o.entity == 0 {
+		o.entity, s.entity = s.entity, 0
+	}
+	s.objects = append(s.objects, o)
+}
+
 func (t *timer) complete() bool {
 	return t.current.Period.Valid && t.current.NodeName != "" && t.current.Callback != 0
 }
@@ -154,6 +171,7 @@ func (o *object) inherit() {
 	if c == nil {
 		return
 	}
+	c.object = o
 	row.Callback = c.current.Callback
 	c.current.Kind = ""
 	switch intra := row.IsIntraProcess; {
@@ -175,11 +193,7 @@ func (t *timer) inherit() {
 		return
 	}
 	t.current.Callback = c.current.Callback
-	c.current.Kind = trace.KindTimer
-	c.current.OwnerHandle = t.current.TimerHandle
-	c.current.NodeName = t.current.NodeName
-	c.current.Period = t.current.Period
-	c.current.CallbackGroup = t.current.CallbackGroup
+	c.inheritTimers()
 }
 
 // inherit fills what the callback's row says of its service.

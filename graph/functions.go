@@ -16,6 +16,9 @@ import (
 type Code interface {
 	// FunctionAt returns the function that begins at an address, false if none is known to.
 	FunctionAt(address uint64) (Function, bool)
+	// PassedMember tells which member of its object the member function at an address passes to the function of a name. The error says
+	// why its code does not tell.
+	PassedMember(function uint64, callee string) (elffile.Member, error)
 }
 
 // Function is a function in the memory of a process.
@@ -112,7 +115,14 @@ func (r reader) timerSymbol(callback trace.Address, typeName string) string {
 	if !ok || len(class.Args) == 0 {
 		return ""
 	}
-	f := functorOf(class.Args[0])
+	argument := class.Args[0]
+	if reference, ok := argument.(*demangle.ReferenceType); ok {
+		argument = reference.Base
+	}
+	if _, ok := argument.(*demangle.FunctionType); ok {
+		return r.namedAt(uint64(callback))
+	}
+	f := functorOf(argument)
 	if f.kind == standardFunction {
 		return r.functionSymbol(callback)
 	}
@@ -199,6 +209,22 @@ func (r reader) functorSymbol(f functor, address trace.Address) string {
 	}
 	if f.kind == boundMember {
 		return fmt.Sprintf("%s (%s)", f.name, body.place()) // the type tells at least the class
+	}
+	return body.place()
+}
+
+// namedAt names the function at an address.
+func (r reader) namedAt(address uint64) string {
+	code, ok := r.memory.(Code)
+	if !ok {
+		return ""
+	}
+	body, ok := code.FunctionAt(address)
+	if !ok {
+		return ""
+	}
+	if name := body.name(); name != "" {
+		return name
 	}
 	return body.place()
 }

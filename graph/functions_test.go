@@ -183,8 +183,10 @@ func TestTimerNames(t *testing.T) {
 		"bound member": {"St5_BindIFM6TalkerFvvEPS1_EE", func(m *image) uint64 {
 			return m.words(m.code(make([]byte, 8), "_ZN6Talker4tickEv"), 0, m.object())
 		}, "Talker::tick()"},
-		"pointer": {"PFvvE", func(m *image) uint64 { return m.words(m.code(make([]byte, 8), "_Z4tickv")) }, "tick()"},
-		"lambda":  {"Z4mainEUlvE_", func(m *image) uint64 { return m.words(0) }, "main::{lambda()#1}"},
+		"pointer":                 {"PFvvE", func(m *image) uint64 { return m.words(m.code(make([]byte, 8), "_Z4tickv")) }, "tick()"},
+		"reference to a function": {"RFvvE", func(m *image) uint64 { return m.code(make([]byte, 8), "_Z4tickv") }, "tick()"},
+		"reference to a lambda":   {"RZ4mainEUlvE_", func(m *image) uint64 { return m.words(0) + 3 }, "main::{lambda()#1}"},
+		"lambda":                  {"Z4mainEUlvE_", func(m *image) uint64 { return m.words(0) }, "main::{lambda()#1}"},
 		"standard function": {"St8functionIFvvEE", func(m *image) uint64 {
 			return uint64(m.function(m.manager("Z4mainEUlvE_", loads), 0))
 		}, "main::{lambda()#1}"},

@@ -42,6 +42,21 @@ func (r reader) publisherGIDAt(rmw trace.Address) (string, error) {
 	return r.rmwGIDAt(at, identifier)
 }
 
+// publisherInstanceAt reads the instance handle of an rmw_publisher_t of Cyclone DDS, in hexadecimal.
+func (r reader) publisherInstanceAt(rmw trace.Address) (string, error) {
+	if _, err := r.readable(); err != nil {
+		return "", err
+	}
+	identifier, data, err := r.rmwDataAt(rmw, r.layout.GID.PublisherData)
+	if err != nil {
+		return "", err
+	}
+	if !isCyclone(identifier) {
+		return "", fmt.Errorf("instance handles of %s: %w", identifier, errImplausible)
+	}
+	return r.hexAt(data+trace.Address(r.layout.GID.CycloneHandle), cycloneClientSize)
+}
+
 // rmwGIDAt reads an rmw_gid_t of an implementation of rmw.
 func (r reader) rmwGIDAt(at trace.Address, identifier string) (string, error) {
 	owner, err := r.namePointer(at, isIdentifier)

@@ -46,6 +46,7 @@ type Graph struct {
 	// knownTypes are what KnownTypes has not returned yet.
 	knownTypes []KnownType
 	lastEvent  int64
+	numbers    *Numbers // nil: rows have none
 	// intraProcess says that there is or was a subscription of intra-process communication.
 	intraProcess bool
 }

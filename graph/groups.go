@@ -228,9 +228,12 @@ func (g *Graph) nameExecutor(c *group) {
 	}
 	address := c.collector - trace.Address(layout.Executor.Collector)
 	if found, err := g.reader.executorAt(address); err == nil {
-		e := g.newExecutor(c.joined, address)
-		found.ProcessKey = g.key
-		e.current = found
+		e, known := g.executors.at(address, now)
+		if !known {
+			e = g.newExecutor(c.joined, address)
+			found.ProcessKey = g.key
+			e.current = found
+		}
 		g.setCollector(e, c.collector)
 		c.current.Executor = address
 	}

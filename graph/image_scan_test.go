@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -80,7 +81,7 @@ func (m *image) flavor(name string) uint64 {
 
 // instance makes the part at an address of an object of a class an instance of it; offset is that of the part.
 func (m *image) instance(part, typeInfo uint64, offset int64) {
-	vtable := m.allocate(&m.file, 32)
+	vtable := m.allocate(&m.file, vtableSize)
 	m.set(vtable, uint64(-offset))
 	m.set(vtable+8, typeInfo)
 	m.set(part, vtable+16)
@@ -175,6 +176,7 @@ func newWorld(t testing.TB, m *image) *world {
 	m.instance(w.timer, m.typeInfo("N6rclcpp9WallTimerIZ4mainEUlvE_LPv0EEE",
 		imageBase{typeInfo: m.typeInfo(genericTimerName+"Z4mainEUlvE_LPv0EEE", m.base(timerBaseName))}), 0)
 	m.share(w.timer+l.TimerBase.TimerHandle, m.timer(5e8))
+	m.executes(w.timer, elffile.Member{Offsets: []int64{int64(l.TimerBase.End)}, Address: true}) // the functor is an empty lambda
 
 	w.service = m.object()
 	m.instance(w.service, m.typeInfo(serviceName+serviceArgument+"E", m.base(serviceBaseName)), 0)
@@ -248,7 +250,7 @@ func (w *world) rows() Rows {
 	intra.IPB = at(w.intra, l.SubscriptionIntraProcess.Buffer)
 	intra.Buffer, intra.Capacity = at(uint64(intra.IPB), l.SubscriptionIntraProcess.Ring), trace.Some(uint64(ringCapacity))
 	timer := at(w.timer, l.TimerBase.TimerHandle)
-	timerCallback, serviceCallback := w.callbackOf(layouts.OwnerTimer, w.timer), w.callbackOf(layouts.OwnerService, w.service)
+	timerCallback, serviceCallback := trace.Address(w.timer+l.TimerBase.End), w.callbackOf(layouts.OwnerService, w.service)
 	info := trace.CallbackInfo{ProcessKey: testKey, NodeName: node, CallbackGroup: group, Provenance: trace.FromMemory}
 	interInfo, intraInfo, timerInfo, serviceInfo := info, info, info, info
 	interInfo.Callback, interInfo.Kind, interInfo.OwnerHandle, interInfo.TopicName = inter.Callback, trace.KindSubscription, subscription, "/commands"
@@ -301,9 +303,9 @@ func (w *world) rows() Rows {
 // page returns the number of the page of an address.
 func page(address uint64) uint64 { return address / pageSize }
 
-// without is a Space in which pages are missing.
+// without is an image in which pages are missing.
 type without struct {
-	Space
+	*image
 	pages []uint64
 }
 
@@ -313,5 +315,5 @@ func (s without) ReadAt(p []byte, address uint64) error {
 			return target.ErrNotResident
 		}
 	}
-	return s.Space.ReadAt(p, address)
+	return s.image.ReadAt(p, address)
 }

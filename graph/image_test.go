@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -23,7 +24,11 @@ type image struct {
 	typeInfos, flavors map[string]uint64
 	controlVtable      uint64
 	functions          map[uint64]Function
+	passed             map[uint64]elffile.Member
 }
+
+// vtableSize is that of a table with four virtual functions, and what precedes them.
+const vtableSize = 6 * wordSize
 
 type region struct {
 	start, next uint64
@@ -41,6 +46,7 @@ func newImage(t testing.TB, distro string, machine elf.Machine) *image {
 		heap:      region{start: 0x5555_0000_0000, data: make([]byte, 128<<10)},
 		file:      region{start: 0x7fff_0000_0000, data: make([]byte, 64<<10)},
 		typeInfos: make(map[string]uint64), flavors: make(map[string]uint64), functions: make(map[uint64]Function),
+		passed: make(map[uint64]elffile.Member),
 	}
 }
 
@@ -100,7 +106,7 @@ func (m *image) class(object uint64, typeName string) {
 	typeInfo := m.allocate(&m.file, 16)
 	m.set(typeInfo, m.allocate(&m.file, 16))
 	m.set(typeInfo+wordSize, m.text(&m.file, typeName))
-	vtable := m.allocate(&m.file, 32)
+	vtable := m.allocate(&m.file, vtableSize)
 	m.set(vtable+wordSize, typeInfo)
 	m.set(object, vtable+2*wordSize)
 }
@@ -176,7 +182,23 @@ func (m *image) timerObject(typeName string, timer uint64) (object uint64, callb
 	object = m.object()
 	m.class(object, typeName)
 	m.set(object+m.layout.TimerBase.TimerHandle, timer)
-	return object, m.callbackOf(layouts.OwnerTimer, object)
+	callback = m.callbackOf(layouts.OwnerTimer, object)
+	m.executes(object, elffile.Member{Offsets: []int64{int64(callback) - int64(object)}, Address: true})
+	return object, callback
+}
+
+// executes gives the class of a timer a function that passes a member to callback_start.
+func (m *image) executes(object uint64, passed elffile.Member) {
+	function := m.allocate(&m.file, 16)
+	m.passed[function] = passed
+	m.set(m.get(object)+executeCallback*wordSize, function)
+}
+
+func (m *image) PassedMember(function uint64, callee string) (elffile.Member, error) {
+	if passed, ok := m.passed[function]; ok && callee == callbackStart {
+		return passed, nil
+	}
+	return elffile.Member{}, elffile.ErrUnexpectedShape
 }
 
 func (m *image) subscriptionObject(subscription, node uint64) (object uint64, callback trace.Address) {

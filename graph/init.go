@@ -136,8 +136,7 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 		g.subscriptions.add(handle, s)
 	}
 	o := g.objectAt(address, time, func(o *object) bool { return o.subscription == nil })
-	o.subscription = s
-	s.objects = append(s.objects, o)
+	s.serve(o)
 	if typeName, err := g.reader.className(address); err == nil {
 		fill(&s.current.MessageType, messageType(typeName))
 		g.knowType(&s.typed, KnownType{Address: s.current.RMWSubscriptionHandle, MessageType: s.current.MessageType})
@@ -195,7 +194,11 @@ func (g *Graph) initTimer(time int64, row trace.Timer) {
 
 func (g *Graph) addTimerCallback(time int64, handle, callbackAddress trace.Address) {
 	t := g.timerAt(handle, time)
-	t.callback = g.callbackAt(callbackAddress, time)
+	sharers := g.sharers(callbackAddress, time, t)
+	t.keep(g.callbackAt(callbackAddress, time))
+	for _, sharer := range sharers {
+		sharer.keep(t.callback)
+	}
 	if typeName, ok := g.timerClass(callbackAddress); ok {
 		fill(&t.callback.current.Symbol, g.reader.timerSymbol(callbackAddress, typeName))
 	}

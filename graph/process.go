@@ -67,30 +67,13 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
 		return err
 	}
-	path, openErr := m.regularFile(mapping)
-	if openErr != nil {
-		return errors.Join(err, openErr)
-	}
-	file, openErr := os.Open(path)
+	file, openErr := m.process.OpenMapping(mapping)
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
 	defer file.Close()
 	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
 	return err
-}
-
-// regularFile returns the path by which a mapping's file can be opened. Opening a device may have effects, so only regular files are.
-func (m *ProcessMemory) regularFile(mapping target.Mapping) (string, error) {
-	path := m.linkOf(mapping)
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", mapping.Path)
-	}
-	return path, nil
 }
 
 // linkOf is the link by which the kernel names the file of a mapping, as long as there is exactly this mapping.
@@ -115,15 +98,7 @@ func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
 // FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are those of the frame
 // description, so it need not have a name.
 func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
-	mapping, ok := m.presentMapping(address)
-	if !ok || !mapping.Executable() || mapping.Inode == 0 {
-		return Function{}, false
-	}
-	file := m.fileOf(mapping)
-	if file == nil {
-		return Function{}, false
-	}
-	inFile, err := file.AddressOf(mapping.Offset + address - mapping.Start)
+	mapping, file, inFile, err := m.codeAt(address)
 	if err != nil {
 		return Function{}, false
 	}
@@ -143,15 +118,39 @@ func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
 	return function, true
 }
 
+// PassedMember follows the code of the function at an address in the file that is mapped there.
+func (m *ProcessMemory) PassedMember(function uint64, callee string) (elffile.Member, error) {
+	_, file, inFile, err := m.codeAt(function)
+	if err != nil {
+		return elffile.Member{}, err
+	}
+	return file.PassedMember(inFile, callee)
+}
+
+// codeAt returns the mapping of code that an address lies in, its file, and the address in the file's own address space.
+func (m *ProcessMemory) codeAt(address uint64) (target.Mapping, *elffile.File, uint64, error) {
+	mapping, ok := m.presentMapping(address)
+	if !ok || !mapping.Executable() || mapping.Inode == 0 {
+		return mapping, nil, 0, fmt.Errorf("no file's code is at %#x: %w", address, errNoCode)
+	}
+	file := m.fileOf(mapping)
+	if file == nil {
+		return mapping, nil, 0, fmt.Errorf("%s: %w", mapping.Path, errNoCode)
+	}
+	inFile, err := file.AddressOf(mapping.Offset + address - mapping.Start)
+	return mapping, file, inFile, err
+}
+
 // fileOf opens the file behind a mapping, nil if it is no ELF file.
 func (m *ProcessMemory) fileOf(mapping target.Mapping) *elffile.File {
 	key := fileKey{mapping.Device, mapping.Inode, mapping.Path}
 	file, known := m.files[key]
 	if !known {
-		if path, err := m.regularFile(mapping); err == nil {
-			if file, err = elffile.Open(path); err != nil {
+		if opened, err := m.process.OpenMapping(mapping); err == nil {
+			if file, err = elffile.Open(fmt.Sprintf("/proc/self/fd/%d", opened.Fd())); err != nil {
 				file = nil
 			}
+			_ = opened.Close()
 		}
 		m.files[key] = file
 	}

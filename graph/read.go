@@ -171,7 +171,7 @@ func (g *Graph) readTimerOf(c *callback, object trace.Address, typeName string) 
 	}
 	c.current.Symbol = g.reader.timerSymbol(c.current.Callback, typeName)
 	c.since = t.since
-	t.callback = c
+	t.keep(c)
 	g.changedTimer(t)
 	return nil
 }
@@ -195,10 +195,10 @@ func (g *Graph) readSubscriptionOf(c *callback, address trace.Address, typeName 
 	fill(&s.current.MessageType, g.reader.messageTypeOf(typeName, address+trace.Address(layout.TypeSupport)))
 	c.current.Symbol = g.reader.functionSymbol(c.current.Callback)
 	c.since = s.since
-	o := &object{life: life{since: s.since}, subscription: s, callback: c}
+	o := &object{life: life{since: s.since}, callback: c}
 	o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, Provenance: trace.FromMemory}
 	o.setIntraProcess(false)
-	s.objects = append(s.objects, o)
+	s.serve(o)
 	g.objects.add(address, o)
 	g.changedObject(o)
 	return nil

@@ -237,12 +237,17 @@ func (r reader) intraProcessAt(object trace.Address) (intraProcess, error) {
 	return intraProcess{ipb: ipb, ring: ring, capacity: capacity}, nil
 }
 
-// ownerOf returns the object of a class that a callback is a member of, and the mangled name of its very class.
+// ownerOf returns the only object of a class that a callback can be a member of, and the mangled name of its very class.
 func (r reader) ownerOf(callback trace.Address, owner layouts.Owner) (object trace.Address, typeName string, ok bool) {
-	if uint64(callback) < owner.Callback {
-		return 0, "", false
+	for _, possible := range r.possibleOwners(callback, owner) {
+		name, err := r.className(possible)
+		if err != nil || !owner.Matches(name) || !r.mayKeep(possible, callback, owner) {
+			continue
+		}
+		if ok {
+			return 0, "", false
+		}
+		object, typeName, ok = possible, name, true
 	}
-	object = callback - trace.Address(owner.Callback)
-	typeName, err := r.className(object)
-	return object, typeName, err == nil && owner.Matches(typeName)
+	return object, typeName, ok
 }

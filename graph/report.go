@@ -14,6 +14,7 @@ type report[R comparable] struct {
 	told    R
 	waiting bool // a change is queued for Rows
 	waits   int
+	entity  uint64 // the number of all its rows; 0 before the first
 }
 
 // Rows are rows of the entity tables.
@@ -29,6 +30,14 @@ type Rows struct {
 	Executors              []trace.Executor
 	Contexts               []trace.Context
 	LifecycleStateMachines []trace.LifecycleStateMachine
+}
+
+// number returns the number of the entity's rows.
+func (r *report[R]) number(numbers *Numbers) uint64 {
+	if r.entity == 0 {
+		r.entity = numbers.next()
+	}
+	return r.entity
 }
 
 // change queues an entity whose row may have changed. It reports whether it was not queued already.
@@ -61,6 +70,14 @@ func (s *subscription) tell(complete, final bool) (row trace.Subscription, due, 
 		return row, false, true
 	}
 	return s.report.tell(complete, final)
+}
+
+// tell holds the row of an object back whose subscription is unknown: that may have a row already, which the object's is to continue.
+func (o *object) tell(complete, final bool) (row trace.Subscription, due, queued bool) {
+	if o.subscription == nil && !final && !o.ended {
+		return row, false, true
+	}
+	return o.report.tell(complete, final)
 }
 
 // tell holds the row of a publisher back that was copied elsewhere after its initialization, until a scan has found it there.

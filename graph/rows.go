@@ -8,7 +8,7 @@ import (
 
 // Rows returns the rows of entities that became known since the last call. A row that may still improve is held back for a few
 // calls, or until the final call. Each entity has one row for each life; should it improve later, or end, that row is returned
-// again, improved, and the later one counts.
+// again, improved, and the later one counts: it has the same number and a greater revision, if NumberBy was called.
 func (g *Graph) Rows(final bool) Rows {
 	// The rows of its objects stand for a subscription that has some.
 	g.subscriptions.changed = slices.DeleteFunc(g.subscriptions.changed, func(s *subscription) bool {
@@ -20,18 +20,18 @@ func (g *Graph) Rows(final bool) Rows {
 	})
 	g.complete()
 	var rows Rows
-	tellChanged(&g.nodes, &rows.Nodes, final)
-	tellChanged(&g.publishers, &rows.Publishers, final)
-	tellChanged(&g.subscriptions, &rows.Subscriptions, final)
-	tellChanged(&g.objects, &rows.Subscriptions, final)
-	tellChanged(&g.timers, &rows.Timers, final)
-	tellChanged(&g.services, &rows.ServiceServers, final)
-	tellChanged(&g.clients, &rows.Clients, final)
-	tellChanged(&g.callbacks, &rows.Callbacks, final)
-	tellChanged(&g.groups, &rows.CallbackGroups, final)
-	tellChanged(&g.executors, &rows.Executors, final)
-	tellChanged(&g.contexts, &rows.Contexts, final)
-	tellChanged(&g.stateMachines, &rows.LifecycleStateMachines, final)
+	tellChanged(g.numbers, &g.nodes, &rows.Nodes, final)
+	tellChanged(g.numbers, &g.publishers, &rows.Publishers, final)
+	tellChanged(g.numbers, &g.subscriptions, &rows.Subscriptions, final)
+	tellChanged(g.numbers, &g.objects, &rows.Subscriptions, final)
+	tellChanged(g.numbers, &g.timers, &rows.Timers, final)
+	tellChanged(g.numbers, &g.services, &rows.ServiceServers, final)
+	tellChanged(g.numbers, &g.clients, &rows.Clients, final)
+	tellChanged(g.numbers, &g.callbacks, &rows.Callbacks, final)
+	tellChanged(g.numbers, &g.groups, &rows.CallbackGroups, final)
+	tellChanged(g.numbers, &g.executors, &rows.Executors, final)
+	tellChanged(g.numbers, &g.contexts, &rows.Contexts, final)
+	tellChanged(g.numbers, &g.stateMachines, &rows.LifecycleStateMachines, final)
 	return rows
 }
 
@@ -39,15 +39,19 @@ func (g *Graph) Rows(final bool) Rows {
 type reporter[R any] interface {
 	resident
 	tell(complete, final bool) (row R, due, queued bool)
+	number(numbers *Numbers) uint64
 }
 
 // tellChanged appends the rows that are due; the other entities remain queued.
-func tellChanged[R any, E reporter[R]](p *population[E], rows *[]R, final bool) {
+func tellChanged[R any, P stamped[R], E reporter[R]](numbers *Numbers, p *population[E], rows *[]R, final bool) {
 	remaining := p.changed[:0]
 	for _, entity := range p.changed {
 		_, ended := entity.end()
 		row, due, queued := entity.tell(entity.complete() || ended, final)
 		if due {
+			if numbers != nil {
+				P(&row).Stamp(entity.number(numbers), numbers.next())
+			}
 			*rows = append(*rows, row)
 		}
 		if queued {

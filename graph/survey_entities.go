@@ -209,19 +209,23 @@ func (s *survey) addTimer(part trace.Address, group *trace.CallbackGroup) error 
 	if err != nil {
 		return err
 	}
+	template, generic := found.find(genericTimerName)
 	row, err := steady(same, func() (trace.Timer, error) {
 		handle, err := s.pointer(part + trace.Address(s.layout.TimerBase.TimerHandle))
 		if err != nil {
 			return trace.Timer{}, err
 		}
-		return s.timerAt(handle)
+		row, err := s.timerAt(handle)
+		if generic {
+			row.Callback, _ = s.timerCallback(part) // else its first execution tells
+		}
+		return row, err
 	})
 	if err != nil {
 		return err
 	}
 	row.CallbackGroup, row.NodeHandle, row.NodeName = group.CallbackGroup, group.NodeHandle, group.NodeName
-	if template, ok := found.find(genericTimerName); ok {
-		row.Callback = part + s.callbackOffset(layouts.OwnerTimer)
+	if row.Callback != 0 {
 		s.addCallback(row.Callback, trace.KindTimer, s.timerSymbol(row.Callback, template.name))
 	}
 	s.rows.Timers = append(s.rows.Timers, row)

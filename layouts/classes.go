@@ -53,6 +53,8 @@ const RingBufferTypeName = "N6rclcpp12experimental7buffers24RingBufferImplementa
 // TimerBase holds members of rclcpp::TimerBase.
 type TimerBase struct {
 	TimerHandle uint64 // timer_handle_, to an rcl_timer_t
+	// End is the end of its last member: that of a derived class begins there or, as its alignment demands, later. sizeof counts more.
+	End uint64
 }
 
 // ServiceBase holds members of rclcpp::ServiceBase.

@@ -119,7 +119,8 @@ const (
 // Owner describes one class that a callback address given to callback_start may be a member of.
 type Owner struct {
 	Kind OwnerKind
-	// Callback is the offset of the callback in the object.
+	// Callback is the offset of the callback in the object. That of a timer has it only if its functor is aligned as a pointer is:
+	// TimerBase.End.
 	Callback uint64
 	// TypeNames are the mangled class names, as type_info holds them, that the object may have; one ending in I is a prefix
 	// that template arguments follow, any other is the whole name.
@@ -214,6 +215,12 @@ func (r *offsetReader) at(member string) uint64 {
 	return offset
 }
 
+// Sizes in bytes, of a shared_ptr and an atomic_bool.
+const (
+	sharedPointerSize = 16
+	atomicBoolSize    = 1
+)
+
 // absent stands in the table for a member that a distribution does not have.
 const absent = "-"
 
@@ -294,7 +301,10 @@ func (r *offsetReader) layout() *Layout {
 			Ring:      r.at("TypedIntraProcessBuffer.buffer_"),
 			Capacity:  r.at("RingBufferImplementation.capacity_"),
 		},
-		TimerBase: TimerBase{TimerHandle: r.at("TimerBase.timer_handle_")},
+		TimerBase: TimerBase{
+			TimerHandle: r.at("TimerBase.timer_handle_"),
+			End:         r.at("TimerBase.timer_handle_") + sharedPointerSize + atomicBoolSize, // in_use_by_wait_set_ follows
+		},
 		ServiceBase: ServiceBase{
 			NodeHandle:    r.at("ServiceBase.node_handle_"),
 			ServiceHandle: r.at("ServiceBase.service_handle_"),

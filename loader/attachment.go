@@ -15,6 +15,8 @@ import (
 type Attachment struct {
 	loader   *Loader
 	process  int32
+	files    []*probedFile // held
+	placed   []placedSite  // those that are attached
 	links    []io.Closer
 	shared   []siteKey // held in loader.shared
 	filtered bool      // holds the process in loader.processes
@@ -44,6 +46,9 @@ func (a *Attachment) close() error {
 	if a.bodies {
 		err = errors.Join(err, a.loader.countBodies(-1))
 	}
+	for _, file := range a.files {
+		file.Release()
+	}
 	return err
 }
 
@@ -65,15 +70,22 @@ func closeAll(links []io.Closer) error {
 	return errors.Join(errs...)
 }
 
-// Attach attaches sites in one process, or in every process that maps their files when process is 0. It checks each site's instruction
-// in the file before, and looks for a breakpoint of each link in the process's memory after.
+// Attach attaches sites in one process, or in every process that maps their files when process is 0. Each site is proven in the file that was
+// opened when it was planned, before it is attached to this very file and once more after that; and a breakpoint of each link is looked for in
+// the process's memory.
 //
 // With process 0 a site that is attached for every process already is shared, not attached twice, so the plans of several processes
 // can be attached one after the other.
 //
 // Sites that could not be attached, and warnings (SiteError.Attached), are in the second result. When one of them is Required
-// the error is ErrRequiredSite and nothing stays attached, as after any other error: ErrProcessGone, ErrPermission, ctx's.
+// the error is ErrRequiredSite and nothing stays attached, as after any other error: ErrProcessGone, ErrPermission, ErrFileChanged when a
+// file was written meanwhile, ctx's.
 func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site) (*Attachment, []SiteError, error) {
+	return l.attach(ctx, process, sites, holdProbedFile)
+}
+
+// attach is Attach for sites in files that hold opens.
+func (l *Loader) attach(ctx context.Context, process int32, sites []probes.Site, hold holdFile) (*Attachment, []SiteError, error) {
 	if process < 0 {
 		return nil, nil, fmt.Errorf("%d is no PID", process)
 	}
@@ -82,24 +94,13 @@ func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site)
 	if l.detached {
 		return nil, nil, ErrClosed
 	}
-	files := make(map[fileID]*probedFile)
-	defer closeFiles(files)
 	shadowStack, err := hasShadowStack(process)
 	if err != nil {
 		return nil, nil, err
 	}
-	placed, problems := placeSites(files, sites, shadowStack)
-	if err := requiredFailure(problems); err != nil {
-		return nil, problems, err
-	}
-
 	attachment := &Attachment{loader: l, process: process}
 	l.attachments[attachment] = struct{}{}
-	groups, attachProblems, err := attachment.attachPlaced(ctx, placed)
-	problems = append(problems, attachProblems...)
-	if err == nil {
-		err = requiredFailure(problems)
-	}
+	groups, problems, err := attachment.place(ctx, sites, hold, shadowStack)
 	if err != nil {
 		return nil, problems, errors.Join(err, attachment.close())
 	}
@@ -109,35 +110,67 @@ func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site)
 	return attachment, problems, nil
 }
 
-func closeFiles(files map[fileID]*probedFile) {
-	for _, file := range files {
-		if file != nil {
-			_ = file.Close()
-		}
+// place proves the sites, attaches them, and proves them again. It returns the groups that are attached.
+func (a *Attachment) place(ctx context.Context, sites []probes.Site, hold holdFile, shadowStack bool) ([][]placedSite, []SiteError, error) {
+	placed, problems := a.placeSites(sites, hold, shadowStack)
+	if err := requiredFailure(problems); err != nil {
+		return nil, problems, err
 	}
+	groups, attachProblems, err := a.attachPlaced(ctx, placed)
+	problems = append(problems, attachProblems...)
+	if err == nil {
+		err = requiredFailure(problems)
+	}
+	if err == nil {
+		a.placed = slices.Concat(groups...)
+		err = proveAll(a.placed)
+	}
+	return groups, problems, err
 }
 
-// placeSites opens the sites' files, into files, and checks the sites. A site given twice is placed once.
-func placeSites(files map[fileID]*probedFile, sites []probes.Site, shadowStack bool) ([]placedSite, []SiteError) {
+// Verify returns ErrFileChanged if a file was written since it was opened, and a site that is attached is not proven in it any more. New mappings
+// of the file get breakpoints where they were: the attachment should be closed.
+func (a *Attachment) Verify() error {
+	a.loader.attachMutex.Lock()
+	defer a.loader.attachMutex.Unlock()
+	if a.closed || !slices.ContainsFunc(a.files, func(file *probedFile) bool { return file.Unchanged() != nil }) {
+		return nil
+	}
+	return proveAll(slices.DeleteFunc(slices.Clone(a.placed), func(site placedSite) bool {
+		return site.file.Unchanged() == nil
+	}))
+}
+
+// holdFile opens the file of a site, and holds it.
+type holdFile func(probes.Site) (*probedFile, error)
+
+// placeSites holds the sites' files, and proves the sites in them. A site given twice is placed once.
+func (a *Attachment) placeSites(sites []probes.Site, hold holdFile, shadowStack bool) ([]placedSite, []SiteError) {
 	var placed []placedSite
 	var problems []SiteError
-	openErrors := make(map[string]error) // by path: one file can have several, of which some lead nowhere any more
+	files := make(map[fileID]*probedFile)
+	provers := make(provers)
 	seen := make(map[siteKey]uint64)
 	for _, site := range sites {
 		file := files[fileOf(site)]
-		if _, tried := openErrors[site.Path]; file == nil && !tried {
-			file, openErrors[site.Path] = openProbedFile(site.Path)
-			files[fileOf(site)] = file
-		}
 		if file == nil {
-			problems = append(problems, SiteError{site, openErrors[site.Path]})
-			continue
+			var err error
+			if file, err = hold(site); err != nil {
+				problems = append(problems, SiteError{site, err})
+				continue
+			}
+			files[fileOf(site)] = file
+			a.files = append(a.files, file)
 		}
-		if err := checkSite(file, site, shadowStack); err != nil {
+		p := placedSite{site, file}
+		err := checkSite(file, site, shadowStack)
+		if err == nil {
+			err = provers.prove(p)
+		}
+		if err != nil {
 			problems = append(problems, SiteError{site, err})
 			continue
 		}
-		p := placedSite{site, file}
 		if cookie, twice := seen[p.key()]; twice {
 			if cookie != site.Cookie() {
 				problems = append(problems, SiteError{site, fmt.Errorf("twice in the plan, with cookies %#x and %#x", cookie, site.Cookie())})
@@ -148,6 +181,34 @@ func placeSites(files map[fileID]*probedFile, sites []probes.Site, shadowStack b
 		placed = append(placed, p)
 	}
 	return placed, problems
+}
+
+// provers are the proofs of one pass over sites, one for each file.
+type provers map[*probedFile]prover
+
+func (p provers) prove(site placedSite) error {
+	if p[site.file] == nil {
+		begun, err := site.file.newProver()
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnsafeSite, err)
+		}
+		p[site.file] = begun
+	}
+	if err := p[site.file].Prove(site.Site); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsafeSite, err)
+	}
+	return nil
+}
+
+// proveAll proves sites that are attached: the owner of a file can write it at any time.
+func proveAll(sites []placedSite) error {
+	provers := make(provers)
+	for _, site := range sites {
+		if err := provers.prove(site); err != nil {
+			return fmt.Errorf("%w: it was written meanwhile: %w", ErrFileChanged, SiteError{site.Site, err})
+		}
+	}
+	return nil
 }
 
 // requiredFailure returns ErrRequiredSite with the problems of required sites, nil when there is none.

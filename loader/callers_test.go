@@ -46,7 +46,7 @@ func startCallerTest(t *testing.T) *callerTest {
 	m, path := c.mappingOf(callers)
 	for _, caller := range found.Known {
 		site := probes.Site{
-			Event: events[caller.Callee], Symbol: caller.Callee, Path: path, Address: caller.Address, Offset: caller.FileOffset, Role: probes.RoleCaller,
+			Event: events[caller.Callee], Symbol: caller.Callee, Path: path, Opened: openTest(t, path), Address: caller.Address, Offset: caller.FileOffset, Role: probes.RoleCaller,
 		}
 		if !caller.Jump {
 			site.StackWords = -1

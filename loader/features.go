@@ -34,8 +34,6 @@ type Features struct {
 	// UprobeMultiThreads: the process filter of such a link passes all threads of the process (6.10, or backported). Without it
 	// links are made for every process and the programs filter.
 	UprobeMultiThreads error
-	// Sleepable: programs of uprobes may wait for a page (6.0). Without it some names of new entities are read later, from memory.
-	Sleepable error
 	// Tracefs: trace events can be created. Required only without UprobeMulti.
 	Tracefs error
 }
@@ -60,7 +58,6 @@ func (f Features) List() []Feature {
 		{"initial PID namespace", "", true, f.HostProcessIDs},
 		{"uprobe_multi links", "6.6", false, f.UprobeMulti},
 		{"uprobe_multi filter by process", "6.10", false, f.UprobeMultiThreads},
-		{"sleepable uprobe programs", "6.0", false, f.Sleepable},
 		{"uprobe events in tracefs", "3.5", f.UprobeMulti != nil, f.Tracefs},
 	}
 }
@@ -96,7 +93,6 @@ func probeFeatures() Features {
 		HostProcessIDs: CheckPIDNamespace(),
 	}
 	_, f.Tracefs = findTracefs()
-	f.Sleepable = explainFeature("loading a sleepable BPF program", "6.0", probeSleepable())
 	f.UprobeMulti = explainFeature("creating a uprobe_multi link", "6.6", features.HaveBPFLinkUprobeMulti())
 	if f.UprobeMulti != nil {
 		f.UprobeMultiThreads = f.UprobeMulti
@@ -148,27 +144,6 @@ func CheckPIDNamespace() error {
 			"that was started with --pid=host", ErrPIDNamespace)
 	}
 	return nil
-}
-
-// probeSleepable loads a program of the kind that uprobes run, which may wait and does with its helper.
-func probeSleepable() error {
-	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name:  "probe_sleepable",
-		Type:  ebpf.Kprobe,
-		Flags: unix.BPF_F_SLEEPABLE,
-		Instructions: asm.Instructions{
-			asm.StoreImm(asm.RFP, -4, 0, asm.Word),
-			asm.Mov.Reg(asm.R1, asm.RFP),
-			asm.Add.Imm(asm.R1, -4),
-			asm.Mov.Imm(asm.R2, 1),
-			asm.Mov.Imm(asm.R3, 0),
-			asm.FnCopyFromUser.Call(),
-			asm.Mov.Imm(asm.R0, 0),
-			asm.Return(),
-		},
-		License: "Dual MIT/GPL",
-	})
-	return closeProbe(program, err)
 }
 
 // probeGrowingMaps loads a sleepable program that uses a hash map which is not allocated beforehand. The kernel began to accept that when

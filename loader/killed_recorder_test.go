@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	ros "github.com/caret-bpf/caret-bpf/target"
 )
 
 // recorderTarget is the environment variable that makes the test binary a recorder to be killed: PID, and a site's offset and
@@ -33,8 +34,13 @@ func runRecorder() int {
 		fmt.Println(err)
 		return 1
 	}
+	opened, err := ros.NewFinder().OpenFile(path)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
 	_, _, err = l.Attach(context.Background(), process, []probes.Site{{
-		Event: probes.EventCallbackStart, Offset: offset, Path: path, Required: true,
+		Event: probes.EventCallbackStart, Symbol: "ros_trace_callback_start", Offset: offset, Opened: opened, Required: true,
 	}})
 	if err != nil {
 		fmt.Println(err)

@@ -60,7 +60,6 @@ func wakeupBytes(ring uint32) uint64 { return min(64<<10, uint64(ring)/8) }
 type mode struct {
 	tracefsRoot     string // "" with uprobe_multi
 	filterInProgram bool
-	sleepable       bool // the program of initialization events may wait for pages
 }
 
 func chooseMode(features Features, options Options) (mode, error) {
@@ -68,13 +67,13 @@ func chooseMode(features Features, options Options) (mode, error) {
 		return mode{}, err
 	}
 	if features.UprobeMulti == nil && !options.ForceTracefs {
-		return mode{filterInProgram: features.UprobeMultiThreads != nil, sleepable: features.Sleepable == nil}, nil
+		return mode{filterInProgram: features.UprobeMultiThreads != nil}, nil
 	}
 	root, err := findTracefs()
 	if err != nil {
 		return mode{}, err
 	}
-	return mode{tracefsRoot: root, sleepable: features.Sleepable == nil}, nil
+	return mode{tracefsRoot: root}, nil
 }
 
 // loadCollection loads programs and maps with the recording's settings.
@@ -125,10 +124,6 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 	if !options.FollowChildren && !options.ReportAllExecs {
 		delete(spec.Programs, "on_sched_process_fork")
 	}
-	if m.sleepable {
-		spec.Programs["on_init_event"] = spec.Programs["on_init_event_sleepable"]
-	}
-	delete(spec.Programs, "on_init_event_sleepable")
 	if m.tracefsRoot != "" {
 		// Programs for uprobe_multi links cannot be linked to perf events.
 		for _, program := range spec.Programs {

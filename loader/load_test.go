@@ -142,7 +142,7 @@ func TestEveryProgramsMissesHaveAKind(t *testing.T) {
 		"on_sched_process_exit": KindProcess, "on_library_load": KindProcess,
 	}
 	for name := range loadSpec(t).Programs {
-		if name == "run_event" || name == "on_init_event_sleepable" { // the latter is loaded under the other's name
+		if name == "run_event" {
 			continue
 		}
 		if kind, known := want[name]; !known || kindOfProgram(name) != kind {
@@ -151,13 +151,30 @@ func TestEveryProgramsMissesHaveAKind(t *testing.T) {
 	}
 }
 
+// TestNoProgramWaits: a program that waits for a page of the target waits for whoever serves it, and with it all that detach programs.
+func TestNoProgramWaits(t *testing.T) {
+	m, err := chooseMode(Features{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := loadSpec(t)
+	if err := configure(spec, Options{}, m); err != nil {
+		t.Fatal(err)
+	}
+	for name, program := range spec.Programs {
+		if program.Flags&unix.BPF_F_SLEEPABLE != 0 {
+			t.Errorf("%s may sleep", name)
+		}
+	}
+}
+
 func TestChooseMode(t *testing.T) {
 	all := Features{}
-	if m, err := chooseMode(all, Options{}); err != nil || m != (mode{sleepable: true}) {
+	if m, err := chooseMode(all, Options{}); err != nil || m != (mode{}) {
 		t.Errorf("everything there: %+v, %v", m, err)
 	}
 	threads := Features{UprobeMultiThreads: ErrUnsupportedKernel}
-	if m, err := chooseMode(threads, Options{}); err != nil || m != (mode{filterInProgram: true, sleepable: true}) {
+	if m, err := chooseMode(threads, Options{}); err != nil || m != (mode{filterInProgram: true}) {
 		t.Errorf("a filter that passes one thread: %+v, %v", m, err)
 	}
 	_, err := chooseMode(Features{RingBuffer: ErrUnsupportedKernel}, Options{})
@@ -198,7 +215,6 @@ func TestProbe(t *testing.T) {
 	if again := Probe(); again.UprobeMultiThreads != features.UprobeMultiThreads {
 		t.Error("the second answer differs")
 	}
-	t.Run("sleepable", func(t *testing.T) { skipWithout(t, features.Sleepable, 6, 0) })
 	t.Run("uprobe_multi", func(t *testing.T) { skipWithout(t, features.UprobeMulti, 6, 6) })
 	t.Run("uprobe_multi passes all threads", func(t *testing.T) { skipWithout(t, features.UprobeMultiThreads, 6, 10) })
 }

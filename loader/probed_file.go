@@ -23,14 +23,31 @@ func fileOf(site probes.Site) fileID {
 	return fileID{site.File.Device, site.File.Inode, site.File.BuildID}
 }
 
-// probedFile is a file that sites are in. It stays open from the check of its bytes until it is attached, so that what was checked is
-// what is attached.
+// probedFile is a file that sites are in. It is held from the check of its bytes until nothing is attached to it any more, so that what was
+// checked is what is attached.
 type probedFile struct {
-	*os.File
-	info    os.FileInfo
-	machine elf.Machine
-	text    []textSegment
-	buildID string // "" where it has none
+	openFile
+	// newProver begins a proof on the bytes that the file has then.
+	newProver func() (prover, error)
+	info      os.FileInfo
+	machine   elf.Machine
+	text      []textSegment
+	buildID   string // "" where it has none
+}
+
+// prover proves sites of one file.
+type prover interface{ Prove(probes.Site) error }
+
+// openFile is a file by its descriptor: a target.OpenFile.
+type openFile interface {
+	io.ReaderAt
+	// KernelPath names the open file to the kernel, whatever has become of the path by which it was opened.
+	KernelPath() string
+	Stat() (os.FileInfo, error)
+	// Unchanged is an error if the file was written since it was opened.
+	Unchanged() error
+	Hold() error
+	Release()
 }
 
 // textSegment is an executable PT_LOAD segment.
@@ -50,28 +67,38 @@ const (
 	noteGNUBuildID    = 3
 )
 
-func openProbedFile(path string) (*probedFile, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		if isPermission(err) {
-			return nil, permissionError("opening "+path, err, capSysPtrace, capCheckpointRestore)
-		}
+// errNoFile says that a site is of no open file.
+var errNoFile = errors.New("the site's file is not open")
+
+// holdProbedFile holds the file that a site was planned in.
+func holdProbedFile(site probes.Site) (*probedFile, error) {
+	if site.Opened == nil {
+		return nil, fmt.Errorf("%s: %w", site.Path, errNoFile)
+	}
+	return newProbedFile(site.Opened, func() (prover, error) { return probes.NewProver(site.Opened) })
+}
+
+func newProbedFile(opened openFile, newProver func() (prover, error)) (*probedFile, error) {
+	if err := opened.Hold(); err != nil {
 		return nil, err
 	}
-	f := &probedFile{File: file}
-	f.info, err = file.Stat()
+	f := &probedFile{openFile: opened, newProver: newProver}
+	err := opened.Unchanged()
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrFileChanged, err)
+	}
 	if err == nil {
-		err = f.readHeaders(file)
+		f.info, err = opened.Stat()
+	}
+	if err == nil {
+		err = f.readHeaders(opened)
 	}
 	if err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		opened.Release()
+		return nil, err
 	}
 	return f, nil
 }
-
-// kernelPath names the open file to the kernel, whatever has become of the path by which it was opened.
-func (f *probedFile) kernelPath() string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 // readHeaders finds the text segments and the build-id of a 64-bit little-endian ELF file.
 func (f *probedFile) readHeaders(r io.ReaderAt) error {

@@ -155,11 +155,11 @@ func TestPlannedInstructions(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := openProbedFile(path)
+	file, err := holdProbedFile(probes.Site{Opened: openTest(t, path)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
+	defer file.Release()
 	for _, test := range []struct {
 		offset  uint64
 		planned string

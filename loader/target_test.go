@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	ros "github.com/caret-bpf/caret-bpf/target"
 )
 
 // requireRoot skips what needs to attach.
@@ -33,6 +34,9 @@ var built struct {
 func TestMain(m *testing.M) {
 	if os.Getenv(recorderTarget) != "" {
 		os.Exit(runRecorder())
+	}
+	if os.Getenv(remapper) != "" {
+		os.Exit(runRemapper())
 	}
 	if len(os.Args) > 1 && os.Args[1] == CalibrationArgument {
 		if err := BecomeCalibrated(os.Stdin, os.Stdout); err != nil {
@@ -210,6 +214,17 @@ func (c *target) callbackSites(library string) []probes.Site {
 	}
 }
 
+// openTest opens a file as a plan does, until the test ends.
+func openTest(t testing.TB, path string) *ros.OpenFile {
+	t.Helper()
+	opened, err := ros.NewFinder().OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(opened.Release)
+	return opened
+}
+
 // fileSite returns a site for a function of an ELF file, without the file's identity.
 func fileSite(t testing.TB, path, function string, event probes.Event) probes.Site {
 	t.Helper()
@@ -226,7 +241,7 @@ func fileSite(t testing.TB, path, function string, event probes.Event) probes.Si
 		if symbol.Name != function {
 			continue
 		}
-		site := probes.Site{Event: event, Symbol: function, Path: path, Address: symbol.Value}
+		site := probes.Site{Event: event, Symbol: function, Path: path, Opened: openTest(t, path), Address: symbol.Value}
 		for _, segment := range file.Progs {
 			if segment.Type == elf.PT_LOAD && segment.Flags&elf.PF_X != 0 {
 				site.Offset = symbol.Value - segment.Vaddr + segment.Off

@@ -102,7 +102,7 @@ func (t *tracefs) attach(program *ebpf.Program, name string, process int32, site
 // before the perf event is opened: a site appended later is not armed, and Linux 6.18 crashes when that perf event is closed.
 func (e *traceEvent) create(sites []placedSite) error {
 	for _, site := range sites {
-		definition := fmt.Sprintf("p:%s %s:%#x", e.name, site.file.kernelPath(), site.Offset)
+		definition := fmt.Sprintf("p:%s %s:%#x", e.name, site.file.KernelPath(), site.Offset)
 		if err := writeUprobeEvents(e.root, definition); err != nil {
 			return err
 		}

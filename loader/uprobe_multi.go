@@ -19,7 +19,7 @@ func (uprobeMulti) group(site placedSite) attachGroup {
 }
 
 func (uprobeMulti) attach(program *ebpf.Program, _ string, process int32, sites []placedSite) (io.Closer, error) {
-	executable, err := link.OpenExecutable(sites[0].file.kernelPath())
+	executable, err := link.OpenExecutable(sites[0].file.KernelPath())
 	if err != nil {
 		return nil, err
 	}

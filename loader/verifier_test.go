@@ -15,12 +15,10 @@ const maxVerifiedInstructions = 200_000
 func TestEverySettingLoads(t *testing.T) {
 	requireRoot(t)
 	features := Probe()
-	sleepable, err := chooseMode(features, Options{})
+	m, err := chooseMode(features, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	atOnce := sleepable
-	atOnce.sleepable = false
 	most := map[string]uint32{}
 	for bits := range 1 << 5 {
 		options := Options{
@@ -28,16 +26,7 @@ func TestEverySettingLoads(t *testing.T) {
 			Raw:       bits&1 != 0, FilterProcesses: bits&2 != 0, FollowChildren: bits&4 != 0, ReportAllExecs: bits&4 != 0,
 			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0, NoIntraProcess: bits&16 == 0,
 		}
-		t.Run(fmt.Sprintf("%05b", bits), func(t *testing.T) { verifyPrograms(t, loadSpec(t), options, sleepable, most) })
-		t.Run(fmt.Sprintf("%05b at once", bits), func(t *testing.T) {
-			spec := loadSpec(t)
-			for name := range spec.Programs {
-				if name != "on_init_event" && name != "on_init_event_sleepable" && name != "run_event" {
-					delete(spec.Programs, name) // the others are the same
-				}
-			}
-			verifyPrograms(t, spec, options, atOnce, most)
-		})
+		t.Run(fmt.Sprintf("%05b", bits), func(t *testing.T) { verifyPrograms(t, loadSpec(t), options, m, most) })
 	}
 	t.Logf("most instructions that the verifier walked through: %v", most)
 }

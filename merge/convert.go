@@ -59,10 +59,13 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 			row.SubscriptionHandle = info.OwnerHandle
 		}
 	}
-	m.addFeed(process, record, &row)
-	if record.Header.Flags&FlagFedByRequest != 0 && row.Kind == "" {
-		row.Kind = trace.KindService
+	if row.Kind == "" && row.IsIntraProcess.Value {
+		row.Kind = trace.KindIntraProcessSubscription
 	}
+	if !known {
+		info = nil
+	}
+	m.addFeed(process, record, &row, info)
 	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, row.Kind != trace.KindTimer)
 	if verdict == drop {
 		m.ignore(row.PID, record.Callback)
@@ -82,68 +85,47 @@ func (m *Merger) tellIntraProcess(process *Process, isIntraProcess bool) {
 	}
 }
 
-// addFeed fills in what fed a callback. The kernel joins a take with the next callback of its thread; where the executor's own
-// step between the two was not observed, that may have been a polled take before a timer's or a service's callback. The
-// entities tell: then it is a take of its own.
-func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Callback) {
+// addFeed fills in what fed a callback, of which info is what is known, nil if nothing is. The kernel joins a take with the next callback of
+// its thread, but that may be another's: rclcpp drops messages that come through intra-process communication, too, and a message may
+// be polled. So a callback takes only what is known to be of its own subscription; all else is a take by itself.
+func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Callback, info *trace.CallbackInfo) {
 	feed := &record.Feed
-	switch {
-	case record.Header.Flags&FlagFedByDequeue != 0:
+	flags := record.Header.Flags & (FlagFedByTake | FlagFedByDequeue)
+	if flags == 0 {
+		return
+	}
+	at := m.unix(feed.TimeNs)
+	var use usage
+	if flags == FlagFedByDequeue {
+		use = process.usageOfDequeue(trace.Address(feed.Source), m.unix(record.StartNs), row.Callback)
+	} else {
+		use = process.usageOfTake(trace.Address(feed.Source), at, row.Callback, info)
+	}
+	if use != usedByCallback {
+		m.addFreeTake(&TakeRecord{
+			Header: RecordHeader{
+				Kind: KindTake, Flags: flags | record.Header.Flags&FlagDerived, Depth: record.Header.Depth,
+				CPU: record.Header.CPU, PID: record.Header.PID, TID: record.Header.TID,
+			},
+			Feed: *feed, Callback: record.ParentCallback, CallbackStartNs: record.ParentStartNs,
+		}, use)
+		return
+	}
+	if flags == FlagFedByDequeue {
 		row.Buffer = trace.Address(feed.Source)
 		row.DequeueIndex = trace.Some(feed.Message)
 		row.DequeueSize = trace.Some(uint64(feed.Stamp))
 		row.DequeueTimestamp = m.optionalUnix(feed.TimeNs)
 		row.Message = trace.Address(feed.GID[0])
-		if row.Kind == "" {
-			row.Kind = trace.KindIntraProcessSubscription
-		}
-	case record.Header.Flags&FlagFedByTake != 0:
-		at := m.unix(feed.TimeNs)
-		subscription, known := process.Graph.SubscriptionByRMW(trace.Address(feed.Source), at)
-		if !feeds(subscription, known, row) {
-			m.addTake(&TakeRecord{
-				Header: RecordHeader{
-					Kind: KindTake, Flags: FlagFedByTake, Depth: record.Header.Depth,
-					CPU: record.Header.CPU, PID: record.Header.PID, TID: record.Header.TID,
-				},
-				Feed: *feed, Callback: record.ParentCallback, CallbackStartNs: record.ParentStartNs,
-			})
-			return
-		}
-		row.RMWSubscriptionHandle = trace.Address(feed.Source)
-		row.Message = trace.Address(feed.Message)
-		row.SourceTimestamp = trace.Some(feed.Stamp)
-		row.RMWTakeTimestamp = trace.Some(at)
-		row.PublisherGID, row.MessageTimestamp = feed.publisherGID(m.gids), feed.messageTimestamp()
-		if row.Kind == "" {
-			row.Kind = trace.KindSubscription
-		}
-		if known {
-			if row.SubscriptionHandle == 0 {
-				row.SubscriptionHandle = subscription.SubscriptionHandle
-			}
-			if row.TopicName == "" {
-				row.TopicName = subscription.TopicName
-			}
-			if row.NodeName == "" {
-				row.NodeName = subscription.NodeName
-			}
-		}
+		return
 	}
-}
-
-// feeds reports whether a take from the subscription can have fed the callback, as far as is known.
-func feeds(subscription *trace.Subscription, known bool, row *trace.Callback) bool {
-	if row.Kind != "" && row.Kind != trace.KindSubscription {
-		return false
-	}
-	if !known {
-		return true
-	}
-	if subscription.SubscriptionHandle != 0 && row.SubscriptionHandle != 0 {
-		return subscription.SubscriptionHandle == row.SubscriptionHandle
-	}
-	return subscription.TopicName == "" || row.TopicName == "" || subscription.TopicName == row.TopicName
+	row.Kind = trace.KindSubscription
+	row.SubscriptionHandle = info.OwnerHandle
+	row.RMWSubscriptionHandle = trace.Address(feed.Source)
+	row.Message = trace.Address(feed.Message)
+	row.SourceTimestamp = trace.Some(feed.Stamp)
+	row.RMWTakeTimestamp = trace.Some(at)
+	row.PublisherGID, row.MessageTimestamp = feed.publisherGID(m.gids), feed.messageTimestamp()
 }
 
 func (m *Merger) addPublish(record *PublishRecord) {
@@ -205,6 +187,9 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		if row.RMWPublisherHandle == 0 {
 			row.RMWPublisherHandle = publisher.RMWPublisherHandle
 		}
+		if record.Layers&LayerIntra != 0 {
+			process.Graph.NoteIntraProcessPublish(row.PublisherHandle, first)
+		}
 	}
 	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, true)
 	if verdict == drop && record.Details&DetailStackHandle == 0 {
@@ -222,7 +207,11 @@ func (m *Merger) publisher(process *Process, handle, rmwHandle trace.Address, at
 	return process.Graph.PublisherByRMW(rmwHandle, at)
 }
 
-func (m *Merger) addTake(record *TakeRecord) {
+// addTake adds what was taken and fed no callback.
+func (m *Merger) addTake(record *TakeRecord) { m.addFreeTake(record, usedByNoCallback) }
+
+// addFreeTake adds what was taken and is not known to have fed a callback.
+func (m *Merger) addFreeTake(record *TakeRecord, use usage) {
 	process := m.processOf(record.Header.PID)
 	row := trace.Take{
 		ProcessKey:             process.Key,
@@ -235,13 +224,16 @@ func (m *Merger) addTake(record *TakeRecord) {
 	at := m.unix(record.Feed.TimeNs)
 	if record.Header.Flags&FlagFedByDequeue != 0 {
 		row.Kind = trace.TakeDequeue
+		if use == usedUnknown {
+			row.Kind = trace.TakeUnattributed
+		}
 		row.Buffer = trace.Address(record.Feed.Source)
 		row.DequeueIndex = trace.Some(record.Feed.Message)
 		row.DequeueSize = trace.Some(uint64(record.Feed.Stamp))
 		row.DequeueTimestamp = trace.Some(at)
 		row.Message = trace.Address(record.Feed.GID[0])
 	} else {
-		row.Kind = takeKind(record.Feed.Details)
+		row.Kind = process.kindOfTake(&record.Feed, at, use)
 		row.PublisherGID, row.MessageTimestamp = record.Feed.publisherGID(m.gids), record.Feed.messageTimestamp()
 		row.RMWSubscriptionHandle = trace.Address(record.Feed.Source)
 		row.Message = trace.Address(record.Feed.Message)

@@ -70,6 +70,7 @@ type Merger struct {
 	processes map[int32]*Process
 	ignored   map[processAddress]bool
 	rows      Rows
+	numbers   graph.Numbers // of entities and their rows
 	gids      gidTexts
 	// unresolved are the lines that Unresolved has of processes that are forgotten.
 	unresolved []string
@@ -231,10 +232,10 @@ func (m *Merger) CloseThread(encoded []byte) error {
 		m.closePublish(&state.Publish, state.PublishCount)
 	}
 	if state.TakePending != 0 {
-		m.addTake(&state.Take)
+		m.addFreeTake(&state.Take, usedUnknown) // the callback may have started since
 	}
 	if state.DequeuePending != 0 {
-		m.addTake(&state.Dequeue)
+		m.addFreeTake(&state.Dequeue, usedUnknown)
 	}
 	if state.RequestPending != 0 {
 		m.addService(&state.Request)
@@ -331,6 +332,7 @@ func (m *Merger) keeps(v verdict) bool {
 }
 
 func (m *Merger) tellEntities(process *Process, final bool) {
+	process.Graph.NumberBy(&m.numbers)
 	entities := process.Graph.Rows(final)
 	m.rows.Nodes = append(m.rows.Nodes, entities.Nodes...)
 	m.rows.Publishers = append(m.rows.Publishers, entities.Publishers...)

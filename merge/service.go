@@ -87,14 +87,11 @@ func (m *Merger) addService(record *ServiceRecord) {
 	}
 }
 
-// serves reports whether the callback that followed a taken request can be the one that it fed, as far as is known. The kernel joins
-// them by their order on the thread.
+// serves reports whether the callback that followed a taken request is known to be the service's. The kernel joins them by their order on
+// the thread, but what an action's server takes feeds no callback: the next one is another's.
 func (m *Merger) serves(process *Process, row *trace.Service) bool {
 	info, known := process.Graph.Callback(row.Callback, row.CallbackStartTimestamp.Value)
-	if !known || info.Kind == "" {
-		return true
-	}
-	return info.Kind == trace.KindService && (info.OwnerHandle == 0 || info.OwnerHandle == row.ServiceHandle)
+	return known && info.Kind == trace.KindService && info.OwnerHandle != 0 && info.OwnerHandle == row.ServiceHandle
 }
 
 func (m *Merger) addSimTime(record *SimTimeRecord) {

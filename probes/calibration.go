@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
 // Calibration is a measurement of what hits cost on a machine.
@@ -81,11 +83,7 @@ func (c *Calibration) Store(folder string) (string, error) {
 		return "", fmt.Errorf("keeping the calibration: %w", err)
 	}
 	path := filepath.Join(folder, c.file())
-	unfinished := path + ".tmp"
-	if err := os.WriteFile(unfinished, append(text, '\n'), 0o644); err != nil {
-		return "", fmt.Errorf("keeping the calibration: %w", err)
-	}
-	if err := os.Rename(unfinished, path); err != nil {
+	if err := wholefile.Write(path, append(text, '\n')); err != nil {
 		return "", fmt.Errorf("keeping the calibration: %w", err)
 	}
 	return path, nil

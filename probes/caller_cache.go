@@ -11,11 +11,18 @@ import (
 // maps something. It may be used by several goroutines. The nil Cache keeps nothing.
 type Cache struct {
 	mu      sync.Mutex
-	callers map[target.FileID]elffile.Callers
+	callers map[cacheKey]elffile.Callers
+}
+
+// cacheKey names a content of a file. Overlay mounts show one file under several devices, so its FileID is in it; a file that was written
+// since has another time.
+type cacheKey struct {
+	file  target.FileID
+	times target.FileTimes
 }
 
 // NewCache returns an empty cache.
-func NewCache() *Cache { return &Cache{callers: make(map[target.FileID]elffile.Callers)} }
+func NewCache() *Cache { return &Cache{callers: make(map[cacheKey]elffile.Callers)} }
 
 // callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot be read is uncertain.
 func (c *Cache) callersIn(files []file) []elffile.Callers {
@@ -28,29 +35,27 @@ func (c *Cache) callersIn(files []file) []elffile.Callers {
 }
 
 func (c *Cache) callersInFile(f file) elffile.Callers {
+	opened, err := f.elf()
+	if err != nil {
+		return unreadable(err)
+	}
+	key := cacheKey{f.id, f.opened.Times()}
 	c.mu.Lock()
-	found, known := c.callers[f.id]
+	found, known := c.callers[key]
 	c.mu.Unlock()
 	if known {
 		return found
 	}
-	found, err := findCallers(f.path)
+	if found, err = opened.CallersOf(tracepointFunctions()); err == nil {
+		err = f.opened.Unchanged()
+	}
 	if err != nil {
 		return unreadable(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.callers[f.id] = found
+	c.callers[key] = found
 	return found
-}
-
-func findCallers(path string) (elffile.Callers, error) {
-	opened, err := elffile.Open(path)
-	if err != nil {
-		return elffile.Callers{}, err
-	}
-	defer opened.Close()
-	return opened.CallersOf(tracepointFunctions())
 }
 
 // unreadable says of every tracepoint that the file may call it.

@@ -65,11 +65,10 @@ func (p *Plan) addLibraryLoad(files []file) {
 	if index < 0 {
 		return
 	}
-	opened, err := elffile.Open(files[index].path)
+	opened, err := files[index].elf()
 	if err != nil {
 		return
 	}
-	defer opened.Close()
 	symbol, err := opened.Lookup(libraryLoadFunction)
 	if err != nil {
 		return

@@ -3,6 +3,7 @@ package probes
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +81,7 @@ func checkCallers(t *testing.T, plan *Plan) {
 		if site.Role != RoleCaller {
 			continue
 		}
+		checkProof(t, site)
 		words, known := stack[site.Emulation]
 		if !known || site.StackWords != words || site.Class != elffile.ClassEmulated || site.Required || site.Library != "libuser.so" {
 			t.Errorf("%+v", site)
@@ -172,7 +174,7 @@ func TestEntriesAreFirstInstructions(t *testing.T) {
 func TestFilesThatCannotBeReadAreUncertain(t *testing.T) {
 	cache := NewCache()
 	for range 2 {
-		callers := cache.callersIn([]file{{path: "/nowhere", id: target.FileID{Inode: 1}}})[0]
+		callers := cache.callersIn([]file{{openErr: os.ErrPermission, id: target.FileID{Inode: 1}}})[0]
 		if len(callers.Known) > 0 || callers.Uncertain["ros_trace_callback_start"] == "" {
 			t.Errorf("%+v", callers)
 		}

@@ -117,6 +117,30 @@ func TestCalibrationIsKept(t *testing.T) {
 	}
 }
 
+// Under sudo the folder may be that of a user, who may put links to files of others into it.
+func TestKeepingACalibrationFollowsNoLink(t *testing.T) {
+	folder, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	machine := Machine{Kernel: "6.18.1", CPU: "a model"}
+	for _, ending := range []string{"", ".tmp"} {
+		if err := os.Symlink(victim, filepath.Join(folder, machine.file()+ending)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	costs := Costs{Instructions: map[string]time.Duration{"push": 600, KindMove: 14000}, Program: 200}
+	if _, err := (&Calibration{Machine: machine, Costs: costs}).Store(folder); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(victim); string(content) != "precious" {
+		t.Errorf("the victim is %q, %v", content, err)
+	}
+	if _, err := LoadCalibration(folder, machine); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDecodeCalibrationRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":               `{`,

@@ -23,6 +23,8 @@ type Plan struct {
 	Missing []Missing `json:"missing"`
 	// Uncertain are the reasons why functions whose callers are probed may have other callers: their bodies must stay probed.
 	Uncertain []UncertainCallers `json:"uncertain,omitempty"`
+	// Unread says why libraries that the process will map could not all be looked for. It wraps target.ErrNotRead, or is nil.
+	Unread error `json:"-"`
 
 	options     Options
 	shadowStack bool
@@ -81,14 +83,23 @@ func (o Options) costs() *Costs { return cmp.Or(o.Costs, DefaultCosts()) }
 // returned nevertheless.
 func NewPlan(process *target.Process, options Options) (*Plan, error) {
 	files := mappedFiles(process.Modules)
+	var unread error
 	if options.Expected {
 		expected, err := process.Expected()
 		if err != nil {
-			return nil, fmt.Errorf("find the libraries that process %d will map: %w", process.PID, err)
+			err = fmt.Errorf("find the libraries that process %d will map: %w", process.PID, err)
 		}
+		if err != nil && !errors.Is(err, target.ErrNotRead) {
+			return nil, err
+		}
+		unread = err
 		files = append(files, expectedFiles(expected)...)
 	}
-	return newPlan(process, files, options)
+	plan, err := newPlan(process, files, options)
+	if plan != nil {
+		plan.Unread = unread
+	}
+	return plan, err
 }
 
 // newPlan plans the sites in files. Of files that are one and the same, the first counts.

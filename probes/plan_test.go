@@ -3,6 +3,7 @@ package probes
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -130,10 +131,35 @@ func TestPlanOfRunningProcess(t *testing.T) {
 	}
 }
 
+// checkProof wants a site to be proven in its file, and not elsewhere.
+func checkProof(t *testing.T, site Site) {
+	t.Helper()
+	prover, err := NewProver(site.Opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := prover.Prove(site); err != nil {
+		t.Errorf("%s in %s is not proven: %v", site.Event, site.Symbol, err)
+	}
+	if len(site.Instruction) > 2 {
+		inside := site
+		inside.Offset, inside.Instruction = site.Offset+1, site.Instruction[2:]
+		if err := prover.Prove(inside); err == nil {
+			t.Errorf("%s: the middle of %s is proven, too", site.Event, site.Instruction)
+		}
+	}
+	elsewhere := site
+	elsewhere.Symbol = "no_function"
+	if err := prover.Prove(elsewhere); (err == nil) != (site.Role == RoleCaller) {
+		t.Errorf("%s: the same in a function that is not there: %v", site.Event, err)
+	}
+}
+
 // checkSites compares every site with the file that it is said to be in.
 func checkSites(t *testing.T, process *target.Process, sites []Site) {
 	t.Helper()
 	for _, site := range sites {
+		checkProof(t, site)
 		file, err := elffile.Open(site.Path)
 		if err != nil {
 			t.Errorf("%s: %v", site.Event, err)
@@ -235,6 +261,28 @@ func TestDDSLibraryAfterRMWImplementation(t *testing.T) {
 	}
 	if added := newSites(plan.Sites, complete.Sites); len(added) != 1 || !added[0].LastLayer {
 		t.Errorf("added %+v", added)
+	}
+}
+
+// What is mapped is planned, and the plan says that more may come.
+func TestExpectedLibrariesThatAreNotRead(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has the rights of several users")
+	}
+	directory := t.TempDir()
+	compile(t, directory, fastDDS)
+	p := startIn(t, directory, []string{severalUsers}, tracetools("humble"), rclOfHumble)
+	plan, err := NewPlan(p.process, Options{Expected: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(plan.Unread, target.ErrNotRead) || len(plan.Sites) == 0 {
+		t.Errorf("%d sites, %v", len(plan.Sites), plan.Unread)
+	}
+	for _, site := range plan.Sites {
+		if site.Armed {
+			t.Errorf("%s is armed", site.Event)
+		}
 	}
 }
 

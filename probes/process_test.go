@@ -109,14 +109,22 @@ int dds_writecdr(void *writer, struct serdata *data)
 	rmwZenoh   = fixture{"librmw_zenoh_cpp.so", "int rmw_publish(void) { return 0; }\n"}
 )
 
+// severalUsers is a variable that gives the program the rights of another user beside its own, if it is root's.
+const severalUsers = "SEVERAL_USERS=1"
+
 // mainSource opens with dlopen what it reads from its standard input, and answers every line.
 const mainSource = `
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 int main(void)
 {
 	char line[4096];
+	if (getenv("SEVERAL_USERS") && setresuid(-1, -1, 65534))
+		return 1;
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {

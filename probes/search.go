@@ -23,6 +23,8 @@ const serdataArgument = 3
 type file struct {
 	soname, buildID string
 	path            string
+	opened          *target.OpenFile // nil with openErr
+	openErr         error
 	device, inode   uint64
 	id              target.FileID
 	armed           bool
@@ -32,6 +34,15 @@ type file struct {
 func (f file) place(site *Site) {
 	site.Library, site.BuildID, site.Path = f.soname, f.buildID, f.path
 	site.Device, site.Inode, site.File, site.Armed = f.device, f.inode, f.id, f.armed
+	site.Opened = f.opened
+}
+
+// elf reads the file's headers.
+func (f file) elf() (*elffile.File, error) {
+	if f.openErr != nil {
+		return nil, f.openErr
+	}
+	return f.opened.ELF()
 }
 
 // readArguments is how many arguments of a function the kernel programs read.
@@ -68,8 +79,9 @@ func mappedFiles(modules []target.Module) []file {
 		if soname == "" {
 			soname = module.Name()
 		}
+		opened, err := module.Opened()
 		files = append(files, file{
-			soname: soname, buildID: module.BuildID, path: module.OpenPath(),
+			soname: soname, buildID: module.BuildID, path: module.OpenPath(), opened: opened, openErr: err,
 			device: module.Device, inode: module.Inode, id: module.File,
 		})
 	}
@@ -80,7 +92,7 @@ func expectedFiles(expected []target.ExpectedLibrary) []file {
 	files := make([]file, 0, len(expected))
 	for _, library := range expected {
 		files = append(files, file{
-			soname: library.Soname, buildID: library.BuildID, path: library.OpenPath,
+			soname: library.Soname, buildID: library.BuildID, path: library.OpenPath, opened: library.Opened,
 			device: library.Device, inode: library.Inode, id: library.File, armed: true,
 		})
 	}
@@ -101,9 +113,7 @@ func (p *Plan) search(f file) {
 				continue
 			}
 			if opened == nil && openErr == nil {
-				if opened, openErr = elffile.Open(f.path); openErr == nil {
-					defer opened.Close()
-				}
+				opened, openErr = f.elf()
 			}
 			found := result{err: openErr}
 			if openErr == nil {

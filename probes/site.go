@@ -26,8 +26,10 @@ type Site struct {
 	// Library is the file's soname.
 	Library string `json:"library"`
 	BuildID string `json:"build_id,omitempty"`
-	// Path opens the file from the recorder's mount namespace, also when it was deleted or lies in a container.
+	// Path leads to the file from the recorder's mount namespace, also when it was deleted or lies in a container. It is for people.
 	Path string `json:"path"`
+	// Opened is the file that the site was found in, and nothing else is attached to. The target.Process of the plan holds it.
+	Opened *target.OpenFile `json:"-"`
 	// Device and Inode are those that stat shows of the file.
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`

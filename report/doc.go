@@ -14,4 +14,7 @@
 // Without a kind, strings, booleans and addresses are text, integers counts and floats rates. Any type may be in a trace.Optional; what
 // is absent, and an empty string, is "-" in a table, null in JSON and Parquet, and empty in CSV. The option detail leaves a
 // column out of the aligned table.
+//
+// Text is safe to show: tables and CSV escape what Printable escapes, JSON writes it as \u escapes, and Parquet has U+FFFD in place of bytes
+// that are no UTF-8. In CSV, an apostrophe precedes text that a spreadsheet would take for a formula.
 package report

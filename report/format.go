@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 )
 
 // Absent is what a table shows where there is no value.
@@ -59,13 +57,4 @@ func Text(text string) string {
 		return Absent
 	}
 	return text
-}
-
-// Printable escapes what could steer a terminal: names come from the traced processes.
-func Printable(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return text
-	}
-	quoted := strconv.Quote(text)
-	return quoted[1 : len(quoted)-1]
 }

@@ -7,6 +7,16 @@ import (
 	"reflect"
 )
 
+// WriteJSON writes a value as indented JSON. Characters that could steer a terminal are escaped.
+func WriteJSON(w io.Writer, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(printableJSON(text), '\n'))
+	return err
+}
+
 // jsonSink writes an array with an object a row.
 type jsonSink struct {
 	out     *bufio.Writer
@@ -42,6 +52,7 @@ func (s *jsonSink) write(row reflect.Value) error {
 			if text, err = json.Marshal(value.Interface()); err != nil {
 				return err
 			}
+			text = printableJSON(text)
 		}
 		_, _ = s.out.Write(text)
 	}

@@ -3,11 +3,12 @@ package report
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
 // groupRows is the number of rows in a row group, which is held in memory until it is complete.
@@ -15,8 +16,7 @@ const groupRows = 64 << 10
 
 // parquetSink writes a Parquet file under a temporary name until it is whole.
 type parquetSink struct {
-	path    string
-	file    *os.File
+	file    *wholefile.File
 	out     *parquet.GenericWriter[any]
 	columns []column
 	values  [][]parquet.Value // of each column, in the row group
@@ -31,12 +31,12 @@ func NewParquetWriter[T any](path string) (*Writer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	file, err := wholefile.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("write report: %w", err)
 	}
 	return &Writer[T]{sink: &parquetSink{
-		path: path, file: file, columns: columns, values: make([][]parquet.Value, len(columns)),
+		file: file, columns: columns, values: make([][]parquet.Value, len(columns)),
 		out: parquet.NewGenericWriter[any](file, schemaOf(columns), parquet.Compression(&parquet.Zstd)),
 	}}, nil
 }
@@ -94,7 +94,11 @@ func (s *parquetSink) write(row reflect.Value) error {
 		value, ok := c.of(row)
 		cell := parquet.NullValue()
 		if ok {
-			cell = parquet.ValueOf(value.Convert(parquetTypes[c.value.Kind()]).Interface())
+			if c.value.Kind() == reflect.String {
+				cell = parquet.ValueOf(strings.ToValidUTF8(value.String(), "\ufffd"))
+			} else {
+				cell = parquet.ValueOf(value.Convert(parquetTypes[c.value.Kind()]).Interface())
+			}
 			if c.nullable() {
 				level = 1
 			}
@@ -128,20 +132,17 @@ func (s *parquetSink) flush() error {
 }
 
 func (s *parquetSink) close() error {
-	var err error
-	if !s.failed {
-		if err = s.flush(); err == nil {
-			err = s.out.Close()
-		}
+	if s.failed {
+		return s.discard()
 	}
-	// CreateTemp lets nobody else read the file; a report is no secret.
-	err = errors.Join(err, s.file.Chmod(0o644), s.file.Close())
-	if err != nil || s.failed {
-		return errors.Join(err, os.Remove(s.file.Name()))
+	err := s.flush()
+	if err == nil {
+		err = s.out.Close()
 	}
-	return os.Rename(s.file.Name(), s.path)
+	if err != nil {
+		return errors.Join(err, s.discard())
+	}
+	return s.file.Commit(0o644)
 }
 
-func (s *parquetSink) discard() error {
-	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
-}
+func (s *parquetSink) discard() error { return s.file.Discard() }

@@ -15,8 +15,10 @@ const (
 	Table Format = "table"
 	// JSON is an array with an object a row, each on its line.
 	JSON Format = "json"
-	// CSV is RFC 4180 with a line of names.
+	// CSV is RFC 4180 with a line of names. An apostrophe precedes text that a spreadsheet would take for a formula.
 	CSV Format = "csv"
+	// CSVWithFormulas is CSV without such apostrophes.
+	CSVWithFormulas Format = "csv with formulas"
 )
 
 // sink writes rows in one form.
@@ -44,8 +46,8 @@ func NewWriter[T any](w io.Writer, format Format) (*Writer[T], error) {
 		return &Writer[T]{sink: newTableSink(w, columns)}, nil
 	case JSON:
 		return &Writer[T]{sink: newJSONSink(w, columns)}, nil
-	case CSV:
-		return &Writer[T]{sink: newCSVSink(w, columns)}, nil
+	case CSV, CSVWithFormulas:
+		return &Writer[T]{sink: newCSVSink(w, columns, format == CSVWithFormulas)}, nil
 	}
 	return nil, fmt.Errorf("report: unknown format %q", format)
 }

@@ -75,10 +75,26 @@ func TestLongTable(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	want := "pid,node_name,latency,begin_timestamp,rate,lost,share,callback,exact\n" +
-		"1,/a\x1b[2J,1500000,1600000000123456789,9.96,1234,12.34,0x7f00,true\n" +
+		"1,/a\\x1b[2J,1500000,1600000000123456789,9.96,1234,12.34,0x7f00,true\n" +
 		"2,,-20,,0,,0,0x0,false\n"
 	if got := write(t, report.CSV, rows()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Spreadsheets run what begins like a formula. Numbers do not, also in text.
+func TestFormulasInCSV(t *testing.T) {
+	type cell struct {
+		Text   string  `report:"text"`
+		Number float64 `report:"number"`
+	}
+	cells := []cell{{"=1+1", -1.5}, {"+1+1", 0}, {"-cmd|'/C calc'!A0", 0}, {"@SUM(A1)", 0}, {"\t=1+1", 0}, {"\r=1+1", 0}, {"-1.5", 0}, {"+2", 0}, {"/a=b", 0}, {"a-b", 0}}
+	want := "text,number\n'=1+1,-1.5\n'+1+1,0\n'-cmd|'/C calc'!A0,0\n'@SUM(A1),0\n\\t=1+1,0\n\\r=1+1,0\n-1.5,0\n+2,0\n/a=b,0\na-b,0\n"
+	if got := write(t, report.CSV, cells); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := write(t, report.CSVWithFormulas, cells); got != strings.ReplaceAll(want, "\n'", "\n") {
+		t.Errorf("with formulas: got\n%s", got)
 	}
 }
 
@@ -135,6 +151,19 @@ func TestParquet(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
 	if len(left) > 0 {
 		t.Errorf("%v were left", left)
+	}
+}
+
+func TestParquetTextIsUTF8(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.parquet")
+	if err := report.WriteParquet(path, []row{{Name: "/a\xff\xfe\x80b"}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := parquet.ReadFile[struct {
+		Name string `parquet:"node_name,optional"`
+	}](path)
+	if err != nil || len(got) != 1 || got[0].Name != "/a\ufffdb" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 

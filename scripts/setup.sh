@@ -58,7 +58,7 @@ install_go() {
 }
 
 install_packages ca-certificates git make gcc g++ clang llvm clang-format libbpf-dev linux-libc-dev binutils \
-	libfastrtps-dev libfastcdr-dev cyclonedds-dev cyclonedds-tools
+	libfastrtps-dev libfastcdr-dev cyclonedds-dev cyclonedds-tools sudo
 # The tests of code that is followed compile it for both machines.
 [ "$(dpkg --print-architecture)" != amd64 ] || install_packages gcc-aarch64-linux-gnu
 install_go

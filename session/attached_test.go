@@ -75,25 +75,22 @@ func withoutChangingPeriods(rows []trace.Timer) []trace.Timer {
 	return rows
 }
 
-// requireSameRows compares the latest row of each address that something lives at, without provenance and times.
+// requireSameRows compares the rows of what lives, without provenance, times and numbers.
 func requireSameRows[T comparable](t *testing.T, pid int, table string, attached, fromStart []T, key func(*T) entityKey) {
 	t.Helper()
-	latest := func(rows []T) map[uint64]T {
+	living := func(rows []T) map[uint64]T {
 		by := map[uint64]T{}
 		for _, row := range rows {
 			k := key(&row)
-			switch {
-			case int(k.process.PID) != pid:
-			case k.end.Valid:
-				delete(by, k.address)
-			default:
-				*k.init, *k.provenance = trace.Optional[int64]{}, ""
-				by[k.address] = row
+			if int(k.process.PID) != pid || k.end.Valid {
+				continue
 			}
+			*k.init, *k.provenance, *k.telling = trace.Optional[int64]{}, "", trace.Telling{}
+			by[k.address] = row
 		}
 		return by
 	}
-	found, told := latest(attached), latest(fromStart)
+	found, told := living(attached), living(fromStart)
 	for _, address := range slices.Sorted(maps.Keys(found)) {
 		if found[address] != told[address] {
 			t.Errorf("%s\nattached   %+v\nfrom start %+v", table, found[address], told[address])

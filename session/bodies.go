@@ -99,7 +99,7 @@ func (s *Session) attachBodies(ctx context.Context, entry *process, sites []prob
 	if b.left {
 		b.comeBack()
 	} else {
-		s.noteSites(entry, map[siteKey]bool{}, sites, failed)
+		s.noteSites(entry.row.PID, map[siteKey]bool{}, sites, failed)
 	}
 	return len(sites) - len(failed), nil
 }

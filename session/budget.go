@@ -13,6 +13,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -20,6 +21,8 @@ import (
 type unitAttachment struct {
 	*loader.Attachment
 	unit probes.Unit
+	// file is the one that its sites are in, where they are attached file by file.
+	file target.FileID
 }
 
 // notOptional is no unit.
@@ -46,7 +49,7 @@ func (s *Session) attachSites(ctx context.Context, pid int32, sites []probes.Sit
 		if group.unit != notOptional {
 			s.budget.attached[group.unit] = true
 		}
-		attachments = append(attachments, unitAttachment{attachment, group.unit})
+		attachments = append(attachments, unitAttachment{Attachment: attachment, unit: group.unit})
 	}
 	return attachments, problems, nil
 }

@@ -27,14 +27,15 @@ func (c *comparer) checkProvenance(what string, got trace.Provenance, intra bool
 }
 
 // checkDequeue compares the dequeue that fed an intra-process callback.
-func (c *comparer) checkDequeue(what string, thread *threadTruth, row *trace.Callback, e *execution) {
+func (c *comparer) checkDequeue(what string, thread *threadTruth, rows *threadRows, row *trace.Callback, e *execution) {
 	if e.fed == nil {
 		c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
 		c.checkNoTime(what+": dequeue", row.DequeueTimestamp)
 		equal(c, what+": message", uint64(row.Message), 0)
 		return
 	}
-	if !row.DequeueTimestamp.Valid && c.mayStayUnseen(thread, e.fed) || !c.expects(what+": dequeue", row.DequeueTimestamp.Valid, e.fed.observable) {
+	apart := !row.DequeueTimestamp.Valid && !c.knowsOwner(e) && c.compareFreeDequeue(thread, rows, e.fed)
+	if apart || !row.DequeueTimestamp.Valid && c.mayStayUnseen(thread, e.fed) || !c.expects(what+": dequeue", row.DequeueTimestamp.Valid, e.fed.observable) {
 		c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
 		equal(c, what+": message", uint64(row.Message), 0)
 		return
@@ -166,20 +167,27 @@ func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue
 	if _, seen := c.seen[dequeue.feeds]; seen {
 		return
 	}
+	if !c.compareFreeDequeue(thread, rows, dequeue) && c.span.holds(dequeue.observable) == present && !c.killed {
+		c.miss(trace.LostTake, describe(dequeue.TID, "dequeue", dequeue.Bracket))
+	}
+}
+
+// compareFreeDequeue compares the row of a dequeue that is not a part of its callback's. It reports whether there is one.
+func (c *comparer) compareFreeDequeue(thread *threadTruth, rows *threadRows, dequeue *dequeueTruth) bool {
 	what := describe(dequeue.TID, "dequeue", dequeue.Bracket)
 	row := one(c, what, rows.takes, dequeue.observable)
 	if row == nil {
-		if c.span.holds(dequeue.observable) == present && !c.killed {
-			c.miss(trace.LostTake, what)
-		}
-		return
+		return false
 	}
 	c.checkProvenance(what, row.Provenance, true)
-	equal(c, what+": kind", row.Kind, trace.TakeDequeue)
+	if row.Kind != trace.TakeUnattributed || dequeue.feeds == nil {
+		equal(c, what+": kind", row.Kind, trace.TakeDequeue)
+	}
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), 0)
 	equal(c, what+": source timestamp", row.SourceTimestamp, trace.Optional[int64]{})
 	equal(c, what+": publisher gid", row.PublisherGID, "")
 	equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
 	c.checkBuffer(what, thread, dequeue, row.Buffer, row.Message, row.DequeueIndex, row.DequeueSize)
 	c.Compared[trace.LostTake]++
+	return true
 }

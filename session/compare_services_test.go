@@ -78,6 +78,10 @@ func (c *comparer) checkServiceCallback(what string, row *trace.Service, step *s
 		if !seen && row.Callback != 0 && c.span.holds(fed.Start) == possible {
 			seen = uint64(row.Callback) == fed.Callback.Callback
 		}
+		if seen && row.Callback == 0 && !c.knowsOwner(fed) {
+			c.checkNoTime(what+": start of the callback that it fed", row.CallbackStartTimestamp)
+			return
+		}
 		if seen {
 			equal(c, what+": the callback that it fed", uint64(row.Callback), fed.Callback.Callback)
 			c.checkTime(what+": start of the callback that it fed", row.CallbackStartTimestamp, fed.Start)

@@ -98,6 +98,8 @@ type circumstances struct {
 	found bool
 	// unnamed: initialization events were lost, or memory tells too late, so any name may be unknown. None may be wrong.
 	unnamed bool
+	// evicted: the strings that initialization events show are not resident. Labels of transitions are nowhere else.
+	evicted bool
 	// killed: the process could not write down the last of what happened.
 	killed bool
 	// torn: the recorder was killed, so that each table ends at another instant.
@@ -307,10 +309,10 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	}
 	equal(c, what+": intra-process", row.IsIntraProcess, trace.Some(e.Kind == groundtruth.KindIntraSubscription))
 	if e.Take.Happened() {
-		c.checkTake(what, thread, row, e)
+		c.checkTake(what, thread, rows, row, e)
 	} else {
 		c.checkNoTake(what, row)
-		c.checkDequeue(what, thread, row, e)
+		c.checkDequeue(what, thread, rows, row, e)
 	}
 }
 
@@ -416,10 +418,11 @@ func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []gro
 }
 
 // checkTake compares the take that fed a callback.
-func (c *comparer) checkTake(what string, thread *threadTruth, row *trace.Callback, e *execution) {
+func (c *comparer) checkTake(what string, thread *threadTruth, rows *threadRows, row *trace.Callback, e *execution) {
 	c.checkNoBuffer(what, row.Buffer, row.DequeueIndex, row.DequeueSize)
 	c.checkNoTime(what+": dequeue", row.DequeueTimestamp)
-	if !c.expects(what+": take", row.RMWTakeTimestamp.Valid, e.take.needed(c.traces(&e.take))) {
+	apart := !row.RMWTakeTimestamp.Valid && !c.knowsOwner(e) && c.compareTake(thread, rows, &e.take)
+	if apart || !c.expects(what+": take", row.RMWTakeTimestamp.Valid, e.take.needed(c.traces(&e.take))) {
 		c.checkNoTake(what, row)
 		equal(c, what+": message", uint64(row.Message), 0)
 		return
@@ -621,7 +624,7 @@ func (c *comparer) compareTake(thread *threadTruth, rows *threadRows, take *take
 	if c.dropsTake(take) {
 		c.differ("%s: is filtered out", what)
 	}
-	c.checkKind(what, string(row.Kind), texts(take.kinds(c.span)))
+	c.checkKind(what, string(row.Kind), texts(c.takeKinds(thread, take)))
 	c.checkProvenance(what, row.Provenance, false)
 	equal(c, what+": rmw subscription", uint64(row.RMWSubscriptionHandle), take.RMWSubscription)
 	equal(c, what+": message", uint64(row.Message), take.Message)
@@ -639,6 +642,31 @@ func (c *comparer) compareTake(thread *threadTruth, rows *threadRows, take *take
 	}
 	c.Compared[trace.LostTake]++
 	return true
+}
+
+// takeKinds returns what a row that stands for a take by itself may call it.
+func (c *comparer) takeKinds(thread *threadTruth, take *takeTruth) []trace.TakeKind {
+	if take.dropped {
+		return []trace.TakeKind{trace.TakeIgnored, trace.TakeUnattributed} // the latter while nothing tells of the publisher
+	}
+	kinds := take.kinds(c.span)
+	s, known := c.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before)
+	if take.feeds != nil || !known || !told(c, s, s.entity.Node) || c.isLast(thread, take.Bracket) {
+		return append(kinds, trace.TakeUnattributed)
+	}
+	return kinds
+}
+
+// isLast reports whether nothing that is sure to be in the recording followed on the thread.
+func (c *comparer) isLast(thread *threadTruth, b groundtruth.Bracket) bool {
+	next := nextHit(thread.hits(), b.Before)
+	return !next.Happened() || c.span.holds(next) != present
+}
+
+// knowsOwner reports whether a recorder must have known whose callback it is.
+func (c *comparer) knowsOwner(e *execution) bool {
+	callback, known := c.callbacks.at(e.Callback.Callback, e.Start.Before)
+	return known && told(c, callback, callback.entity.nodeHandle)
 }
 
 func (c *comparer) dropsTake(take *takeTruth) bool {

@@ -55,7 +55,7 @@ func requireEntities(t *testing.T, data *dataset, truth *truth, s span) {
 	e.compareGroups()
 	e.compareExecutors()
 	e.compareStateMachines()
-	if len(ofProcess(truth, data.Contexts, contextKey)) != 1 {
+	if len(ofProcess(t, truth, data.Contexts, contextKey)) != 1 {
 		t.Errorf("contexts %+v", data.Contexts)
 	}
 }
@@ -89,6 +89,7 @@ type entityKey struct {
 	address    uint64
 	init, end  *trace.Optional[int64]
 	provenance *trace.Provenance
+	telling    *trace.Telling
 }
 
 // entityTable is a table of entities of which lifetimes claim rows.
@@ -100,32 +101,32 @@ type entityTable[T comparable] struct {
 	claimed map[int]bool
 }
 
-// ofProcess returns the latest row of each life at each address.
-func ofProcess[T comparable](truth *truth, rows []T, key func(*T) entityKey) []T {
+// ofProcess returns the rows of a process, and requires that there is one for each life at each address.
+func ofProcess[T comparable](t *testing.T, truth *truth, rows []T, key func(*T) entityKey) []T {
+	t.Helper()
 	type lived struct {
 		address uint64
 		init    trace.Optional[int64]
 	}
-	at := map[lived]int{}
-	var latest []T
+	lives := map[lived]T{}
+	var own []T
 	for _, row := range rows {
 		k := key(&row)
 		if int(k.process.PID) != truth.Header.PID {
 			continue
 		}
 		life := lived{k.address, *k.init}
-		if i, known := at[life]; known {
-			latest[i] = row
-			continue
+		if other, known := lives[life]; known && k.address != 0 {
+			t.Errorf("two rows of one entity:\n%+v\n%+v", other, row)
 		}
-		at[life] = len(latest)
-		latest = append(latest, row)
+		lives[life] = row
+		own = append(own, row)
 	}
-	return latest
+	return own
 }
 
 func newEntityTable[T comparable](e *recordedEntities, name string, rows []T, key func(*T) entityKey) *entityTable[T] {
-	return &entityTable[T]{e, name, key, ofProcess(e.truth, rows, key), map[int]bool{}}
+	return &entityTable[T]{e, name, key, ofProcess(e.t, e.truth, rows, key), map[int]bool{}}
 }
 
 func (e *recordedEntities) onClock(at trace.Optional[int64]) uint64 {
@@ -147,7 +148,7 @@ func (x *entityTable[T]) find(address uint64, l lifetime) (row *T, complete bool
 		}
 		x.claimed[i] = true
 		ended := k.end.Valid
-		*k.init, *k.end, *k.provenance = trace.Optional[int64]{}, trace.Optional[int64]{}, ""
+		*k.init, *k.end, *k.provenance, *k.telling = trace.Optional[int64]{}, trace.Optional[int64]{}, "", trace.Telling{}
 		return &copied, !ended
 	}
 	if l.untraced || l.end.Happened() && l.end.After < x.span.OpenFrom {
@@ -415,6 +416,10 @@ func (e *recordedEntities) compareCallbacks() {
 	}
 	for _, timer := range e.truth.Timers {
 		l := e.lifetimeOf(groundtruth.EntityTimer, timer.Timer, timer.Time)
+		if e.truth.sharesCallback(timer) {
+			x.claimShared(timer.Callback)
+			continue
+		}
 		compare(timer.Callback, l, trace.CallbackInfo{
 			Kind: trace.KindTimer, OwnerHandle: trace.Address(timer.Timer), NodeName: e.people.nodeName(timer.Node, timer.Time),
 			Period: trace.Some(timer.Period), CallbackGroup: e.groupOf("add_timer", timer.Timer, l),
@@ -542,45 +547,45 @@ func (e *recordedEntities) compareStateMachines() {
 }
 
 func contextKey(r *trace.Context) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.ContextHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.ContextHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func stateMachineKey(r *trace.LifecycleStateMachine) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.StateMachine), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.StateMachine), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func groupKey(r *trace.CallbackGroup) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.CallbackGroup), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.CallbackGroup), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func nodeKey(r *trace.Node) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.NodeHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.NodeHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func publisherKey(r *trace.Publisher) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.PublisherHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.PublisherHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func subscriptionKey(r *trace.Subscription) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.Subscription), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.Subscription), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func timerKey(r *trace.Timer) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.TimerHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.TimerHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func serviceKey(r *trace.ServiceServer) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.ServiceHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.ServiceHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func clientKey(r *trace.Client) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.ClientHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.ClientHandle), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func callbackKey(r *trace.CallbackInfo) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.Callback), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.Callback), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }
 
 func executorKey(r *trace.Executor) entityKey {
-	return entityKey{r.ProcessKey, uint64(r.Executor), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance}
+	return entityKey{r.ProcessKey, uint64(r.Executor), &r.InitTimestamp, &r.EndTimestamp, &r.Provenance, &r.Telling}
 }

@@ -38,6 +38,8 @@ var behaviours = map[string]string{
 	"raw_static":     "--static-executor --serialized-rate 50 --loaned-rate 50 --polled-rate 20 --service-rate 20",
 	"raw_fail_rcl":   "--serialized-rate 50 --loaned-rate 50 --fail-every 3 --fail-at rcl --rate 20",
 	"raw_fail_rmw":   "--serialized-rate 50 --loaned-rate 50 --fail-every 3 --fail-at rmw --rate 20",
+	"timers":         "--timer-forms 20 --rate 20 --nodes 2",
+	"timers_threads": "--timer-forms 20 --rate 20 --threads 3 --reentrant",
 	"features":       "--lifecycle-rate 30 --sim-time-rate 50 --rate 20",
 	"same_name":      "--nodes 3 --same-name --topics 2 --rate 50 --threads 3 --service-rate 20 --depth 1000 --expect-all",
 	"evicted":        "--evict-strings --lifecycle-rate 30 --rate 20 --service-rate 20",
@@ -47,7 +49,7 @@ var behaviours = map[string]string{
 }
 
 // shortBehaviours are those that -short is content with. On kernels without uprobe_multi every recording takes seconds to end.
-var shortBehaviours = []string{"threads", "services", "intra_unique", "nested", "too_deep", "fail_dds", "raw", "features"}
+var shortBehaviours = []string{"threads", "services", "intra_unique", "nested", "too_deep", "fail_dds", "raw", "features", "timers"}
 
 // forEachBehaviour runs a test, parallel to others, for each of the named behaviours.
 func forEachBehaviour(t *testing.T, names []string, test func(t *testing.T, name string)) {
@@ -74,7 +76,7 @@ func TestRecordingIsExact(t *testing.T) {
 			r := record(t, session.Configuration{PIDs: n.pidText()})
 			r.waitForRows(trace.TableCallback, enough)
 			data := r.stop()
-			r.requireExact(data, n.stop(), circumstances{found: true})
+			r.requireExact(data, n.stop(), circumstances{found: true, evicted: name == "evicted"})
 			requireEnding(t, data, trace.EndingSignal)
 		})
 	})
@@ -88,7 +90,7 @@ func TestRecordingOfAWholeLife(t *testing.T) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()
-			r.requireExact(data, truth, circumstances{})
+			r.requireExact(data, truth, circumstances{evicted: name == "evicted"})
 			requireEntities(t, data, truth, r.span(data, truth.Header.PID))
 			requireEnding(t, data, trace.EndingTargetsExited)
 		})

@@ -71,7 +71,7 @@ func (s *Session) attachIntraProcess(ctx context.Context, entry *process, sites 
 	}
 	in.attachments = append(in.attachments, attachments...)
 	in.since = time.Now()
-	s.noteSites(entry, entry.attached, fresh, failed)
+	s.noteSites(entry.row.PID, entry.attached, fresh, failed)
 	return len(fresh) - len(failed), nil
 }
 
@@ -132,7 +132,7 @@ func (s *Session) returnToIntraProcess(ctx context.Context, entry *process) {
 		s.warn(err)
 		in.attachments = append(in.attachments, attachments...)
 		if !entry.attached[keyOf(site)] {
-			s.noteSites(entry, entry.attached, []probes.Site{site}, failed)
+			s.noteSites(entry.row.PID, entry.attached, []probes.Site{site}, failed)
 		}
 	}
 	in.comeBack()

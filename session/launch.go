@@ -63,12 +63,14 @@ func (s *Session) startCommand(command []string) error {
 	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a group
 	// cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	user := os.Geteuid()
 	if s.options.Owner != nil {
+		user = s.options.Owner.UID
 		if err := runAs(c, s.options.Owner); err != nil {
 			return errors.Join(err, write.Close(), report.Close())
 		}
 	}
-	if err := c.Start(); err != nil {
+	if err := startWithout(c, user == 0); err != nil {
 		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))
 	}
 	_ = reports.Close() // the process has the only other end

@@ -79,9 +79,13 @@ func (t *truth) population() population {
 	}
 	for _, timer := range t.Timers {
 		since := t.initOf(groundtruth.EntityTimer, timer.Timer, timer.Time)
-		p.callbacks.add(timer.Callback, since, timer.Time, callbackNames{
+		names := callbackNames{
 			kind: trace.KindTimer, nodeHandle: timer.Node, node: p.nodeName(timer.Node, timer.Time), period: trace.Some(timer.Period),
-		})
+		}
+		if t.sharesCallback(timer) { // all of them are the node's
+			names.period = trace.Optional[int64]{}
+		}
+		p.callbacks.add(timer.Callback, since, timer.Time, names)
 	}
 	for _, service := range t.Services {
 		since := t.initOf(groundtruth.EntityService, service.Service, service.Time)
@@ -97,6 +101,17 @@ func (t *truth) population() population {
 		p.stateMachines.add(init.StateMachine, init.Bracket.Before, init.Bracket.After, init)
 	}
 	return p
+}
+
+// sharesCallback reports whether a timer refers to a variable that another one refers to, too, while both live.
+func (t *truth) sharesCallback(timer groundtruth.Timer) bool {
+	outlives := func(a, b groundtruth.Timer) bool {
+		end, ended := t.finiOf(groundtruth.EntityTimer, a.Timer, t.initOf(groundtruth.EntityTimer, a.Timer, a.Time))
+		return !ended || end.Before > b.Time
+	}
+	return slices.ContainsFunc(t.Timers, func(other groundtruth.Timer) bool {
+		return other != timer && other.Callback == timer.Callback && outlives(timer, other) && outlives(other, timer)
+	})
 }
 
 // initOf returns when the initialization of an entity began that was over at an instant; 0 if nothing tells.

@@ -186,25 +186,17 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	if err != nil && (entry.ros2 || !errors.Is(err, probes.ErrRequiredMissing)) {
 		return err
 	}
+	if plan.Unread != nil {
+		s.warn(plan.Unread)
+	}
 	s.leaveOut(plan)
 	entry.plan = plan
-	var sites []probes.Site
-	process := entry.row.PID
-	attached := entry.attached
-	if s.configuration.systemWide() {
-		process, attached = 0, s.attached
-	}
 	planned, bodySites := s.separateBodies(plan.Sites)
 	planned, intraSites := s.separateIntraProcess(planned)
-	for _, site := range planned {
-		if s.configuration.systemWide() {
-			site = shareable(site)
-		}
-		if !attached[keyOf(site)] {
-			sites = append(sites, site)
-		}
+	groups := s.groupSites(ctx, entry, slices.Clone(planned))
+	for _, group := range groups {
+		s.warnOfLateCallers(entry, group.sites)
 	}
-	s.warnOfLateCallers(entry, sites)
 	count, err := s.attachBodies(ctx, entry, bodySites, len(plan.Uncertain) > 0)
 	if err != nil {
 		return err
@@ -214,21 +206,15 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 		return err
 	}
 	count += intraCount
-	if len(sites) > 0 {
-		sortForAttaching(sites)
-		attachments, problems, err := s.attachSites(ctx, process, sites)
-		failed := s.warnOfSites(problems)
+	for _, group := range groups {
+		attached, err := s.attachGroup(ctx, entry, group)
 		if err != nil {
 			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
 		}
-		s.judgeCallers(entry, sites, failed)
-		if process != 0 {
-			entry.attachments = append(entry.attachments, attachments...)
-		} else {
-			s.budget.shared = append(s.budget.shared, attachments...)
-		}
-		s.noteSites(entry, attached, sites, failed)
-		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, count+len(sites)-len(failed), distroAndRMW(entry.target)))
+		count += attached
+	}
+	if len(groups) > 0 {
+		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, count, distroAndRMW(entry.target)))
 	}
 	s.noteMissing(entry, plan.Missing)
 	if entry.recorded || !entry.ros2 {
@@ -237,6 +223,27 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	entry.recorded = true
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return s.list(entry)
+}
+
+// attachGroup attaches a group of sites, and returns how many of them are.
+func (s *Session) attachGroup(ctx context.Context, entry *process, group siteGroup) (attached int, err error) {
+	sortForAttaching(group.sites)
+	attachments, problems, err := s.attachSites(ctx, group.process, group.sites)
+	failed := s.warnOfSites(problems)
+	if err != nil {
+		return 0, err
+	}
+	s.judgeCallers(entry, group.sites, failed)
+	for i := range attachments {
+		attachments[i].file = group.file
+	}
+	if group.process != 0 {
+		entry.attachments = append(entry.attachments, attachments...)
+	} else {
+		s.budget.shared = append(s.budget.shared, attachments...)
+	}
+	s.noteSites(group.process, group.attached, group.sites, failed)
+	return len(group.sites) - len(failed), nil
 }
 
 // warnOfSites tells what went wrong with sites, and returns those that are not attached.
@@ -293,8 +300,9 @@ func keyOf(site probes.Site) siteKey {
 	return siteKey{site.File, site.Offset, site.Event}
 }
 
-// noteSites puts attached sites into the session's plan. What failed is tried again at the next look unless it can never succeed.
-func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []probes.Site, failed map[siteKey]error) {
+// noteSites puts sites that are attached, for a process or for all (0), into the session's plan. What failed is tried again at the next look
+// unless it can never succeed.
+func (s *Session) noteSites(pid int32, attached map[siteKey]bool, sites []probes.Site, failed map[siteKey]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, site := range sites {
@@ -308,8 +316,8 @@ func (s *Session) noteSites(entry *process, attached map[siteKey]bool, sites []p
 			Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
 			Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
 		}
-		if !s.configuration.systemWide() {
-			described.PIDs = []int{int(entry.row.PID)}
+		if pid != 0 {
+			described.PIDs = []int{int(pid)}
 		}
 		s.report.Plan.Sites = append(s.report.Plan.Sites, described)
 	}
@@ -629,8 +637,11 @@ func (s *Session) writeProcess(entry *process) {
 	}
 	entry.told = entry.row
 	s.report.Targets = appendTarget(s.report.Targets, entry.row)
-	if err := writer.Append(s.writer, []trace.Process{entry.row}); err != nil {
-		s.report.Warnings = append(s.report.Warnings, err.Error())
+	s.processRows++
+	row := entry.row
+	row.Revision = s.processRows
+	if err := writer.Append(s.writer, []trace.Process{row}); err != nil {
+		s.warnings.add(err.Error())
 	}
 }
 
@@ -653,6 +664,13 @@ func (s *Session) endProcesses(at int64) {
 	defer s.mu.Unlock()
 	for _, entry := range s.processes {
 		s.endProcess(entry, at, entry.target != nil && !entry.target.Alive())
+	}
+}
+
+// closeMemories ends the reading of the memory of all processes.
+func (s *Session) closeMemories() {
+	for _, entry := range s.entries() {
+		s.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
 	}
 }
 

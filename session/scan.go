@@ -145,9 +145,8 @@ func (s *Session) applyScan(result scanResult) {
 		return
 	}
 	entry.scanned.partial = len(result.snapshot.Skipped) > 0
-	for _, skipped := range result.snapshot.Skipped {
-		s.warn(fmt.Errorf("memory of PID %d was not searched for entities: %#x-%#x: %s",
-			key.PID, skipped.Start, skipped.End, skipped.Reason))
+	for _, unsearched := range result.snapshot.Unsearched() {
+		s.warn(fmt.Errorf("of the memory of PID %d, %s", key.PID, unsearched))
 	}
 }
 

@@ -41,6 +41,8 @@ type Options struct {
 	Costs *probes.Costs
 	// Owner is given the files of the dataset; nil leaves them to who runs the program.
 	Owner *writer.Owner
+	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
+	Trusted []uint32
 }
 
 // Session is one recording.
@@ -60,6 +62,7 @@ type Session struct {
 	// intraProcesses are processes that begin with intra-process communication.
 	intraProcesses chan intraProcessSeen
 	attached       map[siteKey]bool // sites that are attached for every process
+	sharing        sharing
 	cache          *probes.Cache
 	budget         budget
 
@@ -69,10 +72,12 @@ type Session struct {
 
 	mu              sync.Mutex // guards what follows
 	processes       map[int32]*process
+	processRows     uint64     // rows that were written of processes
 	gone            []*process // whose PIDs other processes have
 	headerQuestions []headerQuestion
 	starts          recentStarts
 	missing         missingEvents
+	warnings        warnings
 	detached        []trace.DetachedEvent
 	report          *trace.Session
 	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
@@ -106,6 +111,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		scans:          scans{results: make(chan scanResult, 1)},
 		processes:      map[int32]*process{},
 		attached:       map[siteKey]bool{},
+		sharing:        newSharing(options),
 		cache:          probes.NewCache(),
 		budget:         budget{attached: map[probes.Unit]bool{}},
 		report:         trace.NewSession(),
@@ -210,6 +216,13 @@ func (s *Session) configure() error {
 	if err != nil {
 		return errors.Join(err, s.loader.Close())
 	}
+	if s.options.Observer.Created != nil {
+		directory, err := s.writer.Reopen()
+		if err != nil {
+			return errors.Join(err, s.writer.Discard(), s.loader.Close())
+		}
+		s.options.Observer.Created(directory)
+	}
 	s.merger = merge.New(merge.Options{
 		RealtimeOffset: s.clock.RealtimeOffset,
 		Filter:         &c.filter,
@@ -245,6 +258,9 @@ func (s *Session) read(ctx context.Context) <-chan error {
 // arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate open for what
 // becomes of these only. It fails with ctx's error as soon as that has one.
 func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
+	s.mu.Lock()
+	s.report.Warnings = s.warnings.list()
+	s.mu.Unlock()
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
 	}
@@ -364,6 +380,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-clock.C:
 			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
 		case <-tick.C:
+			s.leaveWritten()
 			s.lookAtAll(ctx)
 			s.forgetLongEnded(time.Now())
 			s.scanNext(ctx)
@@ -433,6 +450,8 @@ func (s *Session) writeReport(state trace.State) error {
 	s.report.Enter(state, time.Now())
 	s.report.Rows = s.writer.StoredRows()
 	s.report.Plan.Missing = s.missing.list()
+	// What ended the session is its error, not a warning, too.
+	s.report.Warnings = slices.DeleteFunc(s.warnings.list(), func(text string) bool { return text == s.report.Error })
 	return s.writer.WriteSession(s.report)
 }
 
@@ -443,12 +462,9 @@ func (s *Session) warn(err error) {
 	}
 	text := err.Error()
 	s.mu.Lock()
-	told := slices.Contains(s.report.Warnings, text)
-	if !told {
-		s.report.Warnings = append(s.report.Warnings, text)
-	}
+	tell := s.warnings.add(text)
 	s.mu.Unlock()
-	if !told {
+	if tell {
 		s.message(text)
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"os"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -31,6 +32,8 @@ type Observer struct {
 	Message func(string)
 	// Launched is called with the process group of a command that was started. May be nil.
 	Launched func(group int)
+	// Created is given the directory of the new dataset, to be closed: its path may lead elsewhere at the end. May be nil.
+	Created func(directory *os.File)
 	// Recording is called when the gate has opened. May be nil.
 	Recording func()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -31,7 +30,9 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	errs = append(errs, s.merger.Take(s.write), s.countLosses())
 	errs = append(errs, writer.Append(s.writer, []trace.Clock{measureClock()}))
 	s.noteUnresolved()
+	s.closeMemories()
 	s.warnOfNothing()
+	s.warnOfApart()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)
 	return s.finish(ending, distinct(errs...))
@@ -79,6 +80,7 @@ var ErrNotBegun = errors.New("interrupted before the recording began: nothing wa
 // abandon ends a session whose recording never began. Its dataset goes with it, so that the next attempt finds the place free.
 func (s *Session) abandon(err error, reading <-chan error) error {
 	err = distinct(err, s.loader.Detach(), s.drain(reading))
+	s.closeMemories()
 	s.tellStatus(trace.StateStopped)
 	return distinct(err, s.writer.Discard())
 }
@@ -90,9 +92,11 @@ const flushTime = time.Minute
 func (s *Session) finish(ending trace.Ending, err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
-	if flushError := s.writer.Flush(ctx); err == nil {
-		err = flushError
+	flushError := s.writer.Flush(ctx)
+	if flushError == nil {
+		s.warn(s.writer.Compact(ctx))
 	}
+	err = cmp.Or(err, flushError)
 	if err != nil {
 		ending = trace.EndingError
 	}
@@ -109,7 +113,6 @@ func (s *Session) closeWriter(ending trace.Ending, err error) error {
 		s.report.Error = err.Error()
 	}
 	s.report.Unstored = unstored(s.writer.AcceptedRows(), s.writer.StoredRows())
-	s.report.Warnings = slices.DeleteFunc(s.report.Warnings, func(text string) bool { return text == s.report.Error })
 	return errors.Join(s.writeReport(trace.StateStopped), s.writer.Close())
 }
 

@@ -28,9 +28,10 @@ func (t *threadTruth) linkRaw(rawPublishes []groundtruth.RawPublish) {
 	}
 	for _, take := range t.takes {
 		take.raw = t.rawTakeAt(take.Bracket)
+		take.dropped = !take.Polled && (take.raw == nil || take.raw.Kind == groundtruth.RawLoaned)
 	}
 	for _, e := range t.executions {
-		e.take = takeTruth{in: e.parent, raw: t.rawTakeAt(e.Take), Take: groundtruth.Take{
+		e.take = takeTruth{in: e.parent, feeds: e, raw: t.rawTakeAt(e.Take), Take: groundtruth.Take{
 			TID: e.TID, RMWSubscription: e.RMWSubscription, Message: e.Message, SourceTimestamp: e.SourceTimestamp,
 			HeaderStamp: e.HeaderStamp, InfoGID: e.InfoGID, Bracket: e.Take,
 		}}

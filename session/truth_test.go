@@ -58,6 +58,10 @@ type takeTruth struct {
 	in *execution
 	// raw is the call that took a serialized or loaned message; nil: neither.
 	raw *groundtruth.RawTake
+	// feeds is the execution that got the message; nil for others.
+	feeds *execution
+	// dropped: the subscription had the message through intra-process communication, too.
+	dropped bool
 }
 
 type enqueueTruth struct {

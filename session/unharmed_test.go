@@ -171,6 +171,9 @@ func TestKilledRecordingIsReadable(t *testing.T) {
 	if result.Compared[trace.LostCallback] < enough {
 		t.Errorf("only %d callbacks were there", result.Compared[trace.LostCallback])
 	}
+	if nodes := ofProcess(t, truth, data.Nodes, nodeKey); len(nodes) != len(truth.Nodes) || nodes[0].NodeName != truth.Nodes[0].Name {
+		t.Errorf("nodes %+v, want %+v", nodes, truth.Nodes)
+	}
 }
 
 // waitForSegments waits until a recording has so many closed segments, and returns their paths.

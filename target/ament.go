@@ -26,11 +26,10 @@ func (p *Process) amentPrefixes() []string {
 	return slices.DeleteFunc(prefixes, func(prefix string) bool { return !path.IsAbs(prefix) })
 }
 
-// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of the prefixes
-// in the process's AMENT_PREFIX_PATH.
-func (p *Process) componentLibraries(root *rootDirectory) []string {
+// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of prefixes.
+func componentLibraries(root rootDirectory, prefixes []string) []string {
 	var libraries []string
-	for _, prefix := range p.amentPrefixes() {
+	for _, prefix := range prefixes {
 		packages, err := root.readDirectory(path.Join(prefix, componentIndex), maxIndexEntries)
 		if err != nil {
 			continue

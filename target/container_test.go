@@ -80,6 +80,32 @@ func TestOpenWithoutRights(t *testing.T) {
 	}
 }
 
+// The files of other users' processes need two capabilities. Which one is missing is said, and no more is asked for.
+func TestOpenWithSomeCapabilities(t *testing.T) {
+	requireRoot(t)
+	executable, _ := buildROSProgram(t)
+	program := start(t, executable)
+	recording := []uintptr{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE}
+	for name, test := range map[string]struct {
+		capabilities []uintptr
+		opened       bool
+		missing      string
+	}{
+		"none":                {nil, false, "CAP_SYS_PTRACE"},
+		"only for reading":    {[]uintptr{unix.CAP_DAC_READ_SEARCH}, false, "CAP_SYS_PTRACE"},
+		"none for reading":    {recording, false, "CAP_DAC_READ_SEARCH"},
+		"CAP_DAC_READ_SEARCH": {append(recording[:4:4], unix.CAP_DAC_READ_SEARCH), true, ""},
+		"CAP_DAC_OVERRIDE":    {append(recording[:4:4], unix.CAP_DAC_OVERRIDE), true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := openAs(t, program.pid, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, AmbientCaps: test.capabilities})
+			if result.Opened != test.opened || result.Foreign || result.Permission == test.opened || !strings.Contains(result.Message, test.missing) {
+				t.Errorf("%+v", result)
+			}
+		})
+	}
+}
+
 func TestOpenFromOtherUserNamespace(t *testing.T) {
 	requireRoot(t)
 	executable, _ := buildROSProgram(t)
@@ -142,11 +168,12 @@ func TestProcessInContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	original, err := NewFinder().learnFile(librcl)
-	if err != nil {
-		t.Fatal(err)
+	original := NewFinder().learnFile(librcl, trust)
+	if original.err != nil {
+		t.Fatal(original.err)
 	}
-	if id, err := file.BuildID(); err != nil || id != original.buildID || id != module.BuildID {
+	defer original.opened.Release()
+	if id, err := file.BuildID(); err != nil || id != original.facts.buildID || id != module.BuildID {
 		t.Errorf("build-id %q, %v", id, err)
 	}
 
@@ -222,18 +249,24 @@ func TestCachedFrame(t *testing.T) {
 	if err := unix.Link(paths[0], paths[2]); err != nil {
 		t.Fatal(err)
 	}
+	finder := NewFinder()
 	var frames []uint64
 	for _, path := range paths {
-		frame, ok := cachedFrame(path)
+		opened, err := finder.OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame, ok := cachedFrame(opened)
+		opened.Release()
 		if !ok {
 			t.Skip("page frame numbers are not shown")
 		}
 		frames = append(frames, frame)
+		if _, ok := cachedFrame(opened); ok {
+			t.Error("a file that was closed has a frame")
+		}
 	}
 	if frames[0] == frames[1] || frames[0] != frames[2] {
 		t.Errorf("frames %v", frames)
-	}
-	if _, ok := cachedFrame(filepath.Join(directory, "absent")); ok {
-		t.Error("a file that does not exist has a frame")
 	}
 }

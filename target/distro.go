@@ -158,8 +158,8 @@ var fastDDSVersions = map[string]distroSet{
 var evidenceOrder = []string{"librclcpp.so", "librcl.so", "libtracetools.so", "libfastrtps.so", "libfastdds.so"}
 
 // detectDistro narrows the distributions down, strongest evidence first, until one is left. Evidence that
-// contradicts stronger evidence is told but does not count. find returns the file of a library.
-func (p *Process) detectDistro(find func(library string) (openPath string, found bool)) (Distro, string) {
+// contradicts stronger evidence is told but does not count. find returns the file of a library, nil if there is none.
+func (p *Process) detectDistro(find func(library string) *OpenFile) (Distro, string) {
 	possible := distroSet(1<<len(distros) - 1)
 	var reasons []string
 	consider := func(e evidence) (Distro, bool) {
@@ -177,12 +177,12 @@ func (p *Process) detectDistro(find func(library string) (openPath string, found
 		return possible.single()
 	}
 	for _, library := range evidenceOrder {
-		openPath, found := find(library)
-		if !found {
+		opened := find(library)
+		if opened == nil {
 			continue
 		}
-		facts, err := p.finder.learnFile(openPath)
-		if err != nil {
+		facts := p.finder.factsOf(opened)
+		if facts.err != nil {
 			continue
 		}
 		if distro, decided := consider(facts.evidence); decided {
@@ -203,10 +203,20 @@ func (p *Process) detectDistro(find func(library string) (openPath string, found
 	return DistroUnknown, strings.Join(reasons, "; ")
 }
 
-// mappedLibrary returns the file of a library that the process maps.
-func (p *Process) mappedLibrary(library string) (openPath string, found bool) {
-	module, found := p.FindModule(library)
-	return module.openPath, found
+// Contradiction says what an open file shows that speaks against the process's distribution, "" if nothing does. A file that is of no
+// distribution in particular contradicts none.
+func (p *Process) Contradiction(opened *OpenFile) string {
+	says := p.finder.factsOf(opened).evidence
+	if says.distros == 0 || says.distros&distroSetOf(string(p.Distro)) != 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", says.reason, says.distros)
+}
+
+// mappedLibrary returns the file of a library that the process maps, nil if it maps none that can be opened.
+func (p *Process) mappedLibrary(library string) *OpenFile {
+	module, _ := p.FindModule(library)
+	return module.opened
 }
 
 // pathEvidence is the distribution in whose install prefix the ROS 2 libraries are.

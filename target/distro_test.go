@@ -24,12 +24,13 @@ func processWith(t *testing.T, paths ...string) *Process {
 	process := &Process{finder: NewFinderAt(t.TempDir()), pidfd: -1}
 	process.PID = 1
 	for i, path := range paths {
-		facts, err := process.finder.learnFile(path)
-		if err != nil {
-			t.Fatal(err)
+		learned := process.finder.learnFile(path, trust)
+		if learned.err != nil {
+			t.Fatal(learned.err)
 		}
+		process.hold(learned.opened)
 		process.Modules = append(process.Modules, Module{
-			Path: path, Soname: facts.soname, BuildID: facts.buildID, openPath: path,
+			Path: path, Soname: learned.facts.soname, BuildID: learned.facts.buildID, openPath: path, opened: learned.opened,
 			Mappings: []Mapping{{Start: uint64(i+1) << 20, End: uint64(i+1)<<20 + 4096, Perm: "r-xp"}},
 		})
 	}

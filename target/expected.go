@@ -3,8 +3,6 @@ package target
 import (
 	"path"
 	"slices"
-
-	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
 // LibraryKind is why a library is expected.
@@ -28,8 +26,10 @@ type ExpectedLibrary struct {
 	Kind LibraryKind
 	// Path is the file's path in the process's mount namespace, symbolic links followed.
 	Path string
-	// OpenPath leads to the file from this program, as long as the process lives.
+	// OpenPath leads to the file from this program, for people: another file can take its place at any time.
 	OpenPath string
+	// Opened is the file. The Process holds it until Expected is called again.
+	Opened *OpenFile
 	// Device, Inode, File, BuildID and Soname are as in Module.
 	Device, Inode   uint64
 	File            FileID
@@ -48,46 +48,64 @@ var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 // Expected are the libraries that the process is likely to map later: the RMW libraries and the DDS libraries that they
 // need, found as its dynamic linker would, and the component libraries of its ament index. Once an RMW
 // implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2 (yet) the core
-// libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found or
-// read is left out.
+// libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found, or
+// what the process could not read, is left out. When the error is ErrNotRead there may be more than was found.
 func (p *Process) Expected() ([]ExpectedLibrary, error) {
-	root, err := p.openRoot()
+	d, err := p.newDelegate()
 	if err != nil {
 		return nil, processError(p.PID, err)
 	}
-	defer root.close()
-	collector := expectedCollector{process: p, root: root, search: p.librarySearchPath(root)}
-	if !p.IsROS2() {
-		for _, library := range coreLibraries {
-			collector.find(KindCore, library)
-		}
-		p.Distro, p.DistroEvidence = p.detectDistro(collector.foundLibrary)
-	}
-	collector.addMiddleware()
-	for _, library := range p.componentLibraries(root) {
-		collector.add(KindComponent, library)
-	}
+	defer d.close()
+	collector := expectedCollector{process: p, delegate: d}
+	collector.collect()
+	p.expected = collector.found
+	p.releaseUnneeded()
 	if !p.Alive() {
 		return nil, processError(p.PID, ErrNoProcess)
 	}
-	return collector.found, nil
+	return collector.found, processError(p.PID, collector.err)
 }
 
 type expectedCollector struct {
-	process *Process
-	root    *rootDirectory
-	search  searchPath
-	found   []ExpectedLibrary
+	process  *Process
+	delegate *delegate
+	search   searchPath
+	found    []ExpectedLibrary
+	// err is that of a delegate which does not answer any more.
+	err error
 }
 
-// foundLibrary returns the file of a library that was found.
-func (c *expectedCollector) foundLibrary(library string) (openPath string, found bool) {
+func (c *expectedCollector) collect() {
+	p := c.process
+	if c.search, c.err = p.librarySearchPath(c.delegate); c.err != nil {
+		return
+	}
+	if !p.IsROS2() {
+		for _, library := range coreLibraries {
+			c.find(KindCore, library)
+		}
+		p.Distro, p.DistroEvidence = p.detectDistro(c.foundLibrary)
+	}
+	c.addMiddleware()
+	if c.err != nil {
+		return
+	}
+	prefixes := p.amentPrefixes()
+	var components []string
+	components, c.err = ask(c.delegate, func(root rootDirectory) ([]string, error) { return componentLibraries(root, prefixes), nil })
+	for _, library := range components {
+		c.addFirst(KindComponent, []string{library})
+	}
+}
+
+// foundLibrary returns the file of a library that was found, nil if none was.
+func (c *expectedCollector) foundLibrary(library string) *OpenFile {
 	for _, l := range c.found {
 		if isVersionOf(l.Soname, library) {
-			return l.OpenPath, true
+			return l.Opened
 		}
 	}
-	return "", false
+	return nil
 }
 
 // addMiddleware follows DT_NEEDED from the RMW libraries to the DDS libraries.
@@ -108,26 +126,44 @@ func (c *expectedCollector) addMiddleware() {
 	for _, module := range c.process.Modules {
 		if middlewareKind(module.Name()) == KindRMW {
 			seen[module.Name()] = true
-			enqueue(neededBy(module.openPath)...)
+			enqueue(neededBy(module.opened)...)
 		}
 	}
 	for len(pending) > 0 {
 		name := pending[0]
 		pending = pending[1:]
-		if openPath, ok := c.find(middlewareKind(name), name); ok {
-			enqueue(neededBy(openPath)...)
+		if opened := c.find(middlewareKind(name), name); opened != nil {
+			enqueue(neededBy(opened)...)
 		}
 	}
 }
 
-// find adds the library that the dynamic linker would map for that name.
-func (c *expectedCollector) find(kind LibraryKind, name string) (openPath string, ok bool) {
+// find adds the library that the dynamic linker would map for that name, and returns its file, nil if there is none.
+func (c *expectedCollector) find(kind LibraryKind, name string) *OpenFile {
+	var paths []string
 	for _, directory := range c.search {
-		if openPath, ok := c.add(kind, path.Join(directory, name)); ok {
-			return openPath, true
-		}
+		paths = append(paths, path.Join(directory, name))
 	}
-	return "", false
+	return c.addFirst(kind, paths)
+}
+
+// addFirst adds the library at the first of some paths in the process's root at which there is one. It returns the file, nil if there is none.
+func (c *expectedCollector) addFirst(kind LibraryKind, paths []string) *OpenFile {
+	for len(paths) > 0 && c.err == nil {
+		candidate, err := ask(c.delegate, func(root rootDirectory) (namedFile, error) { return root.openFirst(paths) })
+		if err != nil {
+			c.err = err
+			return nil
+		}
+		if candidate.file == nil {
+			return nil
+		}
+		if opened := c.add(kind, candidate); opened != nil {
+			return opened
+		}
+		paths = paths[candidate.index+1:]
+	}
+	return nil
 }
 
 // middlewareKind is what kind of middleware library a soname or file name is, or "".
@@ -144,12 +180,14 @@ func middlewareKind(name string) LibraryKind {
 	return ""
 }
 
-func neededBy(openPath string) []string {
-	file, err := elffile.Open(openPath)
+func neededBy(opened *OpenFile) []string {
+	if opened == nil {
+		return nil
+	}
+	file, err := opened.ELF()
 	if err != nil {
 		return nil
 	}
-	defer file.Close()
 	needed, err := file.Needed()
 	if err != nil {
 		return nil
@@ -157,27 +195,29 @@ func neededBy(openPath string) []string {
 	return needed
 }
 
-// add adds the library at a path in the process's root unless it is mapped or was added before. It reports whether
-// there is one.
-func (c *expectedCollector) add(kind LibraryKind, name string) (openPath string, ok bool) {
-	resolved, err := c.root.resolve(name)
+// add adds a library unless it is mapped or was added before. It returns the file, nil if that is no library.
+func (c *expectedCollector) add(kind LibraryKind, library namedFile) *OpenFile {
+	openPath := c.delegate.root.prefix + library.path
+	finder := c.process.finder
+	opened, err := finder.opened.adopt(library.file, openPath)
 	if err != nil {
-		return "", false
+		return nil
 	}
-	openPath = c.root.prefix + resolved
-	facts, err := c.process.finder.learnFile(openPath)
-	if err != nil {
-		return "", false
+	learned := finder.learn(opened, openPath)
+	if learned.err != nil {
+		return nil
 	}
-	id := c.process.finder.distinctFile(facts, openPath)
+	c.process.hold(opened)
+	facts := learned.facts
+	id := finder.distinctFile(facts, opened)
 	isMapped := slices.ContainsFunc(c.process.Modules, func(m Module) bool { return m.File == id })
 	isListed := slices.ContainsFunc(c.found, func(l ExpectedLibrary) bool { return l.File == id })
 	if !isMapped && !isListed {
 		c.found = append(c.found, ExpectedLibrary{
-			Kind: kind, Path: resolved, OpenPath: openPath,
+			Kind: kind, Path: library.path, OpenPath: openPath, Opened: opened,
 			Device: facts.version.device, Inode: facts.version.inode,
 			File: id, BuildID: facts.buildID, Soname: facts.soname,
 		})
 	}
-	return openPath, true
+	return opened
 }

@@ -25,7 +25,7 @@ func TestOpenFakeProcess(t *testing.T) {
 	if process.Command != "a) name (x)" || process.ParentPID != 7 || process.StartTime != 123_450_000_000 {
 		t.Errorf("stat: %q, parent %d, start %d", process.Command, process.ParentPID, process.StartTime)
 	}
-	if process.NamespacePID != 5 || process.UID != 1001 || process.MountNamespace != 4026532000 || process.PIDNamespace != 4026532001 {
+	if process.NamespacePID != 5 || process.UID != uint32(os.Getuid()) || process.MountNamespace != 4026532000 || process.PIDNamespace != 4026532001 {
 		t.Errorf("status: %+v", process)
 	}
 	if process.Distro != DistroHumble {
@@ -222,7 +222,7 @@ func TestResolveStaysInRoot(t *testing.T) {
 		"/etc/file": "/etc/file", "/absolute": "/etc/file", "/up": "/etc/file", "/chain": "/etc/file", "/directory/file": "/etc/file",
 		"/directory/../etc/./file": "/etc/file", "/../../etc/file": "/etc/file", "/loop": "", "/absent": "", "/etc/file/below": "",
 	} {
-		resolved, err := root.resolve(name)
+		resolved, err := root.locate(name)
 		if resolved != expected || (err == nil) != (expected != "") {
 			t.Errorf("%s: %q, %v", name, resolved, err)
 		}

@@ -23,7 +23,7 @@ func newFakeProcess(t *testing.T, environment ...string) *fakeProcess {
 	f := &fakeProcess{t: t, proc: t.TempDir(), root: t.TempDir()}
 	f.write(filepath.Join(f.proc, "sys/kernel/random/boot_id"), "0b3f3a3c-0000-4000-8000-000000000000\n")
 	f.writeProcess("stat", fmt.Sprintf("%d (a) name (x)) S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0", fakePID))
-	f.writeProcess("status", fmt.Sprintf("Name:\tx\nTgid:\t%d\nUid:\t1000\t1001\t1000\t1000\nNSpid:\t%d\t17\t5\nSeccomp:\t2\n", fakePID, fakePID))
+	f.writeProcess("status", fmt.Sprintf("Name:\tx\nTgid:\t%d\n%sNSpid:\t%d\t17\t5\nSeccomp:\t2\n", fakePID, identityOf(os.Getuid(), os.Getgid()), fakePID))
 	f.writeProcess("cmdline", "component_container\x00--ros-args\x00")
 	f.writeProcess("auxv", "vector")
 	f.writeProcess("environ", strings.Join(environment, "\x00")+"\x00")
@@ -33,6 +33,11 @@ func newFakeProcess(t *testing.T, environment ...string) *fakeProcess {
 	f.link("/usr/bin/component_container", "exe")
 	f.link(f.root, "root")
 	return f
+}
+
+// identityOf is what status says of a process with the rights of one user.
+func identityOf(user, group int) string {
+	return fmt.Sprintf("Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nGroups:\t \n", user, group)
 }
 
 func (f *fakeProcess) write(path, content string) {
@@ -103,4 +108,15 @@ func (f *fakeProcess) mapLibrary(path string) {
 func (f *fakeProcess) open() *Process {
 	f.t.Helper()
 	return openProcess(f.t, NewFinderAt(f.proc), fakePID)
+}
+
+// inspect is open for a process that need not be one of ROS 2.
+func (f *fakeProcess) inspect() *Process {
+	f.t.Helper()
+	process, err := NewFinderAt(f.proc).Inspect(fakePID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { process.Close() })
+	return process
 }

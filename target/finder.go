@@ -23,7 +23,10 @@ const (
 // Finder finds processes. It remembers what it learned of files, so one Finder should serve all processes.
 // It may be used by several goroutines at once.
 type Finder struct {
-	root string
+	root   string
+	opened *openFiles
+	// delegates holds one for each delegate that has not ended.
+	delegates chan struct{}
 
 	mutex    sync.Mutex
 	files    map[fileVersion]fileFacts
@@ -35,7 +38,10 @@ func NewFinder() *Finder { return NewFinderAt("/proc") }
 
 // NewFinderAt looks for processes in another directory of the form of /proc.
 func NewFinderAt(root string) *Finder {
-	return &Finder{root: root, files: map[fileVersion]fileFacts{}, distinct: map[string][]distinctFile{}}
+	return &Finder{
+		root: root, opened: &openFiles{open: map[fileVersion]*OpenFile{}}, delegates: make(chan struct{}, maxDelegates),
+		files: map[fileVersion]fileFacts{}, distinct: map[string][]distinctFile{},
+	}
 }
 
 // Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace. The

@@ -1,10 +1,13 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
@@ -48,17 +51,23 @@ func (p *Process) findHeader(typeName string) (messageHeader, error) {
 	if of.namespace != "msg" {
 		return messageHeader{}, fmt.Errorf("%s: only messages of topics are looked up", typeName)
 	}
-	root, err := p.openRoot()
+	d, err := p.newDelegate()
 	if err != nil {
 		return messageHeader{}, err
 	}
-	defer root.close()
+	defer d.close()
 	libraries := p.packageLibraries(of.pkg)
-	definition, err := p.findDefinition(root, of, libraries)
+	prefixes, err := p.definitionPrefixes(libraries)
 	if err != nil {
 		return messageHeader{}, fmt.Errorf("%s: %w", typeName, err)
 	}
-	header, err := definition.header(root, of)
+	header, err := ask(d, func(root rootDirectory) (messageHeader, error) {
+		definition, err := findDefinition(root, of, prefixes, libraries)
+		if err != nil {
+			return messageHeader{}, err
+		}
+		return definition.header(root, of)
+	})
 	if err != nil {
 		return messageHeader{}, fmt.Errorf("%s: %w", typeName, err)
 	}
@@ -94,14 +103,17 @@ type messageDefinition struct {
 	// prefix is the ament prefix that has it; path is the file itself, symbolic links followed.
 	prefix, path string
 	isIDL        bool
+	text         []byte
+	err          error // of reading it
 }
 
-// findDefinition finds the definition in the prefix that the libraries were mapped from.
-func (p *Process) findDefinition(root *rootDirectory, of messageType, libraries []Module) (messageDefinition, error) {
+// definitionPrefixes are the ament prefixes that may have a definition: those that the package's libraries were mapped from, and those that the
+// process was started to see.
+func (p *Process) definitionPrefixes(libraries []Module) ([]string, error) {
 	var prefixes []string
 	for _, library := range libraries {
 		if library.Deleted {
-			return messageDefinition{}, fmt.Errorf("%s was replaced after the process had mapped it", library.Path)
+			return nil, fmt.Errorf("%s was replaced after the process had mapped it", library.Path)
 		}
 		directory := path.Dir(library.Path)
 		if path.Base(directory) == multiarch() {
@@ -111,7 +123,11 @@ func (p *Process) findDefinition(root *rootDirectory, of messageType, libraries 
 			prefixes = append(prefixes, path.Dir(directory))
 		}
 	}
-	prefixes = append(prefixes, p.amentPrefixes()...)
+	return append(prefixes, p.amentPrefixes()...), nil
+}
+
+// findDefinition finds the definition in the prefix that the libraries were mapped from.
+func findDefinition(root rootDirectory, of messageType, prefixes []string, libraries []Module) (messageDefinition, error) {
 	var found []messageDefinition
 	for _, prefix := range prefixes {
 		definition, ok := definitionIn(root, prefix, of)
@@ -135,21 +151,33 @@ func (p *Process) findDefinition(root *rootDirectory, of messageType, libraries 
 		of.pkg, found[0].prefix, found[1].prefix)
 }
 
-// definitionIn finds the definition below a prefix.
-func definitionIn(root *rootDirectory, prefix string, of messageType) (messageDefinition, bool) {
+// definitionIn finds the definition below a prefix, which perhaps cannot be read.
+func definitionIn(root rootDirectory, prefix string, of messageType) (messageDefinition, bool) {
 	for _, extension := range []string{".msg", ".idl"} {
-		if file, err := root.resolve(path.Join(prefix, "share", of.pkg, "msg", of.name+extension)); err == nil {
-			return messageDefinition{prefix, file, extension == ".idl"}, true
+		name := path.Join(prefix, "share", of.pkg, "msg", of.name+extension)
+		definition := messageDefinition{prefix: prefix, path: name, isIDL: extension == ".idl"}
+		file, err := root.openFile(name)
+		switch {
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+			continue
+		case err != nil:
+			definition.err = fmt.Errorf("%v", err) // not wrapped: it says nothing of the process
+			return definition, true
 		}
+		defer file.Close()
+		if definition.path, definition.err = root.pathOf(file); definition.err == nil {
+			definition.text, definition.err = readAll(file, maxDefinitionSize)
+		}
+		return definition, true
 	}
 	return messageDefinition{}, false
 }
 
 // holdsOneOf reports whether a prefix's library directories lead to one of the mapped libraries, perhaps through symbolic links.
-func holdsOneOf(root *rootDirectory, prefix string, libraries []Module) bool {
+func holdsOneOf(root rootDirectory, prefix string, libraries []Module) bool {
 	return slices.ContainsFunc(libraries, func(library Module) bool {
 		for _, directory := range libraryDirectories(prefix) {
-			if resolved, err := root.resolve(path.Join(directory, library.Name())); err == nil && resolved == library.Path {
+			if resolved, err := root.locate(path.Join(directory, library.Name())); err == nil && resolved == library.Path {
 				return true
 			}
 		}
@@ -162,16 +190,16 @@ func libraryDirectories(prefix string) []string {
 	return []string{directory, path.Join(directory, multiarch())}
 }
 
-func (d messageDefinition) header(root *rootDirectory, of messageType) (messageHeader, error) {
-	text, err := root.readFile(d.path, maxDefinitionSize)
-	if err != nil {
-		return messageHeader{}, err
+func (d messageDefinition) header(root rootDirectory, of messageType) (messageHeader, error) {
+	if d.err != nil {
+		return messageHeader{}, d.err
 	}
 	var fields []messageField
+	var err error
 	if d.isIDL {
-		fields, err = parseIDLDefinition(of, text)
+		fields, err = parseIDLDefinition(of, d.text)
 	} else {
-		fields, err = parseMsgDefinition(of.pkg, text)
+		fields, err = parseMsgDefinition(of.pkg, d.text)
 	}
 	if err != nil {
 		return messageHeader{}, fmt.Errorf("%s: %w", d.path, err)
@@ -188,21 +216,21 @@ func (d messageDefinition) header(root *rootDirectory, of messageType) (messageH
 }
 
 // introspect reads the offset of a field from the introspection library of the definition's prefix.
-func (d messageDefinition) introspect(root *rootDirectory, of messageType, fields []messageField, index int) (uint64, error) {
+func (d messageDefinition) introspect(root rootDirectory, of messageType, fields []messageField, index int) (uint64, error) {
 	name := "lib" + of.pkg + "__rosidl_typesupport_introspection_cpp.so"
 	for _, directory := range libraryDirectories(d.prefix) {
-		resolved, err := root.resolve(path.Join(directory, name))
+		file, err := root.openFile(path.Join(directory, name))
 		if err != nil {
 			continue
 		}
-		library, err := elffile.Open(root.prefix + resolved)
+		defer file.Close()
+		library, err := elffile.New(file)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("%s: %w", file.Name(), err)
 		}
-		defer library.Close()
 		offset, err := introspectedOffset(library, of, fields, index)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", resolved, err)
+			return 0, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		return offset, nil
 	}

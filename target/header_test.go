@@ -86,7 +86,7 @@ func TestHeaderOffset(t *testing.T) {
 		},
 		"too long a file": {
 			files: map[string]string{humblePrefix + scanFile: strings.Repeat("#", maxDefinitionSize+1)}, mapped: []string{humblePrefix + typeSupport},
-			errorContains: "not a regular file of at most",
+			errorContains: "Scan.msg: more than 262144 bytes",
 		},
 		"header later and no introspection library": {
 			files: map[string]string{humblePrefix + scanFile: "int8 x\n" + withHeader}, mapped: []string{humblePrefix + typeSupport},

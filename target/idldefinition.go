@@ -9,6 +9,7 @@ import (
 )
 
 // parseIDLDefinition reads the fields of the struct of a message type in an .idl file, in the part of OMG IDL that rosidl_parser accepts.
+// As with parseMsgDefinition, errors hold nothing of the text.
 func parseIDLDefinition(wanted messageType, text []byte) ([]messageField, error) {
 	tokens, err := idlTokens(string(text))
 	if err != nil {
@@ -16,7 +17,7 @@ func parseIDLDefinition(wanted messageType, text []byte) ([]messageField, error)
 	}
 	parser := idlParser{tokens: tokens, wanted: wanted, aliases: map[string]messageField{}}
 	if err := parser.parse(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("IDL: line %d: %w", parser.line, err)
 	}
 	if !parser.found {
 		return nil, fmt.Errorf("IDL: no struct %s::%s::%s", wanted.pkg, wanted.namespace, wanted.name)
@@ -27,22 +28,29 @@ func parseIDLDefinition(wanted messageType, text []byte) ([]messageField, error)
 // idlToken is white space, a comment or an #include line to be skipped, or a token: a literal, a word or number, "::" or a character.
 var idlToken = regexp.MustCompile(`^(?:(\s+|//[^\n]*|/\*(?s:.*?)\*/|#[^\n]*)|(L?"(?:[^"\\]|\\.)*"|L?'(?:[^'\\]|\\.[0-9A-Fa-f]*)'|[A-Za-z0-9_]+|::|[!$-&(-/:-@\[-^{-~]))`)
 
-func idlTokens(text string) ([]string, error) {
-	var tokens []string
-	for len(text) > 0 {
+// positionedToken is a token and the line that it begins in, counted from 1.
+type positionedToken struct {
+	text string
+	line int
+}
+
+func idlTokens(text string) ([]positionedToken, error) {
+	var tokens []positionedToken
+	for line := 1; len(text) > 0; {
 		match := idlToken.FindStringSubmatch(text)
 		if match == nil || match[2] == "/" && strings.HasPrefix(text, "/*") {
-			return nil, fmt.Errorf("IDL: no token: %.40q", text)
+			return nil, fmt.Errorf("IDL: line %d: %w", line, errIDLSyntax)
 		}
 		if match[2] != "" {
-			tokens = append(tokens, match[2])
+			tokens = append(tokens, positionedToken{match[2], line})
 		}
+		line += strings.Count(match[0], "\n")
 		text = text[len(match[0]):]
 	}
 	return tokens, nil
 }
 
-var errIDLSyntax = errors.New("IDL: syntax")
+var errIDLSyntax = errors.New("syntax")
 
 var idlIdentifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
@@ -53,7 +61,8 @@ var idlBasicWords = []string{
 }
 
 type idlParser struct {
-	tokens []string
+	tokens []positionedToken
+	line   int // of the last token taken
 	wanted messageType
 	module []string
 	// aliases are the typedefs of the wanted type's module.
@@ -99,11 +108,11 @@ func (p *idlParser) parse() error {
 				return err
 			}
 		default:
-			return fmt.Errorf("%w: unexpected %.40q", errIDLSyntax, word)
+			return fmt.Errorf("%w: not a definition", errIDLSyntax)
 		}
 	}
 	if len(p.module) > 0 {
-		return fmt.Errorf("%w: module %s is not closed", errIDLSyntax, p.module[len(p.module)-1])
+		return fmt.Errorf("%w: a module is not closed", errIDLSyntax)
 	}
 	return nil
 }
@@ -114,15 +123,15 @@ func (p *idlParser) next() string {
 		return ""
 	}
 	token := p.tokens[0]
-	p.tokens = p.tokens[1:]
-	return token
+	p.tokens, p.line = p.tokens[1:], token.line
+	return token.text
 }
 
 func (p *idlParser) peek() string {
 	if len(p.tokens) == 0 {
 		return ""
 	}
-	return p.tokens[0]
+	return p.tokens[0].text
 }
 
 func (p *idlParser) inWantedModule() bool {
@@ -170,7 +179,7 @@ func (p *idlParser) scopedName() (string, error) {
 	for {
 		word := p.next()
 		if !idlIdentifier.MatchString(word) {
-			return "", fmt.Errorf("%w: %.40q is no name", errIDLSyntax, word)
+			return "", fmt.Errorf("%w: not a name", errIDLSyntax)
 		}
 		parts = append(parts, word)
 		if p.peek() != "::" {
@@ -195,7 +204,7 @@ func (p *idlParser) parseStruct() error {
 		}
 	} else {
 		if p.found {
-			return fmt.Errorf("%w: struct %s twice", errIDLSyntax, name)
+			return fmt.Errorf("%w: the struct twice", errIDLSyntax)
 		}
 		p.found = true
 		for p.peek() != "}" {
@@ -231,7 +240,7 @@ func (p *idlParser) parseDeclaration() ([]messageField, error) {
 		one := of
 		one.name = p.next()
 		if !idlIdentifier.MatchString(one.name) {
-			return nil, fmt.Errorf("%w: %.40q is no name", errIDLSyntax, one.name)
+			return nil, fmt.Errorf("%w: not a name", errIDLSyntax)
 		}
 		for p.peek() == "[" {
 			p.next()

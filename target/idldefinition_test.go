@@ -89,6 +89,7 @@ func FuzzParseIDLDefinition(f *testing.F) {
 		if err != nil && fields != nil {
 			t.Errorf("%+v with %v", fields, err)
 		}
+		checkDiscreet(t, err)
 		for _, field := range fields {
 			if !idlIdentifier.MatchString(field.name) || field.typeName == "" {
 				t.Errorf("%+v", field)

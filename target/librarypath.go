@@ -36,7 +36,7 @@ func multiarch() string {
 // librarySearchPath is, in the dynamic linker's order: LD_LIBRARY_PATH, the directories that the ROS 2 libraries were
 // found in (which is where their RUNPATH leads) or will be found in (the prefixes of AMENT_PREFIX_PATH) with their
 // architecture's folder, /etc/ld.so.conf, the defaults.
-func (p *Process) librarySearchPath(root *rootDirectory) searchPath {
+func (p *Process) librarySearchPath(d *delegate) (searchPath, error) {
 	var search searchPath
 	if value, found, err := p.Environment("LD_LIBRARY_PATH"); err == nil && found {
 		search.add(strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ';' })...)
@@ -54,15 +54,19 @@ func (p *Process) librarySearchPath(root *rootDirectory) searchPath {
 		directory := path.Join(prefix, "lib")
 		search.add(directory, path.Join(directory, multiarch()))
 	}
-	search.add(linkerConfiguration(root)...)
+	configured, err := ask(d, func(root rootDirectory) ([]string, error) { return linkerConfiguration(root), nil })
+	if err != nil {
+		return nil, err
+	}
+	search.add(configured...)
 	for _, directory := range []string{"/lib", "/usr/lib"} {
 		search.add(path.Join(directory, multiarch()), directory, directory+"64")
 	}
-	return search
+	return search, nil
 }
 
 // linkerConfiguration is the directories of /etc/ld.so.conf and of what it includes.
-func linkerConfiguration(root *rootDirectory) []string {
+func linkerConfiguration(root rootDirectory) []string {
 	var directories []string
 	pending := []string{"/etc/ld.so.conf"}
 	for read := 0; len(pending) > 0 && read < maxConfigurationFiles; read++ {
@@ -101,7 +105,7 @@ func parseLinkerConfiguration(text []byte) (directories, includes []string) {
 }
 
 // globLastComponent expands wildcards in a path's last component, which is where ld.so.conf files have them.
-func globLastComponent(root *rootDirectory, pattern string) []string {
+func globLastComponent(root rootDirectory, pattern string) []string {
 	directory, namePattern := path.Split(pattern)
 	names, err := root.readDirectory(directory, maxConfigurationFiles)
 	if err != nil {

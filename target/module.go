@@ -40,11 +40,21 @@ type Module struct {
 	Deleted bool
 
 	openPath string
+	opened   *OpenFile
+	denied   error
 }
 
-// OpenPath leads to the mapped file itself, also when it was deleted, replaced, or is in a container. It is good as
-// long as the process keeps the file mapped.
+// OpenPath leads to the mapped file itself, also when it was deleted, replaced, or is in a container. It is for people: the process can map
+// another file there at any time.
 func (m Module) OpenPath() string { return m.openPath }
+
+// Opened is the mapped file, which the Process holds as long as the module is one of its own, or the error why it could not be opened.
+func (m Module) Opened() (*OpenFile, error) {
+	if m.opened == nil {
+		return nil, m.denied
+	}
+	return m.opened, nil
+}
 
 // Name is the file's name without directories.
 func (m Module) Name() string { return filepath.Base(m.Path) }
@@ -83,20 +93,17 @@ func (m Module) key() moduleKey {
 
 func (m Module) base() uint64 { return m.Mappings[0].Start - m.Mappings[0].Offset }
 
-// OpenModule opens the file of one of the process's modules.
+// OpenModule reads the headers of the file of one of the process's modules. The result is of use as long as the process has the module.
 func (p *Process) OpenModule(module Module) (*elffile.File, error) {
-	file, err := elffile.Open(module.openPath)
-	switch {
-	case errors.Is(err, os.ErrPermission):
+	opened, err := module.Opened()
+	if err == nil {
+		return opened.ELF()
+	}
+	if errors.Is(err, os.ErrPermission) {
 		err = fmt.Errorf("%w (%w): files that a process has mapped are opened with CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN); "+
 			"run with sudo", ErrPermission, err)
-	case errors.Is(err, os.ErrNotExist) && !p.Alive():
-		err = ErrNoProcess
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s of PID %d: %w", module.Path, p.PID, err)
-	}
-	return file, nil
+	return nil, fmt.Errorf("%s of PID %d: %w", module.Path, p.PID, err)
 }
 
 // readModules reads the process's modules. Facts of those that were known before are taken over.
@@ -132,40 +139,60 @@ func (p *Process) readModules(known []Module) ([]Module, error) {
 		old := known[index]
 		module.Device, module.Inode, module.File = old.Device, old.Inode, old.File
 		module.BuildID, module.Soname, module.openPath = old.BuildID, old.Soname, old.openPath
+		module.opened, module.denied = old.opened, old.denied
 		if old.openPath == p.openPath(old) {
 			module.openPath = p.openPath(module) // mappings may have been split since
 		}
 		modules = append(modules, module)
 	}
-	// Several files are read at a time. What they say is remembered, and taken in one after the other: which file is which depends on it.
-	elffile.Each(len(fresh), func(i int) { _, _ = p.finder.learnFile(p.openPath(fresh[i])) })
-	for _, module := range fresh {
-		if p.learnModule(&module) {
+	// Several files are read at a time. They are taken in one after the other: which file is which depends on it.
+	learned := make([]learnedFile, len(fresh))
+	elffile.Each(len(fresh), func(i int) { learned[i] = p.learnFile(fresh[i]) })
+	for i, module := range fresh {
+		p.hold(learned[i].opened)
+		if errors.Is(learned[i].err, ErrTooManyFiles) {
+			err = learned[i].err
+		}
+		if p.takeIn(&module, learned[i]) {
 			modules = append(modules, module)
 		}
 	}
 	slices.SortFunc(modules, func(a, b Module) int { return cmp.Compare(a.Mappings[0].Start, b.Mappings[0].Start) })
-	return modules, nil
+	return modules, err
 }
 
-// learnModule opens the module's file. False for a file that is not ELF or is no longer mapped.
-func (p *Process) learnModule(module *Module) bool {
-	module.openPath = p.openPath(*module)
-	facts, err := p.finder.learnFile(module.openPath)
-	if errors.Is(err, os.ErrPermission) && !module.Deleted {
-		// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
-		module.openPath = p.finder.processPath(p.PID, filepath.Join("root", module.Path))
-		facts, err = p.finder.learnFile(module.openPath)
-		if err == nil && facts.version.inode != module.Mappings[0].Inode {
-			err = os.ErrPermission
-		}
+// learnedFile is what became of looking at the file of a module.
+type learnedFile struct {
+	path   string
+	opened *OpenFile // nil with err
+	facts  fileFacts
+	err    error
+}
+
+// learnFile opens the module's file and learns what it says. The caller holds it.
+func (p *Process) learnFile(module Module) learnedFile {
+	learned := p.finder.learnFile(p.openPath(module), p.refuseServed)
+	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted {
+		return learned
 	}
+	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
+	learned = p.finder.learnFile(p.finder.processPath(p.PID, filepath.Join("root", module.Path)), p.refuseServed)
+	if learned.err == nil && learned.facts.version.inode != module.Mappings[0].Inode {
+		learned.opened.Release()
+		return learnedFile{path: learned.path, err: &os.PathError{Op: "open", Path: learned.path, Err: os.ErrPermission}}
+	}
+	return learned
+}
+
+// takeIn makes the module what its file says. False for a file that is not ELF or is no longer mapped.
+func (p *Process) takeIn(module *Module, learned learnedFile) bool {
+	module.openPath, module.opened, module.denied = learned.path, learned.opened, learned.err
 	switch {
-	case err == nil:
-		module.Device, module.Inode = facts.version.device, facts.version.inode
-		module.BuildID, module.Soname = facts.buildID, facts.soname
-		module.File = p.finder.distinctFile(facts, module.openPath)
-	case errors.Is(err, os.ErrPermission):
+	case learned.err == nil:
+		module.Device, module.Inode = learned.facts.version.device, learned.facts.version.inode
+		module.BuildID, module.Soname = learned.facts.buildID, learned.facts.soname
+		module.File = p.finder.distinctFile(learned.facts, learned.opened)
+	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, errServedFile):
 		module.Device, module.Inode = module.Mappings[0].Device, module.Mappings[0].Inode
 		module.File = FileID{Device: module.Device, Inode: module.Inode}
 	default:
@@ -174,17 +201,42 @@ func (p *Process) learnModule(module *Module) bool {
 	return true
 }
 
+// hold takes over the hold on a file, until the process needs it no more. nil is no file.
+func (p *Process) hold(opened *OpenFile) {
+	if opened == nil {
+		return
+	}
+	if p.held[opened] {
+		opened.Release() // once is enough
+		return
+	}
+	if p.held == nil {
+		p.held = map[*OpenFile]bool{}
+	}
+	p.held[opened] = true
+}
+
+// releaseUnneeded lets go of the files that are neither of modules nor expected.
+func (p *Process) releaseUnneeded() {
+	needed := map[*OpenFile]bool{}
+	for _, module := range p.Modules {
+		needed[module.opened] = true
+	}
+	for _, library := range p.expected {
+		needed[library.Opened] = true
+	}
+	for opened := range p.held {
+		if !needed[opened] {
+			delete(p.held, opened)
+			opened.Release()
+		}
+	}
+}
+
 func (p *Process) openPath(module Module) string {
 	index := max(slices.IndexFunc(module.Mappings, Mapping.Executable), 0)
 	mapping := module.Mappings[index]
 	return p.finder.processPath(p.PID, fmt.Sprintf("map_files/%x-%x", mapping.Start, mapping.End))
-}
-
-// fileVersion names the content of a file at one time.
-type fileVersion struct {
-	device, inode       uint64
-	size                int64
-	modified, changedNS int64
 }
 
 // fileFacts is what is remembered of a file.
@@ -200,33 +252,46 @@ type fileFacts struct {
 // maxRememberedFiles bounds the memory of a Finder that runs for months while packages are upgraded.
 const maxRememberedFiles = 16384
 
-// learnFile returns the facts of the ELF file at path, from memory if the file is unchanged.
-func (f *Finder) learnFile(path string) (fileFacts, error) {
-	var stat unix.Stat_t
-	if err := unix.Stat(path, &stat); err != nil {
-		return fileFacts{}, &os.PathError{Op: "stat", Path: path, Err: err}
+// learnFile opens the ELF file at path and learns what it says. The caller holds it unless there is an error.
+func (f *Finder) learnFile(path string, refuse func(handle int) error) learnedFile {
+	opened, err := f.opened.openPath(path, refuse)
+	if err != nil {
+		return learnedFile{path: path, err: err}
 	}
-	version := fileVersion{
-		device: stat.Dev, inode: stat.Ino, size: stat.Size,
-		modified: stat.Mtim.Nano(), changedNS: stat.Ctim.Nano(),
+	return f.learn(opened, path)
+}
+
+// learn is learnFile for a file that was opened.
+func (f *Finder) learn(opened *OpenFile, path string) learnedFile {
+	facts := f.factsOf(opened)
+	if facts.err != nil {
+		opened.Release()
+		return learnedFile{path: path, err: facts.err}
 	}
+	return learnedFile{path: path, opened: opened, facts: facts}
+}
+
+// factsOf returns the facts of an ELF file, from memory if the file is unchanged.
+func (f *Finder) factsOf(opened *OpenFile) fileFacts {
 	f.mutex.Lock()
-	facts, known := f.files[version]
+	facts, known := f.files[opened.version]
 	f.mutex.Unlock()
 	if known {
-		return facts, facts.err
+		return facts
 	}
-	facts = readFacts(path)
-	facts.version = version
-	if facts.err == nil || isContentError(facts.err) {
+	facts = readFacts(opened)
+	version, _, err := versionOf(int(opened.file.Fd()))
+	written := err != nil || version != opened.version
+	facts.version = opened.version
+	if !written && (facts.err == nil || isContentError(facts.err)) {
 		f.mutex.Lock()
 		if len(f.files) >= maxRememberedFiles {
 			clear(f.files)
 		}
-		f.files[version] = facts
+		f.files[opened.version] = facts
 		f.mutex.Unlock()
 	}
-	return facts, facts.err
+	return facts
 }
 
 // isContentError tells errors that an unchanged file always gives from those of opening and reading it.
@@ -235,12 +300,11 @@ func isContentError(err error) bool {
 		func(kind error) bool { return errors.Is(err, kind) })
 }
 
-func readFacts(path string) (facts fileFacts) {
-	file, err := elffile.Open(path)
+func readFacts(opened *OpenFile) (facts fileFacts) {
+	file, err := opened.ELF()
 	if err != nil {
 		return fileFacts{err: err}
 	}
-	defer file.Close()
 	if facts.buildID, err = file.BuildID(); err != nil {
 		return fileFacts{err: err}
 	}
@@ -249,6 +313,6 @@ func readFacts(path string) (facts fileFacts) {
 	}
 	facts.evidence = distroEvidence(file, facts.soname)
 	var statfs unix.Statfs_t
-	facts.overlay = unix.Statfs(path, &statfs) == nil && statfs.Type == unix.OVERLAYFS_SUPER_MAGIC
+	facts.overlay = unix.Fstatfs(int(opened.file.Fd()), &statfs) == nil && statfs.Type == unix.OVERLAYFS_SUPER_MAGIC
 	return facts
 }

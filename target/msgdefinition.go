@@ -18,11 +18,15 @@ var msgBuiltInTypes = []string{
 	"string", "wstring",
 }
 
+// lineEnds makes all line ends those of Unix.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // parseMsgDefinition reads the fields of a .msg file of a package, which is what rosidl_adapter accepts: one field or constant a
-// line. A type without package is of the same package; so "Header" alone is std_msgs/Header in std_msgs only.
+// line. A type without package is of the same package; so "Header" alone is std_msgs/Header in std_msgs only. Errors hold nothing of the
+// text: who named the file need not be allowed to read it, and others may read the errors.
 func parseMsgDefinition(pkg string, text []byte) ([]messageField, error) {
 	var fields []messageField
-	for number, line := range strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' || r == '\r' }) {
+	for index, line := range strings.Split(lineEnds.Replace(string(text)), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " "))
 		if line == "" {
@@ -32,7 +36,7 @@ func parseMsgDefinition(pkg string, text []byte) ([]messageField, error) {
 		fieldType := msgFieldType.FindStringSubmatch(typeText)
 		name := msgFieldName.FindStringSubmatch(strings.TrimLeft(rest, " "))
 		if fieldType == nil || name == nil {
-			return nil, fmt.Errorf("message definition: non-empty line %d is neither a field nor a constant: %.200q", number+1, line)
+			return nil, fmt.Errorf("message definition: line %d is neither a field nor a constant", index+1)
 		}
 		if isConstant := name[2] != ""; isConstant {
 			continue

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,8 +105,43 @@ func FuzzParseMsgDefinition(f *testing.F) {
 		if err != nil && fields != nil {
 			t.Errorf("%+v with %v", fields, err)
 		}
+		checkDiscreet(t, err)
 		checkFields(t, fields, len(text))
 	})
+}
+
+// discreetErrors are all that an error of the parsers may say. So none tells what is in the file.
+var discreetErrors = regexp.MustCompile(`^(?:message definition: line [0-9]+ is neither a field nor a constant` +
+	`|IDL: no struct p::msg::Scan` +
+	`|IDL: line [0-9]+: syntax(?:: not a (?:name|definition)|: a module is not closed|: the struct twice|: no "[;})>\]]")?)$`)
+
+func checkDiscreet(t *testing.T, err error) {
+	t.Helper()
+	if err != nil && !discreetErrors.MatchString(err.Error()) {
+		t.Errorf("the error may tell what is in the file: %q", err)
+	}
+}
+
+func TestErrorsTellLineNotContent(t *testing.T) {
+	const secret = "API_KEY=sk-verysecret-1234567"
+	for text, line := range map[string]string{
+		secret: "line 1 ", "\n\n# x\n" + secret: "line 4 ", "int32 x\r\n\r\n" + secret: "line 3 ",
+	} {
+		_, err := parseMsgDefinition("p", []byte(text))
+		if checkDiscreet(t, err); err == nil || !strings.Contains(err.Error(), line) {
+			t.Errorf("%q: %v, expected %s", text, err, line)
+		}
+	}
+	for text, line := range map[string]string{
+		secret: "line 1:", "module p {\n/* a\nb */ module msg {\n" + secret: "line 4:", "module p {\n module verysecret {": "line 2:",
+		"module p {\nmodule msg {\nstruct Scan {\nlong 3verysecret;": "line 4:", "\n\n\x01" + secret: "line 3:",
+		"module p {\n module msg {\n struct Scan { verysecret::\n 3::x y; };": "line 4:",
+	} {
+		_, err := parseIDLDefinition(messageType{"p", "msg", "Scan"}, []byte(text))
+		if checkDiscreet(t, err); err == nil || !strings.Contains(err.Error(), line) {
+			t.Errorf("%q: %v, expected %s", text, err, line)
+		}
+	}
 }
 
 // checkFields fails if the fields cannot be those of a definition of that length.

@@ -45,6 +45,9 @@ type Process struct {
 	finder          *Finder
 	pidfd           int
 	auxiliaryVector []byte
+	// held are the files that are kept open; expected are those of the last call of Expected.
+	held     map[*OpenFile]bool
+	expected []ExpectedLibrary
 	// headers are the answers of HeaderOffset that cannot change.
 	headers map[string]messageHeader
 }
@@ -180,8 +183,12 @@ func (p *Process) classify() {
 	p.RMW = rmwImplementation(p.Modules)
 }
 
-// Close frees what Alive needs. The Process's fields stay valid.
+// Close frees what Alive needs, and lets go of the process's files. The Process's fields stay valid.
 func (p *Process) Close() error {
+	for opened := range p.held {
+		opened.Release()
+	}
+	p.held = nil
 	if p.pidfd < 0 {
 		return nil
 	}
@@ -257,6 +264,7 @@ func (p *Process) refresh() (Changes, error) {
 	}
 	changes := Changes{Added: missingFrom(p.Modules, modules), Removed: missingFrom(modules, p.Modules)}
 	p.Modules = modules
+	p.releaseUnneeded()
 	if !changes.Empty() {
 		p.classify()
 	}

@@ -5,63 +5,141 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-const maxSymbolicLinks = 40
-
 // rootDirectory is a process's root directory. Paths are resolved in it as the process would, absolute symbolic links
-// included, and never lead out of it.
+// included, and never lead out of it. Only a delegate opens files in it.
 type rootDirectory struct {
 	prefix string // such as /proc/PID/root
+	path   string // what the kernel calls it
 	handle *os.File
 }
 
-func (p *Process) openRoot() (*rootDirectory, error) {
+func (p *Process) openRoot() (rootDirectory, error) {
 	prefix := p.finder.processPath(p.PID, "root")
 	fd, err := unix.Open(prefix, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: prefix, Err: err}
+		return rootDirectory{}, &os.PathError{Op: "open", Path: prefix, Err: err}
 	}
-	return &rootDirectory{prefix: prefix, handle: os.NewFile(uintptr(fd), prefix)}, nil
+	handle := os.NewFile(uintptr(fd), prefix)
+	path, err := os.Readlink(linkTo(handle))
+	if err != nil {
+		handle.Close()
+		return rootDirectory{}, err
+	}
+	return rootDirectory{prefix, path, handle}, nil
 }
 
-func (r *rootDirectory) close() { r.handle.Close() }
+func (r rootDirectory) close() { r.handle.Close() }
 
-func (r *rootDirectory) open(name string, flags uint64) (*os.File, error) {
-	fd, err := unix.Openat2(int(r.handle.Fd()), name, &unix.OpenHow{
-		Flags:   flags | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
-	})
+// linkTo leads to an open file, whatever has become of its path.
+func linkTo(file *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", file.Fd()) }
+
+// maxOpenAttempts bounds how often a path is resolved anew that has ".." in it while directories are moved or mounted somewhere.
+const maxOpenAttempts = 64
+
+// find finds a file, and returns a descriptor that stands for it but opens nothing. With unix.O_NOFOLLOW it finds a symbolic link itself.
+func (r rootDirectory) find(name string, flags uint64) (*os.File, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	var fd int
+	err := error(unix.EAGAIN)
+	for attempt := 0; errors.Is(err, unix.EAGAIN) && attempt < maxOpenAttempts; attempt++ {
+		fd, err = unix.Openat2(int(r.handle.Fd()), name, &how)
+	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: r.prefix + name, Err: err}
 	}
 	return os.NewFile(uintptr(fd), r.prefix+name), nil
 }
 
-// readFile reads a regular file of at most limit bytes.
-func (r *rootDirectory) readFile(name string, limit int64) ([]byte, error) {
-	file, err := r.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+// stat looks at a file, at a symbolic link itself.
+func (r rootDirectory) stat(name string) (*unix.Stat_t, error) {
+	file, err := r.find(name, unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+		return nil, &os.PathError{Op: "stat", Path: r.prefix + name, Err: err}
+	}
+	return &stat, nil
+}
+
+// open opens a file of one type for reading. The result is the file that was looked at, whatever its path leads to by now.
+func (r rootDirectory) open(name string, fileType uint32) (*os.File, error) {
+	found, err := r.find(name, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", file.Name(), limit)
+	defer found.Close()
+	return openFound(found, fileType)
+}
+
+// openFound opens a file for reading that is open with O_PATH.
+func openFound(found *os.File, fileType uint32) (*os.File, error) {
+	if err := refuseSpecial(found, fileType); err != nil {
+		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(file, limit))
+	fd, err := unix.Open(linkTo(found), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: found.Name(), Err: err}
+	}
+	return os.NewFile(uintptr(fd), found.Name()), nil
+}
+
+// openFile opens a regular file.
+func (r rootDirectory) openFile(name string) (*os.File, error) { return r.open(name, unix.S_IFREG) }
+
+// namedFile is an open file with its path in the root directory, without symbolic links, and the index of the path by which it was found.
+type namedFile struct {
+	file  *os.File // nil if none was found
+	path  string
+	index int
+}
+
+// openFirst opens the first of some regular files that there is.
+func (r rootDirectory) openFirst(names []string) (namedFile, error) {
+	for i, name := range names {
+		file, err := r.openFile(name)
+		if err != nil {
+			continue
+		}
+		path, err := r.pathOf(file)
+		if err != nil {
+			file.Close()
+			continue
+		}
+		return namedFile{file, path, i}, nil
+	}
+	return namedFile{}, nil
+}
+
+// readFile reads a regular file of at most limit bytes.
+func (r rootDirectory) readFile(name string, limit int64) ([]byte, error) {
+	file, err := r.openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readAll(file, limit)
+}
+
+// readAll reads a file of at most limit bytes.
+func readAll(file *os.File, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s: more than %d bytes", file.Name(), limit)
+	}
+	return text, err
 }
 
 // readDirectory is the names in a directory, at most limit of them.
-func (r *rootDirectory) readDirectory(name string, limit int) ([]string, error) {
-	directory, err := r.open(name, unix.O_RDONLY|unix.O_DIRECTORY)
+func (r rootDirectory) readDirectory(name string, limit int) ([]string, error) {
+	directory, err := r.open(name, unix.S_IFDIR)
 	if err != nil {
 		return nil, err
 	}
@@ -73,56 +151,25 @@ func (r *rootDirectory) readDirectory(name string, limit int) ([]string, error) 
 	return names, err
 }
 
-// resolve follows all symbolic links of an absolute path. The result is a path in the root without any, so that it
-// can be opened under the prefix without the host's links coming into play.
-func (r *rootDirectory) resolve(name string) (string, error) {
-	resolved := "/"
-	pending := strings.Split(path.Clean("/"+name), "/")
-	for links := 0; len(pending) > 0; {
-		component := pending[0]
-		pending = pending[1:]
-		switch component {
-		case "", ".":
-			continue
-		case "..":
-			resolved = path.Dir(resolved)
-			continue
-		}
-		next := path.Join(resolved, component)
-		link, err := r.readLink(next)
-		switch {
-		case errors.Is(err, errNotLink):
-			resolved = next
-			continue
-		case err != nil:
-			return "", err
-		}
-		if links++; links > maxSymbolicLinks {
-			return "", &os.PathError{Op: "resolve", Path: name, Err: unix.ELOOP}
-		}
-		if path.IsAbs(link) {
-			resolved = "/"
-		}
-		pending = append(strings.Split(link, "/"), pending...)
-	}
-	return resolved, nil
-}
-
-var errNotLink = errors.New("not a symbolic link")
-
-func (r *rootDirectory) readLink(name string) (string, error) {
-	file, err := r.open(name, unix.O_PATH|unix.O_NOFOLLOW)
+// locate follows all symbolic links of a path. The result is for people and for comparing: another file may be there by now.
+func (r rootDirectory) locate(name string) (string, error) {
+	found, err := r.find(name, 0)
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
-	buffer := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(int(file.Fd()), "", buffer)
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EINVAL):
-		return "", errNotLink
-	case err != nil:
-		return "", err
+	defer found.Close()
+	return r.pathOf(found)
+}
+
+// pathOf is the path of an open file in the root directory, without symbolic links.
+func (r rootDirectory) pathOf(file *os.File) (string, error) {
+	path, err := os.Readlink(linkTo(file))
+	if err != nil || r.path == "/" {
+		return path, err
 	}
-	return string(buffer[:n]), nil
+	inside, found := strings.CutPrefix(path, r.path)
+	if !found {
+		return "", fmt.Errorf("%s: not below %s", path, r.path)
+	}
+	return inside, nil
 }

@@ -58,7 +58,7 @@ func TestPageHeadersAreChecked(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := checkPages(c.pages, 15)
+			_, _, err := splitPages(c.pages, 15)
 			if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrCorruptSegment) {
 				t.Errorf("error %v", err)
 			}

@@ -139,8 +139,11 @@ func (d *Dataset) Killed() bool {
 	return err != nil || now.Ending == EndingRunning
 }
 
+// maxSessionBytes is far above what recordings of a whole machine write.
+const maxSessionBytes = 64 << 20
+
 func readSession(dir string) (*Session, error) {
-	text, err := os.ReadFile(filepath.Join(dir, SessionFile))
+	text, err := readRegular(filepath.Join(dir, SessionFile), maxSessionBytes)
 	if err != nil {
 		return nil, err
 	}

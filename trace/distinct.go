@@ -103,7 +103,7 @@ func (r *columnReader) codes() uint64 { return uint64(r.dictionarySize) + 1 }
 // appendCodes makes the codes of the next rows the last digits of their keys.
 func (r *columnReader) appendCodes(keys []uint64) (err error) {
 	defer containPanic(&err)
-	if r.pages == nil {
+	if r.isMissing() {
 		return nil // the only code is 0, and the only digit
 	}
 	base := r.codes()
@@ -112,7 +112,7 @@ func (r *columnReader) appendCodes(keys []uint64) (err error) {
 			if err := r.nextPage(); err != nil {
 				return err
 			}
-			if r.indexes == nil && r.page.NumNulls() != r.page.NumValues() {
+			if r.indexes == nil && r.present > 0 {
 				return errNotCoded
 			}
 			continue

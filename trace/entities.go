@@ -16,6 +16,18 @@ const (
 	Derived Provenance = "derived"
 )
 
+// Telling says whose row one is and which of an entity's rows counts. A recorder writes a row as soon as an entity is known, and another one
+// when it becomes better known or ends: a dataset whose recorder was killed, or still runs, has them all. Scan passes on the one that counts.
+type Telling struct {
+	// Entity numbers the entities of a recording: all rows of one have its number. 0 in datasets of recorders that gave none.
+	Entity uint64 `column:"entity,null" json:"-"`
+	// Revision numbers the rows: of an entity's rows the one with the greatest counts. 0 as for Entity.
+	Revision uint64 `column:"revision,null" json:"-"`
+}
+
+// Stamp gives the row its numbers.
+func (t *Telling) Stamp(entity, revision uint64) { t.Entity, t.Revision = entity, revision }
+
 // Node is a ROS 2 node (rcl_node_init).
 type Node struct {
 	ProcessKey
@@ -30,6 +42,7 @@ type Node struct {
 	// EndTimestamp is when the entity was destroyed, or its address given to another one; null while it lives. The same holds for
 	// every entity.
 	EndTimestamp Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // Publisher is an rcl publisher (rcl_publisher_init).
@@ -48,6 +61,7 @@ type Publisher struct {
 	// GID is the publisher's gid, in hexadecimal; takes name it as publisher_gid.
 	GID          string          `column:"gid,null"`
 	EndTimestamp Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // Subscription is one pair of an rcl subscription and an rclcpp object that serves it (rcl_subscription_init,
@@ -81,6 +95,7 @@ type Subscription struct {
 	// CallbackGroup is the rclcpp::CallbackGroup that the subscription is in (callback_group_add_subscription).
 	CallbackGroup Address         `column:"callback_group,null"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // Timer is an rcl timer (rcl_timer_init, rclcpp_timer_callback_added, rclcpp_timer_link_node).
@@ -97,6 +112,7 @@ type Timer struct {
 	// CallbackGroup is the rclcpp::CallbackGroup that the timer is in (callback_group_add_timer).
 	CallbackGroup Address         `column:"callback_group,null"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // ServiceServer is an rcl service (rcl_service_init, rclcpp_service_callback_added).
@@ -115,6 +131,7 @@ type ServiceServer struct {
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // Client is an rcl client (rcl_client_init).
@@ -134,6 +151,7 @@ type Client struct {
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // CallbackGroupType says whether callbacks of a group may run at the same time.
@@ -159,6 +177,7 @@ type CallbackGroup struct {
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // Executor is an rclcpp::Executor (construct_executor, construct_static_executor).
@@ -175,6 +194,7 @@ type Executor struct {
 	InitTimestamp Optional[int64]  `column:"init_timestamp"`
 	Provenance    Provenance       `column:"provenance"`
 	EndTimestamp  Optional[int64]  `column:"end_timestamp"`
+	Telling
 }
 
 // Context is an rcl context (rcl_init).
@@ -184,6 +204,7 @@ type Context struct {
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // LifecycleStateMachine is that of a managed node (rcl_lifecycle_state_machine_init).
@@ -195,6 +216,7 @@ type LifecycleStateMachine struct {
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // CallbackInfo is what is known of a callback address: what it belongs to and which function it runs
@@ -217,6 +239,7 @@ type CallbackInfo struct {
 	// CallbackGroup is its owner's.
 	CallbackGroup Address         `column:"callback_group,null"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
+	Telling
 }
 
 // Process is one traced process.
@@ -236,4 +259,6 @@ type Process struct {
 	RecordingEndTimestamp   Optional[int64] `column:"recording_end_timestamp" json:"recording_end_timestamp"`
 	// Exited says that the process ended during the recording.
 	Exited bool `column:"exited" json:"exited"`
+	// Revision is as in Telling. What tells processes apart is their key.
+	Revision uint64 `column:"revision,null" json:"-"`
 }

@@ -179,20 +179,25 @@ const (
 	TakeLoaned TakeKind = "loaned_take"
 	// TakeDequeue is rclcpp_ring_buffer_dequeue.
 	TakeDequeue TakeKind = "dequeue"
+	// TakeIgnored is a take that rclcpp dropped: the subscription gets the message through its intra-process buffer, too. It is not received.
+	TakeIgnored TakeKind = "ignored"
+	// TakeUnattributed is a take or a dequeue of which it is not known whether a callback got it, a poll, or nobody.
+	TakeUnattributed TakeKind = "unattributed"
 )
 
-// Take is a message taken that fed no callback: polled with Subscription::take() or from an intra-process buffer.
+// Take is a message taken that is not known to have fed a callback: polled with Subscription::take() or from an intra-process buffer, dropped,
+// or followed by a callback whose owner is unknown.
 type Take struct {
 	ProcessKey
 	TID  int32    `column:"tid"`
 	CPU  int32    `column:"cpu"`
 	Kind TakeKind `column:"kind"`
-	// RMWSubscriptionHandle, Message, SourceTimestamp (raw) and RMWTakeTimestamp are rmw_take's; null for kind dequeue.
+	// RMWSubscriptionHandle, Message, SourceTimestamp (raw) and RMWTakeTimestamp are rmw_take's; null for dequeues.
 	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
 	Message               Address         `column:"message,null"`
 	SourceTimestamp       Optional[int64] `column:"source_timestamp"`
 	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp"`
-	// Buffer, DequeueIndex, DequeueSize and DequeueTimestamp are rclcpp_ring_buffer_dequeue's; null for kind take.
+	// Buffer, DequeueIndex, DequeueSize and DequeueTimestamp are rclcpp_ring_buffer_dequeue's; null for takes.
 	Buffer           Address          `column:"buffer,null"`
 	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
 	DequeueSize      Optional[uint64] `column:"dequeue_size"`

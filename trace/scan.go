@@ -11,7 +11,8 @@ import (
 // scanRows is the number of rows in a batch of Scan.
 const scanRows = 1024
 
-// Scan reads a table and passes its rows to each in batches, segment after segment in the order in which they were closed. T is
+// Scan reads a table and passes its rows to each in batches, segment after segment in the order in which they were closed; of entities
+// and processes, which may have several rows, only the one that counts (Telling). T is
 // the table's row type, or any struct whose fields have column tags of some of its columns: only those are read then. The slice
 // is reused after each returns; strings in it may be kept. An error of each ends the scan and is returned as it is.
 //
@@ -22,9 +23,14 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 	if err != nil {
 		return err
 	}
-	columns, err := projection(TableByName(table), reflect.TypeFor[T]())
+	of := TableByName(table)
+	columns, err := projection(of, reflect.TypeFor[T]())
 	if err != nil {
 		return err
+	}
+	if of.HasEntities() {
+		s := latestScan[T]{dataset: d, table: of, columns: columns, each: each, passed: make(map[EntityKey]bool), read: make(map[string]bool)}
+		return s.run(ctx)
 	}
 	s := newScanner(columns, each)
 	var damaged damage
@@ -110,7 +116,7 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *segmentFile, group int, i
 		rows := s.rows[:n]
 		clear(rows)
 		for i := range readers {
-			if readers[i].pages == nil {
+			if readers[i].isMissing() {
 				continue
 			}
 			if err := fill(rows, &s.columns[i], &readers[i]); err != nil {

@@ -98,7 +98,10 @@ func openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segment
 	fail := func(err error) (*segmentFile, *SegmentError) {
 		return nil, &SegmentError{Path: path, Err: err}
 	}
-	f, err := os.Open(path)
+	f, info, err := openRegular(path)
+	if errors.Is(err, errNotRegular) {
+		return fail(fmt.Errorf("%w: %w", ErrCorruptSegment, err))
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -108,13 +111,6 @@ func openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segment
 			_ = f.Close()
 		}
 	}()
-	info, err := f.Stat()
-	if err != nil {
-		return fail(err)
-	}
-	if !info.Mode().IsRegular() {
-		return fail(fmt.Errorf("%w: it is no regular file", ErrCorruptSegment))
-	}
 	if former == nil || !sameContent(former.info, info) {
 		parsed, err := parseSegment(f, info.Size())
 		if err != nil {

@@ -82,7 +82,7 @@ func (s *scanner[T]) selectGroup(ctx context.Context, f *segmentFile, group int,
 		rows := s.rows[:len(positions)]
 		clear(rows)
 		for i := range readers {
-			if readers[i].pages == nil {
+			if readers[i].isMissing() {
 				continue
 			}
 			if err := gather(rows, positions, passed, &s.columns[i], &readers[i]); err != nil {
@@ -137,7 +137,7 @@ func (s *selectors) positions(positions []int32, n, offset int) ([]int32, error)
 	marks := s.marks[:n]
 	clear(marks)
 	for i := range s.conditions {
-		if s.conditions[i].pages == nil {
+		if s.conditions[i].isMissing() {
 			continue
 		}
 		if err := s.conditions[i].mark(marks); err != nil {
@@ -157,8 +157,7 @@ type selector struct {
 	columnReader
 	condition Condition
 	// listed says of which values of the dictionary the condition is true.
-	listed   []bool
-	listedOf parquet.Dictionary
+	listed []bool
 }
 
 // mark sets those of the next rows that the condition selects.
@@ -182,10 +181,10 @@ func (s *selector) mark(rows []bool) (err error) {
 
 // list looks the values of a dictionary up once for all rows.
 func (s *selector) list() {
-	if s.indexes == nil || s.listedOf == s.dictionary {
+	if s.indexes == nil || s.listed != nil {
 		return
 	}
-	s.listedOf, s.listed = s.dictionary, s.listed[:0]
+	s.listed = make([]bool, 0, s.dictionarySize)
 	for _, v := range s.values.int64s {
 		s.listed = append(s.listed, s.condition.Addresses[Address(v)])
 	}

@@ -13,7 +13,7 @@ const SessionFile = "session.json"
 
 // FormatVersion is the dataset format that this package reads and writes. It grows when a reader of the former version would
 // misread a dataset; new tables and new nullable columns do not change it.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // State is a state in the life of a recording.
 type State string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
@@ -82,12 +84,27 @@ func (c *chunkOf[T, V]) size() int { return len(c.pages.bytes) }
 func (c *chunkOf[T, V]) add(rows []T) {
 	before := len(c.values)
 	c.values, c.levels = trace.Cells(c.column, rows, c.values, c.levels)
+	replaceInvalidText(c.values[before:])
 	c.rows += len(rows)
 	c.nulls += len(rows) - (len(c.values) - before)
 	if c.dictionary != nil && !c.plain {
 		c.numbers = c.dictionary.appendNumbers(c.numbers, c.values)
 		clear(c.values) // they may be strings
 		c.values = c.values[:0]
+	}
+}
+
+// replaceInvalidText puts U+FFFD in place of bytes that are no UTF-8: names come from other programs, and a column that says it is text
+// and is not cannot be read by others.
+func replaceInvalidText[V trace.Cell](values []V) {
+	texts, ok := any(values).([]string)
+	if !ok {
+		return
+	}
+	for i, text := range texts {
+		if !utf8.ValidString(text) {
+			texts[i] = strings.ToValidUTF8(text, string(utf8.RuneError))
+		}
 	}
 }
 

@@ -21,7 +21,14 @@ type directory struct {
 	made  bool // path did not exist before
 }
 
-// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an empty directory.
+// What a recording tells of all users (names, command lines) is for its owner and the owner's group.
+const (
+	directoryMode = 0o750
+	fileMode      = 0o640
+)
+
+// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an empty directory, and
+// with ErrUnwritable when it is one of another user, or one that everybody may write to.
 func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 	made, err := makeDirectory(filepath.Clean(path), owner)
 	if err != nil {
@@ -40,8 +47,11 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 			_ = d.close()
 		}
 	}()
-	if d.self, err = root.Open("."); err != nil {
-		return nil, ioError("open", path, err)
+	if d.self, err = d.reopen(); err != nil {
+		return nil, err
+	}
+	if err := checkHolder(d.self, owner); err != nil {
+		return nil, fmt.Errorf("open %s: %w: %w", path, ErrUnwritable, err)
 	}
 	// The lock lives as long as the recorder: it tells readers a live recording from a killed one.
 	if err := unix.Flock(int(d.self.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
@@ -59,14 +69,34 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 	return d, nil
 }
 
+// checkHolder refuses a directory in which somebody else than root and the user could put something: a pipe in the place of a segment,
+// for example.
+func checkHolder(f *os.File, owner *Owner) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
+		return err
+	}
+	user := os.Geteuid()
+	if owner != nil {
+		user = owner.UID
+	}
+	if holder := int(stat.Uid); holder != 0 && holder != user {
+		return fmt.Errorf("it belongs to another user (UID %d): choose another directory with -o", holder)
+	}
+	if stat.Mode&unix.S_IWOTH != 0 {
+		return errors.New("everybody may write to it: choose another directory with -o, or take that right away with chmod o-w")
+	}
+	return nil
+}
+
 // makeDirectory is os.MkdirAll that gives what it makes to the owner and says whether path did not exist before.
 func makeDirectory(path string, owner *Owner) (made bool, err error) {
-	err = os.Mkdir(path, 0o755)
+	err = os.Mkdir(path, directoryMode)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := makeDirectory(filepath.Dir(path), owner); err != nil {
 			return false, err
 		}
-		err = os.Mkdir(path, 0o755)
+		err = os.Mkdir(path, directoryMode)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
@@ -75,7 +105,11 @@ func makeDirectory(path string, owner *Owner) (made bool, err error) {
 		return false, ioError("create", path, err)
 	}
 	if owner != nil {
-		if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
+		made, err := os.OpenFile(path, madeFlags, 0)
+		if err == nil {
+			err = giveAway(made, owner)
+		}
+		if err != nil {
 			return false, ioError("change the owner of", path, err)
 		}
 	}
@@ -83,6 +117,23 @@ func makeDirectory(path string, owner *Owner) (made bool, err error) {
 		return false, ioError("sync the folder of", path, err)
 	}
 	return true, nil
+}
+
+// madeFlags open a directory that was just made.
+const madeFlags = os.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
+
+// giveAway gives a directory that was just made to its owner, and closes it. Who may write to the folder above can have put another one in
+// its place. So it is given only if it is the recorder's own and empty.
+func giveAway(made *os.File, owner *Owner) error {
+	defer func() { _ = made.Close() }()
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(made.Fd()), &stat); err != nil {
+		return err
+	}
+	if _, err := made.Readdirnames(1); int(stat.Uid) != os.Geteuid() || !errors.Is(err, io.EOF) {
+		return errors.New("another directory was put in its place")
+	}
+	return made.Chown(owner.UID, owner.GID)
 }
 
 func syncPath(path string) error {
@@ -96,7 +147,7 @@ func syncPath(path string) error {
 
 // createFile makes a new file and gives it to the owner.
 func (d *directory) createFile(name string) (*os.File, error) {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return nil, ioError("create", d.describe(name), err)
 	}
@@ -111,11 +162,15 @@ func (d *directory) createFile(name string) (*os.File, error) {
 
 // openTable makes the table's folder and returns it.
 func (d *directory) openTable(name string) (*os.File, error) {
-	if err := d.root.Mkdir(name, 0o755); err != nil {
+	if err := d.root.Mkdir(name, directoryMode); err != nil {
 		return nil, ioError("create", d.describe(name), err)
 	}
 	if d.owner != nil {
-		if err := d.root.Lchown(name, d.owner.UID, d.owner.GID); err != nil {
+		made, err := d.root.OpenFile(name, madeFlags, 0)
+		if err == nil {
+			err = giveAway(made, d.owner)
+		}
+		if err != nil {
 			return nil, ioError("change the owner of", d.describe(name), err)
 		}
 	}
@@ -182,6 +237,14 @@ func (d *directory) remove(names []string) error {
 		return ioError("remove", d.path, err)
 	}
 	return nil
+}
+
+func (d *directory) reopen() (*os.File, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, ioError("open", d.path, err)
+	}
+	return f, nil
 }
 
 func (d *directory) describe(name string) string {

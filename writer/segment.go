@@ -134,9 +134,9 @@ func (s *segments[T]) fail(err error) error {
 	return ioError("write", s.dir.describe(s.temporary()), err)
 }
 
-func (s *segments[T]) name() string {
-	return fmt.Sprintf("%08d.parquet", s.sequence)
-}
+func (s *segments[T]) name() string { return segmentName(s.sequence) }
+
+func segmentName(sequence int) string { return fmt.Sprintf("%08d.parquet", sequence) }
 
 func (s *segments[T]) temporary() string {
 	return path.Join(s.table.Name, "."+s.name()+".tmp")

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -21,6 +22,8 @@ type table interface {
 	submit()
 	// finish ends the segment; encoder goroutine only.
 	finish() (*finished, error)
+	// compact leaves one row of each entity in the closed segments; encoder goroutine only.
+	compact(ctx context.Context) error
 	// release removes an unfinished segment and closes the folder, when encoder and committer are done.
 	release()
 	name() string

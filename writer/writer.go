@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -103,6 +104,9 @@ func Append[T trace.Row](w *Writer, rows []T) error {
 	panic("writer: row type is in trace.Row but not in newTables")
 }
 
+// Reopen opens the dataset's directory once more, for reading, whatever its path leads to by now.
+func (w *Writer) Reopen() (*os.File, error) { return w.dir.reopen() }
+
 // Tick closes the segments of all tables that have rows when SegmentPeriod has passed since it last did. The session calls it
 // about once a second: without it, rows would wait for the next ones.
 func (w *Writer) Tick(now time.Time) error {
@@ -187,7 +191,7 @@ func (w *Writer) end() bool {
 	return true
 }
 
-// AcceptedRows returns the number of rows that Append took, by table.
+// AcceptedRows returns the number of rows that Append took, by table, without those that Compact has removed.
 func (w *Writer) AcceptedRows() map[string]uint64 {
 	rows := make(map[string]uint64, len(w.tables))
 	for _, t := range w.tables {

@@ -107,17 +107,7 @@ int on_sim_time(struct pt_regs *regs)
 SEC("uprobe.multi")
 int on_init_event(struct pt_regs *regs)
 {
-	return init_event(regs, false);
-}
-
-/*
- * The same where the kernel lets programs of uprobes wait: strings whose page is not resident are
- * read, too.
- */
-SEC("uprobe.multi.s")
-int on_init_event_sleepable(struct pt_regs *regs)
-{
-	return init_event(regs, true);
+	return init_event(regs);
 }
 
 SEC("uprobe.multi")

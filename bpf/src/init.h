@@ -10,27 +10,11 @@
 /* Bytes of rmw_gid_t.data: 24 on Humble, 16 later, where what follows is not read as a gid. */
 #define GID_SIZE 16
 
-/* Makes a page of the process resident that another read will want; failing is no harm. */
-static __always_inline void touch(__u64 address)
-{
-	char byte;
-
-	bpf_copy_from_user(&byte, sizeof(byte), (const void *)address);
-}
-
-/*
- * Waits for the pages of a string, before anything is reserved: a program that waits must not hold
- * up the records of others.
- */
-static __always_inline void touch_string(__u64 address, __u32 size)
-{
-	touch(address);
-	touch(address + size - 1);
-}
-
 /*
  * Reads a string of the traced process, an empty one where its page is not resident: the record
- * says so, and user space reads it from the process's memory or files.
+ * says so, and user space reads the name from the entity in the process's memory. The program does
+ * not wait for the page. Whoever serves it (FUSE, userfaultfd) may never do so, and meanwhile
+ * nobody could detach a program from a uprobe, on the whole machine.
  */
 static __always_inline __u8 read_string(char *to, __u32 size, __u64 address)
 {
@@ -73,15 +57,13 @@ struct client_identity {
  * CustomClientInfo that depends on the distribution. Cyclone DDS: the handle of the writer.
  */
 static __always_inline void find_client_identity(struct client_identity *identity, __u64 rmw_client,
-						 __u64 fast_dds_offset, bool may_sleep)
+						 __u64 fast_dds_offset)
 {
 	__u64 identifier = word_at(rmw_client + RMW_IDENTIFIER);
 	__u64 data = word_at(rmw_client + RMW_DATA);
 
 	identity->address = 0;
 	identity->size = 0;
-	if (may_sleep)
-		touch(identifier);
 	switch (word_at(identifier)) {
 	case RMW_FAST_DDS:
 		identity->address = data + fast_dds_offset;
@@ -98,15 +80,12 @@ static __always_inline void find_client_identity(struct client_identity *identit
 struct init_strings {
 	__u64 first;
 	__u64 second;
-	__u32 first_size;
-	__u32 reserved;
 };
 
 static __always_inline void find_strings(const struct event *event, struct init_strings *strings)
 {
 	strings->first = 0;
 	strings->second = 0;
-	strings->first_size = INIT_STRING_SIZE;
 	switch (event->id) {
 	case EVENT_RCL_NODE_INIT: /* node, rmw_node, name, namespace */
 		strings->first = event->arguments[2];
@@ -120,7 +99,6 @@ static __always_inline void find_strings(const struct event *event, struct init_
 		break;
 	case EVENT_RCLCPP_CALLBACK_REGISTER: /* callback, symbol */
 		strings->first = event->arguments[1];
-		strings->first_size = 2 * INIT_STRING_SIZE;
 		break;
 	case EVENT_RCL_LIFECYCLE_TRANSITION: /* state machine, start label, goal label */
 		strings->first = event->arguments[1];
@@ -234,7 +212,7 @@ static __always_inline void forget_header_offset(const struct event *event)
 	bpf_map_delete_elem(&header_offsets, &key);
 }
 
-static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
+static __always_inline int init_event(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct client_identity identity = {};
@@ -255,13 +233,8 @@ static __always_inline int init_event(struct pt_regs *regs, bool may_sleep)
 	if (event.id == EVENT_RCL_SUBSCRIPTION_INIT)
 		__sync_fetch_and_add(&subscription_generation, 1);
 	find_strings(&event, &strings);
-	if (may_sleep && strings.first)
-		touch_string(strings.first, strings.first_size);
-	if (may_sleep && strings.second)
-		touch_string(strings.second, INIT_STRING_SIZE);
 	if (event.id == EVENT_RCL_CLIENT_INIT) { /* client, node, rmw client, name */
-		find_client_identity(&identity, event.arguments[2], COOKIE_PARAMETER(cookie),
-				     may_sleep);
+		find_client_identity(&identity, event.arguments[2], COOKIE_PARAMETER(cookie));
 		event.arguments[4] = identity.size;
 	}
 	if (raw_records && position == GATE_OPEN)

@@ -27,7 +27,7 @@ func calibrate(ctx context.Context, c console, asJSON bool) error {
 	}
 	calibration := &probes.Calibration{Machine: machine, MeasuredAt: time.Now().UTC().Truncate(time.Second), Costs: *costs}
 	if asJSON {
-		err = printJSON(c.out, calibration)
+		err = report.WriteJSON(c.out, calibration)
 	} else {
 		printCalibration(c, calibration)
 	}
@@ -37,13 +37,13 @@ func calibrate(ctx context.Context, c console, asJSON bool) error {
 	}
 	path, storeError := calibration.Store(folder)
 	if storeError == nil {
-		fmt.Fprintf(c.err, "kept in %s\n", path)
+		fmt.Fprintf(c.err, "kept in %s\n", report.Printable(path))
 	}
 	return errors.Join(err, storeError)
 }
 
 func printCalibration(c console, calibration *probes.Calibration) {
-	fmt.Fprintf(c.out, "Linux %s on %s\n\n", report.Printable(calibration.Kernel), report.Text(calibration.CPU))
+	fmt.Fprintf(c.out, "Linux %s on %s\n\n", report.Printable(calibration.Kernel), report.Text(report.Printable(calibration.CPU)))
 	printTable(c.out, []string{"PROBED INSTRUCTION", "A HIT COSTS>"}, costRows(&calibration.Costs))
 	fmt.Fprintf(c.out, "\na program that records adds %s\n", probes.FormatCost(calibration.Costs.Program))
 }
@@ -85,7 +85,7 @@ func knownCosts(c console) (costs *probes.Costs, origin string) {
 		return &calibration.Costs, "costs were measured on this machine on " + calibration.MeasuredAt.Format(time.DateOnly)
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNoCacheFolder) {
-		fmt.Fprintln(c.err, "caret-bpf:", err)
+		c.complain(err)
 	}
 	return probes.DefaultCosts(), "costs are built-in defaults: `caret-bpf check --calibrate` measures those of this machine"
 }

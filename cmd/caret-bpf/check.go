@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/report"
 )
 
 // checked is one line of `check`.
@@ -44,7 +45,7 @@ func checkCommand() command {
 				lines := slices.Concat(checkCapabilities(features), checkFeatures(features), limits)
 				missing := cmp.Or(features.Missing(), limitError)
 				if *asJSON {
-					if err := printJSON(c.out, lines); err != nil {
+					if err := report.WriteJSON(c.out, lines); err != nil {
 						return err
 					}
 					return missing
@@ -92,7 +93,10 @@ func checkCapabilities(features loader.Features) []checked {
 		{"CAP_PERFMON", unix.CAP_PERFMON, "attaching uprobes", true, ""},
 		{"CAP_SYS_PTRACE", unix.CAP_SYS_PTRACE, "reading the mappings and the memory of other users' processes: nothing else gives access", false, "other users' processes"},
 		{"CAP_CHECKPOINT_RESTORE", unix.CAP_CHECKPOINT_RESTORE, "opening files that a process has mapped and no path leads to: they were deleted or replaced, or are in a container", false, "processes in containers, replaced files"},
-		{"CAP_DAC_OVERRIDE", unix.CAP_DAC_OVERRIDE, "reading files and writing to folders that others keep to themselves, and making trace events without uprobe_multi", needsTracefs, "files of others"},
+		{"CAP_DAC_READ_SEARCH", unix.CAP_DAC_READ_SEARCH, "reading what /proc shows of a process to its owner only, and files that others keep to themselves", false, "other users' processes"},
+		{"CAP_SETUID", unix.CAP_SETUID, "reading the files that a process names (message definitions, libraries to come) with the rights of its user", false, "files that other users' processes name"},
+		{"CAP_SETGID", unix.CAP_SETGID, "the same, with the rights of its groups", false, "files that other users' processes name"},
+		{"CAP_DAC_OVERRIDE", unix.CAP_DAC_OVERRIDE, "making trace events without uprobe_multi, and writing to folders of others", needsTracefs, "folders of others"},
 	} {
 		line := checked{Name: capability.name, Works: hasCapability(capability.number), Required: capability.required, For: capability.part}
 		if !line.Works {
@@ -122,7 +126,7 @@ func checkLimits(limits []loader.Limit) (lines []checked, failure error) {
 }
 
 // hasCapability reports whether this process has a capability; CAP_SYS_ADMIN includes CAP_BPF, CAP_PERFMON and
-// CAP_CHECKPOINT_RESTORE.
+// CAP_CHECKPOINT_RESTORE, CAP_DAC_OVERRIDE includes CAP_DAC_READ_SEARCH.
 func hasCapability(number uint) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3, Pid: int32(os.Getpid())}
 	var data [2]unix.CapUserData
@@ -131,6 +135,8 @@ func hasCapability(number uint) bool {
 	}
 	holds := func(number uint) bool { return data[number/32].Effective&(1<<(number%32)) != 0 }
 	switch number {
+	case unix.CAP_DAC_READ_SEARCH:
+		return holds(number) || holds(unix.CAP_DAC_OVERRIDE)
 	case unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_CHECKPOINT_RESTORE:
 		return holds(number) || holds(unix.CAP_SYS_ADMIN)
 	}

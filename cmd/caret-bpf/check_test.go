@@ -42,7 +42,7 @@ func TestCheckNamesEverything(t *testing.T) {
 	_, out, _ := runCommand("check")
 	for _, name := range []string{
 		"Linux ", "kernel BTF", "hash maps without preallocation (Linux 6.1)", "uprobe_multi", "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE",
-		"CAP_CHECKPOINT_RESTORE", "CAP_DAC_OVERRIDE", "open files (", "kernel lockdown (", "ring buffer (16M",
+		"CAP_CHECKPOINT_RESTORE", "CAP_DAC_READ_SEARCH", "CAP_SETUID", "CAP_SETGID", "CAP_DAC_OVERRIDE", "open files (", "kernel lockdown (", "ring buffer (16M",
 	} {
 		if !strings.Contains(out, name) {
 			t.Errorf("no %q in\n%s", name, out)
@@ -70,7 +70,7 @@ func TestCheckWithoutCapabilities(t *testing.T) {
 	if code, problems := runProgram(t, c); code != exitPermission || !strings.Contains(problems, "CAP_BPF") {
 		t.Errorf("exit code %d: %s", code, problems)
 	}
-	for _, want := range []string{"CAP_BPF MISSING", "CAP_SYS_PTRACE missing for other users' processes"} {
+	for _, want := range []string{"CAP_BPF MISSING", "CAP_SYS_PTRACE missing for other users' processes", "CAP_DAC_READ_SEARCH missing for other users' processes"} {
 		if !strings.Contains(squeeze(out.String()), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -64,7 +65,7 @@ func diffCommand() command {
 
 func showDifference(c console, output outputFlags, d *analyze.Difference, all bool) error {
 	if *output.json {
-		return printJSON(c.out, d)
+		return report.WriteJSON(c.out, d)
 	}
 	var latencies []analyze.LatencyChange
 	for _, l := range d.Latencies {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -248,7 +249,7 @@ func listEntities(ctx context.Context, c console, found []*target.Process, asJSO
 	}
 	switch {
 	case asJSON:
-		return errors.Join(problems, printJSON(c.out, processes))
+		return errors.Join(problems, report.WriteJSON(c.out, processes))
 	case asDot:
 		printDot(c.out, drawEntities(processes))
 	default:

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -90,7 +92,7 @@ func TestDotNamesAreQuoted(t *testing.T) {
 
 func TestEntitiesAsJSON(t *testing.T) {
 	var text bytes.Buffer
-	if err := printJSON(&text, []liveProcess{listedProcess()}); err != nil {
+	if err := report.WriteJSON(&text, []liveProcess{listedProcess()}); err != nil {
 		t.Fatal(err)
 	}
 	var back []map[string]any
@@ -113,7 +115,7 @@ func TestListEntitiesOfARunningProcess(t *testing.T) {
 	list := func(format ...string) string {
 		var out bytes.Buffer
 		arguments := append([]string{"list", "--entities", "-p", strconv.Itoa(node.PID())}, format...)
-		if err := run(t.Context(), console{out: &out, err: io.Discard}, arguments); err != nil {
+		if err := run(t.Context(), newConsole(&out, io.Discard, os.Getenv), arguments); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -153,7 +155,7 @@ func TestListRefusesContradictions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := run(t.Context(), console{out: &out, err: &out}, arguments)
+			err := run(t.Context(), newConsole(&out, &out, os.Getenv), arguments)
 			if exitCode(err) != exitUsage {
 				t.Errorf("%v", err)
 			}

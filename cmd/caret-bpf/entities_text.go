@@ -23,7 +23,7 @@ func printEntities(w io.Writer, processes []liveProcess) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "PID %d  %s  %s  %s\n", p.PID, report.Printable(p.Command), report.Text(string(p.Distro)), report.Text(p.RMW))
+		fmt.Fprintf(w, "PID %d  %s  %s  %s\n", p.PID, report.Printable(p.Command), report.Text(string(p.Distro)), report.Text(report.Printable(p.RMW)))
 		if p.Problem != "" {
 			fmt.Fprintf(w, "  incomplete: %s\n", report.Printable(p.Problem))
 		}
@@ -33,7 +33,7 @@ func printEntities(w io.Writer, processes []liveProcess) {
 		}
 		printExecutors(w, p, groups)
 		for _, skipped := range p.Skipped {
-			fmt.Fprintf(w, "  not looked at: %v-%v, %s\n", skipped.Start, skipped.End, skipped.Reason)
+			fmt.Fprintf(w, "  not looked at: %v-%v, %s\n", skipped.Start, skipped.End, report.Printable(skipped.Reason))
 		}
 	}
 	printLiveTopics(w, processes)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/caret-bpf/caret-bpf/report"
@@ -11,10 +10,4 @@ import (
 // reason to fail.
 func printTable(w io.Writer, header []string, rows [][]string) {
 	_ = report.Aligned(w, header, rows)
-}
-
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }

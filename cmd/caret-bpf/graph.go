@@ -61,7 +61,7 @@ func printArchitecture(c console, quiet bool, a *analyze.Architecture, form stri
 			}
 		}
 	case "json":
-		return printJSON(c.out, viewArchitecture(a))
+		return report.WriteJSON(c.out, viewArchitecture(a))
 	default:
 		printGraph(c.out, a)
 	}

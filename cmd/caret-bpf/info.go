@@ -64,7 +64,7 @@ func infoCommand() command {
 				case *part != "":
 					return summaryParts[*part](c, output, summary)
 				case *output.json:
-					return printJSON(c.out, summary)
+					return report.WriteJSON(c.out, summary)
 				}
 				printSummary(c.out, arguments[0], summary, *rows)
 				return nil
@@ -96,7 +96,7 @@ func spanText(span trace.Span) string {
 
 // printSummary shows at most limit nodes, callbacks and topics.
 func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
-	fmt.Fprintf(w, "%s: %s\n", name, describeState(s))
+	fmt.Fprintf(w, "%s: %s\n", report.Printable(name), report.Printable(describeState(s)))
 	if s.Span.Valid {
 		fmt.Fprintln(w, spanText(s.Span.Value))
 	}
@@ -202,12 +202,12 @@ func printNodes(w io.Writer, nodes []analyze.NodeSummary, limit int) {
 	for _, n := range busiest[:min(limit, len(busiest))] {
 		rows = append(rows, []string{
 			report.Text(n.NodeName), strconv.Itoa(int(n.PID)), report.Count(n.Callbacks), optionalRate(n.CallbackRate), report.Duration(n.TotalTime),
-			report.Count(n.Publishes), optionalRate(n.PublishRate), report.Count(n.Takes),
+			report.Count(n.Publishes), optionalRate(n.PublishRate), report.Count(n.Takes), report.Count(n.IgnoredTakes),
 		})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(w, "\nbusiest nodes (%d of %d):\n", len(rows), len(nodes))
-		printTable(w, []string{"NODE", "PID>", "CALLBACKS>", "RATE>", "TOTAL>", "PUBLISHES>", "RATE>", "POLLED TAKES>"}, rows)
+		printTable(w, []string{"NODE", "PID>", "CALLBACKS>", "RATE>", "TOTAL>", "PUBLISHES>", "RATE>", "POLLED TAKES>", "IGNORED>"}, rows)
 	}
 }
 

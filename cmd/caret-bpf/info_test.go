@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestInfo(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ctx, console{out: new(strings.Builder), err: new(strings.Builder)}, []string{"info", dir}); !errors.Is(err, context.Canceled) || exitCode(err) != exitInterrupted {
+	if err := run(ctx, newConsole(io.Discard, io.Discard, os.Getenv), []string{"info", dir}); !errors.Is(err, context.Canceled) || exitCode(err) != exitInterrupted {
 		t.Errorf("error %v after an interrupt", err)
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,19 +27,24 @@ type recorder struct {
 func startRecorder(t *testing.T, arguments ...string) *recorder {
 	t.Helper()
 	r := &recorder{t: t, command: programCommand(append([]string{"record"}, arguments...)...)}
+	r.start()
+	return r
+}
+
+func (r *recorder) start() {
+	r.t.Helper()
 	stderr, err := r.command.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	if err := r.command.Start(); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	r.t.Cleanup(func() {
 		_ = r.command.Process.Kill()
 		_ = r.command.Wait()
 	})
 	r.said = bufio.NewScanner(stderr)
-	return r
 }
 
 // waitFor waits until the recorder says a text.
@@ -98,6 +105,29 @@ func TestRequestDeliveredTwice(t *testing.T) {
 				t.Errorf("session.json says %s, %s", s.State, s.Ending)
 			}
 		})
+	}
+	node.Stop()
+}
+
+// The summary is of what was recorded, and not of what stands at its path.
+func TestSummaryOfAnExchangedDirectory(t *testing.T) {
+	requireRecording(t)
+	node := standin.StartReady(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "50"}})
+	output := filepath.Join(t.TempDir(), "recording")
+	r := &recorder{t: t, command: programCommand("record", "-p", fmt.Sprint(node.PID()), "-o", output)}
+	var summary bytes.Buffer
+	r.command.Stdout = &summary
+	r.start()
+	r.waitFor("recording to")
+	if err := errors.Join(os.Rename(output, output+".moved"), os.Mkdir(output, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	r.signal(syscall.SIGINT)
+	if code := r.exitCode(); code != exitSuccess {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(summary.String(), "complete (ended by signal)") {
+		t.Errorf("the summary is %q", summary.String())
 	}
 	node.Stop()
 }

@@ -69,7 +69,7 @@ func findByPIDs(c console, finder *target.Finder, list string) ([]*target.Proces
 		return nil, err
 	}
 	for _, err := range refused {
-		fmt.Fprintln(c.err, "caret-bpf: left out:", err)
+		c.complain(fmt.Errorf("left out: %w", err))
 	}
 	return found, nil
 }
@@ -93,7 +93,7 @@ func findListed(c console, pids, name string) ([]*target.Process, error) {
 		return nil, fmt.Errorf("no ROS 2 process was found: %w", err)
 	}
 	if err != nil {
-		fmt.Fprintln(c.err, "caret-bpf: not everything could be looked at:", err)
+		c.complain(fmt.Errorf("not everything could be looked at: %w", err))
 	}
 	return found, nil
 }
@@ -104,7 +104,7 @@ func listProcesses(c console, found []*target.Process, asJSON bool) error {
 		processes = append(processes, describeListed(p))
 	}
 	if asJSON {
-		return printJSON(c.out, processes)
+		return report.WriteJSON(c.out, processes)
 	}
 	if len(processes) == 0 {
 		fmt.Fprintln(c.out, noProcess)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -22,10 +23,21 @@ var version = "unknown"
 
 // console is where commands read their environment and write to.
 type console struct {
-	out, err io.Writer
+	out, err *output
 	getenv   func(string) string
 	// launched is the process group of the command that is recorded, 0 if none.
 	launched *atomic.Int64
+}
+
+func newConsole(out, err io.Writer, getenv func(string) string) console {
+	return console{out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, launched: new(atomic.Int64)}
+}
+
+// complain prints an error on the side. All of its lines are marked, so that no text in it passes for a message of another kind.
+func (c console) complain(err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(c.err, "caret-bpf:", strings.TrimSuffix(line, "\n"))
+	}
 }
 
 // command is one subcommand. run gets the arguments behind the flags; after "--" they are passed on as they are.
@@ -61,15 +73,16 @@ func commands() []command {
 }
 
 func main() {
+	c := newConsole(os.Stdout, os.Stderr, os.Getenv)
 	if len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
 		if err := session.BecomeCommand(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "caret-bpf:", err)
+			c.complain(err)
 		}
 		os.Exit(exitCommandNotFound)
 	}
 	if len(os.Args) > 1 && os.Args[1] == loader.CalibrationArgument {
 		if err := loader.BecomeCalibrated(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "caret-bpf:", err)
+			c.complain(err)
 			os.Exit(exitFailure)
 		}
 		os.Exit(exitSuccess)
@@ -77,22 +90,26 @@ func main() {
 	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught; it is not
 	// ignored, as the launched command would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	out := &output{stream: os.Stdout}
-	c := console{out: out, err: os.Stderr, getenv: os.Getenv, launched: new(atomic.Int64)}
 	ctx := withInterrupts(func() { abortWith(c.launched) })
-	err := run(ctx, c, os.Args[1:])
-	if failure := out.failure(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
+	os.Exit(execute(ctx, c, os.Args[1:]))
+}
+
+// execute runs a command, tells what went wrong and returns the exit code.
+func execute(ctx context.Context, c console, arguments []string) int {
+	err := run(ctx, c, arguments)
+	if failure := c.out.end(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
 		err = fmt.Errorf("not everything could be printed: %w", failure)
 	}
 	code := exitCode(err)
 	switch {
 	case code == exitSuccess:
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "caret-bpf: interrupted")
+		fmt.Fprintln(c.err, "caret-bpf: interrupted")
 	default:
-		fmt.Fprintln(os.Stderr, "caret-bpf:", err)
+		c.complain(err)
 	}
-	os.Exit(code)
+	_ = c.err.end()
+	return code
 }
 
 func run(ctx context.Context, c console, arguments []string) error {

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -22,11 +21,8 @@ import (
 // runCommand runs the program with arguments and returns its exit code and what it printed.
 func runCommand(arguments ...string) (code int, out, problems string) {
 	var stdout, stderr bytes.Buffer
-	err := run(context.Background(), console{out: &stdout, err: &stderr, getenv: func(string) string { return "" }, launched: new(atomic.Int64)}, arguments)
-	if err != nil && !errors.Is(err, errHelp) {
-		fmt.Fprint(&stderr, err)
-	}
-	return exitCode(err), stdout.String(), stderr.String()
+	code = execute(context.Background(), newConsole(&stdout, &stderr, func(string) string { return "" }), arguments)
+	return code, stdout.String(), stderr.String()
 }
 
 func TestCommandLine(t *testing.T) {
@@ -43,8 +39,8 @@ func TestCommandLine(t *testing.T) {
 		"help on a command":  {[]string{"help", "record"}, exitSuccess, "--select-node"},
 		"help on nothing":    {[]string{"help", "fly"}, exitUsage, `no command "fly"; `},
 		"unknown flag":       {[]string{"list", "--color"}, exitUsage, "unknown flag"},
-		"version":            {[]string{"version"}, exitSuccess, "dataset format 2"},
-		"version as a flag":  {[]string{"--version"}, exitSuccess, "dataset format 2"},
+		"version":            {[]string{"version"}, exitSuccess, "dataset format 3"},
+		"version as a flag":  {[]string{"--version"}, exitSuccess, "dataset format 3"},
 		"superfluous":        {[]string{"version", "now"}, exitUsage, `unexpected "now"`},
 		"no target":          {[]string{"record"}, exitUsage, "name the processes in one way"},
 		"two ways":           {[]string{"record", "-p", "1", "--all"}, exitUsage, "name the processes in one way"},

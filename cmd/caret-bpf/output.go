@@ -11,15 +11,16 @@ import (
 
 // outputFlags are the flags of commands that print rows.
 type outputFlags struct {
-	json, csv *bool
-	parquet   *string
+	json, csv, formulas *bool
+	parquet             *string
 }
 
 func defineOutputFlags(flags *pflag.FlagSet) outputFlags {
 	return outputFlags{
-		json:    flags.Bool("json", false, "print JSON"),
-		csv:     flags.Bool("csv", false, "print CSV"),
-		parquet: flags.String("parquet", "", "write a Parquet `FILE` instead of printing"),
+		json:     flags.Bool("json", false, "print JSON"),
+		csv:      flags.Bool("csv", false, "print CSV"),
+		formulas: flags.Bool("csv-formulas", false, "with --csv: no apostrophe before text that a spreadsheet would take for a formula"),
+		parquet:  flags.String("parquet", "", "write a Parquet `FILE` instead of printing"),
 	}
 }
 
@@ -34,6 +35,9 @@ func (o outputFlags) check() error {
 	if chosen > 1 {
 		return fmt.Errorf("%w: choose one of --json, --csv and --parquet", errUsage)
 	}
+	if *o.formulas && !*o.csv {
+		return fmt.Errorf("%w: --csv-formulas goes with --csv", errUsage)
+	}
 	return nil
 }
 
@@ -45,6 +49,8 @@ func rowWriter[T any](c console, o outputFlags) (*report.Writer[T], error) {
 		return report.NewParquetWriter[T](*o.parquet)
 	case *o.json:
 		return report.NewWriter[T](c.out, report.JSON)
+	case *o.csv && *o.formulas:
+		return report.NewWriter[T](c.out, report.CSVWithFormulas)
 	case *o.csv:
 		return report.NewWriter[T](c.out, report.CSV)
 	}

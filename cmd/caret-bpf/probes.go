@@ -41,7 +41,7 @@ func probesCommand() command {
 					_ = p.Close()
 				}
 				if *asJSON {
-					return errors.Join(err, printJSON(c.out, plans))
+					return errors.Join(err, report.WriteJSON(c.out, plans))
 				}
 				for _, plan := range plans {
 					printPlan(c, plan)
@@ -54,7 +54,7 @@ func probesCommand() command {
 }
 
 func printPlan(c console, plan *probes.Plan) {
-	fmt.Fprintf(c.out, "%v: %s, %s\n\n", plan.Process, report.Text(string(plan.Distro)), report.Text(plan.RMW))
+	fmt.Fprintf(c.out, "%v: %s, %s\n\n", plan.Process, report.Text(string(plan.Distro)), report.Text(report.Printable(plan.RMW)))
 	var rows [][]string
 	for _, site := range plan.Sites {
 		state := "mapped"
@@ -67,6 +67,9 @@ func printPlan(c console, plan *probes.Plan) {
 		})
 	}
 	printTable(c.out, []string{"EVENT", "LIBRARY", "OFFSET>", "CLASS", "INSTRUCTION", "COST>", "SITE", "STATE", "PROVENANCE", "SYMBOL"}, rows)
+	if plan.Unread != nil {
+		fmt.Fprintf(c.out, "\n%s\n", report.Printable(plan.Unread.Error()))
+	}
 	if len(plan.Uncertain) > 0 {
 		fmt.Fprintln(c.out, "\nbodies stay probed, because not all callers are certain:")
 		rows = nil

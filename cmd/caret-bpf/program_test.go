@@ -24,6 +24,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && (os.Args[1] == session.LaunchArgument || os.Args[1] == loader.CalibrationArgument) {
 		main()
 	}
+	if folder := os.Getenv(bystanderVariable); folder != "" {
+		if err := becomeBystander(folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitFailure)
+		}
+		os.Exit(exitSuccess)
+	}
 	os.Exit(m.Run())
 }
 

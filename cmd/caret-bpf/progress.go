@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ const maxUnprinted = 1000
 // progress shows a session: on a terminal one line that updates itself, elsewhere a line now and then. A goroutine of its own prints, so that
 // a terminal that blocks does not delay the recording. Its methods may be called from several goroutines.
 type progress struct {
-	out      io.Writer
+	out      *output
 	quiet    bool
 	terminal *os.File      // nil where out is none
 	wake     chan struct{} // has room for one
@@ -37,11 +36,8 @@ type progress struct {
 }
 
 // newProgress begins to print to out until end is called.
-func newProgress(out io.Writer, quiet bool) *progress {
-	p := &progress{out: out, quiet: quiet, wake: make(chan struct{}, 1), printed: make(chan struct{})}
-	if file, isFile := out.(*os.File); isFile && term.IsTerminal(int(file.Fd())) {
-		p.terminal = file
-	}
+func newProgress(out *output, quiet bool) *progress {
+	p := &progress{out: out, quiet: quiet, terminal: out.terminal(), wake: make(chan struct{}, 1), printed: make(chan struct{})}
 	go p.print()
 	return p
 }
@@ -106,7 +102,7 @@ func (p *progress) print() {
 			messages = append(messages, fmt.Sprintf("%d more messages are not shown", dropped))
 		}
 		if shown && (ended || news != nil || len(messages) > 0) {
-			fmt.Fprint(p.out, "\r\x1b[K")
+			p.out.steer(clearLine)
 			shown = false
 		}
 		for _, text := range messages {

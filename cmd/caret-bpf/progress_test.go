@@ -18,7 +18,7 @@ import (
 
 func TestProgressPrintsEverything(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out, false)
+	p := newProgress(&output{stream: &out}, false)
 	p.message("first")
 	p.message("second \x1b[2J")
 	p.end()
@@ -30,7 +30,7 @@ func TestProgressPrintsEverything(t *testing.T) {
 
 func TestQuietProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out, true)
+	p := newProgress(&output{stream: &out}, true)
 	p.message("first")
 	p.status(session.Status{State: trace.StateRecording, Elapsed: time.Hour})
 	p.end()
@@ -42,7 +42,7 @@ func TestQuietProgress(t *testing.T) {
 // A terminal that takes nothing must not delay who tells something, and later gets what there is room for.
 func TestProgressDoesNotWaitForTheTerminal(t *testing.T) {
 	reader, writer := io.Pipe()
-	p := newProgress(writer, false)
+	p := newProgress(&output{stream: writer}, false)
 	for i := range 3 * maxUnprinted {
 		p.message(fmt.Sprint("message ", i))
 		p.status(session.Status{State: trace.StateRecording, Elapsed: time.Duration(i) * time.Minute})
@@ -74,7 +74,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestProgressSurvivesAClosedTerminal(t *testing.T) {
-	p := newProgress(brokenWriter{}, false)
+	p := newProgress(&output{stream: brokenWriter{}}, false)
 	p.message("first")
 	p.end()
 }
@@ -83,7 +83,7 @@ func TestProgressSurvivesAClosedTerminal(t *testing.T) {
 func TestStatusFitsTheTerminal(t *testing.T) {
 	const width = 30
 	terminal, screen := openTerminal(t, width)
-	p := newProgress(terminal, false)
+	p := newProgress(&output{stream: terminal}, false)
 	message := strings.Repeat("long ", width)
 	p.message(message)
 	p.status(session.Status{State: trace.StateRecording, Elapsed: time.Hour, Processes: 12})

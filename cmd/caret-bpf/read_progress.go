@@ -2,13 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 )
 
 const (
@@ -21,14 +17,14 @@ const (
 
 // newReadProgress returns a function that shows on a terminal how much has been read; nil where it would be seen by nobody. It
 // is safe for concurrent use.
-func newReadProgress(out io.Writer, quiet bool) func(read, total int64) {
+func newReadProgress(out *output, quiet bool) func(read, total int64) {
 	if !showsProgress(out, quiet) {
 		return nil
 	}
 	return showReadProgress(out, time.Now)
 }
 
-func showReadProgress(out io.Writer, now func() time.Time) func(read, total int64) {
+func showReadProgress(out *output, now func() time.Time) func(read, total int64) {
 	var mu sync.Mutex
 	due := now().Add(progressDelay)
 	return func(read, total int64) {
@@ -36,19 +32,17 @@ func showReadProgress(out io.Writer, now func() time.Time) func(read, total int6
 		defer mu.Unlock()
 		if now := now(); now.After(due) && total > 0 {
 			due = now.Add(progressInterval)
-			fmt.Fprintf(out, "\r[%-*s] %d %% of %d rows", progressWidth, strings.Repeat("=", int(progressWidth*read/total)), 100*read/total, total)
+			out.steer(returnToStart)
+			fmt.Fprintf(out, "[%-*s] %d %% of %d rows", progressWidth, strings.Repeat("=", int(progressWidth*read/total)), 100*read/total, total)
 		}
 	}
 }
 
 // endProgress clears the line.
-func endProgress(out io.Writer, quiet bool) {
+func endProgress(out *output, quiet bool) {
 	if showsProgress(out, quiet) {
-		fmt.Fprint(out, "\r\x1b[K")
+		out.steer(clearLine)
 	}
 }
 
-func showsProgress(out io.Writer, quiet bool) bool {
-	file, isFile := out.(*os.File)
-	return !quiet && isFile && term.IsTerminal(int(file.Fd()))
-}
+func showsProgress(out *output, quiet bool) bool { return !quiet && out.terminal() != nil }

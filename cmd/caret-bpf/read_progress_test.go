@@ -11,7 +11,7 @@ import (
 func TestReadProgress(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Unix(0, 0)
-	show := showReadProgress(&out, func() time.Time { return at })
+	show := showReadProgress(&output{stream: &out}, func() time.Time { return at })
 	for _, step := range []struct {
 		after       time.Duration
 		read, total int64
@@ -34,16 +34,17 @@ func TestReadProgress(t *testing.T) {
 // Only a terminal shows the bar, and its line is cleared.
 func TestReadProgressIsForTerminals(t *testing.T) {
 	terminal, screen := openTerminal(t, 80)
-	if newReadProgress(terminal, false) == nil {
+	shownOn := &output{stream: terminal}
+	if newReadProgress(shownOn, false) == nil {
 		t.Error("a terminal shows no progress")
 	}
-	if newReadProgress(terminal, true) != nil || newReadProgress(new(bytes.Buffer), false) != nil {
+	if newReadProgress(shownOn, true) != nil || newReadProgress(&output{stream: new(bytes.Buffer)}, false) != nil {
 		t.Error("progress is shown where it was not wanted, or where nobody sees it")
 	}
 	var file bytes.Buffer
-	endProgress(&file, false)
-	endProgress(terminal, true)
-	endProgress(terminal, false)
+	endProgress(&output{stream: &file}, false)
+	endProgress(shownOn, true)
+	endProgress(shownOn, false)
 	shown := make([]byte, 80)
 	n, err := screen.Read(shown)
 	if err != nil || string(shown[:n]) != "\r\x1b[K" || file.Len() > 0 {

@@ -86,9 +86,14 @@ func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 
 func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
 	options := session.Options{Version: version, Owner: writer.InvokingUser(os.Geteuid(), c.getenv)}
+	if options.Owner != nil {
+		options.Trusted = []uint32{uint32(options.Owner.UID)}
+	}
 	options.Costs, _ = knownCosts(c)
 	progress := newProgress(c.err, quiet)
+	var directory *os.File
 	options.Observer = session.Observer{
+		Created:  func(created *os.File) { directory = created },
 		Message:  progress.message,
 		Launched: func(group int) { c.launched.Store(int64(group)) },
 		Status:   progress.status,
@@ -100,12 +105,17 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	err := session.Run(ctx, configuration, options)
 	stopTelling()
 	progress.end()
-	if errors.Is(err, session.ErrConfiguration) || quiet {
+	if directory == nil {
 		return err
 	}
-	dataset, openError := trace.Open(configuration.Output)
-	if openError != nil || dataset.Session() == nil || dataset.Session().Recorder.PID != os.Getpid() {
-		return err // there is none, or it is an older one
+	defer func() { _ = directory.Close() }()
+	if quiet {
+		return err
+	}
+	// By its path it could be a directory that somebody else has put in its place.
+	dataset, openError := trace.Open(fmt.Sprintf("/proc/self/fd/%d", directory.Fd()))
+	if openError != nil || dataset.Session() == nil {
+		return err // it was discarded
 	}
 	summary, summaryError := analyze.Summarize(context.WithoutCancel(ctx), dataset, nil)
 	if summaryError != nil {

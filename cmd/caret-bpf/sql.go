@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
 func sqlCommand() command {
@@ -35,10 +36,10 @@ func sqlCommand() command {
 					return err
 				}
 				path := filepath.Join(arguments[0], analyze.ViewsFile)
-				if err := os.WriteFile(path, []byte(views), 0o644); err != nil {
+				if err := wholefile.Write(path, []byte(views)); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.out, "wrote %s; duckdb -init %s\n", path, path)
+				fmt.Fprintf(c.out, "wrote %[1]s; duckdb -init %[1]s\n", report.Printable(path))
 				return nil
 			}
 		},

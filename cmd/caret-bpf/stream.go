@@ -3,32 +3,91 @@ package main
 import (
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/caret-bpf/caret-bpf/report"
 )
 
-// output is a stream that remembers the first error of writing to it, so that printing need not be checked line by line. It may be
-// used by several goroutines at once.
+// output is a stream that nothing can steer: whatever is printed passes Write, which escapes all but printable characters, tabs and ends of lines.
+// It remembers the first error of writing, so that printing need not be checked line by line. It may be used by several goroutines at once.
 type output struct {
 	stream io.Writer
 	mu     sync.Mutex
+	rest   []byte // the beginning of a character whose end has not come
 	err    error
 }
 
+// kept are the characters that Write leaves as they are though they are not printable.
+const kept = "\n\t"
+
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.stream.Write(p)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	text := append(o.rest, p...)
+	whole := len(text) - partialCharacter(text)
+	err := o.write(report.AppendPrintable(nil, text[:whole], kept))
+	o.rest = append([]byte(nil), text[whole:]...)
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// partialCharacter returns how many bytes at the end of a text may become a character.
+func partialCharacter(text []byte) int {
+	for n := 1; n <= min(utf8.UTFMax-1, len(text)); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func (o *output) write(text []byte) error {
+	_, err := o.stream.Write(text)
 	if o.err == nil {
 		o.err = err
 	}
-	return n, err
+	return err
 }
 
-// failure is what kept text from being written. That nobody reads on, as in `caret-bpf list | head -1`, is not a failure.
-func (o *output) failure() error {
+// The sequences that the program steers a terminal with.
+const (
+	returnToStart = "\r"
+	clearLine     = "\r\x1b[K"
+)
+
+// steer moves the cursor of a terminal.
+func (o *output) steer(sequence string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	_ = o.write([]byte(sequence))
+}
+
+// terminal is where the stream is shown, nil if it is none.
+func (o *output) terminal() *os.File {
+	if file, isFile := o.stream.(*os.File); isFile && term.IsTerminal(int(file.Fd())) {
+		return file
+	}
+	return nil
+}
+
+// end writes what waits, and returns what kept text from being written. That nobody reads on, as in `caret-bpf list | head -1`, is not a failure.
+func (o *output) end() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.rest) > 0 {
+		_ = o.write(report.AppendPrintable(nil, o.rest, kept))
+		o.rest = nil
+	}
 	if errors.Is(o.err, syscall.EPIPE) {
 		return nil
 	}

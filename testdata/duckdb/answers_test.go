@@ -39,9 +39,13 @@ func addPollsAndCalls(t *testing.T, w *writer.Writer) {
 			ProcessKey: key, TID: pollerThread, Callback: timer, CallbackStartTimestamp: start, CallbackEndTimestamp: trace.Some(at + 900), Kind: trace.KindTimer,
 			Status: trace.CallbackComplete, NodeName: "/poller",
 		})
-		if i%7 != 0 {
+		kind := trace.TakeRMW
+		if i%7 == 0 {
+			kind = trace.TakeIgnored
+		}
+		if i%14 != 0 {
 			takes = append(takes, trace.Take{
-				ProcessKey: key, TID: pollerThread, Kind: trace.TakeRMW, SubscriptionHandle: subscription, TopicName: "/asked", NodeName: "/poller",
+				ProcessKey: key, TID: pollerThread, Kind: kind, SubscriptionHandle: subscription, TopicName: "/asked", NodeName: "/poller",
 				SourceTimestamp: trace.Some(at + 3), RMWTakeTimestamp: trace.Some(at + 150 + i), Callback: timer, CallbackStartTimestamp: start, PublisherGID: "0102",
 			})
 		}

@@ -98,6 +98,26 @@ func TestPagesOfBothVersionsInOneColumn(t *testing.T) {
 	}
 }
 
+// A process may be called anything. What is no UTF-8 would make the whole table unreadable.
+func TestProcessWithoutAName(t *testing.T) {
+	const invalid = "\xff\xfe\x80"
+	dir := filepath.Join(t.TempDir(), "dataset")
+	w, err := writer.Create(dir, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, w, []trace.Process{{Command: invalid, Executable: "/bin/" + invalid, CommandLine: invalid + " -v"}})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if compared := compareDataset(t, dir); compared[trace.TableProcess] != 1 {
+		t.Errorf("%d rows compared, want 1", compared[trace.TableProcess])
+	}
+}
+
 func TestRecordedDataset(t *testing.T) {
 	dir := os.Getenv(recordedDataset)
 	if dir == "" {

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "timer_forms.hpp"
+
 namespace {
 
 // Up to active and back again, each with the success that ends it.
@@ -23,6 +25,7 @@ NodeFeatures::NodeFeatures(SampleNode &node, const Options &options)
     : node_(node), options_(options), sim_time_(kSimStart) {
   if (options.lifecycle_rate != 0) add_lifecycle();
   if (options.sim_time_rate != 0) add_sim_time();
+  if (options.timer_forms_rate != 0) add_timers_of_all_forms(node, options.timer_forms_rate);
 }
 
 void NodeFeatures::add_lifecycle() {

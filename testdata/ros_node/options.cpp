@@ -158,6 +158,8 @@ const std::vector<Flag> &flags() {
        set_switch<&O::exit_in_callback>},
       {"recreate-rate", "HZ", "a node with an entity of each kind is created and destroyed",
        set_number<&O::recreate_rate>},
+      {"timer-forms", "HZ", "timers whose functions have all forms and sizes",
+       set_number<&O::timer_forms_rate>},
       {"serialized-rate", "HZ", "a generic publisher and a generic subscription",
        set_number<&O::serialized_rate>},
       {"loaned-rate", "HZ", "loaned messages", set_number<&O::loaned_rate>},

@@ -68,6 +68,7 @@ struct Options {
   double recreate_rate = 0;
   double lifecycle_rate = 0;
   double sim_time_rate = 0;
+  double timer_forms_rate = 0;
   double serialized_rate = 0;
   double loaned_rate = 0;
   bool exit_in_callback = false;

@@ -25,6 +25,7 @@ class SampleNode : public rclcpp::Node {
   rclcpp::Subscription<Sample> &subscribe_without_executor(const std::string &topic);
   void run_periodically(double rate, std::function<void()> function,
                         std::shared_ptr<rclcpp::CallbackGroup> group);
+  void keep_timer(std::shared_ptr<rclcpp::TimerBase> timer) { timers_.push_back(std::move(timer)); }
   // Publishes from within the callbacks of subscribe().
   void relay(const std::string &topic, Sender &to);
 

@@ -48,6 +48,7 @@ type Config struct {
 	Distro    string // Humble or Jazzy
 	RMW       string // FastDDS or CycloneDDS
 	Stripped  bool   // programs and libraries without .symtab
+	Directory string // of programs and libraries; "": the one that is built
 	Domain    int    // from Domain; 0: one of its own
 	Arguments []string
 	// Environment is added to that of the test.
@@ -78,7 +79,10 @@ func Command(tb testing.TB, config Config) (command *exec.Cmd, groundTruth strin
 		config.Domain = Domain(tb)
 	}
 	groundTruth = filepath.Join(tb.TempDir(), "ground-truth")
-	prefix := Directory(tb, config.Distro, config.Stripped)
+	prefix := config.Directory
+	if prefix == "" {
+		prefix = Directory(tb, config.Distro, config.Stripped)
+	}
 	program := filepath.Join(prefix, "ros_node")
 	arguments := []string{"--domain", strconv.Itoa(config.Domain)}
 	if !config.NoGroundTruth {

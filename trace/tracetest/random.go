@@ -8,12 +8,16 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Random returns n rows of any table, with nulls and zeros in all fields that allow them. It is the same for the same arguments.
+// Random returns n rows of any table, with nulls and zeros in all fields that allow them, no two of one entity. It is the same for the
+// same arguments.
 func Random[T trace.Row](n int, seed uint64) []T {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	rows := make([]T, n)
 	for i := range rows {
 		fill(reflect.ValueOf(&rows[i]).Elem(), random)
+		if process, ok := any(&rows[i]).(*trace.Process); ok {
+			process.ProcessStart = int64(random.Uint64()) // never null: it tells processes apart
+		}
 	}
 	return rows
 }

@@ -63,8 +63,25 @@ class Node : public std::enable_shared_from_this<Node> {
   std::shared_ptr<WallTimer<CallbackT>> create_wall_timer(
       std::chrono::nanoseconds period, CallbackT callback,
       std::shared_ptr<CallbackGroup> group = nullptr) {
-    auto timer = std::make_shared<WallTimer<CallbackT>>(period, std::move(callback),
-                                                        node_base_->get_context());
+    return add_timer(std::make_shared<WallTimer<CallbackT>>(period, std::move(callback),
+                                                            node_base_->get_context()),
+                     period, std::move(group));
+  }
+
+  // As rclcpp::create_timer: a function that is no temporary is kept as a reference.
+  template <typename CallbackT>
+  std::shared_ptr<GenericTimer<CallbackT>> create_timer(
+      std::chrono::nanoseconds period, CallbackT &&callback,
+      std::shared_ptr<CallbackGroup> group = nullptr) {
+    return add_timer(std::make_shared<GenericTimer<CallbackT>>(
+                         period, std::forward<CallbackT>(callback), node_base_->get_context()),
+                     period, std::move(group));
+  }
+
+  // A timer of any class.
+  template <typename TimerT>
+  std::shared_ptr<TimerT> add_timer(std::shared_ptr<TimerT> timer, std::chrono::nanoseconds period,
+                                    std::shared_ptr<CallbackGroup> group = nullptr) {
     node_timers_->add_timer(timer, group);
     ground_truth::entity("timer\ttimer=" + ground_truth::hex(timer->get_timer_handle().get()) +
                          "\tnode=" + ground_truth::hex(get_rcl_node_handle()) +

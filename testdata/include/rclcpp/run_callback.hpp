@@ -7,8 +7,11 @@
 
 namespace rclcpp::detail {
 
+// Inline: rclcpp's functions call the tracepoints themselves.
 template <typename Function>
-void run_callback(const void *callback, ground_truth::CallbackKind kind, Function &&function) {
+[[gnu::always_inline]] inline void run_callback(const void *callback,
+                                                ground_truth::CallbackKind kind,
+                                                Function &&function) {
   const bool is_intra_process = kind == ground_truth::CallbackKind::intra_subscription;
   ground_truth::CallbackScope scope(callback, kind);
   scope.started(

@@ -44,17 +44,19 @@ class GenericTimer : public TimerBase {
   GenericTimer(std::chrono::nanoseconds period, FunctorT &&callback,
                std::shared_ptr<Context> context)
       : TimerBase(period, context), callback_(std::forward<FunctorT>(callback)) {
-    ros_trace_rclcpp_timer_callback_added(get_timer_handle().get(), &callback_);
-    detail::register_callback(&callback_, callback_);
+    ros_trace_rclcpp_timer_callback_added(get_timer_handle().get(), callback_address());
+    detail::register_callback(callback_address(), callback_);
   }
 
   bool call() override { return rcl_timer_call(timer_handle_.get()) == RCL_RET_OK; }
 
   void execute_callback() override {
-    detail::run_callback(&callback_, ground_truth::CallbackKind::timer, [this] { callback_(); });
+    detail::run_callback(callback_address(), ground_truth::CallbackKind::timer,
+                         [this] { callback_(); });
   }
 
-  const void *callback_address() const { return &callback_; }
+  // FunctorT may be a reference to a function.
+  const void *callback_address() const { return reinterpret_cast<const void *>(&callback_); }
 
  protected:
   friend struct ::LayoutCheck;

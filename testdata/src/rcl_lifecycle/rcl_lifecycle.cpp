@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "standin/evicted.hpp"
 #include "standin/node_truth.hpp"
@@ -9,7 +10,10 @@
 
 namespace {
 
-rcl_lifecycle_state_t state(const char *label, std::uint8_t id) { return {label, id, nullptr, 0}; }
+// As in rcl, a state has a copy of its label on the heap.
+rcl_lifecycle_state_t state(const char *label, std::uint8_t id) {
+  return {strdup(label), id, nullptr, 0};
+}
 
 // The default states and the transitions between them that succeed.
 struct DefaultStateMachine {

@@ -27,6 +27,16 @@ struct LayoutCheck {
       rclcpp::experimental::buffers::RingBufferImplementation<std::unique_ptr<Message>>;
   using TypedBuffer = rclcpp::experimental::buffers::TypedIntraProcessBuffer<Message>;
   using Timer = rclcpp::WallTimer<std::function<void()>>;
+  // A timer with a function object of some size and alignment.
+  template <std::size_t Size, std::size_t Alignment>
+  struct alignas(Alignment) Functor {
+    void operator()() const {}
+    char captured[Size];
+  };
+  using TimerOfByte = rclcpp::WallTimer<Functor<1, 1>>;
+  using TimerOfTwoBytes = rclcpp::WallTimer<Functor<2, 2>>;
+  using TimerOfHalfWords = rclcpp::WallTimer<Functor<12, 4>>;
+  using TimerOfLine = rclcpp::WallTimer<Functor<64, 64>>;
   struct ServiceType {
     struct Request {};
     struct Response {};
@@ -94,6 +104,10 @@ struct LayoutCheck {
   AT(rclcpp::TimerBase, timer_handle_, 24, 96);
   SIZE(Timer, 80, 152);
   AT(Timer, callback_, 48, 120);
+  AT(TimerOfByte, callback_, 41, 113);
+  AT(TimerOfTwoBytes, callback_, 42, 114);
+  AT(TimerOfHalfWords, callback_, 44, 116);
+  AT(TimerOfLine, callback_, 64, 128);
 
   SIZE(rclcpp::ServiceBase, 144, 160);
   AT(rclcpp::ServiceBase, node_handle_, 8, 8);

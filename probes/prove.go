@@ -1,0 +1,48 @@
+package probes
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Prover proves sites of one file anew, on the bytes that the file has now. What was known of it before does not count.
+type Prover struct{ file *elffile.File }
+
+// NewProver reads the headers of a file, which must be held as long as the Prover is used.
+func NewProver(opened *target.OpenFile) (*Prover, error) {
+	file, err := opened.ELF()
+	if err != nil {
+		return nil, err
+	}
+	return &Prover{file}, nil
+}
+
+// Prove returns an error unless decoding proves that the site's instruction begins at its offset in the function that its Symbol names,
+// for a caller in any function, and that a probe is safe there.
+func (p *Prover) Prove(site Site) error {
+	address, err := p.file.AddressOf(site.Offset)
+	if err != nil {
+		return err
+	}
+	var found elffile.Site
+	if site.Role == RoleCaller {
+		found, err = p.file.SiteAt(address)
+	} else {
+		found, err = p.file.SiteInFunction(site.Symbol, address)
+	}
+	if err != nil {
+		return err
+	}
+	if found.FileOffset != site.Offset {
+		return fmt.Errorf("%w: segments overlap at offset %#x", elffile.ErrMalformed, site.Offset)
+	}
+	planned, err := hex.DecodeString(site.Instruction)
+	if err != nil || !bytes.HasPrefix(found.Instruction, planned) {
+		return fmt.Errorf("% x is at offset %#x, planned %s", found.Instruction, site.Offset, site.Instruction)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package target
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// delegatePatience is how long one delegate is waited for, all its answers together. Reading hundreds of files from a slow disk of a busy
+	// machine takes seconds.
+	delegatePatience = 30 * time.Second
+	// maxDelegates bounds the threads that hang.
+	maxDelegates = 64
+)
+
+var (
+	// errUnanswered: a file system of somebody's making, or one of another machine, did not answer.
+	errUnanswered = fmt.Errorf("%w: not answered within %v", ErrNotRead, delegatePatience)
+	// errDelegatesHang: too many of them did not.
+	errDelegatesHang = fmt.Errorf("%w: %d file systems do not answer", ErrNotRead, maxDelegates)
+)
+
+// delegate reads the files that a process names: on a thread of its own with the process's identity, so that the process learns nothing that it
+// could not read itself, and nobody waits for ever. The thread is thrown away in the end, never used for anything else.
+type delegate struct {
+	root     rootDirectory
+	tasks    chan func()
+	patience time.Duration // that is left
+}
+
+// newDelegate starts a delegate for the process as it is now. It must be closed.
+func (p *Process) newDelegate() (*delegate, error) {
+	identity, err := p.fileIdentity()
+	if err != nil {
+		return nil, err
+	}
+	root, err := p.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	// If the process was replaced meanwhile, by a program with other rights say, identity and root may not belong together.
+	if err := p.checkReplaced(); err != nil {
+		root.close()
+		return nil, err
+	}
+	select {
+	case p.finder.delegates <- struct{}{}:
+	default:
+		root.close()
+		return nil, errDelegatesHang
+	}
+	d := &delegate{root: root, tasks: make(chan func()), patience: delegatePatience}
+	ready := make(chan error, 1)
+	go func() {
+		defer func() {
+			root.close()
+			<-p.finder.delegates
+		}()
+		onThreadToThrowAway(func() {
+			err := identity.take()
+			if ready <- err; err != nil {
+				return
+			}
+			for task := range d.tasks {
+				task()
+			}
+		})
+	}()
+	if err := <-ready; err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// onThreadToThrowAway runs a function on a thread that ends with it. The goroutine must end with it, too.
+func onThreadToThrowAway(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return // a goroutine that ends while it is locked takes its thread with it
+	}
+	// The main thread cannot end, and what /proc tells of this process is what it tells of that thread. While it is locked to this goroutine
+	// another one runs on another thread.
+	defer runtime.UnlockOSThread()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		f()
+	}()
+	<-done
+}
+
+// close lets the thread end, as soon as it can.
+func (d *delegate) close() { close(d.tasks) }
+
+// ask has a delegate answer a question about files below the root directory of its process. errUnanswered if it does not in time: then it will
+// not answer any more.
+func ask[T any](d *delegate, question func(root rootDirectory) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answered := make(chan answer, 1) // what comes too late is left to the garbage collector, which closes files
+	begin := time.Now()
+	timeout := time.NewTimer(d.patience)
+	defer timeout.Stop()
+	defer func() { d.patience -= time.Since(begin) }()
+	tasks := d.tasks
+	task := func() {
+		value, err := question(d.root)
+		answered <- answer{value, err}
+	}
+	for {
+		select {
+		case tasks <- task:
+			tasks = nil
+		case a := <-answered:
+			return a.value, a.err
+		case <-timeout.C:
+			var none T
+			return none, errUnanswered
+		}
+	}
+}
