@@ -206,6 +206,12 @@ type CaretServiceRecord struct {
 	CallbackStartNs uint64
 }
 
+type CaretShownSubscription struct {
+	_          structs.HostLayout
+	Handle     uint64
+	Generation uint64
+}
+
 type CaretSimTimeRecord struct {
 	_      structs.HostLayout
 	Header struct {
@@ -263,7 +269,7 @@ type CaretThreadState struct {
 	DequeuePending       uint32
 	RequestPending       uint32
 	Steps                uint32
-	Reserved             uint32
+	GenericShown         uint32
 	Account              struct {
 		_      structs.HostLayout
 		Header struct {
@@ -351,6 +357,7 @@ const (
 	CaretMapProcesses                  = "processes"
 	CaretMapRecords                    = "records"
 	CaretMapRingHistories              = "ring_histories"
+	CaretMapShownSubscriptions         = "shown_subscriptions"
 	CaretMapSubscriptionRings          = "subscription_rings"
 	CaretMapThreads                    = "threads"
 	CaretProgOnCallbackEnd             = "on_callback_end"
@@ -395,6 +402,7 @@ const (
 	CaretVarReportAllExecs             = "report_all_execs"
 	CaretVarSubscriptionGeneration     = "subscription_generation"
 	CaretVarUnitsLeft                  = "units_left"
+	CaretVarValuesOfHumbleOffset       = "values_of_humble_offset"
 	CaretVarWakeupBytes                = "wakeup_bytes"
 )
 
@@ -469,14 +477,15 @@ type CaretProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CaretMapSpecs struct {
-	HeaderOffsets     *ebpf.MapSpec `ebpf:"header_offsets"`
-	IgnoredAddresses  *ebpf.MapSpec `ebpf:"ignored_addresses"`
-	Losses            *ebpf.MapSpec `ebpf:"losses"`
-	Processes         *ebpf.MapSpec `ebpf:"processes"`
-	Records           *ebpf.MapSpec `ebpf:"records"`
-	RingHistories     *ebpf.MapSpec `ebpf:"ring_histories"`
-	SubscriptionRings *ebpf.MapSpec `ebpf:"subscription_rings"`
-	Threads           *ebpf.MapSpec `ebpf:"threads"`
+	HeaderOffsets      *ebpf.MapSpec `ebpf:"header_offsets"`
+	IgnoredAddresses   *ebpf.MapSpec `ebpf:"ignored_addresses"`
+	Losses             *ebpf.MapSpec `ebpf:"losses"`
+	Processes          *ebpf.MapSpec `ebpf:"processes"`
+	Records            *ebpf.MapSpec `ebpf:"records"`
+	RingHistories      *ebpf.MapSpec `ebpf:"ring_histories"`
+	ShownSubscriptions *ebpf.MapSpec `ebpf:"shown_subscriptions"`
+	SubscriptionRings  *ebpf.MapSpec `ebpf:"subscription_rings"`
+	Threads            *ebpf.MapSpec `ebpf:"threads"`
 }
 
 // CaretVariableSpecs contains global variables before they are loaded into the kernel.
@@ -502,6 +511,7 @@ type CaretVariableSpecs struct {
 	ReportAllExecs         *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	SubscriptionGeneration *ebpf.VariableSpec `ebpf:"subscription_generation"`
 	UnitsLeft              *ebpf.VariableSpec `ebpf:"units_left"`
+	ValuesOfHumbleOffset   *ebpf.VariableSpec `ebpf:"values_of_humble_offset"`
 	WakeupBytes            *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
@@ -525,14 +535,15 @@ func (o *CaretObjects) Close() error {
 //
 // It can be passed to LoadCaretObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CaretMaps struct {
-	HeaderOffsets     *ebpf.Map `ebpf:"header_offsets"`
-	IgnoredAddresses  *ebpf.Map `ebpf:"ignored_addresses"`
-	Losses            *ebpf.Map `ebpf:"losses"`
-	Processes         *ebpf.Map `ebpf:"processes"`
-	Records           *ebpf.Map `ebpf:"records"`
-	RingHistories     *ebpf.Map `ebpf:"ring_histories"`
-	SubscriptionRings *ebpf.Map `ebpf:"subscription_rings"`
-	Threads           *ebpf.Map `ebpf:"threads"`
+	HeaderOffsets      *ebpf.Map `ebpf:"header_offsets"`
+	IgnoredAddresses   *ebpf.Map `ebpf:"ignored_addresses"`
+	Losses             *ebpf.Map `ebpf:"losses"`
+	Processes          *ebpf.Map `ebpf:"processes"`
+	Records            *ebpf.Map `ebpf:"records"`
+	RingHistories      *ebpf.Map `ebpf:"ring_histories"`
+	ShownSubscriptions *ebpf.Map `ebpf:"shown_subscriptions"`
+	SubscriptionRings  *ebpf.Map `ebpf:"subscription_rings"`
+	Threads            *ebpf.Map `ebpf:"threads"`
 }
 
 func (m *CaretMaps) Close() error {
@@ -543,6 +554,7 @@ func (m *CaretMaps) Close() error {
 		m.Processes,
 		m.Records,
 		m.RingHistories,
+		m.ShownSubscriptions,
 		m.SubscriptionRings,
 		m.Threads,
 	)
@@ -571,6 +583,7 @@ type CaretVariables struct {
 	ReportAllExecs         *ebpf.Variable `ebpf:"report_all_execs"`
 	SubscriptionGeneration *ebpf.Variable `ebpf:"subscription_generation"`
 	UnitsLeft              *ebpf.Variable `ebpf:"units_left"`
+	ValuesOfHumbleOffset   *ebpf.Variable `ebpf:"values_of_humble_offset"`
 	WakeupBytes            *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 

@@ -36,6 +36,7 @@ const (
 	ExecutorEntityCollectorToExecutor      EventID = 45 // executor, entities_collector
 	RmwPublisherInit                       EventID = 46 // rmw_publisher_handle, (gid in hexadecimal)
 	AddPublisher                           EventID = 47 // publisher_handle, publisher
+	GenericSubscription                    EventID = 48 // subscription_handle, subscription, callback: Humble's, when first executed
 )
 
 // The events that end an entity, each with its handle: rcl's fini functions and the destructor of rclcpp::Executor.
@@ -106,6 +107,8 @@ func (g *Graph) Init(event InitEvent) {
 		g.linkObject(event.Time, first, second)
 	case RclcppSubscriptionCallbackAdded:
 		g.addObjectCallback(event.Time, first, second, intraProcess{ring: third, capacity: a[3], ipb: trace.Address(a[4])})
+	case GenericSubscription:
+		g.showGenericSubscription(event.Time, first, second, third)
 	case RclTimerInit:
 		g.initTimer(event.Time, trace.Timer{TimerHandle: first, Period: trace.Some(int64(a[1]))})
 	case RclcppTimerCallbackAdded:

@@ -102,9 +102,13 @@ func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Ca
 		use = process.usageOfTake(trace.Address(feed.Source), at, row.Callback, info)
 	}
 	if use != usedByCallback {
+		taken := flags
+		if flags == FlagFedByDequeue {
+			taken |= record.Header.Flags & FlagDerived
+		}
 		m.addFreeTake(&TakeRecord{
 			Header: RecordHeader{
-				Kind: KindTake, Flags: flags | record.Header.Flags&FlagDerived, Depth: record.Header.Depth,
+				Kind: KindTake, Flags: taken, Depth: record.Header.Depth,
 				CPU: record.Header.CPU, PID: record.Header.PID, TID: record.Header.TID,
 			},
 			Feed: *feed, Callback: record.ParentCallback, CallbackStartNs: record.ParentStartNs,

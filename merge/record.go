@@ -312,7 +312,7 @@ type ThreadState struct {
 	DequeuePending       uint32
 	RequestPending       uint32
 	Steps                uint32
-	Reserved             uint32
+	GenericShown         uint32
 	Account              ThreadRecord
 	Take                 TakeRecord
 	Dequeue              TakeRecord

@@ -87,6 +87,10 @@ const (
 	FormTakeLoanedEntry     Form = 4
 )
 
+// FormGenericCallback is the form of callback_start and callback_end beside FormArguments: a member function of a generic subscription, whose
+// callback is at the site's parameter.
+const FormGenericCallback Form = 1
+
 // FormDerived is the form of intra-process events on Humble, which are concluded from functions of rclcpp.
 const FormDerived Form = 1
 
@@ -155,12 +159,18 @@ var catalogue = []Entry{
 	{
 		Event: EventCallbackStart, Name: "callback_start", Arguments: []string{"callback", "is_intra_process"}, Required: true,
 		Consequence: "no callback can be recorded",
-		Sources:     []Source{tracepoint(everyDistro, "callback_start", FormArguments, "arguments 1-2")},
+		Sources: []Source{
+			tracepoint(everyDistro, "callback_start", FormArguments, "arguments 1-2"),
+			genericCallback("_ZN6rclcpp19GenericSubscription25handle_serialized_messageE", "GenericSubscription::handle_serialized_message, which calls the callback"),
+		},
 	},
 	{
 		Event: EventCallbackEnd, Name: "callback_end", Arguments: []string{"callback"}, Required: true,
 		Consequence: "no callback can be recorded",
-		Sources:     []Source{tracepoint(everyDistro, "callback_end", FormArguments, "argument 1")},
+		Sources: []Source{
+			tracepoint(everyDistro, "callback_end", FormArguments, "argument 1"),
+			genericCallback("_ZN6rclcpp19GenericSubscription25return_serialized_messageE", "GenericSubscription::return_serialized_message, which the executor calls next"),
+		},
 	},
 	{
 		Event: EventRclcppPublish, Name: "rclcpp_publish", Arguments: []string{"publisher_handle (always null)", "message"},
@@ -426,6 +436,21 @@ var catalogue = []Entry{
 			Shows: "its stack pointer: callbacks whose frames are below were left by the exception",
 		}},
 	},
+}
+
+// genericCallback is the source of callbacks of generic subscriptions on Humble: a member function of theirs.
+func genericCallback(symbol, shows string) Source {
+	return Source{
+		Distros: humble, Library: LibraryRclcpp, Symbol: symbol, Prefix: true, Besides: true, Offset: subscriptionCallback,
+		Form: FormGenericCallback, Provenance: Derived, Shows: shows,
+		Consequence: "callbacks of generic subscriptions are not recorded",
+	}
+}
+
+// subscriptionCallback leads from an rclcpp subscription to its callback.
+func subscriptionCallback(l *layouts.Layout) uint64 {
+	at := slices.IndexFunc(l.Owners, func(o layouts.Owner) bool { return o.Kind == layouts.OwnerSubscription })
+	return l.Owners[at].Callback
 }
 
 func withOffset(source Source, offset func(*layouts.Layout) uint64) Source {

@@ -17,10 +17,10 @@ func (c *comparer) exactly(buffer uint64, thread *threadTruth, operation, seen u
 	return !c.derivesBufferEvents() || !c.truth.disturbed(buffer, thread, operation, seen)
 }
 
-// checkProvenance compares what a row says of where it is from; intra says that it has an intra-process part.
-func (c *comparer) checkProvenance(what string, got trace.Provenance, intra bool) {
+// checkProvenance compares what a row says of where it is from; untraced says that it has a part for which Humble has no tracepoint.
+func (c *comparer) checkProvenance(what string, got trace.Provenance, untraced bool) {
 	want := trace.FromTracepoint
-	if intra && c.derivesBufferEvents() {
+	if untraced && c.derivesBufferEvents() {
 		want = trace.Derived
 	}
 	equal(c, what+": provenance", got, want)

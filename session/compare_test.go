@@ -350,7 +350,7 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
 	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
-	c.checkProvenance(what, row.Provenance, row.DequeueTimestamp.Valid)
+	c.checkProvenance(what, row.Provenance, row.DequeueTimestamp.Valid || e.isGeneric())
 	alive, known := c.callbacks.at(e.Callback.Callback, e.Start.Before)
 	if !known {
 		c.differ("%s: the ground truth has no such callback", what)

@@ -38,12 +38,12 @@ func TestExactWhereverItIsSeen(t *testing.T) {
 	}
 }
 
-// requireRoles requires that a mode's kinds of sites were probed, and no others.
+// requireRoles requires that a mode's kinds of sites of the tracepoint were probed, and no others.
 func requireRoles(t *testing.T, data *dataset, mode session.SiteMode) {
 	t.Helper()
 	roles := map[string]int{}
 	for _, site := range data.Session.Plan.Sites {
-		if site.Event == "callback_start" {
+		if site.Event == "callback_start" && site.Symbol == "ros_trace_callback_start" {
 			roles[site.Role]++
 		}
 	}

@@ -87,3 +87,8 @@ func (p *publishTruth) kinds(s span) []trace.PublishKind {
 	}
 	return []trace.PublishKind{kind, trace.PublishMessage}
 }
+
+// isGeneric reports whether the callback is that of a generic subscription.
+func (e *execution) isGeneric() bool {
+	return e.take.raw != nil && e.take.raw.Kind == groundtruth.RawSerialized
+}

@@ -37,15 +37,17 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 static __always_inline void callback_start(struct thread_state *state, const struct event *event)
 {
 	bool intra_process = event->arguments[1] & 1;
+	__u8 flags = event->flags & FLAG_DERIVED;
 	struct feed *feed = NULL;
-	__u8 flags = 0;
 
 	if (!has_state(state, RECORD_CALLBACK))
 		return;
+	if (flags)
+		state->generic_shown = 1;
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
 	if (intra_process) {
-		flags = FLAG_INTRA_PROCESS;
+		flags |= FLAG_INTRA_PROCESS;
 		flush_take(state);
 		flush_request(state);
 		if (state->dequeue_pending) {
@@ -115,7 +117,10 @@ static __always_inline __u32 find_callback(const struct thread_state *state,
 	return 0;
 }
 
-/* callback_end(callback) */
+/*
+ * callback_end(callback). A derived one also follows when nothing was there to be taken: where the
+ * thread has shown what precedes a start, an end without one is no end.
+ */
 static __always_inline void callback_end(struct thread_state *state, const struct event *event)
 {
 	__u32 match;
@@ -146,6 +151,8 @@ static __always_inline void callback_end(struct thread_state *state, const struc
 	match = find_callback(state, event);
 	if (!match) {
 		unwind(state, event->stack_pointer);
+		if (event->flags & FLAG_DERIVED && state->generic_shown)
+			return;
 		emit_callback_without_start(event, state->depth);
 		return;
 	}

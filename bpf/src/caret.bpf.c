@@ -15,8 +15,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "callback_probes.h"
 #include "init.h"
-#include "intra_process_probes.h"
 #include "process.h"
 #include "publish_probes.h"
 #include "service_probes.h"
@@ -63,7 +63,6 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 		return 0;                                                                          \
 	}
 
-PLAIN_EVENT(callback_end, EVENT_CALLBACK_END)
 LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH)
 PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE)
 

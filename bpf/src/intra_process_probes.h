@@ -9,8 +9,6 @@
  *    member of it (GuardCondition::trigger);
  *  - Executor::execute_any_executable is given the subscription and what was taken from its buffer;
  *  - StaticSingleThreadedExecutor takes and calls back at once, on the only thread that takes.
- *
- * The offsets are those of layouts/offsets.csv, which a test compares.
  */
 #ifndef CARET_INTRA_PROCESS_PROBES_H
 #define CARET_INTRA_PROCESS_PROBES_H
@@ -20,14 +18,11 @@
 
 #if defined(__TARGET_ARCH_x86)
 #define INTRA_GUARD_CONDITION 96
-#define INTRA_CALLBACK	      368
 #else
 #define INTRA_GUARD_CONDITION 104
-#define INTRA_CALLBACK	      384
 #endif
-#define PUBLISHER_BASE_HANDLE 40
-#define EXECUTABLE_WAITABLE   72
-#define EXECUTABLE_DATA	      120
+#define EXECUTABLE_WAITABLE 72
+#define EXECUTABLE_DATA	    120
 
 /* A ring buffer at the last operation that was seen of it. Threads write it at the same time. */
 struct ring_history {
@@ -273,27 +268,6 @@ static __always_inline bool is_taken_unseen(const struct thread_state *state,
 
 	return state && state->steps == STEPS_HIDDEN && !state->dequeue_pending &&
 	       bpf_map_lookup_elem(&subscription_rings, &key);
-}
-
-/* callback_start(callback, is_intra_process) */
-SEC("uprobe.multi")
-int on_callback_start(struct pt_regs *regs)
-{
-	struct event event, dequeue;
-	struct thread_state *state;
-	__u64 subscription;
-
-	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_START, regs,
-			      bpf_get_attach_cookie(regs)))
-		return 0;
-	subscription = event.arguments[0] - INTRA_CALLBACK;
-	if (intra_process && event.arguments[1] & 1 &&
-	    is_taken_unseen(state, &event, subscription)) {
-		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
-		derive_dequeue(state, &dequeue, subscription, 0);
-	}
-	dispatch(state, &event);
-	return 0;
 }
 
 #endif

@@ -55,6 +55,7 @@ enum event_id {
 	EVENT_CALLBACK_GROUP_TO_EXECUTOR_ENTITY_COLLECTOR = 44,
 	EVENT_RMW_PUBLISHER_INIT = 46,
 	EVENT_ADD_PUBLISHER = 47,
+	EVENT_GENERIC_SUBSCRIPTION = 48,
 	EVENT_RCL_PUBLISHER_FINI = 50,
 	EVENT_RCL_SUBSCRIPTION_FINI = 51,
 	EVENT_RCL_TIMER_FINI = 52,
@@ -125,7 +126,7 @@ enum process_status {
 /* of services: the callback is the one that the request fed. */
 #define FLAG_FED_CALLBACK	 64
 /* of enqueues, publishes, callbacks and takes: the intra-process part is concluded from Humble's
- * rclcpp, which has no tracepoint. */
+ * rclcpp, which has no tracepoint. Of callbacks without one: start and end are concluded. */
 #define FLAG_DERIVED		 128
 /* of init records: a string could not be read, or was longer than its field. */
 #define FLAG_STRING_FAULT	 64

@@ -2,24 +2,17 @@
 /*
  * The ring buffers of Humble's intra-process subscriptions, read from the objects. Later
  * distributions have tracepoints for them.
- *
- * The offsets are those of layouts/offsets.csv, which a test compares.
  */
 #ifndef CARET_RING_H
 #define CARET_RING_H
 
+#include "humble_objects.h"
 #include "probe.h"
 
 #define FORM_INTRA_TRACEPOINT 0
 #define FORM_INTRA_DERIVED    1
 
-#if defined(__TARGET_ARCH_x86)
-#define INTRA_BUFFER 352
-#else
-#define INTRA_BUFFER 368
-#endif
-#define TYPED_BUFFER_RING 8
-#define RING_CAPACITY	  8
+#define RING_CAPACITY 8
 
 /* RingBufferImplementation, from its capacity on. */
 struct ring {

@@ -83,8 +83,8 @@ struct thread_state {
 	__u32 take_pending;
 	__u32 dequeue_pending;
 	__u32 request_pending;
-	__u32 steps; /* one of STEPS_... */
-	__u32 reserved;
+	__u32 steps;	     /* one of STEPS_... */
+	__u32 generic_shown; /* a serialized take or a derived callback_start was seen */
 	/* Kept as the records that they become if nothing follows. */
 	struct thread_record account;
 	struct take_record take;

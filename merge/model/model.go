@@ -107,6 +107,8 @@ type thread struct {
 	take         *merge.TakeRecord
 	dequeue      *merge.TakeRecord
 	request      *merge.ServiceRecord
+	// genericShown: a derived callback_start was seen.
+	genericShown bool
 	// atCaller is the last event that was seen at a caller and not yet in its body.
 	atCaller *Event
 }
@@ -345,9 +347,10 @@ func (m *Machine) callbackStart(e Event) {
 	m.endPublish(t, merge.PublishNoLastLayer)
 	m.unwind(t, e.StackPointer)
 	record := merge.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
-	var flags uint8
+	flags := e.derived()
+	t.genericShown = t.genericShown || e.Derived
 	if e.Arguments[1]&1 != 0 {
-		flags = merge.FlagIntraProcess
+		flags |= merge.FlagIntraProcess
 		m.flush(&t.take)
 		m.flushRequest(t)
 		if t.dequeue != nil {
@@ -408,7 +411,9 @@ func (m *Machine) callbackEnd(e Event) {
 	match := t.ending(e)
 	if match < 0 {
 		m.unwind(t, e.StackPointer)
-		orphan(len(t.frames))
+		if !e.Derived || !t.genericShown {
+			orphan(len(t.frames))
+		}
 		return
 	}
 	for len(t.frames) > match+1 {

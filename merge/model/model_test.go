@@ -176,6 +176,8 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 			HasStamp:  id == model.RMWPublish && random.IntN(2) == 0, HasMessage: id == model.BindAddrToStamp && random.IntN(2) == 0,
 		}
 		switch id {
+		case model.CallbackStart, model.CallbackEnd:
+			e.Derived = random.IntN(4) == 0
 		case model.RMWTake:
 			e.GID, e.Details = [2]uint64{random.Uint64(), random.Uint64()}, merge.DetailGID|merge.DetailSerialized*random.Uint32N(2)
 		case model.RequestTaken, model.ResponseSent, model.ResponseTaken:

@@ -4,6 +4,26 @@
 
 namespace rclcpp {
 
+#ifdef STANDIN_HUMBLE
+// The ground truth of a generic subscription's callback: no tracepoint shows it.
+class GenericExecution {
+ public:
+  explicit GenericExecution(const void *callback);
+  ~GenericExecution();
+  GenericExecution(const GenericExecution &) = delete;
+  GenericExecution &operator=(const GenericExecution &) = delete;
+
+  // The function that calls the callback has been entered, on this thread.
+  static void entered() noexcept;
+  void returned(ground_truth::Bracket times) noexcept { scope_.ended(times); }
+
+ private:
+  ground_truth::CallbackScope scope_;
+  GenericExecution *const outer_;
+  const std::uint64_t called_;
+};
+#endif
+
 // Delivers serialized messages of a type that is known at run time only. Humble has no tracepoints
 // for it.
 class GenericSubscription : public SubscriptionBase {
@@ -30,15 +50,19 @@ class GenericSubscription : public SubscriptionBase {
   void handle_message(std::shared_ptr<void> &, const MessageInfo &) override;
   void handle_serialized_message(const std::shared_ptr<SerializedMessage> &message,
                                  const MessageInfo &info) override;
+  void return_serialized_message(std::shared_ptr<SerializedMessage> &message) override;
 
   // For the ground truth.
-  std::string describe() const {
+  const void *callback_address() const {
 #ifdef STANDIN_HUMBLE
-    const void *const callback = &callback_;
+    return &callback_;
 #else
-    const void *const callback = &any_callback_;
+    return &any_callback_;
 #endif
-    return "\tobject=" + ground_truth::hex(this) + "\tcallback=" + ground_truth::hex(callback);
+  }
+  std::string describe() const {
+    return "\tobject=" + ground_truth::hex(this) +
+           "\tcallback=" + ground_truth::hex(callback_address());
   }
 
  private:

@@ -55,6 +55,7 @@ class SubscriptionBase : public std::enable_shared_from_this<SubscriptionBase> {
   virtual std::shared_ptr<SerializedMessage> create_serialized_message();
   virtual void handle_serialized_message(const std::shared_ptr<SerializedMessage> &message,
                                          const MessageInfo &info);
+  virtual void return_serialized_message(std::shared_ptr<SerializedMessage> &message);
   virtual void handle_loaned_message(void *loaned_message, const MessageInfo &info);
 
  protected:

@@ -1,4 +1,5 @@
 #include "executor_state.hpp"
+#include "rclcpp/generic_subscription.hpp"
 #include "rclcpp/loaned_message.hpp"
 #include "standin/executor_truth.hpp"
 #include "tracetools/tracetools.h"
@@ -309,10 +310,21 @@ void Executor::execute_any_executable(AnyExecutable &any_executable) {
 void Executor::execute_subscription(std::shared_ptr<SubscriptionBase> subscription) {
   MessageInfo message_info;
   if (subscription->is_serialized()) {
-    const std::shared_ptr<SerializedMessage> serialized = subscription->create_serialized_message();
-    if (subscription->take_serialized(*serialized, message_info)) {
-      subscription->handle_serialized_message(serialized, message_info);
+    std::shared_ptr<SerializedMessage> serialized = subscription->create_serialized_message();
+    if (!subscription->take_serialized(*serialized, message_info)) {
+      subscription->return_serialized_message(serialized);
+      return;
     }
+#ifdef STANDIN_HUMBLE
+    const auto &generic = dynamic_cast<const GenericSubscription &>(*subscription);
+    GenericExecution execution(generic.callback_address());
+    subscription->handle_serialized_message(serialized, message_info);
+    execution.returned(
+        ground_truth::bracket([&] { subscription->return_serialized_message(serialized); }));
+#else
+    subscription->handle_serialized_message(serialized, message_info);
+    subscription->return_serialized_message(serialized);
+#endif
     return;
   }
   if (subscription->can_loan_messages()) {

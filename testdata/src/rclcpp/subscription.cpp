@@ -142,6 +142,10 @@ void SubscriptionBase::handle_serialized_message(const std::shared_ptr<Serialize
   throw std::logic_error("this subscription takes no serialized messages");
 }
 
+void SubscriptionBase::return_serialized_message(std::shared_ptr<SerializedMessage> &) {
+  throw std::logic_error("this subscription takes no serialized messages");
+}
+
 void SubscriptionBase::handle_loaned_message(void *, const MessageInfo &) {
   throw std::logic_error("this subscription takes no loaned messages");
 }

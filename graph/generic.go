@@ -1,0 +1,26 @@
+package graph
+
+import "github.com/caret-bpf/caret-bpf/trace"
+
+// showGenericSubscription takes in whose object it is that Humble calls back, which no event announces. The object was read while its callback
+// began; a scan may have found it before.
+func (g *Graph) showGenericSubscription(time int64, handle, address, callbackAddress trace.Address) {
+	s, ok := find(g, g.subscriptions.lives, handle, time, "subscription", g.readSubscription)
+	if !ok {
+		return
+	}
+	if known, ok := g.objects.at(address, time); ok && known.subscription == s && known.callback != nil {
+		return
+	}
+	c := &callback{life: life{since: s.since}}
+	c.current = trace.CallbackInfo{ProcessKey: g.key, Callback: callbackAddress, Provenance: trace.FromMemory}
+	fill(&c.current.Symbol, g.reader.functionSymbol(callbackAddress))
+	g.failures.clear("callback", callbackAddress)
+	g.callbacks.add(callbackAddress, c)
+	o := &object{life: life{since: s.since}, callback: c}
+	o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, Provenance: trace.FromMemory}
+	o.setIntraProcess(false)
+	s.serve(o)
+	g.objects.add(address, o)
+	g.changedObject(o)
+}
