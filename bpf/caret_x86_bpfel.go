@@ -381,6 +381,7 @@ const (
 	CaretProgOnSchedProcessExec        = "on_sched_process_exec"
 	CaretProgOnSchedProcessExit        = "on_sched_process_exit"
 	CaretProgOnSchedProcessFork        = "on_sched_process_fork"
+	CaretProgOnServiceExecuted         = "on_service_executed"
 	CaretProgOnSimTime                 = "on_sim_time"
 	CaretProgRunEvent                  = "run_event"
 	CaretVarBodiesProbed               = "bodies_probed"
@@ -469,6 +470,7 @@ type CaretProgramSpecs struct {
 	OnSchedProcessExec        *ebpf.ProgramSpec `ebpf:"on_sched_process_exec"`
 	OnSchedProcessExit        *ebpf.ProgramSpec `ebpf:"on_sched_process_exit"`
 	OnSchedProcessFork        *ebpf.ProgramSpec `ebpf:"on_sched_process_fork"`
+	OnServiceExecuted         *ebpf.ProgramSpec `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.ProgramSpec `ebpf:"on_sim_time"`
 	RunEvent                  *ebpf.ProgramSpec `ebpf:"run_event"`
 }
@@ -612,6 +614,7 @@ type CaretPrograms struct {
 	OnSchedProcessExec        *ebpf.Program `ebpf:"on_sched_process_exec"`
 	OnSchedProcessExit        *ebpf.Program `ebpf:"on_sched_process_exit"`
 	OnSchedProcessFork        *ebpf.Program `ebpf:"on_sched_process_fork"`
+	OnServiceExecuted         *ebpf.Program `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.Program `ebpf:"on_sim_time"`
 	RunEvent                  *ebpf.Program `ebpf:"run_event"`
 }
@@ -639,6 +642,7 @@ func (p *CaretPrograms) Close() error {
 		p.OnSchedProcessExec,
 		p.OnSchedProcessExit,
 		p.OnSchedProcessFork,
+		p.OnServiceExecuted,
 		p.OnSimTime,
 		p.RunEvent,
 	)

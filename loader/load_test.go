@@ -132,7 +132,7 @@ func TestKindsAndReasonsAreTheKernelSides(t *testing.T) {
 
 func TestEveryProgramsMissesHaveAKind(t *testing.T) {
 	want := map[string]Kind{
-		"on_callback_start": KindCallback, "on_callback_end": KindCallback, "on_executor_execute": KindCallback, "on_exception_caught": KindCallback,
+		"on_callback_start": KindCallback, "on_callback_end": KindCallback, "on_executor_execute": KindCallback, "on_exception_caught": KindCallback, "on_service_executed": KindCallback,
 		"on_request_sent": KindService, "on_request_taken": KindService, "on_response_sent": KindService, "on_response_taken": KindService,
 		"on_sim_time":       KindSimTime,
 		"on_rclcpp_publish": KindPublish, "on_rcl_publish": KindPublish, "on_rmw_publish": KindPublish,

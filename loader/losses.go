@@ -116,7 +116,7 @@ func kindOfProgram(name string) Kind {
 		return KindTake
 	case "on_rclcpp_ring_buffer_enqueue":
 		return KindEnqueue
-	case "on_callback_start", "on_callback_end", "on_executor_execute", "on_exception_caught":
+	case "on_callback_start", "on_callback_end", "on_executor_execute", "on_exception_caught", "on_service_executed":
 		return KindCallback
 	}
 	if name == "on_library_load" || strings.HasPrefix(name, "on_sched_process_") {

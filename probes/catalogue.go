@@ -38,6 +38,8 @@ type Source struct {
 	// ReturnOf, when set, adds a second site, with the next form: the instruction that the call of this function in Symbol returns to.
 	// What a function gives back through pointers is read there.
 	ReturnOf string
+	// Returns, when set, moves the site from the entry of Symbol to the instructions that calls of it in the library return to.
+	Returns bool
 	// Offset, when set, gives the site's parameter for a distribution.
 	Offset func(*layouts.Layout) uint64
 	// OffsetOptional says that the source is of use without its parameter, which is then 0.
@@ -434,6 +436,14 @@ var catalogue = []Entry{
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryCxxRuntime, Symbol: "__cxa_begin_catch", Provenance: FromSymbol,
 			Shows: "its stack pointer: callbacks whose frames are below were left by the exception",
+		}},
+	},
+	{
+		Event: EventServiceExecuted, Name: "service_executed",
+		Consequence: "a service's callback that defers its response seems to go on until an event further up the stack of its thread",
+		Sources: []Source{{
+			Distros: everyDistro, Library: LibraryRclcpp, Symbol: "_ZN6rclcpp8Executor15execute_serviceE", Prefix: true, Returns: true,
+			Provenance: FromSymbol, Shows: "its stack pointer: a service's callback whose frame is below is over, with or without a callback_end",
 		}},
 	},
 }

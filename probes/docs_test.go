@@ -2,6 +2,7 @@ package probes
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -116,7 +117,7 @@ func summary(entry Entry, distro target.Distro) string {
 }
 
 func documentEntry(page *bytes.Buffer, entry Entry) {
-	fmt.Fprintf(page, "\n### %s\n\nArguments: %s.\n", entry.Name, strings.Join(entry.Arguments, ", "))
+	fmt.Fprintf(page, "\n### %s\n\nArguments: %s.\n", entry.Name, cmp.Or(strings.Join(entry.Arguments, ", "), "none"))
 	if entry.Required {
 		fmt.Fprintf(page, "**Required:** without it %s, and there is no recording.\n", entry.Consequence)
 	} else {

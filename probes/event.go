@@ -68,11 +68,16 @@ const (
 	EventRclLifecycleTransition Event = 60
 )
 
-// EventExceptionCaught is the C++ runtime's __cxa_begin_catch: bookkeeping, not a CARET event.
-const EventExceptionCaught Event = 64
+// Bookkeeping, not CARET events.
+const (
+	// EventExceptionCaught is the C++ runtime's __cxa_begin_catch.
+	EventExceptionCaught Event = 64
+	// EventServiceExecuted: rclcpp::Executor::execute_service has returned.
+	EventServiceExecuted Event = 65
+)
 
 // IsInit reports whether the event is handled like an initialization: it is rare and concerns the entities themselves.
-func (e Event) IsInit() bool { return e >= EventRclInit && e != EventExceptionCaught }
+func (e Event) IsInit() bool { return e >= EventRclInit && e != EventExceptionCaught && e != EventServiceExecuted }
 
 // String returns the event's name, "event_N" for a number that the catalogue does not have.
 func (e Event) String() string {

@@ -51,6 +51,10 @@ func functions(distro target.Distro, library Library) string {
 				continue
 			}
 			written[name] = true
+			if candidate.Returns {
+				fmt.Fprintf(&source, "int %s(void) { return 0; }\nint calls_%[1]s(void) { return %[1]s() + 1; }\n", name)
+				continue
+			}
 			if candidate.ReturnOf == "" {
 				fmt.Fprintf(&source, "void %s(void) {}\n", name)
 				continue

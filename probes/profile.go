@@ -30,7 +30,8 @@ func (p *Plan) markOptional(observed map[Event]bool) {
 		site := &p.Sites[i]
 		switch event := site.Event; {
 		case event.IsInit(), event == EventCallbackStart, event == EventCallbackEnd:
-		case event == EventExceptionCaught: // without it callbacks that an exception has left would seem to enclose what follows
+		case event == EventExceptionCaught, event == EventServiceExecuted:
+			// Without them callbacks that are over would seem to enclose what follows.
 		case event == EventExecutorExecute:
 			site.Optional = observed[EventExceptionCaught]
 		case event == EventRMWTake:

@@ -14,7 +14,7 @@ func running(plan *Plan) []Event {
 func TestMinimalProfile(t *testing.T) {
 	atStamp := []Event{
 		EventCallbackStart, EventCallbackEnd, EventRclPublish, EventDDSBindAddrToStamp, EventRMWTake, EventExecutorExecute,
-		EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken,
+		EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken, EventServiceExecuted,
 	}
 	for name, test := range map[string]struct {
 		libraries []fixture
@@ -32,7 +32,7 @@ func TestMinimalProfile(t *testing.T) {
 		},
 		"jazzy": {
 			[]fixture{tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS},
-			[]Event{EventCallbackStart, EventCallbackEnd, EventRMWPublish, EventRMWTake, EventExecutorExecute}, EventRMWPublish,
+			[]Event{EventCallbackStart, EventCallbackEnd, EventRMWPublish, EventRMWTake, EventExecutorExecute, EventServiceExecuted}, EventRMWPublish,
 			[]Unit{UnitTakeDetails, UnitSerializedTakes},
 		},
 	} {
@@ -97,14 +97,14 @@ func TestOptionalSites(t *testing.T) {
 			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwCyclone, cycloneDDS},
 			[]Event{
 				EventCallbackStart, EventCallbackEnd, EventRclPublish, EventDDSBindAddrToStamp, EventRMWTake, EventExecutorExecute,
-				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken,
+				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken, EventServiceExecuted,
 			},
 		},
 		"humble with Zenoh": { // where rmw_publish is the last layer
 			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwZenoh},
 			[]Event{
 				EventCallbackStart, EventCallbackEnd, EventRclPublish, EventRMWPublish, EventRMWTake, EventExecutorExecute,
-				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken,
+				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken, EventServiceExecuted,
 			},
 		},
 	} {

@@ -22,14 +22,14 @@ func NewProver(opened *target.OpenFile) (*Prover, error) {
 }
 
 // Prove returns an error unless decoding proves that the site's instruction begins at its offset in the function that its Symbol names,
-// for a caller in any function, and that a probe is safe there.
+// for callers and returns in any function, and that a probe is safe there.
 func (p *Prover) Prove(site Site) error {
 	address, err := p.file.AddressOf(site.Offset)
 	if err != nil {
 		return err
 	}
 	var found elffile.Site
-	if site.Role == RoleCaller {
+	if site.Role == RoleCaller || site.Role == RoleReturn {
 		found, err = p.file.SiteAt(address)
 	} else {
 		found, err = p.file.SiteInFunction(site.Symbol, address)

@@ -145,6 +145,9 @@ func (p *Plan) locate(opened *elffile.File, source Source, version string) ([]Si
 		return nil, err
 	}
 	site.Symbol = symbol.Name
+	if source.Returns {
+		return p.returns(opened, site)
+	}
 	found, err := p.instruction(opened, source, symbol)
 	if err != nil {
 		return nil, err
@@ -157,6 +160,23 @@ func (p *Plan) locate(opened *elffile.File, source Source, version string) ([]Si
 		}
 		site.Form++
 		sites = append(sites, site.at(returned))
+	}
+	return sites, nil
+}
+
+// returns finds where the calls of the function return to that a site's symbol names.
+func (p *Plan) returns(opened *elffile.File, site Site) ([]Site, error) {
+	if p.shadowStack {
+		return nil, errors.New("the process has a shadow stack, with which probes behind calls were never tried")
+	}
+	found, err := opened.ReturnsOf(site.Symbol)
+	if err != nil {
+		return nil, err
+	}
+	site.Role = RoleReturn
+	sites := make([]Site, len(found))
+	for i := range found {
+		sites[i] = site.at(found[i])
 	}
 	return sites, nil
 }

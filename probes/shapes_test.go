@@ -67,6 +67,10 @@ var rclcppFunctions = strings.Fields(`
 	_ZNK6rclcpp13PublisherBase22get_subscription_countEv _ZN6rclcpp14GuardCondition7triggerEv
 `)
 
+// executeService is what executors call; each goes on where it returns.
+const executeService = "int _ZN6rclcpp8Executor15execute_serviceESt10shared_ptrINS_11ServiceBaseEE(void) { return 0; }\n" +
+	"int executes(void) { return _ZN6rclcpp8Executor15execute_serviceESt10shared_ptrINS_11ServiceBaseEE() + 1; }\n"
+
 const (
 	staticExecutor = "_ZN6rclcpp9executors28StaticSingleThreadedExecutorC2ERKNS_15ExecutorOptionsE"
 	eventsExecutor = "_ZN6rclcpp12experimental9executors14EventsExecutorC2ESt10unique_ptrINS1_11EventsQueueESt14default_deleteIS4_EEbRKNS_15ExecutorOptionsE"
@@ -163,6 +167,7 @@ void ros_trace_%[1]s(void *a, void *b, void *c, void *d, void *e) { if (state_of
 		}
 		fmt.Fprintf(&rcl, "int %s(void) { return 0; }\n", name)
 	}
+	rclcpp.WriteString(executeService)
 	for _, name := range s.rclcpp {
 		fmt.Fprintf(&rclcpp, "void %s(void) {}\n", name)
 		// The variant for complete objects shares the code.

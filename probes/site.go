@@ -64,11 +64,13 @@ const (
 	RoleCaller
 	// RoleBody: the function itself, beside callers. Where all callers are known it is not needed.
 	RoleBody
+	// RoleReturn: an instruction that calls of the function return to.
+	RoleReturn
 )
 
-var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body"}
+var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body", RoleReturn: "return"}
 
-// String is "function", "caller" or "body".
+// String is "function", "caller", "body" or "return".
 func (r Role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]

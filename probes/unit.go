@@ -21,6 +21,8 @@ const (
 	UnitOtherPublishes Unit = 23
 	// UnitExceptions: __cxa_begin_catch.
 	UnitExceptions Unit = 24
+	// UnitServiceExecutions: behind calls of Executor::execute_service.
+	UnitServiceExecutions Unit = 25
 
 	// Units is how many there can be.
 	Units = 32
@@ -35,6 +37,8 @@ func (s Site) Unit() Unit {
 		return UnitIntraPublish
 	case s.Event == EventExceptionCaught:
 		return UnitExceptions
+	case s.Event == EventServiceExecuted:
+		return UnitServiceExecutions
 	case s.Event == EventRclPublish && s.Form != FormArguments:
 		return UnitOtherPublishes
 	case s.Event == EventRMWTake:
@@ -72,6 +76,8 @@ func (u Unit) String() string {
 		return "rcl_publish_serialized_message"
 	case UnitExceptions:
 		return EventExceptionCaught.String()
+	case UnitServiceExecutions:
+		return EventServiceExecuted.String()
 	}
 	if entry, ok := Lookup(Event(u)); ok && !entry.Event.IsInit() {
 		return entry.Name

@@ -350,7 +350,11 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
 	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
-	c.checkProvenance(what, row.Provenance, row.DequeueTimestamp.Valid || e.isGeneric())
+	if endedByExecutor(row, e) {
+		equal(c, what+": provenance", row.Provenance, trace.Derived)
+	} else {
+		c.checkProvenance(what, row.Provenance, row.DequeueTimestamp.Valid || e.isGeneric())
+	}
 	alive, known := c.callbacks.at(e.Callback.Callback, e.Start.Before)
 	if !known {
 		c.differ("%s: the ground truth has no such callback", what)
@@ -380,6 +384,20 @@ func leftOpen(e *execution) bool {
 	return e.Outcome == groundtruth.OutcomeThrew || e.Outcome == groundtruth.OutcomeDeferred
 }
 
+// endedByExecutor reports whether the row says that a callback which deferred its response ended where the executor went on.
+func endedByExecutor(row *trace.Callback, e *execution) bool {
+	return e.Outcome == groundtruth.OutcomeDeferred && row.Status == trace.CallbackComplete
+}
+
+// checkExecutorWentOn compares such an end: after the callback had returned, before anything else happened on the thread.
+func (c *comparer) checkExecutorWentOn(what string, row *trace.Callback, hits []groundtruth.Bracket, e *execution) {
+	end := groundtruth.Bracket{Before: e.Left, After: nextHit(hits, e.Left).After}
+	if end.After == 0 {
+		end.After = c.span.CloseTo
+	}
+	c.checkTime(what+": end", row.CallbackEndTimestamp, end)
+}
+
 func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []groundtruth.Bracket, row *trace.Callback, e *execution) {
 	var allowed []trace.CallbackStatus
 	ended := c.span.holds(e.End)
@@ -390,11 +408,16 @@ func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []gro
 		allowed = append(allowed, trace.CallbackComplete)
 	case e.Outcome == groundtruth.OutcomeReturned && ended == possible:
 		allowed = append(allowed, trace.CallbackComplete, trace.CallbackRecordingEnd)
+	case e.Outcome == groundtruth.OutcomeDeferred && c.closedByHit(hits, e.Left):
+		allowed = append(allowed, trace.CallbackComplete)
 	case leftOpen(e) && c.closedByHit(hits, e.Left):
 		allowed = append(allowed, trace.CallbackUnwound)
 	case leftOpen(e):
 		// The executor's next step closes it too, and of that the ground truth says nothing.
 		allowed = append(allowed, trace.CallbackUnwound, trace.CallbackRecordingEnd)
+		if e.Outcome == groundtruth.OutcomeDeferred {
+			allowed = append(allowed, trace.CallbackComplete)
+		}
 		if c.exits(thread) {
 			allowed = append(allowed, trace.CallbackThreadExit)
 		}
@@ -410,7 +433,9 @@ func (c *comparer) checkCallbackEnd(what string, thread *threadTruth, hits []gro
 		c.differ("%s: status %s, not one of %s", what, row.Status, allowed)
 		return
 	}
-	if row.Status != trace.CallbackComplete {
+	if endedByExecutor(row, e) {
+		c.checkExecutorWentOn(what, row, hits, e)
+	} else if row.Status != trace.CallbackComplete {
 		c.checkNoTime(what+": end", row.CallbackEndTimestamp)
 	} else if !e.unfinished {
 		c.checkTime(what+": end", row.CallbackEndTimestamp, e.End)

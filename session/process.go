@@ -266,7 +266,7 @@ func sortForAttaching(sites []probes.Site) {
 // attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
 // begin what does not end.
 var attachOrder = []probes.Event{
-	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExceptionCaught, probes.EventExecutorExecute, probes.EventRMWTake,
+	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExceptionCaught, probes.EventServiceExecuted, probes.EventExecutorExecute, probes.EventRMWTake,
 	probes.EventRclcppRingBufferDequeue,
 	probes.EventResponseTaken, probes.EventResponseSent, probes.EventRequestTaken, probes.EventRequestSent, probes.EventSimTime,
 	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,

@@ -52,6 +52,9 @@ static __always_inline void dispatch(struct thread_state *state, const struct ev
 	case EVENT_EXCEPTION_CAUGHT:
 		exception_caught(state, event);
 		break;
+	case EVENT_SERVICE_EXECUTED:
+		service_executed(state, event);
+		break;
 	case EVENT_SERVICE_CALL:
 		service_call(state, event);
 		break;

@@ -65,4 +65,33 @@ static __always_inline void request_taken(struct thread_state *state, const stru
 	state->request_pending = 1;
 }
 
+/*
+ * The executor goes on after Executor::execute_service, in a frame above. rclcpp has no
+ * callback_end for a callback that defers its response: it ends here.
+ */
+static __always_inline void service_executed(struct thread_state *state, const struct event *event)
+{
+	struct callback_frame *frame;
+
+	if (!state)
+		return;
+	end_publish(state, PUBLISH_NO_LAST_LAYER);
+	flush_take(state);
+	flush_dequeue(state);
+	flush_request(state);
+	if (state->overflow && state->overflow_stack_pointer < event->stack_pointer)
+		state->overflow = 0;
+	for (int i = 0; i < MAX_DEPTH; i++) {
+		frame = &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
+		if (!state->depth || frame->stack_pointer >= event->stack_pointer)
+			break;
+		if (frame->flags & FLAG_FED_BY_REQUEST) {
+			frame->flags |= FLAG_DERIVED;
+			close_callback(state, event->time_ns, CALLBACK_COMPLETE);
+		} else {
+			close_callback(state, 0, CALLBACK_UNWOUND);
+		}
+	}
+}
+
 #endif

@@ -198,4 +198,22 @@ int on_response_sent(struct pt_regs *regs)
 	return 0;
 }
 
+/* Where calls of Executor::execute_service return to: of threads that have shown something before
+ */
+SEC("uprobe.multi")
+int on_service_executed(struct pt_regs *regs)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct thread_state *state;
+	struct event event;
+
+	if (!bpf_map_lookup_elem(&threads, &tid) ||
+	    !begin_event(&event, &state, EVENT_SERVICE_EXECUTED, regs, bpf_get_attach_cookie(regs)))
+		return 0;
+	for (int i = 0; i < RAW_ARGUMENTS; i++)
+		event.arguments[i] = 0; /* what the registers hold is left over */
+	dispatch(state, &event);
+	return 0;
+}
+
 #endif

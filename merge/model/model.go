@@ -35,6 +35,7 @@ const (
 	ResponseTaken      EventID = 16
 	ServiceCall        EventID = 17
 	ExceptionCaught    EventID = 64
+	ServiceExecuted    EventID = 65
 )
 
 // Role is what kind of place an event was seen at.
@@ -183,6 +184,8 @@ func (m *Machine) handle(e Event) {
 			m.flush(&t.take)
 			m.flushRequest(t)
 		}
+	case ServiceExecuted:
+		m.serviceExecuted(e)
 	case ExceptionCaught:
 		if t := m.threads[e.TID]; t != nil && t.innermostFrame() < e.StackPointer && e.StackPointer-t.innermostFrame() <= largestStack {
 			m.flush(&t.take)
@@ -322,6 +325,29 @@ func (m *Machine) unwindBelow(t *thread, stackPointer uint64) {
 	}
 	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < stackPointer {
 		m.pop(t, 0, merge.CallbackUnwound)
+	}
+}
+
+func (m *Machine) serviceExecuted(e Event) {
+	t := m.threads[e.TID]
+	if t == nil {
+		return
+	}
+	m.endPublish(t, merge.PublishNoLastLayer)
+	m.flush(&t.take)
+	m.flush(&t.dequeue)
+	m.flushRequest(t)
+	if t.tooDeep > 0 && t.tooDeepStack < e.StackPointer {
+		t.tooDeep = 0
+	}
+	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < e.StackPointer {
+		record := &t.frames[len(t.frames)-1].record
+		if record.Header.Flags&merge.FlagFedByRequest == 0 {
+			m.pop(t, 0, merge.CallbackUnwound)
+			continue
+		}
+		record.Header.Flags |= merge.FlagDerived
+		m.pop(t, e.TimeNs, merge.CallbackComplete)
 	}
 }
 

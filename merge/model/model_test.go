@@ -150,7 +150,7 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 		model.CallbackEnd, model.CallbackEnd,
 		model.RclcppPublish, model.RclPublish, model.RMWPublish, model.BindAddrToStamp, model.RclcppIntraPublish,
 		model.RingBufferEnqueue, model.RingBufferDequeue, model.RMWTake, model.ExecutorExecute, model.ExceptionCaught,
-		model.RequestSent, model.RequestTaken, model.RequestTaken, model.ResponseSent, model.ResponseTaken, model.ServiceCall,
+		model.RequestSent, model.RequestTaken, model.RequestTaken, model.ResponseSent, model.ResponseTaken, model.ServiceCall, model.ServiceExecuted,
 	}
 	stack := map[uint32]uint64{}
 	events := make([]model.Event, length)
