@@ -77,7 +77,9 @@ const (
 )
 
 // IsInit reports whether the event is handled like an initialization: it is rare and concerns the entities themselves.
-func (e Event) IsInit() bool { return e >= EventRclInit && e != EventExceptionCaught && e != EventServiceExecuted }
+func (e Event) IsInit() bool {
+	return e >= EventRclInit && e != EventExceptionCaught && e != EventServiceExecuted
+}
 
 // String returns the event's name, "event_N" for a number that the catalogue does not have.
 func (e Event) String() string {
