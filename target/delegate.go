@@ -2,10 +2,7 @@ package target
 
 import (
 	"fmt"
-	"runtime"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -33,7 +30,7 @@ type delegate struct {
 
 // newDelegate starts a delegate for the process as it is now. It must be closed.
 func (p *Process) newDelegate() (*delegate, error) {
-	identity, err := p.fileIdentity()
+	user, err := p.fileIdentity()
 	if err != nil {
 		return nil, err
 	}
@@ -53,45 +50,21 @@ func (p *Process) newDelegate() (*delegate, error) {
 		return nil, errDelegatesHang
 	}
 	d := &delegate{root: root, tasks: make(chan func()), patience: delegatePatience}
-	ready := make(chan error, 1)
-	go func() {
-		defer func() {
-			root.close()
-			<-p.finder.delegates
-		}()
-		onThreadToThrowAway(func() {
-			err := identity.take()
-			if ready <- err; err != nil {
-				return
-			}
-			for task := range d.tasks {
-				task()
-			}
-		})
-	}()
-	if err := <-ready; err != nil {
-		return nil, err
+	end := func() {
+		root.close()
+		<-p.finder.delegates
+	}
+	err = user.Go(func() {
+		defer end()
+		for task := range d.tasks {
+			task()
+		}
+	})
+	if err != nil {
+		end()
+		return nil, fmt.Errorf("%w: %w", ErrNotRead, err)
 	}
 	return d, nil
-}
-
-// onThreadToThrowAway runs a function on a thread that ends with it. The goroutine must end with it, too.
-func onThreadToThrowAway(f func()) {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return // a goroutine that ends while it is locked takes its thread with it
-	}
-	// The main thread cannot end, and what /proc tells of this process is what it tells of that thread. While it is locked to this goroutine
-	// another one runs on another thread.
-	defer runtime.UnlockOSThread()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		f()
-	}()
-	<-done
 }
 
 // close lets the thread end, as soon as it can.

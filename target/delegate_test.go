@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/identity"
 )
 
 // ownedBy makes the process one of another user, who can reach its files. It needs root.
@@ -107,32 +109,6 @@ func TestFilesOfProgramsWithSeveralUsers(t *testing.T) {
 	}
 	if libraries, err := process.Expected(); len(libraries) > 0 || !errors.Is(err, ErrNotRead) {
 		t.Errorf("%v, %v", libraries, err)
-	}
-}
-
-// Without the capabilities to take another user's identity a recorder reads for processes of its own user only.
-func TestIdentityWithoutCapabilities(t *testing.T) {
-	requireRoot(t)
-	failures := make(chan map[int]error)
-	go onThreadToThrowAway(func() {
-		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-		var none [2]unix.CapUserData
-		taken := map[int]error{}
-		if err := unix.Capset(&header, &none[0]); err != nil {
-			taken[nobody], taken[os.Geteuid()] = err, err
-		} else {
-			for _, user := range []int{nobody, os.Geteuid()} {
-				taken[user] = fileIdentity{user: uint32(user), group: uint32(user)}.take()
-			}
-		}
-		failures <- taken
-	})
-	taken := <-failures
-	if err := taken[nobody]; !errors.Is(err, errNoIdentity) {
-		t.Errorf("another user's: %v", err)
-	}
-	if err := taken[os.Geteuid()]; err != nil {
-		t.Errorf("its own user's: %v", err)
 	}
 }
 
@@ -348,11 +324,12 @@ func identityOfThreads(t *testing.T) []string {
 
 func TestParseFileIdentity(t *testing.T) {
 	const user, group = "Tgid:\t1\nUid:\t1000\t1000\t1000\t1000\n", "Gid:\t100\t100\t100\t100\nGroups:\t4 24 4294967294 \n"
-	for text, expected := range map[string]fileIdentity{
-		user + group: {user: 1000, group: 100, groups: []uint32{4, 24, 1<<32 - 2}},
-		user + group + "CapEff:\t0000000000000004\n":                               {user: 1000, group: 100, groups: []uint32{4, 24, 1<<32 - 2}, readsAll: true},
-		user + group + "CapEff:\t0000000000000002\n":                               {user: 1000, group: 100, groups: []uint32{4, 24, 1<<32 - 2}, readsAll: true},
-		user + "Gid:\t0\t0\t0\t0\nGroups:\t\nCapEff:\t00000000a80425f9\n":          {user: 1000},
+	const readsAll = 1 << unix.CAP_DAC_READ_SEARCH
+	for text, expected := range map[string]identity.Identity{
+		user + group: {User: 1000, Group: 100, Groups: []uint32{4, 24, 1<<32 - 2}},
+		user + group + "CapEff:\t0000000000000004\n":                               {User: 1000, Group: 100, Groups: []uint32{4, 24, 1<<32 - 2}, Capabilities: readsAll},
+		user + group + "CapEff:\t0000000000000002\n":                               {User: 1000, Group: 100, Groups: []uint32{4, 24, 1<<32 - 2}, Capabilities: readsAll},
+		user + "Gid:\t0\t0\t0\t0\nGroups:\t\nCapEff:\t00000000a80425f9\n":          {User: 1000},
 		"Tgid:\t1\nUid:\t1000\t0\t0\t0\n" + group:                                  {}, // set-user-ID
 		user + "Gid:\t100\t100\t100\t5\nGroups:\t\n":                               {},
 		"Tgid:\t1\n" + group:                                                       {},
@@ -362,9 +339,9 @@ func TestParseFileIdentity(t *testing.T) {
 		"Tgid:\t1\nUid:\t4294967296\t4294967296\t4294967296\t4294967296\n" + group: {},
 	} {
 		found, err := parseFileIdentity([]byte(text))
-		refused := expected.user == 0
-		if (err != nil) != refused || !refused && (found.user != expected.user || found.group != expected.group ||
-			!slices.Equal(found.groups, expected.groups) || found.readsAll != expected.readsAll) {
+		refused := expected.User == 0
+		if (err != nil) != refused || !refused && (found.User != expected.User || found.Group != expected.Group ||
+			!slices.Equal(found.Groups, expected.Groups) || found.Capabilities != expected.Capabilities) {
 			t.Errorf("%q: %+v, %v", text, found, err)
 		}
 	}
