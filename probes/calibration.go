@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
@@ -73,27 +75,31 @@ func (m Machine) file() string {
 	return fmt.Sprintf("calibration-%x.json", sum[:8])
 }
 
-// Store keeps a calibration in a folder, which it makes if need be, and returns the file.
-func (c *Calibration) Store(folder string) (string, error) {
+// Store keeps a calibration in a folder, which it makes if need be, and returns the file. Both are made by a user.
+func (c *Calibration) Store(folder string, as *identity.Identity) (string, error) {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("keeping the calibration: %w", err)
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := as.Run(func() error { return os.MkdirAll(folder, 0o755) }); err != nil {
 		return "", fmt.Errorf("keeping the calibration: %w", err)
 	}
 	path := filepath.Join(folder, c.file())
-	if err := wholefile.Write(path, append(text, '\n')); err != nil {
+	if err := wholefile.Write(path, append(text, '\n'), 0o644, as); err != nil {
 		return "", fmt.Errorf("keeping the calibration: %w", err)
 	}
 	return path, nil
 }
 
 // LoadCalibration returns the calibration of a machine that was kept in a folder. The error is os.ErrNotExist if there is none, and
-// ErrCalibration if what is there cannot be used.
-func LoadCalibration(folder string, machine Machine) (*Calibration, error) {
+// ErrCalibration if what is there cannot be used, also if the user by whom it is read may not read it.
+func LoadCalibration(folder string, machine Machine, as *identity.Identity) (*Calibration, error) {
 	path := filepath.Join(folder, machine.file())
-	text, err := os.ReadFile(path)
+	var text []byte
+	err := as.Run(func() (err error) {
+		text, err = readCalibration(path)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the calibration: %w", err)
 	}
@@ -107,8 +113,23 @@ func LoadCalibration(folder string, machine Machine) (*Calibration, error) {
 	return calibration, nil
 }
 
+// readCalibration reads a regular file that is no longer than a calibration can be.
+func readCalibration(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxFileBytes {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrCalibration), err)
+	}
+	return io.ReadAll(io.LimitReader(f, maxFileBytes))
+}
+
 // Bounds of what a calibration may say: a file that says more was not written by one.
 const (
+	maxFileBytes = 1 << 20
+
 	maxKinds = 64
 	maxCost  = 10 * time.Millisecond
 )

@@ -88,22 +88,22 @@ func TestCPUModel(t *testing.T) {
 func TestCalibrationIsKept(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "cache")
 	machine := Machine{Kernel: "6.18.1", CPU: "a model"}
-	if _, err := LoadCalibration(folder, machine); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := LoadCalibration(folder, machine, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("without one: %v", err)
 	}
 	stored := &Calibration{machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Costs{
 		Instructions: map[string]time.Duration{"push": 600, KindMove: 14000}, Program: 200, Measured: true,
 	}}
-	path, err := stored.Store(folder)
+	path, err := stored.Store(folder, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := LoadCalibration(folder, machine)
+	loaded, err := LoadCalibration(folder, machine, nil)
 	if err != nil || !reflect.DeepEqual(loaded, stored) {
 		t.Errorf("%+v, %v, stored %+v", loaded, err, stored)
 	}
 	for _, other := range []Machine{{"6.18.2", "a model"}, {"6.18.1", "another"}} {
-		if _, err := LoadCalibration(folder, other); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := LoadCalibration(folder, other, nil); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%+v: %v", other, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestCalibrationIsKept(t *testing.T) {
 	if err := os.Rename(path, filepath.Join(folder, other.file())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadCalibration(folder, other); !errors.Is(err, ErrCalibration) {
+	if _, err := LoadCalibration(folder, other, nil); !errors.Is(err, ErrCalibration) {
 		t.Errorf("of another machine: %v", err)
 	}
 }
@@ -130,13 +130,13 @@ func TestKeepingACalibrationFollowsNoLink(t *testing.T) {
 		}
 	}
 	costs := Costs{Instructions: map[string]time.Duration{"push": 600, KindMove: 14000}, Program: 200}
-	if _, err := (&Calibration{Machine: machine, Costs: costs}).Store(folder); err != nil {
+	if _, err := (&Calibration{Machine: machine, Costs: costs}).Store(folder, nil); err != nil {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(victim); string(content) != "precious" {
 		t.Errorf("the victim is %q, %v", content, err)
 	}
-	if _, err := LoadCalibration(folder, machine); err != nil {
+	if _, err := LoadCalibration(folder, machine, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
@@ -24,26 +25,30 @@ type parquetSink struct {
 	failed  bool
 }
 
+// writeBytes is the length of the pieces in which a file is written.
+const writeBytes = 1 << 20
+
 // NewParquetWriter returns a Writer of rows to a Parquet file, which appears at path when the Writer is closed and replaces what was
-// there. It fails for a type that has no columns, and when the file cannot be made.
-func NewParquetWriter[T any](path string) (*Writer[T], error) {
+// there. Like a dataset, it is for the user by whose identity it is made, and the user's group. It fails for a type that has no columns,
+// and when the file cannot be made.
+func NewParquetWriter[T any](path string, as *identity.Identity) (*Writer[T], error) {
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	file, err := wholefile.Create(path)
+	file, err := wholefile.Create(path, 0o640, as)
 	if err != nil {
 		return nil, fmt.Errorf("write report: %w", err)
 	}
 	return &Writer[T]{sink: &parquetSink{
 		file: file, columns: columns, values: make([][]parquet.Value, len(columns)),
-		out: parquet.NewGenericWriter[any](file, schemaOf(columns), parquet.Compression(&parquet.Zstd)),
+		out: parquet.NewGenericWriter[any](file, schemaOf(columns), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(writeBytes)),
 	}}, nil
 }
 
 // WriteParquet writes all rows to a Parquet file.
-func WriteParquet[T any](path string, rows []T) error {
-	report, err := NewParquetWriter[T](path)
+func WriteParquet[T any](path string, as *identity.Identity, rows []T) error {
+	report, err := NewParquetWriter[T](path, as)
 	if err != nil {
 		return err
 	}
@@ -142,7 +147,7 @@ func (s *parquetSink) close() error {
 	if err != nil {
 		return errors.Join(err, s.discard())
 	}
-	return s.file.Commit(0o644)
+	return s.file.Commit()
 }
 
 func (s *parquetSink) discard() error { return s.file.Discard() }

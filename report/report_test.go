@@ -120,7 +120,7 @@ func TestParquet(t *testing.T) {
 	for len(many) < 70_000 {
 		many = append(many, rows()...)
 	}
-	if err := report.WriteParquet(path, many); err != nil {
+	if err := report.WriteParquet(path, nil, many); err != nil {
 		t.Fatal(err)
 	}
 	type stored struct {
@@ -156,7 +156,7 @@ func TestParquet(t *testing.T) {
 
 func TestParquetTextIsUTF8(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.parquet")
-	if err := report.WriteParquet(path, []row{{Name: "/a\xff\xfe\x80b"}}); err != nil {
+	if err := report.WriteParquet(path, nil, []row{{Name: "/a\xff\xfe\x80b"}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := parquet.ReadFile[struct {
@@ -168,7 +168,7 @@ func TestParquetTextIsUTF8(t *testing.T) {
 }
 
 func TestParquetFails(t *testing.T) {
-	err := report.WriteParquet(filepath.Join(t.TempDir(), "missing", "out.parquet"), rows())
+	err := report.WriteParquet(filepath.Join(t.TempDir(), "missing", "out.parquet"), nil, rows())
 	if !os.IsNotExist(err) && !strings.Contains(fmt.Sprint(err), "no such file") {
 		t.Errorf("got %v", err)
 	}

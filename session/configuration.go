@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // Configuration is what the user wants recorded. It is stored in session.json.
@@ -25,6 +27,8 @@ type Configuration struct {
 
 	// Output is the directory of the dataset.
 	Output string `json:"output"`
+	// Mode are the permissions of the dataset's files, an octal number; "" means the default.
+	Mode string `json:"mode,omitempty"`
 	// Duration ends the recording; 0 means no limit.
 	Duration time.Duration `json:"duration_ns,omitempty"`
 
@@ -59,6 +63,7 @@ var ErrConfiguration = errors.New("invalid configuration")
 type compiled struct {
 	Configuration
 	name   *regexp.Regexp
+	mode   os.FileMode
 	filter merge.Filter
 }
 
@@ -76,6 +81,13 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	if c.Output == "" {
 		return nil, fmt.Errorf("%w: the output directory is missing", ErrConfiguration)
+	}
+	if c.Mode != "" {
+		mode, err := writer.ParseMode(c.Mode)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
+		}
+		result.mode = mode
 	}
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)

@@ -8,14 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/target"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // LaunchArgument makes the recorder's own program wait for the recording and then become the command to record: it must call
@@ -63,12 +61,9 @@ func (s *Session) startCommand(command []string) error {
 	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a group
 	// cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	user := os.Geteuid()
-	if s.options.Owner != nil {
-		user = s.options.Owner.UID
-		if err := runAs(c, s.options.Owner); err != nil {
-			return errors.Join(err, write.Close(), report.Close())
-		}
+	user := s.options.Caller.ID()
+	if user != os.Geteuid() {
+		runAs(c, s.options.Caller)
 	}
 	if err := startWithout(c, user == 0); err != nil {
 		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))
@@ -116,25 +111,11 @@ func (s *Session) addCommand(ctx context.Context) error {
 }
 
 // runAs makes the command run as the user who called sudo: the recorder needs privileges, what it records does not.
-func runAs(c *exec.Cmd, owner *writer.Owner) error {
-	credential := &syscall.Credential{Uid: uint32(owner.UID), Gid: uint32(owner.GID)}
-	account, err := user.LookupId(strconv.Itoa(owner.UID))
-	if err == nil {
-		groups, err := account.GroupIds()
-		if err != nil {
-			return fmt.Errorf("looking up the groups of %s: %w", account.Username, err)
-		}
-		for _, group := range groups {
-			id, err := strconv.ParseUint(group, 10, 32)
-			if err != nil {
-				return fmt.Errorf("looking up the groups of %s: %w", account.Username, err)
-			}
-			credential.Groups = append(credential.Groups, uint32(id))
-		}
+func runAs(c *exec.Cmd, caller *identity.Identity) {
+	c.SysProcAttr.Credential = &syscall.Credential{Uid: caller.User, Gid: caller.Group, Groups: caller.Groups}
+	if account := caller.Account(); account != nil {
 		c.Env = append(c.Env, "HOME="+account.HomeDir, "USER="+account.Username, "LOGNAME="+account.Username)
 	}
-	c.SysProcAttr.Credential = credential
-	return nil
 }
 
 // readyToRun is the report that the command was found; whatever else is reported says why it cannot be run.

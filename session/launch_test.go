@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // TestCommandThatCannotBeRun records commands that do not exist or may not be run, by root or by the user who called sudo.
@@ -26,18 +26,18 @@ func TestCommandThatCannotBeRun(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		command string
-		owner   *writer.Owner
+		caller  *identity.Identity
 		says    string
 	}{
 		"not found":                        {"caret-bpf-no-such-command", nil, "not found"},
 		"no such path":                     {filepath.Join(folder, "absent"), nil, "no such file"},
 		"no program":                       {plain, nil, "permission denied"},
 		"a directory":                      {folder, nil, "directory"},
-		"root's, for the user behind sudo": {secret, &writer.Owner{UID: 65534, GID: 65534}, "permission denied"},
+		"root's, for the user behind sudo": {secret, &identity.Identity{User: 65534, Group: 65534}, "permission denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			output := filepath.Join(t.TempDir(), "recording")
-			err := session.Run(t.Context(), session.Configuration{Command: []string{test.command}, Output: output}, session.Options{Owner: test.owner})
+			err := session.Run(t.Context(), session.Configuration{Command: []string{test.command}, Output: output}, session.Options{Caller: test.caller})
 			if !errors.Is(err, session.ErrCommand) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), test.command) {
 				t.Errorf("error %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -39,8 +40,8 @@ type Options struct {
 	Observer Observer
 	// Costs are what hits of sites cost on this machine; nil means the built-in defaults.
 	Costs *probes.Costs
-	// Owner is given the files of the dataset; nil leaves them to who runs the program.
-	Owner *writer.Owner
+	// Caller is who makes the dataset, and for whom a command is run; nil is the program with all its rights.
+	Caller *identity.Identity
 	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
 	Trusted []uint32
 }
@@ -212,7 +213,7 @@ func (s *Session) configure() error {
 	for _, warning := range s.loader.Warnings() {
 		s.warn(warning)
 	}
-	s.writer, err = writer.Create(c.Output, writer.Options{SegmentPeriod: c.SegmentPeriod, Owner: s.options.Owner})
+	s.writer, err = writer.Create(c.Output, writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode})
 	if err != nil {
 		return errors.Join(err, s.loader.Close())
 	}

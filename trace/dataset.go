@@ -17,21 +17,34 @@ type Dataset struct {
 	dir     string
 	session *Session
 	warning string
+	as      As
 }
+
+// As does what looks at the file system or opens a file, in a way of its own: on a thread with the rights of another user, say.
+type As func(open func() error) error
+
+func asProgram(open func() error) error { return open() }
 
 // Open opens the recording in the directory dir. It fails with ErrNotDataset when there is none and with ErrNewerFormat when a
 // later version of caret-bpf made it. A session.json that is damaged or lost does not hide the rows: Session is nil then, and
 // Warning says why.
-func Open(dir string) (*Dataset, error) {
-	info, err := os.Stat(dir)
+func Open(dir string) (*Dataset, error) { return OpenAs(dir, asProgram) }
+
+// OpenAs is Open for a dataset whose files are opened in a way of their own, now and later.
+func OpenAs(dir string, as As) (*Dataset, error) {
+	var info os.FileInfo
+	err := as(func() (err error) {
+		info, err = os.Stat(dir)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%w: %s is a file: name the directory that 'caret-bpf record -o' wrote", ErrNotDataset, dir)
 	}
-	d := &Dataset{dir: dir}
-	d.session, err = readSession(dir)
+	d := &Dataset{dir: dir, as: as}
+	d.session, err = d.readSession()
 	switch {
 	case err == nil:
 		return d, nil
@@ -63,7 +76,11 @@ func (d *Dataset) Warning() string { return d.warning }
 
 // Tables returns the names of the tables that the dataset has, in the registry's order.
 func (d *Dataset) Tables() ([]string, error) {
-	entries, err := os.ReadDir(d.dir)
+	var entries []os.DirEntry
+	err := d.as(func() (err error) {
+		entries, err = os.ReadDir(d.dir)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list dataset: %w", err)
 	}
@@ -92,13 +109,23 @@ func (d *Dataset) Segments(table string) (segments []Segment, unfinished []strin
 	if TableByName(table) == nil {
 		return nil, nil, fmt.Errorf("%w: %q", ErrUnknownTable, table)
 	}
-	folder := filepath.Join(d.dir, table)
+	err = d.as(func() error {
+		segments, unfinished, err = listSegments(filepath.Join(d.dir, table))
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list segments: %w", err)
+	}
+	return segments, unfinished, nil
+}
+
+func listSegments(folder string) (segments []Segment, unfinished []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("list segments: %w", err)
+		return nil, nil, err
 	}
 	for _, entry := range entries { // sorted by name
 		path := filepath.Join(folder, entry.Name())
@@ -109,7 +136,7 @@ func (d *Dataset) Segments(table string) (segments []Segment, unfinished []strin
 		case !hidden && strings.HasSuffix(entry.Name(), ".parquet"):
 			info, err := entry.Info()
 			if err != nil {
-				return nil, nil, fmt.Errorf("list segments: %w", err)
+				return nil, nil, err
 			}
 			segments = append(segments, Segment{Path: path, Bytes: info.Size()})
 		}
@@ -120,7 +147,11 @@ func (d *Dataset) Segments(table string) (segments []Segment, unfinished []strin
 // Live tells whether a recorder is writing the dataset: it holds a lock on the directory, which ends with its process. The
 // lock is seen on the recording machine only.
 func (d *Dataset) Live() bool {
-	f, err := os.Open(d.dir)
+	var f *os.File
+	err := d.as(func() (err error) {
+		f, err = os.Open(d.dir)
+		return err
+	})
 	if err != nil {
 		return false
 	}
@@ -135,15 +166,15 @@ func (d *Dataset) Killed() bool {
 		return false
 	}
 	// The recorder may have ended since Open; it writes session.json before it gives up the lock.
-	now, err := readSession(d.dir)
+	now, err := d.readSession()
 	return err != nil || now.Ending == EndingRunning
 }
 
 // maxSessionBytes is far above what recordings of a whole machine write.
 const maxSessionBytes = 64 << 20
 
-func readSession(dir string) (*Session, error) {
-	text, err := readRegular(filepath.Join(dir, SessionFile), maxSessionBytes)
+func (d *Dataset) readSession() (*Session, error) {
+	text, err := d.as.readRegular(filepath.Join(d.dir, SessionFile), maxSessionBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 // Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether it has to be.
 type Group struct {
+	as      As
 	path    string
 	segment *segmentFile // closed; it holds the footer
 	index   int
@@ -33,13 +34,13 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f, segmentError := openSegment(segment.Path)
+		f, segmentError := d.as.openSegment(segment.Path)
 		if segmentError != nil {
 			damaged.add(segmentError)
 			continue
 		}
 		err := visitContained(f.File, func(*parquet.File) error {
-			groups = append(groups, groupsOf(segment.Path, TableByName(table), f)...)
+			groups = append(groups, groupsOf(d.as, segment.Path, TableByName(table), f)...)
 			return nil
 		})
 		_ = f.Close()
@@ -50,14 +51,14 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 	return groups, damaged.err()
 }
 
-func groupsOf(path string, of *Table, f *segmentFile) []*Group {
+func groupsOf(as As, path string, of *Table, f *segmentFile) []*Group {
 	var columns []string
 	for _, name := range f.Schema().Columns() {
 		columns = append(columns, name[0]) // a nested column's root; it has no statistics that are asked for
 	}
 	var groups []*Group
 	for i, group := range f.Metadata().RowGroups {
-		groups = append(groups, &Group{path: path, segment: f, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns, of: of})
+		groups = append(groups, &Group{as: as, path: path, segment: f, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns, of: of})
 	}
 	return groups
 }
@@ -142,7 +143,7 @@ func scanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 	if !g.MayHold(selection) {
 		return ctx.Err()
 	}
-	f, segmentError := openSegmentAgain(g.path, g.segment)
+	f, segmentError := g.as.openSegmentAgain(g.path, g.segment)
 	if segmentError != nil {
 		return &DamageError{Segments: []*SegmentError{segmentError}}
 	}

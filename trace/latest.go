@@ -80,7 +80,7 @@ func (s *latestScan[T]) pass(ctx context.Context) (again bool, err error) {
 
 // visit opens a segment, unless it has gone.
 func (s *latestScan[T]) visit(segment Segment, use func(*segmentFile) error) (gone bool, err error) {
-	f, segmentError := openSegment(segment.Path)
+	f, segmentError := s.dataset.as.openSegment(segment.Path)
 	switch {
 	case segmentError != nil && errors.Is(segmentError, fs.ErrNotExist):
 		return true, nil

@@ -12,6 +12,15 @@ import (
 
 var errNotRegular = errors.New("it is no regular file")
 
+// openRegular is openRegular done in its way.
+func (as As) openRegular(path string) (f *os.File, info fs.FileInfo, err error) {
+	err = as(func() error {
+		f, info, err = openRegular(path)
+		return err
+	})
+	return f, info, err
+}
+
 // openRegular opens a regular file for reading. What is none (a FIFO, a device) is not opened at all: opening one may wait for ever, or do
 // something to the device.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
@@ -38,8 +47,8 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 
 // readRegular reads a regular file of at most limit bytes. It reads no more than the file's size: a file of the kernel has size 0,
 // and reading one may wait for ever.
-func readRegular(path string, limit int64) ([]byte, error) {
-	f, info, err := openRegular(path)
+func (as As) readRegular(path string, limit int64) ([]byte, error) {
+	f, info, err := as.openRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 	s := newScanner(columns, each)
 	var damaged damage
 	for _, segment := range segments {
-		f, segmentError := openSegment(segment.Path)
+		f, segmentError := d.as.openSegment(segment.Path)
 		if segmentError != nil {
 			damaged.add(segmentError)
 			continue

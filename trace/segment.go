@@ -91,14 +91,16 @@ func (s *segmentFile) Close() error { return s.file.Close() }
 func (s *segmentFile) ReadAt(b []byte, offset int64) (int, error) { return s.file.ReadAt(b, offset) }
 
 // openSegment opens a segment and checks what can be checked without reading pages.
-func openSegment(path string) (*segmentFile, *SegmentError) { return openSegmentAgain(path, nil) }
+func (as As) openSegment(path string) (*segmentFile, *SegmentError) {
+	return as.openSegmentAgain(path, nil)
+}
 
 // openSegmentAgain is openSegment for one that may have been opened before: its footer is not read again unless the file is another one.
-func openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segmentError *SegmentError) {
+func (as As) openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segmentError *SegmentError) {
 	fail := func(err error) (*segmentFile, *SegmentError) {
 		return nil, &SegmentError{Path: path, Err: err}
 	}
-	f, info, err := openRegular(path)
+	f, info, err := as.openRegular(path)
 	if errors.Is(err, errNotRegular) {
 		return fail(fmt.Errorf("%w: %w", ErrCorruptSegment, err))
 	}

@@ -67,7 +67,7 @@ func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, segmentError := openSegment(segment.Path)
+		f, segmentError := d.as.openSegment(segment.Path)
 		if segmentError != nil {
 			damaged.add(segmentError)
 			continue

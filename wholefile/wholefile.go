@@ -1,62 +1,94 @@
 // Package wholefile writes files that are whole or not there: under a temporary name, which is new, until everything is written. A link that
-// stands at the path is replaced and never written through, also where somebody else may write to the folder.
+// stands at the path is replaced and never written through, also where somebody else may write to the folder. Files are made by, and belong
+// to, the user whom an identity names.
 package wholefile
 
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/identity"
 )
+
+// ErrUnwritable is wrapped by errors of files that cannot be made or written.
+var ErrUnwritable = errors.New("it cannot be written")
 
 // File is a file that is being written. Commit or Discard it.
 type File struct {
-	*os.File
+	file *os.File
 	// folder keeps the folder that the file was made in, whatever the path leads to later.
-	folder          *os.Root
-	temporary, name string
+	folder                *os.Root
+	path, temporary, name string
+	as                    *identity.Identity
 }
 
-// Create begins a file that Commit makes appear at path. Only its owner can read it until then.
-func Create(path string) (*File, error) {
-	folder, err := os.OpenRoot(filepath.Dir(path))
+// Create begins a file that Commit makes appear at path. The umask may take something from its mode.
+func Create(path string, mode os.FileMode, as *identity.Identity) (*File, error) {
+	f := &File{path: path, name: filepath.Base(path), temporary: "." + filepath.Base(path) + "." + rand.Text() + ".tmp", as: as}
+	err := f.do(func() (err error) {
+		if f.folder, err = os.OpenRoot(filepath.Dir(path)); err != nil {
+			return err
+		}
+		if f.file, err = f.folder.OpenFile(f.temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode); err != nil {
+			return errors.Join(err, f.folder.Close())
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	f := &File{folder: folder, name: filepath.Base(path), temporary: "." + filepath.Base(path) + "." + rand.Text() + ".tmp"}
-	if f.File, err = folder.OpenFile(f.temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600); err != nil {
-		return nil, errors.Join(err, folder.Close())
 	}
 	return f, nil
 }
 
-// Commit closes the file and gives it its mode and its name, where it replaces what was there. If that fails, nothing is left.
-func (f *File) Commit(mode os.FileMode) error {
-	err := errors.Join(f.Chmod(mode), f.Close())
-	if err == nil {
-		err = f.folder.Rename(f.temporary, f.name)
+// do does something to the file as its user.
+func (f *File) do(what func() error) error {
+	if err := f.as.Run(what); err != nil {
+		return fmt.Errorf("%s: %w: %w", f.path, ErrUnwritable, err)
 	}
-	if err != nil {
-		err = errors.Join(err, f.folder.Remove(f.temporary))
-	}
-	return errors.Join(err, f.folder.Close())
+	return nil
+}
+
+// Write appends to the file. Few long pieces are faster than many short ones.
+func (f *File) Write(text []byte) (written int, err error) {
+	err = f.do(func() (err error) {
+		written, err = f.file.Write(text)
+		return err
+	})
+	return written, err
+}
+
+// Commit closes the file and gives it its name, where it replaces what was there. If that fails, nothing is left.
+func (f *File) Commit() error {
+	return f.do(func() error {
+		err := f.file.Close()
+		if err == nil {
+			err = f.folder.Rename(f.temporary, f.name)
+		}
+		if err != nil {
+			err = errors.Join(err, f.folder.Remove(f.temporary))
+		}
+		return errors.Join(err, f.folder.Close())
+	})
 }
 
 // Discard removes what was written.
 func (f *File) Discard() error {
-	return errors.Join(f.Close(), f.folder.Remove(f.temporary), f.folder.Close())
+	return f.do(func() error { return errors.Join(f.file.Close(), f.folder.Remove(f.temporary), f.folder.Close()) })
 }
 
-// Write writes a file that everybody may read.
-func Write(path string, content []byte) error {
-	f, err := Create(path)
+// Write writes a file as Create does.
+func Write(path string, content []byte, mode os.FileMode, as *identity.Identity) error {
+	f, err := Create(path, mode, as)
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write(content); err != nil {
 		return errors.Join(err, f.Discard())
 	}
-	return f.Commit(0o644)
+	return f.Commit()
 }

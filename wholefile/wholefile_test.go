@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
@@ -41,7 +44,7 @@ func TestWriteReplacesWhatIsThere(t *testing.T) {
 			if err := prepare(path, victim); err != nil {
 				t.Fatal(err)
 			}
-			if err := wholefile.Write(path, []byte("new")); err != nil {
+			if err := wholefile.Write(path, []byte("new"), 0o644, nil); err != nil {
 				t.Fatal(err)
 			}
 			info, err := os.Lstat(path)
@@ -68,14 +71,14 @@ func TestTheFolderIsExchanged(t *testing.T) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f, err := wholefile.Create(filepath.Join(folder, "out"))
+	f, err := wholefile.Create(filepath.Join(folder, "out"), 0o644, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.Rename(folder, folder+".old"), os.Symlink(elsewhere, folder)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Commit(0o644); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, folder+".old"); len(got) != 1 || got[0] != "out" || len(names(t, elsewhere)) > 0 {
@@ -85,7 +88,7 @@ func TestTheFolderIsExchanged(t *testing.T) {
 
 func TestNothingIsLeft(t *testing.T) {
 	folder := t.TempDir()
-	f, err := wholefile.Create(filepath.Join(folder, "out"))
+	f, err := wholefile.Create(filepath.Join(folder, "out"), 0o644, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +98,76 @@ func TestNothingIsLeft(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "taken"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := wholefile.Write(filepath.Join(folder, "taken"), nil); err == nil || len(names(t, folder)) != 1 {
+	if err := wholefile.Write(filepath.Join(folder, "taken"), nil, 0o644, nil); err == nil || len(names(t, folder)) != 1 {
 		t.Errorf("%v, %v are left", err, names(t, folder))
 	}
-	if err := wholefile.Write(filepath.Join(folder, "missing", "out"), nil); !errors.Is(err, os.ErrNotExist) {
+	if err := wholefile.Write(filepath.Join(folder, "missing", "out"), nil, 0o644, nil); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, wholefile.ErrUnwritable) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Who called sudo gets a file of his own, where he may make one, and none elsewhere.
+func TestFilesAreMadeAsTheUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can act for another user")
+	}
+	const caller, group = 12345, 23456
+	as := &identity.Identity{User: caller, Group: group}
+	for name, test := range map[string]struct {
+		user    int
+		mode    os.FileMode
+		file    string // that is there, root's
+		allowed bool
+	}{
+		"his folder":                  {caller, 0o700, "", true},
+		"his folder, with root's":     {caller, 0o700, "out", true},
+		"everybody's":                 {0, 0o777, "", true},
+		"everybody's, sticky":         {0, 0o777 | os.ModeSticky, "", true},
+		"everybody's, sticky, root's": {0, 0o777 | os.ModeSticky, "out", false},
+		"root's":                      {0, 0o755, "", false},
+		"his, not to write":           {caller, 0o500, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if test.file != "" {
+				if err := os.WriteFile(filepath.Join(folder, test.file), []byte("precious"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(os.Chmod(filepath.Dir(folder), 0o755), os.Chown(folder, test.user, group), os.Chmod(folder, test.mode)); err != nil {
+				t.Fatal(err)
+			}
+			before := names(t, folder)
+			path := filepath.Join(folder, "out")
+			err := wholefile.Write(path, []byte("new"), 0o640, as)
+			if !test.allowed {
+				if !errors.Is(err, wholefile.ErrUnwritable) || !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "UID 12345") {
+					t.Errorf("error %v", err)
+				}
+				if content, _ := os.ReadFile(path); len(names(t, folder)) != len(before) || string(content) == "new" {
+					t.Errorf("%v are left, %q", names(t, folder), content)
+				}
+				return
+			}
+			info, statError := os.Stat(path)
+			if err != nil || statError != nil || len(names(t, folder)) != 1 {
+				t.Fatal(err, statError, names(t, folder))
+			}
+			if stat := info.Sys().(*syscall.Stat_t); stat.Uid != caller || stat.Gid != group || info.Mode() != 0o640 {
+				t.Errorf("%d:%d, %v", stat.Uid, stat.Gid, info.Mode())
+			}
+		})
+	}
+}
+
+// The mode of a file is what was asked for and the umask has left.
+func TestTheUmaskIsKept(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	path := filepath.Join(t.TempDir(), "out")
+	if err := wholefile.Write(path, nil, 0o644, nil); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }

@@ -11,26 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directory is the dataset's directory. The recorder runs as root while the directory may belong to the invoking user, who can
-// put a symbolic link anywhere in it: everything goes through an os.Root, which does not leave the directory.
+// directory is the dataset's directory. The user to whom it belongs can put a symbolic link anywhere in it: everything goes through an
+// os.Root, which does not leave the directory. All methods are called with the identity of that user, so that what they make is his.
 type directory struct {
-	path  string
-	root  *os.Root
-	self  *os.File // the directory itself: its lock, and to sync it
-	owner *Owner
-	made  bool // path did not exist before
+	path string
+	root *os.Root
+	self *os.File // the directory itself: its lock, and to sync it
+	made bool     // path did not exist before
+	permissions
 }
 
-// What a recording tells of all users (names, command lines) is for its owner and the owner's group.
-const (
-	directoryMode = 0o750
-	fileMode      = 0o640
-)
-
 // createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an empty directory, and
-// with ErrUnwritable when it is one of another user, or one that everybody may write to.
-func createDirectory(path string, owner *Owner) (_ *directory, err error) {
-	made, err := makeDirectory(filepath.Clean(path), owner)
+// with ErrUnwritable when it is one of another user than this one and root, or one that everybody may write to.
+func createDirectory(path string, user int, p permissions) (_ *directory, err error) {
+	made, err := makeDirectory(filepath.Clean(path), p)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +35,7 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 		}
 		return nil, ioError("open", path, err)
 	}
-	d := &directory{path: path, root: root, owner: owner, made: made}
+	d := &directory{path: path, root: root, made: made, permissions: p}
 	defer func() {
 		if err != nil {
 			_ = d.close()
@@ -50,7 +44,7 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 	if d.self, err = d.reopen(); err != nil {
 		return nil, err
 	}
-	if err := checkHolder(d.self, owner); err != nil {
+	if err := checkHolder(d.self, user); err != nil {
 		return nil, fmt.Errorf("open %s: %w: %w", path, ErrUnwritable, err)
 	}
 	// The lock lives as long as the recorder: it tells readers a live recording from a killed one.
@@ -71,14 +65,10 @@ func createDirectory(path string, owner *Owner) (_ *directory, err error) {
 
 // checkHolder refuses a directory in which somebody else than root and the user could put something: a pipe in the place of a segment,
 // for example.
-func checkHolder(f *os.File, owner *Owner) error {
+func checkHolder(f *os.File, user int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
 		return err
-	}
-	user := os.Geteuid()
-	if owner != nil {
-		user = owner.UID
 	}
 	if holder := int(stat.Uid); holder != 0 && holder != user {
 		return fmt.Errorf("it belongs to another user (UID %d): choose another directory with -o", holder)
@@ -89,29 +79,23 @@ func checkHolder(f *os.File, owner *Owner) error {
 	return nil
 }
 
-// makeDirectory is os.MkdirAll that gives what it makes to the owner and says whether path did not exist before.
-func makeDirectory(path string, owner *Owner) (made bool, err error) {
-	err = os.Mkdir(path, directoryMode)
+// makeDirectory is os.MkdirAll that says whether path did not exist before.
+func makeDirectory(path string, p permissions) (made bool, err error) {
+	err = os.Mkdir(path, p.folders())
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := makeDirectory(filepath.Dir(path), owner); err != nil {
+		if _, err := makeDirectory(filepath.Dir(path), p); err != nil {
 			return false, err
 		}
-		err = os.Mkdir(path, directoryMode)
+		err = os.Mkdir(path, p.folders())
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}
+	if err == nil && p.asked {
+		err = restorePath(path, p)
+	}
 	if err != nil {
 		return false, ioError("create", path, err)
-	}
-	if owner != nil {
-		made, err := os.OpenFile(path, madeFlags, 0)
-		if err == nil {
-			err = giveAway(made, owner)
-		}
-		if err != nil {
-			return false, ioError("change the owner of", path, err)
-		}
 	}
 	if err := syncPath(filepath.Dir(path)); err != nil {
 		return false, ioError("sync the folder of", path, err)
@@ -119,25 +103,24 @@ func makeDirectory(path string, owner *Owner) (made bool, err error) {
 	return true, nil
 }
 
-// madeFlags open a directory that was just made.
+// madeFlags open a directory that was just made. Where others may write to the folder above, a link may have taken its place.
 const madeFlags = os.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
 
-// giveAway gives a directory that was just made to its owner, and closes it. Who may write to the folder above can have put another one in
-// its place. So it is given only if it is the recorder's own and empty.
-func giveAway(made *os.File, owner *Owner) error {
-	defer func() { _ = made.Close() }()
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(made.Fd()), &stat); err != nil {
+func restorePath(path string, p permissions) error {
+	made, err := os.OpenFile(path, madeFlags, 0)
+	if err != nil {
 		return err
 	}
-	if _, err := made.Readdirnames(1); int(stat.Uid) != os.Geteuid() || !errors.Is(err, io.EOF) {
-		return errors.New("another directory was put in its place")
-	}
-	return made.Chown(owner.UID, owner.GID)
+	defer func() { _ = made.Close() }()
+	return p.restore(made)
 }
 
+// syncPath syncs a folder. Who may write to it, but not read it, cannot.
 func syncPath(path string) error {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -145,41 +128,34 @@ func syncPath(path string) error {
 	return f.Sync()
 }
 
-// createFile makes a new file and gives it to the owner.
+// createFile makes a new file.
 func (d *directory) createFile(name string) (*os.File, error) {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, d.files)
 	if err != nil {
 		return nil, ioError("create", d.describe(name), err)
 	}
-	if d.owner != nil {
-		if err := f.Chown(d.owner.UID, d.owner.GID); err != nil {
-			_ = f.Close()
-			return nil, ioError("change the owner of", d.describe(name), err)
-		}
+	if err := d.restore(f); err != nil {
+		d.discard(f, name)
+		return nil, ioError("change the mode of", d.describe(name), err)
 	}
 	return f, nil
 }
 
 // openTable makes the table's folder and returns it.
 func (d *directory) openTable(name string) (*os.File, error) {
-	if err := d.root.Mkdir(name, directoryMode); err != nil {
+	if err := d.root.Mkdir(name, d.folders()); err != nil {
 		return nil, ioError("create", d.describe(name), err)
-	}
-	if d.owner != nil {
-		made, err := d.root.OpenFile(name, madeFlags, 0)
-		if err == nil {
-			err = giveAway(made, d.owner)
-		}
-		if err != nil {
-			return nil, ioError("change the owner of", d.describe(name), err)
-		}
 	}
 	if err := d.self.Sync(); err != nil {
 		return nil, ioError("sync", d.path, err)
 	}
-	folder, err := d.root.Open(name)
+	folder, err := d.root.OpenFile(name, madeFlags, 0)
 	if err != nil {
 		return nil, ioError("open", d.describe(name), err)
+	}
+	if err := d.restore(folder); err != nil {
+		_ = folder.Close()
+		return nil, ioError("change the mode of", d.describe(name), err)
 	}
 	return folder, nil
 }

@@ -1,6 +1,11 @@
 package writer
 
-import "time"
+import (
+	"os"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/identity"
+)
 
 // Options are the settings of a Writer. The zero value of a field stands for its default.
 type Options struct {
@@ -12,8 +17,12 @@ type Options struct {
 	// RowGroupRows is the number of rows in a row group, which is held in memory, compressed, until it is complete.
 	// Default 131072.
 	RowGroupRows int
-	// Owner is given all files and directories that the Writer makes. Default: who runs the program.
-	Owner *Owner
+	// As is who makes, writes and reads all files and directories of the dataset: they are that user's from the first moment, and made only
+	// where that user may make them. Default: the program, with all its rights.
+	As *identity.Identity
+	// Mode are the permissions of files, whatever the umask; directories may be entered by those who may read files. Default 0640, less
+	// what the umask takes away.
+	Mode os.FileMode
 }
 
 const (

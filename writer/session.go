@@ -24,7 +24,7 @@ func (w *Writer) WriteSession(s *trace.Session) error {
 	if err != nil {
 		return err
 	}
-	return w.session.replace(text)
+	return w.options.As.Run(func() error { return w.session.replace(text) })
 }
 
 // sessionFile is session.json with the space reserved for its last version.

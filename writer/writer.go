@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -38,15 +39,19 @@ type Writer struct {
 }
 
 // Create makes the directory path, with its parents, and starts a dataset in it. It fails with ErrExists when the path
-// exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is one for its readers after the first WriteSession.
+// exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is one for its readers
+// after the first WriteSession.
 func Create(path string, options Options) (*Writer, error) {
 	options = options.withDefaults()
-	dir, err := createDirectory(path, options.Owner)
-	if err != nil {
-		return nil, fmt.Errorf("create dataset: %w", err)
+	var dir *directory
+	err := options.As.Run(func() (err error) {
+		dir, err = openEmpty(path, options)
+		return err
+	})
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: choose another directory with -o", err)
 	}
-	if err := dir.reserve(); err != nil {
-		_ = dir.close()
+	if err != nil {
 		return nil, fmt.Errorf("create dataset: %w", err)
 	}
 	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
@@ -58,9 +63,40 @@ func Create(path string, options Options) (*Writer, error) {
 
 	commits := make(chan commitment, commitLength)
 	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, fail: w.fail}
-	w.done.Go(e.run)
-	w.done.Go(func() { commitAll(dir, commits, w.fail) })
+	if err := w.start(func() { commitAll(dir, commits, w.fail) }); err != nil {
+		return nil, fmt.Errorf("create dataset: %w", errors.Join(err, dir.close()))
+	}
+	if err := w.start(e.run); err != nil {
+		close(commits)
+		return nil, fmt.Errorf("create dataset: %w", errors.Join(err, dir.close()))
+	}
 	return w, nil
+}
+
+// openEmpty makes the directory and sees that it can be written to.
+func openEmpty(path string, options Options) (*directory, error) {
+	dir, err := createDirectory(path, options.As.ID(), newPermissions(options.Mode))
+	if err != nil {
+		return nil, err
+	}
+	if err := dir.reserve(); err != nil {
+		return nil, errors.Join(err, dir.remove(nil), dir.close())
+	}
+	return dir, nil
+}
+
+// start runs a stage as who makes the dataset. That is not only for what it opens: to root, a file system also gives what it keeps of its
+// blocks for root, and more than a quota allows.
+func (w *Writer) start(stage func()) error {
+	w.done.Add(1)
+	err := w.options.As.Go(func() {
+		defer w.done.Done()
+		stage()
+	})
+	if err != nil {
+		w.done.Done()
+	}
+	return err
 }
 
 func newTables(queue chan<- task, dir *directory, o tableOptions) []table {
@@ -105,7 +141,13 @@ func Append[T trace.Row](w *Writer, rows []T) error {
 }
 
 // Reopen opens the dataset's directory once more, for reading, whatever its path leads to by now.
-func (w *Writer) Reopen() (*os.File, error) { return w.dir.reopen() }
+func (w *Writer) Reopen() (f *os.File, err error) {
+	err = w.options.As.Run(func() error {
+		f, err = w.dir.reopen()
+		return err
+	})
+	return f, err
+}
 
 // Tick closes the segments of all tables that have rows when SegmentPeriod has passed since it last did. The session calls it
 // about once a second: without it, rows would wait for the next ones.
@@ -156,7 +198,7 @@ func (w *Writer) Close() error {
 	if !w.end() {
 		return ErrClosed
 	}
-	return errors.Join(w.failure(), w.dir.close())
+	return errors.Join(w.options.As.Run(w.release), w.failure(), w.dir.close())
 }
 
 // Discard is Close for a recording that never began: it removes what the Writer made, so that the same path can be used again.
@@ -168,7 +210,8 @@ func (w *Writer) Discard() error {
 	for _, t := range w.tables {
 		names = append(names, t.name())
 	}
-	return errors.Join(w.dir.remove(names), w.dir.close())
+	removed := w.options.As.Run(func() error { return errors.Join(w.release(), w.dir.remove(names)) })
+	return errors.Join(removed, w.dir.close())
 }
 
 // end brings everything to disk and ends the goroutines; false if that was done before.
@@ -184,11 +227,16 @@ func (w *Writer) end() bool {
 	w.rotate(nil)
 	close(w.queue)
 	w.done.Wait()
+	return true
+}
+
+// release removes what is unfinished, and gives the reserved space back.
+func (w *Writer) release() error {
 	for _, t := range w.tables {
 		t.release()
 	}
 	w.session.release()
-	return true
+	return nil
 }
 
 // AcceptedRows returns the number of rows that Append took, by table, without those that Compact has removed.

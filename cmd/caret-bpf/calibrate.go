@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/report"
@@ -31,11 +32,11 @@ func calibrate(ctx context.Context, c console, asJSON bool) error {
 	} else {
 		printCalibration(c, calibration)
 	}
-	folder, folderError := cacheFolder(c.getenv)
+	folder, folderError := cacheFolder(c.getenv, c.caller)
 	if folderError != nil {
 		return errors.Join(err, folderError)
 	}
-	path, storeError := calibration.Store(folder)
+	path, storeError := calibration.Store(folder, c.caller)
 	if storeError == nil {
 		fmt.Fprintf(c.err, "kept in %s\n", report.Printable(path))
 	}
@@ -65,14 +66,22 @@ func costRows(costs *probes.Costs) [][]string {
 }
 
 // errNoCacheFolder is returned where nothing tells where the user's caches are.
-var errNoCacheFolder = errors.New("neither XDG_CACHE_HOME nor HOME is set: the calibration cannot be kept")
+var errNoCacheFolder = errors.New("neither XDG_CACHE_HOME is set nor a home directory known: the calibration cannot be kept")
 
-// cacheFolder is where calibrations are kept (XDG Base Directory Specification).
-func cacheFolder(getenv func(string) string) (string, error) {
+// cacheFolder is where the caller's calibrations are kept (XDG Base Directory Specification). The home of who called sudo is not where HOME
+// says: that is root's.
+func cacheFolder(getenv func(string) string, caller *identity.Identity) (string, error) {
 	if folder := getenv("XDG_CACHE_HOME"); filepath.IsAbs(folder) {
 		return filepath.Join(folder, "caret-bpf"), nil
 	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
+	home := getenv("HOME")
+	if caller != nil && caller.Origin != "" {
+		home = ""
+		if account := caller.Account(); account != nil {
+			home = account.HomeDir
+		}
+	}
+	if filepath.IsAbs(home) {
 		return filepath.Join(home, ".cache", "caret-bpf"), nil
 	}
 	return "", errNoCacheFolder
@@ -91,7 +100,7 @@ func knownCosts(c console) (costs *probes.Costs, origin string) {
 }
 
 func loadCalibration(c console) (*probes.Calibration, error) {
-	folder, err := cacheFolder(c.getenv)
+	folder, err := cacheFolder(c.getenv, c.caller)
 	if err != nil {
 		return nil, err
 	}
@@ -99,5 +108,5 @@ func loadCalibration(c console) (*probes.Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return probes.LoadCalibration(folder, machine)
+	return probes.LoadCalibration(folder, machine, c.caller)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/wholefile"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -39,7 +40,7 @@ var exitCodes = []struct {
 	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded"},
 	{exitPermission, "privileges are missing; the message names them"},
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
-	{exitOutput, "the output directory exists or cannot be written, or the disk is full or fails"},
+	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails"},
 	{exitDataset, "not a dataset, or one of a newer version"},
 	{exitDiffers, "the recordings differ (diff)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
@@ -63,7 +64,7 @@ func exitCode(err error) int {
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,
 		}},
 		{exitCommandNotFound, []error{session.ErrCommand}},
-		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable}},
+		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable}},
 		{exitDiffers, []error{errDiffers}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},

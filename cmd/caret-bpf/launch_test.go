@@ -26,6 +26,7 @@ func TestPrivilegesOfCommand(t *testing.T) {
 	const none = "0000000000000000"
 	for name, test := range map[string]struct {
 		user    uint32
+		output  int // whose the output is
 		ambient []uintptr
 		env     []string
 		want    map[string]string // of /proc/self/status
@@ -35,26 +36,23 @@ func TestPrivilegesOfCommand(t *testing.T) {
 			want:    map[string]string{"Uid": "0\t0\t0\t0", "CapInh": none, "CapAmb": none, "CapEff": boundingSet(t), "NoNewPrivs": "0"},
 		},
 		"the user who called sudo": {
-			ambient: recording, env: []string{fmt.Sprint("SUDO_UID=", nobody), fmt.Sprint("SUDO_GID=", nobody)},
+			output: nobody, ambient: recording, env: []string{fmt.Sprint("SUDO_UID=", nobody), fmt.Sprint("SUDO_GID=", nobody)},
 			want: map[string]string{
 				"Uid": "65534\t65534\t65534\t65534", "Gid": "65534\t65534\t65534\t65534", "CapInh": none, "CapPrm": none, "CapEff": none,
 				"CapBnd": none, "CapAmb": none, "NoNewPrivs": "1",
 			},
 		},
 		"a user with capabilities": {
-			user: nobody, ambient: recording,
+			user: nobody, output: nobody, ambient: recording,
 			want: map[string]string{"Uid": "65534\t65534\t65534\t65534", "CapInh": none, "CapPrm": none, "CapEff": none, "CapAmb": none, "NoNewPrivs": "1"},
 		},
 		"a user with CAP_SETPCAP, too": {
-			user: nobody, ambient: append([]uintptr{unix.CAP_SETPCAP}, recording...),
+			user: nobody, output: nobody, ambient: append([]uintptr{unix.CAP_SETPCAP}, recording...),
 			want: map[string]string{"CapInh": none, "CapPrm": none, "CapEff": none, "CapBnd": none, "CapAmb": none, "NoNewPrivs": "1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			if err := os.Chown(folder, int(test.user), int(test.user)); err != nil {
-				t.Fatal(err)
-			}
+			folder := folderOf(t, test.output, 0o755)
 			c := programCommand(append([]string{"record", "-q", "-o", filepath.Join(folder, "recording")}, showPrivileges...)...)
 			c.Env = append(c.Env, test.env...)
 			c.SysProcAttr = &syscall.SysProcAttr{
@@ -84,7 +82,7 @@ func TestPrivilegesUnderSudo(t *testing.T) {
 	}
 	const script = `mount -t tmpfs -o mode=750 none /etc/sudoers.d && echo '#65534 ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/test && chmod 440 /etc/sudoers.d/test &&
 exec setpriv --reuid 65534 --regid 65534 --clear-groups sudo -n "$@"`
-	arguments := []string{"-c", script, "sh", programVariable + "=1", program, "record", "-q", "-o", filepath.Join(t.TempDir(), "recording")}
+	arguments := []string{"-c", script, "sh", programVariable + "=1", program, "record", "-q", "-o", filepath.Join(folderOf(t, nobody, 0o700), "recording")}
 	c := exec.Command("sh", append(arguments, showPrivileges...)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	const none = "0000000000000000"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/session"
 )
@@ -25,12 +26,17 @@ var version = "unknown"
 type console struct {
 	out, err *output
 	getenv   func(string) string
+	// caller is who makes and gets the files that commands write; nil is the program with all its rights.
+	caller *identity.Identity
 	// launched is the process group of the command that is recorded, 0 if none.
 	launched *atomic.Int64
 }
 
 func newConsole(out, err io.Writer, getenv func(string) string) console {
-	return console{out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, launched: new(atomic.Int64)}
+	return console{
+		out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, launched: new(atomic.Int64),
+		caller: identity.Caller(os.Getuid(), os.Geteuid(), getenv),
+	}
 }
 
 // complain prints an error on the side. All of its lines are marked, so that no text in it passes for a message of another kind.

@@ -46,7 +46,7 @@ func (o outputFlags) check() error {
 func rowWriter[T any](c console, o outputFlags) (*report.Writer[T], error) {
 	switch {
 	case *o.parquet != "":
-		return report.NewParquetWriter[T](*o.parquet)
+		return report.NewParquetWriter[T](*o.parquet, c.caller)
 	case *o.json:
 		return report.NewWriter[T](c.out, report.JSON)
 	case *o.csv && *o.formulas:

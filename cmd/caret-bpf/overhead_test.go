@@ -52,7 +52,7 @@ func TestCacheFolder(t *testing.T) {
 		"no absolute": {map[string]string{"XDG_CACHE_HOME": "cache", "HOME": "/home/a"}, "/home/a/.cache/caret-bpf"},
 		"nothing":     {nil, ""},
 	} {
-		got, err := cacheFolder(func(variable string) string { return test.environment[variable] })
+		got, err := cacheFolder(func(variable string) string { return test.environment[variable] }, nil)
 		if got != test.want || (err != nil) != (test.want == "") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -75,7 +75,7 @@ func TestCheckCalibrates(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &shown); err != nil || len(shown.Costs.Instructions) < 8 {
 		t.Fatalf("%v in %s", err, out.String())
 	}
-	kept, err := probes.LoadCalibration(filepath.Join(cache, "caret-bpf"), shown.Machine)
+	kept, err := probes.LoadCalibration(filepath.Join(cache, "caret-bpf"), shown.Machine, nil)
 	if err != nil || kept.Costs.Program != shown.Costs.Program || kept.Costs.Instructions["nop"] != shown.Costs.Instructions["nop"] {
 		t.Errorf("%+v, %v, shown %+v", kept, err, shown)
 	}

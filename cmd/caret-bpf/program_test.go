@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(exitSuccess)
 	}
+	// The tests may run by sudo. They choose themselves on whose behalf.
+	for _, variable := range []string{"SUDO_UID", "SUDO_GID", "PKEXEC_UID"} {
+		_ = os.Unsetenv(variable)
+	}
 	os.Exit(m.Run())
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 func recordCommand() command {
@@ -30,6 +29,8 @@ func recordCommand() command {
 			flags.StringVar(&configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
 			flags.BoolVar(&configuration.All, "all", false, "record every ROS 2 process, later ones too")
 			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
+			flags.StringVar(&configuration.Mode, "mode", "", "permissions of the dataset's files, such as 0644 for everybody to read them, as `OCTAL` number "+
+				"(default 0640, less what the umask takes away)")
 			flags.DurationVarP(&configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
 			flags.StringArrayVar(&configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
 			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches; --select-node overrides it")
@@ -85,10 +86,7 @@ func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 }
 
 func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
-	options := session.Options{Version: version, Owner: writer.InvokingUser(os.Geteuid(), c.getenv)}
-	if options.Owner != nil {
-		options.Trusted = []uint32{uint32(options.Owner.UID)}
-	}
+	options := session.Options{Version: version, Caller: c.caller, Trusted: []uint32{uint32(c.caller.ID())}}
 	options.Costs, _ = knownCosts(c)
 	progress := newProgress(c.err, quiet)
 	var directory *os.File
@@ -113,7 +111,7 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 		return err
 	}
 	// By its path it could be a directory that somebody else has put in its place.
-	dataset, openError := trace.Open(fmt.Sprintf("/proc/self/fd/%d", directory.Fd()))
+	dataset, openError := trace.OpenAs(fmt.Sprintf("/proc/self/fd/%d", directory.Fd()), c.caller.Run)
 	if openError != nil || dataset.Session() == nil {
 		return err // it was discarded
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -36,7 +37,7 @@ func sqlCommand() command {
 					return err
 				}
 				path := filepath.Join(arguments[0], analyze.ViewsFile)
-				if err := wholefile.Write(path, []byte(views)); err != nil {
+				if err := wholefile.Write(path, []byte(views), viewsMode(arguments[0]), c.caller); err != nil {
 					return err
 				}
 				fmt.Fprintf(c.out, "wrote %[1]s; duckdb -init %[1]s\n", report.Printable(path))
@@ -44,4 +45,14 @@ func sqlCommand() command {
 			}
 		},
 	}
+}
+
+// viewsMode lets those read the views of a dataset who may read the dataset.
+func viewsMode(dataset string) os.FileMode {
+	const owner, readers os.FileMode = 0o600, 0o044
+	info, err := os.Stat(filepath.Join(dataset, trace.SessionFile))
+	if err != nil {
+		return owner
+	}
+	return owner | info.Mode()&readers
 }
