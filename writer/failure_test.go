@@ -123,6 +123,41 @@ func useUp(t *testing.T, dir string) {
 	}
 }
 
+// A file system gives root more than others. A recording for a user gets what that user would get, whoever runs the recorder.
+func TestBlocksOfRootAreLeft(t *testing.T) {
+	requireRoot(t)
+	image, disk := filepath.Join(t.TempDir(), "image"), folderOf(t, 0, 0, 0o755)
+	const script = `truncate -s 8M "$1" && mkfs.ext4 -q -F -m 50 -E root_owner=12345:23456 "$1" && mount -o loop "$1" "$2" && rmdir "$2/lost+found"`
+	if out, err := exec.Command("sh", "-c", script, "sh", image, disk).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount an ext4: %v, %s", err, out)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	w, err := Create(filepath.Join(disk, "dataset"), Options{As: user, RowGroupRows: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(t, w, tracetest.Random[trace.Callback](100_000, 1)); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("error %v, want ErrDiskFull", err)
+	}
+	var space unix.Statfs_t
+	if err := unix.Statfs(disk, &space); err != nil {
+		t.Fatal(err)
+	}
+	if space.Bfree < space.Blocks*4/10 {
+		t.Errorf("%d of %d blocks are free: root's were used", space.Bfree, space.Blocks)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Errorf("the end cannot be told: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("Close: %v", err)
+	}
+}
+
 // TestOutputThatCannotBeWritten names places where no directory can be made: root, too, is refused there.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	parent := t.TempDir()
