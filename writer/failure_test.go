@@ -136,7 +136,7 @@ func TestBlocksOfRootAreLeft(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w, err := Create(filepath.Join(disk, "dataset"), Options{As: user, RowGroupRows: 1000})
+	w, err := Create(filepath.Join(disk, "dataset"), Options{As: user, SegmentBytes: 200_000, RowGroupRows: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
