@@ -72,6 +72,11 @@ func (f *File) importsAnyOf(names []string) (map[uint32]string, error) {
 	}
 	imported := map[uint32]string{}
 	for i := range table.count() {
+		if i%walkStep == 0 {
+			if err := f.examine(int(min(walkStep, table.count()-i)) * symbolSize); err != nil {
+				return nil, err
+			}
+		}
 		if table.kind(i) != undefined {
 			continue
 		}
@@ -169,11 +174,31 @@ func (s *callerSearch) scan() error {
 		if section.Type == elf.SHT_NOBITS || section.Flags&elf.SHF_EXECINSTR == 0 || section.Flags&elf.SHF_ALLOC == 0 {
 			continue
 		}
-		code, err := s.file.sectionData(section, maxTextSection)
-		if err != nil {
+		if section.Flags&elf.SHF_COMPRESSED != 0 {
+			return fmt.Errorf("%w: section %s is compressed", ErrUnsupported, section.Name)
+		}
+		if section.Size > maxTextSection || overflows(section.Address, section.Size) {
+			return fmt.Errorf("%w: section %s has %d bytes", ErrTooLarge, section.Name, section.Size)
+		}
+		if err := s.scanSection(section, lowest, highest); err != nil {
+			return fmt.Errorf("section %s: %w", section.Name, err)
+		}
+	}
+	return nil
+}
+
+// longestBranch is the length of the longest relative branch.
+const longestBranch = 6
+
+// scanSection searches the code of a section, a part at a time.
+func (s *callerSearch) scanSection(section Section, lowest, highest uint64) error {
+	buffer := make([]byte, min(section.Size, maxReadChunk+longestBranch))
+	for start := uint64(0); start < section.Size; start += maxReadChunk {
+		code := buffer[:min(section.Size-start, uint64(len(buffer)))]
+		if err := s.file.readWhole(section.Offset+start, code); err != nil {
 			return err
 		}
-		for i, first := range code {
+		for i, first := range code[:min(len(code), maxReadChunk)] {
 			if !beginsBranch[first] {
 				continue
 			}
@@ -181,17 +206,24 @@ func (s *callerSearch) scan() error {
 			if !isBranch {
 				continue
 			}
-			target := section.Address + uint64(i) + uint64(end)
+			address := section.Address + start + uint64(i)
+			target := address + uint64(end)
 			if target < lowest || target > highest {
 				continue
 			}
 			if callee, ok := s.targets[target]; ok {
-				s.judge(section.Address+uint64(i), callee)
+				s.judge(address, callee)
+			}
+			if len(s.found.Known) > maxCallers {
+				return fmt.Errorf("%w: more than %d calls", ErrTooLarge, maxCallers)
 			}
 		}
 	}
 	return nil
 }
+
+// maxCallers bounds the callers in a file, which are kept. Large components have hundreds.
+const maxCallers = 8192
 
 // maxTextSection bounds the code of a file, in bytes.
 const maxTextSection = 1 << 30

@@ -42,6 +42,7 @@ func (f *File) readDynamic() (dynamicTable, error) {
 		value uint64
 	}
 	var entries []entry
+	const maxEntries = 4096
 	var stringsAddress, stringsSize uint64
 	for position := 0; position+16 <= len(data); position += 16 {
 		tag := elf.DynTag(int64(binary.LittleEndian.Uint64(data[position:])))
@@ -55,6 +56,9 @@ func (f *File) readDynamic() (dynamicTable, error) {
 		case elf.DT_STRSZ:
 			stringsSize = value
 		case elf.DT_SONAME, elf.DT_NEEDED:
+			if len(entries) == maxEntries {
+				return dynamicTable{}, fmt.Errorf("%w: more than %d libraries are needed", ErrTooLarge, maxEntries)
+			}
 			entries = append(entries, entry{tag, value})
 		}
 	}
@@ -67,7 +71,7 @@ func (f *File) readDynamic() (dynamicTable, error) {
 	}
 	var table dynamicTable
 	for _, entry := range entries {
-		name, ok := stringAt(names, entry.value)
+		name, ok := nameAt(names, entry.value)
 		if !ok {
 			return dynamicTable{}, fmt.Errorf("%w: dynamic string at %#x", ErrMalformed, entry.value)
 		}

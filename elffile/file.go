@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -25,12 +26,16 @@ const (
 	maxFunctionCode   = 1 << 20
 	maxStringLength   = 1 << 20
 	maxReadChunk      = 1 << 20
+	// maxName bounds the names of files, sections and versions, of which a file may say thousands: each would be kept.
+	maxName = 4096
 )
 
 // File is an open ELF file. Tables are read when they are first asked for and then kept.
 type File struct {
 	reader   io.ReaderAt
 	closer   io.Closer
+	meter    Meter        // nil bounds nothing
+	kept     atomic.Int64 // bytes that the meter knows of
 	header   elf.Header64
 	segments []Segment
 	sections []Section
@@ -43,7 +48,7 @@ type File struct {
 	static   lazyTable
 
 	addressOnce  sync.Once
-	addressIndex []Symbol
+	addressIndex []addressedSymbol
 	addressError error
 
 	pltOnce  sync.Once
@@ -110,22 +115,23 @@ func Open(path string) (*File, error) {
 }
 
 // New reads the headers of the ELF file in reader, which must stay usable as long as the File.
-func New(reader io.ReaderAt) (*File, error) {
-	f := &File{reader: reader}
-	if err := f.readHeader(); err != nil {
-		return nil, err
-	}
-	if err := f.readSegments(); err != nil {
-		return nil, err
-	}
-	if err := f.readSections(); err != nil {
-		return nil, err
+func New(reader io.ReaderAt) (*File, error) { return NewMetered(reader, nil) }
+
+// NewMetered is New for a file on which a meter bounds all work. It must be closed.
+func NewMetered(reader io.ReaderAt, meter Meter) (*File, error) {
+	f := &File{reader: reader, meter: meter}
+	for _, read := range []func() error{f.readHeader, f.readSegments, f.readSections} {
+		if err := read(); err != nil {
+			f.release()
+			return nil, err
+		}
 	}
 	return f, nil
 }
 
-// Close closes the file if it was opened by Open. The File must not be used afterwards.
+// Close closes the file if it was opened by Open, and gives back what was kept of it. The File must not be used afterwards.
 func (f *File) Close() error {
+	f.release()
 	if f.closer == nil {
 		return nil
 	}
@@ -194,6 +200,9 @@ func (f *File) readCode(address uint64, buffer []byte) (int, error) {
 func (f *File) readSegment(segment Segment, address uint64, buffer []byte) (int, error) {
 	within := address - segment.Address
 	wanted := min(uint64(len(buffer)), segment.FileSize-within)
+	if err := f.examine(int(wanted)); err != nil {
+		return 0, err
+	}
 	n, err := f.reader.ReadAt(buffer[:wanted], int64(segment.Offset+within))
 	if uint64(n) == wanted {
 		err = nil
@@ -285,15 +294,31 @@ func (f *File) readSections() error {
 	if err != nil {
 		return fmt.Errorf("section names: %w", err)
 	}
+	if err := f.keepNames(names, headers); err != nil {
+		return err
+	}
 	f.sections = make([]Section, len(headers))
 	for i, header := range headers {
-		name, _ := stringAt(names, uint64(header.Name))
+		name, _ := nameAt(names, uint64(header.Name))
 		f.sections[i] = Section{
 			Name: name, Type: elf.SectionType(header.Type), Flags: elf.SectionFlag(header.Flags),
 			Address: header.Addr, Offset: header.Off, Size: header.Size, Link: header.Link, EntrySize: header.Entsize,
 		}
 	}
 	return nil
+}
+
+// keepNames is asked before the names of sections are kept, many of which may be one long string.
+func (f *File) keepNames(names []byte, headers []elf.Section64) error {
+	size := 0
+	for _, header := range headers {
+		name, _ := shortBytesAt(names, uint64(header.Name))
+		size += len(name)
+	}
+	if size > maxSectionNames {
+		return fmt.Errorf("%w: section names overlap", ErrTooLarge)
+	}
+	return f.keep(size)
 }
 
 // sectionData reads a section's bytes. A section without bytes in the file reads as empty.
@@ -342,17 +367,30 @@ func (f *File) readFile(offset, size, limit uint64) ([]byte, error) {
 	for uint64(len(data)) < size {
 		chunk := int(min(size-uint64(len(data)), maxReadChunk))
 		start := len(data)
+		if err := f.keep(chunk); err != nil {
+			return nil, err
+		}
 		data = append(data, make([]byte, chunk)...)
-		n, err := f.reader.ReadAt(data[start:], int64(offset)+int64(start))
-		if n == chunk {
-			continue
+		if err := f.readWhole(offset+uint64(start), data[start:]); err != nil {
+			return nil, err
 		}
-		if err == nil || errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%w: file ends at %#x", ErrMalformed, offset+uint64(start+n))
-		}
-		return nil, err
 	}
 	return data, nil
+}
+
+// readWhole fills a buffer from a file offset.
+func (f *File) readWhole(offset uint64, buffer []byte) error {
+	if err := f.examine(len(buffer)); err != nil {
+		return err
+	}
+	n, err := f.reader.ReadAt(buffer, int64(offset))
+	switch {
+	case n == len(buffer):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: file ends at %#x", ErrMalformed, offset+uint64(n))
+	}
+	return err
 }
 
 func readTable[T any](f *File, offset uint64, count, entrySize, expectedSize int) ([]T, error) {
@@ -376,6 +414,19 @@ func readTable[T any](f *File, offset uint64, count, entrySize, expectedSize int
 func stringAt(table []byte, offset uint64) (string, bool) {
 	raw, ok := bytesAt(table, offset)
 	return string(raw), ok
+}
+
+// nameAt is stringAt for a name of at most maxName bytes.
+func nameAt(table []byte, offset uint64) (string, bool) {
+	raw, ok := shortBytesAt(table, offset)
+	return string(raw), ok
+}
+
+func shortBytesAt(table []byte, offset uint64) ([]byte, bool) {
+	if offset >= uint64(len(table)) {
+		return nil, false
+	}
+	return bytesAt(table[:min(uint64(len(table)), offset+maxName+1)], offset)
 }
 
 func bytesAt(table []byte, offset uint64) ([]byte, bool) {

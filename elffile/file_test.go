@@ -154,7 +154,7 @@ func TestOverlappingNamesAreRefused(t *testing.T) {
 		raw:     make([]byte, 20000*symbolSize),
 		strings: append(bytes.Repeat([]byte{'a'}, 100000), 0),
 	}
-	if err := table.checkNames(); !errors.Is(err, ErrTooLarge) {
+	if err := new(File).checkNames(table); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
 }

@@ -15,6 +15,9 @@ func (f *File) PointerAt(address uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := f.examine(len(relocations)); err != nil {
+		return 0, err
+	}
 	for ; len(relocations) >= relocationSize; relocations = relocations[relocationSize:] {
 		if binary.LittleEndian.Uint64(relocations) != address {
 			continue

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 const symbolSize = 24
@@ -50,6 +51,9 @@ func (f *File) Lookup(name string) (Symbol, error) {
 	var notFunction bool
 	for _, load := range []func() (*symbolTable, error){f.exportedSymbols, f.staticSymbols} {
 		table, err := load()
+		if err == nil {
+			err = f.examine(table.lookupSize())
+		}
 		if err != nil {
 			return Symbol{}, err
 		}
@@ -75,31 +79,33 @@ func (f *File) LookupPrefix(prefix string) ([]Symbol, error) {
 
 // Symbols are all functions, in order of address and then name.
 func (f *File) Symbols() ([]Symbol, error) {
-	symbols, err := f.byAddress()
-	return slices.Clone(symbols), err
+	return f.selectSymbols(func([]byte) bool { return true })
 }
 
 // SymbolsAt are all functions that start at address, in order of name. More than one name that is not an alias
 // of the same function (constructor C1 and C2, versions) means that the linker folded identical code: what
 // runs there may be any of them, and a probe of one of them would report the others too.
 func (f *File) SymbolsAt(address uint64) ([]Symbol, error) {
-	symbols, err := f.byAddress()
+	index, err := f.byAddress()
 	if err != nil {
 		return nil, err
 	}
-	start, _ := slices.BinarySearchFunc(symbols, address, func(s Symbol, a uint64) int {
-		return cmp.Compare(s.Address, a)
-	})
-	end := start
-	for end < len(symbols) && symbols[end].Address == address {
-		end++
+	start, _ := slices.BinarySearchFunc(index, address, func(s addressedSymbol, a uint64) int { return cmp.Compare(s.address, a) })
+	var found []Symbol
+	for ; start < len(index) && index[start].address == address; start++ {
+		if found, err = f.collect(found, index[start].table, index[start].symbol); err != nil {
+			return nil, err
+		}
 	}
-	return slices.Clone(symbols[start:end]), nil
+	return inOrder(found), nil
 }
 
 // Exports reports whether .dynsym defines name, function or not.
 func (f *File) Exports(name string) (bool, error) {
 	table, err := f.exportedSymbols()
+	if err == nil {
+		err = f.examine(table.lookupSize())
+	}
 	if err != nil {
 		return false, err
 	}
@@ -142,7 +148,7 @@ func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {
 			return nil, err
 		}
 	}
-	if err := table.checkNames(); err != nil {
+	if err := f.checkNames(table); err != nil {
 		return nil, fmt.Errorf("section %s: %w", section.Name, err)
 	}
 	return table, nil
@@ -164,9 +170,16 @@ func (t *symbolTable) name(index uint32) ([]byte, bool) {
 
 // checkNames refuses a table in which many symbols share long parts of one string, which no linker writes and
 // which would make every walk over the names take the product of both tables' sizes.
-func (t *symbolTable) checkNames() error {
+func (f *File) checkNames(t *symbolTable) error {
 	budget := 16*len(t.strings) + maxStringLength
+	asked := budget
 	for i := range t.count() {
+		if i%walkStep == 0 || asked-budget > maxReadChunk {
+			if err := f.examine(int(min(walkStep, t.count()-i))*symbolSize + asked - budget); err != nil {
+				return err
+			}
+			asked = budget
+		}
 		name, _ := t.name(i)
 		if budget -= len(name); budget < 0 {
 			return fmt.Errorf("%w: symbol names overlap", ErrTooLarge)
@@ -250,6 +263,14 @@ func (t *symbolTable) indices(name string) []uint32 {
 	return found
 }
 
+// lookupSize is how many bytes are looked at to find a name: a chain of a hash table may be of any length, but few names have one at all.
+func (t *symbolTable) lookupSize() int {
+	if t.hash != nil {
+		return symbolSize
+	}
+	return len(t.raw)
+}
+
 func (t *symbolTable) lookup(name string) (Symbol, error) {
 	var defaults, hidden []uint32
 	for _, index := range t.indices(name) {
@@ -282,36 +303,127 @@ func (t *symbolTable) lookup(name string) (Symbol, error) {
 	return symbol, nil
 }
 
+// walkStep is how many symbols are looked at between two questions to the meter.
+const walkStep = 1 << 16
+
+// walk calls do with the functions of a table that have a name.
+func (f *File) walk(table *symbolTable, do func(index uint32, name []byte) error) error {
+	unasked := 0
+	for i := range table.count() {
+		if i%walkStep == 0 || unasked > maxReadChunk {
+			if err := f.examine(int(min(walkStep, table.count()-i))*symbolSize + unasked); err != nil {
+				return err
+			}
+			unasked = 0
+		}
+		if table.kind(i) != function {
+			continue
+		}
+		name, ok := table.name(i)
+		unasked += len(name)
+		if !ok || len(name) == 0 {
+			continue
+		}
+		if err := do(i, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tables are the exported symbols and the others.
+func (f *File) tables() ([]*symbolTable, error) {
+	exported, err := f.exportedSymbols()
+	if err != nil {
+		return nil, err
+	}
+	static, err := f.staticSymbols()
+	if err != nil {
+		return nil, err
+	}
+	return []*symbolTable{exported, static}, nil
+}
+
+// collect appends a symbol.
+func (f *File) collect(found []Symbol, table *symbolTable, index uint32) ([]Symbol, error) {
+	symbol := table.symbol(index)
+	return append(found, symbol), f.keep(int(unsafe.Sizeof(symbol)) + len(symbol.Name))
+}
+
 // selectSymbols are the functions of both tables whose name is accepted, each (name, address) once.
 func (f *File) selectSymbols(accept func(name []byte) bool) ([]Symbol, error) {
+	tables, err := f.tables()
+	if err != nil {
+		return nil, err
+	}
 	var found []Symbol
-	for _, load := range []func() (*symbolTable, error){f.exportedSymbols, f.staticSymbols} {
-		table, err := load()
+	for _, table := range tables {
+		err := f.walk(table, func(index uint32, name []byte) (err error) {
+			if accept(name) {
+				found, err = f.collect(found, table, index)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		for i := range table.count() {
-			if table.kind(i) != function {
-				continue
-			}
-			if name, ok := table.name(i); ok && len(name) > 0 && accept(name) {
-				found = append(found, table.symbol(i))
-			}
-		}
 	}
-	slices.SortStableFunc(found, func(a, b Symbol) int {
-		if order := cmp.Compare(a.Address, b.Address); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	// The sort is stable, so of two entries for one function the exported one stays.
-	return slices.CompactFunc(found, func(a, b Symbol) bool { return a.Address == b.Address && a.Name == b.Name }), nil
+	return inOrder(found), nil
 }
 
-func (f *File) byAddress() ([]Symbol, error) {
-	f.addressOnce.Do(func() {
-		f.addressIndex, f.addressError = f.selectSymbols(func([]byte) bool { return true })
+// inOrder sorts symbols by address and name, and drops repetitions. Of two entries for one function the exported one, which comes first, stays.
+func inOrder(found []Symbol) []Symbol {
+	slices.SortStableFunc(found, func(a, b Symbol) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), strings.Compare(a.Name, b.Name))
 	})
+	return slices.CompactFunc(found, func(a, b Symbol) bool { return a.Address == b.Address && a.Name == b.Name })
+}
+
+// addressedSymbol is where a function begins and where it is named: small, because a file may have millions.
+type addressedSymbol struct {
+	address uint64
+	table   *symbolTable
+	symbol  uint32
+}
+
+// byAddress are the functions of both tables in order of address, the exported first.
+func (f *File) byAddress() ([]addressedSymbol, error) {
+	f.addressOnce.Do(func() { f.addressIndex, f.addressError = f.indexAddresses() })
 	return f.addressIndex, f.addressError
+}
+
+func (f *File) indexAddresses() ([]addressedSymbol, error) {
+	tables, err := f.tables()
+	if err != nil {
+		return nil, err
+	}
+	var index []addressedSymbol
+	for _, table := range tables {
+		err := f.walk(table, func(i uint32, _ []byte) error {
+			if len(index) == cap(index) {
+				more := max(len(index)/4, walkStep)
+				if err := f.keep(more * int(unsafe.Sizeof(addressedSymbol{}))); err != nil {
+					return err
+				}
+				index = slices.Grow(index, more)
+			}
+			index = append(index, addressedSymbol{binary.LittleEndian.Uint64(table.raw[i*symbolSize+8:]), table, i})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(index, func(a, b addressedSymbol) int {
+		switch {
+		case a.address != b.address:
+			return cmp.Compare(a.address, b.address)
+		case a.table == b.table:
+			return cmp.Compare(a.symbol, b.symbol)
+		case a.table.exported:
+			return -1
+		}
+		return 1
+	})
+	return index, nil
 }

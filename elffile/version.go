@@ -3,6 +3,7 @@ package elffile
 import (
 	"debug/elf"
 	"encoding/binary"
+	"fmt"
 	"slices"
 )
 
@@ -47,31 +48,37 @@ func (f *File) readVersions(symbolSection int) (*versionTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	table.readDefinitions(data, names)
-	return table, nil
+	return table, f.readDefinitions(table, data, names)
 }
 
 // readDefinitions follows the chain of Elf64_Verdef records; a record that points outside ends it.
-func (t *versionTable) readDefinitions(data, names []byte) {
-	position := uint64(0)
+func (f *File) readDefinitions(t *versionTable, data, names []byte) error {
+	position, kept := uint64(0), 0
 	for range maxVersionsChain {
 		if position+20 > uint64(len(data)) {
-			return
+			return nil
 		}
 		record := data[position:]
 		index := binary.LittleEndian.Uint16(record[4:])
 		auxiliary := position + uint64(binary.LittleEndian.Uint32(record[12:]))
 		if auxiliary+8 <= uint64(len(data)) {
-			if name, ok := stringAt(names, uint64(binary.LittleEndian.Uint32(data[auxiliary:]))); ok {
+			if name, ok := nameAt(names, uint64(binary.LittleEndian.Uint32(data[auxiliary:]))); ok {
+				if kept += len(name); kept > maxSectionNames {
+					return fmt.Errorf("%w: names of versions overlap", ErrTooLarge)
+				}
+				if err := f.keep(len(name)); err != nil {
+					return err
+				}
 				t.names[index&^versionHidden] = name
 			}
 		}
 		next := uint64(binary.LittleEndian.Uint32(record[16:]))
 		if next == 0 {
-			return
+			return nil
 		}
 		position += next
 	}
+	return nil
 }
 
 // of is the version of a symbol and whether a reference without version binds to it.

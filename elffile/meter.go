@@ -1,0 +1,39 @@
+package elffile
+
+// Meter bounds the work on a file that somebody may have made to be costly. An error of it ends what the File was asked for, and is, wrapped, the
+// answer.
+type Meter interface {
+	// Examine is asked before so many bytes are read, or walked through in memory.
+	Examine(bytes int) error
+	// Keep is asked before so many bytes of memory are taken, which Release gives back.
+	Keep(bytes int) error
+	// Release is told how many bytes were given back.
+	Release(bytes int)
+}
+
+// examine is asked before work that is in proportion to a number of bytes.
+func (f *File) examine(bytes int) error {
+	if f.meter == nil {
+		return nil
+	}
+	return f.meter.Examine(bytes)
+}
+
+// keep is asked before memory is taken that the file holds until it is closed.
+func (f *File) keep(bytes int) error {
+	if f.meter == nil {
+		return nil
+	}
+	if err := f.meter.Keep(bytes); err != nil {
+		return err
+	}
+	f.kept.Add(int64(bytes))
+	return nil
+}
+
+// release gives back what was kept.
+func (f *File) release() {
+	if kept := f.kept.Swap(0); kept > 0 {
+		f.meter.Release(int(kept))
+	}
+}
