@@ -6,6 +6,9 @@ const (
 	// Demangling is polynomial in the mangled name's length but its result is not: substitutions multiply.
 	maxMangledLength         = 16 << 10
 	maxDemangledLengthAsBits = 16
+
+	// MaxDemangled is the length, in bytes, at which Demangle cuts a name.
+	MaxDemangled = 1 << maxDemangledLengthAsBits
 )
 
 // Match finds the functions whose demangled name (with parameters, as c++filt prints it; the plain name for C) is

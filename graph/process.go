@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -207,11 +208,11 @@ func mappingAt(mappings []target.Mapping, address uint64) (target.Mapping, bool)
 }
 
 // LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is not known.
-func LayoutOf(process *target.Process) (*layouts.Layout, error) {
+func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, error) {
 	if len(process.Modules) == 0 {
 		return nil, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
 	}
-	file, err := process.OpenModule(process.Modules[0])
+	file, err := process.OpenModule(ctx, process.Modules[0])
 	if err != nil {
 		return nil, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
 	}
@@ -220,18 +221,18 @@ func LayoutOf(process *target.Process) (*layouts.Layout, error) {
 	if distro == target.DistroRolling {
 		distro = target.DistroLyrical // the newest known
 	}
-	return layouts.For(string(distro), file.Machine(), learnLayout(process))
+	return layouts.For(string(distro), file.Machine(), learnLayout(ctx, process))
 }
 
 // learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read teach nothing.
-func learnLayout(process *target.Process) layouts.Learned {
+func learnLayout(ctx context.Context, process *target.Process) layouts.Learned {
 	learned := make(layouts.Learned)
 	libraries := layouts.AccessorLibraries()
 	for _, module := range process.Modules {
 		if !slices.Contains(libraries, module.Soname) {
 			continue
 		}
-		library, err := process.OpenModule(module)
+		library, err := process.OpenModule(ctx, module)
 		if err != nil {
 			continue
 		}

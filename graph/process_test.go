@@ -45,7 +45,7 @@ func TestReadingWhereAnotherFileWasMapped(t *testing.T) {
 		"shorter":               {pages - 1, 2, 'C'},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := target.NewFinder().Inspect(int32(os.Getpid()))
+			p, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 			if err != nil {
 				t.Fatal(err)
 			}

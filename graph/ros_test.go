@@ -164,7 +164,7 @@ func startROS(t *testing.T, prefix, rmw, program string) *target.Process {
 	})
 	finder := target.NewFinder()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		process, err := finder.Open(int32(command.Process.Pid))
+		process, err := finder.Open(t.Context(), int32(command.Process.Pid))
 		if err != nil {
 			continue // the shell, or a program that is being linked
 		}
@@ -185,7 +185,7 @@ func openGraph(t *testing.T, process *target.Process) *Graph {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { memory.Close() })
-	layout, err := LayoutOf(process)
+	layout, err := LayoutOf(t.Context(), process)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func observe(t *testing.T, process *target.Process, events ...string) map[string
 	if !ok {
 		t.Fatal("no libtracetools.so")
 	}
-	file, err := process.OpenModule(library)
+	file, err := process.OpenModule(t.Context(), library)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func scan(t testing.TB, process *target.Process) *Snapshot {
 		t.Fatal(err)
 	}
 	defer memory.Close()
-	layout, err := LayoutOf(process)
+	layout, err := LayoutOf(t.Context(), process)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func startStandIn(t testing.TB, build, rmw string, flags ...string) ([]truthLine
 	if !lines.Scan() || lines.Text() != "ready" {
 		t.Fatalf("the stand-in says %q", lines.Text())
 	}
-	process, err := target.NewFinder().Open(int32(command.Process.Pid))
+	process, err := target.NewFinder().Open(t.Context(), int32(command.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestAProcessUnmapsDuringAScan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	process, err := target.NewFinder().Inspect(int32(os.Getpid()))
+	process, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 	if err != nil {
 		t.Skip(err)
 	}

@@ -150,6 +150,7 @@ func (a *Attachment) placeSites(sites []probes.Site, hold holdFile, shadowStack 
 	var problems []SiteError
 	files := make(map[fileID]*probedFile)
 	provers := make(provers)
+	defer provers.close()
 	seen := make(map[siteKey]uint64)
 	for _, site := range sites {
 		file := files[fileOf(site)]
@@ -200,9 +201,17 @@ func (p provers) prove(site placedSite) error {
 	return nil
 }
 
+// close ends the proofs. There is nothing to do about an error: nothing was written.
+func (p provers) close() {
+	for _, begun := range p {
+		_ = begun.Close()
+	}
+}
+
 // proveAll proves sites that are attached: the owner of a file can write it at any time.
 func proveAll(sites []placedSite) error {
 	provers := make(provers)
+	defer provers.close()
 	for _, site := range sites {
 		if err := provers.prove(site); err != nil {
 			return fmt.Errorf("%w: it was written meanwhile: %w", ErrFileChanged, SiteError{site.Site, err})

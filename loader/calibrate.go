@@ -139,6 +139,9 @@ type ownStubs struct{}
 
 func (ownStubs) Prove(probes.Site) error { return nil }
 
+// Close does nothing.
+func (ownStubs) Close() error { return nil }
+
 // calibrated is the child process.
 type calibrated struct {
 	command *exec.Cmd

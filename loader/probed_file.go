@@ -35,8 +35,11 @@ type probedFile struct {
 	buildID   string // "" where it has none
 }
 
-// prover proves sites of one file.
-type prover interface{ Prove(probes.Site) error }
+// prover proves sites of one file, until it is closed.
+type prover interface {
+	Prove(site probes.Site) error
+	Close() error
+}
 
 // openFile is a file by its descriptor: a target.OpenFile.
 type openFile interface {

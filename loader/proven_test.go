@@ -141,6 +141,8 @@ func (w *writtenWhileAttached) Prove(probes.Site) error {
 	return nil
 }
 
+func (*writtenWhileAttached) Close() error { return nil }
+
 // TestProofHasTheLastWord: what is no longer proven when it is attached does not stay attached.
 func TestProofHasTheLastWord(t *testing.T) {
 	requireRoot(t)

@@ -112,18 +112,18 @@ func TestRemappedFilesAreNotProbed(t *testing.T) {
 				before := bystander.text(victim)
 				finder := ros.NewFinder()
 				attacker.do(shown[0])
-				process, err := finder.Inspect(attacker.pid)
+				process, err := finder.Inspect(t.Context(), attacker.pid)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer process.Close()
 				for _, path := range shown[1:] {
 					attacker.do(path)
-					if _, err := process.Refresh(); err != nil {
+					if _, err := process.Refresh(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
-				plan, err := probes.NewPlan(process, probes.Options{})
+				plan, err := probes.NewPlan(t.Context(), process, probes.Options{})
 				if plan == nil || len(plan.Sites) == 0 {
 					t.Fatalf("the crafted file has no site: %v", err)
 				}
@@ -141,13 +141,13 @@ func TestRemappedFilesAreNotProbed(t *testing.T) {
 				if text := attacker.text(victim); !bytes.Equal(text, before) {
 					t.Error("there is a breakpoint in the file that is mapped now")
 				}
-				if _, err := process.Refresh(); err != nil {
+				if _, err := process.Refresh(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				if module, found := process.FindModule("libtracetools.so"); found {
 					t.Errorf("the victim's file is taken for the crafted one: %+v", module)
 				}
-				plan, err = probes.NewPlan(process, probes.Options{})
+				plan, err = probes.NewPlan(t.Context(), process, probes.Options{})
 				if !errors.Is(err, probes.ErrRequiredMissing) || len(plan.Sites) > 0 {
 					t.Errorf("the victim's file has sites: %+v, %v", plan.Sites, err)
 				}

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"context"
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
@@ -25,19 +26,18 @@ type cacheKey struct {
 func NewCache() *Cache { return &Cache{callers: make(map[cacheKey]elffile.Callers)} }
 
 // callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot be read is uncertain.
-func (c *Cache) callersIn(files []file) []elffile.Callers {
+func (c *Cache) callersIn(ctx context.Context, files []file) []elffile.Callers {
 	if c == nil {
 		c = NewCache()
 	}
 	result := make([]elffile.Callers, len(files))
-	elffile.Each(len(files), func(i int) { result[i] = c.callersInFile(files[i]) })
+	elffile.Each(len(files), func(i int) { result[i] = c.callersInFile(ctx, files[i]) })
 	return result
 }
 
-func (c *Cache) callersInFile(f file) elffile.Callers {
-	opened, err := f.elf()
-	if err != nil {
-		return unreadable(err)
+func (c *Cache) callersInFile(ctx context.Context, f file) elffile.Callers {
+	if f.openErr != nil {
+		return unreadable(f.openErr)
 	}
 	key := cacheKey{f.id, f.opened.Times()}
 	c.mu.Lock()
@@ -46,9 +46,7 @@ func (c *Cache) callersInFile(f file) elffile.Callers {
 	if known {
 		return found
 	}
-	if found, err = opened.CallersOf(tracepointFunctions()); err == nil {
-		err = f.opened.Unchanged()
-	}
+	found, err := f.callers(ctx)
 	if err != nil {
 		return unreadable(err)
 	}
@@ -56,6 +54,20 @@ func (c *Cache) callersInFile(f file) elffile.Callers {
 	defer c.mu.Unlock()
 	c.callers[key] = found
 	return found
+}
+
+// callers searches the file.
+func (f file) callers(ctx context.Context) (elffile.Callers, error) {
+	opened, err := f.elf(ctx)
+	if err != nil {
+		return elffile.Callers{}, err
+	}
+	defer opened.Close()
+	found, err := opened.CallersOf(tracepointFunctions())
+	if err != nil {
+		return elffile.Callers{}, err
+	}
+	return found, f.opened.Unchanged()
 }
 
 // unreadable says of every tracepoint that the file may call it.

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -10,7 +11,7 @@ import (
 
 // addCallers plans, beside the bodies of tracepoints in which the kernel emulates nothing (those of Humble are empty), the instructions
 // that call them. Initialization events keep to their bodies: they are rare, and none may be missed.
-func (p *Plan) addCallers(files []file) {
+func (p *Plan) addCallers(ctx context.Context, files []file) {
 	bodies := make(map[string]Site) // by function
 	for i := range p.Sites {
 		site := &p.Sites[i]
@@ -25,8 +26,8 @@ func (p *Plan) addCallers(files []file) {
 	if len(bodies) == 0 {
 		return
 	}
-	p.addLibraryLoad(files)
-	for i, callers := range p.options.Cache.callersIn(files) {
+	p.addLibraryLoad(ctx, files)
+	for i, callers := range p.options.Cache.callersIn(ctx, files) {
 		f := files[i]
 		for _, caller := range callers.Known {
 			if body, wanted := bodies[caller.Callee]; wanted {
@@ -60,15 +61,16 @@ const (
 )
 
 // addLibraryLoad plans the site that tells of libraries which are loaded later. They may have callers that are not probed.
-func (p *Plan) addLibraryLoad(files []file) {
+func (p *Plan) addLibraryLoad(ctx context.Context, files []file) {
 	index := slices.IndexFunc(files, func(f file) bool { return f.soname == dynamicLinker })
 	if index < 0 {
 		return
 	}
-	opened, err := files[index].elf()
+	opened, err := files[index].elf(ctx)
 	if err != nil {
 		return
 	}
+	defer opened.Close()
 	symbol, err := opened.Lookup(libraryLoadFunction)
 	if err != nil {
 		return

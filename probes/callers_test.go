@@ -47,7 +47,7 @@ func TestCallersArePlannedBesideEmptyBodies(t *testing.T) {
 	p := start(t, t.TempDir(), stubs(), rclOfHumble, user("libuser.so", ""))
 	cache := NewCache()
 	for range 2 { // the second time from the cache
-		plan, err := NewPlan(p.process, Options{Callers: true, Cache: cache})
+		plan, err := NewPlan(t.Context(), p.process, Options{Callers: true, Cache: cache})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func checkCallers(t *testing.T, plan *Plan) {
 func TestUncertainCallers(t *testing.T) {
 	requireAMD64(t)
 	p := start(t, t.TempDir(), stubs(), rclOfHumble, user("libuser.so", "void *pointer = (void *)ros_trace_callback_end;\n"))
-	plan, err := NewPlan(p.process, Options{Callers: true})
+	plan, err := NewPlan(t.Context(), p.process, Options{Callers: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestNoCallersArePlanned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.tracetools, rclOfHumble, user("libuser.so", ""))
-			plan, err := NewPlan(p.process, test.options)
+			plan, err := NewPlan(t.Context(), p.process, test.options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestCallsInFunctions(t *testing.T) {
 	withCall.source = strings.ReplaceAll(withCall.source, `"endbr64"`, `"endbr64; sub $8,%rsp; call 1f; 1: add $16,%rsp"`)
 	p := start(t, t.TempDir(), withCall, rclOfHumble)
 	for callers, want := range map[bool]string{true: "call", false: ""} {
-		plan, err := NewPlan(p.process, Options{Callers: callers})
+		plan, err := NewPlan(t.Context(), p.process, Options{Callers: callers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestEntriesAreFirstInstructions(t *testing.T) {
 	withPush := stubs()
 	withPush.source = strings.ReplaceAll(withPush.source, `"endbr64"`, `"endbr64; push %rbx; pop %rbx"`)
 	p := start(t, t.TempDir(), withPush, rclOfHumble)
-	plan, err := NewPlan(p.process, Options{Choice: ChooseEntries})
+	plan, err := NewPlan(t.Context(), p.process, Options{Choice: ChooseEntries})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestEntriesAreFirstInstructions(t *testing.T) {
 func TestFilesThatCannotBeReadAreUncertain(t *testing.T) {
 	cache := NewCache()
 	for range 2 {
-		callers := cache.callersIn([]file{{openErr: os.ErrPermission, id: target.FileID{Inode: 1}}})[0]
+		callers := cache.callersIn(t.Context(), []file{{openErr: os.ErrPermission, id: target.FileID{Inode: 1}}})[0]
 		if len(callers.Known) > 0 || callers.Uncertain["ros_trace_callback_start"] == "" {
 			t.Errorf("%+v", callers)
 		}

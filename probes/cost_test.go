@@ -186,7 +186,7 @@ func TestMeasuredCostsChooseSites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), stubs(), rclOfHumble, user("libuser.so", ""))
 			costs := &Costs{Measured: true, Instructions: map[string]time.Duration{"push": 600, "call": 620, KindMove: test.stepped, KindEndbr64: test.stepped}}
-			plan, err := NewPlan(p.process, Options{Callers: true, Costs: costs})
+			plan, err := NewPlan(t.Context(), p.process, Options{Callers: true, Costs: costs})
 			if err != nil {
 				t.Fatal(err)
 			}

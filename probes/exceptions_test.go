@@ -28,7 +28,7 @@ func TestExceptionsInPlaceOfSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)
-			plan, err := NewPlan(p.process, test.options)
+			plan, err := NewPlan(t.Context(), p.process, test.options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,12 +81,12 @@ type Options struct {
 func (o Options) costs() *Costs { return cmp.Or(o.Costs, DefaultCosts()) }
 
 // NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the plan is
-// returned nevertheless.
-func NewPlan(process *target.Process, options Options) (*Plan, error) {
+// returned nevertheless. When ctx ends there is no plan, and its error is returned.
+func NewPlan(ctx context.Context, process *target.Process, options Options) (*Plan, error) {
 	files := mappedFiles(process.Modules)
 	var unread error
 	if options.Expected {
-		expected, err := process.Expected()
+		expected, err := process.Expected(ctx)
 		if err != nil {
 			err = fmt.Errorf("find the libraries that process %d will map: %w", process.PID, err)
 		}
@@ -95,7 +96,7 @@ func NewPlan(process *target.Process, options Options) (*Plan, error) {
 		unread = err
 		files = append(files, expectedFiles(expected)...)
 	}
-	plan, err := newPlan(process, files, options)
+	plan, err := newPlan(ctx, process, files, options)
 	if plan != nil {
 		plan.Unread = unread
 	}
@@ -103,7 +104,7 @@ func NewPlan(process *target.Process, options Options) (*Plan, error) {
 }
 
 // newPlan plans the sites in files. Of files that are one and the same, the first counts.
-func newPlan(process *target.Process, files []file, options Options) (*Plan, error) {
+func newPlan(ctx context.Context, process *target.Process, files []file, options Options) (*Plan, error) {
 	status, err := process.Status()
 	if err != nil {
 		return nil, fmt.Errorf("read the status of process %d: %w", process.PID, err)
@@ -118,12 +119,15 @@ func newPlan(process *target.Process, files []file, options Options) (*Plan, err
 		if !searched[f.id] {
 			searched[f.id] = true
 			distinct = append(distinct, f)
-			plan.search(f)
+			plan.search(ctx, f)
 		}
 	}
 	plan.assemble()
 	if options.Callers && options.Choice != ChooseEntries && !plan.shadowStack {
-		plan.addCallers(distinct)
+		plan.addCallers(ctx, distinct)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // what was not looked at is not missing
 	}
 	return plan, plan.requirements()
 }

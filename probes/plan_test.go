@@ -94,7 +94,7 @@ func TestPlanOfRunningProcess(t *testing.T) {
 			if p.process.Distro != test.distro {
 				t.Fatalf("distro %v: %s", p.process.Distro, p.process.DistroEvidence)
 			}
-			plan, err := NewPlan(p.process, Options{})
+			plan, err := NewPlan(t.Context(), p.process, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestFormOfRMWPublish(t *testing.T) {
 			rcl = rclOfJazzy
 		}
 		p := start(t, t.TempDir(), tracetools(distro), rcl)
-		plan, err := NewPlan(p.process, Options{})
+		plan, err := NewPlan(t.Context(), p.process, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestLibraryThatIsMappedLater(t *testing.T) {
 	compile(t, directory, fastDDS)
 	compile(t, directory, rmwFastDDS, fastDDS)
 	p := start(t, directory, tracetools("humble"), rclOfHumble)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestLibraryThatIsMappedLater(t *testing.T) {
 	}
 	before := slices.Clone(plan.Sites)
 	p.load(rmwFastDDS)
-	if plan, err = NewPlan(p.process, Options{}); err != nil {
+	if plan, err = NewPlan(t.Context(), p.process, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	added := newSites(before, plan.Sites)
@@ -247,7 +247,7 @@ func TestDDSLibraryAfterRMWImplementation(t *testing.T) {
 	directory := t.TempDir()
 	compile(t, directory, fastDDS)
 	p := start(t, directory, tracetools("humble"), rclOfHumble, rmwFastDDS)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestDDSLibraryAfterRMWImplementation(t *testing.T) {
 		t.Errorf("last layers %v though the DDS library is to come", layers)
 	}
 	p.load(fastDDS)
-	complete, err := NewPlan(p.process, Options{})
+	complete, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestExpectedLibrariesThatAreNotRead(t *testing.T) {
 	directory := t.TempDir()
 	compile(t, directory, fastDDS)
 	p := startIn(t, directory, []string{severalUsers}, tracetools("humble"), rclOfHumble)
-	plan, err := NewPlan(p.process, Options{Expected: true})
+	plan, err := NewPlan(t.Context(), p.process, Options{Expected: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestExpectedLibrariesAreArmed(t *testing.T) {
 	compile(t, directory, cycloneDDS)
 	compile(t, directory, rmwCyclone, cycloneDDS)
 	p := start(t, directory, tracetools("humble"), rclOfHumble)
-	plan, err := NewPlan(p.process, Options{Expected: true})
+	plan, err := NewPlan(t.Context(), p.process, Options{Expected: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestExpectedLibrariesAreArmed(t *testing.T) {
 		t.Errorf("armed %v", armed)
 	}
 	p.load(rmwCyclone)
-	if plan, err = NewPlan(p.process, Options{Expected: true}); err != nil {
+	if plan, err = NewPlan(t.Context(), p.process, Options{Expected: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, site := range plan.Sites {
@@ -328,7 +328,7 @@ func TestExpectedLibrariesAreArmed(t *testing.T) {
 // TestOtherDDSLibraryIsNotProbed: a process that maps Fast DDS for another purpose than its RMW implementation.
 func TestOtherDDSLibraryIsNotProbed(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble, rmwCyclone, cycloneDDS, fastDDS)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)
-			plan, err := NewPlan(p.process, Options{})
+			plan, err := NewPlan(t.Context(), p.process, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +401,7 @@ func TestMissingRequiredEventIsAnError(t *testing.T) {
 	incomplete := tracetools("humble")
 	incomplete.source = strings.ReplaceAll(incomplete.source, "void ros_trace_callback_end(void) {}\n", "")
 	p := start(t, t.TempDir(), incomplete)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if !errors.Is(err, ErrRequiredMissing) || !strings.Contains(err.Error(), "callback_end") {
 		t.Errorf("error %v", err)
 	}
@@ -420,13 +420,13 @@ func TestProgramThatHasMappedNothingYet(t *testing.T) {
 		compile(t, directory, f)
 	}
 	p := start(t, directory)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if !errors.Is(err, ErrRequiredMissing) {
 		t.Fatalf("error %v", err)
 	}
 	for _, f := range libraries {
 		p.load(f)
-		if plan, err = NewPlan(p.process, Options{}); err != nil {
+		if plan, err = NewPlan(t.Context(), p.process, Options{}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -447,7 +447,7 @@ func TestFunctionOfRclIsTheFallback(t *testing.T) {
 	incomplete := tracetools("humble")
 	incomplete.source = strings.ReplaceAll(incomplete.source, "void ros_trace_rcl_publish(void) {}\n", "")
 	p := start(t, t.TempDir(), incomplete, rclOfHumble)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +462,7 @@ func TestTwoCopiesOfALibrary(t *testing.T) {
 	second := tracetools("humble")
 	second.soname = "libtracetools.so.2"
 	p := start(t, t.TempDir(), tracetools("humble"), second, rclOfHumble)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +480,7 @@ func TestTwoCopiesOfALibrary(t *testing.T) {
 
 func TestPlanAsJSON(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble, rmwFastDDS, fastDDS)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -505,7 +505,7 @@ func TestPlanAsJSON(t *testing.T) {
 // TestOneFileUnderTwoPaths: the same real file, seen through two mounts, is probed once.
 func TestOneFileUnderTwoPaths(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,7 +514,7 @@ func TestOneFileUnderTwoPaths(t *testing.T) {
 		twins[i].path = "/elsewhere"
 		twins[i].device++
 	}
-	again, err := newPlan(p.process, slices.Concat(mappedFiles(p.process.Modules), twins), Options{})
+	again, err := newPlan(t.Context(), p.process, slices.Concat(mappedFiles(p.process.Modules), twins), Options{})
 	if err != nil || !slices.Equal(again.Sites, plan.Sites) {
 		t.Errorf("sites %+v, %v; want %+v", again.Sites, err, plan.Sites)
 	}

@@ -231,7 +231,7 @@ func startIn(t *testing.T, directory string, environment []string, linked ...fix
 		}
 	})
 	p.wait()
-	if p.process, err = target.NewFinder().Inspect(int32(command.Process.Pid)); err != nil {
+	if p.process, err = target.NewFinder().Inspect(t.Context(), int32(command.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.process.Close() })
@@ -252,7 +252,7 @@ func (p *program) load(f fixture) {
 		p.t.Fatal(err)
 	}
 	p.wait()
-	if _, err := p.process.Refresh(); err != nil {
+	if _, err := p.process.Refresh(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -38,11 +38,11 @@ func TestMinimalProfile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)
-			standard, err := NewPlan(p.process, Options{})
+			standard, err := NewPlan(t.Context(), p.process, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := NewPlan(p.process, Options{Profile: ProfileMinimal})
+			plan, err := NewPlan(t.Context(), p.process, Options{Profile: ProfileMinimal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestOptionalSites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)
-			plan, err := NewPlan(p.process, Options{})
+			plan, err := NewPlan(t.Context(), p.process, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestOptionalSites(t *testing.T) {
 
 func TestLeaveOut(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS)
-	plan, err := NewPlan(p.process, Options{})
+	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

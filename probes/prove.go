@@ -2,6 +2,7 @@ package probes
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"fmt"
 
@@ -12,14 +13,17 @@ import (
 // Prover proves sites of one file anew, on the bytes that the file has now. What was known of it before does not count.
 type Prover struct{ file *elffile.File }
 
-// NewProver reads the headers of a file, which must be held as long as the Prover is used.
+// NewProver reads the headers of a file, which must be held as long as the Prover is used. The Prover must be closed.
 func NewProver(opened *target.OpenFile) (*Prover, error) {
-	file, err := opened.ELF()
+	file, err := opened.ELF(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	return &Prover{file}, nil
 }
+
+// Close gives back what is kept of the file, which stays open.
+func (p *Prover) Close() error { return p.file.Close() }
 
 // Prove returns an error unless decoding proves that the site's instruction begins at its offset in the function that its Symbol names,
 // for callers and returns in any function, and that a probe is safe there.

@@ -32,7 +32,7 @@ func TestPlanOfRealROS(t *testing.T) {
 					if process.Distro != distro || process.RMW != rmw {
 						t.Fatalf("taken for %v with %s: %s", process.Distro, process.RMW, process.DistroEvidence)
 					}
-					plan, err := NewPlan(process, Options{})
+					plan, err := NewPlan(t.Context(), process, Options{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -71,7 +71,7 @@ func TestPlanOfStandIn(t *testing.T) {
 			if _, err := os.Stat(program); err != nil {
 				t.Skipf("the stand-in is not built (make -C testdata): %v", err)
 			}
-			plan, err := NewPlan(startProgram(t, test.rmw, program, "--domain", "74"), Options{})
+			plan, err := NewPlan(t.Context(), startProgram(t, test.rmw, program, "--domain", "74"), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func startProgram(t *testing.T, rmw, name string, arguments ...string) *target.P
 	})
 	finder := target.NewFinder()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		process, err := finder.Open(int32(command.Process.Pid))
+		process, err := finder.Open(t.Context(), int32(command.Process.Pid))
 		if err != nil {
 			continue // the shell, or a program that is being linked
 		}

@@ -1,12 +1,11 @@
 package probes
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/ianlancetaylor/demangle"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
@@ -37,12 +36,12 @@ func (f file) place(site *Site) {
 	site.Opened = f.opened
 }
 
-// elf reads the file's headers.
-func (f file) elf() (*elffile.File, error) {
+// elf reads the file's headers. The result must be closed.
+func (f file) elf(ctx context.Context) (*elffile.File, error) {
 	if f.openErr != nil {
 		return nil, f.openErr
 	}
-	return f.opened.ELF()
+	return f.opened.ELF(ctx)
 }
 
 // readArguments is how many arguments of a function the kernel programs read.
@@ -100,10 +99,13 @@ func expectedFiles(expected []target.ExpectedLibrary) []file {
 }
 
 // search looks for every source of the distribution that lies in the file.
-func (p *Plan) search(f file) {
+func (p *Plan) search(ctx context.Context, f file) {
 	var opened *elffile.File
 	var openErr error
 	for _, entry := range catalogue {
+		if ctx.Err() != nil {
+			return
+		}
 		if entry.Event == EventExceptionCaught && !p.options.Exceptions {
 			continue
 		}
@@ -113,7 +115,9 @@ func (p *Plan) search(f file) {
 				continue
 			}
 			if opened == nil && openErr == nil {
-				opened, openErr = f.elf()
+				if opened, openErr = f.elf(ctx); openErr == nil {
+					defer opened.Close()
+				}
 			}
 			found := result{err: openErr}
 			if openErr == nil {
@@ -280,12 +284,8 @@ func findFunction(opened *elffile.File, source Source) (elffile.Symbol, error) {
 // isVariant reports whether two symbols are variants of one C++ constructor or destructor (for complete objects and for base
 // class sub-objects), which share their code where no base is virtual.
 func isVariant(a, b string) bool {
-	first, err := demangle.ToString(a)
-	if err != nil {
-		return false
-	}
-	second, err := demangle.ToString(b)
-	return err == nil && first == second
+	first := elffile.Demangle(a)
+	return first != a && len(first) < elffile.MaxDemangled && first == elffile.Demangle(b)
 }
 
 // findByPrefix finds the one exported function whose name has the prefix. Local symbols are parts of functions.

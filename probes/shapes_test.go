@@ -190,7 +190,7 @@ func TestPlanOfDistrosThatAreNotInstalled(t *testing.T) {
 				if p.process.Distro != distro {
 					t.Fatalf("taken for %v: %s", p.process.Distro, p.process.DistroEvidence)
 				}
-				plan, err := NewPlan(p.process, Options{})
+				plan, err := NewPlan(t.Context(), p.process, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

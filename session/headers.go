@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -36,7 +37,7 @@ func (s *Session) forgetHeaders(entry *process) {
 }
 
 // answerHeaderQuestions tells the kernel side where messages have their headers.
-func (s *Session) answerHeaderQuestions() {
+func (s *Session) answerHeaderQuestions(ctx context.Context) {
 	s.mu.Lock()
 	questions := s.headerQuestions
 	s.headerQuestions = nil
@@ -49,8 +50,10 @@ func (s *Session) answerHeaderQuestions() {
 			continue // it has ended
 		}
 		address := uint64(question.Address)
-		offset, ok, err := entry.target.HeaderOffset(question.MessageType)
+		offset, ok, err := entry.target.HeaderOffset(ctx, question.MessageType)
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
 			s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
 		case ok:

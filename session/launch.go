@@ -103,11 +103,11 @@ func (l *launched) failure() error {
 
 // addCommand arms what the command will map.
 func (s *Session) addCommand(ctx context.Context) error {
-	p, err := s.finder.Inspect(int32(s.launched.command.Process.Pid))
+	p, err := s.finder.Inspect(ctx, int32(s.launched.command.Process.Pid))
 	if err != nil {
 		return err
 	}
-	return s.add(ctx, p, s.plan(p))
+	return s.add(ctx, p, s.plan(ctx, p))
 }
 
 // runAs makes the command run as the user who called sudo: the recorder needs privileges, what it records does not.

@@ -59,7 +59,7 @@ type siteKey struct {
 
 // add begins to record a process that maps ROS 2, or may do so later, by the plan that was made for it.
 func (s *Session) add(ctx context.Context, p *target.Process, first planning) error {
-	entry := s.enroll(p)
+	entry := s.enroll(ctx, p)
 	if !s.configuration.All {
 		if err := s.list(entry); err != nil {
 			return err
@@ -85,10 +85,10 @@ func (s *Session) list(entry *process) error {
 
 // enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before: then it returns
 // what they led to.
-func (s *Session) enroll(p *target.Process) *process {
+func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
 	s.merger.Introduce(p.PID, func() *merge.Process {
-		merged := s.merged(entry)
+		merged := s.merged(ctx, entry)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.opened.IsZero() {
@@ -139,16 +139,16 @@ func (p *process) describeAnew() {
 }
 
 // merged is the merger's view of a process.
-func (s *Session) merged(entry *process) *merge.Process {
+func (s *Session) merged(ctx context.Context, entry *process) *merge.Process {
 	result := &merge.Process{
 		Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey), RMWImplementation: entry.row.RMWImplementation,
 	}
-	s.warn(s.openMemory(entry, result))
+	s.warn(s.openMemory(ctx, entry, result))
 	return result
 }
 
 // openMemory lets the graph of a process read its memory, as far as that is possible and understood.
-func (s *Session) openMemory(entry *process, merged *merge.Process) error {
+func (s *Session) openMemory(ctx context.Context, entry *process, merged *merge.Process) error {
 	if !entry.ros2 || entry.target.Distro == target.DistroUnknown {
 		return nil
 	}
@@ -156,7 +156,10 @@ func (s *Session) openMemory(entry *process, merged *merge.Process) error {
 	if err != nil {
 		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err)
 	}
-	layout, err := graph.LayoutOf(entry.target)
+	layout, err := graph.LayoutOf(ctx, entry.target)
+	if ctx.Err() != nil {
+		return memory.Close() // the recording is over
+	}
 	if err != nil {
 		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close()))
 	}
@@ -178,7 +181,7 @@ func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
 
 // attach attaches what the process maps now, or will, and is not attached yet.
 func (s *Session) attach(ctx context.Context, entry *process) error {
-	return s.attachPlan(ctx, entry, s.plan(entry.target))
+	return s.attachPlan(ctx, entry, s.plan(ctx, entry.target))
 }
 
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
@@ -336,10 +339,11 @@ func (s *Session) noteMissing(entry *process, missing []probes.Missing) {
 // identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to run ROS 2.
 // It is called with the merger locked.
 func (s *Session) identify(pid int32) *merge.Process {
-	p, err := s.finder.Inspect(pid)
+	ctx := context.Background() // the record may be one of the last
+	p, err := s.finder.Inspect(ctx, pid)
 	if err == nil {
 		entry := newProcess(p)
-		merged := s.merged(entry) // before anybody else sees the entry
+		merged := s.merged(ctx, entry) // before anybody else sees the entry
 		s.mu.Lock()
 		if !s.opened.IsZero() {
 			entry.row.RecordingStartTimestamp = trace.Some(s.now())
@@ -424,13 +428,15 @@ func (s *Session) look(ctx context.Context, pid int32) {
 		return
 	}
 	if entry == nil {
-		if entry = s.meet(pid); entry == nil {
+		if entry = s.meet(ctx, pid); entry == nil {
 			return
 		}
 	}
 	entry.looks++
 	err := s.refresh(ctx, entry)
 	switch {
+	case ctx.Err() != nil:
+		return
 	case errors.Is(err, target.ErrNoProcess) || errors.Is(err, loader.ErrProcessGone):
 	case errors.Is(err, probes.ErrRequiredMissing) && entry.looks != youngLooks: // it is still mapping its libraries, or was told already
 	default:
@@ -491,8 +497,8 @@ func (s *Session) forgetLongEnded(now time.Time) {
 }
 
 // meet decides whether a process that has begun to run a program is to be recorded.
-func (s *Session) meet(pid int32) *process {
-	p, err := s.finder.Inspect(pid)
+func (s *Session) meet(ctx context.Context, pid int32) *process {
+	p, err := s.finder.Inspect(ctx, pid)
 	if err != nil {
 		return nil // it was short
 	}
@@ -504,7 +510,7 @@ func (s *Session) meet(pid int32) *process {
 		_ = p.Close()
 		return nil
 	}
-	entry := s.enroll(p)
+	entry := s.enroll(ctx, p)
 	if !s.configuration.All {
 		s.warn(s.list(entry))
 	}
@@ -514,7 +520,7 @@ func (s *Session) meet(pid int32) *process {
 // refresh looks at a process's mappings and attaches what came.
 func (s *Session) refresh(ctx context.Context, entry *process) error {
 	ros2, distro, rmw := entry.ros2, entry.row.Distro, entry.row.RMWImplementation
-	changes, err := entry.target.Refresh()
+	changes, err := entry.target.Refresh(ctx)
 	if errors.Is(err, target.ErrReplaced) {
 		return s.replace(ctx, entry)
 	}
@@ -536,7 +542,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		entry.scanned.begun = false
 	}
 	if forgotten || !ros2 || entry.row.Distro != distro {
-		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(entry, merged) }))
+		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(ctx, entry, merged) }))
 	}
 	if forgotten || !ros2 || entry.row.RMWImplementation != rmw {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
@@ -554,7 +560,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 
 // replace begins anew with a process that runs another program now.
 func (s *Session) replace(ctx context.Context, entry *process) error {
-	p, err := s.finder.Inspect(entry.row.PID)
+	p, err := s.finder.Inspect(ctx, entry.row.PID)
 	if err != nil {
 		return err
 	}
@@ -573,7 +579,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	// The merger has learned of the exec from the kernel, and perhaps of entities since.
 	s.warn(s.merger.Update(p.PID, func(merged *merge.Process) error {
 		merged.RMWImplementation = fresh.row.RMWImplementation
-		return errors.Join(merged.CloseMemory(), s.openMemory(fresh, merged))
+		return errors.Join(merged.CloseMemory(), s.openMemory(ctx, fresh, merged))
 	}))
 	s.closeTarget(entry)
 	s.askToLook(p.PID) // as at any process that has just begun

@@ -13,7 +13,7 @@ import (
 
 // The kernel may tell of a process's exit while the process is looked at once more: the look must not make it run on.
 func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
-	p, err := target.NewFinder().Inspect(int32(os.Getpid()))
+	p, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}

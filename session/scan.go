@@ -94,7 +94,7 @@ func (s *Session) wantsScan(entry *process) bool {
 // scan begins to scan a process. The result comes through s.scans.results.
 func (s *Session) scan(ctx context.Context, entry *process) {
 	entry.scanned.begun = true
-	layout, err := graph.LayoutOf(entry.target)
+	layout, err := graph.LayoutOf(ctx, entry.target)
 	if err != nil {
 		return // openMemory has said so
 	}
@@ -182,7 +182,7 @@ func (s *Session) stopScan(entry *process) {
 func (s *Session) scanFound(ctx context.Context) {
 	s.scanEach(ctx)
 	s.merger.TellEntities(false)
-	s.answerHeaderQuestions()
+	s.answerHeaderQuestions(ctx)
 }
 
 // finishScans scans once more what has created entities since its last scan.

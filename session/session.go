@@ -124,7 +124,10 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 func (s *Session) run(ctx context.Context) error {
 	// What the kernel can do is needed next, and finding out is mostly waiting for it.
 	go loader.Probe()
-	found, err := s.findTargets()
+	found, err := s.findTargets(ctx)
+	if ctx.Err() != nil {
+		return ErrNotBegun
+	}
 	if err != nil {
 		return err
 	}
@@ -135,8 +138,11 @@ func (s *Session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	plans := s.planEach(found)
+	planningContext, endPlanning := context.WithCancel(ctx)
+	defer endPlanning()
+	plans := s.planEach(planningContext, found)
 	if err := s.configure(); err != nil {
+		endPlanning()
 		<-plans // the processes are about to be let go
 		return err
 	}
@@ -154,11 +160,11 @@ func (s *Session) run(ctx context.Context) error {
 
 // findTargets finds the processes that exist before the recording. Those that were named and cannot be recorded are warned of: such a
 // list comes from pgrep, which finds wrappers such as `ros2 run` as well. It fails when none is left.
-func (s *Session) findTargets() ([]*target.Process, error) {
+func (s *Session) findTargets(ctx context.Context) ([]*target.Process, error) {
 	c := s.configuration
 	switch {
 	case c.PIDs != "":
-		found, refused, err := s.finder.ByPIDs(c.PIDs)
+		found, refused, err := s.finder.ByPIDs(ctx, c.PIDs)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +173,11 @@ func (s *Session) findTargets() ([]*target.Process, error) {
 		}
 		return found, nil
 	case c.name != nil:
-		found, err := s.finder.ByName(c.name)
+		found, err := s.finder.ByName(ctx, c.name)
 		s.warn(err)
 		return found, nil
 	case c.All:
-		found, err := s.finder.All()
+		found, err := s.finder.All(ctx)
 		s.warn(err)
 		return found, nil
 	}
@@ -270,6 +276,9 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 	}
 	var refused []error
 	for _, p := range found {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		err := s.add(ctx, p.Process, p.first)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -375,7 +384,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.merger.TellEntities(false)
 			s.scanNext(ctx)
 		case <-s.headersAsked:
-			s.answerHeaderQuestions()
+			s.answerHeaderQuestions(ctx)
 		case <-losses.C:
 			s.warn(s.countLosses())
 		case <-clock.C:

@@ -69,7 +69,7 @@ func (s *Session) groupSites(ctx context.Context, entry *process, planned []prob
 		group := siteGroup{process: entry.row.PID, attached: entry.attached, file: file, sites: byFile[file]}
 		_, known := s.sharing.planned[file]
 		if !known {
-			err := s.shareable(entry, file, group.sites[0].Opened)
+			err := s.shareable(ctx, entry, file, group.sites[0].Opened)
 			if err == nil {
 				s.share(entry, file)
 				known = true
@@ -101,7 +101,7 @@ func (s *Session) unattached(group siteGroup) []siteGroup {
 }
 
 // shareable returns why a file may not be probed for every process by the plan of one, nil if it may.
-func (s *Session) shareable(entry *process, file target.FileID, opened *target.OpenFile) error {
+func (s *Session) shareable(ctx context.Context, entry *process, file target.FileID, opened *target.OpenFile) error {
 	if s.sharing.contested[file] {
 		return errContested
 	}
@@ -111,7 +111,7 @@ func (s *Session) shareable(entry *process, file target.FileID, opened *target.O
 	if entry.target.Distro == target.DistroUnknown {
 		return errUnknownDistro
 	}
-	if says := entry.target.Contradiction(opened); says != "" {
+	if says := entry.target.Contradiction(ctx, opened); says != "" {
 		return fmt.Errorf("%w, which is of %s: %s", errOtherDistro, entry.target.Distro, says)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (s *Session) contest(ctx context.Context, entry *process) {
 		planned, shared := s.sharing.planned[module.File]
 		opened, err := module.Opened()
 		if !shared || err != nil || planned == entry.target.Distro || entry.target.Distro == target.DistroUnknown ||
-			entry.target.Contradiction(opened) != "" {
+			entry.target.Contradiction(ctx, opened) != "" {
 			continue
 		}
 		contested = append(contested, module.File)

@@ -44,12 +44,12 @@ func TestAttachingDoesNoHarm(t *testing.T) {
 // attachAgainAndAgain attaches a node's whole plan and detaches it, with the gate open all the time.
 func attachAgainAndAgain(t *testing.T, n *node, times int) {
 	t.Helper()
-	process, err := target.NewFinder().Open(int32(n.PID()))
+	process, err := target.NewFinder().Open(t.Context(), int32(n.PID()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer process.Close()
-	plan, err := probes.NewPlan(process, probes.Options{Expected: true})
+	plan, err := probes.NewPlan(t.Context(), process, probes.Options{Expected: true})
 	if err != nil {
 		t.Fatal(err)
 	}

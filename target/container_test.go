@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type openResult struct {
 
 func TestMain(m *testing.M) {
 	if pid, err := strconv.ParseInt(os.Getenv(openPIDVariable), 10, 32); err == nil {
-		process, err := NewFinder().Open(int32(pid))
+		process, err := NewFinder().Open(context.Background(), int32(pid))
 		result := openResult{Opened: err == nil, Permission: errors.Is(err, ErrPermission), Foreign: errors.Is(err, ErrForeignNamespace)}
 		if err != nil {
 			result.Message = err.Error()
@@ -147,7 +148,7 @@ func TestProcessInContainer(t *testing.T) {
 	if process.NamespacePID != 1 || process.PID == 1 {
 		t.Errorf("PID %d, in its namespace %d", process.PID, process.NamespacePID)
 	}
-	own, err := NewFinder().Inspect(int32(os.Getpid()))
+	own, err := NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,12 +164,12 @@ func TestProcessInContainer(t *testing.T) {
 	if _, err := os.Stat(module.Path); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("the path leads somewhere here too: %v", err)
 	}
-	file, err := process.OpenModule(module)
+	file, err := process.OpenModule(t.Context(), module)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	original := NewFinder().learnFile(librcl, trust)
+	original := NewFinder().learnFile(t.Context(), librcl, trust)
 	if original.err != nil {
 		t.Fatal(original.err)
 	}
@@ -181,7 +182,7 @@ func TestProcessInContainer(t *testing.T) {
 		t.Errorf("expected libraries %q", found)
 	}
 	program.must("loaded", "load %s", filepath.Join(mountPoint, filepath.Base(rmw)))
-	changes, err := process.Refresh()
+	changes, err := process.Refresh(t.Context())
 	if err != nil || len(changes.Added) != 1 || process.RMW != "rmw_cyclonedds_cpp" {
 		t.Errorf("%+v, %v", changes, err)
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -23,13 +24,14 @@ var (
 // delegate reads the files that a process names: on a thread of its own with the process's identity, so that the process learns nothing that it
 // could not read itself, and nobody waits for ever. The thread is thrown away in the end, never used for anything else.
 type delegate struct {
+	ctx      context.Context // when it ends, nobody waits for answers any more
 	root     rootDirectory
 	tasks    chan func()
 	patience time.Duration // that is left
 }
 
 // newDelegate starts a delegate for the process as it is now. It must be closed.
-func (p *Process) newDelegate() (*delegate, error) {
+func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 	user, err := p.fileIdentity()
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func (p *Process) newDelegate() (*delegate, error) {
 		root.close()
 		return nil, errDelegatesHang
 	}
-	d := &delegate{root: root, tasks: make(chan func()), patience: delegatePatience}
+	d := &delegate{ctx: ctx, root: root, tasks: make(chan func()), patience: delegatePatience}
 	end := func() {
 		root.close()
 		<-p.finder.delegates
@@ -93,6 +95,9 @@ func ask[T any](d *delegate, question func(root rootDirectory) (T, error)) (T, e
 			tasks = nil
 		case a := <-answered:
 			return a.value, a.err
+		case <-d.ctx.Done():
+			var none T
+			return none, d.ctx.Err()
 		case <-timeout.C:
 			var none T
 			return none, errUnanswered

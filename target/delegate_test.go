@@ -65,7 +65,7 @@ func TestFilesAreReadAsTheProcess(t *testing.T) {
 				os.Chmod(fake.inRoot("/etc/hidden"), test.directory)); err != nil {
 				t.Fatal(err)
 			}
-			_, ok, err := fake.open().HeaderOffset(scanType)
+			_, ok, err := fake.open().HeaderOffset(t.Context(), scanType)
 			if ok != (test.errorContains == "") || (err == nil) != ok {
 				t.Fatalf("header %v, %v", ok, err)
 			}
@@ -92,7 +92,7 @@ func TestFilesAreReadWithTheCapabilityOfTheProcess(t *testing.T) {
 		if err := os.Chmod(fake.inRoot(humblePrefix+scanFile), 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok, err := fake.open().HeaderOffset(scanType); ok != readable || (err == nil) != readable {
+		if _, ok, err := fake.open().HeaderOffset(t.Context(), scanType); ok != readable || (err == nil) != readable {
 			t.Errorf("in namespace %s: header %v, %v", namespace, ok, err)
 		}
 	}
@@ -104,10 +104,10 @@ func TestFilesOfProgramsWithSeveralUsers(t *testing.T) {
 	fake.writeRoot(humblePrefix+scanFile, "std_msgs/Header header\n")
 	fake.writeProcess("status", fmt.Sprintf("Tgid:\t%d\nUid:\t1000\t0\t0\t0\nGid:\t0\t0\t0\t0\nGroups:\t\n", fakePID))
 	process := fake.open()
-	if _, ok, err := process.HeaderOffset(scanType); ok || !errors.Is(err, ErrNotRead) {
+	if _, ok, err := process.HeaderOffset(t.Context(), scanType); ok || !errors.Is(err, ErrNotRead) {
 		t.Errorf("header %v, %v", ok, err)
 	}
-	if libraries, err := process.Expected(); len(libraries) > 0 || !errors.Is(err, ErrNotRead) {
+	if libraries, err := process.Expected(t.Context()); len(libraries) > 0 || !errors.Is(err, ErrNotRead) {
 		t.Errorf("%v, %v", libraries, err)
 	}
 }
@@ -153,10 +153,10 @@ func TestSpecialFilesAreNotRead(t *testing.T) {
 				}
 			}
 			process := fake.open()
-			if _, ok, err := process.HeaderOffset(scanType); ok || err == nil || !strings.Contains(err.Error(), "not read") {
+			if _, ok, err := process.HeaderOffset(t.Context(), scanType); ok || err == nil || !strings.Contains(err.Error(), "not read") {
 				t.Errorf("header %v, %v", ok, err)
 			}
-			if libraries, err := process.Expected(); err != nil || len(libraries) > 0 {
+			if libraries, err := process.Expected(t.Context()); err != nil || len(libraries) > 0 {
 				t.Errorf("%v, %v", libraries, err)
 			}
 		})
@@ -227,7 +227,7 @@ func TestExchangedFilesAreInTheRoot(t *testing.T) {
 func (f *fakeProcess) delegate() *delegate {
 	f.t.Helper()
 	process := f.inspect()
-	d, err := process.newDelegate()
+	d, err := process.newDelegate(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestFilesThatAreNotAnswered(t *testing.T) {
 	release := make(chan struct{})
 	hang := func(rootDirectory) (int, error) { <-release; return 1, nil }
 	for range maxDelegates {
-		d, err := process.newDelegate()
+		d, err := process.newDelegate(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestFilesThatAreNotAnswered(t *testing.T) {
 		}
 		d.close()
 	}
-	if _, err := process.newDelegate(); !errors.Is(err, ErrNotRead) {
+	if _, err := process.newDelegate(t.Context()); !errors.Is(err, ErrNotRead) {
 		t.Errorf("one more than there may be: %v", err)
 	}
 	close(release)
@@ -270,7 +270,7 @@ func TestDelegatesLeaveNoTrace(t *testing.T) {
 	fake.ownedBy(nobody)
 	process := fake.inspect()
 	for range 20 {
-		d, err := process.newDelegate()
+		d, err := process.newDelegate(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

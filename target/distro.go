@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -159,7 +160,7 @@ var evidenceOrder = []string{"librclcpp.so", "librcl.so", "libtracetools.so", "l
 
 // detectDistro narrows the distributions down, strongest evidence first, until one is left. Evidence that
 // contradicts stronger evidence is told but does not count. find returns the file of a library, nil if there is none.
-func (p *Process) detectDistro(find func(library string) *OpenFile) (Distro, string) {
+func (p *Process) detectDistro(ctx context.Context, find func(library string) *OpenFile) (Distro, string) {
 	possible := distroSet(1<<len(distros) - 1)
 	var reasons []string
 	consider := func(e evidence) (Distro, bool) {
@@ -181,7 +182,7 @@ func (p *Process) detectDistro(find func(library string) *OpenFile) (Distro, str
 		if opened == nil {
 			continue
 		}
-		facts := p.finder.factsOf(opened)
+		facts := p.finder.factsOf(ctx, opened)
 		if facts.err != nil {
 			continue
 		}
@@ -205,8 +206,8 @@ func (p *Process) detectDistro(find func(library string) *OpenFile) (Distro, str
 
 // Contradiction says what an open file shows that speaks against the process's distribution, "" if nothing does. A file that is of no
 // distribution in particular contradicts none.
-func (p *Process) Contradiction(opened *OpenFile) string {
-	says := p.finder.factsOf(opened).evidence
+func (p *Process) Contradiction(ctx context.Context, opened *OpenFile) string {
+	says := p.finder.factsOf(ctx, opened).evidence
 	if says.distros == 0 || says.distros&distroSetOf(string(p.Distro)) != 0 {
 		return ""
 	}

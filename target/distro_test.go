@@ -24,7 +24,7 @@ func processWith(t *testing.T, paths ...string) *Process {
 	process := &Process{finder: NewFinderAt(t.TempDir()), pidfd: -1}
 	process.PID = 1
 	for i, path := range paths {
-		learned := process.finder.learnFile(path, trust)
+		learned := process.finder.learnFile(t.Context(), path, trust)
 		if learned.err != nil {
 			t.Fatal(learned.err)
 		}
@@ -90,7 +90,7 @@ func TestDetectDistroByLibraries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := processWith(t, test.libraries...)
-			distro, evidence := process.detectDistro(process.mappedLibrary)
+			distro, evidence := process.detectDistro(t.Context(), process.mappedLibrary)
 			if distro != test.distro || !strings.Contains(evidence, test.evidence) {
 				t.Errorf("%v because %q", distro, evidence)
 			}
@@ -122,7 +122,7 @@ func TestDetectDistroByWeakEvidence(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(folder, "environ"), []byte("A=b\x00ROS_DISTRO="+test.variable+"\x00"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if distro, evidence := process.detectDistro(process.mappedLibrary); distro != test.distro {
+			if distro, evidence := process.detectDistro(t.Context(), process.mappedLibrary); distro != test.distro {
 				t.Errorf("%v because %q", distro, evidence)
 			}
 		})
@@ -161,7 +161,7 @@ func TestDetectDistroOfInstalled(t *testing.T) {
 			for i := range process.Modules { // the path must not decide
 				process.Modules[i].Path = filepath.Join("/elsewhere", process.Modules[i].Name())
 			}
-			if distro, evidence := process.detectDistro(process.mappedLibrary); string(distro) != name {
+			if distro, evidence := process.detectDistro(t.Context(), process.mappedLibrary); string(distro) != name {
 				t.Errorf("%v because %s", distro, evidence)
 			}
 		})

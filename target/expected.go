@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"path"
 	"slices"
 )
@@ -50,16 +51,19 @@ var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 // implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2 (yet) the core
 // libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found, or
 // what the process could not read, is left out. When the error is ErrNotRead there may be more than was found.
-func (p *Process) Expected() ([]ExpectedLibrary, error) {
-	d, err := p.newDelegate()
+func (p *Process) Expected(ctx context.Context) ([]ExpectedLibrary, error) {
+	d, err := p.newDelegate(ctx)
 	if err != nil {
 		return nil, processError(p.PID, err)
 	}
 	defer d.close()
-	collector := expectedCollector{process: p, delegate: d}
+	collector := expectedCollector{ctx: ctx, process: p, delegate: d}
 	collector.collect()
 	p.expected = collector.found
 	p.releaseUnneeded()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if !p.Alive() {
 		return nil, processError(p.PID, ErrNoProcess)
 	}
@@ -67,6 +71,7 @@ func (p *Process) Expected() ([]ExpectedLibrary, error) {
 }
 
 type expectedCollector struct {
+	ctx      context.Context // of one call of Expected
 	process  *Process
 	delegate *delegate
 	search   searchPath
@@ -84,7 +89,7 @@ func (c *expectedCollector) collect() {
 		for _, library := range coreLibraries {
 			c.find(KindCore, library)
 		}
-		p.Distro, p.DistroEvidence = p.detectDistro(c.foundLibrary)
+		p.Distro, p.DistroEvidence = p.detectDistro(c.ctx, c.foundLibrary)
 	}
 	c.addMiddleware()
 	if c.err != nil {
@@ -126,14 +131,14 @@ func (c *expectedCollector) addMiddleware() {
 	for _, module := range c.process.Modules {
 		if middlewareKind(module.Name()) == KindRMW {
 			seen[module.Name()] = true
-			enqueue(neededBy(module.opened)...)
+			enqueue(neededBy(c.ctx, module.opened)...)
 		}
 	}
 	for len(pending) > 0 {
 		name := pending[0]
 		pending = pending[1:]
 		if opened := c.find(middlewareKind(name), name); opened != nil {
-			enqueue(neededBy(opened)...)
+			enqueue(neededBy(c.ctx, opened)...)
 		}
 	}
 }
@@ -149,7 +154,7 @@ func (c *expectedCollector) find(kind LibraryKind, name string) *OpenFile {
 
 // addFirst adds the library at the first of some paths in the process's root at which there is one. It returns the file, nil if there is none.
 func (c *expectedCollector) addFirst(kind LibraryKind, paths []string) *OpenFile {
-	for len(paths) > 0 && c.err == nil {
+	for len(paths) > 0 && c.err == nil && c.ctx.Err() == nil {
 		candidate, err := ask(c.delegate, func(root rootDirectory) (namedFile, error) { return root.openFirst(paths) })
 		if err != nil {
 			c.err = err
@@ -180,14 +185,15 @@ func middlewareKind(name string) LibraryKind {
 	return ""
 }
 
-func neededBy(opened *OpenFile) []string {
+func neededBy(ctx context.Context, opened *OpenFile) []string {
 	if opened == nil {
 		return nil
 	}
-	file, err := opened.ELF()
+	file, err := opened.ELF(ctx)
 	if err != nil {
 		return nil
 	}
+	defer file.Close()
 	needed, err := file.Needed()
 	if err != nil {
 		return nil
@@ -203,7 +209,7 @@ func (c *expectedCollector) add(kind LibraryKind, library namedFile) *OpenFile {
 	if err != nil {
 		return nil
 	}
-	learned := finder.learn(opened, openPath)
+	learned := finder.learn(c.ctx, opened, openPath)
 	if learned.err != nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func TestOpenFakeProcess(t *testing.T) {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	fake.writeProcess("stat", fmt.Sprintf("%d (x) S 7 1 1 0 -1 0 1 0 0 0 0 0 0 0 20 0 1 0 99999 0 0", fakePID))
-	if _, err := process.Refresh(); process.Alive() || !errors.Is(err, ErrNoProcess) {
+	if _, err := process.Refresh(t.Context()); process.Alive() || !errors.Is(err, ErrNoProcess) {
 		t.Errorf("a later process with the same PID is taken for the same: %v", err)
 	}
 }
@@ -43,7 +43,7 @@ func TestOpenFakeProcess(t *testing.T) {
 // expectedPaths are the expected libraries as "kind path", sorted.
 func expectedPaths(t *testing.T, process *Process) []string {
 	t.Helper()
-	libraries, err := process.Expected()
+	libraries, err := process.Expected(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +107,14 @@ func TestExpectedMiddleware(t *testing.T) {
 	// With one RMW implementation mapped no other will come, but what it needs may.
 	fake.mapLibrary(lib + "librmw_fastrtps_cpp.so")
 	fake.mapLibrary(lib + "librmw_fastrtps_shared_cpp.so")
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if found := expectedPaths(t, process); !slices.Equal(found, []string{"dds " + lib + "libfastrtps.so.2.6"}) {
 		t.Errorf("with an RMW mapped: %q", found)
 	}
 	fake.mapLibrary(lib + "libfastrtps.so.2.6")
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if found := expectedPaths(t, process); len(found) != 0 {
@@ -151,7 +151,7 @@ func TestExpectedOfLauncher(t *testing.T) {
 	fake.install("/ws/install/mine/lib/librclcpp.so")
 	fake.install("/usr/bin/python3")
 	fake.mapLibrary("/usr/bin/python3")
-	process, err := NewFinderAt(fake.proc).Inspect(fakePID)
+	process, err := NewFinderAt(fake.proc).Inspect(t.Context(), fakePID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestExpectedComponents(t *testing.T) {
 		t.Errorf("%q, should be %q", found, expected)
 	}
 	fake.mapLibrary("/ws/install/first/lib/libtalker.so")
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if found := expectedPaths(t, process); slices.Contains(found, expected[1]) {

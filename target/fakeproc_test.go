@@ -113,7 +113,7 @@ func (f *fakeProcess) open() *Process {
 // inspect is open for a process that need not be one of ROS 2.
 func (f *fakeProcess) inspect() *Process {
 	f.t.Helper()
-	process, err := NewFinderAt(f.proc).Inspect(fakePID)
+	process, err := NewFinderAt(f.proc).Inspect(f.t.Context(), fakePID)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,10 +45,10 @@ func NewFinderAt(root string) *Finder {
 	}
 }
 
-// Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace. The
+// Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace, and that of ctx when it ends. The
 // Process must be closed.
-func (f *Finder) Open(pid int32) (*Process, error) {
-	process, err := f.Inspect(pid)
+func (f *Finder) Open(ctx context.Context, pid int32) (*Process, error) {
+	process, err := f.Inspect(ctx, pid)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +61,8 @@ func (f *Finder) Open(pid int32) (*Process, error) {
 }
 
 // Inspect is Open for any process, ROS 2 or not (yet).
-func (f *Finder) Inspect(pid int32) (*Process, error) {
-	process, err := f.newProcess(pid)
+func (f *Finder) Inspect(ctx context.Context, pid int32) (*Process, error) {
+	process, err := f.newProcess(ctx, pid)
 	if err != nil {
 		return nil, processError(pid, err)
 	}
@@ -69,14 +70,19 @@ func (f *Finder) Inspect(pid int32) (*Process, error) {
 }
 
 // ByPIDs opens the processes of a list of IDs as ParsePIDs reads it. The processes that could be opened are
-// returned together with the errors of those that could not; if there are none, all these errors are the last result.
-func (f *Finder) ByPIDs(list string) (processes []*Process, refused []error, err error) {
+// returned together with the errors of those that could not; if there are none, all these errors are the last result. When ctx ends its error
+// comes alone.
+func (f *Finder) ByPIDs(ctx context.Context, list string) (processes []*Process, refused []error, err error) {
 	pids, err := ParsePIDs(list)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, pid := range pids {
-		process, err := f.Open(pid)
+		process, err := f.Open(ctx, pid)
+		if ctx.Err() != nil {
+			closeAll(append(processes, process))
+			return nil, nil, ctx.Err()
+		}
 		if err != nil {
 			refused = append(refused, err)
 			continue
@@ -89,10 +95,18 @@ func (f *Finder) ByPIDs(list string) (processes []*Process, refused []error, err
 	return processes, refused, nil
 }
 
+func closeAll(processes []*Process) {
+	for _, process := range processes {
+		if process != nil {
+			_ = process.Close()
+		}
+	}
+}
+
 // ByName opens the ROS 2 processes whose command or command line (arguments joined by spaces) the pattern matches.
 // None is no error. See All for the error.
-func (f *Finder) ByName(pattern *regexp.Regexp) ([]*Process, error) {
-	return f.all(func(pid int32) bool {
+func (f *Finder) ByName(ctx context.Context, pattern *regexp.Regexp) ([]*Process, error) {
+	return f.all(ctx, func(pid int32) bool {
 		if text, err := f.readProcessFile(pid, "stat", maxStatusSize); err == nil {
 			if stat, err := parseStat(text); err == nil && pattern.MatchString(stat.command) {
 				return true
@@ -104,12 +118,12 @@ func (f *Finder) ByName(pattern *regexp.Regexp) ([]*Process, error) {
 }
 
 // All opens every ROS 2 process. Processes that may not be looked into are left out; they make the error, which comes
-// together with the processes that were found.
-func (f *Finder) All() ([]*Process, error) {
-	return f.all(func(int32) bool { return true })
+// together with the processes that were found. When ctx ends its error comes alone.
+func (f *Finder) All(ctx context.Context) ([]*Process, error) {
+	return f.all(ctx, func(int32) bool { return true })
 }
 
-func (f *Finder) all(wanted func(pid int32) bool) ([]*Process, error) {
+func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Process, error) {
 	pids, err := f.pids()
 	if err != nil {
 		return nil, err
@@ -121,8 +135,11 @@ func (f *Finder) all(wanted func(pid int32) bool) ([]*Process, error) {
 		if !wanted(pid) {
 			continue
 		}
-		process, err := f.openIfROS2(pid)
+		process, err := f.openIfROS2(ctx, pid)
 		switch {
+		case ctx.Err() != nil:
+			closeAll(append(processes, process))
+			return nil, ctx.Err()
 		case err == nil && process != nil:
 			processes = append(processes, process)
 		case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
@@ -178,7 +195,7 @@ func (f *Finder) GroupRuns(group int32) bool {
 }
 
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
-func (f *Finder) openIfROS2(pid int32) (*Process, error) {
+func (f *Finder) openIfROS2(ctx context.Context, pid int32) (*Process, error) {
 	text, err := f.readProcessFile(pid, "maps", maxMapsSize)
 	if err != nil {
 		return nil, processError(pid, err)
@@ -191,7 +208,7 @@ func (f *Finder) openIfROS2(pid int32) (*Process, error) {
 	if err != nil || !slices.ContainsFunc(mappings, isROS2Mapping) {
 		return nil, err
 	}
-	return f.Open(pid)
+	return f.Open(ctx, pid)
 }
 
 func isROS2Mapping(mapping Mapping) bool {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -27,10 +28,10 @@ type messageHeader struct {
 // The answer is from the type's definition in the ament prefix whose libraries of the package the process has mapped; before it
 // has, in the first prefix of AMENT_PREFIX_PATH that has one. An error means that it is not known: no definition, one that
 // nothing proves to be that of the process, or a header behind other fields whose offset the package's introspection library does not tell.
-func (p *Process) HeaderOffset(messageType string) (offset uint64, ok bool, err error) {
+func (p *Process) HeaderOffset(ctx context.Context, messageType string) (offset uint64, ok bool, err error) {
 	header, known := p.headers[messageType]
 	if !known {
-		if header, err = p.findHeader(messageType); err != nil {
+		if header, err = p.findHeader(ctx, messageType); err != nil {
 			if !p.Alive() {
 				err = ErrNoProcess
 			}
@@ -40,7 +41,7 @@ func (p *Process) HeaderOffset(messageType string) (offset uint64, ok bool, err 
 	return header.offset, header.exists, nil
 }
 
-func (p *Process) findHeader(typeName string) (messageHeader, error) {
+func (p *Process) findHeader(ctx context.Context, typeName string) (messageHeader, error) {
 	of, err := parseMessageType(typeName)
 	if err != nil {
 		return messageHeader{}, err
@@ -51,7 +52,7 @@ func (p *Process) findHeader(typeName string) (messageHeader, error) {
 	if of.namespace != "msg" {
 		return messageHeader{}, fmt.Errorf("%s: only messages of topics are looked up", typeName)
 	}
-	d, err := p.newDelegate()
+	d, err := p.newDelegate(ctx)
 	if err != nil {
 		return messageHeader{}, err
 	}

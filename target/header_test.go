@@ -111,7 +111,7 @@ func TestHeaderOffset(t *testing.T) {
 			}
 			process := fake.open()
 			for range 2 { // what is remembered must be the same
-				offset, ok, err := process.HeaderOffset(scanType)
+				offset, ok, err := process.HeaderOffset(t.Context(), scanType)
 				if offset != 0 || ok != test.ok {
 					t.Errorf("offset %d, %v", offset, ok)
 				}
@@ -144,7 +144,7 @@ func TestHeaderOffsetOfGeneratedMessages(t *testing.T) {
 		"std_srvs/srv/Trigger_Event": true, "std_srvs/srv/Trigger_Request": false, "example_interfaces/action/Fibonacci_Goal": false,
 		"lidar_msgs/msg/A_FeedbackMessage": false, "lidar_msgs/msg/A_Event": false, "../msg/x": false, "": false,
 	} {
-		if offset, ok, err := process.HeaderOffset(messageType); offset != 0 || ok || (err == nil) != known {
+		if offset, ok, err := process.HeaderOffset(t.Context(), messageType); offset != 0 || ok || (err == nil) != known {
 			t.Errorf("%s: %d, %v, %v", messageType, offset, ok, err)
 		}
 	}
@@ -159,31 +159,31 @@ func TestHeaderOffsetAfterMapping(t *testing.T) {
 	fake.install(humblePrefix + typeSupport)
 	fake.mapLibrary("/opt/ros/humble/lib/librcl.so")
 	process := fake.open()
-	if _, ok, err := process.HeaderOffset(scanType); ok || err != nil {
+	if _, ok, err := process.HeaderOffset(t.Context(), scanType); ok || err != nil {
 		t.Errorf("before: %v, %v", ok, err)
 	}
 	fake.mapLibrary(humblePrefix + typeSupport)
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := process.HeaderOffset(scanType); !ok || err != nil {
+	if _, ok, err := process.HeaderOffset(t.Context(), scanType); !ok || err != nil {
 		t.Errorf("mapped: %v, %v", ok, err)
 	}
 	fake.writeRoot(humblePrefix+scanFile, "uint32 height")
-	if _, ok, err := process.HeaderOffset(scanType); !ok || err != nil {
+	if _, ok, err := process.HeaderOffset(t.Context(), scanType); !ok || err != nil {
 		t.Errorf("after the package was replaced: %v, %v", ok, err)
 	}
 	fake.writeProcess("maps", strings.ReplaceAll(fake.maps.String(), "typesupport_cpp.so", "typesupport_cpp.so (deleted)"))
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := process.HeaderOffset("lidar_msgs/msg/Scan2"); ok || err == nil || !strings.Contains(err.Error(), "was replaced") {
+	if _, ok, err := process.HeaderOffset(t.Context(), "lidar_msgs/msg/Scan2"); ok || err == nil || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("another type of the replaced package: %v, %v", ok, err)
 	}
 	if err := os.RemoveAll(fake.processPath("")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := process.HeaderOffset("lidar_msgs/msg/Scan2"); !errors.Is(err, ErrNoProcess) {
+	if _, _, err := process.HeaderOffset(t.Context(), "lidar_msgs/msg/Scan2"); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("after the process has ended: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestROSHeaderOffset(t *testing.T) {
 		t.Run(filepath.Base(prefix), func(t *testing.T) {
 			process := startTalker(t, prefix, "rmw_cyclonedds_cpp")
 			for len(process.packageLibraries("std_msgs")) == 0 { // it maps them with its publisher
-				if _, err := process.Refresh(); err != nil {
+				if _, err := process.Refresh(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -207,7 +207,7 @@ func TestROSHeaderOffset(t *testing.T) {
 			for messageType, expected := range map[string]bool{
 				"std_msgs/msg/String": false, "rcl_interfaces/msg/ParameterEvent": false, "sensor_msgs/msg/PointCloud2": true, "geometry_msgs/msg/PoseStamped": true,
 			} {
-				if offset, ok, err := process.HeaderOffset(messageType); offset != 0 || ok != expected || err != nil {
+				if offset, ok, err := process.HeaderOffset(t.Context(), messageType); offset != 0 || ok != expected || err != nil {
 					t.Errorf("%s: %d, %v, %v", messageType, offset, ok, err)
 				}
 			}

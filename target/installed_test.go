@@ -60,7 +60,7 @@ func startTalker(t *testing.T, prefix, rmw string) *Process {
 	})
 	finder := NewFinder()
 	for {
-		process, err := finder.Open(int32(command.Process.Pid))
+		process, err := finder.Open(t.Context(), int32(command.Process.Pid))
 		if err == nil && process.RMW != "" && !expectsMiddleware(t, process) {
 			t.Cleanup(func() { process.Close() })
 			return process
@@ -80,7 +80,7 @@ func startTalker(t *testing.T, prefix, rmw string) *Process {
 
 func expectsMiddleware(t *testing.T, process *Process) bool {
 	t.Helper()
-	libraries, err := process.Expected()
+	libraries, err := process.Expected(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func checkExportedFunctions(t *testing.T, process *Process, library string) {
 		t.Errorf("%s: %+v", library, module)
 		return
 	}
-	file, err := process.OpenModule(module)
+	file, err := process.OpenModule(t.Context(), module)
 	if err != nil {
 		t.Fatal(err)
 	}

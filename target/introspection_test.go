@@ -105,7 +105,7 @@ func TestHeaderOffsetByIntrospection(t *testing.T) {
 			fake.mapLibrary(humblePrefix + typeSupport)
 			fake.writeRoot(humblePrefix+scanFile, test.definition)
 			introspectionLibrary(t, fake.inRoot(humblePrefix+"/lib"), test.key, test.members)
-			offset, ok, err := fake.open().HeaderOffset(scanType)
+			offset, ok, err := fake.open().HeaderOffset(t.Context(), scanType)
 			if offset != test.offset || ok != (test.offset != 0) || ok == (err != nil) {
 				t.Fatalf("offset %d, %v, %v", offset, ok, err)
 			}

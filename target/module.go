@@ -2,6 +2,7 @@ package target
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -94,10 +95,10 @@ func (m Module) key() moduleKey {
 func (m Module) base() uint64 { return m.Mappings[0].Start - m.Mappings[0].Offset }
 
 // OpenModule reads the headers of the file of one of the process's modules. The result is of use as long as the process has the module.
-func (p *Process) OpenModule(module Module) (*elffile.File, error) {
+func (p *Process) OpenModule(ctx context.Context, module Module) (*elffile.File, error) {
 	opened, err := module.Opened()
 	if err == nil {
-		return opened.ELF()
+		return opened.ELF(ctx)
 	}
 	if errors.Is(err, os.ErrPermission) {
 		err = fmt.Errorf("%w (%w): files that a process has mapped are opened with CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN); "+
@@ -107,7 +108,7 @@ func (p *Process) OpenModule(module Module) (*elffile.File, error) {
 }
 
 // readModules reads the process's modules. Facts of those that were known before are taken over.
-func (p *Process) readModules(known []Module) ([]Module, error) {
+func (p *Process) readModules(ctx context.Context, known []Module) ([]Module, error) {
 	mappings, err := p.finder.readMaps(p.PID)
 	if err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (p *Process) readModules(known []Module) ([]Module, error) {
 	}
 	// Several files are read at a time. They are taken in one after the other: which file is which depends on it.
 	learned := make([]learnedFile, len(fresh))
-	elffile.Each(len(fresh), func(i int) { learned[i] = p.learnFile(fresh[i]) })
+	elffile.Each(len(fresh), func(i int) { learned[i] = p.learnFile(ctx, fresh[i]) })
 	for i, module := range fresh {
 		p.hold(learned[i].opened)
 		if errors.Is(learned[i].err, ErrTooManyFiles) {
@@ -156,6 +157,9 @@ func (p *Process) readModules(known []Module) ([]Module, error) {
 		if p.takeIn(&module, learned[i]) {
 			modules = append(modules, module)
 		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // what is left out is not what is not there
 	}
 	slices.SortFunc(modules, func(a, b Module) int { return cmp.Compare(a.Mappings[0].Start, b.Mappings[0].Start) })
 	return modules, err
@@ -170,13 +174,13 @@ type learnedFile struct {
 }
 
 // learnFile opens the module's file and learns what it says. The caller holds it.
-func (p *Process) learnFile(module Module) learnedFile {
-	learned := p.finder.learnFile(p.openPath(module), p.refuseServed)
+func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
+	learned := p.finder.learnFile(ctx, p.openPath(module), p.refuseServed)
 	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted {
 		return learned
 	}
 	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
-	learned = p.finder.learnFile(p.finder.processPath(p.PID, filepath.Join("root", module.Path)), p.refuseServed)
+	learned = p.finder.learnFile(ctx, p.finder.processPath(p.PID, filepath.Join("root", module.Path)), p.refuseServed)
 	if learned.err == nil && learned.facts.version.inode != module.Mappings[0].Inode {
 		learned.opened.Release()
 		return learnedFile{path: learned.path, err: &os.PathError{Op: "open", Path: learned.path, Err: os.ErrPermission}}
@@ -253,17 +257,17 @@ type fileFacts struct {
 const maxRememberedFiles = 16384
 
 // learnFile opens the ELF file at path and learns what it says. The caller holds it unless there is an error.
-func (f *Finder) learnFile(path string, refuse func(handle int) error) learnedFile {
+func (f *Finder) learnFile(ctx context.Context, path string, refuse func(handle int) error) learnedFile {
 	opened, err := f.opened.openPath(path, refuse)
 	if err != nil {
 		return learnedFile{path: path, err: err}
 	}
-	return f.learn(opened, path)
+	return f.learn(ctx, opened, path)
 }
 
 // learn is learnFile for a file that was opened.
-func (f *Finder) learn(opened *OpenFile, path string) learnedFile {
-	facts := f.factsOf(opened)
+func (f *Finder) learn(ctx context.Context, opened *OpenFile, path string) learnedFile {
+	facts := f.factsOf(ctx, opened)
 	if facts.err != nil {
 		opened.Release()
 		return learnedFile{path: path, err: facts.err}
@@ -272,14 +276,14 @@ func (f *Finder) learn(opened *OpenFile, path string) learnedFile {
 }
 
 // factsOf returns the facts of an ELF file, from memory if the file is unchanged.
-func (f *Finder) factsOf(opened *OpenFile) fileFacts {
+func (f *Finder) factsOf(ctx context.Context, opened *OpenFile) fileFacts {
 	f.mutex.Lock()
 	facts, known := f.files[opened.version]
 	f.mutex.Unlock()
 	if known {
 		return facts
 	}
-	facts = readFacts(opened)
+	facts = readFacts(ctx, opened)
 	version, _, err := versionOf(int(opened.file.Fd()))
 	written := err != nil || version != opened.version
 	facts.version = opened.version
@@ -300,11 +304,12 @@ func isContentError(err error) bool {
 		func(kind error) bool { return errors.Is(err, kind) })
 }
 
-func readFacts(opened *OpenFile) (facts fileFacts) {
-	file, err := opened.ELF()
+func readFacts(ctx context.Context, opened *OpenFile) (facts fileFacts) {
+	file, err := opened.ELF(ctx)
 	if err != nil {
 		return fileFacts{err: err}
 	}
+	defer file.Close()
 	if facts.buildID, err = file.BuildID(); err != nil {
 		return fileFacts{err: err}
 	}

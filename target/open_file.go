@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -166,9 +167,9 @@ func (o *OpenFile) ReadAt(buffer []byte, offset int64) (int, error) {
 	return o.file.ReadAt(buffer, offset)
 }
 
-// ELF reads the file's headers as they are now. The result is of use as long as the file is held, and need not be closed.
-func (o *OpenFile) ELF() (*elffile.File, error) {
-	file, err := elffile.New(o)
+// ELF reads the file's headers as they are now. The result is of use as long as the file is held and ctx has not ended. It must be closed.
+func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) {
+	file, err := elffile.NewMetered(o, meter{ctx: ctx})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.path, err)
 	}

@@ -120,7 +120,7 @@ func TestProcessesShareOpenFiles(t *testing.T) {
 	}
 	extra := buildLibrary(t, t.TempDir(), "libextra.so", functions("extra"))
 	program.must("loaded", "load %s", extra)
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	module, _ := process.FindModule("libextra.so")
@@ -129,7 +129,7 @@ func TestProcessesShareOpenFiles(t *testing.T) {
 		t.Fatalf("%v, %d open", err, finder.opened.count())
 	}
 	program.must("unloaded", "unload")
-	if _, err := process.Refresh(); err != nil {
+	if _, err := process.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := opened.Hold(); !errors.Is(err, ErrFileClosed) {
@@ -163,7 +163,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &lower, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err = NewFinder().Open(program.pid)
+	_, err = NewFinder().Open(t.Context(), program.pid)
 	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
 		t.Fatal(err)
 	}

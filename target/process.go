@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -63,7 +64,7 @@ type Changes struct {
 // Empty reports whether nothing has changed.
 func (c Changes) Empty() bool { return len(c.Added) == 0 && len(c.Removed) == 0 }
 
-func (f *Finder) newProcess(pid int32) (*Process, error) {
+func (f *Finder) newProcess(ctx context.Context, pid int32) (*Process, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("%w: %d", ErrInvalidPID, pid)
 	}
@@ -80,9 +81,9 @@ func (f *Finder) newProcess(pid int32) (*Process, error) {
 			return nil, f.explainThread(pid)
 		}
 	}
-	if err := p.load(pid); err != nil {
+	if err := p.load(ctx, pid); err != nil {
 		// The files of a process that is exiting give all kinds of errors.
-		if p.pidfd >= 0 && !p.pidfdAlive() {
+		if p.pidfd >= 0 && !p.pidfdAlive() && ctx.Err() == nil {
 			err = ErrNoProcess
 		}
 		p.Close()
@@ -107,9 +108,9 @@ func (f *Finder) explainThread(pid int32) error {
 const loadAttempts = 3
 
 // load reads a process. What is read before an exec and after it would be a mixture of two programs.
-func (p *Process) load(pid int32) error {
+func (p *Process) load(ctx context.Context, pid int32) error {
 	for range loadAttempts {
-		if err := p.read(pid); err != nil {
+		if err := p.read(ctx, pid); err != nil {
 			return err
 		}
 		if err := p.checkReplaced(); !errors.Is(err, ErrReplaced) {
@@ -119,7 +120,7 @@ func (p *Process) load(pid int32) error {
 	return nil
 }
 
-func (p *Process) read(pid int32) error {
+func (p *Process) read(ctx context.Context, pid int32) error {
 	f := p.finder
 	p.PID = pid
 	var err error
@@ -157,10 +158,10 @@ func (p *Process) read(pid int32) error {
 			return err
 		}
 	}
-	if p.Modules, err = p.readModules(nil); err != nil {
+	if p.Modules, err = p.readModules(ctx, nil); err != nil {
 		return err
 	}
-	p.classify()
+	p.classify(ctx)
 	// Once more: an exec between the first time and the auxiliary vector is not seen by that.
 	if stat, err = p.stat(); err != nil || !p.Alive() {
 		return ErrNoProcess
@@ -178,8 +179,8 @@ func (p *Process) explainMissing(err error) error {
 }
 
 // classify sets what follows from the modules.
-func (p *Process) classify() {
-	p.Distro, p.DistroEvidence = p.detectDistro(p.mappedLibrary)
+func (p *Process) classify(ctx context.Context) {
+	p.Distro, p.DistroEvidence = p.detectDistro(ctx, p.mappedLibrary)
 	p.RMW = rmwImplementation(p.Modules)
 }
 
@@ -238,23 +239,23 @@ func (p *Process) pidfdAlive() bool {
 
 // Refresh reads the process anew and returns how its modules differ from the last time. Calling it again without a
 // change in the process changes nothing. ErrNoProcess when the process has exited, ErrReplaced when it has
-// executed another program (its Identity is the same; it must be opened again).
-func (p *Process) Refresh() (Changes, error) {
-	changes, err := p.refresh()
+// executed another program (its Identity is the same; it must be opened again), and the error of ctx when it ends.
+func (p *Process) Refresh(ctx context.Context) (Changes, error) {
+	changes, err := p.refresh(ctx)
 	if err != nil {
 		return Changes{}, processError(p.PID, err)
 	}
 	return changes, nil
 }
 
-func (p *Process) refresh() (Changes, error) {
+func (p *Process) refresh(ctx context.Context) (Changes, error) {
 	if !p.Alive() {
 		return Changes{}, ErrNoProcess
 	}
 	if err := p.checkReplaced(); err != nil {
 		return Changes{}, err
 	}
-	modules, err := p.readModules(p.Modules)
+	modules, err := p.readModules(ctx, p.Modules)
 	if err != nil {
 		return Changes{}, err
 	}
@@ -266,7 +267,7 @@ func (p *Process) refresh() (Changes, error) {
 	p.Modules = modules
 	p.releaseUnneeded()
 	if !changes.Empty() {
-		p.classify()
+		p.classify(ctx)
 	}
 	return changes, nil
 }

@@ -85,7 +85,7 @@ func TestModuleAddress(t *testing.T) {
 	program := start(t, executable)
 	process := openProcess(t, NewFinder(), program.pid)
 	module, _ := process.FindModule("librcl.so")
-	file, err := process.OpenModule(module)
+	file, err := process.OpenModule(t.Context(), module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +155,13 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.err == nil {
-				if process, err := finder.Open(test.pid); err == nil {
+				if process, err := finder.Open(t.Context(), test.pid); err == nil {
 					process.Close()
 					t.Error("opened")
 				}
 				return
 			}
-			process, err := finder.Open(test.pid)
+			process, err := finder.Open(t.Context(), test.pid)
 			if !errors.Is(err, test.err) {
 				t.Fatalf("%+v, error %v, expected %v", process, err, test.err)
 			}
@@ -172,7 +172,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	zombie.Wait()
 
-	inspected, err := finder.Inspect(plain.pid)
+	inspected, err := finder.Inspect(t.Context(), plain.pid)
 	if err != nil || inspected.IsROS2() {
 		t.Errorf("Inspect: %+v, %v", inspected, err)
 	}
@@ -225,28 +225,28 @@ func TestSelections(t *testing.T) {
 	}
 
 	list := strconv.Itoa(int(second.pid)) + "," + strconv.Itoa(int(plain.pid)) + "\n" + strconv.Itoa(int(second.pid))
-	processes, refused, err := finder.ByPIDs(list)
+	processes, refused, err := finder.ByPIDs(t.Context(), list)
 	if pids := pidsOf(processes); !slices.Equal(pids, []int32{second.pid}) || err != nil || len(refused) != 1 || !errors.Is(refused[0], ErrNotROS2) {
 		t.Errorf("ByPIDs: %v, %v, %v", pids, refused, err)
 	}
-	processes, refused, err = finder.ByPIDs(fmt.Sprint(plain.pid, " ", math.MaxInt32))
+	processes, refused, err = finder.ByPIDs(t.Context(), fmt.Sprint(plain.pid, " ", math.MaxInt32))
 	if len(processes) > 0 || len(refused) != 2 || !errors.Is(err, ErrNotROS2) || !errors.Is(err, ErrNoProcess) {
 		t.Errorf("ByPIDs where none can be recorded: %v, %v, %v", processes, refused, err)
 	}
-	if _, _, err := finder.ByPIDs("all of them"); !errors.Is(err, ErrInvalidPID) {
+	if _, _, err := finder.ByPIDs(t.Context(), "all of them"); !errors.Is(err, ErrInvalidPID) {
 		t.Errorf("ByPIDs of words: %v", err)
 	}
 
 	// Other users' processes may be denied; that is told by the error and does not hide those that were found.
-	processes, _ = finder.ByName(regexp.MustCompile("--node talker_of_this_test"))
+	processes, _ = finder.ByName(t.Context(), regexp.MustCompile("--node talker_of_this_test"))
 	if pids := pidsOf(processes); !slices.Equal(pids, []int32{first.pid}) {
 		t.Errorf("ByName by argument: %v", pids)
 	}
-	processes, _ = finder.ByName(regexp.MustCompile("^ros_program$"))
+	processes, _ = finder.ByName(t.Context(), regexp.MustCompile("^ros_program$"))
 	if pids := pidsOf(processes); !slices.Contains(pids, first.pid) || !slices.Contains(pids, second.pid) || slices.Contains(pids, plain.pid) {
 		t.Errorf("ByName by command: %v", pids)
 	}
-	processes, _ = finder.All()
+	processes, _ = finder.All(t.Context())
 	if pids := pidsOf(processes); !slices.Contains(pids, first.pid) || !slices.Contains(pids, second.pid) || slices.Contains(pids, plain.pid) {
 		t.Errorf("All: %v", pids)
 	}
@@ -259,7 +259,7 @@ func TestRefresh(t *testing.T) {
 	process := openProcess(t, NewFinder(), program.pid)
 	mustRefresh := func() Changes {
 		t.Helper()
-		changes, err := process.Refresh()
+		changes, err := process.Refresh(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func TestRefresh(t *testing.T) {
 
 	before := process.Identity
 	program.must("ready", "exec %s", executable)
-	if _, err := process.Refresh(); !errors.Is(err, ErrReplaced) {
+	if _, err := process.Refresh(t.Context()); !errors.Is(err, ErrReplaced) {
 		t.Errorf("after exec: %v", err)
 	}
 	if again := openProcess(t, NewFinder(), program.pid); again.Identity != before {
@@ -299,7 +299,7 @@ func TestRefresh(t *testing.T) {
 	}
 
 	program.stop()
-	if _, err := process.Refresh(); !errors.Is(err, ErrNoProcess) {
+	if _, err := process.Refresh(t.Context()); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("after exit: %v", err)
 	}
 	if process.Alive() {
@@ -332,7 +332,7 @@ func TestDeletedAndReplacedLibrary(t *testing.T) {
 	if module.BuildID != before.BuildID || module.Inode != before.Inode || module.File != before.File {
 		t.Errorf("the module is %+v, was %+v", module, before)
 	}
-	file, err := process.OpenModule(module)
+	file, err := process.OpenModule(t.Context(), module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestStatusOfThisProcess(t *testing.T) {
-	process, err := NewFinder().Inspect(int32(os.Getpid()))
+	process, err := NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,7 +182,7 @@ func (p *program) stop() {
 
 func openProcess(t *testing.T, finder *Finder, pid int32) *Process {
 	t.Helper()
-	process, err := finder.Open(pid)
+	process, err := finder.Open(t.Context(), pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestFilesOfProgramsAreNotAskedFor(t *testing.T) {
 	if _, err := module.Opened(); !found || !errors.Is(err, errServedFile) {
 		t.Errorf("%+v, %v", module, err)
 	}
-	if _, err := process.OpenModule(module); !errors.Is(err, ErrNotRead) {
+	if _, err := process.OpenModule(t.Context(), module); !errors.Is(err, ErrNotRead) {
 		t.Errorf("%v", err)
 	}
 	file, err := process.OpenMapping(Mapping{Start: 0x7f0000001000, End: 0x7f0000002000, Path: lib + "librcl.so"})

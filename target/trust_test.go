@@ -86,7 +86,7 @@ func TestCheckTrustedOfExpectedLibraries(t *testing.T) {
 	}
 	f.mapLibrary("/opt/lib/librcl.so")
 	process := f.open()
-	expected, err := process.Expected()
+	expected, err := process.Expected(t.Context())
 	if err != nil || len(expected) == 0 {
 		t.Fatal(expected, err)
 	}

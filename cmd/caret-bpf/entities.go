@@ -110,7 +110,7 @@ func readEntities(ctx context.Context, p *target.Process) (liveProcess, error) {
 		PID: p.PID, Command: p.Command, Distro: p.Distro, RMW: p.RMW,
 		Nodes: []*liveNode{}, Executors: []liveExecutor{}, Skipped: []liveSkipped{},
 	}
-	layout, err := graph.LayoutOf(p)
+	layout, err := graph.LayoutOf(ctx, p)
 	if err != nil {
 		live.Problem = err.Error()
 		return live, err

@@ -46,7 +46,7 @@ func listCommand() command {
 				if *asDot && (!*entities || *asJSON) {
 					return fmt.Errorf("%w: --dot goes with --entities and without --json", errUsage)
 				}
-				found, err := findListed(c, *pids, *name)
+				found, err := findListed(ctx, c, *pids, *name)
 				for _, p := range found {
 					defer p.Close()
 				}
@@ -56,15 +56,15 @@ func listCommand() command {
 				if *entities {
 					return listEntities(ctx, c, found, *asJSON, *asDot)
 				}
-				return listProcesses(c, found, *asJSON)
+				return listProcesses(ctx, c, found, *asJSON)
 			}
 		},
 	}
 }
 
 // findByPIDs opens the processes of a list and warns of those that cannot be looked at. It fails when there is none other.
-func findByPIDs(c console, finder *target.Finder, list string) ([]*target.Process, error) {
-	found, refused, err := finder.ByPIDs(list)
+func findByPIDs(ctx context.Context, c console, finder *target.Finder, list string) ([]*target.Process, error) {
+	found, refused, err := finder.ByPIDs(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -76,19 +76,22 @@ func findByPIDs(c console, finder *target.Finder, list string) ([]*target.Proces
 
 // findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error unless privileges are
 // missing and nothing was found: then nobody knows whether there is something.
-func findListed(c console, pids, name string) ([]*target.Process, error) {
+func findListed(ctx context.Context, c console, pids, name string) ([]*target.Process, error) {
 	finder := target.NewFinder()
 	if pids != "" {
 		if name != "" {
 			return nil, fmt.Errorf("%w: name processes with -p or with --name", errUsage)
 		}
-		return findByPIDs(c, finder, pids)
+		return findByPIDs(ctx, c, finder, pids)
 	}
 	expression, err := regexp.Compile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --name: %w", errUsage, err)
 	}
-	found, err := finder.ByName(expression)
+	found, err := finder.ByName(ctx, expression)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if len(found) == 0 && errors.Is(err, target.ErrPermission) {
 		return nil, fmt.Errorf("no ROS 2 process was found: %w", err)
 	}
@@ -98,10 +101,13 @@ func findListed(c console, pids, name string) ([]*target.Process, error) {
 	return found, nil
 }
 
-func listProcesses(c console, found []*target.Process, asJSON bool) error {
+func listProcesses(ctx context.Context, c console, found []*target.Process, asJSON bool) error {
 	processes := []listed{}
 	for _, p := range found {
-		processes = append(processes, describeListed(p))
+		processes = append(processes, describeListed(ctx, p))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	if asJSON {
 		return report.WriteJSON(c.out, processes)
@@ -122,12 +128,12 @@ func listProcesses(c console, found []*target.Process, asJSON bool) error {
 
 const noProcess = "no ROS 2 process is running (none maps librcl.so or libtracetools.so)"
 
-func describeListed(p *target.Process) listed {
+func describeListed(ctx context.Context, p *target.Process) listed {
 	l := listed{
 		PID: p.PID, NamespacePID: p.NamespacePID, Command: p.Command, Executable: p.Executable, Distro: p.Distro,
 		Evidence: p.DistroEvidence, RMW: p.RMW, Missing: []string{},
 	}
-	plan, err := probes.NewPlan(p, probes.Options{Expected: true})
+	plan, err := probes.NewPlan(ctx, p, probes.Options{Expected: true})
 	if err != nil && !errors.Is(err, probes.ErrRequiredMissing) {
 		l.Missing = append(l.Missing, err.Error())
 		return l

@@ -19,26 +19,29 @@ func probesCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			pids := flags.StringP("pid", "p", "", "the processes' `PIDS`, separated by commas or white space; those that cannot be recorded are warned of and left out")
 			asJSON := flags.Bool("json", false, "print JSON")
-			return func(_ context.Context, c console, arguments []string) error {
+			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
 				if *pids == "" {
 					return fmt.Errorf("%w: name the processes with -p", errUsage)
 				}
-				found, err := findByPIDs(c, target.NewFinder(), *pids)
+				found, err := findByPIDs(ctx, c, target.NewFinder(), *pids)
 				if err != nil {
 					return err
 				}
 				plans, cache := []*probes.Plan{}, probes.NewCache()
 				costs, origin := knownCosts(c)
 				for _, p := range found {
-					plan, planError := probes.NewPlan(p, probes.Options{Expected: true, Callers: true, Exceptions: true, Costs: costs, Cache: cache})
+					plan, planError := probes.NewPlan(ctx, p, probes.Options{Expected: true, Callers: true, Exceptions: true, Costs: costs, Cache: cache})
 					err = errors.Join(err, planError)
 					if plan != nil {
 						plans = append(plans, plan)
 					}
 					_ = p.Close()
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
 				}
 				if *asJSON {
 					return errors.Join(err, report.WriteJSON(c.out, plans))

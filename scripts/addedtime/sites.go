@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -27,7 +28,7 @@ type plans struct {
 
 // planSites plans as a recording of one process does.
 func planSites(pid int32) (*plans, error) {
-	process, err := target.NewFinder().Open(pid)
+	process, err := target.NewFinder().Open(context.Background(), pid)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func planSites(pid int32) (*plans, error) {
 		{&result.entries, probes.Options{Choice: probes.ChooseEntries, Exceptions: true}},
 	} {
 		kind.options.Expected, kind.options.Cache = true, cache
-		plan, err := probes.NewPlan(process, kind.options)
+		plan, err := probes.NewPlan(context.Background(), process, kind.options)
 		if err != nil {
 			return nil, fmt.Errorf("plan the probes of process %d: %w", pid, err)
 		}
