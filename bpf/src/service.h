@@ -67,11 +67,12 @@ static __always_inline void request_taken(struct thread_state *state, const stru
 
 /*
  * The executor goes on after Executor::execute_service, in a frame above. rclcpp has no
- * callback_end for a callback that defers its response: it ends here.
+ * callback_end for a callback that defers its response: it ends here. It is the outermost of
+ * those below; others were begun in it.
  */
 static __always_inline void service_executed(struct thread_state *state, const struct event *event)
 {
-	struct callback_frame *frame;
+	struct callback_frame *frame, *outer;
 
 	if (!state)
 		return;
@@ -85,7 +86,8 @@ static __always_inline void service_executed(struct thread_state *state, const s
 		frame = &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
 		if (!state->depth || frame->stack_pointer >= event->stack_pointer)
 			break;
-		if (frame->flags & FLAG_FED_BY_REQUEST) {
+		outer = &state->frames[(state->depth - 2) & (MAX_DEPTH - 1)];
+		if (state->depth == 1 || outer->stack_pointer >= event->stack_pointer) {
 			frame->flags |= FLAG_DERIVED;
 			close_callback(state, event->time_ns, CALLBACK_COMPLETE);
 		} else {

@@ -198,8 +198,7 @@ int on_response_sent(struct pt_regs *regs)
 	return 0;
 }
 
-/* Where calls of Executor::execute_service return to: of threads that have shown something before
- */
+/* Where calls of Executor::execute_service return to. A thread that has shown nothing is in none. */
 SEC("uprobe.multi")
 int on_service_executed(struct pt_regs *regs)
 {

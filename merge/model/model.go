@@ -341,12 +341,12 @@ func (m *Machine) serviceExecuted(e Event) {
 		t.tooDeep = 0
 	}
 	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < e.StackPointer {
-		record := &t.frames[len(t.frames)-1].record
-		if record.Header.Flags&merge.FlagFedByRequest == 0 {
+		last := len(t.frames) - 1
+		if last > 0 && t.frames[last-1].stackPointer < e.StackPointer {
 			m.pop(t, 0, merge.CallbackUnwound)
 			continue
 		}
-		record.Header.Flags |= merge.FlagDerived
+		t.frames[last].record.Header.Flags |= merge.FlagDerived
 		m.pop(t, e.TimeNs, merge.CallbackComplete)
 	}
 }
