@@ -142,8 +142,8 @@ func TestSpecialFilesAreNotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const prefix = "/ws"
 			fake := newFakeProcess(t, "AMENT_PREFIX_PATH="+prefix)
-			fake.install("/opt/ros/humble/lib/librcl.so")
-			fake.mapLibrary("/opt/ros/humble/lib/librcl.so")
+			fake.install(prefix + "/lib/librcl.so")
+			fake.mapLibrary(prefix + "/lib/librcl.so")
 			for _, path := range []string{prefix + scanFile, filepath.Join(prefix, componentIndex, "x")} {
 				if err := os.MkdirAll(filepath.Dir(fake.inRoot(path)), 0o755); err != nil {
 					t.Fatal(err)
