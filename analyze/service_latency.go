@@ -178,12 +178,18 @@ type serviceCalls struct {
 	finished series[ServiceCall]
 	// unanswered counts the calls that were given up while an answer could still come.
 	unanswered uint64
+	// alone counts the steps of clients that are not known.
+	alone uint64
 }
 
 type openCall struct {
 	ServiceCall
 	key    callKey
 	server place // zero where none was seen
+}
+
+func newCall(key callKey, s *serviceStep) *openCall {
+	return &openCall{ServiceCall: ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}, key: key}
 }
 
 func newServiceCalls(q *Query, kept int, each func([]ServiceCall) error) *serviceCalls {
@@ -206,12 +212,33 @@ func (c *serviceCalls) add(s *serviceStep) {
 	if s.ClientGID == "" {
 		key.process, key.client = s.ProcessKey, s.ClientHandle
 	}
-	at := trace.Some(s.at)
+	if s.ClientGID == "" && s.ClientHandle == 0 {
+		c.addAlone(key, s)
+		return
+	}
 	element := c.find(key, s)
 	if element == nil {
 		element = c.begin(key, s)
 	}
 	call := element.Value.(*openCall)
+	call.take(s)
+	if call.RequestSent.Valid && call.RequestTaken.Valid && call.ResponseSent.Valid && call.ResponseTaken.Valid {
+		c.close(element)
+		c.remember(call)
+	}
+}
+
+// addAlone passes on the step of a client that is not known, as all that was seen of a call: other clients' have the same numbers.
+func (c *serviceCalls) addAlone(key callKey, s *serviceStep) {
+	call := newCall(key, s)
+	call.take(s)
+	c.alone++
+	c.finish(&call.ServiceCall)
+}
+
+// take adds a step to a call.
+func (call *openCall) take(s *serviceStep) {
+	at := trace.Some(s.at)
 	switch s.Step {
 	case trace.RequestSent:
 		call.RequestSent = at
@@ -227,10 +254,6 @@ func (c *serviceCalls) add(s *serviceStep) {
 		call.ClientNode, call.ClientPID = s.NodeName, s.PID
 	default:
 		call.ServerNode, call.ServerPID, call.server = s.NodeName, s.PID, place{s.ProcessKey, s.ServiceHandle}
-	}
-	if call.RequestSent.Valid && call.RequestTaken.Valid && call.ResponseSent.Valid && call.ResponseTaken.Valid {
-		c.close(element)
-		c.remember(call)
 	}
 }
 
@@ -272,7 +295,7 @@ func (call *openCall) mayBeOf(s *serviceStep) bool {
 // begin keeps a new call, in the place of the one that began first where there are too many. Where another server has taken the request,
 // too, it begins with the same one.
 func (c *serviceCalls) begin(key callKey, s *serviceStep) *list.Element {
-	call := &openCall{ServiceCall: ServiceCall{ServiceLabel: ServiceLabel{Service: s.ServiceName}, ClientGID: s.ClientGID, SequenceNumber: s.SequenceNumber}, key: key}
+	call := newCall(key, s)
 	if of := c.sibling(key, s); of != nil {
 		call.ClientNode, call.ClientPID, call.RequestSent = of.ClientNode, of.ClientPID, of.RequestSent
 	}
@@ -368,6 +391,10 @@ func (p *servicePart) add(from, to trace.Optional[int64]) {
 func (c *serviceCalls) end() {
 	for c.order.Len() > 0 {
 		c.close(c.order.Front())
+	}
+	if c.alone > 0 {
+		c.query.Warnings = append(c.query.Warnings, fmt.Sprintf(
+			"%d steps of services are of clients that are not known: each counts as a call of its own, without an answer", c.alone))
 	}
 	if c.unanswered > 0 {
 		c.query.Warnings = append(c.query.Warnings, fmt.Sprintf(

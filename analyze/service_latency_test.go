@@ -1,6 +1,8 @@
 package analyze_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -95,5 +97,33 @@ func TestServiceLatencyOfSeveralServers(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)
+	}
+}
+
+// Numbers of calls are those of a client: where it is not known, nothing says that two steps are of one call.
+func TestServiceLatencyOfUnknownClients(t *testing.T) {
+	s := newRecording(t)
+	for i, step := range []trace.ServiceStep{trace.RequestTaken, trace.RequestTaken, trace.ResponseSent} {
+		s.rows.services = append(s.rows.services, trace.Service{
+			ProcessKey: processKey(1), Step: step, StepTimestamp: int64(1000 + i), SequenceNumber: 1, ServiceName: "/add", NodeName: "/server", Provenance: trace.FromSymbol,
+		})
+	}
+	query := s.query(analyze.Filter{})
+	var calls int
+	results, err := query.ServiceLatency(t.Context(), func(more []analyze.ServiceCall) error {
+		calls += len(more)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Count != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	const warning = "3 steps of services are of clients that are not known"
+	if calls != 3 || !slices.ContainsFunc(query.Warnings, func(w string) bool { return strings.HasPrefix(w, warning) }) {
+		t.Errorf("%d calls, want 3, %q", calls, query.Warnings)
 	}
 }

@@ -155,9 +155,11 @@ FROM node_hop GROUP BY ALL;
 
 -- Calls of services and actions: caret-bpf latency service --series. Where a client's gid and sequence number come again, a new call
 -- begins with each request sent; where several servers have taken a request, there is a call for each, and the answer that was sent first was taken first.
+-- A step of a client that is not known stands alone.
 CREATE OR REPLACE VIEW service_call AS
 WITH step AS (
-  SELECT *, coalesce(client_gid, concat_ws('/', boot_id, pid, process_start, client_handle)) AS client,
+  SELECT *, coalesce(client_gid, CASE WHEN client_handle IS NULL THEN concat_ws('/', filename, file_row_number)
+                               ELSE concat_ws('/', boot_id, pid, process_start, client_handle) END) AS client,
          CASE WHEN step IN ('request_taken', 'response_sent') THEN concat_ws('/', boot_id, pid, process_start, service_handle) END AS server
   FROM service
 ), turned AS (
