@@ -89,7 +89,7 @@ func document() []byte {
 		page.WriteString("\n")
 	}
 	page.WriteString("\nrmw_publish is CARET's dds_write. exception_caught and executor_execute are no events of CARET. The first tells which callbacks an\n" +
-		"exception has left; the second does so where the first is not probed (it is for links of one process), and keeps a take from being counted for a\n" +
+		"exception has left; the second does so where the first is not probed, or later than the others, and keeps a take from being counted for a\n" +
 		"callback that it did not feed. On Humble it also tells what was taken from intra-process buffers.\n\n## Events\n")
 	for _, entry := range Catalogue() {
 		documentEntry(&page, entry)

@@ -8,6 +8,9 @@ import "slices"
 func (p *Plan) preferExceptions(observed map[Event]bool) {
 	unneeded := EventExceptionCaught
 	if observed[EventExceptionCaught] {
+		if p.options.Steps {
+			return
+		}
 		dequeue, _ := Lookup(EventRclcppRingBufferDequeue)
 		if dequeue.carrier(p.Distro) == EventExecutorExecute {
 			return

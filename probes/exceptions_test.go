@@ -18,13 +18,13 @@ func TestExceptionsInPlaceOfSteps(t *testing.T) {
 		want      []Event
 		optional  bool // the step
 	}{
-		"humble":                           {append(humble, cxxRuntime), Options{Exceptions: true}, []Event{EventExecutorExecute, EventExceptionCaught}, true},
-		"humble minimal":                   {append(humble, cxxRuntime), Options{Exceptions: true, Profile: ProfileMinimal}, []Event{EventExceptionCaught}, false},
-		"jazzy":                            {append(jazzy, cxxRuntime), Options{Exceptions: true}, []Event{EventExceptionCaught}, false},
-		"jazzy not asked for":              {append(jazzy, cxxRuntime), Options{}, []Event{EventExecutorExecute}, false},
-		"jazzy linked statically":          {jazzy, Options{Exceptions: true}, []Event{EventExecutorExecute}, false},
-		"jazzy without rclcpp's":           {append(jazzy[:2:2], rmwCyclone, cycloneDDS, cxxRuntime), Options{Exceptions: true}, []Event{EventExceptionCaught}, false},
-		"humble minimal linked statically": {humble, Options{Exceptions: true, Profile: ProfileMinimal}, []Event{EventExecutorExecute}, false},
+		"humble":                           {append(humble, cxxRuntime), Options{}, []Event{EventExecutorExecute, EventExceptionCaught}, true},
+		"humble minimal":                   {append(humble, cxxRuntime), Options{Profile: ProfileMinimal}, []Event{EventExceptionCaught}, false},
+		"jazzy":                            {append(jazzy, cxxRuntime), Options{}, []Event{EventExceptionCaught}, false},
+		"jazzy with steps":                 {append(jazzy, cxxRuntime), Options{Steps: true}, []Event{EventExecutorExecute, EventExceptionCaught}, false},
+		"jazzy linked statically":          {jazzy, Options{}, []Event{EventExecutorExecute}, false},
+		"jazzy without rclcpp's":           {append(jazzy[:2:2], rmwCyclone, cycloneDDS, cxxRuntime), Options{}, []Event{EventExceptionCaught}, false},
+		"humble minimal linked statically": {humble, Options{Profile: ProfileMinimal}, []Event{EventExecutorExecute}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)

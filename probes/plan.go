@@ -68,8 +68,8 @@ type Options struct {
 	// Callers allows sites at calls: in functions, and where tracepoints are called that have no emulated instruction. It is for links of one
 	// process: whether a call may be probed depends on the process.
 	Callers bool
-	// Exceptions allows a site in the C++ runtime, which most programs map. It is for links of one process, too.
-	Exceptions bool
+	// Steps keeps the executor's step where exceptions are seen being caught: for processes whose site in the C++ runtime comes later than others.
+	Steps bool
 	// Profile is ProfileStandard if it is empty.
 	Profile Profile
 	// Costs are what hits of sites cost, by which sites are chosen; nil means the defaults.

@@ -33,7 +33,7 @@ func (p *Plan) markOptional(observed map[Event]bool) {
 		case event == EventExceptionCaught, event == EventServiceExecuted:
 			// Without them callbacks that are over would seem to enclose what follows.
 		case event == EventExecutorExecute:
-			site.Optional = observed[EventExceptionCaught]
+			site.Optional = observed[EventExceptionCaught] && !p.options.Steps
 		case event == EventRMWTake:
 			// Loaned messages, and serialized ones on Humble and Iron, are taken past the tracepoint.
 			site.Optional = site.Unit() == UnitTakeDetails ||

@@ -106,9 +106,6 @@ func (p *Plan) search(ctx context.Context, f file) {
 		if ctx.Err() != nil {
 			return
 		}
-		if entry.Event == EventExceptionCaught && !p.options.Exceptions {
-			continue
-		}
 		for _, source := range entry.sources(p.Distro) {
 			version, ok := source.Library.version(f.soname)
 			if !ok || source.CarriedBy != 0 {

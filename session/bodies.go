@@ -49,7 +49,7 @@ type libraryLoad struct {
 // before they run: there only functions are probed, unless the mode says otherwise.
 func (s *Session) planOptions() probes.Options {
 	options := probes.Options{
-		Expected: true, Cache: s.cache, Costs: s.options.Costs, Profile: s.configuration.Profile, Exceptions: !s.configuration.systemWide(),
+		Expected: true, Cache: s.cache, Costs: s.options.Costs, Profile: s.configuration.Profile, Steps: s.configuration.systemWide(),
 	}
 	switch s.configuration.Sites {
 	case SitesEntries:

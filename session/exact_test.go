@@ -30,6 +30,7 @@ var behaviours = map[string]string{
 	"services_threads": "--service-rate 50 --service-clients 2 --deferred-service-rate 50 --untaken-response-rate 20 --threads 4 --reentrant " +
 		"--throw-every 31",
 	"static":         "--static-executor --nodes 2 --rate 50 --service-rate 30 --deferred-service-rate 20 --polled-rate 20",
+	"static_throw":   "--static-executor --rate 50 --throw-every 3 --publish-after-throw",
 	"static_intra":   "--static-executor --nodes 2 --rate 50 --intra-process --service-rate 20",
 	"recreate":       "--recreate-rate 4 --rate 50 --service-rate 20",
 	"recreate_intra": "--recreate-rate 4 --rate 50 --intra-process",

@@ -68,7 +68,8 @@ func (s *Session) groupSites(ctx context.Context, entry *process, planned []prob
 	for _, file := range order {
 		group := siteGroup{process: entry.row.PID, attached: entry.attached, file: file, sites: byFile[file]}
 		_, known := s.sharing.planned[file]
-		if !known {
+		// The C++ runtime is mapped by most programs: a link for all of them would slow down those that are not recorded.
+		if !known && group.sites[0].Event != probes.EventExceptionCaught {
 			err := s.shareable(ctx, entry, file, group.sites[0].Opened)
 			if err == nil {
 				s.share(entry, file)

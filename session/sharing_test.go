@@ -99,6 +99,20 @@ func TestForeignLibrariesFalsifyNobody(t *testing.T) {
 	}
 }
 
+// TestExceptionsWithSharedLinks: what a thread publishes after an exception has left its callback is not of that callback, without a step of the
+// executor between them. A process whose links are shared by others has this one link for itself.
+func TestExceptionsWithSharedLinks(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		prefix := uniqueName("thrower")
+		n := startReadyNode(t, l, behaviours["static_throw"]+" --prefix "+prefix)
+		r := record(t, session.Configuration{Name: prefix})
+		r.waitForRows(trace.TableCallback, enough)
+		data := r.stop()
+		truth := n.stop()
+		requireExact(t, data, truth, r.span(data, truth.Header.PID), circumstances{found: true})
+	})
+}
+
 // buildIron builds a library that says that its process is of Iron.
 func buildIron(t *testing.T) string {
 	t.Helper()

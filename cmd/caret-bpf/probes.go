@@ -33,7 +33,7 @@ func probesCommand() command {
 				plans, cache := []*probes.Plan{}, probes.NewCache()
 				costs, origin := knownCosts(c)
 				for _, p := range found {
-					plan, planError := probes.NewPlan(ctx, p, probes.Options{Expected: true, Callers: true, Exceptions: true, Costs: costs, Cache: cache})
+					plan, planError := probes.NewPlan(ctx, p, probes.Options{Expected: true, Callers: true, Costs: costs, Cache: cache})
 					err = errors.Join(err, planError)
 					if plan != nil {
 						plans = append(plans, plan)

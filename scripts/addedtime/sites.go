@@ -38,9 +38,9 @@ func planSites(pid int32) (*plans, error) {
 		into    *[]probes.Site
 		options probes.Options
 	}{
-		{&result.minimal, probes.Options{Profile: probes.ProfileMinimal, Callers: true, Exceptions: true}},
-		{&result.standard, probes.Options{Profile: probes.ProfileStandard, Callers: true, Exceptions: true}},
-		{&result.entries, probes.Options{Choice: probes.ChooseEntries, Exceptions: true}},
+		{&result.minimal, probes.Options{Profile: probes.ProfileMinimal, Callers: true}},
+		{&result.standard, probes.Options{Profile: probes.ProfileStandard, Callers: true}},
+		{&result.entries, probes.Options{Choice: probes.ChooseEntries}},
 	} {
 		kind.options.Expected, kind.options.Cache = true, cache
 		plan, err := probes.NewPlan(context.Background(), process, kind.options)

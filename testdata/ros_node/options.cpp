@@ -149,6 +149,8 @@ const std::vector<Flag> &flags() {
       {"empty-take-rate", "HZ", "takes of requests and responses where there are none",
        set_number<&O::empty_take_rate>},
       {"throw-every", "N", "every Nth callback throws", set_number<&O::throw_every>},
+      {"publish-after-throw", nullptr, "publishes where what a callback threw is caught",
+       set_switch<&O::publish_after_throw>},
       {"outside-rate", "HZ", "publishes outside of callbacks", set_number<&O::outside_rate>},
       {"fail-every", "N", "every Nth publish fails", set_number<&O::fail_every>},
       {"fail-at", "LAYER", "rcl, rmw (before their tracepoints) or dds", set_fail_at},

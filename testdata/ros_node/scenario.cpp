@@ -49,7 +49,7 @@ Scenario::Scenario(const Options &options) : options_(options), behaviour_(optio
   if (options.recreate_rate != 0) {
     recreation_ = std::make_unique<Recreation>(options, context_, *executor_);
   }
-  if (options.outside_rate != 0) add_outside_publisher();
+  if (options.outside_rate != 0 || options.publish_after_throw) add_outside_publisher();
   if (options.churn_rate != 0) add_thread_churn();
   if (options.random) add_random_actions();
 }
@@ -231,19 +231,29 @@ bool Scenario::wait_for_matches(unsigned others) {
   return true;
 }
 
+// Further down than the callback was that has thrown: the stack alone does not tell that it is
+// over.
+[[gnu::noinline]] static void send_deep_in_the_stack(Sender &sender) {
+  volatile char room[1 << 14];
+  room[0] = 0;
+  sender.send();
+  room[sizeof(room) - 1] = 0;
+}
+
 void Scenario::spin_until_shutdown() {
   while (rclcpp::ok()) {
     try {
       executor_->spin();
     } catch (const Interruption &) {
       // As programs do that catch what comes out of spin() and go on.
+      if (options_.publish_after_throw) send_deep_in_the_stack(*outside_);
     }
   }
 }
 
 void Scenario::run() {
   std::vector<std::thread> threads;
-  if (outside_ != nullptr) threads.emplace_back([this] { publish_outside(); });
+  if (options_.outside_rate != 0) threads.emplace_back([this] { publish_outside(); });
   if (churn_sender_ != nullptr) threads.emplace_back([this] { churn(); });
   if (recreation_ != nullptr) threads.emplace_back([this] { recreation_->run(); });
   spin_until_shutdown();
