@@ -233,6 +233,7 @@ func (w *accessorWalk) follow(start uint64, given func(*accessorState, Instructi
 					return nil, err
 				}
 				at.address = instruction.End()
+				ended = instruction.Flow != FlowNext && w.beginning != nil && at.address == w.beginning.end // the call does not return
 			case FlowConditional, FlowJump:
 				branches := []uint64{instruction.Target}
 				if instruction.Flow == FlowConditional {

@@ -26,29 +26,7 @@ func (f *File) PassedMember(function uint64, callee string) (Member, error) {
 }
 
 func (f *File) passedMember(function uint64, callee string) (Member, error) {
-	convention, err := f.convention()
-	if err != nil {
-		return Member{}, err
-	}
-	calls, err := f.callsOf(callee)
-	if err != nil {
-		return Member{}, err
-	}
-	bounds, err := f.FrameRange(function)
-	if err != nil {
-		return Member{}, err
-	}
-	if bounds.Start != function {
-		return Member{}, fmt.Errorf("%w: it begins at %#x", ErrUnexpectedShape, bounds.Start)
-	}
-	bounds.End = min(bounds.End, bounds.Start+maxBeginning)
-	w := accessorWalk{
-		file: f, convention: convention, code: make(map[uint64]Instruction),
-		beginning: &codeBeginning{proof: codeProof{file: f}, bounds: bounds, next: bounds.Start},
-	}
-	values, err := w.follow(bounds.Start, func(s *accessorState, at Instruction) (accessorValue, bool) {
-		return s.registers[convention.arguments[originFirst]], calls(at)
-	})
+	values, err := f.passed(function, callee, func(s *accessorState) accessorValue { return s.argument(1) })
 	if err != nil {
 		return Member{}, err
 	}
@@ -56,6 +34,61 @@ func (f *File) passedMember(function uint64, callee string) (Member, error) {
 		return Member{}, fmt.Errorf("%w: it does not simply pass a member", ErrUnexpectedShape)
 	}
 	return values[0].member()
+}
+
+// PassedLocal finds out which of its own variables the function symbol passes the address of to callee, as its argument at a position (from
+// 1), as in
+//
+//	bool taken = false;
+//	rmw_take_request(handle, info, request, &taken);
+//
+// It is PassedMember for what lies on the stack: how many bytes above the stack pointer with which callee returns. The errors are the same.
+func (f *File) PassedLocal(symbol Symbol, callee string, position int) (int, error) {
+	values, err := f.passed(symbol.Address, callee, func(s *accessorState) accessorValue {
+		argument, top := s.argument(position), s.registers[s.convention.stack]
+		if argument.origin != originStack {
+			return accessorValue{}
+		}
+		return argument.plus(-top.displacement)
+	})
+	if err == nil && (len(values) != 1 || values[0].origin != originStack || values[0].displacement < 0) {
+		err = fmt.Errorf("%w: it does not simply pass a variable's address", ErrUnexpectedShape)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("argument %d of %s in %s: %w", position, callee, symbol.Name, err)
+	}
+	return int(values[0].displacement), nil
+}
+
+// argument is what the register of an argument holds.
+func (s *accessorState) argument(position int) accessorValue {
+	return s.registers[s.convention.arguments[originFirst+int8(position)-1]]
+}
+
+// passed returns what is given at the first calls of callee by the function at an address, each different value once.
+func (f *File) passed(function uint64, callee string, given func(*accessorState) accessorValue) ([]accessorValue, error) {
+	convention, err := f.convention()
+	if err != nil {
+		return nil, err
+	}
+	calls, err := f.callsOf(callee)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := f.FrameRange(function)
+	if err != nil {
+		return nil, err
+	}
+	if bounds.Start != function {
+		return nil, fmt.Errorf("%w: it begins at %#x", ErrUnexpectedShape, bounds.Start)
+	}
+	end := bounds.End
+	bounds.End = min(bounds.End, bounds.Start+maxBeginning)
+	w := accessorWalk{
+		file: f, convention: convention, code: make(map[uint64]Instruction),
+		beginning: &codeBeginning{proof: codeProof{file: f}, bounds: bounds, next: bounds.Start, end: end},
+	}
+	return w.follow(bounds.Start, func(s *accessorState, at Instruction) (accessorValue, bool) { return given(s), calls(at) })
 }
 
 // maxBeginning is how much of a function is decoded, in bytes. What is inlined after the call may be long.
@@ -66,6 +99,7 @@ type codeBeginning struct {
 	proof  codeProof
 	bounds Range
 	next   uint64
+	end    uint64 // of the function
 }
 
 // decode decodes the code up to an address, and returns the instruction there.

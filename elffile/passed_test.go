@@ -2,6 +2,10 @@ package elffile
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -54,6 +58,119 @@ func TestPassedMember(t *testing.T) {
 		}
 		checkPassed(t, file)
 	})
+}
+
+// Functions as rcl has them: a variable tells whether something was taken, and errors are reported in large buffers.
+const passedLocalSource = `
+extern int take(void *handle, void *info, void *message, _Bool *taken);
+extern int report(const char *text, unsigned long size), fill(char *text);
+int simple(void *handle, void *info, void *message) {
+	_Bool taken = 0;
+	return take(handle, info, message, &taken) ? 1 : taken ? 0 : 2;
+}
+int reports(void *handle, void *info, void *message) {
+	_Bool taken = 0;
+	if (!handle) {
+		char text[700];
+		if (fill(text)) return report(text, sizeof(text));
+		return 11;
+	}
+	if (!info) {
+		char text[300];
+		for (int i = 0; i < 10; i++) fill(text);
+		return report(text, sizeof(text));
+	}
+	int result = take(handle, info, message, &taken);
+	return result ? result : taken ? 0 : 2;
+}
+int large(void *handle, void *info, void *message) {
+	_Bool taken = 0;
+	char text[5000];
+	int result = fill(text) ? take(handle, info, message, &taken) : report(text, sizeof(text));
+	return result ? result : taken ? 0 : 2;
+}
+static _Bool shared;
+int elsewhere(void *handle, void *info, void *message) { return take(handle, info, message, &shared); }
+int either(void *handle, void *info, void *message) {
+	_Bool taken[2] = {0, 0};
+	int result = handle ? take(handle, info, message, &taken[0]) : take(handle, info, message, &taken[1]);
+	return result ? result : taken[0] + 2 * taken[1];
+}
+int passedOn(void *handle, void *info, void *message, _Bool *taken) { return take(handle, info, message, taken) + 1; }
+`
+
+// callTakingSource has a take that tells how far above its caller's stack pointer the variable is that it is given.
+const callTakingSource = `
+#include <stdio.h>
+extern int simple(void *, void *, void *), reports(void *, void *, void *), large(void *, void *, void *);
+int report(const char *text, unsigned long size) { return 0; }
+int fill(char *text) { text[0] = 1; return 1; }
+int take(void *handle, void *info, void *message, _Bool *taken) {
+	printf("%ld\n", (char *)taken - ((char *)__builtin_frame_address(0) + 16));
+	return 0;
+}
+int main(void) { simple(main, main, main); reports(main, main, main); large(main, main, main); }
+`
+
+func TestPassedLocal(t *testing.T) {
+	eachMachine(t, func(t *testing.T, build func(*testing.T, string, string, ...string) *File) {
+		for _, options := range [][]string{
+			{"-O2"}, {"-O0"}, {"-Os"}, {"-O2", "-fno-omit-frame-pointer"}, {"-O2", "-fstack-protector-all", "-fstack-clash-protection"},
+		} {
+			t.Run(strings.Join(options, " "), func(t *testing.T) {
+				file := build(t, "library.c", passedLocalSource, options...)
+				for _, function := range []string{"simple", "reports"} {
+					if at, err := file.PassedLocal(mustLookup(t, file, function), "take", 4); err != nil || at >= 8<<10 {
+						t.Errorf("%s: %d, %v", function, at, err)
+					}
+				}
+				for _, function := range []string{"elsewhere", "either", "passedOn"} {
+					if at, err := file.PassedLocal(mustLookup(t, file, function), "take", 4); !errors.Is(err, ErrUnexpectedShape) {
+						t.Errorf("%s: %d, %v", function, at, err)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestPassedLocalIsThere runs the functions.
+func TestPassedLocalIsThere(t *testing.T) {
+	if hostMachine().String() != "EM_X86_64" {
+		t.Skip("where a call leaves the stack pointer is asked for as on x86-64")
+	}
+	for _, options := range [][]string{{"-O2"}, {"-O0"}, {"-O2", "-fstack-protector-all", "-fstack-clash-protection"}} {
+		library := buildLibraryFile(t, "library.c", passedLocalSource, options...)
+		file := openFile(t, library)
+		var want strings.Builder
+		for _, function := range []string{"simple", "reports", "large"} {
+			at, err := file.PassedLocal(mustLookup(t, file, function), "take", 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&want, at)
+		}
+		if got := callTaking(t, library); got != want.String() {
+			t.Errorf("%q: found at %q, is at %q", options, want.String(), got)
+		}
+	}
+}
+
+// callTaking runs the functions of a library and returns where they say that their variable is.
+func callTaking(t *testing.T, library string) string {
+	t.Helper()
+	source, program := filepath.Join(t.TempDir(), "program.c"), filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(source, []byte(callTakingSource), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-rdynamic", "-o", program, source, library).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	out, err := exec.Command(program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 func checkPassed(t *testing.T, file *File) {

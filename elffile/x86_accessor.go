@@ -103,10 +103,11 @@ func (s x86State) add(decoded x86asm.Inst) error {
 	if !isRegister || !isNumber || wholeRegister(register) != register {
 		return s.assign(decoded.Args[0], accessorValue{})
 	}
+	change := int64(int32(number)) // as in address
 	if decoded.Op == x86asm.SUB {
-		number = -number
+		change = -change
 	}
-	s.set(register, s.register(register).plus(int64(number)))
+	s.set(register, s.register(register).plus(change))
 	return nil
 }
 
@@ -142,7 +143,7 @@ func (s x86State) address(memory x86asm.Mem) accessorValue {
 	if memory.Index != 0 || memory.Segment != 0 {
 		return accessorValue{}
 	}
-	return s.register(memory.Base).plus(memory.Disp)
+	return s.register(memory.Base).plus(int64(int32(memory.Disp))) // the decoder does not extend the sign of four bytes
 }
 
 func (s x86State) load(memory x86asm.Mem) accessorValue { return s.loadFrom(s.address(memory)) }

@@ -38,6 +38,9 @@ type Source struct {
 	// ReturnOf, when set, adds a second site, with the next form: the instruction that the call of this function in Symbol returns to.
 	// What a function gives back through pointers is read there.
 	ReturnOf string
+	// Answer, when set, is the position (from 1) of the argument of ReturnOf by which that function says whether there was anything to give: the
+	// address of a bool of Symbol's. How far above the stack pointer it lies at the second site is that one's parameter, plus 1; 0 if not found.
+	Answer int
 	// Returns, when set, moves the site from the entry of Symbol to the instructions that calls of it in the library return to.
 	Returns bool
 	// Offset, when set, gives the site's parameter for a distribution.
@@ -313,15 +316,15 @@ var catalogue = []Entry{
 		Shows: "arguments 1-2, and the sequence number when the rmw function has returned",
 	}, "client_handle", "request", "sequence_number"),
 	serviceEntry(EventRequestTaken, "request_taken", Source{
-		Symbol: "rcl_take_request_with_info", ReturnOf: "rmw_take_request",
-		Shows: "arguments 1 and 3, and the rmw_service_info_t when the rmw function has returned",
+		Symbol: "rcl_take_request_with_info", ReturnOf: "rmw_take_request", Answer: 4,
+		Shows: "arguments 1 and 3, and the rmw_service_info_t and whether anything was taken when the rmw function has returned",
 	}, "service_handle", "request", "sequence_number", "source_timestamp"),
 	serviceEntry(EventResponseSent, "response_sent", Source{
 		Symbol: "rcl_send_response", Shows: "arguments 1-3: service, rmw_request_id_t, response",
 	}, "service_handle", "response", "sequence_number"),
 	serviceEntry(EventResponseTaken, "response_taken", Source{
-		Symbol: "rcl_take_response_with_info", ReturnOf: "rmw_take_response",
-		Shows: "arguments 1 and 3, and the rmw_service_info_t when the rmw function has returned",
+		Symbol: "rcl_take_response_with_info", ReturnOf: "rmw_take_response", Answer: 4,
+		Shows: "arguments 1 and 3, and the rmw_service_info_t and whether anything was taken when the rmw function has returned",
 	}, "client_handle", "response", "sequence_number", "source_timestamp"),
 	{
 		Event: EventSimTime, Name: "sim_time", Arguments: []string{"clock", "stamp"}, Consequence: "simulated time is not recorded",

@@ -44,6 +44,10 @@ func TestPlanOfRealROS(t *testing.T) {
 						if strings.Contains(site.Library, "librmw_") {
 							t.Errorf("%s in %s", site.Event, site.Library)
 						}
+						answers := site.Event == EventRequestTaken || site.Event == EventResponseTaken
+						if answers && (site.Form > 0) != (site.Parameter > 0) {
+							t.Errorf("%s: whether anything was taken is at %d", site.Event, site.Parameter)
+						}
 					}
 				})
 			}
@@ -74,6 +78,11 @@ func TestPlanOfStandIn(t *testing.T) {
 			plan, err := NewPlan(t.Context(), startProgram(t, test.rmw, program, "--domain", "74"), Options{})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, site := range plan.Sites {
+				if answers := site.Event == EventRequestTaken || site.Event == EventResponseTaken; answers && (site.Form > 0) != (site.Parameter > 0) {
+					t.Errorf("%s: whether anything was taken is at %d", site.Event, site.Parameter)
+				}
 			}
 			if test.library == "" {
 				if slices.Contains(eventsOf(plan.Sites), EventDDSBindAddrToStamp) {

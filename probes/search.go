@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
@@ -160,9 +161,27 @@ func (p *Plan) locate(opened *elffile.File, source Source, version string) ([]Si
 			return nil, err
 		}
 		site.Form++
+		if site.Parameter, err = answerPlace(opened, source, symbol, site.Parameter); err != nil {
+			return nil, err
+		}
 		sites = append(sites, site.at(returned))
 	}
 	return sites, nil
+}
+
+// answerPlace is the parameter of a source's second site, which is that of the first where the source has no answer.
+func answerPlace(opened *elffile.File, source Source, symbol elffile.Symbol, parameter uint16) (uint16, error) {
+	if source.Answer == 0 {
+		return parameter, nil
+	}
+	place, err := opened.PassedLocal(symbol, source.ReturnOf, source.Answer)
+	switch {
+	case errors.Is(err, elffile.ErrUnexpectedShape), err == nil && place >= math.MaxUint16:
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return uint16(place + 1), nil
 }
 
 // returns finds where the calls of the function return to that a site's symbol names.

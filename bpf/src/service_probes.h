@@ -54,10 +54,10 @@ static __always_inline void open_service_call(struct thread_state *state, struct
 
 /*
  * The open call of the thread, whose rmw function has just returned; NULL if there is none, or if
- * the function failed.
+ * the function failed. was_needed says that what was there before must be known.
  */
-static __always_inline struct service_call *close_service_call(struct thread_state *state,
-							       struct pt_regs *regs)
+static __always_inline struct service_call *
+close_service_call(struct thread_state *state, struct pt_regs *regs, bool was_needed)
 {
 	__u64 open;
 
@@ -67,7 +67,7 @@ static __always_inline struct service_call *close_service_call(struct thread_sta
 	state->service_call.open = 0;
 	if ((__u32)RETURN_VALUE(regs) != RMW_RET_OK)
 		return NULL;
-	if (open == CALL_UNREAD) {
+	if (open == CALL_UNREAD && was_needed) {
 		/* Whether something was taken is not to be told. */
 		count_loss(RECORD_SERVICE, LOSS_FAULT);
 		return NULL;
@@ -75,20 +75,30 @@ static __always_inline struct service_call *close_service_call(struct thread_sta
 	return &state->service_call;
 }
 
-/* The header of what was taken; it is as before when there was nothing to take. */
+/*
+ * The header of what was taken. A variable on rcl's stack says whether anything was. Where its place
+ * is not known the header does, which is as before when there was nothing to take, and when memory
+ * that is used again holds the same request's.
+ */
 static __always_inline bool read_taken(struct thread_state *state, struct event *event,
-				       struct pt_regs *regs)
+				       struct pt_regs *regs, __u64 cookie)
 {
-	struct service_call *call = close_service_call(state, regs);
+	__u64 answer = COOKIE_PARAMETER(cookie);
+	struct service_call *call = close_service_call(state, regs, !answer);
 	struct service_info info;
+	__u8 taken = 1;
 
 	if (!call)
 		return false;
-	if (bpf_probe_read_user(&info, sizeof(info), (const void *)call->values)) {
+	if ((answer && bpf_probe_read_user(&taken, sizeof(taken),
+					   (const void *)(STACK_POINTER(regs) + answer - 1))) ||
+	    bpf_probe_read_user(&info, sizeof(info), (const void *)call->values)) {
 		count_loss(RECORD_SERVICE, LOSS_FAULT);
 		return false;
 	}
-	if (info.request_id.sequence == call->sequence &&
+	if (!taken)
+		return false;
+	if (!answer && info.request_id.sequence == call->sequence &&
 	    info.request_id.writer_guid[0] == call->gid[0] &&
 	    info.request_id.writer_guid[1] == call->gid[1])
 		return false;
@@ -118,7 +128,7 @@ int on_request_sent(struct pt_regs *regs)
 		open_service_call(state, &event, event.arguments[1], event.arguments[2], false);
 		return 0;
 	}
-	call = close_service_call(state, regs);
+	call = close_service_call(state, regs, true);
 	if (!call)
 		return 0;
 	if (!read_word(&sequence, call->values)) {
@@ -147,7 +157,7 @@ int on_request_taken(struct pt_regs *regs)
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
 		open_service_call(state, &event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(state, &event, regs))
+	else if (read_taken(state, &event, regs, cookie))
 		dispatch(state, &event);
 	return 0;
 }
@@ -164,7 +174,7 @@ int on_response_taken(struct pt_regs *regs)
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
 		open_service_call(state, &event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(state, &event, regs))
+	else if (read_taken(state, &event, regs, cookie))
 		dispatch(state, &event);
 	return 0;
 }

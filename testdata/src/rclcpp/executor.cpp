@@ -348,16 +348,21 @@ void Executor::execute_timer(std::shared_ptr<TimerBase> timer, const std::shared
 }
 #endif
 
+// What memory for a header holds that was used before.
+static thread_local rmw_request_id_t last_request;
+
 void Executor::execute_service(std::shared_ptr<ServiceBase> service) {
   const auto header = std::make_shared<rmw_request_id_t>();
   const std::shared_ptr<void> request = service->create_request();
   if (service->take_type_erased_request(request.get(), *header)) {
+    last_request = *header;
     service->handle_request(header, request);
   }
 }
 
 void Executor::execute_client(std::shared_ptr<ClientBase> client) {
-  const auto header = std::make_shared<rmw_request_id_t>();
+  // rclcpp does not clear the memory, which may have been that of a request of the same process.
+  const auto header = std::make_shared<rmw_request_id_t>(last_request);
   const std::shared_ptr<void> response = client->create_response();
   if (client->take_type_erased_response(response.get(), *header)) {
     client->handle_response(header, response);
