@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // mapping is one line of /proc/PID/maps.
@@ -14,9 +16,25 @@ type mapping struct {
 	inode      uint64 // 0: not of a file
 	executable bool
 
-	// file is what stat says of the mapped file, once it was asked; nil if that is unknown.
-	file  os.FileInfo
+	// file is the mapped file, once the kernel was asked; zero if that is unknown.
+	file  fileName
 	asked bool
+}
+
+// fileName names a file as stat does.
+type fileName struct {
+	major, minor uint32
+	inode        uint64
+}
+
+// fileAt returns what a path leads to, zero if that is not to be told. The kernel is asked, and no program that answers for a file system (FUSE):
+// it might never answer.
+func fileAt(path string) fileName {
+	var stat unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &stat) != nil {
+		return fileName{}
+	}
+	return fileName{stat.Dev_major, stat.Dev_minor, stat.Ino}
 }
 
 // parseMapping reads a line of /proc/PID/maps (proc_pid_maps(5)).
@@ -69,9 +87,9 @@ func addressOf(process int32, mappings []mapping, file *probedFile, offset uint6
 		}
 		if !m.asked {
 			m.asked = true
-			m.file, _ = os.Stat(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
+			m.file = fileAt(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
 		}
-		if m.file != nil && os.SameFile(m.file, file.info) {
+		if m.file != (fileName{}) && m.file == file.name {
 			return m.start + (offset - m.offset), true
 		}
 	}

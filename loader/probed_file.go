@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -29,7 +28,7 @@ type probedFile struct {
 	openFile
 	// newProver begins a proof on the bytes that the file has then.
 	newProver func() (prover, error)
-	info      os.FileInfo
+	name      fileName
 	machine   elf.Machine
 	text      []textSegment
 	buildID   string // "" where it has none
@@ -46,7 +45,6 @@ type openFile interface {
 	io.ReaderAt
 	// KernelPath names the open file to the kernel, whatever has become of the path by which it was opened.
 	KernelPath() string
-	Stat() (os.FileInfo, error)
 	// Unchanged is an error if the file was written since it was opened.
 	Unchanged() error
 	Hold() error
@@ -91,9 +89,7 @@ func newProbedFile(opened openFile, newProver func() (prover, error)) (*probedFi
 		err = fmt.Errorf("%w: %w", ErrFileChanged, err)
 	}
 	if err == nil {
-		f.info, err = opened.Stat()
-	}
-	if err == nil {
+		f.name = fileAt(opened.KernelPath())
 		err = f.readHeaders(opened)
 	}
 	if err != nil {

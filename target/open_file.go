@@ -180,9 +180,6 @@ func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) {
 // is held.
 func (o *OpenFile) KernelPath() string { return fmt.Sprintf("/proc/self/fd/%d", o.file.Fd()) }
 
-// Stat is what the kernel says of the file now.
-func (o *OpenFile) Stat() (os.FileInfo, error) { return o.file.Stat() }
-
 // Times are those of the file when it was opened.
 func (o *OpenFile) Times() FileTimes { return o.version.FileTimes }
 
