@@ -76,9 +76,9 @@ close_service_call(struct thread_state *state, struct pt_regs *regs, bool was_ne
 }
 
 /*
- * The header of what was taken. A variable on rcl's stack says whether anything was. Where its place
- * is not known the header does, which is as before when there was nothing to take, and when memory
- * that is used again holds the same request's.
+ * The header of what was taken. A variable on rcl's stack says whether anything was. Where its
+ * place is not known the header does, which is as before when there was nothing to take, and when
+ * memory that is used again holds the same request's.
  */
 static __always_inline bool read_taken(struct thread_state *state, struct event *event,
 				       struct pt_regs *regs, __u64 cookie)
@@ -208,7 +208,8 @@ int on_response_sent(struct pt_regs *regs)
 	return 0;
 }
 
-/* Where calls of Executor::execute_service return to. A thread that has shown nothing is in none. */
+/* Where calls of Executor::execute_service return to. A thread that has shown nothing is in none.
+ */
 SEC("uprobe.multi")
 int on_service_executed(struct pt_regs *regs)
 {
