@@ -150,6 +150,53 @@ func TestCommunicationIntraProcess(t *testing.T) {
 	)
 }
 
+// On Humble a slot may not be certain: another thread has used the buffer before the operation was seen. Then nothing is joined by it, and
+// a message that may have been received is not called lost.
+func TestCommunicationThroughUncertainSlots(t *testing.T) {
+	unknown := trace.Optional[uint64]{}
+	for name, test := range map[string]struct {
+		record func(s *recording, pub testPublisher, sub testSubscription)
+		want   []string
+	}{
+		"a dequeue that is seen before its enqueue": {func(s *recording, pub testPublisher, sub testSubscription) {
+			s.publishesIntra(pub, 100, 0, sub)
+			s.publishesIntra(pub, 200, 0, sub) // drops the first one
+			s.rows.enqueues[1].EnqueueTimestamp, s.rows.enqueues[1].Size = 220, 0
+			s.dequeues(sub, 0, 210, 215)
+			s.rows.callbacks[0].DequeueIndex = unknown
+			s.publishesIntra(pub, 300, 0, sub)
+			s.dequeues(sub, 0, 310, 315)
+		}, []string{"0100 /n>/n unknown", "0200 /n>/n unknown", "0300 /n>/n 10 received buffer"}},
+		"an enqueue into an unknown slot": {func(s *recording, pub testPublisher, sub testSubscription) {
+			s.publishesIntra(pub, 100, 0, sub)
+			s.publishesIntra(pub, 200, 0, sub)
+			s.rows.enqueues[1].Index = unknown
+			s.dequeues(sub, 0, 210, 215)
+			s.publishesIntra(pub, 300, 1, sub)
+			s.dequeues(sub, 1, 310, 315)
+		}, []string{"0100 /n>/n unknown", "0200 /n>/n unknown", "0300 /n>/n 10 received buffer"}},
+		"a take from an unknown slot": {func(s *recording, pub testPublisher, sub testSubscription) {
+			s.publishesIntra(pub, 100, 0, sub)
+			s.publishesIntra(pub, 200, 1, sub)
+			s.dequeues(sub, 0, 210, 215)
+			s.rows.callbacks[0].DequeueIndex = unknown
+			s.dequeues(sub, 1, 220, 225)
+		}, []string{"0100 /n>/n unknown", "0200 /n>/n 20 received buffer"}},
+		"taken before it is seen, the callback starts later": {func(s *recording, pub testPublisher, sub testSubscription) {
+			s.publishesIntra(pub, 100, 0, sub)
+			s.rows.enqueues[0].Size = 0
+			s.dequeues(sub, 0, 110, 115)
+		}, []string{"0100 /n>/n 10 received buffer"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRecording(t)
+			n := s.node("/n")
+			test.record(s, s.publisher(n, "/chatter", "aa"), s.intraProcessSubscription(n, "/chatter"))
+			wantLines(t, communicationOf(t, s.query(analyze.Filter{})), test.want...)
+		})
+	}
+}
+
 // Two nodes of one name in two processes, and a process whose PID another had before.
 func TestCommunicationOfNamesakes(t *testing.T) {
 	s := newRecording(t)

@@ -52,7 +52,8 @@ type arrival struct {
 	take   int64
 	source trace.Optional[int64]
 	gid    string
-	// dequeue is the slot of the intra-process buffer; null for what came through the middleware.
+	// intra: it came through an intra-process buffer. dequeue is the slot, null where that is not certain.
+	intra   bool
 	dequeue trace.Optional[uint64]
 
 	// from is the publish of the message, as far as it was found; begins are paths that begin with its reception.
@@ -72,7 +73,8 @@ func (a *arrival) arrived() int64 {
 type enqueue struct {
 	subscription *Subscription
 	at           int64
-	index        uint64
+	index        trace.Optional[uint64] // null where it is not certain
+	taken        bool                   // before it was seen
 	number       publishNumber
 	published    bool // number is known
 }

@@ -69,7 +69,8 @@ type enqueueColumns struct {
 	trace.ProcessKey
 	TID           int32                  `column:"tid"`
 	Buffer        trace.Address          `column:"buffer"`
-	Index         uint64                 `column:"index"`
+	Index         trace.Optional[uint64] `column:"index"`
+	Size          uint64                 `column:"size"`
 	At            int64                  `column:"enqueue_timestamp"`
 	PublishNumber trace.Optional[uint64] `column:"publish_number,delta"`
 }

@@ -99,7 +99,7 @@ func (r *messageReader) detailedArrival(row *detailedArrivalColumns, dataset int
 
 // arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a topic it is unknown then.
 func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, node string) *arrival {
-	message := row.Source.Valid || row.DequeueIndex.Valid
+	message := row.Source.Valid || row.Dequeue.Valid
 	if !row.Start.Valid || !message && r.wanted.callback == nil {
 		return nil
 	}
@@ -121,8 +121,8 @@ func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, no
 		subscription: s, dataset: dataset, callback: c, start: clock.correct(row.Start.Value), end: clock.orNone(row.End),
 		take: clock.orNone(row.Take), source: row.Source, gid: row.PublisherGID,
 	}
-	if row.DequeueIndex.Valid {
-		a.dequeue, a.take = row.DequeueIndex, clock.orNone(row.Dequeue)
+	if row.Dequeue.Valid {
+		a.intra, a.dequeue, a.take = true, row.DequeueIndex, clock.orNone(row.Dequeue)
 	}
 	return a
 }
@@ -157,7 +157,7 @@ func (r *messageReader) take(row *takeColumns, dataset int) *arrival {
 		return nil
 	}
 	raw := row.Take
-	if row.DequeueIndex.Valid {
+	if row.Dequeue.Valid {
 		raw = row.Dequeue
 	}
 	if !raw.Valid {
@@ -170,7 +170,7 @@ func (r *messageReader) take(row *takeColumns, dataset int) *arrival {
 	at := r.query.clocks[dataset].correct(raw.Value)
 	a := &arrival{
 		subscription: s, dataset: dataset, polled: true, start: at, end: noTime, take: at,
-		source: row.Source, gid: row.PublisherGID, dequeue: row.DequeueIndex,
+		source: row.Source, gid: row.PublisherGID, intra: row.Dequeue.Valid, dequeue: row.DequeueIndex,
 	}
 	if row.Callback != 0 && row.CallbackStart.Valid {
 		a.callback = r.callback(&row.ProcessKey, row.Callback, row.CallbackStart.Value)
@@ -186,7 +186,7 @@ func (r *messageReader) enqueue(row *enqueueColumns, dataset int) *enqueue {
 	}
 	e := r.enqueues.new()
 	*e = enqueue{
-		subscription: s, at: r.query.clocks[dataset].correct(row.At), index: row.Index, published: row.PublishNumber.Valid,
+		subscription: s, at: r.query.clocks[dataset].correct(row.At), index: row.Index, taken: row.Size == 0, published: row.PublishNumber.Valid,
 		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber.Value},
 	}
 	return e

@@ -173,7 +173,7 @@ func (s *recording) publishesIntra(p testPublisher, at int64, index uint64, to .
 	})
 	for _, sub := range to {
 		s.rows.enqueues = append(s.rows.enqueues, trace.Enqueue{
-			ProcessKey: p.node.key, Buffer: sub.buffer, Index: index, EnqueueTimestamp: at + 1, PublishNumber: trace.Some(number), Provenance: trace.FromTracepoint,
+			ProcessKey: p.node.key, Buffer: sub.buffer, Index: trace.Some(index), Size: 1, EnqueueTimestamp: at + 1, PublishNumber: trace.Some(number), Provenance: trace.FromTracepoint,
 		})
 	}
 }

@@ -31,7 +31,7 @@ const (
 	Lost Fate = "lost"
 	// Open: neither it nor a later message was received before the recording ended.
 	Open Fate = "open"
-	// Unknown: its source timestamp or its slot was not observed.
+	// Unknown: its source timestamp was not observed, or its slot is not certain.
 	Unknown Fate = "unknown"
 )
 
@@ -140,7 +140,7 @@ func byTransport(arrivals []*arrival) (intra, middleware []timed[arrival]) {
 	for _, a := range arrivals {
 		switch {
 		case a.subscription == nil:
-		case a.dequeue.Valid:
+		case a.intra:
 			intra = append(intra, timed[arrival]{a.arrived(), a})
 		case a.source.Valid:
 			middleware = append(middleware, timed[arrival]{a.arrived(), a})
@@ -260,9 +260,32 @@ func (p *passages) enqueue(e *enqueue) {
 			delete(p.numbers, e.number)
 		}
 	}
-	if former := b.put(e.index, now); former.held {
-		p.emitEnqueued(e.subscription, former, Lost, nil)
+	takenBefore := e.taken && b.unattributed > 0
+	b.unattributed = 0
+	if !e.index.Valid {
+		// It may be in any slot, in place of what is believed to be there.
+		for _, held := range b.empty() {
+			p.emitEnqueued(e.subscription, held, Unknown, nil)
+		}
 	}
+	if !e.index.Valid || takenBefore {
+		p.emitEnqueued(e.subscription, now, Unknown, nil)
+		now = enqueued{}
+	}
+	if !e.index.Valid {
+		return
+	}
+	if former := b.put(e.index.Value, now); former.held {
+		p.emitEnqueued(e.subscription, former, former.overwritten(), nil)
+	}
+}
+
+// overwritten is what became of a message in whose place another one was put.
+func (of enqueued) overwritten() Fate {
+	if of.doubtful {
+		return Unknown
+	}
+	return Lost
 }
 
 // emitEnqueued passes on what the query asks for: a message whose publish was not seen has no begin.
@@ -275,6 +298,10 @@ func (p *passages) emitEnqueued(s *Subscription, of enqueued, fate Fate, a *arri
 func (p *passages) dequeue(a *arrival) {
 	b := p.buffers[a.subscription]
 	if b == nil {
+		return
+	}
+	if !a.dequeue.Valid {
+		b.doubt()
 		return
 	}
 	held := b.take(a.dequeue.Value)
@@ -310,7 +337,11 @@ func (p *passages) end() {
 	}
 	slices.SortFunc(left, func(a, b leftIn) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range left {
-		p.emitEnqueued(e.subscription, e.enqueued, Open, nil)
+		fate := Open
+		if e.doubtful {
+			fate = Unknown
+		}
+		p.emitEnqueued(e.subscription, e.enqueued, fate, nil)
 	}
 }
 

@@ -1,5 +1,10 @@
 package analyze
 
+import (
+	"cmp"
+	"slices"
+)
+
 // nearSlots is the number of slots of a buffer that are held in a list; few buffers are longer.
 const nearSlots = 1024
 
@@ -7,12 +12,15 @@ const nearSlots = 1024
 type slots struct {
 	near []enqueued
 	far  map[uint64]enqueued
+	// unattributed are messages that were taken since the last one was put in, from slots that are not certain.
+	unattributed int
 }
 
 // enqueued is a message in a buffer. The zero enqueued is an empty slot.
 type enqueued struct {
 	held      bool
 	departure *departure // nil where its publish was not seen
+	doubtful  bool       // it may have been received: something was, from a slot that is not certain
 	at        int64
 }
 
@@ -40,6 +48,27 @@ func (s *slots) take(index uint64) (held enqueued) {
 	}
 	held = s.far[index]
 	delete(s.far, index)
+	return held
+}
+
+// doubt notes that something was taken from a slot that is not certain.
+func (s *slots) doubt() {
+	s.unattributed++
+	for i := range s.near {
+		s.near[i].doubtful = true
+	}
+	for index, e := range s.far {
+		e.doubtful = true
+		s.far[index] = e
+	}
+}
+
+// empty empties all slots and returns what was in them, oldest first.
+func (s *slots) empty() (held []enqueued) {
+	s.each(func(e enqueued) { held = append(held, e) })
+	slices.SortFunc(held, func(a, b enqueued) int { return cmp.Compare(a.at, b.at) })
+	clear(s.near)
+	clear(s.far)
 	return held
 }
 

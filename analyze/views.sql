@@ -73,22 +73,26 @@ FROM publish p LEFT JOIN publisher_life l
 CREATE OR REPLACE VIEW received AS
 SELECT boot_id, pid, process_start, tid, topic_name, node_name, false AS polled, callback, callback_start_timestamp, callback_end_timestamp,
        callback_start_timestamp AS input_timestamp, source_timestamp, publisher_gid, buffer, dequeue_index,
-       CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END AS take_timestamp
+       CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END AS take_timestamp
 FROM callback_execution
-WHERE callback_start_timestamp IS NOT NULL AND (source_timestamp IS NOT NULL OR dequeue_index IS NOT NULL)
+WHERE callback_start_timestamp IS NOT NULL AND (source_timestamp IS NOT NULL OR dequeue_timestamp IS NOT NULL)
 UNION ALL
 SELECT boot_id, pid, process_start, tid, topic_name, node_name, true, callback, callback_start_timestamp, NULL,
-       CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END, source_timestamp, publisher_gid, buffer, dequeue_index,
-       CASE WHEN dequeue_index IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END
+       CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END, source_timestamp, publisher_gid, buffer, dequeue_index,
+       CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END
 FROM take WHERE kind <> 'ignored';
 
 -- Messages that were received, each with its publish: the received ones of caret-bpf latency communication --series. Through the middleware they are
 -- joined by the publisher's gid and the source timestamp, or by topic and source timestamp where a gid is unknown (joined_by);
--- through an intra-process buffer by the slot: an enqueue belongs to the first dequeue of its slot before the next enqueue there.
+-- through an intra-process buffer by the slot: an enqueue belongs to the first dequeue of its slot before the next enqueue there, or before
+-- one whose slot is unknown.
 CREATE OR REPLACE VIEW communication AS
 WITH slot AS (
-  SELECT *, lead(enqueue_timestamp) OVER (PARTITION BY boot_id, pid, process_start, buffer, "index" ORDER BY enqueue_timestamp) AS next_enqueue_timestamp
-  FROM enqueue
+  SELECT e.*, least(lead(e.enqueue_timestamp) OVER (PARTITION BY e.boot_id, e.pid, e.process_start, e.buffer, e."index" ORDER BY e.enqueue_timestamp),
+                    u.enqueue_timestamp) AS next_enqueue_timestamp
+  FROM enqueue e ASOF LEFT JOIN (SELECT boot_id, pid, process_start, buffer, enqueue_timestamp FROM enqueue WHERE "index" IS NULL) u
+    ON e.boot_id = u.boot_id AND e.pid = u.pid AND e.process_start = u.process_start AND e.buffer = u.buffer
+   AND e.enqueue_timestamp <= u.enqueue_timestamp
 ), passage AS (
   SELECT r.*, e.tid AS publisher_tid, e.publish_number, e.enqueue_timestamp
   FROM slot e JOIN received r

@@ -178,10 +178,40 @@ type CaretRawRecord struct {
 }
 
 type CaretRingHistory struct {
-	_          structs.HostLayout
-	Size       uint64
-	Enqueues   uint64
-	Generation uint64
+	_                structs.HostLayout
+	Generation       uint64
+	Users            uint64
+	WriteIndex       uint64
+	Size             uint64
+	SizeWriteIndex   uint64
+	Message          uint64
+	Taken            uint32
+	Early            uint32
+	OpenEnqueues     uint32
+	OpenDequeues     uint32
+	DoubtfulEnqueues uint32
+	DoubtfulDequeues uint32
+	UnseenDequeues   uint32
+	Reserved         uint32
+}
+
+type CaretRingOperation struct {
+	_    structs.HostLayout
+	Ring struct {
+		_            structs.HostLayout
+		Capacity     uint64
+		Begin        uint64
+		End          uint64
+		EndOfStorage uint64
+		WriteIndex   uint64
+		ReadIndex    uint64
+		Size         uint64
+	}
+	History     CaretRingHistory
+	Message     uint64
+	Slot        uint64
+	IsDequeue   uint32
+	Overwritten uint32
 }
 
 type CaretServiceRecord struct {
@@ -384,6 +414,7 @@ const (
 	CaretProgOnServiceExecuted         = "on_service_executed"
 	CaretProgOnSimTime                 = "on_sim_time"
 	CaretProgRunEvent                  = "run_event"
+	CaretProgRunRing                   = "run_ring"
 	CaretVarBodiesProbed               = "bodies_probed"
 	CaretVarFilterAddresses            = "filter_addresses"
 	CaretVarFilterProcesses            = "filter_processes"
@@ -473,6 +504,7 @@ type CaretProgramSpecs struct {
 	OnServiceExecuted         *ebpf.ProgramSpec `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.ProgramSpec `ebpf:"on_sim_time"`
 	RunEvent                  *ebpf.ProgramSpec `ebpf:"run_event"`
+	RunRing                   *ebpf.ProgramSpec `ebpf:"run_ring"`
 }
 
 // CaretMapSpecs contains maps before they are loaded into the kernel.
@@ -617,6 +649,7 @@ type CaretPrograms struct {
 	OnServiceExecuted         *ebpf.Program `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.Program `ebpf:"on_sim_time"`
 	RunEvent                  *ebpf.Program `ebpf:"run_event"`
+	RunRing                   *ebpf.Program `ebpf:"run_ring"`
 }
 
 func (p *CaretPrograms) Close() error {
@@ -645,6 +678,7 @@ func (p *CaretPrograms) Close() error {
 		p.OnServiceExecuted,
 		p.OnSimTime,
 		p.RunEvent,
+		p.RunRing,
 	)
 }
 

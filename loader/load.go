@@ -120,7 +120,11 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		}
 	}
 	spec.Maps["records"].MaxEntries = ring
-	delete(spec.Programs, "run_event") // the tests' entrance
+	for name, program := range spec.Programs {
+		if program.Type == ebpf.Syscall { // the tests' entrances
+			delete(spec.Programs, name)
+		}
+	}
 	if !options.FollowChildren && !options.ReportAllExecs {
 		delete(spec.Programs, "on_sched_process_fork")
 	}

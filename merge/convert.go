@@ -75,6 +75,14 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 	}
 }
 
+// slot is null where the kernel side is not certain of it.
+func slot(index uint64) trace.Optional[uint64] {
+	if index == SlotUnknown {
+		return trace.Optional[uint64]{}
+	}
+	return trace.Some(index)
+}
+
 // tellIntraProcess tells of the first callback that an intra-process message feeds if nothing else shows such a subscription.
 func (m *Merger) tellIntraProcess(process *Process, isIntraProcess bool) {
 	if isIntraProcess && !process.Graph.HasIntraProcess() {
@@ -117,7 +125,7 @@ func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Ca
 	}
 	if flags == FlagFedByDequeue {
 		row.Buffer = trace.Address(feed.Source)
-		row.DequeueIndex = trace.Some(feed.Message)
+		row.DequeueIndex = slot(feed.Message)
 		row.DequeueSize = trace.Some(uint64(feed.Stamp))
 		row.DequeueTimestamp = m.optionalUnix(feed.TimeNs)
 		row.Message = trace.Address(feed.GID[0])
@@ -232,7 +240,7 @@ func (m *Merger) addFreeTake(record *TakeRecord, use usage) {
 			row.Kind = trace.TakeUnattributed
 		}
 		row.Buffer = trace.Address(record.Feed.Source)
-		row.DequeueIndex = trace.Some(record.Feed.Message)
+		row.DequeueIndex = slot(record.Feed.Message)
 		row.DequeueSize = trace.Some(uint64(record.Feed.Stamp))
 		row.DequeueTimestamp = trace.Some(at)
 		row.Message = trace.Address(record.Feed.GID[0])
@@ -263,7 +271,7 @@ func (m *Merger) addEnqueue(record *EnqueueRecord) {
 		TID:                    int32(record.Header.TID),
 		CPU:                    int32(record.Header.CPU),
 		Buffer:                 trace.Address(record.Buffer),
-		Index:                  record.Index,
+		Index:                  slot(record.Index),
 		Size:                   record.Size,
 		Overwritten:            trace.Some(record.Header.Flags&FlagOverwritten != 0),
 		EnqueueTimestamp:       m.unix(record.TimeNs),

@@ -280,6 +280,22 @@ func TestForgottenProcesses(t *testing.T) {
 	}
 }
 
+// A slot that the kernel side is not certain of is null, not a number.
+func TestUncertainSlotsAreNull(t *testing.T) {
+	dequeue := merge.Feed{Source: 0x80, Message: merge.SlotUnknown, Stamp: 3, TimeNs: 100}
+	rows := feed(t, merge.Options{}, append(entities(),
+		encode(merge.EnqueueRecord{Header: header(merge.KindEnqueue, 0, merge.FlagDerived), Buffer: 0x80, Index: merge.SlotUnknown, Size: 2, TimeNs: 90}),
+		encode(merge.EnqueueRecord{Header: header(merge.KindEnqueue, 0, merge.FlagDerived), Buffer: 0x80, Index: 4, Size: 2, TimeNs: 95}),
+		encode(merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByDequeue|merge.FlagDerived), Feed: dequeue}))...)
+	unknown := trace.Optional[uint64]{}
+	if len(rows.Enqueues) != 2 || rows.Enqueues[0].Index != unknown || rows.Enqueues[1].Index != trace.Some(uint64(4)) {
+		t.Errorf("enqueues %+v", rows.Enqueues)
+	}
+	if len(rows.Takes) != 1 || rows.Takes[0].DequeueIndex != unknown || rows.Takes[0].DequeueSize != trace.Some(uint64(3)) {
+		t.Errorf("takes %+v", rows.Takes)
+	}
+}
+
 func TestIgnoredAddressIsRegardedAgainWhenReused(t *testing.T) {
 	var decisions []bool
 	options := merge.Options{

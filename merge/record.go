@@ -96,6 +96,9 @@ const (
 	LayerStamp  = 16
 )
 
+// SlotUnknown stands for a slot of a ring buffer that is not certain (SLOT_UNKNOWN in bpf/src/ring_history.h).
+const SlotUnknown = ^uint64(0)
+
 // MaxDepth is the number of callbacks that may be open on a thread (MAX_DEPTH in bpf/src/thread_state.h).
 const MaxDepth = 16
 

@@ -56,8 +56,10 @@ func (c *comparer) checkBuffer(
 	what string, thread *threadTruth, dequeue *dequeueTruth, buffer, message trace.Address, index, size trace.Optional[uint64],
 ) {
 	equal(c, what+": buffer", uint64(buffer), dequeue.Buffer)
-	if c.exactly(dequeue.Buffer, thread, dequeue.Bracket.Before, dequeue.observable.After) {
+	if index.Valid || !c.mayBeUncertain(dequeue.Buffer, dequeue.observable.After) {
 		equal(c, what+": index", index, trace.Some(dequeue.Index))
+	}
+	if c.exactly(dequeue.Buffer, thread, dequeue.Bracket.Before, dequeue.observable.After) {
 		equal(c, what+": size", size, trace.Some(dequeue.Size))
 	}
 	wanted := uint64(0)
@@ -113,6 +115,9 @@ func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue
 // dataset's does not.
 func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueue, enqueue *enqueueTruth) {
 	recorded := c.onClock(row.EnqueueTimestamp)
+	if row.Index.Valid || !c.mayBeUncertain(enqueue.Buffer, enqueue.observable.After) {
+		equal(c, what+": index", row.Index, trace.Some(enqueue.Index))
+	}
 	if !c.exactly(enqueue.Buffer, thread, enqueue.Bracket.Before, enqueue.observable.After) {
 		return
 	}
@@ -120,13 +125,31 @@ func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueu
 	if enqueue.Overwritten {
 		size--
 	}
-	equal(c, what+": index", row.Index, enqueue.Index)
 	equal(c, what+": size", row.Size, size)
 	known, settled := c.historyOf(thread, enqueue, recorded)
 	if !settled || !known && !row.Overwritten.Valid && size == c.capacityOf(enqueue.Buffer, recorded) {
 		return
 	}
 	equal(c, what+": overwritten", row.Overwritten, trace.Some(enqueue.Overwritten))
+}
+
+// mayBeUncertain reports whether the recorder may be unable to tell which slot of a buffer an operation used that it saw by an instant.
+func (c *comparer) mayBeUncertain(buffer, seen uint64) bool {
+	if !c.derivesBufferEvents() {
+		return false
+	}
+	operations := c.truth.operations[buffer]
+	known := false
+	for i, o := range operations {
+		if o.bracket.Before >= seen {
+			break
+		}
+		if c.overlaps(buffer, o.thread, o.bracket.Before, o.needed.After) {
+			return true // and what follows, until the operations that were seen are as many as there were
+		}
+		known = known && !c.truth.createdBetween(operations[i-1].bracket.Before, o.needed.After) || o.enqueue && c.span.holds(o.needed) == present
+	}
+	return !known || c.capacityOf(buffer, seen) == 1
 }
 
 // historyOf reports whether the recorder knows what was in a buffer before an enqueue, and whether it knows it in time: a derived

@@ -88,11 +88,14 @@ func (c *comparer) checkPublisherGID(what string, thread *threadTruth, got, gid 
 	}
 }
 
-// firstIsExact reports whether the first message that a publish put into a buffer was still there when that was recorded.
-func (c *comparer) firstIsExact(thread *threadTruth, publish *publishTruth) bool {
+// firstIsExact reports whether the first message that a publish put into a buffer was still there when that was recorded, and known to be its.
+func (c *comparer) firstIsExact(thread *threadTruth, publish *publishTruth, message trace.Address) bool {
 	if !c.derivesBufferEvents() || len(publish.enqueues) == 0 {
 		return true
 	}
 	first := publish.enqueues[0]
+	if message == 0 && c.mayBeUncertain(first.Buffer, first.observable.After) {
+		return false
+	}
 	return !c.truth.disturbed(first.Buffer, thread, first.Bracket.Before, first.observable.After)
 }

@@ -574,7 +574,7 @@ func (c *comparer) checkPublishFields(what string, thread *threadTruth, row *tra
 		intra = publish.IntraMessage
 	}
 	equal(c, what+": message", uint64(row.Message), message)
-	if !observed[layerIntra] || c.firstIsExact(thread, publish) {
+	if !observed[layerIntra] || c.firstIsExact(thread, publish, row.IntraMessage) {
 		equal(c, what+": intra-process message", uint64(row.IntraMessage), intra)
 	}
 	kinds := []trace.PublishKind{""}
@@ -582,7 +582,7 @@ func (c *comparer) checkPublishFields(what string, thread *threadTruth, row *tra
 		kinds = publish.kinds(c.span)
 	}
 	c.checkKind(what, string(row.Kind), texts(kinds))
-	if observed[layerRcl] || observed[layerIntra] && c.firstIsExact(thread, publish) {
+	if observed[layerRcl] || observed[layerIntra] && c.firstIsExact(thread, publish, row.IntraMessage) {
 		c.checkMessageTimestamp(what, thread, row.MessageTimestamp, publish.HeaderStamp, c.publisherSource(publish))
 	} else if !observed[layerIntra] {
 		equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})

@@ -100,7 +100,7 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 			},
 		},
 		Enqueues: []trace.Enqueue{{
-			ProcessKey: key, TID: 8, Buffer: 0x46, Index: 1, Size: 0, Overwritten: trace.Some(true), EnqueueTimestamp: 315 + sampleOffset, PublishNumber: number(0),
+			ProcessKey: key, TID: 8, Buffer: 0x46, Index: number(1), Size: 0, Overwritten: trace.Some(true), EnqueueTimestamp: 315 + sampleOffset, PublishNumber: number(0),
 			Callback: 0x43, CallbackStartTimestamp: at(125), PublisherHandle: 0x20, TopicName: "/out", Provenance: trace.FromTracepoint,
 		}},
 		Services: []trace.Service{

@@ -17,6 +17,7 @@ var behaviours = map[string]string{
 	"intra_shared":   "--nodes 2 --rate 100 --intra-process --callback-form shared --chain --depth 1000 --expect-all",
 	"intra_unique":   "--nodes 2 --rate 100 --intra-process --callback-form unique --threads 3 --outside-rate 50 --depth 1000 --expect-all",
 	"intra_overflow": "--rate 200 --intra-process --callback-form reference --depth 1 --publishers-per-timer 2",
+	"intra_at_once":  "--nodes 3 --rate 300 --intra-process --callback-form shared --threads 4 --reentrant --chain --outside-rate 300 --depth 3",
 	"nested":         "--nested-depth 5 --nested-rate 20 --rate 20 --throw-every 7 --polled-rate 30 --polled-then-spin",
 	"nested_catch":   "--nested-depth 5 --nested-rate 50 --rate 20 --throw-every 7 --count 5",
 	"too_deep":       "--nested-depth 20 --nested-rate 20 --rate 20",

@@ -71,7 +71,8 @@ type Callback struct {
 	// RMWSubscriptionHandle is rmw_take's rmw_subscription_handle.
 	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
 	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp,after=callback_start_timestamp"`
-	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback.
+	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback. DequeueIndex is null
+	// if it is not certain that the last enqueue into that slot was of this message.
 	Buffer           Address          `column:"buffer,null"`
 	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
 	DequeueSize      Optional[uint64] `column:"dequeue_size"`
@@ -221,9 +222,10 @@ type Enqueue struct {
 	TID    int32   `column:"tid"`
 	CPU    int32   `column:"cpu"`
 	Buffer Address `column:"buffer"`
-	// Index is the slot, Size the number of messages in the buffer afterwards.
-	Index uint64 `column:"index"`
-	Size  uint64 `column:"size"`
+	// Index is the slot, Size the number of messages in the buffer afterwards. On Humble, Index is null where another thread may have
+	// used the buffer meanwhile.
+	Index Optional[uint64] `column:"index"`
+	Size  uint64           `column:"size"`
 	// Overwritten says that the buffer was full and its oldest message was dropped. It may be null on Humble.
 	Overwritten      Optional[bool] `column:"overwritten"`
 	EnqueueTimestamp int64          `column:"enqueue_timestamp"`

@@ -155,3 +155,30 @@ int run_event(struct event *scripted)
 	dispatch(state, &event);
 	return 0;
 }
+
+/* An operation of a ring buffer that was seen, and what is to be concluded from it. */
+struct ring_operation {
+	struct ring ring;
+	struct ring_history history;
+	__u64 message;
+	__u64 slot;
+	__u32 is_dequeue;
+	__u32 overwritten;
+};
+
+/* The same for the history of a ring buffer. */
+SEC("syscall")
+int run_ring(struct ring_operation *scripted)
+{
+	struct ring_operation operation;
+
+	__builtin_memcpy(&operation, scripted, sizeof(operation));
+	if (operation.is_dequeue)
+		operation.slot =
+			follow_dequeue(&operation.history, &operation.ring, operation.message);
+	else
+		operation.overwritten = follow_enqueue(&operation.history, &operation.ring,
+						       operation.message, &operation.slot);
+	__builtin_memcpy(scripted, &operation, sizeof(operation));
+	return 0;
+}

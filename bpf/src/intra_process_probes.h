@@ -14,7 +14,7 @@
 #define CARET_INTRA_PROCESS_PROBES_H
 
 #include "message_stamp.h"
-#include "ring.h"
+#include "ring_history.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define INTRA_GUARD_CONDITION 96
@@ -24,16 +24,9 @@
 #define EXECUTABLE_WAITABLE 72
 #define EXECUTABLE_DATA	    120
 
-/* A ring buffer at the last operation that was seen of it. Threads write it at the same time. */
-struct ring_history {
-	__u64 size;
-	__u64 enqueues;	  /* the write index that the seen enqueues lead to, not reduced */
-	__u64 generation; /* subscription_generation then */
-};
-
 /*
- * A full ring that is full again after an enqueue has lost a message. Rings end unseen, so a new
- * subscription may have one at the address of another: then nothing is known of any.
+ * What is known of rings. They end unseen, so a new subscription may have one at the address of
+ * another: then nothing is known of any.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -77,30 +70,89 @@ static __always_inline bool forget_ring(const struct event *event, __u64 subscri
 	return true;
 }
 
-/* What is known of a ring from before; NULL if nothing is. */
-static __always_inline struct ring_history *recall_ring(const struct event *event, __u64 address)
+/*
+ * Two programs that use a history at once would spoil it: no lock can be had here. The second one
+ * makes it void instead, which the first one sees. False for the second.
+ */
+static __always_inline bool enter_history(struct ring_history *known)
+{
+	__sync_fetch_and_add(&known->users, 1);
+	if (known->users == 1)
+		return true;
+	known->generation = HISTORY_VOID;
+	return false;
+}
+
+/* False if what was concluded from the history holds no more. */
+static __always_inline bool leave_history(struct ring_history *known)
+{
+	bool valid = known->generation != HISTORY_VOID;
+
+	__sync_fetch_and_add(&known->users, -1);
+	return valid;
+}
+
+/* The same for the first enqueue of a ring, or the first one since its history is void. */
+static __always_inline enum ring_overwritten
+begin_ring(struct ring_history *known, const struct ring *ring, __u64 message, __u64 *slot)
+{
+	*slot = known->generation == HISTORY_VOID ? SLOT_UNKNOWN : ring->write_index;
+	begin_history(known, ring, message);
+	known->generation = subscription_generation;
+	return ring->size < ring->capacity ? OVERWRITTEN_NO : OVERWRITTEN_UNKNOWN;
+}
+
+/* An enqueue into a ring: its slot, and whether it dropped a message, as far as that is certain. */
+static __always_inline enum ring_overwritten note_enqueue(const struct event *event,
+							  const struct ring *ring, __u64 address,
+							  __u64 message, __u64 *slot)
 {
 	struct process_address key = {.address = address, .pid = event->pid};
 	struct ring_history *known = bpf_map_lookup_elem(&ring_histories, &key);
+	enum ring_overwritten overwritten = OVERWRITTEN_UNKNOWN;
+	struct ring_history begin = {};
+	bool alone;
 
-	return known && known->generation == subscription_generation ? known : NULL;
+	*slot = SLOT_UNKNOWN;
+	if (!known) {
+		if (!is_ring_at_rest(ring))
+			return OVERWRITTEN_UNKNOWN;
+		overwritten = begin_ring(&begin, ring, message, slot);
+		if (bpf_map_update_elem(&ring_histories, &key, &begin, BPF_NOEXIST))
+			*slot = SLOT_UNKNOWN; /* another thread was faster */
+		return overwritten;
+	}
+	alone = enter_history(known);
+	if (alone && !is_ring_at_rest(ring))
+		known->generation = HISTORY_VOID;
+	else if (alone && known->generation == subscription_generation)
+		overwritten = follow_enqueue(known, ring, message, slot);
+	else if (alone)
+		overwritten = begin_ring(known, ring, message, slot);
+	if (!leave_history(known)) {
+		*slot = SLOT_UNKNOWN;
+		overwritten = OVERWRITTEN_UNKNOWN;
+	}
+	return overwritten;
 }
 
-/*
- * Begins the history of a ring with an enqueue. A dequeue would not do: it may be seen before the
- * enqueue that another thread has just made.
- */
-static __always_inline void begin_ring(const struct ring *ring, const struct event *enqueue,
-				       __u64 address)
+/* The slot that a dequeue emptied, as far as that is certain. */
+static __always_inline __u64 note_dequeue(const struct event *event, const struct ring *ring,
+					  __u64 address, __u64 message)
 {
-	struct process_address key = {.address = address, .pid = enqueue->pid};
-	struct ring_history begin = {
-		.size = ring->size,
-		.enqueues = ring->write_index,
-		.generation = subscription_generation,
-	};
+	struct process_address key = {.address = address, .pid = event->pid};
+	struct ring_history *known = bpf_map_lookup_elem(&ring_histories, &key);
+	__u64 slot = SLOT_UNKNOWN;
 
-	bpf_map_update_elem(&ring_histories, &key, &begin, BPF_ANY);
+	if (!known)
+		return SLOT_UNKNOWN;
+	if (enter_history(known)) {
+		if (!is_ring_at_rest(ring))
+			known->generation = HISTORY_VOID;
+		else if (known->generation == subscription_generation)
+			slot = follow_dequeue(known, ring, message);
+	}
+	return leave_history(known) ? slot : SLOT_UNKNOWN;
 }
 
 /* rclcpp_intra_publish(publisher, message) | get_subscription_count(PublisherBase *) */
@@ -157,10 +209,10 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	struct thread_state *state;
-	struct ring_history *known;
+	enum ring_overwritten overwritten;
 	struct event event;
 	struct ring ring;
-	__u64 subscription, address, message = 0;
+	__u64 subscription, address, slot, message = 0;
 
 	if (!begin_event(&event, &state, EVENT_RING_BUFFER_ENQUEUE, regs, cookie))
 		return 0;
@@ -178,29 +230,20 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 		return 0;
 	note_ring(&event, subscription, address);
 	event.flags = FLAG_DERIVED;
-	event.arguments[3] = 0;
-	known = recall_ring(&event, address);
-	if (known) {
-		/*
-		 * Whoever takes a message while more are left triggers, too: then every enqueue has
-		 * been seen already. A ring of one slot cannot show that, and has nothing left.
-		 */
-		if (ring.capacity > 1 && known->enqueues % ring.capacity == ring.write_index)
-			return 0;
-		__sync_fetch_and_add(&known->enqueues, 1);
-		event.arguments[3] = known->size == ring.capacity && ring.size == ring.capacity;
-		known->size = ring.size;
-	} else {
-		begin_ring(&ring, &event, address);
-		if (ring.size == ring.capacity)
-			event.flags |= FLAG_OVERWRITTEN_UNKNOWN;
-	}
 	read_word(&message,
 		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
+	overwritten = note_enqueue(&event, &ring, address, message, &slot);
+	if (overwritten == NO_ENQUEUE)
+		return 0;
+	if (overwritten == OVERWRITTEN_UNKNOWN)
+		event.flags |= FLAG_OVERWRITTEN_UNKNOWN;
+	if (slot == SLOT_UNKNOWN)
+		message = 0; /* another thread's */
 	open_intra_publish(state, &event, message);
 	event.arguments[0] = address;
-	event.arguments[1] = ring.write_index;
+	event.arguments[1] = slot;
 	event.arguments[2] = ring.size;
+	event.arguments[3] = overwritten == OVERWRITTEN_YES;
 	event.arguments[4] = 0;
 	dispatch(state, &event);
 	return 0;
@@ -214,7 +257,6 @@ static __always_inline void derive_dequeue(struct thread_state *state, struct ev
 					   __u64 subscription, __u64 data)
 {
 	__u64 address, messages[3];
-	struct ring_history *known;
 	struct ring ring;
 
 	address = read_ring(&ring, subscription);
@@ -226,13 +268,10 @@ static __always_inline void derive_dequeue(struct thread_state *state, struct ev
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
 	if (data && !bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];
-	known = recall_ring(event, address);
-	if (known)
-		known->size = ring.size;
 	event->id = EVENT_RING_BUFFER_DEQUEUE;
 	event->flags = FLAG_DERIVED;
 	event->arguments[0] = address;
-	event->arguments[1] = (ring.read_index ? ring.read_index : ring.capacity) - 1;
+	event->arguments[1] = note_dequeue(event, &ring, address, event->gid[0]);
 	event->arguments[2] = ring.size;
 	event->arguments[3] = 0;
 	event->arguments[4] = 0;

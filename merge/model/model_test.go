@@ -37,8 +37,8 @@ func newKernel(t *testing.T) *kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range spec.Programs {
-		if name != "run_event" {
+	for name, program := range spec.Programs {
+		if program.Type != ebpf.Syscall {
 			delete(spec.Programs, name)
 		}
 	}

@@ -106,7 +106,7 @@ func (s *synthesis) publish(chain int, in trace.Callback, at int64, topic string
 		p.EnqueueCount = 1
 		s.rows.Enqueues = append(s.rows.Enqueues, trace.Enqueue{
 			ProcessKey: in.ProcessKey, TID: in.TID, CPU: in.CPU, Buffer: heap + trace.Address(0x10000+0x80*chain),
-			Index: s.slots[chain] % 10, Size: 1, EnqueueTimestamp: at - 500, PublishNumber: trace.Some(s.numbers[chain]),
+			Index: trace.Some(s.slots[chain] % 10), Size: 1, EnqueueTimestamp: at - 500, PublishNumber: trace.Some(s.numbers[chain]),
 			Callback: in.Callback, CallbackStartTimestamp: in.CallbackStartTimestamp, PublisherHandle: p.PublisherHandle, TopicName: topic,
 		})
 	}

@@ -150,7 +150,7 @@ func (s *system) publish(chain, node int, in *trace.Callback, at int64) trace.Pu
 	if isIntraProcess(chain, node) {
 		p.RclcppIntraPublishTimestamp, p.IntraMessage, p.EnqueueCount = trace.Some(at), s.message(), 1
 		s.rows.Enqueues = append(s.rows.Enqueues, trace.Enqueue{
-			ProcessKey: in.ProcessKey, TID: in.TID, CPU: in.CPU, Buffer: bufferAddress(chain), Index: s.slots[chain] % 10, Size: 1,
+			ProcessKey: in.ProcessKey, TID: in.TID, CPU: in.CPU, Buffer: bufferAddress(chain), Index: trace.Some(s.slots[chain] % 10), Size: 1,
 			Overwritten: trace.Some(false), EnqueueTimestamp: at + 700, PublishNumber: trace.Some(number), Callback: in.Callback,
 			CallbackStartTimestamp: in.CallbackStartTimestamp, PublisherHandle: p.PublisherHandle, TopicName: p.TopicName, Provenance: trace.FromTracepoint,
 		})
