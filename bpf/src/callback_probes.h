@@ -7,6 +7,7 @@
 #ifndef CARET_CALLBACK_PROBES_H
 #define CARET_CALLBACK_PROBES_H
 
+#include "callback.h"
 #include "intra_process_probes.h"
 
 #define FORM_CALLBACK_TRACEPOINT 0
@@ -86,7 +87,8 @@ int on_callback_start(struct pt_regs *regs)
 		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
 		derive_dequeue(state, &dequeue, subscription, 0);
 	}
-	dispatch(state, &event);
+	emit_raw(&event);
+	callback_start(state, &event);
 	return 0;
 }
 
@@ -102,7 +104,8 @@ int on_callback_end(struct pt_regs *regs)
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_CALLBACK_GENERIC)
 		derive_callback(&event, cookie);
-	dispatch(state, &event);
+	emit_raw(&event);
+	callback_end(state, &event);
 	return 0;
 }
 

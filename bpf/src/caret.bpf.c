@@ -19,6 +19,7 @@
 #include "init.h"
 #include "process.h"
 #include "publish_probes.h"
+#include "scripted.h"
 #include "service_probes.h"
 #include "take_probes.h"
 
@@ -35,20 +36,23 @@ const struct thread_record *layout_of_thread_record __attribute__((unused));
 const struct process_record *layout_of_process_record __attribute__((unused));
 
 /* Programs of events whose arguments are those of the tracepoint. */
-#define PLAIN_EVENT(name, event_id)                                                                \
+#define PLAIN_EVENT(name, event_id, handler)                                                       \
 	SEC("uprobe.multi")                                                                        \
 	int on_##name(struct pt_regs *regs)                                                        \
 	{                                                                                          \
 		struct thread_state *state;                                                        \
 		struct event event;                                                                \
                                                                                                    \
-		if (begin_tracepoint(&event, &state, event_id, regs, bpf_get_attach_cookie(regs))) \
-			dispatch(state, &event);                                                   \
+		if (!begin_tracepoint(&event, &state, event_id, regs,                              \
+				      bpf_get_attach_cookie(regs)))                                \
+			return 0;                                                                  \
+		emit_raw(&event);                                                                  \
+		handler(state, &event);                                                            \
 		return 0;                                                                          \
 	}
 
 /* The same for layers of a publish, any of which may be the last one planned. */
-#define LAYER_EVENT(name, event_id)                                                                \
+#define LAYER_EVENT(name, event_id, handler)                                                       \
 	SEC("uprobe.multi")                                                                        \
 	int on_##name(struct pt_regs *regs)                                                        \
 	{                                                                                          \
@@ -59,12 +63,13 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 		if (!begin_tracepoint(&event, &state, event_id, regs, cookie))                     \
 			return 0;                                                                  \
 		event.last_layer = COOKIE_LAST_LAYER(cookie);                                      \
-		dispatch(state, &event);                                                           \
+		emit_raw(&event);                                                                  \
+		handler(state, &event);                                                            \
 		return 0;                                                                          \
 	}
 
-LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH)
-PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE)
+LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH, rclcpp_publish)
+PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE, ring_buffer_dequeue)
 
 /* __cxa_begin_catch(exception): of threads that have shown something else before */
 SEC("uprobe.multi")
@@ -74,9 +79,11 @@ int on_exception_caught(struct pt_regs *regs)
 	struct thread_state *state;
 	struct event event;
 
-	if (bpf_map_lookup_elem(&threads, &tid) &&
-	    begin_event(&event, &state, EVENT_EXCEPTION_CAUGHT, regs, bpf_get_attach_cookie(regs)))
-		dispatch(state, &event);
+	if (!bpf_map_lookup_elem(&threads, &tid) ||
+	    !begin_event(&event, &state, EVENT_EXCEPTION_CAUGHT, regs, bpf_get_attach_cookie(regs)))
+		return 0;
+	emit_raw(&event);
+	exception_caught(state, &event);
 	return 0;
 }
 
@@ -90,8 +97,7 @@ int on_sim_time(struct pt_regs *regs)
 
 	if (!begin_event(&event, &state, EVENT_SIM_TIME, regs, bpf_get_attach_cookie(regs)))
 		return 0;
-	if (raw_records)
-		emit_raw(&event);
+	emit_raw(&event);
 	record = reserve(RECORD_SIM_TIME, sizeof(*record));
 	if (!record)
 		return 0;
@@ -135,50 +141,5 @@ SEC("raw_tp/sched_process_exit")
 int on_sched_process_exit(struct bpf_raw_tracepoint_args *arguments)
 {
 	process_exit((struct task_struct *)arguments->args[0]);
-	return 0;
-}
-
-/* Feeds one scripted event to the state machine, so that tests can compare it with its model. */
-SEC("syscall")
-int run_event(struct event *scripted)
-{
-	struct thread_state *state = NULL;
-	struct event event;
-
-	__builtin_memcpy(&event, scripted, sizeof(event));
-	if (event.id != EVENT_THREAD_EXIT) { /* which is no hit */
-		state = get_thread(&event);
-		count_hit(state, &event, event.id);
-		if (is_repeated(state, &event))
-			return 0;
-	}
-	dispatch(state, &event);
-	return 0;
-}
-
-/* An operation of a ring buffer that was seen, and what is to be concluded from it. */
-struct ring_operation {
-	struct ring ring;
-	struct ring_history history;
-	__u64 message;
-	__u64 slot;
-	__u32 is_dequeue;
-	__u32 overwritten;
-};
-
-/* The same for the history of a ring buffer. */
-SEC("syscall")
-int run_ring(struct ring_operation *scripted)
-{
-	struct ring_operation operation;
-
-	__builtin_memcpy(&operation, scripted, sizeof(operation));
-	if (operation.is_dequeue)
-		operation.slot =
-			follow_dequeue(&operation.history, &operation.ring, operation.message);
-	else
-		operation.overwritten = follow_enqueue(&operation.history, &operation.ring,
-						       operation.message, &operation.slot);
-	__builtin_memcpy(scripted, &operation, sizeof(operation));
 	return 0;
 }

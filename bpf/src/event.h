@@ -45,10 +45,14 @@ static __always_inline void fill_header(struct record_header *header, const stru
 	header->tid = event->tid;
 }
 
+/* The hit itself, if every one is asked for. */
 static __always_inline void emit_raw(const struct event *event)
 {
-	struct raw_record *record = reserve(RECORD_RAW, sizeof(*record));
+	struct raw_record *record;
 
+	if (!raw_records)
+		return;
+	record = reserve(RECORD_RAW, sizeof(*record));
 	if (!record)
 		return;
 	fill_header(&record->header, event, RECORD_RAW, event->id, 0, 0);

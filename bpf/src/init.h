@@ -237,7 +237,7 @@ static __always_inline int init_event(struct pt_regs *regs)
 		find_client_identity(&identity, event.arguments[2], COOKIE_PARAMETER(cookie));
 		event.arguments[4] = identity.size;
 	}
-	if (raw_records && position == GATE_OPEN)
+	if (position == GATE_OPEN)
 		emit_raw(&event);
 	record = reserve(RECORD_INIT, sizeof(*record));
 	if (!record)

@@ -13,8 +13,11 @@
 #ifndef CARET_INTRA_PROCESS_PROBES_H
 #define CARET_INTRA_PROCESS_PROBES_H
 
+#include "callback.h"
 #include "message_stamp.h"
+#include "publish.h"
 #include "ring_history.h"
+#include "take.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define INTRA_GUARD_CONDITION 96
@@ -35,6 +38,9 @@ struct {
 	__type(key, struct process_address);
 	__type(value, struct ring_history);
 } ring_histories SEC(".maps");
+
+/* The value of a new element, never written. */
+static const volatile struct ring_history new_history = {.generation = HISTORY_NEW};
 
 /* The ring of each subscription that showed one. */
 struct {
@@ -102,26 +108,30 @@ begin_ring(struct ring_history *known, const struct ring *ring, __u64 message, _
 	return ring->size < ring->capacity ? OVERWRITTEN_NO : OVERWRITTEN_UNKNOWN;
 }
 
+/* The history of a ring, made when it has none. */
+static __always_inline struct ring_history *get_history(const struct event *event, __u64 address)
+{
+	struct process_address key = {.address = address, .pid = event->pid};
+	struct ring_history *known = bpf_map_lookup_elem(&ring_histories, &key);
+
+	if (known)
+		return known;
+	bpf_map_update_elem(&ring_histories, &key, (const void *)&new_history, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&ring_histories, &key);
+}
+
 /* An enqueue into a ring: its slot, and whether it dropped a message, as far as that is certain. */
 static __always_inline enum ring_overwritten note_enqueue(const struct event *event,
 							  const struct ring *ring, __u64 address,
 							  __u64 message, __u64 *slot)
 {
-	struct process_address key = {.address = address, .pid = event->pid};
-	struct ring_history *known = bpf_map_lookup_elem(&ring_histories, &key);
+	struct ring_history *known = get_history(event, address);
 	enum ring_overwritten overwritten = OVERWRITTEN_UNKNOWN;
-	struct ring_history begin = {};
 	bool alone;
 
 	*slot = SLOT_UNKNOWN;
-	if (!known) {
-		if (!is_ring_at_rest(ring))
-			return OVERWRITTEN_UNKNOWN;
-		overwritten = begin_ring(&begin, ring, message, slot);
-		if (bpf_map_update_elem(&ring_histories, &key, &begin, BPF_NOEXIST))
-			*slot = SLOT_UNKNOWN; /* another thread was faster */
-		return overwritten;
-	}
+	if (!known)
+		return OVERWRITTEN_UNKNOWN;
 	alone = enter_history(known);
 	if (alone && !is_ring_at_rest(ring))
 		known->generation = HISTORY_VOID;
@@ -168,7 +178,8 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
-		dispatch(state, &event);
+		emit_raw(&event);
+		rclcpp_intra_publish(state, &event);
 		return 0;
 	}
 	/* It becomes a publish when a buffer gets a message; others ask for the count, too. */
@@ -200,7 +211,8 @@ static __always_inline void open_intra_publish(struct thread_state *state,
 	event.arguments[3] = 0;
 	event.arguments[4] = 0;
 	read_message_stamp(&event, event.arguments[0], message);
-	dispatch(state, &event);
+	emit_raw(&event);
+	rclcpp_intra_publish(state, &event);
 }
 
 /* rclcpp_ring_buffer_enqueue(buffer, index, size, overwritten) | trigger(GuardCondition *) */
@@ -217,7 +229,8 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	if (!begin_event(&event, &state, EVENT_RING_BUFFER_ENQUEUE, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
-		dispatch(state, &event);
+		emit_raw(&event);
+		ring_buffer_enqueue(state, &event);
 		return 0;
 	}
 	if (!state || !state->intra_publisher.time_ns)
@@ -245,7 +258,8 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	event.arguments[2] = ring.size;
 	event.arguments[3] = overwritten == OVERWRITTEN_YES;
 	event.arguments[4] = 0;
-	dispatch(state, &event);
+	emit_raw(&event);
+	ring_buffer_enqueue(state, &event);
 	return 0;
 }
 
@@ -275,7 +289,8 @@ static __always_inline void derive_dequeue(struct thread_state *state, struct ev
 	event->arguments[2] = ring.size;
 	event->arguments[3] = 0;
 	event->arguments[4] = 0;
-	dispatch(state, event);
+	emit_raw(event);
+	ring_buffer_dequeue(state, event);
 }
 
 /* Executor::execute_any_executable(Executor *, AnyExecutable *) */
@@ -288,7 +303,8 @@ int on_executor_execute(struct pt_regs *regs)
 
 	if (!begin_event(&event, &state, EVENT_EXECUTOR_EXECUTE, regs, cookie))
 		return 0;
-	dispatch(state, &event);
+	emit_raw(&event);
+	executor_execute(state, &event);
 	if (intra_process && COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
 	    read_word(&waitable, event.arguments[1] + EXECUTABLE_WAITABLE) && waitable &&
 	    read_word(&data, event.arguments[1] + EXECUTABLE_DATA) && data)

@@ -14,9 +14,8 @@
 #ifndef CARET_PROBE_H
 #define CARET_PROBE_H
 
-#include "registers.h"
 #include "callers.h"
-#include "dispatch.h"
+#include "registers.h"
 
 #define COOKIE_EVENT(cookie)	  ((cookie)&0xff)
 #define COOKIE_FORM(cookie)	  (((cookie) >> 8) & 0xff)

@@ -6,6 +6,7 @@
 #define CARET_PUBLISH_PROBES_H
 
 #include "message_stamp.h"
+#include "publish.h"
 
 #define FORM_RCL_PUBLISH_SERIALIZED 1
 #define FORM_RCL_PUBLISH_LOANED	    2
@@ -26,14 +27,13 @@
  */
 static __always_inline void note_stack_handle(struct event *event, __u64 rmw_handle)
 {
-	__u64 impl;
+	__u64 impl, publisher;
 
 	if (event->arguments[0] - event->stack_pointer >= CALLERS_STACK)
 		return;
 	event->details |= DETAIL_STACK_HANDLE;
-	if (!read_word(&impl, event->arguments[0]) ||
-	    !read_word(&event->arguments[2], impl + rmw_handle))
-		event->arguments[2] = 0;
+	if (read_word(&impl, event->arguments[0]) && read_word(&publisher, impl + rmw_handle))
+		event->arguments[2] = publisher;
 }
 
 /*
@@ -65,7 +65,8 @@ int on_rcl_publish(struct pt_regs *regs)
 	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
 	if (message_stamps && !is_stamped_already(state, &event))
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
-	dispatch(state, &event);
+	emit_raw(&event);
+	rcl_publish(state, &event);
 	return 0;
 }
 
@@ -86,7 +87,8 @@ int on_rmw_publish(struct pt_regs *regs)
 	} else {
 		event.has_stamp = 1;
 	}
-	dispatch(state, &event);
+	emit_raw(&event);
+	rmw_publish(state, &event);
 	return 0;
 }
 
@@ -139,7 +141,8 @@ int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
 		return 0;
 	}
 	event.arguments[1] = stamp;
-	dispatch(state, &event);
+	emit_raw(&event);
+	dds_bind_addr_to_stamp(state, &event);
 	return 0;
 }
 

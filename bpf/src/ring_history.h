@@ -30,7 +30,7 @@ enum seen_early {
 
 /* A ring buffer at the last operation that was seen of it. Indices are reduced, as the ring's. */
 struct ring_history {
-	__u64 generation;  /* subscription_generation when it began; HISTORY_VOID: of no use */
+	__u64 generation;  /* subscription_generation when it began, or HISTORY_... */
 	__u64 users;	   /* programs that use it now */
 	__u64 write_index; /* where the seen enqueues lead to */
 	__u64 size;
@@ -46,7 +46,8 @@ struct ring_history {
 	__u32 reserved;
 };
 
-#define HISTORY_VOID (~0ULL)
+#define HISTORY_VOID (~0ULL)	 /* of no use */
+#define HISTORY_NEW  (~0ULL - 1) /* it has not begun */
 
 enum ring_overwritten {
 	OVERWRITTEN_NO = 0,

@@ -8,6 +8,7 @@
 #define CARET_SERVICE_PROBES_H
 
 #include "probe.h"
+#include "service.h"
 
 #define FORM_SERVICE_ENTRY  0
 #define FORM_SERVICE_RETURN 1
@@ -32,7 +33,6 @@ static __always_inline void open_service_call(struct thread_state *state, struct
 {
 	struct service_info info = {};
 	struct service_call *call;
-	__u8 id = event->id;
 
 	if (has_state(state, RECORD_SERVICE)) {
 		call = &state->service_call;
@@ -47,9 +47,7 @@ static __always_inline void open_service_call(struct thread_state *state, struct
 		call->gid[1] = info.request_id.writer_guid[1];
 		call->sequence = info.request_id.sequence;
 	}
-	event->id = EVENT_SERVICE_CALL;
-	dispatch(state, event);
-	event->id = id;
+	service_call(state, event);
 }
 
 /*
@@ -141,43 +139,35 @@ int on_request_sent(struct pt_regs *regs)
 	event.arguments[2] = sequence;
 	event.arguments[3] = 0;
 	event.arguments[4] = 0;
-	dispatch(state, &event);
+	emit_raw(&event);
+	service_step(state, &event, SERVICE_REQUEST_SENT);
 	return 0;
 }
 
-/* rcl_take_request_with_info(service, rmw_service_info_t *, request) */
-SEC("uprobe.multi")
-int on_request_taken(struct pt_regs *regs)
-{
-	__u64 cookie = bpf_get_attach_cookie(regs);
-	struct thread_state *state;
-	struct event event;
+/* Programs of rcl_take_..._with_info(handle, rmw_service_info_t *, message). */
+#define SERVICE_TAKEN(name, event_id, handle)                                                      \
+	SEC("uprobe.multi")                                                                        \
+	int on_##name(struct pt_regs *regs)                                                        \
+	{                                                                                          \
+		__u64 cookie = bpf_get_attach_cookie(regs);                                        \
+		struct thread_state *state;                                                        \
+		struct event event;                                                                \
+                                                                                                   \
+		if (!begin_event(&event, &state, event_id, regs, cookie))                          \
+			return 0;                                                                  \
+		if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY) {                                   \
+			open_service_call(state, &event, event.arguments[2], event.arguments[1],   \
+					  true);                                                   \
+		} else if (read_taken(state, &event, regs, cookie)) {                              \
+			emit_raw(&event);                                                          \
+			handle;                                                                    \
+		}                                                                                  \
+		return 0;                                                                          \
+	}
 
-	if (!begin_event(&event, &state, EVENT_REQUEST_TAKEN, regs, cookie))
-		return 0;
-	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
-		open_service_call(state, &event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(state, &event, regs, cookie))
-		dispatch(state, &event);
-	return 0;
-}
-
-/* rcl_take_response_with_info(client, rmw_service_info_t *, response) */
-SEC("uprobe.multi")
-int on_response_taken(struct pt_regs *regs)
-{
-	__u64 cookie = bpf_get_attach_cookie(regs);
-	struct thread_state *state;
-	struct event event;
-
-	if (!begin_event(&event, &state, EVENT_RESPONSE_TAKEN, regs, cookie))
-		return 0;
-	if (COOKIE_FORM(cookie) == FORM_SERVICE_ENTRY)
-		open_service_call(state, &event, event.arguments[2], event.arguments[1], true);
-	else if (read_taken(state, &event, regs, cookie))
-		dispatch(state, &event);
-	return 0;
-}
+SERVICE_TAKEN(request_taken, EVENT_REQUEST_TAKEN, request_taken(state, &event))
+SERVICE_TAKEN(response_taken, EVENT_RESPONSE_TAKEN,
+	      service_step(state, &event, SERVICE_RESPONSE_TAKEN))
 
 /* rcl_send_response(service, rmw_request_id_t *, response) */
 SEC("uprobe.multi")
@@ -197,14 +187,13 @@ int on_response_sent(struct pt_regs *regs)
 	event.arguments[4] = 0;
 	event.gid[0] = id.writer_guid[0];
 	event.gid[1] = id.writer_guid[1];
-	event.id = EVENT_SERVICE_CALL;
-	dispatch(state, &event);
+	service_call(state, &event);
 	if (unread) { /* without its number nothing can be said of a response */
 		count_loss(RECORD_SERVICE, LOSS_FAULT);
 		return 0;
 	}
-	event.id = EVENT_RESPONSE_SENT;
-	dispatch(state, &event);
+	emit_raw(&event);
+	service_step(state, &event, SERVICE_RESPONSE_SENT);
 	return 0;
 }
 
@@ -222,7 +211,8 @@ int on_service_executed(struct pt_regs *regs)
 		return 0;
 	for (int i = 0; i < RAW_ARGUMENTS; i++)
 		event.arguments[i] = 0; /* what the registers hold is left over */
-	dispatch(state, &event);
+	emit_raw(&event);
+	service_executed(state, &event);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #define CARET_TAKE_PROBES_H
 
 #include "message_stamp.h"
+#include "take.h"
 
 #define FORM_TAKE_TRACEPOINT	    0
 /* Entry of rcl_take, rcl_take_serialized_message, rcl_take_loaned_message. */
@@ -49,6 +50,7 @@ static __always_inline void open_take_call(struct thread_state *state, const str
 static __always_inline bool add_take_details(struct thread_state *state, struct event *event)
 {
 	struct take_call *call;
+	__u64 gid[2];
 
 	if (!state || !state->take_call.open)
 		return false;
@@ -59,9 +61,12 @@ static __always_inline bool add_take_details(struct thread_state *state, struct 
 		return false;
 	call->open = 0;
 	event->details |= call->details;
-	if (call->info && !bpf_probe_read_user(event->gid, sizeof(event->gid),
-					       (const void *)(call->info + INFO_PUBLISHER_GID)))
+	if (call->info && !bpf_probe_read_user(gid, sizeof(gid),
+					       (const void *)(call->info + INFO_PUBLISHER_GID))) {
+		event->gid[0] = gid[0];
+		event->gid[1] = gid[1];
 		event->details |= DETAIL_GID;
+	}
 	return true;
 }
 
@@ -133,7 +138,8 @@ int on_rmw_take(struct pt_regs *regs)
 	}
 	if (form_known)
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
-	dispatch(state, &event);
+	emit_raw(&event);
+	rmw_take(state, &event);
 	return 0;
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
 /*
- * The state machine's one entrance. In a probe the event id is a constant, so all other branches
- * disappear.
+ * The tests' entrances: they feed the state machine, so that it can be compared with its model.
+ * What is recorded never passes here. Each probe calls the handler of its own event.
  */
-#ifndef CARET_DISPATCH_H
-#define CARET_DISPATCH_H
+#ifndef CARET_SCRIPTED_H
+#define CARET_SCRIPTED_H
 
 #include "callback.h"
+#include "callers.h"
 #include "publish.h"
+#include "ring_history.h"
 #include "service.h"
 #include "take.h"
 
 static __always_inline void dispatch(struct thread_state *state, const struct event *event)
 {
-	if (raw_records && event->id != EVENT_SERVICE_CALL)
-		emit_raw(event);
 	switch (event->id) {
 	case EVENT_CALLBACK_START:
 		callback_start(state, event);
@@ -74,6 +74,51 @@ static __always_inline void dispatch(struct thread_state *state, const struct ev
 		close_thread(event, event->tid);
 		break;
 	}
+}
+
+/* Feeds one scripted event to the state machine. */
+SEC("syscall")
+int run_event(struct event *scripted)
+{
+	struct thread_state *state = NULL;
+	struct event event;
+
+	__builtin_memcpy(&event, scripted, sizeof(event));
+	if (event.id != EVENT_THREAD_EXIT) { /* which is no hit */
+		state = get_thread(&event);
+		count_hit(state, &event, event.id);
+		if (is_repeated(state, &event))
+			return 0;
+	}
+	dispatch(state, &event);
+	return 0;
+}
+
+/* An operation of a ring buffer that was seen, and what is to be concluded from it. */
+struct ring_operation {
+	struct ring ring;
+	struct ring_history history;
+	__u64 message;
+	__u64 slot;
+	__u32 is_dequeue;
+	__u32 overwritten;
+};
+
+/* The same for the history of a ring buffer. */
+SEC("syscall")
+int run_ring(struct ring_operation *scripted)
+{
+	struct ring_operation operation;
+
+	__builtin_memcpy(&operation, scripted, sizeof(operation));
+	if (operation.is_dequeue)
+		operation.slot =
+			follow_dequeue(&operation.history, &operation.ring, operation.message);
+	else
+		operation.overwritten = follow_enqueue(&operation.history, &operation.ring,
+						       operation.message, &operation.slot);
+	__builtin_memcpy(scripted, &operation, sizeof(operation));
+	return 0;
 }
 
 #endif
