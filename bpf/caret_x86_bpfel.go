@@ -416,10 +416,16 @@ const (
 	CaretProgRunEvent                  = "run_event"
 	CaretProgRunRing                   = "run_ring"
 	CaretVarBodiesProbed               = "bodies_probed"
+	CaretVarExecutableDataOffset       = "executable_data_offset"
+	CaretVarExecutableWaitableOffset   = "executable_waitable_offset"
 	CaretVarFilterAddresses            = "filter_addresses"
 	CaretVarFilterProcesses            = "filter_processes"
 	CaretVarFollowChildren             = "follow_children"
 	CaretVarGate                       = "gate"
+	CaretVarGenericCallbackOffset      = "generic_callback_offset"
+	CaretVarIntraBufferOffset          = "intra_buffer_offset"
+	CaretVarIntraCallbackOffset        = "intra_callback_offset"
+	CaretVarIntraGuardConditionOffset  = "intra_guard_condition_offset"
 	CaretVarIntraProcess               = "intra_process"
 	CaretVarLayoutOfCallbackRecord     = "layout_of_callback_record"
 	CaretVarLayoutOfEnqueueRecord      = "layout_of_enqueue_record"
@@ -432,9 +438,10 @@ const (
 	CaretVarMessageStamps              = "message_stamps"
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
+	CaretVarRingCapacityOffset         = "ring_capacity_offset"
 	CaretVarSubscriptionGeneration     = "subscription_generation"
+	CaretVarTypedBufferRingOffset      = "typed_buffer_ring_offset"
 	CaretVarUnitsLeft                  = "units_left"
-	CaretVarValuesOfHumbleOffset       = "values_of_humble_offset"
 	CaretVarWakeupBytes                = "wakeup_bytes"
 )
 
@@ -526,27 +533,34 @@ type CaretMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CaretVariableSpecs struct {
-	BodiesProbed           *ebpf.VariableSpec `ebpf:"bodies_probed"`
-	FilterAddresses        *ebpf.VariableSpec `ebpf:"filter_addresses"`
-	FilterProcesses        *ebpf.VariableSpec `ebpf:"filter_processes"`
-	FollowChildren         *ebpf.VariableSpec `ebpf:"follow_children"`
-	Gate                   *ebpf.VariableSpec `ebpf:"gate"`
-	IntraProcess           *ebpf.VariableSpec `ebpf:"intra_process"`
-	LayoutOfCallbackRecord *ebpf.VariableSpec `ebpf:"layout_of_callback_record"`
-	LayoutOfEnqueueRecord  *ebpf.VariableSpec `ebpf:"layout_of_enqueue_record"`
-	LayoutOfInitRecord     *ebpf.VariableSpec `ebpf:"layout_of_init_record"`
-	LayoutOfProcessRecord  *ebpf.VariableSpec `ebpf:"layout_of_process_record"`
-	LayoutOfRawRecord      *ebpf.VariableSpec `ebpf:"layout_of_raw_record"`
-	LayoutOfServiceRecord  *ebpf.VariableSpec `ebpf:"layout_of_service_record"`
-	LayoutOfSimTimeRecord  *ebpf.VariableSpec `ebpf:"layout_of_sim_time_record"`
-	LayoutOfThreadRecord   *ebpf.VariableSpec `ebpf:"layout_of_thread_record"`
-	MessageStamps          *ebpf.VariableSpec `ebpf:"message_stamps"`
-	RawRecords             *ebpf.VariableSpec `ebpf:"raw_records"`
-	ReportAllExecs         *ebpf.VariableSpec `ebpf:"report_all_execs"`
-	SubscriptionGeneration *ebpf.VariableSpec `ebpf:"subscription_generation"`
-	UnitsLeft              *ebpf.VariableSpec `ebpf:"units_left"`
-	ValuesOfHumbleOffset   *ebpf.VariableSpec `ebpf:"values_of_humble_offset"`
-	WakeupBytes            *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
+	BodiesProbed              *ebpf.VariableSpec `ebpf:"bodies_probed"`
+	ExecutableDataOffset      *ebpf.VariableSpec `ebpf:"executable_data_offset"`
+	ExecutableWaitableOffset  *ebpf.VariableSpec `ebpf:"executable_waitable_offset"`
+	FilterAddresses           *ebpf.VariableSpec `ebpf:"filter_addresses"`
+	FilterProcesses           *ebpf.VariableSpec `ebpf:"filter_processes"`
+	FollowChildren            *ebpf.VariableSpec `ebpf:"follow_children"`
+	Gate                      *ebpf.VariableSpec `ebpf:"gate"`
+	GenericCallbackOffset     *ebpf.VariableSpec `ebpf:"generic_callback_offset"`
+	IntraBufferOffset         *ebpf.VariableSpec `ebpf:"intra_buffer_offset"`
+	IntraCallbackOffset       *ebpf.VariableSpec `ebpf:"intra_callback_offset"`
+	IntraGuardConditionOffset *ebpf.VariableSpec `ebpf:"intra_guard_condition_offset"`
+	IntraProcess              *ebpf.VariableSpec `ebpf:"intra_process"`
+	LayoutOfCallbackRecord    *ebpf.VariableSpec `ebpf:"layout_of_callback_record"`
+	LayoutOfEnqueueRecord     *ebpf.VariableSpec `ebpf:"layout_of_enqueue_record"`
+	LayoutOfInitRecord        *ebpf.VariableSpec `ebpf:"layout_of_init_record"`
+	LayoutOfProcessRecord     *ebpf.VariableSpec `ebpf:"layout_of_process_record"`
+	LayoutOfRawRecord         *ebpf.VariableSpec `ebpf:"layout_of_raw_record"`
+	LayoutOfServiceRecord     *ebpf.VariableSpec `ebpf:"layout_of_service_record"`
+	LayoutOfSimTimeRecord     *ebpf.VariableSpec `ebpf:"layout_of_sim_time_record"`
+	LayoutOfThreadRecord      *ebpf.VariableSpec `ebpf:"layout_of_thread_record"`
+	MessageStamps             *ebpf.VariableSpec `ebpf:"message_stamps"`
+	RawRecords                *ebpf.VariableSpec `ebpf:"raw_records"`
+	ReportAllExecs            *ebpf.VariableSpec `ebpf:"report_all_execs"`
+	RingCapacityOffset        *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
+	SubscriptionGeneration    *ebpf.VariableSpec `ebpf:"subscription_generation"`
+	TypedBufferRingOffset     *ebpf.VariableSpec `ebpf:"typed_buffer_ring_offset"`
+	UnitsLeft                 *ebpf.VariableSpec `ebpf:"units_left"`
+	WakeupBytes               *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
 // CaretObjects contains all objects after they have been loaded into the kernel.
@@ -598,27 +612,34 @@ func (m *CaretMaps) Close() error {
 //
 // It can be passed to LoadCaretObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CaretVariables struct {
-	BodiesProbed           *ebpf.Variable `ebpf:"bodies_probed"`
-	FilterAddresses        *ebpf.Variable `ebpf:"filter_addresses"`
-	FilterProcesses        *ebpf.Variable `ebpf:"filter_processes"`
-	FollowChildren         *ebpf.Variable `ebpf:"follow_children"`
-	Gate                   *ebpf.Variable `ebpf:"gate"`
-	IntraProcess           *ebpf.Variable `ebpf:"intra_process"`
-	LayoutOfCallbackRecord *ebpf.Variable `ebpf:"layout_of_callback_record"`
-	LayoutOfEnqueueRecord  *ebpf.Variable `ebpf:"layout_of_enqueue_record"`
-	LayoutOfInitRecord     *ebpf.Variable `ebpf:"layout_of_init_record"`
-	LayoutOfProcessRecord  *ebpf.Variable `ebpf:"layout_of_process_record"`
-	LayoutOfRawRecord      *ebpf.Variable `ebpf:"layout_of_raw_record"`
-	LayoutOfServiceRecord  *ebpf.Variable `ebpf:"layout_of_service_record"`
-	LayoutOfSimTimeRecord  *ebpf.Variable `ebpf:"layout_of_sim_time_record"`
-	LayoutOfThreadRecord   *ebpf.Variable `ebpf:"layout_of_thread_record"`
-	MessageStamps          *ebpf.Variable `ebpf:"message_stamps"`
-	RawRecords             *ebpf.Variable `ebpf:"raw_records"`
-	ReportAllExecs         *ebpf.Variable `ebpf:"report_all_execs"`
-	SubscriptionGeneration *ebpf.Variable `ebpf:"subscription_generation"`
-	UnitsLeft              *ebpf.Variable `ebpf:"units_left"`
-	ValuesOfHumbleOffset   *ebpf.Variable `ebpf:"values_of_humble_offset"`
-	WakeupBytes            *ebpf.Variable `ebpf:"wakeup_bytes"`
+	BodiesProbed              *ebpf.Variable `ebpf:"bodies_probed"`
+	ExecutableDataOffset      *ebpf.Variable `ebpf:"executable_data_offset"`
+	ExecutableWaitableOffset  *ebpf.Variable `ebpf:"executable_waitable_offset"`
+	FilterAddresses           *ebpf.Variable `ebpf:"filter_addresses"`
+	FilterProcesses           *ebpf.Variable `ebpf:"filter_processes"`
+	FollowChildren            *ebpf.Variable `ebpf:"follow_children"`
+	Gate                      *ebpf.Variable `ebpf:"gate"`
+	GenericCallbackOffset     *ebpf.Variable `ebpf:"generic_callback_offset"`
+	IntraBufferOffset         *ebpf.Variable `ebpf:"intra_buffer_offset"`
+	IntraCallbackOffset       *ebpf.Variable `ebpf:"intra_callback_offset"`
+	IntraGuardConditionOffset *ebpf.Variable `ebpf:"intra_guard_condition_offset"`
+	IntraProcess              *ebpf.Variable `ebpf:"intra_process"`
+	LayoutOfCallbackRecord    *ebpf.Variable `ebpf:"layout_of_callback_record"`
+	LayoutOfEnqueueRecord     *ebpf.Variable `ebpf:"layout_of_enqueue_record"`
+	LayoutOfInitRecord        *ebpf.Variable `ebpf:"layout_of_init_record"`
+	LayoutOfProcessRecord     *ebpf.Variable `ebpf:"layout_of_process_record"`
+	LayoutOfRawRecord         *ebpf.Variable `ebpf:"layout_of_raw_record"`
+	LayoutOfServiceRecord     *ebpf.Variable `ebpf:"layout_of_service_record"`
+	LayoutOfSimTimeRecord     *ebpf.Variable `ebpf:"layout_of_sim_time_record"`
+	LayoutOfThreadRecord      *ebpf.Variable `ebpf:"layout_of_thread_record"`
+	MessageStamps             *ebpf.Variable `ebpf:"message_stamps"`
+	RawRecords                *ebpf.Variable `ebpf:"raw_records"`
+	ReportAllExecs            *ebpf.Variable `ebpf:"report_all_execs"`
+	RingCapacityOffset        *ebpf.Variable `ebpf:"ring_capacity_offset"`
+	SubscriptionGeneration    *ebpf.Variable `ebpf:"subscription_generation"`
+	TypedBufferRingOffset     *ebpf.Variable `ebpf:"typed_buffer_ring_offset"`
+	UnitsLeft                 *ebpf.Variable `ebpf:"units_left"`
+	WakeupBytes               *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 
 // CaretPrograms contains all programs after they have been loaded into the kernel.

@@ -41,10 +41,17 @@ type SubscriptionBase struct {
 
 // SubscriptionIntraProcess holds members of the bases of rclcpp::experimental::SubscriptionIntraProcess and leads to its ring buffer.
 type SubscriptionIntraProcess struct {
-	TopicName uint64 // SubscriptionIntraProcessBase.topic_name_, a std::string
-	Buffer    uint64 // SubscriptionIntraProcessBuffer.buffer_, to a TypedIntraProcessBuffer
-	Ring      uint64 // TypedIntraProcessBuffer.buffer_, to a RingBufferImplementation
-	Capacity  uint64 // RingBufferImplementation.capacity_, a size_t
+	GuardCondition uint64 // SubscriptionIntraProcessBase.gc_, a GuardCondition
+	TopicName      uint64 // SubscriptionIntraProcessBase.topic_name_, a std::string
+	Buffer         uint64 // SubscriptionIntraProcessBuffer.buffer_, to a TypedIntraProcessBuffer
+	Ring           uint64 // TypedIntraProcessBuffer.buffer_, to a RingBufferImplementation
+	Capacity       uint64 // RingBufferImplementation.capacity_, a size_t
+}
+
+// AnyExecutable holds members of rclcpp::AnyExecutable, which an executor is given to execute.
+type AnyExecutable struct {
+	Waitable uint64 // waitable
+	Data     uint64 // data, what was taken
 }
 
 // RingBufferTypeName is the beginning of the mangled class name of every intra-process ring buffer.

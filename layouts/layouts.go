@@ -54,6 +54,7 @@ type Layout struct {
 	ServiceBase              ServiceBase
 	ClientBase               ClientBase
 	Executor                 Executor
+	AnyExecutable            AnyExecutable
 
 	// Owners lists what a callback address may be a member of.
 	Owners []Owner
@@ -125,6 +126,16 @@ type Owner struct {
 	// TypeNames are the mangled class names, as type_info holds them, that the object may have; one ending in I is a prefix
 	// that template arguments follow, any other is the whole name.
 	TypeNames []string
+}
+
+// CallbackOf returns where objects of a class that owns callbacks have theirs.
+func (l *Layout) CallbackOf(kind OwnerKind) uint64 {
+	for _, owner := range l.Owners {
+		if owner.Kind == kind {
+			return owner.Callback
+		}
+	}
+	return 0
 }
 
 // Matches reports whether an object whose type_info holds the mangled name typeName is such an owner.
@@ -296,10 +307,11 @@ func (r *offsetReader) layout() *Layout {
 			TypeSupport:        r.at("SubscriptionBase.type_support_"),
 		},
 		SubscriptionIntraProcess: SubscriptionIntraProcess{
-			TopicName: r.at("SubscriptionIntraProcessBase.topic_name_"),
-			Buffer:    r.at("SubscriptionIntraProcessBuffer.buffer_"),
-			Ring:      r.at("TypedIntraProcessBuffer.buffer_"),
-			Capacity:  r.at("RingBufferImplementation.capacity_"),
+			GuardCondition: r.at("SubscriptionIntraProcessBase.gc_"),
+			TopicName:      r.at("SubscriptionIntraProcessBase.topic_name_"),
+			Buffer:         r.at("SubscriptionIntraProcessBuffer.buffer_"),
+			Ring:           r.at("TypedIntraProcessBuffer.buffer_"),
+			Capacity:       r.at("RingBufferImplementation.capacity_"),
 		},
 		TimerBase: TimerBase{
 			TimerHandle: r.at("TimerBase.timer_handle_"),
@@ -330,6 +342,7 @@ func (r *offsetReader) layout() *Layout {
 				r.optional("ExecutorEntitiesCollector.pending_manually_added_groups_"),
 			},
 		},
+		AnyExecutable: AnyExecutable{Waitable: r.at("AnyExecutable.waitable"), Data: r.at("AnyExecutable.data")},
 		Owners: []Owner{
 			{
 				Kind: OwnerTimer, Callback: r.at("GenericTimer.callback_"),

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 
 	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // Options are the settings of a recording. They are constants to the kernel's verifier, which removes what is not used.
@@ -101,6 +102,10 @@ func loadCollection(ctx context.Context, options Options, m mode) (*ebpf.Collect
 // configure applies the settings to the specification and takes out what this recording does not need.
 func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 	ring := ringSize(options.RingBytes)
+	objects, err := probes.FindHumbleObjects()
+	if err != nil {
+		return fmt.Errorf("where objects of Humble have their members: %w", err)
+	}
 	for name, value := range map[string]any{
 		"filter_processes": options.FilterProcesses || m.filterInProgram,
 		"follow_children":  options.FollowChildren,
@@ -110,6 +115,15 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		"message_stamps":   options.MessageStamps,
 		"intra_process":    !options.NoIntraProcess,
 		"wakeup_bytes":     wakeupBytes(ring),
+
+		"generic_callback_offset":      objects.GenericCallback,
+		"intra_guard_condition_offset": objects.IntraGuardCondition,
+		"intra_buffer_offset":          objects.IntraBuffer,
+		"intra_callback_offset":        objects.IntraCallback,
+		"typed_buffer_ring_offset":     objects.TypedBufferRing,
+		"ring_capacity_offset":         objects.RingCapacity,
+		"executable_waitable_offset":   objects.ExecutableWaitable,
+		"executable_data_offset":       objects.ExecutableData,
 	} {
 		variable := spec.Variables[name]
 		if variable == nil {

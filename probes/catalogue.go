@@ -93,7 +93,7 @@ const (
 )
 
 // FormGenericCallback is the form of callback_start and callback_end beside FormArguments: a member function of a generic subscription, whose
-// callback is at the site's parameter.
+// rcl handle is at the site's parameter.
 const FormGenericCallback Form = 1
 
 // FormDerived is the form of intra-process events on Humble, which are concluded from functions of rclcpp.
@@ -242,8 +242,8 @@ var catalogue = []Entry{
 			tracepoint(fromIron, "rclcpp_intra_publish", FormArguments, "arguments 1-2"),
 			{
 				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: FormDerived,
-				Symbol: "_ZNK6rclcpp13PublisherBase22get_subscription_countEv",
-				Shows:  "PublisherBase::get_subscription_count, with which a publish begins; a publish if an enqueue follows on the thread",
+				Symbol: "_ZNK6rclcpp13PublisherBase22get_subscription_countEv", Offset: publisherHandle,
+				Shows: "PublisherBase::get_subscription_count, with which a publish begins; a publish if an enqueue follows on the thread",
 			},
 		},
 	},
@@ -454,17 +454,17 @@ var catalogue = []Entry{
 // genericCallback is the source of callbacks of generic subscriptions on Humble: a member function of theirs.
 func genericCallback(symbol, shows string) Source {
 	return Source{
-		Distros: humble, Library: LibraryRclcpp, Symbol: symbol, Prefix: true, Besides: true, Offset: subscriptionCallback,
+		Distros: humble, Library: LibraryRclcpp, Symbol: symbol, Prefix: true, Besides: true, Offset: subscriptionHandle,
 		Form: FormGenericCallback, Provenance: Derived, Shows: shows,
 		Consequence: "callbacks of generic subscriptions are not recorded",
 	}
 }
 
-// subscriptionCallback leads from an rclcpp subscription to its callback.
-func subscriptionCallback(l *layouts.Layout) uint64 {
-	at := slices.IndexFunc(l.Owners, func(o layouts.Owner) bool { return o.Kind == layouts.OwnerSubscription })
-	return l.Owners[at].Callback
-}
+// subscriptionHandle leads from an rclcpp subscription to its rcl handle.
+func subscriptionHandle(l *layouts.Layout) uint64 { return l.SubscriptionBase.SubscriptionHandle }
+
+// publisherHandle leads from an rclcpp publisher to its rcl handle.
+func publisherHandle(l *layouts.Layout) uint64 { return l.PublisherBase.PublisherHandle }
 
 func withOffset(source Source, offset func(*layouts.Layout) uint64) Source {
 	source.Offset, source.OffsetOptional = offset, true

@@ -126,6 +126,12 @@ func TestPlanOfRunningProcess(t *testing.T) {
 					t.Errorf("stamp at %+v, want %+v", site, *test.stamp)
 				}
 			}
+			if test.distro == "humble" {
+				// PublisherBase's publisher_handle_, which an accessor function of the library may prove to lie elsewhere.
+				if site := siteOf(t, plan, EventRclcppIntraPublish); site.Parameter != 40 {
+					t.Errorf("the handle of a publisher is at %d", site.Parameter)
+				}
+			}
 			checkSites(t, p.process, plan.Sites)
 		})
 	}

@@ -11,7 +11,10 @@
 #include "intra_process_probes.h"
 
 #define FORM_CALLBACK_TRACEPOINT 0
-/* A member function of GenericSubscription; the parameter leads from the object to the callback. */
+/*
+ * A member function of GenericSubscription. At the start the parameter leads from SubscriptionBase
+ * to subscription_handle_.
+ */
 #define FORM_CALLBACK_GENERIC	 1
 
 struct shown_subscription {
@@ -33,14 +36,15 @@ struct {
  * searched the memory for it. The object itself says whose it is. It is told anew when another
  * subscription may have its address.
  */
-static __always_inline void show_generic_subscription(const struct event *event, __u64 object)
+static __always_inline void show_generic_subscription(const struct event *event, __u64 object,
+						      __u64 handle_offset)
 {
 	struct process_address key = {.address = object, .pid = event->pid};
 	struct shown_subscription shown = {.generation = subscription_generation};
 	struct shown_subscription *known = bpf_map_lookup_elem(&shown_subscriptions, &key);
 	struct init_record *record;
 
-	if (!read_word(&shown.handle, object + SUBSCRIPTION_BASE_HANDLE))
+	if (!read_word(&shown.handle, object + handle_offset))
 		return;
 	if (known && known->handle == shown.handle && known->generation == shown.generation)
 		return;
@@ -61,9 +65,9 @@ static __always_inline void show_generic_subscription(const struct event *event,
 }
 
 /* The callback is a member of the object that the member function is called for. */
-static __always_inline void derive_callback(struct event *event, __u64 cookie)
+static __always_inline void derive_callback(struct event *event)
 {
-	event->arguments[0] += COOKIE_PARAMETER(cookie);
+	event->arguments[0] += generic_callback_offset;
 	event->arguments[1] = 0;
 	event->flags = FLAG_DERIVED;
 }
@@ -72,16 +76,17 @@ static __always_inline void derive_callback(struct event *event, __u64 cookie)
 SEC("uprobe.multi")
 int on_callback_start(struct pt_regs *regs)
 {
-	__u64 cookie = bpf_get_attach_cookie(regs), subscription;
+	__u64 cookie = bpf_get_attach_cookie(regs), subscription, object;
 	struct event event, dequeue;
 	struct thread_state *state;
 
 	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_START, regs, cookie))
 		return 0;
-	subscription = event.arguments[0] - INTRA_CALLBACK;
+	subscription = event.arguments[0] - intra_callback_offset;
 	if (COOKIE_FORM(cookie) == FORM_CALLBACK_GENERIC) {
-		derive_callback(&event, cookie);
-		show_generic_subscription(&event, event.arguments[0] - COOKIE_PARAMETER(cookie));
+		object = event.arguments[0];
+		derive_callback(&event);
+		show_generic_subscription(&event, object, COOKIE_PARAMETER(cookie));
 	} else if (intra_process && event.arguments[1] & 1 &&
 		   is_taken_unseen(state, &event, subscription)) {
 		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
@@ -103,7 +108,7 @@ int on_callback_end(struct pt_regs *regs)
 	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_END, regs, cookie))
 		return 0;
 	if (COOKIE_FORM(cookie) == FORM_CALLBACK_GENERIC)
-		derive_callback(&event, cookie);
+		derive_callback(&event);
 	emit_raw(&event);
 	callback_end(state, &event);
 	return 0;

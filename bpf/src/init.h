@@ -126,7 +126,7 @@ static __always_inline void complete_subscription(struct event *event, __u64 coo
 		return;
 	arguments[2] = address;
 	arguments[3] = ring.capacity;
-	arguments[4] = word_at(arguments[0] + INTRA_BUFFER);
+	arguments[4] = word_at(arguments[0] + intra_buffer_offset);
 }
 
 /*

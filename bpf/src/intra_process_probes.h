@@ -19,14 +19,6 @@
 #include "ring_history.h"
 #include "take.h"
 
-#if defined(__TARGET_ARCH_x86)
-#define INTRA_GUARD_CONDITION 96
-#else
-#define INTRA_GUARD_CONDITION 104
-#endif
-#define EXECUTABLE_WAITABLE 72
-#define EXECUTABLE_DATA	    120
-
 /*
  * What is known of rings. They end unseen, so a new subscription may have one at the address of
  * another: then nothing is known of any.
@@ -182,8 +174,11 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 		rclcpp_intra_publish(state, &event);
 		return 0;
 	}
-	/* It becomes a publish when a buffer gets a message; others ask for the count, too. */
-	if (!read_word(&handle, event.arguments[0] + PUBLISHER_BASE_HANDLE))
+	/*
+	 * It becomes a publish when a buffer gets a message; others ask for the count, too. The
+	 * parameter leads from PublisherBase to publisher_handle_.
+	 */
+	if (!read_word(&handle, event.arguments[0] + COOKIE_PARAMETER(cookie)))
 		handle = 0;
 	if (!state)
 		return 0;
@@ -235,7 +230,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	}
 	if (!state || !state->intra_publisher.time_ns)
 		return 0;
-	subscription = event.arguments[0] - INTRA_GUARD_CONDITION;
+	subscription = event.arguments[0] - intra_guard_condition_offset;
 	address = read_ring(&ring, subscription);
 	if (address == RING_UNREADABLE && forget_ring(&event, subscription))
 		count_loss(RECORD_ENQUEUE, LOSS_FAULT);
@@ -306,8 +301,8 @@ int on_executor_execute(struct pt_regs *regs)
 	emit_raw(&event);
 	executor_execute(state, &event);
 	if (intra_process && COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
-	    read_word(&waitable, event.arguments[1] + EXECUTABLE_WAITABLE) && waitable &&
-	    read_word(&data, event.arguments[1] + EXECUTABLE_DATA) && data)
+	    read_word(&waitable, event.arguments[1] + executable_waitable_offset) && waitable &&
+	    read_word(&data, event.arguments[1] + executable_data_offset) && data)
 		derive_dequeue(state, &event, waitable, data);
 	return 0;
 }

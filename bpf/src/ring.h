@@ -12,8 +12,6 @@
 #define FORM_INTRA_TRACEPOINT 0
 #define FORM_INTRA_DERIVED    1
 
-#define RING_CAPACITY 8
-
 /* RingBufferImplementation, from its capacity on. */
 struct ring {
 	__u64 capacity;
@@ -34,9 +32,10 @@ static __always_inline __u64 read_ring(struct ring *ring, __u64 subscription)
 {
 	__u64 buffer, address, slots;
 
-	if (!read_word(&buffer, subscription + INTRA_BUFFER) ||
-	    !read_word(&address, buffer + TYPED_BUFFER_RING) ||
-	    bpf_probe_read_user(ring, sizeof(*ring), (const void *)(address + RING_CAPACITY)))
+	if (!read_word(&buffer, subscription + intra_buffer_offset) ||
+	    !read_word(&address, buffer + typed_buffer_ring_offset) ||
+	    bpf_probe_read_user(ring, sizeof(*ring),
+				(const void *)(address + ring_capacity_offset)))
 		return RING_UNREADABLE;
 	slots = ring->end - ring->begin;
 	if (!ring->capacity || ring->capacity > 1 << 24 ||
