@@ -74,11 +74,22 @@ type applier struct {
 }
 
 // settle returns the entity that a scan saw at an address: the one that lives there, or lived there when the scan began, or a new one.
-// It returns false where somebody else has lived there since. fini is the event that would have ended the entity. create also tells
-// whether the entity is new: it may be known by another address.
-func settle[E resident](a applier, p *population[E], address trace.Address, fini EventID, create func(life) (entity E, fresh bool)) (E, bool) {
+// It returns false where somebody else has lived there since. fini is the event that would have ended the entity. is tells whether what
+// the scan saw can be an entity that is doubtful. create also tells whether the entity is new: it may be known by another address.
+func settle[E resident](
+	a applier, p *population[E], address trace.Address, fini EventID, is func(E) bool, create func(life) (entity E, fresh bool),
+) (E, bool) {
 	last, known := p.last(address)
 	if known {
+		begin := int64(always) // of another one
+		if doubt, doubtful := last.doubted(); doubtful && doubt < a.begin {
+			if is(last) {
+				last.confirm()
+			} else {
+				p.bury(last, doubt)
+				begin = a.begin
+			}
+		}
 		until, ended := last.end()
 		switch {
 		case last.begin() >= a.begin:
@@ -89,11 +100,11 @@ func settle[E resident](a applier, p *population[E], address trace.Address, fini
 		if a.onlyKnown {
 			return last, false
 		}
-		entity, _ := create(life{since: until})
+		entity, _ := create(life{since: max(begin, until), seen: a.begin})
 		p.add(address, entity)
 		return entity, true
 	}
-	entity, fresh := create(life{since: always})
+	entity, fresh := create(life{since: always, seen: a.begin})
 	if fresh && a.onlyKnown {
 		return entity, false
 	}
@@ -105,7 +116,7 @@ func settle[E resident](a applier, p *population[E], address trace.Address, fini
 }
 
 func (a applier) context(row trace.Context) {
-	c, ok := settle(a, &a.contexts, row.ContextHandle, 0, func(l life) (*rclContext, bool) { return &rclContext{life: l}, true })
+	c, ok := settle(a, &a.contexts, row.ContextHandle, 0, func(*rclContext) bool { return true }, func(l life) (*rclContext, bool) { return &rclContext{life: l}, true })
 	if !ok || c.current.Provenance != "" {
 		return
 	}
@@ -115,7 +126,7 @@ func (a applier) context(row trace.Context) {
 }
 
 func (a applier) stateMachine(row trace.LifecycleStateMachine) {
-	m, ok := settle(a, &a.stateMachines, row.StateMachine, 0, func(l life) (*stateMachine, bool) { return &stateMachine{life: l}, true })
+	m, ok := settle(a, &a.stateMachines, row.StateMachine, 0, func(m *stateMachine) bool { return may(m.current.NodeHandle, row.NodeHandle) }, func(l life) (*stateMachine, bool) { return &stateMachine{life: l}, true })
 	if !ok || m.current.Provenance != "" {
 		return
 	}
@@ -125,7 +136,7 @@ func (a applier) stateMachine(row trace.LifecycleStateMachine) {
 }
 
 func (a applier) node(row trace.Node) {
-	n, ok := settle(a, &a.nodes, row.NodeHandle, RclNodeFini, func(l life) (*node, bool) { return &node{life: l}, true })
+	n, ok := settle(a, &a.nodes, row.NodeHandle, RclNodeFini, func(n *node) bool { return isNode(n, &row) }, func(l life) (*node, bool) { return &node{life: l}, true })
 	if !ok {
 		return
 	}
@@ -141,7 +152,7 @@ func (a applier) node(row trace.Node) {
 }
 
 func (a applier) executor(row trace.Executor) {
-	e, ok := settle(a, &a.executors, row.Executor, RclcppExecutorDestroy, func(l life) (*executor, bool) { return &executor{life: l}, true })
+	e, ok := settle(a, &a.executors, row.Executor, RclcppExecutorDestroy, func(e *executor) bool { return isExecutor(e, &row) }, func(l life) (*executor, bool) { return &executor{life: l}, true })
 	if !ok {
 		return
 	}
@@ -157,7 +168,7 @@ func (a applier) executor(row trace.Executor) {
 
 func (a applier) group(row trace.CallbackGroup) {
 	_, nodeKnown := a.nodes.last(row.NodeHandle) // then the group is a part of it: no event tells that it was created
-	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(l life) (*group, bool) { return &group{life: l, joined: always}, !nodeKnown })
+	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(c *group) bool { return isGroup(c, &row) }, func(l life) (*group, bool) { return &group{life: l, joined: always}, !nodeKnown })
 	if !ok {
 		return
 	}
@@ -175,7 +186,7 @@ func (a applier) group(row trace.CallbackGroup) {
 }
 
 func (a applier) publisher(row trace.Publisher) {
-	p, ok := settle(a, &a.publishers, row.PublisherHandle, RclPublisherFini, func(l life) (*publisher, bool) {
+	p, ok := settle(a, &a.publishers, row.PublisherHandle, RclPublisherFini, func(p *publisher) bool { return isPublisher(p, &row) }, func(l life) (*publisher, bool) {
 		if known, ok := a.rmwPublishers.at(row.RMWPublisherHandle, now); ok && known.current.PublisherHandle == 0 {
 			return known, false // by its rmw handle
 		}
@@ -205,7 +216,7 @@ func (a applier) publisher(row trace.Publisher) {
 }
 
 func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]string) {
-	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, RclSubscriptionFini, func(l life) (*subscription, bool) {
+	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, RclSubscriptionFini, func(s *subscription) bool { return isSubscription(s, &row) }, func(l life) (*subscription, bool) {
 		if known, ok := a.rmwSubscriptions.at(row.RMWSubscriptionHandle, now); ok && known.current.SubscriptionHandle == 0 {
 			return known, false
 		}
@@ -232,7 +243,7 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 	if !a.rmwSubscriptions.has(row.RMWSubscriptionHandle) {
 		a.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
 	}
-	if o, ok := a.objectOf(s, row); ok {
+	if o, ok := a.objectOf(s, row, symbols[row.Callback]); ok {
 		o.setIntraProcess(row.IsIntraProcess.Value)
 		fill(&o.current.Buffer, row.Buffer)
 		fill(&o.current.IPB, row.IPB)
@@ -241,6 +252,7 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 			o.callback = a.callback(row.Callback, &o.life)
 		}
 		if o.callback != nil {
+			a.confirm(o.callback, row.Callback)
 			fill(&o.callback.current.Symbol, symbols[row.Callback])
 		}
 	}
@@ -248,15 +260,20 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 }
 
 // objectOf returns the rclcpp object of a row of a subscription. Those of action clients have none.
-func (a applier) objectOf(s *subscription, row trace.Subscription) (*object, bool) {
+func (a applier) objectOf(s *subscription, row trace.Subscription, symbol string) (*object, bool) {
 	if row.Subscription == 0 {
 		return nil, false
 	}
-	o, ok := settle(a, &a.objects, row.Subscription, 0, func(l life) (*object, bool) {
+	is := func(o *object) bool {
+		return o.subscription == s && may(o.current.Callback, row.Callback) && may(o.current.IsIntraProcess, row.IsIntraProcess) &&
+			runs(o.callback, symbol)
+	}
+	o, ok := settle(a, &a.objects, row.Subscription, 0, is, func(l life) (*object, bool) {
 		o := &object{life: s.life}
-		if l.since != always {
+		if l.since > s.since {
 			o.life = l
 		}
+		o.seen = a.begin
 		o.current = trace.Subscription{ProcessKey: a.key, Subscription: row.Subscription, Provenance: trace.FromMemory}
 		return o, false // a part of a subscription that is known
 	})
@@ -274,11 +291,12 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 	if address == 0 {
 		return nil
 	}
-	c, ok := settle(a, &a.callbacks, address, 0, func(l life) (*callback, bool) {
+	c, ok := settle(a, &a.callbacks, address, 0, isNobodys, func(l life) (*callback, bool) {
 		c := &callback{life: *owner}
-		if l.since != always {
+		if l.since > owner.since {
 			c.life = l
 		}
+		c.seen = a.begin
 		c.current = trace.CallbackInfo{ProcessKey: a.key, Callback: address, Provenance: trace.FromMemory}
 		if owner.ended {
 			c.current.EndTimestamp = trace.Some(owner.until)
@@ -292,8 +310,15 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 	return c
 }
 
+// confirm takes back the doubts about the callback of an owner that the scan has seen.
+func (a applier) confirm(c *callback, address trace.Address) {
+	if doubt, doubtful := c.doubted(); doubtful && doubt < a.begin && c.current.Callback == address {
+		c.confirm()
+	}
+}
+
 func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
-	t, ok := settle(a, &a.timers, row.TimerHandle, RclTimerFini, func(l life) (*timer, bool) { return &timer{life: l}, true })
+	t, ok := settle(a, &a.timers, row.TimerHandle, RclTimerFini, func(t *timer) bool { return isTimer(t, &row) && runs(t.callback, symbols[row.Callback]) }, func(l life) (*timer, bool) { return &timer{life: l}, true })
 	if !ok {
 		return
 	}
@@ -313,13 +338,14 @@ func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
 		}
 	}
 	if t.callback != nil {
+		a.confirm(t.callback, row.Callback)
 		fill(&t.callback.current.Symbol, symbols[row.Callback])
 	}
 	a.changedTimer(t)
 }
 
 func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]string) {
-	s, ok := settle(a, &a.services, row.ServiceHandle, RclServiceFini, func(l life) (*service, bool) {
+	s, ok := settle(a, &a.services, row.ServiceHandle, RclServiceFini, func(s *service) bool { return isService(s, &row) && runs(s.callback, symbols[row.Callback]) }, func(l life) (*service, bool) {
 		if known, ok := a.adoptService(row.ServiceHandle, func(s *service) bool { return s.current.RMWServiceHandle == row.RMWServiceHandle }); ok {
 			return known, false
 		}
@@ -343,13 +369,14 @@ func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]stri
 		s.callback = a.callback(row.Callback, &s.life)
 	}
 	if s.callback != nil {
+		a.confirm(s.callback, row.Callback)
 		fill(&s.callback.current.Symbol, symbols[row.Callback])
 	}
 	a.changedService(s)
 }
 
 func (a applier) client(row trace.Client) {
-	c, ok := settle(a, &a.clients, row.ClientHandle, RclClientFini, func(l life) (*client, bool) { return &client{life: l}, true })
+	c, ok := settle(a, &a.clients, row.ClientHandle, RclClientFini, func(c *client) bool { return isClient(c, &row) }, func(l life) (*client, bool) { return &client{life: l}, true })
 	if !ok {
 		return
 	}

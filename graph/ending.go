@@ -45,11 +45,16 @@ type grave struct {
 
 // endAt ends who lives at an address. It reports whether that is known.
 func endAt[E resident](p *population[E], address trace.Address, time int64) bool {
-	entity, ok := p.at(address, time)
-	if ok {
+	if entity, ok := p.at(address, time); ok {
 		p.bury(entity, time)
+		return true
 	}
-	return ok
+	if last, ok := p.last(address); ok && last.begin() <= time {
+		if _, ended := last.end(); !ended { // it is doubtful
+			p.bury(last, endOf(last, time))
+		}
+	}
+	return false
 }
 
 // endLoggers ends the publishers of a node whose own fini events name another place than they live at.
@@ -134,6 +139,6 @@ func (m *stateMachine) bury(time int64) { m.life.bury(time, &m.current.EndTimest
 
 // bury notes the end of a life, also in the entity's row.
 func (l *life) bury(time int64, column *trace.Optional[int64]) {
-	l.until, l.ended = time, true
+	l.finish(time)
 	*column = trace.Some(time)
 }

@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // The entities. Each holds the row that describes it; lookups hand out pointers to those rows.
 
@@ -37,6 +41,7 @@ type object struct {
 	report[trace.Subscription]
 	subscription *subscription // nil while unknown
 	callback     *callback     // nil while unknown
+	announced    bool          // rclcpp_subscription_init has told whose it is
 }
 
 type timer struct {
@@ -123,6 +128,11 @@ func (s *subscription) serve(o *object) {
 		o.entity, s.entity = s.entity, 0
 	}
 	s.objects = append(s.objects, o)
+}
+
+// announcedObjects are the objects that rclcpp_subscription_init has told of, in that order.
+func (s *subscription) announcedObjects() []*object {
+	return slices.DeleteFunc(slices.Clone(s.objects), func(o *object) bool { return !o.announced || o.withdrawn })
 }
 
 func (t *timer) complete() bool {

@@ -9,18 +9,16 @@ func (g *Graph) showGenericSubscription(time int64, handle, address, callbackAdd
 	if !ok {
 		return
 	}
-	if known, ok := g.objects.at(address, time); ok && known.subscription == s && known.callback != nil {
+	switch known, ok := g.objects.at(address, time); {
+	case ok && known.subscription == s && known.callback != nil:
 		return
+	case ok && known.subscription != nil && known.subscription != s: // whose end was not seen
+		g.objects.bury(known, time)
 	}
 	c := &callback{life: life{since: s.since}}
 	c.current = trace.CallbackInfo{ProcessKey: g.key, Callback: callbackAddress, Provenance: trace.FromMemory}
 	fill(&c.current.Symbol, g.reader.functionSymbol(callbackAddress))
 	g.failures.clear("callback", callbackAddress)
 	g.callbacks.add(callbackAddress, c)
-	o := &object{life: life{since: s.since}, callback: c}
-	o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, Provenance: trace.FromMemory}
-	o.setIntraProcess(false)
-	s.serve(o)
-	g.objects.add(address, o)
-	g.changedObject(o)
+	_ = g.showObject(s, address, c) // the object is this subscription's, or unknown
 }

@@ -22,6 +22,11 @@ var executorTypes = map[uint64]string{
 	ExecutorEvents:               eventsExecutor,
 }
 
+// executorsOfRclcpp are the names of the executors that rclcpp has.
+var executorsOfRclcpp = map[string]bool{
+	singleThreadedExecutor: true, multiThreadedExecutor: true, staticSingleThreadedExecutor: true, eventsExecutor: true,
+}
+
 // initExecutor handles construct_executor. The constructor of a derived class calls that of its base: both are events of one executor.
 func (g *Graph) initExecutor(time int64, address trace.Address, kind uint64) {
 	name := executorTypes[kind]

@@ -137,15 +137,16 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 	}
 	o := g.objectAt(address, time, func(o *object) bool { return o.subscription == nil })
 	s.serve(o)
+	o.announced = true
 	if typeName, err := g.reader.className(address); err == nil {
 		fill(&s.current.MessageType, messageType(typeName))
 		g.knowType(&s.typed, KnownType{Address: s.current.RMWSubscriptionHandle, MessageType: s.current.MessageType})
 	}
-	if len(s.objects) == 2 {
+	if pair := s.announcedObjects(); len(pair) == 2 {
 		// With intra-process communication rclcpp announces that object first.
-		s.objects[0].setIntraProcess(true)
-		s.objects[1].setIntraProcess(false)
-		g.changedObject(s.objects[0])
+		pair[0].setIntraProcess(true)
+		pair[1].setIntraProcess(false)
+		g.changedObject(pair[0])
 	}
 	g.changedObject(o)
 }

@@ -22,26 +22,42 @@ type mortal interface {
 	begin() int64
 	// end is known when the entity was destroyed or its address was given to another one.
 	end() (time int64, known bool)
+	// doubted is from when on it is not known whether the entity still lives.
+	doubted() (time int64, doubtful bool)
 }
 
 // life is embedded in every entity.
 type life struct {
 	since, until int64
 	ended        bool
+	doubt        int64
+	doubtful     bool
+	// seen is when the scan began that has found the entity; 0 if none has.
+	seen int64
 }
 
 func (l *life) begin() int64 { return l.since }
 
 func (l *life) end() (time int64, known bool) { return l.until, l.ended }
 
+func (l *life) doubted() (time int64, doubtful bool) { return l.doubt, l.doubtful }
+
 func (l *life) beginAt(time int64) { l.since = time }
 
-// references is the time at which the handles that the entity's row holds are to be looked up.
+func (l *life) lastSeen() int64 { return l.seen }
+
+func (l *life) finish(time int64) { l.until, l.ended, l.doubtful = time, true, false }
+
+// references is the time at which the handles that the entity's row holds are to be looked up. What an entity refers to lives as long as it does,
+// and its address may be another's afterwards.
 func (l *life) references() int64 {
-	if l.since == always {
-		return now
+	switch {
+	case l.since != always:
+		return l.since
+	case l.ended:
+		return l.until
 	}
-	return l.since
+	return now
 }
 
 // lives maps an address to the entities that lived there, oldest first.
@@ -56,6 +72,9 @@ func (l lives[E]) at(address trace.Address, time int64) (E, bool) {
 			continue
 		}
 		if until, ended := entities[i].end(); ended && until <= time {
+			return none, false
+		}
+		if doubt, doubtful := entities[i].doubted(); doubtful && doubt <= time {
 			return none, false
 		}
 		return entities[i], true

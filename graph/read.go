@@ -195,11 +195,25 @@ func (g *Graph) readSubscriptionOf(c *callback, address trace.Address, typeName 
 	fill(&s.current.MessageType, g.reader.messageTypeOf(typeName, address+trace.Address(layout.TypeSupport)))
 	c.current.Symbol = g.reader.functionSymbol(c.current.Callback)
 	c.since = s.since
-	o := &object{life: life{since: s.since}, callback: c}
-	o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, Provenance: trace.FromMemory}
+	return g.showObject(s, address, c)
+}
+
+// showObject takes in that a subscription's callback is in an object, which may be known.
+func (g *Graph) showObject(s *subscription, address trace.Address, c *callback) error {
+	o, known := g.objects.at(address, now)
+	switch {
+	case !known:
+		o = &object{life: life{since: s.since}}
+		o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, Provenance: trace.FromMemory}
+		g.objects.add(address, o)
+		s.serve(o)
+	case o.subscription == nil:
+		s.serve(o)
+	case o.subscription != s:
+		return fmt.Errorf("the object at %v serves another subscription: %w", address, errImplausible)
+	}
+	o.callback = c
 	o.setIntraProcess(false)
-	s.serve(o)
-	g.objects.add(address, o)
 	g.changedObject(o)
 	return nil
 }
@@ -211,14 +225,18 @@ func (g *Graph) readIntraProcessOf(c *callback, address trace.Address, typeName 
 	if err != nil {
 		return err
 	}
-	o := &object{life: life{since: always}, callback: c}
-	o.current = trace.Subscription{
-		ProcessKey: g.key, Subscription: address, TopicName: topic, MessageType: messageType(typeName), Provenance: trace.FromMemory,
+	o, known := g.objects.at(address, now)
+	if !known {
+		o = &object{life: life{since: always}}
+		o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, TopicName: topic, Provenance: trace.FromMemory}
+		g.objects.add(address, o)
+		o.readBuffer(g.reader)
 	}
+	fill(&o.current.MessageType, messageType(typeName))
 	o.setIntraProcess(true)
-	o.readBuffer(g.reader)
+	o.callback = c
+	c.since = o.since
 	c.current.Symbol = g.reader.functionSymbol(c.current.Callback)
-	g.objects.add(address, o)
 	g.changedObject(o)
 	return nil
 }

@@ -15,6 +15,8 @@ type report[R comparable] struct {
 	waiting bool // a change is queued for Rows
 	waits   int
 	entity  uint64 // the number of all its rows; 0 before the first
+	// withdrawn: another entity tells what is known of it.
+	withdrawn bool
 }
 
 // Rows are rows of the entity tables.
@@ -40,6 +42,18 @@ func (r *report[R]) number(numbers *Numbers) uint64 {
 	return r.entity
 }
 
+// withdraw keeps the entity from telling more, because another one goes on telling under the number that it returns.
+func (r *report[R]) withdraw() uint64 {
+	r.withdrawn = true
+	return r.entity
+}
+
+// replace takes over from an entity that was found by a scan before its initialization was known.
+func (r *report[R]) replace(former telling, time int64) {
+	r.entity = former.withdraw()
+	former.finish(time)
+}
+
 // change queues an entity whose row may have changed. It reports whether it was not queued already.
 func (r *report[R]) change() bool {
 	r.waits = 0
@@ -50,6 +64,10 @@ func (r *report[R]) change() bool {
 
 // tell returns the row if it is time to tell it, and whether the entity remains queued.
 func (r *report[R]) tell(complete, final bool) (row R, due, queued bool) {
+	if r.withdrawn {
+		r.waiting = false
+		return row, false, false
+	}
 	if !complete && !final && r.waits < patience {
 		r.waits++
 		return row, false, true
@@ -65,7 +83,7 @@ func (r *report[R]) tell(complete, final bool) (row R, due, queued bool) {
 // tell holds the row of a subscription without an object back until a scan has looked for that: no event announces those of generic
 // subscriptions on Humble, and the object's row is another one.
 func (s *subscription) tell(complete, final bool) (row trace.Subscription, due, queued bool) {
-	if !complete && !final && !s.scanned && s.waits < scanPatience {
+	if !complete && !final && !s.scanned && !s.withdrawn && s.waits < scanPatience {
 		s.waits++
 		return row, false, true
 	}
@@ -74,7 +92,7 @@ func (s *subscription) tell(complete, final bool) (row trace.Subscription, due, 
 
 // tell holds the row of an object back whose subscription is unknown: that may have a row already, which the object's is to continue.
 func (o *object) tell(complete, final bool) (row trace.Subscription, due, queued bool) {
-	if o.subscription == nil && !final && !o.ended {
+	if o.subscription == nil && !final && !o.ended && !o.withdrawn {
 		return row, false, true
 	}
 	return o.report.tell(complete, final)
@@ -82,7 +100,7 @@ func (o *object) tell(complete, final bool) (row trace.Subscription, due, queued
 
 // tell holds the row of a publisher back that was copied elsewhere after its initialization, until a scan has found it there.
 func (p *publisher) tell(complete, final bool) (row trace.Publisher, due, queued bool) {
-	if p.announced != 0 && p.current.PublisherHandle == 0 {
+	if p.announced != 0 && p.current.PublisherHandle == 0 && !p.withdrawn {
 		if !final {
 			return row, false, true
 		}

@@ -10,6 +10,9 @@ import (
 // calls, or until the final call. Each entity has one row for each life; should it improve later, or end, that row is returned
 // again, improved, and the later one counts: it has the same number and a greater revision, if NumberBy was called.
 func (g *Graph) Rows(final bool) Rows {
+	if final {
+		g.endDoubtful()
+	}
 	// The rows of its objects stand for a subscription that has some.
 	g.subscriptions.changed = slices.DeleteFunc(g.subscriptions.changed, func(s *subscription) bool {
 		if len(s.objects) == 0 {

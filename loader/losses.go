@@ -69,6 +69,16 @@ type Loss struct {
 	Count  uint64
 }
 
+// LostInits returns how many records of initialization events have found no room in the ring buffer. It is cheap: one look at one counter. Who
+// asks before he handles records that Read hands on knows of each that was lost before any of them was made.
+func (l *Loader) LostInits() (count uint64, err error) {
+	index := uint32(KindInit)*lossReasons + uint32(ReasonRingFull)
+	if err := l.collection.Maps["losses"].Lookup(index, &count); err != nil {
+		return 0, fmt.Errorf("reading the loss counters: %w", err)
+	}
+	return count, nil
+}
+
 // Losses returns all losses so far that are not zero, by kind and reason.
 func (l *Loader) Losses() ([]Loss, error) {
 	counts := make(map[Loss]uint64) // by loss without count

@@ -140,6 +140,15 @@ func (m *Merger) Update(pid int32, change func(*Process) error) error {
 	return change(process)
 }
 
+// Doubt says that records of initialization events, of whatever process, were lost between two instants on CLOCK_MONOTONIC, in nanoseconds.
+func (m *Merger) Doubt(from, until int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, process := range m.processes {
+		process.Graph.Doubt(m.unix(uint64(from)), m.unix(uint64(until)))
+	}
+}
+
 // Record merges one record of the ring buffer. An error means that the record is not of this version's kernel side.
 func (m *Merger) Record(encoded []byte) error {
 	m.mu.Lock()

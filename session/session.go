@@ -69,6 +69,7 @@ type Session struct {
 
 	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
+	lostInits    lostInits     // of the reader
 	scans        scans
 
 	mu              sync.Mutex // guards what follows
@@ -409,6 +410,12 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 
 // handle merges a batch of records and hands the rows on.
 func (s *Session) handle(records [][]byte) error {
+	doubt, err := s.lostInits.look(s.loader.LostInits)
+	if err != nil {
+		return err
+	}
+	doubt(s.merger)
+	defer doubt(s.merger) // of what has begun meanwhile
 	for _, record := range records {
 		if err := s.merger.Record(record); err != nil {
 			return err

@@ -137,10 +137,21 @@ func (s *Session) countLosses() error {
 	if err != nil {
 		return err
 	}
+	now := s.now()
+	from, rows := s.newLosses(losses, now)
+	for _, row := range rows {
+		if row.Kind == trace.LostInit && row.Reason != trace.LossRingFull { // of those the reader knows
+			s.merger.Doubt(from-s.clock.RealtimeOffset, now-s.clock.RealtimeOffset)
+		}
+	}
+	return writer.Append(s.writer, rows)
+}
+
+// newLosses returns what the loss table has not got yet, and since when it was lost.
+func (s *Session) newLosses(losses []loader.Loss, now int64) (from int64, rows []trace.Loss) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	var rows []trace.Loss
+	from = s.lostSince
 	for _, loss := range losses {
 		key := loader.Loss{Kind: loss.Kind, Reason: loss.Reason}
 		fresh := loss.Count - s.lost[key]
@@ -155,7 +166,7 @@ func (s *Session) countLosses() error {
 	}
 	s.lostSince = now
 	if len(rows) == 0 {
-		return nil
+		return from, nil
 	}
 	s.report.Losses = s.report.Losses[:0]
 	for key, count := range s.lost {
@@ -163,5 +174,5 @@ func (s *Session) countLosses() error {
 			Kind: trace.LossKind(key.Kind.String()), Reason: trace.LossReason(key.Reason.String()), Count: count,
 		})
 	}
-	return writer.Append(s.writer, rows)
+	return from, rows
 }

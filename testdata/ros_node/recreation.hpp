@@ -1,7 +1,8 @@
 // A node with one entity of each kind that is created and destroyed again and again, so that
-// addresses are used several times.
+// addresses are used several times: by entities whose names take turns.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "options.hpp"
@@ -15,14 +16,14 @@ class Recreation {
 
   // Until rclcpp::request_shutdown().
   void run();
-  bool corrupted() const { return receiver_.corrupted(); }
+  bool corrupted() const { return receivers_[0].corrupted() || receivers_[1].corrupted(); }
 
  private:
-  void cycle();
+  void cycle(int turn);
 
   const Options &options_;
   std::shared_ptr<rclcpp::Context> context_;
   rclcpp::Executor &executor_;
-  std::string topic_;
-  Receiver receiver_;
+  std::array<std::string, 2> topics_;
+  std::array<Receiver, 2> receivers_;
 };
