@@ -168,7 +168,12 @@ func (a applier) executor(row trace.Executor) {
 
 func (a applier) group(row trace.CallbackGroup) {
 	_, nodeKnown := a.nodes.last(row.NodeHandle) // then the group is a part of it: no event tells that it was created
-	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(c *group) bool { return isGroup(c, &row) }, func(l life) (*group, bool) { return &group{life: l, joined: always}, !nodeKnown })
+	if last, ok := a.groups.last(row.CallbackGroup); ok && lived(last, a.begin) && !isGroup(last, &row) {
+		a.groups.bury(last, a.begin-1) // no event tells of its end, either
+	}
+	c, ok := settle(a, &a.groups, row.CallbackGroup, 0, func(c *group) bool { return isGroup(c, &row) }, func(l life) (*group, bool) {
+		return &group{life: l, joined: always}, !nodeKnown
+	})
 	if !ok {
 		return
 	}

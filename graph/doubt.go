@@ -8,6 +8,7 @@ import "github.com/caret-bpf/caret-bpf/trace"
 func (g *Graph) Doubt(time, until int64) {
 	g.doubt(time)
 	g.doubt(until)
+	g.lostUntil = max(g.lostUntil, until)
 }
 
 func (g *Graph) doubt(time int64) {

@@ -148,3 +148,18 @@ func TestLossEndsWhatIsNotFoundAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestMemoryTellsNothingOfTheTimeBeforeALoss: an address that is read after initialization events were lost may have changed hands since a record
+// named it.
+func TestMemoryTellsNothingOfTheTimeBeforeALoss(t *testing.T) {
+	m := newImage(t, "jazzy", elf.EM_X86_64)
+	want := newWorld(t, m).rows()
+	g := m.graph()
+	g.Doubt(20, 30)
+	if names := known(g, want, 30); len(names) != 0 {
+		t.Errorf("of a record from before the loss is known: %q", names)
+	}
+	if names := known(g, want, 31); len(names) == 0 {
+		t.Error("memory tells nothing of what is recorded after the loss")
+	}
+}

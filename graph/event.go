@@ -145,17 +145,13 @@ func (g *Graph) Init(event InitEvent) {
 	case AddCallbackGroupStaticExecutor, CallbackGroupToExecutorEntityCollector:
 		g.joinCollector(event.Time, second, a[2], first)
 	case CallbackGroupAddTimer:
-		g.typeGroup(event.Time, first, a[2])
-		g.groupTimer(event.Time, first, second)
+		g.groupTimer(event.Time, first, second, entityGroupType(a[2]))
 	case CallbackGroupAddSubscription:
-		g.typeGroup(event.Time, first, a[2])
-		g.groupSubscription(event.Time, first, second)
+		g.groupSubscription(event.Time, first, second, entityGroupType(a[2]))
 	case CallbackGroupAddService:
-		g.typeGroup(event.Time, first, a[2])
-		g.groupService(event.Time, first, second)
+		g.groupService(event.Time, first, second, entityGroupType(a[2]))
 	case CallbackGroupAddClient:
-		g.typeGroup(event.Time, first, a[2])
-		g.groupClient(event.Time, first, second)
+		g.groupClient(event.Time, first, second, entityGroupType(a[2]))
 	default:
 		g.End(event.Event, first, event.Time)
 	}

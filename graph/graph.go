@@ -46,6 +46,7 @@ type Graph struct {
 	// knownTypes are what KnownTypes has not returned yet.
 	knownTypes []KnownType
 	lastEvent  int64
+	lostUntil  int64    // when initialization events were lost last
 	numbers    *Numbers // nil: rows have none
 	// intraProcess says that there is or was a subscription of intra-process communication.
 	intraProcess bool
@@ -188,10 +189,12 @@ func (g *Graph) Callback(address trace.Address, time int64) (*trace.CallbackInfo
 	return &found.current, true
 }
 
+var errLost = errors.New("initialization events were lost afterwards: by now another one may live there")
+
 var errReused = errors.New("who lived there then was not known before its end")
 
 // find looks an entity up, and reads it from memory if nothing was ever known of its address. An entity that was there before
-// the recording cannot be read where another one has been created since, or where it has ended.
+// the recording cannot be read where another one has been created since, or where it has ended, or where that may have been lost.
 func find[E mortal](
 	g *Graph, known lives[E], address trace.Address, time int64, kind string, read func(trace.Address) (E, error),
 ) (E, bool) {
@@ -204,6 +207,10 @@ func find[E mortal](
 	}
 	if known.has(address) {
 		g.failures.set(kind, address, errReused)
+		return none, false
+	}
+	if time <= g.lostUntil {
+		g.failures.set(kind, address, errLost)
 		return none, false
 	}
 	if !g.failures.mayTry(kind, address) {

@@ -103,12 +103,9 @@ func (g *Graph) joinCollector(time int64, address trace.Address, kind uint64, co
 
 // groupJoins returns the group that is being added to an executor.
 func (g *Graph) groupJoins(time int64, address trace.Address, kind uint64) *group {
-	c := g.groupAt(time, address)
+	c := g.groupOf(time, address, groupTypeName(kind), 0)
 	c.joined = time
 	c.current.InitTimestamp, c.current.Provenance = trace.Some(time), trace.FromTracepoint
-	if name := groupTypeName(kind); name != "" {
-		c.current.GroupTypeName = name
-	}
 	return c
 }
 
@@ -122,24 +119,37 @@ func groupTypeName(kind uint64) trace.CallbackGroupType {
 	return ""
 }
 
-// groupAt returns the callback group at an address. No event tells of its construction; one whose node has ended has ended, too.
-func (g *Graph) groupAt(time int64, address trace.Address) *group {
+// groupOf returns the callback group at an address, of which an event tells the type and the node; "" and 0 if it does not. No event tells of
+// its construction, or of its end: one whose node has ended has ended, too, and where the type or the node is another one, the group is.
+func (g *Graph) groupOf(time int64, address trace.Address, kind trace.CallbackGroupType, nodeHandle trace.Address) *group {
 	c, ok := g.groups.at(address, time)
-	if ok {
-		n, known := g.nodes.last(c.current.NodeHandle)
-		if !known {
-			return c
-		}
-		if until, ended := n.end(); !ended || until > time {
-			return c
-		}
+	if !ok || g.hasLostNode(c, time) || !isGroup(c, &trace.CallbackGroup{GroupTypeName: kind, NodeHandle: nodeHandle}) {
+		c = &group{life: life{since: time}, joined: always}
+		c.current = trace.CallbackGroup{ProcessKey: g.key, CallbackGroup: address, Provenance: trace.FromObservation}
+		g.groups.add(address, c)
+		g.groups.note(c)
+		g.awaitScan(time)
 	}
-	c = &group{life: life{since: time}, joined: always}
-	c.current = trace.CallbackGroup{ProcessKey: g.key, CallbackGroup: address, Provenance: trace.FromObservation}
-	g.groups.add(address, c)
-	g.groups.note(c)
-	g.awaitScan(time)
+	if kind != "" && c.current.GroupTypeName == "" {
+		c.current.GroupTypeName = kind
+		g.groups.note(c)
+	}
+	if nodeHandle != 0 && c.current.NodeHandle == 0 {
+		c.current.NodeHandle = nodeHandle
+		g.nameNode(&c.current.NodeName, nodeHandle, &c.life)
+		g.groups.note(c)
+	}
 	return c
+}
+
+// hasLostNode reports whether the node of a group has ended.
+func (g *Graph) hasLostNode(c *group, time int64) bool {
+	n, known := g.nodes.last(c.current.NodeHandle)
+	if !known {
+		return false
+	}
+	until, ended := n.end()
+	return ended && until <= time
 }
 
 // placeGroup notes whose callback group one is, by its rclcpp node.
@@ -152,69 +162,61 @@ func (g *Graph) placeGroup(time int64, address, nodeBase trace.Address) {
 	if err != nil {
 		return
 	}
-	if name := g.nodeName(handle, time); name != "" { // proves that it is a node
-		c := g.groupAt(time, address)
-		c.current.NodeHandle, c.current.NodeName = handle, name
-		g.groups.note(c)
+	if g.nodeName(handle, time) != "" { // proves that it is a node
+		g.groupOf(time, address, "", handle)
 	}
 }
 
-// ownGroup notes whose callback group one is, by the node of an entity in it.
-func (g *Graph) ownGroup(c *group, nodeHandle trace.Address) {
-	if c.current.NodeHandle == 0 && nodeHandle != 0 {
-		c.current.NodeHandle = nodeHandle
-		g.nameNode(&c.current.NodeName, nodeHandle, &c.life)
-		g.groups.note(c)
-	}
-}
-
-// typeGroup notes the type of a callback group that gets an entity, counted from 1. Nothing else tells that of a group without executor.
-func (g *Graph) typeGroup(time int64, address trace.Address, kind uint64) {
+// entityGroupType is the type of a callback group that gets an entity, which events count from 1. Nothing else tells that of a group without
+// executor.
+func entityGroupType(kind uint64) trace.CallbackGroupType {
 	if kind == 0 {
+		return ""
+	}
+	return groupTypeName(kind - 1)
+}
+
+// groupTimer handles the addition of a timer to a callback group. Of the timer's node, that of the group, rclcpp_timer_link_node tells next.
+func (g *Graph) groupTimer(time int64, address, handle trace.Address, kind trace.CallbackGroupType) {
+	if handle == 0 { // it could not be read
 		return
 	}
-	c := g.groupAt(time, address)
-	fill(&c.current.GroupTypeName, groupTypeName(kind-1))
-	g.groups.note(c)
-}
-
-func (g *Graph) groupTimer(time int64, address, handle trace.Address) {
-	t, c := g.timerAt(handle, time), g.groupAt(time, address)
+	t := g.timerAt(handle, time)
+	g.groupOf(time, address, kind, t.current.NodeHandle)
 	t.current.CallbackGroup = address
-	fill(&t.current.NodeHandle, c.current.NodeHandle)
-	g.ownGroup(c, t.current.NodeHandle)
 	g.changedTimer(t)
 }
 
-func (g *Graph) groupSubscription(time int64, address, handle trace.Address) {
+func (g *Graph) groupSubscription(time int64, address, handle trace.Address, kind trace.CallbackGroupType) {
 	s, ok := find(g, g.subscriptions.lives, handle, time, "subscription", g.readSubscription)
 	if !ok {
 		return
 	}
-	c := g.groupAt(time, address)
+	c := g.groupOf(time, address, kind, s.current.NodeHandle)
 	s.current.CallbackGroup = address
 	fill(&s.current.NodeHandle, c.current.NodeHandle)
-	g.ownGroup(c, s.current.NodeHandle)
 	g.changedSubscription(s)
 }
 
-func (g *Graph) groupService(time int64, address, handle trace.Address) {
-	s, c := g.serviceAt(handle, time), g.groupAt(time, address)
+func (g *Graph) groupService(time int64, address, handle trace.Address, kind trace.CallbackGroupType) {
+	if handle == 0 {
+		return
+	}
+	s := g.serviceAt(handle, time)
+	c := g.groupOf(time, address, kind, s.current.NodeHandle)
 	s.current.CallbackGroup = address
 	fill(&s.current.NodeHandle, c.current.NodeHandle)
-	g.ownGroup(c, s.current.NodeHandle)
 	g.changedService(s)
 }
 
-func (g *Graph) groupClient(time int64, address, handle trace.Address) {
+func (g *Graph) groupClient(time int64, address, handle trace.Address, kind trace.CallbackGroupType) {
 	found, ok := find(g, g.clients.lives, handle, time, "client", g.readClient)
 	if !ok {
 		return
 	}
-	c := g.groupAt(time, address)
+	c := g.groupOf(time, address, kind, found.current.NodeHandle)
 	found.current.CallbackGroup = address
 	fill(&found.current.NodeHandle, c.current.NodeHandle)
-	g.ownGroup(c, found.current.NodeHandle)
 	g.clients.note(found)
 }
 
@@ -234,10 +236,13 @@ func (g *Graph) nameExecutor(c *group) {
 	address := c.collector - trace.Address(layout.Executor.Collector)
 	if found, err := g.reader.executorAt(address); err == nil {
 		e, known := g.executors.at(address, now)
-		if !known {
+		switch {
+		case !known:
 			e = g.newExecutor(c.joined, address)
 			found.ProcessKey = g.key
 			e.current = found
+		case e.since > c.joined:
+			return // another one is there now
 		}
 		g.setCollector(e, c.collector)
 		c.current.Executor = address

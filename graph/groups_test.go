@@ -2,6 +2,8 @@ package graph
 
 import (
 	"debug/elf"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/layouts"
@@ -163,5 +165,87 @@ func TestGIDIsThatOfThePublisher(t *testing.T) {
 				t.Errorf("rows %+v", rows)
 			}
 		})
+	}
+}
+
+// TestGroupsAtOneAddress: no event tells the end of a callback group. One of another type, or of another node, at its address is another one; its
+// entities get nothing of the former.
+func TestGroupsAtOneAddress(t *testing.T) {
+	const otherNode, otherTimer, otherSubscription = 0x1800, 0x6800, 0x3800
+	starting := []InitEvent{
+		event(RclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
+		event(RclNodeInit, 11, otherNode, rmwNode+8, "listener", "/demo"),
+		event(RclSubscriptionInit, 20, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
+		event(CallbackGroupAddSubscription, 21, groupAddress, subscriptionHandle, int(GroupReentrant)+1),
+	}
+	for name, events := range map[string][]InitEvent{
+		"another type": {event(AddCallbackGroup, 31, executorAddress, groupAddress, int(GroupMutuallyExclusive), 0)},
+		"another node, by its subscription": {
+			event(RclSubscriptionInit, 30, otherSubscription, otherNode, rmwSubscription+8, "/commands", 5),
+			event(CallbackGroupAddSubscription, 31, groupAddress, otherSubscription, int(GroupReentrant)+1),
+		},
+		"another node, by its timer": {
+			event(RclTimerInit, 30, otherTimer, 100),
+			event(CallbackGroupAddTimer, 30, groupAddress, otherTimer, int(GroupReentrant)+1),
+			event(RclcppTimerLinkNode, 31, otherTimer, otherNode),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(testKey)
+			for _, e := range append(slices.Clone(starting), events...) {
+				g.Init(e)
+			}
+			rows := g.Rows(true)
+			if len(rows.CallbackGroups) != 2 {
+				t.Fatalf("callback groups %+v", rows.CallbackGroups)
+			}
+			former, later := rows.CallbackGroups[0], rows.CallbackGroups[1]
+			if former.NodeName != "/demo/talker" || former.GroupTypeName != trace.Reentrant || former.EndTimestamp != trace.Some(int64(31)) {
+				t.Errorf("the former %+v", former)
+			}
+			if later.NodeName == "/demo/talker" || later.EndTimestamp.Valid {
+				t.Errorf("the later %+v", later)
+			}
+			for _, row := range rows.Timers {
+				if row.NodeName != "/demo/listener" {
+					t.Errorf("timer %+v", row)
+				}
+			}
+		})
+	}
+}
+
+// TestTimerHasNothingOfItsGroup: until its own event tells the node of a timer, the node is unknown, whatever its callback group's is.
+func TestTimerHasNothingOfItsGroup(t *testing.T) {
+	g := New(testKey)
+	for _, e := range []InitEvent{
+		event(RclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
+		event(RclSubscriptionInit, 20, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
+		event(CallbackGroupAddSubscription, 21, groupAddress, subscriptionHandle, int(GroupReentrant)+1),
+		event(RclTimerInit, 30, timerHandle, 100),
+		event(CallbackGroupAddTimer, 31, groupAddress, timerHandle, int(GroupReentrant)+1),
+	} {
+		g.Init(e)
+	}
+	if rows := g.Rows(true).Timers; len(rows) != 1 || rows[0].NodeName != "" || rows[0].NodeHandle != 0 {
+		t.Errorf("timers %+v", rows)
+	}
+}
+
+// TestWhatCouldNotBeReadIsNoEntity: an event whose handle is null because its memory was not there, and a type of group that was not read.
+func TestWhatCouldNotBeReadIsNoEntity(t *testing.T) {
+	g := New(testKey)
+	for _, e := range []InitEvent{
+		event(CallbackGroupAddTimer, 10, groupAddress, 0, 0), event(CallbackGroupAddService, 11, groupAddress, 0, 0),
+		event(AddCallbackGroup, 12, executorAddress, groupAddress, math.MaxUint32, 0),
+	} {
+		g.Init(e)
+	}
+	rows := g.Rows(true)
+	if len(rows.Timers)+len(rows.ServiceServers) != 0 {
+		t.Errorf("timers %+v, services %+v", rows.Timers, rows.ServiceServers)
+	}
+	if len(rows.CallbackGroups) != 1 || rows.CallbackGroups[0].GroupTypeName != "" {
+		t.Errorf("callback groups %+v", rows.CallbackGroups)
 	}
 }

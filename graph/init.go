@@ -210,6 +210,9 @@ func (g *Graph) linkTimer(time int64, handle, nodeHandle trace.Address) {
 	t := g.timerAt(handle, time)
 	t.current.NodeHandle = nodeHandle
 	t.current.NodeName = g.nodeName(nodeHandle, time)
+	if t.current.CallbackGroup != 0 {
+		g.groupOf(time, t.current.CallbackGroup, "", nodeHandle)
+	}
 	g.changedTimer(t)
 }
 
