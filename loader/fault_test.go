@@ -3,6 +3,7 @@ package loader
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -74,6 +75,15 @@ func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 			},
 			want: map[Kind][]uint64{KindService: {9}}, lost: map[Kind]uint64{KindService: 2},
 		},
+		"callback group without a type": {
+			entry: probes.EventAddCallbackGroup, second: probes.EventExecutorExecute,
+			script: []string{
+				fmt.Sprintf("write %x %x", firstPage, secondPage), fmt.Sprintf("write %x 1", secondPage), // reentrant
+				fmt.Sprintf("call entered 10 %x %x", firstPage, unreadable),
+				hide, fmt.Sprintf("call entered 10 %x %x", firstPage, unreadable),
+			},
+			want: map[Kind][]uint64{KindInit: {1, math.MaxUint32}},
+		},
 		"serialized take": {
 			entry: probes.EventRMWTake, second: probes.EventRMWTake,
 			forms: [2]probes.Form{probes.FormTakeSerializedEntry, formTakeSerializedReturn},
@@ -125,9 +135,9 @@ func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 }
 
 // wordsOf returns, of each record of a process, what these tests look at: the sequence number of a service's step, the source of a take,
-// the buffer of an enqueue, the publisher of a publish.
+// the buffer of an enqueue, the publisher of a publish, the third argument of an initialization event.
 func (r *recording) wordsOf(process int32) map[Kind][]uint64 {
-	offsets := map[Kind]int{KindService: 56, KindTake: 16, KindEnqueue: 16, KindPublish: 24}
+	offsets := map[Kind]int{KindService: 56, KindTake: 16, KindEnqueue: 16, KindPublish: 24, KindInit: 40}
 	words := map[Kind][]uint64{}
 	for _, record := range r.records {
 		offset, wanted := offsets[Kind(record[0])]

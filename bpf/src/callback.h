@@ -33,6 +33,28 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 	state->depth++;
 }
 
+/*
+ * Whether what is told by this header happened in a callback that is over. An exception has left it,
+ * which nothing showed before a callback began further up.
+ */
+static __always_inline bool was_left(const struct thread_state *state,
+				     const struct record_header *header)
+{
+	return header->depth > state->depth ||
+	       (header->flags & FLAG_PARENT_UNKNOWN && !state->overflow);
+}
+
+/* What was taken in a callback that an exception has left feeds none. */
+static __always_inline void flush_left(struct thread_state *state)
+{
+	if (state->take_pending && was_left(state, &state->take.header))
+		flush_take(state);
+	if (state->dequeue_pending && was_left(state, &state->dequeue.header))
+		flush_dequeue(state);
+	if (state->request_pending && was_left(state, &state->request.header))
+		flush_request(state);
+}
+
 /* callback_start(callback, is_intra_process) */
 static __always_inline void callback_start(struct thread_state *state, const struct event *event)
 {
@@ -46,6 +68,7 @@ static __always_inline void callback_start(struct thread_state *state, const str
 		state->generic_shown = 1;
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
+	flush_left(state);
 	if (intra_process) {
 		flags |= FLAG_INTRA_PROCESS;
 		flush_take(state);

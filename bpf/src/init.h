@@ -129,6 +129,9 @@ static __always_inline void complete_subscription(struct event *event, __u64 coo
 	arguments[4] = word_at(arguments[0] + intra_buffer_offset);
 }
 
+/* No type of a callback group, which are 0 and 1. */
+#define GROUP_TYPE_UNKNOWN (~0U)
+
 /*
  * Events that no tracepoint has get the arguments that CARET gives them, and some get what is best
  * read at once. The parameter is an offset in a member function's object, the form a number that
@@ -138,7 +141,7 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 {
 	__u64 *arguments = event->arguments;
 	__u64 parameter = COOKIE_PARAMETER(cookie);
-	__u32 type = 0;
+	__u32 type;
 
 	switch (event->id) {
 	case EVENT_RCLCPP_SUBSCRIPTION_CALLBACK_ADDED:
@@ -162,7 +165,8 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	case EVENT_CALLBACK_GROUP_TO_EXECUTOR_ENTITY_COLLECTOR:
 		arguments[1] = word_at(arguments[1]);
 		/* CallbackGroup begins with its type */
-		bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[1]);
+		if (bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[1]))
+			type = GROUP_TYPE_UNKNOWN;
 		arguments[2] = type;
 		break;
 	case EVENT_ADD_PUBLISHER: /* node_topics, &publisher, &group */

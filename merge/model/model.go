@@ -368,10 +368,27 @@ func (m *Machine) pop(t *thread, endNs uint64, status uint8) {
 	m.Records = append(m.Records, &record)
 }
 
+// flushLeft: what was taken in a callback that an exception has left feeds none.
+func (m *Machine) flushLeft(t *thread) {
+	left := func(h merge.RecordHeader) bool {
+		return int(h.Depth) > len(t.frames) || h.Flags&merge.FlagParentUnknown != 0 && t.tooDeep == 0
+	}
+	if t.take != nil && left(t.take.Header) {
+		m.flush(&t.take)
+	}
+	if t.dequeue != nil && left(t.dequeue.Header) {
+		m.flush(&t.dequeue)
+	}
+	if t.request != nil && left(t.request.Header) {
+		m.flushRequest(t)
+	}
+}
+
 func (m *Machine) callbackStart(e Event) {
 	t := m.thread(e)
 	m.endPublish(t, merge.PublishNoLastLayer)
 	m.unwind(t, e.StackPointer)
+	m.flushLeft(t)
 	record := merge.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
 	flags := e.derived()
 	t.genericShown = t.genericShown || e.Derived

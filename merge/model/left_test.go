@@ -1,0 +1,57 @@
+package model_test
+
+import (
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/merge/model"
+)
+
+// TestWhatALeftCallbackTookFeedsNone: an exception that nothing showed has left a callback in which something was taken. The next one that begins
+// further up has not got it.
+func TestWhatALeftCallbackTookFeedsNone(t *testing.T) {
+	const left, next, low, high = 0x10, 0x20, 0x1000, 0x2000
+	for name, taken := range map[string]model.Event{
+		"take":    {ID: model.RMWTake, Arguments: [5]uint64{1, 2, 3, 1}},
+		"dequeue": {ID: model.RingBufferDequeue, Arguments: [5]uint64{1, 2, 3}},
+		"request": {ID: model.RequestTaken, Arguments: [5]uint64{1, 2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			intra := uint64(0)
+			if taken.ID == model.RingBufferDequeue {
+				intra = 1
+			}
+			events := []model.Event{
+				{ID: model.CallbackStart, StackPointer: low, Arguments: [5]uint64{left}},
+				taken,
+				{ID: model.CallbackStart, StackPointer: high, Arguments: [5]uint64{next, intra}},
+				{ID: model.CallbackEnd, StackPointer: high, Arguments: [5]uint64{next}},
+			}
+			events[1].StackPointer = low - 0x100
+			machine, compiled := model.NewMachine(), newKernel(t)
+			for i := range events {
+				events[i].PID, events[i].TID, events[i].TimeNs = 1, 1, uint64(i+1)
+				machine.Handle(events[i])
+				compiled.handle(t, events[i])
+			}
+			for who, records := range map[string][]any{"model": machine.Records, "kernel": compiled.drain(t)} {
+				freed := false
+				for _, record := range records {
+					switch record := record.(type) {
+					case *merge.CallbackRecord:
+						if record.Callback == next && record.Header.Flags&(merge.FlagFedByTake|merge.FlagFedByDequeue|merge.FlagFedByRequest) != 0 {
+							t.Errorf("%s: the next callback is fed: %+v", who, record)
+						}
+					case *merge.TakeRecord:
+						freed = record.Callback == left
+					case *merge.ServiceRecord:
+						freed = record.Callback == left
+					}
+				}
+				if !freed {
+					t.Errorf("%s: nothing says what was taken in the callback that was left: %+v", who, records)
+				}
+			}
+		})
+	}
+}
