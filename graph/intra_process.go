@@ -22,18 +22,22 @@ func (g *Graph) CallbackOfSubscription(handle trace.Address, time int64) trace.A
 	return 0
 }
 
-// IsIntraProcess reports whether the rcl subscription is known to have intra-process communication.
-func (g *Graph) IsIntraProcess(handle trace.Address, time int64) bool {
+// IsIntraProcess tells whether the rcl subscription has intra-process communication. The answer is null where that is not known: where neither its
+// initialization was seen, in which the object for that is announced before anything can be taken, nor a scan has found it.
+func (g *Graph) IsIntraProcess(handle trace.Address, time int64) trace.Optional[bool] {
 	s, ok := g.subscriptions.at(handle, time)
 	if !ok {
-		return false
+		return trace.Optional[bool]{}
 	}
 	for _, o := range s.objects {
 		if lived(o, time) && o.current.IsIntraProcess.Value {
-			return true
+			return trace.Some(true)
 		}
 	}
-	return false
+	if s.since != always || s.scanned {
+		return trace.Some(false)
+	}
+	return trace.Optional[bool]{}
 }
 
 // BufferOfCallback returns the ring buffer whose messages an intra-process callback gets; null if it is unknown.
@@ -63,7 +67,7 @@ func (g *Graph) SendsIntraProcess(topic, identity string, time int64) trace.Opti
 	certain := true
 	for _, lives := range g.rmwPublishers {
 		for _, p := range lives {
-			if !lived(p, time) || p.current.TopicName != "" && p.current.TopicName != topic {
+			if !lived(p, time) || !may(p.current.TopicName, topic) {
 				continue
 			}
 			switch g.identityOf(p, len(identity)) {

@@ -58,17 +58,28 @@ func (p *Process) kindOfTake(feed *Feed, at int64, use usage) trace.TakeKind {
 		}
 		return takeKind(feed.Details)
 	}
-	dropped := trace.Some(false)
-	if p.Graph.IsIntraProcess(subscription.SubscriptionHandle, at) {
-		dropped = p.Graph.SendsIntraProcess(subscription.TopicName, feed.publisherIdentity(), at)
-	}
-	switch {
-	case dropped.Valid && dropped.Value:
+	switch p.isDropped(subscription, feed, at) {
+	case trace.Some(true):
 		return trace.TakeIgnored
-	case !dropped.Valid || use == usedUnknown:
-		return trace.TakeUnattributed
+	case trace.Some(false):
+		if use != usedUnknown {
+			return takeKind(feed.Details)
+		}
 	}
-	return takeKind(feed.Details)
+	return trace.TakeUnattributed
+}
+
+// isDropped tells whether a subscription drops a message; null where that is not known.
+func (p *Process) isDropped(subscription *trace.Subscription, feed *Feed, at int64) trace.Optional[bool] {
+	intraProcess := p.Graph.IsIntraProcess(subscription.SubscriptionHandle, at)
+	if intraProcess == trace.Some(false) {
+		return intraProcess
+	}
+	sent := p.Graph.SendsIntraProcess(subscription.TopicName, feed.publisherIdentity(), at)
+	if sent == trace.Some(false) || intraProcess.Valid {
+		return sent
+	}
+	return trace.Optional[bool]{}
 }
 
 // publisherIdentity is what a message says of its publisher, in hexadecimal: the gid, or with Cyclone DDS the handle that means something to the

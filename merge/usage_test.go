@@ -1,9 +1,13 @@
 package merge_test
 
 import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -159,6 +163,80 @@ func TestDroppedTakesAreIgnored(t *testing.T) {
 		})
 	}
 }
+
+// Whether a subscription that was there before the recording has intra-process communication is not known until a scan has found it: then what
+// an own publisher with intra-process communication has sent may have been dropped, or polled.
+func TestTakesOfAnOldSubscriptionAreNoGuess(t *testing.T) {
+	layout, err := layouts.For("humble", elf.EM_X86_64, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := subscriptionMemory{layout.Subscription}
+	for name, test := range map[string]struct {
+		gid  [2]uint64
+		want trace.TakeKind
+	}{
+		"of an own publisher with intra-process communication": {ownGID, trace.TakeUnattributed},
+		"of another process": {foreignGID, trace.TakeRMW},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMerger(merge.Options{})
+			for _, record := range append(intraProcessEntities()[:5], intraPublish(0x60)) {
+				if err := m.Record(record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := m.Update(7, func(p *merge.Process) error {
+				p.Graph.SetMemory(memory, layout)
+				p.Graph.Init(graph.InitEvent{Event: graph.CallbackGroupAddSubscription, Time: 10, Arguments: [6]uint64{0xf00, memoryHandle}})
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			record := merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByTake), Feed: taken(memoryRMW, test.gid)}
+			if err := m.Record(encode(record)); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Take(func(r *merge.Rows) error {
+				if len(r.Takes) != 1 || r.Takes[0].Kind != test.want || r.Takes[0].TopicName != "/topic" {
+					t.Errorf("takes %+v, want kind %s", r.Takes, test.want)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// The addresses of the subscription of subscriptionMemory.
+const (
+	memoryHandle, memoryImpl, memoryRMW = 0x10000, 0x20000, 0x30000
+	memoryIdentifier, memoryTopic       = 0x40000, 0x50000
+)
+
+// subscriptionMemory is that of a process with one rcl subscription, of /topic.
+type subscriptionMemory struct{ layout layouts.Endpoint }
+
+func (m subscriptionMemory) ReadAt(p []byte, address uint64) error {
+	clear(p)
+	words := map[uint64]uint64{
+		memoryHandle + m.layout.Impl: memoryImpl, memoryImpl + m.layout.RMWHandle: memoryRMW, memoryImpl + m.layout.Depth: 10,
+		memoryRMW: memoryIdentifier, memoryRMW + 16: memoryTopic,
+	}
+	texts := map[uint64]string{memoryIdentifier: "rmw_fastrtps_cpp", memoryTopic: "/topic"}
+	if word, ok := words[address]; ok && len(p) == 8 {
+		binary.LittleEndian.PutUint64(p, word)
+		return nil
+	}
+	if text, ok := texts[address]; ok {
+		copy(p, text)
+		return nil
+	}
+	return errors.New("not mapped")
+}
+
+func (m subscriptionMemory) ReadOnlyFile(address uint64) bool { return address == memoryIdentifier }
 
 // A request feeds the callback that follows it only if that is known to be the service's: what an action's server takes feeds none.
 func TestRequestsFeedTheirOwnCallback(t *testing.T) {
