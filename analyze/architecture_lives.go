@@ -20,6 +20,32 @@ type resident[E any] struct {
 	entity E
 }
 
+// settle bounds the lives whose begin was not seen, when all are there: while another entity lived at the address, none of them did.
+func (l livesAt[E]) settle() {
+	for _, residents := range l {
+		if len(residents) < 2 || !slices.ContainsFunc(residents, func(r resident[E]) bool { return !r.life.Init.Valid }) {
+			continue
+		}
+		var ends []int64
+		for i := range residents {
+			if end := residents[i].life.End; end.Valid {
+				ends = append(ends, end.Value)
+			}
+		}
+		slices.Sort(ends)
+		for i := range residents {
+			life := &residents[i].life
+			before := len(ends)
+			if life.End.Valid {
+				before, _ = slices.BinarySearch(ends, life.End.Value)
+			}
+			if !life.Init.Valid && before > 0 {
+				life.Init = trace.Some(ends[before-1])
+			}
+		}
+	}
+}
+
 func (l livesAt[E]) add(process trace.ProcessKey, address trace.Address, life Life, entity E) {
 	if address == 0 {
 		return
@@ -79,8 +105,15 @@ func newEntityIndex() *entityIndex {
 	}
 }
 
-// lifeRows collects an entity table's rows: the last one of each life counts. A row continues the life at its address that has
-// no end yet, or repeats one that has; anything else begins a new life.
+func (x *entityIndex) settle() {
+	x.callbacks.settle()
+	x.publishers.settle()
+	x.subscriptions.settle()
+	x.buffers.settle()
+}
+
+// lifeRows collects an entity table's rows: the last one of each life counts. Where the recorder has numbered its entities, each row is one. Else
+// a row continues the life at its address that has no end yet, or repeats one that has; anything else begins a new life.
 type lifeRows[K comparable, R any] struct {
 	key  func(*R) K
 	life func(*R) Life
@@ -94,6 +127,11 @@ func newLifeRows[K comparable, R any](key func(*R) K, life func(*R) Life) *lifeR
 
 func (l *lifeRows[K, R]) add(row *R) {
 	key, life := l.key(row), l.life(row)
+	if numbered, ok := any(row).(interface{ IsNumbered() bool }); ok && numbered.IsNumbered() {
+		l.at[key] = append(l.at[key], len(l.rows))
+		l.rows = append(l.rows, *row)
+		return
+	}
 	for _, i := range slices.Backward(l.at[key]) {
 		if continues(l.life(&l.rows[i]), life) {
 			l.rows[i] = *row

@@ -190,6 +190,7 @@ func (l *architectureLoader) build() {
 	l.buildTimers()
 	l.buildServices()
 	l.buildOtherCallbacks()
+	l.result.index.settle()
 	l.nameEntities()
 }
 

@@ -172,7 +172,8 @@ func (r *messageReader) take(row *takeColumns, dataset int) *arrival {
 		subscription: s, dataset: dataset, polled: true, start: at, end: noTime, take: at,
 		source: row.Source, gid: row.PublisherGID, intra: row.Dequeue.Valid, dequeue: row.DequeueIndex,
 	}
-	if row.Callback != 0 && row.CallbackStart.Valid {
+	// What was taken for somebody unknown may have fed a callback inside the one that it was taken in.
+	if row.Callback != 0 && row.CallbackStart.Valid && row.Kind != trace.TakeUnattributed {
 		a.callback = r.callback(&row.ProcessKey, row.Callback, row.CallbackStart.Value)
 		a.within = r.query.clocks[dataset].correct(row.CallbackStart.Value)
 	}

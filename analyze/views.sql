@@ -1,12 +1,13 @@
--- What lived at the address of a callback.
+-- What lived at the address of a callback, and since when: where no begin was seen, since the end of who lived there before.
 CREATE OR REPLACE VIEW callback_life AS
 SELECT boot_id, pid, process_start, callback, coalesce(owner_handle, callback) AS owner, kind, symbol, topic_name, node_name, period,
-       init_timestamp, end_timestamp
+       init_timestamp, end_timestamp,
+       coalesce(init_timestamp, lag(end_timestamp) OVER (PARTITION BY boot_id, pid, process_start, callback ORDER BY end_timestamp NULLS LAST)) AS since
 FROM callback_info;
 
 -- Callback executions with what is known of their callback at the end of the recording.
 CREATE OR REPLACE VIEW callback_execution AS
-SELECT c.boot_id, c.pid, c.process_start, c.tid, c.callback, coalesce(l.owner, c.callback) AS owner, l.init_timestamp AS owner_init_timestamp,
+SELECT c.boot_id, c.pid, c.process_start, c.tid, c.callback, coalesce(l.owner, c.callback) AS owner, l.since AS owner_init_timestamp,
        coalesce(l.node_name, c.node_name) AS node_name,
        replace(coalesce(l.kind, c.kind), 'intra_process_', '') AS kind,
        coalesce(l.topic_name, c.topic_name) AS topic_name,
@@ -17,7 +18,7 @@ SELECT c.boot_id, c.pid, c.process_start, c.tid, c.callback, coalesce(l.owner, c
        c.source_timestamp, c.publisher_gid, c.rmw_take_timestamp, c.buffer, c.dequeue_index, c.dequeue_timestamp
 FROM callback c LEFT JOIN callback_life l
   ON c.boot_id = l.boot_id AND c.pid = l.pid AND c.process_start = l.process_start AND c.callback = l.callback
- AND coalesce(c.callback_start_timestamp, c.callback_end_timestamp) >= coalesce(l.init_timestamp, -9223372036854775807)
+ AND coalesce(c.callback_start_timestamp, c.callback_end_timestamp) >= coalesce(l.since, -9223372036854775807)
  AND coalesce(c.callback_start_timestamp, c.callback_end_timestamp) < coalesce(l.end_timestamp, 9223372036854775807);
 
 -- caret-bpf latency callback; caret-bpf info --part callbacks. Durations are in nanoseconds.
@@ -52,9 +53,10 @@ SELECT topic_name, coalesce(publishes, 0) AS publishes,
        coalesce(received, 0) AS received
 FROM published FULL JOIN received USING (topic_name);
 
--- Publishers, and when they lived.
+-- Publishers, and when they lived, as in callback_life.
 CREATE OR REPLACE VIEW publisher_life AS
-SELECT boot_id, pid, process_start, publisher_handle, topic_name, node_name, gid, init_timestamp, end_timestamp
+SELECT boot_id, pid, process_start, publisher_handle, topic_name, node_name, gid, init_timestamp, end_timestamp,
+       coalesce(init_timestamp, lag(end_timestamp) OVER (PARTITION BY boot_id, pid, process_start, publisher_handle ORDER BY end_timestamp NULLS LAST)) AS since
 FROM publisher;
 
 -- Publishes with what is known of their publisher at the end of the recording. publish_timestamp is the begin of a latency.
@@ -64,12 +66,12 @@ SELECT p.* REPLACE (coalesce(l.topic_name, p.topic_name) AS topic_name, coalesce
 FROM publish p LEFT JOIN publisher_life l
   ON p.boot_id = l.boot_id AND p.pid = l.pid AND p.process_start = l.process_start AND p.publisher_handle = l.publisher_handle
  AND coalesce(p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp)
-     >= coalesce(l.init_timestamp, -9223372036854775807)
+     >= coalesce(l.since, -9223372036854775807)
  AND coalesce(p.rclcpp_intra_publish_timestamp, p.rclcpp_publish_timestamp, p.rcl_publish_timestamp, p.rmw_publish_timestamp)
      < coalesce(l.end_timestamp, 9223372036854775807);
 
 -- Messages that a callback got or that were polled, or taken for somebody who is not known. input_timestamp is the start of the callback, or the take;
--- callback and callback_start_timestamp are the callback that it started, or in which it was polled.
+-- callback and callback_start_timestamp are the callback that it started, or in which it was polled; null of what was taken for somebody unknown.
 CREATE OR REPLACE VIEW received AS
 SELECT boot_id, pid, process_start, tid, topic_name, node_name, false AS polled, callback, callback_start_timestamp, callback_end_timestamp,
        callback_start_timestamp AS input_timestamp, source_timestamp, publisher_gid, buffer, dequeue_index,
@@ -77,7 +79,8 @@ SELECT boot_id, pid, process_start, tid, topic_name, node_name, false AS polled,
 FROM callback_execution
 WHERE callback_start_timestamp IS NOT NULL AND (source_timestamp IS NOT NULL OR dequeue_timestamp IS NOT NULL)
 UNION ALL
-SELECT boot_id, pid, process_start, tid, topic_name, node_name, true, callback, callback_start_timestamp, NULL,
+SELECT boot_id, pid, process_start, tid, topic_name, node_name, true, CASE WHEN kind <> 'unattributed' THEN callback END,
+       CASE WHEN kind <> 'unattributed' THEN callback_start_timestamp END, NULL,
        CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END, source_timestamp, publisher_gid, buffer, dequeue_index,
        CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END
 FROM take WHERE kind <> 'ignored';

@@ -25,6 +25,9 @@ type Telling struct {
 	Revision uint64 `column:"revision,null" json:"-"`
 }
 
+// IsNumbered reports whether the recorder gave numbers: then Scan passes on one row of each entity.
+func (t *Telling) IsNumbered() bool { return t.Entity != 0 }
+
 // Stamp gives the row its numbers.
 func (t *Telling) Stamp(entity, revision uint64) { t.Entity, t.Revision = entity, revision }
 
