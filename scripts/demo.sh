@@ -9,7 +9,19 @@ cd "$(dirname "$0")/.."
 seconds=${1:-5}
 output=demo-recording
 
-scripts/setup.sh
+# The newest installed distribution with demo_nodes_cpp, by name.
+find_ros() {
+	local talker
+	for talker in /opt/ros/{lyrical,kilted,jazzy,iron,humble}/lib/demo_nodes_cpp/talker; do
+		if [ -x "$talker" ]; then
+			echo "${talker%/lib/demo_nodes_cpp/talker}"
+			return
+		fi
+	done
+}
+
+ros=$(find_ros)
+if [ -n "$ros" ]; then scripts/setup.sh --recorder; else scripts/setup.sh --stand-ins; fi
 # shellcheck source=scripts/environment.sh
 . scripts/environment.sh
 make -s build
@@ -51,18 +63,6 @@ use_ros() {
 	fi
 }
 
-# The newest installed distribution with demo_nodes_cpp, by name.
-find_ros() {
-	local talker
-	for talker in /opt/ros/{lyrical,kilted,jazzy,iron,humble}/lib/demo_nodes_cpp/talker; do
-		if [ -x "$talker" ]; then
-			echo "${talker%/lib/demo_nodes_cpp/talker}"
-			return
-		fi
-	done
-}
-
-ros=$(find_ros)
 if [ -n "$ros" ]; then
 	echo "demo: recording demo_nodes_cpp of $ros"
 	use_ros "$ros"
@@ -70,7 +70,7 @@ if [ -n "$ros" ]; then
 	start "$ros/lib/demo_nodes_cpp/listener"
 else
 	echo "demo: no ROS 2 in /opt/ros, recording the bundled stand-in for it"
-	make -s testdata
+	make -s -C testdata jazzy
 	start build/testdata/jazzy/ros_node --demo-talker
 	start build/testdata/jazzy/ros_node --demo-listener
 fi

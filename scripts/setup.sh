@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building and testing caret-bpf needs on Debian or Ubuntu. Safe to run again: it only adds what is missing.
 #
-# usage: scripts/setup.sh [--lint | --lttng]
-#   --lint    also install shellcheck
-#   --lttng   also install what scripts/compare-lttng.sh compares with
+# usage: scripts/setup.sh [--recorder | --stand-ins | --lint | --lttng]
+#   --recorder    only what building the program needs: Go and make
+#   --stand-ins   that, and what the ROS-shaped programs of testdata/ are built with
+#   --lint        everything, and shellcheck
+#   --lttng       everything, and what scripts/compare-lttng.sh compares with
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,12 +22,16 @@ missing_packages() {
 	done
 }
 
+update_lists() {
+	as_root apt-get -o DPkg::Lock::Timeout=900 update -q >/dev/null
+}
+
 install_packages() {
 	local missing
 	mapfile -t missing < <(missing_packages "$@")
 	[ ${#missing[@]} -eq 0 ] && return
 	echo "setup: installing ${missing[*]}"
-	as_root apt-get -o DPkg::Lock::Timeout=900 update -q >/dev/null
+	update_lists
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 install -y -q "${missing[@]}" >/dev/null
 }
 
@@ -57,12 +63,47 @@ install_go() {
 	echo "setup: Go is in $private/bin"
 }
 
-install_packages ca-certificates git make gcc g++ clang llvm clang-format libbpf-dev linux-libc-dev binutils \
-	libfastrtps-dev libfastcdr-dev cyclonedds-dev cyclonedds-tools sudo
-# The tests of code that is followed compile it for both machines.
-[ "$(dpkg --print-architecture)" != amd64 ] || install_packages gcc-aarch64-linux-gnu
-install_go
+# offered reports whether the distribution has a package.
+offered() { apt-cache show "$1" >/dev/null 2>&1; }
+
+# From release 3 on, Fast DDS's package has another name.
+install_fast_dds() {
+	local package
+	for package in libfastdds-dev libfastrtps-dev; do
+		[ -z "$(missing_packages "$package")" ] && return
+	done
+	update_lists
+	if offered libfastdds-dev; then package=libfastdds-dev; fi
+	install_packages "$package"
+}
+
+install_for_recorder() {
+	install_packages ca-certificates git make
+	install_go
+}
+
+install_for_stand_ins() {
+	install_packages gcc g++ binutils cyclonedds-dev
+	install_fast_dds
+}
+
+install_for_tests() {
+	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo
+	# The tests of code that is followed compile it for both machines.
+	[ "$(dpkg --print-architecture)" != amd64 ] || install_packages gcc-aarch64-linux-gnu
+}
+
+# The compiler of the committed BPF objects, with which scripts/check-generated.sh compares. Later releases do not have it.
+install_first_compiler() {
+	if offered clang-14; then install_packages clang-14; fi
+}
+
+install_for_recorder
+[ "${1:-}" != --recorder ] || exit 0
+install_for_stand_ins
+[ "${1:-}" != --stand-ins ] || exit 0
+install_for_tests
 case ${1:-} in
---lint) install_packages shellcheck clang-14 ;; # what scripts/check-generated.sh compares with
+--lint) install_packages shellcheck && install_first_compiler ;;
 --lttng) install_packages lttng-tools babeltrace2 ;;
 esac
