@@ -16,6 +16,8 @@ PROTECTION_jazzy_aarch64 := -mbranch-protection=standard
 PROTECTION := $(PROTECTION_$(DISTRO)_$(MACHINE))
 PLT_x86_64 := -Wl,-z,ibtplt
 RED_ZONE_x86_64 := red_zone
+# Release 3 of Fast DDS has another name. The compiler prints a path of libraries that it finds.
+FAST_DDS := $(if $(findstring /,$(shell $(CXX) -print-file-name=libfastdds.so)),fastdds,fastrtps)
 
 ifeq ($(DISTRO),humble)
 MACRO := STANDIN_HUMBLE
@@ -72,8 +74,8 @@ standin_component_needs := rclcpp rcl tracetools standin
 ros_node_needs := rclcpp rcl_lifecycle rcl tracetools standin
 busy_needs := rclcpp rcl tracetools standin
 
-rmw_fastrtps_shared_cpp_system := -lfastrtps
-rmw_fastrtps_cpp_system := -lfastrtps
+rmw_fastrtps_shared_cpp_system := -l$(FAST_DDS)
+rmw_fastrtps_cpp_system := -l$(FAST_DDS)
 rmw_cyclonedds_cpp_system := -lddsc
 rmw_implementation_system := -ldl
 ros_node_system := -ldl

@@ -1,6 +1,13 @@
 #include "serdata.hpp"
 
+#if __has_include(<dds/ddsi/ddsi_radmin.h>)  // newer than 0.10
+#include <dds/ddsi/ddsi_radmin.h>
+#define NN_RMSG_PAYLOADOFF DDSI_RMSG_PAYLOADOFF
+#define NN_RDATA_PAYLOAD_OFF DDSI_RDATA_PAYLOAD_OFF
+using nn_rdata = ddsi_rdata;
+#else
 #include <dds/ddsi/q_radmin.h>
+#endif
 
 #include <cstdio>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 
 #include "../rmw_fastrtps_shared_cpp/rmw_fastrtps_shared_cpp.hpp"
 
-namespace rtps = eprosima::fastrtps::rtps;
+namespace rtps = rmw_fastrtps_shared_cpp::rtps;
 
 namespace rmw_common {
 namespace {

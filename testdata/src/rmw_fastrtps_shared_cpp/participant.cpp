@@ -1,6 +1,3 @@
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
-#include <fastrtps/utils/IPLocator.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -45,21 +45,21 @@ bool write_to_dds(const CustomPublisherInfo &info,
     ground_truth::publish_layer(Layer::rmw, rmw_times, data.message);
   }
   const ground_truth::Bracket times =
-      ground_truth::bracket([&] { written = info.data_writer_->write(&data); });
+      ground_truth::bracket([&] { written = succeeded(info.data_writer_->write(&data)); });
   if (written && info.stamp_reader != nullptr) {
     ground_truth::publish_stamp(StampReader::take_stamp());
   }
 #else
-  eprosima::fastrtps::Time_t stamp;
-  eprosima::fastrtps::Time_t::now(stamp);
+  Time stamp;
+  Time::now(stamp);
   const std::int64_t nanoseconds = stamp.to_ns();
   const ground_truth::Bracket rmw_times =
       ground_truth::bracket([&] { ros_trace_rmw_publish(publisher, data.message, nanoseconds); });
   ground_truth::publish_layer(Layer::rmw, rmw_times, data.message);
   ground_truth::publish_stamp(nanoseconds);
   const ground_truth::Bracket times = ground_truth::bracket([&] {
-    written = info.data_writer_->write_w_timestamp(&data, rtps::c_InstanceHandle_Unknown, stamp) ==
-              eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK;
+    written = succeeded(
+        info.data_writer_->write_w_timestamp(&data, rtps::c_InstanceHandle_Unknown, stamp));
   });
 #endif
   if (written) ground_truth::publish_layer(Layer::stamp, times, data.message);

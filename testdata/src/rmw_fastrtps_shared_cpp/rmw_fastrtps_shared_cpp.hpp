@@ -13,12 +13,10 @@
 #include <mutex>
 #include <vector>
 
+#include "fast_dds.hpp"
 #include "rmw/rmw.h"
 
 namespace rmw_fastrtps_shared_cpp {
-
-namespace dds = eprosima::fastdds::dds;
-namespace rtps = eprosima::fastrtps::rtps;
 
 // What DataWriter::write and DataReader::take_next_sample get, instead of the message. Without a
 // type, the bytes are the message, encapsulation included.

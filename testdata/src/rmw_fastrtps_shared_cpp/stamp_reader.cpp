@@ -57,8 +57,7 @@ std::int64_t StampReader::take_stamp() {
 void StampReader::on_data_available(dds::DataReader *reader) {
   SerializedData data{nullptr, &type_, {}};
   dds::SampleInfo info;
-  while (reader->take_next_sample(&data, &info) ==
-         eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
+  while (reader->take_next_sample(&data, &info) == kOk) {
     received_stamp = info.source_timestamp.to_ns();
   }
 }

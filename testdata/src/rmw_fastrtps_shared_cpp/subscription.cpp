@@ -73,10 +73,7 @@ static bool take_sample(const char *identifier, const rmw_subscription_t *subscr
   take.message = sample.message;
   dds::SampleInfo sample_info;
   do {
-    if (data->data_reader_->take_next_sample(&sample, &sample_info) !=
-        eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
-      return false;
-    }
+    if (data->data_reader_->take_next_sample(&sample, &sample_info) != kOk) return false;
   } while (!sample_info.valid_data);
   info.source_timestamp = sample_info.source_timestamp.to_ns();
   info.received_timestamp = sample_info.reception_timestamp.to_ns();
