@@ -221,6 +221,11 @@ var catalogue = []Entry{
 				Shows:  "argument 2 is the CacheChange_t, already stamped; the message is that of the enclosing rmw_publish",
 			},
 			{
+				Distros: humbleAndIron, Library: LibraryFastDDS3, RMW: "rmw_fastrtps", Provenance: FromSymbol, Form: FormFastDDS,
+				Symbol: "_ZN8eprosima7fastdds4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE",
+				Shows:  "as in libfastrtps.so; no release of theirs, but the stand-in on Debian 13",
+			},
+			{
 				Distros: humbleAndIron, Library: LibraryCycloneDDS, RMW: "rmw_cyclonedds", Provenance: FromSymbol, Form: FormCycloneDDSWrite,
 				Symbol: "dds_write", AfterCallOf: "dds_time",
 				Shows: "argument 2 is the message, argument 3 the timestamp",

@@ -142,6 +142,7 @@ func TestLibraryVersion(t *testing.T) {
 		{LibraryFastDDS2, "libfastrtps.so.2.6", "2.6", true},
 		{LibraryFastDDS2, "libfastrtps.so", "", true},
 		{LibraryFastDDS2, "libfastdds.so.3.2", "", false},
+		{LibraryFastDDS3, "libfastdds.so.3.2", "3.2", true},
 		{LibraryCycloneDDS, "libddsc.so.0debian", "0debian", true},
 		{LibraryRcl, "librcl_action.so", "", false},
 		{LibraryRcl, "librcl.so.debug", "debug", true},

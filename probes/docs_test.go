@@ -96,8 +96,8 @@ func document() []byte {
 	}
 	fmt.Fprintf(&page, "\n## Fast DDS\n\nset_fragments receives a CacheChange_t whose sourceTimestamp lies at an offset that depends on the "+
 		"version in the library's soname.\nOther versions than these are reported as missing.\n\n| soname | offset |\n|---|---|\n")
-	for version := range strings.SplitSeq(knownFastDDSVersions(), ", ") {
-		fmt.Fprintf(&page, "| %s.%s | %d |\n", LibraryFastDDS2, version, cacheChangeTimestamps[version])
+	for _, soname := range knownFastDDS() {
+		fmt.Fprintf(&page, "| %s | %d |\n", soname, cacheChangeTimestamps[soname])
 	}
 	return page.Bytes()
 }

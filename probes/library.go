@@ -1,7 +1,9 @@
 package probes
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +16,7 @@ const (
 	LibraryRcl
 	LibraryRclcpp
 	LibraryFastDDS2
+	LibraryFastDDS3
 	LibraryCycloneDDS
 	LibraryCxxRuntime
 )
@@ -24,6 +27,7 @@ var libraryNames = map[Library]string{
 	LibraryRcl:        "librcl.so",
 	LibraryRclcpp:     "librclcpp.so",
 	LibraryFastDDS2:   "libfastrtps.so",
+	LibraryFastDDS3:   "libfastdds.so",
 	LibraryCycloneDDS: "libddsc.so",
 	LibraryCxxRuntime: "libstdc++.so",
 }
@@ -43,29 +47,34 @@ func (l Library) version(soname string) (string, bool) {
 	return strings.CutPrefix(rest, ".")
 }
 
-// cacheChangeTimestamps are the offsets of sourceTimestamp in Fast DDS's CacheChange_t, by the version in the soname. They were
-// read from the headers of the releases named and, for 2.6 and 2.9, from compiled libraries; other versions are not known.
+// cacheChangeTimestamps are the offsets of sourceTimestamp in Fast DDS's CacheChange_t, by soname. They were read from the headers of
+// the releases named and, for 2.6, 2.9 and 3.1, from compiled libraries; other versions are not known. ROS 2 uses release 3 from
+// Kilted on, where rmw_publish has the timestamp.
 var cacheChangeTimestamps = map[string]uint16{
-	"2.6":  100, // Humble
-	"2.9":  108, // Debian 12
-	"2.10": 108, // Iron
-	"2.14": 108,
+	"libfastrtps.so.2.6":  100, // Humble
+	"libfastrtps.so.2.9":  108, // Debian 12
+	"libfastrtps.so.2.10": 108, // Iron
+	"libfastrtps.so.2.14": 108,
+	"libfastdds.so.3.1":   124, // Debian 13
 }
 
 // serdataTimestamp is the offset of the timestamp in Cyclone DDS's struct ddsi_serdata (0.9, 0.10 and 11), int64 nanoseconds.
 const serdataTimestamp = 32
 
-// knownFastDDSVersions lists the versions for messages.
-func knownFastDDSVersions() string {
-	versions := make([]string, 0, len(cacheChangeTimestamps))
-	for version := range cacheChangeTimestamps {
-		versions = append(versions, version)
-	}
-	slices.SortFunc(versions, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(a) - len(b)
-		}
-		return strings.Compare(a, b)
+// knownFastDDS lists the sonames, older releases first.
+func knownFastDDS() []string {
+	return slices.SortedFunc(maps.Keys(cacheChangeTimestamps), func(a, b string) int {
+		return slices.Compare(releaseOf(a), releaseOf(b))
 	})
-	return strings.Join(versions, ", ")
+}
+
+// releaseOf is the release that a soname ends with: 2 and 10 for "libfastrtps.so.2.10".
+func releaseOf(soname string) []int {
+	_, version, _ := strings.Cut(soname, ".so.")
+	var release []int
+	for part := range strings.SplitSeq(version, ".") {
+		number, _ := strconv.Atoi(part)
+		release = append(release, number)
+	}
+	return release
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
@@ -212,10 +213,11 @@ func (s Site) at(found elffile.Site) Site {
 // parameter is the number that the kernel program needs at the sites of a source.
 func (p *Plan) parameter(opened *elffile.File, source Source, version string) (uint16, error) {
 	switch {
-	case source.Library == LibraryFastDDS2:
-		offset, ok := cacheChangeTimestamps[version]
+	case source.Library == LibraryFastDDS2, source.Library == LibraryFastDDS3:
+		offset, ok := cacheChangeTimestamps[source.Library.String()+"."+version]
 		if !ok {
-			return 0, fmt.Errorf("where Fast DDS %s keeps the timestamp of a change is not known (known: %s)", version, knownFastDDSVersions())
+			return 0, fmt.Errorf("where Fast DDS %s keeps the timestamp of a change is not known (known: %s)", version,
+				strings.Join(knownFastDDS(), ", "))
 		}
 		return offset, nil
 	case source.Offset != nil:
