@@ -52,6 +52,15 @@ test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 ke
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)
 	scripts/compare-lttng.sh
 
+.PHONY: test-fresh
+test-fresh: ## Run README's two commands in fresh roots of Debian 12 and 13 (debootstrap; as root)
+	scripts/fresh-root.sh bookworm
+	scripts/fresh-root.sh trixie
+
+.PHONY: test-compiler
+test-compiler: ## Compile the BPF programs with the clang that is here, load and drive them (as root)
+	scripts/test-compiler.sh
+
 .PHONY: event-table
 event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/events.md: events, provenance, nulls
 	scripts/event-table.sh

@@ -8,32 +8,12 @@
 # and busybox-static into build/vm/busybox; for a kernel of another architecture also that one's busybox (busybox-<architecture>) and a
 # root file system (root-<architecture>). Nothing is installed on the host: the packages come through a
 # private apt state whose only sources are Debian releases on the mirror the host already uses (or
-# $VM_DEBIAN_MIRROR, for a host that is not Debian). Signatures are checked as always.
+# $DEBIAN_MIRROR, for a host that is not Debian). Signatures are checked as always.
 #
 # usage: scripts/vm/fetch.sh <kernel>
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
-
-# debian_mirror prints the base address of the host's Debian mirror.
-debian_mirror() {
-	if [[ -n ${VM_DEBIAN_MIRROR:-} ]]; then
-		echo "$VM_DEBIAN_MIRROR"
-		return
-	fi
-	# The archive proper is the repository whose own path ends in /debian; security and third-party ones do not carry
-	# the releases asked for here.
-	# shellcheck disable=SC2016  # the format is apt's to expand
-	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-		grep -m1 -E '/debian/?$' ||
-		die "no Debian mirror among this host's apt sources; name one in VM_DEBIAN_MIRROR"
-}
-
-# debian_keyring prints the keyring that signs Debian's releases.
-debian_keyring() {
-	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-	[[ -r $keyring ]] || die "$keyring is missing: install debian-archive-keyring"
-	echo "$keyring"
-}
+. "$(dirname "$0")/../debian-archive.sh"
 
 # with_release runs an apt tool on one Debian release and $architecture only, with state and cache of its own.
 with_release() {
