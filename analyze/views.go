@@ -21,8 +21,7 @@ const ViewsFile = "views.sql"
 
 // duckdbTypes are DuckDB's names of the column types.
 var duckdbTypes = map[trace.ColumnType]string{
-	trace.TypeBool: "BOOLEAN", trace.TypeInt32: "INTEGER", trace.TypeInt64: "BIGINT", trace.TypeUint32: "UINTEGER", trace.TypeUint64: "UBIGINT",
-	trace.TypeString: "VARCHAR",
+	trace.TypeBool: "BOOLEAN", trace.TypeInt32: "INTEGER", trace.TypeInt64: "BIGINT", trace.TypeString: "VARCHAR",
 }
 
 // Views returns SQL for DuckDB that makes a view of each table of the dataset, named like it, which adds to each …_timestamp column

@@ -55,14 +55,15 @@ func WriteParquet[T any](path string, as *identity.Identity, rows []T) error {
 	return errors.Join(report.Write(rows), report.Close())
 }
 
+// parquetTypes are signed, as those of datasets are: not every reader has unsigned ones.
 var parquetTypes = map[reflect.Kind]reflect.Type{
 	reflect.Bool:    reflect.TypeFor[bool](),
 	reflect.String:  reflect.TypeFor[string](),
 	reflect.Int:     reflect.TypeFor[int64](),
 	reflect.Int32:   reflect.TypeFor[int32](),
 	reflect.Int64:   reflect.TypeFor[int64](),
-	reflect.Uint32:  reflect.TypeFor[uint32](),
-	reflect.Uint64:  reflect.TypeFor[uint64](),
+	reflect.Uint32:  reflect.TypeFor[int64](),
+	reflect.Uint64:  reflect.TypeFor[int64](),
 	reflect.Float64: reflect.TypeFor[float64](),
 }
 

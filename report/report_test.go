@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -129,9 +131,9 @@ func TestParquet(t *testing.T) {
 		Latency  int64   `parquet:"latency"`
 		Begin    *int64  `parquet:"begin_timestamp,optional"`
 		Rate     float64 `parquet:"rate"`
-		Lost     *uint64 `parquet:"lost,optional"`
+		Lost     *int64  `parquet:"lost,optional"`
 		Share    float64 `parquet:"share"`
-		Callback uint64  `parquet:"callback"`
+		Callback int64   `parquet:"callback"`
 		Exact    bool    `parquet:"exact"`
 	}
 	got, err := parquet.ReadFile[stored](path)
@@ -151,6 +153,37 @@ func TestParquet(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
 	if len(left) > 0 {
 		t.Errorf("%v were left", left)
+	}
+}
+
+// Not every reader has unsigned types, nor every encoding.
+func TestParquetHasOnlyWhatEveryReaderReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.parquet")
+	if err := report.WriteParquet(path, nil, rows()); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, element := range file.Metadata().Schema {
+		if integer, ok := element.LogicalType.Value.(*format.IntType); ok && !integer.IsSigned {
+			t.Errorf("column %s is unsigned", element.Name)
+		}
+	}
+	known := []format.Encoding{format.Plain, format.RLE, format.RLEDictionary, format.DeltaBinaryPacked}
+	for _, group := range file.Metadata().RowGroups {
+		for _, column := range group.Columns {
+			for _, encoding := range column.MetaData.Encoding {
+				if !slices.Contains(known, encoding) {
+					t.Errorf("column %v has encoding %v", column.MetaData.PathInSchema, encoding)
+				}
+			}
+		}
 	}
 }
 

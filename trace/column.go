@@ -12,13 +12,12 @@ import (
 // ColumnType is the type of a column's values.
 type ColumnType string
 
-// The column types. Unsigned ones carry Parquet's unsigned logical type.
+// The column types. None is unsigned: Iceberg, Delta and Athena have no such types, Spark reads UINT_64 as a decimal number, and Trino
+// misreads the statistics of UINT_32. A row's unsigned field (an address, a counter) is stored as the signed number of the same bits.
 const (
 	TypeBool   ColumnType = "BOOLEAN"
 	TypeInt32  ColumnType = "INT32"
 	TypeInt64  ColumnType = "INT64"
-	TypeUint32 ColumnType = "UINT32"
-	TypeUint64 ColumnType = "UINT64"
 	TypeString ColumnType = "STRING"
 )
 
@@ -26,8 +25,6 @@ var parquetTypes = map[ColumnType]reflect.Type{
 	TypeBool:   reflect.TypeFor[bool](),
 	TypeInt32:  reflect.TypeFor[int32](),
 	TypeInt64:  reflect.TypeFor[int64](),
-	TypeUint32: reflect.TypeFor[uint32](),
-	TypeUint64: reflect.TypeFor[uint64](),
 	TypeString: reflect.TypeFor[string](),
 }
 
@@ -35,8 +32,8 @@ var columnTypes = map[reflect.Kind]ColumnType{
 	reflect.Bool:   TypeBool,
 	reflect.Int32:  TypeInt32,
 	reflect.Int64:  TypeInt64,
-	reflect.Uint32: TypeUint32,
-	reflect.Uint64: TypeUint64,
+	reflect.Uint32: TypeInt32,
+	reflect.Uint64: TypeInt64,
 	reflect.String: TypeString,
 }
 
@@ -142,7 +139,7 @@ func newColumn(field reflect.StructField) (Column, error) {
 		}
 	}
 	if c.Encoding == "" {
-		c.Encoding = defaultEncoding(c.Type)
+		c.Encoding = defaultEncoding(valueType.Kind())
 	}
 	return c, nil
 }
@@ -160,9 +157,9 @@ func Values[T Row](c *Column, rows []T, values []parquet.Value) []parquet.Value 
 	switch c.Type {
 	case TypeBool:
 		return appendValues(c, rows, values, parquet.BooleanValue)
-	case TypeInt32, TypeUint32:
+	case TypeInt32:
 		return appendValues(c, rows, values, parquet.Int32Value)
-	case TypeInt64, TypeUint64:
+	case TypeInt64:
 		return appendValues(c, rows, values, parquet.Int64Value)
 	default:
 		return appendValues(c, rows, values, stringValue)
@@ -198,7 +195,7 @@ func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Val
 	return values
 }
 
-// Cell is the type in which the values of a column lie in rows. Unsigned columns are seen as signed ones of their size.
+// Cell is the type in which the values of a column lie in rows. Unsigned fields are seen as signed ones of their size.
 type Cell interface{ bool | int32 | int64 | string }
 
 // Cells appends the column's values of the rows to values, nulls left out, and for a nullable column a level for each row to levels: 1

@@ -149,9 +149,9 @@ func (r *columnReader) putCode(c *Column, row unsafe.Pointer, key uint64) uint64
 	switch values := &r.dictionaryValues; c.Type {
 	case TypeBool:
 		put(c, row, values.bools[code-1])
-	case TypeInt32, TypeUint32:
+	case TypeInt32:
 		put(c, row, values.int32s[code-1])
-	case TypeInt64, TypeUint64:
+	case TypeInt64:
 		put(c, row, values.int64s[code-1])
 	default:
 		put(c, row, values.strings[code-1])

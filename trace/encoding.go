@@ -1,5 +1,7 @@
 package trace
 
+import "reflect"
+
 // Encoding is a Parquet encoding of a column's pages, before zstd compresses them.
 //
 // Chosen by measurement: BenchmarkEncoding, which uses the Parquet library's own writer, on synthetic rows, each column alone, 100,000 rows with nulls, zstd's fastest level
@@ -34,12 +36,12 @@ const (
 	EncodingDictionary Encoding = "dict"
 )
 
-// defaultEncoding is that of a column whose tag names none: int64 columns are times.
-func defaultEncoding(t ColumnType) Encoding {
-	switch t {
-	case TypeBool:
+// defaultEncoding is that of a column whose tag names none, by the kind of its field: an int64 is a time, an unsigned one an address or an index.
+func defaultEncoding(field reflect.Kind) Encoding {
+	switch field {
+	case reflect.Bool:
 		return EncodingPlain
-	case TypeInt64:
+	case reflect.Int64:
 		return EncodingDelta
 	}
 	return EncodingDictionary

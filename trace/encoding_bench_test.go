@@ -40,7 +40,7 @@ func benchmarkTable[T trace.Row](b *testing.B, rows []T) {
 func benchmarkColumn(b *testing.B, c *trace.Column, encoding trace.Encoding, values []parquet.Value) {
 	types := map[trace.ColumnType]reflect.Type{
 		trace.TypeBool: reflect.TypeFor[bool](), trace.TypeInt32: reflect.TypeFor[int32](), trace.TypeInt64: reflect.TypeFor[int64](),
-		trace.TypeUint32: reflect.TypeFor[uint32](), trace.TypeUint64: reflect.TypeFor[uint64](), trace.TypeString: reflect.TypeFor[string](),
+		trace.TypeString: reflect.TypeFor[string](),
 	}
 	tag := c.Name + "," + string(encoding)
 	if c.Nullable {

@@ -189,9 +189,9 @@ func fill[T any](rows []T, c *Column, r *columnReader) (err error) {
 		switch c.Type {
 		case TypeBool:
 			r.values.bools = store(c, rows[:n], r, r.values.bools)
-		case TypeInt32, TypeUint32:
+		case TypeInt32:
 			r.values.int32s = store(c, rows[:n], r, r.values.int32s)
-		case TypeInt64, TypeUint64:
+		case TypeInt64:
 			r.values.int64s = store(c, rows[:n], r, r.values.int64s)
 		default:
 			r.values.strings = store(c, rows[:n], r, r.values.strings)

@@ -192,8 +192,6 @@ func (c *Column) fits(leaf parquet.LeafColumn) bool {
 var parquetKinds = map[ColumnType]parquet.Kind{
 	TypeBool:   parquet.Boolean,
 	TypeInt32:  parquet.Int32,
-	TypeUint32: parquet.Int32,
 	TypeInt64:  parquet.Int64,
-	TypeUint64: parquet.Int64,
 	TypeString: parquet.ByteArray,
 }

@@ -48,7 +48,8 @@ func (g *Group) mayHold(c Condition) bool {
 	}
 	least, greatest := parquet.Int64.Value(statistics.MinValue).Uint64(), parquet.Int64.Value(statistics.MaxValue).Uint64()
 	for address := range c.Addresses {
-		if uint64(address) >= least && uint64(address) <= greatest {
+		// How far they are above the least: that is right for signed bounds, and for those of formats 1 and 2, which are unsigned.
+		if uint64(address)-least <= greatest-least {
 			return true
 		}
 	}
@@ -110,7 +111,7 @@ func openSelectors(f *segmentFile, group int, selection Selection) (s *selectors
 	}
 	columns := make([]Column, len(selection))
 	for i, c := range selection {
-		columns[i] = Column{Name: c.Column, Type: TypeUint64, Nullable: true}
+		columns[i] = Column{Name: c.Column, Type: TypeInt64, Nullable: true}
 		if c.Text != nil {
 			columns[i].Type = TypeString
 		}
@@ -241,9 +242,9 @@ func gather[T any](rows []T, positions []int32, n int, c *Column, r *columnReade
 		switch c.Type {
 		case TypeBool:
 			r.values.bools = gatherPage(c, rows, part, r, r.values.bools)
-		case TypeInt32, TypeUint32:
+		case TypeInt32:
 			r.values.int32s = gatherPage(c, rows, part, r, r.values.int32s)
-		case TypeInt64, TypeUint64:
+		case TypeInt64:
 			r.values.int64s = gatherPage(c, rows, part, r, r.values.int64s)
 		default:
 			r.values.strings = gatherPage(c, rows, part, r, r.values.strings)

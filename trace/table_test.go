@@ -34,13 +34,13 @@ func TestColumnTypes(t *testing.T) {
 		nullable      bool
 	}{
 		{trace.TableCallback, "boot_id", trace.TypeString, false},
-		{trace.TableCallback, "callback", trace.TypeUint64, false},
-		{trace.TableCallback, "message", trace.TypeUint64, true},
+		{trace.TableCallback, "callback", trace.TypeInt64, false},
+		{trace.TableCallback, "message", trace.TypeInt64, true},
 		{trace.TableCallback, "callback_start_timestamp", trace.TypeInt64, true},
 		{trace.TableCallback, "is_intra_process", trace.TypeBool, true},
 		{trace.TableCallback, "topic_name", trace.TypeString, true},
-		{trace.TablePublish, "enqueue_count", trace.TypeUint32, false},
-		{trace.TableEnqueue, "publish_number", trace.TypeUint64, true},
+		{trace.TablePublish, "enqueue_count", trace.TypeInt32, false},
+		{trace.TableEnqueue, "publish_number", trace.TypeInt64, true},
 		{trace.TableProcess, "namespace_pid", trace.TypeInt32, true},
 	}
 	for _, c := range cases {

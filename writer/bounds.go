@@ -23,12 +23,8 @@ func newBounds[V trace.Cell](t trace.ColumnType) bounds[V] {
 		less = func(a, b bool) bool { return !a && b }
 	case trace.TypeInt32:
 		less = func(a, b int32) bool { return a < b }
-	case trace.TypeUint32:
-		less = func(a, b int32) bool { return uint32(a) < uint32(b) }
 	case trace.TypeInt64:
 		less = func(a, b int64) bool { return a < b }
-	case trace.TypeUint64:
-		less = func(a, b int64) bool { return uint64(a) < uint64(b) }
 	case trace.TypeString:
 		less = func(a, b string) bool { return a < b }
 	}

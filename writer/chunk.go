@@ -34,9 +34,9 @@ func newChunk[T trace.Row](column *trace.Column, physical format.Type, compresso
 	switch column.Type {
 	case trace.TypeBool:
 		return newChunkOf[T, bool](column, physical, compressor)
-	case trace.TypeInt32, trace.TypeUint32:
+	case trace.TypeInt32:
 		return newChunkOf[T, int32](column, physical, compressor)
-	case trace.TypeInt64, trace.TypeUint64:
+	case trace.TypeInt64:
 		return newChunkOf[T, int64](column, physical, compressor)
 	}
 	return newChunkOf[T, string](column, physical, compressor)

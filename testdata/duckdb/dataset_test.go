@@ -311,7 +311,7 @@ func compareTypes(t *testing.T, table *trace.Table, rows *sql.Rows) {
 	t.Helper()
 	names := map[trace.ColumnType]string{
 		trace.TypeBool: "BOOLEAN", trace.TypeInt32: "INTEGER", trace.TypeInt64: "BIGINT",
-		trace.TypeUint32: "UINTEGER", trace.TypeUint64: "UBIGINT", trace.TypeString: "VARCHAR",
+		trace.TypeString: "VARCHAR",
 	}
 	types, err := rows.ColumnTypes()
 	if err != nil {
@@ -334,12 +334,8 @@ func goValue(t trace.ColumnType, v parquet.Value) any {
 		return v.Boolean()
 	case trace.TypeInt32:
 		return v.Int32()
-	case trace.TypeUint32:
-		return v.Uint32()
 	case trace.TypeInt64:
 		return v.Int64()
-	case trace.TypeUint64:
-		return v.Uint64()
 	default:
 		return string(v.ByteArray())
 	}
