@@ -88,9 +88,21 @@ install_for_stand_ins() {
 }
 
 install_for_tests() {
-	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo
+	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo python3-venv
 	# The tests of code that is followed compile it for both machines.
 	[ "$(dpkg --print-architecture)" != amd64 ] || install_packages gcc-aarch64-linux-gnu
+	install_java
+}
+
+# Spark, which test/readers reads datasets with, needs Java 17 or newer. Where 17 is not packaged, the default is newer.
+install_java() {
+	command -v java >/dev/null && return
+	update_lists
+	if offered openjdk-17-jre-headless; then
+		install_packages openjdk-17-jre-headless
+	else
+		install_packages default-jre-headless
+	fi
 }
 
 # The compiler of the committed BPF objects, with which scripts/check-generated.sh compares. Later releases do not have it.

@@ -70,7 +70,7 @@ func init() {
 			RMWTakeTimestamp: trace.Some(at + 4000), TopicName: "/chatter", Provenance: trace.FromTracepoint,
 		})
 		formerEnqueues = append(formerEnqueues, trace.Enqueue{
-			ProcessKey: formerProcess, TID: 43, CPU: 1, Buffer: 0x55d0c3a20080, Index: uint64(i), Size: 1, EnqueueTimestamp: at + 300,
+			ProcessKey: formerProcess, TID: 43, CPU: 1, Buffer: 0x55d0c3a20080, Index: trace.Some(uint64(i)), Size: 1, EnqueueTimestamp: at + 300,
 			PublishNumber: trace.Some(uint64(i)), Provenance: trace.Derived,
 		})
 	}
