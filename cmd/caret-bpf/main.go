@@ -55,6 +55,9 @@ type command struct {
 	subcommands []command
 }
 
+// helpWidth is the length of the longest lines of flags in a help.
+const helpWidth = 100
+
 // errHelp ends a command that was only asked for its help.
 var errHelp = errors.New("help was printed")
 
@@ -153,7 +156,7 @@ func (command command) run(ctx context.Context, c console, arguments []string) e
 	flags.Usage = func() {}
 	run := command.define(flags)
 	if err := flags.Parse(arguments); errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsages())
+		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsagesWrapped(helpWidth))
 		return errHelp
 	} else if err != nil {
 		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, err, command.name)

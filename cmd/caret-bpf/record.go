@@ -25,28 +25,29 @@ func recordCommand() command {
 			var configuration session.Configuration
 			buffer := byteSize(0)
 			quiet := false
-			flags.StringVarP(&configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space; those that cannot be recorded are warned of and left out")
+			flags.StringVarP(&configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space; "+
+				"a PID that cannot be recorded is left out, with a warning")
 			flags.StringVar(&configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
 			flags.BoolVar(&configuration.All, "all", false, "record every ROS 2 process, later ones too")
 			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
-			flags.StringVar(&configuration.Mode, "mode", "", "permissions of the dataset's files, such as 0644 for everybody to read them, as `OCTAL` number "+
+			flags.StringVar(&configuration.Mode, "mode", "", "permissions of the dataset's files as an `OCTAL` number, such as 0644: everybody may read "+
 				"(default 0640, less what the umask takes away)")
 			flags.DurationVarP(&configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
 			flags.StringArrayVar(&configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
-			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches; --select-node overrides it")
+			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches the `REGEXP` (repeatable); --select-node overrides it")
 			flags.StringArrayVar(&configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")
-			flags.StringArrayVar(&configuration.IgnoreTopics, "ignore-topic", nil, "leave out topics whose name matches; --select-topic overrides it")
-			flags.Var(&buffer, "buffer-size", "`SIZE` of the kernel's ring buffer: bytes, or with K, M, G (KiB, MiB, GiB) for powers of 1024, at most 1G (default 16M)")
+			flags.StringArrayVar(&configuration.IgnoreTopics, "ignore-topic", nil, "leave out topics whose name matches the `REGEXP` (repeatable); --select-topic overrides it")
+			flags.Var(&buffer, "buffer-size", "`SIZE` of the kernel's ring buffer in bytes, or with K, M, G (KiB, MiB, GiB): powers of 1024, at most 1G (default 16M)")
 			flags.DurationVar(&configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
 			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
 			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
-			flags.StringVar((*string)(&configuration.Profile), "profile", "", "record callbacks, takes and publishes with the fewest probes (minimal), "+
-				"everything (standard), or also every tracepoint hit (full), as `WHICH` says (default standard)")
-			flags.Var((*percentage)(&configuration.MaxOverhead), "max-overhead", "`SHARE` of a thread's time that recording may cost, such as 2%: above it, what "+
-				"is dearest and not needed for callbacks, takes and publishes is probed no more (default: no limit)")
+			flags.StringVar((*string)(&configuration.Profile), "profile", "", "`WHICH` events: minimal (callbacks, takes and publishes with the fewest probes), "+
+				"standard (all), full (also every tracepoint hit) (default standard)")
+			flags.Var((*percentage)(&configuration.MaxOverhead), "max-overhead", "if recording takes more than this `SHARE` of a thread's time, such as 2%, "+
+				"detach the costliest probes that callbacks, takes and publishes can do without (default: no limit)")
 			flags.StringVar((*string)(&configuration.Sites), "sites", "",
-				"observe functions at their first instruction (entries), or those without a cheap one at their callers (callers), or "+
-					"there and in themselves (both), as `WHERE` says (default: what is cheapest and certain)")
+				"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
+					"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
 			flags.BoolVarP(&quiet, "quiet", "q", false, "print errors only")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := checkStrayWords(flags, arguments); err != nil {
