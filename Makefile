@@ -65,6 +65,10 @@ test-compiler: ## Compile the BPF programs with the clang that is here, load and
 event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/events.md: events, provenance, nulls
 	scripts/event-table.sh
 
+.PHONY: docs
+docs: ## Write the blocks of docs/ that are generated from code
+	CARET_BPF_WRITE_DOCS=1 $(GO) test -count=1 -run '^TestDocumentation$$' ./probes ./cmd/caret-bpf
+
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios. BENCH_RUNS="1" repeats less, BENCH_CALLBACKS="1000000 10000000" chooses the sizes of queried datasets
 	@cat bpf/instructions.txt

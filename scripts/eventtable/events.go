@@ -61,8 +61,8 @@ type section struct {
 
 const (
 	noHeader = "the type of the message has no `std_msgs/Header`, or it was not known yet"
-	ownTopic = "the middleware's own publishes (`ros_discovery_info`) do not pass rcl, and before Jazzy nothing tells their publisher; publishers of " +
-		"`/rosout`, as for `rcl_publish`"
+	ownTopic = "the middleware's own publishes (`ros_discovery_info`) do not pass rcl, and before Jazzy nothing shows their " +
+		"publisher; publishers of `/rosout`, as for `rcl_publish`"
 	noType = "the process had ended, or had just begun, when its memory was read; in a recording from the start also rcl's own handles of a managed " +
 		"node's services, of which rclcpp serves copies with rows of their own"
 	noName = "the process had ended, or had just begun, when its memory was read"
@@ -81,9 +81,9 @@ var sections = []section{
 		{name: "callback_start", tables: []string{trace.TableCallback}, holds: has("callback_start_timestamp"), fields: same("callback", "is_intra_process")},
 		{name: "callback_end", tables: []string{trace.TableCallback}, holds: has("callback_end_timestamp"), fields: same("callback")},
 		{
-			name: "message_construct", note: "Not observable: rclcpp constructs the copy in code that is inlined into the user's, and calls " +
-				"nothing that a probe could be put on. What it is for, to follow a message through intra-process copies, the rows of `publish`, " +
-				"`enqueue` and `callback` tell by buffer and index.",
+			name: "message_construct", note: "Not observable: rclcpp constructs the copy in code that is inlined into the user's, and calls nothing that " +
+				"could be probed. To follow a message through intra-process copies, join `publish`, `enqueue` and `callback` " +
+				"by buffer and index.",
 		},
 		{
 			name: "rclcpp_intra_publish", tables: []string{trace.TablePublish}, holds: has("rclcpp_intra_publish_timestamp"),
@@ -128,7 +128,8 @@ var sections = []section{
 		{
 			name: "dds_write", tables: []string{trace.TablePublish}, holds: has("rmw_publish_timestamp"), shownBy: "rmw_publish",
 			fields: []field{{name: "message", column: "message"}, {name: "publisher_handle", column: "publisher_handle", null: ownTopic}},
-			note:   "Before Jazzy the middlewares call the tracepoint for ordinary messages only: serialized ones have `rcl_publish` and the two below.",
+			note: "Before Jazzy the middlewares call the tracepoint for ordinary messages only. Serialized ones have " +
+				"`rcl_publish` and the two below.",
 		},
 		{
 			name: "dds_bind_addr_to_stamp", tables: []string{trace.TablePublish}, holds: has("dds_bind_addr_to_stamp_timestamp"),
@@ -148,7 +149,7 @@ var sections = []section{
 				{name: "source_timestamp", column: "source_timestamp"},
 				{
 					name: "publisher_gid", column: "publisher_gid",
-					null: "Cyclone DDS tells a handle instead, which means something to its own process only; the middleware's own takes " +
+					null: "Cyclone DDS gives a handle instead, which means something in its own process only; the middleware's own takes " +
 						"(`ros_discovery_info`) ask for none",
 				},
 			},
@@ -163,7 +164,8 @@ var sections = []section{
 		{name: "rcl_lifecycle_transition", tables: []string{trace.TableLifecycle}, fields: same("state_machine", "start_label", "goal_label")},
 		{
 			name: "sim_time", tables: []string{trace.TableSimTime}, fields: same("clock", "sim_time"),
-			note: "No program of ROS 2's C++ demos publishes `/clock`: what is counted is that a node with `use_sim_time` sets its clocks when it starts.",
+			note: "No program of ROS 2's C++ demos publishes `/clock`. Counted is that a node with `use_sim_time` sets its " +
+				"clocks when it starts.",
 		},
 		{
 			name: "message_timestamp", tables: []string{trace.TablePublish, trace.TableCallback, trace.TableTake}, holds: has("message_timestamp"), derived: true,
@@ -215,8 +217,8 @@ var sections = []section{
 		{
 			name: "rclcpp_callback_register", tables: []string{trace.TableCallbackInfo},
 			fields: []field{{name: "callback", column: "callback"}, {name: "symbol", column: "symbol", null: noName}},
-			note: "The tracepoint says nothing where tracetools was built without LTTng (Humble's packages) and is not called where no LTTng session runs (Iron " +
-				"and later). The symbol is read from the callback object.",
+			note: "The tracepoint has no symbol where tracetools was built without LTTng (Humble's packages), and is not called " +
+				"where no LTTng session runs (Iron and later). The symbol is read from the callback object.",
 		},
 		{
 			name: "rclcpp_ipb_to_subscription", tables: []string{trace.TableSubscription}, holds: is("is_intra_process", "true"), fields: same("ipb", "subscription"),
@@ -253,7 +255,8 @@ var sections = []section{
 		},
 		{
 			name: "callback_group_add_timer", tables: []string{trace.TableTimer}, holds: has("callback_group"), fields: same("callback_group", "timer_handle"),
-			note: "Of the rows of `timer`; its provenance is that of the timer's row. So it is with the next three.",
+			note: "Counted in the rows of `timer`; its provenance is that of the timer's row. The next three are counted " +
+				"likewise.",
 		},
 		{
 			name: "callback_group_add_subscription", tables: []string{trace.TableSubscription}, holds: has("callback_group", "subscription_handle"),
@@ -286,7 +289,8 @@ var sections = []section{
 		{
 			name: "loaned publishes", tables: []string{trace.TablePublish}, holds: is("kind", "loaned"), shownBy: "rcl_publish",
 			fields: with(same("publisher_handle", "message", "topic_name"), field{"source_timestamp", "source_timestamp", unfinished}),
-			note:   "Where the middleware lends no messages, rclcpp allocates one and publishes it as any other: then there are none.",
+			note: "There are none where the middleware lends no messages: rclcpp then allocates one and publishes it as any " +
+				"other.",
 		},
 		{
 			name: "publishes with node and topic", tables: []string{trace.TablePublish}, holds: has("rcl_publish_timestamp"), shownBy: "rcl_publish",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/docs"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -204,6 +205,9 @@ func (f findings) writeNotes(text *bytes.Buffer, section section) {
 		}
 	}
 	if len(notes) > 0 {
+		for i := range notes {
+			notes[i] = docs.Wrap(notes[i], "  ")
+		}
 		fmt.Fprintf(text, "\n%s\n", strings.Join(notes, "\n"))
 	}
 }

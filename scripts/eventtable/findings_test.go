@@ -57,14 +57,3 @@ func TestEntitiesCountOnce(t *testing.T) {
 		t.Errorf("rows %v", got)
 	}
 }
-
-func TestThePageKeepsItsText(t *testing.T) {
-	page := "# Events\n" + beginMarker + "old\n" + endMarker + "after\n"
-	got, err := replaceGenerated([]byte(page), []byte("new\n"))
-	if want := strings.Replace(page, "old", "new", 1); err != nil || string(got) != want {
-		t.Errorf("%q, %v", got, err)
-	}
-	if _, err := replaceGenerated([]byte("# Events\n"), nil); err == nil {
-		t.Error("a page without markers was accepted")
-	}
-}

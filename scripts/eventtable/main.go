@@ -1,14 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+
+	"github.com/caret-bpf/caret-bpf/docs"
 )
+
+// block is the part of the page that this program writes.
+const block = "event-table"
 
 func main() {
 	if len(os.Args) < 3 {
@@ -32,37 +34,9 @@ func run(ctx context.Context, page string, directories []string) error {
 		}
 		recordings = append(recordings, r)
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
 	findings := evaluate(recordings)
-	written, err := replaceGenerated(text, findings.markdown())
-	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
-	}
-	if err := os.WriteFile(filepath.Clean(page), written, 0o644); err != nil {
+	if err := docs.Write(page, block, findings.markdown()); err != nil {
 		return err
 	}
 	return findings.unexplained()
-}
-
-// The generated part of the page lies between these lines.
-const (
-	beginMarker = "<!-- begin: written by scripts/event-table.sh -->\n"
-	endMarker   = "<!-- end -->\n"
-)
-
-var errNoMarkers = errors.New("it has no place for the table")
-
-func replaceGenerated(page, generated []byte) ([]byte, error) {
-	before, rest, ok := bytes.Cut(page, []byte(beginMarker))
-	if !ok {
-		return nil, errNoMarkers
-	}
-	_, after, ok := bytes.Cut(rest, []byte(endMarker))
-	if !ok {
-		return nil, errNoMarkers
-	}
-	return bytes.Join([][]byte{before, []byte(beginMarker), generated, []byte(endMarker), after}, nil), nil
 }
