@@ -21,7 +21,8 @@ func Median[V cmp.Ordered](values []V) V {
 
 // ProcessorTime returns what all threads of a process have used, those that have ended included.
 func ProcessorTime(pid int) (time.Duration, error) {
-	// The clock of a process's scheduled time: CPUCLOCK_SCHED, see clock_getcpuclockid(3). What /proc tells is as old as the last tick.
+	// The clock of a process's scheduled time: CPUCLOCK_SCHED, see clock_getcpuclockid(3). What /proc tells is as old as
+	// the last tick.
 	const scheduled = 2
 	var used unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|scheduled), &used); err != nil {
