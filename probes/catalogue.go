@@ -148,7 +148,7 @@ const (
 	noInitEvent      = "entities created during the recording are found in memory where possible"
 	noService        = "that step of service calls is not recorded"
 	noGroups         = "callback groups and executors are those found in memory"
-	noEnd            = "rows of entities do not tell when they were destroyed"
+	noEnd            = "rows of entities do not say when they were destroyed"
 )
 
 // tracepoint is the source that most events have: libtracetools' own function.
@@ -285,7 +285,7 @@ var catalogue = []Entry{
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take", Provenance: FromSymbol, Form: FormTakeEntry, Besides: true,
 				Shows:       "argument 3, the rmw_message_info_t, in which the tracepoint then finds the publisher's gid",
-				Consequence: "takes do not tell the publisher's gid and the message's timestamp",
+				Consequence: "takes do not have the publisher's gid and the message's timestamp",
 			},
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take_serialized_message", Provenance: FromSymbol, Besides: true,
