@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // Errors that callers decide on. They are wrapped with the process and the remedy; compare with errors.Is.
@@ -52,7 +54,7 @@ func processError(pid int32, err error) error {
 }
 
 func isSentinel(err error) bool {
-	for _, sentinel := range []error{ErrNoProcess, ErrReplaced, ErrNotROS2, ErrPermission, ErrForeignNamespace, ErrNotResident, ErrNotRead, ErrTooManyFiles} {
+	for _, sentinel := range []error{ErrNoProcess, ErrReplaced, ErrNotROS2, ErrPermission, ErrForeignNamespace, ErrNotResident, ErrNotRead, ErrTooManyFiles, quota.ErrUsedUp} {
 		if errors.Is(err, sentinel) {
 			return true
 		}

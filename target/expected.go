@@ -4,6 +4,8 @@ import (
 	"context"
 	"path"
 	"slices"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // LibraryKind is why a library is expected.
@@ -52,6 +54,7 @@ var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 // libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found, or
 // what the process could not read, is left out. When the error is ErrNotRead there may be more than was found.
 func (p *Process) Expected(ctx context.Context) ([]ExpectedLibrary, error) {
+	ctx = p.PaidBy(ctx)
 	d, err := p.newDelegate(ctx)
 	if err != nil {
 		return nil, processError(p.PID, err)
@@ -205,7 +208,7 @@ func neededBy(ctx context.Context, opened *OpenFile) []string {
 func (c *expectedCollector) add(kind LibraryKind, library namedFile) *OpenFile {
 	openPath := c.delegate.root.prefix + library.path
 	finder := c.process.finder
-	opened, err := finder.opened.adopt(library.file, openPath)
+	opened, err := finder.opened.adopt(quota.From(c.ctx), library.file, openPath)
 	if err != nil {
 		return nil
 	}
@@ -215,7 +218,10 @@ func (c *expectedCollector) add(kind LibraryKind, library namedFile) *OpenFile {
 	}
 	c.process.hold(opened)
 	facts := learned.facts
-	id := finder.distinctFile(facts, opened)
+	id, err := finder.distinctFile(c.ctx, facts, opened)
+	if err != nil {
+		return nil
+	}
 	isMapped := slices.ContainsFunc(c.process.Modules, func(m Module) bool { return m.File == id })
 	isListed := slices.ContainsFunc(c.found, func(l ExpectedLibrary) bool { return l.File == id })
 	if !isMapped && !isListed {

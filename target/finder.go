@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 const (
@@ -28,10 +31,11 @@ type Finder struct {
 	opened *openFiles
 	// delegates holds one for each delegate that has not ended.
 	delegates chan struct{}
+	quota     *quota.Quota
 
 	mutex    sync.Mutex
 	files    map[fileVersion]fileFacts
-	distinct map[string][]distinctFile
+	distinct distinctFiles
 }
 
 // NewFinder looks for processes in /proc.
@@ -41,7 +45,8 @@ func NewFinder() *Finder { return NewFinderAt("/proc") }
 func NewFinderAt(root string) *Finder {
 	return &Finder{
 		root: root, opened: &openFiles{open: map[fileVersion]*OpenFile{}}, delegates: make(chan struct{}, maxDelegates),
-		files: map[fileVersion]fileFacts{}, distinct: map[string][]distinctFile{},
+		quota: quota.New(quotaTotals()),
+		files: map[fileVersion]fileFacts{}, distinct: distinctFiles{map[string]*alikeFiles{}, maxRememberedFiles},
 	}
 }
 
@@ -129,8 +134,8 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 		return nil, err
 	}
 	var processes []*Process
-	var denied int
-	var firstDenial error
+	var denied, leftOut int
+	var firstDenial, firstLeftOut error
 	for _, pid := range pids {
 		if !wanted(pid) {
 			continue
@@ -142,20 +147,25 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 			return nil, ctx.Err()
 		case err == nil && process != nil:
 			processes = append(processes, process)
+		case errors.Is(err, quota.ErrUsedUp):
+			leftOut++
+			firstLeftOut = cmp.Or(firstLeftOut, err)
 		case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
 			if !f.runsProgram(pid) {
 				continue
 			}
 			denied++
-			if firstDenial == nil {
-				firstDenial = err
-			}
+			firstDenial = cmp.Or(firstDenial, err)
 		}
 	}
+	var told []error
 	if denied > 0 {
-		return processes, fmt.Errorf("processes that could not be looked into: %d, the first: %w", denied, firstDenial)
+		told = append(told, fmt.Errorf("processes that could not be looked into: %d, the first: %w", denied, firstDenial))
 	}
-	return processes, nil
+	if leftOut > 0 {
+		told = append(told, fmt.Errorf("processes that are not recorded: %d, the first: %w", leftOut, firstLeftOut))
+	}
+	return processes, errors.Join(told...)
 }
 
 // runsProgram tells what may be a ROS 2 process from parts of the kernel, which nobody can look into, as far as everybody may know.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"golang.org/x/sys/unix"
 )
 
@@ -92,13 +93,30 @@ func (m Module) key() moduleKey {
 	return moduleKey{first.Device, first.Inode, m.Path, m.Deleted}
 }
 
+// place is a file at an address. Modules with the same place are the same.
+type place struct {
+	moduleKey
+	base uint64
+}
+
+func (m Module) place() place { return place{m.key(), m.base()} }
+
+// byPlace finds modules by their places. A process may have as many as it has mappings.
+func byPlace(modules []Module) map[place]int {
+	at := make(map[place]int, len(modules))
+	for i, module := range modules {
+		at[module.place()] = i
+	}
+	return at
+}
+
 func (m Module) base() uint64 { return m.Mappings[0].Start - m.Mappings[0].Offset }
 
 // OpenModule reads the headers of the file of one of the process's modules. The result is of use as long as the process has the module.
 func (p *Process) OpenModule(ctx context.Context, module Module) (*elffile.File, error) {
 	opened, err := module.Opened()
 	if err == nil {
-		return opened.ELF(ctx)
+		return opened.ELF(p.PaidBy(ctx))
 	}
 	if errors.Is(err, os.ErrPermission) {
 		err = fmt.Errorf("%w (%w): files that a process has mapped are opened with CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN); "+
@@ -126,14 +144,14 @@ func (p *Process) readModules(ctx context.Context, known []Module) ([]Module, er
 		groups[key] = append(groups[key], mapping)
 	}
 	var modules, fresh []Module
+	places := byPlace(known)
 	for key, mapped := range groups {
 		if !slices.ContainsFunc(mapped, Mapping.Executable) {
 			continue
 		}
 		module := Module{Path: key.path, Deleted: key.deleted, Mappings: mapped}
-		same := func(other Module) bool { return other.key() == key && other.base() == module.base() }
-		index := slices.IndexFunc(known, same)
-		if index < 0 {
+		index, found := places[module.place()]
+		if !found {
 			fresh = append(fresh, module)
 			continue
 		}
@@ -154,7 +172,7 @@ func (p *Process) readModules(ctx context.Context, known []Module) ([]Module, er
 		if errors.Is(learned[i].err, ErrTooManyFiles) {
 			err = learned[i].err
 		}
-		if p.takeIn(&module, learned[i]) {
+		if p.takeIn(ctx, &module, learned[i]) {
 			modules = append(modules, module)
 		}
 	}
@@ -189,14 +207,21 @@ func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 }
 
 // takeIn makes the module what its file says. False for a file that is not ELF or is no longer mapped.
-func (p *Process) takeIn(module *Module, learned learnedFile) bool {
+func (p *Process) takeIn(ctx context.Context, module *Module, learned learnedFile) bool {
+	var file FileID
+	if learned.err == nil {
+		file, learned.err = p.finder.distinctFile(ctx, learned.facts, learned.opened)
+	}
+	if learned.err != nil {
+		learned.opened = nil // the process lets go of it
+	}
 	module.openPath, module.opened, module.denied = learned.path, learned.opened, learned.err
 	switch {
 	case learned.err == nil:
 		module.Device, module.Inode = learned.facts.version.device, learned.facts.version.inode
 		module.BuildID, module.Soname = learned.facts.buildID, learned.facts.soname
-		module.File = p.finder.distinctFile(learned.facts, learned.opened)
-	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, errServedFile):
+		module.File = file
+	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, errServedFile), errors.Is(learned.err, quota.ErrUsedUp):
 		module.Device, module.Inode = module.Mappings[0].Device, module.Mappings[0].Inode
 		module.File = FileID{Device: module.Device, Inode: module.Inode}
 	default:
@@ -258,7 +283,7 @@ const maxRememberedFiles = 16384
 
 // learnFile opens the ELF file at path and learns what it says. The caller holds it unless there is an error.
 func (f *Finder) learnFile(ctx context.Context, path string, refuse func(handle int) error) learnedFile {
-	opened, err := f.opened.openPath(path, refuse)
+	opened, err := f.opened.openPath(quota.From(ctx), path, refuse)
 	if err != nil {
 		return learnedFile{path: path, err: err}
 	}
@@ -305,7 +330,8 @@ func isContentError(err error) bool {
 }
 
 func readFacts(ctx context.Context, opened *OpenFile) (facts fileFacts) {
-	file, err := opened.ELF(ctx)
+	meter := newMeter(ctx)
+	file, err := opened.elf(meter)
 	if err != nil {
 		return fileFacts{err: err}
 	}
@@ -317,6 +343,9 @@ func readFacts(ctx context.Context, opened *OpenFile) (facts fileFacts) {
 		return fileFacts{err: err}
 	}
 	facts.evidence = distroEvidence(file, facts.soname)
+	if err := meter.refusal(); err != nil {
+		return fileFacts{err: fmt.Errorf("%s: %w", opened.path, err)} // nor is it remembered for others
+	}
 	var statfs unix.Statfs_t
 	facts.overlay = unix.Fstatfs(int(opened.file.Fd()), &statfs) == nil && statfs.Type == unix.OVERLAYFS_SUPER_MAGIC
 	return facts

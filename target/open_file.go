@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // OpenFile is a file of a process, opened when it was first looked at. Whatever is concluded from it and done with it goes through the
@@ -21,6 +22,8 @@ type OpenFile struct {
 	version fileVersion
 	files   *openFiles
 	holders int // guarded by files
+	// account is that of who was the first to need it.
+	account *quota.Account
 
 	// file is closed only when nobody holds it, so its descriptor's number stays its own for those who do.
 	file *os.File
@@ -54,8 +57,9 @@ func versionOf(fd int) (fileVersion, uint32, error) {
 	}, stat.Mode, nil
 }
 
-// openPath opens the regular file at a path, unless refuse returns an error for a descriptor that stands for it. The caller holds it.
-func (f *openFiles) openPath(path string, refuse func(handle int) error) (*OpenFile, error) {
+// openPath opens the regular file at a path, unless refuse returns an error for a descriptor that stands for it. The caller holds it, and
+// the account pays if nobody does so yet.
+func (f *openFiles) openPath(account *quota.Account, path string, refuse func(handle int) error) (*OpenFile, error) {
 	// It is looked at before it is opened for reading: opening a device has effects, a FIFO waits.
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -65,11 +69,11 @@ func (f *openFiles) openPath(path string, refuse func(handle int) error) (*OpenF
 	if err := refuse(fd); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return f.openHandle(fd, path)
+	return f.openHandle(account, fd, path)
 }
 
 // openHandle is openPath for the file that an O_PATH descriptor stands for.
-func (f *openFiles) openHandle(handle int, path string) (*OpenFile, error) {
+func (f *openFiles) openHandle(account *quota.Account, handle int, path string) (*OpenFile, error) {
 	version, mode, err := versionOf(handle)
 	switch {
 	case err != nil:
@@ -86,11 +90,11 @@ func (f *openFiles) openHandle(handle int, path string) (*OpenFile, error) {
 		errors.As(err, &cause)
 		return nil, openError(path, cause)
 	}
-	return f.adopt(file, path)
+	return f.adopt(account, file, path)
 }
 
 // adopt is openPath for a regular file that was opened for reading, which it takes over.
-func (f *openFiles) adopt(file *os.File, path string) (*OpenFile, error) {
+func (f *openFiles) adopt(account *quota.Account, file *os.File, path string) (*OpenFile, error) {
 	// What is kept under a version was of that version when it was opened.
 	version, _, err := versionOf(int(file.Fd()))
 	if err != nil {
@@ -104,7 +108,11 @@ func (f *openFiles) adopt(file *os.File, path string) (*OpenFile, error) {
 		opened.holders++
 		return opened, nil
 	}
-	opened := &OpenFile{path: path, version: version, files: f, holders: 1, file: file}
+	if err := account.Take(quota.Files, 1); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	opened := &OpenFile{path: path, version: version, files: f, holders: 1, account: account, file: file}
 	f.open[version] = opened
 	return opened, nil
 }
@@ -135,7 +143,7 @@ func openError(path string, err error) error {
 }
 
 // OpenFile opens a file that is of no process. It must be released.
-func (f *Finder) OpenFile(path string) (*OpenFile, error) { return f.opened.openPath(path, trust) }
+func (f *Finder) OpenFile(path string) (*OpenFile, error) { return f.opened.openPath(nil, path, trust) }
 
 // trust refuses no file: whoever runs this program has named it.
 func trust(int) error { return nil }
@@ -151,6 +159,12 @@ func (o *OpenFile) Hold() error {
 	return nil
 }
 
+func (o *OpenFile) held() bool {
+	o.files.mutex.Lock()
+	defer o.files.mutex.Unlock()
+	return o.holders > 0
+}
+
 // Release takes back one Hold. The last one closes the file.
 func (o *OpenFile) Release() {
 	o.files.mutex.Lock()
@@ -159,6 +173,7 @@ func (o *OpenFile) Release() {
 		return
 	}
 	delete(o.files.open, o.version)
+	o.account.Give(quota.Files, 1)
 	o.file.Close()
 }
 
@@ -167,9 +182,12 @@ func (o *OpenFile) ReadAt(buffer []byte, offset int64) (int, error) {
 	return o.file.ReadAt(buffer, offset)
 }
 
-// ELF reads the file's headers as they are now. The result is of use as long as the file is held and ctx has not ended. It must be closed.
-func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) {
-	file, err := elffile.NewMetered(o, meter{ctx: ctx})
+// ELF reads the file's headers as they are now. The result is of use as long as the file is held and ctx has not ended. It must be closed. Who
+// pays for ctx pays for what the result is asked for.
+func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) { return o.elf(newMeter(ctx)) }
+
+func (o *OpenFile) elf(meter *meter) (*elffile.File, error) {
+	file, err := elffile.NewMetered(o, meter)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.path, err)
 	}

@@ -1,11 +1,15 @@
 package target
 
 import (
+	"context"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // distinctFile is a file that has an identity of its own.
@@ -15,40 +19,99 @@ type distinctFile struct {
 	opened  *OpenFile // perhaps closed since
 }
 
+// distinctFiles are the files by whose build ID one may be another.
+type distinctFiles struct {
+	byBuildID map[string]*alikeFiles
+	// room is how many build IDs are remembered before those are forgotten whose files nobody holds.
+	room int
+}
+
+// alikeFiles are the files of one build ID.
+type alikeFiles struct {
+	files []distinctFile
+	at    map[FileID]int
+}
+
+// comparison is the work of comparing two files, in bytes that could be read meanwhile. A build ID is easily copied, so somebody may have
+// thousands of files to be compared with each other.
+const comparison = 20 << 10
+
 // distinctFile returns the identity under which all appearances of one real file go. A file in a lower layer of
 // several overlay mounts is one inode for the kernel's uprobes, but has a device number (and depending on the
 // layers an inode number) a mount. Only files with equal build-ids are compared, and only where an overlay is
-// involved.
-func (f *Finder) distinctFile(facts fileFacts, opened *OpenFile) FileID {
-	id := FileID{Device: facts.version.device, Inode: facts.version.inode, BuildID: facts.buildID}
+// involved. quota.ErrUsedUp if who pays has no share left: then it is not known which file it is.
+func (f *Finder) distinctFile(ctx context.Context, facts fileFacts, opened *OpenFile) (FileID, error) {
+	file := distinctFile{FileID{Device: facts.version.device, Inode: facts.version.inode, BuildID: facts.buildID}, facts.overlay, opened}
 	if facts.buildID == "" {
-		return id
+		return file.id, nil
 	}
-	f.mutex.Lock()
-	known := slices.Clone(f.distinct[facts.buildID])
-	f.mutex.Unlock()
-	for i, other := range known {
-		if other.id == id || (facts.overlay || other.overlay) && sameContent(other, opened, id) {
-			// It is open as long as somebody needs it: keep the newest.
-			f.remember(facts.buildID, i, distinctFile{other.id, other.overlay || facts.overlay, opened})
-			return other.id
+	account := quota.From(ctx)
+	for _, other := range f.candidates(file) {
+		if other.id == file.id {
+			return f.remember(other.id, file), nil
+		}
+		if err := account.Take(quota.Work, comparison); err != nil {
+			return FileID{}, fmt.Errorf("%s: %w", opened.path, err)
+		}
+		if sameContent(other, opened, file.id) {
+			return f.remember(other.id, file), nil
 		}
 	}
-	f.remember(facts.buildID, len(known), distinctFile{id, facts.overlay, opened})
+	return f.remember(file.id, file), nil
+}
+
+// candidates are the files that a file may be.
+func (f *Finder) candidates(file distinctFile) []distinctFile {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	alike := f.distinct.byBuildID[file.id.BuildID]
+	if alike == nil {
+		return nil
+	}
+	if i, known := alike.at[file.id]; known {
+		return []distinctFile{alike.files[i]}
+	}
+	var candidates []distinctFile
+	for _, other := range alike.files {
+		if file.overlay || other.overlay {
+			candidates = append(candidates, other)
+		}
+	}
+	return candidates
+}
+
+// remember notes an appearance of the file with that identity, and returns the identity. It is open as long as somebody needs it, so the newest is
+// kept.
+func (f *Finder) remember(id FileID, file distinctFile) FileID {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.distinct.forget()
+	alike := f.distinct.byBuildID[id.BuildID]
+	if alike == nil {
+		alike = &alikeFiles{at: map[FileID]int{}}
+		f.distinct.byBuildID[id.BuildID] = alike
+	}
+	i, known := alike.at[id]
+	if !known {
+		i = len(alike.files)
+		alike.at[id] = i
+		alike.files = append(alike.files, distinctFile{})
+	}
+	alike.files[i] = distinctFile{id, file.overlay || alike.files[i].overlay, file.opened}
 	return id
 }
 
-func (f *Finder) remember(buildID string, index int, file distinctFile) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if len(f.distinct) >= maxRememberedFiles {
-		clear(f.distinct)
+// forget makes room. Only what nobody holds is forgotten: of such a file no probe can be left, so it needs no common identity.
+func (d *distinctFiles) forget() {
+	if len(d.byBuildID) < d.room {
+		return
 	}
-	if files := f.distinct[buildID]; index < len(files) {
-		files[index] = file
-	} else {
-		f.distinct[buildID] = append(files, file)
+	for buildID, alike := range d.byBuildID {
+		if !slices.ContainsFunc(alike.files, func(file distinctFile) bool { return file.opened.held() }) {
+			delete(d.byBuildID, buildID)
+		}
 	}
+	d.room = max(maxRememberedFiles, 2*len(d.byBuildID))
 }
 
 // sameContent reports whether the kernel caches both files in the same pages, which is so only for one real inode.

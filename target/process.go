@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 const maxAuxiliaryVector = 64 << 10
@@ -44,6 +46,7 @@ type Process struct {
 	MountNamespace, PIDNamespace uint64
 
 	finder          *Finder
+	account         *quota.Account
 	pidfd           int
 	auxiliaryVector []byte
 	// held are the files that are kept open; expected are those of the last call of Expected.
@@ -81,7 +84,7 @@ func (f *Finder) newProcess(ctx context.Context, pid int32) (*Process, error) {
 			return nil, f.explainThread(pid)
 		}
 	}
-	if err := p.load(ctx, pid); err != nil {
+	if err := p.open(ctx, pid); err != nil {
 		// The files of a process that is exiting give all kinds of errors.
 		if p.pidfd >= 0 && !p.pidfdAlive() && ctx.Err() == nil {
 			err = ErrNoProcess
@@ -90,6 +93,20 @@ func (f *Finder) newProcess(ctx context.Context, pid int32) (*Process, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// open reads a process, if there is room for it.
+func (p *Process) open(ctx context.Context, pid int32) error {
+	payer, err := p.finder.payer(pid)
+	if err != nil {
+		return err
+	}
+	account := p.finder.quota.Of(payer)
+	if err := account.Take(quota.Processes, 1); err != nil {
+		return err
+	}
+	p.account = account
+	return p.load(ctx, pid)
 }
 
 func (f *Finder) explainThread(pid int32) error {
@@ -121,6 +138,7 @@ func (p *Process) load(ctx context.Context, pid int32) error {
 }
 
 func (p *Process) read(ctx context.Context, pid int32) error {
+	ctx = p.PaidBy(ctx)
 	f := p.finder
 	p.PID = pid
 	var err error
@@ -190,6 +208,8 @@ func (p *Process) Close() error {
 		opened.Release()
 	}
 	p.held = nil
+	p.account.Give(quota.Processes, 1)
+	p.account = nil
 	if p.pidfd < 0 {
 		return nil
 	}
@@ -249,6 +269,7 @@ func (p *Process) Refresh(ctx context.Context) (Changes, error) {
 }
 
 func (p *Process) refresh(ctx context.Context) (Changes, error) {
+	ctx = p.PaidBy(ctx)
 	if !p.Alive() {
 		return Changes{}, ErrNoProcess
 	}
@@ -290,9 +311,9 @@ func (p *Process) checkReplaced() error {
 // missingFrom are the modules that old does not have: other files, or the same file mapped elsewhere.
 func missingFrom(old, modules []Module) []Module {
 	var missing []Module
+	places := byPlace(old)
 	for _, module := range modules {
-		same := func(other Module) bool { return other.key() == module.key() && other.base() == module.base() }
-		if !slices.ContainsFunc(old, same) {
+		if _, found := places[module.place()]; !found {
 			missing = append(missing, module)
 		}
 	}

@@ -1,0 +1,40 @@
+package quota
+
+import "context"
+
+// Account is by which a user's processes use the quota. A nil one is not bounded: it is of the program itself.
+type Account struct {
+	quota *Quota
+	user  uint32
+}
+
+// User is whose account it is.
+func (a *Account) User() uint32 { return a.user }
+
+// Take uses an amount, or returns ErrUsedUp.
+func (a *Account) Take(kind Kind, amount int64) error {
+	if a == nil {
+		return nil
+	}
+	return a.quota.take(a.user, kind, amount)
+}
+
+// Give takes back what was used.
+func (a *Account) Give(kind Kind, amount int64) {
+	if a != nil {
+		a.quota.give(a.user, kind, amount)
+	}
+}
+
+type contextKey struct{}
+
+// With returns a context for work that the account pays for.
+func (a *Account) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, contextKey{}, a)
+}
+
+// From returns the account that pays for the work of a context, nil if none does.
+func From(ctx context.Context) *Account {
+	account, _ := ctx.Value(contextKey{}).(*Account)
+	return account
+}

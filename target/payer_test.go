@@ -1,0 +1,194 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/quota"
+)
+
+const attacker, victim = 4242, 1000
+
+// finderWith returns a Finder with so much of one kind, and enough of all others.
+func (f *fakeProcess) finderWith(kind quota.Kind, total int64) *Finder {
+	totals := quotaTotals()
+	totals[kind] = total
+	finder := NewFinderAt(f.proc)
+	finder.quota = quota.New(totals)
+	return finder
+}
+
+// TestOneUserLeavesEnough: what one user's files cost leaves enough for another one, and what could not be read for the former is not
+// remembered as being so.
+func TestOneUserLeavesEnough(t *testing.T) {
+	const library = "/opt/ros/jazzy/lib/librcl.so"
+	// needed is what that library costs, to the next power of two.
+	needed := func(t *testing.T, kind quota.Kind) int64 {
+		fake := newFakeProcess(t)
+		fake.install(library)
+		fake.mapLibrary(library)
+		for total := int64(1); ; total *= 2 {
+			process, err := fake.finderWith(kind, total).Inspect(t.Context(), fakePID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, openErr := process.Modules[0].Opened()
+			process.Close()
+			if openErr == nil {
+				return total
+			}
+		}
+	}
+	for name, kind := range map[string]quota.Kind{"work": quota.Work, "files": quota.Files} {
+		t.Run(name, func(t *testing.T) {
+			enough := 4 * needed(t, kind)
+			fake := newFakeProcess(t)
+			const others = 16
+			for i := range others {
+				path := fmt.Sprintf("/home/attacker/libstrange%d.so", i)
+				fake.install(path)
+				fake.mapLibrary(path)
+			}
+			fake.install(library)
+			fake.mapLibrary(library)
+			finder := fake.finderWith(kind, enough)
+			fake.ownedBy(attacker)
+			hostile, err := finder.Inspect(t.Context(), fakePID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hostile.Close()
+			leftOut := 0
+			for _, module := range hostile.Modules {
+				if _, err := module.Opened(); errors.Is(err, quota.ErrUsedUp) {
+					leftOut++
+				}
+			}
+			if len(hostile.Modules) != others+1 || leftOut < others/2 {
+				t.Errorf("%d of %d files are left out", leftOut, len(hostile.Modules))
+			}
+			refusals := finder.Quota().Refusals()
+			if len(refusals) != 1 || refusals[0].User != attacker || refusals[0].Kind != kind {
+				t.Errorf("refused: %v", refusals)
+			}
+
+			lines := strings.SplitAfter(fake.maps.String(), "\n")
+			fake.writeProcess("maps", strings.Join(lines[2*others:], ""))
+			fake.ownedBy(victim)
+			process := openProcess(t, finder, fakePID)
+			if module, _ := process.FindModule("librcl.so"); module.BuildID == "" {
+				t.Errorf("nothing is known of the library of another user: %+v", module)
+			} else if _, err := module.Opened(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestOneUsersProcessesLeaveEnough(t *testing.T) {
+	fake := newFakeProcess(t)
+	finder := fake.finderWith(quota.Processes, 8)
+	fake.ownedBy(attacker)
+	var err error
+	for range 100 {
+		var process *Process
+		if process, err = finder.Inspect(t.Context(), fakePID); err != nil {
+			break
+		}
+		defer process.Close()
+	}
+	if !errors.Is(err, quota.ErrUsedUp) || !strings.Contains(err.Error(), fmt.Sprint("user ", attacker)) {
+		t.Errorf("%v", err)
+	}
+	fake.ownedBy(victim)
+	process, err := finder.Inspect(t.Context(), fakePID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process.Close()
+	process.Close() // gives nothing twice
+	if err := finder.Quota().Of(victim).Take(quota.Processes, 2); err != nil {
+		t.Error(err)
+	}
+	// Those that are left out are counted.
+	fake.ownedBy(attacker)
+	fake.maps.WriteString("7f0000001000-7f0000002000 r-xp 00000000 08:01 7   /opt/ros/jazzy/lib/librcl.so\n")
+	fake.writeProcess("maps", fake.maps.String())
+	if found, err := finder.ByName(t.Context(), regexp.MustCompile("component")); len(found) > 0 || !errors.Is(err, quota.ErrUsedUp) ||
+		!strings.Contains(err.Error(), "not recorded: 1") {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// TestWhoPays: a program with other rights than its user's has him pay, and so does everybody in a user namespace of his.
+func TestWhoPays(t *testing.T) {
+	fake := newFakeProcess(t)
+	fake.writeProcess("status", fmt.Sprintf("Tgid:\t%d\nUid:\t%d\t0\t0\t0\n", fakePID, attacker))
+	if user, err := NewFinderAt(fake.proc).payer(fakePID); user != attacker || err != nil {
+		t.Errorf("%d, %v", user, err)
+	}
+	requireRoot(t)
+	command := exec.Command("unshare", "--user", "--map-root-user", "unshare", "--user", "--map-root-user", "sh", "-c", "echo ready; exec sleep 1000")
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: attacker, Gid: attacker}, Pdeathsig: syscall.SIGKILL}
+	command.Dir = "/"
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	}()
+	if _, err := io.ReadFull(output, make([]byte, len("ready"))); err != nil {
+		t.Skip("no user namespaces: ", err)
+	}
+	path := filepath.Join("/proc", fmt.Sprint(command.Process.Pid), "ns/user")
+	if own, _ := os.Readlink("/proc/self/ns/user"); own == readLink(t, path) {
+		t.Fatal("it is in the namespace of the test")
+	}
+	if user, err := NewFinder().payer(int32(command.Process.Pid)); user != attacker || err != nil {
+		t.Errorf("%d, %v", user, err)
+	}
+}
+
+func readLink(t *testing.T, path string) string {
+	t.Helper()
+	link, err := os.Readlink(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+// TestManyModules: a process has as many mapped files as it likes, all of one build ID. Looking at them again takes time in proportion.
+func TestManyModules(t *testing.T) {
+	finder := NewFinder()
+	const count = 20_000
+	var modules []Module
+	for i := range count {
+		start := 0x7f0000000000 + uint64(i)<<16
+		modules = append(modules, Module{Path: "/lib.so", Mappings: []Mapping{{Start: start, End: start + 4096, Inode: 7}}})
+		facts := fileFacts{version: fileVersion{device: 1, inode: uint64(i)}, buildID: "copied"}
+		id, err := finder.distinctFile(t.Context(), facts, &OpenFile{files: finder.opened})
+		if err != nil || id.Inode != uint64(i) {
+			t.Fatal(id, err)
+		}
+	}
+	if missing := missingFrom(modules, modules); len(missing) != 0 {
+		t.Errorf("%d are missing", len(missing))
+	}
+	if missing := missingFrom(modules[1:], modules); len(missing) != 1 {
+		t.Errorf("%d are missing", len(missing))
+	}
+}
