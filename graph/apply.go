@@ -104,6 +104,10 @@ func settle[E resident](
 		p.add(address, entity)
 		return entity, true
 	}
+	if !a.mayGrow() {
+		var none E
+		return none, false
+	}
 	entity, fresh := create(life{since: always, seen: a.begin})
 	if fresh && a.onlyKnown {
 		return entity, false

@@ -37,6 +37,15 @@ func (g *Graph) End(event EventID, address trace.Address, time int64) {
 	g.graves[grave{event, address}] = time
 }
 
+// endsEntity reports whether End has an effect.
+func endsEntity(event EventID) bool {
+	switch event {
+	case RclNodeFini, RclPublisherFini, RclSubscriptionFini, RclTimerFini, RclServiceFini, RclClientFini, RclcppExecutorDestroy:
+		return true
+	}
+	return false
+}
+
 // grave is an entity that ended before anything was known of it. A scan of the memory that began earlier may still have seen it.
 type grave struct {
 	event   EventID

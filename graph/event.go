@@ -81,7 +81,7 @@ func (g *Graph) Init(event InitEvent) {
 	g.lastEvent = max(g.lastEvent, event.Time)
 	a := event.Arguments
 	first, second, third := trace.Address(a[0]), trace.Address(a[1]), trace.Address(a[2])
-	if first == 0 {
+	if first == 0 || !endsEntity(event.Event) && !g.mayGrow() {
 		return
 	}
 	switch event.Event {

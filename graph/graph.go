@@ -48,6 +48,7 @@ type Graph struct {
 	lastEvent  int64
 	lostUntil  int64    // when initialization events were lost last
 	numbers    *Numbers // nil: rows have none
+	room       room
 	// intraProcess says that there is or was a subscription of intra-process communication.
 	intraProcess bool
 }
@@ -214,6 +215,10 @@ func find[E mortal](
 		return none, false
 	}
 	if !g.failures.mayTry(kind, address) {
+		return none, false
+	}
+	if !g.mayGrow() {
+		g.failures.set(kind, address, errNoRoom)
 		return none, false
 	}
 	entity, err := read(address)

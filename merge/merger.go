@@ -74,6 +74,7 @@ type Merger struct {
 	gids      gidTexts
 	// unresolved are the lines that Unresolved has of processes that are forgotten.
 	unresolved []string
+	unlisted   uint64 // how many more there were
 	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
 	callback CallbackRecord
@@ -125,7 +126,8 @@ func (m *Merger) forget(process *Process) error {
 	m.regardAll(process.Key.PID)
 	delete(m.processes, process.Key.PID)
 	m.tellEntities(process, true)
-	m.unresolved = append(m.unresolved, unresolvedOf(process)...)
+	m.noteUnresolved(process)
+	process.Graph.Release()
 	return process.CloseMemory()
 }
 
@@ -217,7 +219,7 @@ func (m *Merger) changeProcess(record *ProcessRecord) error {
 			m.regardAll(process.Key.PID)
 			m.tellEntities(process, true)
 			err = process.CloseMemory()
-			process.Graph = graph.New(process.Key)
+			process.Graph = process.Graph.Successor()
 		default: // another process has its PID now
 			err = m.forget(process)
 		}
@@ -317,10 +319,24 @@ func (m *Merger) Unresolved() []string {
 		lines = append(lines, unresolvedOf(process)...)
 	}
 	slices.Sort(lines)
+	if m.unlisted > 0 {
+		lines = append([]string{fmt.Sprintf("%d more addresses of processes that have ended stay without a name", m.unlisted)}, lines...)
+	}
 	if m.withheld > 0 {
 		lines = append([]string{fmt.Sprintf("%d rows were withheld: whether they are of what was selected is unknown", m.withheld)}, lines...)
 	}
 	return lines
+}
+
+// maxUnresolved bounds what is kept of processes that are over: they may be as many as somebody likes.
+const maxUnresolved = 1000
+
+// noteUnresolved keeps what was looked up in vain for a process that is forgotten.
+func (m *Merger) noteUnresolved(process *Process) {
+	lines := unresolvedOf(process)
+	kept := min(len(lines), maxUnresolved-len(m.unresolved))
+	m.unresolved = append(m.unresolved, lines[:kept]...)
+	m.unlisted += uint64(len(lines) - kept)
 }
 
 func unresolvedOf(process *Process) []string {

@@ -8,8 +8,13 @@ type Account struct {
 	user  uint32
 }
 
-// User is whose account it is.
-func (a *Account) User() uint32 { return a.user }
+// User is whose account it is; root for that of the program itself.
+func (a *Account) User() uint32 {
+	if a == nil {
+		return 0
+	}
+	return a.user
+}
 
 // Take uses an amount, or returns ErrUsedUp.
 func (a *Account) Take(kind Kind, amount int64) error {

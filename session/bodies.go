@@ -90,7 +90,7 @@ func (s *Session) attachBodies(ctx context.Context, entry *process, sites []prob
 		return 0, nil
 	}
 	sortForAttaching(sites)
-	attachments, problems, err := s.attachSites(ctx, entry.row.PID, sites)
+	attachments, problems, err := s.attachTo(ctx, entry, sites)
 	failed := s.warnOfSites(problems)
 	if err != nil {
 		return 0, fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -23,6 +24,8 @@ type unitAttachment struct {
 	unit probes.Unit
 	// file is the one that its sites are in, where they are attached file by file.
 	file target.FileID
+	// probes are those of a single process.
+	probes *probesOf
 }
 
 // notOptional is no unit.
@@ -38,18 +41,30 @@ type budget struct {
 	settling bool
 }
 
-// attachSites attaches sites, those that a budget may ask to detach apart from the others.
-func (s *Session) attachSites(ctx context.Context, pid int32, sites []probes.Site) (attachments []unitAttachment, problems []loader.SiteError, err error) {
+// attachTo attaches sites to a process alone, as far as there is room for them.
+func (s *Session) attachTo(ctx context.Context, entry *process, sites []probes.Site) (attachments []unitAttachment, problems []loader.SiteError, err error) {
+	return s.attachSites(ctx, entry.row.PID, entry.target.Account(), sites)
+}
+
+// attachSites attaches sites, those that a budget may ask to detach apart from the others. The account pays.
+func (s *Session) attachSites(
+	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site,
+) (attachments []unitAttachment, problems []loader.SiteError, err error) {
 	for _, group := range s.groupByUnit(sites) {
+		taken := &probesOf{account, int64(len(group.sites))}
+		if err := account.Take(quota.Probes, taken.count); err != nil {
+			return nil, problems, errors.Join(err, closeAttachments(attachments))
+		}
 		attachment, groupProblems, err := s.loader.Attach(ctx, pid, group.sites)
 		problems = append(problems, groupProblems...)
 		if err != nil {
+			taken.give()
 			return nil, problems, errors.Join(err, closeAttachments(attachments))
 		}
 		if group.unit != notOptional {
 			s.budget.attached[group.unit] = true
 		}
-		attachments = append(attachments, unitAttachment{Attachment: attachment, unit: group.unit})
+		attachments = append(attachments, unitAttachment{Attachment: attachment, unit: group.unit, probes: taken})
 	}
 	return attachments, problems, nil
 }

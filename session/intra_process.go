@@ -64,7 +64,7 @@ func (s *Session) attachIntraProcess(ctx context.Context, entry *process, sites 
 	if in.left {
 		return 0, nil
 	}
-	attachments, problems, err := s.attachSites(ctx, entry.row.PID, fresh)
+	attachments, problems, err := s.attachTo(ctx, entry, fresh)
 	failed := s.warnOfSites(problems)
 	if err != nil {
 		return 0, fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
@@ -124,7 +124,7 @@ func (s *Session) returnToIntraProcess(ctx context.Context, entry *process) {
 	// In the order in which an enqueue would have to have passed them: what is seen of one has been seen from its beginning.
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
-		attachments, problems, err := s.attachSites(ctx, entry.row.PID, []probes.Site{site})
+		attachments, problems, err := s.attachTo(ctx, entry, []probes.Site{site})
 		failed := s.warnOfSites(problems)
 		if errors.Is(err, loader.ErrProcessGone) {
 			return

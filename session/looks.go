@@ -52,8 +52,11 @@ func (l *looks) wake() {
 }
 
 // empty reports whether nobody waits to be looked at.
-func (l *looks) empty() bool {
+func (l *looks) empty() bool { return l.count() == 0 }
+
+// count is how many wait to be looked at.
+func (l *looks) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.order) == 0
+	return len(l.order)
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"iter"
 
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -32,11 +33,40 @@ func (s *Session) planEach(ctx context.Context, found []*target.Process) <-chan 
 		planned := make([]plannedProcess, len(found))
 		for i, p := range found {
 			planned[i] = plannedProcess{p, planning{err: ctx.Err()}}
+		}
+		for i := range s.fairly(found) {
+			planned[i].first = planning{err: ctx.Err()}
 			if ctx.Err() == nil {
-				planned[i].first = s.plan(ctx, p)
+				planned[i].first = s.plan(ctx, planned[i].Process)
 			}
 		}
 		plans <- planned
 	}()
 	return plans
+}
+
+// fairly yields the places in a list of processes, each time one of the user for whom least has been done: whoever has many does not have the
+// others wait for all of them.
+func (s *Session) fairly(found []*target.Process) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		places := map[uint32][]int{}
+		var users []uint32
+		for i, p := range found {
+			user := p.Account().User()
+			if places[user] == nil {
+				users = append(users, user)
+			}
+			places[user] = append(places[user], i)
+		}
+		for len(users) > 0 {
+			at := s.finder.Quota().Least(users)
+			of := places[users[at]]
+			if places[users[at]] = of[1:]; len(of) == 1 {
+				users = append(users[:at:at], users[at+1:]...)
+			}
+			if !yield(of[0]) {
+				return
+			}
+		}
+	}
 }

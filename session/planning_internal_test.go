@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
+	"slices"
+	"syscall"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -18,7 +22,7 @@ func TestPlanningOfEachEnds(t *testing.T) {
 	defer p.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &Session{configuration: &compiled{}}
+	s := &Session{configuration: &compiled{}, finder: target.NewFinder()}
 	planned := <-s.planEach(ctx, []*target.Process{p, p})
 	if len(planned) != 2 {
 		t.Fatalf("%d processes", len(planned))
@@ -27,5 +31,42 @@ func TestPlanningOfEachEnds(t *testing.T) {
 		if one.Process != p || one.first.plan != nil || !errors.Is(one.first.err, context.Canceled) {
 			t.Errorf("%v", one.first)
 		}
+	}
+}
+
+// TestPlanningTakesTurns: the only process of one user does not wait for all of another one.
+func TestPlanningTakesTurns(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	s := &Session{finder: target.NewFinder()}
+	var found []*target.Process
+	for _, user := range []uint32{4242, 4242, 4242, 4242, 1000} {
+		command := exec.Command("sleep", "1000")
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+		command.Dir = "/"
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = command.Process.Kill()
+			_ = command.Wait()
+		}()
+		p, err := s.finder.Inspect(t.Context(), int32(command.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		found = append(found, p)
+	}
+	var order []int
+	for i := range s.fairly(found) {
+		order = append(order, i)
+		if err := found[i].Account().Take(quota.Work, 1<<30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slices.Index(order, len(found)-1) > 1 || len(order) != len(found) || len(slices.Compact(slices.Sorted(slices.Values(order)))) != len(found) {
+		t.Errorf("%v", order)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -45,8 +48,11 @@ type process struct {
 	forgotten bool
 	// headers are the addresses that the kernel side knows the header offset of.
 	headers []uint64
-	// looks counts how often a young process was looked at.
-	looks   int
+	// looks counts how often a young process was looked at, lookedAt says when it was last.
+	looks    int
+	lookedAt time.Time
+	// payer is whose time it is looked at in.
+	payer   uint32
 	scanned scanned
 }
 
@@ -112,7 +118,7 @@ func (s *Session) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + s.clock
 func newProcess(p *target.Process) *process {
 	return &process{
 		target: p, row: describe(p), ros2: p.IsROS2(),
-		attached: map[siteKey]bool{},
+		attached: map[siteKey]bool{}, payer: p.Account().User(),
 	}
 }
 
@@ -141,10 +147,26 @@ func (p *process) describeAnew() {
 // merged is the merger's view of a process.
 func (s *Session) merged(ctx context.Context, entry *process) *merge.Process {
 	result := &merge.Process{
-		Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey), RMWImplementation: entry.row.RMWImplementation,
+		Key: entry.row.ProcessKey, Graph: newGraph(entry.row.ProcessKey, entry.target.Account()), RMWImplementation: entry.row.RMWImplementation,
 	}
 	s.warn(s.openMemory(ctx, entry, result))
 	return result
+}
+
+// nobodyKnown pays for processes that were gone before their user was known.
+const nobodyKnown = math.MaxUint32
+
+// entityMeter has a user pay for the entities of a process.
+type entityMeter struct{ account *quota.Account }
+
+func (m entityMeter) Take(places int) error { return m.account.Take(quota.Entities, int64(places)) }
+
+func (m entityMeter) Give(places int) { m.account.Give(quota.Entities, int64(places)) }
+
+func newGraph(key trace.ProcessKey, account *quota.Account) *graph.Graph {
+	g := graph.New(key)
+	g.Limit(entityMeter{account})
+	return g
 }
 
 // openMemory lets the graph of a process read its memory, as far as that is possible and understood.
@@ -231,7 +253,11 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 // attachGroup attaches a group of sites, and returns how many of them are.
 func (s *Session) attachGroup(ctx context.Context, entry *process, group siteGroup) (attached int, err error) {
 	sortForAttaching(group.sites)
-	attachments, problems, err := s.attachSites(ctx, group.process, group.sites)
+	var account *quota.Account // what is attached for everybody nobody pays for
+	if group.process != 0 {
+		account = entry.target.Account()
+	}
+	attachments, problems, err := s.attachSites(ctx, group.process, account, group.sites)
 	failed := s.warnOfSites(problems)
 	if err != nil {
 		return 0, err
@@ -315,6 +341,10 @@ func (s *Session) noteSites(pid int32, attached map[siteKey]bool, sites []probes
 		if err != nil {
 			continue
 		}
+		if len(s.report.Plan.Sites) == listedSites {
+			s.listed.sitesLeftOut++
+			continue
+		}
 		described := trace.Site{
 			Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
 			Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
@@ -359,7 +389,7 @@ func (s *Session) identify(pid int32) *merge.Process {
 	start := s.starts.of(pid)
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
 	s.processes[pid] = &process{row: trace.Process{ProcessKey: key, Command: start.command, Exited: true}, ros2: true, ended: true}
-	return &merge.Process{Key: key, Graph: graph.New(key)}
+	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
 }
 
 // onRecorded gives a process its row when the first record of it comes: every process key of the dataset has one. It is called with the
@@ -427,13 +457,26 @@ func (s *Session) look(ctx context.Context, pid int32) {
 		s.bury(entry)
 		return
 	}
+	payer, err := s.payerOf(pid, entry)
+	if err != nil {
+		return // it was short
+	}
+	if !s.turns.has(payer) {
+		if s.turns.postpone(pid, payer) {
+			s.warn(fmt.Errorf("looking at the processes of user %d takes long: what they begin to do is noticed later than usual", payer))
+		}
+		return
+	}
+	begin := time.Now()
+	defer func() { s.turns.spend(payer, time.Since(begin)) }()
 	if entry == nil {
 		if entry = s.meet(ctx, pid); entry == nil {
 			return
 		}
 	}
+	entry.lookedAt = begin
 	entry.looks++
-	err := s.refresh(ctx, entry)
+	err = s.refresh(ctx, entry)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -447,10 +490,19 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	}
 }
 
+// payerOf returns in whose time a process is looked at, which may not be known yet.
+func (s *Session) payerOf(pid int32, entry *process) (uint32, error) {
+	if entry != nil {
+		return entry.payer, nil
+	}
+	return s.finder.Payer(pid)
+}
+
 // bury lets go of a process that has ended. A row of it may still come, unless it never ran ROS 2.
 func (s *Session) bury(entry *process) {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
+	s.detachLater(entry)
 	defer s.closeTarget(entry) // after the memory that is read through it
 	s.mu.Lock()
 	ranROS2 := entry.ros2 || entry.shown
@@ -499,6 +551,9 @@ func (s *Session) forgetLongEnded(now time.Time) {
 // meet decides whether a process that has begun to run a program is to be recorded.
 func (s *Session) meet(ctx context.Context, pid int32) *process {
 	p, err := s.finder.Inspect(ctx, pid)
+	if errors.Is(err, quota.ErrUsedUp) {
+		s.warn(fmt.Errorf("not recorded: %w", err))
+	}
 	if err != nil {
 		return nil // it was short
 	}
@@ -592,13 +647,32 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	return s.attach(ctx, fresh)
 }
 
+// lookAtAsked looks at the processes that wait for it now: there may be new ones among them, of which every moment counts.
+func (s *Session) lookAtAsked(ctx context.Context) {
+	for range s.looks.count() {
+		pid, ok := s.looks.next()
+		if !ok {
+			return
+		}
+		s.look(ctx, pid)
+	}
+}
+
 // lookAtAll looks at every process that is recorded, and at those whose looks were forgotten.
 func (s *Session) lookAtAll(ctx context.Context) {
+	for _, pid := range s.turns.next() {
+		s.askToLook(pid)
+	}
 	s.mu.Lock()
 	var pids []int32
 	gone := s.gone
 	s.gone = nil
-	for pid, entry := range s.processes {
+	// Those first that were put off.
+	entries := slices.SortedFunc(maps.Values(s.processes), func(a, b *process) int {
+		return cmp.Or(a.lookedAt.Compare(b.lookedAt), cmp.Compare(a.row.PID, b.row.PID))
+	})
+	for _, entry := range entries {
+		pid := entry.row.PID
 		if entry.target == nil || entry.ended {
 			continue
 		}
@@ -610,10 +684,12 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	s.mu.Unlock()
 	for _, entry := range gone {
 		s.stopScan(entry)
+		s.detachLater(entry)
 		s.closeTarget(entry)
 	}
 	for _, pid := range pids {
 		s.look(ctx, pid)
+		s.lookAtAsked(ctx)
 		s.mu.Lock()
 		entry := s.processes[pid]
 		s.mu.Unlock()
@@ -642,27 +718,13 @@ func (s *Session) writeProcess(entry *process) {
 		return
 	}
 	entry.told = entry.row
-	s.report.Targets = appendTarget(s.report.Targets, entry.row)
+	s.listed.target(s.report, entry.row)
 	s.processRows++
 	row := entry.row
 	row.Revision = s.processRows
 	if err := writer.Append(s.writer, []trace.Process{row}); err != nil {
 		s.warnings.add(err.Error())
 	}
-}
-
-func appendTarget(targets []trace.Target, row trace.Process) []trace.Target {
-	t := trace.Target{
-		PID: int(row.PID), ProcessStart: row.ProcessStart, NamespacePID: int(row.NamespacePID.Value), Command: row.Command,
-		Executable: row.Executable, Distro: row.Distro, RMWImplementation: row.RMWImplementation,
-	}
-	for i := range targets {
-		if targets[i].PID == t.PID && targets[i].ProcessStart == t.ProcessStart {
-			targets[i] = t
-			return targets
-		}
-	}
-	return append(targets, t)
 }
 
 func (s *Session) endProcesses(at int64) {

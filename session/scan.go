@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/graph"
@@ -29,6 +31,8 @@ type scans struct {
 	entry   *process           // whose scan runs
 	results chan scanResult
 	closed  bool // the recording is over
+	// spent is how long the processes of each user have been scanned.
+	spent map[uint32]time.Duration
 }
 
 // scanned is what the scans of a process have come to.
@@ -63,7 +67,7 @@ func (s *Session) scanNext(ctx context.Context) {
 	}
 }
 
-// scannable returns the processes that live and run ROS 2.
+// scannable returns the processes that live and run ROS 2, first those whose user's processes have been scanned for the least time.
 func (s *Session) scannable() []*process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,6 +77,9 @@ func (s *Session) scannable() []*process {
 			entries = append(entries, entry)
 		}
 	}
+	slices.SortFunc(entries, func(a, b *process) int {
+		return cmp.Or(cmp.Compare(s.scans.spent[a.payer], s.scans.spent[b.payer]), cmp.Compare(a.row.PID, b.row.PID))
+	})
 	return entries
 }
 
@@ -120,6 +127,7 @@ func (s *Session) applyScan(result scanResult) {
 	s.scans.cancel()
 	s.scans.cancel, s.scans.entry = nil, nil
 	entry, key := result.entry, result.entry.row.ProcessKey
+	s.scans.spent[entry.payer] += result.took
 	entry.scanned.pause = time.Now().Add(max(scanPause, scanShare*result.took))
 	s.mu.Lock()
 	current := s.processes[key.PID] == entry && !entry.ended
@@ -199,11 +207,23 @@ func (s *Session) finishScans() {
 	s.scanEach(ctx)
 }
 
-// scanEach scans, one after the other and for a bounded time, every process that wants it.
+// scanEach scans, one after the other and for a bounded time, every process that wants it. The time is shared by their users.
 func (s *Session) scanEach(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, scanTime)
+	shares := newShares(time.Now().Add(scanTime), slices.DeleteFunc(s.scannable(), func(entry *process) bool { return !s.wantsScan(entry) }))
+	for {
+		entries, until, ok := shares.next(time.Now())
+		if !ok {
+			return
+		}
+		s.scanUntil(ctx, entries, until)
+	}
+}
+
+// scanUntil scans processes one after the other. Those that do not get their turn are told.
+func (s *Session) scanUntil(ctx context.Context, entries []*process, until time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	for _, entry := range s.scannable() {
+	for _, entry := range entries {
 		if !entry.target.Alive() || !s.wantsScan(entry) {
 			continue
 		}

@@ -59,6 +59,7 @@ type Session struct {
 	launched      *launched // nil unless a command was given
 
 	looks *looks           // processes to look at again
+	turns turns            // only for the session's own goroutine
 	loads chan libraryLoad // processes that change their libraries
 	// intraProcesses are processes that begin with intra-process communication.
 	intraProcesses chan intraProcessSeen
@@ -66,6 +67,7 @@ type Session struct {
 	sharing        sharing
 	cache          *probes.Cache
 	budget         budget
+	ended          []unitAttachment // of processes that are over, to be detached
 
 	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
@@ -79,6 +81,7 @@ type Session struct {
 	headerQuestions []headerQuestion
 	starts          recentStarts
 	missing         missingEvents
+	listed          listed
 	warnings        warnings
 	detached        []trace.DetachedEvent
 	report          *trace.Session
@@ -106,11 +109,12 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		options:        options,
 		finder:         target.NewFinder(),
 		looks:          newLooks(),
+		turns:          newTurns(),
 		loads:          make(chan libraryLoad, 4096),
 		intraProcesses: make(chan intraProcessSeen, 64),
 		overhead:       newOverhead(),
 		headersAsked:   make(chan struct{}, 1),
-		scans:          scans{results: make(chan scanResult, 1)},
+		scans:          scans{results: make(chan scanResult, 1), spent: map[uint32]time.Duration{}},
 		processes:      map[int32]*process{},
 		attached:       map[siteKey]bool{},
 		sharing:        newSharing(options),
@@ -392,6 +396,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
 		case <-tick.C:
 			s.leaveWritten()
+			s.detachEnded()
 			s.lookAtAll(ctx)
 			s.forgetLongEnded(time.Now())
 			s.scanNext(ctx)

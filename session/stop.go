@@ -33,8 +33,10 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.closeMemories()
 	s.warnOfNothing()
 	s.warnOfApart()
+	s.warnOfRefusals()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)
+	s.warnOfUnlisted()
 	return s.finish(ending, distinct(errs...))
 }
 

@@ -45,6 +45,12 @@ func (p *Process) Account() *quota.Account { return p.account }
 // PaidBy returns a context for work that is done for the process: its user pays.
 func (p *Process) PaidBy(ctx context.Context) context.Context { return p.account.With(ctx) }
 
+// Payer is the user who pays for what is done for a process.
+func (f *Finder) Payer(pid int32) (uint32, error) {
+	user, err := f.payer(pid)
+	return user, processError(pid, err)
+}
+
 // payer is the user to whom what is done for a process is charged: who started it, whatever rights its program has beside his. In a user
 // namespace of somebody's making there are as many users as he likes: there he pays for all.
 func (f *Finder) payer(pid int32) (uint32, error) {

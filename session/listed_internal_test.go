@@ -1,0 +1,41 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestSessionListsSoMuch: however many processes come and go, session.json stays of a size that can be read again, and it takes time in proportion.
+func TestSessionListsSoMuch(t *testing.T) {
+	const processes = 100_000
+	session := &Session{report: trace.NewSession(), warnings: warnings{}}
+	session.options.Observer.Message = func(string) {}
+	for i := range int32(processes) {
+		row := trace.Process{ProcessKey: trace.ProcessKey{PID: i, ProcessStart: int64(i)}, Command: "named", Executable: "/usr/bin/named"}
+		session.listed.target(session.report, row)
+		row.Distro = "jazzy"
+		session.listed.target(session.report, row)
+		session.missing.replace(i, []probes.Missing{
+			{Event: probes.EventCallbackStart, Reason: "as others"},
+			{Event: probes.EventCallbackEnd, Reason: fmt.Sprint("of its own: ", i)},
+		})
+		session.noteSites(i, map[siteKey]bool{}, []probes.Site{{Event: probes.EventCallbackStart, Library: "librclcpp.so"}}, nil)
+	}
+	session.report.Plan.Missing = session.missing.list()
+	targets, sites, missing := session.report.Targets, session.report.Plan.Sites, session.report.Plan.Missing
+	if len(targets) != listedTargets || targets[listedTargets-1].Distro != "jazzy" || len(sites) != listedSites || len(missing) != listedMissing ||
+		len(missing[0].PIDs) != listedPIDs {
+		t.Errorf("%d targets, %d sites, %d missing events, %d PIDs", len(targets), len(sites), len(missing), len(missing[0].PIDs))
+	}
+	text, err := trace.EncodeSession(session.report)
+	if err != nil || len(text) > 16<<20 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	if session.listed.targetsLeftOut < processes-listedTargets || session.listed.sitesLeftOut != processes-listedSites ||
+		session.missing.unlisted != 2*processes-listedPIDs-(listedMissing-1) {
+		t.Errorf("%+v, %d", session.listed, session.missing.unlisted)
+	}
+}
