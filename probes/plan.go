@@ -115,14 +115,19 @@ func newPlan(ctx context.Context, process *target.Process, files []file, options
 	}
 	searched := make(map[target.FileID]bool)
 	var distinct []file
+	alike := crowd{}
 	for _, f := range files {
 		if !searched[f.id] {
 			searched[f.id] = true
+			if !alike.admit(f) {
+				continue
+			}
 			distinct = append(distinct, f)
 			plan.search(ctx, f)
 		}
 	}
 	plan.assemble()
+	plan.Missing = append(plan.Missing, alike.missing(plan.Distro)...)
 	if options.Callers && options.Choice != ChooseEntries && !plan.shadowStack {
 		plan.addCallers(ctx, distinct)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -69,4 +70,25 @@ func (s *Session) fairly(found []*target.Process) iter.Seq[int] {
 			}
 		}
 	}
+}
+
+// newArmingTurns are the turns in which processes that were found are attached to.
+func newArmingTurns(found []plannedProcess) turns {
+	users := map[uint32]bool{}
+	for _, p := range found {
+		users[p.Account().User()] = true
+	}
+	turns := newTurns(armTime)
+	turns.users = max(1, len(users))
+	return turns
+}
+
+// postponeArming has a process looked at when the recording has begun, as one that begins later.
+func (s *Session) postponeArming(p *target.Process, turns *turns) {
+	user := p.Account().User()
+	if turns.postpone(p.PID, user) {
+		s.warn(fmt.Errorf("attaching to the processes of user %d takes long: the recording begins without some of them", user))
+	}
+	s.askToLook(p.PID)
+	_ = p.Close()
 }

@@ -109,7 +109,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		options:        options,
 		finder:         target.NewFinder(),
 		looks:          newLooks(),
-		turns:          newTurns(),
+		turns:          newTurns(roundTime),
 		loads:          make(chan libraryLoad, 4096),
 		intraProcesses: make(chan intraProcessSeen, 64),
 		overhead:       newOverhead(),
@@ -280,11 +280,19 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 		return err
 	}
 	var refused []error
+	turns := newArmingTurns(found)
 	for _, p := range found {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		user := p.Account().User()
+		if s.configuration.systemWide() && !turns.has(user) {
+			s.postponeArming(p.Process, &turns)
+			continue
+		}
+		begin := time.Now()
 		err := s.add(ctx, p.Process, p.first)
+		turns.spend(user, time.Since(begin))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

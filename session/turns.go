@@ -7,12 +7,16 @@ import (
 	"time"
 )
 
+// armTime is how long the processes of all users together may keep a recording from beginning, where there are several.
+const armTime = 30 * time.Second
+
 // roundTime is how long looking at processes may take from one tick to the next, where there are those of several users.
 const roundTime = 4 * tickInterval
 
 // turns share the time for looking at processes among their users. Memory maps can be long, and there can be thousands of them: without turns,
 // processes of others would be noticed late.
 type turns struct {
+	round time.Duration
 	spent map[uint32]time.Duration // in this round
 	// users is how many had processes to be looked at in the last round.
 	users int
@@ -21,14 +25,14 @@ type turns struct {
 	told map[uint32]bool
 }
 
-func newTurns() turns {
-	return turns{spent: map[uint32]time.Duration{}, users: 1, late: map[int32]bool{}, told: map[uint32]bool{}}
+func newTurns(round time.Duration) turns {
+	return turns{round: round, spent: map[uint32]time.Duration{}, users: 1, late: map[int32]bool{}, told: map[uint32]bool{}}
 }
 
 // has reports whether a user has time left in this round. Who is alone always has.
 func (t *turns) has(user uint32) bool {
 	users := max(t.users, len(t.spent))
-	return users == 1 || t.spent[user] < roundTime/time.Duration(users)
+	return users == 1 || t.spent[user] < t.round/time.Duration(users)
 }
 
 // spend notes what a user's process has taken.

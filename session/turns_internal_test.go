@@ -13,7 +13,7 @@ func TestTurns(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 13))
 		users := 2 + uint32(random.IntN(3))
-		turns := newTurns()
+		turns := newTurns(roundTime)
 		told := 0
 		for round := range 20 {
 			late := turns.next()
@@ -48,7 +48,7 @@ func TestTurns(t *testing.T) {
 
 // TestOneUserHasAllTurns: nobody waits for nobody.
 func TestOneUserHasAllTurns(t *testing.T) {
-	turns := newTurns()
+	turns := newTurns(roundTime)
 	for range 3 {
 		for range 1000 {
 			if !turns.has(7) {
