@@ -2,9 +2,12 @@ package session
 
 import (
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // TestTurns: whatever the processes of others take, a user's get their part of each round, and what was put off comes in the next one.
@@ -90,5 +93,34 @@ func TestShares(t *testing.T) {
 	}
 	if want := []time.Duration{3 * time.Second, 4500 * time.Millisecond, 4500 * time.Millisecond}; !slices.Equal(parts, want) {
 		t.Errorf("%v, not %v", parts, want)
+	}
+}
+
+// TestArmingTakesTurns: the processes of one user whose attaching takes too long are looked at when the recording has begun; those of another one
+// are attached before.
+func TestArmingTakesTurns(t *testing.T) {
+	p, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	user := p.Account().User()
+	turns := newArmingTurns([]plannedProcess{{Process: p}})
+	turns.spend(user, time.Hour)
+	if !turns.has(user) {
+		t.Error("the only user is put off")
+	}
+	turns = newTurns(armTime)
+	turns.users = 2
+	turns.spend(4242, armTime/2)
+	if turns.has(4242) || !turns.has(1000) {
+		t.Error("one user takes the time of another")
+	}
+	told := 0
+	s := &Session{looks: newLooks()}
+	s.options.Observer.Message = func(string) { told++ }
+	s.postponeArming(p, &turns)
+	if pid, ok := s.looks.next(); !ok || pid != p.PID || told != 1 || turns.postpone(p.PID, user) {
+		t.Errorf("PID %d is looked at later, said %d times", pid, told)
 	}
 }
