@@ -32,7 +32,7 @@ func TestUnitsAreLeft(t *testing.T) {
 	}
 	defer l.Close()
 	for _, unit := range []probes.Unit{probes.UnitTakeDetails, 31} {
-		if err := l.LeaveUnit(unit); err != nil {
+		if err := l.RetireUnit(unit); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,13 +30,13 @@ type Loader struct {
 	processes       *recordedProcesses
 	statistics      readStatistics
 
-	attachMutex sync.Mutex // guards what follows
-	attachments map[*Attachment]struct{}
-	shared      sharedSites
-	unitsLeft   uint32
-	bodies      int // attachments with bodies that are probed beside callers
-	tracepoints []io.Closer
-	detached    bool
+	attachMutex  sync.Mutex // guards what follows
+	attachments  map[*Attachment]struct{}
+	shared       sharedSites
+	unitsRetired uint32
+	bodies       int // attachments with bodies that are probed beside callers
+	tracepoints  []io.Closer
+	detached     bool
 
 	readerMutex sync.Mutex // guards against the reader's end
 	closed      bool
@@ -167,14 +169,14 @@ func (l *Loader) countBodies(change int) error {
 	return nil
 }
 
-// LeaveUnit says that the sites of a unit are about to be detached for the rest of the recording: what they have told of calls that are under way
+// RetireUnit says that the sites of a unit are about to be detached for the rest of the recording: what they have told of calls that are under way
 // counts no more.
-func (l *Loader) LeaveUnit(unit probes.Unit) error {
+func (l *Loader) RetireUnit(unit probes.Unit) error {
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
-	l.unitsLeft |= 1 << unit
-	if err := l.collection.Variables["units_left"].Set(l.unitsLeft); err != nil {
-		return fmt.Errorf("telling the kernel side that %s is left: %w", unit, err)
+	l.unitsRetired |= 1 << unit
+	if err := l.collection.Variables["units_left"].Set(l.unitsRetired); err != nil {
+		return fmt.Errorf("telling the kernel side that %s is retired: %w", unit, err)
 	}
 	return nil
 }
@@ -214,8 +216,8 @@ func (l *Loader) Ignore(process int32, address uint64) error {
 	return nil
 }
 
-// Regard takes back an Ignore: the address belongs to another object now.
-func (l *Loader) Regard(process int32, address uint64) error {
+// Unignore takes back an Ignore: the address belongs to another object now.
+func (l *Loader) Unignore(process int32, address uint64) error {
 	key := addressKey{Address: address, Process: uint32(process)}
 	err := l.collection.Maps["ignored_addresses"].Delete(key)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
@@ -261,10 +263,7 @@ func (l *Loader) Detach() error {
 
 func (l *Loader) detach() error {
 	l.detached = true
-	var errs []error
-	for attachment := range l.attachments {
-		errs = append(errs, attachment.close())
-	}
+	errs := []error{l.closeEach(slices.Collect(maps.Keys(l.attachments)))}
 	if len(l.tracepoints) > 0 {
 		errs = append(errs, closeAll(l.tracepoints))
 		l.tracepoints = nil

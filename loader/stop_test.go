@@ -175,7 +175,7 @@ func TestIgnoredAddressesAreNotRecorded(t *testing.T) {
 		if got := callbacks(); got != 20 {
 			t.Errorf("%d callbacks, want 20 of the threads that are not ignored", got)
 		}
-		if err := r.loader.Regard(target.pid, firstCallback); err != nil {
+		if err := r.loader.Unignore(target.pid, firstCallback); err != nil {
 			t.Fatal(err)
 		}
 		target.callbacks(10, 3)

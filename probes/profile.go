@@ -52,7 +52,7 @@ func (p *Plan) markOptional(observed map[Event]bool) {
 // leaveOutOptional makes the plan that of ProfileMinimal.
 func (p *Plan) leaveOutOptional(observed map[Event]bool) {
 	const reason = "the profile minimal leaves it out"
-	p.LeaveOut(func(site Site) bool { return site.Optional }, reason)
+	p.Omit(func(site Site) bool { return site.Optional }, reason)
 	for event := range observed {
 		observed[event] = observed[event] && slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == event })
 	}
@@ -78,15 +78,15 @@ func (e Event) isLayer() bool {
 	return e == EventRclcppPublish || e == EventRclPublish || e == EventRMWPublish || e == EventDDSBindAddrToStamp
 }
 
-// LeaveOut removes sites from the plan, and says why they are missing.
-func (p *Plan) LeaveOut(leave func(Site) bool, reason string) {
-	left := make(map[Event][]Unit)
+// Omit removes sites from the plan, and says why they are missing.
+func (p *Plan) Omit(unwanted func(Site) bool, reason string) {
+	omitted := make(map[Event][]Unit)
 	p.Sites = slices.DeleteFunc(p.Sites, func(site Site) bool {
-		if !leave(site) {
+		if !unwanted(site) {
 			return false
 		}
-		if !slices.Contains(left[site.Event], site.Unit()) {
-			left[site.Event] = append(left[site.Event], site.Unit())
+		if !slices.Contains(omitted[site.Event], site.Unit()) {
+			omitted[site.Event] = append(omitted[site.Event], site.Unit())
 		}
 		return true
 	})
@@ -94,12 +94,12 @@ func (p *Plan) LeaveOut(leave func(Site) bool, reason string) {
 		rest := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == entry.Event })
 		switch carrier := entry.carrier(p.Distro); {
 		case rest:
-			for _, unit := range left[entry.Event] {
+			for _, unit := range omitted[entry.Event] {
 				p.Missing = append(p.Missing, Missing{
 					Event: entry.Event, Reason: fmt.Sprintf("%s: %s", unit, reason), Consequence: entry.consequenceOf(unit, p.Distro), Partial: true,
 				})
 			}
-		case len(left[entry.Event]) > 0, len(left[carrier]) > 0 && !slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == carrier }):
+		case len(omitted[entry.Event]) > 0, len(omitted[carrier]) > 0 && !slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == carrier }):
 			p.Missing = append(p.Missing, Missing{Event: entry.Event, Reason: reason, Consequence: entry.Consequence})
 		}
 	}

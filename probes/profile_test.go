@@ -124,7 +124,7 @@ func TestOptionalSites(t *testing.T) {
 	}
 }
 
-func TestLeaveOut(t *testing.T) {
+func TestOmit(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS)
 	plan, err := NewPlan(t.Context(), p.process, Options{})
 	if err != nil {
@@ -132,7 +132,7 @@ func TestLeaveOut(t *testing.T) {
 	}
 	before := len(plan.Missing)
 	leave := func(site Site) bool { return site.Unit() == UnitIntraPublish || site.Unit() == UnitTakeDetails }
-	plan.LeaveOut(leave, "for a reason")
+	plan.Omit(leave, "for a reason")
 	if slices.ContainsFunc(plan.Sites, leave) {
 		t.Error("the plan still has them")
 	}
@@ -149,7 +149,7 @@ func TestLeaveOut(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	plan.LeaveOut(leave, "again")
+	plan.Omit(leave, "again")
 	if len(plan.Missing) != before+len(want) {
 		t.Error("what is left out already is told again")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -51,7 +52,7 @@ type Configuration struct {
 	// publishes is probed no more. 0 means no limit.
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	// Sites says at which instructions events are observed.
-	Sites SiteMode `json:"sites,omitempty"`
+	Sites attaching.SiteMode `json:"sites,omitempty"`
 	// ForceTracefs attaches as on kernels without uprobe_multi.
 	ForceTracefs bool `json:"force_tracefs,omitempty"`
 }
@@ -92,7 +93,7 @@ func (c Configuration) compile() (*compiled, error) {
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
 	}
-	if !slices.Contains(siteModes, c.Sites) {
+	if !slices.Contains(attaching.SiteModes(), c.Sites) {
 		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
 	}
 	if c.Profile != "" && !slices.Contains(probes.Profiles(), c.Profile) {
@@ -137,3 +138,10 @@ func (c Configuration) compile() (*compiled, error) {
 // systemWide says that sites are attached for every process, and the kernel side chooses: when processes that are not there yet
 // have to be recorded from their first event.
 func (c *compiled) systemWide() bool { return c.PIDs == "" }
+
+// attaching says what is to be attached.
+func (c *compiled) attaching(options Options) attaching.Options {
+	return attaching.Options{
+		SystemWide: c.systemWide(), Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
+	}
+}

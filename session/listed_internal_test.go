@@ -22,7 +22,7 @@ func TestSessionListsSoMuch(t *testing.T) {
 			{Event: probes.EventCallbackStart, Reason: "as others"},
 			{Event: probes.EventCallbackEnd, Reason: fmt.Sprint("of its own: ", i)},
 		})
-		session.noteSites(i, map[siteKey]bool{}, []probes.Site{{Event: probes.EventCallbackStart, Library: "librclcpp.so"}}, nil)
+		attachReport{session}.Attached(i, []probes.Site{{Event: probes.EventCallbackStart, Library: "librclcpp.so"}})
 	}
 	session.report.Plan.Missing = session.missing.list()
 	targets, sites, missing := session.report.Targets, session.report.Plan.Sites, session.report.Plan.Missing

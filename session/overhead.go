@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -39,23 +42,16 @@ type threadCost struct {
 	peak     float64 // the highest share in one window
 }
 
-// threadWindow is what the recording cost a thread since the last look.
-type threadWindow struct {
-	pid, tid int32
-	share    float64 // of the time that passed
-	units    [merge.HitUnits]float64
-}
-
 func newOverhead() *overhead { return &overhead{running: map[int32]*threadCost{}} }
 
 // look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what they were charged since the last look, the
 // dearest first.
-func (o *overhead) look(accounts []merge.ThreadRecord, at int64) []threadWindow {
+func (o *overhead) look(accounts []merge.ThreadRecord, at int64) []attaching.ThreadShare {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	since := o.lookedAt
 	o.lookedAt = at
-	var windows []threadWindow
+	var windows []attaching.ThreadShare
 	for _, account := range accounts {
 		tid := int32(account.Header.TID)
 		thread := o.running[tid]
@@ -65,16 +61,16 @@ func (o *overhead) look(accounts []merge.ThreadRecord, at int64) []threadWindow 
 		}
 		if thread.lookedAt != 0 && at > thread.lookedAt {
 			window := thread.window(account, float64(at-thread.lookedAt))
-			thread.peak = max(thread.peak, window.share)
+			thread.peak = max(thread.peak, window.Share)
 			windows = append(windows, window)
 		}
 		thread.account, thread.lookedAt = account, at
 	}
 	maps.DeleteFunc(o.running, func(_ int32, t *threadCost) bool { return at-t.lookedAt > forgottenAfter.Nanoseconds() })
-	slices.SortFunc(windows, func(a, b threadWindow) int { return cmp.Compare(b.share, a.share) })
+	slices.SortFunc(windows, func(a, b attaching.ThreadShare) int { return cmp.Compare(b.Share, a.Share) })
 	o.worst = 0
 	if len(windows) > 0 {
-		o.worst = windows[0].share
+		o.worst = windows[0].Share
 	}
 	return windows
 }
@@ -87,10 +83,10 @@ func (o *overhead) highest() float64 {
 }
 
 // window is what the thread was charged during a time in nanoseconds, up to an account.
-func (t *threadCost) window(account merge.ThreadRecord, passed float64) threadWindow {
-	w := threadWindow{pid: t.pid, tid: t.tid, share: float64(account.CostNs-t.account.CostNs) / passed}
-	for i := range w.units {
-		w.units[i] = float64(account.Units[i].CostNs-t.account.Units[i].CostNs) / passed
+func (t *threadCost) window(account merge.ThreadRecord, passed float64) attaching.ThreadShare {
+	w := attaching.ThreadShare{PID: t.pid, TID: t.tid, Share: float64(account.CostNs-t.account.CostNs) / passed}
+	for i := range w.Units {
+		w.Units[i] = float64(account.Units[i].CostNs-t.account.Units[i].CostNs) / passed
 	}
 	return w
 }
@@ -172,4 +168,22 @@ func accountsOf(threads []loader.ThreadState) ([]merge.ThreadRecord, error) {
 		accounts = append(accounts, state.ThreadRecord())
 	}
 	return accounts, errors.Join(errs...)
+}
+
+// takeAccounts takes the accounts of all threads, and returns what they were charged since the last time.
+func (s *Session) takeAccounts() []attaching.ThreadShare {
+	threads, err := s.loader.LiveThreads()
+	s.warn(err)
+	accounts, err := accountsOf(threads)
+	s.warn(err)
+	return s.overhead.look(accounts, readClock(unix.CLOCK_MONOTONIC))
+}
+
+// noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.
+func (s *Session) noteOverhead(closed int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	costs := cmp.Or(s.options.Costs, probes.DefaultCosts())
+	s.report.Overhead = s.overhead.report(costs, time.Duration(closed-s.openedMonotonic))
+	s.report.Overhead.Detached = s.retired
 }

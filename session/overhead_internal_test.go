@@ -28,8 +28,8 @@ func TestOverheadWindows(t *testing.T) {
 		if len(windows) != len(accounts) {
 			t.Fatalf("%d windows of %d threads", len(windows), len(accounts))
 		}
-		if w := windows[0]; w.tid != tid || math.Abs(w.share-share) > 1e-9 || math.Abs(o.highest()-share) > 1e-9 {
-			t.Errorf("thread %d with %v, want %d with %v", w.tid, w.share, tid, share)
+		if w := windows[0]; w.TID != tid || math.Abs(w.Share-share) > 1e-9 || math.Abs(o.highest()-share) > 1e-9 {
+			t.Errorf("thread %d with %v, want %d with %v", w.TID, w.Share, tid, share)
 		}
 	}
 	expect(11_000, []merge.ThreadRecord{account(7, 20, 10), account(8, 30, 0)}, 8, 0.3) // one that is new since the last look

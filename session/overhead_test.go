@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -21,7 +22,7 @@ func TestOverheadIsHitsTimesCost(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
 		n := startReadyNode(t, l, "--rate 50 --nested-depth 3 --nested-rate 20 --throw-every 7 --threads 2")
-		r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), Raw: true, Sites: session.SitesEntries}, oneCost)
+		r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), Raw: true, Sites: attaching.SitesEntries}, oneCost)
 		r.waitForRows(trace.TableCallback, enough)
 		data := r.stop()
 		r.requireExact(data, n.stop(), circumstances{found: true})

@@ -22,7 +22,7 @@ type plannedProcess struct {
 }
 
 func (s *Session) plan(ctx context.Context, p *target.Process) planning {
-	plan, err := probes.NewPlan(ctx, p, s.planOptions())
+	plan, err := s.planner.Plan(ctx, p)
 	return planning{plan, err}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -30,12 +31,8 @@ type process struct {
 	row    trace.Process
 	// told is the last row that was written of it.
 	told trace.Process
-	// attached are the sites that were attached for it alone, attachments what holds them.
-	attached     map[siteKey]bool
-	attachments  []unitAttachment
-	plan         *probes.Plan // the last
-	bodies       bodies
-	intraProcess intraProcess
+	// probed is what is attached to it; nil if target was nil from the beginning.
+	probed *attaching.Process
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
@@ -54,13 +51,6 @@ type process struct {
 	// payer is whose time it is looked at in.
 	payer   uint32
 	scanned scanned
-}
-
-// siteKey identifies an attached site.
-type siteKey struct {
-	file   target.FileID // one real file seen through several overlay mounts is one
-	offset uint64
-	event  probes.Event
 }
 
 // add begins to record a process that maps ROS 2, or may do so later, by the plan that was made for it.
@@ -117,14 +107,17 @@ func (s *Session) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + s.clock
 
 func newProcess(p *target.Process) *process {
 	return &process{
-		target: p, row: describe(p), ros2: p.IsROS2(),
-		attached: map[siteKey]bool{}, payer: p.Account().User(),
+		target: p, probed: attaching.NewProcess(p), row: describe(p), ros2: p.IsROS2(), payer: p.Account().User(),
 	}
+}
+
+func keyOf(p *target.Process) trace.ProcessKey {
+	return trace.ProcessKey{BootID: p.BootID, PID: p.PID, ProcessStart: p.StartTime}
 }
 
 func describe(p *target.Process) trace.Process {
 	return trace.Process{
-		ProcessKey:        trace.ProcessKey{BootID: p.BootID, PID: p.PID, ProcessStart: p.StartTime},
+		ProcessKey:        keyOf(p),
 		NamespacePID:      trace.Some(p.NamespacePID),
 		Command:           p.Command,
 		Executable:        p.Executable,
@@ -207,163 +200,18 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 }
 
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
-	plan, err := made.plan, made.err
-	if err != nil && (entry.ros2 || !errors.Is(err, probes.ErrRequiredMissing)) {
+	if made.err != nil && (entry.ros2 || !errors.Is(made.err, probes.ErrRequiredMissing)) {
+		return made.err
+	}
+	if err := s.attacher.Attach(ctx, entry.probed, made.plan); err != nil {
 		return err
 	}
-	if plan.Unread != nil {
-		s.warn(plan.Unread)
-	}
-	s.leaveOut(plan)
-	entry.plan = plan
-	planned, bodySites := s.separateBodies(plan.Sites)
-	planned, intraSites := s.separateIntraProcess(planned)
-	groups := s.groupSites(ctx, entry, slices.Clone(planned))
-	for _, group := range groups {
-		s.warnOfLateCallers(entry, group.sites)
-	}
-	count, err := s.attachBodies(ctx, entry, bodySites, len(plan.Uncertain) > 0)
-	if err != nil {
-		return err
-	}
-	intraCount, err := s.attachIntraProcess(ctx, entry, intraSites)
-	if err != nil {
-		return err
-	}
-	count += intraCount
-	for _, group := range groups {
-		attached, err := s.attachGroup(ctx, entry, group)
-		if err != nil {
-			return fmt.Errorf("attaching to PID %d: %w", entry.row.PID, err)
-		}
-		count += attached
-	}
-	if len(groups) > 0 {
-		s.message(fmt.Sprintf("PID %d (%s): %d probes in %s", entry.row.PID, entry.row.Command, count, distroAndRMW(entry.target)))
-	}
-	s.noteMissing(entry, plan.Missing)
 	if entry.recorded || !entry.ros2 {
 		return nil
 	}
 	entry.recorded = true
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return s.list(entry)
-}
-
-// attachGroup attaches a group of sites, and returns how many of them are.
-func (s *Session) attachGroup(ctx context.Context, entry *process, group siteGroup) (attached int, err error) {
-	sortForAttaching(group.sites)
-	var account *quota.Account // what is attached for everybody nobody pays for
-	if group.process != 0 {
-		account = entry.target.Account()
-	}
-	attachments, problems, err := s.attachSites(ctx, group.process, account, group.sites)
-	failed := s.warnOfSites(problems)
-	if err != nil {
-		return 0, err
-	}
-	s.judgeCallers(entry, group.sites, failed)
-	for i := range attachments {
-		attachments[i].file = group.file
-	}
-	if group.process != 0 {
-		entry.attachments = append(entry.attachments, attachments...)
-	} else {
-		s.budget.shared = append(s.budget.shared, attachments...)
-	}
-	s.noteSites(group.process, group.attached, group.sites, failed)
-	return len(group.sites) - len(failed), nil
-}
-
-// warnOfSites tells what went wrong with sites, and returns those that are not attached.
-func (s *Session) warnOfSites(problems []loader.SiteError) (failed map[siteKey]error) {
-	failed = map[siteKey]error{}
-	for _, problem := range problems {
-		s.warn(problem)
-		if !problem.Attached() {
-			failed[keyOf(problem.Site)] = problem
-		}
-	}
-	return failed
-}
-
-// sortForAttaching puts sites into the order in which they are attached.
-func sortForAttaching(sites []probes.Site) {
-	slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
-}
-
-// attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
-// begin what does not end.
-var attachOrder = []probes.Event{
-	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExceptionCaught, probes.EventServiceExecuted, probes.EventExecutorExecute, probes.EventRMWTake,
-	probes.EventRclcppRingBufferDequeue,
-	probes.EventResponseTaken, probes.EventResponseSent, probes.EventRequestTaken, probes.EventRequestSent, probes.EventSimTime,
-	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,
-	probes.EventRclcppRingBufferEnqueue, probes.EventRclcppIntraPublish,
-}
-
-// attachRank is an event's place in the attachOrder. Initialization events, whose place is -1, come before all.
-func attachRank(event probes.Event) int { return slices.Index(attachOrder, event) }
-
-// shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish depends on the
-// RMW implementation, and libtracetools is shared by processes with different ones: it must not end there for any.
-func shareable(site probes.Site) probes.Site {
-	if site.Event == probes.EventRMWPublish && site.Form == probes.FormMessageOnly {
-		site.LastLayer = false
-	}
-	return site
-}
-
-func distroAndRMW(p *target.Process) string {
-	text := string(p.Distro)
-	if text == "" {
-		text = "an unknown distribution"
-	}
-	if p.RMW != "" {
-		text += " with " + p.RMW
-	}
-	return text
-}
-
-func keyOf(site probes.Site) siteKey {
-	return siteKey{site.File, site.Offset, site.Event}
-}
-
-// noteSites puts sites that are attached, for a process or for all (0), into the session's plan. What failed is tried again at the next look
-// unless it can never succeed.
-func (s *Session) noteSites(pid int32, attached map[siteKey]bool, sites []probes.Site, failed map[siteKey]error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, site := range sites {
-		key := keyOf(site)
-		err := failed[key]
-		attached[key] = err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)
-		if err != nil {
-			continue
-		}
-		if len(s.report.Plan.Sites) == listedSites {
-			s.listed.sitesLeftOut++
-			continue
-		}
-		described := trace.Site{
-			Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
-			Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
-		}
-		if pid != 0 {
-			described.PIDs = []int{int(pid)}
-		}
-		s.report.Plan.Sites = append(s.report.Plan.Sites, described)
-	}
-}
-
-// noteMissing notes what cannot be observed of a process. One that does not run ROS 2, or not yet, lacks nothing.
-func (s *Session) noteMissing(entry *process, missing []probes.Missing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !entry.ros2 {
-		missing = nil
-	}
-	s.missing.replace(entry.row.PID, missing)
 }
 
 // identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to run ROS 2.
@@ -502,7 +350,7 @@ func (s *Session) payerOf(pid int32, entry *process) (uint32, error) {
 func (s *Session) bury(entry *process) {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
-	s.detachLater(entry)
+	s.release(entry)
 	defer s.closeTarget(entry) // after the memory that is read through it
 	s.mu.Lock()
 	ranROS2 := entry.ros2 || entry.shown
@@ -621,11 +469,8 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	}
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
-	// The former program's links would match the new one, too.
-	s.warn(closeAttachments(entry.attachments))
-	for _, of := range entry.leavable() {
-		s.warn(closeAttachments(of.attachments))
-	}
+	s.release(entry)
+	s.attacher.Sweep() // the former program's links would match the new one, too
 	fresh := newProcess(p)
 	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
 	s.mu.Lock()
@@ -684,7 +529,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	s.mu.Unlock()
 	for _, entry := range gone {
 		s.stopScan(entry)
-		s.detachLater(entry)
+		s.release(entry)
 		s.closeTarget(entry)
 	}
 	for _, pid := range pids {
@@ -694,8 +539,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 		entry := s.processes[pid]
 		s.mu.Unlock()
 		if entry != nil && !entry.ended {
-			s.leaveBodies(entry)
-			s.lookAtIntraProcess(ctx, entry)
+			s.attacher.Settle(ctx, entry.probed)
 		}
 	}
 }
@@ -735,6 +579,13 @@ func (s *Session) endProcesses(at int64) {
 	}
 }
 
+// entries are the processes as they are now.
+func (s *Session) entries() []*process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.processes), func(a, b *process) int { return cmp.Compare(a.row.PID, b.row.PID) })
+}
+
 // closeMemories ends the reading of the memory of all processes.
 func (s *Session) closeMemories() {
 	for _, entry := range s.entries() {
@@ -750,6 +601,13 @@ func (s *Session) closeProcesses() {
 	}
 	for _, entry := range s.gone {
 		s.closeTarget(entry)
+	}
+}
+
+// release lets what is attached to a process that is over be detached.
+func (s *Session) release(entry *process) {
+	if entry.probed != nil {
+		s.attacher.Release(entry.probed)
 	}
 }
 
@@ -793,7 +651,7 @@ func (s *Session) targetsEnded() bool {
 func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
 	decide := s.loader.Ignore
 	if !ignored {
-		decide = s.loader.Regard
+		decide = s.loader.Unignore
 	}
 	s.warn(decide(pid, address))
 }

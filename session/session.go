@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -27,7 +28,7 @@ const (
 	// lossInterval is the resolution of the loss table's time spans.
 	lossInterval = 250 * time.Millisecond
 	// tickInterval is the pace of what need not be prompt: looking at all processes, closing segments, telling the user.
-	tickInterval = time.Second
+	tickInterval = attaching.NoticeTime
 	// clockInterval is the pace of the clock table.
 	clockInterval = 10 * time.Second
 )
@@ -63,11 +64,8 @@ type Session struct {
 	loads chan libraryLoad // processes that change their libraries
 	// intraProcesses are processes that begin with intra-process communication.
 	intraProcesses chan intraProcessSeen
-	attached       map[siteKey]bool // sites that are attached for every process
-	sharing        sharing
-	cache          *probes.Cache
-	budget         budget
-	ended          []unitAttachment // of processes that are over, to be detached
+	planner        *attaching.Planner
+	attacher       *attaching.Attacher
 
 	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
@@ -83,7 +81,7 @@ type Session struct {
 	missing         missingEvents
 	listed          listed
 	warnings        warnings
-	detached        []trace.DetachedEvent
+	retired         []trace.DetachedEvent
 	report          *trace.Session
 	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
 	lostSince       int64                  // when losses were last counted, Unix ns
@@ -116,10 +114,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		headersAsked:   make(chan struct{}, 1),
 		scans:          scans{results: make(chan scanResult, 1), spent: map[uint32]time.Duration{}},
 		processes:      map[int32]*process{},
-		attached:       map[siteKey]bool{},
-		sharing:        newSharing(options),
-		cache:          probes.NewCache(),
-		budget:         budget{attached: map[probes.Unit]bool{}},
+		planner:        attaching.NewPlanner(compiled.attaching(options)),
 		report:         trace.NewSession(),
 		lost:           map[loader.Loss]uint64{},
 	}
@@ -221,6 +216,7 @@ func (s *Session) configure() error {
 	if err != nil {
 		return err
 	}
+	s.attacher = attaching.New(s.loader, c.attaching(s.options), attachReport{s}, attachReport{s})
 	for _, warning := range s.loader.Warnings() {
 		s.warn(warning)
 	}
@@ -389,9 +385,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 				s.look(ctx, pid)
 			}
 		case load := <-s.loads:
-			s.returnToBodies(ctx, load)
+			s.followLoad(ctx, load)
 		case seen := <-s.intraProcesses:
-			s.awaitIntraProcess(ctx, seen)
+			s.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
 			s.applyScan(result)
 			s.merger.TellEntities(false)
@@ -403,16 +399,18 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-clock.C:
 			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
 		case <-tick.C:
-			s.leaveWritten()
-			s.detachEnded()
+			s.attacher.Verify()
 			s.lookAtAll(ctx)
+			s.attacher.Sweep()
 			s.forgetLongEnded(time.Now())
 			s.scanNext(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false
 			}
-			s.keepBudget(s.takeAccounts())
+			if s.attacher.KeepBudget(s.takeAccounts()) {
+				s.takeAccounts() // what the rest costs is seen from now on
+			}
 			s.tellStatus(trace.StateRecording)
 		}
 		if s.targetsEnded() {

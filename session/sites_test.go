@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -16,7 +17,7 @@ import (
 // those with callers.
 func TestExactWhereverItIsSeen(t *testing.T) {
 	requireRecording(t)
-	for _, mode := range []session.SiteMode{session.SitesEntries, session.SitesCallers, session.SitesBoth, session.SitesAuto} {
+	for _, mode := range []attaching.SiteMode{attaching.SitesEntries, attaching.SitesCallers, attaching.SitesBoth, attaching.SitesAuto} {
 		t.Run("mode_"+string(mode), func(t *testing.T) {
 			for _, rmw := range standin.RMWs() {
 				for _, name := range []string{"threads", "nested", "raw", "polled"} {
@@ -39,7 +40,7 @@ func TestExactWhereverItIsSeen(t *testing.T) {
 }
 
 // requireRoles requires that a mode's kinds of sites of the tracepoint were probed, and no others.
-func requireRoles(t *testing.T, data *dataset, mode session.SiteMode) {
+func requireRoles(t *testing.T, data *dataset, mode attaching.SiteMode) {
 	t.Helper()
 	roles := map[string]int{}
 	for _, site := range data.Session.Plan.Sites {
@@ -47,11 +48,11 @@ func requireRoles(t *testing.T, data *dataset, mode session.SiteMode) {
 			roles[site.Role]++
 		}
 	}
-	want := map[session.SiteMode]map[string]bool{
-		session.SitesEntries: {"function": true},
-		session.SitesCallers: {"caller": true},
-		session.SitesBoth:    {"caller": true, "body": true},
-		session.SitesAuto:    {"caller": true, "body": true},
+	want := map[attaching.SiteMode]map[string]bool{
+		attaching.SitesEntries: {"function": true},
+		attaching.SitesCallers: {"caller": true},
+		attaching.SitesBoth:    {"caller": true, "body": true},
+		attaching.SitesAuto:    {"caller": true, "body": true},
 	}[mode]
 	if runtime.GOARCH != "amd64" {
 		// Callers are not searched for: bodies are emulated.

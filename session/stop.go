@@ -32,7 +32,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.noteUnresolved()
 	s.closeMemories()
 	s.warnOfNothing()
-	s.warnOfApart()
+	s.attacher.WarnOfApart()
 	s.warnOfRefusals()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)

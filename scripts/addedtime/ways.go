@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 )
@@ -45,7 +46,7 @@ func ways(s system, lttng bool) []way {
 		{"caret-bpf, minimal", minimal, recording(session.Configuration{Profile: probes.ProfileMinimal})},
 		{nameStandard, standard, recording(session.Configuration{Profile: probes.ProfileStandard})},
 		{"caret-bpf, full", standard, recording(session.Configuration{Profile: probes.ProfileFull})},
-		{nameEntries, entries, recording(session.Configuration{Sites: session.SitesEntries})},
+		{nameEntries, entries, recording(session.Configuration{Sites: attaching.SitesEntries})},
 		{nameBpftrace, func(p *plans) []probes.Site { return printed(p.entries) }, bpftrace},
 	}
 	if lttng && s.hasLTTng() {
@@ -77,10 +78,10 @@ func recording(configuration session.Configuration) begin {
 		configuration.PIDs = fmt.Sprint(p.pid())
 		configuration.Output = filepath.Join(p.scratch, "recording")
 		configuration.BufferBytes = ringBytes
-		if configuration.Sites == session.SitesAuto {
-			configuration.Sites = session.SitesBoth
+		if configuration.Sites == attaching.SitesAuto {
+			configuration.Sites = attaching.SitesBoth
 			if plans.certain {
-				configuration.Sites = session.SitesCallers
+				configuration.Sites = attaching.SitesCallers
 			}
 		}
 		settles := ""

@@ -1,0 +1,296 @@
+package attaching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Reporter is told what comes of attaching. Its methods are called by the goroutine that uses the Attacher.
+type Reporter interface {
+	// Warn tells what went wrong, which does not end the recording. The error may be nil: then nothing did.
+	Warn(err error)
+	// Message tells the user what was done.
+	Message(text string)
+	// Attached tells of sites that are probed from now on and never were before, in a process or, if pid is 0, in every one.
+	Attached(pid int32, sites []probes.Site)
+	// Missing tells what cannot be observed of a process, in place of what was told of it before.
+	Missing(p *Process, missing []probes.Missing)
+	// Retiring tells that a unit is about to be detached from all processes for the rest of the recording, for what it costs a thread.
+	Retiring(unit probes.Unit, cost ThreadShare)
+}
+
+// Entities are what is known of the entities of a process.
+type Entities interface {
+	// HasIntraProcess reports whether a process has a subscription with intra-process communication.
+	HasIntraProcess(p *Process) bool
+	// NoIntraProcess reports whether all entities of a process are known, none is such a subscription, and none has come for IntraProcessPatience.
+	NoIntraProcess(p *Process) bool
+}
+
+// kernel is the part of a loader.Loader that attaches.
+type kernel interface {
+	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
+	RetireUnit(unit probes.Unit) error
+	Close(attachments []attachment) error
+}
+
+// attachment is a *loader.Attachment.
+type attachment interface {
+	Verify() error
+}
+
+// Attacher attaches the sites of one recording.
+type Attacher struct {
+	options  Options
+	kernel   kernel
+	reporter Reporter
+	entities Entities
+
+	processes []*Process       // those that were given to Attach and not to Release, in this order
+	attached  map[siteKey]bool // sites that are attached for every process
+	shared    []unitAttachment // what holds them
+	released  []unitAttachment // of processes that are over
+	sharing   sharing
+	budget    budget
+}
+
+// New makes an Attacher that attaches with l.
+func New(l *loader.Loader, options Options, reporter Reporter, entities Entities) *Attacher {
+	return newAttacher(loaderKernel{l}, options, reporter, entities)
+}
+
+func newAttacher(k kernel, options Options, reporter Reporter, entities Entities) *Attacher {
+	return &Attacher{
+		options: options, kernel: k, reporter: reporter, entities: entities,
+		attached: map[siteKey]bool{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[probes.Unit]bool{}},
+	}
+}
+
+// Attach attaches what is planned for a process and not attached yet. Errors wrap the sentinels of package loader.
+func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) error {
+	if !slices.Contains(a.processes, p) {
+		a.processes = append(a.processes, p)
+	}
+	if err := a.attachPlan(ctx, p, plan); err != nil {
+		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
+	}
+	return nil
+}
+
+func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan) error {
+	if plan.Unread != nil {
+		a.reporter.Warn(plan.Unread)
+	}
+	a.omitRetired(plan)
+	p.plan = plan
+	planned, bodySites := a.separateBodies(plan.Sites)
+	planned, intraSites := a.separateIntraProcess(planned)
+	groups := a.groupSites(ctx, p, slices.Clone(planned))
+	for _, group := range groups {
+		a.warnOfLateCallers(p, group.sites)
+	}
+	count, err := a.attachBodies(ctx, p, bodySites, len(plan.Uncertain) > 0)
+	if err != nil {
+		return err
+	}
+	intraCount, err := a.attachIntraProcess(ctx, p, intraSites)
+	if err != nil {
+		return err
+	}
+	count += intraCount
+	for _, group := range groups {
+		attached, err := a.attachGroup(ctx, p, group)
+		if err != nil {
+			return err
+		}
+		count += attached
+	}
+	if len(groups) > 0 {
+		a.reporter.Message(fmt.Sprintf("PID %d (%s): %d probes in %s", p.Target.PID, p.Target.Command, count, distroAndRMW(p.Target)))
+	}
+	a.reporter.Missing(p, plan.Missing)
+	return nil
+}
+
+// attachGroup attaches a group of sites, and returns how many of them are.
+func (a *Attacher) attachGroup(ctx context.Context, p *Process, group siteGroup) (attached int, err error) {
+	sortForAttaching(group.sites)
+	var account *quota.Account
+	if group.pid != 0 {
+		account = p.Target.Account()
+	}
+	attachments, failed, err := a.attachSites(ctx, group.pid, account, group.sites, group.attached)
+	if err != nil {
+		return 0, err
+	}
+	p.bodies.judgeCallers(group.sites, failed)
+	for i := range attachments {
+		attachments[i].file = group.file
+	}
+	if group.pid != 0 {
+		p.attachments = append(p.attachments, attachments...)
+	} else {
+		a.shared = append(a.shared, attachments...)
+	}
+	return len(group.sites) - len(failed), nil
+}
+
+// attachSites attaches sites in a process, or in every one (0), those that a budget may ask to detach apart from the others. It tells what came of
+// it, notes in known which sites need not be tried again, and returns what is not attached. The account pays; nobody does for what is attached for
+// everybody.
+func (a *Attacher) attachSites(
+	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known map[siteKey]bool,
+) (attachments []unitAttachment, failed map[siteKey]error, err error) {
+	var problems []loader.SiteError
+	for _, group := range a.groupByUnit(sites) {
+		attachment, groupProblems, attachError := a.attachPaid(ctx, pid, account, group.sites)
+		problems = append(problems, groupProblems...)
+		if attachError != nil {
+			err = errors.Join(attachError, a.close(attachments))
+			break
+		}
+		if group.unit != notOptional {
+			a.budget.optional[group.unit] = true
+		}
+		attachment.unit = group.unit
+		attachments = append(attachments, attachment)
+	}
+	failed = map[siteKey]error{}
+	for _, problem := range problems {
+		a.reporter.Warn(problem)
+		if !problem.Attached() {
+			failed[keyOf(problem.Site)] = problem
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a.note(pid, sites, failed, known)
+	return attachments, failed, nil
+}
+
+// attachPaid attaches sites if there is room for them in the account.
+func (a *Attacher) attachPaid(
+	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site,
+) (unitAttachment, []loader.SiteError, error) {
+	count := int64(len(sites))
+	if err := account.Take(quota.Probes, count); err != nil {
+		return unitAttachment{}, nil, err
+	}
+	attached, problems, err := a.kernel.Attach(ctx, pid, sites)
+	if err != nil {
+		account.Give(quota.Probes, count)
+		return unitAttachment{}, problems, err
+	}
+	return unitAttachment{attachment: attached, account: account, probes: count}, problems, nil
+}
+
+// note tells of sites that are attached and were not known. What failed is tried again at the next look unless it can never succeed.
+func (a *Attacher) note(pid int32, sites []probes.Site, failed map[siteKey]error, known map[siteKey]bool) {
+	var fresh []probes.Site
+	for _, site := range sites {
+		key := keyOf(site)
+		err := failed[key]
+		if err == nil && !known[key] {
+			fresh = append(fresh, site)
+		}
+		known[key] = err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)
+	}
+	if len(fresh) > 0 {
+		a.reporter.Attached(pid, fresh)
+	}
+}
+
+// Release says that a process has ended, or runs another program now. What was attached for it alone is detached by the next Sweep.
+func (a *Attacher) Release(p *Process) {
+	for _, list := range p.attachmentLists() {
+		a.released = append(a.released, *list...)
+		*list = nil
+	}
+	a.processes = slices.DeleteFunc(a.processes, func(other *Process) bool { return other == p })
+}
+
+// Sweep detaches what was attached for processes that were released. The kernel waits once for all of it.
+func (a *Attacher) Sweep() {
+	a.reporter.Warn(a.close(a.released))
+	a.released = nil
+}
+
+// Verify detaches files from every process that were written in place, so that their sites are not what was proven. They are not probed again.
+func (a *Attacher) Verify() {
+	for _, held := range slices.Clone(a.shared) {
+		if err := held.Verify(); err != nil {
+			a.closeIf(ofFile(held.file), &a.shared)
+			a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))
+		}
+	}
+}
+
+func (a *Attacher) close(attachments []unitAttachment) error {
+	if len(attachments) == 0 {
+		return nil
+	}
+	plain := make([]attachment, 0, len(attachments))
+	for _, held := range attachments {
+		held.account.Give(quota.Probes, held.probes)
+		plain = append(plain, held.attachment)
+	}
+	return a.kernel.Close(plain)
+}
+
+// closeIf takes those of the attachments out of their lists that are chosen, and closes them together.
+func (a *Attacher) closeIf(chosen func(unitAttachment) bool, lists ...*[]unitAttachment) {
+	var closing []unitAttachment
+	for _, list := range lists {
+		*list = slices.DeleteFunc(*list, func(held unitAttachment) bool {
+			if !chosen(held) {
+				return false
+			}
+			closing = append(closing, held)
+			return true
+		})
+	}
+	a.reporter.Warn(a.close(closing))
+}
+
+// ofFile chooses the attachments to a file.
+func ofFile(file target.FileID) func(unitAttachment) bool {
+	return func(held unitAttachment) bool { return held.file == file }
+}
+
+func distroAndRMW(p *target.Process) string {
+	text := string(p.Distro)
+	if text == "" {
+		text = "an unknown distribution"
+	}
+	if p.RMW != "" {
+		text += " with " + p.RMW
+	}
+	return text
+}
+
+// loaderKernel is a loader as an Attacher sees it.
+type loaderKernel struct{ *loader.Loader }
+
+func (k loaderKernel) Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error) {
+	attached, problems, err := k.Loader.Attach(ctx, pid, sites)
+	if err != nil {
+		return nil, problems, err
+	}
+	return attached, problems, nil
+}
+
+func (k loaderKernel) Close(attachments []attachment) error {
+	held := make([]*loader.Attachment, 0, len(attachments))
+	for _, a := range attachments {
+		held = append(held, a.(*loader.Attachment))
+	}
+	return k.CloseEach(held)
+}

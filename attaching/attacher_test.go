@@ -1,0 +1,327 @@
+package attaching
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// fakeKernel attaches nothing, and keeps what it was asked for.
+type fakeKernel struct {
+	open    []*fakeAttachment
+	closed  int // calls
+	refuse  func(probes.Site) error
+	failing error
+	retired []probes.Unit
+}
+
+type fakeAttachment struct {
+	pid     int32
+	sites   []probes.Site
+	written bool
+}
+
+func (a *fakeAttachment) Verify() error {
+	if a.written {
+		return loader.ErrFileChanged
+	}
+	return nil
+}
+
+func (k *fakeKernel) Attach(_ context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error) {
+	if k.failing != nil {
+		return nil, nil, k.failing
+	}
+	attached := &fakeAttachment{pid: pid}
+	var problems []loader.SiteError
+	for _, site := range sites {
+		if k.refuse != nil {
+			if err := k.refuse(site); err != nil {
+				problems = append(problems, loader.SiteError{Site: site, Err: err})
+				continue
+			}
+		}
+		attached.sites = append(attached.sites, site)
+	}
+	k.open = append(k.open, attached)
+	return attached, problems, nil
+}
+
+func (k *fakeKernel) RetireUnit(unit probes.Unit) error {
+	k.retired = append(k.retired, unit)
+	return nil
+}
+
+func (k *fakeKernel) Close(attachments []attachment) error {
+	k.closed++
+	k.open = slices.DeleteFunc(k.open, func(a *fakeAttachment) bool { return slices.Contains(attachments, attachment(a)) })
+	return nil
+}
+
+// events are what is attached to a process, or to every one (0), in the order in which it was.
+func (k *fakeKernel) events(pid int32) []probes.Event {
+	var events []probes.Event
+	for _, a := range k.open {
+		for _, site := range a.sites {
+			if a.pid == pid {
+				events = append(events, site.Event)
+			}
+		}
+	}
+	return events
+}
+
+// told keeps what an Attacher tells, and answers for entities.
+type told struct {
+	kernel            *fakeKernel
+	warnings          []error
+	messages          []string
+	attached          []probes.Site
+	retiring          []probes.Unit
+	missing           map[*Process][]probes.Missing
+	hasIntra, noIntra bool
+}
+
+func (s *told) Warn(err error) {
+	if err != nil {
+		s.warnings = append(s.warnings, err)
+	}
+}
+func (s *told) Message(text string)                          { s.messages = append(s.messages, text) }
+func (s *told) Attached(_ int32, sites []probes.Site)        { s.attached = append(s.attached, sites...) }
+func (s *told) Missing(p *Process, missing []probes.Missing) { s.missing[p] = missing }
+func (s *told) Retiring(unit probes.Unit, _ ThreadShare)     { s.retiring = append(s.retiring, unit) }
+func (s *told) HasIntraProcess(*Process) bool                { return s.hasIntra }
+func (s *told) NoIntraProcess(*Process) bool                 { return s.noIntra }
+func newTestAttacher(options Options) (a *Attacher, reporter *told) {
+	reporter = &told{kernel: &fakeKernel{}, missing: map[*Process][]probes.Missing{}}
+	return newAttacher(reporter.kernel, options, reporter, reporter), reporter
+}
+
+func processNumber(pid int32) *Process {
+	return NewProcess(&target.Process{Identity: target.Identity{PID: pid}, Command: "node", Distro: target.DistroHumble})
+}
+
+func site(event probes.Event, role probes.Role) probes.Site {
+	return probes.Site{Event: event, Role: role, File: target.FileID{Inode: uint64(event) + 1}, Offset: 16, Library: "lib.so"}
+}
+
+func attach(t *testing.T, a *Attacher, p *Process, sites ...probes.Site) {
+	t.Helper()
+	if err := a.Attach(t.Context(), p, &probes.Plan{Distro: target.DistroHumble, Sites: sites}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that runs meanwhile must not seem to begin what does not end: ends are attached before starts, initialization before both.
+func TestOrderOfAttaching(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	attach(t, a, processNumber(1), site(probes.EventCallbackStart, probes.RoleFunction), site(probes.EventRclcppPublish, probes.RoleFunction),
+		site(probes.EventCallbackEnd, probes.RoleFunction), site(probes.EventRclNodeInit, probes.RoleFunction))
+	want := []probes.Event{probes.EventRclNodeInit, probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventRclcppPublish}
+	if got := told.kernel.events(1); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A site is attached once, and one that was refused is tried again unless it can never succeed.
+func TestSitesAreTriedAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		refused error
+		again   bool
+	}{
+		"for a reason that may pass": {errors.New("no memory"), true},
+		"unsafe":                     {loader.ErrUnsafeSite, false},
+		"of a file that was written": {loader.ErrFileChanged, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, told := newTestAttacher(Options{})
+			p := processNumber(1)
+			good, bad := site(probes.EventCallbackStart, probes.RoleFunction), site(probes.EventCallbackEnd, probes.RoleFunction)
+			told.kernel.refuse = func(s probes.Site) error {
+				if s.Event == bad.Event {
+					return test.refused
+				}
+				return nil
+			}
+			attach(t, a, p, good, bad)
+			if len(told.attached) != 1 || told.attached[0].Event != good.Event || len(told.warnings) != 1 {
+				t.Fatalf("told %v, %v", told.attached, told.warnings)
+			}
+			told.kernel.refuse = nil
+			attach(t, a, p, good, bad)
+			if again := len(told.attached) == 2; again != test.again {
+				t.Errorf("tried again: %v, want %v", again, test.again)
+			}
+			if starts := slices.DeleteFunc(told.kernel.events(1), func(e probes.Event) bool { return e != good.Event }); len(starts) != 1 {
+				t.Errorf("%d times attached", len(starts))
+			}
+		})
+	}
+}
+
+// Bodies whose callers are probed are detached when nothing was mapped for a while, come back when libraries change, and are told of once.
+func TestBodiesComeAndGo(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(1)
+	caller, body := site(probes.EventCallbackStart, probes.RoleCaller), site(probes.EventCallbackStart, probes.RoleBody)
+	body.Offset = 32
+	attach(t, a, p, caller, body)
+	if len(told.kernel.events(1)) != 2 {
+		t.Fatalf("attached %v", told.kernel.events(1))
+	}
+	a.Settle(t.Context(), p)
+	if len(told.kernel.open) != 2 {
+		t.Error("detached at once")
+	}
+	p.bodies.since = time.Now().Add(-bodiesPatience)
+	a.Settle(t.Context(), p)
+	if len(told.kernel.open) != 1 || !a.budget.settling {
+		t.Errorf("%d attachments, settling %v", len(told.kernel.open), a.budget.settling)
+	}
+	before := monotonicNow()
+	a.LibrariesChange(t.Context(), p, before)
+	if len(told.kernel.open) != 2 || len(told.attached) != 2 {
+		t.Errorf("%d attachments, %d sites told", len(told.kernel.open), len(told.attached))
+	}
+	if a.LibrariesChange(t.Context(), p, before); len(told.warnings) != 1 || !strings.Contains(told.warnings[0].Error(), "not recorded") {
+		t.Errorf("of what was missed: %v", told.warnings)
+	}
+}
+
+// Bodies stay where callers cannot be probed.
+func TestBodiesStayWithoutCertainCallers(t *testing.T) {
+	for name, test := range map[string]struct {
+		uncertain []probes.UncertainCallers
+		refused   error
+	}{
+		"a caller that was refused": {refused: errors.New("refused")},
+		"a file that may call":      {uncertain: []probes.UncertainCallers{{Event: probes.EventCallbackEnd, Library: "lib.so", Reason: "it may call"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, told := newTestAttacher(Options{})
+			told.kernel.refuse = func(s probes.Site) error {
+				if s.Role == probes.RoleCaller {
+					return test.refused
+				}
+				return nil
+			}
+			p := processNumber(1)
+			plan := &probes.Plan{Sites: []probes.Site{site(probes.EventCallbackStart, probes.RoleCaller), site(probes.EventCallbackEnd, probes.RoleBody)}}
+			plan.Uncertain = test.uncertain
+			if err := a.Attach(t.Context(), p, plan); err != nil {
+				t.Fatal(err)
+			}
+			p.bodies.since = time.Now().Add(-bodiesPatience)
+			a.Settle(t.Context(), p)
+			if !slices.Contains(told.kernel.events(1), probes.EventCallbackEnd) {
+				t.Error("detached")
+			}
+		})
+	}
+}
+
+// What only intra-process communication needs is detached from a process that does without, and comes back when it turns out not to.
+func TestIntraProcessComesAndGoes(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(1)
+	intra := site(probes.EventRclcppRingBufferEnqueue, probes.RoleFunction)
+	intra.Optional, intra.Form = true, probes.FormDerived
+	if !intra.OnlyIntraProcess() {
+		t.Fatal("the site is of something else")
+	}
+	attach(t, a, p, site(probes.EventCallbackStart, probes.RoleFunction), intra)
+	told.noIntra = true
+	p.intraProcess.since = time.Now().Add(-IntraProcessPatience)
+	a.Settle(t.Context(), p)
+	if slices.Contains(told.kernel.events(1), intra.Event) {
+		t.Fatal("not detached")
+	}
+	told.noIntra, told.hasIntra = false, true
+	a.Settle(t.Context(), p)
+	if !slices.Contains(told.kernel.events(1), intra.Event) || len(told.warnings) != 1 || len(told.attached) != 2 {
+		t.Errorf("attached %v, warnings %v, told %d", told.kernel.events(1), told.warnings, len(told.attached))
+	}
+}
+
+// What was attached for processes that are over is detached, all of it at once, and nothing is attached for them any more.
+func TestReleasedProcessesAreSwept(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	var over []*Process
+	for pid := int32(1); pid <= 3; pid++ {
+		p := processNumber(pid)
+		attach(t, a, p, site(probes.EventCallbackStart, probes.RoleFunction), site(probes.EventCallbackEnd, probes.RoleBody))
+		over = append(over, p)
+	}
+	for _, p := range over[:2] {
+		a.Release(p)
+	}
+	a.Sweep()
+	if len(told.kernel.events(1))+len(told.kernel.events(2)) != 0 || len(told.kernel.events(3)) != 2 || told.kernel.closed != 1 {
+		t.Errorf("%d attachments, closed in %d steps", len(told.kernel.open), told.kernel.closed)
+	}
+	if a.Sweep(); told.kernel.closed != 1 {
+		t.Error("there was nothing to close")
+	}
+	if !slices.Equal(a.processes, over[2:]) {
+		t.Errorf("%d processes are kept", len(a.processes))
+	}
+}
+
+// The dearest optional unit goes first, from every process, and is not attached again.
+func TestBudgetRetiresTheDearest(t *testing.T) {
+	a, told := newTestAttacher(Options{MaxOverhead: 0.02})
+	optional := func(event probes.Event) probes.Site {
+		s := site(event, probes.RoleFunction)
+		s.Optional = true
+		return s
+	}
+	cheap, dear, needed := optional(probes.EventSimTime), optional(probes.EventRequestSent), site(probes.EventCallbackStart, probes.RoleFunction)
+	for pid := int32(1); pid <= 2; pid++ {
+		attach(t, a, processNumber(pid), cheap, dear, needed)
+	}
+	var share ThreadShare
+	share.PID, share.TID, share.Share = 1, 2, 0.03
+	share.Units[dear.Unit()], share.Units[cheap.Unit()], share.Units[needed.Unit()] = 0.015, 0.005, 0.01
+	if !a.KeepBudget([]ThreadShare{share}) {
+		t.Error("nothing was retired")
+	}
+	if want := []probes.Unit{dear.Unit()}; !slices.Equal(told.kernel.retired, want) || !slices.Equal(told.retiring, want) {
+		t.Errorf("retired %v, told %v", told.kernel.retired, told.retiring)
+	}
+	attach(t, a, processNumber(3), cheap, dear, needed)
+	for pid := int32(1); pid <= 3; pid++ {
+		if got := told.kernel.events(pid); len(got) != 2 || slices.Contains(got, dear.Event) {
+			t.Errorf("PID %d: %v", pid, got)
+		}
+	}
+}
+
+// When attaching fails, nothing of what was asked for stays, and the error says of which process it is.
+func TestAttachingFails(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	told.kernel.failing = loader.ErrProcessGone
+	err := a.Attach(t.Context(), processNumber(7), &probes.Plan{Sites: []probes.Site{site(probes.EventCallbackStart, probes.RoleFunction)}})
+	if !errors.Is(err, loader.ErrProcessGone) || !strings.Contains(err.Error(), "PID 7") || len(told.attached) != 0 {
+		t.Errorf("%v, told %v", err, told.attached)
+	}
+}
+
+// A file with shared links that was written is probed no more.
+func TestWrittenFilesAreDetached(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	one, other := &fakeAttachment{written: true}, &fakeAttachment{}
+	told.kernel.open = []*fakeAttachment{one, other}
+	a.shared = []unitAttachment{{attachment: one, file: target.FileID{Inode: 1}}, {attachment: other, file: target.FileID{Inode: 2}}}
+	a.Verify()
+	if !slices.Equal(told.kernel.open, []*fakeAttachment{other}) || len(told.warnings) != 1 {
+		t.Errorf("%d attachments, %v", len(told.kernel.open), told.warnings)
+	}
+}

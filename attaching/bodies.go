@@ -1,0 +1,133 @@
+package attaching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// SiteMode says at which instructions events are observed.
+type SiteMode string
+
+const (
+	// SitesAuto chooses the cheapest: where a function has none, its callers, and the function itself only as long as callers may appear that
+	// are not probed yet.
+	SitesAuto SiteMode = ""
+	// SitesEntries observes every function at its first instruction.
+	SitesEntries SiteMode = "entries"
+	// SitesCallers observes functions without a cheap instruction at their callers only. What other callers do is not recorded.
+	SitesCallers SiteMode = "callers"
+	// SitesBoth observes such functions at their callers and in themselves all the time.
+	SitesBoth SiteMode = "both"
+)
+
+// SiteModes returns all modes.
+func SiteModes() []SiteMode { return []SiteMode{SitesAuto, SitesEntries, SitesCallers, SitesBoth} }
+
+// bodiesPatience is how long after the last change of a process's mappings the bodies of functions stay probed whose callers are. Programs
+// load their libraries one after the other.
+const bodiesPatience = 5 * time.Second
+
+// bodies is what a process has attached of functions whose callers are probed, too.
+type bodies struct {
+	detachable
+	// stay says that not all callers are certain: the bodies stay attached.
+	stay bool
+}
+
+// separateBodies takes out the bodies that are not attached like all other sites, because they can be detached again.
+func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.Site) {
+	if a.options.Sites == SitesBoth {
+		return sites, nil
+	}
+	for _, site := range sites {
+		if site.Role == probes.RoleBody {
+			bodies = append(bodies, site)
+		} else {
+			others = append(others, site)
+		}
+	}
+	if a.options.Sites == SitesCallers {
+		bodies = nil
+	}
+	return others, bodies
+}
+
+// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. uncertain says that it
+// has callers that cannot be probed. attached is how many are probed that were not.
+func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.Site, uncertain bool) (attached int, err error) {
+	b := &p.bodies
+	b.since = time.Now()
+	b.stay = b.stay || uncertain
+	if len(b.attachments) > 0 || len(sites) == 0 {
+		return 0, nil
+	}
+	sortForAttaching(sites)
+	attachments, failed, err := a.attachSites(ctx, p.Target.PID, p.Target.Account(), sites, b.attached)
+	if err != nil {
+		return 0, err
+	}
+	b.attachments, b.sites = attachments, sites
+	if b.detached {
+		b.comeBack()
+	}
+	return len(sites) - len(failed), nil
+}
+
+// returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before it maps them, and once more
+// before they do anything.
+func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
+	b := &p.bodies
+	switch {
+	case b.detached:
+		_, err := a.attachBodies(ctx, p, b.sites, false)
+		if err != nil && !errors.Is(err, loader.ErrProcessGone) {
+			a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
+		}
+	case at < b.returned:
+		a.reporter.Warn(fmt.Errorf("PID %d (%s) has loaded a library that was not expected; if it did something at once, %v of it are not recorded",
+			p.Target.PID, p.Target.Command, time.Duration(b.returned-at)))
+	}
+	b.since = time.Now()
+}
+
+// judgeCallers keeps the bodies for ever when a caller could not be attached.
+func (b *bodies) judgeCallers(sites []probes.Site, failed map[siteKey]error) {
+	b.stay = b.stay || slices.ContainsFunc(sites, func(site probes.Site) bool {
+		return site.Role == probes.RoleCaller && failed[keyOf(site)] != nil
+	})
+}
+
+// detachBodies detaches the bodies of a process that has not mapped anything for a while, if all callers are probed.
+func (a *Attacher) detachBodies(p *Process) {
+	b := &p.bodies
+	if len(b.attachments) == 0 || b.stay || time.Since(b.since) < bodiesPatience {
+		return
+	}
+	a.detach(&b.detachable,
+		fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", p.Target.PID, p.Target.Command))
+}
+
+// NoticeTime is how long it may take until the mappings of a process that nobody has announced are noticed.
+const NoticeTime = time.Second
+
+// warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded. Files that were expected
+// were armed before.
+func (a *Attacher) warnOfLateCallers(p *Process, sites []probes.Site) {
+	if !p.bodies.detached {
+		return
+	}
+	warned := map[string]bool{}
+	for _, site := range sites {
+		if site.Role == probes.RoleCaller && !site.Armed && !warned[site.Library] {
+			warned[site.Library] = true
+			a.reporter.Warn(fmt.Errorf("PID %d has mapped %s, which was not expected: what it did before the recorder noticed, within about %v, is not recorded",
+				p.Target.PID, site.Library, NoticeTime))
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package attaching
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// ThreadShare is what the recording has cost a thread in a window of time, as shares of the time that passed.
+type ThreadShare struct {
+	PID, TID int32
+	Share    float64
+	Units    [probes.Units]float64
+}
+
+// unitAttachment is an attachment that is closed when its unit is retired. Without a budget, and for all that is needed, the unit is
+// notOptional.
+type unitAttachment struct {
+	attachment
+	unit probes.Unit
+	// file is the one that its sites are in, where they are attached file by file.
+	file target.FileID
+	// account is whose share of probes it takes; nil where it is for everybody.
+	account *quota.Account
+	probes  int64
+}
+
+// notOptional is no unit.
+const notOptional = probes.Units
+
+// budget is what a recording has given up to cost no more than it may.
+type budget struct {
+	optional map[probes.Unit]bool // units that are attached and may be retired
+	retired  []probes.Unit
+	told     bool // that there is nothing left to give up
+	// settling says that sites were detached within the window that is judged next.
+	settling bool
+}
+
+// unitSites are sites that are attached together.
+type unitSites struct {
+	unit  probes.Unit
+	sites []probes.Site
+}
+
+// groupByUnit puts what is not optional first. Without a budget all sites are one group.
+func (a *Attacher) groupByUnit(sites []probes.Site) []unitSites {
+	if a.options.MaxOverhead == 0 {
+		return []unitSites{{notOptional, sites}}
+	}
+	groups := []unitSites{{unit: notOptional}}
+	for _, site := range sites {
+		unit := probes.Unit(notOptional)
+		if site.Optional {
+			unit = site.Unit()
+		}
+		index := slices.IndexFunc(groups, func(g unitSites) bool { return g.unit == unit })
+		if index < 0 {
+			index = len(groups)
+			groups = append(groups, unitSites{unit: unit})
+		}
+		groups[index].sites = append(groups[index].sites, site)
+	}
+	return slices.DeleteFunc(groups, func(g unitSites) bool { return len(g.sites) == 0 })
+}
+
+// KeepBudget retires units until the thread with the highest cost is within the budget: the dearest first, by what their hits cost this thread. It
+// is given what threads were charged in the last window, the dearest first, and reports whether units were retired.
+func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
+	limit := a.options.MaxOverhead
+	settling := a.budget.settling
+	a.budget.settling = false
+	// Most of what bodies cost ends by itself.
+	threads = slices.DeleteFunc(threads, func(t ThreadShare) bool { return a.settlesSoon(t.PID) })
+	if limit == 0 || settling || len(threads) == 0 || threads[0].Share <= limit {
+		return false
+	}
+	worst := threads[0]
+	units := a.optionalUnits(worst)
+	for expected, rest := worst.Share, units; expected > limit && len(rest) > 0; rest = rest[1:] {
+		expected -= worst.Units[rest[0]]
+		a.retire(rest[0], worst)
+	}
+	if len(units) == 0 && !a.budget.told {
+		a.budget.told = true
+		a.reporter.Warn(fmt.Errorf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: what is left to probe is needed for "+
+			"callbacks, takes and publishes", worst.TID, worst.PID, percent(worst.Share), percent(limit)))
+	}
+	return len(units) > 0
+}
+
+// settlesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries, or what only intra-process
+// communication needs while it is not known to do without.
+func (a *Attacher) settlesSoon(pid int32) bool {
+	return slices.ContainsFunc(a.processes, func(p *Process) bool {
+		in := &p.intraProcess
+		return p.Target.PID == pid && (len(p.bodies.attachments) > 0 && !p.bodies.stay ||
+			len(in.attachments) > 0 && time.Since(in.since) < IntraProcessPatience+NoticeTime)
+	})
+}
+
+// optionalUnits returns the optional units that have cost a thread anything, the dearest first.
+func (a *Attacher) optionalUnits(of ThreadShare) []probes.Unit {
+	var units []probes.Unit
+	for unit := range a.budget.optional {
+		if of.Units[unit] > 0 {
+			units = append(units, unit)
+		}
+	}
+	slices.SortFunc(units, func(x, y probes.Unit) int {
+		return cmp.Or(cmp.Compare(of.Units[y], of.Units[x]), cmp.Compare(x, y))
+	})
+	return units
+}
+
+// retire detaches a unit from all processes for the rest of the recording, because of what it costs a thread.
+func (a *Attacher) retire(unit probes.Unit, of ThreadShare) {
+	a.reporter.Retiring(unit, of)
+	a.reporter.Warn(a.kernel.RetireUnit(unit))
+	delete(a.budget.optional, unit)
+	a.budget.retired = append(a.budget.retired, unit)
+	lists := []*[]unitAttachment{&a.shared}
+	for _, p := range a.processes {
+		lists = append(lists, p.attachmentLists()...)
+	}
+	a.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
+	for _, p := range a.processes {
+		for _, group := range p.detachables() {
+			group.sites = slices.DeleteFunc(group.sites, a.isRetired)
+		}
+		if p.plan != nil {
+			a.omitRetired(p.plan)
+			a.reporter.Missing(p, p.plan.Missing)
+		}
+	}
+	a.reporter.Message(fmt.Sprintf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: %s, %s of it, is probed no more",
+		of.TID, of.PID, percent(of.Share), percent(a.options.MaxOverhead), unit, percent(of.Units[unit])))
+}
+
+// isRetired reports whether a site is not to be probed any more.
+func (a *Attacher) isRetired(site probes.Site) bool {
+	return site.Optional && slices.Contains(a.budget.retired, site.Unit())
+}
+
+// omitRetired takes out of a plan what is not to be probed any more.
+func (a *Attacher) omitRetired(plan *probes.Plan) {
+	if len(a.budget.retired) > 0 {
+		plan.Omit(a.isRetired, "it was detached while recording, to keep --max-overhead "+percent(a.options.MaxOverhead))
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

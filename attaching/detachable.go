@@ -1,0 +1,56 @@
+package attaching
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// detachable are sites of a process that are detached when it turns out to do without them, and attached again when it may need them.
+type detachable struct {
+	attachments []unitAttachment // empty while there are none
+	// sites are those that are attached, or that were.
+	sites    []probes.Site
+	attached map[siteKey]bool // of sites, those that the Reporter knows
+	since    time.Time        // when there was last a reason to have them
+	detached bool
+	// returned is when they were attached again, CLOCK_MONOTONIC in nanoseconds; 0: never.
+	returned int64
+}
+
+// detach detaches the sites, and says why.
+func (a *Attacher) detach(of *detachable, why string) {
+	a.reporter.Warn(a.close(of.attachments))
+	of.attachments, of.detached = nil, true
+	a.budget.settling = true
+	a.reporter.Message(why)
+}
+
+// comeBack notes that the sites are attached again.
+func (of *detachable) comeBack() {
+	of.detached, of.since, of.returned = false, time.Now(), monotonicNow()
+}
+
+// LibrariesChange attaches what a process may need now that its dynamic linker has said, at an instant of CLOCK_MONOTONIC in nanoseconds, that it
+// changes its libraries.
+func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
+	a.returnToIntraProcess(ctx, p)
+	a.returnToBodies(ctx, p, at)
+}
+
+// Settle detaches what a process does without, and attaches again what it has turned out to need. It is to be called about every second.
+func (a *Attacher) Settle(ctx context.Context, p *Process) {
+	a.detachBodies(p)
+	a.settleIntraProcess(ctx, p)
+}
+
+// monotonicNow returns CLOCK_MONOTONIC in nanoseconds.
+func monotonicNow() int64 {
+	var now unix.Timespec
+	// It cannot fail: the clock exists on every Linux and the address is valid.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	return now.Nano()
+}

@@ -1,0 +1,38 @@
+package attaching
+
+import (
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Process is what is attached to one process.
+type Process struct {
+	// Target is the process, as it was when it was last looked at.
+	Target *target.Process
+
+	// attached are the sites that are attached for it alone, attachments what holds them.
+	attached     map[siteKey]bool
+	attachments  []unitAttachment
+	plan         *probes.Plan // the last
+	bodies       bodies
+	intraProcess intraProcess
+}
+
+// NewProcess returns a process to which nothing is attached.
+func NewProcess(p *target.Process) *Process {
+	return &Process{Target: p, attached: map[siteKey]bool{}, bodies: bodies{detachable: detachable{attached: map[siteKey]bool{}}}}
+}
+
+// detachables are the sites of the process that are detached at times.
+func (p *Process) detachables() []*detachable {
+	return []*detachable{&p.bodies.detachable, &p.intraProcess.detachable}
+}
+
+// attachmentLists are all lists of what is attached to the process alone.
+func (p *Process) attachmentLists() []*[]unitAttachment {
+	lists := []*[]unitAttachment{&p.attachments}
+	for _, group := range p.detachables() {
+		lists = append(lists, &group.attachments)
+	}
+	return lists
+}

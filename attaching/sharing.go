@@ -1,0 +1,189 @@
+package attaching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// sharing says which files have links for every process, where processes are recorded that do not exist yet. All others are probed for each
+// process alone.
+type sharing struct {
+	// users are trusted beside root.
+	users []uint32
+	// planned are the files with shared links, and the distribution that they were planned for: what is a site of them depends on nothing else.
+	planned map[target.FileID]target.Distro
+	// contested are files that processes of several distributions map. Nothing tells whose they are.
+	contested map[target.FileID]bool
+	// apart are the files that were probed for single processes, and why.
+	apart map[target.FileID]error
+}
+
+func newSharing(trusted []uint32) sharing {
+	return sharing{
+		users:   append([]uint32{uint32(os.Geteuid())}, trusted...),
+		planned: map[target.FileID]target.Distro{}, contested: map[target.FileID]bool{}, apart: map[target.FileID]error{},
+	}
+}
+
+// siteGroup are sites that are attached together, for a process or, if pid is 0, for every one.
+type siteGroup struct {
+	pid      int32
+	attached map[siteKey]bool
+	// file is the one that they are in; that of sites of single processes in a recording of such.
+	file  target.FileID
+	sites []probes.Site
+}
+
+var (
+	errOtherDistro   = errors.New("it is of another distribution than the process that maps it")
+	errUnknownDistro = errors.New("the distribution of the process that maps it is not known")
+	errContested     = errors.New("processes of several distributions map it")
+)
+
+// groupSites sorts out which of a process's sites are attached, and for whom.
+func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.Site) []siteGroup {
+	if !a.options.SystemWide {
+		return a.unattached(siteGroup{pid: p.Target.PID, attached: p.attached, sites: planned})
+	}
+	var order []target.FileID
+	byFile := map[target.FileID][]probes.Site{}
+	sortForAttaching(planned)
+	for _, site := range planned {
+		if byFile[site.File] == nil {
+			order = append(order, site.File)
+		}
+		byFile[site.File] = append(byFile[site.File], site)
+	}
+	a.contest(ctx, p)
+	var groups []siteGroup
+	for _, file := range order {
+		group := siteGroup{pid: p.Target.PID, attached: p.attached, file: file, sites: byFile[file]}
+		_, known := a.sharing.planned[file]
+		// The C++ runtime is mapped by most programs: a link for all of them would slow down those that are not recorded.
+		if !known && group.sites[0].Event != probes.EventExceptionCaught {
+			err := a.shareable(ctx, p, file, group.sites[0].Opened)
+			if err == nil {
+				a.share(p, file)
+				known = true
+			} else {
+				a.tellApart(p, group.sites[0], err)
+			}
+		}
+		if known {
+			if a.sharing.planned[file] != p.Target.Distro {
+				continue // it is hit as its own processes have planned it
+			}
+			group.pid, group.attached = 0, a.attached
+			for i := range group.sites {
+				group.sites[i] = shareable(group.sites[i])
+			}
+		}
+		groups = append(groups, a.unattached(group)...)
+	}
+	return groups
+}
+
+// unattached is the group without what is attached, none if that is all.
+func (a *Attacher) unattached(group siteGroup) []siteGroup {
+	group.sites = slices.DeleteFunc(group.sites, func(site probes.Site) bool { return group.attached[keyOf(site)] })
+	if len(group.sites) == 0 {
+		return nil
+	}
+	return []siteGroup{group}
+}
+
+// shareable returns why a file may not be probed for every process by the plan of one, nil if it may.
+func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID, opened *target.OpenFile) error {
+	if a.sharing.contested[file] {
+		return errContested
+	}
+	if err := p.Target.CheckTrusted(opened, a.sharing.users); err != nil {
+		return err
+	}
+	if p.Target.Distro == target.DistroUnknown {
+		return errUnknownDistro
+	}
+	if says := p.Target.Contradiction(ctx, opened); says != "" {
+		return fmt.Errorf("%w, which is of %s: %s", errOtherDistro, p.Target.Distro, says)
+	}
+	return nil
+}
+
+// share notes that a file is probed for every process from now on. What processes have probed of it for themselves would record twice.
+func (a *Attacher) share(by *Process, file target.FileID) {
+	a.sharing.planned[file] = by.Target.Distro
+	var lists []*[]unitAttachment
+	for _, p := range a.processes {
+		lists = append(lists, &p.attachments)
+		maps.DeleteFunc(p.attached, func(key siteKey, _ bool) bool { return key.file == file })
+	}
+	a.closeIf(ofFile(file), lists...)
+}
+
+// contest ends the sharing of files that a process maps and that were planned for another distribution, though what they say fits this one as
+// well: each process is probed by its own plan then.
+func (a *Attacher) contest(ctx context.Context, p *Process) {
+	var contested []target.FileID
+	for _, module := range p.Target.Modules {
+		planned, shared := a.sharing.planned[module.File]
+		opened, err := module.Opened()
+		if !shared || err != nil || planned == p.Target.Distro || p.Target.Distro == target.DistroUnknown ||
+			p.Target.Contradiction(ctx, opened) != "" {
+			continue
+		}
+		contested = append(contested, module.File)
+		a.reporter.Warn(fmt.Errorf("%w: %s was planned for %s, and PID %d, which is of %s, maps it too: it is probed for each process alone from now on",
+			loader.ErrConflictingSite, module.Path, planned, p.Target.PID, p.Target.Distro))
+	}
+	for _, file := range contested {
+		delete(a.sharing.planned, file)
+		a.sharing.contested[file] = true
+		a.closeIf(ofFile(file), &a.shared)
+		maps.DeleteFunc(a.attached, func(key siteKey, _ bool) bool { return key.file == file })
+	}
+	if len(contested) == 0 {
+		return
+	}
+	for _, other := range a.processes {
+		if other != p && other.plan != nil {
+			if err := a.Attach(ctx, other, other.plan); !errors.Is(err, loader.ErrProcessGone) {
+				a.reporter.Warn(err)
+			}
+		}
+	}
+}
+
+// tellApart says of the first file that is not probed for every process what that means. How many they were is said in the end.
+func (a *Attacher) tellApart(p *Process, site probes.Site, why error) {
+	if a.sharing.apart[site.File] != nil {
+		return
+	}
+	a.sharing.apart[site.File] = why
+	if len(a.sharing.apart) == 1 {
+		a.reporter.Warn(fmt.Errorf("%s of PID %d is not probed for all processes: %w. It is probed for each process alone: what processes that begin later "+
+			"do before they are noticed is not recorded, and each of them makes the hits of all dearer", site.Library, p.Target.PID, why))
+	}
+}
+
+// WarnOfApart says how many files were probed for single processes, and why.
+func (a *Attacher) WarnOfApart() {
+	for _, kind := range []error{target.ErrUntrusted, errOtherDistro, errUnknownDistro, errContested} {
+		count := 0
+		for _, why := range a.sharing.apart {
+			if errors.Is(why, kind) {
+				count++
+			}
+		}
+		if count > 0 {
+			a.reporter.Warn(fmt.Errorf("files that were probed for each process alone: %d, because %w", count, kind))
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package attaching
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// siteKey identifies an attached site.
+type siteKey struct {
+	file   target.FileID // one real file seen through several overlay mounts is one
+	offset uint64
+	event  probes.Event
+}
+
+func keyOf(site probes.Site) siteKey {
+	return siteKey{site.File, site.Offset, site.Event}
+}
+
+// sortForAttaching puts sites into the order in which they are attached.
+func sortForAttaching(sites []probes.Site) {
+	slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
+}
+
+// attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
+// begin what does not end.
+var attachOrder = []probes.Event{
+	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExceptionCaught, probes.EventServiceExecuted, probes.EventExecutorExecute, probes.EventRMWTake,
+	probes.EventRclcppRingBufferDequeue,
+	probes.EventResponseTaken, probes.EventResponseSent, probes.EventRequestTaken, probes.EventRequestSent, probes.EventSimTime,
+	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,
+	probes.EventRclcppRingBufferEnqueue, probes.EventRclcppIntraPublish,
+}
+
+// attachRank is an event's place in the attachOrder. Initialization events, whose place is -1, come before all.
+func attachRank(event probes.Event) int { return slices.Index(attachOrder, event) }
+
+// shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish depends on the
+// RMW implementation, and libtracetools is shared by processes with different ones: it must not end there for any.
+func shareable(site probes.Site) probes.Site {
+	if site.Event == probes.EventRMWPublish && site.Form == probes.FormMessageOnly {
+		site.LastLayer = false
+	}
+	return site
+}
