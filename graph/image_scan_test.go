@@ -169,7 +169,7 @@ func newWorld(t testing.TB, m *image) *world {
 	m.share(w.subscription+l.SubscriptionBase.NodeHandle, w.nodeHandle)
 	m.share(w.subscription+l.SubscriptionBase.SubscriptionHandle, handle)
 	w.intra, _, _ = m.intraProcessObject("/commands")
-	m.instance(w.intra, m.typeInfo(intraProcessName+messageArguments+"SaIvEE"), 0)
+	m.instance(w.intra, m.typeInfo(standardIntraProcess), 0)
 	m.share(w.subscription+l.SubscriptionBase.IntraProcess, w.intra)
 
 	w.timer = m.object()

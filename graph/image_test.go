@@ -214,7 +214,7 @@ const ringCapacity = 10
 
 func (m *image) intraProcessObject(topic string) (object, ring uint64, callback trace.Address) {
 	object, buffer, ring := m.object(), m.object(), m.object()
-	m.class(object, "N6rclcpp12experimental24SubscriptionIntraProcessIN8std_msgs3msg7String_ISaIvEEEE")
+	m.class(object, standardIntraProcess)
 	m.class(ring, layouts.RingBufferTypeName+"St10unique_ptrIiSt14default_deleteIiEEEE")
 	m.set(object+m.layout.SubscriptionIntraProcess.TopicName, m.text(&m.heap, topic))
 	m.set(object+m.layout.SubscriptionIntraProcess.TopicName+wordSize, uint64(len(topic)))

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"strings"
+
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -156,7 +158,10 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Address, announced intraProcess) {
 	o := g.objectAt(address, time, func(o *object) bool { return o.callback == nil })
 	o.callback = g.callbackAt(callbackAddress, time)
-	if layout := g.reader.layout; layout != nil {
+	typeName, err := g.reader.className(address)
+	if err == nil && strings.HasPrefix(typeName, intraProcessName) { // with an allocator of the user's own, its place does not tell
+		o.setIntraProcess(true)
+	} else if layout := g.reader.layout; layout != nil {
 		for _, owner := range layout.Owners {
 			if callbackAddress != address+trace.Address(owner.Callback) {
 				continue
@@ -176,7 +181,7 @@ func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Add
 	default:
 		o.readBuffer(g.reader)
 	}
-	if typeName, err := g.reader.className(address); err == nil {
+	if err == nil {
 		fill(&o.current.MessageType, messageType(typeName))
 	}
 	fill(&o.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))

@@ -241,7 +241,7 @@ func (r reader) intraProcessAt(object trace.Address) (intraProcess, error) {
 func (r reader) ownerOf(callback trace.Address, owner layouts.Owner) (object trace.Address, typeName string, ok bool) {
 	for _, possible := range r.possibleOwners(callback, owner) {
 		name, err := r.className(possible)
-		if err != nil || !owner.Matches(name) || !r.mayKeep(possible, callback, owner) {
+		if err != nil || !owner.Matches(name) || !r.mayKeep(possible, callback, owner, name) {
 			continue
 		}
 		if ok {

@@ -180,7 +180,8 @@ func (s *survey) addSubscription(part trace.Address, group *trace.CallbackGroup)
 
 // addIntraProcess adds the intra-process object of a subscription.
 func (s *survey) addIntraProcess(object trace.Address, row trace.Subscription) error {
-	if _, err := s.partOf(object, intraProcessName); err != nil {
+	found, err := s.partOf(object, intraProcessName)
+	if err != nil {
 		return err
 	}
 	held, err := steady(same, func() (intraProcess, error) {
@@ -198,8 +199,10 @@ func (s *survey) addIntraProcess(object trace.Address, row trace.Subscription) e
 	}
 	row.Subscription, row.IsIntraProcess = object, trace.Some(true)
 	row.Buffer, row.IPB, row.Capacity = held.ring, held.ipb, trace.Some(held.capacity)
-	row.Callback = object + s.callbackOffset(layouts.OwnerSubscriptionIntraProcess)
-	s.addCallback(row.Callback, trace.KindIntraProcessSubscription, s.functionSymbol(row.Callback))
+	if template, ok := found.find(intraProcessName); ok && hasStandardAllocator(template.name) { // else its first execution tells
+		row.Callback = object + s.callbackOffset(layouts.OwnerSubscriptionIntraProcess)
+		s.addCallback(row.Callback, trace.KindIntraProcessSubscription, s.functionSymbol(row.Callback))
+	}
 	s.rows.Subscriptions = append(s.rows.Subscriptions, row)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -57,11 +56,8 @@ func (r reader) timerCallback(part trace.Address) (trace.Address, error) {
 	return trace.Address(variable), err
 }
 
-// possibleOwners are the objects of a kind that could have their callback at an address.
-func (r reader) possibleOwners(callback trace.Address, owner layouts.Owner) []trace.Address {
-	if owner.Kind != layouts.OwnerTimer {
-		return []trace.Address{callback - trace.Address(owner.Callback)}
-	}
+// possibleTimers are the timers that could have their callback at an address, each as its TimerBase.
+func (r reader) possibleTimers(callback trace.Address) []trace.Address {
 	var parts []trace.Address
 	for alignment := uint64(1); alignment <= maxAlignment && uint64(callback)%alignment == 0; alignment *= 2 {
 		place := (r.layout.TimerBase.End + alignment - 1) &^ (alignment - 1)
@@ -70,16 +66,6 @@ func (r reader) possibleOwners(callback trace.Address, owner layouts.Owner) []tr
 		}
 	}
 	return parts
-}
-
-// mayKeep reports whether an object may have its callback at an address. A timer whose code cannot be followed may have it at any place that
-// possibleOwners considers.
-func (r reader) mayKeep(object, callback trace.Address, owner layouts.Owner) bool {
-	if owner.Kind != layouts.OwnerTimer {
-		return true
-	}
-	at, err := r.timerCallback(object)
-	return err != nil || at == callback
 }
 
 // keep makes a callback the timer's.
