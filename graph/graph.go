@@ -49,6 +49,7 @@ type Graph struct {
 	lostUntil  int64    // when initialization events were lost last
 	numbers    *Numbers // nil: rows have none
 	room       room
+	clock      func() int64
 	// intraProcess says that there is or was a subscription of intra-process communication.
 	intraProcess bool
 }

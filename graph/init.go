@@ -103,7 +103,7 @@ func (g *Graph) addPublisher(time int64, handle, object trace.Address) {
 		return
 	}
 	if typeName, err := g.reader.className(object); err == nil {
-		fill(&p.current.MessageType, messageType(typeName))
+		takeRead(g, &p.life, &p.current.MessageType, messageType(typeName))
 		g.knowType(&p.typed, KnownType{Address: handle, MessageType: p.current.MessageType})
 		g.publishers.note(p)
 	}
@@ -141,7 +141,8 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 	s.serve(o)
 	o.announced = true
 	if typeName, err := g.reader.className(address); err == nil {
-		fill(&s.current.MessageType, messageType(typeName))
+		takeRead(g, &s.life, &s.current.MessageType, messageType(typeName))
+		takeRead(g, &o.life, &o.current.MessageType, messageType(typeName))
 		g.knowType(&s.typed, KnownType{Address: s.current.RMWSubscriptionHandle, MessageType: s.current.MessageType})
 	}
 	if pair := s.announcedObjects(); len(pair) == 2 {
@@ -182,9 +183,9 @@ func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Add
 		o.readBuffer(g.reader)
 	}
 	if err == nil {
-		fill(&o.current.MessageType, messageType(typeName))
+		takeRead(g, &o.life, &o.current.MessageType, messageType(typeName))
 	}
-	fill(&o.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
+	takeRead(g, &o.callback.life, &o.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
 	g.changedObject(o)
 }
 
@@ -206,7 +207,7 @@ func (g *Graph) addTimerCallback(time int64, handle, callbackAddress trace.Addre
 		sharer.keep(t.callback)
 	}
 	if typeName, ok := g.timerClass(callbackAddress); ok {
-		fill(&t.callback.current.Symbol, g.reader.timerSymbol(callbackAddress, typeName))
+		takeRead(g, &t.callback.life, &t.callback.current.Symbol, g.reader.timerSymbol(callbackAddress, typeName))
 	}
 	g.changedTimer(t)
 }
@@ -261,12 +262,12 @@ func (g *Graph) addServiceCallback(time int64, handle, callbackAddress, impl tra
 	if layout, err := g.reader.readable(); err == nil {
 		for _, owner := range layout.Owners {
 			if object, typeName, ok := g.reader.ownerOf(callbackAddress, owner); ok && owner.Kind == layouts.OwnerService {
-				fill(&s.current.ServiceType, serviceType(typeName))
+				takeRead(g, &s.life, &s.current.ServiceType, serviceType(typeName))
 				g.nodeOfService(s, object)
 			}
 		}
 	}
-	fill(&s.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
+	takeRead(g, &s.callback.life, &s.callback.current.Symbol, g.reader.functionSymbol(callbackAddress))
 	g.changedService(s)
 }
 
@@ -351,6 +352,7 @@ func (g *Graph) registerCallback(time int64, address trace.Address, symbol strin
 	}
 	if told := symbolOf(symbol); told != "" {
 		c.current.Symbol = told
+		c.late = lateRead{} // that is the event's own
 	}
 	g.callbacks.note(c)
 }

@@ -32,6 +32,7 @@ type life struct {
 	ended        bool
 	doubt        int64
 	doubtful     bool
+	late         lateRead
 	// seen is when the scan began that has found the entity; 0 if none has.
 	seen int64
 }
@@ -46,7 +47,10 @@ func (l *life) beginAt(time int64) { l.since = time }
 
 func (l *life) lastSeen() int64 { return l.seen }
 
-func (l *life) finish(time int64) { l.until, l.ended, l.doubtful = time, true, false }
+func (l *life) finish(time int64) {
+	l.until, l.ended, l.doubtful = time, true, false
+	l.late.forgetAfter(time)
+}
 
 // references is the time at which the handles that the entity's row holds are to be looked up. What an entity refers to lives as long as it does,
 // and its address may be another's afterwards.

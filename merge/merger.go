@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -399,6 +401,13 @@ func (m *Merger) processOf(pid uint32) *Process {
 // unix converts CLOCK_MONOTONIC to the dataset's clock.
 func (m *Merger) unix(monotonic uint64) int64 { return int64(monotonic) + m.options.RealtimeOffset }
 
+// now is the present time on the dataset's clock.
+func (m *Merger) now() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // it exists on every Linux
+	return m.unix(uint64(now.Nano()))
+}
+
 // optionalUnix is null for the kernel's 0, which stands for an instant that was not seen.
 func (m *Merger) optionalUnix(monotonic uint64) trace.Optional[int64] {
 	if monotonic == 0 {
@@ -433,6 +442,7 @@ func (m *Merger) addInit(record *InitRecord) {
 		m.addLifecycle(process, record, event.String1, event.String2)
 		return
 	}
+	process.Graph.ReadBy(m.now)
 	process.Graph.Init(event)
 	if m.options.OnIntraProcess != nil && event.Event == graph.RclcppSubscriptionCallbackAdded && process.Graph.HasIntraProcess() {
 		m.options.OnIntraProcess(process.Key.PID, int64(record.TimeNs))
