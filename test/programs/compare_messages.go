@@ -1,0 +1,176 @@
+package programs
+
+import (
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+func (c *comparer) comparePublishes() {
+	for _, e := range c.truth.Publishes {
+		what := describe("publish", e)
+		var row *publishRow
+		for _, candidate := range within(c.publishes[e.TID], e, func(r *publishRow) uint64 { return r.first }) {
+			switch {
+			case internalName.MatchString(candidate.TopicName):
+			case row != nil:
+				c.wrong("%s: has two rows, the second one of %s %s", what, candidate.NodeName, candidate.TopicName)
+			default:
+				row = candidate
+			}
+		}
+		if row == nil {
+			if c.recorded(e) {
+				c.missing("%s", what)
+			}
+			continue
+		}
+		row.of = e
+		c.Compared["publishes"]++
+		expect(c, what, "node", row.NodeName, e.Entity.Node)
+		expect(c, what, "topic", row.TopicName, e.Entity.Name)
+		expect(c, what, "publisher", row.PublisherHandle, trace.Address(e.Entity.Handle))
+		c.compareWhere(what, e.In, row.Callback, row.CallbackStartTimestamp)
+		if row.last > e.End {
+			c.wrong("%s: its last layer was at %d, when it had been over since %d", what, row.last, e.End)
+		}
+		if row.Status != trace.PublishComplete && c.recorded(e) {
+			c.wrong("%s: status is %s", what, row.Status)
+		}
+		for _, at := range []trace.Optional[int64]{row.RclcppIntraPublishTimestamp, row.RclcppPublishTimestamp} {
+			if at.Valid {
+				c.departed[instant{at.Value, e.Entity.Name, e.Entity.Node}] = e
+			}
+		}
+	}
+	for _, rows := range c.publishes {
+		for _, row := range rows {
+			// What the middleware publishes for itself belongs to no node, and what rclcpp does has names of its own.
+			if row.of == nil && c.topics[row.TopicName] && !c.duringAnEdge(row.first, row.last) {
+				c.wrong("publish on thread %d at %d: says %s %s, which did not publish then", row.TID, row.first, row.NodeName, row.TopicName)
+			}
+		}
+	}
+}
+
+// duringAnEdge reports whether something was recorded half, because the recording began or ended in it.
+func (c *comparer) duringAnEdge(first, last uint64) bool {
+	return first < c.Span.OpenTo || last > c.Span.CloseFrom
+}
+
+func (c *comparer) compareTakes() {
+	for _, e := range c.truth.Takes {
+		what := describe("take", e)
+		rows := within(c.takes[e.TID], e, func(r *takeRow) uint64 { return r.at })
+		if len(rows) == 0 {
+			if c.recorded(e) {
+				c.missing("%s", what)
+			}
+			continue
+		}
+		if len(rows) > 1 {
+			c.wrong("%s: has %d rows", what, len(rows))
+		}
+		row := rows[0]
+		row.of = e
+		c.Compared["takes"]++
+		if row.Kind != trace.TakeRMW {
+			c.wrong("%s: is %s", what, row.Kind)
+		}
+		expect(c, what, "node", row.NodeName, e.Entity.Node)
+		expect(c, what, "topic", row.TopicName, e.Entity.Name)
+		expect(c, what, "subscription", row.SubscriptionHandle, trace.Address(e.Entity.Handle))
+		c.compareWhere(what, e.In, row.Callback, row.CallbackStartTimestamp)
+		c.arrived[instant{row.RMWTakeTimestamp.Value, e.Entity.Name, e.Entity.Node}] = e
+	}
+	for _, rows := range c.takes {
+		for _, row := range rows {
+			switch {
+			case row.of != nil || internalName.MatchString(row.TopicName) || row.TopicName == "" && row.Buffer == 0:
+			case row.Kind == trace.TakeIgnored:
+				c.Compared["ignored takes"]++
+			case row.Kind == trace.TakeUnattributed:
+				c.compareUnattributed(row)
+			default:
+				c.wrong("%s on thread %d at %d of %s %s: nobody polled then", row.Kind, row.TID, row.at, row.NodeName, row.TopicName)
+			}
+		}
+	}
+}
+
+// compareUnattributed demands a reason why nobody can know who got a message: the recording began or ended before the thread did
+// anything that would show it.
+func (c *comparer) compareUnattributed(row *takeRow) {
+	before, after := false, false
+	for e := range c.rowOf {
+		if e.TID == row.TID {
+			before = before || e.Start <= row.at
+			after = after || e.Start >= row.at
+		}
+	}
+	if before && after {
+		c.unknown("take on thread %d at %d of %s %s: it is not said who got the message", row.TID, row.at, row.NodeName, row.TopicName)
+		return
+	}
+	c.Compared["takes at the edges"]++
+}
+
+// comparePassages checks that each message was joined with what received it, by the numbers that messages carry.
+func (c *comparer) comparePassages() {
+	received := map[*Event]bool{}
+	for _, passage := range c.Passages {
+		if !c.topics[passage.Topic] {
+			continue
+		}
+		at := passage.RclcppIntraPublish
+		if !at.Valid {
+			at = passage.RclcppPublish
+		}
+		if !at.Valid {
+			at = passage.RclPublish
+		}
+		published := c.departed[instant{at.Value, passage.Topic, passage.PublisherNode}]
+		if published == nil {
+			continue // it began before the recording, or is reported as wrong
+		}
+		what := describe("message", published)
+		switch passage.Fate {
+		case analyze.Received:
+		case analyze.Unknown:
+			c.unknown("%s: its fate at %s", what, passage.SubscriptionNode)
+			continue
+		default:
+			continue
+		}
+		start := passage.CallbackStartTimestamp
+		if !start.Valid {
+			start = passage.Take
+		}
+		got := c.arrived[instant{start.Value, passage.Topic, passage.SubscriptionNode}]
+		if got == nil {
+			c.wrong("%s: was joined with what %s received at %d, when it received nothing", what, passage.SubscriptionNode, c.clock(start))
+			continue
+		}
+		c.Compared["messages, "+string(passage.Transport)]++
+		received[got] = true
+		if got.Number != published.Number {
+			c.wrong("%s: number %#x was joined with %s, number %#x, by %s", what, published.Number, describe("reception", got), got.Number, passage.JoinedBy)
+		}
+	}
+	c.compareUnjoined(received)
+}
+
+// compareUnjoined looks for messages that were recorded at both ends, and not joined.
+func (c *comparer) compareUnjoined(received map[*Event]bool) {
+	numbers := map[uint64]bool{}
+	for _, e := range c.departed {
+		numbers[e.Number] = true
+	}
+	for _, e := range c.arrived {
+		isMessage := slices.Contains([]EntityKind{KindSubscription, KindGenericSubscription, KindPolledSubscription}, e.Entity.Kind)
+		if isMessage && numbers[e.Number] && !received[e] {
+			c.unknown("%s: its publish was recorded, but not joined", describe("reception", e))
+		}
+	}
+}
