@@ -40,6 +40,11 @@ test-privileged: build testdata ## Run all tests as root, under the race detecto
 test-ros: build ## Run the tests against /opt/ros/<distro> (as root)
 	CARET_BPF_REQUIRE_ROS=1 $(GO) test -count=1 -timeout 30m -run 'ROS' -v ./...
 
+.PHONY: test-programs
+test-programs: build ## Record random programs against /opt/ros/<distro>, late and from the start (as root). PROGRAMS="100" how many, SEED="1" the first
+	CARET_BPF_REQUIRE_ROS=1 CARET_BPF_PROGRAMS=$(or $(PROGRAMS),100) CARET_BPF_PROGRAM_SEED=$(or $(SEED),1) \
+		$(GO) test -count=1 -timeout 12h -run TestROSRandomPrograms -v ./test/programs
+
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target

@@ -65,6 +65,7 @@ var holdings = []held{
 }
 
 // callable returns an expression of a random form for a callback of an entity that is there from the beginning to the end.
+// (rclcpp's templates take no function objects whose call operator is not const.)
 func (g *generator) callable(id int, s signature) string {
 	self := fmt.Sprintf("constexpr int self = %d; ", id)
 	body := "{ " + self + s.body + " }"
@@ -82,8 +83,8 @@ func (g *generator) callable(id int, s signature) string {
 		g.feature("callable: lambda with a reference")
 		return lambda("&held = referred")
 	case 6:
-		g.feature("callable: lambda that changes what it captured")
-		return fmt.Sprintf("[turn = 0](%s) mutable { turn++; %s%s }", s.list(), self, s.body)
+		g.feature("callable: lambda with a value and a reference")
+		return lambda(fmt.Sprintf("held = %s, &other = referred", pick(g, holdings).value))
 	case 7:
 		if !s.moved {
 			return g.callable(id, s)
@@ -104,7 +105,8 @@ func (g *generator) callable(id int, s signature) string {
 		return "&" + name + "_function"
 	case 11, 12:
 		g.feature("callable: std::bind of a method")
-		fmt.Fprintf(&g.definitions, "struct %s_Member {\n  void call(%s) %s\n};\n%s_Member %s_member;\n", name, s.list(), body, name, name)
+		constness := pick(g, []string{"", " const"})
+		fmt.Fprintf(&g.definitions, "struct %s_Member {\n  void call(%s)%s %s\n};\n%s_Member %s_member;\n", name, s.list(), constness, body, name, name)
 		return fmt.Sprintf("std::bind(&%s_Member::call, &%s_member%s)", name, name, s.placeholders())
 	case 13:
 		g.feature("callable: functor without members")
@@ -129,8 +131,7 @@ func (g *generator) functor(name, base, members, parameters, body string) string
 	if members != "" {
 		fmt.Fprintf(&g.definitions, "  %s\n", members)
 	}
-	constness := pick(g, []string{"", " const"})
-	fmt.Fprintf(&g.definitions, "  void operator()(%s)%s { %s }\n};\n", parameters, constness, body)
+	fmt.Fprintf(&g.definitions, "  void operator()(%s) const { %s }\n};\n", parameters, body)
 	return name + "_Functor{}"
 }
 

@@ -45,9 +45,12 @@ func NewCompiler(ctx context.Context, prefix, folder string) (*Compiler, error) 
 	if err != nil {
 		return nil, err
 	}
-	// Packages have folders of their own: include/rclcpp/rclcpp/rclcpp.hpp.
 	for _, entry := range includes {
-		c.flags = append(c.flags, "-isystem", filepath.Join(prefix, "include", entry.Name()))
+		// Packages of ROS 2 have folders of their own: include/rclcpp/rclcpp/rclcpp.hpp. Others have headers named as the C library's.
+		own := filepath.Join(prefix, "include", entry.Name())
+		if _, err := os.Stat(filepath.Join(own, entry.Name())); err == nil {
+			c.flags = append(c.flags, "-isystem", own)
+		}
 	}
 	c.flags = append(c.flags, "-isystem", filepath.Join(prefix, "include"))
 	names := slices.Clone(libraries)

@@ -72,11 +72,12 @@ func (g *generator) chooseTimer(passing bool) {
 	case "of a reference", "of a reference with a clock":
 		functor := g.functor(fmt.Sprintf("entity%d", id), "", pick(g, []string{"", "Bytes<12> held;"}), s.list(), fmt.Sprintf("constexpr int self = %d; %s", id, s.body))
 		fmt.Fprintf(&g.definitions, "auto entity%d_variable = %s;\n", id, functor)
-		template, first := "WallTimer", ""
+		// A WallTimer moves what it is given, so the reference must be one to a constant.
+		template, constness, first := "WallTimer", "const ", ""
 		if way == "of a reference with a clock" {
-			template, first = "GenericTimer", clock+", "
+			template, constness, first = "GenericTimer", "", clock+", "
 		}
-		statements = fmt.Sprintf("return add_timer<rclcpp::%s<decltype(entity%d_variable) &>>(*%s, %s, %speriod, entity%d_variable);", template, id, n.name, in.variable, first, id)
+		statements = fmt.Sprintf("return add_timer<rclcpp::%s<%sdecltype(entity%d_variable) &>>(*%s, %s, %speriod, entity%d_variable);", template, constness, id, n.name, in.variable, first, id)
 	}
 	variable := fmt.Sprintf("timer%d", id)
 	// No two timers have one period, so a row's period tells whose it is.
@@ -199,7 +200,7 @@ func (g *generator) choosePublisher() {
 		p.statements = []string{name + ".by_reference();", name + ".by_unique_pointer();"}
 		class, options := fmt.Sprintf("Publisher<%s>", t.message), ""
 		switch {
-		case t.message == "String" && g.chance(30):
+		case t.message == "String" && !n.managed && g.chance(30): // a LifecyclePublisher cannot adapt types
 			g.feature("publisher: type adapter")
 			class, options = "Publisher<AdaptedText, Text>", "Disable"
 		case !t.intra || g.chance(20):

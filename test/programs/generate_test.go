@@ -41,7 +41,7 @@ func TestGeneratedProgramsVary(t *testing.T) {
 		"callable: function pointer", "callable: functor that was bound to a variable", "callable: functor without members",
 		"callable: lambda of what comes and goes", "callable: lambda of what comes and goes with more",
 		"callable: std::function of what comes and goes", "callable: functor of what comes and goes",
-		"callable: lambda that cannot be copied", "callable: lambda that captures nothing", "callable: lambda that changes what it captured",
+		"callable: lambda that cannot be copied", "callable: lambda that captures nothing", "callable: lambda with a value and a reference",
 		"callable: lambda with a reference", "callable: lambda with this", "callable: polymorphic functor", "callable: std::bind of a method",
 		"callable: std::function of a lambda",
 	}

@@ -58,7 +58,7 @@ class OwnTimer : public rclcpp::WallTimer<Functor> {
 
 template <class Node>
 std::string name_of(Node &node) {
-  return node.get_fully_qualified_name();
+  return node.get_node_base_interface()->get_fully_qualified_name();
 }
 
 template <class Node>
