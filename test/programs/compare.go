@@ -71,6 +71,12 @@ type publishRow struct {
 	of          *Event
 }
 
+func (r *publishRow) layers() []trace.Optional[int64] {
+	return []trace.Optional[int64]{
+		r.RclcppIntraPublishTimestamp, r.RclcppPublishTimestamp, r.RclPublishTimestamp, r.RMWPublishTimestamp, r.DDSBindAddrToStampTimestamp,
+	}
+}
+
 type takeRow struct {
 	trace.Take
 	at uint64
@@ -153,9 +159,7 @@ func (c *comparer) index() {
 	for _, row := range c.Publishes {
 		if row.PID == c.truth.PID {
 			r := &publishRow{Publish: row}
-			for _, layer := range []trace.Optional[int64]{
-				row.RclcppIntraPublishTimestamp, row.RclcppPublishTimestamp, row.RclPublishTimestamp, row.RMWPublishTimestamp, row.DDSBindAddrToStampTimestamp,
-			} {
+			for _, layer := range r.layers() {
 				if at := c.clock(layer); at != 0 {
 					if r.first == 0 {
 						r.first = at

@@ -38,7 +38,7 @@ func (c *comparer) comparePublishes() {
 		if row.Status != trace.PublishComplete && c.recorded(e) {
 			c.wrong("%s: status is %s", what, row.Status)
 		}
-		for _, at := range []trace.Optional[int64]{row.RclcppIntraPublishTimestamp, row.RclcppPublishTimestamp} {
+		for _, at := range row.layers() {
 			if at.Valid {
 				c.departed[instant{at.Value, e.Entity.Name, e.Entity.Node}] = e
 			}
@@ -123,14 +123,7 @@ func (c *comparer) comparePassages() {
 		if !c.topics[passage.Topic] {
 			continue
 		}
-		at := passage.RclcppIntraPublish
-		if !at.Valid {
-			at = passage.RclcppPublish
-		}
-		if !at.Valid {
-			at = passage.RclPublish
-		}
-		published := c.departed[instant{at.Value, passage.Topic, passage.PublisherNode}]
+		published := c.publishOf(&passage)
 		if published == nil {
 			continue // it began before the recording, or is reported as wrong
 		}
@@ -159,6 +152,18 @@ func (c *comparer) comparePassages() {
 		}
 	}
 	c.compareUnjoined(received)
+}
+
+// publishOf returns the publish that a passage begins with. Which layers it has depends on the distribution.
+func (c *comparer) publishOf(passage *analyze.CommunicationInstance) *Event {
+	for _, at := range []trace.Optional[int64]{
+		passage.RclcppIntraPublish, passage.RclcppPublish, passage.RclPublish, passage.RMWPublish, passage.DDSBindAddrToStamp,
+	} {
+		if at.Valid {
+			return c.departed[instant{at.Value, passage.Topic, passage.PublisherNode}]
+		}
+	}
+	return nil
 }
 
 // compareUnjoined looks for messages that were recorded at both ends, and not joined.

@@ -1,6 +1,10 @@
 package programs
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 func (c *comparer) compareServices() {
 	for _, e := range c.truth.Requests {
@@ -35,11 +39,22 @@ func (c *comparer) compareServices() {
 				c.unknown("%s on thread %d at %d: of which service is unknown", row.Step, row.TID, row.at)
 			case row.Step == trace.ResponseTaken:
 				c.compareTakenResponse(row)
-			case !c.duringAnEdge(row.at, row.at):
+			case c.duringAnEdge(row.at, row.at) || c.fedNothingYet(row):
+			default:
 				c.wrong("%s on thread %d at %d: says %s %s, which did nothing of the kind", row.Step, row.TID, row.at, row.NodeName, row.ServiceName)
 			}
 		}
 	}
+}
+
+// fedNothingYet reports whether a request was taken just before the recording ended, so that its callback began later.
+func (c *comparer) fedNothingYet(row *serviceRow) bool {
+	if row.Step != trace.RequestTaken || row.Service.Callback != 0 {
+		return false
+	}
+	return !slices.ContainsFunc(c.truth.Callbacks, func(e *Event) bool {
+		return e.TID == row.TID && e.Start >= row.at && e.Start <= c.Span.CloseFrom
+	})
 }
 
 // compareStep finds the row of a step that a call of the program made.

@@ -318,6 +318,13 @@ func TestComparerAtTheEdges(t *testing.T) {
 		"a response that may have come after the end": {Span{10, 10, 518, 518}, func(r *Recording) {
 			r.Callbacks, r.Takes, r.Services, r.Lifecycles, r.Passages = r.Callbacks[:4], r.Takes[:1], r.Services[:2], nil, r.Passages[:2]
 		}, ""},
+		"a request at the end may have fed nothing yet": {Span{10, 10, 592, 592}, func(r *Recording) {
+			r.Callbacks, r.Takes, r.Services, r.Publishes, r.Lifecycles, r.Passages = r.Callbacks[:4], r.Takes[:1], r.Services[:5], r.Publishes[:1], nil, r.Passages[:2]
+			r.Services[4].Callback, r.Services[4].CallbackStartTimestamp = 0, null
+		}, ""},
+		"a request before the end may not": {Span{10, 10, 1000, 1000}, func(r *Recording) {
+			r.Services[4].Callback, r.Services[4].CallbackStartTimestamp = 0, null
+		}, "request taken of entity 9"},
 		"a take at the end may have fed nothing yet": {Span{10, 10, 1000, 1000}, func(r *Recording) {
 			r.Takes[1].Kind, r.Takes[1].RMWTakeTimestamp = trace.TakeUnattributed, trace.Some(int64(900+sampleOffset))
 		}, ""},

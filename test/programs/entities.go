@@ -330,3 +330,43 @@ func (g *generator) chooseWorker() {
 	fmt.Fprintf(&g.stopping, "  worker%d.end();\n", id)
 	g.workers = append(g.workers, c)
 }
+
+// choosePassingNode makes a thread that makes and destroys a node with a timer, in turn, while the node's executor spins.
+func (g *generator) choosePassingNode() {
+	var suitable []*executor
+	for _, e := range g.executors {
+		if e.making && !e.nested {
+			suitable = append(suitable, e)
+		}
+	}
+	if len(suitable) == 0 {
+		return
+	}
+	g.feature("node that comes and goes")
+	e, id, timer, milliseconds := pick(g, suitable), g.next(), g.next(), 10+g.IntN(30)
+	n := &node{id: id, name: fmt.Sprintf("node%d", id), executor: e}
+	g.addCallback(&callback{id: timer, node: n, traced: true, rank: -1, rate: 1000 / float64(milliseconds), executor: e})
+	s := signature{body: fmt.Sprintf("entity%d_body(self, 0);", timer), moved: true}
+	fmt.Fprintf(&g.declarations, "std::shared_ptr<rclcpp::Node> %s;\nrclcpp::TimerBase::SharedPtr timer%d;\nint entity%d_count = 0;\nWorker worker%d;\n", n.name, timer, id, id)
+	fmt.Fprintf(&g.definitions, "void entity%d_make(int self) {\n  timer%d = make_timer(self, *%s, %d000000 + self * 10, [&](std::chrono::nanoseconds period) { return %s->create_wall_timer(period, %s); });\n}\n",
+		timer, timer, n.name, milliseconds, n.name, g.passingCallable(timer, s))
+	fmt.Fprintf(&g.definitions, `void entity%[1]d_destroy() {
+  Log::instance().ended(%[2]d000 + entity%[1]d_count);
+  Log::instance().ended(%[1]d000 + entity%[1]d_count);
+  executor%[3]d->remove_node(%[4]s);
+  timer%[2]d.reset();
+  %[4]s.reset();
+}
+void entity%[1]d_toggle() {
+  if (%[4]s != nullptr) return entity%[1]d_destroy();
+  %[4]s = std::make_shared<rclcpp::Node>("node%[1]d", "/passing");
+  entity%[1]d_count++;
+  log_node(%[1]d000 + entity%[1]d_count, *%[4]s);
+  entity%[2]d_make(%[2]d000 + entity%[1]d_count);
+  executor%[3]d->add_node(%[4]s);
+}
+`, id, timer, e.id, n.name)
+	fmt.Fprintf(&g.beginning, "  worker%d.begin(%dms, [] { entity%d_toggle(); });\n", id, 150+g.IntN(400), id)
+	fmt.Fprintf(&g.stopping, "  worker%d.end();\n", id)
+	fmt.Fprintf(&g.ending, "  if (%s != nullptr) entity%d_destroy();\n", n.name, id)
+}

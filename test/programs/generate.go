@@ -182,6 +182,9 @@ func (g *generator) choose() {
 			g.chooseSubscription(true)
 		}
 	}
+	if g.chance(20) {
+		g.choosePassingNode()
+	}
 	g.chooseSteps()
 	for _, e := range g.executors {
 		fmt.Fprintf(&g.ending, "  executor%d.reset();\n", e.id)

@@ -29,7 +29,7 @@ func TestGeneratedProgramsVary(t *testing.T) {
 		"generic publisher", "group: MutuallyExclusive", "group: Reentrant", "group: in an executor of its own",
 		"message: Integer", "message: Stamped", "message: String", "namespace: /space",
 		"nested spinning", "nested spinning: exceptions are caught around it", "no symbol table", "node: with a life cycle",
-		"node: with intra-process communication", "node: comes to its executor before it has entities", "polled subscription",
+		"node: with intra-process communication", "node that comes and goes", "node: comes to its executor before it has entities", "polled subscription",
 		"publish: in a callback", "publisher: serialized and loaned messages", "publisher: type adapter",
 		"qos: best effort", "qos: deadline", "qos: transient local",
 		"service: deferred", "service: deferred with service", "service: plain", "service: with request header",
