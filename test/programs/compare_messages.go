@@ -99,17 +99,17 @@ func (c *comparer) compareTakes() {
 	}
 }
 
-// compareUnattributed demands a reason why nobody can know who got a message: the recording began or ended before the thread did
-// anything that would show it.
+// compareUnattributed demands a reason why nobody can know who got a message: the recording ended before its thread did anything that
+// would show it, or the message was published before it began, so that how its publisher publishes may not have been seen yet.
 func (c *comparer) compareUnattributed(row *takeRow) {
-	before, after := false, false
+	after := false
 	for e := range c.rowOf {
-		if e.TID == row.TID {
-			before = before || e.Start <= row.at
-			after = after || e.Start >= row.at
-		}
+		after = after || e.TID == row.TID && e.Start >= row.at
 	}
-	if before && after {
+	published := slices.ContainsFunc(c.Publishes, func(p trace.Publish) bool {
+		return p.PID == row.PID && p.TopicName == row.TopicName && p.SourceTimestamp.Valid && p.SourceTimestamp == row.SourceTimestamp
+	})
+	if after && published {
 		c.unknown("take on thread %d at %d of %s %s: it is not said who got the message", row.TID, row.at, row.NodeName, row.TopicName)
 		return
 	}

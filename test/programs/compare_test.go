@@ -241,14 +241,17 @@ func TestComparerSeesEveryLie(t *testing.T) {
 			p.RclcppPublishTimestamp, p.RclPublishTimestamp, p.DDSBindAddrToStampTimestamp = at(160), at(161), at(162)
 			r.Publishes = append(r.Publishes, p)
 		}, "did not publish then"},
-		"a publish outside of callbacks":  {func(r *Recording) { r.Publishes[0].Callback, r.Publishes[0].CallbackStartTimestamp = 0, null }, "which is unknown"},
-		"a publish in another callback":   {func(r *Recording) { r.Publishes[0].Callback, r.Publishes[0].CallbackStartTimestamp = 0x31, at(295) }, "not in 0x21"},
-		"a publish of half":               {func(r *Recording) { r.Publishes[0].Status = trace.PublishNoLastLayer }, "status is no_last_layer"},
-		"a publisher that is unknown":     {func(r *Recording) { r.Publishes[0].PublisherHandle = 0 }, "publisher is unknown"},
-		"a poll without a row":            {func(r *Recording) { r.Takes = r.Takes[1:] }, "take of entity 7"},
-		"a poll that did not happen":      {func(r *Recording) { r.Takes[1].Kind = trace.TakeRMW }, "nobody polled then"},
-		"a poll said to be ignored":       {func(r *Recording) { r.Takes[0].Kind = trace.TakeIgnored }, "is ignored"},
-		"a take whose taker is unknown":   {func(r *Recording) { r.Takes[1].Kind = trace.TakeUnattributed }, "it is not said who got"},
+		"a publish outside of callbacks": {func(r *Recording) { r.Publishes[0].Callback, r.Publishes[0].CallbackStartTimestamp = 0, null }, "which is unknown"},
+		"a publish in another callback":  {func(r *Recording) { r.Publishes[0].Callback, r.Publishes[0].CallbackStartTimestamp = 0x31, at(295) }, "not in 0x21"},
+		"a publish of half":              {func(r *Recording) { r.Publishes[0].Status = trace.PublishNoLastLayer }, "status is no_last_layer"},
+		"a publisher that is unknown":    {func(r *Recording) { r.Publishes[0].PublisherHandle = 0 }, "publisher is unknown"},
+		"a poll without a row":           {func(r *Recording) { r.Takes = r.Takes[1:] }, "take of entity 7"},
+		"a poll that did not happen":     {func(r *Recording) { r.Takes[1].Kind = trace.TakeRMW }, "nobody polled then"},
+		"a poll said to be ignored":      {func(r *Recording) { r.Takes[0].Kind = trace.TakeIgnored }, "is ignored"},
+		"a take whose taker is unknown": {func(r *Recording) {
+			r.Takes[1].Kind = trace.TakeUnattributed
+			r.Takes[1].SourceTimestamp, r.Publishes[0].SourceTimestamp = trace.Some(int64(9)), trace.Some(int64(9))
+		}, "it is not said who got"},
 		"a request without a row":         {func(r *Recording) { r.Services = r.Services[1:] }, "request of entity 6"},
 		"a request that fed nothing":      {func(r *Recording) { r.Services[1].Callback, r.Services[1].CallbackStartTimestamp = 0, null }, "request taken of entity 5"},
 		"a request of another call":       {func(r *Recording) { r.Services[4].ClientGID = "c" }, "was joined with number 0x3d, it has 0x5b"},
@@ -325,8 +328,12 @@ func TestComparerAtTheEdges(t *testing.T) {
 		"a request before the end may not": {Span{10, 10, 1000, 1000}, func(r *Recording) {
 			r.Services[4].Callback, r.Services[4].CallbackStartTimestamp = 0, null
 		}, "request taken of entity 9"},
+		"a message that was published before": {Span{10, 10, 1000, 1000}, func(r *Recording) {
+			r.Takes[1].Kind, r.Takes[1].SourceTimestamp = trace.TakeUnattributed, trace.Some(int64(9))
+		}, ""},
 		"a take at the end may have fed nothing yet": {Span{10, 10, 1000, 1000}, func(r *Recording) {
 			r.Takes[1].Kind, r.Takes[1].RMWTakeTimestamp = trace.TakeUnattributed, trace.Some(int64(900+sampleOffset))
+			r.Takes[1].SourceTimestamp, r.Publishes[0].SourceTimestamp = trace.Some(int64(9)), trace.Some(int64(9))
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

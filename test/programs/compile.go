@@ -80,10 +80,10 @@ func (c *Compiler) key(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("g++ --version: %w", err)
 	}
 	fmt.Fprintln(sum, string(version), c.flags, c.links)
-	for _, library := range libraries {
-		// The distribution may be built anew.
-		if info, err := os.Stat(filepath.Join(c.prefix, "lib", "lib"+library+".so")); err == nil {
-			fmt.Fprintln(sum, library, info.Size(), info.ModTime().UnixNano())
+	for _, pkg := range slices.Concat(libraries, packages) {
+		// What is compiled depends on the versions, which these files tell. A package that a distribution does not have is none of it.
+		if description, err := os.ReadFile(filepath.Join(c.prefix, "share", pkg, "package.xml")); err == nil {
+			fmt.Fprintln(sum, pkg, string(description))
 		}
 	}
 	err = fs.WalkDir(runtimeFiles, ".", func(path string, entry fs.DirEntry, err error) error {

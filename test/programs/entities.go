@@ -106,13 +106,12 @@ var serializedForms = []struct{ kind, number string }{
 	{"std::shared_ptr<rclcpp::SerializedMessage>", "number_in_serialized<%s>(*message)"},
 }
 
-func (g *generator) chooseSubscription(passing bool) {
+func (g *generator) chooseSubscription(t *topic, passing bool) {
 	n, in, ok := g.place(passing)
 	if !ok {
 		return
 	}
 	id := g.next()
-	t := pick(g, g.topics)
 	c := g.addCallback(&callback{id: id, node: n, traced: true, rank: t.rank, exclusive: in.exclusive || in.executor.exclusive, executor: in.executor})
 	t.consumers = append(t.consumers, c)
 	s := signature{}

@@ -157,8 +157,12 @@ func (g *generator) choose() {
 	for range 3 + g.IntN(5) {
 		g.chooseTimer(false)
 	}
-	for range 3 + g.IntN(5) {
-		g.chooseSubscription(false)
+	// rclcpp does nothing with messages of publishers with intra-process communication that nobody subscribes to.
+	for _, t := range g.topics {
+		g.chooseSubscription(t, false)
+	}
+	for range 1 + g.IntN(4) {
+		g.chooseSubscription(pick(g, g.topics), false)
 	}
 	for range 1 + g.IntN(2) {
 		g.chooseService()
@@ -179,7 +183,7 @@ func (g *generator) choose() {
 		if g.chance(50) {
 			g.chooseTimer(true)
 		} else {
-			g.chooseSubscription(true)
+			g.chooseSubscription(pick(g, g.topics), true)
 		}
 	}
 	if g.chance(20) {

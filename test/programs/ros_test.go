@@ -81,15 +81,15 @@ func TestROSRandomPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			programs := compileAhead(t.Context(), compiler, distro, first, count)
 			for seed := first; seed < first+count; seed++ {
 				t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
-					t.Parallel()
-					path, err := compiler.Compile(t.Context(), Generate(seed, distro))
-					if err != nil {
-						t.Fatal(err)
+					program := <-programs
+					if program.err != nil {
+						t.Fatal(program.err)
 					}
 					// Both middlewares have their turn.
-					r := &run{program: path, prefix: prefix, rmw: "rmw_fastrtps_cpp"}
+					r := &run{program: program.path, prefix: prefix, rmw: "rmw_fastrtps_cpp"}
 					if seed%2 == 0 {
 						r.rmw = "rmw_cyclonedds_cpp"
 					}
@@ -101,18 +101,44 @@ func TestROSRandomPrograms(t *testing.T) {
 	}
 }
 
+// compiled is a program that was compiled, or why not.
+type compiled struct {
+	path string
+	err  error
+}
+
+// compileAhead compiles programs while others are recorded.
+func compileAhead(ctx context.Context, compiler *Compiler, distro string, first, count uint64) <-chan compiled {
+	programs := make(chan compiled)
+	go func() {
+		for seed := first; seed < first+count; seed++ {
+			path, err := compiler.Compile(ctx, Generate(seed, distro))
+			select {
+			case programs <- compiled{path, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return programs
+}
+
 // run is a program in the environment that it needs.
 type run struct{ program, prefix, rmw string }
 
-func (r *run) environment(domain int, truth string) []string {
-	return []string{
-		"LD_LIBRARY_PATH=" + filepath.Join(r.prefix, "lib"), "AMENT_PREFIX_PATH=" + r.prefix, "RMW_IMPLEMENTATION=" + r.rmw,
-		fmt.Sprint("ROS_DOMAIN_ID=", domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST", "CARET_BPF_TRUTH=" + truth,
+// export puts what the program needs into the environment of the test.
+func (r *run) export(t *testing.T, truth string) {
+	for name, value := range map[string]string{
+		"LD_LIBRARY_PATH": filepath.Join(r.prefix, "lib"), "AMENT_PREFIX_PATH": r.prefix, "RMW_IMPLEMENTATION": r.rmw,
+		"ROS_DOMAIN_ID": fmt.Sprint(standin.Domain(t)), "ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+		"CARET_BPF_TRUTH": truth,
+	} {
+		t.Setenv(name, value)
 	}
 }
 
 // compare records a program and demands that nothing is wrong, missing or unknown. What was recorded stays beside the program if it is.
-func (r *run) compare(t *testing.T, record func(t *testing.T, environment []string, dir string) Span) {
+func (r *run) compare(t *testing.T, record func(t *testing.T, dir string) Span) {
 	mode := t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]
 	dir := r.program + "-" + mode
 	if err := os.RemoveAll(dir); err != nil {
@@ -122,7 +148,8 @@ func (r *run) compare(t *testing.T, record func(t *testing.T, environment []stri
 		t.Fatal(err)
 	}
 	truthFile, dataset := filepath.Join(dir, "truth"), filepath.Join(dir, "recording")
-	span := record(t, r.environment(standin.Domain(t), truthFile), dataset)
+	r.export(t, truthFile)
+	span := record(t, dataset)
 	truth, err := ParseTruthFile(truthFile)
 	if err != nil {
 		t.Fatal(err)
@@ -156,9 +183,8 @@ func (r *run) compare(t *testing.T, record func(t *testing.T, environment []stri
 }
 
 // recordLate records a program that has been running for a while.
-func (r *run) recordLate(t *testing.T, environment []string, dir string) Span {
+func (r *run) recordLate(t *testing.T, dir string) Span {
 	command := exec.Command(r.program)
-	command.Env = append(os.Environ(), environment...)
 	var said strings.Builder
 	command.Stderr = &said
 	output, err := command.StdoutPipe()
@@ -183,9 +209,8 @@ func (r *run) recordLate(t *testing.T, environment []string, dir string) Span {
 }
 
 // recordFromTheStart lets the recorder start the program.
-func (r *run) recordFromTheStart(t *testing.T, environment []string, dir string) Span {
-	command := append(append([]string{"/usr/bin/env"}, environment...), r.program)
-	span := record(t, session.Configuration{Command: command, Output: dir}, recorded+2*time.Second)
+func (r *run) recordFromTheStart(t *testing.T, dir string) Span {
+	span := record(t, session.Configuration{Command: []string{r.program}, Output: dir}, recorded+2*time.Second)
 	span.OpenFrom, span.OpenTo = 0, 0 // the program began when the recording was open
 	return span
 }
