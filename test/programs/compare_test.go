@@ -245,6 +245,7 @@ func TestComparerSeesEveryLie(t *testing.T) {
 		"a publish in another callback":  {func(r *Recording) { r.Publishes[0].Callback, r.Publishes[0].CallbackStartTimestamp = 0x31, at(295) }, "not in 0x21"},
 		"a publish of half":              {func(r *Recording) { r.Publishes[0].Status = trace.PublishNoLastLayer }, "status is no_last_layer"},
 		"a publisher that is unknown":    {func(r *Recording) { r.Publishes[0].PublisherHandle = 0 }, "publisher is unknown"},
+		"a publish said to be open":      {func(r *Recording) { r.Publishes[0].Status = trace.PublishRecordingEnd }, "status is recording_end"},
 		"a poll without a row":           {func(r *Recording) { r.Takes = r.Takes[1:] }, "take of entity 7"},
 		"a poll that did not happen":     {func(r *Recording) { r.Takes[1].Kind = trace.TakeRMW }, "nobody polled then"},
 		"a poll said to be ignored":      {func(r *Recording) { r.Takes[0].Kind = trace.TakeIgnored }, "is ignored"},
@@ -330,6 +331,11 @@ func TestComparerAtTheEdges(t *testing.T) {
 		}, "request taken of entity 9"},
 		"a message that was published before": {Span{10, 10, 1000, 1000}, func(r *Recording) {
 			r.Takes[1].Kind, r.Takes[1].SourceTimestamp = trace.TakeUnattributed, trace.Some(int64(9))
+		}, ""},
+		"a publish at the end may be open": {Span{10, 10, 132, 132}, func(r *Recording) {
+			r.Callbacks, r.Takes, r.Services, r.Publishes, r.Lifecycles, r.Passages = r.Callbacks[:1], nil, nil, r.Publishes[:1], nil, nil
+			r.Callbacks[0].Status, r.Callbacks[0].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
+			r.Publishes[0].Status = trace.PublishRecordingEnd
 		}, ""},
 		"a take at the end may have fed nothing yet": {Span{10, 10, 1000, 1000}, func(r *Recording) {
 			r.Takes[1].Kind, r.Takes[1].RMWTakeTimestamp = trace.TakeUnattributed, trace.Some(int64(900+sampleOffset))
