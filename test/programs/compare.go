@@ -122,9 +122,9 @@ func (c *comparer) unknown(format string, arguments ...any) {
 // expect compares a value of a row with the truth; the zero value is unknown.
 func expect[T comparable](c *comparer, of, what string, got, want T) {
 	var null T
-	switch {
-	case got == want:
-	case got == null:
+	switch got {
+	case want:
+	case null:
 		c.unknown("%s: %s is unknown, it is %v", of, what, want)
 	default:
 		c.wrong("%s: %s is %v, not %v", of, what, got, want)

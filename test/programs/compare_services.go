@@ -49,7 +49,7 @@ func (c *comparer) compareServices() {
 
 // fedNothingYet reports whether a request was taken just before the recording ended, so that its callback began later.
 func (c *comparer) fedNothingYet(row *serviceRow) bool {
-	if row.Step != trace.RequestTaken || row.Service.Callback != 0 {
+	if row.Step != trace.RequestTaken || row.Callback != 0 {
 		return false
 	}
 	return !slices.ContainsFunc(c.truth.Callbacks, func(e *Event) bool {
@@ -81,7 +81,7 @@ func (c *comparer) compareStep(name string, e *Event, step trace.ServiceStep) *s
 	c.Compared["service steps"]++
 	expect(c, what, "service", row.ServiceName, e.Entity.Name)
 	expect(c, what, "node", row.NodeName, e.Entity.Node)
-	c.compareWhere(what, e.In, row.Service.Callback, row.Service.CallbackStartTimestamp)
+	c.compareWhere(what, e.In, row.Callback, row.CallbackStartTimestamp)
 	return row
 }
 
@@ -94,7 +94,7 @@ func (c *comparer) compareTakenRequest(e *Event) {
 	what := describe("request taken", e)
 	var row *serviceRow
 	for _, candidate := range c.services[e.TID] {
-		if candidate.Step == trace.RequestTaken && candidate.Service.Callback == callback.Callback.Callback && candidate.Service.CallbackStartTimestamp == callback.CallbackStartTimestamp {
+		if candidate.Step == trace.RequestTaken && candidate.Callback == callback.Callback.Callback && candidate.CallbackStartTimestamp == callback.CallbackStartTimestamp {
 			if row != nil {
 				c.wrong("%s: two requests fed one callback", what)
 			}
@@ -165,7 +165,7 @@ func (c *comparer) compareImplicitResponse(i int, e *Event) {
 			c.Compared["service steps"]++
 			expect(c, what, "node", row.NodeName, e.Entity.Node)
 			expect(c, what, "service", row.ServiceHandle, trace.Address(e.Entity.Handle))
-			c.compareWhere(what, e.In, row.Service.Callback, row.Service.CallbackStartTimestamp)
+			c.compareWhere(what, e.In, row.Callback, row.CallbackStartTimestamp)
 			return
 		}
 	}

@@ -144,7 +144,7 @@ func (g *generator) chooseSubscription(t *topic, passing bool) {
 		s.parameters = append(s.parameters, parameter{fmt.Sprintf(form.kind, content), "message"})
 		number = form.number
 	}
-	if !(generic && g.distro == Humble) && g.chance(30) {
+	if (!generic || g.distro != Humble) && g.chance(30) {
 		g.feature("subscription: with message info")
 		s.parameters = append(s.parameters, parameter{"const rclcpp::MessageInfo &", ""})
 	}

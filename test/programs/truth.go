@@ -185,7 +185,7 @@ func (p *truthParser) resolve() error {
 		if e.into == nil {
 			continue
 		}
-		if e.Event.Entity = p.entities[e.entity]; e.Event.Entity == nil {
+		if e.Entity = p.entities[e.entity]; e.Entity == nil {
 			return fmt.Errorf("%w: there is no entity %d", ErrTruth, e.entity)
 		}
 		if e.in.entity != 0 {
