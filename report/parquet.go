@@ -1,13 +1,12 @@
 package report
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/wholefile"
 )
@@ -18,10 +17,11 @@ const groupRows = 64 << 10
 // parquetSink writes a Parquet file under a temporary name until it is whole.
 type parquetSink struct {
 	file    *wholefile.File
-	out     *parquet.GenericWriter[any]
+	out     *bufio.Writer
+	parquet *columnar.FileWriter
 	columns []column
-	values  [][]parquet.Value // of each column, in the row group
-	rows    int
+	cells   []cellWriter
+	rows    int // in the row group
 	failed  bool
 }
 
@@ -40,10 +40,26 @@ func NewParquetWriter[T any](path string, as *identity.Identity) (*Writer[T], er
 	if err != nil {
 		return nil, fmt.Errorf("write report: %w", err)
 	}
-	return &Writer[T]{sink: &parquetSink{
-		file: file, columns: columns, values: make([][]parquet.Value, len(columns)),
-		out: parquet.NewGenericWriter[any](file, schemaOf(columns), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(writeBytes)),
-	}}, nil
+	sink := newParquetSink(file, columns)
+	if err := sink.parquet.Begin(sink.out); err != nil {
+		return nil, errors.Join(fmt.Errorf("write report: %w", err), file.Discard())
+	}
+	return &Writer[T]{sink: sink}, nil
+}
+
+func newParquetSink(file *wholefile.File, columns []column) *parquetSink {
+	stored := make([]columnar.Column, len(columns))
+	for i := range columns {
+		stored[i] = columns[i].stored()
+	}
+	s := &parquetSink{
+		file: file, out: bufio.NewWriterSize(file, writeBytes), columns: columns,
+		parquet: columnar.NewFileWriter("report", stored, columnar.NewCompressors()),
+	}
+	for i := range columns {
+		s.cells = append(s.cells, newCellWriter(s.parquet, i, stored[i].Type))
+	}
+	return s
 }
 
 // WriteParquet writes all rows to a Parquet file.
@@ -55,39 +71,55 @@ func WriteParquet[T any](path string, as *identity.Identity, rows []T) error {
 	return errors.Join(report.Write(rows), report.Close())
 }
 
-// parquetTypes are signed, as those of datasets are: not every reader has unsigned ones.
-var parquetTypes = map[reflect.Kind]reflect.Type{
-	reflect.Bool:    reflect.TypeFor[bool](),
-	reflect.String:  reflect.TypeFor[string](),
-	reflect.Int:     reflect.TypeFor[int64](),
-	reflect.Int32:   reflect.TypeFor[int32](),
-	reflect.Int64:   reflect.TypeFor[int64](),
-	reflect.Uint32:  reflect.TypeFor[int64](),
-	reflect.Uint64:  reflect.TypeFor[int64](),
-	reflect.Float64: reflect.TypeFor[float64](),
+// stored is how Parquet has the column. Numbers are signed, as those of datasets are: not every reader has unsigned ones.
+func (c *column) stored() columnar.Column {
+	stored := columnar.Column{Name: c.name, Nullable: c.nullable(), Encoding: columnar.EncodingDictionary}
+	switch c.value.Kind() {
+	case reflect.Bool:
+		stored.Type, stored.Encoding = columnar.TypeBool, columnar.EncodingPlain
+	case reflect.String:
+		stored.Type = columnar.TypeString
+	case reflect.Float64:
+		stored.Type, stored.Encoding = columnar.TypeDouble, columnar.EncodingPlain
+	case reflect.Int32:
+		stored.Type = columnar.TypeInt32
+	default:
+		stored.Type, stored.Encoding = columnar.TypeInt64, columnar.EncodingDelta
+	}
+	return stored
 }
 
-// schemaOf makes a struct type with the tags of parquet-go, because a parquet.Group would sort the columns by name.
-func schemaOf(columns []column) *parquet.Schema {
-	fields := make([]reflect.StructField, len(columns))
-	for i := range columns {
-		c := &columns[i]
-		tag := c.name
-		if c.nullable() {
-			tag += ",optional"
-		}
-		switch c.value.Kind() {
-		case reflect.String:
-			tag += ",dict"
-		case reflect.Int64, reflect.Int, reflect.Uint64:
-			tag += ",delta"
-		}
-		fields[i] = reflect.StructField{
-			Name: fmt.Sprintf("Column%d", i), Type: parquetTypes[c.value.Kind()],
-			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
-		}
+// cellWriter adds the value of one row to a column. ok is false where it is absent.
+type cellWriter func(value reflect.Value, ok bool)
+
+func newCellWriter(file *columnar.FileWriter, index int, of columnar.Type) cellWriter {
+	switch of {
+	case columnar.TypeBool:
+		return cellWriterOf(columnar.ColumnOf[bool](file, index), reflect.Value.Bool)
+	case columnar.TypeString:
+		return cellWriterOf(columnar.ColumnOf[string](file, index), reflect.Value.String)
+	case columnar.TypeDouble:
+		return cellWriterOf(columnar.ColumnOf[float64](file, index), reflect.Value.Float)
+	case columnar.TypeInt32:
+		return cellWriterOf(columnar.ColumnOf[int32](file, index), func(v reflect.Value) int32 { return int32(v.Int()) })
 	}
-	return parquet.NewSchema("report", parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
+	return cellWriterOf(columnar.ColumnOf[int64](file, index), func(v reflect.Value) int64 {
+		if v.CanUint() {
+			return int64(v.Uint())
+		}
+		return v.Int()
+	})
+}
+
+func cellWriterOf[V columnar.Value](out *columnar.ColumnWriter[V], get func(reflect.Value) V) cellWriter {
+	return func(value reflect.Value, ok bool) {
+		out.Add(1, func(values []V, levels []byte) ([]V, []byte) {
+			if !ok {
+				return values, append(levels, 0)
+			}
+			return append(values, get(value)), append(levels, 1)
+		})
+	}
 }
 
 // nullable tells whether values can be absent: an empty string is.
@@ -95,57 +127,22 @@ func (c *column) nullable() bool { return c.optional || c.value.Kind() == reflec
 
 func (s *parquetSink) write(row reflect.Value) error {
 	for i := range s.columns {
-		c := &s.columns[i]
-		level := 0
-		value, ok := c.of(row)
-		cell := parquet.NullValue()
-		if ok {
-			if c.value.Kind() == reflect.String {
-				cell = parquet.ValueOf(strings.ToValidUTF8(value.String(), "\ufffd"))
-			} else {
-				cell = parquet.ValueOf(value.Convert(parquetTypes[c.value.Kind()]).Interface())
-			}
-			if c.nullable() {
-				level = 1
-			}
-		}
-		s.values[i] = append(s.values[i], cell.Level(0, level, i))
+		s.cells[i](s.columns[i].of(row))
 	}
-	if s.rows++; s.rows == groupRows {
-		return s.flush()
+	err := s.parquet.EndRows(1)
+	if s.rows++; err == nil && s.rows == groupRows {
+		s.rows = 0
+		err = s.parquet.EndGroup()
 	}
-	return nil
-}
-
-// flush writes a row group, if there is anything to write.
-func (s *parquetSink) flush() error {
-	if s.rows == 0 {
-		return nil
-	}
-	for i, w := range s.out.ColumnWriters() {
-		if _, err := w.WriteRowValues(s.values[i]); err != nil {
-			s.failed = true
-			return err
-		}
-		s.values[i] = s.values[i][:0]
-	}
-	s.rows = 0
-	if err := s.out.Flush(); err != nil {
-		s.failed = true
-		return err
-	}
-	return nil
+	s.failed = s.failed || err != nil
+	return err
 }
 
 func (s *parquetSink) close() error {
 	if s.failed {
 		return s.discard()
 	}
-	err := s.flush()
-	if err == nil {
-		err = s.out.Close()
-	}
-	if err != nil {
+	if err := errors.Join(s.parquet.End(), s.out.Flush()); err != nil {
 		return errors.Join(err, s.discard())
 	}
 	return s.file.Commit()

@@ -6,27 +6,19 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // ColumnType is the type of a column's values.
-type ColumnType string
+type ColumnType = columnar.Type
 
-// The column types. None is unsigned: Iceberg, Delta and Athena have no such types, Spark reads UINT_64 as a decimal number, and Trino
-// misreads the statistics of UINT_32. A row's unsigned field (an address, a counter) is stored as the signed number of the same bits.
+// The column types. A row's unsigned field (an address, a counter) is stored as the signed number of the same bits.
 const (
-	TypeBool   ColumnType = "BOOLEAN"
-	TypeInt32  ColumnType = "INT32"
-	TypeInt64  ColumnType = "INT64"
-	TypeString ColumnType = "STRING"
+	TypeBool   = columnar.TypeBool
+	TypeInt32  = columnar.TypeInt32
+	TypeInt64  = columnar.TypeInt64
+	TypeString = columnar.TypeString
 )
-
-var parquetTypes = map[ColumnType]reflect.Type{
-	TypeBool:   reflect.TypeFor[bool](),
-	TypeInt32:  reflect.TypeFor[int32](),
-	TypeInt64:  reflect.TypeFor[int64](),
-	TypeString: reflect.TypeFor[string](),
-}
 
 var columnTypes = map[reflect.Kind]ColumnType{
 	reflect.Bool:   TypeBool,
@@ -44,7 +36,6 @@ type Column struct {
 	Nullable bool
 	Encoding Encoding
 
-	index  int
 	offset uintptr // of the value in the row
 	// present is the offset of Optional.Valid from the value. It is 0 where the zero value is null.
 	present uintptr
@@ -83,9 +74,6 @@ func withOffsets(columns []Column) ([]Column, error) {
 		}
 		c.base = offset.base
 		all = append(all, c, offset)
-	}
-	for i := range all {
-		all[i].index = i
 	}
 	return all, nil
 }
@@ -152,55 +140,9 @@ func optionalLayout(t reflect.Type) (valid uintptr, ok bool) {
 	return t.Field(1).Offset, true
 }
 
-// Values appends the column's values of the rows to values, for a parquet.ColumnWriter. The values refer to the rows' strings.
-func Values[T Row](c *Column, rows []T, values []parquet.Value) []parquet.Value {
-	switch c.Type {
-	case TypeBool:
-		return appendValues(c, rows, values, parquet.BooleanValue)
-	case TypeInt32:
-		return appendValues(c, rows, values, parquet.Int32Value)
-	case TypeInt64:
-		return appendValues(c, rows, values, parquet.Int64Value)
-	default:
-		return appendValues(c, rows, values, stringValue)
-	}
-}
-
-func stringValue(s string) parquet.Value {
-	return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
-}
-
-// appendValues is Values for the columns that hold a V, or an unsigned type of its size.
-func appendValues[T Row, V comparable](c *Column, rows []T, values []parquet.Value, convert func(V) parquet.Value) []parquet.Value {
-	null := parquet.NullValue().Level(0, 0, c.index)
-	var zero V
-	for i := range rows {
-		p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
-		v := *(*V)(p)
-		switch {
-		case c.isDistance():
-			if distance, ok := distanceOf(c, unsafe.Pointer(&rows[i])); ok {
-				values = append(values, parquet.Int64Value(distance).Level(0, 1, c.index))
-			} else {
-				values = append(values, null)
-			}
-		case !c.Nullable:
-			values = append(values, convert(v))
-		case c.present == 0 && v == zero, c.present != 0 && !*(*bool)(unsafe.Add(p, c.present)):
-			values = append(values, null)
-		default:
-			values = append(values, convert(v).Level(0, 1, c.index))
-		}
-	}
-	return values
-}
-
-// Cell is the type in which the values of a column lie in rows. Unsigned fields are seen as signed ones of their size.
-type Cell interface{ bool | int32 | int64 | string }
-
 // Cells appends the column's values of the rows to values, nulls left out, and for a nullable column a level for each row to levels: 1
-// where it has a value, else 0. V must be of the column's type.
-func Cells[T Row, V Cell](c *Column, rows []T, values []V, levels []byte) ([]V, []byte) {
+// where it has a value, else 0. V must be of the column's type; unsigned fields are seen as signed ones of their size.
+func Cells[T Row, V columnar.Value](c *Column, rows []T, values []V, levels []byte) ([]V, []byte) {
 	var zero V
 	switch {
 	case c.isDistance():

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"unsafe"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // Distinct passes on which rows the columns of T make in a group, in no order, each once with the number of rows that are so. Where rows repeat,
@@ -75,7 +77,7 @@ func (s *scanner[T]) countCodes(ctx context.Context, f *segmentFile, group int, 
 
 // rowOf returns the row with a key.
 func (s *scanner[T]) rowOf(key uint64, readers []columnReader) (row T, err error) {
-	defer containPanic(&err)
+	defer columnar.ContainPanic(&err)
 	for i := len(readers) - 1; i >= 0; i-- {
 		key = readers[i].putCode(&s.columns[i], unsafe.Pointer(&row), key)
 	}
@@ -98,43 +100,43 @@ func coded(columns []Column, readers []columnReader) bool {
 }
 
 // codes is the number of codes of a column: 0 stands for null, the others for the values of the dictionary.
-func (r *columnReader) codes() uint64 { return uint64(r.dictionarySize) + 1 }
+func (r *columnReader) codes() uint64 { return uint64(r.DictionarySize) + 1 }
 
 // appendCodes makes the codes of the next rows the last digits of their keys.
 func (r *columnReader) appendCodes(keys []uint64) (err error) {
-	defer containPanic(&err)
-	if r.isMissing() {
+	defer columnar.ContainPanic(&err)
+	if r.IsMissing() {
 		return nil // the only code is 0, and the only digit
 	}
 	base := r.codes()
 	for len(keys) > 0 {
-		if r.rows == 0 {
-			if err := r.nextPage(); err != nil {
+		if r.Rows == 0 {
+			if err := r.NextPage(); err != nil {
 				return err
 			}
-			if r.indexes == nil && r.present > 0 {
+			if r.Indexes == nil && r.Present > 0 {
 				return errNotCoded
 			}
 			continue
 		}
-		n := min(len(keys), r.rows)
+		n := min(len(keys), r.Rows)
 		used := 0
 		for i := range keys[:n] {
 			code := uint64(0)
-			if r.levels == nil || r.levels[i] != 0 {
-				code = uint64(r.indexes[used]) + 1
+			if r.Levels == nil || r.Levels[i] != 0 {
+				code = uint64(r.Indexes[used]) + 1
 				used++
 			}
 			if code >= base {
-				return fmt.Errorf("%w: value %d of a dictionary of %d", ErrCorruptSegment, code-1, r.dictionarySize)
+				return fmt.Errorf("%w: value %d of a dictionary of %d", ErrCorruptSegment, code-1, r.DictionarySize)
 			}
 			keys[i] = keys[i]*base + code
 		}
-		if r.levels != nil {
-			r.levels = r.levels[n:]
+		if r.Levels != nil {
+			r.Levels = r.Levels[n:]
 		}
-		r.indexes = r.indexes[used:]
-		r.rows -= n
+		r.Indexes = r.Indexes[used:]
+		r.Rows -= n
 		keys = keys[n:]
 	}
 	return nil
@@ -146,15 +148,15 @@ func (r *columnReader) putCode(c *Column, row unsafe.Pointer, key uint64) uint64
 	if code == 0 {
 		return key / r.codes()
 	}
-	switch values := &r.dictionaryValues; c.Type {
+	switch values := &r.Dictionary; c.Type {
 	case TypeBool:
-		put(c, row, values.bools[code-1])
+		put(c, row, values.Bools[code-1])
 	case TypeInt32:
-		put(c, row, values.int32s[code-1])
+		put(c, row, values.Int32s[code-1])
 	case TypeInt64:
-		put(c, row, values.int64s[code-1])
+		put(c, row, values.Int64s[code-1])
 	default:
-		put(c, row, values.strings[code-1])
+		put(c, row, values.Strings[code-1])
 	}
 	return key / r.codes()
 }

@@ -1,6 +1,10 @@
 package trace
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
+)
 
 // Encoding is a Parquet encoding of a column's pages, before zstd compresses them.
 //
@@ -22,18 +26,14 @@ import "reflect"
 //
 // Sorting rows by their callback or publisher, in each row group, was measured too: names and handles become smaller by 0.2 B each, times
 // do not, for their own jitter is what they consist of. Rows stay in the order in which they completed.
-type Encoding string
+type Encoding = columnar.Encoding
 
+// The encodings of columns.
 const (
-	// EncodingPlain is PLAIN.
-	EncodingPlain Encoding = "plain"
-	// EncodingDelta is DELTA_BINARY_PACKED.
-	EncodingDelta Encoding = "delta"
-	// EncodingDistance is DELTA_BINARY_PACKED or PLAIN, whichever a row group's first page is smaller in: distances of times are small
-	// numbers, and how they are spread depends on what was recorded.
-	EncodingDistance Encoding = "distance"
-	// EncodingDictionary is RLE_DICTIONARY.
-	EncodingDictionary Encoding = "dict"
+	EncodingPlain      = columnar.EncodingPlain
+	EncodingDelta      = columnar.EncodingDelta
+	EncodingDistance   = columnar.EncodingDistance
+	EncodingDictionary = columnar.EncodingDictionary
 )
 
 // defaultEncoding is that of a column whose tag names none, by the kind of its field: an int64 is a time, an unsigned one an address or an index.

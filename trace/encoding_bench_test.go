@@ -30,7 +30,7 @@ func benchmarkTable[T trace.Row](b *testing.B, rows []T) {
 		if c.Type == trace.TypeBool {
 			encodings = encodings[:1]
 		}
-		values := trace.Values(c, rows, nil)
+		values := tracetest.Values(c, rows)
 		for _, encoding := range encodings {
 			b.Run(c.Name+"/"+string(encoding), func(b *testing.B) { benchmarkColumn(b, c, encoding, values) })
 		}

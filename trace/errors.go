@@ -1,6 +1,10 @@
 package trace
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
+)
 
 var (
 	// ErrNotDataset is returned for a directory that is no caret-bpf dataset.
@@ -10,7 +14,7 @@ var (
 	// ErrUnknownTable is returned for a table that the registry does not have.
 	ErrUnknownTable = errors.New("unknown table")
 	// ErrTruncatedSegment marks a segment that lacks its end: a copy that was cut short.
-	ErrTruncatedSegment = errors.New("segment is truncated")
+	ErrTruncatedSegment = columnar.ErrTruncated
 	// ErrCorruptSegment marks a segment whose content contradicts itself or the table's schema.
-	ErrCorruptSegment = errors.New("segment is corrupt")
+	ErrCorruptSegment = columnar.ErrCorrupt
 )

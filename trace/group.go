@@ -8,6 +8,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether it has to be.
@@ -88,11 +90,8 @@ func (g *Group) Span(column string) (span Span, ok bool) {
 
 // storedSpan is Span for what is stored in the column itself.
 func (g *Group) storedSpan(column string) (span Span, ok bool) {
-	statistics := g.statistics(column)
-	if statistics == nil || len(statistics.MinValue) != 8 || len(statistics.MaxValue) != 8 {
-		return Span{}, false
-	}
-	return Span{First: parquet.Int64.Value(statistics.MinValue).Int64(), Last: parquet.Int64.Value(statistics.MaxValue).Int64()}, true
+	span.First, span.Last, ok = columnar.Int64Bounds(g.statistics(column))
+	return span, ok
 }
 
 // HasColumn tells whether the column is in the file.

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // scanRows is the number of rows in a batch of Scan.
@@ -85,12 +87,12 @@ type scanner[T any] struct {
 	columns   []Column
 	each      func([]T) error
 	rows      []T
-	interners []interner
+	interners []columnar.Interner
 	stop      error // of each or of the context; not the segment's
 }
 
 func newScanner[T any](columns []Column, each func([]T) error) *scanner[T] {
-	return &scanner[T]{columns: columns, each: each, rows: make([]T, scanRows), interners: make([]interner, len(columns))}
+	return &scanner[T]{columns: columns, each: each, rows: make([]T, scanRows), interners: make([]columnar.Interner, len(columns))}
 }
 
 func (s *scanner[T]) scan(ctx context.Context, f *segmentFile) (err error) {
@@ -116,7 +118,7 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *segmentFile, group int, i
 		rows := s.rows[:n]
 		clear(rows)
 		for i := range readers {
-			if readers[i].isMissing() {
+			if readers[i].IsMissing() {
 				continue
 			}
 			if err := fill(rows, &s.columns[i], &readers[i]); err != nil {
@@ -133,15 +135,14 @@ func (s *scanner[T]) open(f *segmentFile, group int, indexes []int) (readers []c
 	readers = make([]columnReader, len(s.columns))
 	closeReaders = func() {
 		for i := range readers {
-			readers[i].close()
+			readers[i].Close()
 		}
 	}
 	for i, index := range indexes {
 		if index < 0 {
 			continue
 		}
-		readers[i].strings = &s.interners[i]
-		if err := readers[i].open(f, group, index); err != nil {
+		if err := readers[i].open(f, group, index, &s.interners[i]); err != nil {
 			return nil, closeReaders, fmt.Errorf("column %s: %w", s.columns[i].Name, err)
 		}
 	}
@@ -165,7 +166,7 @@ func (s *scanner[T]) eachBatch(ctx context.Context, rows int64, each func(n int)
 
 // locate finds the columns in a file: their indexes, or −1 for a nullable column that the file does not have.
 func locate(f *parquet.File, columns []Column) (indexes []int, err error) {
-	defer containPanic(&err)
+	defer columnar.ContainPanic(&err)
 	indexes = make([]int, len(columns))
 	for i := range columns {
 		c := &columns[i]

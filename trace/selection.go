@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // Selection picks the rows of which any condition is true. No condition selects every row.
@@ -42,14 +42,13 @@ func (g *Group) mayHold(c Condition) bool {
 	if c.Text != nil {
 		return true
 	}
-	statistics := g.statistics(c.Column)
-	if statistics == nil || len(statistics.MinValue) != 8 || len(statistics.MaxValue) != 8 {
+	least, greatest, ok := columnar.Int64Bounds(g.statistics(c.Column))
+	if !ok {
 		return len(c.Addresses) > 0
 	}
-	least, greatest := parquet.Int64.Value(statistics.MinValue).Uint64(), parquet.Int64.Value(statistics.MaxValue).Uint64()
 	for address := range c.Addresses {
 		// How far they are above the least: that is right for signed bounds, and for those of formats 1 and 2, which are unsigned.
-		if uint64(address)-least <= greatest-least {
+		if uint64(address)-uint64(least) <= uint64(greatest)-uint64(least) {
 			return true
 		}
 	}
@@ -83,7 +82,7 @@ func (s *scanner[T]) selectGroup(ctx context.Context, f *segmentFile, group int,
 		rows := s.rows[:len(positions)]
 		clear(rows)
 		for i := range readers {
-			if readers[i].isMissing() {
+			if readers[i].IsMissing() {
 				continue
 			}
 			if err := gather(rows, positions, passed, &s.columns[i], &readers[i]); err != nil {
@@ -106,7 +105,7 @@ func openSelectors(f *segmentFile, group int, selection Selection) (s *selectors
 	s = &selectors{conditions: make([]selector, len(selection))}
 	closeAll = func() {
 		for i := range s.conditions {
-			s.conditions[i].close()
+			s.conditions[i].Close()
 		}
 	}
 	columns := make([]Column, len(selection))
@@ -122,11 +121,10 @@ func openSelectors(f *segmentFile, group int, selection Selection) (s *selectors
 	}
 	for i, index := range indexes {
 		s.conditions[i].condition = selection[i]
-		s.conditions[i].strings = new(interner)
 		if index < 0 {
 			continue
 		}
-		if err := s.conditions[i].open(f, group, index); err != nil {
+		if err := s.conditions[i].open(f, group, index, new(columnar.Interner)); err != nil {
 			return nil, closeAll, fmt.Errorf("column %s: %w", selection[i].Column, err)
 		}
 	}
@@ -138,7 +136,7 @@ func (s *selectors) positions(positions []int32, n, offset int) ([]int32, error)
 	marks := s.marks[:n]
 	clear(marks)
 	for i := range s.conditions {
-		if s.conditions[i].isMissing() {
+		if s.conditions[i].IsMissing() {
 			continue
 		}
 		if err := s.conditions[i].mark(marks); err != nil {
@@ -163,33 +161,33 @@ type selector struct {
 
 // mark sets those of the next rows that the condition selects.
 func (s *selector) mark(rows []bool) (err error) {
-	defer containPanic(&err)
+	defer columnar.ContainPanic(&err)
 	for len(rows) > 0 {
-		if s.rows == 0 {
-			if err := s.nextPage(); err != nil {
+		if s.Rows == 0 {
+			if err := s.NextPage(); err != nil {
 				return err
 			}
 			s.list()
 			continue
 		}
-		n := min(len(rows), s.rows)
+		n := min(len(rows), s.Rows)
 		s.markPage(rows[:n])
 		rows = rows[n:]
-		s.rows -= n
+		s.Rows -= n
 	}
 	return nil
 }
 
 // list looks the values of a dictionary up once for all rows.
 func (s *selector) list() {
-	if s.indexes == nil || s.listed != nil {
+	if s.Indexes == nil || s.listed != nil {
 		return
 	}
-	s.listed = make([]bool, 0, s.dictionarySize)
-	for _, v := range s.values.int64s {
+	s.listed = make([]bool, 0, s.DictionarySize)
+	for _, v := range s.Values.Int64s {
 		s.listed = append(s.listed, s.condition.Addresses[Address(v)])
 	}
-	for _, v := range s.values.strings {
+	for _, v := range s.Values.Strings {
 		s.listed = append(s.listed, s.condition.Text(v))
 	}
 }
@@ -197,43 +195,43 @@ func (s *selector) list() {
 func (s *selector) markPage(rows []bool) {
 	used := 0
 	for i := range rows {
-		if s.levels != nil && s.levels[i] == 0 {
+		if s.Levels != nil && s.Levels[i] == 0 {
 			continue
 		}
 		switch {
-		case s.indexes != nil:
-			rows[i] = rows[i] || s.listed[s.indexes[used]]
+		case s.Indexes != nil:
+			rows[i] = rows[i] || s.listed[s.Indexes[used]]
 		case s.condition.Text != nil:
-			rows[i] = rows[i] || s.condition.Text(s.values.strings[used])
+			rows[i] = rows[i] || s.condition.Text(s.Values.Strings[used])
 		default:
-			rows[i] = rows[i] || s.condition.Addresses[Address(s.values.int64s[used])]
+			rows[i] = rows[i] || s.condition.Addresses[Address(s.Values.Int64s[used])]
 		}
 		used++
 	}
-	if s.levels != nil {
-		s.levels = s.levels[len(rows):]
+	if s.Levels != nil {
+		s.Levels = s.Levels[len(rows):]
 	}
 	switch {
-	case s.indexes != nil:
-		s.indexes = s.indexes[used:]
+	case s.Indexes != nil:
+		s.Indexes = s.Indexes[used:]
 	case s.condition.Text != nil:
-		s.values.strings = s.values.strings[used:]
+		s.Values.Strings = s.Values.Strings[used:]
 	default:
-		s.values.int64s = s.values.int64s[used:]
+		s.Values.Int64s = s.Values.Int64s[used:]
 	}
 }
 
 // gather reads a column of the next n rows of the file: rows gets those at the positions, and holds their zero value before.
 func gather[T any](rows []T, positions []int32, n int, c *Column, r *columnReader) (err error) {
-	defer containPanic(&err)
+	defer columnar.ContainPanic(&err)
 	for base := 0; base < n; {
-		if r.rows == 0 {
-			if err := r.nextPage(); err != nil {
+		if r.Rows == 0 {
+			if err := r.NextPage(); err != nil {
 				return err
 			}
 			continue
 		}
-		read := min(n-base, r.rows)
+		read := min(n-base, r.Rows)
 		here := 0
 		for here < len(positions) && int(positions[here]) < base+read {
 			here++
@@ -241,17 +239,17 @@ func gather[T any](rows []T, positions []int32, n int, c *Column, r *columnReade
 		part := pagePart{base: base, rows: read, positions: positions[:here]}
 		switch c.Type {
 		case TypeBool:
-			r.values.bools = gatherPage(c, rows, part, r, r.values.bools)
+			r.Values.Bools = gatherPage(c, rows, part, r, r.Values.Bools)
 		case TypeInt32:
-			r.values.int32s = gatherPage(c, rows, part, r, r.values.int32s)
+			r.Values.Int32s = gatherPage(c, rows, part, r, r.Values.Int32s)
 		case TypeInt64:
-			r.values.int64s = gatherPage(c, rows, part, r, r.values.int64s)
+			r.Values.Int64s = gatherPage(c, rows, part, r, r.Values.Int64s)
 		default:
-			r.values.strings = gatherPage(c, rows, part, r, r.values.strings)
+			r.Values.Strings = gatherPage(c, rows, part, r, r.Values.Strings)
 		}
 		rows, positions = rows[here:], positions[here:]
 		base += read
-		r.rows -= read
+		r.Rows -= read
 	}
 	return nil
 }
@@ -265,18 +263,18 @@ type pagePart struct {
 // gatherPage is store for the rows at some positions only.
 func gatherPage[T, V any](c *Column, rows []T, part pagePart, r *columnReader, values []V) []V {
 	take := func(row *T, at int) {
-		if r.indexes != nil {
-			at = int(r.indexes[at])
+		if r.Indexes != nil {
+			at = int(r.Indexes[at])
 		}
 		put(c, unsafe.Pointer(row), values[at])
 	}
 	used := part.rows
-	if r.levels == nil {
+	if r.Levels == nil {
 		for i, position := range part.positions {
 			take(&rows[i], int(position)-part.base)
 		}
 	} else {
-		levels := r.levels[:part.rows]
+		levels := r.Levels[:part.rows]
 		used = len(levels) - bytes.Count(levels, []byte{0})
 		before, next := 0, 0 // values of the levels before next
 		for i, position := range part.positions {
@@ -295,10 +293,10 @@ func gatherPage[T, V any](c *Column, rows []T, part pagePart, r *columnReader, v
 				take(&rows[i], before)
 			}
 		}
-		r.levels = r.levels[part.rows:]
+		r.Levels = r.Levels[part.rows:]
 	}
-	if r.indexes != nil {
-		r.indexes = r.indexes[used:]
+	if r.Indexes != nil {
+		r.Indexes = r.Indexes[used:]
 		return values
 	}
 	return values[used:]

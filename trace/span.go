@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // Span is a time span on the recording's clock, in Unix nanoseconds, both ends included.
@@ -82,7 +84,7 @@ func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet
 }
 
 func visitContained(f *parquet.File, visit func(*parquet.File) error) (err error) {
-	defer containPanic(&err)
+	defer columnar.ContainPanic(&err)
 	return visit(f)
 }
 

@@ -5,21 +5,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
 )
 
-// Table is one table of the dataset: its name, its columns in order, and the Parquet schema of its segments.
+// Table is one table of the dataset: its name and its columns in order.
 type Table struct {
 	Name    string
 	Columns []Column
-	schema  *parquet.Schema
 	row     reflect.Type
-}
-
-// Schema returns the Parquet schema of the table's segments. Its leaf columns are Columns, in order.
-func (t *Table) Schema() *parquet.Schema {
-	return t.schema
 }
 
 // Column returns the column of that name, or nil.
@@ -55,7 +47,7 @@ func newTable[T Row](name string) *Table {
 	if err != nil {
 		panic("trace: table " + name + ": " + err.Error()) // a mistake in a row type's tags
 	}
-	return &Table{Name: name, Columns: columns, schema: schemaOf(name, columns), row: row}
+	return &Table{Name: name, Columns: columns, row: row}
 }
 
 // columnsOf lists the columns of a struct type; embedded structs are flattened.
@@ -76,38 +68,10 @@ func columnsOf(row reflect.Type) ([]Column, error) {
 		for depth := len(field.Index) - 1; depth > 0; depth-- {
 			column.offset += row.FieldByIndex(field.Index[:depth]).Offset
 		}
-		column.index = len(columns)
 		columns = append(columns, column)
 	}
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("%v has no columns", row)
 	}
 	return columns, nil
-}
-
-// schemaOf makes the Parquet schema from a struct type with the tags of parquet-go, because a parquet.Group would sort the
-// columns by name.
-func schemaOf(name string, columns []Column) *parquet.Schema {
-	fields := make([]reflect.StructField, len(columns))
-	for i := range columns {
-		c := &columns[i]
-		tag := c.Name
-		if c.Nullable {
-			tag += ",optional"
-		}
-		switch c.Encoding {
-		case EncodingPlain:
-		case EncodingDistance:
-			tag += "," + string(EncodingDelta)
-		default:
-			tag += "," + string(c.Encoding)
-		}
-		fields[i] = reflect.StructField{
-			Name: fmt.Sprintf("Column%d", i),
-			Type: parquetTypes[c.Type],
-			Tag:  reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
-		}
-	}
-	row := reflect.New(reflect.StructOf(fields)).Interface()
-	return parquet.NewSchema(name, parquet.SchemaOf(row))
 }

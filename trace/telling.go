@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"reflect"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // EntityKey says whose row one is in a table of entities: the number of the entity or, in the table of processes, the process.
@@ -36,7 +38,7 @@ func segmentOf(file *os.File) (*segmentFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parseSegment(file, info.Size())
+	parsed, err := columnar.Open(file, info.Size())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"sync/atomic"
 
+	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -15,13 +16,13 @@ type segments[T trace.Row] struct {
 	dir         *directory
 	limits      limits
 	stored      *atomic.Uint64
-	compressors *compressors
+	compressors *columnar.Compressors
 
 	folder      *os.File
 	sequence    int
-	file        *output         // nil between segments
-	parquet     *parquetFile[T] // nil before the first segment, and after one that failed
-	rows        int             // in the segment
+	file        *output                 // nil between segments
+	parquet     *trace.SegmentWriter[T] // nil before the first segment, and after one that failed
+	rows        int                     // in the segment
 	rowsInGroup int
 }
 
@@ -55,18 +56,18 @@ func (s *segments[T]) write(rows []T) (*finished, error) {
 			return nil, err
 		}
 	}
-	if err := s.parquet.add(rows); err != nil {
+	if err := s.parquet.Add(rows); err != nil {
 		return nil, s.fail(err)
 	}
 	s.rows += len(rows)
 	s.rowsInGroup += len(rows)
 	if s.rowsInGroup >= s.limits.rowGroupRows {
-		if err := s.parquet.endGroup(); err != nil {
+		if err := s.parquet.EndGroup(); err != nil {
 			return nil, s.fail(err)
 		}
 		s.rowsInGroup = 0
 	}
-	if s.parquet.size() >= s.limits.segmentBytes {
+	if s.parquet.Size() >= s.limits.segmentBytes {
 		return s.finish()
 	}
 	return nil, nil
@@ -77,7 +78,7 @@ func (s *segments[T]) finish() (*finished, error) {
 	if s.file == nil {
 		return nil, nil
 	}
-	if err := s.parquet.end(); err != nil {
+	if err := s.parquet.End(); err != nil {
 		return nil, s.fail(err)
 	}
 	f := &finished{
@@ -117,9 +118,9 @@ func (s *segments[T]) open() error {
 	}
 	s.file = &output{File: f}
 	if s.parquet == nil {
-		s.parquet = newParquetFile[T](s.table, s.compressors)
+		s.parquet = trace.NewSegmentWriter[T](s.compressors)
 	}
-	if err := s.parquet.begin(s.file); err != nil {
+	if err := s.parquet.Begin(s.file); err != nil {
 		return s.fail(err)
 	}
 	return nil

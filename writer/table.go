@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -51,7 +52,7 @@ type batch[T trace.Row] struct {
 // tableOptions are what all tables of a Writer have in common.
 type tableOptions struct {
 	limits      limits
-	compressors *compressors
+	compressors *columnar.Compressors
 }
 
 func newTable[T trace.Row](queue chan<- task, dir *directory, of tableOptions) *tableOf[T] {

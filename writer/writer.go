@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -56,9 +57,8 @@ func Create(path string, options Options) (*Writer, error) {
 	}
 	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
 	w.session = sessionFile{dir: dir, reserved: true}
-	compressors := newCompressors()
 	w.tables = newTables(w.queue, dir, tableOptions{
-		limits: limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, compressors: &compressors,
+		limits: limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, compressors: columnar.NewCompressors(),
 	})
 
 	commits := make(chan commitment, commitLength)

@@ -283,7 +283,7 @@ func TestFooterOfEverySegment(t *testing.T) {
 				if !slices.Equal(meta.PathInSchema, []string{table.Columns[i].Name}) || meta.NumValues != group.NumRows {
 					t.Errorf("%s: column %d is %q with %d values, want %q with %d", name, i, meta.PathInSchema, meta.NumValues, table.Columns[i].Name, group.NumRows)
 				}
-				checkStatistics(t, segment.Root().Columns()[i], meta, trace.Values(&table.Columns[i], rows[:group.NumRows], nil))
+				checkStatistics(t, segment.Root().Columns()[i], meta, tracetest.Values(&table.Columns[i], rows[:group.NumRows]))
 			}
 			rows = rows[group.NumRows:]
 		}

@@ -102,7 +102,7 @@ func read[T trace.Row](t *testing.T, folder string, parts [][]T) table {
 		s := segment{Name: entry.Name(), Values: make([][]any, len(of.Columns))}
 		err = trace.ScanSegment(t.Context(), of, file, func(rows []T) error {
 			for i := range of.Columns {
-				for _, value := range trace.Values(&of.Columns[i], rows, nil) {
+				for _, value := range tracetest.Values(&of.Columns[i], rows) {
 					s.Values[i] = append(s.Values[i], goValue(value))
 				}
 			}

@@ -266,7 +266,7 @@ func compareTable[T trace.Row](t *testing.T, db *sql.DB, d *trace.Dataset) (comp
 	err = trace.Scan(t.Context(), d, table.Name, func(batch []T) error {
 		columns := make([][]parquet.Value, len(table.Columns))
 		for i := range columns {
-			columns[i] = trace.Values(&table.Columns[i], batch, nil)
+			columns[i] = tracetest.Values(&table.Columns[i], batch)
 		}
 		for i := range batch {
 			if !rows.Next() {

@@ -2,35 +2,31 @@ package tracetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // EncodeSegment returns the bytes of a segment with the rows in row groups of groupRows.
 func EncodeSegment[T trace.Row](t testing.TB, rows []T, groupRows int) []byte {
 	t.Helper()
-	table := trace.TableOf[T]()
 	var out bytes.Buffer
-	w := parquet.NewGenericWriter[any](&out, table.Schema(), parquet.Compression(&parquet.Zstd))
-	for len(rows) > 0 {
-		n := min(len(rows), groupRows)
-		for i, column := range w.ColumnWriters() {
-			if _, err := column.WriteRowValues(trace.Values(&table.Columns[i], rows[:n], nil)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Flush(); err != nil {
+	w := trace.NewSegmentWriter[T](columnar.NewCompressors())
+	if err := w.Begin(&out); err != nil {
+		t.Fatal(err)
+	}
+	for group := range slices.Chunk(rows, groupRows) {
+		if err := errors.Join(w.Add(group), w.EndGroup()); err != nil {
 			t.Fatal(err)
 		}
-		rows = rows[n:]
 	}
-	if err := w.Close(); err != nil {
+	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -1,10 +1,9 @@
-package writer
+package columnar
 
 import (
+	"math"
 	"math/bits"
 	"unsafe"
-
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 const (
@@ -14,7 +13,7 @@ const (
 )
 
 // dictionary numbers the distinct values of a column in a row group, in the order of their first appearance.
-type dictionary[V trace.Cell] struct {
+type dictionary[V Value] struct {
 	values  []V
 	numbers map[V]int32
 	bytes   int // of the values in the file, about
@@ -22,13 +21,13 @@ type dictionary[V trace.Cell] struct {
 	recent [1 << recentBits]recentValue[V]
 }
 
-type recentValue[V trace.Cell] struct {
+type recentValue[V Value] struct {
 	value  V
 	number int32
 	known  bool
 }
 
-func newDictionary[V trace.Cell]() *dictionary[V] {
+func newDictionary[V Value]() *dictionary[V] {
 	return &dictionary[V]{numbers: make(map[V]int32)}
 }
 
@@ -67,7 +66,7 @@ func (d *dictionary[V]) reset() {
 
 // slot is where a value is looked for among the recent ones. Of a string its address counts: names are written again and again as the
 // same string.
-func slot[V trace.Cell](value *V) uint {
+func slot[V Value](value *V) uint {
 	var word uint64
 	switch v := any(value).(type) {
 	case *bool:
@@ -76,6 +75,8 @@ func slot[V trace.Cell](value *V) uint {
 		word = uint64(uint32(*v))
 	case *int64:
 		word = uint64(*v)
+	case *float64:
+		word = math.Float64bits(*v)
 	case *string:
 		word = uint64(uintptr(unsafe.Pointer(unsafe.StringData(*v))))
 	}

@@ -1,4 +1,4 @@
-package trace
+package columnar
 
 import (
 	"errors"
@@ -27,18 +27,18 @@ type chunkPage struct {
 
 // loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns them and the number of values of the
 // dictionary.
-func loadChunk(f *segmentFile, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (pages []chunkPage, dictionary int64, err error) {
+func loadChunk(f io.ReaderAt, size int64, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (pages []chunkPage, dictionary int64, err error) {
 	begin := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		begin = meta.DictionaryPageOffset
 	}
 	length := meta.TotalCompressedSize
-	if begin < 0 || length < 0 || length > min(chunkLimit, f.Size()) || begin > f.Size()-length {
-		return nil, 0, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorruptSegment, length, begin)
+	if begin < 0 || length < 0 || length > min(chunkLimit, size) || begin > size-length {
+		return nil, 0, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorrupt, length, begin)
 	}
 	*buffer = slices.Grow((*buffer)[:0], int(length))[:length]
 	if _, err := f.ReadAt(*buffer, begin); err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, corrupt(err)
+		return nil, 0, Corrupt(err)
 	}
 	return splitPages(*buffer, rows)
 }
@@ -52,7 +52,7 @@ func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, 
 		reader := protocol.NewReaderFromBytes(chunk)
 		var header format.PageHeader
 		if err := thrift.NewDecoder(reader).Decode(&header); err != nil {
-			return nil, 0, corrupt(fmt.Errorf("page header: %w", err))
+			return nil, 0, Corrupt(fmt.Errorf("page header: %w", err))
 		}
 		chunk = chunk[reader.BytesRead():]
 		held, data := pageValues(&header)
@@ -60,7 +60,7 @@ func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, 
 		case data:
 			values += held
 		case header.Type != format.DictionaryPage || len(pages) > 0:
-			return nil, 0, fmt.Errorf("%w: page %d is of type %v", ErrCorruptSegment, len(pages), header.Type)
+			return nil, 0, fmt.Errorf("%w: page %d is of type %v", ErrCorrupt, len(pages), header.Type)
 		default:
 			dictionary += held
 		}
@@ -68,13 +68,13 @@ func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, 
 		plain += uncompressed
 		if compressed < 0 || compressed > int64(len(chunk)) || uncompressed < 0 || uncompressed > pageLimit || plain > chunkLimit ||
 			held < 0 || held > valueLimit {
-			return nil, 0, fmt.Errorf("%w: page of %d values, %d bytes, %d uncompressed", ErrCorruptSegment, held, compressed, uncompressed)
+			return nil, 0, fmt.Errorf("%w: page of %d values, %d bytes, %d uncompressed", ErrCorrupt, held, compressed, uncompressed)
 		}
 		pages = append(pages, chunkPage{header: header, content: chunk[:compressed]})
 		chunk = chunk[compressed:]
 	}
 	if values != rows {
-		return nil, 0, fmt.Errorf("%w: %d values in a row group of %d rows", ErrCorruptSegment, values, rows)
+		return nil, 0, fmt.Errorf("%w: %d values in a row group of %d rows", ErrCorrupt, values, rows)
 	}
 	return pages, dictionary, nil
 }

@@ -1,15 +1,15 @@
-package trace
+package columnar
 
-// maxInterned bounds the distinct strings that an interner remembers.
+// maxInterned bounds the distinct strings that an Interner remembers.
 const maxInterned = 1 << 14
 
-// interner turns the bytes of repeated names into few strings.
-type interner struct {
+// Interner turns the bytes of repeated names into few strings.
+type Interner struct {
 	last    string
 	strings map[string]string
 }
 
-func (in *interner) intern(text []byte) string {
+func (in *Interner) intern(text []byte) string {
 	if string(text) == in.last {
 		return in.last
 	}

@@ -1,17 +1,16 @@
-package writer
+package columnar
 
 import (
 	"encoding/binary"
-
-	"github.com/caret-bpf/caret-bpf/trace"
+	"math"
 )
 
 // plainSize is the size of a value in Parquet's encoding PLAIN, in bytes.
-func plainSize[V trace.Cell](value V) int {
+func plainSize[V Value](value V) int {
 	switch v := any(value).(type) {
 	case int32:
 		return 4
-	case int64:
+	case int64, float64:
 		return 8
 	case string:
 		return 4 + len(v)
@@ -20,7 +19,7 @@ func plainSize[V trace.Cell](value V) int {
 }
 
 // appendPlain appends values in Parquet's encoding PLAIN.
-func appendPlain[V trace.Cell](to []byte, values []V) []byte {
+func appendPlain[V Value](to []byte, values []V) []byte {
 	switch values := any(values).(type) {
 	case []bool:
 		for i, value := range values {
@@ -38,6 +37,10 @@ func appendPlain[V trace.Cell](to []byte, values []V) []byte {
 	case []int64:
 		for _, value := range values {
 			to = binary.LittleEndian.AppendUint64(to, uint64(value))
+		}
+	case []float64:
+		for _, value := range values {
+			to = binary.LittleEndian.AppendUint64(to, math.Float64bits(value))
 		}
 	case []string:
 		for _, value := range values {

@@ -1,13 +1,9 @@
-package writer
+package columnar
 
-import (
-	"github.com/klauspost/compress/zstd"
+import "github.com/klauspost/compress/zstd"
 
-	"github.com/caret-bpf/caret-bpf/trace"
-)
-
-// compressors are what all tables of a Writer compress their pages with, one page at a time.
-type compressors struct {
+// Compressors are what pages are compressed with, one page at a time. Files that one goroutine writes share them.
+type Compressors struct {
 	// times is for delta-encoded times. Those of periodic timers come in bursts, of which it finds the pattern: a seventh less than fast.
 	times *zstd.Encoder
 	// fast is for all else. Distances are numbers without a pattern, which it makes a tenth smaller than slower ones do: it looks for no matches
@@ -15,15 +11,16 @@ type compressors struct {
 	fast *zstd.Encoder
 }
 
-func newCompressors() compressors {
-	return compressors{times: newCompressor(zstd.SpeedBetterCompression), fast: newCompressor(zstd.SpeedFastest)}
+// NewCompressors returns Compressors for one goroutine.
+func NewCompressors() *Compressors {
+	return &Compressors{times: newCompressor(zstd.SpeedBetterCompression), fast: newCompressor(zstd.SpeedFastest)}
 }
 
 func newCompressor(level zstd.EncoderLevel) *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
 		zstd.WithZeroFrames(true), zstd.WithWindowSize(windowBytes), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		panic("writer: " + err.Error()) // an option's value is wrong
+		panic("columnar: " + err.Error()) // an option's value is wrong
 	}
 	return e
 }
@@ -31,8 +28,8 @@ func newCompressor(level zstd.EncoderLevel) *zstd.Encoder {
 // windowBytes is as much as a page has.
 const windowBytes = 256 << 10
 
-func (c *compressors) of(column *trace.Column) *zstd.Encoder {
-	if column.Encoding == trace.EncodingDelta {
+func (c *Compressors) of(column *Column) *zstd.Encoder {
+	if column.Encoding == EncodingDelta {
 		return c.times
 	}
 	return c.fast

@@ -1,37 +1,43 @@
-package writer
+package columnar
 
 import (
-	"github.com/parquet-go/parquet-go/format"
+	"encoding/binary"
 
-	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // longestBound is the length up to which a string is in the statistics.
 const longestBound = 64
 
 // bounds are the least and the greatest value of a column in a row group, in the order of the column's type.
-type bounds[V trace.Cell] struct {
+type bounds[V Value] struct {
 	least, greatest V
 	known           bool
-	less            func(a, b V) bool
+	less            func(a, b V) bool // nil for floating-point numbers, which have no order with NaN
 }
 
-func newBounds[V trace.Cell](t trace.ColumnType) bounds[V] {
+func newBounds[V Value]() bounds[V] {
+	var zero V
 	var less any
-	switch t {
-	case trace.TypeBool:
+	switch any(zero).(type) {
+	case bool:
 		less = func(a, b bool) bool { return !a && b }
-	case trace.TypeInt32:
+	case int32:
 		less = func(a, b int32) bool { return a < b }
-	case trace.TypeInt64:
+	case int64:
 		less = func(a, b int64) bool { return a < b }
-	case trace.TypeString:
+	case string:
 		less = func(a, b string) bool { return a < b }
+	default:
+		return bounds[V]{}
 	}
 	return bounds[V]{less: less.(func(a, b V) bool)}
 }
 
 func (b *bounds[V]) add(values []V) {
+	if b.less == nil {
+		return
+	}
 	for _, value := range values {
 		switch {
 		case !b.known:
@@ -58,7 +64,7 @@ func (b *bounds[V]) statistics(nulls int) format.Statistics {
 }
 
 // boundBytes is a value in PLAIN, a string without its length.
-func boundBytes[V trace.Cell](value V) []byte {
+func boundBytes[V Value](value V) []byte {
 	if text, ok := any(value).(string); ok {
 		return []byte(text)
 	}
@@ -66,3 +72,11 @@ func boundBytes[V trace.Cell](value V) []byte {
 }
 
 func (b *bounds[V]) reset() { *b = bounds[V]{less: b.less} }
+
+// Int64Bounds returns the least and the greatest value of a column of TypeInt64, as the footer has them; ok is false where it has none.
+func Int64Bounds(s *format.Statistics) (least, greatest int64, ok bool) {
+	if s == nil || len(s.MinValue) != 8 || len(s.MaxValue) != 8 {
+		return 0, 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(s.MinValue)), int64(binary.LittleEndian.Uint64(s.MaxValue)), true
+}

@@ -1,4 +1,4 @@
-package trace
+package columnar
 
 import (
 	"bytes"
@@ -59,7 +59,7 @@ func TestPageHeadersAreChecked(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := splitPages(c.pages, 15)
-			if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrCorruptSegment) {
+			if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -1,4 +1,4 @@
-package trace
+package columnar
 
 import (
 	"encoding/binary"
@@ -10,44 +10,44 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// errUnreadable is wrapped with ErrCorruptSegment for pages that this package does not read: of other tools, in seldom used forms.
+// errUnreadable is wrapped with ErrCorrupt for pages that this package does not read: of other tools, in seldom used forms.
 var errUnreadable = errors.New("not a form that is read")
 
-// pageValuesOf are the values of a page or of a dictionary, in the slice of their type.
-type pageValuesOf struct {
-	bools   []bool
-	int32s  []int32
-	int64s  []int64
-	strings []string
+// Values are the values of a page or of a dictionary, in the slice of their type.
+type Values struct {
+	Bools   []bool
+	Int32s  []int32
+	Int64s  []int64
+	Strings []string
 }
 
 // decode stores count values of a kind in the slice of their type, which is reused.
-func (v *pageValuesOf) decode(kind parquet.Kind, encoding format.Encoding, data []byte, count int, strings *interner) (err error) {
+func (v *Values) decode(kind parquet.Kind, encoding format.Encoding, data []byte, count int, strings *Interner) (err error) {
 	held := 0
 	switch kind {
 	case parquet.Boolean:
-		v.bools, err = decodeBools(v.bools, encoding, data, count)
-		held = len(v.bools)
+		v.Bools, err = decodeBools(v.Bools, encoding, data, count)
+		held = len(v.Bools)
 	case parquet.Int32:
-		v.int32s, err = decodeNumbers(v.int32s, encoding, data, count, parquet.Plain.DecodeInt32, decodeDeltas32)
-		held = len(v.int32s)
+		v.Int32s, err = decodeNumbers(v.Int32s, encoding, data, count, parquet.Plain.DecodeInt32, decodeDeltas32)
+		held = len(v.Int32s)
 	case parquet.Int64:
-		v.int64s, err = decodeNumbers(v.int64s, encoding, data, count, parquet.Plain.DecodeInt64, parquet.DeltaBinaryPacked.DecodeInt64)
-		held = len(v.int64s)
+		v.Int64s, err = decodeNumbers(v.Int64s, encoding, data, count, parquet.Plain.DecodeInt64, parquet.DeltaBinaryPacked.DecodeInt64)
+		held = len(v.Int64s)
 	case parquet.ByteArray:
-		v.strings, err = decodeStrings(v.strings, encoding, data, count, strings)
-		held = len(v.strings)
+		v.Strings, err = decodeStrings(v.Strings, encoding, data, count, strings)
+		held = len(v.Strings)
 	default:
 		return unreadable(kind, encoding)
 	}
 	if err == nil && held < count {
-		err = fmt.Errorf("%w: %d values in a page of %d", ErrCorruptSegment, held, count)
+		err = fmt.Errorf("%w: %d values in a page of %d", ErrCorrupt, held, count)
 	}
 	return err
 }
 
 func unreadable(kind parquet.Kind, encoding format.Encoding) error {
-	return fmt.Errorf("%w: %v in %v: %w", ErrCorruptSegment, kind, encoding, errUnreadable)
+	return fmt.Errorf("%w: %v in %v: %w", ErrCorrupt, kind, encoding, errUnreadable)
 }
 
 func decodeNumbers[T any](into []T, encoding format.Encoding, data []byte, count int, plain, delta func([]T, []byte) ([]T, error)) ([]T, error) {
@@ -94,13 +94,13 @@ func decodeBools(into []bool, encoding format.Encoding, data []byte, count int) 
 	return nil, unreadable(parquet.Boolean, encoding)
 }
 
-func decodeStrings(into []string, encoding format.Encoding, data []byte, count int, strings *interner) ([]string, error) {
+func decodeStrings(into []string, encoding format.Encoding, data []byte, count int, strings *Interner) ([]string, error) {
 	into = into[:0]
 	switch encoding {
 	case format.Plain:
 		for len(into) < count {
 			if len(data) < 4 || uint64(binary.LittleEndian.Uint32(data)) > uint64(len(data)-4) {
-				return nil, fmt.Errorf("%w: a string is longer than its page", ErrCorruptSegment)
+				return nil, fmt.Errorf("%w: a string is longer than its page", ErrCorrupt)
 			}
 			end := 4 + int(binary.LittleEndian.Uint32(data))
 			into = append(into, strings.intern(data[4:end]))
@@ -139,7 +139,7 @@ func decodeIndexes(into []int32, data []byte, count int) ([]int32, error) {
 		return into[:0], nil
 	}
 	if len(data) == 0 || data[0] > 32 {
-		return nil, fmt.Errorf("%w: indexes in a dictionary without their size", ErrCorruptSegment)
+		return nil, fmt.Errorf("%w: indexes in a dictionary without their size", ErrCorrupt)
 	}
 	width := int(data[0])
 	data, err := runs(data[1:], width, count)

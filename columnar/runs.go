@@ -1,4 +1,4 @@
-package trace
+package columnar
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ func runs(data []byte, bitWidth, count int) ([]byte, error) {
 	for left := count; left > 0; {
 		header, n := binary.Uvarint(data[at:])
 		if n <= 0 {
-			return nil, fmt.Errorf("%w: runs of %d values, not of %d", ErrCorruptSegment, count-left, count)
+			return nil, fmt.Errorf("%w: runs of %d values, not of %d", ErrCorrupt, count-left, count)
 		}
 		at += n
 		values, size := header>>1, uint64(bitWidth+7)/8
@@ -24,7 +24,7 @@ func runs(data []byte, bitWidth, count int) ([]byte, error) {
 			values, size = 8*(header>>1), uint64(bitWidth)*(header>>1)
 		}
 		if header>>1 > valueLimit || values > uint64(left+runPadding) || size > uint64(len(data)-at) {
-			return nil, fmt.Errorf("%w: a run of %d values where %d are left", ErrCorruptSegment, values, left)
+			return nil, fmt.Errorf("%w: a run of %d values where %d are left", ErrCorrupt, values, left)
 		}
 		at += int(size)
 		left -= int(values)
@@ -37,12 +37,12 @@ func checkDeltas(data []byte, count int) error {
 	for range 2 { // sizes of blocks
 		_, n := binary.Uvarint(data)
 		if n <= 0 {
-			return fmt.Errorf("%w: deltas without a header", ErrCorruptSegment)
+			return fmt.Errorf("%w: deltas without a header", ErrCorrupt)
 		}
 		data = data[n:]
 	}
 	if values, n := binary.Uvarint(data); n <= 0 || values > uint64(count) {
-		return fmt.Errorf("%w: deltas of %d values in a page of %d", ErrCorruptSegment, values, count)
+		return fmt.Errorf("%w: deltas of %d values in a page of %d", ErrCorrupt, values, count)
 	}
 	return nil
 }

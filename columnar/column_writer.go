@@ -1,4 +1,4 @@
-package writer
+package columnar
 
 import (
 	"fmt"
@@ -8,20 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// chunk is a column of the row group that is being made. It takes the values out of the rows by their type: making a parquet.Value of each,
-// as the Parquet library's writers want them, takes several times as long.
-type chunk[T trace.Row] interface {
-	// add takes the column's values of the rows.
-	add(rows []T)
+// chunk is a column of the row group that is being made, whatever the type of its values.
+type chunk interface {
 	// endPage encodes the values that were added since the last page.
 	endPage() error
 	// size is the number of bytes of the pages so far.
@@ -30,23 +24,24 @@ type chunk[T trace.Row] interface {
 	writeTo(w io.Writer, offset int64) (format.ColumnChunk, error)
 }
 
-func newChunk[T trace.Row](column *trace.Column, physical format.Type, compressor *zstd.Encoder) chunk[T] {
+func newChunk(column *Column, compressor *zstd.Encoder) chunk {
 	switch column.Type {
-	case trace.TypeBool:
-		return newChunkOf[T, bool](column, physical, compressor)
-	case trace.TypeInt32:
-		return newChunkOf[T, int32](column, physical, compressor)
-	case trace.TypeInt64:
-		return newChunkOf[T, int64](column, physical, compressor)
+	case TypeBool:
+		return newColumnWriter[bool](column, compressor)
+	case TypeInt32:
+		return newColumnWriter[int32](column, compressor)
+	case TypeInt64:
+		return newColumnWriter[int64](column, compressor)
+	case TypeDouble:
+		return newColumnWriter[float64](column, compressor)
 	}
-	return newChunkOf[T, string](column, physical, compressor)
+	return newColumnWriter[string](column, compressor)
 }
 
-// chunkOf is a chunk of values of a type.
-type chunkOf[T trace.Row, V trace.Cell] struct {
-	column   *trace.Column
-	physical format.Type
-	pages    pages
+// ColumnWriter takes the values of a column by their type: making a parquet.Value of each takes several times as long.
+type ColumnWriter[V Value] struct {
+	column *Column
+	pages  pages
 	// dictionary is nil for a column that has none, and plain is set when it has become too large for its row group.
 	dictionary *dictionary[V]
 	plain      bool
@@ -68,25 +63,22 @@ type chunkOf[T trace.Row, V trace.Cell] struct {
 	first   pages // the dictionary's page
 }
 
-func newChunkOf[T trace.Row, V trace.Cell](column *trace.Column, physical format.Type, compressor *zstd.Encoder) *chunkOf[T, V] {
-	c := &chunkOf[T, V]{
-		column: column, physical: physical, pages: pages{compressor: compressor}, first: pages{compressor: compressor},
-		bounds: newBounds[V](column.Type),
-	}
-	if column.Encoding == trace.EncodingDictionary {
+func newColumnWriter[V Value](column *Column, compressor *zstd.Encoder) *ColumnWriter[V] {
+	c := &ColumnWriter[V]{column: column, pages: pages{compressor: compressor}, first: pages{compressor: compressor}, bounds: newBounds[V]()}
+	if column.Encoding == EncodingDictionary {
 		c.dictionary = newDictionary[V]()
 	}
 	return c
 }
 
-func (c *chunkOf[T, V]) size() int { return len(c.pages.bytes) }
-
-func (c *chunkOf[T, V]) add(rows []T) {
+// Add adds the column's values of some rows. The function appends the values, nulls left out, and for a nullable column a level for each
+// row: 1 where it has a value, else 0.
+func (c *ColumnWriter[V]) Add(rows int, appendTo func(values []V, levels []byte) ([]V, []byte)) {
 	before := len(c.values)
-	c.values, c.levels = trace.Cells(c.column, rows, c.values, c.levels)
+	c.values, c.levels = appendTo(c.values, c.levels)
 	replaceInvalidText(c.values[before:])
-	c.rows += len(rows)
-	c.nulls += len(rows) - (len(c.values) - before)
+	c.rows += rows
+	c.nulls += rows - (len(c.values) - before)
 	if c.dictionary != nil && !c.plain {
 		c.numbers = c.dictionary.appendNumbers(c.numbers, c.values)
 		clear(c.values) // they may be strings
@@ -94,9 +86,11 @@ func (c *chunkOf[T, V]) add(rows []T) {
 	}
 }
 
+func (c *ColumnWriter[V]) size() int { return len(c.pages.bytes) }
+
 // replaceInvalidText puts U+FFFD in place of bytes that are no UTF-8: names come from other programs, and a column that says it is text
 // and is not cannot be read by others.
-func replaceInvalidText[V trace.Cell](values []V) {
+func replaceInvalidText[V Value](values []V) {
 	texts, ok := any(values).([]string)
 	if !ok {
 		return
@@ -108,7 +102,7 @@ func replaceInvalidText[V trace.Cell](values []V) {
 	}
 }
 
-func (c *chunkOf[T, V]) endPage() error {
+func (c *ColumnWriter[V]) endPage() error {
 	if c.rows == 0 {
 		return nil
 	}
@@ -139,13 +133,13 @@ func (c *chunkOf[T, V]) endPage() error {
 }
 
 // encode encodes the page's values.
-func (c *chunkOf[T, V]) encode() (format.Encoding, error) {
+func (c *ColumnWriter[V]) encode() (format.Encoding, error) {
 	var err error
 	switch {
 	case len(c.numbers) > 0:
 		c.encoded, err = (&rle.DictionaryEncoding{}).EncodeInt32(c.encoded[:0], c.numbers)
 		return format.RLEDictionary, err
-	case len(c.values) == 0 || c.column.Encoding != trace.EncodingDelta && c.column.Encoding != trace.EncodingDistance:
+	case len(c.values) == 0 || c.column.Encoding != EncodingDelta && c.column.Encoding != EncodingDistance:
 		c.encoded = appendPlain(c.encoded[:0], c.values)
 		return format.Plain, nil
 	}
@@ -153,7 +147,7 @@ func (c *chunkOf[T, V]) encode() (format.Encoding, error) {
 	if !ok {
 		return 0, fmt.Errorf("%s cannot be delta-encoded", c.column.Type)
 	}
-	if c.column.Encoding == trace.EncodingDistance && c.distances != distancesDelta {
+	if c.column.Encoding == EncodingDistance && c.distances != distancesDelta {
 		c.encoded = appendPlain(c.encoded[:0], c.values)
 		if c.distances == distancesPlain {
 			return format.Plain, nil
@@ -181,12 +175,12 @@ const (
 	distancesPlain
 )
 
-func (c *chunkOf[T, V]) writeTo(w io.Writer, offset int64) (format.ColumnChunk, error) {
+func (c *ColumnWriter[V]) writeTo(w io.Writer, offset int64) (format.ColumnChunk, error) {
 	if err := c.endPage(); err != nil {
 		return format.ColumnChunk{}, err
 	}
 	meta := format.ColumnMetaData{
-		Type: c.physical, PathInSchema: []string{c.column.Name}, Codec: format.Zstd, NumValues: int64(c.totalRows),
+		Type: physical[c.column.Type], PathInSchema: []string{c.column.Name}, Codec: format.Zstd, NumValues: int64(c.totalRows),
 		DataPageOffset: offset, Encoding: thrift.Slice[format.Encoding](append([]format.Encoding{format.RLE}, c.encodings...)),
 	}
 	if c.dictionary != nil && len(c.dictionary.values) > 0 {
@@ -213,7 +207,7 @@ func (c *chunkOf[T, V]) writeTo(w io.Writer, offset int64) (format.ColumnChunk, 
 	return format.ColumnChunk{MetaData: meta}, nil
 }
 
-func (c *chunkOf[T, V]) reset() {
+func (c *ColumnWriter[V]) reset() {
 	c.pages.reset()
 	c.first.reset()
 	if c.dictionary != nil {
@@ -223,6 +217,3 @@ func (c *chunkOf[T, V]) reset() {
 	c.plain, c.distances = false, distancesUndecided
 	c.totalRows, c.nulls, c.encodings = 0, 0, c.encodings[:0]
 }
-
-// physicalType is how Parquet stores a column's values.
-func physicalType(leaf parquet.Node) format.Type { return *leaf.Type().PhysicalType() }

@@ -1,4 +1,4 @@
-package trace
+package columnar
 
 import (
 	"errors"
@@ -40,8 +40,8 @@ func FuzzPage(f *testing.F) {
 				NumValues: int32(values), Encoding: format.Encoding(encoding), DefinitionLevelsByteLength: int32(levels),
 			})
 		}
-		r := columnReader{
-			buffers: new(chunkBuffers), pages: []chunkPage{page}, strings: new(interner),
+		r := ColumnReader{
+			buffers: new(chunkBuffers), pages: []chunkPage{page}, strings: new(Interner),
 			codec: format.CompressionCodec(codec), kind: parquet.Kind(kind), nullable: levels != 0,
 		}
 		var before, after runtime.MemStats
@@ -52,25 +52,25 @@ func FuzzPage(f *testing.F) {
 			t.Errorf("%d MiB were allocated for a page of %d bytes, uncompressed %d", allocated, len(content), plain)
 		}
 		if err != nil {
-			if !errors.Is(err, ErrCorruptSegment) {
+			if !errors.Is(err, ErrCorrupt) {
 				t.Errorf("error %v", err)
 			}
 			return
 		}
 		held := map[parquet.Kind]int{
-			parquet.Boolean: len(r.values.bools), parquet.Int32: len(r.values.int32s), parquet.Int64: len(r.values.int64s),
-			parquet.ByteArray: len(r.values.strings),
+			parquet.Boolean: len(r.Values.Bools), parquet.Int32: len(r.Values.Int32s), parquet.Int64: len(r.Values.Int64s),
+			parquet.ByteArray: len(r.Values.Strings),
 		}[r.kind]
-		if r.indexes != nil {
-			held = len(r.indexes)
+		if r.Indexes != nil {
+			held = len(r.Indexes)
 		}
-		if r.rows != int(values) || held < r.present || r.levels != nil && len(r.levels) != r.rows {
-			t.Errorf("%d rows with %d of %d values and %d levels in a page of %d values", r.rows, held, r.present, len(r.levels), values)
+		if r.Rows != int(values) || held < r.Present || r.Levels != nil && len(r.Levels) != r.Rows {
+			t.Errorf("%d rows with %d of %d values and %d levels in a page of %d values", r.Rows, held, r.Present, len(r.Levels), values)
 		}
 	})
 }
 
-func (r *columnReader) nextPageContained() (err error) {
-	defer containPanic(&err)
-	return r.nextPage()
+func (r *ColumnReader) nextPageContained() (err error) {
+	defer ContainPanic(&err)
+	return r.NextPage()
 }

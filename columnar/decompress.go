@@ -1,4 +1,4 @@
-package trace
+package columnar
 
 import (
 	"fmt"
@@ -19,10 +19,10 @@ func decompress(buffer []byte, codec format.CompressionCodec, compressed []byte,
 	buffer = slices.Grow(buffer[:0], limit+decoderSlack)[: 0 : limit+decoderSlack]
 	plain, err := decompressInto(buffer, codec, compressed)
 	if err != nil {
-		return nil, fmt.Errorf("%w: pages compressed by %v: %w", ErrCorruptSegment, codec, err)
+		return nil, fmt.Errorf("%w: pages compressed by %v: %w", ErrCorrupt, codec, err)
 	}
 	if len(plain) > limit {
-		return nil, fmt.Errorf("%w: %d bytes in a page of %d", ErrCorruptSegment, len(plain), limit)
+		return nil, fmt.Errorf("%w: %d bytes in a page of %d", ErrCorrupt, len(plain), limit)
 	}
 	return plain, nil
 }
