@@ -24,7 +24,7 @@ func (w *Writer) Compact(ctx context.Context) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
-	for _, t := range w.tables {
+	for _, t := range w.tables.all() {
 		t.submit()
 	}
 	compacted := make(chan error, 1)
@@ -47,7 +47,7 @@ func (c compaction) run(e *encoder) error {
 		return err
 	}
 	var errs []error
-	for _, t := range e.tables {
+	for _, t := range e.tables.all() {
 		if err := t.compact(c.ctx); err != nil {
 			errs = append(errs, fmt.Errorf("table %s keeps earlier rows of its entities: %w", t.name(), err))
 		}

@@ -7,7 +7,7 @@ type task interface {
 
 // encoder runs the tasks of a Writer one after another and passes finished segments on to the committer.
 type encoder struct {
-	tables  []table
+	tables  *tables
 	queue   <-chan task
 	commits chan<- commitment
 	fail    func(error)
@@ -49,7 +49,7 @@ func (r rotation) run(e *encoder) error {
 	if e.failed {
 		return nil
 	}
-	for _, t := range e.tables {
+	for _, t := range e.tables.all() {
 		segment, err := t.finish()
 		if err != nil {
 			return err

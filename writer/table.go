@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -49,15 +48,9 @@ type batch[T trace.Row] struct {
 	rows  []T
 }
 
-// tableOptions are what all tables of a Writer have in common.
-type tableOptions struct {
-	limits      limits
-	compressors *columnar.Compressors
-}
-
-func newTable[T trace.Row](queue chan<- task, dir *directory, of tableOptions) *tableOf[T] {
-	t := &tableOf[T]{queue: queue, idle: make(chan []T, idleBatches)}
-	t.segments = segments[T]{table: trace.TableOf[T](), dir: dir, limits: of.limits, compressors: of.compressors, stored: &t.stored}
+func newTable[T trace.Row](table *trace.Table, in *tables) *tableOf[T] {
+	t := &tableOf[T]{queue: in.queue, idle: make(chan []T, idleBatches)}
+	t.segments = segments[T]{table: table, dir: in.dir, limits: in.limits, compressors: in.compressors, stored: &t.stored}
 	return t
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/columnar"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -27,7 +26,7 @@ const (
 type Writer struct {
 	dir     *directory
 	options Options
-	tables  []table
+	tables  *tables
 	queue   chan task
 	done    sync.WaitGroup
 
@@ -57,9 +56,7 @@ func Create(path string, options Options) (*Writer, error) {
 	}
 	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
 	w.session = sessionFile{dir: dir, reserved: true}
-	w.tables = newTables(w.queue, dir, tableOptions{
-		limits: limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, compressors: columnar.NewCompressors(),
-	})
+	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows})
 
 	commits := make(chan commitment, commitLength)
 	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, fail: w.fail}
@@ -99,45 +96,13 @@ func (w *Writer) start(stage func()) error {
 	return err
 }
 
-func newTables(queue chan<- task, dir *directory, o tableOptions) []table {
-	return []table{
-		newTable[trace.Callback](queue, dir, o),
-		newTable[trace.Publish](queue, dir, o),
-		newTable[trace.Take](queue, dir, o),
-		newTable[trace.Enqueue](queue, dir, o),
-		newTable[trace.Service](queue, dir, o),
-		newTable[trace.Lifecycle](queue, dir, o),
-		newTable[trace.SimTime](queue, dir, o),
-		newTable[trace.Event](queue, dir, o),
-		newTable[trace.Node](queue, dir, o),
-		newTable[trace.Publisher](queue, dir, o),
-		newTable[trace.Subscription](queue, dir, o),
-		newTable[trace.Timer](queue, dir, o),
-		newTable[trace.ServiceServer](queue, dir, o),
-		newTable[trace.Client](queue, dir, o),
-		newTable[trace.CallbackInfo](queue, dir, o),
-		newTable[trace.CallbackGroup](queue, dir, o),
-		newTable[trace.Executor](queue, dir, o),
-		newTable[trace.Context](queue, dir, o),
-		newTable[trace.LifecycleStateMachine](queue, dir, o),
-		newTable[trace.Process](queue, dir, o),
-		newTable[trace.Loss](queue, dir, o),
-		newTable[trace.Clock](queue, dir, o),
-	}
-}
-
 // Append adds rows to their table. It copies the rows, and blocks while the disk is behind.
 func Append[T trace.Row](w *Writer, rows []T) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
-	for _, t := range w.tables {
-		if t, ok := t.(*tableOf[T]); ok {
-			t.append(rows)
-			return nil
-		}
-	}
-	panic("writer: row type is in trace.Row but not in newTables")
+	tableFor[T](w.tables).append(rows)
+	return nil
 }
 
 // Reopen opens the dataset's directory once more, for reading, whatever its path leads to by now.
@@ -187,7 +152,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // rotate ends all segments behind the rows accepted so far.
 func (w *Writer) rotate(reached chan<- struct{}) {
-	for _, t := range w.tables {
+	for _, t := range w.tables.all() {
 		t.submit()
 	}
 	w.queue <- rotation{reached: reached}
@@ -207,7 +172,7 @@ func (w *Writer) Discard() error {
 		return ErrClosed
 	}
 	names := []string{trace.SessionFile, sessionTemporary, reserveFile}
-	for _, t := range w.tables {
+	for _, t := range w.tables.all() {
 		names = append(names, t.name())
 	}
 	removed := w.options.As.Run(func() error { return errors.Join(w.release(), w.dir.remove(names)) })
@@ -232,7 +197,7 @@ func (w *Writer) end() bool {
 
 // release removes what is unfinished, and gives the reserved space back.
 func (w *Writer) release() error {
-	for _, t := range w.tables {
+	for _, t := range w.tables.all() {
 		t.release()
 	}
 	w.session.release()
@@ -241,20 +206,12 @@ func (w *Writer) release() error {
 
 // AcceptedRows returns the number of rows that Append took, by table, without those that Compact has removed.
 func (w *Writer) AcceptedRows() map[string]uint64 {
-	rows := make(map[string]uint64, len(w.tables))
-	for _, t := range w.tables {
-		rows[t.name()], _ = t.counts()
-	}
-	return rows
+	return w.tables.counts(func(t table) uint64 { accepted, _ := t.counts(); return accepted })
 }
 
 // StoredRows returns the number of rows that are in closed segments, by table.
 func (w *Writer) StoredRows() map[string]uint64 {
-	rows := make(map[string]uint64, len(w.tables))
-	for _, t := range w.tables {
-		_, rows[t.name()] = t.counts()
-	}
-	return rows
+	return w.tables.counts(func(t table) uint64 { _, stored := t.counts(); return stored })
 }
 
 // usable returns why the Writer takes no rows, if it does not.

@@ -1,0 +1,62 @@
+package writer
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/columnar"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// tables are those of a Writer that have got rows. Each is made when its first rows come: the list of tables is the registry of package trace.
+type tables struct {
+	queue       chan<- task
+	dir         *directory
+	limits      limits
+	compressors *columnar.Compressors
+
+	mu      sync.Mutex
+	byPlace []table // in the registry's order; guarded by mu
+}
+
+func newTables(queue chan<- task, dir *directory, limits limits) *tables {
+	return &tables{
+		queue: queue, dir: dir, limits: limits, compressors: columnar.NewCompressors(), byPlace: make([]table, len(trace.Registry())),
+	}
+}
+
+// tableFor returns the table of a row type.
+func tableFor[T trace.Row](s *tables) *tableOf[T] {
+	of := trace.TableOf[T]()
+	place := slices.Index(trace.Registry(), of)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byPlace[place] == nil {
+		s.byPlace[place] = newTable[T](of, s)
+	}
+	return s.byPlace[place].(*tableOf[T])
+}
+
+// all returns those that have got rows so far, in the registry's order.
+func (s *tables) all() (all []table) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.byPlace {
+		if t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// counts returns a number of rows of each table, 0 for those that have got none.
+func (s *tables) counts(number func(table) uint64) map[string]uint64 {
+	rows := make(map[string]uint64, len(s.byPlace))
+	for _, of := range trace.Registry() {
+		rows[of.Name] = 0
+	}
+	for _, t := range s.all() {
+		rows[t.name()] = number(t)
+	}
+	return rows
+}
