@@ -9,8 +9,8 @@ import (
 // Type is the type of a column's values.
 type Type string
 
-// The types. None is unsigned: Iceberg, Delta and Athena have no such types, Spark reads UINT_64 as a decimal number, and Trino misreads the
-// statistics of UINT_32.
+// The types. None is unsigned: Iceberg, Delta and Athena have no such types, Spark reads UINT_64 as a decimal number,
+// and Trino misreads the statistics of UINT_32.
 const (
 	TypeBool   Type = "BOOLEAN"
 	TypeInt32  Type = "INT32"
@@ -32,8 +32,8 @@ const (
 	EncodingPlain Encoding = "plain"
 	// EncodingDelta is DELTA_BINARY_PACKED.
 	EncodingDelta Encoding = "delta"
-	// EncodingDistance is DELTA_BINARY_PACKED or PLAIN, whichever a row group's first page is smaller in: distances of times are small
-	// numbers, and how they are spread depends on what was recorded.
+	// EncodingDistance is DELTA_BINARY_PACKED or PLAIN, whichever a row group's first page is smaller in: distances of
+	// times are small numbers, and how they are spread depends on what was recorded.
 	EncodingDistance Encoding = "distance"
 	// EncodingDictionary is RLE_DICTIONARY.
 	EncodingDictionary Encoding = "dict"

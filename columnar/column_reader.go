@@ -15,8 +15,9 @@ import (
 // formerDictionary is PLAIN_DICTIONARY, which other writers still call the indexes of a dictionary in pages of version 1.
 const formerDictionary format.Encoding = 2
 
-// ColumnReader reads the values of a column chunk page by page. A page is decoded as a whole, by its type, and not by the Parquet library:
-// that makes a parquet.Value of each value, which takes several times as long, and allocates whatever the content of a page asks for.
+// ColumnReader reads the values of a column chunk page by page. A page is decoded as a whole, by its type, and not by
+// the Parquet library: that makes a parquet.Value of each value, which takes several times as long, and allocates
+// whatever the content of a page asks for.
 //
 // Its exported fields are what is unread of the page; who reads it shortens them.
 type ColumnReader struct {
@@ -24,7 +25,8 @@ type ColumnReader struct {
 	Present int // values of the page, without nulls
 	// Levels tells of each unread row whether it has a value; nil when all have.
 	Levels []byte
-	// Indexes are those of the unread values in the dictionary; where they are not in it, it is nil, and Values are the unread.
+	// Indexes are those of the unread values in the dictionary; where they are not in it, it is nil, and Values are the
+	// unread.
 	Indexes []int32
 	Values  Values
 

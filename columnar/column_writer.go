@@ -71,8 +71,8 @@ func newColumnWriter[V Value](column *Column, compressor *zstd.Encoder) *ColumnW
 	return c
 }
 
-// Add adds the column's values of some rows. The function appends the values, nulls left out, and for a nullable column a level for each
-// row: 1 where it has a value, else 0.
+// Add adds the column's values of some rows. The function appends the values, nulls left out, and for a nullable column
+// a level for each row: 1 where it has a value, else 0.
 func (c *ColumnWriter[V]) Add(rows int, appendTo func(values []V, levels []byte) ([]V, []byte)) {
 	before := len(c.values)
 	c.values, c.levels = appendTo(c.values, c.levels)

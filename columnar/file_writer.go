@@ -34,7 +34,8 @@ type FileWriter struct {
 	rows       int64 // of the row group
 }
 
-// NewFileWriter returns a FileWriter of files that have a name for their rows, these columns, and pairs of a key and a value in their footer.
+// NewFileWriter returns a FileWriter of files that have a name for their rows, these columns, and pairs of a key and a
+// value in their footer.
 func NewFileWriter(name string, columns []Column, compressors *Compressors, metadata ...[2]string) *FileWriter {
 	f := &FileWriter{columns: columns}
 	f.schema = append(f.schema, format.SchemaElement{Name: name, NumChildren: thrift.New(int32(len(columns)))})

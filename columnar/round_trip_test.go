@@ -144,8 +144,8 @@ var nullPatterns = map[string]func(row int, random *rand.Rand) bool{
 	},
 }
 
-// TestRoundTrip writes columns of every type in every encoding with nulls in several patterns: what is read, by ColumnReader and by the Parquet
-// library, is what was written.
+// TestRoundTrip writes columns of every type in every encoding with nulls in several patterns: what is read, by
+// ColumnReader and by the Parquet library, is what was written.
 func TestRoundTrip(t *testing.T) {
 	text := func(random *rand.Rand) string { return fmt.Sprint("/name_", random.IntN(300)) }
 	t.Run("bool", func(t *testing.T) {
@@ -254,8 +254,8 @@ func TestLibrarysFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestDictionaryThatOutgrowsItsBoundEndsInPlainPages writes more distinct values than a dictionary takes, and then few again: what does not
-// fit is stored plain, the next row group begins anew, and all reads as it was.
+// TestDictionaryThatOutgrowsItsBoundEndsInPlainPages writes more distinct values than a dictionary takes, and then few
+// again: what does not fit is stored plain, the next row group begins anew, and all reads as it was.
 func TestDictionaryThatOutgrowsItsBoundEndsInPlainPages(t *testing.T) {
 	const perGroup = 4 * PageRows
 	c := cells[int64]{values: make([]int64, 2*perGroup), levels: bytes.Repeat([]byte{1}, 2*perGroup)}

@@ -10,7 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// errUnreadable is wrapped with ErrCorrupt for pages that this package does not read: of other tools, in seldom used forms.
+// errUnreadable is wrapped with ErrCorrupt for pages that this package does not read: of other tools, in seldom used
+// forms.
 var errUnreadable = errors.New("not a form that is read")
 
 // Values are the values of a page or of a dictionary, in the slice of their type.

@@ -71,7 +71,8 @@ func WriteParquet[T any](path string, as *identity.Identity, rows []T) error {
 	return errors.Join(report.Write(rows), report.Close())
 }
 
-// stored is how Parquet has the column. Numbers are signed, as those of datasets are: not every reader has unsigned ones.
+// stored is how Parquet has the column. Numbers are signed, as those of datasets are: not every reader has unsigned
+// ones.
 func (c *column) stored() columnar.Column {
 	stored := columnar.Column{Name: c.name, Nullable: c.nullable(), Encoding: columnar.EncodingDictionary}
 	switch c.value.Kind() {

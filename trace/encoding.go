@@ -36,7 +36,8 @@ const (
 	EncodingDictionary = columnar.EncodingDictionary
 )
 
-// defaultEncoding is that of a column whose tag names none, by the kind of its field: an int64 is a time, an unsigned one an address or an index.
+// defaultEncoding is that of a column whose tag names none, by the kind of its field: an int64 is a time, an unsigned
+// one an address or an index.
 func defaultEncoding(field reflect.Kind) Encoding {
 	switch field {
 	case reflect.Bool:

@@ -41,8 +41,8 @@ func fill[T any](rows []T, c *Column, r *columnReader) (err error) {
 	return nil
 }
 
-// store stores the column's next values, which are of type V or an unsigned type of its size, in the rows, and returns the values that
-// remain.
+// store stores the column's next values, which are of type V or an unsigned type of its size, in the rows, and returns
+// the values that remain.
 func store[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
 	used := 0
 	for i := range rows {

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Datasets that recorders of formats 1 and 2 have written: they have unsigned columns, that of format 1 has no distances, and neither has
-// numbers of entities.
+// Datasets that recorders of formats 1 and 2 have written: they have unsigned columns, that of format 1 has no
+// distances, and neither has numbers of entities.
 func TestFormerFormatsAreRead(t *testing.T) {
 	for format := 1; format < trace.FormatVersion; format++ {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) {
@@ -111,7 +111,8 @@ func checkSelected[T interface {
 	}
 }
 
-// Bounds of the columns of formats 1 and 2 are unsigned: an argument of 2⁶⁴−1 is the greatest there. It is found all the same.
+// Bounds of the columns of formats 1 and 2 are unsigned: an argument of 2⁶⁴−1 is the greatest there. It is found all
+// the same.
 func TestBoundsOfFormerFormats(t *testing.T) {
 	d := open(t, filepath.Join("testdata", "format2"))
 	groups, err := trace.Groups(t.Context(), d, trace.TableEvent)

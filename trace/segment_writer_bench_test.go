@@ -23,9 +23,10 @@ const (
 	benchGroup = 50_000
 )
 
-// BenchmarkSegmentWriter compares package columnar with the Parquet library's GenericWriter for the same rows, columns and encodings: nanoseconds of
-// processor time and bytes a row. The library gets rows of a struct with its own tags; making those is not measured, nor are the distances of times, which
-// are made already. The day that package columnar is not worth its lines is seen here.
+// BenchmarkSegmentWriter compares package columnar with the Parquet library's GenericWriter for the same rows, columns
+// and encodings: nanoseconds of processor time and bytes a row. The library gets rows of a struct with its own tags;
+// making those is not measured, nor are the distances of times, which are made already. The day that package columnar
+// is not worth its lines is seen here.
 func BenchmarkSegmentWriter(b *testing.B) {
 	rows := tracetest.Synthetic(benchRows)
 	b.Run(trace.TableCallback, func(b *testing.B) { compareWriters[libraryCallback](b, rows.Callbacks) })
@@ -81,8 +82,8 @@ func processorTime(b *testing.B) int64 {
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }
 
-// librarySchema is the table's schema, with its encodings. The library's struct has to have the same columns: of what its tags cannot say, the
-// encoding of a pointer's values, the schema tells it.
+// librarySchema is the table's schema, with its encodings. The library's struct has to have the same columns: of what
+// its tags cannot say, the encoding of a pointer's values, the schema tells it.
 func librarySchema[T trace.Row, L any](b *testing.B) *parquet.Schema {
 	b.Helper()
 	types := map[trace.ColumnType]reflect.Type{

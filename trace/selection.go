@@ -47,7 +47,8 @@ func (g *Group) mayHold(c Condition) bool {
 		return len(c.Addresses) > 0
 	}
 	for address := range c.Addresses {
-		// How far they are above the least: that is right for signed bounds, and for those of formats 1 and 2, which are unsigned.
+		// How far they are above the least: that is right for signed bounds, and for those of formats 1 and 2, which
+		// are unsigned.
 		if uint64(address)-uint64(least) <= uint64(greatest)-uint64(least) {
 			return true
 		}

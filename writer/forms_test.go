@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// TestSegmentsHaveOnlyWhatEveryReaderReads holds what docs/dataset.md promises of types and encodings, in the footers of every table: what Spark,
-// Trino, ClickHouse, Iceberg, Delta and fastparquet read.
+// TestSegmentsHaveOnlyWhatEveryReaderReads holds what docs/dataset.md promises of types and encodings, in the footers
+// of every table. test/readers shows that readers do read them.
 func TestSegmentsHaveOnlyWhatEveryReaderReads(t *testing.T) {
 	w, dir := create(t, Options{})
 	const rows = 20_000 // so many that dictionaries end in plain pages
@@ -73,8 +73,9 @@ func TestSegmentsHaveOnlyWhatEveryReaderReads(t *testing.T) {
 	}
 }
 
-// TestAddressesAboveTheMiddle: user space of amd64 and arm64 ends far below 2⁶³, but arguments of events are registers, which hold anything. Such a
-// number is negative in the file, package trace reads the very bits, and its statistics, which are signed, rule it out nowhere that it is.
+// TestAddressesAboveTheMiddle: user space of amd64 and arm64 ends far below 2⁶³, but arguments of events are registers,
+// which hold anything. Such a number is negative in the file, package trace reads the very bits, and its statistics,
+// which are signed, rule it out nowhere that it is.
 func TestAddressesAboveTheMiddle(t *testing.T) {
 	const high, low = trace.Address(1<<63 | 0x1234), trace.Address(0x7ffc_0000_1234)
 	w, dir := create(t, Options{})

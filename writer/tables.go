@@ -8,7 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// tables are those of a Writer that have got rows. Each is made when its first rows come: the list of tables is the registry of package trace.
+// tables are those of a Writer that have got rows. Each is made when its first rows come: the list of tables is the
+// registry of package trace.
 type tables struct {
 	queue       chan<- task
 	dir         *directory

@@ -1,5 +1,5 @@
-// Package readers tests that readers of other projects get from every table of a dataset what package trace gets: pandas, pyarrow, Polars,
-// DuckDB, fastparquet, ClickHouse (chdb) and Spark, in the versions of requirements.txt.
+// Package readers tests that readers of other projects get from every table of a dataset what package trace gets:
+// pandas, pyarrow, Polars, DuckDB, fastparquet, ClickHouse (chdb) and Spark, in the versions of requirements.txt.
 package readers
 
 import (
@@ -32,8 +32,8 @@ func TestEveryReaderReadsEveryTable(t *testing.T) {
 	}
 }
 
-// environment returns the Python of a virtual environment that has the readers. It is made once for each requirements.txt and kept in the
-// user's cache.
+// environment returns the Python of a virtual environment that has the readers. It is made once for each
+// requirements.txt and kept in the user's cache.
 func environment(t *testing.T) (python string) {
 	t.Helper()
 	system, err := exec.LookPath("python3")
