@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -23,7 +24,7 @@ type Reporter interface {
 	// Missing tells what cannot be observed of a process, in place of what was told of it before.
 	Missing(p *Process, missing []probes.Missing)
 	// Retiring tells that a unit is about to be detached from all processes for the rest of the recording, for what it costs a thread.
-	Retiring(unit probes.Unit, cost ThreadShare)
+	Retiring(unit abi.Unit, cost ThreadShare)
 }
 
 // Entities are what is known of the entities of a process.
@@ -37,7 +38,7 @@ type Entities interface {
 // kernel is the part of a loader.Loader that attaches.
 type kernel interface {
 	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
-	RetireUnit(unit probes.Unit) error
+	RetireUnit(unit abi.Unit) error
 	Close(attachments []attachment) error
 }
 
@@ -69,7 +70,7 @@ func New(l *loader.Loader, options Options, reporter Reporter, entities Entities
 func newAttacher(k kernel, options Options, reporter Reporter, entities Entities) *Attacher {
 	return &Attacher{
 		options: options, kernel: k, reporter: reporter, entities: entities,
-		attached: map[siteKey]bool{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[probes.Unit]bool{}},
+		attached: map[siteKey]bool{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[abi.Unit]bool{}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -19,7 +20,7 @@ type fakeKernel struct {
 	closed  int // calls
 	refuse  func(probes.Site) error
 	failing error
-	retired []probes.Unit
+	retired []abi.Unit
 }
 
 type fakeAttachment struct {
@@ -54,7 +55,7 @@ func (k *fakeKernel) Attach(_ context.Context, pid int32, sites []probes.Site) (
 	return attached, problems, nil
 }
 
-func (k *fakeKernel) RetireUnit(unit probes.Unit) error {
+func (k *fakeKernel) RetireUnit(unit abi.Unit) error {
 	k.retired = append(k.retired, unit)
 	return nil
 }
@@ -66,8 +67,8 @@ func (k *fakeKernel) Close(attachments []attachment) error {
 }
 
 // events are what is attached to a process, or to every one (0), in the order in which it was.
-func (k *fakeKernel) events(pid int32) []probes.Event {
-	var events []probes.Event
+func (k *fakeKernel) events(pid int32) []abi.Event {
+	var events []abi.Event
 	for _, a := range k.open {
 		for _, site := range a.sites {
 			if a.pid == pid {
@@ -84,7 +85,7 @@ type told struct {
 	warnings          []error
 	messages          []string
 	attached          []probes.Site
-	retiring          []probes.Unit
+	retiring          []abi.Unit
 	missing           map[*Process][]probes.Missing
 	hasIntra, noIntra bool
 }
@@ -97,7 +98,7 @@ func (s *told) Warn(err error) {
 func (s *told) Message(text string)                          { s.messages = append(s.messages, text) }
 func (s *told) Attached(_ int32, sites []probes.Site)        { s.attached = append(s.attached, sites...) }
 func (s *told) Missing(p *Process, missing []probes.Missing) { s.missing[p] = missing }
-func (s *told) Retiring(unit probes.Unit, _ ThreadShare)     { s.retiring = append(s.retiring, unit) }
+func (s *told) Retiring(unit abi.Unit, _ ThreadShare)        { s.retiring = append(s.retiring, unit) }
 func (s *told) HasIntraProcess(*Process) bool                { return s.hasIntra }
 func (s *told) NoIntraProcess(*Process) bool                 { return s.noIntra }
 func newTestAttacher(options Options) (a *Attacher, reporter *told) {
@@ -109,7 +110,7 @@ func processNumber(pid int32) *Process {
 	return NewProcess(&target.Process{Identity: target.Identity{PID: pid}, Command: "node", Distro: target.DistroHumble})
 }
 
-func site(event probes.Event, role probes.Role) probes.Site {
+func site(event abi.Event, role abi.Role) probes.Site {
 	return probes.Site{Event: event, Role: role, File: target.FileID{Inode: uint64(event) + 1}, Offset: 16, Library: "lib.so"}
 }
 
@@ -123,9 +124,9 @@ func attach(t *testing.T, a *Attacher, p *Process, sites ...probes.Site) {
 // A process that runs meanwhile must not seem to begin what does not end: ends are attached before starts, initialization before both.
 func TestOrderOfAttaching(t *testing.T) {
 	a, told := newTestAttacher(Options{})
-	attach(t, a, processNumber(1), site(probes.EventCallbackStart, probes.RoleFunction), site(probes.EventRclcppPublish, probes.RoleFunction),
-		site(probes.EventCallbackEnd, probes.RoleFunction), site(probes.EventRclNodeInit, probes.RoleFunction))
-	want := []probes.Event{probes.EventRclNodeInit, probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventRclcppPublish}
+	attach(t, a, processNumber(1), site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventRclcppPublish, abi.RoleFunction),
+		site(abi.EventCallbackEnd, abi.RoleFunction), site(abi.EventRclNodeInit, abi.RoleFunction))
+	want := []abi.Event{abi.EventRclNodeInit, abi.EventCallbackEnd, abi.EventCallbackStart, abi.EventRclcppPublish}
 	if got := told.kernel.events(1); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -144,7 +145,7 @@ func TestSitesAreTriedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, told := newTestAttacher(Options{})
 			p := processNumber(1)
-			good, bad := site(probes.EventCallbackStart, probes.RoleFunction), site(probes.EventCallbackEnd, probes.RoleFunction)
+			good, bad := site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventCallbackEnd, abi.RoleFunction)
 			told.kernel.refuse = func(s probes.Site) error {
 				if s.Event == bad.Event {
 					return test.refused
@@ -160,7 +161,7 @@ func TestSitesAreTriedAgain(t *testing.T) {
 			if again := len(told.attached) == 2; again != test.again {
 				t.Errorf("tried again: %v, want %v", again, test.again)
 			}
-			if starts := slices.DeleteFunc(told.kernel.events(1), func(e probes.Event) bool { return e != good.Event }); len(starts) != 1 {
+			if starts := slices.DeleteFunc(told.kernel.events(1), func(e abi.Event) bool { return e != good.Event }); len(starts) != 1 {
 				t.Errorf("%d times attached", len(starts))
 			}
 		})
@@ -171,7 +172,7 @@ func TestSitesAreTriedAgain(t *testing.T) {
 func TestBodiesComeAndGo(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	p := processNumber(1)
-	caller, body := site(probes.EventCallbackStart, probes.RoleCaller), site(probes.EventCallbackStart, probes.RoleBody)
+	caller, body := site(abi.EventCallbackStart, abi.RoleCaller), site(abi.EventCallbackStart, abi.RoleBody)
 	body.Offset = 32
 	attach(t, a, p, caller, body)
 	if len(told.kernel.events(1)) != 2 {
@@ -203,25 +204,25 @@ func TestBodiesStayWithoutCertainCallers(t *testing.T) {
 		refused   error
 	}{
 		"a caller that was refused": {refused: errors.New("refused")},
-		"a file that may call":      {uncertain: []probes.UncertainCallers{{Event: probes.EventCallbackEnd, Library: "lib.so", Reason: "it may call"}}},
+		"a file that may call":      {uncertain: []probes.UncertainCallers{{Event: abi.EventCallbackEnd, Library: "lib.so", Reason: "it may call"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, told := newTestAttacher(Options{})
 			told.kernel.refuse = func(s probes.Site) error {
-				if s.Role == probes.RoleCaller {
+				if s.Role == abi.RoleCaller {
 					return test.refused
 				}
 				return nil
 			}
 			p := processNumber(1)
-			plan := &probes.Plan{Sites: []probes.Site{site(probes.EventCallbackStart, probes.RoleCaller), site(probes.EventCallbackEnd, probes.RoleBody)}}
+			plan := &probes.Plan{Sites: []probes.Site{site(abi.EventCallbackStart, abi.RoleCaller), site(abi.EventCallbackEnd, abi.RoleBody)}}
 			plan.Uncertain = test.uncertain
 			if err := a.Attach(t.Context(), p, plan); err != nil {
 				t.Fatal(err)
 			}
 			p.bodies.since = time.Now().Add(-bodiesPatience)
 			a.Settle(t.Context(), p)
-			if !slices.Contains(told.kernel.events(1), probes.EventCallbackEnd) {
+			if !slices.Contains(told.kernel.events(1), abi.EventCallbackEnd) {
 				t.Error("detached")
 			}
 		})
@@ -232,12 +233,12 @@ func TestBodiesStayWithoutCertainCallers(t *testing.T) {
 func TestIntraProcessComesAndGoes(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	p := processNumber(1)
-	intra := site(probes.EventRclcppRingBufferEnqueue, probes.RoleFunction)
-	intra.Optional, intra.Form = true, probes.FormDerived
+	intra := site(abi.EventRclcppRingBufferEnqueue, abi.RoleFunction)
+	intra.Optional, intra.Form = true, abi.FormDerived
 	if !intra.OnlyIntraProcess() {
 		t.Fatal("the site is of something else")
 	}
-	attach(t, a, p, site(probes.EventCallbackStart, probes.RoleFunction), intra)
+	attach(t, a, p, site(abi.EventCallbackStart, abi.RoleFunction), intra)
 	told.noIntra = true
 	p.intraProcess.since = time.Now().Add(-IntraProcessPatience)
 	a.Settle(t.Context(), p)
@@ -257,7 +258,7 @@ func TestReleasedProcessesAreSwept(t *testing.T) {
 	var over []*Process
 	for pid := int32(1); pid <= 3; pid++ {
 		p := processNumber(pid)
-		attach(t, a, p, site(probes.EventCallbackStart, probes.RoleFunction), site(probes.EventCallbackEnd, probes.RoleBody))
+		attach(t, a, p, site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventCallbackEnd, abi.RoleBody))
 		over = append(over, p)
 	}
 	for _, p := range over[:2] {
@@ -278,12 +279,12 @@ func TestReleasedProcessesAreSwept(t *testing.T) {
 // The dearest optional unit goes first, from every process, and is not attached again.
 func TestBudgetRetiresTheDearest(t *testing.T) {
 	a, told := newTestAttacher(Options{MaxOverhead: 0.02})
-	optional := func(event probes.Event) probes.Site {
-		s := site(event, probes.RoleFunction)
+	optional := func(event abi.Event) probes.Site {
+		s := site(event, abi.RoleFunction)
 		s.Optional = true
 		return s
 	}
-	cheap, dear, needed := optional(probes.EventSimTime), optional(probes.EventRequestSent), site(probes.EventCallbackStart, probes.RoleFunction)
+	cheap, dear, needed := optional(abi.EventSimTime), optional(abi.EventRequestSent), site(abi.EventCallbackStart, abi.RoleFunction)
 	for pid := int32(1); pid <= 2; pid++ {
 		attach(t, a, processNumber(pid), cheap, dear, needed)
 	}
@@ -293,7 +294,7 @@ func TestBudgetRetiresTheDearest(t *testing.T) {
 	if !a.KeepBudget([]ThreadShare{share}) {
 		t.Error("nothing was retired")
 	}
-	if want := []probes.Unit{dear.Unit()}; !slices.Equal(told.kernel.retired, want) || !slices.Equal(told.retiring, want) {
+	if want := []abi.Unit{dear.Unit()}; !slices.Equal(told.kernel.retired, want) || !slices.Equal(told.retiring, want) {
 		t.Errorf("retired %v, told %v", told.kernel.retired, told.retiring)
 	}
 	attach(t, a, processNumber(3), cheap, dear, needed)
@@ -308,7 +309,7 @@ func TestBudgetRetiresTheDearest(t *testing.T) {
 func TestAttachingFails(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	told.kernel.failing = loader.ErrProcessGone
-	err := a.Attach(t.Context(), processNumber(7), &probes.Plan{Sites: []probes.Site{site(probes.EventCallbackStart, probes.RoleFunction)}})
+	err := a.Attach(t.Context(), processNumber(7), &probes.Plan{Sites: []probes.Site{site(abi.EventCallbackStart, abi.RoleFunction)}})
 	if !errors.Is(err, loader.ErrProcessGone) || !strings.Contains(err.Error(), "PID 7") || len(told.attached) != 0 {
 		t.Errorf("%v, told %v", err, told.attached)
 	}

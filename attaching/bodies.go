@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -46,7 +47,7 @@ func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.
 		return sites, nil
 	}
 	for _, site := range sites {
-		if site.Role == probes.RoleBody {
+		if site.Role == abi.RoleBody {
 			bodies = append(bodies, site)
 		} else {
 			others = append(others, site)
@@ -99,7 +100,7 @@ func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
 // judgeCallers keeps the bodies for ever when a caller could not be attached.
 func (b *bodies) judgeCallers(sites []probes.Site, failed map[siteKey]error) {
 	b.stay = b.stay || slices.ContainsFunc(sites, func(site probes.Site) bool {
-		return site.Role == probes.RoleCaller && failed[keyOf(site)] != nil
+		return site.Role == abi.RoleCaller && failed[keyOf(site)] != nil
 	})
 }
 
@@ -124,7 +125,7 @@ func (a *Attacher) warnOfLateCallers(p *Process, sites []probes.Site) {
 	}
 	warned := map[string]bool{}
 	for _, site := range sites {
-		if site.Role == probes.RoleCaller && !site.Armed && !warned[site.Library] {
+		if site.Role == abi.RoleCaller && !site.Armed && !warned[site.Library] {
 			warned[site.Library] = true
 			a.reporter.Warn(fmt.Errorf("PID %d has mapped %s, which was not expected: what it did before the recorder noticed, within about %v, is not recorded",
 				p.Target.PID, site.Library, NoticeTime))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -15,14 +16,14 @@ import (
 type ThreadShare struct {
 	PID, TID int32
 	Share    float64
-	Units    [probes.Units]float64
+	Units    [abi.HitUnits]float64
 }
 
 // unitAttachment is an attachment that is closed when its unit is retired. Without a budget, and for all that is needed, the unit is
 // notOptional.
 type unitAttachment struct {
 	attachment
-	unit probes.Unit
+	unit abi.Unit
 	// file is the one that its sites are in, where they are attached file by file.
 	file target.FileID
 	// account is whose share of probes it takes; nil where it is for everybody.
@@ -31,12 +32,12 @@ type unitAttachment struct {
 }
 
 // notOptional is no unit.
-const notOptional = probes.Units
+const notOptional = abi.HitUnits
 
 // budget is what a recording has given up to cost no more than it may.
 type budget struct {
-	optional map[probes.Unit]bool // units that are attached and may be retired
-	retired  []probes.Unit
+	optional map[abi.Unit]bool // units that are attached and may be retired
+	retired  []abi.Unit
 	told     bool // that there is nothing left to give up
 	// settling says that sites were detached within the window that is judged next.
 	settling bool
@@ -44,7 +45,7 @@ type budget struct {
 
 // unitSites are sites that are attached together.
 type unitSites struct {
-	unit  probes.Unit
+	unit  abi.Unit
 	sites []probes.Site
 }
 
@@ -55,7 +56,7 @@ func (a *Attacher) groupByUnit(sites []probes.Site) []unitSites {
 	}
 	groups := []unitSites{{unit: notOptional}}
 	for _, site := range sites {
-		unit := probes.Unit(notOptional)
+		unit := abi.Unit(notOptional)
 		if site.Optional {
 			unit = site.Unit()
 		}
@@ -105,21 +106,21 @@ func (a *Attacher) settlesSoon(pid int32) bool {
 }
 
 // optionalUnits returns the optional units that have cost a thread anything, the dearest first.
-func (a *Attacher) optionalUnits(of ThreadShare) []probes.Unit {
-	var units []probes.Unit
+func (a *Attacher) optionalUnits(of ThreadShare) []abi.Unit {
+	var units []abi.Unit
 	for unit := range a.budget.optional {
 		if of.Units[unit] > 0 {
 			units = append(units, unit)
 		}
 	}
-	slices.SortFunc(units, func(x, y probes.Unit) int {
+	slices.SortFunc(units, func(x, y abi.Unit) int {
 		return cmp.Or(cmp.Compare(of.Units[y], of.Units[x]), cmp.Compare(x, y))
 	})
 	return units
 }
 
 // retire detaches a unit from all processes for the rest of the recording, because of what it costs a thread.
-func (a *Attacher) retire(unit probes.Unit, of ThreadShare) {
+func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 	a.reporter.Retiring(unit, of)
 	a.reporter.Warn(a.kernel.RetireUnit(unit))
 	delete(a.budget.optional, unit)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -121,6 +122,6 @@ func (a *Attacher) settleIntraProcess(ctx context.Context, p *Process) {
 }
 
 // passRank is an event's place on the way of a message; attachOrder has them the other way round, for a recording that has not begun.
-func passRank(event probes.Event) int {
-	return slices.Index([]probes.Event{probes.EventExecutorExecute, probes.EventRclcppIntraPublish, probes.EventRclcppRingBufferEnqueue}, event)
+func passRank(event abi.Event) int {
+	return slices.Index([]abi.Event{abi.EventExecutorExecute, abi.EventRclcppIntraPublish, abi.EventRclcppRingBufferEnqueue}, event)
 }

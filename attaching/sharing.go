@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -68,7 +69,7 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 		group := siteGroup{pid: p.Target.PID, attached: p.attached, file: file, sites: byFile[file]}
 		_, known := a.sharing.planned[file]
 		// The C++ runtime is mapped by most programs: a link for all of them would slow down those that are not recorded.
-		if !known && group.sites[0].Event != probes.EventExceptionCaught {
+		if !known && group.sites[0].Event != abi.EventExceptionCaught {
 			err := a.shareable(ctx, p, file, group.sites[0].Opened)
 			if err == nil {
 				a.share(p, file)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -12,7 +13,7 @@ import (
 type siteKey struct {
 	file   target.FileID // one real file seen through several overlay mounts is one
 	offset uint64
-	event  probes.Event
+	event  abi.Event
 }
 
 func keyOf(site probes.Site) siteKey {
@@ -26,21 +27,21 @@ func sortForAttaching(sites []probes.Site) {
 
 // attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
 // begin what does not end.
-var attachOrder = []probes.Event{
-	probes.EventCallbackEnd, probes.EventCallbackStart, probes.EventExceptionCaught, probes.EventServiceExecuted, probes.EventExecutorExecute, probes.EventRMWTake,
-	probes.EventRclcppRingBufferDequeue,
-	probes.EventResponseTaken, probes.EventResponseSent, probes.EventRequestTaken, probes.EventRequestSent, probes.EventSimTime,
-	probes.EventDDSBindAddrToStamp, probes.EventRMWPublish, probes.EventRclPublish, probes.EventRclcppPublish,
-	probes.EventRclcppRingBufferEnqueue, probes.EventRclcppIntraPublish,
+var attachOrder = []abi.Event{
+	abi.EventCallbackEnd, abi.EventCallbackStart, abi.EventExceptionCaught, abi.EventServiceExecuted, abi.EventExecutorExecute, abi.EventRMWTake,
+	abi.EventRclcppRingBufferDequeue,
+	abi.EventResponseTaken, abi.EventResponseSent, abi.EventRequestTaken, abi.EventRequestSent, abi.EventSimTime,
+	abi.EventDDSBindAddrToStamp, abi.EventRMWPublish, abi.EventRclPublish, abi.EventRclcppPublish,
+	abi.EventRclcppRingBufferEnqueue, abi.EventRclcppIntraPublish,
 }
 
 // attachRank is an event's place in the attachOrder. Initialization events, whose place is -1, come before all.
-func attachRank(event probes.Event) int { return slices.Index(attachOrder, event) }
+func attachRank(event abi.Event) int { return slices.Index(attachOrder, event) }
 
 // shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish depends on the
 // RMW implementation, and libtracetools is shared by processes with different ones: it must not end there for any.
 func shareable(site probes.Site) probes.Site {
-	if site.Event == probes.EventRMWPublish && site.Form == probes.FormMessageOnly {
+	if site.Event == abi.EventRMWPublish && site.Form == abi.FormMessageOnly {
 		site.LastLayer = false
 	}
 	return site

@@ -13,59 +13,6 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type CaretCallbackRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	Callback       uint64
-	StartNs        uint64
-	EndNs          uint64
-	ParentCallback uint64
-	ParentStartNs  uint64
-	OverheadNs     uint64
-	Feed           struct {
-		_            structs.HostLayout
-		Source       uint64
-		Message      uint64
-		Stamp        int64
-		TimeNs       uint64
-		Gid          [2]uint64
-		MessageStamp int64
-		Details      uint32
-		Reserved     uint32
-	}
-}
-
-type CaretEnqueueRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	Buffer          uint64
-	Index           uint64
-	Size            uint64
-	TimeNs          uint64
-	PublishNumber   uint64
-	Publisher       uint64
-	Callback        uint64
-	CallbackStartNs uint64
-}
-
 type CaretEvent struct {
 	_            structs.HostLayout
 	TimeNs       uint64
@@ -86,115 +33,6 @@ type CaretEvent struct {
 	CostNs       uint16
 }
 
-type CaretInitRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	TimeNs    uint64
-	Arguments [5]uint64
-	Strings   [512]int8
-}
-
-type CaretProcessAddress struct {
-	_        structs.HostLayout
-	Address  uint64
-	Pid      uint32
-	Reserved uint32
-}
-
-type CaretProcessRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	TimeNs          uint64
-	StartBoottimeNs uint64
-	ParentPid       uint32
-	Reserved        uint32
-	Command         [16]int8
-}
-
-type CaretPublishRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	Number          uint64
-	Publisher       uint64
-	RmwPublisher    uint64
-	Message         uint64
-	IntraMessage    uint64
-	IntraNs         uint64
-	RclcppNs        uint64
-	RclNs           uint64
-	RmwNs           uint64
-	StampNs         uint64
-	SourceTimestamp int64
-	Callback        uint64
-	CallbackStartNs uint64
-	MessageStamp    int64
-	Enqueues        uint32
-	Layers          uint16
-	Details         uint16
-}
-
-type CaretRawRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	TimeNs       uint64
-	StackPointer uint64
-	Arguments    [5]uint64
-}
-
-type CaretRingHistory struct {
-	_                structs.HostLayout
-	Generation       uint64
-	Users            uint64
-	WriteIndex       uint64
-	Size             uint64
-	SizeWriteIndex   uint64
-	Message          uint64
-	Taken            uint32
-	Early            uint32
-	OpenEnqueues     uint32
-	OpenDequeues     uint32
-	DoubtfulEnqueues uint32
-	DoubtfulDequeues uint32
-	UnseenDequeues   uint32
-	Reserved         uint32
-}
-
 type CaretRingOperation struct {
 	_    structs.HostLayout
 	Ring struct {
@@ -207,174 +45,27 @@ type CaretRingOperation struct {
 		ReadIndex    uint64
 		Size         uint64
 	}
-	History     CaretRingHistory
+	History struct {
+		_                structs.HostLayout
+		Generation       uint64
+		Users            uint64
+		WriteIndex       uint64
+		Size             uint64
+		SizeWriteIndex   uint64
+		Message          uint64
+		Taken            uint32
+		Early            uint32
+		OpenEnqueues     uint32
+		OpenDequeues     uint32
+		DoubtfulEnqueues uint32
+		DoubtfulDequeues uint32
+		UnseenDequeues   uint32
+		Reserved         uint32
+	}
 	Message     uint64
 	Slot        uint64
 	IsDequeue   uint32
 	Overwritten uint32
-}
-
-type CaretServiceRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	TimeNs          uint64
-	Handle          uint64
-	Message         uint64
-	Gid             [2]uint64
-	Sequence        int64
-	Stamp           int64
-	Callback        uint64
-	CallbackStartNs uint64
-}
-
-type CaretShownSubscription struct {
-	_          structs.HostLayout
-	Handle     uint64
-	Generation uint64
-}
-
-type CaretSimTimeRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	TimeNs    uint64
-	Clock     uint64
-	SimTimeNs int64
-}
-
-type CaretTakeRecord struct {
-	_      structs.HostLayout
-	Header struct {
-		_      structs.HostLayout
-		Kind   uint8
-		Status uint8
-		Depth  uint8
-		Flags  uint8
-		Cpu    uint32
-		Pid    uint32
-		Tid    uint32
-	}
-	Feed struct {
-		_            structs.HostLayout
-		Source       uint64
-		Message      uint64
-		Stamp        int64
-		TimeNs       uint64
-		Gid          [2]uint64
-		MessageStamp int64
-		Details      uint32
-		Reserved     uint32
-	}
-	Callback        uint64
-	CallbackStartNs uint64
-}
-
-type CaretThreadState struct {
-	_                    structs.HostLayout
-	Pid                  uint32
-	Tid                  uint32
-	PublishCount         uint64
-	Depth                uint32
-	Overflow             uint32
-	OverflowStackPointer uint64
-	PublishOpen          uint32
-	TakePending          uint32
-	DequeuePending       uint32
-	RequestPending       uint32
-	Steps                uint32
-	GenericShown         uint32
-	Account              struct {
-		_      structs.HostLayout
-		Header struct {
-			_      structs.HostLayout
-			Kind   uint8
-			Status uint8
-			Depth  uint8
-			Flags  uint8
-			Cpu    uint32
-			Pid    uint32
-			Tid    uint32
-		}
-		TimeNs uint64
-		CostNs uint64
-		Units  [32]struct {
-			_      structs.HostLayout
-			Hits   uint64
-			CostNs uint64
-		}
-	}
-	Take     CaretTakeRecord
-	Dequeue  CaretTakeRecord
-	Publish  CaretPublishRecord
-	Request  CaretServiceRecord
-	TakeCall struct {
-		_            structs.HostLayout
-		Subscription uint64
-		Message      uint64
-		Info         uint64
-		Details      uint32
-		Open         uint32
-	}
-	ServiceCall struct {
-		_        structs.HostLayout
-		Handle   uint64
-		Message  uint64
-		Values   uint64
-		TimeNs   uint64
-		Gid      [2]uint64
-		Sequence int64
-		Open     uint64
-	}
-	IntraPublisher struct {
-		_      structs.HostLayout
-		Handle uint64
-		TimeNs uint64
-		Opened uint64
-	}
-	CallerHit struct {
-		_            structs.HostLayout
-		StackPointer uint64
-		Arguments    [5]uint64
-		Event        uint64
-	}
-	Frames [16]struct {
-		_            structs.HostLayout
-		Callback     uint64
-		StartNs      uint64
-		StackPointer uint64
-		CostNs       uint64
-		Feed         struct {
-			_            structs.HostLayout
-			Source       uint64
-			Message      uint64
-			Stamp        int64
-			TimeNs       uint64
-			Gid          [2]uint64
-			MessageStamp int64
-			Details      uint32
-			Reserved     uint32
-		}
-		Cpu      uint32
-		Flags    uint8
-		Reserved [3]uint8
-	}
 }
 
 // Names of all BPF objects in the ELF.
@@ -427,21 +118,43 @@ const (
 	CaretVarIntraCallbackOffset        = "intra_callback_offset"
 	CaretVarIntraGuardConditionOffset  = "intra_guard_condition_offset"
 	CaretVarIntraProcess               = "intra_process"
-	CaretVarLayoutOfCallbackRecord     = "layout_of_callback_record"
-	CaretVarLayoutOfEnqueueRecord      = "layout_of_enqueue_record"
-	CaretVarLayoutOfInitRecord         = "layout_of_init_record"
-	CaretVarLayoutOfProcessRecord      = "layout_of_process_record"
-	CaretVarLayoutOfRawRecord          = "layout_of_raw_record"
-	CaretVarLayoutOfServiceRecord      = "layout_of_service_record"
-	CaretVarLayoutOfSimTimeRecord      = "layout_of_sim_time_record"
-	CaretVarLayoutOfThreadRecord       = "layout_of_thread_record"
 	CaretVarMessageStamps              = "message_stamps"
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
 	CaretVarRingCapacityOffset         = "ring_capacity_offset"
+	CaretVarSharedCallbackRecord       = "shared_callback_record"
+	CaretVarSharedCallbackStatus       = "shared_callback_status"
+	CaretVarSharedClientIdentitySize   = "shared_client_identity_size"
+	CaretVarSharedCookieShift          = "shared_cookie_shift"
+	CaretVarSharedEnqueueRecord        = "shared_enqueue_record"
+	CaretVarSharedEventId              = "shared_event_id"
+	CaretVarSharedGatePosition         = "shared_gate_position"
+	CaretVarSharedHeaderOffset         = "shared_header_offset"
+	CaretVarSharedInitRecord           = "shared_init_record"
+	CaretVarSharedLossReason           = "shared_loss_reason"
+	CaretVarSharedMessageDetail        = "shared_message_detail"
+	CaretVarSharedPlanUnit             = "shared_plan_unit"
+	CaretVarSharedProcessRecord        = "shared_process_record"
+	CaretVarSharedProcessStatus        = "shared_process_status"
+	CaretVarSharedPublishLayer         = "shared_publish_layer"
+	CaretVarSharedPublishStatus        = "shared_publish_status"
+	CaretVarSharedRawRecord            = "shared_raw_record"
+	CaretVarSharedRecordFlag           = "shared_record_flag"
+	CaretVarSharedRecordKind           = "shared_record_kind"
+	CaretVarSharedRecordSize           = "shared_record_size"
+	CaretVarSharedRingLimit            = "shared_ring_limit"
+	CaretVarSharedRingOverwritten      = "shared_ring_overwritten"
+	CaretVarSharedServiceRecord        = "shared_service_record"
+	CaretVarSharedServiceStep          = "shared_service_step"
+	CaretVarSharedSimTimeRecord        = "shared_sim_time_record"
+	CaretVarSharedSiteForm             = "shared_site_form"
+	CaretVarSharedSiteRole             = "shared_site_role"
+	CaretVarSharedStackLimit           = "shared_stack_limit"
+	CaretVarSharedThreadRecord         = "shared_thread_record"
+	CaretVarSharedUnknownSlot          = "shared_unknown_slot"
 	CaretVarSubscriptionGeneration     = "subscription_generation"
 	CaretVarTypedBufferRingOffset      = "typed_buffer_ring_offset"
-	CaretVarUnitsLeft                  = "units_left"
+	CaretVarUnitsRetired               = "units_retired"
 	CaretVarWakeupBytes                = "wakeup_bytes"
 )
 
@@ -545,21 +258,43 @@ type CaretVariableSpecs struct {
 	IntraCallbackOffset       *ebpf.VariableSpec `ebpf:"intra_callback_offset"`
 	IntraGuardConditionOffset *ebpf.VariableSpec `ebpf:"intra_guard_condition_offset"`
 	IntraProcess              *ebpf.VariableSpec `ebpf:"intra_process"`
-	LayoutOfCallbackRecord    *ebpf.VariableSpec `ebpf:"layout_of_callback_record"`
-	LayoutOfEnqueueRecord     *ebpf.VariableSpec `ebpf:"layout_of_enqueue_record"`
-	LayoutOfInitRecord        *ebpf.VariableSpec `ebpf:"layout_of_init_record"`
-	LayoutOfProcessRecord     *ebpf.VariableSpec `ebpf:"layout_of_process_record"`
-	LayoutOfRawRecord         *ebpf.VariableSpec `ebpf:"layout_of_raw_record"`
-	LayoutOfServiceRecord     *ebpf.VariableSpec `ebpf:"layout_of_service_record"`
-	LayoutOfSimTimeRecord     *ebpf.VariableSpec `ebpf:"layout_of_sim_time_record"`
-	LayoutOfThreadRecord      *ebpf.VariableSpec `ebpf:"layout_of_thread_record"`
 	MessageStamps             *ebpf.VariableSpec `ebpf:"message_stamps"`
 	RawRecords                *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs            *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	RingCapacityOffset        *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
+	SharedCallbackRecord      *ebpf.VariableSpec `ebpf:"shared_callback_record"`
+	SharedCallbackStatus      *ebpf.VariableSpec `ebpf:"shared_callback_status"`
+	SharedClientIdentitySize  *ebpf.VariableSpec `ebpf:"shared_client_identity_size"`
+	SharedCookieShift         *ebpf.VariableSpec `ebpf:"shared_cookie_shift"`
+	SharedEnqueueRecord       *ebpf.VariableSpec `ebpf:"shared_enqueue_record"`
+	SharedEventId             *ebpf.VariableSpec `ebpf:"shared_event_id"`
+	SharedGatePosition        *ebpf.VariableSpec `ebpf:"shared_gate_position"`
+	SharedHeaderOffset        *ebpf.VariableSpec `ebpf:"shared_header_offset"`
+	SharedInitRecord          *ebpf.VariableSpec `ebpf:"shared_init_record"`
+	SharedLossReason          *ebpf.VariableSpec `ebpf:"shared_loss_reason"`
+	SharedMessageDetail       *ebpf.VariableSpec `ebpf:"shared_message_detail"`
+	SharedPlanUnit            *ebpf.VariableSpec `ebpf:"shared_plan_unit"`
+	SharedProcessRecord       *ebpf.VariableSpec `ebpf:"shared_process_record"`
+	SharedProcessStatus       *ebpf.VariableSpec `ebpf:"shared_process_status"`
+	SharedPublishLayer        *ebpf.VariableSpec `ebpf:"shared_publish_layer"`
+	SharedPublishStatus       *ebpf.VariableSpec `ebpf:"shared_publish_status"`
+	SharedRawRecord           *ebpf.VariableSpec `ebpf:"shared_raw_record"`
+	SharedRecordFlag          *ebpf.VariableSpec `ebpf:"shared_record_flag"`
+	SharedRecordKind          *ebpf.VariableSpec `ebpf:"shared_record_kind"`
+	SharedRecordSize          *ebpf.VariableSpec `ebpf:"shared_record_size"`
+	SharedRingLimit           *ebpf.VariableSpec `ebpf:"shared_ring_limit"`
+	SharedRingOverwritten     *ebpf.VariableSpec `ebpf:"shared_ring_overwritten"`
+	SharedServiceRecord       *ebpf.VariableSpec `ebpf:"shared_service_record"`
+	SharedServiceStep         *ebpf.VariableSpec `ebpf:"shared_service_step"`
+	SharedSimTimeRecord       *ebpf.VariableSpec `ebpf:"shared_sim_time_record"`
+	SharedSiteForm            *ebpf.VariableSpec `ebpf:"shared_site_form"`
+	SharedSiteRole            *ebpf.VariableSpec `ebpf:"shared_site_role"`
+	SharedStackLimit          *ebpf.VariableSpec `ebpf:"shared_stack_limit"`
+	SharedThreadRecord        *ebpf.VariableSpec `ebpf:"shared_thread_record"`
+	SharedUnknownSlot         *ebpf.VariableSpec `ebpf:"shared_unknown_slot"`
 	SubscriptionGeneration    *ebpf.VariableSpec `ebpf:"subscription_generation"`
 	TypedBufferRingOffset     *ebpf.VariableSpec `ebpf:"typed_buffer_ring_offset"`
-	UnitsLeft                 *ebpf.VariableSpec `ebpf:"units_left"`
+	UnitsRetired              *ebpf.VariableSpec `ebpf:"units_retired"`
 	WakeupBytes               *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
@@ -624,21 +359,43 @@ type CaretVariables struct {
 	IntraCallbackOffset       *ebpf.Variable `ebpf:"intra_callback_offset"`
 	IntraGuardConditionOffset *ebpf.Variable `ebpf:"intra_guard_condition_offset"`
 	IntraProcess              *ebpf.Variable `ebpf:"intra_process"`
-	LayoutOfCallbackRecord    *ebpf.Variable `ebpf:"layout_of_callback_record"`
-	LayoutOfEnqueueRecord     *ebpf.Variable `ebpf:"layout_of_enqueue_record"`
-	LayoutOfInitRecord        *ebpf.Variable `ebpf:"layout_of_init_record"`
-	LayoutOfProcessRecord     *ebpf.Variable `ebpf:"layout_of_process_record"`
-	LayoutOfRawRecord         *ebpf.Variable `ebpf:"layout_of_raw_record"`
-	LayoutOfServiceRecord     *ebpf.Variable `ebpf:"layout_of_service_record"`
-	LayoutOfSimTimeRecord     *ebpf.Variable `ebpf:"layout_of_sim_time_record"`
-	LayoutOfThreadRecord      *ebpf.Variable `ebpf:"layout_of_thread_record"`
 	MessageStamps             *ebpf.Variable `ebpf:"message_stamps"`
 	RawRecords                *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs            *ebpf.Variable `ebpf:"report_all_execs"`
 	RingCapacityOffset        *ebpf.Variable `ebpf:"ring_capacity_offset"`
+	SharedCallbackRecord      *ebpf.Variable `ebpf:"shared_callback_record"`
+	SharedCallbackStatus      *ebpf.Variable `ebpf:"shared_callback_status"`
+	SharedClientIdentitySize  *ebpf.Variable `ebpf:"shared_client_identity_size"`
+	SharedCookieShift         *ebpf.Variable `ebpf:"shared_cookie_shift"`
+	SharedEnqueueRecord       *ebpf.Variable `ebpf:"shared_enqueue_record"`
+	SharedEventId             *ebpf.Variable `ebpf:"shared_event_id"`
+	SharedGatePosition        *ebpf.Variable `ebpf:"shared_gate_position"`
+	SharedHeaderOffset        *ebpf.Variable `ebpf:"shared_header_offset"`
+	SharedInitRecord          *ebpf.Variable `ebpf:"shared_init_record"`
+	SharedLossReason          *ebpf.Variable `ebpf:"shared_loss_reason"`
+	SharedMessageDetail       *ebpf.Variable `ebpf:"shared_message_detail"`
+	SharedPlanUnit            *ebpf.Variable `ebpf:"shared_plan_unit"`
+	SharedProcessRecord       *ebpf.Variable `ebpf:"shared_process_record"`
+	SharedProcessStatus       *ebpf.Variable `ebpf:"shared_process_status"`
+	SharedPublishLayer        *ebpf.Variable `ebpf:"shared_publish_layer"`
+	SharedPublishStatus       *ebpf.Variable `ebpf:"shared_publish_status"`
+	SharedRawRecord           *ebpf.Variable `ebpf:"shared_raw_record"`
+	SharedRecordFlag          *ebpf.Variable `ebpf:"shared_record_flag"`
+	SharedRecordKind          *ebpf.Variable `ebpf:"shared_record_kind"`
+	SharedRecordSize          *ebpf.Variable `ebpf:"shared_record_size"`
+	SharedRingLimit           *ebpf.Variable `ebpf:"shared_ring_limit"`
+	SharedRingOverwritten     *ebpf.Variable `ebpf:"shared_ring_overwritten"`
+	SharedServiceRecord       *ebpf.Variable `ebpf:"shared_service_record"`
+	SharedServiceStep         *ebpf.Variable `ebpf:"shared_service_step"`
+	SharedSimTimeRecord       *ebpf.Variable `ebpf:"shared_sim_time_record"`
+	SharedSiteForm            *ebpf.Variable `ebpf:"shared_site_form"`
+	SharedSiteRole            *ebpf.Variable `ebpf:"shared_site_role"`
+	SharedStackLimit          *ebpf.Variable `ebpf:"shared_stack_limit"`
+	SharedThreadRecord        *ebpf.Variable `ebpf:"shared_thread_record"`
+	SharedUnknownSlot         *ebpf.Variable `ebpf:"shared_unknown_slot"`
 	SubscriptionGeneration    *ebpf.Variable `ebpf:"subscription_generation"`
 	TypedBufferRingOffset     *ebpf.Variable `ebpf:"typed_buffer_ring_offset"`
-	UnitsLeft                 *ebpf.Variable `ebpf:"units_left"`
+	UnitsRetired              *ebpf.Variable `ebpf:"units_retired"`
 	WakeupBytes               *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 

@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // awaitScan notes that an entity was created which only a scan of the memory completes: nothing else tells the types of messages.
 func (g *Graph) awaitScan(time int64) { g.unscanned = trace.Some(time) }
@@ -77,7 +80,7 @@ type applier struct {
 // It returns false where somebody else has lived there since. fini is the event that would have ended the entity. is tells whether what
 // the scan saw can be an entity that is doubtful. create also tells whether the entity is new: it may be known by another address.
 func settle[E resident](
-	a applier, p *population[E], address trace.Address, fini EventID, is func(E) bool, create func(life) (entity E, fresh bool),
+	a applier, p *population[E], address trace.Address, fini abi.Event, is func(E) bool, create func(life) (entity E, fresh bool),
 ) (E, bool) {
 	last, known := p.last(address)
 	if known {
@@ -140,7 +143,7 @@ func (a applier) stateMachine(row trace.LifecycleStateMachine) {
 }
 
 func (a applier) node(row trace.Node) {
-	n, ok := settle(a, &a.nodes, row.NodeHandle, RclNodeFini, func(n *node) bool { return isNode(n, &row) }, func(l life) (*node, bool) { return &node{life: l}, true })
+	n, ok := settle(a, &a.nodes, row.NodeHandle, abi.EventRclNodeFini, func(n *node) bool { return isNode(n, &row) }, func(l life) (*node, bool) { return &node{life: l}, true })
 	if !ok {
 		return
 	}
@@ -156,7 +159,7 @@ func (a applier) node(row trace.Node) {
 }
 
 func (a applier) executor(row trace.Executor) {
-	e, ok := settle(a, &a.executors, row.Executor, RclcppExecutorDestroy, func(e *executor) bool { return isExecutor(e, &row) }, func(l life) (*executor, bool) { return &executor{life: l}, true })
+	e, ok := settle(a, &a.executors, row.Executor, abi.EventExecutorDestroy, func(e *executor) bool { return isExecutor(e, &row) }, func(l life) (*executor, bool) { return &executor{life: l}, true })
 	if !ok {
 		return
 	}
@@ -195,7 +198,7 @@ func (a applier) group(row trace.CallbackGroup) {
 }
 
 func (a applier) publisher(row trace.Publisher) {
-	p, ok := settle(a, &a.publishers, row.PublisherHandle, RclPublisherFini, func(p *publisher) bool { return isPublisher(p, &row) }, func(l life) (*publisher, bool) {
+	p, ok := settle(a, &a.publishers, row.PublisherHandle, abi.EventRclPublisherFini, func(p *publisher) bool { return isPublisher(p, &row) }, func(l life) (*publisher, bool) {
 		if known, ok := a.rmwPublishers.at(row.RMWPublisherHandle, now); ok && known.current.PublisherHandle == 0 {
 			return known, false // by its rmw handle
 		}
@@ -225,7 +228,7 @@ func (a applier) publisher(row trace.Publisher) {
 }
 
 func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]string) {
-	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, RclSubscriptionFini, func(s *subscription) bool { return isSubscription(s, &row) }, func(l life) (*subscription, bool) {
+	s, ok := settle(a, &a.subscriptions, row.SubscriptionHandle, abi.EventRclSubscriptionFini, func(s *subscription) bool { return isSubscription(s, &row) }, func(l life) (*subscription, bool) {
 		if known, ok := a.rmwSubscriptions.at(row.RMWSubscriptionHandle, now); ok && known.current.SubscriptionHandle == 0 {
 			return known, false
 		}
@@ -327,7 +330,7 @@ func (a applier) confirm(c *callback, address trace.Address) {
 }
 
 func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
-	t, ok := settle(a, &a.timers, row.TimerHandle, RclTimerFini, func(t *timer) bool { return isTimer(t, &row) && runs(t.callback, symbols[row.Callback]) }, func(l life) (*timer, bool) { return &timer{life: l}, true })
+	t, ok := settle(a, &a.timers, row.TimerHandle, abi.EventRclTimerFini, func(t *timer) bool { return isTimer(t, &row) && runs(t.callback, symbols[row.Callback]) }, func(l life) (*timer, bool) { return &timer{life: l}, true })
 	if !ok {
 		return
 	}
@@ -354,7 +357,7 @@ func (a applier) timer(row trace.Timer, symbols map[trace.Address]string) {
 }
 
 func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]string) {
-	s, ok := settle(a, &a.services, row.ServiceHandle, RclServiceFini, func(s *service) bool { return isService(s, &row) && runs(s.callback, symbols[row.Callback]) }, func(l life) (*service, bool) {
+	s, ok := settle(a, &a.services, row.ServiceHandle, abi.EventRclServiceFini, func(s *service) bool { return isService(s, &row) && runs(s.callback, symbols[row.Callback]) }, func(l life) (*service, bool) {
 		if known, ok := a.adoptService(row.ServiceHandle, func(s *service) bool { return s.current.RMWServiceHandle == row.RMWServiceHandle }); ok {
 			return known, false
 		}
@@ -385,7 +388,7 @@ func (a applier) service(row trace.ServiceServer, symbols map[trace.Address]stri
 }
 
 func (a applier) client(row trace.Client) {
-	c, ok := settle(a, &a.clients, row.ClientHandle, RclClientFini, func(c *client) bool { return isClient(c, &row) }, func(l life) (*client, bool) { return &client{life: l}, true })
+	c, ok := settle(a, &a.clients, row.ClientHandle, abi.EventRclClientFini, func(c *client) bool { return isClient(c, &row) }, func(l life) (*client, bool) { return &client{life: l}, true })
 	if !ok {
 		return
 	}

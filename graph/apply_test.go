@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -24,7 +25,7 @@ func TestEventsWinOverMemory(t *testing.T) {
 	w := newWorld(t, m)
 	want := w.rows().Publishers[0]
 	g := New(testKey)
-	g.Init(event(RclPublisherInit, 10, want.PublisherHandle, 0x99000, want.RMWPublisherHandle, "/told", 77))
+	g.Init(event(abi.EventRclPublisherInit, 10, want.PublisherHandle, 0x99000, want.RMWPublisherHandle, "/told", 77))
 	if !g.WantsScan() {
 		t.Error("no scan is wanted after an event")
 	}
@@ -49,7 +50,7 @@ func TestSnapshotDoesNotDescribeSuccessors(t *testing.T) {
 	want := w.rows().Timers[0]
 	snapshot := snapshotOf(t, m, 20)
 	g := New(testKey)
-	g.Init(event(RclTimerInit, 25, want.TimerHandle, 1))
+	g.Init(event(abi.EventRclTimerInit, 25, want.TimerHandle, 1))
 	g.Apply(snapshot)
 	if timer, _ := g.timers.at(want.TimerHandle, 30); timer.current.Callback != 0 || timer.current.NodeHandle != 0 {
 		t.Errorf("the successor got what its predecessor had: %+v", timer.current)
@@ -65,7 +66,7 @@ func TestEndedDuringScan(t *testing.T) {
 	w := newWorld(t, m)
 	want := w.rows().Timers[0]
 	g := New(testKey)
-	g.End(RclTimerFini, want.TimerHandle, 25)
+	g.End(abi.EventRclTimerFini, want.TimerHandle, 25)
 	g.Apply(snapshotOf(t, m, 20))
 	rows := g.Rows(true)
 	if len(rows.Timers) != 1 || rows.Timers[0].EndTimestamp != trace.Some(int64(25)) {
@@ -126,48 +127,48 @@ func TestScanCompletesWhatRecordsFound(t *testing.T) {
 func TestFiniEndsEntities(t *testing.T) {
 	for name, test := range map[string]struct {
 		init  []InitEvent
-		fini  EventID
+		fini  abi.Event
 		ended func(rows Rows) []trace.Optional[int64]
 	}{
 		"publisher": {
-			[]InitEvent{event(RclPublisherInit, 10, 0x1000, nodeHandle, 0x1100, "/a", 1)}, RclPublisherFini,
+			[]InitEvent{event(abi.EventRclPublisherInit, 10, 0x1000, nodeHandle, 0x1100, "/a", 1)}, abi.EventRclPublisherFini,
 			func(rows Rows) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Publishers[0].EndTimestamp}
 			},
 		},
 		"subscription with object and callback": {
 			[]InitEvent{
-				event(RclSubscriptionInit, 10, 0x1000, nodeHandle, 0x1100, "/a", 1), event(RclcppSubscriptionInit, 11, 0x1000, 0x2000),
-				event(RclcppSubscriptionCallbackAdded, 12, 0x2000, 0x2100),
-			}, RclSubscriptionFini,
+				event(abi.EventRclSubscriptionInit, 10, 0x1000, nodeHandle, 0x1100, "/a", 1), event(abi.EventRclcppSubscriptionInit, 11, 0x1000, 0x2000),
+				event(abi.EventRclcppSubscriptionCallbackAdded, 12, 0x2000, 0x2100),
+			}, abi.EventRclSubscriptionFini,
 			func(rows Rows) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Subscriptions[0].EndTimestamp, rows.Callbacks[0].EndTimestamp}
 			},
 		},
 		"timer with callback": {
-			[]InitEvent{event(RclTimerInit, 10, 0x1000, 5), event(RclcppTimerCallbackAdded, 11, 0x1000, 0x1100)}, RclTimerFini,
+			[]InitEvent{event(abi.EventRclTimerInit, 10, 0x1000, 5), event(abi.EventRclcppTimerCallbackAdded, 11, 0x1000, 0x1100)}, abi.EventRclTimerFini,
 			func(rows Rows) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Timers[0].EndTimestamp, rows.Callbacks[0].EndTimestamp}
 			},
 		},
 		"service with callback": {
-			[]InitEvent{event(RclServiceInit, 10, 0x1000, nodeHandle, 0x1100, "/s"), event(RclcppServiceCallbackAdded, 11, 0x1000, 0x1200)},
-			RclServiceFini, func(rows Rows) []trace.Optional[int64] {
+			[]InitEvent{event(abi.EventRclServiceInit, 10, 0x1000, nodeHandle, 0x1100, "/s"), event(abi.EventRclcppServiceCallbackAdded, 11, 0x1000, 0x1200)},
+			abi.EventRclServiceFini, func(rows Rows) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.ServiceServers[0].EndTimestamp, rows.Callbacks[0].EndTimestamp}
 			},
 		},
 		"client": {
-			[]InitEvent{event(RclClientInit, 10, 0x1000, nodeHandle, 0x1100, "/s")}, RclClientFini,
+			[]InitEvent{event(abi.EventRclClientInit, 10, 0x1000, nodeHandle, 0x1100, "/s")}, abi.EventRclClientFini,
 			func(rows Rows) []trace.Optional[int64] { return []trace.Optional[int64]{rows.Clients[0].EndTimestamp} },
 		},
 		"node with state machine": {
-			[]InitEvent{event(RclNodeInit, 10, 0x1000, 0x1100, "n", "/"), event(RclLifecycleStateMachineInit, 11, 0x1000, 0x1200)}, RclNodeFini,
+			[]InitEvent{event(abi.EventRclNodeInit, 10, 0x1000, 0x1100, "n", "/"), event(abi.EventRclLifecycleStateMachineInit, 11, 0x1000, 0x1200)}, abi.EventRclNodeFini,
 			func(rows Rows) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Nodes[0].EndTimestamp, rows.LifecycleStateMachines[0].EndTimestamp}
 			},
 		},
 		"executor": {
-			[]InitEvent{event(ConstructExecutor, 10, 0x1000, 1)}, RclcppExecutorDestroy,
+			[]InitEvent{event(abi.EventConstructExecutor, 10, 0x1000, 1)}, abi.EventExecutorDestroy,
 			func(rows Rows) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Executors[0].EndTimestamp}
 			},
@@ -196,8 +197,8 @@ func TestFiniEndsEntities(t *testing.T) {
 // TestReuseEndsEntities: a new entity at an address ends the one before, if no fini event did.
 func TestReuseEndsEntities(t *testing.T) {
 	g := New(testKey)
-	g.Init(event(RclTimerInit, 10, timerHandle, 5))
-	g.Init(event(RclTimerInit, 20, timerHandle, 6))
+	g.Init(event(abi.EventRclTimerInit, 10, timerHandle, 5))
+	g.Init(event(abi.EventRclTimerInit, 20, timerHandle, 6))
 	rows := g.Rows(true).Timers
 	if len(rows) != 2 || rows[0].EndTimestamp != trace.Some(int64(20)) || rows[1].EndTimestamp.Valid {
 		t.Errorf("rows %+v", rows)
@@ -224,7 +225,7 @@ func TestScanAfterTheEnd(t *testing.T) {
 	w := newWorld(t, m)
 	want := w.rows().Timers[0]
 	g := New(testKey)
-	g.Init(event(RclTimerInit, 10, want.TimerHandle, uint64(want.Period.Value)))
+	g.Init(event(abi.EventRclTimerInit, 10, want.TimerHandle, uint64(want.Period.Value)))
 	g.Complete(snapshotOf(t, m, 20))
 	rows := g.Rows(true)
 	if len(rows.Timers) != 1 || rows.Timers[0].TimerHandle != want.TimerHandle || rows.Timers[0].Callback != want.Callback {
@@ -249,7 +250,7 @@ func TestObjectsWithoutEventsAreAwaited(t *testing.T) {
 	m := newImage(t, "humble", elf.EM_X86_64)
 	want := newWorld(t, m).rows().Subscriptions[0]
 	initialize := func(g *Graph) {
-		g.Init(event(RclSubscriptionInit, 10, want.SubscriptionHandle, want.NodeHandle, want.RMWSubscriptionHandle, want.TopicName, 1))
+		g.Init(event(abi.EventRclSubscriptionInit, 10, want.SubscriptionHandle, want.NodeHandle, want.RMWSubscriptionHandle, want.TopicName, 1))
 	}
 	t.Run("scanned", func(t *testing.T) {
 		g := m.graph()

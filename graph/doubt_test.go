@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -93,10 +94,10 @@ func TestAnotherOneIsFoundAfterALoss(t *testing.T) {
 	handle := want.Publishers[0].PublisherHandle
 	timer := want.Timers[0]
 	g := New(testKey)
-	g.Init(event(RclPublisherInit, 10, handle, 0x99000, 0x99100, "/former", 1))
-	g.Init(event(RclTimerInit, 11, timer.TimerHandle, 77))
-	g.Init(event(RclcppTimerCallbackAdded, 12, timer.TimerHandle, timer.Callback))
-	g.Init(event(RclcppCallbackRegister, 12, timer.Callback, "former()"))
+	g.Init(event(abi.EventRclPublisherInit, 10, handle, 0x99000, 0x99100, "/former", 1))
+	g.Init(event(abi.EventRclTimerInit, 11, timer.TimerHandle, 77))
+	g.Init(event(abi.EventRclcppTimerCallbackAdded, 12, timer.TimerHandle, timer.Callback))
+	g.Init(event(abi.EventRclcppCallbackRegister, 12, timer.Callback, "former()"))
 	g.Doubt(20, 20)
 	g.Apply(snapshotOf(t, m, 30))
 	for time, name := range map[int64]string{15: "/former", 25: "", 35: want.Publishers[0].TopicName} {
@@ -128,12 +129,12 @@ func TestAnotherOneIsFoundAfterALoss(t *testing.T) {
 func TestLossEndsWhatIsNotFoundAgain(t *testing.T) {
 	for name, later := range map[string][]InitEvent{
 		"nothing":               nil,
-		"its end, or another's": {event(RclPublisherFini, 30, publisherHandle)},
-		"another one":           {event(RclPublisherInit, 30, publisherHandle, nodeHandle, rmwPublisher, "/other", 1)},
+		"its end, or another's": {event(abi.EventRclPublisherFini, 30, publisherHandle)},
+		"another one":           {event(abi.EventRclPublisherInit, 30, publisherHandle, nodeHandle, rmwPublisher, "/other", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := New(testKey)
-			g.Init(event(RclPublisherInit, 10, publisherHandle, nodeHandle, rmwPublisher, "/chatter", 1))
+			g.Init(event(abi.EventRclPublisherInit, 10, publisherHandle, nodeHandle, rmwPublisher, "/chatter", 1))
 			g.Doubt(20, 20)
 			for _, e := range later {
 				g.Init(e)

@@ -1,29 +1,32 @@
 package graph
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // maxGraves bounds the ends remembered of entities that nothing was known of.
 const maxGraves = 1 << 12
 
 // End ends the entity that a fini event names, at the time of the event, together with what it owns. event is one of
-// RclPublisherFini to RclcppExecutorDestroy; others have no effect.
-func (g *Graph) End(event EventID, address trace.Address, time int64) {
+// abi.EventRclPublisherFini to abi.EventExecutorDestroy; others have no effect.
+func (g *Graph) End(event abi.Event, address trace.Address, time int64) {
 	known := false
 	switch event {
-	case RclNodeFini:
+	case abi.EventRclNodeFini:
 		known = endAt(&g.nodes, address, time)
 		g.endLoggers(address, time)
-	case RclPublisherFini:
+	case abi.EventRclPublisherFini:
 		known = endAt(&g.publishers, address, time)
-	case RclSubscriptionFini:
+	case abi.EventRclSubscriptionFini:
 		known = endAt(&g.subscriptions, address, time)
-	case RclTimerFini:
+	case abi.EventRclTimerFini:
 		known = endAt(&g.timers, address, time)
-	case RclServiceFini:
+	case abi.EventRclServiceFini:
 		known = endAt(&g.services, address, time)
-	case RclClientFini:
+	case abi.EventRclClientFini:
 		known = endAt(&g.clients, address, time)
-	case RclcppExecutorDestroy:
+	case abi.EventExecutorDestroy:
 		known = endAt(&g.executors, address, time)
 	default:
 		return
@@ -38,9 +41,9 @@ func (g *Graph) End(event EventID, address trace.Address, time int64) {
 }
 
 // endsEntity reports whether End has an effect.
-func endsEntity(event EventID) bool {
+func endsEntity(event abi.Event) bool {
 	switch event {
-	case RclNodeFini, RclPublisherFini, RclSubscriptionFini, RclTimerFini, RclServiceFini, RclClientFini, RclcppExecutorDestroy:
+	case abi.EventRclNodeFini, abi.EventRclPublisherFini, abi.EventRclSubscriptionFini, abi.EventRclTimerFini, abi.EventRclServiceFini, abi.EventRclClientFini, abi.EventExecutorDestroy:
 		return true
 	}
 	return false
@@ -48,7 +51,7 @@ func endsEntity(event EventID) bool {
 
 // grave is an entity that ended before anything was known of it. A scan of the memory that began earlier may still have seen it.
 type grave struct {
-	event   EventID
+	event   abi.Event
 	address trace.Address
 }
 

@@ -1,56 +1,11 @@
 package graph
 
-import "github.com/caret-bpf/caret-bpf/trace"
-
-// EventID is the number of an initialization event, the same as in the cookie of its probe.
-type EventID uint8
-
-// The initialization events (ROS 2 tracepoints) that a Graph understands, with their arguments; strings are in parentheses. The identity of a
-// client is in hexadecimal: the GUIDs of its writer and its reader with Fast DDS, a handle of 8 bytes with Cyclone DDS, "" if not known.
-const (
-	RclInit                                EventID = 20 // context
-	RclNodeInit                            EventID = 21 // node_handle, rmw_handle, (node_name), (namespace)
-	RclPublisherInit                       EventID = 22 // publisher_handle, node_handle, rmw_publisher_handle, (topic_name), queue_depth
-	RclSubscriptionInit                    EventID = 23 // subscription_handle, node_handle, rmw_subscription_handle, (topic_name), queue_depth
-	RclcppSubscriptionInit                 EventID = 24 // subscription_handle, subscription
-	RclcppSubscriptionCallbackAdded        EventID = 25 // subscription, callback, buffer, capacity, ipb (of an intra-process one on Humble; 0 else)
-	RclTimerInit                           EventID = 26 // timer_handle, period
-	RclcppTimerCallbackAdded               EventID = 27 // timer_handle, callback
-	RclcppTimerLinkNode                    EventID = 28 // timer_handle, node_handle
-	RclcppCallbackRegister                 EventID = 29 // callback, (symbol)
-	RclServiceInit                         EventID = 30 // service_handle, node_handle, rmw_service_handle, (service_name), impl
-	RclcppServiceCallbackAdded             EventID = 31 // service_handle, callback, impl
-	RclClientInit                          EventID = 32 // client_handle, node_handle, rmw_client_handle, (service_name), (identity)
-	RclcppIpbToSubscription                EventID = 33 // ipb, subscription
-	RclcppBufferToIpb                      EventID = 34 // buffer, ipb
-	RclcppConstructRingBuffer              EventID = 35 // buffer, capacity
-	RclLifecycleStateMachineInit           EventID = 36 // node_handle, state_machine
-	ConstructExecutor                      EventID = 37 // executor, type of executor
-	AddCallbackGroup                       EventID = 38 // executor, callback_group, type of group, node_base
-	AddCallbackGroupStaticExecutor         EventID = 39 // entities_collector, callback_group, type of group
-	CallbackGroupAddTimer                  EventID = 40 // callback_group, timer_handle, type of group + 1 (in these four; 0: not known)
-	CallbackGroupAddSubscription           EventID = 41 // callback_group, subscription_handle
-	CallbackGroupAddService                EventID = 42 // callback_group, service_handle
-	CallbackGroupAddClient                 EventID = 43 // callback_group, client_handle
-	CallbackGroupToExecutorEntityCollector EventID = 44 // entities_collector, callback_group, type of group
-	ExecutorEntityCollectorToExecutor      EventID = 45 // executor, entities_collector
-	RmwPublisherInit                       EventID = 46 // rmw_publisher_handle, (gid in hexadecimal)
-	AddPublisher                           EventID = 47 // publisher_handle, publisher
-	GenericSubscription                    EventID = 48 // subscription_handle, subscription, callback: Humble's, when first executed
+import (
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The events that end an entity, each with its handle: rcl's fini functions and the destructor of rclcpp::Executor.
-const (
-	RclPublisherFini      EventID = 50
-	RclSubscriptionFini   EventID = 51
-	RclTimerFini          EventID = 52
-	RclServiceFini        EventID = 53
-	RclClientFini         EventID = 54
-	RclNodeFini           EventID = 55
-	RclcppExecutorDestroy EventID = 56
-)
-
-// The types of executors, as ConstructExecutor tells them. The base class's constructor runs for executors of any type.
+// The types of executors, as abi.EventConstructExecutor tells them. The base class's constructor runs for executors of any type.
 const (
 	ExecutorBase uint64 = iota
 	ExecutorSingleThreaded
@@ -67,7 +22,7 @@ const (
 
 // InitEvent is one initialization event.
 type InitEvent struct {
-	Event EventID
+	Event abi.Event
 	// Time is that of the event, in nanoseconds of the dataset's clock.
 	Time int64
 	// Arguments are the tracepoint's arguments in order; in place of a string stands its address.
@@ -85,72 +40,72 @@ func (g *Graph) Init(event InitEvent) {
 		return
 	}
 	switch event.Event {
-	case RclInit:
+	case abi.EventRclInit:
 		g.initContext(event.Time, first)
-	case RclNodeInit:
+	case abi.EventRclNodeInit:
 		g.initNode(event.Time, trace.Node{NodeHandle: first, RMWHandle: second, NodeName: event.String1, Namespace: event.String2})
-	case AddPublisher:
+	case abi.EventAddPublisher:
 		g.addPublisher(event.Time, first, second)
-	case RmwPublisherInit:
+	case abi.EventRMWPublisherInit:
 		g.announceGID(event.Time, first, event.String1)
-	case RclPublisherInit:
+	case abi.EventRclPublisherInit:
 		g.initPublisher(event.Time, trace.Publisher{
 			PublisherHandle: first, NodeHandle: second, RMWPublisherHandle: third,
 			TopicName: event.String1, QueueDepth: trace.Some(a[4]),
 		})
-	case RclSubscriptionInit:
+	case abi.EventRclSubscriptionInit:
 		g.initSubscription(event.Time, trace.Subscription{
 			SubscriptionHandle: first, NodeHandle: second, RMWSubscriptionHandle: third,
 			TopicName: event.String1, QueueDepth: trace.Some(a[4]),
 		})
-	case RclcppSubscriptionInit:
+	case abi.EventRclcppSubscriptionInit:
 		g.linkObject(event.Time, first, second)
-	case RclcppSubscriptionCallbackAdded:
+	case abi.EventRclcppSubscriptionCallbackAdded:
 		g.addObjectCallback(event.Time, first, second, intraProcess{ring: third, capacity: a[3], ipb: trace.Address(a[4])})
-	case GenericSubscription:
+	case abi.EventGenericSubscription:
 		g.showGenericSubscription(event.Time, first, second, third)
-	case RclTimerInit:
+	case abi.EventRclTimerInit:
 		g.initTimer(event.Time, trace.Timer{TimerHandle: first, Period: trace.Some(int64(a[1]))})
-	case RclcppTimerCallbackAdded:
+	case abi.EventRclcppTimerCallbackAdded:
 		g.addTimerCallback(event.Time, first, second)
-	case RclcppTimerLinkNode:
+	case abi.EventRclcppTimerLinkNode:
 		g.linkTimer(event.Time, first, second)
-	case RclcppCallbackRegister:
+	case abi.EventRclcppCallbackRegister:
 		g.registerCallback(event.Time, first, event.String1)
-	case RclServiceInit:
+	case abi.EventRclServiceInit:
 		g.initService(event.Time, trace.ServiceServer{
 			ServiceHandle: first, NodeHandle: second, RMWServiceHandle: third, ServiceName: event.String1,
 		}, trace.Address(a[4]))
-	case RclcppServiceCallbackAdded:
+	case abi.EventRclcppServiceCallbackAdded:
 		g.addServiceCallback(event.Time, first, second, third)
-	case RclClientInit:
+	case abi.EventRclClientInit:
 		g.initClient(event.Time, trace.Client{
 			ClientHandle: first, NodeHandle: second, RMWClientHandle: third, ServiceName: event.String1, GID: clientIdentity(event.String2),
 		})
-	case RclLifecycleStateMachineInit:
+	case abi.EventRclLifecycleStateMachineInit:
 		g.initStateMachine(event.Time, trace.LifecycleStateMachine{NodeHandle: first, StateMachine: second})
-	case RclcppConstructRingBuffer:
+	case abi.EventRclcppConstructRingBuffer:
 		g.initBuffer(event.Time, first, a[1])
-	case RclcppBufferToIpb:
+	case abi.EventRclcppBufferToIPB:
 		g.linkBuffer(event.Time, first, second)
-	case RclcppIpbToSubscription:
+	case abi.EventRclcppIPBToSubscription:
 		g.linkIntraProcessBuffer(event.Time, first, second)
-	case ConstructExecutor:
+	case abi.EventConstructExecutor:
 		g.initExecutor(event.Time, first, a[1])
-	case ExecutorEntityCollectorToExecutor:
+	case abi.EventExecutorEntityCollectorToExecutor:
 		g.linkCollector(event.Time, first, second)
-	case AddCallbackGroup:
+	case abi.EventAddCallbackGroup:
 		g.joinExecutor(event.Time, second, a[2], first)
 		g.placeGroup(event.Time, second, trace.Address(a[3]))
-	case AddCallbackGroupStaticExecutor, CallbackGroupToExecutorEntityCollector:
+	case abi.EventAddCallbackGroupStaticExecutor, abi.EventCallbackGroupToExecutorEntityCollector:
 		g.joinCollector(event.Time, second, a[2], first)
-	case CallbackGroupAddTimer:
+	case abi.EventCallbackGroupAddTimer:
 		g.groupTimer(event.Time, first, second, entityGroupType(a[2]))
-	case CallbackGroupAddSubscription:
+	case abi.EventCallbackGroupAddSubscription:
 		g.groupSubscription(event.Time, first, second, entityGroupType(a[2]))
-	case CallbackGroupAddService:
+	case abi.EventCallbackGroupAddService:
 		g.groupService(event.Time, first, second, entityGroupType(a[2]))
-	case CallbackGroupAddClient:
+	case abi.EventCallbackGroupAddClient:
 		g.groupClient(event.Time, first, second, entityGroupType(a[2]))
 	default:
 		g.End(event.Event, first, event.Time)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -86,7 +87,7 @@ func FuzzInit(f *testing.F) {
 		g := New(testKey)
 		g.SetMemory(nil, layout)
 		for i := 0; i+4 <= len(script); i += 4 {
-			e := event(EventID(20+script[i]%38), int64(i), int(script[i+1]%8), int(script[i+2]%8), int(script[i+3]%8))
+			e := event(abi.Event(20+script[i]%38), int64(i), int(script[i+1]%8), int(script[i+2]%8), int(script[i+3]%8))
 			e.String1 = "/name"
 			g.Init(e)
 			g.Callback(trace.Address(script[i+1]%8), int64(i))

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -15,10 +16,10 @@ func TestGenericSubscriptionsAreShown(t *testing.T) {
 		object, callback              = 0x4000, 0x4168
 	)
 	initialize := func(g *Graph, at int64, topic string) {
-		g.Init(event(RclSubscriptionInit, at, trace.Address(rclSubscription), trace.Address(rclNode), trace.Address(rmw), topic, 1))
+		g.Init(event(abi.EventRclSubscriptionInit, at, trace.Address(rclSubscription), trace.Address(rclNode), trace.Address(rmw), topic, 1))
 	}
 	show := func(g *Graph, at int64) {
-		g.Init(event(GenericSubscription, at, trace.Address(rclSubscription), trace.Address(object), trace.Address(callback)))
+		g.Init(event(abi.EventGenericSubscription, at, trace.Address(rclSubscription), trace.Address(object), trace.Address(callback)))
 	}
 	owner := func(t *testing.T, g *Graph, at int64, topic string) {
 		t.Helper()
@@ -36,7 +37,7 @@ func TestGenericSubscriptionsAreShown(t *testing.T) {
 	if rows := g.Rows(true).Subscriptions; len(rows) != 1 || rows[0].Subscription != object || rows[0].Callback != callback {
 		t.Errorf("rows %+v", rows)
 	}
-	g.End(RclSubscriptionFini, rclSubscription, 40)
+	g.End(abi.EventRclSubscriptionFini, rclSubscription, 40)
 	initialize(g, 50, "/second")
 	show(g, 60)
 	owner(t, g, 60, "/second")
@@ -49,7 +50,7 @@ func TestGenericSubscriptionsAreShown(t *testing.T) {
 // TestGenericSubscriptionOfNobody: a subscription that nothing is known of stays unknown.
 func TestGenericSubscriptionOfNobody(t *testing.T) {
 	g := newImage(t, "humble", elf.EM_X86_64).graph()
-	g.Init(event(GenericSubscription, 20, trace.Address(0x2000), trace.Address(0x4000), trace.Address(0x4168)))
+	g.Init(event(abi.EventGenericSubscription, 20, trace.Address(0x2000), trace.Address(0x4000), trace.Address(0x4168)))
 	if row, ok := g.Callback(0x4168, 20); ok {
 		t.Errorf("the callback is %+v", row)
 	}

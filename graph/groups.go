@@ -14,7 +14,7 @@ const (
 	eventsExecutor               = "events_executor"
 )
 
-// executorTypes maps what ConstructExecutor tells to names. The base class's constructor tells nothing.
+// executorTypes maps what construct_executor tells to names. The base class's constructor tells nothing.
 var executorTypes = map[uint64]string{
 	ExecutorSingleThreaded:       singleThreadedExecutor,
 	ExecutorMultiThreaded:        multiThreadedExecutor,

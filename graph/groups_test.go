@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -21,19 +22,19 @@ func TestExecutorEvents(t *testing.T) {
 		want   trace.Executor
 	}{
 		"derived class, then its base": {
-			[]InitEvent{event(ConstructExecutor, 10, executorAddress, 2), event(ConstructExecutor, 11, executorAddress, 0)},
+			[]InitEvent{event(abi.EventConstructExecutor, 10, executorAddress, 2), event(abi.EventConstructExecutor, 11, executorAddress, 0)},
 			trace.Executor{ExecutorType: multiThreadedExecutor, InitTimestamp: trace.Some(int64(10))},
 		},
 		"base, then its derived class": {
-			[]InitEvent{event(ConstructExecutor, 10, executorAddress, 0), event(ConstructExecutor, 11, executorAddress, 1)},
+			[]InitEvent{event(abi.EventConstructExecutor, 10, executorAddress, 0), event(abi.EventConstructExecutor, 11, executorAddress, 1)},
 			trace.Executor{ExecutorType: singleThreadedExecutor, InitTimestamp: trace.Some(int64(10))},
 		},
 		"a class of the user's": {
-			[]InitEvent{event(ConstructExecutor, 10, executorAddress, 0)}, trace.Executor{InitTimestamp: trace.Some(int64(10))},
+			[]InitEvent{event(abi.EventConstructExecutor, 10, executorAddress, 0)}, trace.Executor{InitTimestamp: trace.Some(int64(10))},
 		},
 		"with its collector": {
 			[]InitEvent{
-				event(ConstructExecutor, 10, executorAddress, 4), event(ExecutorEntityCollectorToExecutor, 11, executorAddress, collectorAddress),
+				event(abi.EventConstructExecutor, 10, executorAddress, 4), event(abi.EventExecutorEntityCollectorToExecutor, 11, executorAddress, collectorAddress),
 			},
 			trace.Executor{ExecutorType: eventsExecutor, EntitiesCollector: collectorAddress, InitTimestamp: trace.Some(int64(10))},
 		},
@@ -54,14 +55,14 @@ func TestExecutorEvents(t *testing.T) {
 // TestGroupEvents: entities, their callbacks and their node come to their callback group, and the group to its executor.
 func TestGroupEvents(t *testing.T) {
 	joins := map[string][]InitEvent{
-		"executor": {event(ConstructExecutor, 60, executorAddress, 1), event(AddCallbackGroup, 61, executorAddress, groupAddress, 1, 0)},
+		"executor": {event(abi.EventConstructExecutor, 60, executorAddress, 1), event(abi.EventAddCallbackGroup, 61, executorAddress, groupAddress, 1, 0)},
 		"collector, known before": {
-			event(ConstructExecutor, 60, executorAddress, 3), event(ExecutorEntityCollectorToExecutor, 61, executorAddress, collectorAddress),
-			event(AddCallbackGroupStaticExecutor, 62, collectorAddress, groupAddress, 1),
+			event(abi.EventConstructExecutor, 60, executorAddress, 3), event(abi.EventExecutorEntityCollectorToExecutor, 61, executorAddress, collectorAddress),
+			event(abi.EventAddCallbackGroupStaticExecutor, 62, collectorAddress, groupAddress, 1),
 		},
 		"collector, known later": {
-			event(ConstructExecutor, 60, executorAddress, 4), event(CallbackGroupToExecutorEntityCollector, 61, collectorAddress, groupAddress, 1),
-			event(ExecutorEntityCollectorToExecutor, 62, executorAddress, collectorAddress),
+			event(abi.EventConstructExecutor, 60, executorAddress, 4), event(abi.EventCallbackGroupToExecutorEntityCollector, 61, collectorAddress, groupAddress, 1),
+			event(abi.EventExecutorEntityCollectorToExecutor, 62, executorAddress, collectorAddress),
 		},
 	}
 	for name, events := range joins {
@@ -73,9 +74,9 @@ func TestGroupEvents(t *testing.T) {
 			g := New(testKey)
 			g.SetMemory(nil, layout)
 			starting, _, _ := startingProcess(layout)
-			starting = append(starting, event(RclClientInit, 55, clientHandle, nodeHandle, rmwClient, "/other"),
-				event(CallbackGroupAddTimer, 56, groupAddress, timerHandle), event(CallbackGroupAddSubscription, 56, groupAddress, subscriptionHandle),
-				event(CallbackGroupAddService, 56, groupAddress, serviceHandle), event(CallbackGroupAddClient, 56, groupAddress, clientHandle))
+			starting = append(starting, event(abi.EventRclClientInit, 55, clientHandle, nodeHandle, rmwClient, "/other"),
+				event(abi.EventCallbackGroupAddTimer, 56, groupAddress, timerHandle), event(abi.EventCallbackGroupAddSubscription, 56, groupAddress, subscriptionHandle),
+				event(abi.EventCallbackGroupAddService, 56, groupAddress, serviceHandle), event(abi.EventCallbackGroupAddClient, 56, groupAddress, clientHandle))
 			for _, e := range append(starting, events...) {
 				g.Init(e)
 			}
@@ -111,7 +112,7 @@ func TestGroupOfARunningNode(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		w := newWorld(t, m)
 		g := m.graph()
-		g.Init(event(AddCallbackGroup, 10, w.executor, groupAddress, 0, w.nodeBase))
+		g.Init(event(abi.EventAddCallbackGroup, 10, w.executor, groupAddress, 0, w.nodeBase))
 		rows := g.Rows(true)
 		if len(rows.CallbackGroups) != 1 || rows.CallbackGroups[0].NodeName != "/demo/talker" ||
 			rows.CallbackGroups[0].GroupTypeName != trace.MutuallyExclusive {
@@ -134,7 +135,7 @@ func TestIntraProcessEvents(t *testing.T) {
 	g := New(testKey)
 	g.SetMemory(nil, layout)
 	for _, e := range []InitEvent{
-		event(RclcppConstructRingBuffer, 30, ring, 10), event(RclcppBufferToIpb, 30, ring, ipb), event(RclcppIpbToSubscription, 30, ipb, intraObject),
+		event(abi.EventRclcppConstructRingBuffer, 30, ring, 10), event(abi.EventRclcppBufferToIPB, 30, ring, ipb), event(abi.EventRclcppIPBToSubscription, 30, ipb, intraObject),
 	} {
 		g.Init(e)
 	}
@@ -157,9 +158,9 @@ func TestGIDIsThatOfThePublisher(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := New(testKey)
-			g.Init(InitEvent{Event: RmwPublisherInit, Time: 10, Arguments: [6]uint64{rmwPublisher}, String1: test.told})
-			g.Init(event(RclPublisherInit, 11, publisherHandle, nodeHandle, rmwPublisher, "/chatter", 1))
-			g.Init(event(RclPublisherInit, 12, publisherHandle+8, nodeHandle, rmwPublisher+8, "/other", 1))
+			g.Init(InitEvent{Event: abi.EventRMWPublisherInit, Time: 10, Arguments: [6]uint64{rmwPublisher}, String1: test.told})
+			g.Init(event(abi.EventRclPublisherInit, 11, publisherHandle, nodeHandle, rmwPublisher, "/chatter", 1))
+			g.Init(event(abi.EventRclPublisherInit, 12, publisherHandle+8, nodeHandle, rmwPublisher+8, "/other", 1))
 			rows := g.Rows(true).Publishers
 			if rows[0].GID != test.want || rows[1].GID != "" {
 				t.Errorf("rows %+v", rows)
@@ -173,21 +174,21 @@ func TestGIDIsThatOfThePublisher(t *testing.T) {
 func TestGroupsAtOneAddress(t *testing.T) {
 	const otherNode, otherTimer, otherSubscription = 0x1800, 0x6800, 0x3800
 	starting := []InitEvent{
-		event(RclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
-		event(RclNodeInit, 11, otherNode, rmwNode+8, "listener", "/demo"),
-		event(RclSubscriptionInit, 20, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
-		event(CallbackGroupAddSubscription, 21, groupAddress, subscriptionHandle, int(GroupReentrant)+1),
+		event(abi.EventRclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
+		event(abi.EventRclNodeInit, 11, otherNode, rmwNode+8, "listener", "/demo"),
+		event(abi.EventRclSubscriptionInit, 20, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
+		event(abi.EventCallbackGroupAddSubscription, 21, groupAddress, subscriptionHandle, int(GroupReentrant)+1),
 	}
 	for name, events := range map[string][]InitEvent{
-		"another type": {event(AddCallbackGroup, 31, executorAddress, groupAddress, int(GroupMutuallyExclusive), 0)},
+		"another type": {event(abi.EventAddCallbackGroup, 31, executorAddress, groupAddress, int(GroupMutuallyExclusive), 0)},
 		"another node, by its subscription": {
-			event(RclSubscriptionInit, 30, otherSubscription, otherNode, rmwSubscription+8, "/commands", 5),
-			event(CallbackGroupAddSubscription, 31, groupAddress, otherSubscription, int(GroupReentrant)+1),
+			event(abi.EventRclSubscriptionInit, 30, otherSubscription, otherNode, rmwSubscription+8, "/commands", 5),
+			event(abi.EventCallbackGroupAddSubscription, 31, groupAddress, otherSubscription, int(GroupReentrant)+1),
 		},
 		"another node, by its timer": {
-			event(RclTimerInit, 30, otherTimer, 100),
-			event(CallbackGroupAddTimer, 30, groupAddress, otherTimer, int(GroupReentrant)+1),
-			event(RclcppTimerLinkNode, 31, otherTimer, otherNode),
+			event(abi.EventRclTimerInit, 30, otherTimer, 100),
+			event(abi.EventCallbackGroupAddTimer, 30, groupAddress, otherTimer, int(GroupReentrant)+1),
+			event(abi.EventRclcppTimerLinkNode, 31, otherTimer, otherNode),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,11 +220,11 @@ func TestGroupsAtOneAddress(t *testing.T) {
 func TestTimerHasNothingOfItsGroup(t *testing.T) {
 	g := New(testKey)
 	for _, e := range []InitEvent{
-		event(RclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
-		event(RclSubscriptionInit, 20, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
-		event(CallbackGroupAddSubscription, 21, groupAddress, subscriptionHandle, int(GroupReentrant)+1),
-		event(RclTimerInit, 30, timerHandle, 100),
-		event(CallbackGroupAddTimer, 31, groupAddress, timerHandle, int(GroupReentrant)+1),
+		event(abi.EventRclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
+		event(abi.EventRclSubscriptionInit, 20, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
+		event(abi.EventCallbackGroupAddSubscription, 21, groupAddress, subscriptionHandle, int(GroupReentrant)+1),
+		event(abi.EventRclTimerInit, 30, timerHandle, 100),
+		event(abi.EventCallbackGroupAddTimer, 31, groupAddress, timerHandle, int(GroupReentrant)+1),
 	} {
 		g.Init(e)
 	}
@@ -236,8 +237,8 @@ func TestTimerHasNothingOfItsGroup(t *testing.T) {
 func TestWhatCouldNotBeReadIsNoEntity(t *testing.T) {
 	g := New(testKey)
 	for _, e := range []InitEvent{
-		event(CallbackGroupAddTimer, 10, groupAddress, 0, 0), event(CallbackGroupAddService, 11, groupAddress, 0, 0),
-		event(AddCallbackGroup, 12, executorAddress, groupAddress, math.MaxUint32, 0),
+		event(abi.EventCallbackGroupAddTimer, 10, groupAddress, 0, 0), event(abi.EventCallbackGroupAddService, 11, groupAddress, 0, 0),
+		event(abi.EventAddCallbackGroup, 12, executorAddress, groupAddress, math.MaxUint32, 0),
 	} {
 		g.Init(e)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -62,7 +63,7 @@ func TestClientAtAReusedAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := New(testKey)
 			g.SetMemory(m, m.layout)
-			first := event(RclClientInit, 10, second.ClientHandle, second.NodeHandle, test.rmw, test.serviceName)
+			first := event(abi.EventRclClientInit, 10, second.ClientHandle, second.NodeHandle, test.rmw, test.serviceName)
 			first.String2 = test.identity
 			g.Init(first)
 			client, ok := g.Client(second.ClientHandle, 20)
@@ -74,7 +75,7 @@ func TestClientAtAReusedAddress(t *testing.T) {
 	t.Run("a scan sees the second", func(t *testing.T) {
 		g := New(testKey)
 		g.SetMemory(m, m.layout)
-		first := event(RclClientInit, 10, second.ClientHandle, second.NodeHandle, second.RMWClientHandle, second.ServiceName)
+		first := event(abi.EventRclClientInit, 10, second.ClientHandle, second.NodeHandle, second.RMWClientHandle, second.ServiceName)
 		first.String2 = guidsOfClient
 		g.Init(first)
 		seen := second

@@ -3,6 +3,7 @@ package graph
 import (
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -34,7 +35,7 @@ func TestManagedServiceIsOne(t *testing.T) {
 				g := m.graph()
 				for life := range int64(2) {
 					begin := 10 * life
-					g.Init(event(RclServiceInit, begin+1, original, node, rmw, "/demo/talker/get_state", impl))
+					g.Init(event(abi.EventRclServiceInit, begin+1, original, node, rmw, "/demo/talker/get_state", impl))
 					if found == "by a scan" {
 						g.Apply(&Snapshot{Begin: begin + 4, Entities: Rows{ServiceServers: []trace.ServiceServer{{
 							ServiceHandle: trace.Address(copied), RMWServiceHandle: trace.Address(rmw), Callback: callback,
@@ -43,7 +44,7 @@ func TestManagedServiceIsOne(t *testing.T) {
 					} else {
 						g.addServiceCallback(begin+2, trace.Address(copied), callback, trace.Address(impl))
 					}
-					g.End(RclServiceFini, trace.Address(original), begin+8)
+					g.End(abi.EventRclServiceFini, trace.Address(original), begin+8)
 				}
 				rows := g.Rows(true).ServiceServers
 				if len(rows) != 2 {

@@ -4,12 +4,13 @@ import (
 	"debug/elf"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // event makes an initialization event. Strings among the arguments become its strings.
-func event(id EventID, time int64, arguments ...any) InitEvent {
+func event(id abi.Event, time int64, arguments ...any) InitEvent {
 	e := InitEvent{Event: id, Time: time}
 	for i, argument := range arguments {
 		switch value := argument.(type) {
@@ -55,22 +56,22 @@ func startingProcess(layout *layouts.Layout) (events []InitEvent, intraCallback,
 		}
 	}
 	return []InitEvent{
-		event(RclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
-		event(RclPublisherInit, 20, publisherHandle, nodeHandle, rmwPublisher, "/chatter", 10),
-		event(RclSubscriptionInit, 30, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
-		event(RclcppSubscriptionCallbackAdded, 31, intraObject, intraCallback),
-		event(RclcppCallbackRegister, 32, intraCallback, "Talker::on_command(Command)"),
-		event(RclcppSubscriptionInit, 33, subscriptionHandle, intraObject),
-		event(RclcppSubscriptionInit, 34, subscriptionHandle, subscriptionObject),
-		event(RclcppSubscriptionCallbackAdded, 35, subscriptionObject, callback),
-		event(RclcppCallbackRegister, 36, callback, "Talker::on_command(Command)"),
-		event(RclTimerInit, 40, timerHandle, 500_000_000),
-		event(RclcppTimerCallbackAdded, 41, timerHandle, timerCallback),
-		event(RclcppCallbackRegister, 42, timerCallback, "Talker::tick()"),
-		event(RclcppTimerLinkNode, 43, timerHandle, nodeHandle),
-		event(RclServiceInit, 50, serviceHandle, nodeHandle, rmwService, "/demo/reset"),
-		event(RclcppServiceCallbackAdded, 51, serviceHandle, serviceAdded),
-		event(RclcppCallbackRegister, 52, serviceAdded, "Talker::reset()"),
+		event(abi.EventRclNodeInit, 10, nodeHandle, rmwNode, "talker", "/demo"),
+		event(abi.EventRclPublisherInit, 20, publisherHandle, nodeHandle, rmwPublisher, "/chatter", 10),
+		event(abi.EventRclSubscriptionInit, 30, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5),
+		event(abi.EventRclcppSubscriptionCallbackAdded, 31, intraObject, intraCallback),
+		event(abi.EventRclcppCallbackRegister, 32, intraCallback, "Talker::on_command(Command)"),
+		event(abi.EventRclcppSubscriptionInit, 33, subscriptionHandle, intraObject),
+		event(abi.EventRclcppSubscriptionInit, 34, subscriptionHandle, subscriptionObject),
+		event(abi.EventRclcppSubscriptionCallbackAdded, 35, subscriptionObject, callback),
+		event(abi.EventRclcppCallbackRegister, 36, callback, "Talker::on_command(Command)"),
+		event(abi.EventRclTimerInit, 40, timerHandle, 500_000_000),
+		event(abi.EventRclcppTimerCallbackAdded, 41, timerHandle, timerCallback),
+		event(abi.EventRclcppCallbackRegister, 42, timerCallback, "Talker::tick()"),
+		event(abi.EventRclcppTimerLinkNode, 43, timerHandle, nodeHandle),
+		event(abi.EventRclServiceInit, 50, serviceHandle, nodeHandle, rmwService, "/demo/reset"),
+		event(abi.EventRclcppServiceCallbackAdded, 51, serviceHandle, serviceAdded),
+		event(abi.EventRclcppCallbackRegister, 52, serviceAdded, "Talker::reset()"),
 	}, intraCallback, callback
 }
 
@@ -271,8 +272,8 @@ func TestAddressesAreReused(t *testing.T) {
 	handle, rmw := m.publisher("/old", 1)
 	g := m.graph()
 	g.Publisher(trace.Address(handle), 50)
-	g.Init(event(RclPublisherInit, 100, handle, nodeHandle, rmw, "/new", 2))
-	g.Init(event(RclPublisherInit, 200, handle, nodeHandle, rmw, "/newest", 3))
+	g.Init(event(abi.EventRclPublisherInit, 100, handle, nodeHandle, rmw, "/new", 2))
+	g.Init(event(abi.EventRclPublisherInit, 200, handle, nodeHandle, rmw, "/newest", 3))
 	for time, topic := range map[int64]string{0: "/old", 99: "/old", 100: "/new", 199: "/new", 200: "/newest", 1 << 60: "/newest"} {
 		if got, ok := g.Publisher(trace.Address(handle), time); !ok || got.TopicName != topic {
 			t.Errorf("at %d: %+v, %v, want %s", time, got, ok, topic)
@@ -293,8 +294,8 @@ func TestDeadEntityIsNotReadFromItsSuccessor(t *testing.T) {
 	timer := m.timer(5e8)
 	_, callback := m.timerObject(talkerTimer, timer)
 	g := m.graph()
-	g.Init(event(RclPublisherInit, 100, handle, nodeHandle, rmw, "/new", 2))
-	g.Init(event(RclTimerInit, 100, timer, 500_000_000))
+	g.Init(event(abi.EventRclPublisherInit, 100, handle, nodeHandle, rmw, "/new", 2))
+	g.Init(event(abi.EventRclTimerInit, 100, timer, 500_000_000))
 	if got, ok := g.Publisher(trace.Address(handle), 50); ok {
 		t.Errorf("publisher %+v", got)
 	}
@@ -305,8 +306,8 @@ func TestDeadEntityIsNotReadFromItsSuccessor(t *testing.T) {
 	_, subscriptionCallback := m.subscriptionObject(subscription, m.node("listener", "/"))
 	service := m.service("/new")
 	_, serviceCallback := m.serviceObject(service, m.node("server", "/"))
-	g.Init(event(RclSubscriptionInit, 100, subscription, nodeHandle, rmwSubscription, "/new", 2))
-	g.Init(event(RclServiceInit, 100, service, nodeHandle, rmwService, "/new"))
+	g.Init(event(abi.EventRclSubscriptionInit, 100, subscription, nodeHandle, rmwSubscription, "/new", 2))
+	g.Init(event(abi.EventRclServiceInit, 100, service, nodeHandle, rmwService, "/new"))
 	for _, address := range []trace.Address{subscriptionCallback, serviceCallback} {
 		if got, ok := g.Callback(address, 50); ok {
 			t.Errorf("callback %+v", got)
@@ -324,9 +325,9 @@ func TestCallbackAddressIsReused(t *testing.T) {
 	g := New(testKey)
 	for i, symbol := range []string{"first", "second"} {
 		at := int64(100 * (i + 1))
-		g.Init(event(RclTimerInit, at, timerHandle, 1000*(i+1)))
-		g.Init(event(RclcppTimerCallbackAdded, at+1, timerHandle, timerCallback))
-		g.Init(event(RclcppCallbackRegister, at+2, timerCallback, symbol))
+		g.Init(event(abi.EventRclTimerInit, at, timerHandle, 1000*(i+1)))
+		g.Init(event(abi.EventRclcppTimerCallbackAdded, at+1, timerHandle, timerCallback))
+		g.Init(event(abi.EventRclcppCallbackRegister, at+2, timerCallback, symbol))
 	}
 	for time, want := range map[int64]string{150: "first", 250: "second"} {
 		got, ok := g.Callback(timerCallback, time)
@@ -345,8 +346,8 @@ func TestEntityBornDuringAttachIsCompletedFromMemory(t *testing.T) {
 	timer := m.timer(2e9)
 	_, callback := m.timerObject(talkerTimer, timer)
 	g := m.graph()
-	g.Init(event(RclcppTimerCallbackAdded, 10, timer, callback))
-	g.Init(event(RclcppTimerLinkNode, 11, timer, node))
+	g.Init(event(abi.EventRclcppTimerCallbackAdded, 10, timer, callback))
+	g.Init(event(abi.EventRclcppTimerLinkNode, 11, timer, node))
 	got, ok := g.Callback(callback, 20)
 	if !ok || got.Kind != trace.KindTimer || got.Period != trace.Some(int64(2e9)) || got.NodeName != "/late" {
 		t.Errorf("got %+v, %v", got, ok)
@@ -363,11 +364,11 @@ func TestSymbolThatIsNotRegistered(t *testing.T) {
 			timer := m.timer(1e9)
 			_, callback := m.timerObject(talkerTimer, timer)
 			g := m.graph()
-			g.Init(event(RclTimerInit, 1, timer, 1_000_000_000))
-			g.Init(event(RclcppTimerCallbackAdded, 2, timer, callback))
+			g.Init(event(abi.EventRclTimerInit, 1, timer, 1_000_000_000))
+			g.Init(event(abi.EventRclcppTimerCallbackAdded, 2, timer, callback))
 			want := "std::_Bind<void (Talker::*(Talker*))()>"
 			if registered != "" {
-				g.Init(event(RclcppCallbackRegister, 3, callback, registered))
+				g.Init(event(abi.EventRclcppCallbackRegister, 3, callback, registered))
 			}
 			if registered == "Talker::tick()" {
 				want = registered
@@ -385,9 +386,9 @@ func TestUnreadableStringsAreReadFromMemory(t *testing.T) {
 	publisher, rmwPublisher := m.publisher("/chatter", 1)
 	subscription, rmwSubscription := m.subscription("/commands", 1)
 	g := m.graph()
-	g.Init(event(RclNodeInit, 1, node, 0x10, 0xbad, 0xbad))
-	g.Init(event(RclPublisherInit, 2, publisher, node, rmwPublisher, 0xbad, 1))
-	g.Init(event(RclSubscriptionInit, 3, subscription, node, rmwSubscription, 0xbad, 1))
+	g.Init(event(abi.EventRclNodeInit, 1, node, 0x10, 0xbad, 0xbad))
+	g.Init(event(abi.EventRclPublisherInit, 2, publisher, node, rmwPublisher, 0xbad, 1))
+	g.Init(event(abi.EventRclSubscriptionInit, 3, subscription, node, rmwSubscription, 0xbad, 1))
 	if p, ok := g.Publisher(trace.Address(publisher), 5); !ok || p.TopicName != "/chatter" || p.NodeName != "/demo/talker" {
 		t.Errorf("publisher %+v", p)
 	}
@@ -399,11 +400,11 @@ func TestUnreadableStringsAreReadFromMemory(t *testing.T) {
 // TestLostEventsDoNotCrossLink: when events of an object were lost, those of its successor at the address do not complete it.
 func TestLostEventsDoNotCrossLink(t *testing.T) {
 	g := New(testKey)
-	g.Init(event(RclSubscriptionInit, 0, 0xa000, nodeHandle, 0xa100, "/old", 1))
-	g.Init(event(RclcppSubscriptionCallbackAdded, 1, subscriptionObject, subscriptionObject+0x100))
+	g.Init(event(abi.EventRclSubscriptionInit, 0, 0xa000, nodeHandle, 0xa100, "/old", 1))
+	g.Init(event(abi.EventRclcppSubscriptionCallbackAdded, 1, subscriptionObject, subscriptionObject+0x100))
 	later := int64(60e9)
-	g.Init(event(RclSubscriptionInit, later, subscriptionHandle, nodeHandle, rmwSubscription, "/new", 1))
-	g.Init(event(RclcppSubscriptionInit, later+1, subscriptionHandle, subscriptionObject))
+	g.Init(event(abi.EventRclSubscriptionInit, later, subscriptionHandle, nodeHandle, rmwSubscription, "/new", 1))
+	g.Init(event(abi.EventRclcppSubscriptionInit, later+1, subscriptionHandle, subscriptionObject))
 	if got, ok := g.Callback(subscriptionObject+0x100, 2); !ok || got.TopicName != "" {
 		t.Errorf("the old callback got a topic: %+v", got)
 	}
@@ -412,10 +413,10 @@ func TestLostEventsDoNotCrossLink(t *testing.T) {
 // TestLostRegistrationDoesNotLendItsSymbol: the symbol of an old callback is not that of its successor.
 func TestLostRegistrationDoesNotLendItsSymbol(t *testing.T) {
 	g := New(testKey)
-	g.Init(event(RclcppCallbackRegister, 1, timerCallback, "old"))
+	g.Init(event(abi.EventRclcppCallbackRegister, 1, timerCallback, "old"))
 	later := int64(60e9)
-	g.Init(event(RclTimerInit, later, timerHandle, 1000))
-	g.Init(event(RclcppTimerCallbackAdded, later+1, timerHandle, timerCallback))
+	g.Init(event(abi.EventRclTimerInit, later, timerHandle, 1000))
+	g.Init(event(abi.EventRclcppTimerCallbackAdded, later+1, timerHandle, timerCallback))
 	if got, ok := g.Callback(timerCallback, later+2); !ok || got.Symbol != "" {
 		t.Errorf("got %+v, %v", got, ok)
 	}
@@ -430,8 +431,8 @@ func TestObjectInMemoryIsNotCompletedByItsSuccessor(t *testing.T) {
 	if _, ok := g.Callback(callback, 1); !ok {
 		t.Fatal(g.Unknown())
 	}
-	g.Init(event(RclSubscriptionInit, 100, subscriptionHandle, nodeHandle, rmwSubscription, "/other", 5))
-	g.Init(event(RclcppSubscriptionInit, 101, subscriptionHandle, object))
+	g.Init(event(abi.EventRclSubscriptionInit, 100, subscriptionHandle, nodeHandle, rmwSubscription, "/other", 5))
+	g.Init(event(abi.EventRclcppSubscriptionInit, 101, subscriptionHandle, object))
 	if got, ok := g.Callback(callback, 50); !ok || got.TopicName != "/intra" || got.OwnerHandle != 0 {
 		t.Errorf("got %+v, %v", got, ok)
 	}
@@ -445,11 +446,11 @@ func TestNodeThatIsReadableLater(t *testing.T) {
 	subscription, rmw := m.subscription("/commands", 1)
 	object, _ := m.subscriptionObject(subscription, node)
 	g := m.graph()
-	g.Init(event(RclPublisherInit, 10, publisherHandle, node, rmwPublisher, "/chatter", 1))
-	g.Init(event(RclTimerInit, 11, timerHandle, 1000))
-	g.Init(event(RclcppTimerLinkNode, 12, timerHandle, node))
-	g.Init(event(RclSubscriptionInit, 13, subscription, node, rmw, "/commands", 1))
-	g.Init(event(RclcppSubscriptionInit, 14, subscription, object))
+	g.Init(event(abi.EventRclPublisherInit, 10, publisherHandle, node, rmwPublisher, "/chatter", 1))
+	g.Init(event(abi.EventRclTimerInit, 11, timerHandle, 1000))
+	g.Init(event(abi.EventRclcppTimerLinkNode, 12, timerHandle, node))
+	g.Init(event(abi.EventRclSubscriptionInit, 13, subscription, node, rmw, "/commands", 1))
+	g.Init(event(abi.EventRclcppSubscriptionInit, 14, subscription, object))
 	g.Rows(false)
 	m.set(node+m.layout.Node.Impl, impl)
 	for range maxAttempts {
@@ -470,7 +471,7 @@ func TestNodeThatIsReadableLater(t *testing.T) {
 func TestRowIsNotToldAgainWithoutAChange(t *testing.T) {
 	g := New(testKey)
 	for i := range 3 {
-		g.Init(event(RclcppCallbackRegister, int64(i), timerCallback, "Talker::tick()"))
+		g.Init(event(abi.EventRclcppCallbackRegister, int64(i), timerCallback, "Talker::tick()"))
 		if rows := g.Rows(true).Callbacks; (len(rows) == 1) != (i == 0) {
 			t.Errorf("call %d tells %+v", i, rows)
 		}
@@ -479,7 +480,7 @@ func TestRowIsNotToldAgainWithoutAChange(t *testing.T) {
 
 func TestIncompleteRowsAreHeldBackThenTold(t *testing.T) {
 	g := New(testKey)
-	g.Init(event(RclTimerInit, 1, timerHandle, 1000))
+	g.Init(event(abi.EventRclTimerInit, 1, timerHandle, 1000))
 	for call := range patience {
 		if rows := g.Rows(false).Timers; len(rows) != 0 {
 			t.Fatalf("call %d told %+v", call, rows)
@@ -488,9 +489,9 @@ func TestIncompleteRowsAreHeldBackThenTold(t *testing.T) {
 	if rows := g.Rows(false).Timers; len(rows) != 1 || rows[0].NodeName != "" {
 		t.Fatalf("not told: %+v", rows)
 	}
-	g.Init(event(RclNodeInit, 2, nodeHandle, rmwNode, "talker", "/"))
-	g.Init(event(RclcppTimerCallbackAdded, 3, timerHandle, timerCallback))
-	g.Init(event(RclcppTimerLinkNode, 4, timerHandle, nodeHandle))
+	g.Init(event(abi.EventRclNodeInit, 2, nodeHandle, rmwNode, "talker", "/"))
+	g.Init(event(abi.EventRclcppTimerCallbackAdded, 3, timerHandle, timerCallback))
+	g.Init(event(abi.EventRclcppTimerLinkNode, 4, timerHandle, nodeHandle))
 	if rows := g.Rows(false).Timers; len(rows) != 1 || rows[0].NodeName != "/talker" || rows[0].Callback != timerCallback {
 		t.Errorf("the improvement was not told: %+v", rows)
 	}
@@ -498,7 +499,7 @@ func TestIncompleteRowsAreHeldBackThenTold(t *testing.T) {
 
 func TestSubscriptionWithoutObjectHasARow(t *testing.T) {
 	g := New(testKey)
-	g.Init(event(RclSubscriptionInit, 1, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5))
+	g.Init(event(abi.EventRclSubscriptionInit, 1, subscriptionHandle, nodeHandle, rmwSubscription, "/commands", 5))
 	rows := g.Rows(true).Subscriptions
 	if len(rows) != 1 || rows[0].Subscription != 0 || rows[0].TopicName != "/commands" {
 		t.Errorf("rows %+v", rows)
@@ -509,8 +510,8 @@ func TestManyLivesAtOneAddressAreBounded(t *testing.T) {
 	g := New(testKey)
 	rows := 0
 	for i := range 10_000 {
-		g.Init(event(RclTimerInit, int64(10*i), timerHandle, i+1))
-		g.Init(event(RclcppTimerCallbackAdded, int64(10*i+1), timerHandle, timerCallback))
+		g.Init(event(abi.EventRclTimerInit, int64(10*i), timerHandle, i+1))
+		g.Init(event(abi.EventRclcppTimerCallbackAdded, int64(10*i+1), timerHandle, timerCallback))
 		rows += len(g.Rows(i == 9_999).Timers)
 	}
 	if rows != 10_000 {
@@ -527,7 +528,7 @@ func TestManyLivesAtOneAddressAreBounded(t *testing.T) {
 func TestNullAndUnknownEventsAreIgnored(t *testing.T) {
 	g := New(testKey)
 	for id := range 256 {
-		g.Init(InitEvent{Event: EventID(id), Time: 1})
+		g.Init(InitEvent{Event: abi.Event(id), Time: 1})
 	}
 	g.Init(event(19, 1, 0x1000, 0x2000, 0x3000, "/before the first"))
 	if rows := rowsByKey(g.Rows(true)); len(rows) != 0 {

@@ -3,6 +3,7 @@ package graph
 import (
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -18,12 +19,12 @@ func TestWhatWasReadAfterAnEndIsForgotten(t *testing.T) {
 		}{"it ended before": {50, false}, "it ended then": {read, false}, "it ended later": {150, true}} {
 			g := m.graph()
 			g.ReadBy(func() int64 { return read })
-			g.Init(event(RclTimerInit, 10, timer.TimerHandle, 500_000_000))
-			g.Init(event(RclcppTimerCallbackAdded, 11, timer.TimerHandle, timer.Callback))
+			g.Init(event(abi.EventRclTimerInit, 10, timer.TimerHandle, 500_000_000))
+			g.Init(event(abi.EventRclcppTimerCallbackAdded, 11, timer.TimerHandle, timer.Callback))
 			if info, ok := g.Callback(timer.Callback, 12); !ok || info.Symbol == "" {
 				t.Fatalf("%s: nothing was read: %+v, %v", name, info, ok)
 			}
-			g.Init(event(RclTimerFini, test.end, timer.TimerHandle))
+			g.Init(event(abi.EventRclTimerFini, test.end, timer.TimerHandle))
 			for _, row := range g.Rows(true).Callbacks {
 				if (row.Symbol != "") != test.known {
 					t.Errorf("%s: %+v", name, row)
@@ -32,20 +33,20 @@ func TestWhatWasReadAfterAnEndIsForgotten(t *testing.T) {
 		}
 		g := m.graph()
 		g.ReadBy(func() int64 { return read })
-		g.Init(event(RclTimerInit, 10, timer.TimerHandle, 500_000_000))
-		g.Init(event(RclcppTimerCallbackAdded, 11, timer.TimerHandle, timer.Callback))
-		g.Init(event(RclcppCallbackRegister, 12, timer.Callback, "main::tick()"))
-		g.Init(event(RclTimerFini, 50, timer.TimerHandle))
+		g.Init(event(abi.EventRclTimerInit, 10, timer.TimerHandle, 500_000_000))
+		g.Init(event(abi.EventRclcppTimerCallbackAdded, 11, timer.TimerHandle, timer.Callback))
+		g.Init(event(abi.EventRclcppCallbackRegister, 12, timer.Callback, "main::tick()"))
+		g.Init(event(abi.EventRclTimerFini, 50, timer.TimerHandle))
 		if rows := g.Rows(true).Callbacks; len(rows) != 1 || rows[0].Symbol != "main::tick()" {
 			t.Errorf("what an event has told: %+v", rows)
 		}
-		g.Init(event(RclPublisherInit, 110, publisher.PublisherHandle, 0, publisher.RMWPublisherHandle, "/chatter", 1))
-		g.Init(event(AddPublisher, 111, publisher.PublisherHandle, m.publisherObject(publisher.PublisherHandle)))
+		g.Init(event(abi.EventRclPublisherInit, 110, publisher.PublisherHandle, 0, publisher.RMWPublisherHandle, "/chatter", 1))
+		g.Init(event(abi.EventAddPublisher, 111, publisher.PublisherHandle, m.publisherObject(publisher.PublisherHandle)))
 		if p, _ := g.Publisher(publisher.PublisherHandle, 112); p == nil || p.MessageType != "std_msgs/msg/String" {
 			t.Fatalf("publisher %+v", p)
 		}
 		g.ReadBy(func() int64 { return 200 })
-		g.Init(event(RclPublisherFini, 120, publisher.PublisherHandle))
+		g.Init(event(abi.EventRclPublisherFini, 120, publisher.PublisherHandle))
 		for _, row := range g.Rows(true).Publishers {
 			if row.PublisherHandle == publisher.PublisherHandle && row.MessageType == "" {
 				t.Errorf("read before the end, and forgotten: %+v", row)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -70,34 +71,34 @@ func happening(random *rand.Rand, at int64) InitEvent {
 	which := random.IntN(2)
 	any := func(kind int) int { return kind + random.IntN(2) }
 	script := []InitEvent{
-		event(RclInit, at, others+which),
-		event(RclNodeInit, at, nodes+which, others),
-		event(RclPublisherInit, at, publishers+which, any(nodes), publishers+which+0x10),
-		event(RclSubscriptionInit, at, subscriptions+which, any(nodes), subscriptions+which+0x10),
-		event(RclcppSubscriptionInit, at, subscriptions+which, objects+which),
-		event(RclcppSubscriptionInit, at, subscriptions+which, objects+which+0x10),
-		event(RclcppSubscriptionCallbackAdded, at, objects+which, callbacks+which),
-		event(RclcppSubscriptionCallbackAdded, at, objects+which+0x10, callbacks+which+0x10),
-		event(RclcppIpbToSubscription, at, others+0x10, objects+which),
-		event(RclTimerInit, at, timers+which, 100),
-		event(RclcppTimerCallbackAdded, at, timers+which, callbacks+which+0x20),
-		event(RclcppTimerLinkNode, at, timers+which, any(nodes)),
-		event(RclcppCallbackRegister, at, callbacks+which+0x10*random.IntN(4)),
-		event(RclServiceInit, at, services+which, any(nodes), services+which+0x10),
-		event(RclcppServiceCallbackAdded, at, services+which, callbacks+which+0x30),
-		event(RclClientInit, at, clients+which, any(nodes), clients+which+0x10),
-		event(RclLifecycleStateMachineInit, at, any(nodes), others+which+0x20),
-		event(ConstructExecutor, at, executors+which, int(ExecutorSingleThreaded)),
-		event(AddCallbackGroup, at, executors+which, any(groups)),
-		event(CallbackGroupAddTimer, at, any(groups), timers+which),
-		event(CallbackGroupAddSubscription, at, any(groups), subscriptions+which),
-		event(RclPublisherFini, at, publishers+which),
-		event(RclSubscriptionFini, at, subscriptions+which),
-		event(RclTimerFini, at, timers+which),
-		event(RclServiceFini, at, services+which),
-		event(RclClientFini, at, clients+which),
-		event(RclNodeFini, at, nodes+which),
-		event(RclcppExecutorDestroy, at, executors+which),
+		event(abi.EventRclInit, at, others+which),
+		event(abi.EventRclNodeInit, at, nodes+which, others),
+		event(abi.EventRclPublisherInit, at, publishers+which, any(nodes), publishers+which+0x10),
+		event(abi.EventRclSubscriptionInit, at, subscriptions+which, any(nodes), subscriptions+which+0x10),
+		event(abi.EventRclcppSubscriptionInit, at, subscriptions+which, objects+which),
+		event(abi.EventRclcppSubscriptionInit, at, subscriptions+which, objects+which+0x10),
+		event(abi.EventRclcppSubscriptionCallbackAdded, at, objects+which, callbacks+which),
+		event(abi.EventRclcppSubscriptionCallbackAdded, at, objects+which+0x10, callbacks+which+0x10),
+		event(abi.EventRclcppIPBToSubscription, at, others+0x10, objects+which),
+		event(abi.EventRclTimerInit, at, timers+which, 100),
+		event(abi.EventRclcppTimerCallbackAdded, at, timers+which, callbacks+which+0x20),
+		event(abi.EventRclcppTimerLinkNode, at, timers+which, any(nodes)),
+		event(abi.EventRclcppCallbackRegister, at, callbacks+which+0x10*random.IntN(4)),
+		event(abi.EventRclServiceInit, at, services+which, any(nodes), services+which+0x10),
+		event(abi.EventRclcppServiceCallbackAdded, at, services+which, callbacks+which+0x30),
+		event(abi.EventRclClientInit, at, clients+which, any(nodes), clients+which+0x10),
+		event(abi.EventRclLifecycleStateMachineInit, at, any(nodes), others+which+0x20),
+		event(abi.EventConstructExecutor, at, executors+which, int(ExecutorSingleThreaded)),
+		event(abi.EventAddCallbackGroup, at, executors+which, any(groups)),
+		event(abi.EventCallbackGroupAddTimer, at, any(groups), timers+which),
+		event(abi.EventCallbackGroupAddSubscription, at, any(groups), subscriptions+which),
+		event(abi.EventRclPublisherFini, at, publishers+which),
+		event(abi.EventRclSubscriptionFini, at, subscriptions+which),
+		event(abi.EventRclTimerFini, at, timers+which),
+		event(abi.EventRclServiceFini, at, services+which),
+		event(abi.EventRclClientFini, at, clients+which),
+		event(abi.EventRclNodeFini, at, nodes+which),
+		event(abi.EventExecutorDestroy, at, executors+which),
 	}
 	e := script[random.IntN(len(script))]
 	e.String1 = "/name"

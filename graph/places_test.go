@@ -3,6 +3,7 @@ package graph
 import (
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -72,7 +73,7 @@ func TestAllocatorDoesNotHideTheKind(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		w, callback := intraProcessWorld(t, m, ownIntraProcess, 8)
 		g := m.graph()
-		g.Init(event(RclcppSubscriptionCallbackAdded, 10, w.intra, callback))
+		g.Init(event(abi.EventRclcppSubscriptionCallbackAdded, 10, w.intra, callback))
 		if info, ok := g.Callback(callback, 20); !ok || info.Kind != trace.KindIntraProcessSubscription || g.BufferOfCallback(callback, 20) == 0 {
 			t.Errorf("%+v, %v", info, ok)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -28,8 +29,8 @@ func TestEntitiesAreBounded(t *testing.T) {
 	g := New(trace.ProcessKey{PID: 7})
 	g.Limit(&left)
 	for i := range uint64(100_000) {
-		g.Init(InitEvent{Event: RclNodeInit, Time: int64(i), Arguments: [6]uint64{0x1000 + 8*i, 1}, String1: "node", String2: "/"})
-		g.Init(InitEvent{Event: RclPublisherInit, Time: int64(i), Arguments: [6]uint64{0x1000 + 8*i, 0x1000, 0x2000 + 8*i}, String1: "/topic"})
+		g.Init(InitEvent{Event: abi.EventRclNodeInit, Time: int64(i), Arguments: [6]uint64{0x1000 + 8*i, 1}, String1: "node", String2: "/"})
+		g.Init(InitEvent{Event: abi.EventRclPublisherInit, Time: int64(i), Arguments: [6]uint64{0x1000 + 8*i, 0x1000, 0x2000 + 8*i}, String1: "/topic"})
 		if _, known := g.Node(0x1000, int64(i)); !known {
 			t.Fatal("the first one is known no more")
 		}
@@ -44,7 +45,7 @@ func TestEntitiesAreBounded(t *testing.T) {
 	if left != total {
 		t.Errorf("%d places are left to another program", left)
 	}
-	g.Init(InitEvent{Event: RclNodeInit, Time: 1, Arguments: [6]uint64{0x1000, 1}, String1: "node", String2: "/"})
+	g.Init(InitEvent{Event: abi.EventRclNodeInit, Time: 1, Arguments: [6]uint64{0x1000, 1}, String1: "node", String2: "/"})
 	if _, known := g.Node(0x1000, 1); !known || left == total {
 		t.Errorf("known: %v; %d places are left", known, left)
 	}

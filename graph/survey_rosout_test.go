@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -112,7 +113,7 @@ func TestLoggersOfNewNodes(t *testing.T) {
 		t.Errorf("rows with handles on the stack: %+v", early.Publishers)
 	}
 	g.Apply(&Snapshot{Begin: 6, Entities: Rows{Publishers: []trace.Publisher{lasting}}})
-	g.End(RclNodeFini, other, 7)
+	g.End(abi.EventRclNodeFini, other, 7)
 	if talker := rowOf(early.Nodes, func(r trace.Node) bool { return r.NodeName == "talker" }); len(early.Nodes) != 2 ||
 		talker.InitTimestamp != trace.Some(int64(2)) || talker.EndTimestamp.Valid {
 		t.Errorf("nodes %+v", early.Nodes)

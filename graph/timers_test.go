@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -154,14 +155,14 @@ func TestSharedVariableIsNoTimersOwn(t *testing.T) {
 		if !ok || shared.Kind != trace.KindTimer || shared.OwnerHandle != 0 || shared.Period.Valid || shared.NodeName != "/demo/talker" {
 			t.Errorf("of two timers: %+v, %v", shared, ok)
 		}
-		g.End(RclTimerFini, timers[0], 30)
+		g.End(abi.EventRclTimerFini, timers[0], 30)
 		if got, ok := g.Callback(variable, 25); !ok || got.OwnerHandle != 0 {
 			t.Errorf("before one ended: %+v, %v", got, ok)
 		}
 		if got, ok := g.Callback(variable, 35); !ok || got.OwnerHandle != timers[1] || got.Period != trace.Some(int64(1e9)) {
 			t.Errorf("after one ended: %+v, %v", got, ok)
 		}
-		g.End(RclTimerFini, timers[1], 40)
+		g.End(abi.EventRclTimerFini, timers[1], 40)
 		if got, ok := g.Callback(variable, 45); ok {
 			t.Errorf("after both ended: %+v", got)
 		}
@@ -174,15 +175,15 @@ func TestTimersAnnounceTheirCallbacks(t *testing.T) {
 		variable := trace.Address(m.object() + 3)
 		g := m.graph()
 		for i, timer := range []int{0x1000, 0x2000} {
-			g.Init(event(RclTimerInit, int64(10*i+10), timer, 1_000_000*(i+1)))
-			g.Init(event(RclcppTimerCallbackAdded, int64(10*i+11), timer, variable))
+			g.Init(event(abi.EventRclTimerInit, int64(10*i+10), timer, 1_000_000*(i+1)))
+			g.Init(event(abi.EventRclcppTimerCallbackAdded, int64(10*i+11), timer, variable))
 		}
 		for time, want := range map[int64]trace.Address{15: 0x1000, 25: 0} {
 			if got, ok := g.Callback(variable, time); !ok || got.OwnerHandle != want {
 				t.Errorf("at %d: %+v, %v", time, got, ok)
 			}
 		}
-		g.End(RclTimerFini, 0x2000, 30)
+		g.End(abi.EventRclTimerFini, 0x2000, 30)
 		if got, ok := g.Callback(variable, 35); !ok || got.OwnerHandle != 0x1000 {
 			t.Errorf("after the second ended: %+v, %v", got, ok)
 		}
@@ -194,10 +195,10 @@ func TestNextTimerAtTheSamePlace(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		object, callback := m.timerObject(talkerTimer, m.timer(1e9))
 		g := m.graph()
-		g.Init(event(RclTimerInit, 10, 0x1000, 5))
-		g.Init(event(RclcppTimerCallbackAdded, 11, 0x1000, callback))
-		g.Init(event(RclTimerInit, 20, 0x2000, 5))
-		g.Init(event(RclcppTimerCallbackAdded, 21, 0x2000, callback))
+		g.Init(event(abi.EventRclTimerInit, 10, 0x1000, 5))
+		g.Init(event(abi.EventRclcppTimerCallbackAdded, 11, 0x1000, callback))
+		g.Init(event(abi.EventRclTimerInit, 20, 0x2000, 5))
+		g.Init(event(abi.EventRclcppTimerCallbackAdded, 21, 0x2000, callback))
 		if got, ok := g.Callback(callback, 25); !ok || got.OwnerHandle != 0x2000 || !strings.Contains(got.Symbol, "Talker") {
 			t.Errorf("in %#x: %+v, %v", object, got, ok)
 		}

@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 func TestLiveThreads(t *testing.T) {
@@ -31,13 +32,13 @@ func TestUnitsAreLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, unit := range []probes.Unit{probes.UnitTakeDetails, 31} {
+	for _, unit := range []abi.Unit{abi.UnitTakeDetails, 31} {
 		if err := l.RetireUnit(unit); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var left uint32
-	if err := l.collection.Variables["units_left"].Get(&left); err != nil || left != 1<<20|1<<31 {
+	if err := l.collection.Variables[bpf.CaretVarUnitsRetired].Get(&left); err != nil || left != 1<<20|1<<31 {
 		t.Errorf("%#x, %v", left, err)
 	}
 }

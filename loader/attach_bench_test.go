@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
@@ -96,7 +97,7 @@ func librarySites(b *testing.B, libraries []string) []probes.Site {
 		for i := range perLibrary {
 			site := first
 			site.Path, site.Library, site.File.Inode = library, filepath.Base(library), info.Sys().(*syscall.Stat_t).Ino
-			site.Event = probes.EventCallbackStart + probes.Event(i%manyPrograms)
+			site.Event = abi.EventCallbackStart + abi.Event(i%manyPrograms)
 			// The functions are equally long.
 			site.Offset += uint64(i) * (second.Offset - first.Offset)
 			site.Address += uint64(i) * (second.Address - first.Address)

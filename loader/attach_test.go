@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -45,17 +46,17 @@ func TestCookieReachesTheProgram(t *testing.T) {
 		r := newRecording(t, w)
 		// Initialization events share one program, which knows them by their cookies.
 		r.attach(target.pid,
-			target.site(library, "ros_trace_callback_start", probes.EventRclTimerInit),
-			target.site(library, "ros_trace_callback_end", probes.EventRclcppTimerLinkNode))
+			target.site(library, "ros_trace_callback_start", abi.EventRclTimerInit),
+			target.site(library, "ros_trace_callback_end", abi.EventRclcppTimerLinkNode))
 		target.callbacks(5, 1)
 		r.drain()
-		counts := map[probes.Event]int{}
+		counts := map[abi.Event]int{}
 		for _, record := range r.records {
-			if Kind(record[0]) == KindInit {
-				counts[probes.Event(record[1])]++
+			if abi.Kind(record[0]) == abi.KindInit {
+				counts[abi.Event(record[1])]++
 			}
 		}
-		if counts[probes.EventRclTimerInit] != 5 || counts[probes.EventRclcppTimerLinkNode] != 5 || len(counts) != 2 {
+		if counts[abi.EventRclTimerInit] != 5 || counts[abi.EventRclcppTimerLinkNode] != 5 || len(counts) != 2 {
 			t.Errorf("init records by event: %v, want 5 each", counts)
 		}
 	})
@@ -139,11 +140,11 @@ func TestBadSitesAreSortedOut(t *testing.T) {
 		library := buildLibrary(t, "libtracepoints.so")
 		target := startTargetWith(t, library)
 		before := target.text(library)
-		unsafe := target.site(library, "unsafe", probes.EventCallbackStart)
-		privileged := target.site(library, "privileged", probes.EventCallbackStart)
-		beyondText := target.site(library, "ros_trace_rmw_take", probes.EventCallbackStart)
+		unsafe := target.site(library, "unsafe", abi.EventCallbackStart)
+		privileged := target.site(library, "privileged", abi.EventCallbackStart)
+		beyondText := target.site(library, "ros_trace_rmw_take", abi.EventCallbackStart)
 		beyondText.Offset, beyondText.Address = 1<<20, 0
-		otherFile := target.site(library, "ros_trace_rmw_take", probes.EventCallbackStart)
+		otherFile := target.site(library, "ros_trace_rmw_take", abi.EventCallbackStart)
 		otherFile.BuildID = "00112233"
 		bad := []probes.Site{unsafe, privileged, beyondText, otherFile}
 
@@ -204,9 +205,9 @@ func TestLibraryLoadedAfterAttaching(t *testing.T) {
 		library := buildLibrary(t, "libtracepoints.so")
 		target := startTarget(t)
 		var sites []probes.Site
-		for function, event := range map[string]probes.Event{
-			"ros_trace_callback_start": probes.EventCallbackStart,
-			"ros_trace_callback_end":   probes.EventCallbackEnd,
+		for function, event := range map[string]abi.Event{
+			"ros_trace_callback_start": abi.EventCallbackStart,
+			"ros_trace_callback_end":   abi.EventCallbackEnd,
 		} {
 			site := fileSite(t, fmt.Sprintf("/proc/%d/root%s", target.pid, library), function, event)
 			site.File.Inode, site.Armed = 1, true
@@ -324,7 +325,7 @@ func TestNothingIsRecordedWhileTheGateIsClosed(t *testing.T) {
 		target.callbacks(10, 1)
 		r.expectHits(target.pid, 10)
 		for _, record := range r.records {
-			if Kind(record[0]) == KindRaw && int64(binary.NativeEndian.Uint64(record[16:])) < before {
+			if abi.Kind(record[0]) == abi.KindRaw && int64(binary.NativeEndian.Uint64(record[16:])) < before {
 				t.Errorf("a record from before %d (gate open at %d)", before, after)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -47,7 +48,7 @@ func (k *fakeKernel) attach(sites []placedSite) (io.Closer, error) {
 func sitesAt(count int) []placedSite {
 	var sites []placedSite
 	for i := range count {
-		sites = append(sites, placedSite{Site: probes.Site{Event: probes.EventCallbackStart, Offset: uint64(i)}})
+		sites = append(sites, placedSite{Site: probes.Site{Event: abi.EventCallbackStart, Offset: uint64(i)}})
 	}
 	return sites
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -249,7 +250,7 @@ func requiredFailure(problems []SiteError) error {
 
 // attachPlaced is attachAll, with the kernel side prepared for bodies that are probed beside callers.
 func (a *Attachment) attachPlaced(ctx context.Context, sites []placedSite) ([][]placedSite, []SiteError, error) {
-	if slices.ContainsFunc(sites, func(s placedSite) bool { return s.Role == probes.RoleBody }) {
+	if slices.ContainsFunc(sites, func(s placedSite) bool { return s.Role == abi.RoleBody }) {
 		if err := a.loader.countBodies(1); err != nil {
 			return nil, nil, err
 		}

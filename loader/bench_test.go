@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -53,7 +54,7 @@ func (c *target) functionSites(library string, count, programs int) []probes.Sit
 	var sites []probes.Site
 	for i := range count {
 		site := first
-		site.Event = probes.EventCallbackStart + probes.Event(i%programs)
+		site.Event = abi.EventCallbackStart + abi.Event(i%programs)
 		site.Symbol = fmt.Sprintf("function_%03d", i)
 		site.Offset += uint64(i) * (second.Offset - first.Offset)
 		site.Address += uint64(i) * (second.Address - first.Address)

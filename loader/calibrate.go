@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -103,13 +104,13 @@ func calibrationSites() ([]probes.Site, error) {
 			return nil, errors.New("the recorder's own text is not mapped from a file")
 		}
 		site := probes.Site{
-			Event: probes.EventExecutorExecute, Symbol: kind, Path: ownFilePath, Offset: address - mappings[in].start + mappings[in].offset,
+			Event: abi.EventExecutorExecute, Symbol: kind, Path: ownFilePath, Offset: address - mappings[in].start + mappings[in].offset,
 		}
 		switch kind {
 		case startNop:
-			site.Event = probes.EventCallbackStart
+			site.Event = abi.EventCallbackStart
 		case endNop:
-			site.Event = probes.EventCallbackEnd
+			site.Event = abi.EventCallbackEnd
 		}
 		sites = append(sites, site)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -38,7 +39,7 @@ func startCallerTest(t *testing.T) *callerTest {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	events := map[string]probes.Event{"ros_trace_callback_start": probes.EventCallbackStart, "ros_trace_callback_end": probes.EventCallbackEnd}
+	events := map[string]abi.Event{"ros_trace_callback_start": abi.EventCallbackStart, "ros_trace_callback_end": abi.EventCallbackEnd}
 	found, err := file.CallersOf([]string{"ros_trace_callback_start", "ros_trace_callback_end"})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func startCallerTest(t *testing.T) *callerTest {
 	m, path := c.mappingOf(callers)
 	for _, caller := range found.Known {
 		site := probes.Site{
-			Event: events[caller.Callee], Symbol: caller.Callee, Path: path, Opened: openTest(t, path), Address: caller.Address, Offset: caller.FileOffset, Role: probes.RoleCaller,
+			Event: events[caller.Callee], Symbol: caller.Callee, Path: path, Opened: openTest(t, path), Address: caller.Address, Offset: caller.FileOffset, Role: abi.RoleCaller,
 		}
 		if !caller.Jump {
 			site.StackWords = -1
@@ -59,7 +60,7 @@ func startCallerTest(t *testing.T) *callerTest {
 	}
 	for name, event := range events {
 		site := c.site(stubs, name, event)
-		site.Role = probes.RoleBody
+		site.Role = abi.RoleBody
 		c.bodies = append(c.bodies, site)
 	}
 	return c
@@ -98,10 +99,10 @@ func TestCallsAreSeenOnce(t *testing.T) {
 						starts, ends = starts+f.starts, ends+f.starts
 					}
 				}
-				if got := r.hits(c.pid, probes.EventCallbackStart); got != starts {
+				if got := r.hits(c.pid, abi.EventCallbackStart); got != starts {
 					t.Errorf("%d starts, want %d", got, starts)
 				}
-				if got := r.hits(c.pid, probes.EventCallbackEnd); got != ends {
+				if got := r.hits(c.pid, abi.EventCallbackEnd); got != ends {
 					t.Errorf("%d ends, want %d", got, ends)
 				}
 				r.expectEntryStacks()
@@ -115,7 +116,7 @@ func (r *recording) expectEntryStacks() {
 	r.t.Helper()
 	for _, record := range r.records {
 		const stackPointer = 24
-		if Kind(record[0]) != KindRaw {
+		if abi.Kind(record[0]) != abi.KindRaw {
 			continue
 		}
 		if stack := binary.NativeEndian.Uint64(record[stackPointer:]); stack%16 != 8 {
@@ -141,7 +142,7 @@ func TestBodiesComeAndGo(t *testing.T) {
 				c.do("call by_jump 7 1 0")
 			}
 		}
-		for _, event := range []probes.Event{probes.EventCallbackStart, probes.EventCallbackEnd} {
+		for _, event := range []abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd} {
 			if got, want := r.hits(c.pid, event), rounds*2*calls; got != want {
 				t.Errorf("%d hits of %v, want %d", got, event, want)
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // The memory that the tests of faults give to a target: two pages, the second of which may be hidden.
@@ -17,12 +17,6 @@ const (
 	firstPage  = 0x7e0000000000
 	secondPage = firstPage + 0x1000
 	unreadable = 0x10
-)
-
-// Forms of the second sites of functions that give their values when they return.
-const (
-	formServiceReturn        probes.Form = 1
-	formTakeSerializedReturn             = probes.FormTakeSerializedEntry + 1
 )
 
 // TestUnreadableMemoryIsCountedOrNull has probes read what cannot be read. What such a hit tells must be a record without the value, or
@@ -42,68 +36,68 @@ func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 	const hide = "hide 7e0000001000 1000"
 	trigger := fmt.Sprintf("call returned %x 0 0", firstPage+96)
 	for name, test := range map[string]struct {
-		entry, second probes.Event
-		forms         [2]probes.Form
+		entry, second abi.Event
+		forms         [2]abi.Form
 		amd64         bool
 		script        []string
-		want          map[Kind][]uint64 // a word of each record, as wordsOf says
-		lost          map[Kind]uint64
+		want          map[abi.Kind][]uint64 // a word of each record, as wordsOf says
+		lost          map[abi.Kind]uint64
 	}{
 		"response without an identity": {
-			entry: probes.EventResponseSent, second: probes.EventResponseSent,
+			entry: abi.EventResponseSent, second: abi.EventResponseSent,
 			script: []string{
 				"call entered 1 10 3", fmt.Sprintf("write %x 2a", firstPage+16), fmt.Sprintf("call entered 1 %x 3", firstPage),
 			},
-			want: map[Kind][]uint64{KindService: {0x2a}}, lost: map[Kind]uint64{KindService: 1},
+			want: map[abi.Kind][]uint64{abi.KindService: {0x2a}}, lost: map[abi.Kind]uint64{abi.KindService: 1},
 		},
 		"request without a number": {
-			entry: probes.EventRequestSent, second: probes.EventRequestSent, forms: [2]probes.Form{0, formServiceReturn},
+			entry: abi.EventRequestSent, second: abi.EventRequestSent, forms: [2]abi.Form{0, abi.FormServiceReturn},
 			script: []string{
 				fmt.Sprintf("write %x 7", secondPage),
 				fmt.Sprintf("call entered 1 2 %x", secondPage), "call returned 0 0 0",
 				fmt.Sprintf("call entered 1 2 %x", secondPage), hide, "call returned 0 0 0",
 			},
-			want: map[Kind][]uint64{KindService: {7}}, lost: map[Kind]uint64{KindService: 1},
+			want: map[abi.Kind][]uint64{abi.KindService: {7}}, lost: map[abi.Kind]uint64{abi.KindService: 1},
 		},
 		"taken request without a header": {
-			entry: probes.EventResponseTaken, second: probes.EventResponseTaken, forms: [2]probes.Form{0, formServiceReturn},
+			entry: abi.EventResponseTaken, second: abi.EventResponseTaken, forms: [2]abi.Form{0, abi.FormServiceReturn},
 			script: []string{
 				fmt.Sprintf("call entered 1 %x 2", unreadable), "call returned 0 0 0",
 				fmt.Sprintf("call entered 1 %x 2", secondPage), "call returned 0 0 0", // nothing was taken
 				fmt.Sprintf("call entered 1 %x 2", secondPage), fmt.Sprintf("write %x 9", secondPage+32), "call returned 0 0 0",
 				fmt.Sprintf("call entered 1 %x 2", secondPage), hide, "call returned 0 0 0",
 			},
-			want: map[Kind][]uint64{KindService: {9}}, lost: map[Kind]uint64{KindService: 2},
+			want: map[abi.Kind][]uint64{abi.KindService: {9}}, lost: map[abi.Kind]uint64{abi.KindService: 2},
 		},
 		"callback group without a type": {
-			entry: probes.EventAddCallbackGroup, second: probes.EventExecutorExecute,
+			entry: abi.EventAddCallbackGroup, second: abi.EventExecutorExecute,
 			script: []string{
 				fmt.Sprintf("write %x %x", firstPage, secondPage), fmt.Sprintf("write %x 1", secondPage), // reentrant
 				fmt.Sprintf("call entered 10 %x %x", firstPage, unreadable),
 				hide, fmt.Sprintf("call entered 10 %x %x", firstPage, unreadable),
 			},
-			want: map[Kind][]uint64{KindInit: {1, math.MaxUint32}},
+			want: map[abi.Kind][]uint64{abi.KindInit: {1, math.MaxUint32}},
 		},
 		"serialized take": {
-			entry: probes.EventRMWTake, second: probes.EventRMWTake,
-			forms: [2]probes.Form{probes.FormTakeSerializedEntry, formTakeSerializedReturn},
+			entry: abi.EventRMWTake, second: abi.EventRMWTake,
+			forms: [2]abi.Form{abi.FormTakeSerializedEntry, abi.FormTakeSerializedReturn},
 			script: []string{
 				fmt.Sprintf("call entered %x 5 %x", unreadable, secondPage), "call returned 0 0 0", // nothing was taken
 				fmt.Sprintf("call entered %x 5 %x", unreadable, secondPage), fmt.Sprintf("write %x 63", secondPage), "call returned 0 0 0",
 				fmt.Sprintf("call executed %x 0 0", firstPage),
 				fmt.Sprintf("call entered %x 5 %x", unreadable, secondPage), hide, "call returned 0 0 0",
 			},
-			want: map[Kind][]uint64{KindTake: {0}}, lost: map[Kind]uint64{KindTake: 1},
+			want: map[abi.Kind][]uint64{abi.KindTake: {0}}, lost: map[abi.Kind]uint64{abi.KindTake: 1},
 		},
 		"intra-process publish": {
-			entry: probes.EventRclcppIntraPublish, second: probes.EventRclcppRingBufferEnqueue, amd64: true,
-			forms: [2]probes.Form{probes.FormDerived, probes.FormDerived},
+			entry: abi.EventRclcppIntraPublish, second: abi.EventRclcppRingBufferEnqueue, amd64: true,
+			forms: [2]abi.Form{abi.FormDerived, abi.FormDerived},
 			script: slices.Concat(ring, []string{
 				"call entered 10 0 0", trigger,
 				fmt.Sprintf("call returned %x 0 0", unreadable+96), // of something that was never seen to have a ring
 				hide, trigger,
 			}),
-			want: map[Kind][]uint64{KindEnqueue: {secondPage}, KindPublish: {0}}, lost: map[Kind]uint64{KindEnqueue: 1},
+			want: map[abi.Kind][]uint64{abi.KindEnqueue: {secondPage}, abi.KindPublish: {0}}, lost: map[abi.Kind]uint64{abi.KindEnqueue: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +111,7 @@ func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 			r := newRecording(t, ways[0])
 			entry, second := c.site(library, "entered", test.entry), c.site(library, "returned", test.second)
 			entry.Form, second.Form = test.forms[0], test.forms[1]
-			r.attach(c.pid, entry, second, c.site(library, "executed", probes.EventExecutorExecute))
+			r.attach(c.pid, entry, second, c.site(library, "executed", abi.EventExecutorExecute))
 			c.do("map 7e0000000000 2000")
 			for _, line := range test.script {
 				c.do(line)
@@ -136,28 +130,28 @@ func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 
 // wordsOf returns, of each record of a process, what these tests look at: the sequence number of a service's step, the source of a take,
 // the buffer of an enqueue, the publisher of a publish, the third argument of an initialization event.
-func (r *recording) wordsOf(process int32) map[Kind][]uint64 {
-	offsets := map[Kind]int{KindService: 56, KindTake: 16, KindEnqueue: 16, KindPublish: 24, KindInit: 40}
-	words := map[Kind][]uint64{}
+func (r *recording) wordsOf(process int32) map[abi.Kind][]uint64 {
+	offsets := map[abi.Kind]int{abi.KindService: 56, abi.KindTake: 16, abi.KindEnqueue: 16, abi.KindPublish: 24, abi.KindInit: 40}
+	words := map[abi.Kind][]uint64{}
 	for _, record := range r.records {
-		offset, wanted := offsets[Kind(record[0])]
+		offset, wanted := offsets[abi.Kind(record[0])]
 		if wanted && int32(binary.NativeEndian.Uint32(record[8:])) == process {
-			words[Kind(record[0])] = append(words[Kind(record[0])], binary.NativeEndian.Uint64(record[offset:]))
+			words[abi.Kind(record[0])] = append(words[abi.Kind(record[0])], binary.NativeEndian.Uint64(record[offset:]))
 		}
 	}
 	return words
 }
 
 // lost returns the losses by fault.
-func (r *recording) lost() map[Kind]uint64 {
+func (r *recording) lost() map[abi.Kind]uint64 {
 	r.t.Helper()
 	losses, err := r.loader.Losses()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	lost := map[Kind]uint64{}
+	lost := map[abi.Kind]uint64{}
 	for _, loss := range losses {
-		if loss.Reason == ReasonFault {
+		if loss.Reason == abi.ReasonFault {
 			lost[loss.Kind] += loss.Count
 		} else if !strings.HasPrefix(loss.Kind.String(), "raw") {
 			r.t.Errorf("lost %+v", loss)

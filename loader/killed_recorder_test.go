@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	ros "github.com/caret-bpf/caret-bpf/target"
 )
@@ -40,7 +41,7 @@ func runRecorder() int {
 		return 1
 	}
 	_, _, err = l.Attach(context.Background(), process, []probes.Site{{
-		Event: probes.EventCallbackStart, Symbol: "ros_trace_callback_start", Offset: offset, Opened: opened, Required: true,
+		Event: abi.EventCallbackStart, Symbol: "ros_trace_callback_start", Offset: offset, Opened: opened, Required: true,
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -145,7 +146,7 @@ func TestEventOfDeadRecorderThatIsInUseIsRemoved(t *testing.T) {
 	// No process has this start time.
 	dead := recorderIdentity{pid: os.Getpid(), startTime: 1}
 	definition := fmt.Sprintf("p:%s/event %s:%#x", dead.eventGroup(), library,
-		fileSite(t, library, "ros_trace_callback_start", probes.EventCallbackStart).Offset)
+		fileSite(t, library, "ros_trace_callback_start", abi.EventCallbackStart).Offset)
 	if err := writeUprobeEvents(root, definition); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestRecordersRemoveStaleEventsTogether(t *testing.T) {
 	requireRoot(t)
 	root := requireTracefs(t)
 	library := buildLibrary(t, "libtracepoints.so")
-	offset := fileSite(t, library, "ros_trace_callback_start", probes.EventCallbackStart).Offset
+	offset := fileSite(t, library, "ros_trace_callback_start", abi.EventCallbackStart).Offset
 	for start := range uint64(20) {
 		dead := recorderIdentity{pid: os.Getpid(), startTime: start + 1}
 		if err := writeUprobeEvents(root, fmt.Sprintf("p:%s/event %s:%#x", dead.eventGroup(), library, offset)); err != nil {

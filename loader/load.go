@@ -107,23 +107,23 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		return fmt.Errorf("where objects of Humble have their members: %w", err)
 	}
 	for name, value := range map[string]any{
-		"filter_processes": options.FilterProcesses || m.filterInProgram,
-		"follow_children":  options.FollowChildren,
-		"report_all_execs": options.ReportAllExecs,
-		"raw_records":      options.Raw,
-		"filter_addresses": options.FilterAddresses,
-		"message_stamps":   options.MessageStamps,
-		"intra_process":    !options.NoIntraProcess,
-		"wakeup_bytes":     wakeupBytes(ring),
+		bpf.CaretVarFilterProcesses: options.FilterProcesses || m.filterInProgram,
+		bpf.CaretVarFollowChildren:  options.FollowChildren,
+		bpf.CaretVarReportAllExecs:  options.ReportAllExecs,
+		bpf.CaretVarRawRecords:      options.Raw,
+		bpf.CaretVarFilterAddresses: options.FilterAddresses,
+		bpf.CaretVarMessageStamps:   options.MessageStamps,
+		bpf.CaretVarIntraProcess:    !options.NoIntraProcess,
+		bpf.CaretVarWakeupBytes:     wakeupBytes(ring),
 
-		"generic_callback_offset":      objects.GenericCallback,
-		"intra_guard_condition_offset": objects.IntraGuardCondition,
-		"intra_buffer_offset":          objects.IntraBuffer,
-		"intra_callback_offset":        objects.IntraCallback,
-		"typed_buffer_ring_offset":     objects.TypedBufferRing,
-		"ring_capacity_offset":         objects.RingCapacity,
-		"executable_waitable_offset":   objects.ExecutableWaitable,
-		"executable_data_offset":       objects.ExecutableData,
+		bpf.CaretVarGenericCallbackOffset:     objects.GenericCallback,
+		bpf.CaretVarIntraGuardConditionOffset: objects.IntraGuardCondition,
+		bpf.CaretVarIntraBufferOffset:         objects.IntraBuffer,
+		bpf.CaretVarIntraCallbackOffset:       objects.IntraCallback,
+		bpf.CaretVarTypedBufferRingOffset:     objects.TypedBufferRing,
+		bpf.CaretVarRingCapacityOffset:        objects.RingCapacity,
+		bpf.CaretVarExecutableWaitableOffset:  objects.ExecutableWaitable,
+		bpf.CaretVarExecutableDataOffset:      objects.ExecutableData,
 	} {
 		variable := spec.Variables[name]
 		if variable == nil {
@@ -133,7 +133,7 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 			return fmt.Errorf("setting %s: %w", name, err)
 		}
 	}
-	spec.Maps["records"].MaxEntries = ring
+	spec.Maps[bpf.CaretMapRecords].MaxEntries = ring
 	for name, program := range spec.Programs {
 		if program.Type == ebpf.Syscall { // the tests' entrances
 			delete(spec.Programs, name)

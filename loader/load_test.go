@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -59,7 +58,7 @@ func TestSettingsReachThePrograms(t *testing.T) {
 			t.Errorf("%s is %v, want %v (%v)", name, got, want, err)
 		}
 	}
-	if got := spec.Maps["records"].MaxEntries; got != 1<<20 {
+	if got := spec.Maps[bpf.CaretMapRecords].MaxEntries; got != 1<<20 {
 		t.Errorf("the ring has %d bytes", got)
 	}
 	for name, program := range spec.Programs {
@@ -93,55 +92,16 @@ func TestEveryEventHasItsProgram(t *testing.T) {
 	}
 }
 
-// The kernel side's enumerations; its object has no debug information of them.
-var enumerator = regexp.MustCompile(`(?m)^\s*(RECORD|LOSS)_([A-Z_]+) = (\d+),`)
-
-func TestKindsAndReasonsAreTheKernelSides(t *testing.T) {
-	header, err := os.ReadFile("../bpf/src/records.h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked := 0
-	for _, match := range enumerator.FindAllStringSubmatch(string(header), -1) {
-		value, err := strconv.ParseUint(match[3], 10, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := Reason(value).String()
-		switch {
-		case match[2] == "KIND_COUNT":
-			continue
-		case match[2] == "REASON_COUNT":
-			if value != lossReasons {
-				t.Errorf("%d reasons, want %d", value, lossReasons)
-			}
-			continue
-		case match[1] == "RECORD":
-			got = Kind(value).String()
-		}
-		if want := strings.ToLower(match[2]); got != want {
-			t.Errorf("%s_%s is called %s", match[1], match[2], got)
-		}
-		checked++
-	}
-	if checked != 15 {
-		t.Errorf("%d enumerators found, want 10 kinds and 5 reasons", checked)
-	}
-	if ReasonRecursion.String() != "recursion" || Kind(99).String() != "kind_99" || Reason(9).String() != "reason_9" {
-		t.Error("names of what the kernel side does not count")
-	}
-}
-
 func TestEveryProgramsMissesHaveAKind(t *testing.T) {
-	want := map[string]Kind{
-		"on_callback_start": KindCallback, "on_callback_end": KindCallback, "on_executor_execute": KindCallback, "on_exception_caught": KindCallback, "on_service_executed": KindCallback,
-		"on_request_sent": KindService, "on_request_taken": KindService, "on_response_sent": KindService, "on_response_taken": KindService,
-		"on_sim_time":       KindSimTime,
-		"on_rclcpp_publish": KindPublish, "on_rcl_publish": KindPublish, "on_rmw_publish": KindPublish,
-		"on_dds_bind_addr_to_stamp": KindPublish, "on_rclcpp_intra_publish": KindPublish,
-		"on_rclcpp_ring_buffer_enqueue": KindEnqueue, "on_rclcpp_ring_buffer_dequeue": KindTake, "on_rmw_take": KindTake,
-		"on_init_event": KindInit, "on_sched_process_fork": KindProcess, "on_sched_process_exec": KindProcess,
-		"on_sched_process_exit": KindProcess, "on_library_load": KindProcess,
+	want := map[string]abi.Kind{
+		"on_callback_start": abi.KindCallback, "on_callback_end": abi.KindCallback, "on_executor_execute": abi.KindCallback, "on_exception_caught": abi.KindCallback, "on_service_executed": abi.KindCallback,
+		"on_request_sent": abi.KindService, "on_request_taken": abi.KindService, "on_response_sent": abi.KindService, "on_response_taken": abi.KindService,
+		"on_sim_time":       abi.KindSimTime,
+		"on_rclcpp_publish": abi.KindPublish, "on_rcl_publish": abi.KindPublish, "on_rmw_publish": abi.KindPublish,
+		"on_dds_bind_addr_to_stamp": abi.KindPublish, "on_rclcpp_intra_publish": abi.KindPublish,
+		"on_rclcpp_ring_buffer_enqueue": abi.KindEnqueue, "on_rclcpp_ring_buffer_dequeue": abi.KindTake, "on_rmw_take": abi.KindTake,
+		"on_init_event": abi.KindInit, "on_sched_process_fork": abi.KindProcess, "on_sched_process_exec": abi.KindProcess,
+		"on_sched_process_exit": abi.KindProcess, "on_library_load": abi.KindProcess,
 	}
 	for name, program := range loadSpec(t).Programs {
 		if program.Type == ebpf.Syscall {

@@ -15,7 +15,8 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
-	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // Loader is the kernel side of one recording. Its methods may be called from several goroutines; Read from one at a time.
@@ -79,11 +80,11 @@ func newLoader(ctx context.Context, options Options, features Features) (*Loader
 
 // start makes what stands on the loaded collection.
 func (l *Loader) start() (err error) {
-	l.processes = newRecordedProcesses(l.collection.Maps["processes"])
+	l.processes = newRecordedProcesses(l.collection.Maps[bpf.CaretMapProcesses])
 	if l.attacher, err = l.newAttacher(); err != nil {
 		return err
 	}
-	if l.reader, err = ringbuf.NewReader(l.collection.Maps["records"]); err != nil {
+	if l.reader, err = ringbuf.NewReader(l.collection.Maps[bpf.CaretMapRecords]); err != nil {
 		return fmt.Errorf("mapping the ring buffer: %w", err)
 	}
 	return l.attachTracepoints()
@@ -93,7 +94,7 @@ func (l *Loader) newAttacher() (attacher, error) {
 	if l.mode.tracefsRoot == "" {
 		return uprobeMulti{}, nil
 	}
-	info, err := l.collection.Maps["records"].Info()
+	info, err := l.collection.Maps[bpf.CaretMapRecords].Info()
 	if err != nil {
 		return nil, fmt.Errorf("asking for the ring buffer's id: %w", err)
 	}
@@ -123,29 +124,22 @@ func (l *Loader) attachTracepoints() error {
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 
-// The positions of the gate: enum gate_position of bpf/src/maps.h.
-const (
-	gateClosed   uint32 = 0
-	gateEntities uint32 = 1
-	gateOpen     uint32 = 2
-)
-
 // OpenGateForEntities lets through what tells of entities that are created or destroyed, and nothing else: between a look at those that
 // are there and OpenGate none comes or goes unseen.
 func (l *Loader) OpenGateForEntities() error {
-	_, _, err := l.setGate(gateEntities)
+	_, _, err := l.setGate(abi.GateEntities)
 	return err
 }
 
 // OpenGate starts recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
-func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(gateOpen) }
+func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(abi.GateOpen) }
 
 // CloseGate stops recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it. Threads that
 // exit are still recorded until Detach: their open callbacks end then.
-func (l *Loader) CloseGate() (before, after int64, err error) { return l.setGate(gateClosed) }
+func (l *Loader) CloseGate() (before, after int64, err error) { return l.setGate(abi.GateClosed) }
 
 func (l *Loader) setGate(position uint32) (before, after int64, err error) {
-	gate := l.collection.Variables["gate"]
+	gate := l.collection.Variables[bpf.CaretVarGate]
 	before = monotonicNow()
 	err = gate.Set(position)
 	after = monotonicNow()
@@ -163,7 +157,7 @@ func (l *Loader) countBodies(change int) error {
 	if l.bodies > 0 {
 		noted = 1
 	}
-	if err := l.collection.Variables["bodies_probed"].Set(noted); err != nil {
+	if err := l.collection.Variables[bpf.CaretVarBodiesProbed].Set(noted); err != nil {
 		return fmt.Errorf("telling the kernel side of bodies: %w", err)
 	}
 	return nil
@@ -171,11 +165,11 @@ func (l *Loader) countBodies(change int) error {
 
 // RetireUnit says that the sites of a unit are about to be detached for the rest of the recording: what they have told of calls that are under way
 // counts no more.
-func (l *Loader) RetireUnit(unit probes.Unit) error {
+func (l *Loader) RetireUnit(unit abi.Unit) error {
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
 	l.unitsRetired |= 1 << unit
-	if err := l.collection.Variables["units_left"].Set(l.unitsRetired); err != nil {
+	if err := l.collection.Variables[bpf.CaretVarUnitsRetired].Set(l.unitsRetired); err != nil {
 		return fmt.Errorf("telling the kernel side that %s is retired: %w", unit, err)
 	}
 	return nil
@@ -196,21 +190,14 @@ func (l *Loader) AddProcess(process int32) error { return l.processes.list(proce
 // RemoveProcess takes a process off the list. It stays recorded as long as an attachment relies on it.
 func (l *Loader) RemoveProcess(process int32) error { return l.processes.unlist(process) }
 
-// addressKey is struct process_address of bpf/src/maps.h.
-type addressKey struct {
-	Address  uint64
-	Process  uint32
-	Reserved uint32
-}
-
 // Ignore drops, from now on, the records of an object of a process: of a callback, a publisher handle, an rmw subscription handle or a
 // buffer. It needs Options.FilterAddresses.
 func (l *Loader) Ignore(process int32, address uint64) error {
 	if !l.options.FilterAddresses {
 		return errors.New("ignoring addresses needs the option FilterAddresses")
 	}
-	key := addressKey{Address: address, Process: uint32(process)}
-	if err := l.collection.Maps["ignored_addresses"].Put(key, uint8(1)); err != nil {
+	key := abi.ProcessAddress{Address: address, PID: uint32(process)}
+	if err := l.collection.Maps[bpf.CaretMapIgnoredAddresses].Put(key, uint8(1)); err != nil {
 		return fmt.Errorf("ignoring %#x of PID %d: %w", address, process, err)
 	}
 	return nil
@@ -218,26 +205,23 @@ func (l *Loader) Ignore(process int32, address uint64) error {
 
 // Unignore takes back an Ignore: the address belongs to another object now.
 func (l *Loader) Unignore(process int32, address uint64) error {
-	key := addressKey{Address: address, Process: uint32(process)}
-	err := l.collection.Maps["ignored_addresses"].Delete(key)
+	key := abi.ProcessAddress{Address: address, PID: uint32(process)}
+	err := l.collection.Maps[bpf.CaretMapIgnoredAddresses].Delete(key)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("regarding %#x of PID %d again: %w", address, process, err)
 	}
 	return nil
 }
 
-// headerAdapted is HEADER_ADAPTED of bpf/src/maps.h; offsets are smaller.
-const headerAdapted = 1 << 31
-
 // SetHeaderOffset says where the messages of a publisher (its rcl handle) or of a subscription (its rmw handle) of a process have
 // their std_msgs/Header, in bytes. adapted says that those which a publisher hands over intra-process may be of another type. Messages
 // that begin before it is known have no message timestamp. It needs Options.MessageStamps.
 func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32, adapted bool) error {
 	if adapted {
-		offset |= headerAdapted
+		offset |= abi.HeaderAdapted
 	}
-	key := addressKey{Address: address, Process: uint32(process)}
-	if err := l.collection.Maps["header_offsets"].Put(key, offset); err != nil {
+	key := abi.ProcessAddress{Address: address, PID: uint32(process)}
+	if err := l.collection.Maps[bpf.CaretMapHeaderOffsets].Put(key, offset); err != nil {
 		return fmt.Errorf("telling where messages of %#x of PID %d have their header: %w", address, process, err)
 	}
 	return nil
@@ -245,8 +229,8 @@ func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32, a
 
 // ForgetHeaderOffset takes back a SetHeaderOffset: the address belongs to another entity now, or to none.
 func (l *Loader) ForgetHeaderOffset(process int32, address uint64) error {
-	key := addressKey{Address: address, Process: uint32(process)}
-	err := l.collection.Maps["header_offsets"].Delete(key)
+	key := abi.ProcessAddress{Address: address, PID: uint32(process)}
+	err := l.collection.Maps[bpf.CaretMapHeaderOffsets].Delete(key)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("forgetting the header of %#x of PID %d: %w", address, process, err)
 	}
@@ -289,7 +273,7 @@ type ThreadState struct {
 // LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event and half of the next, but each
 // of its words is whole. Threads that begin or end meanwhile may be missing.
 func (l *Loader) LiveThreads() ([]ThreadState, error) {
-	threads := l.collection.Maps["threads"]
+	threads := l.collection.Maps[bpf.CaretMapThreads]
 	states := make(map[uint32][]byte)
 	var key any
 	var tid uint32
@@ -323,7 +307,7 @@ func (l *Loader) LiveThreads() ([]ThreadState, error) {
 // OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes. Only
 // after Detach it is complete and still.
 func (l *Loader) OpenThreads() ([]ThreadState, error) {
-	threads := l.collection.Maps["threads"]
+	threads := l.collection.Maps[bpf.CaretMapThreads]
 	var states []ThreadState
 	var tid uint32
 	var state []byte

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	ros "github.com/caret-bpf/caret-bpf/target"
 )
@@ -23,7 +24,7 @@ func TestOnlyThePlannedFileIsProbed(t *testing.T) {
 		if err := os.Symlink(planned, path); err != nil {
 			t.Fatal(err)
 		}
-		site := fileSite(t, path, "ros_trace_callback_start", probes.EventCallbackStart)
+		site := fileSite(t, path, "ros_trace_callback_start", abi.EventCallbackStart)
 		if err := errors.Join(os.Remove(path), os.Symlink(victim, path)); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestWrittenFilesAreNotProbed(t *testing.T) {
 			if err := os.Chtimes(path, past, past); err != nil {
 				t.Fatal(err)
 			}
-			site := fileSite(t, path, "ros_trace_callback_start", probes.EventCallbackStart)
+			site := fileSite(t, path, "ros_trace_callback_start", abi.EventCallbackStart)
 			site.Offset, site.Address = site.Offset+1, site.Address+1
 			if err := provenIn(site); err != nil {
 				t.Fatal(err)
@@ -100,7 +101,7 @@ func TestVerifyTellsOfWrittenFiles(t *testing.T) {
 	w := ways()[0]
 	w.require(t)
 	path := buildLibrary(t, "library.so")
-	site := fileSite(t, path, "ros_trace_callback_start", probes.EventCallbackStart)
+	site := fileSite(t, path, "ros_trace_callback_start", abi.EventCallbackStart)
 	attachment := newRecording(t, w).attach(0, site)
 	past := time.Now().Add(-time.Hour)
 	if err := errors.Join(attachment.Verify(), os.Chtimes(path, past, past), attachment.Verify()); err != nil {
@@ -167,7 +168,7 @@ func TestAttachmentsHoldTheirFiles(t *testing.T) {
 	requireRoot(t)
 	w := ways()[0]
 	w.require(t)
-	site := fileSite(t, buildLibrary(t, "library.so"), "ros_trace_callback_start", probes.EventCallbackStart)
+	site := fileSite(t, buildLibrary(t, "library.so"), "ros_trace_callback_start", abi.EventCallbackStart)
 	opened, err := ros.NewFinder().OpenFile(site.Path)
 	if err != nil {
 		t.Fatal(err)

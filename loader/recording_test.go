@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -195,12 +196,12 @@ func (r *recording) attach(process int32, sites ...probes.Site) *Attachment {
 }
 
 // hits counts the raw records of an event in a process, and empties nothing.
-func (r *recording) hits(process int32, event probes.Event) int {
+func (r *recording) hits(process int32, event abi.Event) int {
 	r.t.Helper()
 	r.drain()
 	count := 0
 	for _, record := range r.records {
-		if Kind(record[0]) == KindRaw && record[1] == uint8(event) && int32(binary.NativeEndian.Uint32(record[8:])) == process {
+		if abi.Kind(record[0]) == abi.KindRaw && record[1] == uint8(event) && int32(binary.NativeEndian.Uint32(record[8:])) == process {
 			count++
 		}
 	}
@@ -210,7 +211,7 @@ func (r *recording) hits(process int32, event probes.Event) int {
 // expectHits asserts how often both sites of callbacks were hit since the recording began.
 func (r *recording) expectHits(process int32, want int) {
 	r.t.Helper()
-	for _, event := range []probes.Event{probes.EventCallbackStart, probes.EventCallbackEnd} {
+	for _, event := range []abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd} {
 		if got := r.hits(process, event); got != want {
 			r.t.Errorf("%d hits of %v in PID %d, want %d", got, event, process, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 func TestStopLosesAndDoublesNothing(t *testing.T) {
@@ -40,11 +40,11 @@ func TestStopLosesAndDoublesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.wait()
-		kinds := map[Kind]int{}
+		kinds := map[abi.Kind]int{}
 		for _, record := range r.records {
-			kinds[Kind(record[0])]++
+			kinds[abi.Kind(record[0])]++
 		}
-		if kinds[KindCallback] != 200 || kinds[KindRaw] != 401 {
+		if kinds[abi.KindCallback] != 200 || kinds[abi.KindRaw] != 401 {
 			t.Errorf("records by kind: %v; want 200 callbacks and 401 hits", kinds)
 		}
 		statistics := r.loader.Statistics()
@@ -76,10 +76,10 @@ func TestRecordsAndLossesMakeTheWhole(t *testing.T) {
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		counts := map[Kind]uint64{}
+		counts := map[abi.Kind]uint64{}
 		err := l.Read(t.Context(), func(records [][]byte) error {
 			for _, record := range records {
-				counts[Kind(record[0])]++
+				counts[abi.Kind(record[0])]++
 			}
 			return nil
 		}, time.Second)
@@ -90,14 +90,14 @@ func TestRecordsAndLossesMakeTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost := map[Kind]uint64{}
+		lost := map[abi.Kind]uint64{}
 		for _, loss := range losses {
-			if loss.Reason != ReasonRingFull {
+			if loss.Reason != abi.ReasonRingFull {
 				t.Errorf("%d %v lost: %v", loss.Count, loss.Kind, loss.Reason)
 			}
 			lost[loss.Kind] += loss.Count
 		}
-		if lost[KindRaw] == 0 || counts[KindRaw]+lost[KindRaw] != 800 || counts[KindCallback]+lost[KindCallback] != 400 {
+		if lost[abi.KindRaw] == 0 || counts[abi.KindRaw]+lost[abi.KindRaw] != 800 || counts[abi.KindCallback]+lost[abi.KindCallback] != 400 {
 			t.Errorf("records %v + lost %v; want 800 hits and 400 callbacks", counts, lost)
 		}
 	})
@@ -161,7 +161,7 @@ func TestIgnoredAddressesAreNotRecorded(t *testing.T) {
 			r.drain()
 			count := 0
 			for _, record := range r.records {
-				if Kind(record[0]) == KindCallback {
+				if abi.Kind(record[0]) == abi.KindCallback {
 					count++
 				}
 			}
@@ -214,7 +214,7 @@ func TestForksAreReported(t *testing.T) {
 		reported := 0
 		for _, record := range r.records {
 			pid := word(record, 8)
-			if Kind(record[0]) == KindProcess && record[1] == fork {
+			if abi.Kind(record[0]) == abi.KindProcess && record[1] == fork {
 				reported++
 				if parent := word(record, parentPID); parent != uint32(listed.pid) {
 					t.Errorf("a child of PID %d is reported", parent)
@@ -245,7 +245,7 @@ func TestProcessesAreFollowed(t *testing.T) {
 		r.drain()
 		byProcess := map[uint32]int{}
 		for _, record := range r.records {
-			if Kind(record[0]) == KindRaw && record[1] == uint8(probes.EventCallbackStart) {
+			if abi.Kind(record[0]) == abi.KindRaw && record[1] == uint8(abi.EventCallbackStart) {
 				byProcess[binary.NativeEndian.Uint32(record[8:])]++
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	ros "github.com/caret-bpf/caret-bpf/target"
 )
@@ -197,7 +198,7 @@ func (c *target) text(library string) []byte {
 }
 
 // site returns a plan's site for a function of the library that the target has mapped, past an endbr64.
-func (c *target) site(library, function string, event probes.Event) probes.Site {
+func (c *target) site(library, function string, event abi.Event) probes.Site {
 	c.t.Helper()
 	m, path := c.mappingOf(library)
 	site := fileSite(c.t, path, function, event)
@@ -209,8 +210,8 @@ func (c *target) site(library, function string, event probes.Event) probes.Site 
 func (c *target) callbackSites(library string) []probes.Site {
 	c.t.Helper()
 	return []probes.Site{
-		c.site(library, "ros_trace_callback_start", probes.EventCallbackStart),
-		c.site(library, "ros_trace_callback_end", probes.EventCallbackEnd),
+		c.site(library, "ros_trace_callback_start", abi.EventCallbackStart),
+		c.site(library, "ros_trace_callback_end", abi.EventCallbackEnd),
 	}
 }
 
@@ -226,7 +227,7 @@ func openTest(t testing.TB, path string) *ros.OpenFile {
 }
 
 // fileSite returns a site for a function of an ELF file, without the file's identity.
-func fileSite(t testing.TB, path, function string, event probes.Event) probes.Site {
+func fileSite(t testing.TB, path, function string, event abi.Event) probes.Site {
 	t.Helper()
 	file, err := elf.Open(path)
 	if err != nil {

@@ -3,7 +3,7 @@ package merge_test
 import (
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -26,9 +26,9 @@ func TestClientIdentity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMerger(merge.Options{})
 			for _, record := range [][]byte{
-				initEvent(graph.RclNodeInit, 1, "node", "/ns", 0x10, 0x11),
-				initEvent(graph.RclClientInit, 2, "/s", test.identity, 0x70, 0x10, 0x71, 0, test.size),
-				encode(merge.ServiceRecord{Header: header(merge.KindService, merge.ServiceRequestSent, 0), TimeNs: 100, Handle: 0x70, Sequence: 5}),
+				initEvent(abi.EventRclNodeInit, 1, "node", "/ns", 0x10, 0x11),
+				initEvent(abi.EventRclClientInit, 2, "/s", test.identity, 0x70, 0x10, 0x71, 0, test.size),
+				encode(abi.ServiceRecord{Header: header(abi.KindService, abi.ServiceRequestSent, 0), TimeNs: 100, Handle: 0x70, Sequence: 5}),
 			} {
 				if err := m.Record(record); err != nil {
 					t.Fatal(err)

@@ -3,22 +3,23 @@ package merge
 import (
 	"cmp"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 var callbackStatuses = [...]trace.CallbackStatus{
-	CallbackComplete:     trace.CallbackComplete,
-	CallbackUnwound:      trace.CallbackUnwound,
-	CallbackStartMissing: trace.CallbackStartMissing,
-	CallbackRecordingEnd: trace.CallbackRecordingEnd,
-	CallbackThreadExit:   trace.CallbackThreadExit,
+	abi.CallbackComplete:     trace.CallbackComplete,
+	abi.CallbackUnwound:      trace.CallbackUnwound,
+	abi.CallbackStartMissing: trace.CallbackStartMissing,
+	abi.CallbackRecordingEnd: trace.CallbackRecordingEnd,
+	abi.CallbackThreadExit:   trace.CallbackThreadExit,
 }
 
 var publishStatuses = [...]trace.PublishStatus{
-	PublishComplete:     trace.PublishComplete,
-	PublishNoLastLayer:  trace.PublishNoLastLayer,
-	PublishRecordingEnd: trace.PublishRecordingEnd,
-	PublishThreadExit:   trace.PublishThreadExit,
+	abi.PublishComplete:     trace.PublishComplete,
+	abi.PublishNoLastLayer:  trace.PublishNoLastLayer,
+	abi.PublishRecordingEnd: trace.PublishRecordingEnd,
+	abi.PublishThreadExit:   trace.PublishThreadExit,
 }
 
 func statusName[S ~string](names []S, status uint8) S {
@@ -28,7 +29,7 @@ func statusName[S ~string](names []S, status uint8) S {
 	return ""
 }
 
-func (m *Merger) addCallback(record *CallbackRecord) {
+func (m *Merger) addCallback(record *abi.CallbackRecord) {
 	process := m.processOf(record.Header.PID)
 	row := trace.Callback{
 		ProcessKey:                   process.Key,
@@ -49,7 +50,7 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 	at := m.unix(max(record.StartNs, record.EndNs))
 	if record.StartNs != 0 {
 		at = m.unix(record.StartNs)
-		row.IsIntraProcess = trace.Some(record.Header.Flags&FlagIntraProcess != 0)
+		row.IsIntraProcess = trace.Some(record.Header.Flags&abi.FlagIntraProcess != 0)
 		m.tellIntraProcess(process, row.IsIntraProcess.Value)
 	}
 	info, known := process.Graph.Callback(row.Callback, at)
@@ -77,7 +78,7 @@ func (m *Merger) addCallback(record *CallbackRecord) {
 
 // slot is null where the kernel side is not certain of it.
 func slot(index uint64) trace.Optional[uint64] {
-	if index == SlotUnknown {
+	if index == abi.UnknownSlot {
 		return trace.Optional[uint64]{}
 	}
 	return trace.Some(index)
@@ -96,34 +97,34 @@ func (m *Merger) tellIntraProcess(process *Process, isIntraProcess bool) {
 // addFeed fills in what fed a callback, of which info is what is known, nil if nothing is. The kernel joins a take with the next callback of
 // its thread, but that may be another's: rclcpp drops messages that come through intra-process communication, too, and a message may
 // be polled. So a callback takes only what is known to be of its own subscription; all else is a take by itself.
-func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Callback, info *trace.CallbackInfo) {
+func (m *Merger) addFeed(process *Process, record *abi.CallbackRecord, row *trace.Callback, info *trace.CallbackInfo) {
 	feed := &record.Feed
-	flags := record.Header.Flags & (FlagFedByTake | FlagFedByDequeue)
+	flags := record.Header.Flags & (abi.FlagFedByTake | abi.FlagFedByDequeue)
 	if flags == 0 {
 		return
 	}
 	at := m.unix(feed.TimeNs)
 	var use usage
-	if flags == FlagFedByDequeue {
+	if flags == abi.FlagFedByDequeue {
 		use = process.usageOfDequeue(trace.Address(feed.Source), m.unix(record.StartNs), row.Callback)
 	} else {
 		use = process.usageOfTake(trace.Address(feed.Source), at, row.Callback, info)
 	}
 	if use != usedByCallback {
 		taken := flags
-		if flags == FlagFedByDequeue {
-			taken |= record.Header.Flags & FlagDerived
+		if flags == abi.FlagFedByDequeue {
+			taken |= record.Header.Flags & abi.FlagDerived
 		}
-		m.addFreeTake(&TakeRecord{
-			Header: RecordHeader{
-				Kind: KindTake, Flags: taken, Depth: record.Header.Depth,
+		m.addFreeTake(&abi.TakeRecord{
+			Header: abi.RecordHeader{
+				Kind: abi.KindTake, Flags: taken, Depth: record.Header.Depth,
 				CPU: record.Header.CPU, PID: record.Header.PID, TID: record.Header.TID,
 			},
 			Feed: *feed, Callback: record.ParentCallback, CallbackStartNs: record.ParentStartNs,
 		}, use)
 		return
 	}
-	if flags == FlagFedByDequeue {
+	if flags == abi.FlagFedByDequeue {
 		row.Buffer = trace.Address(feed.Source)
 		row.DequeueIndex = slot(feed.Message)
 		row.DequeueSize = trace.Some(uint64(feed.Stamp))
@@ -137,10 +138,10 @@ func (m *Merger) addFeed(process *Process, record *CallbackRecord, row *trace.Ca
 	row.Message = trace.Address(feed.Message)
 	row.SourceTimestamp = trace.Some(feed.Stamp)
 	row.RMWTakeTimestamp = trace.Some(at)
-	row.PublisherGID, row.MessageTimestamp = feed.publisherGID(m.gids), feed.messageTimestamp()
+	row.PublisherGID, row.MessageTimestamp = publisherGID(feed, m.gids), messageTimestamp(feed)
 }
 
-func (m *Merger) addPublish(record *PublishRecord) {
+func (m *Merger) addPublish(record *abi.PublishRecord) {
 	process := m.processOf(record.Header.PID)
 	row := trace.Publish{
 		ProcessKey:             process.Key,
@@ -158,10 +159,10 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		Depth:                  int32(record.Header.Depth),
 		Provenance:             provenance(record.Header),
 	}
-	if record.Layers&LayerRcl != 0 {
+	if record.Layers&abi.LayerRcl != 0 {
 		row.Kind = publishKind(record.Details)
 	}
-	if record.Details&DetailMessageStamp != 0 {
+	if record.Details&abi.DetailMessageStamp != 0 {
 		row.MessageTimestamp = trace.Some(record.MessageStamp)
 	}
 	first := int64(0)
@@ -170,11 +171,11 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		timeNs uint64
 		column *trace.Optional[int64]
 	}{
-		{LayerIntra, record.IntraNs, &row.RclcppIntraPublishTimestamp},
-		{LayerRclcpp, record.RclcppNs, &row.RclcppPublishTimestamp},
-		{LayerRcl, record.RclNs, &row.RclPublishTimestamp},
-		{LayerRMW, record.RMWNs, &row.RMWPublishTimestamp},
-		{LayerStamp, record.StampNs, &row.DDSBindAddrToStampTimestamp},
+		{abi.LayerIntra, record.IntraNs, &row.RclcppIntraPublishTimestamp},
+		{abi.LayerRclcpp, record.RclcppNs, &row.RclcppPublishTimestamp},
+		{abi.LayerRcl, record.RclNs, &row.RclPublishTimestamp},
+		{abi.LayerRMW, record.RMWNs, &row.RMWPublishTimestamp},
+		{abi.LayerStamp, record.StampNs, &row.DDSBindAddrToStampTimestamp},
 	} {
 		if record.Layers&layer.bit == 0 {
 			continue
@@ -184,10 +185,10 @@ func (m *Merger) addPublish(record *PublishRecord) {
 			first = layer.column.Value
 		}
 	}
-	if record.Layers&LayerStamp != 0 {
+	if record.Layers&abi.LayerStamp != 0 {
 		row.SourceTimestamp = trace.Some(record.SourceTimestamp)
 	}
-	if record.Details&DetailStackHandle != 0 {
+	if record.Details&abi.DetailStackHandle != 0 {
 		row.PublisherHandle = 0
 	}
 	publisher, known := m.publisher(process, row.PublisherHandle, row.RMWPublisherHandle, first)
@@ -199,12 +200,12 @@ func (m *Merger) addPublish(record *PublishRecord) {
 		if row.RMWPublisherHandle == 0 {
 			row.RMWPublisherHandle = publisher.RMWPublisherHandle
 		}
-		if record.Layers&LayerIntra != 0 {
+		if record.Layers&abi.LayerIntra != 0 {
 			process.Graph.NoteIntraProcessPublish(row.PublisherHandle, first)
 		}
 	}
 	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, true)
-	if verdict == drop && record.Details&DetailStackHandle == 0 {
+	if verdict == drop && record.Details&abi.DetailStackHandle == 0 {
 		m.ignore(row.PID, cmp.Or(record.Publisher, record.RMWPublisher))
 	}
 	if m.keeps(verdict) {
@@ -220,10 +221,10 @@ func (m *Merger) publisher(process *Process, handle, rmwHandle trace.Address, at
 }
 
 // addTake adds what was taken and fed no callback.
-func (m *Merger) addTake(record *TakeRecord) { m.addFreeTake(record, usedByNoCallback) }
+func (m *Merger) addTake(record *abi.TakeRecord) { m.addFreeTake(record, usedByNoCallback) }
 
 // addFreeTake adds what was taken and is not known to have fed a callback.
-func (m *Merger) addFreeTake(record *TakeRecord, use usage) {
+func (m *Merger) addFreeTake(record *abi.TakeRecord, use usage) {
 	process := m.processOf(record.Header.PID)
 	row := trace.Take{
 		ProcessKey:             process.Key,
@@ -234,7 +235,7 @@ func (m *Merger) addFreeTake(record *TakeRecord, use usage) {
 		Provenance:             provenance(record.Header),
 	}
 	at := m.unix(record.Feed.TimeNs)
-	if record.Header.Flags&FlagFedByDequeue != 0 {
+	if record.Header.Flags&abi.FlagFedByDequeue != 0 {
 		row.Kind = trace.TakeDequeue
 		if use == usedUnknown {
 			row.Kind = trace.TakeUnattributed
@@ -246,7 +247,7 @@ func (m *Merger) addFreeTake(record *TakeRecord, use usage) {
 		row.Message = trace.Address(record.Feed.GID[0])
 	} else {
 		row.Kind = process.kindOfTake(&record.Feed, at, use)
-		row.PublisherGID, row.MessageTimestamp = record.Feed.publisherGID(m.gids), record.Feed.messageTimestamp()
+		row.PublisherGID, row.MessageTimestamp = publisherGID(&record.Feed, m.gids), messageTimestamp(&record.Feed)
 		row.RMWSubscriptionHandle = trace.Address(record.Feed.Source)
 		row.Message = trace.Address(record.Feed.Message)
 		row.SourceTimestamp = trace.Some(record.Feed.Stamp)
@@ -264,7 +265,7 @@ func (m *Merger) addFreeTake(record *TakeRecord, use usage) {
 	}
 }
 
-func (m *Merger) addEnqueue(record *EnqueueRecord) {
+func (m *Merger) addEnqueue(record *abi.EnqueueRecord) {
 	process := m.processOf(record.Header.PID)
 	row := trace.Enqueue{
 		ProcessKey:             process.Key,
@@ -273,23 +274,23 @@ func (m *Merger) addEnqueue(record *EnqueueRecord) {
 		Buffer:                 trace.Address(record.Buffer),
 		Index:                  slot(record.Index),
 		Size:                   record.Size,
-		Overwritten:            trace.Some(record.Header.Flags&FlagOverwritten != 0),
+		Overwritten:            trace.Some(record.Header.Flags&abi.FlagOverwritten != 0),
 		EnqueueTimestamp:       m.unix(record.TimeNs),
 		Callback:               trace.Address(record.Callback),
 		CallbackStartTimestamp: m.optionalUnix(record.CallbackStartNs),
 		Provenance:             trace.FromTracepoint,
 	}
 	switch {
-	case record.Header.Flags&FlagDerived != 0:
+	case record.Header.Flags&abi.FlagDerived != 0:
 		row.Provenance = trace.Derived
-		if record.Header.Flags&FlagOverwrittenUnknown != 0 {
+		if record.Header.Flags&abi.FlagOverwrittenUnknown != 0 {
 			row.Overwritten = trace.Optional[bool]{}
 		}
 	case row.Overwritten.Value:
 		row.Size-- // the tracepoint counts the message that is about to be dropped
 	}
 	node := ""
-	if record.Header.Flags&FlagInPublish != 0 {
+	if record.Header.Flags&abi.FlagInPublish != 0 {
 		row.PublishNumber = trace.Some(record.PublishNumber)
 		row.PublisherHandle = trace.Address(record.Publisher)
 		if publisher, known := process.Graph.Publisher(row.PublisherHandle, row.EnqueueTimestamp); known {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -41,15 +42,15 @@ func (g gidTexts) of(words [2]uint64) string {
 
 // publisherGID is "" where a message info has no gid: Cyclone DDS gives a handle in its place, which means something to its own process
 // only. A GUID ends with what it names, a handle is shorter.
-func (f *Feed) publisherGID(texts gidTexts) string {
-	if f.Details&DetailGID == 0 || f.GID[1] == 0 {
+func publisherGID(f *abi.Feed, texts gidTexts) string {
+	if f.Details&abi.DetailGID == 0 || f.GID[1] == 0 {
 		return ""
 	}
 	return texts.of(f.GID)
 }
 
-func (f *Feed) messageTimestamp() trace.Optional[int64] {
-	if f.Details&DetailMessageStamp == 0 {
+func messageTimestamp(f *abi.Feed) trace.Optional[int64] {
+	if f.Details&abi.DetailMessageStamp == 0 {
 		return trace.Optional[int64]{}
 	}
 	return trace.Some(f.MessageStamp)
@@ -57,9 +58,9 @@ func (f *Feed) messageTimestamp() trace.Optional[int64] {
 
 func takeKind(details uint32) trace.TakeKind {
 	switch {
-	case details&DetailSerialized != 0:
+	case details&abi.DetailSerialized != 0:
 		return trace.TakeSerialized
-	case details&DetailLoaned != 0:
+	case details&abi.DetailLoaned != 0:
 		return trace.TakeLoaned
 	}
 	return trace.TakeRMW
@@ -67,17 +68,17 @@ func takeKind(details uint32) trace.TakeKind {
 
 func publishKind(details uint16) trace.PublishKind {
 	switch {
-	case details&DetailSerialized != 0:
+	case details&abi.DetailSerialized != 0:
 		return trace.PublishSerialized
-	case details&DetailLoaned != 0:
+	case details&abi.DetailLoaned != 0:
 		return trace.PublishLoaned
 	}
 	return trace.PublishMessage
 }
 
 // provenance says whether the intra-process part of a record was concluded from functions of Humble's rclcpp.
-func provenance(header RecordHeader) trace.Provenance {
-	if header.Flags&FlagDerived != 0 {
+func provenance(header abi.RecordHeader) trace.Provenance {
+	if header.Flags&abi.FlagDerived != 0 {
 		return trace.Derived
 	}
 	return trace.FromTracepoint

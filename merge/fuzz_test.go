@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -29,23 +30,23 @@ func newMerger(options merge.Options) *merge.Merger {
 
 // FuzzRecord feeds arbitrary bytes: a record is merged into one row of its table or refused, never a panic.
 func FuzzRecord(f *testing.F) {
-	for kind := merge.Kind(0); kind < 9; kind++ {
-		header := merge.RecordHeader{Kind: kind, Status: 1, Flags: 0xff, PID: 1, TID: 2}
-		f.Add(encode(merge.CallbackRecord{Header: header, Callback: 1, StartNs: 2, EndNs: 3}))
-		f.Add(encode(merge.PublishRecord{Header: header, Layers: 31}))
-		f.Add(encode(merge.TakeRecord{Header: header}))
-		f.Add(encode(merge.EnqueueRecord{Header: header}))
-		f.Add(encode(merge.InitRecord{Header: header}))
-		f.Add(encode(merge.RawRecord{Header: header}))
-		f.Add(encode(merge.ProcessRecord{Header: header}))
+	for kind := abi.Kind(0); kind < 9; kind++ {
+		header := abi.RecordHeader{Kind: kind, Status: 1, Flags: 0xff, PID: 1, TID: 2}
+		f.Add(encode(abi.CallbackRecord{Header: header, Callback: 1, StartNs: 2, EndNs: 3}))
+		f.Add(encode(abi.PublishRecord{Header: header, Layers: 31}))
+		f.Add(encode(abi.TakeRecord{Header: header}))
+		f.Add(encode(abi.EnqueueRecord{Header: header}))
+		f.Add(encode(abi.InitRecord{Header: header}))
+		f.Add(encode(abi.RawRecord{Header: header}))
+		f.Add(encode(abi.ProcessRecord{Header: header}))
 	}
-	f.Add(encode(merge.ThreadState{Depth: 0xffffffff, PublishOpen: 1, TakePending: 1, DequeuePending: 1}))
+	f.Add(encode(abi.ThreadState{Depth: 0xffffffff, PublishOpen: 1, TakePending: 1, DequeuePending: 1}))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		m := newMerger(merge.Options{})
-		if err := m.Record(encoded); err != nil && !errors.Is(err, merge.ErrRecord) {
+		if err := m.Record(encoded); err != nil && !errors.Is(err, abi.ErrRecord) {
 			t.Fatal(err)
 		}
-		if err := m.CloseThread(encoded); err != nil && !errors.Is(err, merge.ErrRecord) {
+		if err := m.CloseThread(encoded); err != nil && !errors.Is(err, abi.ErrRecord) {
 			t.Fatal(err)
 		}
 		if err := m.Take(func(*merge.Rows) error { return nil }); err != nil {

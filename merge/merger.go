@@ -1,3 +1,8 @@
+// Package merge turns the kernel's records into rows of the dataset.
+//
+// The kernel already merges the tracepoints of a thread (see bpf/); this package converts the clock of its records (bpf/abi),
+// and joins them with the entities known so far. Rows leave in the order in which records completed, so memory is bounded
+// whatever a long callback does.
 package merge
 
 import (
@@ -10,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -48,7 +54,7 @@ type Options struct {
 	// OnRecorded is told, once for each process, that there is a record of it. nil if nobody wants to know.
 	OnRecorded func(process trace.ProcessKey)
 	// OnProcess is told of forks, execs, exits and changes of libraries.
-	OnProcess func(ProcessRecord)
+	OnProcess func(abi.ProcessRecord)
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
 	// ignored is false when a new entity took the address.
 	OnIgnored func(pid int32, address uint64, ignored bool)
@@ -60,7 +66,7 @@ type Options struct {
 	OnMessageType func(process trace.ProcessKey, known graph.KnownType)
 	// OnThread is told what the recording has cost a thread that has ended, or that still ran when the recording ended. nil if nobody wants
 	// to know.
-	OnThread func(ThreadRecord)
+	OnThread func(abi.ThreadRecord)
 	// EventName gives the name and the number of arguments of a raw record's event.
 	EventName func(id uint8) (name string, arguments int)
 }
@@ -79,16 +85,16 @@ type Merger struct {
 	unlisted   uint64 // how many more there were
 	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
-	callback CallbackRecord
-	publish  PublishRecord
-	take     TakeRecord
-	enqueue  EnqueueRecord
-	init     InitRecord
-	raw      RawRecord
-	process  ProcessRecord
-	service  ServiceRecord
-	simTime  SimTimeRecord
-	thread   ThreadRecord
+	callback abi.CallbackRecord
+	publish  abi.PublishRecord
+	take     abi.TakeRecord
+	enqueue  abi.EnqueueRecord
+	init     abi.InitRecord
+	raw      abi.RawRecord
+	process  abi.ProcessRecord
+	service  abi.ServiceRecord
+	simTime  abi.SimTimeRecord
+	thread   abi.ThreadRecord
 }
 
 type processAddress struct {
@@ -157,66 +163,66 @@ func (m *Merger) Doubt(from, until int64) {
 func (m *Merger) Record(encoded []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kind, err := KindOf(encoded)
+	kind, err := abi.KindOf(encoded)
 	if err != nil {
 		return err
 	}
 	switch kind {
-	case KindCallback:
-		if err = Decode(encoded, &m.callback); err == nil {
+	case abi.KindCallback:
+		if err = abi.Decode(encoded, &m.callback); err == nil {
 			m.addCallback(&m.callback)
 		}
-	case KindPublish:
-		if err = Decode(encoded, &m.publish); err == nil {
+	case abi.KindPublish:
+		if err = abi.Decode(encoded, &m.publish); err == nil {
 			m.addPublish(&m.publish)
 		}
-	case KindTake:
-		if err = Decode(encoded, &m.take); err == nil {
+	case abi.KindTake:
+		if err = abi.Decode(encoded, &m.take); err == nil {
 			m.addTake(&m.take)
 		}
-	case KindEnqueue:
-		if err = Decode(encoded, &m.enqueue); err == nil {
+	case abi.KindEnqueue:
+		if err = abi.Decode(encoded, &m.enqueue); err == nil {
 			m.addEnqueue(&m.enqueue)
 		}
-	case KindInit:
-		if err = Decode(encoded, &m.init); err == nil {
+	case abi.KindInit:
+		if err = abi.Decode(encoded, &m.init); err == nil {
 			m.addInit(&m.init)
 		}
-	case KindRaw:
-		if err = Decode(encoded, &m.raw); err == nil {
+	case abi.KindRaw:
+		if err = abi.Decode(encoded, &m.raw); err == nil {
 			m.addRaw(&m.raw)
 		}
-	case KindService:
-		if err = Decode(encoded, &m.service); err == nil {
+	case abi.KindService:
+		if err = abi.Decode(encoded, &m.service); err == nil {
 			m.addService(&m.service)
 		}
-	case KindSimTime:
-		if err = Decode(encoded, &m.simTime); err == nil {
+	case abi.KindSimTime:
+		if err = abi.Decode(encoded, &m.simTime); err == nil {
 			m.addSimTime(&m.simTime)
 		}
-	case KindThread:
-		if err = Decode(encoded, &m.thread); err == nil {
+	case abi.KindThread:
+		if err = abi.Decode(encoded, &m.thread); err == nil {
 			m.tellThread(m.thread)
 		}
-	case KindProcess:
-		if err = Decode(encoded, &m.process); err == nil {
+	case abi.KindProcess:
+		if err = abi.Decode(encoded, &m.process); err == nil {
 			err = m.changeProcess(&m.process)
 		}
 	default:
-		err = fmt.Errorf("%w: kind %d", ErrRecord, kind)
+		err = fmt.Errorf("%w: kind %d", abi.ErrRecord, kind)
 	}
 	return err
 }
 
 // changeProcess applies the beginning of a program: the entities of the former one are not its own. After the end of a process
 // its last threads may still have something to say.
-func (m *Merger) changeProcess(record *ProcessRecord) error {
+func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 	var err error
 	if process := m.processes[int32(record.Header.PID)]; process != nil &&
-		record.Header.Status != ProcessExit && record.Header.Status != ProcessLoad {
+		record.Header.Status != abi.ProcessExit && record.Header.Status != abi.ProcessLoad {
 		same := process.Key.ProcessStart == record.Start()
 		switch {
-		case same && record.Header.Status == ProcessFork: // somebody has met it before this was read
+		case same && record.Header.Status == abi.ProcessFork: // somebody has met it before this was read
 		case same:
 			m.regardAll(process.Key.PID)
 			m.tellEntities(process, true)
@@ -235,8 +241,8 @@ func (m *Merger) changeProcess(record *ProcessRecord) error {
 // CloseThread merges what was open on a thread when the recording ended, innermost first: encoded is a value of the kernel's
 // map of threads.
 func (m *Merger) CloseThread(encoded []byte) error {
-	var state ThreadState
-	if err := Decode(encoded, &state); err != nil {
+	var state abi.ThreadState
+	if err := abi.Decode(encoded, &state); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -253,11 +259,11 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	if state.RequestPending != 0 {
 		m.addService(&state.Request)
 	}
-	for depth := min(int(state.Depth), MaxDepth) - 1; depth >= 0; depth-- {
+	for depth := min(int(state.Depth), abi.MaxDepth) - 1; depth >= 0; depth-- {
 		frame := state.Frames[depth]
-		record := CallbackRecord{
-			Header: RecordHeader{
-				Kind: KindCallback, Status: CallbackRecordingEnd, Depth: uint8(depth), Flags: frame.Flags,
+		record := abi.CallbackRecord{
+			Header: abi.RecordHeader{
+				Kind: abi.KindCallback, Status: abi.CallbackRecordingEnd, Depth: uint8(depth), Flags: frame.Flags,
 				CPU: frame.CPU, PID: state.PID, TID: state.TID,
 			},
 			Callback: frame.Callback, StartNs: frame.StartNs, Feed: frame.Feed,
@@ -271,7 +277,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	return nil
 }
 
-func (m *Merger) tellThread(account ThreadRecord) {
+func (m *Merger) tellThread(account abi.ThreadRecord) {
 	if m.options.OnThread != nil {
 		m.options.OnThread(account)
 	}
@@ -279,17 +285,17 @@ func (m *Merger) tellThread(account ThreadRecord) {
 
 // closePublish merges a publish that was open when the recording ended; next is the number of the thread's next one. As in the
 // kernel, an rclcpp_publish of another message is not the publish of the rclcpp_intra_publish before it.
-func (m *Merger) closePublish(record *PublishRecord, next uint64) {
-	if record.Layers == LayerIntra|LayerRclcpp && record.Message != record.IntraMessage {
+func (m *Merger) closePublish(record *abi.PublishRecord, next uint64) {
+	if record.Layers == abi.LayerIntra|abi.LayerRclcpp && record.Message != record.IntraMessage {
 		intra := *record
-		intra.Header.Status, intra.Layers, intra.Message, intra.RclcppNs = PublishComplete, LayerIntra, 0, 0
+		intra.Header.Status, intra.Layers, intra.Message, intra.RclcppNs = abi.PublishComplete, abi.LayerIntra, 0, 0
 		m.addPublish(&intra)
-		record.Number, record.Layers = next, LayerRclcpp
+		record.Number, record.Layers = next, abi.LayerRclcpp
 		record.Publisher, record.IntraMessage, record.IntraNs, record.Enqueues = 0, 0, 0, 0
-		record.Header.Flags &^= FlagDerived
+		record.Header.Flags &^= abi.FlagDerived
 		record.MessageStamp, record.Details = 0, 0
 	}
-	record.Header.Status = PublishRecordingEnd
+	record.Header.Status = abi.PublishRecordingEnd
 	m.addPublish(record)
 }
 
@@ -416,40 +422,40 @@ func (m *Merger) optionalUnix(monotonic uint64) trace.Optional[int64] {
 	return trace.Some(m.unix(monotonic))
 }
 
-func (m *Merger) addInit(record *InitRecord) {
+func (m *Merger) addInit(record *abi.InitRecord) {
 	process := m.processOf(record.Header.PID)
-	event := graph.InitEvent{Event: graph.EventID(record.Header.Status), Time: m.unix(record.TimeNs)}
+	event := graph.InitEvent{Event: abi.Event(record.Header.Status), Time: m.unix(record.TimeNs)}
 	copy(event.Arguments[:], record.Arguments[:])
 	switch {
-	case event.Event == graph.RmwPublisherInit:
-		if record.Header.Flags&FlagStringFault == 0 {
+	case event.Event == abi.EventRMWPublisherInit:
+		if record.Header.Flags&abi.FlagStringFault == 0 {
 			event.String1 = hex.EncodeToString(record.Strings[:gidSize])
 		}
-	case event.Event == graph.RclClientInit:
-		if record.Header.Flags&FlagStringCut == 0 {
-			event.String1 = cString(record.Strings[:InitStringSize])
+	case event.Event == abi.EventRclClientInit:
+		if record.Header.Flags&abi.FlagStringCut == 0 {
+			event.String1 = cString(record.Strings[:abi.InitStringSize])
 		}
-		if size := record.Arguments[4]; size <= clientIdentitySize {
-			event.String2 = hex.EncodeToString(record.Strings[InitStringSize:][:size])
+		if size := record.Arguments[4]; size <= abi.ClientGUIDsSize {
+			event.String2 = hex.EncodeToString(record.Strings[abi.InitStringSize:][:size])
 		}
-	case record.Header.Flags&FlagStringCut == 0:
+	case record.Header.Flags&abi.FlagStringCut == 0:
 		event.String1 = cString(record.Strings[:])
-		if len(event.String1) < InitStringSize {
-			event.String2 = cString(record.Strings[InitStringSize:])
+		if len(event.String1) < abi.InitStringSize {
+			event.String2 = cString(record.Strings[abi.InitStringSize:])
 		}
 	}
-	if record.Header.Status == lifecycleTransition {
+	if abi.Event(record.Header.Status) == abi.EventRclLifecycleTransition {
 		m.addLifecycle(process, record, event.String1, event.String2)
 		return
 	}
 	process.Graph.ReadBy(m.now)
 	process.Graph.Init(event)
-	if m.options.OnIntraProcess != nil && event.Event == graph.RclcppSubscriptionCallbackAdded && process.Graph.HasIntraProcess() {
+	if m.options.OnIntraProcess != nil && event.Event == abi.EventRclcppSubscriptionCallbackAdded && process.Graph.HasIntraProcess() {
 		m.options.OnIntraProcess(process.Key.PID, int64(record.TimeNs))
 	}
-	if event.Event == graph.ConstructExecutor && event.Arguments[2] != 0 {
+	if event.Event == abi.EventConstructExecutor && event.Arguments[2] != 0 {
 		// From Jazzy on the collector is a part of the executor, so its constructor tells both.
-		event.Event, event.Arguments[1] = graph.ExecutorEntityCollectorToExecutor, event.Arguments[2]
+		event.Event, event.Arguments[1] = abi.EventExecutorEntityCollectorToExecutor, event.Arguments[2]
 		process.Graph.Init(event)
 	}
 	m.tellMessageTypes(process)                    // messages may follow at once
@@ -458,12 +464,6 @@ func (m *Merger) addInit(record *InitRecord) {
 	}
 }
 
-// clientIdentitySize is the most that rcl_client_init tells of what servers know a client by (CLIENT_GUIDS_SIZE in bpf/src/records.h).
-const clientIdentitySize = 32
-
-// lifecycleTransition is the event id of rcl_lifecycle_transition (EVENT_RCL_LIFECYCLE_TRANSITION in bpf/src/records.h).
-const lifecycleTransition = 60
-
 func cString(text []byte) string {
 	if end := bytes.IndexByte(text, 0); end >= 0 {
 		text = text[:end]
@@ -471,7 +471,7 @@ func cString(text []byte) string {
 	return string(text)
 }
 
-func (m *Merger) addRaw(record *RawRecord) {
+func (m *Merger) addRaw(record *abi.RawRecord) {
 	process := m.processOf(record.Header.PID)
 	name, arguments := m.options.EventName(record.Header.Status)
 	row := trace.Event{

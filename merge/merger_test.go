@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -43,36 +44,36 @@ func take(t *testing.T, m *merge.Merger) merge.Rows {
 	return rows
 }
 
-func header(kind merge.Kind, status, flags uint8) merge.RecordHeader {
-	return merge.RecordHeader{Kind: kind, Status: status, Flags: flags, CPU: 1, PID: 7, TID: 8}
+func header(kind abi.Kind, status, flags uint8) abi.RecordHeader {
+	return abi.RecordHeader{Kind: kind, Status: status, Flags: flags, CPU: 1, PID: 7, TID: 8}
 }
 
-func initEvent(event graph.EventID, at uint64, text1, text2 string, arguments ...uint64) []byte {
-	record := merge.InitRecord{Header: header(merge.KindInit, uint8(event), 0), TimeNs: at}
+func initEvent(event abi.Event, at uint64, text1, text2 string, arguments ...uint64) []byte {
+	record := abi.InitRecord{Header: header(abi.KindInit, uint8(event), 0), TimeNs: at}
 	copy(record.Arguments[:], arguments)
 	copy(record.Strings[:], text1)
-	copy(record.Strings[merge.InitStringSize:], text2)
+	copy(record.Strings[abi.InitStringSize:], text2)
 	return encode(record)
 }
 
 // entities announces a node with a subscription (callback 0x30), a timer (callback 0x50) and a publisher.
 func entities() [][]byte {
 	return [][]byte{
-		initEvent(graph.RclNodeInit, 1, "node", "/ns", 0x10, 0x11),
-		initEvent(graph.RclSubscriptionInit, 2, "/in", "", 0x20, 0x10, 0x21, 0, 10),
-		initEvent(graph.RclcppSubscriptionInit, 3, "", "", 0x20, 0x22),
-		initEvent(graph.RclcppSubscriptionCallbackAdded, 4, "", "", 0x22, 0x30),
-		initEvent(graph.RclTimerInit, 5, "", "", 0x40, 100),
-		initEvent(graph.RclcppTimerCallbackAdded, 6, "", "", 0x40, 0x50),
-		initEvent(graph.RclcppTimerLinkNode, 7, "", "", 0x40, 0x10),
-		initEvent(graph.RclPublisherInit, 8, "/out", "", 0x60, 0x10, 0x61, 0, 10),
+		initEvent(abi.EventRclNodeInit, 1, "node", "/ns", 0x10, 0x11),
+		initEvent(abi.EventRclSubscriptionInit, 2, "/in", "", 0x20, 0x10, 0x21, 0, 10),
+		initEvent(abi.EventRclcppSubscriptionInit, 3, "", "", 0x20, 0x22),
+		initEvent(abi.EventRclcppSubscriptionCallbackAdded, 4, "", "", 0x22, 0x30),
+		initEvent(abi.EventRclTimerInit, 5, "", "", 0x40, 100),
+		initEvent(abi.EventRclcppTimerCallbackAdded, 6, "", "", 0x40, 0x50),
+		initEvent(abi.EventRclcppTimerLinkNode, 7, "", "", 0x40, 0x10),
+		initEvent(abi.EventRclPublisherInit, 8, "/out", "", 0x60, 0x10, 0x61, 0, 10),
 	}
 }
 
 func fedCallback(callback uint64) []byte {
-	return encode(merge.CallbackRecord{
-		Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagFedByTake), Callback: callback, StartNs: 100, EndNs: 200, OverheadNs: 30,
-		Feed: merge.Feed{Source: 0x21, Message: 0x99, Stamp: 12345, TimeNs: 90},
+	return encode(abi.CallbackRecord{
+		Header: header(abi.KindCallback, abi.CallbackComplete, abi.FlagFedByTake), Callback: callback, StartNs: 100, EndNs: 200, OverheadNs: 30,
+		Feed: abi.Feed{Source: 0x21, Message: 0x99, Stamp: 12345, TimeNs: 90},
 	})
 }
 
@@ -95,17 +96,17 @@ func TestCallbackIsNamedAndFed(t *testing.T) {
 
 // TestIntraProcessIsTold: of a subscription when it is created, and once of a callback that shows that there is one.
 func TestIntraProcessIsTold(t *testing.T) {
-	intra := encode(merge.CallbackRecord{
-		Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagIntraProcess), Callback: 0x30, StartNs: 100, EndNs: 200,
+	intra := encode(abi.CallbackRecord{
+		Header: header(abi.KindCallback, abi.CallbackComplete, abi.FlagIntraProcess), Callback: 0x30, StartNs: 100, EndNs: 200,
 	})
-	created := initEvent(graph.RclcppSubscriptionCallbackAdded, 4, "", "", 0x22, 0x30, 0x70, 10, 0x80)
+	created := initEvent(abi.EventRclcppSubscriptionCallbackAdded, 4, "", "", 0x22, 0x30, 0x70, 10, 0x80)
 	for name, test := range map[string]struct {
 		records [][]byte
 		want    []int64
 	}{
 		"none":         {[][]byte{fedCallback(0x30)}, nil},
 		"callbacks":    {[][]byte{intra, fedCallback(0x30), intra}, []int64{0}},
-		"subscription": {[][]byte{initEvent(graph.RclcppIpbToSubscription, 3, "", "", 0x80, 0x22), created, intra}, []int64{4}},
+		"subscription": {[][]byte{initEvent(abi.EventRclcppIPBToSubscription, 3, "", "", 0x80, 0x22), created, intra}, []int64{4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []int64
@@ -133,10 +134,10 @@ func TestTakeThatCannotFeedIsPolled(t *testing.T) {
 }
 
 func TestPublishLayers(t *testing.T) {
-	record := merge.PublishRecord{
-		Header: header(merge.KindPublish, merge.PublishComplete, 0), Number: 3, Publisher: 0x60, Message: 0x99,
+	record := abi.PublishRecord{
+		Header: header(abi.KindPublish, abi.PublishComplete, 0), Number: 3, Publisher: 0x60, Message: 0x99,
 		RclcppNs: 100, RclNs: 101, RMWNs: 102, StampNs: 103, SourceTimestamp: 55, Callback: 0x30, CallbackStartNs: 50,
-		Layers: merge.LayerRclcpp | merge.LayerRcl | merge.LayerRMW | merge.LayerStamp,
+		Layers: abi.LayerRclcpp | abi.LayerRcl | abi.LayerRMW | abi.LayerStamp,
 	}
 	got := feed(t, merge.Options{}, append(entities(), encode(record))...).Publishes[0]
 	want := trace.Publish{
@@ -153,11 +154,11 @@ func TestPublishLayers(t *testing.T) {
 
 func TestCloseThreadEmitsWhatWasOpen(t *testing.T) {
 	m := newMerger(merge.Options{RealtimeOffset: offset})
-	state := merge.ThreadState{PID: 7, TID: 8, Depth: 2, PublishOpen: 1, TakePending: 1}
-	state.Frames[0] = merge.CallbackFrame{Callback: 0x1, StartNs: 10}
-	state.Frames[1] = merge.CallbackFrame{Callback: 0x2, StartNs: 20}
-	state.Publish = merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), RclcppNs: 30, Layers: merge.LayerRclcpp}
-	state.Take = merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByTake), Feed: merge.Feed{TimeNs: 25}}
+	state := abi.ThreadState{PID: 7, TID: 8, Depth: 2, PublishOpen: 1, TakePending: 1}
+	state.Frames[0] = abi.CallbackFrame{Callback: 0x1, StartNs: 10}
+	state.Frames[1] = abi.CallbackFrame{Callback: 0x2, StartNs: 20}
+	state.Publish = abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), RclcppNs: 30, Layers: abi.LayerRclcpp}
+	state.Take = abi.TakeRecord{Header: header(abi.KindTake, 0, abi.FlagFedByTake), Feed: abi.Feed{TimeNs: 25}}
 	if err := m.CloseThread(encode(state)); err != nil {
 		t.Fatal(err)
 	}
@@ -186,9 +187,9 @@ func TestFilter(t *testing.T) {
 		}
 		return list
 	}
-	publish := encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: merge.LayerRcl})
-	unknown := encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x666, RclNs: 100, Layers: merge.LayerRcl})
-	timer := encode(merge.CallbackRecord{Header: header(merge.KindCallback, 0, 0), Callback: 0x50, StartNs: 100, EndNs: 200})
+	publish := encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: abi.LayerRcl})
+	unknown := encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x666, RclNs: 100, Layers: abi.LayerRcl})
+	timer := encode(abi.CallbackRecord{Header: header(abi.KindCallback, 0, 0), Callback: 0x50, StartNs: 100, EndNs: 200})
 	for name, test := range map[string]struct {
 		filter                        merge.Filter
 		callbacks, publishes, ignored int
@@ -216,7 +217,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestWithheldRowsAreTold(t *testing.T) {
-	unknown := encode(merge.CallbackRecord{Header: header(merge.KindCallback, merge.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
+	unknown := encode(abi.CallbackRecord{Header: header(abi.KindCallback, abi.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
 	for name, test := range map[string]struct {
 		filter merge.Filter
 		told   bool
@@ -245,8 +246,8 @@ func TestForgottenProcesses(t *testing.T) {
 		Filter:    &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/out$")}},
 		OnIgnored: func(_ int32, _ uint64, ignored bool) { decisions = append(decisions, ignored) },
 	})
-	unknown := encode(merge.CallbackRecord{Header: header(merge.KindCallback, merge.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
-	ignored := encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: merge.LayerRcl})
+	unknown := encode(abi.CallbackRecord{Header: header(abi.KindCallback, abi.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
+	ignored := encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: abi.LayerRcl})
 	for _, record := range append(entities(), ignored, unknown) {
 		if err := m.Record(record); err != nil {
 			t.Fatal(err)
@@ -282,11 +283,11 @@ func TestForgottenProcesses(t *testing.T) {
 
 // A slot that the kernel side is not certain of is null, not a number.
 func TestUncertainSlotsAreNull(t *testing.T) {
-	dequeue := merge.Feed{Source: 0x80, Message: merge.SlotUnknown, Stamp: 3, TimeNs: 100}
+	dequeue := abi.Feed{Source: 0x80, Message: abi.UnknownSlot, Stamp: 3, TimeNs: 100}
 	rows := feed(t, merge.Options{}, append(entities(),
-		encode(merge.EnqueueRecord{Header: header(merge.KindEnqueue, 0, merge.FlagDerived), Buffer: 0x80, Index: merge.SlotUnknown, Size: 2, TimeNs: 90}),
-		encode(merge.EnqueueRecord{Header: header(merge.KindEnqueue, 0, merge.FlagDerived), Buffer: 0x80, Index: 4, Size: 2, TimeNs: 95}),
-		encode(merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByDequeue|merge.FlagDerived), Feed: dequeue}))...)
+		encode(abi.EnqueueRecord{Header: header(abi.KindEnqueue, 0, abi.FlagDerived), Buffer: 0x80, Index: abi.UnknownSlot, Size: 2, TimeNs: 90}),
+		encode(abi.EnqueueRecord{Header: header(abi.KindEnqueue, 0, abi.FlagDerived), Buffer: 0x80, Index: 4, Size: 2, TimeNs: 95}),
+		encode(abi.TakeRecord{Header: header(abi.KindTake, 0, abi.FlagFedByDequeue|abi.FlagDerived), Feed: dequeue}))...)
 	unknown := trace.Optional[uint64]{}
 	if len(rows.Enqueues) != 2 || rows.Enqueues[0].Index != unknown || rows.Enqueues[1].Index != trace.Some(uint64(4)) {
 		t.Errorf("enqueues %+v", rows.Enqueues)
@@ -303,10 +304,10 @@ func TestIgnoredAddressIsRegardedAgainWhenReused(t *testing.T) {
 		OnIgnored: func(_ int32, _ uint64, ignored bool) { decisions = append(decisions, ignored) },
 	}
 	publish := func(at uint64) []byte {
-		return encode(merge.PublishRecord{Header: header(merge.KindPublish, 0, 0), Publisher: 0x60, RclNs: at, Layers: merge.LayerRcl})
+		return encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: at, Layers: abi.LayerRcl})
 	}
 	rows := feed(t, options, append(entities(), publish(100), publish(110),
-		initEvent(graph.RclPublisherInit, 200, "/kept", "", 0x60, 0x10, 0x61, 0, 10), publish(300))...)
+		initEvent(abi.EventRclPublisherInit, 200, "/kept", "", 0x60, 0x10, 0x61, 0, 10), publish(300))...)
 	if !reflect.DeepEqual(decisions, []bool{true, false}) {
 		t.Errorf("decisions %v", decisions)
 	}
@@ -326,8 +327,8 @@ func TestForeignBytesAreRefused(t *testing.T) {
 		"wrong kind": append([]byte{200}, make([]byte, 63)...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := m.Record(encoded); !errors.Is(err, merge.ErrRecord) {
-				t.Errorf("error %v, want %v", err, merge.ErrRecord)
+			if err := m.Record(encoded); !errors.Is(err, abi.ErrRecord) {
+				t.Errorf("error %v, want %v", err, abi.ErrRecord)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package merge_test
 import (
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
@@ -14,8 +15,8 @@ func TestOverheadOfCallbacks(t *testing.T) {
 	}{
 		"complete": {100, 200, true}, "start missing": {0, 200, false}, "no end": {100, 0, false},
 	} {
-		rows := feed(t, merge.Options{}, encode(merge.CallbackRecord{
-			Header: header(merge.KindCallback, merge.CallbackComplete, 0), Callback: 1, StartNs: test.start, EndNs: test.end, OverheadNs: 40,
+		rows := feed(t, merge.Options{}, encode(abi.CallbackRecord{
+			Header: header(abi.KindCallback, abi.CallbackComplete, 0), Callback: 1, StartNs: test.start, EndNs: test.end, OverheadNs: 40,
 		}))
 		if got := rows.Callbacks[0].Overhead; got.Valid != test.known || got.Valid && got.Value != 40 {
 			t.Errorf("%s: %+v", name, got)
@@ -24,13 +25,13 @@ func TestOverheadOfCallbacks(t *testing.T) {
 }
 
 func TestAccountsOfThreads(t *testing.T) {
-	var told []merge.ThreadRecord
-	options := merge.Options{OnThread: func(account merge.ThreadRecord) { told = append(told, account) }}
-	ended := merge.ThreadRecord{Header: header(merge.KindThread, 0, 0), TimeNs: 5, CostNs: 700}
-	ended.Units[1] = merge.HitCount{Hits: 7, CostNs: 700}
+	var told []abi.ThreadRecord
+	options := merge.Options{OnThread: func(account abi.ThreadRecord) { told = append(told, account) }}
+	ended := abi.ThreadRecord{Header: header(abi.KindThread, 0, 0), TimeNs: 5, CostNs: 700}
+	ended.Units[1] = abi.HitCount{Hits: 7, CostNs: 700}
 	feed(t, options, encode(ended))
 	m := merge.New(options)
-	if err := m.CloseThread(encode(merge.ThreadState{PID: 3, TID: 4, Account: merge.ThreadRecord{CostNs: 900}})); err != nil {
+	if err := m.CloseThread(encode(abi.ThreadState{PID: 3, TID: 4, Account: abi.ThreadRecord{CostNs: 900}})); err != nil {
 		t.Fatal(err)
 	}
 	if len(told) != 2 || told[0] != ended || told[1].Header.PID != 3 || told[1].Header.TID != 4 || told[1].CostNs != 900 {

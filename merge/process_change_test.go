@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -14,7 +15,7 @@ import (
 const start = 120_000_000
 
 func processChange(status uint8, startBoottime uint64) []byte {
-	return encode(merge.ProcessRecord{Header: header(merge.KindProcess, status, 0), StartBoottimeNs: startBoottime})
+	return encode(abi.ProcessRecord{Header: header(abi.KindProcess, status, 0), StartBoottimeNs: startBoottime})
 }
 
 // identified returns options with which a process gets the start time that is next in the list.
@@ -32,11 +33,11 @@ func TestProcessChanges(t *testing.T) {
 		wantTopic string
 		wantStart int64
 	}{
-		"an exec ends the entities, not the process":         {processChange(merge.ProcessExec, start+9_999_999), "", start},
-		"an exec of another process with the PID":            {processChange(merge.ProcessExec, start+10_000_000), "", 2 * start},
-		"a fork with a PID that another process had":         {processChange(merge.ProcessFork, 2*start), "", 2 * start},
-		"a fork that is known already":                       {processChange(merge.ProcessFork, start), "/in", start},
-		"an exit, after which other threads have their ends": {processChange(merge.ProcessExit, start), "/in", start},
+		"an exec ends the entities, not the process":         {processChange(abi.ProcessExec, start+9_999_999), "", start},
+		"an exec of another process with the PID":            {processChange(abi.ProcessExec, start+10_000_000), "", 2 * start},
+		"a fork with a PID that another process had":         {processChange(abi.ProcessFork, 2*start), "", 2 * start},
+		"a fork that is known already":                       {processChange(abi.ProcessFork, start), "/in", start},
+		"an exit, after which other threads have their ends": {processChange(abi.ProcessExit, start), "/in", start},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := append(append(entities(), test.change), fedCallback(0x30))
@@ -55,7 +56,7 @@ func TestProcessChanges(t *testing.T) {
 // TestEntitiesOfAFormerProgramAreTold requires that what is known of a program is told when another one takes its place.
 func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
 	for name, change := range map[string][]byte{
-		"exec": processChange(merge.ProcessExec, start), "fork": processChange(merge.ProcessFork, 2*start),
+		"exec": processChange(abi.ProcessExec, start), "fork": processChange(abi.ProcessFork, 2*start),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMerger(identified(start, 2*start))
@@ -79,7 +80,7 @@ func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
 // TestIgnoredAddressesEndWithTheProgram requires that what the filter decided about one program does not hold for the next.
 func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
 	for name, change := range map[string][]byte{
-		"exec": processChange(merge.ProcessExec, start), "fork": processChange(merge.ProcessFork, 2*start),
+		"exec": processChange(abi.ProcessExec, start), "fork": processChange(abi.ProcessFork, 2*start),
 	} {
 		t.Run(name, func(t *testing.T) {
 			ignored := map[uint64]bool{}
@@ -98,9 +99,9 @@ func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
 // intra-process way only.
 func TestCloseThreadKeepsPublishesApart(t *testing.T) {
 	m := newMerger(merge.Options{RealtimeOffset: offset})
-	state := merge.ThreadState{PID: 7, TID: 8, PublishOpen: 1, PublishCount: 4}
-	state.Publish = merge.PublishRecord{
-		Header: header(merge.KindPublish, 0, 0), Number: 3, Layers: merge.LayerIntra | merge.LayerRclcpp,
+	state := abi.ThreadState{PID: 7, TID: 8, PublishOpen: 1, PublishCount: 4}
+	state.Publish = abi.PublishRecord{
+		Header: header(abi.KindPublish, 0, 0), Number: 3, Layers: abi.LayerIntra | abi.LayerRclcpp,
 		Publisher: 0x60, IntraMessage: 0x1, IntraNs: 10, Enqueues: 2, Message: 0x2, RclcppNs: 20,
 	}
 	if err := m.CloseThread(encode(state)); err != nil {
@@ -126,8 +127,8 @@ func TestRecordedProcessesAreTold(t *testing.T) {
 	var told []int64
 	options := identified(start, 2*start)
 	options.OnRecorded = func(process trace.ProcessKey) { told = append(told, process.ProcessStart) }
-	feed(t, options, processChange(merge.ProcessFork, start), fedCallback(0x30), fedCallback(0x30), processChange(merge.ProcessExec, start),
-		fedCallback(0x30), processChange(merge.ProcessFork, 2*start), fedCallback(0x30))
+	feed(t, options, processChange(abi.ProcessFork, start), fedCallback(0x30), fedCallback(0x30), processChange(abi.ProcessExec, start),
+		fedCallback(0x30), processChange(abi.ProcessFork, 2*start), fedCallback(0x30))
 	if want := []int64{start, 2 * start}; !slices.Equal(told, want) {
 		t.Errorf("told %d, not %d", told, want)
 	}

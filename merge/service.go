@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 var serviceSteps = [...]trace.ServiceStep{
-	ServiceRequestSent:   trace.RequestSent,
-	ServiceRequestTaken:  trace.RequestTaken,
-	ServiceResponseSent:  trace.ResponseSent,
-	ServiceResponseTaken: trace.ResponseTaken,
+	abi.ServiceRequestSent:   trace.RequestSent,
+	abi.ServiceRequestTaken:  trace.RequestTaken,
+	abi.ServiceResponseSent:  trace.ResponseSent,
+	abi.ServiceResponseTaken: trace.ResponseTaken,
 }
 
 // cycloneClientSize is how much of the id in a request's header names the client with Cyclone DDS. The rest is a handle that means
@@ -37,11 +38,11 @@ func (p *Process) clientGID(words [2]uint64) string {
 
 // isForeign reports whether a response is not the client's own. All clients of a service receive all responses; Cyclone DDS fills in the
 // header of each before it passes over what is for others.
-func (p *Process) isForeign(response *ServiceRecord, client string) bool {
+func (p *Process) isForeign(response *abi.ServiceRecord, client string) bool {
 	return client != "" && p.usesCycloneDDS() && gidText(response.GID, cycloneClientSize) != client
 }
 
-func (m *Merger) addService(record *ServiceRecord) {
+func (m *Merger) addService(record *abi.ServiceRecord) {
 	process := m.processOf(record.Header.PID)
 	row := trace.Service{
 		ProcessKey:             process.Key,
@@ -75,7 +76,7 @@ func (m *Merger) addService(record *ServiceRecord) {
 	if row.Step == trace.RequestTaken || row.Step == trace.ResponseTaken {
 		row.SourceTimestamp = trace.Some(record.Stamp)
 	}
-	if record.Header.Flags&FlagFedCallback != 0 && !m.serves(process, &row) {
+	if record.Header.Flags&abi.FlagFedCallback != 0 && !m.serves(process, &row) {
 		row.Callback, row.CallbackStartTimestamp = 0, trace.Optional[int64]{}
 	}
 	verdict := m.options.Filter.judge(row.NodeName, row.ServiceName, true)
@@ -94,7 +95,7 @@ func (m *Merger) serves(process *Process, row *trace.Service) bool {
 	return known && info.Kind == trace.KindService && info.OwnerHandle != 0 && info.OwnerHandle == row.ServiceHandle
 }
 
-func (m *Merger) addSimTime(record *SimTimeRecord) {
+func (m *Merger) addSimTime(record *abi.SimTimeRecord) {
 	process := m.processOf(record.Header.PID)
 	m.rows.SimTimes = append(m.rows.SimTimes, trace.SimTime{
 		ProcessKey: process.Key, TID: int32(record.Header.TID), CPU: int32(record.Header.CPU),
@@ -102,7 +103,7 @@ func (m *Merger) addSimTime(record *SimTimeRecord) {
 	})
 }
 
-func (m *Merger) addLifecycle(process *Process, record *InitRecord, start, goal string) {
+func (m *Merger) addLifecycle(process *Process, record *abi.InitRecord, start, goal string) {
 	row := trace.Lifecycle{
 		ProcessKey: process.Key, TID: int32(record.Header.TID), CPU: int32(record.Header.CPU),
 		StateMachine: trace.Address(record.Arguments[0]), TransitionTimestamp: m.unix(record.TimeNs),

@@ -3,6 +3,7 @@ package merge_test
 import (
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -24,7 +25,7 @@ func TestForeignResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMerger(merge.Options{})
-			if err := m.Record(initEvent(graph.RclNodeInit, 1, "node", "/ns", 0x10, 0x11)); err != nil {
+			if err := m.Record(initEvent(abi.EventRclNodeInit, 1, "node", "/ns", 0x10, 0x11)); err != nil {
 				t.Fatal(err)
 			}
 			if err := m.Update(7, func(p *merge.Process) error {
@@ -36,8 +37,8 @@ func TestForeignResponses(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Record(encode(merge.ServiceRecord{
-				Header: header(merge.KindService, merge.ServiceResponseTaken, 0), TimeNs: 100, Handle: 0x70, GID: test.gid, Sequence: 5,
+			if err := m.Record(encode(abi.ServiceRecord{
+				Header: header(abi.KindService, abi.ServiceResponseTaken, 0), TimeNs: 100, Handle: 0x70, GID: test.gid, Sequence: 5,
 			})); err != nil {
 				t.Fatal(err)
 			}

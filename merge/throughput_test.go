@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -19,15 +20,15 @@ func steadyRecords(n int, from uint64) [][]byte {
 	for i := range uint64(n) {
 		at := from + i*10_000 + i*i%997
 		records = append(records,
-			encode(merge.PublishRecord{
-				Header: header(merge.KindPublish, merge.PublishComplete, 0), Number: i, Publisher: 0x60, RMWPublisher: 0x61, Message: 0x7f00_1000 + i%4*64,
+			encode(abi.PublishRecord{
+				Header: header(abi.KindPublish, abi.PublishComplete, 0), Number: i, Publisher: 0x60, RMWPublisher: 0x61, Message: 0x7f00_1000 + i%4*64,
 				RclcppNs: at + 2000, RclNs: at + 2600 + i%50, RMWNs: at + 3300 + i%70, StampNs: at + 4100 + i%90, SourceTimestamp: int64(at) + 3900,
-				Callback: 0x30, CallbackStartNs: at, Layers: merge.LayerRclcpp | merge.LayerRcl | merge.LayerRMW | merge.LayerStamp,
+				Callback: 0x30, CallbackStartNs: at, Layers: abi.LayerRclcpp | abi.LayerRcl | abi.LayerRMW | abi.LayerStamp,
 			}),
-			encode(merge.CallbackRecord{
-				Header: header(merge.KindCallback, merge.CallbackComplete, merge.FlagFedByTake), Callback: 0x30, StartNs: at, EndNs: at + 5000 + i%800,
-				Feed: merge.Feed{
-					Source: 0x21, Message: 0x7f00_2000 + i%4*64, Stamp: int64(at) - 9000, TimeNs: at - 900 - i%60, GID: [2]uint64{1, 2}, Details: merge.DetailGID,
+			encode(abi.CallbackRecord{
+				Header: header(abi.KindCallback, abi.CallbackComplete, abi.FlagFedByTake), Callback: 0x30, StartNs: at, EndNs: at + 5000 + i%800,
+				Feed: abi.Feed{
+					Source: 0x21, Message: 0x7f00_2000 + i%4*64, Stamp: int64(at) - 9000, TimeNs: at - 900 - i%60, GID: [2]uint64{1, 2}, Details: abi.DetailGID,
 				},
 			}),
 		)

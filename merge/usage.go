@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -50,7 +51,7 @@ func (p *Process) usageOfDequeue(buffer trace.Address, at int64, callback trace.
 
 // kindOfTake says what a take that fed no callback for sure was. A subscription with intra-process communication drops what a publisher of its
 // process with intra-process communication has sent: it comes through the buffer, too.
-func (p *Process) kindOfTake(feed *Feed, at int64, use usage) trace.TakeKind {
+func (p *Process) kindOfTake(feed *abi.Feed, at int64, use usage) trace.TakeKind {
 	subscription, known := p.Graph.SubscriptionByRMW(trace.Address(feed.Source), at)
 	if !known {
 		if use == usedUnknown {
@@ -70,12 +71,12 @@ func (p *Process) kindOfTake(feed *Feed, at int64, use usage) trace.TakeKind {
 }
 
 // isDropped tells whether a subscription drops a message; null where that is not known.
-func (p *Process) isDropped(subscription *trace.Subscription, feed *Feed, at int64) trace.Optional[bool] {
+func (p *Process) isDropped(subscription *trace.Subscription, feed *abi.Feed, at int64) trace.Optional[bool] {
 	intraProcess := p.Graph.IsIntraProcess(subscription.SubscriptionHandle, at)
 	if intraProcess == trace.Some(false) {
 		return intraProcess
 	}
-	sent := p.Graph.SendsIntraProcess(subscription.TopicName, feed.publisherIdentity(), at)
+	sent := p.Graph.SendsIntraProcess(subscription.TopicName, publisherIdentity(feed), at)
 	if sent == trace.Some(false) || intraProcess.Valid {
 		return sent
 	}
@@ -84,8 +85,8 @@ func (p *Process) isDropped(subscription *trace.Subscription, feed *Feed, at int
 
 // publisherIdentity is what a message says of its publisher, in hexadecimal: the gid, or with Cyclone DDS the handle that means something to the
 // process only; "" if it says nothing.
-func (f *Feed) publisherIdentity() string {
-	if f.Details&DetailGID == 0 {
+func publisherIdentity(f *abi.Feed) string {
+	if f.Details&abi.DetailGID == 0 {
 		return ""
 	}
 	if f.GID[1] == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -41,55 +42,55 @@ func gidBytes(gid [2]uint64) string {
 // subscription of /topic with it (rmw 0x21) and one of another topic without (rmw 0x27), a timer and a service.
 func intraProcessEntities() [][]byte {
 	return [][]byte{
-		initEvent(graph.RclNodeInit, 1, "node", "", 0x10, 0x11),
-		initEvent(graph.RmwPublisherInit, 2, gidBytes(ownGID), "", 0x61),
-		initEvent(graph.RclPublisherInit, 3, "/topic", "", 0x60, 0x10, 0x61, 0, 10),
-		initEvent(graph.RmwPublisherInit, 4, gidBytes(silentGID), "", 0x63),
-		initEvent(graph.RclPublisherInit, 5, "/topic", "", 0x62, 0x10, 0x63, 0, 10),
-		initEvent(graph.RclSubscriptionInit, 6, "/topic", "", 0x20, 0x10, 0x21, 0, 10),
-		initEvent(graph.RclcppConstructRingBuffer, 7, "", "", intraBuffer, 10),
-		initEvent(graph.RclcppBufferToIpb, 8, "", "", intraBuffer, 0x71),
-		initEvent(graph.RclcppIpbToSubscription, 9, "", "", 0x71, 0x22),
-		initEvent(graph.RclcppSubscriptionCallbackAdded, 10, "", "", 0x22, intraCallback),
-		initEvent(graph.RclcppSubscriptionInit, 11, "", "", 0x20, 0x22),
-		initEvent(graph.RclcppSubscriptionInit, 12, "", "", 0x20, 0x23),
-		initEvent(graph.RclcppSubscriptionCallbackAdded, 13, "", "", 0x23, interCallback),
-		initEvent(graph.RclSubscriptionInit, 14, "/other", "", otherSubscription, 0x10, 0x27, 0, 10),
-		initEvent(graph.RclcppSubscriptionInit, 15, "", "", otherSubscription, 0x28),
-		initEvent(graph.RclcppSubscriptionCallbackAdded, 16, "", "", 0x28, otherTaken),
-		initEvent(graph.RclTimerInit, 17, "", "", 0x40, 100),
-		initEvent(graph.RclcppTimerCallbackAdded, 18, "", "", 0x40, timerCallback),
-		initEvent(graph.RclcppTimerLinkNode, 19, "", "", 0x40, 0x10),
-		initEvent(graph.RclServiceInit, 20, "/service", "", 0x90, 0x10, 0x92),
-		initEvent(graph.RclcppServiceCallbackAdded, 21, "", "", 0x90, serviceCallback),
+		initEvent(abi.EventRclNodeInit, 1, "node", "", 0x10, 0x11),
+		initEvent(abi.EventRMWPublisherInit, 2, gidBytes(ownGID), "", 0x61),
+		initEvent(abi.EventRclPublisherInit, 3, "/topic", "", 0x60, 0x10, 0x61, 0, 10),
+		initEvent(abi.EventRMWPublisherInit, 4, gidBytes(silentGID), "", 0x63),
+		initEvent(abi.EventRclPublisherInit, 5, "/topic", "", 0x62, 0x10, 0x63, 0, 10),
+		initEvent(abi.EventRclSubscriptionInit, 6, "/topic", "", 0x20, 0x10, 0x21, 0, 10),
+		initEvent(abi.EventRclcppConstructRingBuffer, 7, "", "", intraBuffer, 10),
+		initEvent(abi.EventRclcppBufferToIPB, 8, "", "", intraBuffer, 0x71),
+		initEvent(abi.EventRclcppIPBToSubscription, 9, "", "", 0x71, 0x22),
+		initEvent(abi.EventRclcppSubscriptionCallbackAdded, 10, "", "", 0x22, intraCallback),
+		initEvent(abi.EventRclcppSubscriptionInit, 11, "", "", 0x20, 0x22),
+		initEvent(abi.EventRclcppSubscriptionInit, 12, "", "", 0x20, 0x23),
+		initEvent(abi.EventRclcppSubscriptionCallbackAdded, 13, "", "", 0x23, interCallback),
+		initEvent(abi.EventRclSubscriptionInit, 14, "/other", "", otherSubscription, 0x10, 0x27, 0, 10),
+		initEvent(abi.EventRclcppSubscriptionInit, 15, "", "", otherSubscription, 0x28),
+		initEvent(abi.EventRclcppSubscriptionCallbackAdded, 16, "", "", 0x28, otherTaken),
+		initEvent(abi.EventRclTimerInit, 17, "", "", 0x40, 100),
+		initEvent(abi.EventRclcppTimerCallbackAdded, 18, "", "", 0x40, timerCallback),
+		initEvent(abi.EventRclcppTimerLinkNode, 19, "", "", 0x40, 0x10),
+		initEvent(abi.EventRclServiceInit, 20, "/service", "", 0x90, 0x10, 0x92),
+		initEvent(abi.EventRclcppServiceCallbackAdded, 21, "", "", 0x90, serviceCallback),
 	}
 }
 
 func intraPublish(publisher uint64) []byte {
-	return encode(merge.PublishRecord{
-		Header: header(merge.KindPublish, merge.PublishComplete, 0), Publisher: publisher, IntraNs: 50, RclNs: 51, Layers: merge.LayerIntra | merge.LayerRcl,
+	return encode(abi.PublishRecord{
+		Header: header(abi.KindPublish, abi.PublishComplete, 0), Publisher: publisher, IntraNs: 50, RclNs: 51, Layers: abi.LayerIntra | abi.LayerRcl,
 	})
 }
 
-func taken(rmwSubscription uint64, gid [2]uint64) merge.Feed {
-	return merge.Feed{Source: rmwSubscription, Message: 0x99, Stamp: 12345, TimeNs: 90, GID: gid, Details: merge.DetailGID}
+func taken(rmwSubscription uint64, gid [2]uint64) abi.Feed {
+	return abi.Feed{Source: rmwSubscription, Message: 0x99, Stamp: 12345, TimeNs: 90, GID: gid, Details: abi.DetailGID}
 }
 
-func started(callback uint64, flags uint8, by merge.Feed) []byte {
-	return encode(merge.CallbackRecord{Header: header(merge.KindCallback, merge.CallbackComplete, flags), Callback: callback, StartNs: 100, EndNs: 200, Feed: by})
+func started(callback uint64, flags uint8, by abi.Feed) []byte {
+	return encode(abi.CallbackRecord{Header: header(abi.KindCallback, abi.CallbackComplete, flags), Callback: callback, StartNs: 100, EndNs: 200, Feed: by})
 }
 
 // A take feeds the callback that follows it on its thread only if that is known to be of the take's subscription.
 func TestTakesFeedTheirOwnCallback(t *testing.T) {
 	const (
-		byTake    = merge.FlagFedByTake
-		byDequeue = merge.FlagFedByDequeue | merge.FlagIntraProcess
+		byTake    = abi.FlagFedByTake
+		byDequeue = abi.FlagFedByDequeue | abi.FlagIntraProcess
 	)
-	dequeued := func(buffer uint64) merge.Feed { return merge.Feed{Source: buffer, Message: 3, Stamp: 1, TimeNs: 90} }
+	dequeued := func(buffer uint64) abi.Feed { return abi.Feed{Source: buffer, Message: 3, Stamp: 1, TimeNs: 90} }
 	for name, test := range map[string]struct {
 		callback uint64
 		flags    uint8
-		by       merge.Feed
+		by       abi.Feed
 		kind     trace.CallbackKind // of the callback
 		take     trace.TakeKind     // "": it fed the callback
 		topic    string             // of the callback
@@ -141,22 +142,22 @@ func TestDroppedTakesAreIgnored(t *testing.T) {
 		details      uint32
 		want         trace.TakeKind
 	}{
-		"of a publisher with intra-process communication": {0x21, ownGID, merge.DetailGID, trace.TakeIgnored},
-		"loaned": {0x21, ownGID, merge.DetailGID | merge.DetailLoaned, trace.TakeIgnored},
-		"of one of the process that was not seen to have it": {0x21, silentGID, merge.DetailGID, trace.TakeUnattributed},
-		"of another process":                                     {0x21, foreignGID, merge.DetailGID, trace.TakeRMW},
+		"of a publisher with intra-process communication": {0x21, ownGID, abi.DetailGID, trace.TakeIgnored},
+		"loaned": {0x21, ownGID, abi.DetailGID | abi.DetailLoaned, trace.TakeIgnored},
+		"of one of the process that was not seen to have it": {0x21, silentGID, abi.DetailGID, trace.TakeUnattributed},
+		"of another process":                                     {0x21, foreignGID, abi.DetailGID, trace.TakeRMW},
 		"of nobody knows whom":                                   {0x21, ownGID, 0, trace.TakeUnattributed},
-		"a handle that cannot be compared":                       {0x21, [2]uint64{cycloneHandle}, merge.DetailGID, trace.TakeUnattributed},
-		"by a subscription without it":                           {0x27, ownGID, merge.DetailGID, trace.TakeRMW},
-		"serialized, by a subscription without it":               {0x27, ownGID, merge.DetailGID | merge.DetailSerialized, trace.TakeSerialized},
+		"a handle that cannot be compared":                       {0x21, [2]uint64{cycloneHandle}, abi.DetailGID, trace.TakeUnattributed},
+		"by a subscription without it":                           {0x27, ownGID, abi.DetailGID, trace.TakeRMW},
+		"serialized, by a subscription without it":               {0x27, ownGID, abi.DetailGID | abi.DetailSerialized, trace.TakeSerialized},
 		"of nobody knows whom, by a subscription without it":     {0x27, ownGID, 0, trace.TakeRMW},
-		"of a publisher with it, by a subscription nobody knows": {0x29, ownGID, merge.DetailGID, trace.TakeRMW},
+		"of a publisher with it, by a subscription nobody knows": {0x29, ownGID, abi.DetailGID, trace.TakeRMW},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by := taken(test.subscription, test.gid)
 			by.Details = test.details
 			rows := feed(t, merge.Options{}, append(intraProcessEntities(), intraPublish(0x60),
-				encode(merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByTake), Feed: by}))...)
+				encode(abi.TakeRecord{Header: header(abi.KindTake, 0, abi.FlagFedByTake), Feed: by}))...)
 			if len(rows.Takes) != 1 || rows.Takes[0].Kind != test.want {
 				t.Errorf("takes %+v, want kind %s", rows.Takes, test.want)
 			}
@@ -188,12 +189,12 @@ func TestTakesOfAnOldSubscriptionAreNoGuess(t *testing.T) {
 			}
 			if err := m.Update(7, func(p *merge.Process) error {
 				p.Graph.SetMemory(memory, layout)
-				p.Graph.Init(graph.InitEvent{Event: graph.CallbackGroupAddSubscription, Time: 10, Arguments: [6]uint64{0xf00, memoryHandle}})
+				p.Graph.Init(graph.InitEvent{Event: abi.EventCallbackGroupAddSubscription, Time: 10, Arguments: [6]uint64{0xf00, memoryHandle}})
 				return nil
 			}); err != nil {
 				t.Fatal(err)
 			}
-			record := merge.TakeRecord{Header: header(merge.KindTake, 0, merge.FlagFedByTake), Feed: taken(memoryRMW, test.gid)}
+			record := abi.TakeRecord{Header: header(abi.KindTake, 0, abi.FlagFedByTake), Feed: taken(memoryRMW, test.gid)}
 			if err := m.Record(encode(record)); err != nil {
 				t.Fatal(err)
 			}
@@ -254,11 +255,11 @@ func TestRequestsFeedTheirOwnCallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMerger(merge.Options{})
-			request := merge.ServiceRecord{
-				Header: header(merge.KindService, merge.ServiceRequestTaken, merge.FlagFedCallback), TimeNs: 90, Handle: test.service, Sequence: 5,
+			request := abi.ServiceRecord{
+				Header: header(abi.KindService, abi.ServiceRequestTaken, abi.FlagFedCallback), TimeNs: 90, Handle: test.service, Sequence: 5,
 				Callback: test.callback, CallbackStartNs: 100,
 			}
-			for _, record := range append(intraProcessEntities(), encode(request), started(test.callback, merge.FlagFedByRequest, merge.Feed{})) {
+			for _, record := range append(intraProcessEntities(), encode(request), started(test.callback, abi.FlagFedByRequest, abi.Feed{})) {
 				if err := m.Record(record); err != nil {
 					t.Fatal(err)
 				}

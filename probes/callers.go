@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
@@ -18,7 +19,7 @@ func (p *Plan) addCallers(ctx context.Context, files []file) {
 		if site.Provenance != FromTracepoint || site.Event.IsInit() || !p.isDear(*site) {
 			continue
 		}
-		site.Role = RoleBody
+		site.Role = abi.RoleBody
 		if _, known := bodies[site.Symbol]; !known {
 			bodies[site.Symbol] = *site
 		}
@@ -79,7 +80,7 @@ func (p *Plan) addLibraryLoad(ctx context.Context, files []file) {
 	if err != nil {
 		return
 	}
-	site := Site{Event: EventLibraryLoad, Provenance: FromSymbol, Symbol: symbol.Name}.at(found)
+	site := Site{Event: abi.EventLibraryLoad, Provenance: FromSymbol, Symbol: symbol.Name}.at(found)
 	files[index].place(&site)
 	site.Cost = p.options.costs().Of(site)
 	p.Sites = append(p.Sites, site)
@@ -89,7 +90,7 @@ func (p *Plan) addLibraryLoad(ctx context.Context, files []file) {
 func (s Site) calledFrom(f file, caller elffile.Caller) Site {
 	s = s.at(caller.Site)
 	f.place(&s)
-	s.Role, s.Required = RoleCaller, false
+	s.Role, s.Required = abi.RoleCaller, false
 	if !caller.Jump {
 		s.StackWords = -1 // the call pushes where to return to
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -32,8 +33,8 @@ void init(const void *c) { ros_trace_rcl_init(c); work(1); }
 }
 
 // roles counts the sites of an event by role.
-func roles(plan *Plan, event Event) map[Role]int {
-	counts := make(map[Role]int)
+func roles(plan *Plan, event abi.Event) map[abi.Role]int {
+	counts := make(map[abi.Role]int)
 	for _, site := range plan.Sites {
 		if site.Event == event {
 			counts[site.Role]++
@@ -51,15 +52,15 @@ func TestCallersArePlannedBesideEmptyBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for event, want := range map[Event]map[Role]int{
-			EventCallbackStart: {RoleBody: 1, RoleCaller: 1},
-			EventCallbackEnd:   {RoleBody: 1, RoleCaller: 2},
-			EventRMWTake:       {RoleBody: 1, RoleFunction: 4}, // nobody calls the tracepoint; rcl's functions
-			EventRclInit:       {RoleFunction: 1},
+		for event, want := range map[abi.Event]map[abi.Role]int{
+			abi.EventCallbackStart: {abi.RoleBody: 1, abi.RoleCaller: 1},
+			abi.EventCallbackEnd:   {abi.RoleBody: 1, abi.RoleCaller: 2},
+			abi.EventRMWTake:       {abi.RoleBody: 1, abi.RoleFunction: 4}, // nobody calls the tracepoint; rcl's functions
+			abi.EventRclInit:       {abi.RoleFunction: 1},
 		} {
 			got := roles(plan, event)
-			if event == EventRMWTake {
-				got[RoleFunction] = want[RoleFunction] // as many as the fixture has
+			if event == abi.EventRMWTake {
+				got[abi.RoleFunction] = want[abi.RoleFunction] // as many as the fixture has
 			}
 			if !maps.Equal(got, want) {
 				t.Errorf("%s: %v, want %v", event, got, want)
@@ -69,7 +70,7 @@ func TestCallersArePlannedBesideEmptyBodies(t *testing.T) {
 			t.Errorf("uncertain: %+v", plan.Uncertain)
 		}
 		checkCallers(t, plan)
-		checkSites(t, p.process, slices.DeleteFunc(slices.Clone(plan.Sites), func(s Site) bool { return s.Role == RoleCaller }))
+		checkSites(t, p.process, slices.DeleteFunc(slices.Clone(plan.Sites), func(s Site) bool { return s.Role == abi.RoleCaller }))
 	}
 }
 
@@ -78,7 +79,7 @@ func checkCallers(t *testing.T, plan *Plan) {
 	t.Helper()
 	stack := map[string]int8{"call": -1, "jump": 0}
 	for _, site := range plan.Sites {
-		if site.Role != RoleCaller {
+		if site.Role != abi.RoleCaller {
 			continue
 		}
 		checkProof(t, site)
@@ -86,7 +87,7 @@ func checkCallers(t *testing.T, plan *Plan) {
 		if !known || site.StackWords != words || site.Class != elffile.ClassEmulated || site.Required || site.Library != "libuser.so" {
 			t.Errorf("%+v", site)
 		}
-		index := slices.IndexFunc(plan.Sites, func(body Site) bool { return body.Role == RoleBody && body.Symbol == site.Symbol })
+		index := slices.IndexFunc(plan.Sites, func(body Site) bool { return body.Role == abi.RoleBody && body.Symbol == site.Symbol })
 		if index < 0 {
 			t.Errorf("%s has no body", site.Symbol)
 			continue
@@ -105,7 +106,7 @@ func TestUncertainCallers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(plan.Uncertain) != 1 || plan.Uncertain[0].Event != EventCallbackEnd || plan.Uncertain[0].Library != "libuser.so" || plan.Uncertain[0].Reason == "" {
+	if len(plan.Uncertain) != 1 || plan.Uncertain[0].Event != abi.EventCallbackEnd || plan.Uncertain[0].Library != "libuser.so" || plan.Uncertain[0].Reason == "" {
 		t.Errorf("uncertain: %+v", plan.Uncertain)
 	}
 }
@@ -128,11 +129,11 @@ func TestNoCallersArePlanned(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := roles(plan, EventCallbackStart); !maps.Equal(got, map[Role]int{RoleFunction: 1}) {
+			if got := roles(plan, abi.EventCallbackStart); !maps.Equal(got, map[abi.Role]int{abi.RoleFunction: 1}) {
 				t.Errorf("%v", got)
 			}
 			emulated := name == "bodies with a push"
-			if site := siteOf(t, plan, EventCallbackStart); (site.Class == elffile.ClassEmulated) != emulated {
+			if site := siteOf(t, plan, abi.EventCallbackStart); (site.Class == elffile.ClassEmulated) != emulated {
 				t.Errorf("%+v", site)
 			}
 		})
@@ -150,7 +151,7 @@ func TestCallsInFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if site := siteOf(t, plan, EventCallbackStart); site.Emulation != want || site.StackWords != map[bool]int8{true: 1}[callers] {
+		if site := siteOf(t, plan, abi.EventCallbackStart); site.Emulation != want || site.StackWords != map[bool]int8{true: 1}[callers] {
 			t.Errorf("callers %v: %+v", callers, site)
 		}
 	}
@@ -166,7 +167,7 @@ func TestEntriesAreFirstInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if site := siteOf(t, plan, EventCallbackStart); site.Instruction != "f30f1efa" || site.StackWords != 0 {
+	if site := siteOf(t, plan, abi.EventCallbackStart); site.Instruction != "f30f1efa" || site.StackWords != 0 {
 		t.Errorf("%+v", site)
 	}
 }
@@ -185,23 +186,23 @@ func TestFilesThatCannotBeReadAreUncertain(t *testing.T) {
 }
 
 func TestRoleText(t *testing.T) {
-	for _, role := range []Role{RoleFunction, RoleCaller, RoleBody} {
+	for _, role := range []abi.Role{abi.RoleFunction, abi.RoleCaller, abi.RoleBody} {
 		text, err := json.Marshal(role)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back Role
+		var back abi.Role
 		if err := json.Unmarshal(text, &back); err != nil || back != role {
 			t.Errorf("%s was read as %v, %v", text, back, err)
 		}
 	}
-	if err := new(Role).UnmarshalText([]byte("bystander")); err == nil {
+	if err := new(abi.Role).UnmarshalText([]byte("bystander")); err == nil {
 		t.Error("read an unknown role")
 	}
 }
 
 func TestCookieOfCallers(t *testing.T) {
-	site := Site{Event: EventRMWPublish, Form: FormMessageOnly, LastLayer: true, Parameter: 0x1234, Role: RoleCaller, StackWords: -1}
+	site := Site{Event: abi.EventRMWPublish, Form: abi.FormMessageOnly, LastLayer: true, Parameter: 0x1234, Role: abi.RoleCaller, StackWords: -1}
 	if got, want := site.Cookie(), uint64(0x1234_ff_03_01_05|5<<19); got != want {
 		t.Errorf("cookie %#x, want %#x", got, want)
 	}

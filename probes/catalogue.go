@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // Entry is one row of the catalogue: an event and everything known about where stock binaries show it.
 type Entry struct {
-	Event Event
+	Event abi.Event
 	Name  string
 	// Arguments are the tracepoint's arguments in order, as form 0 of a site finds them in the argument registers.
 	Arguments []string
@@ -51,7 +52,7 @@ type Source struct {
 	Besides bool
 	// Consequence says what a recording lacks without a source that is used besides others.
 	Consequence string
-	Form        Form
+	Form        abi.Form
 	Provenance  Provenance
 	// Shows says in one line what a probe finds there.
 	Shows string
@@ -59,7 +60,7 @@ type Source struct {
 	// implementations do not exclude each other, because it may not be known yet which one the process will load.
 	RMW string
 	// CarriedBy, when set, names the event whose record already holds this one's fields: no site is needed.
-	CarriedBy Event
+	CarriedBy abi.Event
 }
 
 // Absence says why some distributions cannot show an event.
@@ -67,58 +68,6 @@ type Absence struct {
 	Distros []string
 	Reason  string
 }
-
-// Form tells the kernel program how a site presents the event's fields.
-type Form uint8
-
-// Forms of rmw_publish.
-const (
-	// FormArguments: the argument registers hold the tracepoint's arguments in order. It is every event's form 0.
-	FormArguments Form = 0
-	// FormMessageOnly: rmw_publish of Humble and Iron, whose only argument is the message.
-	FormMessageOnly Form = 1
-)
-
-// Forms of rcl_publish beside FormArguments.
-const (
-	FormSerialized Form = 1
-	FormLoaned     Form = 2
-)
-
-// Forms of rmw_take beside FormArguments: the entry of rcl's functions; where the rmw function returns in them, one more.
-const (
-	FormTakeEntry           Form = 1
-	FormTakeSerializedEntry Form = 2
-	FormTakeLoanedEntry     Form = 4
-)
-
-// FormGenericCallback is the form of callback_start and callback_end beside FormArguments: a member function of a generic subscription, whose
-// rcl handle is at the site's parameter.
-const FormGenericCallback Form = 1
-
-// FormDerived is the form of intra-process events on Humble, which are concluded from functions of rclcpp.
-const FormDerived Form = 1
-
-// Forms of construct_executor: the class whose constructor it is.
-const (
-	FormExecutorBase                 Form = 0
-	FormSingleThreadedExecutor       Form = 1
-	FormMultiThreadedExecutor        Form = 2
-	FormStaticSingleThreadedExecutor Form = 3
-	FormEventsExecutor               Form = 4
-)
-
-// Forms of dds_bind_addr_to_stamp.
-const (
-	// FormFastDDS: the second argument is a CacheChange_t; the site's parameter is the offset of its sourceTimestamp
-	// (int32 seconds, uint32 fraction, uint32 nanoseconds).
-	FormFastDDS Form = 0
-	// FormCycloneDDSWrite: at the call of dds_write_impl in dds_write; the third argument is the timestamp in nanoseconds.
-	FormCycloneDDSWrite Form = 1
-	// FormCycloneDDSSerdata: at the call of dds_writecdr_impl in dds_writecdr; the third argument is a ddsi_serdata, the parameter
-	// the offset of its timestamp.
-	FormCycloneDDSSerdata Form = 3
-)
 
 // Provenance says what kind of place shows an event.
 type Provenance string
@@ -152,7 +101,7 @@ const (
 )
 
 // tracepoint is the source that most events have: libtracetools' own function.
-func tracepoint(distros []string, name string, form Form, shows string) Source {
+func tracepoint(distros []string, name string, form abi.Form, shows string) Source {
 	return Source{
 		Distros: distros, Library: LibraryTracetools, Symbol: "ros_trace_" + name, Form: form,
 		Provenance: FromTracepoint, Shows: shows,
@@ -162,147 +111,147 @@ func tracepoint(distros []string, name string, form Form, shows string) Source {
 // catalogue is the table of all events, in the order of their numbers.
 var catalogue = []Entry{
 	{
-		Event: EventCallbackStart, Name: "callback_start", Arguments: []string{"callback", "is_intra_process"}, Required: true,
+		Event: abi.EventCallbackStart, Name: "callback_start", Arguments: []string{"callback", "is_intra_process"}, Required: true,
 		Consequence: "no callback can be recorded",
 		Sources: []Source{
-			tracepoint(everyDistro, "callback_start", FormArguments, "arguments 1-2"),
+			tracepoint(everyDistro, "callback_start", abi.FormArguments, "arguments 1-2"),
 			genericCallback("_ZN6rclcpp19GenericSubscription25handle_serialized_messageE", "GenericSubscription::handle_serialized_message, which calls the callback"),
 		},
 	},
 	{
-		Event: EventCallbackEnd, Name: "callback_end", Arguments: []string{"callback"}, Required: true,
+		Event: abi.EventCallbackEnd, Name: "callback_end", Arguments: []string{"callback"}, Required: true,
 		Consequence: "no callback can be recorded",
 		Sources: []Source{
-			tracepoint(everyDistro, "callback_end", FormArguments, "argument 1"),
+			tracepoint(everyDistro, "callback_end", abi.FormArguments, "argument 1"),
 			genericCallback("_ZN6rclcpp19GenericSubscription25return_serialized_messageE", "GenericSubscription::return_serialized_message, which the executor calls next"),
 		},
 	},
 	{
-		Event: EventRclcppPublish, Name: "rclcpp_publish", Arguments: []string{"publisher_handle (always null)", "message"},
+		Event: abi.EventRclcppPublish, Name: "rclcpp_publish", Arguments: []string{"publisher_handle (always null)", "message"},
 		Consequence: onlyPublishNames,
-		Sources:     []Source{tracepoint(everyDistro, "rclcpp_publish", FormArguments, "argument 2; the publisher comes from rcl_publish")},
+		Sources:     []Source{tracepoint(everyDistro, "rclcpp_publish", abi.FormArguments, "argument 2; the publisher comes from rcl_publish")},
 	},
 	{
-		Event: EventRclPublish, Name: "rcl_publish", Arguments: []string{"publisher_handle", "message"},
+		Event: abi.EventRclPublish, Name: "rcl_publish", Arguments: []string{"publisher_handle", "message"},
 		Consequence: "publishes have no publisher, so no topic and no node",
 		Sources: []Source{
-			withOffset(tracepoint(everyDistro, "rcl_publish", FormArguments, "arguments 1-2"), rmwPublisher),
+			withOffset(tracepoint(everyDistro, "rcl_publish", abi.FormArguments, "arguments 1-2"), rmwPublisher),
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol,
 				Shows: "arguments 1-2 of the function; publishes that fail its checks are included",
 			},
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol, Form: FormSerialized,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_serialized_message", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol, Form: abi.FormSerialized,
 				Besides: true, Shows: "arguments 1-2: the message is an rcl_serialized_message_t",
 				Consequence: "publishes of serialized messages, as of generic publishers, have no publisher",
 			},
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol, Form: FormLoaned,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_publish_loaned_message", Offset: rmwPublisher, OffsetOptional: true, Provenance: FromSymbol, Form: abi.FormLoaned,
 				Besides: true, Shows: "arguments 1-2",
 				Consequence: "publishes of loaned messages do not say that they are, and on Humble and Iron have no publisher",
 			},
 		},
 	},
 	{
-		Event: EventRMWPublish, Name: "rmw_publish", Arguments: []string{"rmw_publisher_handle", "message", "timestamp"},
+		Event: abi.EventRMWPublish, Name: "rmw_publish", Arguments: []string{"rmw_publisher_handle", "message", "timestamp"},
 		Consequence: onlyPublishNames + "; from Jazzy on they also have no source timestamp and cannot be joined to callbacks",
 		Sources: []Source{
-			tracepoint(humbleAndIron, "rmw_publish", FormMessageOnly, "argument 1 is the message; CARET's dds_write"),
-			tracepoint(fromJazzy, "rmw_publish", FormArguments, "arguments 1-3, with the source timestamp; CARET's dds_write"),
+			tracepoint(humbleAndIron, "rmw_publish", abi.FormMessageOnly, "argument 1 is the message; CARET's dds_write"),
+			tracepoint(fromJazzy, "rmw_publish", abi.FormArguments, "arguments 1-3, with the source timestamp; CARET's dds_write"),
 		},
 	},
 	{
-		Event: EventDDSBindAddrToStamp, Name: "dds_bind_addr_to_stamp", Arguments: []string{"message", "source_timestamp"},
+		Event: abi.EventDDSBindAddrToStamp, Name: "dds_bind_addr_to_stamp", Arguments: []string{"message", "source_timestamp"},
 		Consequence: "publishes have no source timestamp and cannot be joined to the callbacks that they caused",
 		Sources: []Source{
 			{
-				Distros: humbleAndIron, Library: LibraryFastDDS2, RMW: "rmw_fastrtps", Provenance: FromSymbol, Form: FormFastDDS,
+				Distros: humbleAndIron, Library: LibraryFastDDS2, RMW: "rmw_fastrtps", Provenance: FromSymbol, Form: abi.FormFastDDS,
 				Symbol: "_ZN8eprosima8fastrtps4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE",
 				Shows:  "argument 2 is the CacheChange_t, already stamped; the message is that of the enclosing rmw_publish",
 			},
 			{
-				Distros: humbleAndIron, Library: LibraryFastDDS3, RMW: "rmw_fastrtps", Provenance: FromSymbol, Form: FormFastDDS,
+				Distros: humbleAndIron, Library: LibraryFastDDS3, RMW: "rmw_fastrtps", Provenance: FromSymbol, Form: abi.FormFastDDS,
 				Symbol: "_ZN8eprosima7fastdds4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE",
 				Shows:  "as in libfastrtps.so; no release of theirs, but the stand-in on Debian 13",
 			},
 			{
-				Distros: humbleAndIron, Library: LibraryCycloneDDS, RMW: "rmw_cyclonedds", Provenance: FromSymbol, Form: FormCycloneDDSWrite,
+				Distros: humbleAndIron, Library: LibraryCycloneDDS, RMW: "rmw_cyclonedds", Provenance: FromSymbol, Form: abi.FormCycloneDDSWrite,
 				Symbol: "dds_write", AfterCallOf: "dds_time",
 				Shows: "argument 2 is the message, argument 3 the timestamp",
 			},
 			{
-				Distros: humbleAndIron, Library: LibraryCycloneDDS, RMW: "rmw_cyclonedds", Provenance: FromSymbol, Form: FormCycloneDDSSerdata,
+				Distros: humbleAndIron, Library: LibraryCycloneDDS, RMW: "rmw_cyclonedds", Provenance: FromSymbol, Form: abi.FormCycloneDDSSerdata,
 				Symbol: "dds_writecdr", AfterCallOf: "dds_time", Besides: true,
 				Offset:      func(*layouts.Layout) uint64 { return serdataTimestamp },
 				Shows:       "argument 3 is the ddsi_serdata, already stamped; serialized and loaned messages",
 				Consequence: "publishes of serialized and loaned messages have no source timestamp",
 			},
-			{Distros: fromJazzy, CarriedBy: EventRMWPublish, Shows: "the timestamp argument"},
+			{Distros: fromJazzy, CarriedBy: abi.EventRMWPublish, Shows: "the timestamp argument"},
 		},
 	},
 	{
-		Event: EventRclcppIntraPublish, Name: "rclcpp_intra_publish", Arguments: []string{"publisher_handle", "message"},
+		Event: abi.EventRclcppIntraPublish, Name: "rclcpp_intra_publish", Arguments: []string{"publisher_handle", "message"},
 		Consequence: noIntraProcess,
 		Sources: []Source{
-			tracepoint(fromIron, "rclcpp_intra_publish", FormArguments, "arguments 1-2"),
+			tracepoint(fromIron, "rclcpp_intra_publish", abi.FormArguments, "arguments 1-2"),
 			{
-				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: FormDerived,
+				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: abi.FormDerived,
 				Symbol: "_ZNK6rclcpp13PublisherBase22get_subscription_countEv", Offset: publisherHandle,
 				Shows: "PublisherBase::get_subscription_count, with which a publish begins; a publish if an enqueue follows on the thread",
 			},
 		},
 	},
 	{
-		Event: EventRclcppRingBufferEnqueue, Name: "rclcpp_ring_buffer_enqueue",
+		Event: abi.EventRclcppRingBufferEnqueue, Name: "rclcpp_ring_buffer_enqueue",
 		Arguments:   []string{"buffer", "index", "size", "overwritten"},
 		Consequence: noIntraProcess,
 		Sources: []Source{
-			tracepoint(fromIron, "rclcpp_ring_buffer_enqueue", FormArguments, "arguments 1-4"),
+			tracepoint(fromIron, "rclcpp_ring_buffer_enqueue", abi.FormArguments, "arguments 1-4"),
 			{
-				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: FormDerived,
+				Distros: humble, Library: LibraryRclcpp, Provenance: Derived, Form: abi.FormDerived,
 				Symbol: "_ZN6rclcpp14GuardCondition7triggerEv",
 				Shows:  "GuardCondition::trigger of an intra-process subscription, which follows its enqueue; the buffer is read from the subscription",
 			},
 		},
 	},
 	{
-		Event: EventRclcppRingBufferDequeue, Name: "rclcpp_ring_buffer_dequeue",
+		Event: abi.EventRclcppRingBufferDequeue, Name: "rclcpp_ring_buffer_dequeue",
 		Arguments:   []string{"buffer", "index", "size"},
 		Consequence: noIntraProcess,
 		Sources: []Source{
-			tracepoint(fromIron, "rclcpp_ring_buffer_dequeue", FormArguments, "arguments 1-3"),
+			tracepoint(fromIron, "rclcpp_ring_buffer_dequeue", abi.FormArguments, "arguments 1-3"),
 			{
-				Distros: humble, CarriedBy: EventExecutorExecute,
+				Distros: humble, CarriedBy: abi.EventExecutorExecute,
 				Shows: "an executable with an intra-process subscription and its data; callback_start shows those of a StaticSingleThreadedExecutor",
 			},
 		},
 	},
 	{
-		Event: EventRMWTake, Name: "rmw_take", Arguments: []string{"rmw_subscription_handle", "message", "source_timestamp", "taken"},
+		Event: abi.EventRMWTake, Name: "rmw_take", Arguments: []string{"rmw_subscription_handle", "message", "source_timestamp", "taken"},
 		Consequence: "callbacks do not know the message that they received and cannot be joined to publishes",
 		Sources: []Source{
-			tracepoint(everyDistro, "rmw_take", FormArguments, "arguments 1-4"),
+			tracepoint(everyDistro, "rmw_take", abi.FormArguments, "arguments 1-4"),
 			{
-				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take", Provenance: FromSymbol, Form: FormTakeEntry, Besides: true,
+				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take", Provenance: FromSymbol, Form: abi.FormTakeEntry, Besides: true,
 				Shows:       "argument 3, the rmw_message_info_t, in which the tracepoint then finds the publisher's gid",
 				Consequence: "takes do not have the publisher's gid and the message's timestamp",
 			},
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take_serialized_message", Provenance: FromSymbol, Besides: true,
-				Form: FormTakeSerializedEntry, ReturnOf: "rmw_take_serialized_message_with_info", Offset: rmwSubscription,
+				Form: abi.FormTakeSerializedEntry, ReturnOf: "rmw_take_serialized_message_with_info", Offset: rmwSubscription,
 				Shows:       "arguments 1-3 of the function, and the rmw_message_info_t when the rmw function has returned",
 				Consequence: "takes of serialized messages, as of generic subscriptions, are not told apart, and on Humble and Iron not recorded",
 			},
 			{
 				Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_take_loaned_message", Provenance: FromSymbol, Besides: true,
-				Form: FormTakeLoanedEntry, ReturnOf: "rmw_take_loaned_message_with_info", Offset: rmwSubscription,
+				Form: abi.FormTakeLoanedEntry, ReturnOf: "rmw_take_loaned_message_with_info", Offset: rmwSubscription,
 				Shows:       "arguments 1-3 of the function, and message and rmw_message_info_t when the rmw function has returned",
 				Consequence: "takes of loaned messages are not told apart, and where there is no tracepoint for them not recorded",
 			},
 		},
 	},
 	{
-		Event: EventExecutorExecute, Name: "executor_execute", Arguments: []string{"executor", "any_executable"},
+		Event: abi.EventExecutorExecute, Name: "executor_execute", Arguments: []string{"executor", "any_executable"},
 		Consequence: "a take is kept for the next callback of its thread even when the executor went on to something else",
 		Sources: []Source{
 			{
@@ -310,66 +259,66 @@ var catalogue = []Entry{
 				Symbol: "_ZN6rclcpp8Executor22execute_any_executableE", Shows: "arguments 1-2 of Executor::execute_any_executable",
 			},
 			{
-				Distros: humble, Library: LibraryRclcpp, Provenance: FromSymbol, Prefix: true, Form: FormDerived,
+				Distros: humble, Library: LibraryRclcpp, Provenance: FromSymbol, Prefix: true, Form: abi.FormDerived,
 				Symbol: "_ZN6rclcpp8Executor22execute_any_executableE",
 				Shows:  "arguments 1-2; what was taken from an intra-process buffer is read from the executable",
 			},
 		},
 	},
-	serviceEntry(EventRequestSent, "request_sent", Source{
+	serviceEntry(abi.EventRequestSent, "request_sent", Source{
 		Symbol: "rcl_send_request", ReturnOf: "rmw_send_request",
 		Shows: "arguments 1-2, and the sequence number when the rmw function has returned",
 	}, "client_handle", "request", "sequence_number"),
-	serviceEntry(EventRequestTaken, "request_taken", Source{
+	serviceEntry(abi.EventRequestTaken, "request_taken", Source{
 		Symbol: "rcl_take_request_with_info", ReturnOf: "rmw_take_request", Answer: 4,
 		Shows: "arguments 1 and 3, and the rmw_service_info_t and whether anything was taken when the rmw function has returned",
 	}, "service_handle", "request", "sequence_number", "source_timestamp"),
-	serviceEntry(EventResponseSent, "response_sent", Source{
+	serviceEntry(abi.EventResponseSent, "response_sent", Source{
 		Symbol: "rcl_send_response", Shows: "arguments 1-3: service, rmw_request_id_t, response",
 	}, "service_handle", "response", "sequence_number"),
-	serviceEntry(EventResponseTaken, "response_taken", Source{
+	serviceEntry(abi.EventResponseTaken, "response_taken", Source{
 		Symbol: "rcl_take_response_with_info", ReturnOf: "rmw_take_response", Answer: 4,
 		Shows: "arguments 1 and 3, and the rmw_service_info_t and whether anything was taken when the rmw function has returned",
 	}, "client_handle", "response", "sequence_number", "source_timestamp"),
 	{
-		Event: EventSimTime, Name: "sim_time", Arguments: []string{"clock", "stamp"}, Consequence: "simulated time is not recorded",
+		Event: abi.EventSimTime, Name: "sim_time", Arguments: []string{"clock", "stamp"}, Consequence: "simulated time is not recorded",
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryRcl, Symbol: "rcl_set_ros_time_override", Provenance: FromSymbol,
 			Shows: "arguments 1-2; rclcpp's time source calls it for every message of /clock and every clock of its node",
 		}},
 	},
-	initEntry(EventRclInit, "rcl_init", "context_handle"),
-	initEntry(EventRclNodeInit, "rcl_node_init", "node_handle", "rmw_handle", "node_name", "namespace"),
-	initEntry(EventRclPublisherInit, "rcl_publisher_init",
+	initEntry(abi.EventRclInit, "rcl_init", "context_handle"),
+	initEntry(abi.EventRclNodeInit, "rcl_node_init", "node_handle", "rmw_handle", "node_name", "namespace"),
+	initEntry(abi.EventRclPublisherInit, "rcl_publisher_init",
 		"publisher_handle", "node_handle", "rmw_publisher_handle", "topic_name", "queue_depth"),
-	initEntry(EventRclSubscriptionInit, "rcl_subscription_init",
+	initEntry(abi.EventRclSubscriptionInit, "rcl_subscription_init",
 		"subscription_handle", "node_handle", "rmw_subscription_handle", "topic_name", "queue_depth"),
-	initEntry(EventRclcppSubscriptionInit, "rclcpp_subscription_init", "subscription_handle", "subscription"),
+	initEntry(abi.EventRclcppSubscriptionInit, "rclcpp_subscription_init", "subscription_handle", "subscription"),
 	{
-		Event: EventRclcppSubscriptionCallbackAdded, Name: "rclcpp_subscription_callback_added",
+		Event: abi.EventRclcppSubscriptionCallbackAdded, Name: "rclcpp_subscription_callback_added",
 		Arguments: []string{"subscription", "callback", "buffer", "capacity", "ipb"}, Consequence: noInitEvent,
 		Sources: []Source{
-			tracepoint(humble, "rclcpp_subscription_callback_added", FormDerived,
+			tracepoint(humble, "rclcpp_subscription_callback_added", abi.FormDerived,
 				"arguments 1-2, and the ring buffer of an intra-process subscription from the object"),
-			tracepoint(fromIron, "rclcpp_subscription_callback_added", FormArguments, "arguments 1-2"),
+			tracepoint(fromIron, "rclcpp_subscription_callback_added", abi.FormArguments, "arguments 1-2"),
 		},
 	},
-	initEntry(EventRclTimerInit, "rcl_timer_init", "timer_handle", "period"),
-	initEntry(EventRclcppTimerCallbackAdded, "rclcpp_timer_callback_added", "timer_handle", "callback"),
-	initEntry(EventRclcppTimerLinkNode, "rclcpp_timer_link_node", "timer_handle", "node_handle"),
+	initEntry(abi.EventRclTimerInit, "rcl_timer_init", "timer_handle", "period"),
+	initEntry(abi.EventRclcppTimerCallbackAdded, "rclcpp_timer_callback_added", "timer_handle", "callback"),
+	initEntry(abi.EventRclcppTimerLinkNode, "rclcpp_timer_link_node", "timer_handle", "node_handle"),
 	{
-		Event: EventRclcppCallbackRegister, Name: "rclcpp_callback_register", Arguments: []string{"callback", "symbol"},
+		Event: abi.EventRclcppCallbackRegister, Name: "rclcpp_callback_register", Arguments: []string{"callback", "symbol"},
 		Consequence: "the function of a timer's callback is read from run-time type information, that of other callbacks is not known",
-		Sources: []Source{tracepoint(humble, "rclcpp_callback_register", FormArguments,
+		Sources: []Source{tracepoint(humble, "rclcpp_callback_register", abi.FormArguments,
 			"arguments 1-2; the symbol is a placeholder where tracetools was built without LTTng, as for Humble's packages")},
 		Absences: []Absence{{
 			fromIron, "rclcpp calls it only while an LTTng session has the event enabled",
 		}},
 	},
-	initEntry(EventRclServiceInit, "rcl_service_init", "service_handle", "node_handle", "rmw_service_handle", "service_name", "impl"),
-	initEntry(EventRclcppServiceCallbackAdded, "rclcpp_service_callback_added", "service_handle", "callback", "impl"),
+	initEntry(abi.EventRclServiceInit, "rcl_service_init", "service_handle", "node_handle", "rmw_service_handle", "service_name", "impl"),
+	initEntry(abi.EventRclcppServiceCallbackAdded, "rclcpp_service_callback_added", "service_handle", "callback", "impl"),
 	{
-		Event: EventRclClientInit, Name: "rcl_client_init", Arguments: []string{"client_handle", "node_handle", "rmw_client_handle", "service_name"},
+		Event: abi.EventRclClientInit, Name: "rcl_client_init", Arguments: []string{"client_handle", "node_handle", "rmw_client_handle", "service_name"},
 		Consequence: noInitEvent,
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryTracetools, Symbol: "ros_trace_rcl_client_init", Provenance: FromTracepoint,
@@ -377,69 +326,69 @@ var catalogue = []Entry{
 			Shows: "all arguments in order, and from the rmw client what servers know it by",
 		}},
 	},
-	intraInitEntry(EventRclcppIPBToSubscription, "rclcpp_ipb_to_subscription", "ipb", "subscription"),
-	intraInitEntry(EventRclcppBufferToIPB, "rclcpp_buffer_to_ipb", "buffer", "ipb"),
-	intraInitEntry(EventRclcppConstructRingBuffer, "rclcpp_construct_ring_buffer", "buffer", "capacity"),
-	initEntry(EventRclLifecycleStateMachineInit, "rcl_lifecycle_state_machine_init", "node_handle", "state_machine"),
+	intraInitEntry(abi.EventRclcppIPBToSubscription, "rclcpp_ipb_to_subscription", "ipb", "subscription"),
+	intraInitEntry(abi.EventRclcppBufferToIPB, "rclcpp_buffer_to_ipb", "buffer", "ipb"),
+	intraInitEntry(abi.EventRclcppConstructRingBuffer, "rclcpp_construct_ring_buffer", "buffer", "capacity"),
+	initEntry(abi.EventRclLifecycleStateMachineInit, "rcl_lifecycle_state_machine_init", "node_handle", "state_machine"),
 	{
-		Event: EventConstructExecutor, Name: "construct_executor", Arguments: []string{"executor", "type", "entities_collector"},
+		Event: abi.EventConstructExecutor, Name: "construct_executor", Arguments: []string{"executor", "type", "entities_collector"},
 		Consequence: noGroups,
 		Sources: slices.Concat(
-			constructors("_ZN6rclcpp8ExecutorC2ERKNS_15ExecutorOptionsE", FormExecutorBase, everyDistro),
-			constructors("_ZN6rclcpp9executors22SingleThreadedExecutorC2E", FormSingleThreadedExecutor, everyDistro),
-			constructors("_ZN6rclcpp9executors21MultiThreadedExecutorC2E", FormMultiThreadedExecutor, everyDistro),
-			constructors("_ZN6rclcpp9executors28StaticSingleThreadedExecutorC2E", FormStaticSingleThreadedExecutor, untilKilted),
-			constructors("_ZN6rclcpp12experimental9executors14EventsExecutorC2E", FormEventsExecutor, fromIron),
+			constructors("_ZN6rclcpp8ExecutorC2ERKNS_15ExecutorOptionsE", abi.FormExecutorBase, everyDistro),
+			constructors("_ZN6rclcpp9executors22SingleThreadedExecutorC2E", abi.FormSingleThreadedExecutor, everyDistro),
+			constructors("_ZN6rclcpp9executors21MultiThreadedExecutorC2E", abi.FormMultiThreadedExecutor, everyDistro),
+			constructors("_ZN6rclcpp9executors28StaticSingleThreadedExecutorC2E", abi.FormStaticSingleThreadedExecutor, untilKilted),
+			constructors("_ZN6rclcpp12experimental9executors14EventsExecutorC2E", abi.FormEventsExecutor, fromIron),
 		),
 	},
-	rclcppEntry(EventAddCallbackGroup, "add_callback_group", humbleAndIron,
+	rclcppEntry(abi.EventAddCallbackGroup, "add_callback_group", humbleAndIron,
 		"_ZN6rclcpp8Executor25add_callback_group_to_mapE", nil, "executor", "callback_group", "group_type", "node_base"),
-	rclcppEntry(EventAddCallbackGroupStaticExecutor, "add_callback_group_static_executor", humbleAndIron,
+	rclcppEntry(abi.EventAddCallbackGroupStaticExecutor, "add_callback_group_static_executor", humbleAndIron,
 		"_ZN6rclcpp9executors31StaticExecutorEntitiesCollector18add_callback_groupESt10shared_ptrINS_13CallbackGroupEES2_INS_15node_interfaces17NodeBaseInterfaceEERSt3map",
 		nil, "entities_collector", "callback_group", "group_type"),
-	rclcppEntry(EventCallbackGroupAddTimer, "callback_group_add_timer", everyDistro,
+	rclcppEntry(abi.EventCallbackGroupAddTimer, "callback_group_add_timer", everyDistro,
 		"_ZN6rclcpp13CallbackGroup9add_timerE", func(l *layouts.Layout) uint64 { return l.TimerBase.TimerHandle },
 		"callback_group", "timer_handle"),
-	rclcppEntry(EventCallbackGroupAddSubscription, "callback_group_add_subscription", everyDistro,
+	rclcppEntry(abi.EventCallbackGroupAddSubscription, "callback_group_add_subscription", everyDistro,
 		"_ZN6rclcpp13CallbackGroup16add_subscriptionE", func(l *layouts.Layout) uint64 { return l.SubscriptionBase.SubscriptionHandle },
 		"callback_group", "subscription_handle"),
-	rclcppEntry(EventCallbackGroupAddService, "callback_group_add_service", everyDistro,
+	rclcppEntry(abi.EventCallbackGroupAddService, "callback_group_add_service", everyDistro,
 		"_ZN6rclcpp13CallbackGroup11add_serviceE", func(l *layouts.Layout) uint64 { return l.ServiceBase.ServiceHandle },
 		"callback_group", "service_handle"),
-	rclcppEntry(EventCallbackGroupAddClient, "callback_group_add_client", everyDistro,
+	rclcppEntry(abi.EventCallbackGroupAddClient, "callback_group_add_client", everyDistro,
 		"_ZN6rclcpp13CallbackGroup10add_clientE", func(l *layouts.Layout) uint64 { return l.ClientBase.ClientHandle },
 		"callback_group", "client_handle"),
-	rclcppEntry(EventCallbackGroupToCollector, "callback_group_to_executor_entity_collector", fromIron,
+	rclcppEntry(abi.EventCallbackGroupToExecutorEntityCollector, "callback_group_to_executor_entity_collector", fromIron,
 		"_ZN6rclcpp9executors25ExecutorEntitiesCollector32add_callback_group_to_collectionE", nil,
 		"entities_collector", "callback_group", "group_type"),
 	{
-		Event: EventRMWPublisherInit, Name: "rmw_publisher_init", Arguments: []string{"rmw_publisher_handle", "gid"},
+		Event: abi.EventRMWPublisherInit, Name: "rmw_publisher_init", Arguments: []string{"rmw_publisher_handle", "gid"},
 		Consequence: "gids of new publishers are those found in memory",
-		Sources:     []Source{tracepoint(everyDistro, "rmw_publisher_init", FormArguments, "argument 1; 16 bytes at argument 2")},
+		Sources:     []Source{tracepoint(everyDistro, "rmw_publisher_init", abi.FormArguments, "argument 1; 16 bytes at argument 2")},
 	},
-	rclcppEntry(EventAddPublisher, "add_publisher", everyDistro,
+	rclcppEntry(abi.EventAddPublisher, "add_publisher", everyDistro,
 		"_ZN6rclcpp15node_interfaces10NodeTopics13add_publisherE", func(l *layouts.Layout) uint64 { return l.PublisherBase.PublisherHandle },
 		"publisher_handle", "publisher", "callback_group"),
-	finiEntry(EventRclPublisherFini, "rcl_publisher_fini"),
-	finiEntry(EventRclSubscriptionFini, "rcl_subscription_fini"),
-	finiEntry(EventRclTimerFini, "rcl_timer_fini"),
-	finiEntry(EventRclServiceFini, "rcl_service_fini"),
-	finiEntry(EventRclClientFini, "rcl_client_fini"),
-	finiEntry(EventRclNodeFini, "rcl_node_fini"),
+	finiEntry(abi.EventRclPublisherFini, "rcl_publisher_fini"),
+	finiEntry(abi.EventRclSubscriptionFini, "rcl_subscription_fini"),
+	finiEntry(abi.EventRclTimerFini, "rcl_timer_fini"),
+	finiEntry(abi.EventRclServiceFini, "rcl_service_fini"),
+	finiEntry(abi.EventRclClientFini, "rcl_client_fini"),
+	finiEntry(abi.EventRclNodeFini, "rcl_node_fini"),
 	{
-		Event: EventExecutorDestroy, Name: "executor_destroy", Arguments: []string{"executor"}, Consequence: noEnd,
+		Event: abi.EventExecutorDestroy, Name: "executor_destroy", Arguments: []string{"executor"}, Consequence: noEnd,
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryRclcpp, Provenance: FromSymbol,
 			Symbol: "_ZN6rclcpp8ExecutorD2Ev", Shows: "argument 1 of the destructor",
 		}},
 	},
 	{
-		Event: EventRclLifecycleTransition, Name: "rcl_lifecycle_transition", Arguments: []string{"state_machine", "start_label", "goal_label"},
+		Event: abi.EventRclLifecycleTransition, Name: "rcl_lifecycle_transition", Arguments: []string{"state_machine", "start_label", "goal_label"},
 		Consequence: "transitions of managed nodes are not recorded",
-		Sources:     []Source{tracepoint(everyDistro, "rcl_lifecycle_transition", FormArguments, "arguments 1-3")},
+		Sources:     []Source{tracepoint(everyDistro, "rcl_lifecycle_transition", abi.FormArguments, "arguments 1-3")},
 	},
 	{
-		Event: EventExceptionCaught, Name: "exception_caught", Arguments: []string{"exception"},
+		Event: abi.EventExceptionCaught, Name: "exception_caught", Arguments: []string{"exception"},
 		Consequence: "where the process does not map the C++ runtime, executor_execute is probed in its place",
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryCxxRuntime, Symbol: "__cxa_begin_catch", Provenance: FromSymbol,
@@ -447,7 +396,7 @@ var catalogue = []Entry{
 		}},
 	},
 	{
-		Event: EventServiceExecuted, Name: "service_executed",
+		Event: abi.EventServiceExecuted, Name: "service_executed",
 		Consequence: "a service's callback that defers its response seems to go on until an event further up the stack of its thread",
 		Sources: []Source{{
 			Distros: everyDistro, Library: LibraryRclcpp, Symbol: "_ZN6rclcpp8Executor15execute_serviceE", Prefix: true, Returns: true,
@@ -460,7 +409,7 @@ var catalogue = []Entry{
 func genericCallback(symbol, shows string) Source {
 	return Source{
 		Distros: humble, Library: LibraryRclcpp, Symbol: symbol, Prefix: true, Besides: true, Offset: subscriptionHandle,
-		Form: FormGenericCallback, Provenance: Derived, Shows: shows,
+		Form: abi.FormGenericCallback, Provenance: Derived, Shows: shows,
 		Consequence: "callbacks of generic subscriptions are not recorded",
 	}
 }
@@ -483,13 +432,13 @@ func rmwPublisher(l *layouts.Layout) uint64 { return l.Publisher.RMWHandle }
 func rmwSubscription(l *layouts.Layout) uint64 { return l.Subscription.RMWHandle }
 
 // serviceEntry is an event that rcl's functions show on every distribution.
-func serviceEntry(event Event, name string, source Source, arguments ...string) Entry {
+func serviceEntry(event abi.Event, name string, source Source, arguments ...string) Entry {
 	source.Distros, source.Library, source.Provenance = everyDistro, LibraryRcl, FromSymbol
 	return Entry{Event: event, Name: name, Arguments: arguments, Consequence: noService, Sources: []Source{source}}
 }
 
 // intraInitEntry is an initialization event of intra-process communication.
-func intraInitEntry(event Event, name string, arguments ...string) Entry {
+func intraInitEntry(event abi.Event, name string, arguments ...string) Entry {
 	entry := initEntry(event, name, arguments...)
 	entry.Sources[0].Distros = fromIron
 	entry.Absences = humbleHasNoIPC
@@ -497,7 +446,7 @@ func intraInitEntry(event Event, name string, arguments ...string) Entry {
 }
 
 // rclcppEntry is an event that an exported member function of rclcpp shows at its entry.
-func rclcppEntry(event Event, name string, distros []string, prefix string, offset func(*layouts.Layout) uint64, arguments ...string) Entry {
+func rclcppEntry(event abi.Event, name string, distros []string, prefix string, offset func(*layouts.Layout) uint64, arguments ...string) Entry {
 	entry := Entry{
 		Event: event, Name: name, Arguments: arguments, Consequence: noGroups,
 		Sources: []Source{{
@@ -514,7 +463,7 @@ func rclcppEntry(event Event, name string, distros []string, prefix string, offs
 }
 
 // constructors are the sources of the constructor of an executor's class. From Jazzy on the collector is a part of the object.
-func constructors(symbol string, form Form, distros []string) []Source {
+func constructors(symbol string, form abi.Form, distros []string) []Source {
 	source := Source{
 		Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: symbol, Prefix: true, Form: form, Besides: true,
 		Shows: "argument 1", Consequence: noGroups,
@@ -536,7 +485,7 @@ func constructors(symbol string, form Form, distros []string) []Source {
 }
 
 // finiEntry is the destruction of an rcl entity.
-func finiEntry(event Event, name string) Entry {
+func finiEntry(event abi.Event, name string) Entry {
 	return Entry{
 		Event: event, Name: name, Arguments: []string{"handle"}, Consequence: noEnd,
 		Sources: []Source{{
@@ -545,10 +494,10 @@ func finiEntry(event Event, name string) Entry {
 	}
 }
 
-func initEntry(event Event, name string, arguments ...string) Entry {
+func initEntry(event abi.Event, name string, arguments ...string) Entry {
 	return Entry{
 		Event: event, Name: name, Arguments: arguments, Consequence: noInitEvent,
-		Sources: []Source{tracepoint(everyDistro, name, FormArguments, "all arguments in order")},
+		Sources: []Source{tracepoint(everyDistro, name, abi.FormArguments, "all arguments in order")},
 	}
 }
 
@@ -556,7 +505,7 @@ func initEntry(event Event, name string, arguments ...string) Entry {
 func Catalogue() []Entry { return slices.Clone(catalogue) }
 
 // Lookup returns the catalogue's entry of an event.
-func Lookup(event Event) (Entry, bool) {
+func Lookup(event abi.Event) (Entry, bool) {
 	for _, entry := range catalogue {
 		if entry.Event == event {
 			return entry, true

@@ -6,19 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 func TestCatalogueIsWhole(t *testing.T) {
-	var last Event
+	var last abi.Event
 	names := make(map[string]bool)
 	for _, entry := range Catalogue() {
 		if entry.Event <= last {
 			t.Errorf("%s (%d) is out of order", entry.Name, entry.Event)
 		}
 		last = entry.Event
-		if entry.Name == "" || names[entry.Name] || entry.Consequence == "" || len(entry.Arguments) == 0 && entry.Event != EventServiceExecuted {
+		if entry.Name == "" || names[entry.Name] || entry.Consequence == "" || len(entry.Arguments) == 0 && entry.Event != abi.EventServiceExecuted {
 			t.Errorf("incomplete: %+v", entry)
 		}
 		names[entry.Name] = true
@@ -55,20 +56,20 @@ func checkSource(t *testing.T, entry Entry, source Source) {
 }
 
 func TestRequiredEvents(t *testing.T) {
-	var required []Event
+	var required []abi.Event
 	for _, entry := range Catalogue() {
 		if entry.Required {
 			required = append(required, entry.Event)
 		}
 	}
-	if !slices.Equal(required, []Event{EventCallbackStart, EventCallbackEnd}) {
+	if !slices.Equal(required, []abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd}) {
 		t.Errorf("required: %v", required)
 	}
 }
 
 func TestCatalogueOfOtherDistros(t *testing.T) {
-	entry, _ := Lookup(EventRMWPublish)
-	if sources := entry.sources(target.DistroRolling); len(sources) != 1 || sources[0].Form != FormArguments {
+	entry, _ := Lookup(abi.EventRMWPublish)
+	if sources := entry.sources(target.DistroRolling); len(sources) != 1 || sources[0].Form != abi.FormArguments {
 		t.Errorf("rolling: %+v", sources)
 	}
 	if sources := entry.sources(target.DistroUnknown); len(sources) != 0 {
@@ -84,15 +85,15 @@ func TestCookie(t *testing.T) {
 		site Site
 		want uint64
 	}{
-		{Site{Event: EventCallbackStart}, 1<<19 | 1},
-		{Site{Event: EventRclClientInit}, 32},
-		{Site{Event: EventRMWPublish, Form: FormMessageOnly}, 5<<19 | 0x0105},
-		{Site{Event: EventRMWPublish, LastLayer: true}, 5<<19 | 0x1_0005},
-		{Site{Event: EventRMWTake, Form: FormTakeEntry}, 20<<19 | 0x010a},
-		{Site{Event: EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 6<<19 | 0x64_0001_0006},
-		{Site{Event: EventDDSBindAddrToStamp, Form: FormCycloneDDSWrite, LastLayer: true}, 6<<19 | 0x1_0106},
-		{Site{Event: EventRclClientInit, Cost: 700 * time.Nanosecond}, 700<<48 | 32},
-		{Site{Event: EventRclClientInit, Cost: time.Millisecond}, 0xffff<<48 | 32},
+		{Site{Event: abi.EventCallbackStart}, 1<<19 | 1},
+		{Site{Event: abi.EventRclClientInit}, 32},
+		{Site{Event: abi.EventRMWPublish, Form: abi.FormMessageOnly}, 5<<19 | 0x0105},
+		{Site{Event: abi.EventRMWPublish, LastLayer: true}, 5<<19 | 0x1_0005},
+		{Site{Event: abi.EventRMWTake, Form: abi.FormTakeEntry}, 20<<19 | 0x010a},
+		{Site{Event: abi.EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 6<<19 | 0x64_0001_0006},
+		{Site{Event: abi.EventDDSBindAddrToStamp, Form: abi.FormCycloneDDSWrite, LastLayer: true}, 6<<19 | 0x1_0106},
+		{Site{Event: abi.EventRclClientInit, Cost: 700 * time.Nanosecond}, 700<<48 | 32},
+		{Site{Event: abi.EventRclClientInit, Cost: time.Millisecond}, 0xffff<<48 | 32},
 		{Site{Event: 0xff, Form: 0xff, Parameter: 0xffff, LastLayer: true, StackWords: -1}, 0xffff_ff01_ffff},
 	} {
 		if got := test.site.Cookie(); got != test.want {
@@ -102,9 +103,9 @@ func TestCookie(t *testing.T) {
 }
 
 func TestProgram(t *testing.T) {
-	for event, want := range map[Event]string{
-		EventCallbackStart: "on_callback_start", EventDDSBindAddrToStamp: "on_dds_bind_addr_to_stamp",
-		EventExecutorExecute: "on_executor_execute", EventRclInit: "on_init_event", EventRclClientInit: "on_init_event",
+	for event, want := range map[abi.Event]string{
+		abi.EventCallbackStart: "on_callback_start", abi.EventDDSBindAddrToStamp: "on_dds_bind_addr_to_stamp",
+		abi.EventExecutorExecute: "on_executor_execute", abi.EventRclInit: "on_init_event", abi.EventRclClientInit: "on_init_event",
 	} {
 		if got := (Site{Event: event}).Program(); got != want {
 			t.Errorf("%s: %q, want %q", event, got, want)
@@ -118,16 +119,16 @@ func TestEventText(t *testing.T) {
 		if err != nil || string(text) != entry.Name {
 			t.Errorf("%d: %q, %v", entry.Event, text, err)
 		}
-		var back Event
+		var back abi.Event
 		if err := back.UnmarshalText(text); err != nil || back != entry.Event {
 			t.Errorf("%s: back %d, %v", text, back, err)
 		}
 	}
-	var event Event
+	var event abi.Event
 	if err := event.UnmarshalText([]byte("nothing")); err == nil {
 		t.Error("an unknown name is taken")
 	}
-	if got := Event(200).String(); got != "event_200" {
+	if got := abi.Event(200).String(); got != "event_200" {
 		t.Errorf("unknown event %q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
@@ -178,10 +179,10 @@ func TestMeasuredCostsChooseSites(t *testing.T) {
 	requireAMD64(t)
 	for name, test := range map[string]struct {
 		stepped time.Duration
-		want    map[Role]int
+		want    map[abi.Role]int
 	}{
-		"stepping is dear":  {14000, map[Role]int{RoleBody: 1, RoleCaller: 1}},
-		"stepping is cheap": {600, map[Role]int{RoleFunction: 1}},
+		"stepping is dear":  {14000, map[abi.Role]int{abi.RoleBody: 1, abi.RoleCaller: 1}},
+		"stepping is cheap": {600, map[abi.Role]int{abi.RoleFunction: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), stubs(), rclOfHumble, user("libuser.so", ""))
@@ -190,7 +191,7 @@ func TestMeasuredCostsChooseSites(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := roles(plan, EventCallbackStart); !reflect.DeepEqual(got, test.want) {
+			if got := roles(plan, abi.EventCallbackStart); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 			for _, site := range plan.Sites {

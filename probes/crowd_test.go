@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // TestManyFilesOfOneLibrary: a process that maps thousands of files by the name of a library has some of them probed, and the others are told.
@@ -28,7 +30,7 @@ func TestManyFilesOfOneLibrary(t *testing.T) {
 	if got, want := len(crowded.Sites), maxAlike*len(plan.Sites); got != want {
 		t.Errorf("%d sites, not %d", got, want)
 	}
-	for _, event := range []Event{EventCallbackStart, EventRclPublish} {
+	for _, event := range []abi.Event{abi.EventCallbackStart, abi.EventRclPublish} {
 		if !slices.ContainsFunc(crowded.Missing, func(m Missing) bool {
 			return m.Event == event && m.Partial && strings.Contains(m.Reason, "maps 1000 files")
 		}) {

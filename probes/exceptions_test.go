@@ -3,6 +3,8 @@ package probes
 import (
 	"slices"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // cxxRuntime shows exceptions being caught. Its soname is not that of the one that compilers link programs with.
@@ -15,16 +17,16 @@ func TestExceptionsInPlaceOfSteps(t *testing.T) {
 	for name, test := range map[string]struct {
 		libraries []fixture
 		options   Options
-		want      []Event
+		want      []abi.Event
 		optional  bool // the step
 	}{
-		"humble":                           {append(humble, cxxRuntime), Options{}, []Event{EventExecutorExecute, EventExceptionCaught}, true},
-		"humble minimal":                   {append(humble, cxxRuntime), Options{Profile: ProfileMinimal}, []Event{EventExceptionCaught}, false},
-		"jazzy":                            {append(jazzy, cxxRuntime), Options{}, []Event{EventExceptionCaught}, false},
-		"jazzy with steps":                 {append(jazzy, cxxRuntime), Options{Steps: true}, []Event{EventExecutorExecute, EventExceptionCaught}, false},
-		"jazzy linked statically":          {jazzy, Options{}, []Event{EventExecutorExecute}, false},
-		"jazzy without rclcpp's":           {append(jazzy[:2:2], rmwCyclone, cycloneDDS, cxxRuntime), Options{}, []Event{EventExceptionCaught}, false},
-		"humble minimal linked statically": {humble, Options{Profile: ProfileMinimal}, []Event{EventExecutorExecute}, false},
+		"humble":                           {append(humble, cxxRuntime), Options{}, []abi.Event{abi.EventExecutorExecute, abi.EventExceptionCaught}, true},
+		"humble minimal":                   {append(humble, cxxRuntime), Options{Profile: ProfileMinimal}, []abi.Event{abi.EventExceptionCaught}, false},
+		"jazzy":                            {append(jazzy, cxxRuntime), Options{}, []abi.Event{abi.EventExceptionCaught}, false},
+		"jazzy with steps":                 {append(jazzy, cxxRuntime), Options{Steps: true}, []abi.Event{abi.EventExecutorExecute, abi.EventExceptionCaught}, false},
+		"jazzy linked statically":          {jazzy, Options{}, []abi.Event{abi.EventExecutorExecute}, false},
+		"jazzy without rclcpp's":           {append(jazzy[:2:2], rmwCyclone, cycloneDDS, cxxRuntime), Options{}, []abi.Event{abi.EventExceptionCaught}, false},
+		"humble minimal linked statically": {humble, Options{Profile: ProfileMinimal}, []abi.Event{abi.EventExecutorExecute}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)
@@ -32,12 +34,12 @@ func TestExceptionsInPlaceOfSteps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []Event
+			var got []abi.Event
 			for _, site := range plan.Sites {
-				if site.Event == EventExecutorExecute || site.Event == EventExceptionCaught {
+				if site.Event == abi.EventExecutorExecute || site.Event == abi.EventExceptionCaught {
 					got = append(got, site.Event)
 				}
-				if site.Event == EventExecutorExecute && site.Optional != test.optional || site.Event == EventExceptionCaught && site.Optional {
+				if site.Event == abi.EventExecutorExecute && site.Optional != test.optional || site.Event == abi.EventExceptionCaught && site.Optional {
 					t.Errorf("%s is optional: %v", site.Event, site.Optional)
 				}
 			}
@@ -45,7 +47,7 @@ func TestExceptionsInPlaceOfSteps(t *testing.T) {
 				t.Errorf("sites of %v, want %v", got, test.want)
 			}
 			for _, missing := range plan.Missing {
-				if missing.Event == EventExceptionCaught || missing.Event == EventExecutorExecute && test.options.Profile != ProfileMinimal {
+				if missing.Event == abi.EventExceptionCaught || missing.Event == abi.EventExecutorExecute && test.options.Profile != ProfileMinimal {
 					t.Errorf("%+v", missing)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -34,19 +35,19 @@ type Plan struct {
 
 // Missing is an event that the process does not show.
 type Missing struct {
-	Event       Event  `json:"event"`
-	Reason      string `json:"reason"`
-	Consequence string `json:"consequence"`
-	Required    bool   `json:"required,omitempty"`
+	Event       abi.Event `json:"event"`
+	Reason      string    `json:"reason"`
+	Consequence string    `json:"consequence"`
+	Required    bool      `json:"required,omitempty"`
 	// Partial says that the event is observed, but not all instances or fields of it.
 	Partial bool `json:"partial,omitempty"`
 }
 
 // UncertainCallers says that a file may call an event's function in ways that cannot be probed.
 type UncertainCallers struct {
-	Event   Event  `json:"event"`
-	Library string `json:"library"`
-	Reason  string `json:"reason"`
+	Event   abi.Event `json:"event"`
+	Library string    `json:"library"`
+	Reason  string    `json:"reason"`
 }
 
 // Choice says which instructions a plan may choose.
@@ -139,7 +140,7 @@ func newPlan(ctx context.Context, process *target.Process, files []file, options
 
 // assemble chooses among what was found.
 func (p *Plan) assemble() {
-	observed := make(map[Event]bool)
+	observed := make(map[abi.Event]bool)
 	for _, entry := range catalogue {
 		sites, reason := p.choose(entry)
 		p.Sites = append(p.Sites, sites...)
@@ -208,7 +209,7 @@ func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 }
 
 // found returns what the search for a source in all files has come to.
-func (p *Plan) found(event Event, source Source) (sites []Site, reasons []string) {
+func (p *Plan) found(event abi.Event, source Source) (sites []Site, reasons []string) {
 	results := p.results[sourceKey{event, source.name()}]
 	for _, result := range results {
 		if result.err != nil {
@@ -240,11 +241,11 @@ func (p *Plan) incomplete(entry Entry) []Missing {
 
 // lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load the library that
 // gives the source timestamp, or because its distribution is unknown; then a publish ends with the next one.
-func (p *Plan) lastLayer(observed map[Event]bool) Event {
+func (p *Plan) lastLayer(observed map[abi.Event]bool) abi.Event {
 	if p.Distro == target.DistroUnknown {
 		return 0
 	}
-	layers := []Event{EventDDSBindAddrToStamp, EventRMWPublish, EventRclPublish, EventRclcppPublish}
+	layers := []abi.Event{abi.EventDDSBindAddrToStamp, abi.EventRMWPublish, abi.EventRclPublish, abi.EventRclcppPublish}
 	if p.stampToCome() {
 		layers = layers[:1]
 	}
@@ -258,7 +259,7 @@ func (p *Plan) lastLayer(observed map[Event]bool) Event {
 
 // stampToCome reports whether dds_bind_addr_to_stamp has a source in a library that was not seen yet.
 func (p *Plan) stampToCome() bool {
-	stamp, _ := Lookup(EventDDSBindAddrToStamp)
+	stamp, _ := Lookup(abi.EventDDSBindAddrToStamp)
 	return slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool {
 		return s.CarriedBy == 0 && !s.Besides && p.serves(s) && len(p.results[sourceKey{stamp.Event, s.name()}]) == 0
 	})

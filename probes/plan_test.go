@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // eventsOf returns the events that a plan has sites of, each once, in order.
-func eventsOf(sites []Site) []Event {
-	var events []Event
+func eventsOf(sites []Site) []abi.Event {
+	var events []abi.Event
 	for _, site := range sites {
 		events = append(events, site.Event)
 	}
@@ -23,15 +24,15 @@ func eventsOf(sites []Site) []Event {
 	return slices.Compact(events)
 }
 
-func missingOf(plan *Plan) map[Event]string {
-	missing := make(map[Event]string)
+func missingOf(plan *Plan) map[abi.Event]string {
+	missing := make(map[abi.Event]string)
 	for _, m := range plan.Missing {
 		missing[m.Event] = m.Reason
 	}
 	return missing
 }
 
-func siteOf(t *testing.T, plan *Plan, event Event) Site {
+func siteOf(t *testing.T, plan *Plan, event abi.Event) Site {
 	t.Helper()
 	index := slices.IndexFunc(plan.Sites, func(s Site) bool { return s.Event == event })
 	if index < 0 {
@@ -41,18 +42,18 @@ func siteOf(t *testing.T, plan *Plan, event Event) Site {
 }
 
 // allEvents returns the events of plans that do not ask for exceptions, without some.
-func allEvents(without ...Event) []Event {
-	var events []Event
+func allEvents(without ...abi.Event) []abi.Event {
+	var events []abi.Event
 	for _, entry := range catalogue {
-		if entry.Event != EventExceptionCaught && !slices.Contains(without, entry.Event) {
+		if entry.Event != abi.EventExceptionCaught && !slices.Contains(without, entry.Event) {
 			events = append(events, entry.Event)
 		}
 	}
 	return events
 }
 
-func lastLayers(plan *Plan) []Event {
-	var layers []Event
+func lastLayers(plan *Plan) []abi.Event {
+	var layers []abi.Event
 	for _, site := range plan.Sites {
 		if site.LastLayer {
 			layers = append(layers, site.Event)
@@ -62,31 +63,31 @@ func lastLayers(plan *Plan) []Event {
 }
 
 func TestPlanOfRunningProcess(t *testing.T) {
-	absentOnHumble := []Event{
-		EventRclcppIPBToSubscription, EventRclcppBufferToIPB, EventRclcppConstructRingBuffer, EventCallbackGroupToCollector,
+	absentOnHumble := []abi.Event{
+		abi.EventRclcppIPBToSubscription, abi.EventRclcppBufferToIPB, abi.EventRclcppConstructRingBuffer, abi.EventCallbackGroupToExecutorEntityCollector,
 	}
 	for name, test := range map[string]struct {
 		libraries []fixture
 		distro    target.Distro
-		missing   []Event
-		last      Event
+		missing   []abi.Event
+		last      abi.Event
 		stamp     *Site // what is expected of the site of dds_bind_addr_to_stamp
 	}{
 		"humble with Fast DDS": {
 			libraries: []fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwFastDDS, fastDDS}, distro: "humble", missing: absentOnHumble,
-			last: EventDDSBindAddrToStamp, stamp: &Site{Form: FormFastDDS, Parameter: 100, Library: "libfastrtps.so.2.6"},
+			last: abi.EventDDSBindAddrToStamp, stamp: &Site{Form: abi.FormFastDDS, Parameter: 100, Library: "libfastrtps.so.2.6"},
 		},
 		"humble with Cyclone DDS": {
 			libraries: []fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwCyclone, cycloneDDS}, distro: "humble", missing: absentOnHumble,
-			last: EventDDSBindAddrToStamp, stamp: &Site{Form: FormCycloneDDSWrite, Library: "libddsc.so.0"},
+			last: abi.EventDDSBindAddrToStamp, stamp: &Site{Form: abi.FormCycloneDDSWrite, Library: "libddsc.so.0"},
 		},
 		"humble with Zenoh": {
 			libraries: []fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwZenoh}, distro: "humble",
-			missing: append(absentOnHumble, EventDDSBindAddrToStamp), last: EventRMWPublish,
+			missing: append(absentOnHumble, abi.EventDDSBindAddrToStamp), last: abi.EventRMWPublish,
 		},
 		"jazzy": {
 			libraries: []fixture{tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS}, distro: "jazzy",
-			missing: []Event{EventRclcppCallbackRegister, EventAddCallbackGroup, EventAddCallbackGroupStaticExecutor}, last: EventRMWPublish,
+			missing: []abi.Event{abi.EventRclcppCallbackRegister, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor}, last: abi.EventRMWPublish,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,10 +101,10 @@ func TestPlanOfRunningProcess(t *testing.T) {
 			}
 			without := slices.Clone(test.missing)
 			if test.stamp == nil {
-				without = append(without, EventDDSBindAddrToStamp)
+				without = append(without, abi.EventDDSBindAddrToStamp)
 			}
 			if test.distro == "humble" {
-				without = append(without, EventRclcppRingBufferDequeue) // executor_execute carries it
+				without = append(without, abi.EventRclcppRingBufferDequeue) // executor_execute carries it
 			}
 			if got, want := eventsOf(plan.Sites), allEvents(without...); !slices.Equal(got, want) {
 				t.Errorf("sites of %v\nwant     %v", got, want)
@@ -117,18 +118,18 @@ func TestPlanOfRunningProcess(t *testing.T) {
 					t.Errorf("%s is not missing", event)
 				}
 			}
-			if got := slices.Compact(lastLayers(plan)); !slices.Equal(got, []Event{test.last}) {
+			if got := slices.Compact(lastLayers(plan)); !slices.Equal(got, []abi.Event{test.last}) {
 				t.Errorf("last layers %v, want %v", got, test.last)
 			}
 			if test.stamp != nil {
-				site := siteOf(t, plan, EventDDSBindAddrToStamp)
+				site := siteOf(t, plan, abi.EventDDSBindAddrToStamp)
 				if site.Form != test.stamp.Form || site.Parameter != test.stamp.Parameter || site.Library != test.stamp.Library {
 					t.Errorf("stamp at %+v, want %+v", site, *test.stamp)
 				}
 			}
 			if test.distro == "humble" {
 				// PublisherBase's publisher_handle_, which an accessor function of the library may prove to lie elsewhere.
-				if site := siteOf(t, plan, EventRclcppIntraPublish); site.Parameter != 40 {
+				if site := siteOf(t, plan, abi.EventRclcppIntraPublish); site.Parameter != 40 {
 					t.Errorf("the handle of a publisher is at %d", site.Parameter)
 				}
 			}
@@ -156,7 +157,7 @@ func checkProof(t *testing.T, site Site) {
 	}
 	elsewhere := site
 	elsewhere.Symbol = "no_function"
-	if err := prover.Prove(elsewhere); (err == nil) != (site.Role == RoleCaller || site.Role == RoleReturn) {
+	if err := prover.Prove(elsewhere); (err == nil) != (site.Role == abi.RoleCaller || site.Role == abi.RoleReturn) {
 		t.Errorf("%s: the same in a function that is not there: %v", site.Event, err)
 	}
 }
@@ -175,7 +176,7 @@ func checkSites(t *testing.T, process *target.Process, sites []Site) {
 		if err != nil {
 			t.Errorf("%s: %v", site.Event, err)
 		}
-		if bounds, err := file.FunctionBounds(symbol); site.Role != RoleReturn && (err != nil || !bounds.Contains(site.Address)) {
+		if bounds, err := file.FunctionBounds(symbol); site.Role != abi.RoleReturn && (err != nil || !bounds.Contains(site.Address)) {
 			t.Errorf("%s: %#x is not in %s, %+v, %v", site.Event, site.Address, site.Symbol, bounds, err)
 		}
 		if offset, err := file.FileOffset(site.Address); err != nil || offset != site.Offset {
@@ -195,7 +196,7 @@ func checkSites(t *testing.T, process *target.Process, sites []Site) {
 }
 
 func TestFormOfRMWPublish(t *testing.T) {
-	for distro, want := range map[target.Distro]Form{"humble": FormMessageOnly, "jazzy": FormArguments} {
+	for distro, want := range map[target.Distro]abi.Form{"humble": abi.FormMessageOnly, "jazzy": abi.FormArguments} {
 		rcl := rclOfHumble
 		if distro == "jazzy" {
 			rcl = rclOfJazzy
@@ -205,7 +206,7 @@ func TestFormOfRMWPublish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := siteOf(t, plan, EventRMWPublish).Form; got != want {
+		if got := siteOf(t, plan, abi.EventRMWPublish).Form; got != want {
 			t.Errorf("%s: form %d, want %d", distro, got, want)
 		}
 	}
@@ -223,7 +224,7 @@ func TestLibraryThatIsMappedLater(t *testing.T) {
 	if layers := lastLayers(plan); len(layers) != 0 {
 		t.Errorf("last layers %v though the RMW implementation is unknown", layers)
 	}
-	if missingOf(plan)[EventDDSBindAddrToStamp] == "" {
+	if missingOf(plan)[abi.EventDDSBindAddrToStamp] == "" {
 		t.Error("dds_bind_addr_to_stamp is not missing")
 	}
 	before := slices.Clone(plan.Sites)
@@ -232,10 +233,10 @@ func TestLibraryThatIsMappedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	added := newSites(before, plan.Sites)
-	if len(added) != 1 || added[0].Event != EventDDSBindAddrToStamp || !added[0].LastLayer {
+	if len(added) != 1 || added[0].Event != abi.EventDDSBindAddrToStamp || !added[0].LastLayer {
 		t.Errorf("added %+v", added)
 	}
-	if reason, missing := missingOf(plan)[EventDDSBindAddrToStamp]; missing {
+	if reason, missing := missingOf(plan)[abi.EventDDSBindAddrToStamp]; missing {
 		t.Errorf("still missing: %s", reason)
 	}
 	if removed := newSites(plan.Sites, before); len(removed) != 0 {
@@ -305,7 +306,7 @@ func TestExpectedLibrariesAreArmed(t *testing.T) {
 	}
 	var armed []string
 	for _, site := range plan.Sites {
-		if site.Armed != (site.Event == EventDDSBindAddrToStamp) || site.LastLayer != site.Armed {
+		if site.Armed != (site.Event == abi.EventDDSBindAddrToStamp) || site.LastLayer != site.Armed {
 			t.Errorf("%s: armed %v, last layer %v", site.Event, site.Armed, site.LastLayer)
 		}
 		if site.Armed {
@@ -325,7 +326,7 @@ func TestExpectedLibrariesAreArmed(t *testing.T) {
 		if site.Armed {
 			t.Errorf("%s in %s: armed %v after it was mapped", site.Event, site.Library, site.Armed)
 		}
-		if site.Event == EventDDSBindAddrToStamp && site.Library != "libddsc.so.0" {
+		if site.Event == abi.EventDDSBindAddrToStamp && site.Library != "libddsc.so.0" {
 			t.Errorf("stamps are read in %s, too", site.Library)
 		}
 	}
@@ -365,21 +366,21 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 	twoExecutors.source += "void _ZN6rclcpp8Executor22execute_any_executableEv(void) {}\n"
 	for name, test := range map[string]struct {
 		libraries []fixture
-		event     Event
+		event     abi.Event
 		reason    string
 	}{
 		"no symbol": {
-			[]fixture{without(tracetools("humble"), "ros_trace_rmw_take")}, EventRMWTake, "libtracetools.so: ros_trace_rmw_take: symbol not found",
+			[]fixture{without(tracetools("humble"), "ros_trace_rmw_take")}, abi.EventRMWTake, "libtracetools.so: ros_trace_rmw_take: symbol not found",
 		},
-		"folded functions":         {[]fixture{folded}, EventRMWTake, "have the same code"},
-		"data":                     {[]fixture{data}, EventRMWTake, "not a plain function"},
-		"unsafe instruction":       {[]fixture{unsafe}, EventRMWTake, "no safe probe site"},
-		"no library":               {[]fixture{tracetools("humble")}, EventExecutorExecute, "has not mapped librclcpp.so"},
-		"unknown Fast DDS":         {[]fixture{tracetools("humble"), rmwFastDDS, otherFastDDS}, EventDDSBindAddrToStamp, "2.6, 2.9, 2.10, 2.14"},
-		"unexpected Cyclone DDS":   {[]fixture{tracetools("humble"), rmwCyclone, otherCyclone}, EventDDSBindAddrToStamp, "does not pass its result"},
-		"RMW without source":       {[]fixture{tracetools("humble"), rmwZenoh}, EventDDSBindAddrToStamp, "rmw_zenoh_cpp on humble"},
-		"two functions":            {[]fixture{tracetools("humble"), twoExecutors}, EventExecutorExecute, "2 functions"},
-		"absent from distribution": {[]fixture{tracetools("humble")}, EventRclcppIPBToSubscription, "no such tracepoint"},
+		"folded functions":         {[]fixture{folded}, abi.EventRMWTake, "have the same code"},
+		"data":                     {[]fixture{data}, abi.EventRMWTake, "not a plain function"},
+		"unsafe instruction":       {[]fixture{unsafe}, abi.EventRMWTake, "no safe probe site"},
+		"no library":               {[]fixture{tracetools("humble")}, abi.EventExecutorExecute, "has not mapped librclcpp.so"},
+		"unknown Fast DDS":         {[]fixture{tracetools("humble"), rmwFastDDS, otherFastDDS}, abi.EventDDSBindAddrToStamp, "2.6, 2.9, 2.10, 2.14"},
+		"unexpected Cyclone DDS":   {[]fixture{tracetools("humble"), rmwCyclone, otherCyclone}, abi.EventDDSBindAddrToStamp, "does not pass its result"},
+		"RMW without source":       {[]fixture{tracetools("humble"), rmwZenoh}, abi.EventDDSBindAddrToStamp, "rmw_zenoh_cpp on humble"},
+		"two functions":            {[]fixture{tracetools("humble"), twoExecutors}, abi.EventExecutorExecute, "2 functions"},
+		"absent from distribution": {[]fixture{tracetools("humble")}, abi.EventRclcppIPBToSubscription, "no such tracepoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, t.TempDir(), test.libraries...)
@@ -391,7 +392,7 @@ func TestWhatCannotBePlannedIsMissing(t *testing.T) {
 			if !missing || !strings.Contains(reason, test.reason) {
 				t.Errorf("%s: missing %v, reason %q", test.event, missing, reason)
 			}
-			if got := lastLayers(plan); test.event == EventDDSBindAddrToStamp && !slices.Equal(got, []Event{EventRMWPublish}) {
+			if got := lastLayers(plan); test.event == abi.EventDDSBindAddrToStamp && !slices.Equal(got, []abi.Event{abi.EventRMWPublish}) {
 				t.Errorf("last layers %v", got)
 			}
 			for _, m := range plan.Missing {
@@ -436,14 +437,14 @@ func TestProgramThatHasMappedNothingYet(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := allEvents(EventRclcppCallbackRegister, EventDDSBindAddrToStamp, EventAddCallbackGroup, EventAddCallbackGroupStaticExecutor)
+	want := allEvents(abi.EventRclcppCallbackRegister, abi.EventDDSBindAddrToStamp, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor)
 	if got := eventsOf(plan.Sites); !slices.Equal(got, want) {
 		t.Errorf("sites of %v\nwant     %v", got, want)
 	}
-	if reason, want := missingOf(plan)[EventRMWTake], "libtracetools.so: ros_trace_rmw_take: symbol not found"; reason != want {
+	if reason, want := missingOf(plan)[abi.EventRMWTake], "libtracetools.so: ros_trace_rmw_take: symbol not found"; reason != want {
 		t.Errorf("reason %q, want %q", reason, want)
 	}
-	if got := lastLayers(plan); !slices.Equal(got, []Event{EventRMWPublish}) {
+	if got := lastLayers(plan); !slices.Equal(got, []abi.Event{abi.EventRMWPublish}) {
 		t.Errorf("last layers %v", got)
 	}
 	checkSites(t, p.process, plan.Sites)
@@ -457,7 +458,7 @@ func TestFunctionOfRclIsTheFallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := siteOf(t, plan, EventRclPublish)
+	site := siteOf(t, plan, abi.EventRclPublish)
 	if site.Symbol != "rcl_publish" || site.Provenance != FromSymbol || site.Library != "librcl.so" {
 		t.Errorf("site %+v", site)
 	}
@@ -474,7 +475,7 @@ func TestTwoCopiesOfALibrary(t *testing.T) {
 	}
 	var libraries []string
 	for _, site := range plan.Sites {
-		if site.Event == EventCallbackStart {
+		if site.Event == abi.EventCallbackStart {
 			libraries = append(libraries, site.Library)
 		}
 	}

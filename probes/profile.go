@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -23,24 +24,24 @@ const (
 func Profiles() []Profile { return []Profile{ProfileMinimal, ProfileStandard, ProfileFull} }
 
 // markOptional says of each site whether callbacks, takes and publishes can do without it.
-func (p *Plan) markOptional(observed map[Event]bool) {
+func (p *Plan) markOptional(observed map[abi.Event]bool) {
 	layers := p.neededLayers(observed)
-	stampOfDDS := slices.Contains(layers, EventDDSBindAddrToStamp)
+	stampOfDDS := slices.Contains(layers, abi.EventDDSBindAddrToStamp)
 	for i := range p.Sites {
 		site := &p.Sites[i]
 		switch event := site.Event; {
-		case event.IsInit(), event == EventCallbackStart, event == EventCallbackEnd:
-		case event == EventExceptionCaught, event == EventServiceExecuted:
+		case event.IsInit(), event == abi.EventCallbackStart, event == abi.EventCallbackEnd:
+		case event == abi.EventExceptionCaught, event == abi.EventServiceExecuted:
 			// Without them callbacks that are over would seem to enclose what follows.
-		case event == EventExecutorExecute:
-			site.Optional = observed[EventExceptionCaught] && !p.options.Steps
-		case event == EventRMWTake:
+		case event == abi.EventExecutorExecute:
+			site.Optional = observed[abi.EventExceptionCaught] && !p.options.Steps
+		case event == abi.EventRMWTake:
 			// Loaned messages, and serialized ones on Humble and Iron, are taken past the tracepoint.
-			site.Optional = site.Unit() == UnitTakeDetails ||
-				site.Unit() == UnitSerializedTakes && !slices.Contains(humbleAndIron, catalogueName(p.Distro))
-		case event.isLayer():
+			site.Optional = site.Unit() == abi.UnitTakeDetails ||
+				site.Unit() == abi.UnitSerializedTakes && !slices.Contains(humbleAndIron, catalogueName(p.Distro))
+		case isLayer(event):
 			site.Optional = !slices.Contains(layers, event)
-		case event == EventRequestSent, event == EventRequestTaken, event == EventResponseSent, event == EventResponseTaken:
+		case event == abi.EventRequestSent, event == abi.EventRequestTaken, event == abi.EventResponseSent, event == abi.EventResponseTaken:
 			// They write through the DDS library, too: its timestamp must not go to a publish that has failed before.
 			site.Optional = !stampOfDDS
 		default:
@@ -50,37 +51,37 @@ func (p *Plan) markOptional(observed map[Event]bool) {
 }
 
 // leaveOutOptional makes the plan that of ProfileMinimal.
-func (p *Plan) leaveOutOptional(observed map[Event]bool) {
+func (p *Plan) leaveOutOptional(observed map[abi.Event]bool) {
 	const reason = "the profile minimal leaves it out"
 	p.Omit(func(site Site) bool { return site.Optional }, reason)
 	for event := range observed {
 		observed[event] = observed[event] && slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == event })
 	}
 	// Where no site of its own shows it, the profile does not ask for what another one carries of it.
-	if dequeue, _ := Lookup(EventRclcppRingBufferDequeue); dequeue.carrier(p.Distro) != 0 {
+	if dequeue, _ := Lookup(abi.EventRclcppRingBufferDequeue); dequeue.carrier(p.Distro) != 0 {
 		p.Missing = append(p.Missing, Missing{Event: dequeue.Event, Reason: reason, Consequence: dequeue.Consequence})
 	}
 }
 
 // neededLayers returns the layers of a publish that tell its publisher and its source timestamp.
-func (p *Plan) neededLayers(observed map[Event]bool) []Event {
-	stamped := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == EventRMWPublish && s.Form == FormArguments })
+func (p *Plan) neededLayers(observed map[abi.Event]bool) []abi.Event {
+	stamped := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Event == abi.EventRMWPublish && s.Form == abi.FormArguments })
 	switch {
 	case stamped:
-		return []Event{EventRMWPublish}
-	case observed[EventRclPublish]:
-		return []Event{EventRclPublish, EventDDSBindAddrToStamp}
+		return []abi.Event{abi.EventRMWPublish}
+	case observed[abi.EventRclPublish]:
+		return []abi.Event{abi.EventRclPublish, abi.EventDDSBindAddrToStamp}
 	}
-	return []Event{EventRclcppPublish, EventRclPublish, EventRMWPublish, EventDDSBindAddrToStamp}
+	return []abi.Event{abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish, abi.EventDDSBindAddrToStamp}
 }
 
-func (e Event) isLayer() bool {
-	return e == EventRclcppPublish || e == EventRclPublish || e == EventRMWPublish || e == EventDDSBindAddrToStamp
+func isLayer(e abi.Event) bool {
+	return e == abi.EventRclcppPublish || e == abi.EventRclPublish || e == abi.EventRMWPublish || e == abi.EventDDSBindAddrToStamp
 }
 
 // Omit removes sites from the plan, and says why they are missing.
 func (p *Plan) Omit(unwanted func(Site) bool, reason string) {
-	omitted := make(map[Event][]Unit)
+	omitted := make(map[abi.Event][]abi.Unit)
 	p.Sites = slices.DeleteFunc(p.Sites, func(site Site) bool {
 		if !unwanted(site) {
 			return false
@@ -106,7 +107,7 @@ func (p *Plan) Omit(unwanted func(Site) bool, reason string) {
 }
 
 // carrier returns the event whose record holds the entry's fields on a distribution, 0 if there is none.
-func (e Entry) carrier(distro target.Distro) Event {
+func (e Entry) carrier(distro target.Distro) abi.Event {
 	for _, source := range e.sources(distro) {
 		if source.CarriedBy != 0 {
 			return source.CarriedBy
@@ -116,7 +117,7 @@ func (e Entry) carrier(distro target.Distro) Event {
 }
 
 // consequenceOf says what a recording lacks without a unit of an event that has others.
-func (e Entry) consequenceOf(unit Unit, distro target.Distro) string {
+func (e Entry) consequenceOf(unit abi.Unit, distro target.Distro) string {
 	for _, source := range e.sources(distro) {
 		if source.Consequence != "" && (Site{Event: e.Event, Form: source.Form}).Unit() == unit {
 			return source.Consequence

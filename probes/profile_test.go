@@ -4,36 +4,38 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // running are the events of a plan that are not of entities.
-func running(plan *Plan) []Event {
-	return slices.DeleteFunc(eventsOf(plan.Sites), Event.IsInit)
+func running(plan *Plan) []abi.Event {
+	return slices.DeleteFunc(eventsOf(plan.Sites), abi.Event.IsInit)
 }
 
 func TestMinimalProfile(t *testing.T) {
-	atStamp := []Event{
-		EventCallbackStart, EventCallbackEnd, EventRclPublish, EventDDSBindAddrToStamp, EventRMWTake, EventExecutorExecute,
-		EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken, EventServiceExecuted,
+	atStamp := []abi.Event{
+		abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclPublish, abi.EventDDSBindAddrToStamp, abi.EventRMWTake, abi.EventExecutorExecute,
+		abi.EventRequestSent, abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken, abi.EventServiceExecuted,
 	}
 	for name, test := range map[string]struct {
 		libraries []fixture
-		want      []Event
-		last      Event
-		partial   []Unit // of events that are observed
+		want      []abi.Event
+		last      abi.Event
+		partial   []abi.Unit // of events that are observed
 	}{
 		"humble with Fast DDS": {
-			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwFastDDS, fastDDS}, atStamp, EventDDSBindAddrToStamp,
-			[]Unit{UnitTakeDetails},
+			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwFastDDS, fastDDS}, atStamp, abi.EventDDSBindAddrToStamp,
+			[]abi.Unit{abi.UnitTakeDetails},
 		},
 		"humble with Zenoh": {
 			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwZenoh},
-			slices.DeleteFunc(slices.Clone(atStamp), func(e Event) bool { return e == EventDDSBindAddrToStamp }), EventRclPublish, []Unit{UnitTakeDetails},
+			slices.DeleteFunc(slices.Clone(atStamp), func(e abi.Event) bool { return e == abi.EventDDSBindAddrToStamp }), abi.EventRclPublish, []abi.Unit{abi.UnitTakeDetails},
 		},
 		"jazzy": {
 			[]fixture{tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS},
-			[]Event{EventCallbackStart, EventCallbackEnd, EventRMWPublish, EventRMWTake, EventExecutorExecute, EventServiceExecuted}, EventRMWPublish,
-			[]Unit{UnitTakeDetails, UnitSerializedTakes},
+			[]abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRMWPublish, abi.EventRMWTake, abi.EventExecutorExecute, abi.EventServiceExecuted}, abi.EventRMWPublish,
+			[]abi.Unit{abi.UnitTakeDetails, abi.UnitSerializedTakes},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,14 +51,14 @@ func TestMinimalProfile(t *testing.T) {
 			if got := running(plan); !slices.Equal(got, test.want) {
 				t.Errorf("sites of %v\nwant     %v", got, test.want)
 			}
-			if got := slices.Compact(lastLayers(plan)); !slices.Equal(got, []Event{test.last}) {
+			if got := slices.Compact(lastLayers(plan)); !slices.Equal(got, []abi.Event{test.last}) {
 				t.Errorf("last layers %v, want %v", got, test.last)
 			}
 			if index := slices.IndexFunc(plan.Sites, func(s Site) bool { return s.Optional }); index >= 0 {
 				t.Errorf("is in the plan: %+v", plan.Sites[index])
 			}
 			missing := missingOf(plan)
-			for _, event := range append(running(standard), EventRclcppRingBufferDequeue) {
+			for _, event := range append(running(standard), abi.EventRclcppRingBufferDequeue) {
 				if !slices.Contains(test.want, event) && !strings.Contains(missing[event], "the profile minimal") {
 					t.Errorf("%s is missing because of %q", event, missing[event])
 				}
@@ -67,13 +69,13 @@ func TestMinimalProfile(t *testing.T) {
 }
 
 // checkLeftUnits requires that of observed events just these units are said to be left out, with the consequence that the catalogue tells.
-func checkLeftUnits(t *testing.T, plan *Plan, want []Unit) {
+func checkLeftUnits(t *testing.T, plan *Plan, want []abi.Unit) {
 	t.Helper()
 	var got []string
 	for _, missing := range plan.Missing {
 		if unit, reason, ok := strings.Cut(missing.Reason, ": "); ok && missing.Partial && strings.Contains(reason, "the profile minimal") {
 			got = append(got, unit)
-			if missing.Event == EventRMWTake && !strings.HasPrefix(missing.Consequence, "takes ") {
+			if missing.Event == abi.EventRMWTake && !strings.HasPrefix(missing.Consequence, "takes ") {
 				t.Errorf("%+v", missing)
 			}
 		}
@@ -91,20 +93,20 @@ func checkLeftUnits(t *testing.T, plan *Plan, want []Unit) {
 func TestOptionalSites(t *testing.T) {
 	for name, test := range map[string]struct {
 		libraries []fixture
-		needed    []Event
+		needed    []abi.Event
 	}{
 		"humble with Cyclone DDS": {
 			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwCyclone, cycloneDDS},
-			[]Event{
-				EventCallbackStart, EventCallbackEnd, EventRclPublish, EventDDSBindAddrToStamp, EventRMWTake, EventExecutorExecute,
-				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken, EventServiceExecuted,
+			[]abi.Event{
+				abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclPublish, abi.EventDDSBindAddrToStamp, abi.EventRMWTake, abi.EventExecutorExecute,
+				abi.EventRequestSent, abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken, abi.EventServiceExecuted,
 			},
 		},
 		"humble with Zenoh": { // where rmw_publish is the last layer
 			[]fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwZenoh},
-			[]Event{
-				EventCallbackStart, EventCallbackEnd, EventRclPublish, EventRMWPublish, EventRMWTake, EventExecutorExecute,
-				EventRequestSent, EventRequestTaken, EventResponseSent, EventResponseTaken, EventServiceExecuted,
+			[]abi.Event{
+				abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclPublish, abi.EventRMWPublish, abi.EventRMWTake, abi.EventExecutorExecute,
+				abi.EventRequestSent, abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken, abi.EventServiceExecuted,
 			},
 		},
 	} {
@@ -115,7 +117,7 @@ func TestOptionalSites(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, site := range plan.Sites {
-				needed := site.Event.IsInit() || slices.Contains(test.needed, site.Event) && site.Unit() != UnitTakeDetails
+				needed := site.Event.IsInit() || slices.Contains(test.needed, site.Event) && site.Unit() != abi.UnitTakeDetails
 				if site.Optional == needed {
 					t.Errorf("%s (%s) is optional: %v", site.Event, site.Unit(), site.Optional)
 				}
@@ -131,7 +133,7 @@ func TestOmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(plan.Missing)
-	leave := func(site Site) bool { return site.Unit() == UnitIntraPublish || site.Unit() == UnitTakeDetails }
+	leave := func(site Site) bool { return site.Unit() == abi.UnitIntraPublish || site.Unit() == abi.UnitTakeDetails }
 	plan.Omit(leave, "for a reason")
 	if slices.ContainsFunc(plan.Sites, leave) {
 		t.Error("the plan still has them")
@@ -142,9 +144,9 @@ func TestOmit(t *testing.T) {
 		got = append(got, missing)
 	}
 	want := []Missing{
-		{Event: EventRclcppIntraPublish, Reason: "for a reason"},
-		{Event: EventRclcppRingBufferEnqueue, Reason: "for a reason"},
-		{Event: EventRMWTake, Reason: "rcl_take: for a reason", Partial: true},
+		{Event: abi.EventRclcppIntraPublish, Reason: "for a reason"},
+		{Event: abi.EventRclcppRingBufferEnqueue, Reason: "for a reason"},
+		{Event: abi.EventRMWTake, Reason: "rcl_take: for a reason", Partial: true},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)

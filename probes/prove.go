@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -33,7 +34,7 @@ func (p *Prover) Prove(site Site) error {
 		return err
 	}
 	var found elffile.Site
-	if site.Role == RoleCaller || site.Role == RoleReturn {
+	if site.Role == abi.RoleCaller || site.Role == abi.RoleReturn {
 		found, err = p.file.SiteAt(address)
 	} else {
 		found, err = p.file.SiteInFunction(site.Symbol, address)

@@ -10,18 +10,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // TestPlanOfRealROS plans the probes of a talker of each distribution that is installed, with both RMW implementations.
 func TestPlanOfRealROS(t *testing.T) {
-	for distro, without := range map[target.Distro][]Event{
+	for distro, without := range map[target.Distro][]abi.Event{
 		target.DistroHumble: {
-			EventRclcppRingBufferDequeue, // executor_execute carries it
-			EventRclcppIPBToSubscription, EventRclcppBufferToIPB, EventRclcppConstructRingBuffer, EventCallbackGroupToCollector,
+			abi.EventRclcppRingBufferDequeue, // executor_execute carries it
+			abi.EventRclcppIPBToSubscription, abi.EventRclcppBufferToIPB, abi.EventRclcppConstructRingBuffer, abi.EventCallbackGroupToExecutorEntityCollector,
 		},
 		target.DistroJazzy: {
-			EventRclcppCallbackRegister, EventDDSBindAddrToStamp, EventAddCallbackGroup, EventAddCallbackGroupStaticExecutor,
+			abi.EventRclcppCallbackRegister, abi.EventDDSBindAddrToStamp, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor,
 		},
 	} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
@@ -44,7 +45,7 @@ func TestPlanOfRealROS(t *testing.T) {
 						if strings.Contains(site.Library, "librmw_") {
 							t.Errorf("%s in %s", site.Event, site.Library)
 						}
-						answers := site.Event == EventRequestTaken || site.Event == EventResponseTaken
+						answers := site.Event == abi.EventRequestTaken || site.Event == abi.EventResponseTaken
 						if answers && (site.Form > 0) != (site.Parameter > 0) {
 							t.Errorf("%s: whether anything was taken is at %d", site.Event, site.Parameter)
 						}
@@ -58,14 +59,14 @@ func TestPlanOfRealROS(t *testing.T) {
 // TestPlanOfStandIn plans the probes of the bundled stand-in, which uses the DDS libraries of the system.
 func TestPlanOfStandIn(t *testing.T) {
 	type place struct {
-		form      Form
+		form      abi.Form
 		parameter uint16
 	}
 	fastDDS := map[string]place{
-		"libfastrtps.so.2.9": {FormFastDDS, 108},
-		"libfastdds.so.3.1":  {FormFastDDS, 124},
+		"libfastrtps.so.2.9": {abi.FormFastDDS, 108},
+		"libfastdds.so.3.1":  {abi.FormFastDDS, 124},
 	}
-	cycloneDDS := map[string]place{"libddsc.so.0debian": {FormCycloneDDSWrite, 0}}
+	cycloneDDS := map[string]place{"libddsc.so.0debian": {abi.FormCycloneDDSWrite, 0}}
 	for _, test := range []struct {
 		build string
 		rmw   string
@@ -88,17 +89,17 @@ func TestPlanOfStandIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, site := range plan.Sites {
-				if answers := site.Event == EventRequestTaken || site.Event == EventResponseTaken; answers && (site.Form > 0) != (site.Parameter > 0) {
+				if answers := site.Event == abi.EventRequestTaken || site.Event == abi.EventResponseTaken; answers && (site.Form > 0) != (site.Parameter > 0) {
 					t.Errorf("%s: whether anything was taken is at %d", site.Event, site.Parameter)
 				}
 			}
 			if test.stamps == nil {
-				if slices.Contains(eventsOf(plan.Sites), EventDDSBindAddrToStamp) {
+				if slices.Contains(eventsOf(plan.Sites), abi.EventDDSBindAddrToStamp) {
 					t.Error("a probe in the DDS library, though rmw_publish carries the timestamp")
 				}
 				return
 			}
-			site := siteOf(t, plan, EventDDSBindAddrToStamp)
+			site := siteOf(t, plan, abi.EventDDSBindAddrToStamp)
 			if want, known := test.stamps[site.Library]; !known || want != (place{site.Form, site.Parameter}) || !site.LastLayer {
 				t.Errorf("stamp at %+v", site)
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -54,7 +55,7 @@ const wordSize = 8
 
 // sourceKey names a source of the catalogue.
 type sourceKey struct {
-	event  Event
+	event  abi.Event
 	source sourceName
 }
 
@@ -62,7 +63,7 @@ type sourceKey struct {
 type sourceName struct {
 	library Library
 	symbol  string
-	form    Form
+	form    abi.Form
 }
 
 func (s Source) name() sourceName { return sourceName{s.Library, s.Symbol, s.Form} }
@@ -194,7 +195,7 @@ func (p *Plan) returns(opened *elffile.File, site Site) ([]Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	site.Role = RoleReturn
+	site.Role = abi.RoleReturn
 	sites := make([]Site, len(found))
 	for i := range found {
 		sites[i] = site.at(found[i])
@@ -252,11 +253,11 @@ func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.S
 	if err != nil {
 		return elffile.Site{}, err
 	}
-	if source.Form == FormCycloneDDSWrite && !slices.Contains(call.ResultArguments, timestampArgument) {
+	if source.Form == abi.FormCycloneDDSWrite && !slices.Contains(call.ResultArguments, timestampArgument) {
 		return elffile.Site{}, fmt.Errorf("%w: the call after %s in %s does not pass its result as argument %d",
 			elffile.ErrUnexpectedShape, source.AfterCallOf, symbol.Name, timestampArgument)
 	}
-	if source.Form == FormCycloneDDSSerdata && !slices.Contains(call.ResultStores[serdataArgument], serdataTimestamp) {
+	if source.Form == abi.FormCycloneDDSSerdata && !slices.Contains(call.ResultStores[serdataArgument], serdataTimestamp) {
 		return elffile.Site{}, fmt.Errorf("%w: the call after %s in %s does not pass what it stored its result in as argument %d",
 			elffile.ErrUnexpectedShape, source.AfterCallOf, symbol.Name, serdataArgument)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -21,12 +22,12 @@ type shape struct {
 	// environment tells the distribution where its libraries are those of another, too.
 	environment []string
 	// missing are the events that it does not show.
-	missing []Event
+	missing []abi.Event
 	// stamped says that the source timestamp is read in the DDS library, for Fast DDS at an offset in its change.
 	stamped   bool
 	fastDDSAt uint16
 	// parameters are offsets that events' sites carry, on x86-64.
-	parameters map[Event]uint16
+	parameters map[abi.Event]uint16
 }
 
 // tracepointsOfIron are Iron's and Jazzy's.
@@ -106,11 +107,11 @@ var shapes = map[target.Distro]shape{
 			"_ZN6rclcpp9executors31StaticExecutorEntitiesCollector18add_callback_groupESt10shared_ptrINS_13CallbackGroupEES2_INS_15node_interfaces17NodeBaseInterfaceEERSt3mapISt8weak_ptrIS3_ES9_IS6_ESt10owner_lessISA_ESaISt4pairIKSA_SB_EEE",
 		}),
 		fastDDS: fixture{"libfastrtps.so.2.10", fastDDS.source},
-		missing: []Event{EventRclcppCallbackRegister},
+		missing: []abi.Event{abi.EventRclcppCallbackRegister},
 		stamped: true, fastDDSAt: 108,
-		parameters: map[Event]uint16{
-			EventRclPublish: 248, EventCallbackGroupAddTimer: 96, EventCallbackGroupAddSubscription: 48, EventCallbackGroupAddService: 24,
-			EventCallbackGroupAddClient: 88, EventAddPublisher: 40,
+		parameters: map[abi.Event]uint16{
+			abi.EventRclPublish: 248, abi.EventCallbackGroupAddTimer: 96, abi.EventCallbackGroupAddSubscription: 48, abi.EventCallbackGroupAddService: 24,
+			abi.EventCallbackGroupAddClient: 88, abi.EventAddPublisher: 40,
 		},
 	},
 	target.DistroKilted: {
@@ -120,10 +121,10 @@ var shapes = map[target.Distro]shape{
 		fastDDS: fixture{
 			"libfastdds.so.3.2", "void _ZN8eprosima7fastdds4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
 		},
-		missing: []Event{EventRclcppCallbackRegister, EventAddCallbackGroup, EventAddCallbackGroupStaticExecutor},
-		parameters: map[Event]uint16{
-			EventRclPublish: 248, EventCallbackGroupAddTimer: 96, EventCallbackGroupAddSubscription: 120, EventCallbackGroupAddService: 96,
-			EventCallbackGroupAddClient: 160, EventAddPublisher: 40,
+		missing: []abi.Event{abi.EventRclcppCallbackRegister, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor},
+		parameters: map[abi.Event]uint16{
+			abi.EventRclPublish: 248, abi.EventCallbackGroupAddTimer: 96, abi.EventCallbackGroupAddSubscription: 120, abi.EventCallbackGroupAddService: 96,
+			abi.EventCallbackGroupAddClient: 160, abi.EventAddPublisher: 40,
 		},
 	},
 	target.DistroLyrical: {
@@ -138,10 +139,10 @@ var shapes = map[target.Distro]shape{
 			"libfastdds.so.3.6", "void _ZN8eprosima7fastdds4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
 		},
 		environment: []string{"ROS_DISTRO=lyrical"}, // Rolling's libraries are like it
-		missing:     []Event{EventRclcppCallbackRegister, EventAddCallbackGroup, EventAddCallbackGroupStaticExecutor},
-		parameters: map[Event]uint16{
-			EventRclPublish: 248, EventCallbackGroupAddTimer: 96, EventCallbackGroupAddSubscription: 120, EventCallbackGroupAddService: 96,
-			EventCallbackGroupAddClient: 160, EventAddPublisher: 40,
+		missing:     []abi.Event{abi.EventRclcppCallbackRegister, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor},
+		parameters: map[abi.Event]uint16{
+			abi.EventRclPublish: 248, abi.EventCallbackGroupAddTimer: 96, abi.EventCallbackGroupAddSubscription: 120, abi.EventCallbackGroupAddService: 96,
+			abi.EventCallbackGroupAddClient: 160, abi.EventAddPublisher: 40,
 		},
 	},
 }
@@ -197,11 +198,11 @@ func TestPlanOfDistrosThatAreNotInstalled(t *testing.T) {
 				checkSites(t, p.process, plan.Sites)
 				requireWhole(t, plan, shape.missing)
 				requireEverySource(t, plan)
-				if last := slices.Compact(lastLayers(plan)); shape.stamped != slices.Equal(last, []Event{EventDDSBindAddrToStamp}) || len(last) != 1 {
+				if last := slices.Compact(lastLayers(plan)); shape.stamped != slices.Equal(last, []abi.Event{abi.EventDDSBindAddrToStamp}) || len(last) != 1 {
 					t.Errorf("last layers %v", last)
 				}
 				if shape.stamped && name == "Fast DDS" {
-					if site := siteOf(t, plan, EventDDSBindAddrToStamp); site.Form != FormFastDDS || site.Parameter != shape.fastDDSAt {
+					if site := siteOf(t, plan, abi.EventDDSBindAddrToStamp); site.Form != abi.FormFastDDS || site.Parameter != shape.fastDDSAt {
 						t.Errorf("stamp at %+v", site)
 					}
 				}
@@ -216,7 +217,7 @@ func TestPlanOfDistrosThatAreNotInstalled(t *testing.T) {
 }
 
 // requireWhole demands a site of every event but those that are missing for a reason and those that another event carries.
-func requireWhole(t *testing.T, plan *Plan, missing []Event) {
+func requireWhole(t *testing.T, plan *Plan, missing []abi.Event) {
 	t.Helper()
 	without := slices.Clone(missing)
 	for _, entry := range catalogue {
@@ -229,7 +230,7 @@ func requireWhole(t *testing.T, plan *Plan, missing []Event) {
 	if got, want := eventsOf(plan.Sites), allEvents(without...); !slices.Equal(got, want) {
 		t.Errorf("sites of %v\nwant     %v\nmissing  %v", got, want, missingOf(plan))
 	}
-	var absent []Event
+	var absent []abi.Event
 	for _, m := range plan.Missing {
 		absent = append(absent, m.Event)
 		if m.Reason == "" || m.Consequence == "" || m.Partial {

@@ -1,19 +1,18 @@
 package probes
 
 import (
-	"fmt"
 	"math"
-	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // Site is one instruction to attach a uprobe to.
 type Site struct {
-	Event Event `json:"event"`
-	Form  Form  `json:"form"`
+	Event abi.Event `json:"event"`
+	Form  abi.Form  `json:"form"`
 	// LastLayer says that this site is the last one that a publish passes: it closes the publish's record.
 	LastLayer bool `json:"last_layer,omitempty"`
 	// Parameter is the form's number: for FormFastDDS the offset of the sourceTimestamp in a CacheChange_t.
@@ -45,7 +44,7 @@ type Site struct {
 	Emulation string        `json:"emulation,omitempty"`
 	// Cost is what a hit is expected to take from the traced thread, its program included.
 	Cost time.Duration `json:"cost_ns"`
-	Role Role          `json:"role"`
+	Role abi.Role      `json:"role"`
 	// Optional says that callbacks, takes and publishes are recorded without it, with fewer fields.
 	Optional bool `json:"optional,omitempty"`
 	// StackWords is how many words lie between the stack pointer at the site and the one at the function's entry, which every event tells.
@@ -54,65 +53,12 @@ type Site struct {
 	Armed bool `json:"armed,omitempty"`
 }
 
-// Role is what a site sees of the function whose calls are an event. The kernel side has the same numbers.
-type Role uint8
-
-const (
-	// RoleFunction: the function itself, which is all there is to see.
-	RoleFunction Role = iota
-	// RoleCaller: an instruction that calls the function.
-	RoleCaller
-	// RoleBody: the function itself, beside callers. Where all callers are known it is not needed.
-	RoleBody
-	// RoleReturn: an instruction that calls of the function return to.
-	RoleReturn
-)
-
-var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body", RoleReturn: "return"}
-
-// String is "function", "caller", "body" or "return".
-func (r Role) String() string {
-	if int(r) < len(roleNames) {
-		return roleNames[r]
-	}
-	return fmt.Sprintf("role %d", uint8(r))
-}
-
-// MarshalText writes the name that String gives.
-func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads a name that MarshalText wrote.
-func (r *Role) UnmarshalText(text []byte) error {
-	index := slices.Index(roleNames[:], string(text))
-	if index < 0 {
-		return fmt.Errorf("unknown role %.40q", text)
-	}
-	*r = Role(index)
-	return nil
-}
-
-// Bits of a cookie. The kernel side (bpf/) decodes the same layout.
-const (
-	cookieFormShift      = 8
-	cookieLastLayer      = 1 << 16
-	cookieRoleShift      = 17
-	cookieUnitShift      = 19
-	cookieStackShift     = 24
-	cookieParameterShift = 32
-	cookieCostShift      = 48
-)
-
-// Cookie is what the kernel program is told about the site it was called for: bits 0-7 the event, 8-15 the form, bit 16 that it
-// is the last layer of a publish, 17-18 the role, 19-23 the unit, 24-31 the words of stack to its function's entry, 32-47 the parameter, 48-63 the
-// cost of a hit in nanoseconds, at most 65,535.
+// Cookie is what the kernel program is told about the site it was called for.
 func (s Site) Cookie() uint64 {
-	cookie := uint64(s.Event) | uint64(s.Form)<<cookieFormShift | uint64(s.Parameter)<<cookieParameterShift |
-		uint64(s.Role)<<cookieRoleShift | uint64(uint8(s.StackWords))<<cookieStackShift |
-		uint64(s.Unit())<<cookieUnitShift | uint64(min(s.Cost.Nanoseconds(), math.MaxUint16))<<cookieCostShift
-	if s.LastLayer {
-		cookie |= cookieLastLayer
-	}
-	return cookie
+	return abi.Cookie{
+		Event: s.Event, Form: s.Form, LastLayer: s.LastLayer, Role: s.Role, Unit: s.Unit(), StackWords: s.StackWords, Parameter: s.Parameter,
+		CostNs: uint16(min(s.Cost.Nanoseconds(), math.MaxUint16)),
+	}.Pack()
 }
 
 // Program returns the name of the BPF program that handles the site's event. All initialization events share one.
@@ -126,6 +72,6 @@ func (s Site) Program() string {
 // OnlyIntraProcess reports whether the site is of use only in a process that has subscriptions with intra-process communication, though
 // others hit it: on Humble, which has no tracepoints for it.
 func (s Site) OnlyIntraProcess() bool {
-	return s.Optional && s.Form == FormDerived &&
-		(s.Event == EventExecutorExecute || s.Event == EventRclcppIntraPublish || s.Event == EventRclcppRingBufferEnqueue)
+	return s.Optional && s.Form == abi.FormDerived &&
+		(s.Event == abi.EventExecutorExecute || s.Event == abi.EventRclcppIntraPublish || s.Event == abi.EventRclcppRingBufferEnqueue)
 }

@@ -1,22 +1,26 @@
 package probes
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+)
 
 // Every site of the catalogue has a unit that fits a cookie, with a name of its own.
 func TestUnits(t *testing.T) {
-	units := map[string]Unit{}
+	units := map[string]abi.Unit{}
 	for _, entry := range Catalogue() {
 		for _, source := range entry.Sources {
-			forms := []Form{source.Form}
+			forms := []abi.Form{source.Form}
 			if source.ReturnOf != "" {
 				forms = append(forms, source.Form+1)
 			}
 			for _, form := range forms {
 				unit := Site{Event: entry.Event, Form: form}.Unit()
-				if unit >= Units {
+				if unit >= abi.HitUnits {
 					t.Errorf("%s, form %d: unit %d", entry.Name, form, unit)
 				}
-				if entry.Event.IsInit() != (unit == UnitEntities) {
+				if entry.Event.IsInit() != (unit == abi.UnitEntities) {
 					t.Errorf("%s: unit %v", entry.Name, unit)
 				}
 				if known, ok := units[unit.String()]; ok && known != unit {
@@ -26,7 +30,7 @@ func TestUnits(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]Unit{
+	for name, want := range map[string]abi.Unit{
 		"callback_start": 1, "rmw_take": 10, "rclcpp_intra_publish": 8, "rcl_take": 20, "rcl_take_serialized_message": 21,
 		"rcl_take_loaned_message": 22, "rcl_publish_serialized_message": 23, "entities": 0,
 	} {
@@ -34,7 +38,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s is unit %d, want %d", name, got, want)
 		}
 	}
-	if got := Unit(31).String(); got != "unit_31" {
+	if got := abi.Unit(31).String(); got != "unit_31" {
 		t.Errorf("an unknown unit is %q", got)
 	}
 }

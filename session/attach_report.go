@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -44,7 +45,7 @@ func (s attachReport) Missing(p *attaching.Process, missing []probes.Missing) {
 	s.missing.replace(p.Target.PID, missing)
 }
 
-func (s attachReport) Retiring(unit probes.Unit, cost attaching.ThreadShare) {
+func (s attachReport) Retiring(unit abi.Unit, cost attaching.ThreadShare) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.retired = append(s.retired, trace.DetachedEvent{

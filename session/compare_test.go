@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -201,8 +201,8 @@ func (c *comparer) enclosing(innermost *execution) (depth int, in *execution) {
 			depth++
 		}
 	}
-	if depth > merge.MaxDepth {
-		return merge.MaxDepth, nil
+	if depth > abi.MaxDepth {
+		return abi.MaxDepth, nil
 	}
 	return depth, in
 }
@@ -294,7 +294,7 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	if started == absent {
 		c.differ("%s: was not in the recording", what)
 	}
-	if depth >= merge.MaxDepth {
+	if depth >= abi.MaxDepth {
 		c.differ("%s: is too deep to be recorded", what)
 	}
 	equal(c, what+": depth", int(row.Depth), depth)

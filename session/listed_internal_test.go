@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -19,10 +20,10 @@ func TestSessionListsSoMuch(t *testing.T) {
 		row.Distro = "jazzy"
 		session.listed.target(session.report, row)
 		session.missing.replace(i, []probes.Missing{
-			{Event: probes.EventCallbackStart, Reason: "as others"},
-			{Event: probes.EventCallbackEnd, Reason: fmt.Sprint("of its own: ", i)},
+			{Event: abi.EventCallbackStart, Reason: "as others"},
+			{Event: abi.EventCallbackEnd, Reason: fmt.Sprint("of its own: ", i)},
 		})
-		attachReport{session}.Attached(i, []probes.Site{{Event: probes.EventCallbackStart, Library: "librclcpp.so"}})
+		attachReport{session}.Attached(i, []probes.Site{{Event: abi.EventCallbackStart, Library: "librclcpp.so"}})
 	}
 	session.report.Plan.Missing = session.missing.list()
 	targets, sites, missing := session.report.Targets, session.report.Plan.Sites, session.report.Plan.Missing

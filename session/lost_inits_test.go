@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -37,7 +38,7 @@ func TestLostInitsAreNoticed(t *testing.T) {
 			m.Introduce(1, func() *merge.Process { return &merge.Process{Key: key, Graph: known} })
 			look(test.counts[0])(m)
 			known.Init(graph.InitEvent{
-				Event: graph.RclPublisherInit, Time: readClock(unix.CLOCK_MONOTONIC), Arguments: [6]uint64{publisher}, String1: "/chatter",
+				Event: abi.EventRclPublisherInit, Time: readClock(unix.CLOCK_MONOTONIC), Arguments: [6]uint64{publisher}, String1: "/chatter",
 			})
 			look(test.counts[1])(m)
 			if _, ok := known.Publisher(publisher, readClock(unix.CLOCK_MONOTONIC)); ok != test.known {

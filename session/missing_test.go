@@ -4,14 +4,15 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // TestMissingEventsAreThoseOfTheLastPlan: what a process lacked while it was still loading, or as another program, does not count.
 func TestMissingEventsAreThoseOfTheLastPlan(t *testing.T) {
-	start := probes.Missing{Event: probes.EventCallbackStart, Reason: "no library"}
-	register := probes.Missing{Event: probes.EventRclcppCallbackRegister, Reason: "no such function"}
+	start := probes.Missing{Event: abi.EventCallbackStart, Reason: "no library"}
+	register := probes.Missing{Event: abi.EventRclcppCallbackRegister, Reason: "no such function"}
 	var m missingEvents
 	m.replace(1, []probes.Missing{start, register})
 	m.replace(2, []probes.Missing{register})

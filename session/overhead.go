@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
-	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -29,15 +29,15 @@ type overhead struct {
 	lookedAt int64      // CLOCK_MONOTONIC in nanoseconds; 0: never
 	worst    float64    // the highest share of the last window
 	running  map[int32]*threadCost
-	ended    []*threadCost                  // the dearest
-	shorter  int                            // threads that have ended and are not among them
-	units    [merge.HitUnits]merge.HitCount // of all that have ended
+	ended    []*threadCost              // the dearest
+	shorter  int                        // threads that have ended and are not among them
+	units    [abi.HitUnits]abi.HitCount // of all that have ended
 }
 
 // threadCost is what the recording has cost a thread so far.
 type threadCost struct {
 	pid, tid int32
-	account  merge.ThreadRecord
+	account  abi.ThreadRecord
 	lookedAt int64   // CLOCK_MONOTONIC in nanoseconds; 0: never
 	peak     float64 // the highest share in one window
 }
@@ -46,7 +46,7 @@ func newOverhead() *overhead { return &overhead{running: map[int32]*threadCost{}
 
 // look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what they were charged since the last look, the
 // dearest first.
-func (o *overhead) look(accounts []merge.ThreadRecord, at int64) []attaching.ThreadShare {
+func (o *overhead) look(accounts []abi.ThreadRecord, at int64) []attaching.ThreadShare {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	since := o.lookedAt
@@ -83,7 +83,7 @@ func (o *overhead) highest() float64 {
 }
 
 // window is what the thread was charged during a time in nanoseconds, up to an account.
-func (t *threadCost) window(account merge.ThreadRecord, passed float64) attaching.ThreadShare {
+func (t *threadCost) window(account abi.ThreadRecord, passed float64) attaching.ThreadShare {
 	w := attaching.ThreadShare{PID: t.pid, TID: t.tid, Share: float64(account.CostNs-t.account.CostNs) / passed}
 	for i := range w.Units {
 		w.Units[i] = float64(account.Units[i].CostNs-t.account.Units[i].CostNs) / passed
@@ -92,7 +92,7 @@ func (t *threadCost) window(account merge.ThreadRecord, passed float64) attachin
 }
 
 // end takes the last account of a thread.
-func (o *overhead) end(account merge.ThreadRecord) {
+func (o *overhead) end(account abi.ThreadRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	tid := int32(account.Header.TID)
@@ -133,7 +133,7 @@ func (o *overhead) report(costs *probes.Costs, duration time.Duration) *trace.Ov
 		if unit.Hits > 0 {
 			result.Hits += unit.Hits
 			result.Cost += int64(unit.CostNs)
-			result.Events = append(result.Events, trace.EventOverhead{Event: probes.Unit(i).String(), Hits: unit.Hits, Cost: int64(unit.CostNs)})
+			result.Events = append(result.Events, trace.EventOverhead{Event: abi.Unit(i).String(), Hits: unit.Hits, Cost: int64(unit.CostNs)})
 		}
 	}
 	slices.SortStableFunc(result.Events, func(a, b trace.EventOverhead) int { return cmp.Compare(b.Cost, a.Cost) })
@@ -156,12 +156,12 @@ func (t *threadCost) row(duration time.Duration) trace.ThreadOverhead {
 }
 
 // accountsOf returns the accounts of threads.
-func accountsOf(threads []loader.ThreadState) ([]merge.ThreadRecord, error) {
-	var accounts []merge.ThreadRecord
+func accountsOf(threads []loader.ThreadState) ([]abi.ThreadRecord, error) {
+	var accounts []abi.ThreadRecord
 	var errs []error
-	var state merge.ThreadState
+	var state abi.ThreadState
 	for _, thread := range threads {
-		if err := merge.Decode(thread.State, &state); err != nil {
+		if err := abi.Decode(thread.State, &state); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -5,24 +5,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // account is that of a thread of PID 1 with hits of callback_start, each 100 ns, and of rmw_publish, each 1000 ns.
-func account(tid uint32, starts, publishes uint64) merge.ThreadRecord {
-	record := merge.ThreadRecord{Header: merge.RecordHeader{Kind: merge.KindThread, PID: 1, TID: tid}, CostNs: 100*starts + 1000*publishes}
-	record.Units[probes.EventCallbackStart] = merge.HitCount{Hits: starts, CostNs: 100 * starts}
-	record.Units[probes.EventRMWPublish] = merge.HitCount{Hits: publishes, CostNs: 1000 * publishes}
+func account(tid uint32, starts, publishes uint64) abi.ThreadRecord {
+	record := abi.ThreadRecord{Header: abi.RecordHeader{Kind: abi.KindThread, PID: 1, TID: tid}, CostNs: 100*starts + 1000*publishes}
+	record.Units[abi.EventCallbackStart] = abi.HitCount{Hits: starts, CostNs: 100 * starts}
+	record.Units[abi.EventRMWPublish] = abi.HitCount{Hits: publishes, CostNs: 1000 * publishes}
 	return record
 }
 
 func TestOverheadWindows(t *testing.T) {
 	o := newOverhead()
-	if windows := o.look([]merge.ThreadRecord{account(7, 10, 10)}, 1000); len(windows) != 0 || o.highest() != 0 {
+	if windows := o.look([]abi.ThreadRecord{account(7, 10, 10)}, 1000); len(windows) != 0 || o.highest() != 0 {
 		t.Errorf("the first look has nothing to compare with: %+v", windows)
 	}
-	expect := func(at int64, accounts []merge.ThreadRecord, tid int32, share float64) {
+	expect := func(at int64, accounts []abi.ThreadRecord, tid int32, share float64) {
 		t.Helper()
 		windows := o.look(accounts, at)
 		if len(windows) != len(accounts) {
@@ -32,10 +32,10 @@ func TestOverheadWindows(t *testing.T) {
 			t.Errorf("thread %d with %v, want %d with %v", w.TID, w.Share, tid, share)
 		}
 	}
-	expect(11_000, []merge.ThreadRecord{account(7, 20, 10), account(8, 30, 0)}, 8, 0.3) // one that is new since the last look
-	expect(21_000, []merge.ThreadRecord{account(8, 30, 0)}, 8, 0)                       // 7 was missed
-	expect(31_000, []merge.ThreadRecord{account(7, 20, 14), account(8, 30, 0)}, 7, 0.2) // over the two windows
-	expect(41_000, []merge.ThreadRecord{account(7, 5, 0)}, 7, 0.05)                     // another thread with the id
+	expect(11_000, []abi.ThreadRecord{account(7, 20, 10), account(8, 30, 0)}, 8, 0.3) // one that is new since the last look
+	expect(21_000, []abi.ThreadRecord{account(8, 30, 0)}, 8, 0)                       // 7 was missed
+	expect(31_000, []abi.ThreadRecord{account(7, 20, 14), account(8, 30, 0)}, 7, 0.2) // over the two windows
+	expect(41_000, []abi.ThreadRecord{account(7, 5, 0)}, 7, 0.05)                     // another thread with the id
 	o.look(nil, 41_000+forgottenAfter.Nanoseconds()+1)
 	if len(o.running) != 0 {
 		t.Errorf("%d threads are not forgotten", len(o.running))
@@ -45,9 +45,9 @@ func TestOverheadWindows(t *testing.T) {
 func TestOverheadReport(t *testing.T) {
 	o := newOverhead()
 	o.look(nil, 1)
-	o.look([]merge.ThreadRecord{account(1, 40, 0)}, 10_001)
+	o.look([]abi.ThreadRecord{account(1, 40, 0)}, 10_001)
 	o.end(account(1, 100, 0))
-	o.look([]merge.ThreadRecord{account(1, 90, 0)}, 20_001) // was read before the thread ended
+	o.look([]abi.ThreadRecord{account(1, 90, 0)}, 20_001) // was read before the thread ended
 	for tid := range uint32(5 * maxThreads) {
 		o.end(account(1000+tid, 0, uint64(tid)))
 	}
@@ -72,8 +72,8 @@ func TestOverheadReport(t *testing.T) {
 func TestPeakShareIsKept(t *testing.T) {
 	o := newOverhead()
 	o.look(nil, 1)
-	o.look([]merge.ThreadRecord{account(1, 40, 0)}, 10_001)
-	o.look([]merge.ThreadRecord{account(1, 41, 0)}, 20_001)
+	o.look([]abi.ThreadRecord{account(1, 40, 0)}, 10_001)
+	o.look([]abi.ThreadRecord{account(1, 41, 0)}, 20_001)
 	o.end(account(1, 41, 0))
 	if got := o.report(probes.DefaultCosts(), time.Millisecond).Threads[0]; math.Abs(got.PeakShare-0.4) > 1e-9 {
 		t.Errorf("%+v", got)

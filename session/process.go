@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -255,29 +256,29 @@ func (s *Session) onRecorded(key trace.ProcessKey) {
 }
 
 // onProcess is told by the kernel of forks, execs, exits and changes of libraries. It is called with the merger locked.
-func (s *Session) onProcess(record merge.ProcessRecord) {
+func (s *Session) onProcess(record abi.ProcessRecord) {
 	pid := int32(record.Header.PID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch record.Header.Status {
-	case merge.ProcessFork, merge.ProcessExec:
+	case abi.ProcessFork, abi.ProcessExec:
 		entry := s.processes[pid]
 		switch {
 		case entry == nil:
 		case entry.ended:
 			delete(s.processes, pid) // another process has the PID now
 			s.gone = append(s.gone, entry)
-		case record.Header.Status == merge.ProcessExec:
+		case record.Header.Status == abi.ProcessExec:
 			entry.forgotten = true
 		}
 		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
 		s.askToLook(pid)
-	case merge.ProcessLoad:
+	case abi.ProcessLoad:
 		select {
 		case s.loads <- libraryLoad{pid, int64(record.TimeNs)}:
 		default: // the next tick looks at all processes
 		}
-	case merge.ProcessExit:
+	case abi.ProcessExit:
 		if entry := s.processes[pid]; entry != nil {
 			s.endProcess(entry, int64(record.TimeNs)+s.clock.RealtimeOffset, true)
 		}

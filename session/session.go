@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -248,7 +249,7 @@ func (s *Session) configure() error {
 
 // eventName describes the event of a raw record.
 func eventName(id uint8) (string, int) {
-	event := probes.Event(id)
+	event := abi.Event(id)
 	entry, _ := probes.Lookup(event)
 	return event.String(), len(entry.Arguments)
 }

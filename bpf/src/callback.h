@@ -16,7 +16,7 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 	if (state->overflow || state->depth >= MAX_DEPTH) {
 		if (!state->overflow++)
 			state->overflow_stack_pointer = event->stack_pointer;
-		count_loss(RECORD_CALLBACK, LOSS_DEPTH_EXCEEDED);
+		count_loss(KIND_CALLBACK, REASON_DEPTH_EXCEEDED);
 		return;
 	}
 	frame = &state->frames[state->depth & (MAX_DEPTH - 1)];
@@ -62,7 +62,7 @@ static __always_inline void callback_start(struct thread_state *state, const str
 	__u8 flags = event->flags & FLAG_DERIVED;
 	struct feed *feed = NULL;
 
-	if (!has_state(state, RECORD_CALLBACK))
+	if (!has_state(state, KIND_CALLBACK))
 		return;
 	if (flags)
 		state->generic_shown = 1;
@@ -106,11 +106,11 @@ static __always_inline void emit_callback_without_start(const struct event *even
 
 	if (is_ignored(event->pid, event->arguments[0]))
 		return;
-	record = reserve(RECORD_CALLBACK, sizeof(*record));
+	record = reserve(KIND_CALLBACK, sizeof(*record));
 	if (!record)
 		return;
 	__builtin_memset(record, 0, sizeof(*record));
-	fill_header(&record->header, event, RECORD_CALLBACK, CALLBACK_START_MISSING, depth, 0);
+	fill_header(&record->header, event, KIND_CALLBACK, CALLBACK_START_MISSING, depth, 0);
 	record->callback = event->arguments[0];
 	record->end_ns = event->time_ns;
 	submit(record, sizeof(*record));
@@ -200,11 +200,13 @@ static __always_inline void executor_execute(struct thread_state *state, const s
 	state->steps = STEPS_SHOWN;
 }
 
-/*
- * No stack is larger, as a rule: what is caught further up is on another one, of a coroutine that
- * runs within the callback.
- */
-#define LARGEST_STACK (8 << 20)
+enum stack_limit {
+	/*
+	 * No stack is larger, as a rule: what is caught further up is on another one, of a
+	 * coroutine that runs within the callback.
+	 */
+	LARGEST_STACK = 8 << 20,
+};
 
 /*
  * The stack pointer of the innermost callback, of the outermost one of those that are nested too

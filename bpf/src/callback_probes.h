@@ -10,13 +10,6 @@
 #include "callback.h"
 #include "intra_process_probes.h"
 
-#define FORM_CALLBACK_TRACEPOINT 0
-/*
- * A member function of GenericSubscription. At the start the parameter leads from SubscriptionBase
- * to subscription_handle_.
- */
-#define FORM_CALLBACK_GENERIC	 1
-
 struct shown_subscription {
 	__u64 handle;
 	__u64 generation; /* subscription_generation then */
@@ -48,10 +41,10 @@ static __always_inline void show_generic_subscription(const struct event *event,
 		return;
 	if (known && known->handle == shown.handle && known->generation == shown.generation)
 		return;
-	record = reserve(RECORD_INIT, sizeof(*record));
+	record = reserve(KIND_INIT, sizeof(*record));
 	if (!record)
 		return;
-	fill_header(&record->header, event, RECORD_INIT, EVENT_GENERIC_SUBSCRIPTION, 0, 0);
+	fill_header(&record->header, event, KIND_INIT, EVENT_GENERIC_SUBSCRIPTION, 0, 0);
 	record->time_ns = event->time_ns;
 	record->arguments[0] = shown.handle;
 	record->arguments[1] = object;
@@ -83,7 +76,7 @@ int on_callback_start(struct pt_regs *regs)
 	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_START, regs, cookie))
 		return 0;
 	subscription = event.arguments[0] - intra_callback_offset;
-	if (COOKIE_FORM(cookie) == FORM_CALLBACK_GENERIC) {
+	if (COOKIE_FORM(cookie) == FORM_GENERIC_CALLBACK) {
 		object = event.arguments[0];
 		derive_callback(&event);
 		show_generic_subscription(&event, object, COOKIE_PARAMETER(cookie));
@@ -107,7 +100,7 @@ int on_callback_end(struct pt_regs *regs)
 
 	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_END, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(cookie) == FORM_CALLBACK_GENERIC)
+	if (COOKIE_FORM(cookie) == FORM_GENERIC_CALLBACK)
 		derive_callback(&event);
 	emit_raw(&event);
 	callback_end(state, &event);

@@ -25,15 +25,39 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Only emitted through pointers: named here so that their layout is in the object's BTF. */
-const struct callback_record *layout_of_callback_record __attribute__((unused));
-const struct enqueue_record *layout_of_enqueue_record __attribute__((unused));
-const struct service_record *layout_of_service_record __attribute__((unused));
-const struct sim_time_record *layout_of_sim_time_record __attribute__((unused));
-const struct init_record *layout_of_init_record __attribute__((unused));
-const struct raw_record *layout_of_raw_record __attribute__((unused));
-const struct thread_record *layout_of_thread_record __attribute__((unused));
-const struct process_record *layout_of_process_record __attribute__((unused));
+/* What the recorder shares: named here so that it is in the object's BTF, for bpf/abi. */
+#define SHARED(kind, name) const kind name *shared_##name __attribute__((unused))
+
+SHARED(struct, callback_record);
+SHARED(struct, enqueue_record);
+SHARED(struct, service_record);
+SHARED(struct, sim_time_record);
+SHARED(struct, init_record);
+SHARED(struct, raw_record);
+SHARED(struct, thread_record);
+SHARED(struct, process_record);
+SHARED(enum, event_id);
+SHARED(enum, record_kind);
+SHARED(enum, callback_status);
+SHARED(enum, publish_status);
+SHARED(enum, service_step);
+SHARED(enum, process_status);
+SHARED(enum, record_flag);
+SHARED(enum, message_detail);
+SHARED(enum, publish_layer);
+SHARED(enum, record_size);
+SHARED(enum, client_identity_size);
+SHARED(enum, unknown_slot);
+SHARED(enum, loss_reason);
+SHARED(enum, gate_position);
+SHARED(enum, header_offset);
+SHARED(enum, cookie_shift);
+SHARED(enum, site_role);
+SHARED(enum, site_form);
+SHARED(enum, plan_unit);
+SHARED(enum, stack_limit);
+SHARED(enum, ring_limit);
+SHARED(enum, ring_overwritten);
 
 /* Programs of events whose arguments are those of the tracepoint. */
 #define PLAIN_EVENT(name, event_id, handler)                                                       \
@@ -69,7 +93,7 @@ const struct process_record *layout_of_process_record __attribute__((unused));
 	}
 
 LAYER_EVENT(rclcpp_publish, EVENT_RCLCPP_PUBLISH, rclcpp_publish)
-PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RING_BUFFER_DEQUEUE, ring_buffer_dequeue)
+PLAIN_EVENT(rclcpp_ring_buffer_dequeue, EVENT_RCLCPP_RING_BUFFER_DEQUEUE, ring_buffer_dequeue)
 
 /* __cxa_begin_catch(exception): of threads that have shown something else before */
 SEC("uprobe.multi")
@@ -98,10 +122,10 @@ int on_sim_time(struct pt_regs *regs)
 	if (!begin_event(&event, &state, EVENT_SIM_TIME, regs, bpf_get_attach_cookie(regs)))
 		return 0;
 	emit_raw(&event);
-	record = reserve(RECORD_SIM_TIME, sizeof(*record));
+	record = reserve(KIND_SIM_TIME, sizeof(*record));
 	if (!record)
 		return 0;
-	fill_header(&record->header, &event, RECORD_SIM_TIME, 0, 0, 0);
+	fill_header(&record->header, &event, KIND_SIM_TIME, 0, 0, 0);
 	record->time_ns = event.time_ns;
 	record->clock = event.arguments[0];
 	record->sim_time_ns = event.arguments[1];

@@ -9,7 +9,7 @@
 
 static __always_inline void count_loss(enum record_kind kind, enum loss_reason reason)
 {
-	__u32 index = kind * LOSS_REASON_COUNT + reason;
+	__u32 index = kind * REASON_COUNT + reason;
 	__u64 *count = bpf_map_lookup_elem(&losses, &index);
 
 	if (count)
@@ -34,7 +34,7 @@ static __always_inline void *reserve(enum record_kind kind, __u64 size)
 	void *record = bpf_ringbuf_reserve(&records, size, 0);
 
 	if (!record)
-		count_loss(kind, LOSS_RING_FULL);
+		count_loss(kind, REASON_RING_FULL);
 	return record;
 }
 
@@ -49,12 +49,12 @@ static __always_inline void output(enum record_kind kind, void *record, __u64 si
 	__u64 waiting = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) + size + BPF_RINGBUF_HDR_SZ;
 
 	if (bpf_ringbuf_output(&records, record, size, wakeup_flag(waiting, size)))
-		count_loss(kind, LOSS_RING_FULL);
+		count_loss(kind, REASON_RING_FULL);
 }
 
 static __always_inline bool unit_is_left(__u32 unit)
 {
-	return units_left & 1U << unit;
+	return units_retired & 1U << unit;
 }
 
 static __always_inline bool is_ignored(__u32 pid, __u64 address)

@@ -7,12 +7,7 @@
 #define CARET_EVENT_H
 
 #include "emit.h"
-
-/* What was probed: a function of which no callers are probed, a caller, or the body that goes with
- * callers. */
-#define ROLE_FUNCTION 0
-#define ROLE_CALLER   1
-#define ROLE_BODY     2
+#include "site.h"
 
 struct event {
 	__u64 time_ns;
@@ -52,10 +47,10 @@ static __always_inline void emit_raw(const struct event *event)
 
 	if (!raw_records)
 		return;
-	record = reserve(RECORD_RAW, sizeof(*record));
+	record = reserve(KIND_RAW, sizeof(*record));
 	if (!record)
 		return;
-	fill_header(&record->header, event, RECORD_RAW, event->id, 0, 0);
+	fill_header(&record->header, event, KIND_RAW, event->id, 0, 0);
 	record->time_ns = event->time_ns;
 	record->stack_pointer = event->stack_pointer;
 	for (int i = 0; i < RAW_ARGUMENTS; i++)

@@ -119,7 +119,7 @@ static __always_inline void complete_subscription(struct event *event, __u64 coo
 	__u64 address;
 
 	arguments[2] = 0;
-	if (COOKIE_FORM(cookie) != FORM_INTRA_DERIVED)
+	if (COOKIE_FORM(cookie) != FORM_DERIVED)
 		return;
 	address = read_ring(&ring, arguments[0]);
 	if (address <= RING_UNREADABLE)
@@ -243,7 +243,7 @@ static __always_inline int init_event(struct pt_regs *regs)
 	}
 	if (position == GATE_OPEN)
 		emit_raw(&event);
-	record = reserve(RECORD_INIT, sizeof(*record));
+	record = reserve(KIND_INIT, sizeof(*record));
 	if (!record)
 		return 0;
 	record->time_ns = event.time_ns;
@@ -269,7 +269,7 @@ static __always_inline int init_event(struct pt_regs *regs)
 								   : CLIENT_HANDLE_SIZE,
 				(const void *)identity.address))
 		record->arguments[4] = 0;
-	fill_header(&record->header, &event, RECORD_INIT, event.id, 0, flags);
+	fill_header(&record->header, &event, KIND_INIT, event.id, 0, flags);
 	/* The reader resolves names with it: it must not wait for a batch. */
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -168,7 +168,7 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 
 	if (!begin_event(&event, &state, EVENT_RCLCPP_INTRA_PUBLISH, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
+	if (COOKIE_FORM(cookie) == FORM_ARGUMENTS) {
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 		emit_raw(&event);
 		rclcpp_intra_publish(state, &event);
@@ -221,9 +221,9 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	struct ring ring;
 	__u64 subscription, address, slot, message = 0;
 
-	if (!begin_event(&event, &state, EVENT_RING_BUFFER_ENQUEUE, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_RCLCPP_RING_BUFFER_ENQUEUE, regs, cookie))
 		return 0;
-	if (COOKIE_FORM(cookie) == FORM_INTRA_TRACEPOINT) {
+	if (COOKIE_FORM(cookie) == FORM_ARGUMENTS) {
 		emit_raw(&event);
 		ring_buffer_enqueue(state, &event);
 		return 0;
@@ -233,7 +233,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	subscription = event.arguments[0] - intra_guard_condition_offset;
 	address = read_ring(&ring, subscription);
 	if (address == RING_UNREADABLE && forget_ring(&event, subscription))
-		count_loss(RECORD_ENQUEUE, LOSS_FAULT);
+		count_loss(KIND_ENQUEUE, REASON_FAULT);
 	if (address <= RING_UNREADABLE)
 		return 0;
 	note_ring(&event, subscription, address);
@@ -277,7 +277,7 @@ static __always_inline void derive_dequeue(struct thread_state *state, struct ev
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
 	if (data && !bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];
-	event->id = EVENT_RING_BUFFER_DEQUEUE;
+	event->id = EVENT_RCLCPP_RING_BUFFER_DEQUEUE;
 	event->flags = FLAG_DERIVED;
 	event->arguments[0] = address;
 	event->arguments[1] = note_dequeue(event, &ring, address, event->gid[0]);
@@ -300,7 +300,7 @@ int on_executor_execute(struct pt_regs *regs)
 		return 0;
 	emit_raw(&event);
 	executor_execute(state, &event);
-	if (intra_process && COOKIE_FORM(cookie) == FORM_INTRA_DERIVED &&
+	if (intra_process && COOKIE_FORM(cookie) == FORM_DERIVED &&
 	    read_word(&waitable, event.arguments[1] + executable_waitable_offset) && waitable &&
 	    read_word(&data, event.arguments[1] + executable_data_offset) && data)
 		derive_dequeue(state, &event, waitable, data);

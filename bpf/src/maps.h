@@ -23,7 +23,7 @@ volatile __u32 bodies_probed;
  * Bits of units that are no longer probed: what their probes have left in the state of threads is
  * out of date.
  */
-volatile __u32 units_left;
+volatile __u32 units_retired;
 
 /* Counts the subscriptions that were created in recorded processes. */
 volatile __u64 subscription_generation;
@@ -92,13 +92,15 @@ struct {
 	__type(value, __u32);
 } header_offsets SEC(".maps");
 
-/* With a header offset: intra-process messages of the publisher may be of another type. */
-#define HEADER_ADAPTED (1U << 31)
+enum header_offset {
+	/* With an offset: intra-process messages of the publisher may be of another type. */
+	HEADER_ADAPTED = 1U << 31,
+};
 
-/* Counters by kind and reason: kind * LOSS_REASON_COUNT + reason. */
+/* Counters by kind and reason: kind * REASON_COUNT + reason. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, RECORD_KIND_COUNT *LOSS_REASON_COUNT);
+	__uint(max_entries, KIND_COUNT *REASON_COUNT);
 	__type(key, __u32);
 	__type(value, __u64);
 } losses SEC(".maps");

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
-/*
- * What every probe does first. The attach cookie says what a site needs beside its program:
- *
- *	bits  0-7	event id
- *	bits  8-15	form: where the arguments are
- *	bit  16		the publish closes here, no later layer is planned
- *	bits 17-18	role of the site
- *	bits 19-23	unit: the part of the plan that the site belongs to
- *	bits 24-31	signed words from here to the stack pointer at function entry
- *	bits 32-47	parameter: a byte offset
- *	bits 48-63	what a hit is expected to cost, in nanoseconds
- */
+/* What every probe does first. */
 #ifndef CARET_PROBE_H
 #define CARET_PROBE_H
 
 #include "callers.h"
 #include "registers.h"
-
-#define COOKIE_EVENT(cookie)	  ((cookie)&0xff)
-#define COOKIE_FORM(cookie)	  (((cookie) >> 8) & 0xff)
-#define COOKIE_LAST_LAYER(cookie) (((cookie) >> 16) & 1)
-#define COOKIE_ROLE(cookie)	  (((cookie) >> 17) & 3)
-#define COOKIE_UNIT(cookie)	  (((cookie) >> 19) & 31)
-#define COOKIE_STACK(cookie)	  ((__s64)(__s8)((cookie) >> 24) * 8)
-#define COOKIE_PARAMETER(cookie)  (((cookie) >> 32) & 0xffff)
-#define COOKIE_COST(cookie)	  ((cookie) >> 48)
 
 /* False when the hit is of a process that is not recorded. The state is that of the thread. */
 static __always_inline bool fill_event(struct event *event, struct thread_state **state, __u8 id,

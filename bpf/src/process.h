@@ -29,12 +29,12 @@ struct task_struct {
 static __always_inline void emit_process(struct task_struct *task, __u8 status, __u32 pid,
 					 __u32 parent_pid)
 {
-	struct process_record *record = reserve(RECORD_PROCESS, sizeof(*record));
+	struct process_record *record = reserve(KIND_PROCESS, sizeof(*record));
 
 	if (!record)
 		return;
 	__builtin_memset(record, 0, sizeof(*record));
-	record->header.kind = RECORD_PROCESS;
+	record->header.kind = KIND_PROCESS;
 	record->header.status = status;
 	record->header.cpu = bpf_get_smp_processor_id();
 	record->header.pid = pid;
@@ -65,7 +65,7 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	if (!follow_children && BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
 		return;
 	if (follow_children && bpf_map_update_elem(&processes, &child_pid, &listed, BPF_ANY)) {
-		count_loss(RECORD_PROCESS, LOSS_MAP_FULL);
+		count_loss(KIND_PROCESS, REASON_MAP_FULL);
 		return;
 	}
 	emit_process(child, PROCESS_FORK, child_pid, parent_pid);

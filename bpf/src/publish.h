@@ -17,7 +17,7 @@ static __always_inline struct publish_record *open_publish(struct thread_state *
 
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	__builtin_memset(publish, 0, sizeof(*publish));
-	fill_header(&publish->header, event, RECORD_PUBLISH, 0, state->depth,
+	fill_header(&publish->header, event, KIND_PUBLISH, 0, state->depth,
 		    parent_flags(state) | event->flags);
 	publish->number = state->publish_count++;
 	if (callback) {
@@ -35,7 +35,7 @@ static __always_inline struct publish_record *open_publish(struct thread_state *
  */
 static __always_inline bool begin_layer(struct thread_state *state, const struct event *event)
 {
-	if (!has_state(state, RECORD_PUBLISH))
+	if (!has_state(state, KIND_PUBLISH))
 		return false;
 	unwind_below(state, event->stack_pointer);
 	return true;
@@ -193,7 +193,7 @@ static __always_inline void ring_buffer_enqueue(struct thread_state *state,
 	struct enqueue_record *record;
 	__u8 flags;
 
-	if (!has_state(state, RECORD_ENQUEUE))
+	if (!has_state(state, KIND_ENQUEUE))
 		return;
 	unwind_below(state, event->stack_pointer);
 	publish = &state->publish;
@@ -206,10 +206,10 @@ static __always_inline void ring_buffer_enqueue(struct thread_state *state,
 		if (is_ignored(event->pid, publish->publisher))
 			return;
 	}
-	record = reserve(RECORD_ENQUEUE, sizeof(*record));
+	record = reserve(KIND_ENQUEUE, sizeof(*record));
 	if (!record)
 		return;
-	fill_header(&record->header, event, RECORD_ENQUEUE, 0, state->depth, flags);
+	fill_header(&record->header, event, KIND_ENQUEUE, 0, state->depth, flags);
 	record->buffer = event->arguments[0];
 	record->index = event->arguments[1];
 	record->size = event->arguments[2];

@@ -8,16 +8,6 @@
 #include "message_stamp.h"
 #include "publish.h"
 
-#define FORM_RCL_PUBLISH_SERIALIZED 1
-#define FORM_RCL_PUBLISH_LOANED	    2
-
-#define FORM_RMW_PUBLISH_MESSAGE_ONLY 1
-
-#define FORM_STAMP_CACHE_CHANGE	   0
-#define FORM_STAMP_DDS_WRITE_IMPL  1
-#define FORM_STAMP_DDS_WRITE_STAMP 2
-#define FORM_STAMP_SERDATA	   3
-
 /* What lies this far above the stack pointer may be a local variable of a caller. */
 #define CALLERS_STACK (1 << 16)
 
@@ -57,9 +47,9 @@ int on_rcl_publish(struct pt_regs *regs)
 	if (!begin_tracepoint(&event, &state, EVENT_RCL_PUBLISH, regs, cookie))
 		return 0;
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
-	if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_SERIALIZED)
+	if (COOKIE_FORM(cookie) == FORM_SERIALIZED)
 		event.details = DETAIL_SERIALIZED;
-	else if (COOKIE_FORM(cookie) == FORM_RCL_PUBLISH_LOANED)
+	else if (COOKIE_FORM(cookie) == FORM_LOANED)
 		event.details = DETAIL_LOANED;
 	event.arguments[2] = 0;
 	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
@@ -80,7 +70,7 @@ int on_rmw_publish(struct pt_regs *regs)
 	if (!begin_tracepoint(&event, &state, EVENT_RMW_PUBLISH, regs, cookie))
 		return 0;
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
-	if (COOKIE_FORM(cookie) == FORM_RMW_PUBLISH_MESSAGE_ONLY) {
+	if (COOKIE_FORM(cookie) == FORM_MESSAGE_ONLY) {
 		event.arguments[1] = event.arguments[0];
 		event.arguments[0] = 0;
 		event.arguments[2] = 0;
@@ -119,18 +109,18 @@ int on_dds_bind_addr_to_stamp(struct pt_regs *regs)
 		return 0;
 	event.last_layer = COOKIE_LAST_LAYER(cookie);
 	switch (COOKIE_FORM(cookie)) {
-	case FORM_STAMP_CACHE_CHANGE: /* set_fragments(this, change) */
+	case FORM_FAST_DDS: /* set_fragments(this, change) */
 		if (!read_cache_change_stamp(event.arguments[1] + COOKIE_PARAMETER(cookie), &stamp))
 			return 0; /* the publish closes without its last layer */
 		event.arguments[0] = 0;
 		break;
-	case FORM_STAMP_DDS_WRITE_IMPL:	 /* dds_write_impl(writer, data, timestamp, action) */
-	case FORM_STAMP_DDS_WRITE_STAMP: /* dds_write_ts(writer, data, timestamp) */
+	case FORM_CYCLONE_DDS_WRITE:	   /* dds_write_impl(writer, data, timestamp, action) */
+	case FORM_CYCLONE_DDS_WRITE_STAMP: /* dds_write_ts(writer, data, timestamp) */
 		event.arguments[0] = event.arguments[1];
 		event.has_message = 1;
 		stamp = event.arguments[2];
 		break;
-	case FORM_STAMP_SERDATA: /* dds_writecdr_impl(writer, packet, serdata, flush) */
+	case FORM_CYCLONE_DDS_SERDATA: /* dds_writecdr_impl(writer, packet, serdata, flush) */
 		if (bpf_probe_read_user(
 			    &stamp, sizeof(stamp),
 			    (const void *)(event.arguments[2] + COOKIE_PARAMETER(cookie))))

@@ -2,13 +2,14 @@
 /*
  * What the kernel side says to the recorder: ids, and the fixed-size records of the ring buffer.
  *
- * The Go mirror of every structure here is in merge/; a test compares both with the BTF of the
- * compiled object. Padding is explicit everywhere (the build has -Wpadded -Werror).
+ * bpf/abi says the same in Go; its test walks all enumerations and structures of the compiled
+ * object's BTF, so numbers are enumerators here, never macros. Padding is explicit everywhere (the
+ * build has -Wpadded -Werror).
  */
 #ifndef CARET_RECORDS_H
 #define CARET_RECORDS_H
 
-/* Ids of events: the low byte of an attach cookie. probes/ has the same list. */
+/* Ids of events: the low byte of an attach cookie. */
 enum event_id {
 	EVENT_CALLBACK_START = 1,
 	EVENT_CALLBACK_END = 2,
@@ -17,8 +18,8 @@ enum event_id {
 	EVENT_RMW_PUBLISH = 5,
 	EVENT_DDS_BIND_ADDR_TO_STAMP = 6,
 	EVENT_RCLCPP_INTRA_PUBLISH = 7,
-	EVENT_RING_BUFFER_ENQUEUE = 8,
-	EVENT_RING_BUFFER_DEQUEUE = 9,
+	EVENT_RCLCPP_RING_BUFFER_ENQUEUE = 8,
+	EVENT_RCLCPP_RING_BUFFER_DEQUEUE = 9,
 	EVENT_RMW_TAKE = 10,
 	EVENT_EXECUTOR_EXECUTE = 11,
 	EVENT_THREAD_EXIT = 12,
@@ -28,6 +29,7 @@ enum event_id {
 	EVENT_RESPONSE_TAKEN = 16,
 	EVENT_SERVICE_CALL = 17,
 	EVENT_SIM_TIME = 18,
+	EVENT_LIBRARY_LOAD = 19, /* the dynamic linker tells debuggers of libraries */
 	EVENT_RCL_INIT = 20,
 	EVENT_RCL_NODE_INIT = 21,
 	EVENT_RCL_PUBLISHER_INIT = 22,
@@ -53,6 +55,7 @@ enum event_id {
 	EVENT_CALLBACK_GROUP_ADD_SERVICE = 42,
 	EVENT_CALLBACK_GROUP_ADD_CLIENT = 43,
 	EVENT_CALLBACK_GROUP_TO_EXECUTOR_ENTITY_COLLECTOR = 44,
+	EVENT_EXECUTOR_ENTITY_COLLECTOR_TO_EXECUTOR = 45,
 	EVENT_RMW_PUBLISHER_INIT = 46,
 	EVENT_ADD_PUBLISHER = 47,
 	EVENT_GENERIC_SUBSCRIPTION = 48,
@@ -69,17 +72,17 @@ enum event_id {
 };
 
 enum record_kind {
-	RECORD_CALLBACK = 1,
-	RECORD_PUBLISH = 2,
-	RECORD_TAKE = 3,
-	RECORD_ENQUEUE = 4,
-	RECORD_INIT = 5,
-	RECORD_RAW = 6,
-	RECORD_PROCESS = 7,
-	RECORD_SERVICE = 8,
-	RECORD_SIM_TIME = 9,
-	RECORD_THREAD = 10,
-	RECORD_KIND_COUNT = 11,
+	KIND_CALLBACK = 1,
+	KIND_PUBLISH = 2,
+	KIND_TAKE = 3,
+	KIND_ENQUEUE = 4,
+	KIND_INIT = 5,
+	KIND_RAW = 6,
+	KIND_PROCESS = 7,
+	KIND_SERVICE = 8,
+	KIND_SIM_TIME = 9,
+	KIND_THREAD = 10,
+	KIND_COUNT = 11,
 };
 
 enum callback_status {
@@ -111,43 +114,79 @@ enum process_status {
 	PROCESS_LOAD = 4, /* it begins or ends to map libraries, or to unmap them */
 };
 
-/* record_header.flags of callbacks and takes: what fed them. */
-#define FLAG_INTRA_PROCESS	 1
-#define FLAG_FED_BY_TAKE	 2
-#define FLAG_FED_BY_DEQUEUE	 4
-/* of callbacks, takes, publishes, enqueues: the enclosing callback was too deep to be known. */
-#define FLAG_PARENT_UNKNOWN	 8
-/* of enqueues */
-#define FLAG_OVERWRITTEN	 16
-#define FLAG_IN_PUBLISH		 32
-/* of derived ones: the buffer is full, whether it was full before is not known. */
-#define FLAG_OVERWRITTEN_UNKNOWN 64
-/* of callbacks: a service's request was taken before. */
-#define FLAG_FED_BY_REQUEST	 64
-/* of services: the callback is the one that the request fed. */
-#define FLAG_FED_CALLBACK	 64
-/* of enqueues, publishes, callbacks and takes: the intra-process part is concluded from Humble's
- * rclcpp, which has no tracepoint. Of callbacks without one: start and end are concluded. */
-#define FLAG_DERIVED		 128
-/* of init records: a string could not be read, or was longer than its field. */
-#define FLAG_STRING_FAULT	 64
-#define FLAG_STRING_CUT		 128
+enum record_flag {
+	/* record_header.flags of callbacks and takes: what fed them. */
+	FLAG_INTRA_PROCESS = 1,
+	FLAG_FED_BY_TAKE = 2,
+	FLAG_FED_BY_DEQUEUE = 4,
+	/* of callbacks, takes, publishes, enqueues: the enclosing callback was too deep to be
+	   known. */
+	FLAG_PARENT_UNKNOWN = 8,
+	/* of enqueues */
+	FLAG_OVERWRITTEN = 16,
+	FLAG_IN_PUBLISH = 32,
+	/* of derived ones: the buffer is full, whether it was full before is not known. */
+	FLAG_OVERWRITTEN_UNKNOWN = 64,
+	/* of callbacks: a service's request was taken before. */
+	FLAG_FED_BY_REQUEST = 64,
+	/* of services: the callback is the one that the request fed. */
+	FLAG_FED_CALLBACK = 64,
+	/* of enqueues, publishes, callbacks and takes: the intra-process part is concluded from
+	 * Humble's rclcpp, which has no tracepoint. Of callbacks without one: start and end are
+	 * concluded. */
+	FLAG_DERIVED = 128,
+	/* of init records: a string could not be read, or was longer than its field. */
+	FLAG_STRING_FAULT = 64,
+	FLAG_STRING_CUT = 128,
+};
 
-/* details of a message: which optional values are there, and its form. */
-#define DETAIL_GID	     1
-#define DETAIL_MESSAGE_STAMP 2
-#define DETAIL_SERIALIZED    4
-#define DETAIL_LOANED	     8
-/* The publisher's handle is a copy on the stack, as of /rosout: only its rmw handle identifies it.
+enum message_detail {
+	/* details of a message: which optional values are there, and its form. */
+	DETAIL_GID = 1,
+	DETAIL_MESSAGE_STAMP = 2,
+	DETAIL_SERIALIZED = 4,
+	DETAIL_LOANED = 8,
+	/* The publisher's handle is a copy on the stack, as of /rosout: only its rmw handle
+	 * identifies it.
+	 */
+	DETAIL_STACK_HANDLE = 16,
+};
+
+enum publish_layer {
+	/* publish_record.layers: which tracepoints of the publish were seen. */
+	LAYER_INTRA = 1,
+	LAYER_RCLCPP = 2,
+	LAYER_RCL = 4,
+	LAYER_RMW = 8,
+	LAYER_STAMP = 16,
+};
+
+enum record_size {
+	INIT_ARGUMENTS = 5,
+	RAW_ARGUMENTS = 5,
+	INIT_STRING_SIZE = 256,
+	/*
+	 * Hits are counted by the part of a plan that their site belongs to. A power of two: it is
+	 * used as a mask.
+	 */
+	HIT_UNITS = 32,
+	/* Callbacks that may be open at once on a thread. A power of two, too. */
+	MAX_DEPTH = 16,
+};
+
+/* What rcl_client_init tells in place of a second string, by its size, which is the last argument.
  */
-#define DETAIL_STACK_HANDLE  16
+enum client_identity_size {
+	CLIENT_GUIDS_SIZE = 32, /* with Fast DDS, the GUIDs of the client's writer and reader */
+	CLIENT_HANDLE_SIZE = 8, /* with Cyclone DDS, its instance handle */
+};
 
-/* publish_record.layers: which tracepoints of the publish were seen. */
-#define LAYER_INTRA  1
-#define LAYER_RCLCPP 2
-#define LAYER_RCL    4
-#define LAYER_RMW    8
-#define LAYER_STAMP  16
+/* In place of a slot of a ring buffer: which one it was is not known. */
+enum unknown_slot {
+	UNKNOWN_SLOT = -1,
+};
+
+#define SLOT_UNKNOWN ((__u64)UNKNOWN_SLOT)
 
 struct record_header {
 	__u8 kind;
@@ -247,12 +286,6 @@ struct sim_time_record {
 	__s64 sim_time_ns;
 };
 
-/*
- * Hits are counted by the part of a plan that their site belongs to, which probes/ numbers. A power
- * of two: it is used as a mask.
- */
-#define HIT_UNITS 32
-
 struct hit_count {
 	__u64 hits;
 	__u64 cost_ns;
@@ -266,14 +299,6 @@ struct thread_record {
 	struct hit_count units[HIT_UNITS];
 };
 
-#define INIT_ARGUMENTS	 5
-#define INIT_STRING_SIZE 256
-
-/* What rcl_client_init tells in place of a second string, by its size, which is the last argument:
- */
-#define CLIENT_GUIDS_SIZE  32 /* with Fast DDS, the GUIDs of the client's writer and reader */
-#define CLIENT_HANDLE_SIZE 8  /* with Cyclone DDS, its instance handle */
-
 /* An initialization event. The second string follows the first field; one long string may use both.
  */
 struct init_record {
@@ -282,8 +307,6 @@ struct init_record {
 	__u64 arguments[INIT_ARGUMENTS];
 	char strings[2 * INIT_STRING_SIZE];
 };
-
-#define RAW_ARGUMENTS 5
 
 /* One tracepoint hit, unmerged (--raw). */
 struct raw_record {
@@ -304,12 +327,12 @@ struct process_record {
 };
 
 enum loss_reason {
-	LOSS_RING_FULL = 0,
-	LOSS_NO_THREAD_STATE = 1,
-	LOSS_DEPTH_EXCEEDED = 2,
-	LOSS_MAP_FULL = 3,
-	LOSS_FAULT = 4,
-	LOSS_REASON_COUNT = 16,
+	REASON_RING_FULL = 0,
+	REASON_NO_THREAD_STATE = 1,
+	REASON_DEPTH_EXCEEDED = 2,
+	REASON_MAP_FULL = 3,
+	REASON_FAULT = 4,
+	REASON_COUNT = 16,
 };
 
 #endif

@@ -9,9 +9,6 @@
 #include "humble_objects.h"
 #include "probe.h"
 
-#define FORM_INTRA_TRACEPOINT 0
-#define FORM_INTRA_DERIVED    1
-
 /* RingBufferImplementation, from its capacity on. */
 struct ring {
 	__u64 capacity;

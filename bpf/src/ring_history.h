@@ -12,14 +12,13 @@
 
 #include "ring.h"
 
-/* In place of a slot: which one it was is not known. */
-#define SLOT_UNKNOWN (~0ULL)
-
-/*
- * So many uncertain operations in a row are not due to threads that were interrupted: one was never
- * seen. What is read then counts again.
- */
-#define LARGEST_DOUBT 64
+enum ring_limit {
+	/*
+	 * So many uncertain operations in a row are not due to threads that were interrupted: one
+	 * was never seen. What is read then counts again.
+	 */
+	LARGEST_DOUBT = 64,
+};
 
 /* Whether a dequeue was seen of a message whose enqueue was not. */
 enum seen_early {

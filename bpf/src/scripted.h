@@ -37,10 +37,10 @@ static __always_inline void dispatch(struct thread_state *state, const struct ev
 	case EVENT_RCLCPP_INTRA_PUBLISH:
 		rclcpp_intra_publish(state, event);
 		break;
-	case EVENT_RING_BUFFER_ENQUEUE:
+	case EVENT_RCLCPP_RING_BUFFER_ENQUEUE:
 		ring_buffer_enqueue(state, event);
 		break;
-	case EVENT_RING_BUFFER_DEQUEUE:
+	case EVENT_RCLCPP_RING_BUFFER_DEQUEUE:
 		ring_buffer_dequeue(state, event);
 		break;
 	case EVENT_RMW_TAKE:

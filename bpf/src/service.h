@@ -22,8 +22,7 @@ static __always_inline void fill_service(struct thread_state *state, struct serv
 {
 	struct callback_frame *callback = current_callback(state);
 
-	fill_header(&record->header, event, RECORD_SERVICE, step, state->depth,
-		    parent_flags(state));
+	fill_header(&record->header, event, KIND_SERVICE, step, state->depth, parent_flags(state));
 	record->time_ns = event->time_ns;
 	record->handle = event->arguments[0];
 	record->message = event->arguments[1];
@@ -41,13 +40,13 @@ static __always_inline void service_step(struct thread_state *state, const struc
 {
 	struct service_record *record;
 
-	if (!has_state(state, RECORD_SERVICE))
+	if (!has_state(state, KIND_SERVICE))
 		return;
 	unwind_below(state, event->stack_pointer);
 	flush_request(state);
 	if (is_ignored(event->pid, event->arguments[0]))
 		return;
-	record = reserve(RECORD_SERVICE, sizeof(*record));
+	record = reserve(KIND_SERVICE, sizeof(*record));
 	if (!record)
 		return;
 	fill_service(state, record, event, step);
@@ -56,7 +55,7 @@ static __always_inline void service_step(struct thread_state *state, const struc
 
 static __always_inline void request_taken(struct thread_state *state, const struct event *event)
 {
-	if (!has_state(state, RECORD_SERVICE))
+	if (!has_state(state, KIND_SERVICE))
 		return;
 	unwind(state, event->stack_pointer);
 	flush_take(state);

@@ -10,9 +10,6 @@
 #include "probe.h"
 #include "service.h"
 
-#define FORM_SERVICE_ENTRY  0
-#define FORM_SERVICE_RETURN 1
-
 #define RMW_RET_OK 0
 
 struct request_id {
@@ -34,7 +31,7 @@ static __always_inline void open_service_call(struct thread_state *state, struct
 	struct service_info info = {};
 	struct service_call *call;
 
-	if (has_state(state, RECORD_SERVICE)) {
+	if (has_state(state, KIND_SERVICE)) {
 		call = &state->service_call;
 		call->open = CALL_OPEN;
 		if (takes && bpf_probe_read_user(&info, sizeof(info), (const void *)values))
@@ -67,7 +64,7 @@ close_service_call(struct thread_state *state, struct pt_regs *regs, bool was_ne
 		return NULL;
 	if (open == CALL_UNREAD && was_needed) {
 		/* Whether something was taken is not to be told. */
-		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		count_loss(KIND_SERVICE, REASON_FAULT);
 		return NULL;
 	}
 	return &state->service_call;
@@ -91,7 +88,7 @@ static __always_inline bool read_taken(struct thread_state *state, struct event 
 	if ((answer && bpf_probe_read_user(&taken, sizeof(taken),
 					   (const void *)(STACK_POINTER(regs) + answer - 1))) ||
 	    bpf_probe_read_user(&info, sizeof(info), (const void *)call->values)) {
-		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		count_loss(KIND_SERVICE, REASON_FAULT);
 		return false;
 	}
 	if (!taken)
@@ -130,7 +127,7 @@ int on_request_sent(struct pt_regs *regs)
 	if (!call)
 		return 0;
 	if (!read_word(&sequence, call->values)) {
-		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		count_loss(KIND_SERVICE, REASON_FAULT);
 		return 0;
 	}
 	event.time_ns = call->time_ns;
@@ -189,7 +186,7 @@ int on_response_sent(struct pt_regs *regs)
 	event.gid[1] = id.writer_guid[1];
 	service_call(state, &event);
 	if (unread) { /* without its number nothing can be said of a response */
-		count_loss(RECORD_SERVICE, LOSS_FAULT);
+		count_loss(KIND_SERVICE, REASON_FAULT);
 		return 0;
 	}
 	emit_raw(&event);

@@ -13,8 +13,7 @@ static __always_inline void hold_take(struct thread_state *state, const struct e
 {
 	struct callback_frame *callback = current_callback(state);
 
-	fill_header(&take->header, event, RECORD_TAKE, 0, state->depth,
-		    flags | parent_flags(state));
+	fill_header(&take->header, event, KIND_TAKE, 0, state->depth, flags | parent_flags(state));
 	take->feed.source = source;
 	take->feed.message = message;
 	take->feed.stamp = stamp;
@@ -31,7 +30,7 @@ static __always_inline void hold_take(struct thread_state *state, const struct e
 /* rmw_take(rmw_subscription, message, source_timestamp, taken) */
 static __always_inline void rmw_take(struct thread_state *state, const struct event *event)
 {
-	if (!(event->arguments[3] & 0xff) || !has_state(state, RECORD_TAKE))
+	if (!(event->arguments[3] & 0xff) || !has_state(state, KIND_TAKE))
 		return;
 	unwind(state, event->stack_pointer);
 	flush_take(state);
@@ -45,7 +44,7 @@ static __always_inline void rmw_take(struct thread_state *state, const struct ev
 static __always_inline void ring_buffer_dequeue(struct thread_state *state,
 						const struct event *event)
 {
-	if (!has_state(state, RECORD_TAKE))
+	if (!has_state(state, KIND_TAKE))
 		return;
 	unwind(state, event->stack_pointer);
 	flush_dequeue(state);

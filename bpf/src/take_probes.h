@@ -11,18 +11,6 @@
 #include "message_stamp.h"
 #include "take.h"
 
-#define FORM_TAKE_TRACEPOINT	    0
-/* Entry of rcl_take, rcl_take_serialized_message, rcl_take_loaned_message. */
-#define FORM_TAKE_ENTRY		    1
-#define FORM_TAKE_SERIALIZED_ENTRY  2
-#define FORM_TAKE_LOANED_ENTRY	    4
-/* In the latter two, where the rmw function has returned. */
-#define FORM_TAKE_SERIALIZED_RETURN 3
-#define FORM_TAKE_LOANED_RETURN	    5
-
-/* The unit of rcl_take's entry. */
-#define UNIT_TAKE_DETAILS 20
-
 /* rmw_message_info_t */
 #define INFO_SOURCE_TIMESTAMP 0
 #define INFO_PUBLISHER_GID    40
@@ -86,7 +74,7 @@ static __always_inline bool read_untraced_take(struct thread_state *state, struc
 		return false;
 	}
 	if (!read_word(&stamp, call->info + INFO_SOURCE_TIMESTAMP)) {
-		count_loss(RECORD_TAKE, LOSS_FAULT);
+		count_loss(KIND_TAKE, REASON_FAULT);
 		stamp = 0;
 	}
 	if (!stamp) {

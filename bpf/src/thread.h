@@ -51,7 +51,7 @@ static __always_inline void count_hit(struct thread_state *state, const struct e
 static __always_inline bool has_state(const struct thread_state *state, enum record_kind kind)
 {
 	if (!state)
-		count_loss(kind, LOSS_NO_THREAD_STATE);
+		count_loss(kind, REASON_NO_THREAD_STATE);
 	return state;
 }
 
@@ -80,7 +80,7 @@ __noinline int close_publish(struct thread_state *state, __u8 status)
 	if (is_ignored(state->pid,
 		       publish->publisher ? publish->publisher : publish->rmw_publisher))
 		return 0;
-	output(RECORD_PUBLISH, publish, sizeof(*publish));
+	output(KIND_PUBLISH, publish, sizeof(*publish));
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static __always_inline void emit_take(struct thread_state *state, struct take_re
 {
 	if (is_ignored(state->pid, take->feed.source))
 		return;
-	output(RECORD_TAKE, take, sizeof(*take));
+	output(KIND_TAKE, take, sizeof(*take));
 }
 
 /* A take that no callback consumed is a polled one. */
@@ -167,7 +167,7 @@ __noinline int flush_request(struct thread_state *state)
 		return 0;
 	state->request_pending = 0;
 	if (!is_ignored(state->pid, state->request.handle))
-		output(RECORD_SERVICE, &state->request, sizeof(state->request));
+		output(KIND_SERVICE, &state->request, sizeof(state->request));
 	return 0;
 }
 
@@ -183,10 +183,10 @@ __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 sta
 	frame = &state->frames[state->depth & (MAX_DEPTH - 1)];
 	if (is_ignored(state->pid, frame->callback))
 		return 0;
-	record = reserve(RECORD_CALLBACK, sizeof(*record));
+	record = reserve(KIND_CALLBACK, sizeof(*record));
 	if (!record)
 		return 0;
-	record->header.kind = RECORD_CALLBACK;
+	record->header.kind = KIND_CALLBACK;
 	record->header.status = status;
 	record->header.depth = state->depth;
 	record->header.flags = frame->flags;
@@ -246,10 +246,10 @@ static __always_inline void close_thread(const struct event *event, __u32 tid)
 	flush_request(state);
 	for (int i = 0; i < MAX_DEPTH && state->depth; i++)
 		close_callback(state, 0, CALLBACK_THREAD_EXIT);
-	fill_header(&state->account.header, event, RECORD_THREAD, 0, 0, 0);
+	fill_header(&state->account.header, event, KIND_THREAD, 0, 0, 0);
 	state->account.header.tid = tid;
 	state->account.time_ns = event->time_ns;
-	output(RECORD_THREAD, &state->account, sizeof(state->account));
+	output(KIND_THREAD, &state->account, sizeof(state->account));
 	bpf_map_delete_elem(&threads, &tid);
 }
 

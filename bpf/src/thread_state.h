@@ -8,9 +8,6 @@
 
 #include "records.h"
 
-/* Callbacks that may be open at once on a thread. A power of two: it is used as a mask. */
-#define MAX_DEPTH 16
-
 struct callback_frame {
 	__u64 callback;
 	__u64 start_ns;

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -138,7 +139,7 @@ func describeListed(ctx context.Context, p *target.Process) listed {
 		l.Missing = append(l.Missing, err.Error())
 		return l
 	}
-	events := map[probes.Event]bool{}
+	events := map[abi.Event]bool{}
 	for _, site := range plan.Sites {
 		events[site.Event] = true
 	}

@@ -3,7 +3,7 @@ package model_test
 import (
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge/model"
 )
 
@@ -12,20 +12,20 @@ import (
 func TestWhatALeftCallbackTookFeedsNone(t *testing.T) {
 	const left, next, low, high = 0x10, 0x20, 0x1000, 0x2000
 	for name, taken := range map[string]model.Event{
-		"take":    {ID: model.RMWTake, Arguments: [5]uint64{1, 2, 3, 1}},
-		"dequeue": {ID: model.RingBufferDequeue, Arguments: [5]uint64{1, 2, 3}},
-		"request": {ID: model.RequestTaken, Arguments: [5]uint64{1, 2, 3}},
+		"take":    {ID: abi.EventRMWTake, Arguments: [5]uint64{1, 2, 3, 1}},
+		"dequeue": {ID: abi.EventRclcppRingBufferDequeue, Arguments: [5]uint64{1, 2, 3}},
+		"request": {ID: abi.EventRequestTaken, Arguments: [5]uint64{1, 2, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			intra := uint64(0)
-			if taken.ID == model.RingBufferDequeue {
+			if taken.ID == abi.EventRclcppRingBufferDequeue {
 				intra = 1
 			}
 			events := []model.Event{
-				{ID: model.CallbackStart, StackPointer: low, Arguments: [5]uint64{left}},
+				{ID: abi.EventCallbackStart, StackPointer: low, Arguments: [5]uint64{left}},
 				taken,
-				{ID: model.CallbackStart, StackPointer: high, Arguments: [5]uint64{next, intra}},
-				{ID: model.CallbackEnd, StackPointer: high, Arguments: [5]uint64{next}},
+				{ID: abi.EventCallbackStart, StackPointer: high, Arguments: [5]uint64{next, intra}},
+				{ID: abi.EventCallbackEnd, StackPointer: high, Arguments: [5]uint64{next}},
 			}
 			events[1].StackPointer = low - 0x100
 			machine, compiled := model.NewMachine(), newKernel(t)
@@ -38,13 +38,13 @@ func TestWhatALeftCallbackTookFeedsNone(t *testing.T) {
 				freed := false
 				for _, record := range records {
 					switch record := record.(type) {
-					case *merge.CallbackRecord:
-						if record.Callback == next && record.Header.Flags&(merge.FlagFedByTake|merge.FlagFedByDequeue|merge.FlagFedByRequest) != 0 {
+					case *abi.CallbackRecord:
+						if record.Callback == next && record.Header.Flags&(abi.FlagFedByTake|abi.FlagFedByDequeue|abi.FlagFedByRequest) != 0 {
 							t.Errorf("%s: the next callback is fed: %+v", who, record)
 						}
-					case *merge.TakeRecord:
+					case *abi.TakeRecord:
 						freed = record.Callback == left
-					case *merge.ServiceRecord:
+					case *abi.ServiceRecord:
 						freed = record.Callback == left
 					}
 				}

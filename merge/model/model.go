@@ -9,45 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/merge"
-)
-
-// EventID is an event's id (enum event_id in bpf/src/records.h).
-type EventID uint8
-
-// The events that the state machine knows.
-const (
-	CallbackStart      EventID = 1
-	CallbackEnd        EventID = 2
-	RclcppPublish      EventID = 3
-	RclPublish         EventID = 4
-	RMWPublish         EventID = 5
-	BindAddrToStamp    EventID = 6
-	RclcppIntraPublish EventID = 7
-	RingBufferEnqueue  EventID = 8
-	RingBufferDequeue  EventID = 9
-	RMWTake            EventID = 10
-	ExecutorExecute    EventID = 11
-	ThreadExit         EventID = 12
-	RequestSent        EventID = 13
-	RequestTaken       EventID = 14
-	ResponseSent       EventID = 15
-	ResponseTaken      EventID = 16
-	ServiceCall        EventID = 17
-	ExceptionCaught    EventID = 64
-	ServiceExecuted    EventID = 65
-)
-
-// Role is what kind of place an event was seen at.
-type Role uint8
-
-const (
-	// Function: at a function of which no callers are probed.
-	Function Role = iota
-	// Caller: at an instruction that calls the function.
-	Caller
-	// Body: in the function, while callers of it may be probed.
-	Body
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // Event is one tracepoint hit.
@@ -56,7 +18,7 @@ type Event struct {
 	StackPointer uint64
 	PID, TID     uint32
 	CPU          uint32
-	ID           EventID
+	ID           abi.Event
 	// LastLayer: the plan has no later layer of a publish.
 	LastLayer bool
 	// HasStamp: an rmw_publish whose third argument is the source timestamp.
@@ -68,11 +30,11 @@ type Event struct {
 	GID [2]uint64
 	// MessageStamp is the message's header.stamp, if Details says so.
 	MessageStamp int64
-	// Details are those of a message (merge.DetailGID, ...).
+	// Details are those of a message (abi.DetailGID, ...).
 	Details uint32
 	// Derived: the event was concluded from others.
 	Derived bool
-	Role    Role
+	Role    abi.Role
 	// CostNs is what the hit costs the thread.
 	CostNs uint16
 }
@@ -80,8 +42,8 @@ type Event struct {
 // Machine is the state of all threads.
 type Machine struct {
 	threads map[uint32]*thread
-	// Records are *merge.CallbackRecord, *merge.PublishRecord, *merge.TakeRecord, *merge.EnqueueRecord, *merge.ServiceRecord and
-	// *merge.ThreadRecord in the order in which they complete.
+	// Records are *abi.CallbackRecord, *abi.PublishRecord, *abi.TakeRecord, *abi.EnqueueRecord, *abi.ServiceRecord and
+	// *abi.ThreadRecord in the order in which they complete.
 	Records []any
 	// DepthExceeded counts callbacks that were nested too deep to be recorded.
 	DepthExceeded uint64
@@ -93,21 +55,21 @@ func NewMachine() *Machine {
 }
 
 type frame struct {
-	record       merge.CallbackRecord
+	record       abi.CallbackRecord
 	stackPointer uint64
 	costNs       uint64 // the thread's account when it began
 }
 
 type thread struct {
-	account      merge.ThreadRecord
+	account      abi.ThreadRecord
 	frames       []frame
 	tooDeep      int
 	tooDeepStack uint64
-	publish      *merge.PublishRecord
+	publish      *abi.PublishRecord
 	publishCount uint64
-	take         *merge.TakeRecord
-	dequeue      *merge.TakeRecord
-	request      *merge.ServiceRecord
+	take         *abi.TakeRecord
+	dequeue      *abi.TakeRecord
+	request      *abi.ServiceRecord
 	// genericShown: a derived callback_start was seen.
 	genericShown bool
 	// atCaller is the last event that was seen at a caller and not yet in its body.
@@ -116,7 +78,7 @@ type thread struct {
 
 // Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits, seen at some place.
 func (m *Machine) Handle(e Event) {
-	if e.ID != ThreadExit && m.countHit(e) {
+	if e.ID != abi.EventThreadExit && m.countHit(e) {
 		return
 	}
 	m.handle(e)
@@ -125,14 +87,14 @@ func (m *Machine) Handle(e Event) {
 // countHit reports whether it was the second sight of a call.
 func (m *Machine) countHit(e Event) (repeated bool) {
 	t := m.thread(e)
-	unit := &t.account.Units[int(e.ID)%merge.HitUnits]
+	unit := &t.account.Units[int(e.ID)%abi.HitUnits]
 	unit.Hits++
 	unit.CostNs += uint64(e.CostNs)
 	t.account.CostNs += uint64(e.CostNs)
-	if e.Role == Caller {
+	if e.Role == abi.RoleCaller {
 		t.atCaller = &e
 	}
-	return e.Role == Body && t.wasSeenAtCaller(e)
+	return e.Role == abi.RoleBody && t.wasSeenAtCaller(e)
 }
 
 // wasSeenAtCaller reports whether the event's call was the last that its thread was seen to make. Seeing one body is enough to forget it.
@@ -147,28 +109,28 @@ func (t *thread) wasSeenAtCaller(e Event) bool {
 
 func (m *Machine) handle(e Event) {
 	switch e.ID {
-	case CallbackStart:
+	case abi.EventCallbackStart:
 		m.callbackStart(e)
-	case CallbackEnd:
+	case abi.EventCallbackEnd:
 		m.callbackEnd(e)
-	case RclcppPublish:
+	case abi.EventRclcppPublish:
 		m.rclcppPublish(e)
-	case RclPublish:
+	case abi.EventRclPublish:
 		m.rclPublish(e)
-	case RMWPublish:
+	case abi.EventRMWPublish:
 		m.rmwPublish(e)
-	case BindAddrToStamp:
+	case abi.EventDDSBindAddrToStamp:
 		m.bindAddrToStamp(e)
-	case RclcppIntraPublish:
+	case abi.EventRclcppIntraPublish:
 		m.intraPublish(e)
-	case RingBufferEnqueue:
+	case abi.EventRclcppRingBufferEnqueue:
 		m.enqueue(e)
-	case RingBufferDequeue:
+	case abi.EventRclcppRingBufferDequeue:
 		t := m.thread(e)
 		m.unwind(t, e.StackPointer)
 		m.flush(&t.dequeue)
-		t.dequeue = t.hold(e, merge.FlagFedByDequeue|e.derived())
-	case RMWTake:
+		t.dequeue = t.hold(e, abi.FlagFedByDequeue|e.derived())
+	case abi.EventRMWTake:
 		if e.Arguments[3]&0xff == 0 {
 			return
 		}
@@ -176,49 +138,49 @@ func (m *Machine) handle(e Event) {
 		m.unwind(t, e.StackPointer)
 		m.flush(&t.take)
 		m.flushRequest(t)
-		t.take = t.hold(e, merge.FlagFedByTake)
-	case ExecutorExecute:
+		t.take = t.hold(e, abi.FlagFedByTake)
+	case abi.EventExecutorExecute:
 		if t := m.threads[e.TID]; t != nil {
-			m.endPublish(t, merge.PublishNoLastLayer)
+			m.endPublish(t, abi.PublishNoLastLayer)
 			m.unwind(t, e.StackPointer)
 			m.flush(&t.take)
 			m.flushRequest(t)
 		}
-	case ServiceExecuted:
+	case abi.EventServiceExecuted:
 		m.serviceExecuted(e)
-	case ExceptionCaught:
-		if t := m.threads[e.TID]; t != nil && t.innermostFrame() < e.StackPointer && e.StackPointer-t.innermostFrame() <= largestStack {
+	case abi.EventExceptionCaught:
+		if t := m.threads[e.TID]; t != nil && t.innermostFrame() < e.StackPointer && e.StackPointer-t.innermostFrame() <= abi.LargestStack {
 			m.flush(&t.take)
 			m.flush(&t.dequeue)
 			m.flushRequest(t)
 			m.unwindBelow(t, e.StackPointer)
 		}
-	case ServiceCall:
+	case abi.EventServiceCall:
 		if t := m.threads[e.TID]; t != nil {
-			m.endPublish(t, merge.PublishNoLastLayer)
+			m.endPublish(t, abi.PublishNoLastLayer)
 		}
-	case RequestTaken:
+	case abi.EventRequestTaken:
 		t := m.thread(e)
 		m.unwind(t, e.StackPointer)
 		m.flush(&t.take)
 		m.flushRequest(t)
-		t.request = t.service(e, merge.ServiceRequestTaken)
-	case RequestSent:
-		m.serviceStep(e, merge.ServiceRequestSent)
-	case ResponseSent:
-		m.serviceStep(e, merge.ServiceResponseSent)
-	case ResponseTaken:
-		m.serviceStep(e, merge.ServiceResponseTaken)
-	case ThreadExit:
+		t.request = t.service(e, abi.ServiceRequestTaken)
+	case abi.EventRequestSent:
+		m.serviceStep(e, abi.ServiceRequestSent)
+	case abi.EventResponseSent:
+		m.serviceStep(e, abi.ServiceResponseSent)
+	case abi.EventResponseTaken:
+		m.serviceStep(e, abi.ServiceResponseTaken)
+	case abi.EventThreadExit:
 		if t := m.threads[e.TID]; t != nil {
-			m.endPublish(t, merge.PublishThreadExit)
+			m.endPublish(t, abi.PublishThreadExit)
 			m.flush(&t.take)
 			m.flush(&t.dequeue)
 			m.flushRequest(t)
 			for len(t.frames) > 0 {
-				m.pop(t, 0, merge.CallbackThreadExit)
+				m.pop(t, 0, abi.CallbackThreadExit)
 			}
-			t.account.Header, t.account.TimeNs = header(e, merge.KindThread, 0, 0, 0), e.TimeNs
+			t.account.Header, t.account.TimeNs = header(e, abi.KindThread, 0, 0, 0), e.TimeNs
 			m.Records = append(m.Records, &t.account)
 			delete(m.threads, e.TID)
 		}
@@ -234,14 +196,14 @@ func (m *Machine) thread(e Event) *thread {
 	return t
 }
 
-func header(e Event, kind merge.Kind, status, depth, flags uint8) merge.RecordHeader {
-	return merge.RecordHeader{Kind: kind, Status: status, Depth: depth, Flags: flags, CPU: e.CPU, PID: e.PID, TID: e.TID}
+func header(e Event, kind abi.Kind, status, depth, flags uint8) abi.RecordHeader {
+	return abi.RecordHeader{Kind: kind, Status: status, Depth: depth, Flags: flags, CPU: e.CPU, PID: e.PID, TID: e.TID}
 }
 
 // enclosing returns the innermost callback (address and start) and the flag that says when it is too deep to be known.
 func (t *thread) enclosing() (callback, startNs uint64, flag uint8) {
 	if t.tooDeep > 0 {
-		return 0, 0, merge.FlagParentUnknown
+		return 0, 0, abi.FlagParentUnknown
 	}
 	if len(t.frames) == 0 {
 		return 0, 0, 0
@@ -250,11 +212,11 @@ func (t *thread) enclosing() (callback, startNs uint64, flag uint8) {
 	return top.Callback, top.StartNs, 0
 }
 
-func (t *thread) hold(e Event, flag uint8) *merge.TakeRecord {
+func (t *thread) hold(e Event, flag uint8) *abi.TakeRecord {
 	callback, start, unknown := t.enclosing()
-	return &merge.TakeRecord{
-		Header: header(e, merge.KindTake, 0, uint8(len(t.frames)), flag|unknown),
-		Feed: merge.Feed{
+	return &abi.TakeRecord{
+		Header: header(e, abi.KindTake, 0, uint8(len(t.frames)), flag|unknown),
+		Feed: abi.Feed{
 			Source: e.Arguments[0], Message: e.Arguments[1], Stamp: int64(e.Arguments[2]), TimeNs: e.TimeNs,
 			GID: e.GID, MessageStamp: e.MessageStamp, Details: e.Details,
 		},
@@ -263,7 +225,7 @@ func (t *thread) hold(e Event, flag uint8) *merge.TakeRecord {
 	}
 }
 
-func (m *Machine) flush(pending **merge.TakeRecord) {
+func (m *Machine) flush(pending **abi.TakeRecord) {
 	if *pending != nil {
 		m.Records = append(m.Records, *pending)
 		*pending = nil
@@ -272,15 +234,15 @@ func (m *Machine) flush(pending **merge.TakeRecord) {
 
 func (e Event) derived() uint8 {
 	if e.Derived {
-		return merge.FlagDerived
+		return abi.FlagDerived
 	}
 	return 0
 }
 
-func (t *thread) service(e Event, step uint8) *merge.ServiceRecord {
+func (t *thread) service(e Event, step uint8) *abi.ServiceRecord {
 	callback, start, unknown := t.enclosing()
-	return &merge.ServiceRecord{
-		Header: header(e, merge.KindService, step, uint8(len(t.frames)), unknown),
+	return &abi.ServiceRecord{
+		Header: header(e, abi.KindService, step, uint8(len(t.frames)), unknown),
 		TimeNs: e.TimeNs, Handle: e.Arguments[0], Message: e.Arguments[1], GID: e.GID,
 		Sequence: int64(e.Arguments[2]), Stamp: int64(e.Arguments[3]), Callback: callback, CallbackStartNs: start,
 	}
@@ -299,9 +261,6 @@ func (m *Machine) flushRequest(t *thread) {
 		t.request = nil
 	}
 }
-
-// largestStack is that of a thread: what is caught further up is on another one.
-const largestStack = 8 << 20
 
 // innermostFrame returns the stack pointer of the innermost callback, of the outermost one of those that are too deep, the largest one outside
 // of callbacks.
@@ -324,7 +283,7 @@ func (m *Machine) unwindBelow(t *thread, stackPointer uint64) {
 		t.tooDeep = 0
 	}
 	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < stackPointer {
-		m.pop(t, 0, merge.CallbackUnwound)
+		m.pop(t, 0, abi.CallbackUnwound)
 	}
 }
 
@@ -333,7 +292,7 @@ func (m *Machine) serviceExecuted(e Event) {
 	if t == nil {
 		return
 	}
-	m.endPublish(t, merge.PublishNoLastLayer)
+	m.endPublish(t, abi.PublishNoLastLayer)
 	m.flush(&t.take)
 	m.flush(&t.dequeue)
 	m.flushRequest(t)
@@ -343,11 +302,11 @@ func (m *Machine) serviceExecuted(e Event) {
 	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < e.StackPointer {
 		last := len(t.frames) - 1
 		if last > 0 && t.frames[last-1].stackPointer < e.StackPointer {
-			m.pop(t, 0, merge.CallbackUnwound)
+			m.pop(t, 0, abi.CallbackUnwound)
 			continue
 		}
-		t.frames[last].record.Header.Flags |= merge.FlagDerived
-		m.pop(t, e.TimeNs, merge.CallbackComplete)
+		t.frames[last].record.Header.Flags |= abi.FlagDerived
+		m.pop(t, e.TimeNs, abi.CallbackComplete)
 	}
 }
 
@@ -370,8 +329,8 @@ func (m *Machine) pop(t *thread, endNs uint64, status uint8) {
 
 // flushLeft: what was taken in a callback that an exception has left feeds none.
 func (m *Machine) flushLeft(t *thread) {
-	left := func(h merge.RecordHeader) bool {
-		return int(h.Depth) > len(t.frames) || h.Flags&merge.FlagParentUnknown != 0 && t.tooDeep == 0
+	left := func(h abi.RecordHeader) bool {
+		return int(h.Depth) > len(t.frames) || h.Flags&abi.FlagParentUnknown != 0 && t.tooDeep == 0
 	}
 	if t.take != nil && left(t.take.Header) {
 		m.flush(&t.take)
@@ -386,36 +345,36 @@ func (m *Machine) flushLeft(t *thread) {
 
 func (m *Machine) callbackStart(e Event) {
 	t := m.thread(e)
-	m.endPublish(t, merge.PublishNoLastLayer)
+	m.endPublish(t, abi.PublishNoLastLayer)
 	m.unwind(t, e.StackPointer)
 	m.flushLeft(t)
-	record := merge.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
+	record := abi.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
 	flags := e.derived()
 	t.genericShown = t.genericShown || e.Derived
 	if e.Arguments[1]&1 != 0 {
-		flags |= merge.FlagIntraProcess
+		flags |= abi.FlagIntraProcess
 		m.flush(&t.take)
 		m.flushRequest(t)
 		if t.dequeue != nil {
-			flags |= merge.FlagFedByDequeue | t.dequeue.Header.Flags&merge.FlagDerived
+			flags |= abi.FlagFedByDequeue | t.dequeue.Header.Flags&abi.FlagDerived
 			record.Feed = t.dequeue.Feed
 			t.dequeue = nil
 		}
 	} else {
 		m.flush(&t.dequeue)
 		if t.request != nil {
-			flags |= merge.FlagFedByRequest
-			t.request.Header.Flags = merge.FlagFedCallback
+			flags |= abi.FlagFedByRequest
+			t.request.Header.Flags = abi.FlagFedCallback
 			t.request.Callback, t.request.CallbackStartNs = e.Arguments[0], e.TimeNs
 			m.flushRequest(t)
 		}
 		if t.take != nil {
-			flags |= merge.FlagFedByTake
+			flags |= abi.FlagFedByTake
 			record.Feed = t.take.Feed
 			t.take = nil
 		}
 	}
-	if t.tooDeep > 0 || len(t.frames) == merge.MaxDepth {
+	if t.tooDeep > 0 || len(t.frames) == abi.MaxDepth {
 		if t.tooDeep == 0 {
 			t.tooDeepStack = e.StackPointer
 		}
@@ -423,14 +382,14 @@ func (m *Machine) callbackStart(e Event) {
 		m.DepthExceeded++
 		return
 	}
-	record.Header = header(e, merge.KindCallback, 0, 0, flags)
+	record.Header = header(e, abi.KindCallback, 0, 0, flags)
 	t.frames = append(t.frames, frame{record: record, stackPointer: e.StackPointer, costNs: t.account.CostNs})
 }
 
 func (m *Machine) callbackEnd(e Event) {
 	orphan := func(depth int) {
-		m.Records = append(m.Records, &merge.CallbackRecord{
-			Header:   header(e, merge.KindCallback, merge.CallbackStartMissing, uint8(depth), 0),
+		m.Records = append(m.Records, &abi.CallbackRecord{
+			Header:   header(e, abi.KindCallback, abi.CallbackStartMissing, uint8(depth), 0),
 			Callback: e.Arguments[0],
 			EndNs:    e.TimeNs,
 		})
@@ -440,7 +399,7 @@ func (m *Machine) callbackEnd(e Event) {
 		orphan(0)
 		return
 	}
-	m.endPublish(t, merge.PublishNoLastLayer)
+	m.endPublish(t, abi.PublishNoLastLayer)
 	m.flush(&t.take)
 	m.flush(&t.dequeue)
 	m.flushRequest(t)
@@ -460,9 +419,9 @@ func (m *Machine) callbackEnd(e Event) {
 		return
 	}
 	for len(t.frames) > match+1 {
-		m.pop(t, 0, merge.CallbackUnwound)
+		m.pop(t, 0, abi.CallbackUnwound)
 	}
-	m.pop(t, e.TimeNs, merge.CallbackComplete)
+	m.pop(t, e.TimeNs, abi.CallbackComplete)
 }
 
 // ending returns the frame of the callback that ends, or -1. Of several frames of one callback, all at or below the stack pointer
@@ -496,32 +455,32 @@ func (m *Machine) endPublish(t *thread, status uint8) {
 	if t.publish == nil {
 		return
 	}
-	if t.publish.Layers == merge.LayerIntra|merge.LayerRclcpp && t.publish.Message != t.publish.IntraMessage {
+	if t.publish.Layers == abi.LayerIntra|abi.LayerRclcpp && t.publish.Message != t.publish.IntraMessage {
 		m.splitOffIntra(t)
 	}
-	if status == merge.PublishNoLastLayer && t.publish.Layers == merge.LayerIntra {
-		status = merge.PublishComplete
+	if status == abi.PublishNoLastLayer && t.publish.Layers == abi.LayerIntra {
+		status = abi.PublishComplete
 	}
 	m.closePublish(t, status)
 }
 
 func (m *Machine) splitOffIntra(t *thread) {
 	inter := *t.publish
-	t.publish.RclcppNs, t.publish.Message, t.publish.Layers = 0, 0, merge.LayerIntra
-	m.closePublish(t, merge.PublishComplete)
+	t.publish.RclcppNs, t.publish.Message, t.publish.Layers = 0, 0, abi.LayerIntra
+	m.closePublish(t, abi.PublishComplete)
 	inter.Number = t.publishCount
 	t.publishCount++
 	inter.Publisher, inter.IntraMessage, inter.IntraNs, inter.Enqueues = 0, 0, 0, 0
-	inter.Header.Flags &^= merge.FlagDerived
-	inter.Layers, inter.MessageStamp, inter.Details = merge.LayerRclcpp, 0, 0
+	inter.Header.Flags &^= abi.FlagDerived
+	inter.Layers, inter.MessageStamp, inter.Details = abi.LayerRclcpp, 0, 0
 	t.publish = &inter
 }
 
 func (m *Machine) openPublish(t *thread, e Event, layer uint16) {
-	m.endPublish(t, merge.PublishNoLastLayer)
+	m.endPublish(t, abi.PublishNoLastLayer)
 	callback, start, unknown := t.enclosing()
-	t.publish = &merge.PublishRecord{
-		Header: header(e, merge.KindPublish, 0, uint8(len(t.frames)), unknown|e.derived()), Number: t.publishCount,
+	t.publish = &abi.PublishRecord{
+		Header: header(e, abi.KindPublish, 0, uint8(len(t.frames)), unknown|e.derived()), Number: t.publishCount,
 		Callback: callback, CallbackStartNs: start, Layers: layer,
 	}
 	t.publishCount++
@@ -529,21 +488,21 @@ func (m *Machine) openPublish(t *thread, e Event, layer uint16) {
 
 func (m *Machine) closeIfLast(t *thread, e Event) {
 	if e.LastLayer {
-		m.closePublish(t, merge.PublishComplete)
+		m.closePublish(t, abi.PublishComplete)
 	}
 }
 
 func (m *Machine) intraPublish(e Event) {
 	t := m.thread(e)
 	m.unwindBelow(t, e.StackPointer)
-	m.openPublish(t, e, merge.LayerIntra)
+	m.openPublish(t, e, abi.LayerIntra)
 	t.publish.Publisher, t.publish.IntraMessage, t.publish.IntraNs = e.Arguments[0], e.Arguments[1], e.TimeNs
 	t.addDetails(e)
 }
 
 // addDetails notes what the probe knows of the message.
 func (t *thread) addDetails(e Event) {
-	if e.Details&merge.DetailMessageStamp != 0 {
+	if e.Details&abi.DetailMessageStamp != 0 {
 		t.publish.MessageStamp = e.MessageStamp
 	}
 	t.publish.Details |= uint16(e.Details)
@@ -552,10 +511,10 @@ func (t *thread) addDetails(e Event) {
 func (m *Machine) rclcppPublish(e Event) {
 	t := m.thread(e)
 	m.unwindBelow(t, e.StackPointer)
-	if t.publish != nil && t.publish.Layers == merge.LayerIntra {
-		t.publish.Layers |= merge.LayerRclcpp
+	if t.publish != nil && t.publish.Layers == abi.LayerIntra {
+		t.publish.Layers |= abi.LayerRclcpp
 	} else {
-		m.openPublish(t, e, merge.LayerRclcpp)
+		m.openPublish(t, e, abi.LayerRclcpp)
 	}
 	t.publish.Message, t.publish.RclcppNs = e.Arguments[1], e.TimeNs
 	m.closeIfLast(t, e)
@@ -568,28 +527,28 @@ func (m *Machine) rclPublish(e Event) {
 	continues := false
 	if p := t.publish; p != nil {
 		switch p.Layers {
-		case merge.LayerRclcpp:
+		case abi.LayerRclcpp:
 			continues = p.Message == message
-		case merge.LayerIntra:
+		case abi.LayerIntra:
 			continues = p.Publisher == publisher
-		case merge.LayerIntra | merge.LayerRclcpp:
+		case abi.LayerIntra | abi.LayerRclcpp:
 			continues = p.Message == message
 			if continues && p.Publisher != 0 && p.Publisher != publisher {
 				m.splitOffIntra(t)
 			}
 		}
-		const special = merge.DetailSerialized | merge.DetailLoaned
-		if p.Details&special != 0 && e.Details&special == 0 && p.Layers&merge.LayerRcl != 0 &&
-			p.Layers&(merge.LayerRMW|merge.LayerStamp) == 0 && p.Publisher == publisher && p.Message == message {
+		const special = abi.DetailSerialized | abi.DetailLoaned
+		if p.Details&special != 0 && e.Details&special == 0 && p.Layers&abi.LayerRcl != 0 &&
+			p.Layers&(abi.LayerRMW|abi.LayerStamp) == 0 && p.Publisher == publisher && p.Message == message {
 			continues = true // the tracepoint of its publish follows the function
 		}
 	}
 	if !continues {
 		m.openPublish(t, e, 0)
 	}
-	t.publish.Layers |= merge.LayerRcl
+	t.publish.Layers |= abi.LayerRcl
 	t.publish.Publisher, t.publish.Message, t.publish.RclNs = publisher, message, e.TimeNs
-	if e.Details&merge.DetailStackHandle != 0 {
+	if e.Details&abi.DetailStackHandle != 0 {
 		t.publish.RMWPublisher = e.Arguments[2]
 	}
 	t.addDetails(e)
@@ -601,14 +560,14 @@ func (m *Machine) rmwPublish(e Event) {
 	m.unwindBelow(t, e.StackPointer)
 	message := e.Arguments[1]
 	p := t.publish
-	if p == nil || p.Layers&(merge.LayerRMW|merge.LayerStamp) != 0 || p.Layers&(merge.LayerRclcpp|merge.LayerRcl) == 0 || p.Message != message {
+	if p == nil || p.Layers&(abi.LayerRMW|abi.LayerStamp) != 0 || p.Layers&(abi.LayerRclcpp|abi.LayerRcl) == 0 || p.Message != message {
 		m.openPublish(t, e, 0)
 	}
 	p = t.publish
-	p.Layers |= merge.LayerRMW
+	p.Layers |= abi.LayerRMW
 	p.RMWPublisher, p.Message, p.RMWNs = cmp.Or(e.Arguments[0], p.RMWPublisher), message, e.TimeNs
 	if e.HasStamp {
-		p.Layers |= merge.LayerStamp
+		p.Layers |= abi.LayerStamp
 		p.SourceTimestamp, p.StampNs = int64(e.Arguments[2]), e.TimeNs
 	}
 	m.closeIfLast(t, e)
@@ -620,13 +579,13 @@ func (m *Machine) bindAddrToStamp(e Event) {
 		return
 	}
 	p := t.publish
-	if p.Layers&merge.LayerStamp != 0 || p.Layers&(merge.LayerRcl|merge.LayerRMW) == 0 {
+	if p.Layers&abi.LayerStamp != 0 || p.Layers&(abi.LayerRcl|abi.LayerRMW) == 0 {
 		return
 	}
 	if e.HasMessage && e.Arguments[0] != p.Message {
 		return
 	}
-	p.Layers |= merge.LayerStamp
+	p.Layers |= abi.LayerStamp
 	p.SourceTimestamp, p.StampNs = int64(e.Arguments[1]), e.TimeNs
 	m.closeIfLast(t, e)
 }
@@ -636,18 +595,18 @@ func (m *Machine) enqueue(e Event) {
 	m.unwindBelow(t, e.StackPointer)
 	callback, start, flags := t.enclosing()
 	flags |= e.derived()
-	record := &merge.EnqueueRecord{
+	record := &abi.EnqueueRecord{
 		Buffer: e.Arguments[0], Index: e.Arguments[1], Size: e.Arguments[2], TimeNs: e.TimeNs,
 		Callback: callback, CallbackStartNs: start,
 	}
 	if e.Arguments[3]&0xff != 0 {
-		flags |= merge.FlagOverwritten
+		flags |= abi.FlagOverwritten
 	}
-	if t.publish != nil && t.publish.Layers == merge.LayerIntra {
-		flags |= merge.FlagInPublish
+	if t.publish != nil && t.publish.Layers == abi.LayerIntra {
+		flags |= abi.FlagInPublish
 		t.publish.Enqueues++
 		record.PublishNumber, record.Publisher = t.publish.Number, t.publish.Publisher
 	}
-	record.Header = header(e, merge.KindEnqueue, 0, uint8(len(t.frames)), flags)
+	record.Header = header(e, abi.KindEnqueue, 0, uint8(len(t.frames)), flags)
 	m.Records = append(m.Records, record)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 
 	"github.com/caret-bpf/caret-bpf/bpf"
-	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge/model"
 )
 
@@ -47,12 +47,12 @@ func newKernel(t *testing.T) *kernel {
 		t.Fatalf("%+v", err)
 	}
 	t.Cleanup(collection.Close)
-	reader, err := ringbuf.NewReader(collection.Maps["records"])
+	reader, err := ringbuf.NewReader(collection.Maps[bpf.CaretMapRecords])
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { reader.Close() })
-	if err := collection.Variables["bodies_probed"].Set(uint32(1)); err != nil {
+	if err := collection.Variables[bpf.CaretVarBodiesProbed].Set(uint32(1)); err != nil {
 		t.Fatal(err)
 	}
 	return &kernel{collection: collection, reader: reader}
@@ -72,17 +72,17 @@ func (k *kernel) handle(t *testing.T, e model.Event) {
 		Gid: e.GID, MessageStamp: e.MessageStamp, Details: e.Details, Role: uint8(e.Role), CostNs: e.CostNs,
 	}
 	if e.Derived {
-		scripted.Flags = merge.FlagDerived
+		scripted.Flags = abi.FlagDerived
 	}
 	if _, err := k.collection.Programs["run_event"].Run(&ebpf.RunOptions{Context: &scripted}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func decode[T merge.CallbackRecord | merge.ThreadRecord | merge.PublishRecord | merge.TakeRecord | merge.EnqueueRecord | merge.ServiceRecord](t *testing.T, raw []byte) any {
+func decode[T abi.CallbackRecord | abi.ThreadRecord | abi.PublishRecord | abi.TakeRecord | abi.EnqueueRecord | abi.ServiceRecord](t *testing.T, raw []byte) any {
 	t.Helper()
 	record := new(T)
-	if err := merge.Decode(raw, record); err != nil {
+	if err := abi.Decode(raw, record); err != nil {
 		t.Fatal(err)
 	}
 	return record
@@ -101,23 +101,23 @@ func (k *kernel) drain(t *testing.T) []any {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind, err := merge.KindOf(record.RawSample)
+		kind, err := abi.KindOf(record.RawSample)
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch kind {
-		case merge.KindCallback:
-			records = append(records, decode[merge.CallbackRecord](t, record.RawSample))
-		case merge.KindPublish:
-			records = append(records, decode[merge.PublishRecord](t, record.RawSample))
-		case merge.KindTake:
-			records = append(records, decode[merge.TakeRecord](t, record.RawSample))
-		case merge.KindEnqueue:
-			records = append(records, decode[merge.EnqueueRecord](t, record.RawSample))
-		case merge.KindThread:
-			records = append(records, decode[merge.ThreadRecord](t, record.RawSample))
-		case merge.KindService:
-			records = append(records, decode[merge.ServiceRecord](t, record.RawSample))
+		case abi.KindCallback:
+			records = append(records, decode[abi.CallbackRecord](t, record.RawSample))
+		case abi.KindPublish:
+			records = append(records, decode[abi.PublishRecord](t, record.RawSample))
+		case abi.KindTake:
+			records = append(records, decode[abi.TakeRecord](t, record.RawSample))
+		case abi.KindEnqueue:
+			records = append(records, decode[abi.EnqueueRecord](t, record.RawSample))
+		case abi.KindThread:
+			records = append(records, decode[abi.ThreadRecord](t, record.RawSample))
+		case abi.KindService:
+			records = append(records, decode[abi.ServiceRecord](t, record.RawSample))
 		default:
 			t.Fatalf("unexpected kind %d", kind)
 		}
@@ -129,10 +129,10 @@ func (k *kernel) drain(t *testing.T) []any {
 func script(random *rand.Rand, length int) []model.Event {
 	var events []model.Event
 	for _, e := range singleSights(random, length) {
-		e.Role = model.Role(random.IntN(3))
+		e.Role = abi.Role(random.IntN(3))
 		events = append(events, e)
-		if e.Role == model.Caller && random.IntN(3) > 0 {
-			e.Role = model.Body
+		if e.Role == abi.RoleCaller && random.IntN(3) > 0 {
+			e.Role = abi.RoleBody
 			e.TimeNs++
 			if random.IntN(4) == 0 {
 				e.Arguments[random.IntN(len(e.Arguments))]++ // another call
@@ -145,12 +145,12 @@ func script(random *rand.Rand, length int) []model.Event {
 
 func singleSights(random *rand.Rand, length int) []model.Event {
 	unwindOneIn := []int{12, 60, 1000}[random.IntN(3)]
-	ids := []model.EventID{
-		model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart, model.CallbackStart,
-		model.CallbackEnd, model.CallbackEnd,
-		model.RclcppPublish, model.RclPublish, model.RMWPublish, model.BindAddrToStamp, model.RclcppIntraPublish,
-		model.RingBufferEnqueue, model.RingBufferDequeue, model.RMWTake, model.ExecutorExecute, model.ExceptionCaught,
-		model.RequestSent, model.RequestTaken, model.RequestTaken, model.ResponseSent, model.ResponseTaken, model.ServiceCall, model.ServiceExecuted,
+	ids := []abi.Event{
+		abi.EventCallbackStart, abi.EventCallbackStart, abi.EventCallbackStart, abi.EventCallbackStart, abi.EventCallbackStart,
+		abi.EventCallbackEnd, abi.EventCallbackEnd,
+		abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish, abi.EventDDSBindAddrToStamp, abi.EventRclcppIntraPublish,
+		abi.EventRclcppRingBufferEnqueue, abi.EventRclcppRingBufferDequeue, abi.EventRMWTake, abi.EventExecutorExecute, abi.EventExceptionCaught,
+		abi.EventRequestSent, abi.EventRequestTaken, abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken, abi.EventServiceCall, abi.EventServiceExecuted,
 	}
 	stack := map[uint32]uint64{}
 	events := make([]model.Event, length)
@@ -158,7 +158,7 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 		tid := 100 + random.Uint32N(3)
 		id := ids[random.IntN(len(ids))]
 		if random.IntN(200) == 0 {
-			id = model.ThreadExit
+			id = abi.EventThreadExit
 		}
 		if stack[tid] == 0 {
 			stack[tid] = 1 << 20
@@ -172,22 +172,22 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 		}
 		e := model.Event{
 			TimeNs: uint64(2*i + 1), CostNs: uint16(random.IntN(1 << 16)), StackPointer: stack[tid], PID: 100, TID: tid, CPU: random.Uint32N(2), ID: id,
-			LastLayer: (id == model.RMWPublish || id == model.BindAddrToStamp) && random.IntN(2) == 0,
-			HasStamp:  id == model.RMWPublish && random.IntN(2) == 0, HasMessage: id == model.BindAddrToStamp && random.IntN(2) == 0,
+			LastLayer: (id == abi.EventRMWPublish || id == abi.EventDDSBindAddrToStamp) && random.IntN(2) == 0,
+			HasStamp:  id == abi.EventRMWPublish && random.IntN(2) == 0, HasMessage: id == abi.EventDDSBindAddrToStamp && random.IntN(2) == 0,
 		}
 		switch id {
-		case model.CallbackStart, model.CallbackEnd:
+		case abi.EventCallbackStart, abi.EventCallbackEnd:
 			e.Derived = random.IntN(4) == 0
-		case model.RMWTake:
-			e.GID, e.Details = [2]uint64{random.Uint64(), random.Uint64()}, merge.DetailGID|merge.DetailSerialized*random.Uint32N(2)
-		case model.RequestTaken, model.ResponseSent, model.ResponseTaken:
+		case abi.EventRMWTake:
+			e.GID, e.Details = [2]uint64{random.Uint64(), random.Uint64()}, abi.DetailGID|abi.DetailSerialized*random.Uint32N(2)
+		case abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken:
 			e.GID = [2]uint64{random.Uint64(), random.Uint64()}
-		case model.RclPublish:
-			e.Details = []uint32{0, merge.DetailSerialized, merge.DetailLoaned, merge.DetailMessageStamp, merge.DetailStackHandle}[random.IntN(5)]
+		case abi.EventRclPublish:
+			e.Details = []uint32{0, abi.DetailSerialized, abi.DetailLoaned, abi.DetailMessageStamp, abi.DetailStackHandle}[random.IntN(5)]
 			e.MessageStamp = int64(random.IntN(100))
-		case model.RclcppIntraPublish, model.RingBufferEnqueue, model.RingBufferDequeue:
+		case abi.EventRclcppIntraPublish, abi.EventRclcppRingBufferEnqueue, abi.EventRclcppRingBufferDequeue:
 			e.Derived = random.IntN(2) == 0
-			e.Details = merge.DetailMessageStamp * random.Uint32N(2)
+			e.Details = abi.DetailMessageStamp * random.Uint32N(2)
 			e.MessageStamp = int64(random.IntN(100))
 		}
 		for j := range e.Arguments {
@@ -235,24 +235,24 @@ func show(records []any) string {
 
 // TestCallSeenTwice: the first sight of a call counts, and one body is all that a caller explains.
 func TestCallSeenTwice(t *testing.T) {
-	at := func(time, stack uint64, role model.Role, callback uint64) model.Event {
+	at := func(time, stack uint64, role abi.Role, callback uint64) model.Event {
 		return model.Event{
-			TimeNs: time, StackPointer: stack, PID: 1, TID: 1, ID: model.CallbackEnd, Role: role, Arguments: [5]uint64{callback},
+			TimeNs: time, StackPointer: stack, PID: 1, TID: 1, ID: abi.EventCallbackEnd, Role: role, Arguments: [5]uint64{callback},
 		}
 	}
 	for name, test := range map[string]struct {
 		events []model.Event
 		ends   []uint64 // times of what is recorded
 	}{
-		"caller and body":      {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 7)}, []uint64{1}},
-		"caller only":          {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Caller, 7)}, []uint64{1, 2}},
-		"body only":            {[]model.Event{at(1, 64, model.Body, 7), at(2, 64, model.Body, 7)}, []uint64{1, 2}},
-		"one body a caller":    {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 7), at(3, 64, model.Body, 7)}, []uint64{1, 3}},
-		"other stack":          {[]model.Event{at(1, 64, model.Caller, 7), at(2, 56, model.Body, 7)}, []uint64{1, 2}},
-		"other argument":       {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 8)}, []uint64{1, 2}},
-		"forgotten by a body":  {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Body, 8), at(3, 64, model.Body, 7)}, []uint64{1, 2, 3}},
-		"function of its own":  {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Function, 7)}, []uint64{1, 2}},
-		"later caller and end": {[]model.Event{at(1, 64, model.Caller, 7), at(2, 64, model.Caller, 8), at(3, 64, model.Body, 8)}, []uint64{1, 2}},
+		"caller and body":      {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7)}, []uint64{1}},
+		"caller only":          {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleCaller, 7)}, []uint64{1, 2}},
+		"body only":            {[]model.Event{at(1, 64, abi.RoleBody, 7), at(2, 64, abi.RoleBody, 7)}, []uint64{1, 2}},
+		"one body a caller":    {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7), at(3, 64, abi.RoleBody, 7)}, []uint64{1, 3}},
+		"other stack":          {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 56, abi.RoleBody, 7)}, []uint64{1, 2}},
+		"other argument":       {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 8)}, []uint64{1, 2}},
+		"forgotten by a body":  {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 8), at(3, 64, abi.RoleBody, 7)}, []uint64{1, 2, 3}},
+		"function of its own":  {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleFunction, 7)}, []uint64{1, 2}},
+		"later caller and end": {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleCaller, 8), at(3, 64, abi.RoleBody, 8)}, []uint64{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			machine := model.NewMachine()
@@ -261,7 +261,7 @@ func TestCallSeenTwice(t *testing.T) {
 			}
 			var ends []uint64
 			for _, record := range machine.Records {
-				ends = append(ends, record.(*merge.CallbackRecord).EndNs)
+				ends = append(ends, record.(*abi.CallbackRecord).EndNs)
 			}
 			if !slices.Equal(ends, test.ends) {
 				t.Errorf("ends at %v, want %v", ends, test.ends)

@@ -1,6 +1,8 @@
 package model
 
-import "github.com/caret-bpf/caret-bpf/merge"
+import (
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+)
 
 // Ring is what a probe reads of a ring buffer of Humble, a moment after an operation of it (bpf/src/ring.h).
 type Ring struct {
@@ -26,12 +28,6 @@ type RingHistory struct {
 	UnseenDequeues uint32
 }
 
-// SlotUnknown stands for a slot that is not certain.
-const SlotUnknown = merge.SlotUnknown
-
-// largestDoubt is the number of uncertain operations in a row after which what is read counts again.
-const largestDoubt = 64
-
 // early says whether something was so.
 type early uint32
 
@@ -39,17 +35,6 @@ const (
 	earlyNo early = iota
 	earlyYes
 	earlyMaybe
-)
-
-// Overwritten says whether an enqueue has dropped a message.
-type Overwritten uint32
-
-const (
-	OverwrittenNo Overwritten = iota
-	OverwrittenYes
-	OverwrittenUnknown
-	// NoEnqueue: there was none, because it has been seen already.
-	NoEnqueue
 )
 
 // BeginRing is the history of a ring whose first enqueue has been seen.
@@ -89,15 +74,15 @@ func (h *RingHistory) countDequeues(ring Ring) {
 }
 
 // Enqueue returns the slot of an enqueue. message is what is in the slot that was written last, 0 if it has been taken.
-func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritten Overwritten) {
+func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritten abi.Overwritten) {
 	if ring.Capacity == 1 {
 		return h.enqueueAlone(ring, message)
 	}
 	ahead := ring.distance(h.WriteIndex, ring.WriteIndex)
 	if ahead == 0 && h.OpenEnqueues == 0 {
-		return SlotUnknown, NoEnqueue
+		return abi.UnknownSlot, abi.NoEnqueue
 	}
-	slot, overwritten = SlotUnknown, OverwrittenUnknown
+	slot, overwritten = abi.UnknownSlot, abi.OverwrittenUnknown
 	if ahead == 1 && h.OpenEnqueues == 0 {
 		slot = ring.WriteIndex
 		if ring.distance(h.SizeWriteIndex, ring.WriteIndex) == 1 {
@@ -107,7 +92,7 @@ func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritt
 	h.settle(slot)
 	h.OpenEnqueues = stillOpen(h.OpenEnqueues, ahead)
 	h.WriteIndex = ring.next(h.WriteIndex)
-	if h.DoubtfulEnqueues >= largestDoubt {
+	if h.DoubtfulEnqueues >= abi.LargestDoubt {
 		h.OpenEnqueues, h.WriteIndex = 0, ring.WriteIndex
 	}
 	h.countDequeues(ring)
@@ -117,8 +102,8 @@ func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritt
 }
 
 // enqueueAlone is Enqueue for a ring whose one slot shows by its message whether it was used by another thread.
-func (h *RingHistory) enqueueAlone(ring Ring, message uint64) (slot uint64, overwritten Overwritten) {
-	slot, overwritten = SlotUnknown, OverwrittenUnknown
+func (h *RingHistory) enqueueAlone(ring Ring, message uint64) (slot uint64, overwritten abi.Overwritten) {
+	slot, overwritten = abi.UnknownSlot, abi.OverwrittenUnknown
 	same := message != 0 && message == h.Message && !h.Taken
 	gone := ring.Size == 0
 	early := h.Early == earlyYes || h.Early == earlyMaybe && gone
@@ -136,7 +121,7 @@ func (h *RingHistory) enqueueAlone(ring Ring, message uint64) (slot uint64, over
 }
 
 func (h *RingHistory) settle(slot uint64) {
-	if slot == SlotUnknown {
+	if slot == abi.UnknownSlot {
 		h.DoubtfulEnqueues++
 	} else {
 		h.DoubtfulEnqueues = 0
@@ -144,14 +129,14 @@ func (h *RingHistory) settle(slot uint64) {
 }
 
 // dropped says what an enqueue has done to a buffer of which nothing else has happened since its size was noted.
-func (h *RingHistory) dropped(ring Ring) Overwritten {
+func (h *RingHistory) dropped(ring Ring) abi.Overwritten {
 	switch {
 	case h.Size < ring.Capacity:
-		return OverwrittenNo
+		return abi.OverwrittenNo
 	case ring.Size == ring.Capacity:
-		return OverwrittenYes
+		return abi.OverwrittenYes
 	}
-	return OverwrittenUnknown
+	return abi.OverwrittenUnknown
 }
 
 // Dequeue returns the slot that a dequeue has emptied, if the last enqueue into it that was seen is that of what it took. message is what
@@ -172,12 +157,12 @@ func (h *RingHistory) Dequeue(ring Ring, message uint64) (slot uint64) {
 	if h.UnseenDequeues > 0 {
 		h.UnseenDequeues--
 	}
-	if h.DoubtfulDequeues >= largestDoubt {
+	if h.DoubtfulDequeues >= abi.LargestDoubt {
 		h.OpenDequeues, h.UnseenDequeues = 0, 0
 	}
 	unseen := ring.distance(h.WriteIndex, ring.WriteIndex)
 	if !certain || unseen > ring.Size || ring.Size == ring.Capacity {
-		return SlotUnknown
+		return abi.UnknownSlot
 	}
 	return ring.distance(1, ring.ReadIndex)
 }
@@ -194,5 +179,5 @@ func (h *RingHistory) dequeueAlone(message uint64) (slot uint64) {
 		h.Early = earlyNo
 		return 0
 	}
-	return SlotUnknown
+	return abi.UnknownSlot
 }

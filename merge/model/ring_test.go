@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge/model"
 )
 
@@ -174,7 +175,7 @@ func checkRing(t *testing.T, script *ringScript, others bool) (certain, all int)
 		all++
 		if seen.dequeue {
 			slot := history.Dequeue(seen.ring, seen.message)
-			if slot == model.SlotUnknown {
+			if slot == abi.UnknownSlot {
 				continue
 			}
 			certain++
@@ -186,14 +187,14 @@ func checkRing(t *testing.T, script *ringScript, others bool) (certain, all int)
 		}
 		slot, overwritten := history.Enqueue(seen.ring, seen.message)
 		switch {
-		case overwritten == model.NoEnqueue:
+		case overwritten == abi.NoEnqueue:
 			t.Fatalf("enqueue of message %d: not regarded as one", seen.number)
-		case overwritten == model.OverwrittenNo && seen.overwritten, overwritten == model.OverwrittenYes && !seen.overwritten && !seen.disturbed:
+		case overwritten == abi.OverwrittenNo && seen.overwritten, overwritten == abi.OverwrittenYes && !seen.overwritten && !seen.disturbed:
 			t.Fatalf("enqueue of message %d: overwritten %v, want %v", seen.number, overwritten, seen.overwritten)
-		case !others && overwritten == model.OverwrittenUnknown:
+		case !others && overwritten == abi.OverwrittenUnknown:
 			t.Fatalf("enqueue of message %d: overwritten unknown", seen.number)
 		}
-		if slot == model.SlotUnknown {
+		if slot == abi.UnknownSlot {
 			clear(held)
 			continue
 		}
@@ -229,10 +230,10 @@ func TestDequeueSeenBeforeItsEnqueue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			history := model.BeginRing(test.begin, test.message)
-			if slot := history.Dequeue(test.dequeue, test.taken); slot != model.SlotUnknown {
+			if slot := history.Dequeue(test.dequeue, test.taken); slot != abi.UnknownSlot {
 				t.Errorf("the dequeue is of slot %d, whose enqueue has not been seen", slot)
 			}
-			if _, overwritten := history.Enqueue(test.enqueue, test.late); overwritten != model.OverwrittenUnknown {
+			if _, overwritten := history.Enqueue(test.enqueue, test.late); overwritten != abi.OverwrittenUnknown {
 				t.Errorf("overwritten %v after more has happened than was seen", overwritten)
 			}
 		})
@@ -265,19 +266,19 @@ func TestKernelRingEqualsModel(t *testing.T) {
 		script.enqueue()
 		first := script.see()
 		history := model.BeginRing(first.ring, first.message)
-		kernel := bpf.CaretRingHistory{
-			WriteIndex: history.WriteIndex, Size: history.Size, SizeWriteIndex: history.SizeWriteIndex, Message: history.Message,
-		}
+		var operation bpf.CaretRingOperation
+		operation.History.WriteIndex, operation.History.Message = history.WriteIndex, history.Message
+		operation.History.Size, operation.History.SizeWriteIndex = history.Size, history.SizeWriteIndex
 		for i := range 500 {
 			seen, ok := script.step(true)
 			if !ok {
 				continue
 			}
-			operation := bpf.CaretRingOperation{History: kernel, Message: seen.message}
+			operation.Message, operation.IsDequeue, operation.Overwritten = seen.message, 0, 0
 			operation.Ring.Capacity, operation.Ring.Size = seen.ring.Capacity, seen.ring.Size
 			operation.Ring.WriteIndex, operation.Ring.ReadIndex = seen.ring.WriteIndex, seen.ring.ReadIndex
 			var slot uint64
-			var overwritten model.Overwritten
+			var overwritten abi.Overwritten
 			if seen.dequeue {
 				operation.IsDequeue = 1
 				slot = history.Dequeue(seen.ring, seen.message)
@@ -292,7 +293,6 @@ func TestKernelRingEqualsModel(t *testing.T) {
 				t.Fatalf("seed %d, operation %d %+v: the kernel says slot %d, overwritten %d; the model %d, %d",
 					seed, i, seen, operation.Slot, operation.Overwritten, slot, overwritten)
 			}
-			kernel = operation.History
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -46,10 +47,10 @@ func TestResults(t *testing.T) {
 
 func TestScript(t *testing.T) {
 	script := scriptOf([]probes.Site{
-		{Event: probes.EventCallbackStart, Path: "/a", Symbol: "start"},
-		{Event: probes.EventExecutorExecute, Path: "/a", Symbol: "helper"},
-		{Event: probes.EventRclPublish, Form: probes.FormLoaned, Path: "/a", Symbol: "loaned"},
-		{Event: probes.EventDDSBindAddrToStamp, Form: probes.FormFastDDS, Parameter: 16, Path: "/b", Symbol: "stamp"},
+		{Event: abi.EventCallbackStart, Path: "/a", Symbol: "start"},
+		{Event: abi.EventExecutorExecute, Path: "/a", Symbol: "helper"},
+		{Event: abi.EventRclPublish, Form: abi.FormLoaned, Path: "/a", Symbol: "loaned"},
+		{Event: abi.EventDDSBindAddrToStamp, Form: abi.FormFastDDS, Parameter: 16, Path: "/b", Symbol: "stamp"},
 	}, "/pid == 7/")
 	const want = `uprobe:/a:"start" /pid == 7/ { printf("%d %llu callback_start %lx %lx\n", tid, nsecs, arg0, arg1); }
 uprobe:/b:"stamp" /pid == 7/ { printf("%d %llu dds_bind_addr_to_stamp %lx %lx\n", tid, nsecs, *(int32 *)(arg1 + 16), *(uint32 *)(arg1 + 24)); }

@@ -15,38 +15,39 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // printed keeps the sites whose functions a user of bpftrace would probe for the same rows: the record's, and what callbacks have taken.
 // Functions for serialized and loaned messages are left out.
 func printed(sites []probes.Site) []probes.Site {
-	events := append(slices.Clone(recorded), probes.EventRMWTake)
+	events := append(slices.Clone(recorded), abi.EventRMWTake)
 	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(events, s.Event) || fieldsOf(s) == "" })
 }
 
 // fieldsOf are the expressions of bpftrace that give an event's fields at a site, "" if the site is of no use.
 func fieldsOf(s probes.Site) string {
 	type shape struct {
-		event probes.Event
-		form  probes.Form
+		event abi.Event
+		form  abi.Form
 	}
 	switch (shape{s.Event, s.Form}) {
-	case shape{probes.EventCallbackStart, probes.FormArguments}:
+	case shape{abi.EventCallbackStart, abi.FormArguments}:
 		return "arg0, arg1"
-	case shape{probes.EventCallbackEnd, probes.FormArguments}, shape{probes.EventRMWPublish, probes.FormMessageOnly}:
+	case shape{abi.EventCallbackEnd, abi.FormArguments}, shape{abi.EventRMWPublish, abi.FormMessageOnly}:
 		return "arg0"
-	case shape{probes.EventRclcppPublish, probes.FormArguments}:
+	case shape{abi.EventRclcppPublish, abi.FormArguments}:
 		return "arg1"
-	case shape{probes.EventRclPublish, probes.FormArguments}:
+	case shape{abi.EventRclPublish, abi.FormArguments}:
 		return "arg0, arg1"
-	case shape{probes.EventRMWPublish, probes.FormArguments}:
+	case shape{abi.EventRMWPublish, abi.FormArguments}:
 		return "arg0, arg1, arg2"
-	case shape{probes.EventRMWTake, probes.FormArguments}:
+	case shape{abi.EventRMWTake, abi.FormArguments}:
 		return "arg0, arg1, arg2, arg3"
-	case shape{probes.EventDDSBindAddrToStamp, probes.FormFastDDS}:
+	case shape{abi.EventDDSBindAddrToStamp, abi.FormFastDDS}:
 		return fmt.Sprintf("*(int32 *)(arg1 + %d), *(uint32 *)(arg1 + %d)", s.Parameter, s.Parameter+8)
-	case shape{probes.EventDDSBindAddrToStamp, probes.FormCycloneDDSWrite}:
+	case shape{abi.EventDDSBindAddrToStamp, abi.FormCycloneDDSWrite}:
 		return "arg1" // of dds_write itself: distributions build bpftrace without probes in the middle of functions, where the timestamp is
 	}
 	return ""
@@ -115,7 +116,7 @@ func bpftrace(ctx context.Context, p *program, plans *plans) (end, error) {
 // lastEventIsIn reports whether callbacks are printed from their start to their end: probes are attached one after the other.
 func lastEventIsIn(output string) bool {
 	text, err := os.ReadFile(output)
-	return err == nil && bytes.Contains(text, []byte(probes.EventCallbackStart.String())) && bytes.Contains(text, []byte(probes.EventCallbackEnd.String()))
+	return err == nil && bytes.Contains(text, []byte(abi.EventCallbackStart.String())) && bytes.Contains(text, []byte(abi.EventCallbackEnd.String()))
 }
 
 var lostLine = regexp.MustCompile(`Lost (\d+) events`)

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // recorded are the events whose fields make the complete record of a callback and of a publish. What else a recording probes helps it
 // to pair them.
-var recorded = []probes.Event{
-	probes.EventCallbackStart, probes.EventCallbackEnd, probes.EventRclcppPublish, probes.EventRclPublish, probes.EventRMWPublish,
-	probes.EventDDSBindAddrToStamp,
+var recorded = []abi.Event{
+	abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish,
+	abi.EventDDSBindAddrToStamp,
 }
 
 // plans are the sites that recordings of a process probe while it runs.
@@ -51,7 +52,7 @@ func planSites(pid int32) (*plans, error) {
 		result.certain = result.certain && certain
 		result.leaves = result.leaves || slices.ContainsFunc(plan.Sites, probes.Site.OnlyIntraProcess)
 		*kind.into = slices.DeleteFunc(plan.Sites, func(s probes.Site) bool {
-			return s.Event.IsInit() || s.Armed || s.OnlyIntraProcess() || s.Role == probes.RoleBody && certain
+			return s.Event.IsInit() || s.Armed || s.OnlyIntraProcess() || s.Role == abi.RoleBody && certain
 		})
 	}
 	return result, nil

@@ -1,17 +1,15 @@
-// Package merge turns the kernel's records into rows of the dataset.
-//
-// The kernel already merges the tracepoints of a thread (see bpf/); this package decodes its records, converts their clock,
-// and joins them with the entities known so far. Rows leave in the order in which records completed, so memory is bounded
-// whatever a long callback does.
-package merge
+// Package abi says what the kernel side (bpf/src) and the recorder share: the numbers of events, records, flags and sites, and the records
+// of the ring buffer. A test walks all enumerations and structures of the compiled object's BTF.
+package abi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"unsafe"
 )
 
-// Kind is the kind of a kernel record (enum record_kind in bpf/src/records.h).
+// Kind is the kind of a kernel record.
 type Kind uint8
 
 // The kinds of records.
@@ -26,9 +24,23 @@ const (
 	KindService  Kind = 8
 	KindSimTime  Kind = 9
 	KindThread   Kind = 10
+	KindCount    Kind = 11
 )
 
-// Statuses of callback records (enum callback_status).
+var kindNames = [KindCount]string{
+	KindCallback: "callback", KindPublish: "publish", KindTake: "take", KindEnqueue: "enqueue", KindInit: "init", KindRaw: "raw",
+	KindProcess: "process", KindService: "service", KindSimTime: "sim_time", KindThread: "thread",
+}
+
+// String returns the kind's name in the dataset's loss table.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind_%d", uint8(k))
+}
+
+// Statuses of callback records.
 const (
 	CallbackComplete     = 0
 	CallbackUnwound      = 1
@@ -37,7 +49,7 @@ const (
 	CallbackThreadExit   = 4
 )
 
-// Statuses of publish records (enum publish_status).
+// Statuses of publish records.
 const (
 	PublishComplete     = 0
 	PublishNoLastLayer  = 1
@@ -45,7 +57,7 @@ const (
 	PublishThreadExit   = 3
 )
 
-// Statuses of service records (enum service_step).
+// Statuses of service records.
 const (
 	ServiceRequestSent   = 0
 	ServiceRequestTaken  = 1
@@ -53,7 +65,7 @@ const (
 	ServiceResponseTaken = 3
 )
 
-// Statuses of process records (enum process_status).
+// Statuses of process records.
 const (
 	ProcessFork = 1
 	ProcessExec = 2
@@ -96,14 +108,47 @@ const (
 	LayerStamp  = 16
 )
 
-// SlotUnknown stands for a slot of a ring buffer that is not certain (SLOT_UNKNOWN in bpf/src/ring_history.h).
-const SlotUnknown = ^uint64(0)
+// UnknownSlot stands for a slot of a ring buffer that is not certain.
+const UnknownSlot = ^uint64(0)
 
-// MaxDepth is the number of callbacks that may be open on a thread (MAX_DEPTH in bpf/src/thread_state.h).
-const MaxDepth = 16
+// Overwritten says whether an enqueue has dropped a message.
+type Overwritten uint32
 
-// The types below mirror bpf/src/records.h and bpf/src/thread_state.h field by field; a test compares them with the object's BTF.
-// Times are CLOCK_MONOTONIC nanoseconds.
+const (
+	OverwrittenNo      Overwritten = 0
+	OverwrittenYes     Overwritten = 1
+	OverwrittenUnknown Overwritten = 2
+	// NoEnqueue: there was none, because it has been seen already.
+	NoEnqueue Overwritten = 3
+)
+
+// Limits of the kernel side.
+const (
+	// MaxDepth is the number of callbacks that may be open on a thread.
+	MaxDepth = 16
+	// LargestStack is that of a thread: what is caught further up is on another one.
+	LargestStack = 8 << 20
+	// LargestDoubt is the number of uncertain operations of a ring buffer in a row after which what is read counts again.
+	LargestDoubt = 64
+)
+
+// What rcl_client_init tells in place of a second string, by its size, which is the last argument.
+const (
+	ClientGUIDsSize  = 32 // with Fast DDS, the GUIDs of the client's writer and reader
+	ClientHandleSize = 8  // with Cyclone DDS, its instance handle
+)
+
+// Positions of the gate: what is recorded.
+const (
+	GateClosed   uint32 = 0
+	GateEntities uint32 = 1
+	GateOpen     uint32 = 2
+)
+
+// HeaderAdapted comes with the offset of a header: intra-process messages of the publisher may be of another type.
+const HeaderAdapted uint32 = 1 << 31
+
+// The types below are those of bpf/src/records.h and bpf/src/thread_state.h, field by field. Times are CLOCK_MONOTONIC nanoseconds.
 
 // RecordHeader begins every record.
 type RecordHeader struct {
@@ -210,7 +255,7 @@ type SimTimeRecord struct {
 	SimTimeNs int64
 }
 
-// HitUnits is the number of units by which hits are counted (HIT_UNITS in bpf/src/records.h).
+// HitUnits is the number of units by which hits are counted.
 const HitUnits = 32
 
 // HitCount counts the hits of a unit on a thread, and what they are expected to have cost.
@@ -229,11 +274,17 @@ type ThreadRecord struct {
 // InitStringSize is the room of each of an init record's two strings; a single long one may use both.
 const InitStringSize = 256
 
+// Arguments of an event that records hold.
+const (
+	InitArguments = 5
+	RawArguments  = 5
+)
+
 // InitRecord is an initialization event; the header's status is its event id.
 type InitRecord struct {
 	Header    RecordHeader
 	TimeNs    uint64
-	Arguments [5]uint64
+	Arguments [InitArguments]uint64
 	Strings   [2 * InitStringSize]byte
 }
 
@@ -242,7 +293,7 @@ type RawRecord struct {
 	Header       RecordHeader
 	TimeNs       uint64
 	StackPointer uint64
-	Arguments    [5]uint64
+	Arguments    [RawArguments]uint64
 }
 
 // ProcessRecord is a fork, exec or exit.
@@ -264,7 +315,17 @@ func (r ProcessRecord) Start() int64 {
 }
 
 // CommandName returns the name of the program, as /proc/PID/comm has it.
-func (r ProcessRecord) CommandName() string { return cString(r.Command[:]) }
+func (r ProcessRecord) CommandName() string {
+	name, _, _ := bytes.Cut(r.Command[:], []byte{0})
+	return string(name)
+}
+
+// ProcessAddress is the key of maps: an address of a process.
+type ProcessAddress struct {
+	Address  uint64
+	PID      uint32
+	Reserved uint32
+}
 
 // CallbackFrame is an open callback of a thread.
 type CallbackFrame struct {
@@ -298,7 +359,7 @@ type (
 // CallerHit is the last event that was seen at a caller of its function.
 type CallerHit struct {
 	StackPointer uint64
-	Arguments    [5]uint64
+	Arguments    [RawArguments]uint64
 	Event        uint64
 }
 
