@@ -75,16 +75,16 @@ func prepare(output string) (unlock func(), err error) {
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return nil, err
 	}
-	return lock(filepath.Join(output, ".lock"), 0)
+	return lock(filepath.Join(output, ".lock"))
 }
 
-// lock takes an advisory lock on a file, which it creates. The flag LOCK_NB makes it fail instead of wait.
-func lock(path string, flag int) (unlock func(), err error) {
+// lock takes an advisory lock on a file, which it creates.
+func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|flag); err != nil {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

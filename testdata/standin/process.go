@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,16 +28,16 @@ const (
 // ephemeral range's start.
 const domains = 100
 
-// Domain returns a DDS domain that no other test on this machine uses until this one ends.
+// Domain returns a DDS domain that no other test uses until this one ends. Who holds it is known by an abstract socket: like the
+// domain, it is one of the network namespace, whatever root directory a test has.
 func Domain(tb testing.TB) int {
 	tb.Helper()
 	for domain := range domains {
-		path := filepath.Join(os.TempDir(), fmt.Sprintf("caret-bpf-test-domain-%d", domain+1))
-		unlock, err := lock(path, syscall.LOCK_NB)
+		held, err := net.ListenPacket("unixgram", fmt.Sprintf("@caret-bpf-test-domain-%d", domain+1))
 		if err != nil {
 			continue
 		}
-		tb.Cleanup(unlock)
+		tb.Cleanup(func() { held.Close() })
 		return domain + 1
 	}
 	tb.Fatal("no free DDS domain")
