@@ -139,9 +139,11 @@ func startProgram(t *testing.T, rmw, name string, arguments ...string) *target.P
 		if err != nil {
 			continue // the shell, or a program that is being linked
 		}
-		_, fastDDS := process.FindModule("libfastrtps.so")
-		_, cycloneDDS := process.FindModule("libddsc.so")
-		if process.RMW != "" && (fastDDS || cycloneDDS) {
+		usesDDS := slices.ContainsFunc([]string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}, func(library string) bool {
+			_, mapped := process.FindModule(library)
+			return mapped
+		})
+		if process.RMW != "" && usesDDS {
 			t.Cleanup(func() { process.Close() })
 			return process
 		}

@@ -537,7 +537,7 @@ func ddsLibrary(t *testing.T, l layout) string {
 	for line := range strings.Lines(string(out)) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " => ")
 		path, _, _ := strings.Cut(rest, " ")
-		if strings.HasPrefix(name, "libfastrtps.so") || strings.HasPrefix(name, "libddsc.so") {
+		if strings.HasPrefix(name, "libfastrtps.so") || strings.HasPrefix(name, "libfastdds.so") || strings.HasPrefix(name, "libddsc.so") {
 			return filepath.Join(filepath.Dir(path), name)
 		}
 	}
