@@ -61,7 +61,7 @@ type generator struct {
 
 	// declarations are variables and functions that everything may use, definitions what callables are made of; making, ending
 	// and the others are statements of main.
-	declarations, definitions, making, beginning, stopping, ending strings.Builder
+	declarations, definitions, making, beginning, spinning, stopping, ending strings.Builder
 }
 
 // executor spins nodes and groups.
@@ -210,8 +210,8 @@ func (g *generator) source(seed uint64) string {
 	for _, c := range g.callbacks {
 		s.WriteString(c.definition())
 	}
-	fmt.Fprintf(&s, "}  // namespace\n\nint main(int argc, char **argv) {\n  begin(argc, argv);\n%s%s  run();\n%s%s  return end();\n}\n",
-		g.making.String(), g.beginning.String(), g.stopping.String(), g.ending.String())
+	fmt.Fprintf(&s, "}  // namespace\n\nint main(int argc, char **argv) {\n  begin(argc, argv);\n%s%s%s  run();\n%s%s  return end();\n}\n",
+		g.making.String(), g.beginning.String(), g.spinning.String(), g.stopping.String(), g.ending.String())
 	return s.String()
 }
 

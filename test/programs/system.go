@@ -28,7 +28,7 @@ func (g *generator) chooseExecutors() {
 		}
 		g.feature("spin: " + e.kind + "::" + spin)
 		fmt.Fprintf(&g.declarations, "Spinner spinner%d;\n", e.id)
-		fmt.Fprintf(&g.beginning, "  spinner%d.begin(*executor%d, [] { executor%d->%s; });\n", e.id, e.id, e.id, spin)
+		fmt.Fprintf(&g.spinning, "  spinner%d.begin(*executor%d, [] { executor%d->%s; });\n", e.id, e.id, e.id, spin)
 		fmt.Fprintf(&g.stopping, "  spinner%d.end();\n", e.id)
 	}
 }
@@ -116,6 +116,12 @@ func (g *generator) addGroup(n *node) {
 
 // place chooses where an entity belongs. What comes and goes needs an executor that can stand it.
 func (g *generator) place(passing bool) (*node, *group, bool) {
+	for _, e := range g.executors {
+		// A node may have groups in several executors, which all look at it again when something is made.
+		if passing && !e.making && !e.nested {
+			return nil, nil, false
+		}
+	}
 	for range 50 {
 		n := pick(g, g.nodes)
 		in := pick(g, n.groups)
