@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/docs"
-	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
