@@ -7,8 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Architecture is what a system is made of and how its parts are connected, as recordings tell it (LoadArchitecture) or a file in
-// CARET's format describes it (ReadArchitecture). What came from a file has names only: no processes, no addresses, no lives.
+// Architecture is what a system is made of and how its parts are connected, as recordings tell it (LoadArchitecture) or
+// a file in CARET's format describes it (ReadArchitecture). What came from a file has names only: no processes, no
+// addresses, no lives.
 type Architecture struct {
 	// Processes are those that were recorded, in the order of their keys.
 	Processes []trace.Process
@@ -44,13 +45,14 @@ type Node struct {
 	Services       []*Service
 	Clients        []*Client
 	CallbackGroups []*CallbackGroup
-	// VariablePassings and MessageContexts come from a file only: no event shows what a callback leaves to another in a variable.
+	// VariablePassings and MessageContexts come from a file only: no event shows what a callback leaves to another in a
+	// variable.
 	VariablePassings []VariablePassing
 	MessageContexts  []MessageContext
 }
 
-// Life is when an entity existed, on the recording's clock in Unix nanoseconds: from Init on until before End. Null is: before or
-// after what was recorded.
+// Life is when an entity existed, on the recording's clock in Unix nanoseconds: from Init on until before End. Null is:
+// before or after what was recorded.
 type Life struct {
 	Init, End trace.Optional[int64]
 }
@@ -70,17 +72,17 @@ func (l Life) overlaps(other Life) bool {
 		(!other.Init.Valid || !l.End.Valid || other.Init.Value < l.End.Value)
 }
 
-// Callback is a function that an executor calls, for a message, a timer or a request. A subscription's has two addresses where
-// messages reach it by intra-process communication, too.
+// Callback is a function that an executor calls, for a message, a timer or a request. A subscription's has two
+// addresses where messages reach it by intra-process communication, too.
 type Callback struct {
 	Node *Node
-	// Name is unique among nodes of different names: the node's with a number, as CARET forms it ("/listener/callback_0"); a service's
-	// "/listener/service_callback_0".
+	// Name is unique among nodes of different names: the node's with a number, as CARET forms it ("/listener/callback_0");
+	// a service's "/listener/service_callback_0".
 	Name string
 	// Kind is timer, subscription or service; empty where unknown.
 	Kind trace.CallbackKind
-	// Address is what callback_start passes, IntraProcessAddress the same for messages from an intra-process buffer; 0 where
-	// there is none.
+	// Address is what callback_start passes, IntraProcessAddress the same for messages from an intra-process buffer; 0
+	// where there is none.
 	Address, IntraProcessAddress trace.Address
 	Life                         Life
 	// Symbol is the demangled name of the function; empty where unknown.
@@ -267,9 +269,9 @@ func (a *Architecture) FindNodes(name string) []*Node {
 	return nodes
 }
 
-// Context returns how messages of a subscription get to a publisher of the same node: as the node's MessageContexts say, else
-// callback_chain where the subscription's callback, or one that polls it, was seen to publish or leads to one that was by variable
-// passings; else it is undefined.
+// Context returns how messages of a subscription get to a publisher of the same node: as the node's MessageContexts
+// say, else callback_chain where the subscription's callback, or one that polls it, was seen to publish or leads to one
+// that was by variable passings; else it is undefined.
 func (n *Node) Context(s *Subscription, p *Publisher) ContextType {
 	for _, c := range n.MessageContexts {
 		if c.Subscription == s && c.Publisher == p && c.Type != ContextUndefined {
@@ -282,8 +284,8 @@ func (n *Node) Context(s *Subscription, p *Publisher) ContextType {
 	return ContextUndefined
 }
 
-// CallbackChain returns the shortest chain of callbacks from one that gets the subscription's messages to one that was seen to
-// publish with the publisher, each with a variable passing to the next; nil where there is none.
+// CallbackChain returns the shortest chain of callbacks from one that gets the subscription's messages to one that was
+// seen to publish with the publisher, each with a variable passing to the next; nil where there is none.
 func (n *Node) CallbackChain(s *Subscription, p *Publisher) []*Callback {
 	from := make(map[*Callback]*Callback) // where the search came from
 	var queue []*Callback
@@ -342,7 +344,8 @@ func (a *Architecture) SubscriptionAt(process trace.ProcessKey, handle trace.Add
 	return a.index.subscriptions.find(process, handle, at)
 }
 
-// BufferAt returns the subscription whose intra-process ring buffer had the address at that time; nil where none is known.
+// BufferAt returns the subscription whose intra-process ring buffer had the address at that time; nil where none is
+// known.
 func (a *Architecture) BufferAt(process trace.ProcessKey, buffer trace.Address, at int64) *Subscription {
 	return a.index.buffers.find(process, buffer, at)
 }

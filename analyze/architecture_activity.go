@@ -36,7 +36,8 @@ type pollColumns struct {
 	CallbackStartTimestamp trace.Optional[int64] `column:"callback_start_timestamp"`
 }
 
-// readActivity counts what callbacks publish and poll, on all cores. Its memory grows with the pairs, not with the rows.
+// readActivity counts what callbacks publish and poll, on all cores. Its memory grows with the pairs, not with the
+// rows.
 func (l *architectureLoader) readActivity(ctx context.Context, report func(read, total int64), datasets ...*trace.Dataset) error {
 	type readGroup func(*activity, context.Context, *trace.Group) error
 	type reading struct {
@@ -94,7 +95,8 @@ func newActivity(index *entityIndex) *activity {
 	return &activity{index: index, publishes: make(map[publishedIn]uint64), polls: make(map[polledIn]uint64)}
 }
 
-// readPublishes counts the publishes of a group. The times of its rows are read only where an address changed hands in its span.
+// readPublishes counts the publishes of a group. The times of its rows are read only where an address changed hands in
+// its span.
 func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
 	counts := make(map[publishedColumns]uint64)
 	err := trace.Distinct(ctx, trace.TablePublish, g, func(row *publishedColumns, rows uint64) { counts[*row] = rows })
@@ -104,7 +106,8 @@ func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
 	return err
 }
 
-// addPublishes adds what was published in a span. It adds nothing and returns false where it depends on the time whose an address was.
+// addPublishes adds what was published in a span. It adds nothing and returns false where it depends on the time whose
+// an address was.
 func (a *activity) addPublishes(counts map[publishedColumns]uint64, span trace.Span) bool {
 	found := make(map[publishedIn]uint64, len(counts))
 	for row, count := range counts {
@@ -208,7 +211,8 @@ func compareCallbacks(a, b *Callback) int {
 	return cmp.Compare(slices.Index(a.Node.Callbacks, a), slices.Index(b.Node.Callbacks, b))
 }
 
-// connect finds the communications: every publisher of a topic reaches every subscription of it that lived at the same time.
+// connect finds the communications: every publisher of a topic reaches every subscription of it that lived at the same
+// time.
 func (a *Architecture) connect() {
 	subscriptions := make(map[string][]*Subscription)
 	for _, n := range a.Nodes {

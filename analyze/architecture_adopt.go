@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Adopt takes from an architecture that was read from a file what no recording shows: variable passings, message contexts and named
-// paths. Callbacks are found by what they are, as CARET does: node, kind, topic or period, symbol and construction order, since
-// addresses and numbers differ from run to run; where the file has no symbol, without it. It returns what was not found.
+// Adopt takes from an architecture that was read from a file what no recording shows: variable passings, message
+// contexts and named paths. Callbacks are found by what they are, as CARET does: node, kind, topic or period, symbol
+// and construction order, since addresses and numbers differ from run to run; where the file has no symbol, without it.
+// It returns what was not found.
 func (a *Architecture) Adopt(file *Architecture) (missing []string) {
 	for _, described := range file.Nodes {
 		nodes := a.FindNodes(described.Name)

@@ -3,7 +3,8 @@ package analyze
 // undefined is what CARET writes for names that are not known.
 const undefined = "UNDEFINED"
 
-// The content of an architecture file, as caret_analyze's ArchitectureExporter writes it and its ArchitectureReaderYaml reads it.
+// The content of an architecture file, as caret_analyze's ArchitectureExporter writes it and its ArchitectureReaderYaml
+// reads it.
 type (
 	architectureFile struct {
 		NamedPaths []pathEntry     `yaml:"named_paths"`

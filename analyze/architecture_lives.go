@@ -20,7 +20,8 @@ type resident[E any] struct {
 	entity E
 }
 
-// settle bounds the lives whose begin was not seen, when all are there: while another entity lived at the address, none of them did.
+// settle bounds the lives whose begin was not seen, when all are there: while another entity lived at the address, none
+// of them did.
 func (l livesAt[E]) settle() {
 	for _, residents := range l {
 		if len(residents) < 2 || !slices.ContainsFunc(residents, func(r resident[E]) bool { return !r.life.Init.Valid }) {
@@ -54,7 +55,8 @@ func (l livesAt[E]) add(process trace.ProcessKey, address trace.Address, life Li
 	l[at] = append(l[at], resident[E]{life, entity})
 }
 
-// find returns the entity whose life contains the time, of several the one that was told of last; the zero value where none does.
+// find returns the entity whose life contains the time, of several the one that was told of last; the zero value where
+// none does.
 func (l livesAt[E]) find(process trace.ProcessKey, address trace.Address, at int64) (found E) {
 	for _, r := range slices.Backward(l[place{process, address}]) {
 		if r.life.Contains(at) {
@@ -112,8 +114,9 @@ func (x *entityIndex) settle() {
 	x.buffers.settle()
 }
 
-// lifeRows collects an entity table's rows: the last one of each life counts. Where the recorder has numbered its entities, each row is one. Else
-// a row continues the life at its address that has no end yet, or repeats one that has; anything else begins a new life.
+// lifeRows collects an entity table's rows: the last one of each life counts. Where the recorder has numbered its
+// entities, each row is one. Else a row continues the life at its address that has no end yet, or repeats one that has;
+// anything else begins a new life.
 type lifeRows[K comparable, R any] struct {
 	key  func(*R) K
 	life func(*R) Life

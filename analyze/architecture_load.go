@@ -12,9 +12,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// LoadArchitecture reads what datasets tell of the systems that they recorded; those of several hosts or of several recorders are
-// one system. What damaged segments held is missing, and Warnings says so. progress, which may be nil, is called with the rows that were
-// read of those that have to be; it may be called by several goroutines.
+// LoadArchitecture reads what datasets tell of the systems that they recorded; those of several hosts or of several
+// recorders are one system. What damaged segments held is missing, and Warnings says so. progress, which may be nil, is
+// called with the rows that were read of those that have to be; it may be called by several goroutines.
 func LoadArchitecture(ctx context.Context, progress func(read, total int64), datasets ...*trace.Dataset) (*Architecture, error) {
 	l, err := loadEntities(ctx, datasets...)
 	if err != nil {
@@ -202,8 +202,8 @@ func fullName(namespace, name string) string {
 	return "/" + strings.TrimPrefix(strings.TrimSuffix(namespace, "/")+"/"+name, "/")
 }
 
-// node returns the node that an entity's row names by handle or, where that is unknown, by name; where neither is known, that of the
-// process's entities without a node.
+// node returns the node that an entity's row names by handle or, where that is unknown, by name; where neither is
+// known, that of the process's entities without a node.
 func (l *architectureLoader) node(process trace.ProcessKey, handle trace.Address, name string, life Life) *Node {
 	if handle != 0 {
 		for _, r := range slices.Backward(l.nodesAt[place{process, handle}]) {
@@ -241,7 +241,8 @@ func (l *architectureLoader) buildGroups() {
 	}
 }
 
-// overlapping returns the entity at the address whose life overlaps the other, of several the one that was told of last.
+// overlapping returns the entity at the address whose life overlaps the other, of several the one that was told of
+// last.
 func overlapping[E any](lives livesAt[E], process trace.ProcessKey, address trace.Address, life Life) (found E) {
 	for _, r := range slices.Backward(lives[place{process, address}]) {
 		if r.life.overlaps(life) {

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// nameEntities sorts the entities and gives them names and construction orders, which are the same for every recording of the same
-// system where its init events were recorded.
+// nameEntities sorts the entities and gives them names and construction orders, which are the same for every recording
+// of the same system where its init events were recorded.
 func (l *architectureLoader) nameEntities() {
 	a := l.result
 	slices.SortStableFunc(a.Nodes, func(x, y *Node) int {

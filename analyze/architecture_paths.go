@@ -25,11 +25,12 @@ var ignoredTopics = []string{"/parameter_events", "/rosout", "/clock"}
 
 // PathQuery says which paths are asked for.
 type PathQuery struct {
-	// From is a topic or a node. A path begins with the publish of the topic, or with its reception where nobody is known to publish
-	// it. Empty: wherever messages originate, which is in callbacks of timers and services and outside of callbacks.
+	// From is a topic or a node. A path begins with the publish of the topic, or with its reception where nobody is known
+	// to publish it. Empty: wherever messages originate, which is in callbacks of timers and services and outside of
+	// callbacks.
 	From string
-	// To is a topic or a node. A path ends with the reception of the topic, or with its publish where nobody is known to receive it.
-	// Empty: wherever no path leads on.
+	// To is a topic or a node. A path ends with the reception of the topic, or with its publish where nobody is known to
+	// receive it. Empty: wherever no path leads on.
 	To string
 	// Undefined also leads from every subscription of a node to each of its publishers, where no message context is known.
 	Undefined bool
@@ -37,9 +38,9 @@ type PathQuery struct {
 	Limit, Nodes int
 }
 
-// Paths enumerates the ways of messages through the nodes, the shortest first. No subscription is passed twice. Of the topics
-// /parameter_events, /rosout and /clock only those that the query names are followed. complete is false when the bounds left
-// paths out. It fails with ErrNoSuchName for an unknown From or To.
+// Paths enumerates the ways of messages through the nodes, the shortest first. No subscription is passed twice. Of the
+// topics /parameter_events, /rosout and /clock only those that the query names are followed. complete is false when the
+// bounds left paths out. It fails with ErrNoSuchName for an unknown From or To.
 func (a *Architecture) Paths(ctx context.Context, q PathQuery) (paths []*Path, complete bool, err error) {
 	s := newPathSearch(ctx, a, q)
 	for _, name := range []string{q.From, q.To} {

@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// system builds an architecture by hand: "a>/x" means that node a publishes /x in a timer, "/x>b>/y" that b publishes /y in the
-// callback of /x, "/x>b~/y" that it publishes it elsewhere, "/x>b" that it only subscribes.
+// system builds an architecture by hand: "a>/x" means that node a publishes /x in a timer, "/x>b>/y" that b publishes
+// /y in the callback of /x, "/x>b~/y" that it publishes it elsewhere, "/x>b" that it only subscribes.
 type system struct {
 	analyze.Architecture
 }

@@ -17,8 +17,8 @@ var ErrArchitectureFile = errors.New("not an architecture file of CARET")
 // architectureFileLimit bounds what is read; the architecture of Autoware has about two megabytes.
 const architectureFileLimit = 64 << 20
 
-// ReadArchitecture reads CARET's architecture file, as caret_analyze, caret-bpf graph --yaml or people have written it. It demands
-// what caret_analyze demands; errors wrap ErrArchitectureFile.
+// ReadArchitecture reads CARET's architecture file, as caret_analyze, caret-bpf graph --yaml or people have written it.
+// It demands what caret_analyze demands; errors wrap ErrArchitectureFile.
 func ReadArchitecture(r io.Reader) (*Architecture, error) {
 	text, err := io.ReadAll(io.LimitReader(r, architectureFileLimit+1))
 	if err != nil {
@@ -192,8 +192,8 @@ func (n *Node) addContextEntry(e contextEntry) error {
 	return nil
 }
 
-// takeEndsFromChain corrects the subscription and the publisher where a chain begins and ends at others of the same topics: caret_analyze
-// exports contexts without construction orders.
+// takeEndsFromChain corrects the subscription and the publisher where a chain begins and ends at others of the same
+// topics: caret_analyze exports contexts without construction orders.
 func (c *MessageContext) takeEndsFromChain() {
 	if len(c.Callbacks) == 0 {
 		return

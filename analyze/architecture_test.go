@@ -16,8 +16,8 @@ var (
 )
 
 // robotDataset writes a camera that publishes /image from a timer, a filter that subscribes to it with and without
-// intra-process communication and publishes /filtered from that callback, and a planner that polls /filtered in a timer and
-// publishes /plan; and a second node named /planner on another machine that subscribes to /plan.
+// intra-process communication and publishes /filtered from that callback, and a planner that polls /filtered in a timer
+// and publishes /plan; and a second node named /planner on another machine that subscribes to /plan.
 func robotDataset(t *testing.T) *trace.Dataset {
 	t.Helper()
 	dir := t.TempDir()
@@ -151,7 +151,8 @@ func names(callbacks []*analyze.Callback) []string {
 	return names
 }
 
-// An address that is used again belongs to what lived there when the event happened, and a row that is told again, better, is one.
+// An address that is used again belongs to what lived there when the event happened, and a row that is told again,
+// better, is one.
 func TestArchitectureKeepsTheLivesOfAnAddressApart(t *testing.T) {
 	dir := t.TempDir()
 	node := trace.Node{ProcessKey: robot, NodeHandle: 0x10, NodeName: "node", Namespace: "/"}

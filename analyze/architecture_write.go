@@ -11,9 +11,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// WriteArchitecture writes the architecture as CARET's file, which caret_analyze's Architecture('yaml', …) loads. What CARET cannot
-// hold is left out, as caret_analyze leaves it out when it exports a trace: services, clients, the topics /parameter_events,
-// /rosout and /clock, and what has no name; of several nodes of one name all but the first. omitted says what else is missing.
+// WriteArchitecture writes the architecture as CARET's file, which caret_analyze's Architecture('yaml', …) loads. What
+// CARET cannot hold is left out, as caret_analyze leaves it out when it exports a trace: services, clients, the topics
+// /parameter_events, /rosout and /clock, and what has no name; of several nodes of one name all but the first. omitted
+// says what else is missing.
 func WriteArchitecture(w io.Writer, a *Architecture) (omitted []string, err error) {
 	e := &architectureExport{exported: make(map[*Callback]bool), subscriptions: make(map[*Subscription]bool), publishers: make(map[*Publisher]bool)}
 	for _, n := range a.Nodes {
@@ -115,7 +116,8 @@ func (e *architectureExport) addNode(n *Node) {
 	e.file.Nodes = append(e.file.Nodes, entry)
 }
 
-// addUngrouped puts the callbacks whose group is unknown into one of undefined type: caret_analyze forgets callbacks without a group.
+// addUngrouped puts the callbacks whose group is unknown into one of undefined type: caret_analyze forgets callbacks
+// without a group.
 func (e *architectureExport) addUngrouped(n *Node, entry *nodeEntry) {
 	var ungrouped []*Callback
 	for _, c := range n.Callbacks {

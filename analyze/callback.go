@@ -59,8 +59,8 @@ type executionColumns struct {
 	Status   trace.CallbackStatus  `column:"status"`
 }
 
-// CallbackLatency answers how long callbacks took. each, if not nil, gets every execution: the groups of rows in the order of their
-// begin, in a group in the order of completion.
+// CallbackLatency answers how long callbacks took. each, if not nil, gets every execution: the groups of rows in the
+// order of their begin, in a group in the order of completion.
 func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecution) error) ([]CallbackLatency, error) {
 	selection := q.selectedCallbacks()
 	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, selection, q.outside)
@@ -96,8 +96,8 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 	return mergeExecutions(states), q.warnOfDamage(damaged.err())
 }
 
-// selectedCallbacks returns the rows that name the address of a callback that is asked for. Callbacks that no entity table tells of
-// have neither a node's name nor a topic; unless one of those is asked for, all rows count.
+// selectedCallbacks returns the rows that name the address of a callback that is asked for. Callbacks that no entity
+// table tells of have neither a node's name nor a topic; unless one of those is asked for, all rows count.
 func (q *Query) selectedCallbacks() trace.Selection {
 	if len(q.filter.Nodes) == 0 && len(q.filter.Topics) == 0 {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// clockCorrection brings the times of one dataset on the clock that all datasets of a query share. A dataset's times are monotonic ones
-// plus the offset to real time at its start. Recordings of one boot share the monotonic clock, and differ by a constant; those of
-// different hosts share real time only, as far as the hosts are synchronized.
+// clockCorrection brings the times of one dataset on the clock that all datasets of a query share. A dataset's times
+// are monotonic ones plus the offset to real time at its start. Recordings of one boot share the monotonic clock, and
+// differ by a constant; those of different hosts share real time only, as far as the hosts are synchronized.
 type clockCorrection struct {
 	constant int64
 	// points are the offsets of real time to the dataset's times, by the dataset's time; nil where the constant is all.

@@ -36,8 +36,8 @@ func labelOfRoute(p *Publisher, s *Subscription, t Transport) CommunicationLabel
 	}
 }
 
-// CommunicationLatency is the time from the publishes of one publisher to the callbacks of one subscription, or to the takes where it is
-// polled.
+// CommunicationLatency is the time from the publishes of one publisher to the callbacks of one subscription, or to the
+// takes where it is polled.
 type CommunicationLatency struct {
 	CommunicationLabel
 	Statistics
@@ -47,8 +47,8 @@ type CommunicationLatency struct {
 	Unknown uint64 `report:"unknown"`
 	// JoinedByTopic counts those of Count that were joined by topic and source timestamp alone.
 	JoinedByTopic uint64 `report:"joined_by_topic,detail"`
-	// ClockUncertainty bounds the error of the durations where they are between the clocks of two hosts, besides that of the hosts'
-	// synchronization; null on one host.
+	// ClockUncertainty bounds the error of the durations where they are between the clocks of two hosts, besides that of
+	// the hosts' synchronization; null on one host.
 	ClockUncertainty trace.Optional[int64] `report:"clock_uncertainty,duration,detail"`
 }
 
@@ -69,8 +69,8 @@ type CommunicationInstance struct {
 	Latency                trace.Optional[int64] `report:"latency,duration"`
 }
 
-// CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once for each
-// subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
+// CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once
+// for each subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
 func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {
 	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: series[CommunicationInstance]{each: each}}
 	wanted := &wantedMessages{

@@ -11,7 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// communicationOf lists the instances as "publisher>subscription publish:latency fate joined_by" in the order of their publish.
+// communicationOf lists the instances as "publisher>subscription publish:latency fate joined_by" in the order of their
+// publish.
 func communicationOf(t *testing.T, q *analyze.Query) []string {
 	t.Helper()
 	var lines []string
@@ -68,7 +69,8 @@ func TestCommunicationByGID(t *testing.T) {
 	)
 }
 
-// A topic selects the rows of what has an entity, and of what only its rows name, as those of a dataset that was cut short.
+// A topic selects the rows of what has an entity, and of what only its rows name, as those of a dataset that was cut
+// short.
 func TestCommunicationOfATopic(t *testing.T) {
 	s := newRecording(t)
 	talker, listener := s.node("/talker"), s.node("/listener")
@@ -150,8 +152,8 @@ func TestCommunicationIntraProcess(t *testing.T) {
 	)
 }
 
-// On Humble a slot may not be certain: another thread has used the buffer before the operation was seen. Then nothing is joined by it, and
-// a message that may have been received is not called lost.
+// On Humble a slot may not be certain: another thread has used the buffer before the operation was seen. Then nothing
+// is joined by it, and a message that may have been received is not called lost.
 func TestCommunicationThroughUncertainSlots(t *testing.T) {
 	unknown := trace.Optional[uint64]{}
 	for name, test := range map[string]struct {
@@ -251,8 +253,9 @@ func TestCommunicationAcrossHosts(t *testing.T) {
 	}
 }
 
-// Real time is set back by 1000 while messages are on their way, and source timestamps come again. Latencies are measured on the monotonic
-// clock; what was published later has lesser source timestamps, one of them that of a message before.
+// Real time is set back by 1000 while messages are on their way, and source timestamps come again. Latencies are
+// measured on the monotonic clock; what was published later has lesser source timestamps, one of them that of a message
+// before.
 func TestCommunicationOverAClockStep(t *testing.T) {
 	s := newRecording(t)
 	pub := s.publisher(s.node("/talker"), "/chatter", "aa")

@@ -98,7 +98,8 @@ func TestUnfinishedDataset(t *testing.T) {
 	}
 }
 
-// An older recorder wrote one of the segments: columns are missing that later ones have, the publisher's gid among them.
+// An older recorder wrote one of the segments: columns are missing that later ones have, the publisher's gid among
+// them.
 func TestSegmentsOfTwoVersions(t *testing.T) {
 	type olderCallback struct {
 		BootID       string `parquet:"boot_id"`

@@ -12,12 +12,13 @@ import (
 
 // DiffOptions say what counts as a difference. The zero value of a field stands for its default.
 type DiffOptions struct {
-	// Alpha is the probability, at most, with which any latency of two recordings of the same system is called changed. Default 0.01.
+	// Alpha is the probability, at most, with which any latency of two recordings of the same system is called changed.
+	// Default 0.01.
 	Alpha float64
 	// MinChange is the least change of the median, as a share of the former one, that is called a change. Default 0.05.
 	MinChange float64
-	// Progress, if not nil, is called with the rows that were read of those that one of several passes has to read. It may be called by
-	// several goroutines.
+	// Progress, if not nil, is called with the rows that were read of those that one of several passes has to read. It may
+	// be called by several goroutines.
 	Progress func(read, total int64)
 }
 
@@ -49,8 +50,8 @@ type LatencyChange struct {
 	Change  int64  `json:"change" report:"change,duration"`
 	// Percent is Change as a share of MedianA; null where that is 0.
 	Percent trace.Optional[float64] `json:"percent" report:"change_percent,percent"`
-	// P is the probability of such a difference between two recordings of the same system, corrected for the number of comparisons; null
-	// for recordings too short to tell.
+	// P is the probability of such a difference between two recordings of the same system, corrected for the number of
+	// comparisons; null for recordings too short to tell.
 	P trace.Optional[float64] `json:"p" report:"p,percent"`
 	// Exceeds says that the change exceeds the noise of the recordings and DiffOptions.MinChange.
 	Exceeds bool `json:"exceeds" report:"exceeds_noise"`
@@ -62,14 +63,15 @@ func (d *Difference) Differs() bool {
 }
 
 const (
-	// diffWindows is the number of windows that a recording is cut into. Executions right after one another are alike for reasons
-	// that have nothing to do with what changed between recordings; medians of windows are less so.
+	// diffWindows is the number of windows that a recording is cut into. Executions right after one another are alike for
+	// reasons that have nothing to do with what changed between recordings; medians of windows are less so.
 	diffWindows = 30
 	// leastWindows is the number of windows with a value below which nothing is concluded.
 	leastWindows = 8
 )
 
-// Diff compares two recordings of one system, a the former. Callbacks are the same when node, kind, topic or period, and symbol are.
+// Diff compares two recordings of one system, a the former. Callbacks are the same when node, kind, topic or period,
+// and symbol are.
 func Diff(ctx context.Context, a, b *trace.Dataset, options DiffOptions) (*Difference, error) {
 	options.Alpha = cmp.Or(options.Alpha, 0.01)
 	options.MinChange = cmp.Or(options.MinChange, 0.05)
@@ -206,8 +208,8 @@ func (m *measurements) add(of measured, at int64, duration trace.Optional[int64]
 	w.add(i, duration.Value)
 }
 
-// add adds a duration. A window that has its share of the samples that a distribution keeps goes on with coarse values, so that what a
-// latency takes in memory is bounded.
+// add adds a duration. A window that has its share of the samples that a distribution keeps goes on with coarse values,
+// so that what a latency takes in memory is bounded.
 func (w *windowed) add(window int, ns int64) {
 	d := &w.windows[window]
 	d.addDuration(ns)
@@ -246,7 +248,8 @@ func compareLatencies(of measured, a, b *windowed) LatencyChange {
 	return l
 }
 
-// judge corrects the probabilities for the number of comparisons, by Holm's method, and says which changes exceed noise.
+// judge corrects the probabilities for the number of comparisons, by Holm's method, and says which changes exceed
+// noise.
 func (d *Difference) judge(options DiffOptions) {
 	var tested []*LatencyChange
 	for i := range d.Latencies {
@@ -276,8 +279,8 @@ func (d *Difference) judge(options DiffOptions) {
 	})
 }
 
-// mannWhitney returns the two-sided probability, by the normal approximation with a correction for ties, that two samples of one
-// distribution differ in rank as much as these.
+// mannWhitney returns the two-sided probability, by the normal approximation with a correction for ties, that two
+// samples of one distribution differ in rank as much as these.
 func mannWhitney(a, b []float64) float64 {
 	type value struct {
 		value float64

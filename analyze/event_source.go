@@ -23,8 +23,8 @@ func newEventSource(q *Query, wanted *wantedMessages, damaged *damages) *eventSo
 	return s
 }
 
-// newStream prepares the stream of a table: rows of type R become events by convert, which gives nil for what is not wanted, and happened at a
-// time. times are the columns that bound it.
+// newStream prepares the stream of a table: rows of type R become events by convert, which gives nil for what is not
+// wanted, and happened at a time. times are the columns that bound it.
 func newStream[R, E any](ctx context.Context, source *eventSource, table string, times []string, selection trace.Selection,
 	convert func(*messageReader, *R, int) *E, at func(*E) int64) (stream[E], error) {
 	groups, err := source.query.tableGroups(ctx, table, times, selection, source.prune)

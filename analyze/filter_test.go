@@ -18,8 +18,8 @@ func patterns(texts ...string) []*regexp.Regexp {
 	return compiled
 }
 
-// Each question takes each filter: a timer of /sensor publishes /points (process 100), which /filter and /viewer receive (200); /filter
-// publishes /objects.
+// Each question takes each filter: a timer of /sensor publishes /points (process 100), which /filter and /viewer
+// receive (200); /filter publishes /objects.
 func TestFilters(t *testing.T) {
 	s := newRecording(t)
 	sensor := s.node("/sensor")

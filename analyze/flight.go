@@ -21,7 +21,8 @@ func (in *inbound) publishersOf(gid string, byGID map[string][]*Publisher) []*Pu
 	return in.named
 }
 
-// flightQueue are the messages of one publisher that are on their way to one subscription, in the order of source timestamps.
+// flightQueue are the messages of one publisher that are on their way to one subscription, in the order of source
+// timestamps.
 type flightQueue struct {
 	route
 	flights []flight
@@ -42,8 +43,8 @@ func newFlightQueue(r route) *flightQueue {
 	return &flightQueue{route: r, receivedAt: noTime, found: -1}
 }
 
-// push keeps the order: threads that share a publisher may overtake each other. Where the clock was set back, a message comes before those that
-// were overtaken: it was not, so nothing behind it is given up when this window ends.
+// push keeps the order: threads that share a publisher may overtake each other. Where the clock was set back, a message
+// comes before those that were overtaken: it was not, so nothing behind it is given up when this window ends.
 func (q *flightQueue) push(d *departure) {
 	q.flights = append(q.flights, flight{source: d.source.Value, departure: d})
 	i := len(q.flights) - 1
@@ -53,8 +54,9 @@ func (q *flightQueue) push(d *departure) {
 	q.overtaken = min(q.overtaken, i)
 }
 
-// find returns the flight with the source timestamp that was not received; −1 where there is none. A timestamp comes again where the clock
-// is coarse or was set back: then the first that was published after what has been received, else the first.
+// find returns the flight with the source timestamp that was not received; −1 where there is none. A timestamp comes
+// again where the clock is coarse or was set back: then the first that was published after what has been received, else
+// the first.
 func (q *flightQueue) find(source int64) int {
 	found := -1
 	for i := q.firstFrom(source); i < len(q.flights) && q.flights[i].source == source; i++ {
@@ -98,12 +100,13 @@ func (q *flightQueue) lastReceived() int {
 	return -1
 }
 
-// keptFlights is how many messages are kept of a publisher whose subscription has received none of them: it may never receive anything.
+// keptFlights is how many messages are kept of a publisher whose subscription has received none of them: it may never
+// receive anything.
 const keptFlights = windowRows
 
-// giveUp ends a window: it takes the flights out that later ones had overtaken when the last window ended, and the oldest of too many, and tells
-// the fate of those that were not received. (Threads that take at the same time may be seen in the wrong order: what was overtaken in this window
-// may still come in the next.)
+// giveUp ends a window: it takes the flights out that later ones had overtaken when the last window ended, and the
+// oldest of too many, and tells the fate of those that were not received. (Threads that take at the same time may be
+// seen in the wrong order: what was overtaken in this window may still come in the next.)
 func (q *flightQueue) giveUp(tell func(*departure, Fate)) {
 	last := q.lastReceived()
 	done := max(min(q.overtaken, last+1), len(q.flights)-keptFlights)

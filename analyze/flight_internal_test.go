@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestGivenUpFlights: what later messages have overtaken is lost at the end of the next window, and what was published since is not, though the clock
-// was set back before.
+// TestGivenUpFlights: what later messages have overtaken is lost at the end of the next window, and what was published
+// since is not, though the clock was set back before.
 func TestGivenUpFlights(t *testing.T) {
 	for name, test := range map[string]struct {
 		second []int64 // source timestamps of messages of the second window
@@ -46,7 +46,8 @@ func TestGivenUpFlights(t *testing.T) {
 	}
 }
 
-// TestFlightsThatNobodyReceives: of a subscription that receives nothing only so many are kept; the others are told, the oldest first.
+// TestFlightsThatNobodyReceives: of a subscription that receives nothing only so many are kept; the others are told,
+// the oldest first.
 func TestFlightsThatNobodyReceives(t *testing.T) {
 	q := newFlightQueue(route{})
 	var told []int64

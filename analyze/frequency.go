@@ -7,8 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Frequency is how often something occurred. The intervals of each callback and publisher are counted from its first occurrence on; the
-// last one, which is not whole, does not count for the least, the mean and the greatest unless it is the only one.
+// Frequency is how often something occurred. The intervals of each callback and publisher are counted from its first
+// occurrence on; the last one, which is not whole, does not count for the least, the mean and the greatest unless it is
+// the only one.
 type Frequency struct {
 	PeriodicLabel
 	Count     uint64  `report:"count"`
@@ -26,8 +27,8 @@ type FrequencyInstance struct {
 	Rate  float64 `report:"frequency"`
 }
 
-// Frequencies answers how often callbacks started or topics were published, in intervals of that many nanoseconds. each, if not nil,
-// gets every interval.
+// Frequencies answers how often callbacks started or topics were published, in intervals of that many nanoseconds.
+// each, if not nil, gets every interval.
 func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, interval int64, each func([]FrequencyInstance) error) ([]Frequency, error) {
 	sim, err := q.simClockIf(ctx, simTime)
 	if err != nil {

@@ -19,8 +19,8 @@ var fuzzedTables = []string{
 	trace.TableExecutor, trace.TableProcess, trace.TableLoss, trace.TableClock,
 }
 
-// FuzzQueries asks everything of a dataset of which one table's segment, session.json and the architecture file are arbitrary bytes: errors or answers,
-// and no panic. An answer that never comes is reported by the fuzzer.
+// FuzzQueries asks everything of a dataset of which one table's segment, session.json and the architecture file are
+// arbitrary bytes: errors or answers, and no panic. An answer that never comes is reported by the fuzzer.
 func FuzzQueries(f *testing.F) {
 	session, err := trace.EncodeSession(trace.NewSession())
 	if err != nil {

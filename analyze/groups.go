@@ -18,8 +18,9 @@ type tableGroup struct {
 	begin   int64
 }
 
-// tableGroups lists the row groups of a table in all datasets, in the order of their begin by any of the time columns. Those that
-// have no such time or can hold no selected row, and those that prune says of that they need not be read, are left out.
+// tableGroups lists the row groups of a table in all datasets, in the order of their begin by any of the time columns.
+// Those that have no such time or can hold no selected row, and those that prune says of that they need not be read,
+// are left out.
 func (q *Query) tableGroups(ctx context.Context, table string, times []string, selection trace.Selection, prune func(begin, end int64) bool) ([]tableGroup, error) {
 	var groups []tableGroup
 	for i, d := range q.datasets {
@@ -59,8 +60,8 @@ func spanOf(g *trace.Group, columns []string) (span trace.Span, ok bool) {
 // maxWorkers is the number of goroutines that inParallel uses at most.
 func maxWorkers() int { return runtime.GOMAXPROCS(0) }
 
-// inParallel runs n tasks on as many goroutines as there are cores, and returns the first error. Each goroutine has a number, for
-// what it reuses from task to task.
+// inParallel runs n tasks on as many goroutines as there are cores, and returns the first error. Each goroutine has a
+// number, for what it reuses from task to task.
 func inParallel(ctx context.Context, n int, task func(ctx context.Context, worker, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,14 +8,15 @@ import (
 // linked is how an output of a node came from an input.
 type linked struct {
 	input *arrival
-	// inputEnd is the end of the callback that the input started, outputStart the start of the callback that published; noTime where
-	// there is no such callback or its time is unknown.
+	// inputEnd is the end of the callback that the input started, outputStart the start of the callback that published;
+	// noTime where there is no such callback or its time is unknown.
 	inputEnd, outputStart int64
 	output                *departure // nil: the input led to none
 }
 
-// link finds for the messages of a subscription the messages of a publisher of the same node that were made of them. Windows come
-// in the order of time; emit gets each output with its input once, and each input that led to nothing once.
+// link finds for the messages of a subscription the messages of a publisher of the same node that were made of them.
+// Windows come in the order of time; emit gets each output with its input once, and each input that led to nothing
+// once.
 type link interface {
 	receive(*arrival)
 	execute(*arrival)
@@ -74,9 +75,9 @@ func (l *latestLink) replace(by *arrival) {
 
 func (l *latestLink) end() { l.replace(nil) }
 
-// chainLink links along a chain of callbacks, each of which leaves something to the next in a variable: each end of a callback joins
-// the first start of the next callback at or after it and before its own next end; what has no such start is lost. The last
-// callback's publishes are the outputs.
+// chainLink links along a chain of callbacks, each of which leaves something to the next in a variable: each end of a
+// callback joins the first start of the next callback at or after it and before its own next end; what has no such
+// start is lost. The last callback's publishes are the outputs.
 type chainLink struct {
 	emit         func(linked)
 	chain        []*Callback
@@ -196,7 +197,8 @@ func (l *chainLink) endOf(stage int, e *chainExecution) {
 	l.waiting[stage] = e
 }
 
-// inputOf follows the chain back to its first callback and to the message that this one received; nil where it received none.
+// inputOf follows the chain back to its first callback and to the message that this one received; nil where it received
+// none.
 func (l *chainLink) inputOf(e *chainExecution) (first *chainExecution, input *arrival) {
 	first = e
 	for first.from != nil {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// recordedLink links by the callback in which each publish was recorded: exact for callbacks that publish what they received or polled.
+// recordedLink links by the callback in which each publish was recorded: exact for callbacks that publish what they
+// received or polled.
 type recordedLink struct {
 	emit      func(linked)
 	order     []*executionInputs // in the order in which their first inputs came

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Executions that start out of order or at the same time, polled messages, and publishes in any order find their inputs.
+// Executions that start out of order or at the same time, polled messages, and publishes in any order find their
+// inputs.
 func TestRecordedLink(t *testing.T) {
 	var lines []string
 	l := &recordedLink{emit: func(l linked) {

@@ -6,8 +6,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// lookup finds entities by address as livesAt does, and remembers what it found: rows repeat the same few addresses. It is not safe
-// for concurrent use.
+// lookup finds entities by address as livesAt does, and remembers what it found: rows repeat the same few addresses. It
+// is not safe for concurrent use.
 type lookup[E any] struct {
 	lives     livesAt[E]
 	processes processNumbers
@@ -59,7 +59,8 @@ func (l *lookup[E]) residents(process *trace.ProcessKey, address trace.Address) 
 	return residents
 }
 
-// scatter makes addresses, which are alike in many bits, differ in the first ones: it multiplies by an odd number without a pattern.
+// scatter makes addresses, which are alike in many bits, differ in the first ones: it multiplies by an odd number
+// without a pattern.
 func scatter(address trace.Address) uint64 { return uint64(address) * 0x9e3779b97f4a7c15 }
 
 // processNumbers gives processes numbers, because their keys take long to hash. Its zero value is ready.

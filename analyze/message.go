@@ -13,7 +13,8 @@ const noTime = math.MinInt64
 type departure struct {
 	publisher *Publisher
 	dataset   int
-	// at is when it was published: the first of rclcpp_intra_publish and rclcpp_publish or, without them, of the layers below.
+	// at is when it was published: the first of rclcpp_intra_publish and rclcpp_publish or, without them, of the layers
+	// below.
 	at                               int64
 	intra, rclcpp, rcl, rmw, written int64 // noTime where the layer was not passed
 	source                           trace.Optional[int64]
@@ -29,20 +30,21 @@ type departure struct {
 	begins *pathBegin
 }
 
-// publishNumber identifies a publish as its enqueues name it: the process is that of one dataset, by a number of the query's.
+// publishNumber identifies a publish as its enqueues name it: the process is that of one dataset, by a number of the
+// query's.
 type publishNumber struct {
 	process int32
 	tid     int32
 	number  uint64
 }
 
-// arrival is one message that a callback was started with, or that was polled; for some questions also an execution that no message
-// started. Times are on the query's clock.
+// arrival is one message that a callback was started with, or that was polled; for some questions also an execution
+// that no message started. Times are on the query's clock.
 type arrival struct {
 	subscription *Subscription // nil where no message came
 	dataset      int
-	// callback is the one that the message started, begun at start and ended at end. Of a polled message it is the callback in which it
-	// was taken, nil outside of callbacks, and start is the take.
+	// callback is the one that the message started, begun at start and ended at end. Of a polled message it is the
+	// callback in which it was taken, nil outside of callbacks, and start is the take.
 	callback   *Callback
 	polled     bool
 	start, end int64

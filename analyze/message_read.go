@@ -23,8 +23,8 @@ type wantedMessages struct {
 	subscription func(*Subscription) bool
 	// callback tells whether every execution of a callback is needed; it may be nil.
 	callback func(*Callback) bool
-	// known says that nothing is wanted of entities that only rows name, not the entity tables. Else topic tells which of their topics
-	// are wanted; nil: all.
+	// known says that nothing is wanted of entities that only rows name, not the entity tables. Else topic tells which of
+	// their topics are wanted; nil: all.
 	known bool
 	topic func(name string) bool
 }
@@ -49,7 +49,8 @@ func (r *messageReader) detailedDeparture(row *detailedDepartureColumns, dataset
 	return d
 }
 
-// departureNamed makes a departure of a publisher that, where no entity table has it, goes by these names. Without a topic it is nil then.
+// departureNamed makes a departure of a publisher that, where no entity table has it, goes by these names. Without a
+// topic it is nil then.
 func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic, node string) *departure {
 	clock := &r.query.clocks[dataset]
 	intra, rclcpp, rcl, rmw := clock.orNone(row.Intra), clock.orNone(row.Rclcpp), clock.orNone(row.Rcl), clock.orNone(row.RMW)
@@ -97,7 +98,8 @@ func (r *messageReader) detailedArrival(row *detailedArrivalColumns, dataset int
 	return r.arrivalNamed(&row.arrivalColumns, dataset, row.TopicName, row.NodeName)
 }
 
-// arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a topic it is unknown then.
+// arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a
+// topic it is unknown then.
 func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, node string) *arrival {
 	message := row.Source.Valid || row.Dequeue.Valid
 	if !row.Start.Valid || !message && r.wanted.callback == nil {
@@ -140,7 +142,8 @@ func (r *messageReader) process(dataset int, key *trace.ProcessKey) int32 {
 	return (*of)[n]
 }
 
-// subscription finds a subscription by any of its handles or, where no entity has them, by the topic; nil where that is unknown.
+// subscription finds a subscription by any of its handles or, where no entity has them, by the topic; nil where that is
+// unknown.
 func (r *messageReader) subscription(process *trace.ProcessKey, handle, buffer trace.Address, at int64, topic, node string) *Subscription {
 	s := r.subscriptions.find(process, handle, at)
 	if s == nil {

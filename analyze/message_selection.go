@@ -7,8 +7,9 @@ type messageSelections struct {
 	departures, arrivals, takes, enqueues trace.Selection
 }
 
-// selections returns the rows that name an address at which something wanted lived at any time: readers look at the time and at the
-// process. Where entities may be wanted that only rows name, those with a wanted topic are selected, too.
+// selections returns the rows that name an address at which something wanted lived at any time: readers look at the
+// time and at the process. Where entities may be wanted that only rows name, those with a wanted topic are selected,
+// too.
 func (w *wantedMessages) selections(index *entityIndex) messageSelections {
 	buffers := trace.Condition{Column: "buffer", Addresses: index.buffers.addressesOf(w.subscription)}
 	s := messageSelections{enqueues: trace.Selection{buffers}}

@@ -29,7 +29,8 @@ type NodeLatency struct {
 // NodeInstance is one output of a node with its input, or an input without output. Times that there are not are null.
 type NodeInstance struct {
 	NodeLabel
-	// Input is the start of the callback that got the message, or the take of a polled one; InputEnd the end of that callback.
+	// Input is the start of the callback that got the message, or the take of a polled one; InputEnd the end of that
+	// callback.
 	Input    int64                 `report:"callback_start_timestamp,time"`
 	InputEnd trace.Optional[int64] `report:"callback_end_timestamp,time,detail"`
 	// OutputStart is the start of the callback that published.
@@ -56,9 +57,9 @@ func (q *Query) LoadActivity(ctx context.Context) error {
 	return nil
 }
 
-// NodeLatency answers how long nodes took from messages to what they published of them: by the message contexts of an adopted
-// architecture, else by the recorded callback of each publish. latest takes every other pair of a subscription and a publisher for
-// use_latest_message. each, if not nil, gets every output with its input.
+// NodeLatency answers how long nodes took from messages to what they published of them: by the message contexts of an
+// adopted architecture, else by the recorded callback of each publish. latest takes every other pair of a subscription
+// and a publisher for use_latest_message. each, if not nil, gets every output with its input.
 func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeInstance) error) ([]NodeLatency, error) {
 	if err := q.LoadActivity(ctx); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// nodeOf lists instances as "callback_start, callback_end, start of the publishing callback, publish"; Lost is what there is not.
+// nodeOf lists instances as "callback_start, callback_end, start of the publishing callback, publish"; Lost is what
+// there is not.
 func nodeOf(t *testing.T, q *analyze.Query, latest bool) []string {
 	t.Helper()
 	text := func(at trace.Optional[int64]) string {
@@ -49,8 +50,8 @@ func chained(t *testing.T, context analyze.ContextType, build func(s *recording,
 	return q
 }
 
-// The worked example of CARET's documentation of the callback chain: cb_A = (start 0, end 4), (2, 6), (4, 8) and cb_B = (start 4,
-// publish 8), (8, 12), (10, 14).
+// The worked example of CARET's documentation of the callback chain: cb_A = (start 0, end 4), (2, 6), (4, 8) and cb_B =
+// (start 4, publish 8), (8, 12), (10, 14).
 func TestCallbackChain(t *testing.T) {
 	q := chained(t, analyze.ContextCallbackChain, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
 		for _, a := range [][2]int64{{0, 4}, {2, 6}, {4, 8}} {

@@ -13,8 +13,8 @@ type JoinedBy string
 const (
 	// JoinedByGID is the gid of the publisher and the source timestamp.
 	JoinedByGID JoinedBy = "gid"
-	// JoinedByTopic is the topic and the source timestamp: the take does not tell the publisher. Publishers that gave the same timestamp
-	// to two messages of one topic cannot be told apart.
+	// JoinedByTopic is the topic and the source timestamp: the take does not tell the publisher. Publishers that gave the
+	// same timestamp to two messages of one topic cannot be told apart.
 	JoinedByTopic JoinedBy = "topic"
 	// JoinedByBuffer is the slot of an intra-process buffer.
 	JoinedByBuffer JoinedBy = "buffer"
@@ -26,8 +26,8 @@ type Fate string
 const (
 	// Received: it started the callback, or was polled.
 	Received Fate = "received"
-	// Lost: a later message of its publisher was received, or another one overwrote it in its intra-process buffer. (Middlewares and
-	// buffers keep the order.)
+	// Lost: a later message of its publisher was received, or another one overwrote it in its intra-process buffer.
+	// (Middlewares and buffers keep the order.)
 	Lost Fate = "lost"
 	// Open: neither it nor a later message was received before the recording ended.
 	Open Fate = "open"
@@ -45,7 +45,8 @@ type passage struct {
 	enqueued     int64 // when it was put into the intra-process buffer; noTime for what went through the middleware
 }
 
-// passages pairs publishes with takes and callbacks, window after window: each message once with each subscription of its topic.
+// passages pairs publishes with takes and callbacks, window after window: each message once with each subscription of
+// its topic.
 type passages struct {
 	query   *Query
 	include func(*Publisher, *Subscription) bool
@@ -133,8 +134,8 @@ func (p *passages) add(w *messageWindow) {
 	p.settle()
 }
 
-// byTransport returns the messages that came through intra-process buffers and those that came through the middleware, in the order in which they
-// were there.
+// byTransport returns the messages that came through intra-process buffers and those that came through the middleware,
+// in the order in which they were there.
 func byTransport(arrivals []*arrival) (intra, middleware []timed[arrival]) {
 	middleware = make([]timed[arrival], 0, len(arrivals))
 	for _, a := range arrivals {
@@ -167,7 +168,8 @@ func (p *passages) subscriptionsOf(publisher *Publisher) []*Subscription {
 
 func (p *passages) depart(d *departure) {
 	for _, s := range p.subscriptionsOf(d.publisher) {
-		// rclcpp hands messages to subscriptions of the process through buffers, and its rmw layer ignores local publishers then.
+		// rclcpp hands messages to subscriptions of the process through buffers, and its rmw layer ignores local publishers
+		// then.
 		if d.intra != noTime && s.Buffer != 0 && s.Node.Process == d.publisher.Node.Process {
 			continue
 		}
@@ -228,7 +230,8 @@ func (p *passages) arrive(a *arrival) bool {
 	return false
 }
 
-// settle gives up the flights that later ones of their publisher have overtaken in this window or before, and those that nobody receives.
+// settle gives up the flights that later ones of their publisher have overtaken in this window or before, and those
+// that nobody receives.
 func (p *passages) settle() {
 	for _, q := range p.ordered {
 		q.giveUp(func(d *departure, fate Fate) { p.lose(d, q.subscription, fate) })

@@ -20,8 +20,8 @@ const (
 	HopNode HopKind = "node"
 )
 
-// PathHop is the latency of a path or of one of its hops. The hops' durations are those of the messages that went all the way, so their
-// means add up to the path's.
+// PathHop is the latency of a path or of one of its hops. The hops' durations are those of the messages that went all
+// the way, so their means add up to the path's.
 type PathHop struct {
 	Path string `report:"path,detail"`
 	// Hop counts from 1; 0 is the path as a whole.
@@ -29,13 +29,15 @@ type PathHop struct {
 	Kind HopKind `report:"kind"`
 	Name string  `report:"name"`
 	Statistics
-	// Begun is the number of messages that set out on the path or the hop, whether or not they came from its begin; Dropped of them
-	// were lost or, in a node, led to no publish. For the path as a whole, Begun that led to no end are Dropped.
+	// Begun is the number of messages that set out on the path or the hop, whether or not they came from its begin;
+	// Dropped of them were lost or, in a node, led to no publish. For the path as a whole, Begun that led to no end are
+	// Dropped.
 	Begun   uint64 `report:"begun"`
 	Dropped uint64 `report:"dropped"`
 }
 
-// PathHopInstance is one hop of one message that went all the way along a path. Instance numbers the messages of a path from 1.
+// PathHopInstance is one hop of one message that went all the way along a path. Instance numbers the messages of a path
+// from 1.
 type PathHopInstance struct {
 	Path     string  `report:"path,detail"`
 	Instance uint64  `report:"instance"`
@@ -47,8 +49,9 @@ type PathHopInstance struct {
 	Latency  int64   `report:"latency,duration"`
 }
 
-// FindPaths finds the paths that a text such as "[/talker]-[/chatter]-[/listener]" means: nodes and topics in turn, or a name that
-// NamedPaths has. There are several where nodes share a name. It fails with ErrNoSuchName where the architecture has no such path.
+// FindPaths finds the paths that a text such as "[/talker]-[/chatter]-[/listener]" means: nodes and topics in turn, or
+// a name that NamedPaths has. There are several where nodes share a name. It fails with ErrNoSuchName where the
+// architecture has no such path.
 func (a *Architecture) FindPaths(text string) ([]*Path, error) {
 	for _, p := range a.NamedPaths {
 		if p.Name == text {
@@ -114,8 +117,8 @@ func (p *Path) setContexts() {
 	}
 }
 
-// PathLatency answers how long messages took along paths and where the time went. latest takes nodes whose context is unknown for
-// use_latest_message. each, if not nil, gets the hops of every message that went all the way.
+// PathLatency answers how long messages took along paths and where the time went. latest takes nodes whose context is
+// unknown for use_latest_message. each, if not nil, gets the hops of every message that went all the way.
 func (q *Query) PathLatency(ctx context.Context, paths []*Path, latest bool, each func([]PathHopInstance) error) ([]PathHop, error) {
 	instances := series[PathHopInstance]{each: each}
 	t, err := newPathTracker(q, paths, latest, func(w *way) {

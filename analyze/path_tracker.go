@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is past, the way
-// is followed back from its end: every end has one way at most.
+// pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is
+// past, the way is followed back from its end: every end has one way at most.
 type pathTracker struct {
 	query     *Query
 	paths     []*trackedPath
@@ -26,7 +26,8 @@ type pathTracker struct {
 	left    []*departure // likewise
 }
 
-// pathBegin is a message that set out on a path. It leads to those after it, so that only those are kept that may still matter.
+// pathBegin is a message that set out on a path. It leads to those after it, so that only those are kept that may still
+// matter.
 type pathBegin struct {
 	path    *trackedPath
 	at      int64
@@ -265,8 +266,8 @@ func (t *pathTracker) complete(arrived []*arrival, left []*departure) {
 	}
 }
 
-// follow follows the way of a message back from its end; it returns nil where it did not come all the way, or from a begin that is not
-// asked for.
+// follow follows the way of a message back from its end; it returns nil where it did not come all the way, or from a
+// begin that is not asked for.
 func (p *trackedPath) follow(a *arrival, d *departure) *way {
 	w := &p.way
 	at := len(p.hops)

@@ -129,8 +129,8 @@ type Measure string
 const (
 	// MeasurePeriod is the time from one occurrence to the next.
 	MeasurePeriod Measure = "period"
-	// MeasureLateness is how late a timer's callback started, after the point of its ideal grid. Where the timer's init was not recorded, the
-	// grid is laid so that the most punctual start was in time.
+	// MeasureLateness is how late a timer's callback started, after the point of its ideal grid. Where the timer's init
+	// was not recorded, the grid is laid so that the most punctual start was in time.
 	MeasureLateness Measure = "lateness"
 )
 
@@ -224,8 +224,8 @@ func (p *periodic) occur(at int64) {
 	if p.grid == 0 {
 		return
 	}
-	// rcl calls a timer at the points of its grid, never before, and leaves out those that it missed. Without the origin, starts are
-	// compared with the first one and may be somewhat before it.
+	// rcl calls a timer at the points of its grid, never before, and leaves out those that it missed. Without the origin,
+	// starts are compared with the first one and may be somewhat before it.
 	since := at - p.begin
 	if !p.origin.Valid {
 		since += p.grid / 2

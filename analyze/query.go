@@ -15,11 +15,13 @@ var ErrNothingSelected = errors.New("nothing fits")
 
 // Filter selects what a query is about. The zero Filter selects everything.
 type Filter struct {
-	// Nodes, Topics (and names of services) and Callbacks (names or symbols) are patterns, one of which has to match the whole name.
+	// Nodes, Topics (and names of services) and Callbacks (names or symbols) are patterns, one of which has to match the
+	// whole name.
 	Nodes, Topics, Callbacks []*regexp.Regexp
 	// Processes are PIDs in the recorder's PID namespace.
 	Processes []int32
-	// From and To bound the begin of instances, in Unix nanoseconds on the clock of the first dataset; both ends are included.
+	// From and To bound the begin of instances, in Unix nanoseconds on the clock of the first dataset; both ends are
+	// included.
 	From, To trace.Optional[int64]
 }
 
@@ -29,7 +31,8 @@ type Query struct {
 	Warnings []string
 	// Architecture is what the datasets tell of the system.
 	Architecture *Architecture
-	// Progress, if not nil, is called with the rows that were read of those that have to be. It may be called by several goroutines.
+	// Progress, if not nil, is called with the rows that were read of those that have to be. It may be called by several
+	// goroutines.
 	Progress func(read, total int64)
 
 	datasets []*trace.Dataset
@@ -102,8 +105,8 @@ func (q *Query) warnOfLosses(ctx context.Context) error {
 	return nil
 }
 
-// clockUncertainty bounds the error of the difference of two times, besides that of the hosts' synchronization; null where both are
-// on one clock.
+// clockUncertainty bounds the error of the difference of two times, besides that of the hosts' synchronization; null
+// where both are on one clock.
 func (q *Query) clockUncertainty(a, b int) trace.Optional[int64] {
 	if a == b || len(q.clocks[a].points) == 0 && len(q.clocks[b].points) == 0 {
 		return trace.Optional[int64]{}
@@ -138,7 +141,8 @@ func (f *Filter) callback(c *Callback) bool {
 	return f.node(c.Node) && matches(f.Topics, c.TopicName, c.ServiceName) && matches(f.Callbacks, c.Name, c.Symbol)
 }
 
-// communication tells whether the messages from a publisher to a subscription are asked for: the topic fits, and one of the nodes.
+// communication tells whether the messages from a publisher to a subscription are asked for: the topic fits, and one of
+// the nodes.
 func (f *Filter) communication(p *Publisher, s *Subscription) bool {
 	if !matches(f.Topics, s.TopicName) {
 		return false

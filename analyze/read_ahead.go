@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// windowsAhead is the number of windows that are read beyond the one that is waited for or worked on: more take memory and save no time.
+// windowsAhead is the number of windows that are read beyond the one that is waited for or worked on: more take memory
+// and save no time.
 const windowsAhead = 1
 
 // readTask reads a part of a window, for a goroutine with that number.
@@ -34,8 +35,8 @@ func (w *windowReading[W]) partRead() {
 	}
 }
 
-// readAhead reads window after window on all cores, and passes them on in their order while later ones are read. reading returns what has to be
-// read for the window before a limit; when it all was, finish returns the window.
+// readAhead reads window after window on all cores, and passes them on in their order while later ones are read.
+// reading returns what has to be read for the window before a limit; when it all was, finish returns the window.
 func readAhead[W any](ctx context.Context, limits []int64, reading func(limit int64) (tasks []readTask, finish func() W), each func(W) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup

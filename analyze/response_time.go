@@ -4,9 +4,10 @@ import (
 	"context"
 )
 
-// ResponseTime is how long a system took to show the effect of what it was to react to, along a path. A flow is an output of the path with
-// the newest input that it was made of; outputs that are made of no newer input than an earlier one are no flows. What happens just
-// after an input was taken has to wait for the next flow, hence three times for each flow but the first.
+// ResponseTime is how long a system took to show the effect of what it was to react to, along a path. A flow is an
+// output of the path with the newest input that it was made of; outputs that are made of no newer input than an earlier
+// one are no flows. What happens just after an input was taken has to wait for the next flow, hence three times for
+// each flow but the first.
 type ResponseTime struct {
 	Path string           `report:"path"`
 	Case ResponseTimeCase `report:"case"`
@@ -36,7 +37,8 @@ type ResponseTimeInstance struct {
 	WorstWithExternalLatency int64  `report:"worst_with_external_latency,duration"`
 }
 
-// ResponseTime answers how fast paths react. each, if not nil, gets the flows, those of a path in the order of their outputs.
+// ResponseTime answers how fast paths react. each, if not nil, gets the flows, those of a path in the order of their
+// outputs.
 func (q *Query) ResponseTime(ctx context.Context, paths []*Path, latest bool, each func([]ResponseTimeInstance) error) ([]ResponseTime, error) {
 	instances := series[ResponseTimeInstance]{each: each}
 	responses := make(map[*trackedPath]*responseTimes)
@@ -62,7 +64,8 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*Path, latest bool, ea
 	return results, instances.flush()
 }
 
-// responseTimes computes the response times of the flows of a path from the ways that reached its end, in the order of their ends.
+// responseTimes computes the response times of the flows of a path from the ways that reached its end, in the order of
+// their ends.
 type responseTimes struct {
 	path                  string
 	respond               func(ResponseTimeInstance)

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// The worked examples of CARET's documentation (records_service.md, in tenths) and those of caret_analyze's tests that agree with it. CARET
-// 2026's code leaves out what the first flow adds to the worst case with external latency; its documentation does not.
+// The worked examples of CARET's documentation (records_service.md, in tenths) and those of caret_analyze's tests that
+// agree with it. CARET 2026's code leaves out what the first flow adds to the worst case with external latency; its
+// documentation does not.
 func TestResponseTimes(t *testing.T) {
 	type response struct{ input, best, worst, external int64 }
 	type inputOutput struct{ input, output int64 }
@@ -18,8 +19,8 @@ func TestResponseTimes(t *testing.T) {
 	}{
 		// The documentation gives 2.3 for the second worst case, "3.2 − 1.0".
 		"documented, with a drop": {[]int64{0, 10, 20, 30, 40}, []inputOutput{{0, 1}, {10, 11}, {30, 32}, {40, 43}}, []response{{10, 1, 1, 11}, {30, 2, 12, 22}, {40, 3, 3, 13}}},
-		// Crossing and branching ways: the table gives (0.0: 2.0, 2.5), (0.5: 0.5, 3.0), (3.0: 1.0, 2.0), (4.0: 0.5, 2.0) by the input of the
-		// flow before.
+		// Crossing and branching ways: the table gives (0.0: 2.0, 2.5), (0.5: 0.5, 3.0), (3.0: 1.0, 2.0), (4.0: 0.5, 2.0) by
+		// the input of the flow before.
 		"documented, with crossings": {
 			[]int64{0, 5, 20, 30, 40, 45, 55},
 			[]inputOutput{{0, 20}, {5, 25}, {20, 35}, {30, 35}, {40, 50}, {45, 70}, {55, 60}, {55, 65}},

@@ -8,7 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// reusedDataset writes the executions of two timers that had their callback at one address, one after the other. Of the second one no begin was seen.
+// reusedDataset writes the executions of two timers that had their callback at one address, one after the other. Of the
+// second one no begin was seen.
 func reusedDataset(t *testing.T) *trace.Dataset {
 	t.Helper()
 	const callback = 0x13
@@ -31,7 +32,8 @@ func reusedDataset(t *testing.T) *trace.Dataset {
 	return openDataset(t, dir)
 }
 
-// TestWhoseBeginWasNotSeenHasNoneOfItsPredecessors: an entity without a begin did not live while another one had its address.
+// TestWhoseBeginWasNotSeenHasNoneOfItsPredecessors: an entity without a begin did not live while another one had its
+// address.
 func TestWhoseBeginWasNotSeenHasNoneOfItsPredecessors(t *testing.T) {
 	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, reusedDataset(t))
 	if err != nil {
@@ -50,7 +52,8 @@ func TestWhoseBeginWasNotSeenHasNoneOfItsPredecessors(t *testing.T) {
 	}
 }
 
-// TestWhatWasTakenForSomebodyUnknownIsNoInput: it may have fed a callback inside the one in which it was taken, so that one has not got it.
+// TestWhatWasTakenForSomebodyUnknownIsNoInput: it may have fed a callback inside the one in which it was taken, so that
+// one has not got it.
 func TestWhatWasTakenForSomebodyUnknownIsNoInput(t *testing.T) {
 	for kind, links := range map[trace.TakeKind]uint64{trace.TakeRMW: 1, trace.TakeUnattributed: 0} {
 		t.Run(string(kind), func(t *testing.T) {

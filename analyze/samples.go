@@ -8,8 +8,8 @@ import (
 // chunkSamples is the number of samples in a chunk.
 const chunkSamples = 1 << 14
 
-// samples are values of which percentiles are wanted, in no order. They lie in chunks, so that adding one never moves the others. The zero
-// samples are empty.
+// samples are values of which percentiles are wanted, in no order. They lie in chunks, so that adding one never moves
+// the others. The zero samples are empty.
 type samples struct {
 	chunks [][]int64
 	count  int
@@ -61,8 +61,9 @@ const (
 	fewSamples = 256
 )
 
-// ranked returns the value that would be at an index if the values were sorted; they are between least and greatest. It counts how many are in
-// which of many equal parts of the range, and goes on with the part in which the index falls: sorting all takes several times as long.
+// ranked returns the value that would be at an index if the values were sorted; they are between least and greatest. It
+// counts how many are in which of many equal parts of the range, and goes on with the part in which the index falls:
+// sorting all takes several times as long.
 func (s *samples) ranked(index int, least, greatest int64) int64 {
 	chunks, count := s.chunks, s.count
 	for count > fewSamples {

@@ -39,8 +39,8 @@ type ServiceLatency struct {
 	ServiceLabel
 	Part ServicePart `report:"part"`
 	Statistics
-	// Unanswered is the number of calls of which the begin of the part was seen, and not its end. Where a side was not recorded that is
-	// every call.
+	// Unanswered is the number of calls of which the begin of the part was seen, and not its end. Where a side was not
+	// recorded that is every call.
 	Unanswered uint64 `report:"unanswered"`
 }
 
@@ -69,7 +69,8 @@ type serviceColumns struct {
 	NodeName       string            `column:"node_name,null"`
 }
 
-// callKey joins the steps of a call. Without a gid the steps of client and server cannot be joined: each side has its own process.
+// callKey joins the steps of a call. Without a gid the steps of client and server cannot be joined: each side has its
+// own process.
 type callKey struct {
 	gid      string
 	process  trace.ProcessKey // zero where there is a gid
@@ -84,15 +85,16 @@ type serviceStep struct {
 	at int64
 }
 
-// keptCalls is the number of calls that are kept because steps of them may still come: beyond it the one that began first is given up.
+// keptCalls is the number of calls that are kept because steps of them may still come: beyond it the one that began
+// first is given up.
 const keptCalls = 1 << 16
 
 // recentCalls is the number of answered calls that are remembered for servers that take the same request later.
 const recentCalls = 1 << 10
 
-// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: those of which all steps
-// were seen when they were, the others when so many have begun after them that they are given up, or at the end. An answer that comes
-// later still counts as a call of its own; a warning tells where that may be.
+// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: those of
+// which all steps were seen when they were, the others when so many have begun after them that they are given up, or at
+// the end. An answer that comes later still counts as a call of its own; a warning tells where that may be.
 func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) error) ([]ServiceLatency, error) {
 	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, nil, func(_, end int64) bool {
 		return q.filter.From.Valid && end < q.filter.From.Value
@@ -165,8 +167,8 @@ func (names *serviceNames) complete(row *serviceColumns) {
 // serviceCalls gathers calls.
 type serviceCalls struct {
 	query *Query
-	// open finds the calls of which steps may still come in order, where the one that began first is in front; they are kept at most. Where
-	// several servers have the service's name, each takes the request, and there is a call for each.
+	// open finds the calls of which steps may still come in order, where the one that began first is in front; they are
+	// kept at most. Where several servers have the service's name, each takes the request, and there is a call for each.
 	open map[callKey][]*list.Element
 	// done are the calls of which all steps were seen last, in recent as a ring: another server may take the request yet.
 	done     map[callKey]*openCall
@@ -228,7 +230,8 @@ func (c *serviceCalls) add(s *serviceStep) {
 	}
 }
 
-// addAlone passes on the step of a client that is not known, as all that was seen of a call: other clients' have the same numbers.
+// addAlone passes on the step of a client that is not known, as all that was seen of a call: other clients' have the
+// same numbers.
 func (c *serviceCalls) addAlone(key callKey, s *serviceStep) {
 	call := newCall(key, s)
 	call.take(s)
@@ -268,8 +271,8 @@ func (c *serviceCalls) remember(call *openCall) {
 	c.closed++
 }
 
-// find returns the open call that a step belongs to. One that has the step already is closed: its sequence number is used again, by the
-// gid's next owner, or the step is a duplicate.
+// find returns the open call that a step belongs to. One that has the step already is closed: its sequence number is
+// used again, by the gid's next owner, or the step is a duplicate.
 func (c *serviceCalls) find(key callKey, s *serviceStep) (found *list.Element) {
 	for _, element := range slices.Clone(c.open[key]) {
 		call := element.Value.(*openCall)
@@ -292,8 +295,8 @@ func (call *openCall) mayBeOf(s *serviceStep) bool {
 	return byClient || call.server == place{} || call.server == place{s.ProcessKey, s.ServiceHandle}
 }
 
-// begin keeps a new call, in the place of the one that began first where there are too many. Where another server has taken the request,
-// too, it begins with the same one.
+// begin keeps a new call, in the place of the one that began first where there are too many. Where another server has
+// taken the request, too, it begins with the same one.
 func (c *serviceCalls) begin(key callKey, s *serviceStep) *list.Element {
 	call := newCall(key, s)
 	if of := c.sibling(key, s); of != nil {

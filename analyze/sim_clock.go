@@ -47,7 +47,8 @@ func newSimClock(ctx context.Context, q *Query) (*simClock, error) {
 	return c, nil
 }
 
-// convert returns the simulated time. Before the first and after the last update it goes on at the pace of the nearest two.
+// convert returns the simulated time. Before the first and after the last update it goes on at the pace of the nearest
+// two.
 func (c *simClock) convert(at int64) int64 {
 	i, _ := slices.BinarySearchFunc(c.updates, at, func(u simUpdate, at int64) int { return compareTimes(u.at, at) })
 	i = min(max(i, 1), len(c.updates)-1)

@@ -3,8 +3,9 @@ package analyze
 // slabSize is the number of values that a slab makes at once.
 const slabSize = 64
 
-// slab makes values of a type many at a time, which is cheaper. It suits values that go out of use at about the same time, because one keeps
-// its neighbours in memory: not those that lead to earlier ones of a slab, for so one would keep all before it. The zero slab is ready.
+// slab makes values of a type many at a time, which is cheaper. It suits values that go out of use at about the same
+// time, because one keeps its neighbours in memory: not those that lead to earlier ones of a slab, for so one would
+// keep all before it. The zero slab is ready.
 type slab[T any] struct {
 	free []T
 }

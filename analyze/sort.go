@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// sortByTime sorts events by their time; those of the same time keep their order. Events come nearly sorted: most are moved by few places or none.
+// sortByTime sorts events by their time; those of the same time keep their order. Events come nearly sorted: most are
+// moved by few places or none.
 func sortByTime[E any](events []timed[E]) {
 	moves := 4 * len(events)
 	for i := 1; i < len(events); i++ {

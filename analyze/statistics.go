@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Statistics describe durations, in nanoseconds. They are null where there is none. A percentile is the least value that at least that
-// share of the values does not exceed (the nearest rank, DuckDB's quantile_disc).
+// Statistics describe durations, in nanoseconds. They are null where there is none. A percentile is the least value
+// that at least that share of the values does not exceed (the nearest rank, DuckDB's quantile_disc).
 type Statistics struct {
 	// Count is the number of durations; Rate is that of the instances a second, from the first to the last begin.
 	Count uint64                  `report:"count"`
@@ -21,7 +21,8 @@ type Statistics struct {
 	P99   trace.Optional[int64]   `report:"p99,duration"`
 	P999  trace.Optional[int64]   `report:"p99_9,duration"`
 	Max   trace.Optional[int64]   `report:"max,duration"`
-	// PercentilesExact is false beyond 4 million durations: the percentiles are up to 0.1 % too small then. The others stay exact.
+	// PercentilesExact is false beyond 4 million durations: the percentiles are up to 0.1 % too small then. The others
+	// stay exact.
 	PercentilesExact bool `report:"percentiles_exact,detail"`
 }
 

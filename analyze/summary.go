@@ -15,8 +15,8 @@ type Summary struct {
 	Damaged []string `json:"damaged"`
 	// Span is the time from the first to the last event; null when there is none.
 	Span trace.Optional[trace.Span] `json:"span"`
-	// Within is the time that was asked for; null for all. What happened is counted if it began in it; Tables, the session, damages and
-	// what is said of the whole recording are not restricted.
+	// Within is the time that was asked for; null for all. What happened is counted if it began in it; Tables, the
+	// session, damages and what is said of the whole recording are not restricted.
 	Within trace.Optional[trace.Span] `json:"within"`
 	Tables []TableSummary             `json:"tables"`
 	// Tracepoints are in the order of the tables that hold them. Those that were probed and never hit have the count 0.
@@ -73,8 +73,8 @@ type NodeSummary struct {
 	PID int32 `json:"pid" report:"pid"`
 	// NodeName is empty for what belongs to no known node.
 	NodeName string `json:"node_name" report:"node_name"`
-	// Callbacks, Publishes and Takes are numbers of executions, publishes and polled takes; the rates are a second of the recording's
-	// span, null for a recording without one.
+	// Callbacks, Publishes and Takes are numbers of executions, publishes and polled takes; the rates are a second of the
+	// recording's span, null for a recording without one.
 	Callbacks    uint64                  `json:"callbacks" report:"callbacks"`
 	CallbackRate trace.Optional[float64] `json:"callback_rate" report:"callback_rate,rate"`
 	// TotalTime is the sum of the callbacks' execution times in nanoseconds.
@@ -82,7 +82,8 @@ type NodeSummary struct {
 	Publishes   uint64                  `json:"publishes" report:"publishes"`
 	PublishRate trace.Optional[float64] `json:"publish_rate" report:"publish_rate,rate"`
 	Takes       uint64                  `json:"takes" report:"takes"`
-	// IgnoredTakes is the number of messages that rclcpp took and dropped, because they came through intra-process communication, too.
+	// IgnoredTakes is the number of messages that rclcpp took and dropped, because they came through intra-process
+	// communication, too.
 	IgnoredTakes uint64 `json:"ignored_takes" report:"ignored_takes"`
 	// UnattributedTakes is the number of takes of which it is not known whether a callback, a poll or nobody got them.
 	UnattributedTakes uint64 `json:"unattributed_takes" report:"unattributed_takes"`
@@ -98,7 +99,8 @@ type CallbackSummary struct {
 	Count    uint64                `json:"count" report:"count"`
 	// Rate is in executions a second, between the first and the last start; null for fewer than two.
 	Rate trace.Optional[float64] `json:"rate" report:"rate,rate"`
-	// TotalTime, MeanTime and MaxTime are of the executions that have a start and an end, in nanoseconds; Timed is their number.
+	// TotalTime, MeanTime and MaxTime are of the executions that have a start and an end, in nanoseconds; Timed is their
+	// number.
 	TotalTime int64                 `json:"total_time" report:"total_time,duration"`
 	MeanTime  trace.Optional[int64] `json:"mean_time" report:"mean_time,duration"`
 	MaxTime   int64                 `json:"max_time" report:"max_time,duration"`
@@ -114,8 +116,8 @@ type TopicSummary struct {
 	Publishes uint64 `json:"publishes" report:"publishes"`
 	// Rate is in publishes a second, between the first and the last one; null for fewer than two.
 	Rate trace.Optional[float64] `json:"rate" report:"rate,rate"`
-	// Received is the number of callback executions and polled takes that got a message of the topic: of each message as many as subscriptions
-	// got it.
+	// Received is the number of callback executions and polled takes that got a message of the topic: of each message as
+	// many as subscriptions got it.
 	Received uint64 `json:"received" report:"received"`
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Summarize reads the dataset once. Damaged segments are told in the Summary, they are no errors. progress, which may be nil, is
-// told how many of the rows have been read, from several goroutines.
+// Summarize reads the dataset once. Damaged segments are told in the Summary, they are no errors. progress, which may
+// be nil, is told how many of the rows have been read, from several goroutines.
 func Summarize(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*Summary, error) {
 	return SummarizePart(ctx, d, nil, progress)
 }
 
-// SummarizePart is Summarize for what began in a part of the recording's span, both ends included. part, if not nil, gets the span, if there
-// is one, and returns the part; an error of it is returned as it is.
+// SummarizePart is Summarize for what began in a part of the recording's span, both ends included. part, if not nil,
+// gets the span, if there is one, and returns the part; an error of it is returned as it is.
 func SummarizePart(ctx context.Context, d *trace.Dataset, part func(trace.Span) (trace.Span, error), progress func(read, total int64)) (*Summary, error) {
 	s := &summarizer{
 		dataset: d, part: part, progress: progress, groups: make(map[string][]*trace.Group),
@@ -113,7 +113,8 @@ func inits[K comparable, R any](s *summarizer, l *lifeRows[K, R]) (count uint64)
 	return count
 }
 
-// addTracepoint adds the count of a tracepoint, unless it is 0 and the tracepoint was not probed or another table has it.
+// addTracepoint adds the count of a tracepoint, unless it is 0 and the tracepoint was not probed or another table has
+// it.
 func (s *summarizer) addTracepoint(table, tracepoint string, count uint64) {
 	if count > 0 {
 		s.result.Tracepoints = slices.DeleteFunc(s.result.Tracepoints, func(t TracepointSummary) bool { return t.Tracepoint == tracepoint && t.Count == 0 })

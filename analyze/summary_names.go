@@ -25,8 +25,8 @@ type namedRow struct {
 	Symbol    string                `column:"symbol,null"`
 }
 
-// nameStrangers looks in rows for the names of callbacks that the entity tables do not know: a killed recorder has not written
-// all of them.
+// nameStrangers looks in rows for the names of callbacks that the entity tables do not know: a killed recorder has not
+// written all of them.
 func (s *summarizer) nameStrangers(ctx context.Context) error {
 	strangers := make(map[place]*countedCallback)
 	for _, c := range s.callbacks {

@@ -93,8 +93,8 @@ func newSummaryWorker(index *entityIndex, within trace.Optional[trace.Span]) *su
 	}
 }
 
-// process returns the counts of a row's process. There are few processes, and rows of one follow each other: looking through them
-// is faster than hashing the key of every row.
+// process returns the counts of a row's process. There are few processes, and rows of one follow each other: looking
+// through them is faster than hashing the key of every row.
 func (w *summaryWorker) process(key *trace.ProcessKey) *processCount {
 	if w.last != nil && w.last.key == *key {
 		return w.last

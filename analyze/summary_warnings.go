@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// stepLimit is the least change of real time between two measurements that is called a step. NTP slews by 0.05 % at most, which is
-// less over the time between measurements.
+// stepLimit is the least change of real time between two measurements that is called a step. NTP slews by 0.05 % at
+// most, which is less over the time between measurements.
 const stepLimit = 10 * time.Millisecond
 
 func (s *summarizer) losses(ctx context.Context) error {

@@ -24,9 +24,10 @@ var duckdbTypes = map[trace.ColumnType]string{
 	trace.TypeBool: "BOOLEAN", trace.TypeInt32: "INTEGER", trace.TypeInt64: "BIGINT", trace.TypeString: "VARCHAR",
 }
 
-// Views returns SQL for DuckDB that makes a view of each table of the dataset, named like it, which adds to each …_timestamp column
-// a …_time of type TIMESTAMP_NS; and views that give the answers of `caret-bpf latency callback` and `caret-bpf info`. They refer to
-// the dataset by its absolute path and show what is added to it. A table that the dataset does not have is an empty view.
+// Views returns SQL for DuckDB that makes a view of each table of the dataset, named like it, which adds to each
+// …_timestamp column a …_time of type TIMESTAMP_NS; and views that give the answers of `caret-bpf latency callback` and
+// `caret-bpf info`. They refer to the dataset by its absolute path and show what is added to it. A table that the
+// dataset does not have is an empty view.
 func Views(d *trace.Dataset) (string, error) {
 	dir, err := filepath.Abs(d.Dir())
 	if err != nil {
@@ -56,8 +57,8 @@ func storesDistances(table *trace.Table, groups []*trace.Group) bool {
 	return false
 }
 
-// countingRow is SQL that leaves of the rows of each entity the one that counts; "" for other tables. Rows of recorders that gave them no
-// numbers are of one life if they name the same address and the same begin.
+// countingRow is SQL that leaves of the rows of each entity the one that counts; "" for other tables. Rows of recorders
+// that gave them no numbers are of one life if they name the same address and the same begin.
 func countingRow(table *trace.Table, groups []*trace.Group) string {
 	if !table.HasEntities() {
 		return ""
@@ -91,8 +92,8 @@ func wholeTime(c *trace.Column) string {
 	return fmt.Sprintf("coalesce(%s, %s + %s)", c.Name, c.After, c.OffsetName())
 }
 
-// tableView is the view of a table. storesDistances tells whether its segments have columns of distances: those of a dataset of format 1
-// have not. selection is SQL that selects rows.
+// tableView is the view of a table. storesDistances tells whether its segments have columns of distances: those of a
+// dataset of format 1 have not. selection is SQL that selects rows.
 func tableView(table *trace.Table, dir string, exists, storesDistances bool, selection string) string {
 	var columns, nulls []string
 	var whole, distances []string

@@ -10,8 +10,8 @@ import (
 // windowRows is the number of rows that are read for a window of time, about: it bounds the memory of a query.
 const windowRows = 1 << 18
 
-// stream is the rows of a table in the order of their time, read window after window. Rows lie in a table in the order of their
-// completion; the statistics of the row groups tell which groups a window needs.
+// stream is the rows of a table in the order of their time, read window after window. Rows lie in a table in the order
+// of their completion; the statistics of the row groups tell which groups a window needs.
 type stream[E any] struct {
 	groups []tableGroup
 	read   func(ctx context.Context, worker int, g tableGroup) ([]timed[E], error)
@@ -60,7 +60,8 @@ func (s *stream[E]) cut(events []timed[E], limit int64) []*E {
 	return window
 }
 
-// windowLimits cuts time so that between two limits the groups of about windowRows rows begin. The last limit is the greatest time.
+// windowLimits cuts time so that between two limits the groups of about windowRows rows begin. The last limit is the
+// greatest time.
 func windowLimits(lists ...[]tableGroup) []int64 {
 	groups := slices.Concat(lists...)
 	slices.SortFunc(groups, func(a, b tableGroup) int { return cmp.Compare(a.begin, b.begin) })

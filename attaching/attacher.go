@@ -19,11 +19,13 @@ type Reporter interface {
 	Warn(err error)
 	// Message tells the user what was done.
 	Message(text string)
-	// Attached tells of sites that are probed from now on and never were before, in a process or, if pid is 0, in every one.
+	// Attached tells of sites that are probed from now on and never were before, in a process or, if pid is 0, in every
+	// one.
 	Attached(pid int32, sites []probes.Site)
 	// Missing tells what cannot be observed of a process, in place of what was told of it before.
 	Missing(p *Process, missing []probes.Missing)
-	// Retiring tells that a unit is about to be detached from all processes for the rest of the recording, for what it costs a thread.
+	// Retiring tells that a unit is about to be detached from all processes for the rest of the recording, for what it
+	// costs a thread.
 	Retiring(unit abi.Unit, cost ThreadShare)
 }
 
@@ -31,7 +33,8 @@ type Reporter interface {
 type Entities interface {
 	// HasIntraProcess reports whether a process has a subscription with intra-process communication.
 	HasIntraProcess(p *Process) bool
-	// NoIntraProcess reports whether all entities of a process are known, none is such a subscription, and none has come for IntraProcessPatience.
+	// NoIntraProcess reports whether all entities of a process are known, none is such a subscription, and none has come
+	// for IntraProcessPatience.
 	NoIntraProcess(p *Process) bool
 }
 
@@ -143,9 +146,9 @@ func (a *Attacher) attachGroup(ctx context.Context, p *Process, group siteGroup)
 	return len(group.sites) - len(failed), nil
 }
 
-// attachSites attaches sites in a process, or in every one (0), those that a budget may ask to detach apart from the others. It tells what came of
-// it, notes in known which sites need not be tried again, and returns what is not attached. The account pays; nobody does for what is attached for
-// everybody.
+// attachSites attaches sites in a process, or in every one (0), those that a budget may ask to detach apart from the
+// others. It tells what came of it, notes in known which sites need not be tried again, and returns what is not
+// attached. The account pays; nobody does for what is attached for everybody.
 func (a *Attacher) attachSites(
 	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known map[siteKey]bool,
 ) (attachments []unitAttachment, failed map[siteKey]error, err error) {
@@ -193,7 +196,8 @@ func (a *Attacher) attachPaid(
 	return unitAttachment{attachment: attached, account: account, probes: count}, problems, nil
 }
 
-// note tells of sites that are attached and were not known. What failed is tried again at the next look unless it can never succeed.
+// note tells of sites that are attached and were not known. What failed is tried again at the next look unless it can
+// never succeed.
 func (a *Attacher) note(pid int32, sites []probes.Site, failed map[siteKey]error, known map[siteKey]bool) {
 	var fresh []probes.Site
 	for _, site := range sites {
@@ -209,7 +213,8 @@ func (a *Attacher) note(pid int32, sites []probes.Site, failed map[siteKey]error
 	}
 }
 
-// Release says that a process has ended, or runs another program now. What was attached for it alone is detached by the next Sweep.
+// Release says that a process has ended, or runs another program now. What was attached for it alone is detached by the
+// next Sweep.
 func (a *Attacher) Release(p *Process) {
 	for _, list := range p.attachmentLists() {
 		a.released = append(a.released, *list...)
@@ -224,7 +229,8 @@ func (a *Attacher) Sweep() {
 	a.released = nil
 }
 
-// Verify detaches files from every process that were written in place, so that their sites are not what was proven. They are not probed again.
+// Verify detaches files from every process that were written in place, so that their sites are not what was proven.
+// They are not probed again.
 func (a *Attacher) Verify() {
 	for _, held := range slices.Clone(a.shared) {
 		if err := held.Verify(); err != nil {

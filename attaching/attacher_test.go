@@ -121,7 +121,8 @@ func attach(t *testing.T, a *Attacher, p *Process, sites ...probes.Site) {
 	}
 }
 
-// A process that runs meanwhile must not seem to begin what does not end: ends are attached before starts, initialization before both.
+// A process that runs meanwhile must not seem to begin what does not end: ends are attached before starts,
+// initialization before both.
 func TestOrderOfAttaching(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	attach(t, a, processNumber(1), site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventRclcppPublish, abi.RoleFunction),
@@ -168,7 +169,8 @@ func TestSitesAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Bodies whose callers are probed are detached when nothing was mapped for a while, come back when libraries change, and are told of once.
+// Bodies whose callers are probed are detached when nothing was mapped for a while, come back when libraries change,
+// and are told of once.
 func TestBodiesComeAndGo(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	p := processNumber(1)
@@ -229,7 +231,8 @@ func TestBodiesStayWithoutCertainCallers(t *testing.T) {
 	}
 }
 
-// What only intra-process communication needs is detached from a process that does without, and comes back when it turns out not to.
+// What only intra-process communication needs is detached from a process that does without, and comes back when it
+// turns out not to.
 func TestIntraProcessComesAndGoes(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	p := processNumber(1)
@@ -252,7 +255,8 @@ func TestIntraProcessComesAndGoes(t *testing.T) {
 	}
 }
 
-// What was attached for processes that are over is detached, all of it at once, and nothing is attached for them any more.
+// What was attached for processes that are over is detached, all of it at once, and nothing is attached for them any
+// more.
 func TestReleasedProcessesAreSwept(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	var over []*Process

@@ -16,12 +16,13 @@ import (
 type SiteMode string
 
 const (
-	// SitesAuto chooses the cheapest: where a function has none, its callers, and the function itself only as long as callers may appear that
-	// are not probed yet.
+	// SitesAuto chooses the cheapest: where a function has none, its callers, and the function itself only as long as
+	// callers may appear that are not probed yet.
 	SitesAuto SiteMode = ""
 	// SitesEntries observes every function at its first instruction.
 	SitesEntries SiteMode = "entries"
-	// SitesCallers observes functions without a cheap instruction at their callers only. What other callers do is not recorded.
+	// SitesCallers observes functions without a cheap instruction at their callers only. What other callers do is not
+	// recorded.
 	SitesCallers SiteMode = "callers"
 	// SitesBoth observes such functions at their callers and in themselves all the time.
 	SitesBoth SiteMode = "both"
@@ -30,8 +31,8 @@ const (
 // SiteModes returns all modes.
 func SiteModes() []SiteMode { return []SiteMode{SitesAuto, SitesEntries, SitesCallers, SitesBoth} }
 
-// bodiesPatience is how long after the last change of a process's mappings the bodies of functions stay probed whose callers are. Programs
-// load their libraries one after the other.
+// bodiesPatience is how long after the last change of a process's mappings the bodies of functions stay probed whose
+// callers are. Programs load their libraries one after the other.
 const bodiesPatience = 5 * time.Second
 
 // bodies is what a process has attached of functions whose callers are probed, too.
@@ -59,8 +60,8 @@ func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.
 	return others, bodies
 }
 
-// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. uncertain says that it
-// has callers that cannot be probed. attached is how many are probed that were not.
+// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them.
+// uncertain says that it has callers that cannot be probed. attached is how many are probed that were not.
 func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.Site, uncertain bool) (attached int, err error) {
 	b := &p.bodies
 	b.since = time.Now()
@@ -80,8 +81,8 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 	return len(sites) - len(failed), nil
 }
 
-// returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before it maps them, and once more
-// before they do anything.
+// returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before
+// it maps them, and once more before they do anything.
 func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
 	b := &p.bodies
 	switch {
@@ -117,8 +118,8 @@ func (a *Attacher) detachBodies(p *Process) {
 // NoticeTime is how long it may take until the mappings of a process that nobody has announced are noticed.
 const NoticeTime = time.Second
 
-// warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded. Files that were expected
-// were armed before.
+// warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded.
+// Files that were expected were armed before.
 func (a *Attacher) warnOfLateCallers(p *Process, sites []probes.Site) {
 	if !p.bodies.detached {
 		return

@@ -19,8 +19,8 @@ type ThreadShare struct {
 	Units    [abi.HitUnits]float64
 }
 
-// unitAttachment is an attachment that is closed when its unit is retired. Without a budget, and for all that is needed, the unit is
-// notOptional.
+// unitAttachment is an attachment that is closed when its unit is retired. Without a budget, and for all that is
+// needed, the unit is notOptional.
 type unitAttachment struct {
 	attachment
 	unit abi.Unit
@@ -70,8 +70,9 @@ func (a *Attacher) groupByUnit(sites []probes.Site) []unitSites {
 	return slices.DeleteFunc(groups, func(g unitSites) bool { return len(g.sites) == 0 })
 }
 
-// KeepBudget retires units until the thread with the highest cost is within the budget: the dearest first, by what their hits cost this thread. It
-// is given what threads were charged in the last window, the dearest first, and reports whether units were retired.
+// KeepBudget retires units until the thread with the highest cost is within the budget: the dearest first, by what
+// their hits cost this thread. It is given what threads were charged in the last window, the dearest first, and reports
+// whether units were retired.
 func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
 	limit := a.options.MaxOverhead
 	settling := a.budget.settling
@@ -95,8 +96,8 @@ func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
 	return len(units) > 0
 }
 
-// settlesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries, or what only intra-process
-// communication needs while it is not known to do without.
+// settlesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries, or
+// what only intra-process communication needs while it is not known to do without.
 func (a *Attacher) settlesSoon(pid int32) bool {
 	return slices.ContainsFunc(a.processes, func(p *Process) bool {
 		in := &p.intraProcess

@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
-// detachable are sites of a process that are detached when it turns out to do without them, and attached again when it may need them.
+// detachable are sites of a process that are detached when it turns out to do without them, and attached again when it
+// may need them.
 type detachable struct {
 	attachments []unitAttachment // empty while there are none
 	// sites are those that are attached, or that were.
@@ -34,14 +35,15 @@ func (of *detachable) comeBack() {
 	of.detached, of.since, of.returned = false, time.Now(), monotonicNow()
 }
 
-// LibrariesChange attaches what a process may need now that its dynamic linker has said, at an instant of CLOCK_MONOTONIC in nanoseconds, that it
-// changes its libraries.
+// LibrariesChange attaches what a process may need now that its dynamic linker has said, at an instant of
+// CLOCK_MONOTONIC in nanoseconds, that it changes its libraries.
 func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
 	a.returnToIntraProcess(ctx, p)
 	a.returnToBodies(ctx, p, at)
 }
 
-// Settle detaches what a process does without, and attaches again what it has turned out to need. It is to be called about every second.
+// Settle detaches what a process does without, and attaches again what it has turned out to need. It is to be called
+// about every second.
 func (a *Attacher) Settle(ctx context.Context, p *Process) {
 	a.detachBodies(p)
 	a.settleIntraProcess(ctx, p)

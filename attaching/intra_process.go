@@ -12,19 +12,20 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
-// intraProcess is what a process has attached for intra-process communication only. On Humble that are functions that every callback passes
-// (the executor's step, guard conditions), which most processes have no use for.
+// intraProcess is what a process has attached for intra-process communication only. On Humble that are functions that
+// every callback passes (the executor's step, guard conditions), which most processes have no use for.
 type intraProcess struct {
 	detachable
 	detachedAt int64 // CLOCK_MONOTONIC in nanoseconds
 	told       bool  // what was missed
 }
 
-// IntraProcessPatience is how long a process must have had nodes and created nothing before it is believed to do without intra-process
-// communication.
+// IntraProcessPatience is how long a process must have had nodes and created nothing before it is believed to do
+// without intra-process communication.
 const IntraProcessPatience = 5 * time.Second
 
-// separateIntraProcess takes out the sites that only intra-process communication needs. Where processes share their links they are for all.
+// separateIntraProcess takes out the sites that only intra-process communication needs. Where processes share their
+// links they are for all.
 func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []probes.Site) {
 	if a.options.SystemWide {
 		return sites, nil
@@ -39,8 +40,8 @@ func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []pr
 	return others, intra
 }
 
-// attachIntraProcess attaches what intra-process communication needs, unless the process is known to have none. attached is how many are
-// probed that were not.
+// attachIntraProcess attaches what intra-process communication needs, unless the process is known to have none.
+// attached is how many are probed that were not.
 func (a *Attacher) attachIntraProcess(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
 	in := &p.intraProcess
 	fresh := slices.DeleteFunc(slices.Clone(sites), func(site probes.Site) bool { return p.attached[keyOf(site)] })
@@ -82,7 +83,8 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 	if !in.detached {
 		return
 	}
-	// In the order in which an enqueue would have to have passed them: what is seen of one has been seen from its beginning.
+	// In the order in which an enqueue would have to have passed them: what is seen of one has been seen from its
+	// beginning.
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
 		attachments, _, err := a.attachSites(ctx, p.Target.PID, p.Target.Account(), []probes.Site{site}, p.attached)
@@ -95,8 +97,8 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 	in.comeBack()
 }
 
-// AwaitIntraProcess makes sure that a process is probed that has begun with intra-process communication, and says what was missed of it. It began
-// at an instant of CLOCK_MONOTONIC in nanoseconds; 0 says that it is not known when.
+// AwaitIntraProcess makes sure that a process is probed that has begun with intra-process communication, and says what
+// was missed of it. It began at an instant of CLOCK_MONOTONIC in nanoseconds; 0 says that it is not known when.
 func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int64) {
 	in := &p.intraProcess
 	if began == 0 {
@@ -121,7 +123,8 @@ func (a *Attacher) settleIntraProcess(ctx context.Context, p *Process) {
 	a.detachIntraProcess(p)
 }
 
-// passRank is an event's place on the way of a message; attachOrder has them the other way round, for a recording that has not begun.
+// passRank is an event's place on the way of a message; attachOrder has them the other way round, for a recording that
+// has not begun.
 func passRank(event abi.Event) int {
 	return slices.Index([]abi.Event{abi.EventExecutorExecute, abi.EventRclcppIntraPublish, abi.EventRclcppRingBufferEnqueue}, event)
 }

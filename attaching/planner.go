@@ -9,7 +9,8 @@ import (
 
 // Options say what is attached.
 type Options struct {
-	// SystemWide says that processes are recorded that do not exist yet: sites are attached for every process, where that is allowed.
+	// SystemWide says that processes are recorded that do not exist yet: sites are attached for every process, where that
+	// is allowed.
 	SystemWide bool
 	// Sites says at which instructions events are observed.
 	Sites SiteMode
@@ -28,8 +29,8 @@ type Planner struct {
 	options probes.Options
 }
 
-// NewPlanner makes a planner. Where processes share their links, which of their callers are certain is not known before they run: there only
-// functions are probed, unless the mode says otherwise.
+// NewPlanner makes a planner. Where processes share their links, which of their callers are certain is not known before
+// they run: there only functions are probed, unless the mode says otherwise.
 func NewPlanner(o Options) *Planner {
 	options := probes.Options{Expected: true, Cache: probes.NewCache(), Costs: o.Costs, Profile: o.Profile, Steps: o.SystemWide}
 	switch o.Sites {

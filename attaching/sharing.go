@@ -14,12 +14,13 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// sharing says which files have links for every process, where processes are recorded that do not exist yet. All others are probed for each
-// process alone.
+// sharing says which files have links for every process, where processes are recorded that do not exist yet. All others
+// are probed for each process alone.
 type sharing struct {
 	// users are trusted beside root.
 	users []uint32
-	// planned are the files with shared links, and the distribution that they were planned for: what is a site of them depends on nothing else.
+	// planned are the files with shared links, and the distribution that they were planned for: what is a site of them
+	// depends on nothing else.
 	planned map[target.FileID]target.Distro
 	// contested are files that processes of several distributions map. Nothing tells whose they are.
 	contested map[target.FileID]bool
@@ -118,7 +119,8 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 	return nil
 }
 
-// share notes that a file is probed for every process from now on. What processes have probed of it for themselves would record twice.
+// share notes that a file is probed for every process from now on. What processes have probed of it for themselves
+// would record twice.
 func (a *Attacher) share(by *Process, file target.FileID) {
 	a.sharing.planned[file] = by.Target.Distro
 	var lists []*[]unitAttachment
@@ -129,8 +131,8 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 	a.closeIf(ofFile(file), lists...)
 }
 
-// contest ends the sharing of files that a process maps and that were planned for another distribution, though what they say fits this one as
-// well: each process is probed by its own plan then.
+// contest ends the sharing of files that a process maps and that were planned for another distribution, though what
+// they say fits this one as well: each process is probed by its own plan then.
 func (a *Attacher) contest(ctx context.Context, p *Process) {
 	var contested []target.FileID
 	for _, module := range p.Target.Modules {
@@ -162,7 +164,8 @@ func (a *Attacher) contest(ctx context.Context, p *Process) {
 	}
 }
 
-// tellApart says of the first file that is not probed for every process what that means. How many they were is said in the end.
+// tellApart says of the first file that is not probed for every process what that means. How many they were is said in
+// the end.
 func (a *Attacher) tellApart(p *Process, site probes.Site, why error) {
 	if a.sharing.apart[site.File] != nil {
 		return

@@ -25,8 +25,8 @@ func sortForAttaching(sites []probes.Site) {
 	slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
 }
 
-// attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must not seem to
-// begin what does not end.
+// attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must
+// not seem to begin what does not end.
 var attachOrder = []abi.Event{
 	abi.EventCallbackEnd, abi.EventCallbackStart, abi.EventExceptionCaught, abi.EventServiceExecuted, abi.EventExecutorExecute, abi.EventRMWTake,
 	abi.EventRclcppRingBufferDequeue,
@@ -38,8 +38,9 @@ var attachOrder = []abi.Event{
 // attachRank is an event's place in the attachOrder. Initialization events, whose place is -1, come before all.
 func attachRank(event abi.Event) int { return slices.Index(attachOrder, event) }
 
-// shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish depends on the
-// RMW implementation, and libtracetools is shared by processes with different ones: it must not end there for any.
+// shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish
+// depends on the RMW implementation, and libtracetools is shared by processes with different ones: it must not end
+// there for any.
 func shareable(site probes.Site) probes.Site {
 	if site.Event == abi.EventRMWPublish && site.Form == abi.FormMessageOnly {
 		site.LastLayer = false

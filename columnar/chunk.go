@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// chunkLimit, pageLimit and valueLimit bound what a segment can make a reader allocate and decompress: bytes of a column in a row
-	// group, in the file and uncompressed, bytes of a page when uncompressed, and values of a page. The writer stays far below, and so do
-	// other tools that rewrite a segment.
+	// chunkLimit, pageLimit and valueLimit bound what a segment can make a reader allocate and decompress: bytes of a
+	// column in a row group, in the file and uncompressed, bytes of a page when uncompressed, and values of a page. The
+	// writer stays far below, and so do other tools that rewrite a segment.
 	chunkLimit = 256 << 20
 	pageLimit  = 32 << 20
 	valueLimit = 1 << 20
@@ -25,8 +25,8 @@ type chunkPage struct {
 	content []byte
 }
 
-// loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns them and the number of values of the
-// dictionary.
+// loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns them and the
+// number of values of the dictionary.
 func loadChunk(f io.ReaderAt, size int64, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (pages []chunkPage, dictionary int64, err error) {
 	begin := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
@@ -43,8 +43,8 @@ func loadChunk(f io.ReaderAt, size int64, meta *format.ColumnMetaData, rows int6
 	return splitPages(*buffer, rows)
 }
 
-// splitPages follows the page headers and compares what they claim with the limits and with each other. It returns the pages and the number
-// of values of the dictionary, which comes first if there is one.
+// splitPages follows the page headers and compares what they claim with the limits and with each other. It returns the
+// pages and the number of values of the dictionary, which comes first if there is one.
 func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, err error) {
 	var values, plain int64
 	var protocol thrift.CompactProtocol
@@ -79,7 +79,8 @@ func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, 
 	return pages, dictionary, nil
 }
 
-// pageValues returns the number of values of a page, nulls included, and whether they are rows' values (not a dictionary's).
+// pageValues returns the number of values of a page, nulls included, and whether they are rows' values (not a
+// dictionary's).
 func pageValues(header *format.PageHeader) (values int64, data bool) {
 	switch header.Type {
 	case format.DataPage:

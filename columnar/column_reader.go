@@ -12,7 +12,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// formerDictionary is PLAIN_DICTIONARY, which other writers still call the indexes of a dictionary in pages of version 1.
+// formerDictionary is PLAIN_DICTIONARY, which other writers still call the indexes of a dictionary in pages of version
+// 1.
 const formerDictionary format.Encoding = 2
 
 // ColumnReader reads the values of a column chunk page by page. A page is decoded as a whole, by its type, and not by

@@ -88,8 +88,8 @@ func (c *ColumnWriter[V]) Add(rows int, appendTo func(values []V, levels []byte)
 
 func (c *ColumnWriter[V]) size() int { return len(c.pages.bytes) }
 
-// replaceInvalidText puts U+FFFD in place of bytes that are no UTF-8: names come from other programs, and a column that says it is text
-// and is not cannot be read by others.
+// replaceInvalidText puts U+FFFD in place of bytes that are no UTF-8: names come from other programs, and a column that
+// says it is text and is not cannot be read by others.
 func replaceInvalidText[V Value](values []V) {
 	texts, ok := any(values).([]string)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// decompress returns what was compressed, in the buffer if it had to be decompressed. It allocates no more than limit bytes, whatever the
-// compressed bytes claim, and fails where they hold more.
+// decompress returns what was compressed, in the buffer if it had to be decompressed. It allocates no more than limit
+// bytes, whatever the compressed bytes claim, and fails where they hold more.
 func decompress(buffer []byte, codec format.CompressionCodec, compressed []byte, limit int) ([]byte, error) {
 	if codec == format.Uncompressed || len(compressed) == 0 {
 		return compressed, nil

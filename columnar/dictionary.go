@@ -64,8 +64,8 @@ func (d *dictionary[V]) reset() {
 	d.values, d.bytes = d.values[:0], 0
 }
 
-// slot is where a value is looked for among the recent ones. Of a string its address counts: names are written again and again as the
-// same string.
+// slot is where a value is looked for among the recent ones. Of a string its address counts: names are written again
+// and again as the same string.
 func slot[V Value](value *V) uint {
 	var word uint64
 	switch v := any(value).(type) {

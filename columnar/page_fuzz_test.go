@@ -12,7 +12,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// FuzzPage decodes arbitrary content of a page: as many values as its header says or an error, in memory that its header bounds.
+// FuzzPage decodes arbitrary content of a page: as many values as its header says or an error, in memory that its
+// header bounds.
 func FuzzPage(f *testing.F) {
 	zeros := make([]byte, 4<<20)
 	encoder, err := zstd.NewWriter(nil)

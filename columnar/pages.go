@@ -17,8 +17,8 @@ type pages struct {
 	compressor *zstd.Encoder
 	bytes      []byte // of the pages
 	plainBytes int64  // of the pages, were they not compressed
-	// hopeless says that the last page did not become smaller by compression, as those of delta-encoded times: then the next ones are
-	// not tried.
+	// hopeless says that the last page did not become smaller by compression, as those of delta-encoded times: then the
+	// next ones are not tried.
 	hopeless bool
 
 	header     bytes.Buffer
@@ -31,11 +31,13 @@ type pages struct {
 // leastSaved is the part of a page that compression has to save for the page to be stored compressed.
 const leastSaved = 1.0 / 64
 
-// mixedLevels is the size of levels from which on they are compressed. Where all values of a page are null, or none is, they take a few bytes.
+// mixedLevels is the size of levels from which on they are compressed. Where all values of a page are null, or none is,
+// they take a few bytes.
 const mixedLevels = 64
 
-// add appends a data page. levels is nil for a column that is not nullable. The page has the version 2, which can do without compression but has
-// levels that are not compressed. Where nulls and values alternate they would take a bit a row: such a page has the version 1.
+// add appends a data page. levels is nil for a column that is not nullable. The page has the version 2, which can do
+// without compression but has levels that are not compressed. Where nulls and values alternate they would take a bit a
+// row: such a page has the version 1.
 func (p *pages) add(encoding format.Encoding, rows, nulls int, levels, values []byte) error {
 	p.levels = p.levels[:0]
 	if levels != nil {

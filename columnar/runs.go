@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// runPadding is the number of values by which the last run may be longer than what it is for: they are packed in groups, which writers
-// fill up.
+// runPadding is the number of values by which the last run may be longer than what it is for: they are packed in
+// groups, which writers fill up.
 const runPadding = 512
 
-// runs returns the part of data that holds count values as runs (the Parquet encoding RLE). A few bytes can claim billions of values, and
-// the library makes all of them.
+// runs returns the part of data that holds count values as runs (the Parquet encoding RLE). A few bytes can claim
+// billions of values, and the library makes all of them.
 func runs(data []byte, bitWidth, count int) ([]byte, error) {
 	at := 0
 	for left := count; left > 0; {

@@ -64,8 +64,8 @@ func decodeNumbers[T any](into []T, encoding format.Encoding, data []byte, count
 	return nil, unreadable(parquet.Int64, encoding)
 }
 
-// decodeDeltas32 decodes as 64 bits wide what other tools have made: differences of two numbers of 32 bits may have 33, which the library
-// takes for others.
+// decodeDeltas32 decodes as 64 bits wide what other tools have made: differences of two numbers of 32 bits may have 33,
+// which the library takes for others.
 func decodeDeltas32(into []int32, data []byte) ([]int32, error) {
 	wide, err := parquet.DeltaBinaryPacked.DecodeInt64(nil, data)
 	for _, v := range wide {

@@ -1,9 +1,11 @@
-// Package docs keeps the parts of the documentation that are written from code. They stand in Markdown between two comments,
+// Package docs keeps the parts of the documentation that are written from code. They stand in Markdown between two
+// comments,
 //
 //	<!-- begin: generated NAME -->
 //	<!-- end: generated NAME -->
 //
-// so that all prose is in the pages, and a fact that code states is stated once. `make docs` writes them, tests compare them.
+// so that all prose is in the pages, and a fact that code states is stated once. `make docs` writes them, tests compare
+// them.
 package docs
 
 import (
@@ -52,7 +54,8 @@ func Write(file, block string, content []byte) error {
 	return os.WriteFile(file, written, 0o644)
 }
 
-// Check compares a block of the page in a file with what it should be. Where WriteVariable is set, it writes the block first.
+// Check compares a block of the page in a file with what it should be. Where WriteVariable is set, it writes the block
+// first.
 func Check(file, block string, content []byte) error {
 	if os.Getenv(WriteVariable) != "" {
 		if err := Write(file, block, content); err != nil {
@@ -73,7 +76,8 @@ func Check(file, block string, content []byte) error {
 	return nil
 }
 
-// Wrap breaks text at spaces into lines of at most Width characters. All lines but the first are indented. A longer word stays whole.
+// Wrap breaks text at spaces into lines of at most Width characters. All lines but the first are indented. A longer
+// word stays whole.
 func Wrap(text, indent string) string {
 	var wrapped strings.Builder
 	length := 0

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Member tells where an accessor function finds what it gives: starting from the object that its argument points to, each offset but the
-// last leads to a pointer to the next object.
+// Member tells where an accessor function finds what it gives: starting from the object that its argument points to,
+// each offset but the last leads to a pointer to the next object.
 type Member struct {
 	Offsets []int64
 	// Address is true when the function gives the member's address instead of its value.
@@ -19,8 +19,9 @@ type Member struct {
 //
 //	return object->impl->handle;
 //
-// It follows every path through the function. On each it must return the same member, or zero as functions do that check the argument first.
-// ErrUnexpectedShape if it does anything else or cannot be followed, ErrUnsupported on machines other than x86-64 and arm64.
+// It follows every path through the function. On each it must return the same member, or zero as functions do that
+// check the argument first. ErrUnexpectedShape if it does anything else or cannot be followed, ErrUnsupported on
+// machines other than x86-64 and arm64.
 func (f *File) ReturnedMember(symbol Symbol) (Member, error) {
 	convention, err := f.convention()
 	if err != nil {
@@ -29,8 +30,8 @@ func (f *File) ReturnedMember(symbol Symbol) (Member, error) {
 	return f.member(symbol, convention, originFirst, func(s *accessorState) accessorValue { return s.registers[convention.returned] })
 }
 
-// CopiedMember is ReturnedMember for a member function that returns an object in memory, such as a std::shared_ptr: which member of its object
-// the first word of the result is copied from.
+// CopiedMember is ReturnedMember for a member function that returns an object in memory, such as a std::shared_ptr:
+// which member of its object the first word of the result is copied from.
 func (f *File) CopiedMember(symbol Symbol) (Member, error) {
 	convention, err := f.convention()
 	if err != nil {
@@ -45,7 +46,8 @@ type callingConvention struct {
 	arguments map[int8]machineRegister
 	stack     machineRegister
 	returned  machineRegister
-	// result and object are the origins of a result's place in memory and of the object of a member function that has such a result.
+	// result and object are the origins of a result's place in memory and of the object of a member function that has such
+	// a result.
 	result, object int8
 	// execute notes what an instruction does; branch what it means that a conditional branch is taken, or is not.
 	execute func(*accessorState, Instruction) error
@@ -97,7 +99,8 @@ const (
 // maxDereferences is how many pointers an accessor may follow.
 const maxDereferences = 4
 
-// accessorValue is what a register holds: displacement added to what a chain of loads from an argument gave. It is comparable.
+// accessorValue is what a register holds: displacement added to what a chain of loads from an argument gave. It is
+// comparable.
 type accessorValue struct {
 	origin       int8
 	depth        int8
@@ -168,7 +171,8 @@ func (s *accessorState) loadFrom(address accessorValue) accessorValue {
 	return address.load(0)
 }
 
-// storeAt notes what is stored on the stack, or as the first word of the result. A store elsewhere is taken not to reach the stack.
+// storeAt notes what is stored on the stack, or as the first word of the result. A store elsewhere is taken not to
+// reach the stack.
 func (s *accessorState) storeAt(to, value accessorValue, bytes int) {
 	switch {
 	case to.origin == originStack:
@@ -201,8 +205,8 @@ func (w *accessorWalk) decode(bounds Range) error {
 // maxAccessorSteps bounds the walk. Accessors are short.
 const maxAccessorSteps = 20_000
 
-// follow returns what the function at an address gives, each different value once. given tells it at the instructions where a path is
-// followed no further; a path that returns without has given nothing.
+// follow returns what the function at an address gives, each different value once. given tells it at the instructions
+// where a path is followed no further; a path that returns without has given nothing.
 func (w *accessorWalk) follow(start uint64, given func(*accessorState, Instruction) (accessorValue, bool)) ([]accessorValue, error) {
 	type position struct {
 		address uint64

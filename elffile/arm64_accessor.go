@@ -80,7 +80,8 @@ func (s arm64State) execute(instruction Instruction) error {
 	return nil
 }
 
-// isCalleeSavedARM64 tells the registers that a called function leaves as they were. Of vector registers it keeps halves.
+// isCalleeSavedARM64 tells the registers that a called function leaves as they were. Of vector registers it keeps
+// halves.
 func isCalleeSavedARM64(register machineRegister) bool {
 	const firstSaved = 19
 	return register >= firstSaved && register < linkRegisterARM64 || register == stackARM64

@@ -1,6 +1,7 @@
 package elffile
 
-// argumentRegistersARM64 is how many registers, from x0 on, carry integer arguments (AAPCS64); x8 carries the place of a result.
+// argumentRegistersARM64 is how many registers, from x0 on, carry integer arguments (AAPCS64); x8 carries the place of
+// a result.
 const argumentRegistersARM64 = 9
 
 // effectARM64 knows the instructions that compilers schedule into the start of a function. All others are unknown.

@@ -19,8 +19,9 @@ const (
 	operationLostStack
 )
 
-// Numbers of registers of arm64: x0 to x30 and the stack pointer, then the vector registers, q0 to q31. Fields of instructions mean the stack
-// pointer or the zero register by 31, depending on the instruction; the latter is none of these.
+// Numbers of registers of arm64: x0 to x30 and the stack pointer, then the vector registers, q0 to q31. Fields of
+// instructions mean the stack pointer or the zero register by 31, depending on the instruction; the latter is none of
+// these.
 const (
 	linkRegisterARM64 machineRegister = 30
 	stackARM64        machineRegister = 31
@@ -49,7 +50,8 @@ func other(register machineRegister) operationARM64 {
 	return operationARM64{kind: operationOther, first: register, second: zeroARM64}
 }
 
-// decodeOperationARM64 decodes an instruction that is no branch, by the encoding's classes (Arm Architecture Reference Manual for A-profile, C4.1).
+// decodeOperationARM64 decodes an instruction that is no branch, by the encoding's classes (Arm Architecture Reference
+// Manual for A-profile, C4.1).
 func decodeOperationARM64(word uint32) operationARM64 {
 	switch word >> 25 & 0xf {
 	case 0x8, 0x9:
@@ -150,7 +152,8 @@ var hintsARM64 = []uint32{
 	0xd503201f, 0xd503233f, 0xd503237f, 0xd50323bf, 0xd50323ff, 0xd503241f, 0xd503245f, 0xd503249f, 0xd50324df,
 }
 
-// decodeMemoryARM64 decodes loads and stores. Those whose address is not a register and a number, and the atomic ones, are unknown.
+// decodeMemoryARM64 decodes loads and stores. Those whose address is not a register and a number, and the atomic ones,
+// are unknown.
 func decodeMemoryARM64(word uint32) operationARM64 {
 	isVector := word>>26&1 != 0
 	base := generalOrStack(word >> 5)

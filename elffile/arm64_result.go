@@ -1,7 +1,8 @@
 package elffile
 
-// resultUseARM64 follows moves of registers between two calls: which arguments of the second hold what the first returned, and at which
-// offsets of what arguments point to it has been stored. An instruction whose effect on registers is not known ends the proof.
+// resultUseARM64 follows moves of registers between two calls: which arguments of the second hold what the first
+// returned, and at which offsets of what arguments point to it has been stored. An instruction whose effect on
+// registers is not known ends the proof.
 func resultUseARM64(between []Instruction) (arguments []int, stores map[int][]int64) {
 	const result machineRegister = 0
 	const somethingElse = zeroARM64

@@ -16,8 +16,8 @@ func buildLibrary(t testing.TB, fileName, source string, options ...string) *Fil
 	return openFile(t, buildLibraryFile(t, fileName, source, options...))
 }
 
-// eachMachine runs a test with a compiler for each machine whose code is followed. build is buildLibrary for the machine; options that only
-// the compilers for another know are left out.
+// eachMachine runs a test with a compiler for each machine whose code is followed. build is buildLibrary for the
+// machine; options that only the compilers for another know are left out.
 func eachMachine(t *testing.T, test func(t *testing.T, build func(t *testing.T, fileName, source string, options ...string) *File)) {
 	for machine, compiler := range map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu-gcc", elf.EM_AARCH64: "aarch64-linux-gnu-gcc"} {
 		if machine == hostMachine() {

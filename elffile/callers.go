@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Caller is an instruction that calls a function of another file, or jumps there as the last thing its own function does. At it, the
-// arguments are in their registers as the called function finds them.
+// Caller is an instruction that calls a function of another file, or jumps there as the last thing its own function
+// does. At it, the arguments are in their registers as the called function finds them.
 type Caller struct {
 	Site
 	// Callee is the function's name.
@@ -30,9 +30,10 @@ type Callers struct {
 
 // CallersOf finds the instructions that call the named functions, which other files define, through the file's PLT.
 //
-// All bytes of the code are searched for what may be a call or jump to such an entry. Each is proven, or proven to be none, by decoding
-// from the start of the code that a frame description entry covers. A function is uncertain when that fails, or when a relocation puts its
-// address anywhere but into the slot of a PLT entry: then it may be called through a pointer.
+// All bytes of the code are searched for what may be a call or jump to such an entry. Each is proven, or proven to be
+// none, by decoding from the start of the code that a frame description entry covers. A function is uncertain when that
+// fails, or when a relocation puts its address anywhere but into the slot of a PLT entry: then it may be called through
+// a pointer.
 //
 // ErrUnsupported on machines other than x86-64.
 func (f *File) CallersOf(names []string) (Callers, error) {
@@ -236,7 +237,8 @@ var beginsBranch = func() (begins [256]bool) {
 	return begins
 }()
 
-// branchEnd returns how far a relative branch leads from its own address, if the bytes are one: of any kind, so that none is overlooked.
+// branchEnd returns how far a relative branch leads from its own address, if the bytes are one: of any kind, so that
+// none is overlooked.
 func branchEnd(code []byte) (displacement int64, isBranch bool) {
 	switch opcode := code[0]; {
 	case opcode == 0xe8 || opcode == 0xe9:

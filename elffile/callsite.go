@@ -16,8 +16,8 @@ type CallSite struct {
 	// ResultArguments are the positions (from 1) of the integer arguments that provably hold, at the call, the value
 	// that the preceding call returned.
 	ResultArguments []int
-	// ResultStores tells for positions of arguments (from 1) at which offsets of what they point to the value that the preceding call
-	// returned has provably been stored.
+	// ResultStores tells for positions of arguments (from 1) at which offsets of what they point to the value that the
+	// preceding call returned has provably been stored.
 	ResultStores map[int][]int64
 }
 
@@ -87,11 +87,11 @@ func (f *File) callersCode(symbol, callee string) (code []Instruction, bounds Ra
 	return code, bounds, calleeAddresses, err
 }
 
-// ReturnOf finds, in the function symbol, the instruction that the one call of callee returns to: when it runs, callee has just
-// returned. For what rcl's functions get through pointers from the rmw function that they call.
+// ReturnOf finds, in the function symbol, the instruction that the one call of callee returns to: when it runs, callee
+// has just returned. For what rcl's functions get through pointers from the rmw function that they call.
 //
-// The proof is CallAfter's: the whole function is decoded from its start, callee is called once, and no branch leads to the
-// instruction. The errors are the same.
+// The proof is CallAfter's: the whole function is decoded from its start, callee is called once, and no branch leads to
+// the instruction. The errors are the same.
 func (f *File) ReturnOf(symbol, callee string) (Site, error) {
 	site, err := f.returnOf(symbol, callee)
 	if err != nil {
@@ -291,8 +291,8 @@ func resultArguments(between []Instruction) []int {
 	return positions
 }
 
-// resultStores follows register moves between two calls: where the returned value was stored, and which arguments hold the register
-// that led there. An instruction whose effect on registers is not known ends the proof.
+// resultStores follows register moves between two calls: where the returned value was stored, and which arguments hold
+// the register that led there. An instruction whose effect on registers is not known ends the proof.
 func resultStores(between []Instruction) map[int][]int64 {
 	origin := make(map[x86asm.Reg]x86asm.Reg) // of copies, among the registers at the start
 	of := func(register x86asm.Reg) x86asm.Reg {

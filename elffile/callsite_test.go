@@ -192,8 +192,8 @@ func TestReturnOf(t *testing.T) {
 	})
 }
 
-// What a call returns to is no proof that it was called if a branch leads there, too. Words are as GNU as encodes them for code at 0x1000, and
-// the function that they call lies behind.
+// What a call returns to is no proof that it was called if a branch leads there, too. Words are as GNU as encodes them
+// for code at 0x1000, and the function that they call lies behind.
 func TestReturnOfBranchARM64(t *testing.T) {
 	const (
 		frame, restore  = 0xa9bf7bfd, 0xa8c17bfd // stp x29, x30, [sp, #-16]!; ldp x29, x30, [sp], #16

@@ -90,8 +90,9 @@ func listed(t *testing.T, path string) *listing {
 	return l
 }
 
-// Every site that is chosen anywhere in the corpus begins an instruction by objdump's word, is of a kind that the kernel emulates or the very
-// first one, and has behind it nothing that writes an argument register or that a jump of the function leads into.
+// Every site that is chosen anywhere in the corpus begins an instruction by objdump's word, is of a kind that the
+// kernel emulates or the very first one, and has behind it nothing that writes an argument register or that a jump of
+// the function leads into.
 func TestCorpusFunctionSites(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("objdump is asked for x86-64 code")

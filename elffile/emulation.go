@@ -19,7 +19,8 @@ func (v KernelVersion) Before(other KernelVersion) bool {
 	return v.Minor < other.Minor
 }
 
-// Emulation is a kind of instruction whose effect the kernel carries out itself when a uprobe is on it, so that the thread traps once.
+// Emulation is a kind of instruction whose effect the kernel carries out itself when a uprobe is on it, so that the
+// thread traps once.
 type Emulation struct {
 	// Name says which instructions are meant: "push", "conditional jump".
 	Name    string
@@ -38,9 +39,10 @@ const (
 	sourceARM64     = "arch/arm64/kernel/probes/decode-insn.c: arm_probe_decode_insn"
 )
 
-// emulations are all kinds of instructions that kernels emulate and that may be probed. x86 kernels also emulate nops of several bytes, which
-// is no reason to probe them: see ErrNoSafeSite. Forms with prefixes, which compilers do not emit at these places, are left out. arm64 kernels of before
-// October 2024 also emulate loads of literals, wrongly: see isLiteralLoadARM64.
+// emulations are all kinds of instructions that kernels emulate and that may be probed. x86 kernels also emulate nops
+// of several bytes, which is no reason to probe them: see ErrNoSafeSite. Forms with prefixes, which compilers do not
+// emit at these places, are left out. arm64 kernels of before October 2024 also emulate loads of literals, wrongly: see
+// isLiteralLoadARM64.
 var emulations = []Emulation{
 	{"push", elf.EM_X86_64, KernelVersion{4, 16}, sourcePushX86, func(i Instruction) bool { return isRegisterPush(i.Bytes) }},
 	{"call", elf.EM_X86_64, KernelVersion{3, 16}, sourceBranchX86, func(i Instruction) bool { return i.Bytes[0] == 0xe8 }},
@@ -91,9 +93,9 @@ func isConditionalJumpX86(code []byte) bool {
 // isPlainBranchARM64 leaves out the authenticated forms of ret, br and blr.
 func isPlainBranchARM64(i Instruction) bool { return wordOf(i)&0x0100_0c1f == 0 }
 
-// isLiteralLoadARM64: ldr, ldrsw and prfm with an address relative to the instruction. Old kernels read the literal as if it were memory of
-// their own, newer ones refuse to probe the instruction; but those that load vector registers they take for any instruction, and step
-// through a copy, which loads from beside the copy or crashes.
+// isLiteralLoadARM64: ldr, ldrsw and prfm with an address relative to the instruction. Old kernels read the literal as
+// if it were memory of their own, newer ones refuse to probe the instruction; but those that load vector registers they
+// take for any instruction, and step through a copy, which loads from beside the copy or crashes.
 func isLiteralLoadARM64(i Instruction) bool { return wordOf(i)&0x3b000000 == 0x18000000 }
 
 func wordOf(i Instruction) uint32 { return binary.LittleEndian.Uint32(i.Bytes) }

@@ -129,7 +129,8 @@ func NewMetered(reader io.ReaderAt, meter Meter) (*File, error) {
 	return f, nil
 }
 
-// Close closes the file if it was opened by Open, and gives back what was kept of it. The File must not be used afterwards.
+// Close closes the file if it was opened by Open, and gives back what was kept of it. The File must not be used
+// afterwards.
 func (f *File) Close() error {
 	f.release()
 	if f.closer == nil {
@@ -188,7 +189,8 @@ func (f *File) ReadAt(address uint64, buffer []byte) (int, error) {
 	return 0, fmt.Errorf("%w: %#x", ErrNotMapped, address)
 }
 
-// readCode is ReadAt for instructions. It reads where FileOffset points to, also when a malformed file's segments overlap.
+// readCode is ReadAt for instructions. It reads where FileOffset points to, also when a malformed file's segments
+// overlap.
 func (f *File) readCode(address uint64, buffer []byte) (int, error) {
 	segment, ok := f.executableSegment(address)
 	if !ok {

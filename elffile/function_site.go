@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// SiteRequest says what a site in a function is for. The zero value asks for one at which every register that carries integer arguments
-// is as the caller left it, on the oldest supported kernel.
+// SiteRequest says what a site in a function is for. The zero value asks for one at which every register that carries
+// integer arguments is as the caller left it, on the oldest supported kernel.
 type SiteRequest struct {
-	// Arguments is how many of the function's integer arguments must still be in their registers; 0 means all that registers carry.
+	// Arguments is how many of the function's integer arguments must still be in their registers; 0 means all that
+	// registers carry.
 	Arguments int
 	// Entry asks for the function's first instruction, whatever it costs.
 	Entry bool
@@ -16,8 +17,8 @@ type SiteRequest struct {
 	NoCalls bool
 	// Kernel is the kernel that will be probed; its zero value the oldest supported one.
 	Kernel KernelVersion
-	// Cheaper reports whether a site costs clearly less than another one, where that was measured. nil prefers the first instruction that
-	// the kernel emulates.
+	// Cheaper reports whether a site costs clearly less than another one, where that was measured. nil prefers the first
+	// instruction that the kernel emulates.
 	Cheaper func(one, other Site) bool
 }
 
@@ -32,17 +33,18 @@ func (r SiteRequest) cheaper(one, other Site) bool {
 // maxPrefix bounds how many instructions from the entry on are looked at.
 const maxPrefix = 64
 
-// FunctionSite chooses the cheapest instruction that every call of the function executes exactly once with its arguments still in their
-// registers: one that the kernel emulates, if the straight code at the function's start has one, else the function's first instruction. Of
-// instructions that cost the same, the first.
+// FunctionSite chooses the cheapest instruction that every call of the function executes exactly once with its
+// arguments still in their registers: one that the kernel emulates, if the straight code at the function's start has
+// one, else the function's first instruction. Of instructions that cost the same, the first.
 //
-// Whatever is chosen begins where decoding from the function's first instruction proves it to begin. Behind the entry itself, no branch of the
-// function leads there: all of its code is decoded, parts that the compiler moved away included. Where that cannot be done (unknown
-// instructions, jumps through tables), only a push that is the first instruction after endbr64 is chosen: no code that balances its stack
-// jumps there.
+// Whatever is chosen begins where decoding from the function's first instruction proves it to begin. Behind the entry
+// itself, no branch of the function leads there: all of its code is decoded, parts that the compiler moved away
+// included. Where that cannot be done (unknown instructions, jumps through tables), only a push that is the first
+// instruction after endbr64 is chosen: no code that balances its stack jumps there.
 //
-// ErrNoSafeSite if the first instruction is a nop of several bytes, which newer kernels replace by a call that overwrites the stack below a
-// leaf function, on arm64 a load of a literal, which they step through at another address, or none at all.
+// ErrNoSafeSite if the first instruction is a nop of several bytes, which newer kernels replace by a call that
+// overwrites the stack below a leaf function, on arm64 a load of a literal, which they step through at another address,
+// or none at all.
 func (f *File) FunctionSite(symbol Symbol, request SiteRequest) (Site, error) {
 	site, err := f.functionSite(symbol, request)
 	if err != nil {
@@ -93,13 +95,15 @@ func (f *File) cheapestSite(symbol Symbol, entry Site, request SiteRequest) Site
 	return chosen
 }
 
-// maxStackOffset is the largest offset that is followed; prologues that make larger frames have passed better sites before.
+// maxStackOffset is the largest offset that is followed; prologues that make larger frames have passed better sites
+// before.
 const (
 	maxStackOffset = 127 * stackWord
 	stackWord      = 8
 )
 
-// isPassedOnce reports whether an instruction of the straight code at the function's start is reached from the entry only.
+// isPassedOnce reports whether an instruction of the straight code at the function's start is reached from the entry
+// only.
 func (f *File) isPassedOnce(symbol Symbol, site Instruction) bool {
 	if site.Address == symbol.Address {
 		return true
@@ -112,8 +116,8 @@ func (f *File) isPassedOnce(symbol Symbol, site Instruction) bool {
 	return err == nil && isEndbr64(first) && first.End() == site.Address && isRegisterPush(site.Bytes)
 }
 
-// isBranchedTo reports whether a branch of the function leads into the range. It is not proven when not all code of the function can be decoded, or
-// some of its branches lead where memory says.
+// isBranchedTo reports whether a branch of the function leads into the range. It is not proven when not all code of the
+// function can be decoded, or some of its branches lead where memory says.
 func (f *File) isBranchedTo(symbol Symbol, forbidden Range) (entered, proven bool) {
 	bounds, err := f.FunctionBounds(symbol)
 	if err != nil {

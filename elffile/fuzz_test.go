@@ -79,7 +79,8 @@ func FuzzDemangle(f *testing.F) {
 	})
 }
 
-// Whatever the code is: a site is an instruction that decoding from the function's start comes to, and none that may not be probed.
+// Whatever the code is: a site is an instruction that decoding from the function's start comes to, and none that may
+// not be probed.
 func FuzzFunctionSite(f *testing.F) {
 	f.Add([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0xc3}, false, uint8(0))
 	f.Add([]byte{0x48, 0x83, 0xec, 0x18, 0x85, 0xff, 0x74, 0x00, 0xc3}, false, uint8(2))

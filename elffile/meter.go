@@ -1,7 +1,7 @@
 package elffile
 
-// Meter bounds the work on a file that somebody may have made to be costly. An error of it ends what the File was asked for, and is, wrapped, the
-// answer.
+// Meter bounds the work on a file that somebody may have made to be costly. An error of it ends what the File was asked
+// for, and is, wrapped, the answer.
 type Meter interface {
 	// Examine is asked before so many bytes are read, or walked through in memory.
 	Examine(bytes int) error

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Each calls do with the numbers below count, several at a time, and returns when all calls have: for work on many files. Twice as many as
-// there are processors run, since some wait for the disk.
+// Each calls do with the numbers below count, several at a time, and returns when all calls have: for work on many
+// files. Twice as many as there are processors run, since some wait for the disk.
 func Each(count int, do func(i int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup

@@ -10,13 +10,15 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// PassedMember finds out which member of its own first argument the function at an address passes to callee as the first argument, as in
+// PassedMember finds out which member of its own first argument the function at an address passes to callee as the
+// first argument, as in
 //
 //	void Timer::execute() { callback_start(&callback_); … }
 //
-// It follows every path from the function's start to the first call of callee, and no further: on each the same member must be passed.
-// callee is told by where a call leads: its own code, a PLT entry, or the slot for its address. ErrUnexpectedShape if the function does
-// anything else or cannot be followed, ErrUnsupported on machines other than x86-64 and arm64.
+// It follows every path from the function's start to the first call of callee, and no further: on each the same member
+// must be passed. callee is told by where a call leads: its own code, a PLT entry, or the slot for its address.
+// ErrUnexpectedShape if the function does anything else or cannot be followed, ErrUnsupported on machines other than
+// x86-64 and arm64.
 func (f *File) PassedMember(function uint64, callee string) (Member, error) {
 	member, err := f.passedMember(function, callee)
 	if err != nil {
@@ -36,13 +38,14 @@ func (f *File) passedMember(function uint64, callee string) (Member, error) {
 	return values[0].member()
 }
 
-// PassedLocal finds out which of its own variables the function symbol passes the address of to callee, as its argument at a position (from
-// 1), as in
+// PassedLocal finds out which of its own variables the function symbol passes the address of to callee, as its argument
+// at a position (from 1), as in
 //
 //	bool taken = false;
 //	rmw_take_request(handle, info, request, &taken);
 //
-// It is PassedMember for what lies on the stack: how many bytes above the stack pointer with which callee returns. The errors are the same.
+// It is PassedMember for what lies on the stack: how many bytes above the stack pointer with which callee returns. The
+// errors are the same.
 func (f *File) PassedLocal(symbol Symbol, callee string, position int) (int, error) {
 	values, err := f.passed(symbol.Address, callee, func(s *accessorState) accessorValue {
 		argument, top := s.argument(position), s.registers[s.convention.stack]
@@ -141,8 +144,8 @@ func (f *File) callsOf(name string) (func(Instruction) bool, error) {
 	}, nil
 }
 
-// calledSlot is the place of the address that an instruction calls: call *slot(%rip), as compilers write it that were told to do without
-// a PLT.
+// calledSlot is the place of the address that an instruction calls: call *slot(%rip), as compilers write it that were
+// told to do without a PLT.
 func (f *File) calledSlot(i Instruction) (uint64, bool) {
 	if f.Machine() != elf.EM_X86_64 {
 		return 0, false

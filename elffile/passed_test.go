@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Functions as rclcpp's timers have them: a call of a function of another file is given a member, and the user's code follows.
+// Functions as rclcpp's timers have them: a call of a function of another file is given a member, and the user's code
+// follows.
 const passedSource = `
 extern void start(const void *callback, _Bool intra);
 extern void end(const void *callback);

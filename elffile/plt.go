@@ -102,7 +102,8 @@ func (f *File) stubSlot(stub []byte, address uint64) (uint64, bool) {
 	return 0, false
 }
 
-// mayJumpX86 reports whether any bytes of a stub may be a jump through one of the slots. It is quick: few stubs of a file are asked for.
+// mayJumpX86 reports whether any bytes of a stub may be a jump through one of the slots. It is quick: few stubs of a
+// file are asked for.
 func mayJumpX86(stub []byte, address uint64, slots map[uint64]string) bool {
 	const length = 6 // ff 25 displacement
 	for i := 0; i+length <= len(stub); i++ {

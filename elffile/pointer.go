@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// PointerAt is the address, in the file's own address space, that the pointer at an address has from the moment the file is
-// loaded: the one that a relocation relative to the file's base puts there. ErrNotRelocated where there is no such relocation: a
-// null, no pointer, one that another file may decide, or one that the program sets when it runs.
+// PointerAt is the address, in the file's own address space, that the pointer at an address has from the moment the
+// file is loaded: the one that a relocation relative to the file's base puts there. ErrNotRelocated where there is no
+// such relocation: a null, no pointer, one that another file may decide, or one that the program sets when it runs.
 func (f *File) PointerAt(address uint64) (uint64, error) {
 	relocations, err := f.dynamicRelocations()
 	if err != nil {

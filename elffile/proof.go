@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// codeProof proves what the instructions of a file are, by decoding from the start of the code that a frame description entry covers. It
-// goes on where it was when it is asked for one address after the other.
+// codeProof proves what the instructions of a file are, by decoding from the start of the code that a frame description
+// entry covers. It goes on where it was when it is asked for one address after the other.
 type codeProof struct {
 	file   *File
 	bounds Range

@@ -2,8 +2,9 @@ package elffile
 
 import "fmt"
 
-// SiteInFunction proves that an instruction at which a probe is safe begins at an address: by decoding from the start of the exported
-// function of that name, in which the address lies. Whatever was found before does not count: it is for who is about to place a probe.
+// SiteInFunction proves that an instruction at which a probe is safe begins at an address: by decoding from the start
+// of the exported function of that name, in which the address lies. Whatever was found before does not count: it is for
+// who is about to place a probe.
 //
 // ErrNoSafeSite or ErrUnexpectedShape if there is none, or the errors of Lookup.
 func (f *File) SiteInFunction(name string, address uint64) (Site, error) {
@@ -34,7 +35,8 @@ func (f *File) SiteInFunction(name string, address uint64) (Site, error) {
 	return Site{}, fmt.Errorf("%w: no instruction of %s begins at %#x", ErrNoSafeSite, name, address)
 }
 
-// SiteAt is SiteInFunction for an address in any function: decoding begins where the code begins that a frame description entry covers.
+// SiteAt is SiteInFunction for an address in any function: decoding begins where the code begins that a frame
+// description entry covers.
 func (f *File) SiteAt(address uint64) (Site, error) {
 	proof := codeProof{file: f}
 	instruction, err := proof.instruction(address)

@@ -54,7 +54,8 @@ func returnedAddressX86(code []Instruction) (address uint64, ok bool) {
 	return address, ok
 }
 
-// returnedAddressARM64 accepts adrp and add, or adr, into x0 and, around them, what makes, signs and leaves a stack frame.
+// returnedAddressARM64 accepts adrp and add, or adr, into x0 and, around them, what makes, signs and leaves a stack
+// frame.
 func returnedAddressARM64(code []Instruction) (address uint64, ok bool) {
 	const (
 		nop        = 0xd503201f

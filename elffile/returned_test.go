@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Objects as a type support library has them: a handle that only a function leads to, and pointers from one to the next.
+// Objects as a type support library has them: a handle that only a function leads to, and pointers from one to the
+// next.
 const handleSource = `
 static const char name[] = "header";
 static const char *const members[] = {name, 0};

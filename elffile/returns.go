@@ -8,13 +8,14 @@ import (
 	"slices"
 )
 
-// ReturnsOf finds, in the whole file, the instructions that calls of the function return to: when one runs, in its caller's frame, the function
-// is over. Other ways may lead there, too.
+// ReturnsOf finds, in the whole file, the instructions that calls of the function return to: when one runs, in its
+// caller's frame, the function is over. Other ways may lead there, too.
 //
-// All bytes of the code are searched for what may be a call of the function or of its PLT entry. Each is proven, or proven to be none, by
-// decoding from the start of the code that a frame description entry covers. ErrUnexpectedShape if that fails for one, if the function is
-// never called, or if it is jumped to: then it returns elsewhere. Calls through pointers are not found.
-// ErrUnsupported on machines other than x86-64 and arm64, and for a file without a section table.
+// All bytes of the code are searched for what may be a call of the function or of its PLT entry. Each is proven, or
+// proven to be none, by decoding from the start of the code that a frame description entry covers. ErrUnexpectedShape
+// if that fails for one, if the function is never called, or if it is jumped to: then it returns elsewhere. Calls
+// through pointers are not found. ErrUnsupported on machines other than x86-64 and arm64, and for a file without a
+// section table.
 func (f *File) ReturnsOf(name string) ([]Site, error) {
 	sites, err := f.returnsOf(name)
 	if err != nil {
@@ -100,7 +101,8 @@ func mayLeadARM64(code []byte, address uint64, targets []uint64) bool {
 	return slices.Contains(targets, address+uint64(distance))
 }
 
-// returnOfCall returns the instruction behind what looks like a branch to one of the targets, false if it is a part of another instruction.
+// returnOfCall returns the instruction behind what looks like a branch to one of the targets, false if it is a part of
+// another instruction.
 func (f *File) returnOfCall(proof *codeProof, address uint64, targets []uint64) (site Site, found bool, err error) {
 	call, err := proof.instruction(address)
 	switch {

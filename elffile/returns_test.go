@@ -17,7 +17,8 @@ int table(int n) { switch (n) { case 1: executed(&n); break; case 2: return othe
 MORE
 `
 
-// TestReturnsOf: each instruction behind a call of the function is found, in local functions and behind jump tables, too.
+// TestReturnsOf: each instruction behind a call of the function is found, in local functions and behind jump tables,
+// too.
 func TestReturnsOf(t *testing.T) {
 	eachMachine(t, func(t *testing.T, build func(*testing.T, string, string, ...string) *File) {
 		for name, test := range map[string]struct {

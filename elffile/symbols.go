@@ -71,7 +71,8 @@ func (f *File) Lookup(name string) (Symbol, error) {
 	return Symbol{}, fmt.Errorf("%s: %w", name, ErrSymbolNotFound)
 }
 
-// LookupPrefix finds the functions whose mangled name starts with prefix, in order of address and then name. None is no error.
+// LookupPrefix finds the functions whose mangled name starts with prefix, in order of address and then name. None is no
+// error.
 func (f *File) LookupPrefix(prefix string) ([]Symbol, error) {
 	wanted := []byte(prefix)
 	return f.selectSymbols(func(name []byte) bool { return bytes.HasPrefix(name, wanted) })
@@ -263,7 +264,8 @@ func (t *symbolTable) indices(name string) []uint32 {
 	return found
 }
 
-// lookupSize is how many bytes are looked at to find a name: a chain of a hash table may be of any length, but few names have one at all.
+// lookupSize is how many bytes are looked at to find a name: a chain of a hash table may be of any length, but few
+// names have one at all.
 func (t *symbolTable) lookupSize() int {
 	if t.hash != nil {
 		return symbolSize
@@ -371,7 +373,8 @@ func (f *File) selectSymbols(accept func(name []byte) bool) ([]Symbol, error) {
 	return inOrder(found), nil
 }
 
-// inOrder sorts symbols by address and name, and drops repetitions. Of two entries for one function the exported one, which comes first, stays.
+// inOrder sorts symbols by address and name, and drops repetitions. Of two entries for one function the exported one,
+// which comes first, stays.
 func inOrder(found []Symbol) []Symbol {
 	slices.SortStableFunc(found, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), strings.Compare(a.Name, b.Name))

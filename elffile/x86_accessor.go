@@ -8,7 +8,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// conventionX86 is that of the System V ABI and the Itanium C++ ABI: the place of a result in memory is passed before the object.
+// conventionX86 is that of the System V ABI and the Itanium C++ ABI: the place of a result in memory is passed before
+// the object.
 var conventionX86 = callingConvention{
 	arguments: argumentsX86(),
 	stack:     machineRegister(x86asm.RSP),

@@ -12,8 +12,8 @@ const (
 // opcodeClear is that of vzeroupper and vzeroall, the only vector instructions without a ModRM byte.
 const opcodeClear = 0x77
 
-// vectorLength returns the bytes of an instruction with a VEX or EVEX prefix; isVector tells whether it has one. The length is 0
-// where the opcode map is not known or the code ends before.
+// vectorLength returns the bytes of an instruction with a VEX or EVEX prefix; isVector tells whether it has one. The
+// length is 0 where the opcode map is not known or the code ends before.
 //
 // Package x86asm decodes most of these, but takes the byte behind vzeroupper for a part of it.
 func vectorLength(code []byte) (length int, isVector bool) {
@@ -57,7 +57,8 @@ func vectorLength(code []byte) (length int, isVector bool) {
 	return start + prefixSize + 1 + operand + immediate, true
 }
 
-// isVectorLegacyPrefix tells of the prefixes that may stand before VEX and EVEX: those of segments and of the size of addresses.
+// isVectorLegacyPrefix tells of the prefixes that may stand before VEX and EVEX: those of segments and of the size of
+// addresses.
 func isVectorLegacyPrefix(b byte) bool {
 	switch b {
 	case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67:
@@ -111,7 +112,8 @@ func operandLength(code []byte) int {
 	return length
 }
 
-// correctVector gives a vector instruction its true length. It reports false where the decoder's view of it cannot be mended.
+// correctVector gives a vector instruction its true length. It reports false where the decoder's view of it cannot be
+// mended.
 func correctVector(decoded *x86asm.Inst, code []byte) bool {
 	length, isVector := vectorLength(code)
 	switch {

@@ -5,19 +5,22 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// awaitScan notes that an entity was created which only a scan of the memory completes: nothing else tells the types of messages.
+// awaitScan notes that an entity was created which only a scan of the memory completes: nothing else tells the types of
+// messages.
 func (g *Graph) awaitScan(time int64) { g.unscanned = trace.Some(time) }
 
-// WantsScan reports whether entities were created since the last Snapshot that was applied began, or none was. Constructors run on for a
-// moment after their initialization events, and a scan costs: wait until no more events come, or for a while.
+// WantsScan reports whether entities were created since the last Snapshot that was applied began, or none was.
+// Constructors run on for a moment after their initialization events, and a scan costs: wait until no more events come,
+// or for a while.
 func (g *Graph) WantsScan() bool { return g.unscanned.Valid }
 
-// Apply takes in what a scan found. It does not read memory for what the snapshot tells. What initialization events said is kept; what
-// was created or destroyed since the scan began is not taken for what the scan saw at the same address.
+// Apply takes in what a scan found. It does not read memory for what the snapshot tells. What initialization events
+// said is kept; what was created or destroyed since the scan began is not taken for what the scan saw at the same
+// address.
 func (g *Graph) Apply(snapshot *Snapshot) { g.apply(snapshot, false) }
 
-// Complete takes in what a scan after the end of the recording found of the entities that are known. Others may have been created since
-// the end.
+// Complete takes in what a scan after the end of the recording found of the entities that are known. Others may have
+// been created since the end.
 func (g *Graph) Complete(snapshot *Snapshot) { g.apply(snapshot, true) }
 
 func (g *Graph) apply(snapshot *Snapshot, onlyKnown bool) {
@@ -76,9 +79,10 @@ type applier struct {
 	onlyKnown bool
 }
 
-// settle returns the entity that a scan saw at an address: the one that lives there, or lived there when the scan began, or a new one.
-// It returns false where somebody else has lived there since. fini is the event that would have ended the entity. is tells whether what
-// the scan saw can be an entity that is doubtful. create also tells whether the entity is new: it may be known by another address.
+// settle returns the entity that a scan saw at an address: the one that lives there, or lived there when the scan
+// began, or a new one. It returns false where somebody else has lived there since. fini is the event that would have
+// ended the entity. is tells whether what the scan saw can be an entity that is doubtful. create also tells whether the
+// entity is new: it may be known by another address.
 func settle[E resident](
 	a applier, p *population[E], address trace.Address, fini abi.Event, is func(E) bool, create func(life) (entity E, fresh bool),
 ) (E, bool) {
@@ -298,7 +302,8 @@ func (a applier) objectOf(s *subscription, row trace.Subscription, symbol string
 	return o, true
 }
 
-// callback returns the callback that a scan saw at an address; nil if somebody else has lived there since. It lives as long as its owner.
+// callback returns the callback that a scan saw at an address; nil if somebody else has lived there since. It lives as
+// long as its owner.
 func (a applier) callback(address trace.Address, owner *life) *callback {
 	if address == 0 {
 		return nil

@@ -205,7 +205,8 @@ func TestReuseEndsEntities(t *testing.T) {
 	}
 }
 
-// TestAdaptedPublishers: what a publisher hands over intra-process may be of another type than what it is known to publish.
+// TestAdaptedPublishers: what a publisher hands over intra-process may be of another type than what it is known to
+// publish.
 func TestAdaptedPublishers(t *testing.T) {
 	g := New(testKey)
 	const plain, adapted = 0x1000, 0x2000
@@ -243,8 +244,8 @@ func TestScanAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestObjectsWithoutEventsAreAwaited: on Humble no event announces the object of a generic subscription. The row without it waits for a
-// scan, but not for ever.
+// TestObjectsWithoutEventsAreAwaited: on Humble no event announces the object of a generic subscription. The row
+// without it waits for a scan, but not for ever.
 func TestObjectsWithoutEventsAreAwaited(t *testing.T) {
 	const calls = 100 // of Rows, each after a second
 	m := newImage(t, "humble", elf.EM_X86_64)

@@ -17,7 +17,8 @@ import (
 const (
 	// scanBlock is how much is read at a time: a reader holds the process's memory map lock.
 	scanBlock = 256 << 10
-	// maxMapping bounds a mapping that is looked through: larger ones are reserved address space (sanitizers, accelerators).
+	// maxMapping bounds a mapping that is looked through: larger ones are reserved address space (sanitizers,
+	// accelerators).
 	maxMapping = 64 << 30
 	// maxScanned bounds the memory read in one scan.
 	maxScanned = 16 << 30
@@ -30,7 +31,8 @@ type Space interface {
 	Memory
 	// Mappings lists the memory mappings, in order of address.
 	Mappings() ([]target.Mapping, error)
-	// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the sequence.
+	// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the
+	// sequence.
 	ResidentRanges(start, end uint64) iter.Seq2[target.Range, error]
 }
 
@@ -63,8 +65,8 @@ type census struct {
 	scanned uint64
 }
 
-// take looks through all memory that the process can write and shares with nobody. The error is the context's, or says that the
-// process cannot be read any more; what was found till then remains.
+// take looks through all memory that the process can write and shares with nobody. The error is the context's, or says
+// that the process cannot be read any more; what was found till then remains.
 func (c *census) take(ctx context.Context) error {
 	mappings, err := c.space.Mappings()
 	if err != nil {
@@ -92,7 +94,8 @@ func (c *census) take(ctx context.Context) error {
 	return nil
 }
 
-// mayHoldObjects reports whether objects of C++ can live in a mapping: other processes, or a device, would not find their vtables.
+// mayHoldObjects reports whether objects of C++ can live in a mapping: other processes, or a device, would not find
+// their vtables.
 func mayHoldObjects(mapping target.Mapping) bool {
 	const shared = 's'
 	return mapping.Readable() && mapping.Writable() && mapping.Perm[3] != shared && !strings.HasPrefix(mapping.Path, "/dev/")

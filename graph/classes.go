@@ -100,8 +100,8 @@ func (c *classes) read(vtable trace.Address) (*class, error) {
 	return found, nil
 }
 
-// addBases appends the class of a type_info and, recursively, what it is derived from. Virtual bases are left out: where they lie
-// depends on the object, and rclcpp has none.
+// addBases appends the class of a type_info and, recursively, what it is derived from. Virtual bases are left out:
+// where they lie depends on the object, and rclcpp has none.
 func (c *classes) addBases(found *class, typeInfo trace.Address, offset int64) error {
 	if len(found.bases) >= maxBases {
 		return fmt.Errorf("more than %d bases: %w", maxBases, errImplausible)

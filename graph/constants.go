@@ -8,7 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// constants tells quickly whether an address lies in a mapping of a file that the process cannot write: this is asked of every word.
+// constants tells quickly whether an address lies in a mapping of a file that the process cannot write: this is asked
+// of every word.
 type constants struct{ spans []span }
 
 // span is a piece of the address space with a bit for each page.
@@ -61,15 +62,16 @@ func (c *constants) contain(address uint64) bool {
 const (
 	// maxCachedPages bounds the pages of files that are kept.
 	maxCachedPages = 4096
-	// maxReads bounds the reads of one scan, counted by constantCache.spend. A process of a hundred nodes takes a tenth of it; memory full of forged objects leads around
-	// for ever.
+	// maxReads bounds the reads of one scan, counted by constantCache.spend. A process of a hundred nodes takes a tenth of
+	// it; memory full of forged objects leads around for ever.
 	maxReads = 1 << 21
 )
 
 // errManyReads ends a scan.
 var errManyReads = errors.New("more objects than one scan follows")
 
-// constantCache is memory of which what files hold and nothing can change is read once, and the rest a bounded number of times.
+// constantCache is memory of which what files hold and nothing can change is read once, and the rest a bounded number
+// of times.
 type constantCache struct {
 	Space
 	pages  map[uint64][]byte

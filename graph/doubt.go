@@ -2,9 +2,10 @@ package graph
 
 import "github.com/caret-bpf/caret-bpf/trace"
 
-// Doubt says that initialization events, or ends of entities, were lost after a time. Whoever lived then may have ended, and another one may
-// have its address: until a scan that begins later finds it, nothing is known to be it. One that no scan finds has ended at that time, as far
-// as anybody can tell. until is when the last of them was lost at the latest: what began before may have ended, too.
+// Doubt says that initialization events, or ends of entities, were lost after a time. Whoever lived then may have
+// ended, and another one may have its address: until a scan that begins later finds it, nothing is known to be it. One
+// that no scan finds has ended at that time, as far as anybody can tell. until is when the last of them was lost at the
+// latest: what began before may have ended, too.
 func (g *Graph) Doubt(time, until int64) {
 	g.doubt(time)
 	g.doubt(until)
@@ -83,7 +84,8 @@ func (l *life) doubtFrom(time int64) {
 // confirm takes back the doubts.
 func (l *life) confirm() { l.doubt, l.doubtful = 0, false }
 
-// endOf is when an entity ends of which an end at a time is known: while it was doubtful, somebody else may have lived in its place.
+// endOf is when an entity ends of which an end at a time is known: while it was doubtful, somebody else may have lived
+// in its place.
 func endOf(entity mortal, time int64) int64 {
 	if doubt, doubtful := entity.doubted(); doubtful {
 		return min(doubt, time)

@@ -41,7 +41,8 @@ func known(g *Graph, of Rows, time int64) (names []string) {
 	return names
 }
 
-// TestNothingIsKnownAfterALoss: where initialization events were lost, nobody is known by his address until a scan has found him again.
+// TestNothingIsKnownAfterALoss: where initialization events were lost, nobody is known by his address until a scan has
+// found him again.
 func TestNothingIsKnownAfterALoss(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	want := newWorld(t, m).rows()
@@ -87,7 +88,8 @@ func TestNothingIsKnownAfterALoss(t *testing.T) {
 	}
 }
 
-// TestAnotherOneIsFoundAfterALoss: between the loss and the scan that has found another entity at its address, nobody is known.
+// TestAnotherOneIsFoundAfterALoss: between the loss and the scan that has found another entity at its address, nobody
+// is known.
 func TestAnotherOneIsFoundAfterALoss(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	want := newWorld(t, m).rows()
@@ -125,7 +127,8 @@ func TestAnotherOneIsFoundAfterALoss(t *testing.T) {
 	}
 }
 
-// TestLossEndsWhatIsNotFoundAgain: what no scan finds has ended when it was last known to live, whatever events came later.
+// TestLossEndsWhatIsNotFoundAgain: what no scan finds has ended when it was last known to live, whatever events came
+// later.
 func TestLossEndsWhatIsNotFoundAgain(t *testing.T) {
 	for name, later := range map[string][]InitEvent{
 		"nothing":               nil,
@@ -150,8 +153,8 @@ func TestLossEndsWhatIsNotFoundAgain(t *testing.T) {
 	}
 }
 
-// TestMemoryTellsNothingOfTheTimeBeforeALoss: an address that is read after initialization events were lost may have changed hands since a record
-// named it.
+// TestMemoryTellsNothingOfTheTimeBeforeALoss: an address that is read after initialization events were lost may have
+// changed hands since a record named it.
 func TestMemoryTellsNothingOfTheTimeBeforeALoss(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	want := newWorld(t, m).rows()

@@ -49,7 +49,8 @@ func endsEntity(event abi.Event) bool {
 	return false
 }
 
-// grave is an entity that ended before anything was known of it. A scan of the memory that began earlier may still have seen it.
+// grave is an entity that ended before anything was known of it. A scan of the memory that began earlier may still have
+// seen it.
 type grave struct {
 	event   abi.Event
 	address trace.Address
@@ -80,7 +81,8 @@ func (g *Graph) endLoggers(nodeHandle trace.Address, time int64) {
 	}
 }
 
-// buryNode ends a node. Its callback groups go with it: no event tells their end, and the next node may have them at the same addresses.
+// buryNode ends a node. Its callback groups go with it: no event tells their end, and the next node may have them at
+// the same addresses.
 func (g *Graph) buryNode(n *node, time int64) {
 	g.nodes.end(n, time)
 	for _, groups := range g.groups.lives {

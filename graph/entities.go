@@ -17,7 +17,8 @@ type publisher struct {
 	life
 	report[trace.Publisher]
 	typed bool // knowType has noted its type
-	// announced is the handle with which a publisher was initialized that its library then copied elsewhere; null for all others.
+	// announced is the handle with which a publisher was initialized that its library then copied elsewhere; null for all
+	// others.
 	announced trace.Address
 	// intraProcess says that it has published with intra-process communication.
 	intraProcess bool

@@ -5,7 +5,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The types of executors, as abi.EventConstructExecutor tells them. The base class's constructor runs for executors of any type.
+// The types of executors, as abi.EventConstructExecutor tells them. The base class's constructor runs for executors of
+// any type.
 const (
 	ExecutorBase uint64 = iota
 	ExecutorSingleThreaded
@@ -31,7 +32,8 @@ type InitEvent struct {
 	String1, String2 string
 }
 
-// Init takes in an initialization event, or one that ends an entity. Events must come in the order in which they happened.
+// Init takes in an initialization event, or one that ends an entity. Events must come in the order in which they
+// happened.
 func (g *Graph) Init(event InitEvent) {
 	g.lastEvent = max(g.lastEvent, event.Time)
 	a := event.Arguments

@@ -12,7 +12,8 @@ import (
 const (
 	// maxAttempts bounds the attempts to read one entity from memory. They happen at lookups 1, 2, 4, 8, ...
 	maxAttempts = 6
-	// maxFailures bounds the failures remembered. When it is reached all are forgotten, so that the entities in use are tried again.
+	// maxFailures bounds the failures remembered. When it is reached all are forgotten, so that the entities in use are
+	// tried again.
 	maxFailures = 1 << 16
 )
 

@@ -9,15 +9,16 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The names of callbacks' functions. tracetools names a callback by the type of its functor, or by the function's name if that is a plain
-// pointer; here the function that std::bind wraps counts, too, because the functors of different functions may have one type.
+// The names of callbacks' functions. tracetools names a callback by the type of its functor, or by the function's name
+// if that is a plain pointer; here the function that std::bind wraps counts, too, because the functors of different
+// functions may have one type.
 
 // Code tells what code lies at addresses of a process. A Memory may know that.
 type Code interface {
 	// FunctionAt returns the function that begins at an address, false if none is known to.
 	FunctionAt(address uint64) (Function, bool)
-	// PassedMember tells which member of its object the member function at an address passes to the function of a name. The error says
-	// why its code does not tell.
+	// PassedMember tells which member of its object the member function at an address passes to the function of a name.
+	// The error says why its code does not tell.
 	PassedMember(function uint64, callee string) (elffile.Member, error)
 }
 
@@ -104,8 +105,8 @@ func typeSymbol(typeName string) string {
 	return demangle.ASTToString(tree, demangle.MaxLength(maxSymbolBits))
 }
 
-// timerSymbol names the function of a timer's callback: the functor itself lies at the callback's address, and its type is the first
-// template argument of the timer's class (rclcpp::WallTimer<F>). It is "" if that is no such class.
+// timerSymbol names the function of a timer's callback: the functor itself lies at the callback's address, and its type
+// is the first template argument of the timer's class (rclcpp::WallTimer<F>). It is "" if that is no such class.
 func (r reader) timerSymbol(callback trace.Address, typeName string) string {
 	tree, ok := parseType(typeName)
 	if !ok {
@@ -185,7 +186,8 @@ func (r reader) invokerSymbol(code Code, function trace.Address) string {
 	return body.place()
 }
 
-// functorSymbol names the function that a functor at an address runs; by the functor's type if that is all that can be told.
+// functorSymbol names the function that a functor at an address runs; by the functor's type if that is all that can be
+// told.
 func (r reader) functorSymbol(f functor, address trace.Address) string {
 	code, ok := r.memory.(Code)
 	if !ok || f.kind == functorItself {
@@ -229,8 +231,8 @@ func (r reader) namedAt(address uint64) string {
 	return body.place()
 }
 
-// memberFunction returns the code that a pointer to a member function leads to. In a functor of std::bind, the pointer, of two words,
-// precedes the object's address, as long as no other value is bound.
+// memberFunction returns the code that a pointer to a member function leads to. In a functor of std::bind, the pointer,
+// of two words, precedes the object's address, as long as no other value is bound.
 func (r reader) memberFunction(functor trace.Address, first uint64) (uint64, error) {
 	second, err := r.word(functor + wordSize)
 	if err != nil {

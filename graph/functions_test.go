@@ -18,7 +18,8 @@ func (m *image) code(body []byte, names ...string) uint64 {
 	return at
 }
 
-// reference says how code names a type_info: it computes the address, or loads it from a slot of the global offset table.
+// reference says how code names a type_info: it computes the address, or loads it from a slot of the global offset
+// table.
 type reference bool
 
 const (

@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// ring is memory in which every address leads somewhere: the words of a seed, again and again, so that pointers go around in
-// circles. Every fourth page counts as a read-only mapping of a file.
+// ring is memory in which every address leads somewhere: the words of a seed, again and again, so that pointers go
+// around in circles. Every fourth page counts as a read-only mapping of a file.
 type ring struct {
 	seed  []byte
 	reads int
@@ -30,7 +30,8 @@ func (r *ring) ReadAt(p []byte, address uint64) error {
 
 func (r *ring) ReadOnlyFile(address uint64) bool { return address/pageSize%4 == 0 }
 
-// FuzzMemory reads entities out of arbitrary memory: it ends after a bounded number of reads, and what is believed is plausible.
+// FuzzMemory reads entities out of arbitrary memory: it ends after a bounded number of reads, and what is believed is
+// plausible.
 func FuzzMemory(f *testing.F) {
 	m := newImage(f, "jazzy", elf.EM_X86_64)
 	_, callback := m.timerObject(talkerTimer, m.timer(1e9))

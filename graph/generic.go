@@ -2,8 +2,8 @@ package graph
 
 import "github.com/caret-bpf/caret-bpf/trace"
 
-// showGenericSubscription takes in whose object it is that Humble calls back, which no event announces. The object was read while its callback
-// began; a scan may have found it before.
+// showGenericSubscription takes in whose object it is that Humble calls back, which no event announces. The object was
+// read while its callback began; a scan may have found it before.
 func (g *Graph) showGenericSubscription(time int64, handle, address, callbackAddress trace.Address) {
 	s, ok := find(g, g.subscriptions.lives, handle, time, "subscription", g.readSubscription)
 	if !ok {

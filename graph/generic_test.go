@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestGenericSubscriptionsAreShown: no event of Humble announces the object of a generic subscription, and it may be gone before a scan. Its
-// first callback tells whose it is.
+// TestGenericSubscriptionsAreShown: no event of Humble announces the object of a generic subscription, and it may be
+// gone before a scan. Its first callback tells whose it is.
 func TestGenericSubscriptionsAreShown(t *testing.T) {
 	const (
 		rclNode, rclSubscription, rmw = 0x1000, 0x2000, 0x3000

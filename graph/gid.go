@@ -94,8 +94,8 @@ func (r reader) clientGIDAt(rmw trace.Address) (string, error) {
 	return clientGUID(guids[:])
 }
 
-// clientGUID returns what Fast DDS's servers know a client by, in hexadecimal. guids are the GUID of the writer of requests, then that of the
-// reader of responses, of one participant. Requests carry the latter.
+// clientGUID returns what Fast DDS's servers know a client by, in hexadecimal. guids are the GUID of the writer of
+// requests, then that of the reader of responses, of one participant. Requests carry the latter.
 func clientGUID(guids []byte) (string, error) {
 	writer, reader := guids[:gidSize], guids[gidSize:]
 	if !bytes.Equal(writer[:guidPrefixSize], reader[:guidPrefixSize]) ||

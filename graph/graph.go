@@ -9,8 +9,8 @@ import (
 
 // Graph knows the entities of one process. It is not safe for concurrent use.
 //
-// The lookups return a pointer to the entity's row: it is the caller's to read, and it may fill up as more becomes known. Fields
-// are null where unknown.
+// The lookups return a pointer to the entity's row: it is the caller's to read, and it may fill up as more becomes
+// known. Fields are null where unknown.
 type Graph struct {
 	key    trace.ProcessKey
 	reader reader
@@ -82,9 +82,9 @@ func New(key trace.ProcessKey) *Graph {
 	return g
 }
 
-// SetMemory lets the graph read the process's memory, where the objects have the layout of its distribution. Without memory
-// (nil), as before the first call and when the process has ended, only initialization events tell of entities; without a
-// layout (nil), as for an unknown distribution, memory is not read either.
+// SetMemory lets the graph read the process's memory, where the objects have the layout of its distribution. Without
+// memory (nil), as before the first call and when the process has ended, only initialization events tell of entities;
+// without a layout (nil), as for an unknown distribution, memory is not read either.
 func (g *Graph) SetMemory(memory Memory, layout *layouts.Layout) {
 	g.reader = reader{view{memory}, layout}
 	if layout == nil {
@@ -136,7 +136,8 @@ func (g *Graph) Publisher(handle trace.Address, time int64) (*trace.Publisher, b
 	return &found.current, true
 }
 
-// PublisherByRMW returns the publisher of an rmw_publisher_t at a time. Its rcl handle is null unless it became known otherwise.
+// PublisherByRMW returns the publisher of an rmw_publisher_t at a time. Its rcl handle is null unless it became known
+// otherwise.
 func (g *Graph) PublisherByRMW(handle trace.Address, time int64) (*trace.Publisher, bool) {
 	found, ok := find(g, g.rmwPublishers, handle, time, "rmw publisher", g.readRMWPublisher)
 	if !ok {
@@ -145,8 +146,8 @@ func (g *Graph) PublisherByRMW(handle trace.Address, time int64) (*trace.Publish
 	return &found.current, true
 }
 
-// SubscriptionByRMW returns the subscription of an rmw_subscription_t at a time, without its rclcpp objects. Its rcl handle is
-// null unless it became known otherwise.
+// SubscriptionByRMW returns the subscription of an rmw_subscription_t at a time, without its rclcpp objects. Its rcl
+// handle is null unless it became known otherwise.
 func (g *Graph) SubscriptionByRMW(handle trace.Address, time int64) (*trace.Subscription, bool) {
 	found, ok := find(g, g.rmwSubscriptions, handle, time, "rmw subscription", g.readRMWSubscription)
 	if !ok {
@@ -173,7 +174,8 @@ func (g *Graph) Client(handle trace.Address, time int64) (*trace.Client, bool) {
 	return &found.current, true
 }
 
-// StateMachine returns the state machine of a managed node at a time. Only its initialization event and scans tell of one.
+// StateMachine returns the state machine of a managed node at a time. Only its initialization event and scans tell of
+// one.
 func (g *Graph) StateMachine(address trace.Address, time int64) (*trace.LifecycleStateMachine, bool) {
 	found, ok := g.stateMachines.at(address, time)
 	if !ok {
@@ -195,8 +197,9 @@ var errLost = errors.New("initialization events were lost afterwards: by now ano
 
 var errReused = errors.New("who lived there then was not known before its end")
 
-// find looks an entity up, and reads it from memory if nothing was ever known of its address. An entity that was there before
-// the recording cannot be read where another one has been created since, or where it has ended, or where that may have been lost.
+// find looks an entity up, and reads it from memory if nothing was ever known of its address. An entity that was there
+// before the recording cannot be read where another one has been created since, or where it has ended, or where that
+// may have been lost.
 func find[E mortal](
 	g *Graph, known lives[E], address trace.Address, time int64, kind string, read func(trace.Address) (E, error),
 ) (E, bool) {

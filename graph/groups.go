@@ -27,7 +27,8 @@ var executorsOfRclcpp = map[string]bool{
 	singleThreadedExecutor: true, multiThreadedExecutor: true, staticSingleThreadedExecutor: true, eventsExecutor: true,
 }
 
-// initExecutor handles construct_executor. The constructor of a derived class calls that of its base: both are events of one executor.
+// initExecutor handles construct_executor. The constructor of a derived class calls that of its base: both are events
+// of one executor.
 func (g *Graph) initExecutor(time int64, address trace.Address, kind uint64) {
 	name := executorTypes[kind]
 	if e, ok := g.executors.at(address, time); ok && e.since != always && time-e.since < announcement &&
@@ -119,8 +120,9 @@ func groupTypeName(kind uint64) trace.CallbackGroupType {
 	return ""
 }
 
-// groupOf returns the callback group at an address, of which an event tells the type and the node; "" and 0 if it does not. No event tells of
-// its construction, or of its end: one whose node has ended has ended, too, and where the type or the node is another one, the group is.
+// groupOf returns the callback group at an address, of which an event tells the type and the node; "" and 0 if it does
+// not. No event tells of its construction, or of its end: one whose node has ended has ended, too, and where the type
+// or the node is another one, the group is.
 func (g *Graph) groupOf(time int64, address trace.Address, kind trace.CallbackGroupType, nodeHandle trace.Address) *group {
 	c, ok := g.groups.at(address, time)
 	if !ok || g.hasLostNode(c, time) || !isGroup(c, &trace.CallbackGroup{GroupTypeName: kind, NodeHandle: nodeHandle}) {
@@ -167,8 +169,8 @@ func (g *Graph) placeGroup(time int64, address, nodeBase trace.Address) {
 	}
 }
 
-// entityGroupType is the type of a callback group that gets an entity, which events count from 1. Nothing else tells that of a group without
-// executor.
+// entityGroupType is the type of a callback group that gets an entity, which events count from 1. Nothing else tells
+// that of a group without executor.
 func entityGroupType(kind uint64) trace.CallbackGroupType {
 	if kind == 0 {
 		return ""
@@ -176,7 +178,8 @@ func entityGroupType(kind uint64) trace.CallbackGroupType {
 	return groupTypeName(kind - 1)
 }
 
-// groupTimer handles the addition of a timer to a callback group. Of the timer's node, that of the group, rclcpp_timer_link_node tells next.
+// groupTimer handles the addition of a timer to a callback group. Of the timer's node, that of the group,
+// rclcpp_timer_link_node tells next.
 func (g *Graph) groupTimer(time int64, address, handle trace.Address, kind trace.CallbackGroupType) {
 	if handle == 0 { // it could not be read
 		return

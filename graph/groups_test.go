@@ -52,7 +52,8 @@ func TestExecutorEvents(t *testing.T) {
 	}
 }
 
-// TestGroupEvents: entities, their callbacks and their node come to their callback group, and the group to its executor.
+// TestGroupEvents: entities, their callbacks and their node come to their callback group, and the group to its
+// executor.
 func TestGroupEvents(t *testing.T) {
 	joins := map[string][]InitEvent{
 		"executor": {event(abi.EventConstructExecutor, 60, executorAddress, 1), event(abi.EventAddCallbackGroup, 61, executorAddress, groupAddress, 1, 0)},
@@ -169,8 +170,8 @@ func TestGIDIsThatOfThePublisher(t *testing.T) {
 	}
 }
 
-// TestGroupsAtOneAddress: no event tells the end of a callback group. One of another type, or of another node, at its address is another one; its
-// entities get nothing of the former.
+// TestGroupsAtOneAddress: no event tells the end of a callback group. One of another type, or of another node, at its
+// address is another one; its entities get nothing of the former.
 func TestGroupsAtOneAddress(t *testing.T) {
 	const otherNode, otherTimer, otherSubscription = 0x1800, 0x6800, 0x3800
 	starting := []InitEvent{
@@ -216,7 +217,8 @@ func TestGroupsAtOneAddress(t *testing.T) {
 	}
 }
 
-// TestTimerHasNothingOfItsGroup: until its own event tells the node of a timer, the node is unknown, whatever its callback group's is.
+// TestTimerHasNothingOfItsGroup: until its own event tells the node of a timer, the node is unknown, whatever its
+// callback group's is.
 func TestTimerHasNothingOfItsGroup(t *testing.T) {
 	g := New(testKey)
 	for _, e := range []InitEvent{
@@ -233,7 +235,8 @@ func TestTimerHasNothingOfItsGroup(t *testing.T) {
 	}
 }
 
-// TestWhatCouldNotBeReadIsNoEntity: an event whose handle is null because its memory was not there, and a type of group that was not read.
+// TestWhatCouldNotBeReadIsNoEntity: an event whose handle is null because its memory was not there, and a type of group
+// that was not read.
 func TestWhatCouldNotBeReadIsNoEntity(t *testing.T) {
 	g := New(testKey)
 	for _, e := range []InitEvent{

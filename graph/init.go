@@ -7,8 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The handlers of initialization events. An event may concern an entity whose own initialization was before the recording or
-// was lost: then the entity is read from memory where that is possible, and begins with the event where it is not.
+// The handlers of initialization events. An event may concern an entity whose own initialization was before the
+// recording or was lost: then the entity is read from memory where that is possible, and begins with the event where it
+// is not.
 
 func (g *Graph) initContext(time int64, handle trace.Address) {
 	c := &rclContext{life: life{since: time}}
@@ -40,8 +41,8 @@ func (g *Graph) initNode(time int64, row trace.Node) {
 	g.awaitScan(time)
 }
 
-// wasReadEarly reports whether a node that memory showed is the one that is being announced: on Humble the publisher of /rosout, which
-// names the node, is initialized before it.
+// wasReadEarly reports whether a node that memory showed is the one that is being announced: on Humble the publisher of
+// /rosout, which names the node, is initialized before it.
 func (n *node) wasReadEarly(announced *trace.Node) bool {
 	return n.since == always && n.current.Provenance == trace.FromMemory && n.current.RMWHandle == announced.RMWHandle &&
 		n.current.NodeName == announced.NodeName && n.current.Namespace == announced.Namespace
@@ -154,8 +155,8 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 	g.changedObject(o)
 }
 
-// addObjectCallback handles rclcpp_subscription_callback_added. announced is the ring buffer of the object, if it is an intra-process one
-// and the event tells.
+// addObjectCallback handles rclcpp_subscription_callback_added. announced is the ring buffer of the object, if it is an
+// intra-process one and the event tells.
 func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Address, announced intraProcess) {
 	o := g.objectAt(address, time, func(o *object) bool { return o.callback == nil })
 	o.callback = g.callbackAt(callbackAddress, time)
@@ -287,7 +288,8 @@ func (g *Graph) nodeOfService(s *service, object trace.Address) {
 func (g *Graph) initClient(time int64, row trace.Client) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	// By now another client may have the address, even with an rmw client at the same one, but hardly one with another service name.
+	// By now another client may have the address, even with an rmw client at the same one, but hardly one with another
+	// service name.
 	if row.ServiceName == "" {
 		if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle {
 			row.ServiceName = read.ServiceName
@@ -360,7 +362,8 @@ func (g *Graph) registerCallback(time int64, address trace.Address, symbol strin
 // announcement is the time, in nanoseconds, within which the events that announce one object follow each other.
 const announcement = 10e9
 
-// objectAt returns the object that is being announced at an address: the one that lives there if it is still fresh, else a new one.
+// objectAt returns the object that is being announced at an address: the one that lives there if it is still fresh,
+// else a new one.
 func (g *Graph) objectAt(address trace.Address, time int64, fresh func(*object) bool) *object {
 	if o, ok := g.objects.at(address, time); ok && fresh(o) && o.since != always && time-o.since < announcement {
 		return o
@@ -418,9 +421,9 @@ func (g *Graph) serviceAt(handle trace.Address, time int64) *service {
 	return s
 }
 
-// adoptService looks for the service that rcl made for itself and that rclcpp serves through a copy of its handle, as managed nodes have
-// them, and gives it the copy's address: that is the one all later events name. rcl's own remains known, too: the end of the service
-// names it.
+// adoptService looks for the service that rcl made for itself and that rclcpp serves through a copy of its handle, as
+// managed nodes have them, and gives it the copy's address: that is the one all later events name. rcl's own remains
+// known, too: the end of the service names it.
 func (g *Graph) adoptService(handle trace.Address, same func(*service) bool) (*service, bool) {
 	for _, services := range g.services.lives {
 		s := services[len(services)-1]

@@ -38,8 +38,9 @@ func TestClientIdentity(t *testing.T) {
 	}
 }
 
-// TestClientAtAReusedAddress: a client is destroyed and another one created at its address before its initialization is heard of, with the
-// same rmw client's address and under the same service name. Only the event tells what servers know the first one by.
+// TestClientAtAReusedAddress: a client is destroyed and another one created at its address before its initialization is
+// heard of, with the same rmw client's address and under the same service name. Only the event tells what servers know
+// the first one by.
 func TestClientAtAReusedAddress(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	w := newWorld(t, m)

@@ -7,7 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestCopiesOfServices: rclcpp serves what rcl made for a managed node through a copy of the handle, which no init event names.
+// TestCopiesOfServices: rclcpp serves what rcl made for a managed node through a copy of the handle, which no init
+// event names.
 func TestCopiesOfServices(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		node, service := m.node("talker", "/demo"), m.service("/demo/talker/get_state")
@@ -21,8 +22,9 @@ func TestCopiesOfServices(t *testing.T) {
 	})
 }
 
-// TestManagedServiceIsOne: the service that rcl announces and the copy of its handle that rclcpp serves are one service, which has the
-// copy's address and ends with rcl's handle; the next node may have its services at the same addresses.
+// TestManagedServiceIsOne: the service that rcl announces and the copy of its handle that rclcpp serves are one
+// service, which has the copy's address and ends with rcl's handle; the next node may have its services at the same
+// addresses.
 func TestManagedServiceIsOne(t *testing.T) {
 	for _, found := range []string{"by its callback", "by a scan"} {
 		t.Run(found, func(t *testing.T) {

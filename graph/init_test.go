@@ -44,8 +44,8 @@ const (
 	serviceHandle, rmwService, serviceAdded = 0x7000, 0x7100, 0x7200
 )
 
-// startingProcess returns the events of a node with one of everything, in the order in which rclcpp calls the tracepoints,
-// and the addresses of the subscription's two callbacks.
+// startingProcess returns the events of a node with one of everything, in the order in which rclcpp calls the
+// tracepoints, and the addresses of the subscription's two callbacks.
 func startingProcess(layout *layouts.Layout) (events []InitEvent, intraCallback, callback trace.Address) {
 	for _, owner := range layout.Owners {
 		switch owner.Kind {
@@ -397,7 +397,8 @@ func TestUnreadableStringsAreReadFromMemory(t *testing.T) {
 	}
 }
 
-// TestLostEventsDoNotCrossLink: when events of an object were lost, those of its successor at the address do not complete it.
+// TestLostEventsDoNotCrossLink: when events of an object were lost, those of its successor at the address do not
+// complete it.
 func TestLostEventsDoNotCrossLink(t *testing.T) {
 	g := New(testKey)
 	g.Init(event(abi.EventRclSubscriptionInit, 0, 0xa000, nodeHandle, 0xa100, "/old", 1))
@@ -422,8 +423,8 @@ func TestLostRegistrationDoesNotLendItsSymbol(t *testing.T) {
 	}
 }
 
-// TestObjectInMemoryIsNotCompletedByItsSuccessor: an intra-process object found in memory has no subscription; the one that takes its
-// address does not lend it its own.
+// TestObjectInMemoryIsNotCompletedByItsSuccessor: an intra-process object found in memory has no subscription; the one
+// that takes its address does not lend it its own.
 func TestObjectInMemoryIsNotCompletedByItsSuccessor(t *testing.T) {
 	m := newImage(t, "humble", elf.EM_X86_64)
 	object, _, callback := m.intraProcessObject("/intra")

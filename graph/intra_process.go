@@ -22,8 +22,9 @@ func (g *Graph) CallbackOfSubscription(handle trace.Address, time int64) trace.A
 	return 0
 }
 
-// IsIntraProcess tells whether the rcl subscription has intra-process communication. The answer is null where that is not known: where neither its
-// initialization was seen, in which the object for that is announced before anything can be taken, nor a scan has found it.
+// IsIntraProcess tells whether the rcl subscription has intra-process communication. The answer is null where that is
+// not known: where neither its initialization was seen, in which the object for that is announced before anything can
+// be taken, nor a scan has found it.
 func (g *Graph) IsIntraProcess(handle trace.Address, time int64) trace.Optional[bool] {
 	s, ok := g.subscriptions.at(handle, time)
 	if !ok {
@@ -56,9 +57,9 @@ func (g *Graph) NoteIntraProcessPublish(handle trace.Address, time int64) {
 	}
 }
 
-// SendsIntraProcess tells whether a message of a topic is from a publisher of this process with intra-process communication. identity is what
-// the message says of its publisher, in hexadecimal: its gid, or the instance handle that Cyclone DDS gives in its place; "" if it says
-// nothing. The answer is null where that is not known.
+// SendsIntraProcess tells whether a message of a topic is from a publisher of this process with intra-process
+// communication. identity is what the message says of its publisher, in hexadecimal: its gid, or the instance handle
+// that Cyclone DDS gives in its place; "" if it says nothing. The answer is null where that is not known.
 func (g *Graph) SendsIntraProcess(topic, identity string, time int64) trace.Optional[bool] {
 	var unknown trace.Optional[bool]
 	if identity == "" {

@@ -1,7 +1,8 @@
 package graph
 
-// Initialization events are read a moment after they have happened, and so is the memory that completes them. If an entity had ended by then, what was
-// read may be of the next one at its address, made of the same piece of memory. Its end tells, when that event comes.
+// Initialization events are read a moment after they have happened, and so is the memory that completes them. If an
+// entity had ended by then, what was read may be of the next one at its address, made of the same piece of memory. Its
+// end tells, when that event comes.
 
 // lateRead is embedded in every life.
 type lateRead struct {
@@ -12,8 +13,8 @@ type lateRead struct {
 // ReadBy gives the graph the dataset's clock, by which it notes when it reads memory.
 func (g *Graph) ReadBy(clock func() int64) { g.clock = clock }
 
-// takeRead fills a field of an entity's row, unless it has a value, with what memory was just found to hold. It is taken back if the entity turns out
-// to have ended before.
+// takeRead fills a field of an entity's row, unless it has a value, with what memory was just found to hold. It is
+// taken back if the entity turns out to have ended before.
 func takeRead[T comparable](g *Graph, l *life, field *T, value T) {
 	var unknown T
 	if *field != unknown || value == unknown {

@@ -7,7 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestWhatWasReadAfterAnEndIsForgotten: the memory of an entity that had ended when it was read may be its successor's by then.
+// TestWhatWasReadAfterAnEndIsForgotten: the memory of an entity that had ended when it was read may be its successor's
+// by then.
 func TestWhatWasReadAfterAnEndIsForgotten(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		want := newWorld(t, m).rows()

@@ -14,7 +14,8 @@ const (
 	now = math.MaxInt64
 )
 
-// maxLives bounds the lives remembered for one address. Records are looked up shortly after they happened, so the last few do.
+// maxLives bounds the lives remembered for one address. Records are looked up shortly after they happened, so the last
+// few do.
 const maxLives = 4
 
 // mortal is an entity with a begin and, once it was seen, an end.
@@ -52,8 +53,8 @@ func (l *life) finish(time int64) {
 	l.late.forgetAfter(time)
 }
 
-// references is the time at which the handles that the entity's row holds are to be looked up. What an entity refers to lives as long as it does,
-// and its address may be another's afterwards.
+// references is the time at which the handles that the entity's row holds are to be looked up. What an entity refers to
+// lives as long as it does, and its address may be another's afterwards.
 func (l *life) references() int64 {
 	switch {
 	case l.since != always:

@@ -13,8 +13,9 @@ import (
 // maxManager bounds the code of a std::function's manager that is looked at.
 const maxManager = 4096
 
-// managedType returns the mangled name of the type of a std::function's target. The function's manager, asked for the target's
-// type_info, returns its address: of the constants that its code mentions, the first that is a type_info is it.
+// managedType returns the mangled name of the type of a std::function's target. The function's manager, asked for the
+// target's type_info, returns its address: of the constants that its code mentions, the first that is a type_info is
+// it.
 func (r reader) managedType(manager Function) (string, bool) {
 	code := make([]byte, min(manager.End-manager.Start, maxManager))
 	if err := r.memory.ReadAt(code, manager.Start); err != nil {
@@ -47,8 +48,8 @@ func (r reader) managedType(manager Function) (string, bool) {
 
 var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
-// constantsX86 calls address for every address that code computes relative to itself and load for every one that it loads from, until
-// one of them returns true.
+// constantsX86 calls address for every address that code computes relative to itself and load for every one that it
+// loads from, until one of them returns true.
 func constantsX86(code []byte, at uint64, address, load func(uint64) bool) bool {
 	for len(code) > 0 {
 		if bytes.HasPrefix(code, endbr64) { // the decoder does not know it
@@ -102,8 +103,8 @@ func constantsARM64(code []byte, at uint64, address, load func(uint64) bool) boo
 	return false
 }
 
-// virtualMember takes a pointer to a member function apart: whether it names a virtual function, by its offset in the vtable, and what is
-// to be added to the object's address.
+// virtualMember takes a pointer to a member function apart: whether it names a virtual function, by its offset in the
+// vtable, and what is to be added to the object's address.
 func (r reader) virtualMember(first, second uint64) (virtual bool, offset, adjustment uint64) {
 	if r.layout.Machine == elf.EM_AARCH64 {
 		return second&1 != 0, first, uint64(int64(second) >> 1)

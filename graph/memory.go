@@ -50,7 +50,8 @@ func (v view) word(address trace.Address) (uint64, error) {
 	return binary.LittleEndian.Uint64(bytes[:]), nil
 }
 
-// words reads consecutive words, as addresses. Those that cannot be read are 0. The error says that nothing can be read any more.
+// words reads consecutive words, as addresses. Those that cannot be read are 0. The error says that nothing can be read
+// any more.
 func (v view) words(address trace.Address, count int) ([]trace.Address, error) {
 	words := make([]trace.Address, count)
 	if v.memory == nil || address < pageSize || address%wordSize != 0 || uint64(address) > math.MaxUint64-uint64(count)*wordSize {
@@ -83,8 +84,8 @@ func (v view) pointer(address trace.Address) (trace.Address, error) {
 	return trace.Address(word), nil
 }
 
-// cString reads the NUL-terminated string at an address, of at most limit characters. It never reads beyond the page on which
-// the string ends.
+// cString reads the NUL-terminated string at an address, of at most limit characters. It never reads beyond the page on
+// which the string ends.
 func (v view) cString(address trace.Address, limit int) (string, error) {
 	if v.memory == nil {
 		return "", errNoMemory
@@ -143,8 +144,9 @@ func (v view) stdString(address trace.Address, valid func(string) bool) (string,
 	return text, nil
 }
 
-// className returns the mangled name of the class of the object at an address. It proves that there is an object: its first
-// word is a vtable of a complete object (offset to top 0), before which stands a type_info, all in read-only mappings of files.
+// className returns the mangled name of the class of the object at an address. It proves that there is an object: its
+// first word is a vtable of a complete object (offset to top 0), before which stands a type_info, all in read-only
+// mappings of files.
 func (v view) className(object trace.Address) (string, error) {
 	vtable, err := v.constant(object)
 	if err != nil {

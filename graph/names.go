@@ -11,8 +11,9 @@ const maxName = 256
 // maxSymbolBits bounds a demangled symbol, by the power of two of its length: substitutions in a mangled name multiply.
 const maxSymbolBits = 13
 
-// isName reports whether text can be the absolute name of a topic, service or namespace: "/" and parts of letters, digits and
-// underscores, none of them empty. The root namespace "/" is one, but no topic; callers that read topics refuse it.
+// isName reports whether text can be the absolute name of a topic, service or namespace: "/" and parts of letters,
+// digits and underscores, none of them empty. The root namespace "/" is one, but no topic; callers that read topics
+// refuse it.
 func isName(text string) bool {
 	if text == "/" {
 		return true
@@ -32,7 +33,8 @@ func isName(text string) bool {
 // isTopic reports whether text can be the absolute name of a topic or service.
 func isTopic(text string) bool { return text != "/" && isName(text) }
 
-// discoveryTopic is the topic with which the middlewares tell each other which nodes they serve. It is theirs, no node's.
+// discoveryTopic is the topic with which the middlewares tell each other which nodes they serve. It is theirs, no
+// node's.
 const discoveryTopic = "ros_discovery_info"
 
 // isRMWTopic is isTopic for what an rmw object says of itself.
@@ -56,7 +58,8 @@ func isBaseNameOf(text string, limit int) bool {
 	return true
 }
 
-// isIdentifier reports whether text can be the implementation identifier that every rmw object begins with ("rmw_fastrtps_cpp").
+// isIdentifier reports whether text can be the implementation identifier that every rmw object begins with
+// ("rmw_fastrtps_cpp").
 func isIdentifier(text string) bool { return strings.HasPrefix(text, "rmw_") && isBaseName(text) }
 
 // fullName joins a node's namespace and name, "" if either is unknown.
@@ -71,8 +74,8 @@ func fullName(namespace, name string) string {
 	}
 }
 
-// noSymbol begins what tracetools passes in place of a symbol: when it was built without LTTng, as Humble's packages are, and
-// when it found none.
+// noSymbol begins what tracetools passes in place of a symbol: when it was built without LTTng, as Humble's packages
+// are, and when it found none.
 var noSymbol = [...]string{"DISABLED__", "UNKNOWN"}
 
 // symbolOf returns the text that rclcpp_callback_register passed, "" if it says nothing or is no printable UTF-8.

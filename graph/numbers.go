@@ -1,7 +1,7 @@
 package graph
 
-// Numbers gives rows the numbers of trace.Telling. The zero Numbers is ready for use; the graphs of a recording share one. It is not safe
-// for concurrent use.
+// Numbers gives rows the numbers of trace.Telling. The zero Numbers is ready for use; the graphs of a recording share
+// one. It is not safe for concurrent use.
 type Numbers struct {
 	last uint64
 }

@@ -105,7 +105,8 @@ func happening(random *rand.Rand, at int64) InitEvent {
 	return e
 }
 
-// However often rows are asked for while things happen: what counts in the end is what the rows say that are asked for at the end only.
+// However often rows are asked for while things happen: what counts in the end is what the rows say that are asked for
+// at the end only.
 func TestOneRowOfEachEntityCounts(t *testing.T) {
 	layout, err := layouts.For("humble", elf.EM_X86_64, nil)
 	if err != nil {

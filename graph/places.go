@@ -7,15 +7,16 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Where objects keep their callbacks. In a Subscription and a Service the callback follows the base and is aligned to a word, whatever the
-// type of messages or the allocator is. In a SubscriptionIntraProcess an allocator and a deleter precede it: empty ones take the rest of a word,
-// but all others push it further on. Timers see timers.go.
+// Where objects keep their callbacks. In a Subscription and a Service the callback follows the base and is aligned to a
+// word, whatever the type of messages or the allocator is. In a SubscriptionIntraProcess an allocator and a deleter
+// precede it: empty ones take the rest of a word, but all others push it further on. Timers see timers.go.
 
-// maxShift bounds how much further on an allocator of the user's own and its deleter, which holds a pointer, push a callback.
+// maxShift bounds how much further on an allocator of the user's own and its deleter, which holds a pointer, push a
+// callback.
 const maxShift = 64
 
-// hasStandardAllocator reports whether a SubscriptionIntraProcess, given by the mangled name of its class, has the allocator of the standard
-// library, and with that a deleter without members.
+// hasStandardAllocator reports whether a SubscriptionIntraProcess, given by the mangled name of its class, has the
+// allocator of the standard library, and with that a deleter without members.
 func hasStandardAllocator(typeName string) bool {
 	const deleter = 3 // messages, subscribed type, its allocator, its deleter
 	tree, ok := parseType(typeName)
@@ -49,8 +50,9 @@ func (r reader) possibleOwners(callback trace.Address, owner layouts.Owner) []tr
 	return []trace.Address{usual}
 }
 
-// mayKeep reports whether an object of a class may have its callback at an address. A timer whose code cannot be followed may have it at any place
-// that possibleOwners considers, and an intra-process subscription with an allocator of the user's own at any but the usual one.
+// mayKeep reports whether an object of a class may have its callback at an address. A timer whose code cannot be
+// followed may have it at any place that possibleOwners considers, and an intra-process subscription with an allocator
+// of the user's own at any but the usual one.
 func (r reader) mayKeep(object, callback trace.Address, owner layouts.Owner, typeName string) bool {
 	switch owner.Kind {
 	case layouts.OwnerTimer:

@@ -8,22 +8,24 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The classes of intra-process subscriptions as GCC names them: with the standard allocator, and with one of the user's own.
+// The classes of intra-process subscriptions as GCC names them: with the standard allocator, and with one of the user's
+// own.
 const (
 	standardIntraProcess = "N6rclcpp12experimental24SubscriptionIntraProcessIN8std_msgs3msg7String_ISaIvEEES6_SaIS6_ESt14default_deleteIS6_ES6_S5_EE"
 	ownIntraProcess      = "N6rclcpp12experimental24SubscriptionIntraProcessIN8std_msgs3msg7String_ISaIvEEES6_7MyAllocIS6_E" +
 		"NS_9allocator16AllocatorDeleterIS7_IvEEES6_SB_EE"
 )
 
-// intraProcessWorld is a world whose intra-process subscription has a class, and its callback as much further on than usual.
+// intraProcessWorld is a world whose intra-process subscription has a class, and its callback as much further on than
+// usual.
 func intraProcessWorld(t *testing.T, m *image, class string, shift trace.Address) (w *world, callback trace.Address) {
 	w = newWorld(t, m)
 	m.instance(w.intra, m.typeInfo(class), 0)
 	return w, m.callbackOf(layouts.OwnerSubscriptionIntraProcess, w.intra) + shift
 }
 
-// TestAllocatorMovesTheCallback: an allocator of the user's own and its deleter push the callback of an intra-process subscription further on.
-// Where, only its first execution tells: the usual place is none.
+// TestAllocatorMovesTheCallback: an allocator of the user's own and its deleter push the callback of an intra-process
+// subscription further on. Where, only its first execution tells: the usual place is none.
 func TestAllocatorMovesTheCallback(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		for name, test := range map[string]struct {
@@ -68,7 +70,8 @@ func TestAllocatorMovesTheCallback(t *testing.T) {
 	})
 }
 
-// TestAllocatorDoesNotHideTheKind: the event that adds the callback of an intra-process subscription with an allocator of the user's own.
+// TestAllocatorDoesNotHideTheKind: the event that adds the callback of an intra-process subscription with an allocator
+// of the user's own.
 func TestAllocatorDoesNotHideTheKind(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		w, callback := intraProcessWorld(t, m, ownIntraProcess, 8)

@@ -41,8 +41,8 @@ func newPopulation[E resident](bury func(entity E, time int64)) population[E] {
 	return population[E]{lives: make(lives[E]), bury: bury}
 }
 
-// add begins a life at an address and ends the one before. If a scan that began later has found who lives there, both are one: the scan has
-// overtaken the event.
+// add begins a life at an address and ends the one before. If a scan that began later has found who lives there, both
+// are one: the scan has overtaken the event.
 func (p *population[E]) add(address trace.Address, entity E) {
 	if last, ok := p.last(address); ok {
 		until, ended := last.end()

@@ -21,8 +21,8 @@ import (
 // mappingsAge is how long a list of mappings is believed to be complete.
 const mappingsAge = time.Second
 
-// ProcessMemory is the Memory of a process on this machine. It does not stop the process and does not touch pages that are not
-// in RAM. It is not safe for concurrent use.
+// ProcessMemory is the Memory of a process on this machine. It does not stop the process and does not touch pages that
+// are not in RAM. It is not safe for concurrent use.
 type ProcessMemory struct {
 	process  *target.Process
 	memory   *target.Memory
@@ -57,8 +57,8 @@ func (m *ProcessMemory) Close() error {
 	return err
 }
 
-// ReadAt fills p from an address. What a file holds there is read from the file if the process has not it in RAM, as is usual
-// for class names.
+// ReadAt fills p from an address. What a file holds there is read from the file if the process has not it in RAM, as is
+// usual for class names.
 func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	_, err := m.memory.ReadAt(address, p)
 	if !errors.Is(err, target.ErrNotResident) {
@@ -96,8 +96,8 @@ func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
 	return ok && isReadOnlyFile(mapping)
 }
 
-// FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are those of the frame
-// description, so it need not have a name.
+// FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are
+// those of the frame description, so it need not have a name.
 func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
 	mapping, file, inFile, err := m.codeAt(address)
 	if err != nil {
@@ -128,7 +128,8 @@ func (m *ProcessMemory) PassedMember(function uint64, callee string) (elffile.Me
 	return file.PassedMember(inFile, callee)
 }
 
-// codeAt returns the mapping of code that an address lies in, its file, and the address in the file's own address space.
+// codeAt returns the mapping of code that an address lies in, its file, and the address in the file's own address
+// space.
 func (m *ProcessMemory) codeAt(address uint64) (target.Mapping, *elffile.File, uint64, error) {
 	mapping, ok := m.presentMapping(address)
 	if !ok || !mapping.Executable() || mapping.Inode == 0 {
@@ -162,7 +163,8 @@ func isReadOnlyFile(mapping target.Mapping) bool {
 	return mapping.Readable() && !mapping.Writable() && mapping.Inode != 0
 }
 
-// mapping returns the mapping that an address lies in. For an address in none, the list is read again if it is not fresh.
+// mapping returns the mapping that an address lies in. For an address in none, the list is read again if it is not
+// fresh.
 func (m *ProcessMemory) mapping(address uint64) (target.Mapping, bool) {
 	if mapping, ok := mappingAt(m.mappings, address); ok {
 		return mapping, true
@@ -179,8 +181,8 @@ func (m *ProcessMemory) mapping(address uint64) (target.Mapping, bool) {
 	return mappingAt(m.mappings, address)
 }
 
-// presentMapping is mapping for who reads the mapped file. A library may have been unloaded since the list was read, and another be in its
-// place: where the kernel names another file or none, the list is read again.
+// presentMapping is mapping for who reads the mapped file. A library may have been unloaded since the list was read,
+// and another be in its place: where the kernel names another file or none, the list is read again.
 func (m *ProcessMemory) presentMapping(address uint64) (target.Mapping, bool) {
 	mapping, ok := m.mapping(address)
 	if !ok || mapping.Inode == 0 {
@@ -207,7 +209,8 @@ func mappingAt(mappings []target.Mapping, address uint64) (target.Mapping, bool)
 	return mappings[index], true
 }
 
-// LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is not known.
+// LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is
+// not known.
 func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, error) {
 	if len(process.Modules) == 0 {
 		return nil, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
@@ -224,7 +227,8 @@ func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, er
 	return layouts.For(string(distro), file.Machine(), learnLayout(ctx, process))
 }
 
-// learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read teach nothing.
+// learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read
+// teach nothing.
 func learnLayout(ctx context.Context, process *target.Process) layouts.Learned {
 	learned := make(layouts.Learned)
 	libraries := layouts.AccessorLibraries()

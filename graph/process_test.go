@@ -12,7 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// What lies in a mapped file is read from the file that is there now, though the mappings were listed when it was another.
+// What lies in a mapped file is read from the file that is there now, though the mappings were listed when it was
+// another.
 func TestReadingWhereAnotherFileWasMapped(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can open mapped files: run the tests with sudo")

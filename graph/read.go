@@ -218,8 +218,8 @@ func (g *Graph) showObject(s *subscription, address trace.Address, c *callback) 
 	return nil
 }
 
-// readIntraProcessOf reads what an rclcpp::experimental::SubscriptionIntraProcess says of its callback. Nothing in it leads to
-// the rcl subscription or to the node.
+// readIntraProcessOf reads what an rclcpp::experimental::SubscriptionIntraProcess says of its callback. Nothing in it
+// leads to the rcl subscription or to the node.
 func (g *Graph) readIntraProcessOf(c *callback, address trace.Address, typeName string) error {
 	topic, err := g.reader.stdString(address+trace.Address(g.reader.layout.SubscriptionIntraProcess.TopicName), isTopic)
 	if err != nil {

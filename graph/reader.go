@@ -15,7 +15,8 @@ const (
 	maxPeriod = 365 * 24 * 3600 * 1e9
 )
 
-// reader follows the members of rcl's, rmw's and rclcpp's objects and judges what they lead to. What it returns has no process key.
+// reader follows the members of rcl's, rmw's and rclcpp's objects and judges what they lead to. What it returns has no
+// process key.
 type reader struct {
 	view
 	layout *layouts.Layout
@@ -205,8 +206,8 @@ type intraProcess struct {
 	capacity  uint64
 }
 
-// intraProcessAt reads the buffer and the ring buffer of a subscription's intra-process object, as rclcpp_ring_buffer_dequeue
-// names it.
+// intraProcessAt reads the buffer and the ring buffer of a subscription's intra-process object, as
+// rclcpp_ring_buffer_dequeue names it.
 func (r reader) intraProcessAt(object trace.Address) (intraProcess, error) {
 	layout, err := r.readable()
 	if err != nil {
@@ -237,7 +238,8 @@ func (r reader) intraProcessAt(object trace.Address) (intraProcess, error) {
 	return intraProcess{ipb: ipb, ring: ring, capacity: capacity}, nil
 }
 
-// ownerOf returns the only object of a class that a callback can be a member of, and the mangled name of its very class.
+// ownerOf returns the only object of a class that a callback can be a member of, and the mangled name of its very
+// class.
 func (r reader) ownerOf(callback trace.Address, owner layouts.Owner) (object trace.Address, typeName string, ok bool) {
 	for _, possible := range r.possibleOwners(callback, owner) {
 		name, err := r.className(possible)

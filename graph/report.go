@@ -80,8 +80,8 @@ func (r *report[R]) tell(complete, final bool) (row R, due, queued bool) {
 	return r.current, true, false
 }
 
-// tell holds the row of a subscription without an object back until a scan has looked for that: no event announces those of generic
-// subscriptions on Humble, and the object's row is another one.
+// tell holds the row of a subscription without an object back until a scan has looked for that: no event announces
+// those of generic subscriptions on Humble, and the object's row is another one.
 func (s *subscription) tell(complete, final bool) (row trace.Subscription, due, queued bool) {
 	if !complete && !final && !s.scanned && !s.withdrawn && s.waits < scanPatience {
 		s.waits++
@@ -90,7 +90,8 @@ func (s *subscription) tell(complete, final bool) (row trace.Subscription, due, 
 	return s.report.tell(complete, final)
 }
 
-// tell holds the row of an object back whose subscription is unknown: that may have a row already, which the object's is to continue.
+// tell holds the row of an object back whose subscription is unknown: that may have a row already, which the object's
+// is to continue.
 func (o *object) tell(complete, final bool) (row trace.Subscription, due, queued bool) {
 	if o.subscription == nil && !final && !o.ended && !o.withdrawn {
 		return row, false, true
@@ -98,7 +99,8 @@ func (o *object) tell(complete, final bool) (row trace.Subscription, due, queued
 	return o.report.tell(complete, final)
 }
 
-// tell holds the row of a publisher back that was copied elsewhere after its initialization, until a scan has found it there.
+// tell holds the row of a publisher back that was copied elsewhere after its initialization, until a scan has found it
+// there.
 func (p *publisher) tell(complete, final bool) (row trace.Publisher, due, queued bool) {
 	if p.announced != 0 && p.current.PublisherHandle == 0 && !p.withdrawn {
 		if !final {

@@ -25,7 +25,8 @@ type room struct {
 // Limit lets a meter bound how many entities the graph knows. What is made beyond stays unknown.
 func (g *Graph) Limit(meter Meter) { g.room.meter = meter }
 
-// Successor returns an empty graph of the same process, which runs another program now. The former must not be used any more.
+// Successor returns an empty graph of the same process, which runs another program now. The former must not be used any
+// more.
 func (g *Graph) Successor() *Graph {
 	g.Release()
 	successor := New(g.key)

@@ -21,8 +21,8 @@ func (p *places) Take(count int) error {
 
 func (p *places) Give(count int) { *p += places(count) }
 
-// TestEntitiesAreBounded: a process can announce as many entities as it likes, at any addresses. Those beyond the limit stay unknown, and what
-// is known goes on to be.
+// TestEntitiesAreBounded: a process can announce as many entities as it likes, at any addresses. Those beyond the limit
+// stay unknown, and what is known goes on to be.
 func TestEntitiesAreBounded(t *testing.T) {
 	const total = 4 * placesAtOnce
 	left := places(total)

@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestScanOfRunningROS looks through the memory of programs of each distribution that is installed and compares what it finds with what
-// their sources say.
+// TestScanOfRunningROS looks through the memory of programs of each distribution that is installed and compares what it
+// finds with what their sources say.
 func TestScanOfRunningROS(t *testing.T) {
 	for _, distro := range []string{"humble", "jazzy"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
@@ -33,8 +33,8 @@ func TestScanOfRunningROS(t *testing.T) {
 	}
 }
 
-// settled scans a process until it has its nodes and executors have their groups, all but some loners. That some have is not enough: the
-// executor of a node's clock has its group before the rest of the node is constructed.
+// settled scans a process until it has its nodes and executors have their groups, all but some loners. That some have
+// is not enough: the executor of a node's clock has its group before the rest of the node is constructed.
 func settled(t *testing.T, process *target.Process, nodes, loners int) Rows {
 	t.Helper()
 	var rows Rows

@@ -25,8 +25,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestRunningROS attaches to programs of each distribution that is installed, after they started, and compares what memory says
-// of the addresses that their tracepoints pass with what is known of the programs.
+// TestRunningROS attaches to programs of each distribution that is installed, after they started, and compares what
+// memory says of the addresses that their tracepoints pass with what is known of the programs.
 func TestRunningROS(t *testing.T) {
 	for _, distro := range []string{"humble", "jazzy"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
@@ -143,7 +143,8 @@ func checkIntraProcess(t *testing.T, process *target.Process) {
 	}
 }
 
-// startROS runs a program of an installation until the test ends, and returns it once it has loaded its RMW implementation.
+// startROS runs a program of an installation until the test ends, and returns it once it has loaded its RMW
+// implementation.
 func startROS(t *testing.T, prefix, rmw, program string) *target.Process {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {

@@ -6,9 +6,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Rows returns the rows of entities that became known since the last call. A row that may still improve is held back for a few
-// calls, or until the final call. Each entity has one row for each life; should it improve later, or end, that row is returned
-// again, improved, and the later one counts: it has the same number and a greater revision, if NumberBy was called.
+// Rows returns the rows of entities that became known since the last call. A row that may still improve is held back
+// for a few calls, or until the final call. Each entity has one row for each life; should it improve later, or end,
+// that row is returned again, improved, and the later one counts: it has the same number and a greater revision, if
+// NumberBy was called.
 func (g *Graph) Rows(final bool) Rows {
 	if final {
 		g.endDoubtful()

@@ -6,7 +6,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// action makes a waitable of a group that leads to handles of rcl: object, implementation, rcl_action_*_t, its implementation.
+// action makes a waitable of a group that leads to handles of rcl: object, implementation, rcl_action_*_t, its
+// implementation.
 func (w *world) action(typeName string, handles ...uint64) (waitable, first uint64) {
 	m := w.image
 	waitable, implementation, action := m.object(), m.object(), m.object()

@@ -16,7 +16,8 @@ import (
 // maxScanReads bounds the reads of a scan of an image that is filled with anything.
 const maxScanReads = maxReads + maxReads/2
 
-// FuzzScan writes arbitrary words over a process that has one of everything: the scan ends, and all that it believes is plausible.
+// FuzzScan writes arbitrary words over a process that has one of everything: the scan ends, and all that it believes is
+// plausible.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte{}, uint64(0))
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(1))
@@ -44,8 +45,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// FuzzScanOfVanishingMemory takes pages away and gives them back at every read, and ends the process at some: the scan ends, too, and all that it
-// says of an entity is so.
+// FuzzScanOfVanishingMemory takes pages away and gives them back at every read, and ends the process at some: the scan
+// ends, too, and all that it says of an entity is so.
 func FuzzScanOfVanishingMemory(f *testing.F) {
 	f.Add(uint64(0), uint8(0), uint16(0))
 	f.Add(uint64(1), uint8(30), uint16(0))

@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestScanOfStandIn looks through the memory of the bundled stand-in and compares what it finds with its ground truth: everything is
-// there, with its node and its callback group, and nothing else.
+// TestScanOfStandIn looks through the memory of the bundled stand-in and compares what it finds with its ground truth:
+// everything is there, with its node and its callback group, and nothing else.
 func TestScanOfStandIn(t *testing.T) {
 	for _, build := range []string{"humble", "humble-stripped", "jazzy", "jazzy-stripped"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
@@ -39,7 +39,8 @@ func TestScanOfStandIn(t *testing.T) {
 // largeProcess is the resident memory of the process that BenchmarkScanOfLargeProcess scans, in megabytes.
 const largeProcess = 4096
 
-// BenchmarkScanOfLargeProcess scans a process that has far more memory than entities, while it runs, and still finds all of them.
+// BenchmarkScanOfLargeProcess scans a process that has far more memory than entities, while it runs, and still finds
+// all of them.
 func BenchmarkScanOfLargeProcess(b *testing.B) {
 	truth, process := startStandIn(b, "jazzy", "rmw_fastrtps_cpp", "--ballast", strconv.Itoa(largeProcess))
 	want := wantedOfStandIn(truth)
@@ -57,7 +58,8 @@ func BenchmarkScanOfLargeProcess(b *testing.B) {
 	}
 }
 
-// TestScanAmongOtherMemory: entities are found, and nothing else, in a process most of whose memory is full of other things.
+// TestScanAmongOtherMemory: entities are found, and nothing else, in a process most of whose memory is full of other
+// things.
 func TestScanAmongOtherMemory(t *testing.T) {
 	truth, process := startStandIn(t, "humble-stripped", "rmw_cyclonedds_cpp", "--ballast", "200")
 	g := New(testKey)
@@ -65,7 +67,8 @@ func TestScanAmongOtherMemory(t *testing.T) {
 	compareRows(t, essentials(t, g.Rows(true)), wantedOfStandIn(truth))
 }
 
-// checkGroupsOfStandIn: every callback group that the ground truth lists is there, with its type and its node, and the executor has it.
+// checkGroupsOfStandIn: every callback group that the ground truth lists is there, with its type and its node, and the
+// executor has it.
 func checkGroupsOfStandIn(t testing.TB, rows Rows, truth []truthLine) {
 	t.Helper()
 	groups := make(map[trace.Address]trace.CallbackGroup)

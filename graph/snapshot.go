@@ -14,8 +14,8 @@ type Snapshot struct {
 	Begin int64
 	// Entities are rows without process keys. A callback's row tells the function only; the rest is its owner's to tell.
 	Entities Rows
-	// Adapted are the publishers, by rcl handle, whose class does not tell the type of their messages: the messages that they hand over
-	// intra-process may be of another type (rclcpp::TypeAdapter).
+	// Adapted are the publishers, by rcl handle, whose class does not tell the type of their messages: the messages that
+	// they hand over intra-process may be of another type (rclcpp::TypeAdapter).
 	Adapted map[trace.Address]bool
 	// Scanned is the memory read, in bytes; Skipped lists what was not, an empty range if it is not known where it lies.
 	Scanned uint64
@@ -29,12 +29,12 @@ const (
 	subscriptionBaseName = "N6rclcpp16SubscriptionBaseE"
 )
 
-// Scan finds the entities in the memory of a process: every object of rclcpp's classes that is alive, and what its members lead to. It
-// reads only what is in RAM, stops when the context ends, and takes about a second for two gigabytes. begin is the present on the
-// dataset's clock.
+// Scan finds the entities in the memory of a process: every object of rclcpp's classes that is alive, and what its
+// members lead to. It reads only what is in RAM, stops when the context ends, and takes about a second for two
+// gigabytes. begin is the present on the dataset's clock.
 //
-// The Snapshot holds what was found even if there is an error: the context's, or target.ErrExited if the process ended meanwhile. Scan
-// uses no Graph; space must not be used otherwise while it runs.
+// The Snapshot holds what was found even if there is an error: the context's, or target.ErrExited if the process ended
+// meanwhile. Scan uses no Graph; space must not be used otherwise while it runs.
 func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64) (*Snapshot, error) {
 	cache := newConstantCache(space)
 	s := newSurvey(reader{view{cache}, layout})

@@ -111,7 +111,8 @@ func (l truthLine) address(field string) trace.Address { return trace.Address(l.
 
 func (l truthLine) String() string { return l.name + " " + l.fields["topic"] + l.fields["name"] }
 
-// startStandIn runs the stand-in until the test ends, with flags beside the usual ones, and returns what it says that it has.
+// startStandIn runs the stand-in until the test ends, with flags beside the usual ones, and returns what it says that
+// it has.
 func startStandIn(t testing.TB, build, rmw string, flags ...string) ([]truthLine, *target.Process) {
 	t.Helper()
 	program := filepath.Join("..", "build", "testdata", build, "ros_node")

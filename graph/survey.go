@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// survey follows the members of the objects that a census found and makes rows of what it proves. The process runs meanwhile: everything
-// is read twice, and believed when both agree.
+// survey follows the members of the objects that a census found and makes rows of what it proves. The process runs
+// meanwhile: everything is read twice, and believed when both agree.
 type survey struct {
 	reader
 	classes *classes
@@ -32,7 +32,8 @@ func newSurvey(r reader) *survey {
 	}
 }
 
-// self is where enable_shared_from_this keeps an object's weak pointer to itself, in all of rclcpp's classes that have one at the start.
+// self is where enable_shared_from_this keeps an object's weak pointer to itself, in all of rclcpp's classes that have
+// one at the start.
 const self = wordSize
 
 // errTorn says that something changed while it was read.
@@ -60,7 +61,8 @@ func same[T comparable](a, b T) bool { return a == b }
 // isFinal reports whether an error ends the survey: nothing more can be read.
 func isFinal(err error) bool { return errors.Is(err, target.ErrExited) || errors.Is(err, errManyReads) }
 
-// all surveys what a census found in the mappings of a process. The error is the context's, or that of a process that is gone.
+// all surveys what a census found in the mappings of a process. The error is the context's, or that of a process that
+// is gone.
 func (s *survey) all(ctx context.Context, objects []found, mappings []target.Mapping) error {
 	steps := []struct {
 		name string

@@ -8,15 +8,17 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Servers and clients of actions are waitables of a callback group. They hold an rcl_action_server_t or rcl_action_client_t, whose
-// implementation begins with five handles: of the services or clients below, then of the publishers or subscriptions of feedback and
-// status. The names of the five prove that they are those. In a server the timer follows with which rcl lets goals expire.
+// Servers and clients of actions are waitables of a callback group. They hold an rcl_action_server_t or
+// rcl_action_client_t, whose implementation begins with five handles: of the services or clients below, then of the
+// publishers or subscriptions of feedback and status. The names of the five prove that they are those. In a server the
+// timer follows with which rcl lets goals expire.
 
 const (
 	actionServerName = "N13rclcpp_action6ServerI"
 	actionClientName = "N13rclcpp_action6ClientI"
 
-	// maxActionWords and maxActionImplWords bound where an object and its implementation keep the pointers that lead to the handles.
+	// maxActionWords and maxActionImplWords bound where an object and its implementation keep the pointers that lead to
+	// the handles.
 	maxActionWords     = 32
 	maxActionImplWords = 32
 )
@@ -130,8 +132,8 @@ func (s *survey) addActionClient(waitable trace.Address, action string, group *t
 	return nil
 }
 
-// actionHandles finds the handles of an action by the names of its services: from the object by two pointers to the rcl object, whose
-// first word leads to them.
+// actionHandles finds the handles of an action by the names of its services: from the object by two pointers to the rcl
+// object, whose first word leads to them.
 func (s *survey) actionHandles(object trace.Address, nameOf func(handle trace.Address) (string, error)) (trace.Address, error) {
 	for i := range trace.Address(maxActionWords) {
 		implementation, err := s.pointer(object + i*wordSize)

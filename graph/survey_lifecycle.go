@@ -16,15 +16,16 @@ const (
 	changeStateType     = "lifecycle_msgs/srv/ChangeState"
 	transitionEventType = "lifecycle_msgs/msg/TransitionEvent"
 
-	// maxLifecycleNode and maxLifecycleImpl bound where a managed node keeps the pointer to its implementation, and that its state machine.
+	// maxLifecycleNode and maxLifecycleImpl bound where a managed node keeps the pointer to its implementation, and that
+	// its state machine.
 	maxLifecycleNode = 1536
 	maxLifecycleImpl = 768
 )
 
 var errNoStateMachine = errors.New("the managed node leads to no state machine")
 
-// noteChangeState remembers the service by which a managed node's state is changed. rclcpp's handle is a copy of the one in the
-// state machine: both have the same implementation.
+// noteChangeState remembers the service by which a managed node's state is changed. rclcpp's handle is a copy of the
+// one in the state machine: both have the same implementation.
 func (s *survey) noteChangeState(service trace.ServiceServer) error {
 	implementation, err := s.word(service.ServiceHandle + trace.Address(s.layout.Service.Impl))
 	if err == nil {
@@ -33,8 +34,8 @@ func (s *survey) noteChangeState(service trace.ServiceServer) error {
 	return err
 }
 
-// addStateMachine adds the state machine of an rclcpp_lifecycle::LifecycleNode: it is in the node's implementation, and proven by its
-// publisher and its service.
+// addStateMachine adds the state machine of an rclcpp_lifecycle::LifecycleNode: it is in the node's implementation, and
+// proven by its publisher and its service.
 func (s *survey) addStateMachine(node trace.Address, _ *class) error {
 	for offset := trace.Address(0); offset < maxLifecycleNode; offset += wordSize {
 		implementation, err := s.pointer(node + offset)

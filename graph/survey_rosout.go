@@ -18,7 +18,8 @@ const (
 	// maxStatics bounds, in words, the static variables that are looked through.
 	maxStatics = 1 << 13
 
-	// The layout of rcutils' hash map, a list of buckets which are lists of pointers to entries, the same in all distributions.
+	// The layout of rcutils' hash map, a list of buckets which are lists of pointers to entries, the same in all
+	// distributions.
 	mapCapacity    = 1 * wordSize
 	mapSize        = 2 * wordSize
 	mapKeySize     = 3 * wordSize

@@ -86,8 +86,8 @@ func TestBrokenMapsOfLoggersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestLoggersOfNewNodes: rcl initializes the publishers of all nodes at one place on the stack. Each is one publisher, and lives as long as
-// its node.
+// TestLoggersOfNewNodes: rcl initializes the publishers of all nodes at one place on the stack. Each is one publisher,
+// and lives as long as its node.
 func TestLoggersOfNewNodes(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	w := newWorld(t, m)

@@ -8,23 +8,26 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Where timers keep their callbacks. A GenericTimer's functor follows its TimerBase, and that is no POD: what is left of its last word is the
-// functor's if that is small, and a functor of large alignment lies further on. So each type of functor has its place, which the timer's own
-// code tells: execute_callback passes the functor's address to callback_start. A timer that was given a reference keeps that, and passes the
-// address of a variable that lies anywhere.
+// Where timers keep their callbacks. A GenericTimer's functor follows its TimerBase, and that is no POD: what is left
+// of its last word is the functor's if that is small, and a functor of large alignment lies further on. So each type of
+// functor has its place, which the timer's own code tells: execute_callback passes the functor's address to
+// callback_start. A timer that was given a reference keeps that, and passes the address of a variable that lies
+// anywhere.
 
 const (
-	// executeCallback is the position of execute_callback in the table of virtual functions of a TimerBase, after two destructors and call.
+	// executeCallback is the position of execute_callback in the table of virtual functions of a TimerBase, after two
+	// destructors and call.
 	executeCallback = 3
 	callbackStart   = "ros_trace_callback_start"
-	// maxAlignment bounds the alignment of a functor that only its execution tells of: that of a line of the processor's cache. Where a
-	// larger one would lie, other objects may begin.
+	// maxAlignment bounds the alignment of a functor that only its execution tells of: that of a line of the processor's
+	// cache. Where a larger one would lie, other objects may begin.
 	maxAlignment = 64
 )
 
 var errNoCode = errors.New("the code of the process cannot be followed")
 
-// timerCallback returns the address that the code of a timer passes to callback_start. part is what of the timer is a TimerBase.
+// timerCallback returns the address that the code of a timer passes to callback_start. part is what of the timer is a
+// TimerBase.
 func (r reader) timerCallback(part trace.Address) (trace.Address, error) {
 	code, ok := r.memory.(Code)
 	if !ok {
@@ -81,8 +84,8 @@ func (c *callback) others(t *timer) []*timer {
 	return slices.DeleteFunc(slices.Clone(c.timers), func(other *timer) bool { return other == t || other.ended })
 }
 
-// sharers are the timers that live and share the variable at an address with another one. A functor that is a timer's own is nobody else's: who
-// had it there before has gone.
+// sharers are the timers that live and share the variable at an address with another one. A functor that is a timer's
+// own is nobody else's: who had it there before has gone.
 func (g *Graph) sharers(address trace.Address, time int64, t *timer) []*timer {
 	c, ok := g.callbacks.at(address, time)
 	if !ok {
@@ -119,7 +122,8 @@ func (g *Graph) leave(t *timer, time int64) {
 	}
 }
 
-// inheritTimers fills what the callback's row says of its timers. Of several nobody knows which one runs: what differs stays unknown.
+// inheritTimers fills what the callback's row says of its timers. Of several nobody knows which one runs: what differs
+// stays unknown.
 func (c *callback) inheritTimers() {
 	row := &c.current
 	row.Kind = trace.KindTimer

@@ -109,7 +109,8 @@ func TestImplausibleCodeOfATimer(t *testing.T) {
 	})
 }
 
-// refer makes the world's timer one that keeps a reference to a variable, and adds others that do; it returns their handles.
+// refer makes the world's timer one that keeps a reference to a variable, and adds others that do; it returns their
+// handles.
 func (w *world) refer(variable uint64, others int) []trace.Address {
 	m, l := w.image, w.layout
 	place := (l.TimerBase.End + 7) &^ 7
@@ -169,7 +170,8 @@ func TestSharedVariableIsNoTimersOwn(t *testing.T) {
 	})
 }
 
-// TestTimersAnnounceTheirCallbacks: events name the address, so what a timer keeps a reference to is known without its code.
+// TestTimersAnnounceTheirCallbacks: events name the address, so what a timer keeps a reference to is known without its
+// code.
 func TestTimersAnnounceTheirCallbacks(t *testing.T) {
 	eachLayout(t, func(t *testing.T, m *image) {
 		variable := trace.Address(m.object() + 3)

@@ -10,8 +10,8 @@ import (
 // maxInterfaceName bounds the name of a message or service type in a type support library's symbols.
 const maxInterfaceName = 512
 
-// messageType returns the ROS name ("std_msgs/msg/String") of the message type that is the first template argument of a class,
-// given the class's mangled name, "" if it is none.
+// messageType returns the ROS name ("std_msgs/msg/String") of the message type that is the first template argument of a
+// class, given the class's mangled name, "" if it is none.
 func messageType(typeName string) string {
 	name := interfaceType(typeName)
 	if message, ok := strings.CutSuffix(name, "_"); ok { // rosidl's templates over an allocator
@@ -20,8 +20,8 @@ func messageType(typeName string) string {
 	return ""
 }
 
-// typeDescriptionArgument is the class that stands, in rclcpp's library, for a service of which it uses rcl's C types. Every node has one
-// from Iron on.
+// typeDescriptionArgument is the class that stands, in rclcpp's library, for a service of which it uses rcl's C types.
+// Every node has one from Iron on.
 const typeDescriptionArgument = "IN12_GLOBAL__N_121GetTypeDescription__CEE"
 
 // serviceType is messageType for the class of a service ("std_srvs/srv/Trigger").
@@ -69,8 +69,8 @@ func nestedName(mangled string) (parts []string, rest string, ok bool) {
 	}
 }
 
-// messageTypeOf returns the ROS name of the type that a publisher or subscription of a class carries, "" if unknown. The class
-// tells, unless it adapts another type or is generic: then the type support does.
+// messageTypeOf returns the ROS name of the type that a publisher or subscription of a class carries, "" if unknown.
+// The class tells, unless it adapts another type or is generic: then the type support does.
 func (r reader) messageTypeOf(typeName string, typeSupport trace.Address) string {
 	if name := messageType(typeName); name != "" {
 		return name
@@ -78,8 +78,8 @@ func (r reader) messageTypeOf(typeName string, typeSupport trace.Address) string
 	return r.supportedType(typeSupport)
 }
 
-// supportedType reads the ROS name of a type from its rosidl_message_type_support_t, as rosidl_typesupport_c and _cpp make it: its data
-// is a table whose names of symbols end in the type's name.
+// supportedType reads the ROS name of a type from its rosidl_message_type_support_t, as rosidl_typesupport_c and _cpp
+// make it: its data is a table whose names of symbols end in the type's name.
 func (r reader) supportedType(typeSupport trace.Address) string {
 	identifier, err := r.namePointer(typeSupport, isBaseName)
 	if err != nil || identifier != "rosidl_typesupport_cpp" && identifier != "rosidl_typesupport_c" {

@@ -58,7 +58,8 @@ func TestUnsearchedInWords(t *testing.T) {
 	}
 }
 
-// unmapping is the memory of this process as far as one mapping goes, the middle of which is unmapped when it is about to be read.
+// unmapping is the memory of this process as far as one mapping goes, the middle of which is unmapped when it is about
+// to be read.
 type unmapping struct {
 	*ProcessMemory
 	t       *testing.T

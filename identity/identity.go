@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity is by which a user may open, make and remove files, or not. A nil one is that of the program, with all its rights.
+// Identity is by which a user may open, make and remove files, or not. A nil one is that of the program, with all its
+// rights.
 type Identity struct {
 	// User, Group and Groups are IDs as this program sees them.
 	User, Group uint32
@@ -24,9 +25,9 @@ type Identity struct {
 // allCapabilities are root's.
 const allCapabilities = ^uint64(0)
 
-// Caller is the identity of the user for whom a program with these real and effective user IDs runs: of who called sudo or pkexec, as
-// the environment tells root, and only root; or the program's own, without its capabilities. It is nil where the program has no rights
-// beside those of its user.
+// Caller is the identity of the user for whom a program with these real and effective user IDs runs: of who called sudo
+// or pkexec, as the environment tells root, and only root; or the program's own, without its capabilities. It is nil
+// where the program has no rights beside those of its user.
 func Caller(real, effective int, getenv func(string) string) *Identity {
 	switch {
 	case effective == 0 && real == 0:
@@ -63,7 +64,8 @@ func parseID(text string) (uint32, bool) {
 	return uint32(id), err == nil && id != 1<<32-1
 }
 
-// of is the identity of a user with the groups that the machine's files give him. A user whom they do not know has none beside his own.
+// of is the identity of a user with the groups that the machine's files give him. A user whom they do not know has none
+// beside his own.
 func of(id, group uint32, origin string) *Identity {
 	i := &Identity{User: id, Group: group, Origin: origin}
 	if id == 0 {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever the environment says: only root acts for another user, and not the user who became root by a set-user-ID file.
+// Whatever the environment says: only root acts for another user, and not the user who became root by a set-user-ID
+// file.
 func TestCaller(t *testing.T) {
 	const nobody = "65534"
 	account, err := user.LookupId(nobody)

@@ -14,9 +14,9 @@ import (
 // ErrNotTaken is returned where the program lacks the capabilities to take another user's identity.
 var ErrNotTaken = errors.New("taking the identity of another user needs CAP_SETUID and CAP_SETGID")
 
-// Run runs a function on a thread of its own that has the identity for whatever it does to files, and returns the function's error. One
-// that says that a file system refuses it tells whom. What the function has opened keeps the rights it was opened with; other goroutines
-// that it starts do not have the identity.
+// Run runs a function on a thread of its own that has the identity for whatever it does to files, and returns the
+// function's error. One that says that a file system refuses it tells whom. What the function has opened keeps the
+// rights it was opened with; other goroutines that it starts do not have the identity.
 func (i *Identity) Run(f func() error) error {
 	if i == nil {
 		return f()
@@ -32,7 +32,8 @@ func (i *Identity) Run(f func() error) error {
 	return err
 }
 
-// Go starts a function as Run does, and returns when its thread has the identity. If it cannot get it, the function is not run.
+// Go starts a function as Run does, and returns when its thread has the identity. If it cannot get it, the function is
+// not run.
 func (i *Identity) Go(f func()) error {
 	if i == nil {
 		go f()
@@ -56,8 +57,8 @@ func onThreadToThrowAway(f func()) {
 		f()
 		return // a goroutine that ends while it is locked takes its thread with it
 	}
-	// The main thread cannot end, and what /proc tells of this process is what it tells of that thread. While it is locked to this goroutine
-	// another one runs on another thread.
+	// The main thread cannot end, and what /proc tells of this process is what it tells of that thread. While it is locked
+	// to this goroutine another one runs on another thread.
 	defer runtime.UnlockOSThread()
 	done := make(chan struct{})
 	go func() {
@@ -68,8 +69,8 @@ func onThreadToThrowAway(f func()) {
 	<-done
 }
 
-// take makes the identity that of the calling thread, for files and for nothing else. The thread keeps no capability but those of the
-// identity. There is no way back: the thread must end.
+// take makes the identity that of the calling thread, for files and for nothing else. The thread keeps no capability
+// but those of the identity. There is no way back: the thread must end.
 func (i *Identity) take() error {
 	if err := i.become(); err != nil && i.User != uint32(os.Geteuid()) {
 		return fmt.Errorf("%w: %w", ErrNotTaken, err)
@@ -102,7 +103,8 @@ func (i *Identity) become() error {
 	return nil
 }
 
-// setID calls setfsgid or setfsuid. They return what was before, and no error; called with what is no ID they only return what is.
+// setID calls setfsgid or setfsuid. They return what was before, and no error; called with what is no ID they only
+// return what is.
 func setID(set func(int) (int, error), id uint32) error {
 	const noID = -1
 	if _, err := set(int(id)); err != nil {

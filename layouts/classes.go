@@ -1,6 +1,7 @@
 package layouts
 
-// The members of rclcpp's classes. Where a member is a shared_ptr, a unique_ptr or a weak_ptr, its offset is that of the pointer.
+// The members of rclcpp's classes. Where a member is a shared_ptr, a unique_ptr or a weak_ptr, its offset is that of
+// the pointer.
 
 // Context holds members of rclcpp::Context.
 type Context struct {
@@ -14,7 +15,8 @@ type NodeBase struct {
 	CallbackGroups       uint64 // callback_groups_, a vector of weak_ptr
 }
 
-// CallbackGroup holds members of rclcpp::CallbackGroup, which has no virtual functions, hence no run-time type information.
+// CallbackGroup holds members of rclcpp::CallbackGroup, which has no virtual functions, hence no run-time type
+// information.
 type CallbackGroup struct {
 	Type          uint64 // type_, an int32: 0 is mutually exclusive, 1 reentrant
 	Subscriptions uint64 // subscription_ptrs_, like the following a vector of weak_ptr
@@ -39,7 +41,8 @@ type SubscriptionBase struct {
 	TypeSupport        uint64 // type_support_, a rosidl_message_type_support_t
 }
 
-// SubscriptionIntraProcess holds members of the bases of rclcpp::experimental::SubscriptionIntraProcess and leads to its ring buffer.
+// SubscriptionIntraProcess holds members of the bases of rclcpp::experimental::SubscriptionIntraProcess and leads to
+// its ring buffer.
 type SubscriptionIntraProcess struct {
 	GuardCondition uint64 // SubscriptionIntraProcessBase.gc_, a GuardCondition
 	TopicName      uint64 // SubscriptionIntraProcessBase.topic_name_, a std::string
@@ -60,7 +63,8 @@ const RingBufferTypeName = "N6rclcpp12experimental7buffers24RingBufferImplementa
 // TimerBase holds members of rclcpp::TimerBase.
 type TimerBase struct {
 	TimerHandle uint64 // timer_handle_, to an rcl_timer_t
-	// End is the end of its last member: that of a derived class begins there or, as its alignment demands, later. sizeof counts more.
+	// End is the end of its last member: that of a derived class begins there or, as its alignment demands, later. sizeof
+	// counts more.
 	End uint64
 }
 
@@ -76,8 +80,8 @@ type ClientBase struct {
 	ClientHandle uint64 // client_handle_, to an rcl_client_t
 }
 
-// Executor leads from an rclcpp::Executor to its callback groups. Up to Iron it keeps them itself; later ones, and Iron's
-// EventsExecutor, have a collector for that. A member that the distribution does not have is 0.
+// Executor leads from an rclcpp::Executor to its callback groups. Up to Iron it keeps them itself; later ones, and
+// Iron's EventsExecutor, have a collector for that. A member that the distribution does not have is 0.
 type Executor struct {
 	Context uint64 // context_, to the rclcpp::Context
 	Groups  uint64 // weak_groups_to_nodes_, a map from weak_ptr
@@ -90,8 +94,8 @@ type Executor struct {
 	StaticCollectorGroups [2]uint64
 	// EventsCollector is EventsExecutor.entities_collector_, to an ExecutorEntitiesCollector.
 	EventsCollector uint64
-	// CollectorGroups are the sets of weak_ptr of an ExecutorEntitiesCollector: groups added by hand, groups added with their
-	// node, and groups that will be added when the executor spins next.
+	// CollectorGroups are the sets of weak_ptr of an ExecutorEntitiesCollector: groups added by hand, groups added with
+	// their node, and groups that will be added when the executor spins next.
 	CollectorGroups [3]uint64
 }
 
@@ -102,8 +106,8 @@ type GID struct {
 	FastDDSPublisher uint64 // CustomPublisherInfo.publisher_gid, an rmw_gid_t
 	FastDDSClient    uint64 // CustomClientInfo.writer_guid_, 16 bytes, followed by reader_guid_
 	CyclonePublisher uint64 // CddsPublisher.gid, an rmw_gid_t
-	// CycloneClient is CddsClient.client.pub, to the CddsPublisher of its requests, and CycloneHandle CddsPublisher.pubiid, by whose
-	// 8 bytes servers know the client.
+	// CycloneClient is CddsClient.client.pub, to the CddsPublisher of its requests, and CycloneHandle
+	// CddsPublisher.pubiid, by whose 8 bytes servers know the client.
 	CycloneClient    uint64
 	CycloneHandle    uint64
 	AnyPublisherBase uint64 // PublisherBase.rmw_gid_, an rmw_gid_t, for any other implementation

@@ -1,8 +1,9 @@
-// Package layouts knows where the members of rcl's, rmw's and rclcpp's objects lie, per ROS 2 distribution and architecture.
+// Package layouts knows where the members of rcl's, rmw's and rclcpp's objects lie, per ROS 2 distribution and
+// architecture.
 //
-// The offsets are data: offsets.csv holds them, versions.csv the package releases whose headers they were computed from.
-// They are compiler output, not guesses, but a workspace may carry another build: what accessor functions of its libraries prove (accessors.csv)
-// goes before the data, and whoever follows the offsets checks what is found.
+// The offsets are data: offsets.csv holds them, versions.csv the package releases whose headers they were computed
+// from. They are compiler output, not guesses, but a workspace may carry another build: what accessor functions of its
+// libraries prove (accessors.csv) goes before the data, and whoever follows the offsets checks what is found.
 package layouts
 
 import (
@@ -28,8 +29,8 @@ var versionsCSV string
 type Layout struct {
 	Distro  string
 	Machine elf.Machine
-	// Differences are the members that accessor functions prove to lie elsewhere than in the releases that are known. What lies
-	// beside them in the same structure, and has no accessor, may have moved, too.
+	// Differences are the members that accessor functions prove to lie elsewhere than in the releases that are known. What
+	// lies beside them in the same structure, and has no accessor, may have moved, too.
 	Differences []Difference
 
 	Node         Node
@@ -120,11 +121,11 @@ const (
 // Owner describes one class that a callback address given to callback_start may be a member of.
 type Owner struct {
 	Kind OwnerKind
-	// Callback is the offset of the callback in the object. That of a timer has it only if its functor is aligned as a pointer is:
-	// TimerBase.End.
+	// Callback is the offset of the callback in the object. That of a timer has it only if its functor is aligned as a
+	// pointer is: TimerBase.End.
 	Callback uint64
-	// TypeNames are the mangled class names, as type_info holds them, that the object may have; one ending in I is a prefix
-	// that template arguments follow, any other is the whole name.
+	// TypeNames are the mangled class names, as type_info holds them, that the object may have; one ending in I is a
+	// prefix that template arguments follow, any other is the whole name.
 	TypeNames []string
 }
 
@@ -153,7 +154,8 @@ func Distros() []string {
 	return []string{"humble", "iron", "jazzy", "kilted", "lyrical"}
 }
 
-// Version returns the release of a package (rcl, rclcpp, rmw) that the layouts of a distribution were read from, "" if unknown.
+// Version returns the release of a package (rcl, rclcpp, rmw) that the layouts of a distribution were read from, "" if
+// unknown.
 func Version(distro, packageName string) string {
 	versions, err := parseTable(versionsCSV, 1)
 	if err != nil {
@@ -163,8 +165,8 @@ func Version(distro, packageName string) string {
 }
 
 // For returns the layout of a distribution ("humble", "jazzy", ...) on an architecture (EM_X86_64 or EM_AARCH64).
-// What was learned from the libraries at hand goes before what is known of the distribution; it may be nil. The error wraps ErrUnknown when
-// there is no layout.
+// What was learned from the libraries at hand goes before what is known of the distribution; it may be nil. The error
+// wraps ErrUnknown when there is no layout.
 func For(distro string, machine elf.Machine, learned Learned) (*Layout, error) {
 	var suffix string
 	switch machine {

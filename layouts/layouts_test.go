@@ -45,8 +45,8 @@ func TestForRefusesTheUnknown(t *testing.T) {
 	}
 }
 
-// TestOffsetsArePlausible checks what holds for any layout: 8-byte members of objects smaller than a page, in which a callback
-// follows the base class that it is a member beside of.
+// TestOffsetsArePlausible checks what holds for any layout: 8-byte members of objects smaller than a page, in which a
+// callback follows the base class that it is a member beside of.
 func TestOffsetsArePlausible(t *testing.T) {
 	for _, distro := range Distros() {
 		for _, machine := range machines {

@@ -12,8 +12,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
-// accessors.csv names functions of rcl and rclcpp that give a member of their object, and the members on the way to it. A number after a
-// member is what the accessor's offset differs by: rcl gives the address of a rmw_qos_profile_t, whose depth follows 8 bytes later.
+// accessors.csv names functions of rcl and rclcpp that give a member of their object, and the members on the way to it.
+// A number after a member is what the accessor's offset differs by: rcl gives the address of a rmw_qos_profile_t, whose
+// depth follows 8 bytes later.
 //
 //go:embed accessors.csv
 var accessorsCSV string
@@ -44,8 +45,8 @@ func AccessorLibraries() []string {
 	return names
 }
 
-// Learn reads the code of a library's accessor functions, those that it has and whose code can be followed. name is the library's, as in
-// AccessorLibraries. It is nothing on machines whose code package elffile does not follow.
+// Learn reads the code of a library's accessor functions, those that it has and whose code can be followed. name is the
+// library's, as in AccessorLibraries. It is nothing on machines whose code package elffile does not follow.
 func Learn(name string, library *elffile.File) Learned {
 	learned := make(Learned)
 	for _, a := range accessors() {

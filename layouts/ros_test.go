@@ -14,7 +14,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
-// TestOffsetsOfRealROS compares the layouts with the debugging information of each distribution that is installed with it.
+// TestOffsetsOfRealROS compares the layouts with the debugging information of each distribution that is installed with
+// it.
 func TestOffsetsOfRealROS(t *testing.T) {
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
 	for _, distro := range Distros() {
@@ -143,7 +144,8 @@ func TestAccessorsOfRealROS(t *testing.T) {
 	}
 }
 
-// executorMembers returns the expressions for the members that lead from executors to callback groups and that the distribution has.
+// executorMembers returns the expressions for the members that lead from executors to callback groups and that the
+// distribution has.
 func executorMembers(layout Executor) map[string]uint64 {
 	wanted := map[string]uint64{
 		member("rclcpp::Executor", "weak_groups_to_nodes_"):                              layout.Groups,

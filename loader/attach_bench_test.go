@@ -23,8 +23,9 @@ const (
 	manyPrograms = 4
 )
 
-// BenchmarkAttachLibraries measures attaching to and detaching from a process of 400 libraries with 3000 sites, and how long that keeps a busy
-// loop of the process from running: the 99.9th percentile and the longest turn while nothing, attaching and detaching happens.
+// BenchmarkAttachLibraries measures attaching to and detaching from a process of 400 libraries with 3000 sites, and how
+// long that keeps a busy loop of the process from running: the 99.9th percentile and the longest turn while nothing,
+// attaching and detaching happens.
 func BenchmarkAttachLibraries(b *testing.B) {
 	libraries := copyMany(b, manyLibraries)
 	benchmarkEachWay(b, fmt.Sprintf("libraries=%d/sites=%d", manyLibraries, manySites), func(b *testing.B, w way) {

@@ -28,12 +28,13 @@ type attachGroup struct {
 type attacher interface {
 	// group returns what a site is attached together with.
 	group(site placedSite) attachGroup
-	// attach attaches the sites of one group in the given process, 0 for every process. They are detached when the result is closed.
+	// attach attaches the sites of one group in the given process, 0 for every process. They are detached when the result
+	// is closed.
 	attach(program *ebpf.Program, name string, process int32, sites []placedSite) (io.Closer, error)
 }
 
-// attachGood attaches those of the sites that the kernel takes. One bad site makes the kernel refuse all of them without saying
-// which, so it is found by trying halves. A cause that lies in no site (isSiteError) ends the search.
+// attachGood attaches those of the sites that the kernel takes. One bad site makes the kernel refuse all of them
+// without saying which, so it is found by trying halves. A cause that lies in no site (isSiteError) ends the search.
 func attachGood(attach func([]placedSite) (io.Closer, error), sites []placedSite) (io.Closer, []placedSite, []SiteError, error) {
 	attached, err := attach(sites)
 	if err == nil {
@@ -77,8 +78,8 @@ func separateBad(attach func([]placedSite) (io.Closer, error), sites []placedSit
 	return good, bad, nil
 }
 
-// isSiteError reports whether the kernel may have refused because of a site rather than for lack of rights or resources, or because
-// the process is gone.
+// isSiteError reports whether the kernel may have refused because of a site rather than for lack of rights or
+// resources, or because the process is gone.
 func isSiteError(err error) bool {
 	for _, other := range []error{
 		ErrProcessGone, ErrPermission, os.ErrNotExist,

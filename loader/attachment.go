@@ -25,8 +25,8 @@ type Attachment struct {
 	closed   bool
 }
 
-// Close detaches the sites and waits until no program of theirs runs any more. Sites that other attachments share stay. The process
-// need not exist any more. Closing twice does nothing.
+// Close detaches the sites and waits until no program of theirs runs any more. Sites that other attachments share stay.
+// The process need not exist any more. Closing twice does nothing.
 func (a *Attachment) Close() error {
 	a.loader.attachMutex.Lock()
 	defer a.loader.attachMutex.Unlock()
@@ -66,8 +66,8 @@ func (l *Loader) closeEach(attachments []*Attachment) error {
 	return errors.Join(errs...)
 }
 
-// closeAll closes links side by side: each waits for the kernel to be sure that nobody is in its programs, and those waits can be one. A
-// process of hundreds of libraries has more than a thousand links.
+// closeAll closes links side by side: each waits for the kernel to be sure that nobody is in its programs, and those
+// waits can be one. A process of hundreds of libraries has more than a thousand links.
 func closeAll(links []io.Closer) error {
 	const atOnce = 256
 	errs := make([]error, len(links))
@@ -84,16 +84,16 @@ func closeAll(links []io.Closer) error {
 	return errors.Join(errs...)
 }
 
-// Attach attaches sites in one process, or in every process that maps their files when process is 0. Each site is proven in the file that was
-// opened when it was planned, before it is attached to this very file and once more after that; and a breakpoint of each link is looked for in
-// the process's memory.
+// Attach attaches sites in one process, or in every process that maps their files when process is 0. Each site is
+// proven in the file that was opened when it was planned, before it is attached to this very file and once more after
+// that; and a breakpoint of each link is looked for in the process's memory.
 //
-// With process 0 a site that is attached for every process already is shared, not attached twice, so the plans of several processes
-// can be attached one after the other.
+// With process 0 a site that is attached for every process already is shared, not attached twice, so the plans of
+// several processes can be attached one after the other.
 //
-// Sites that could not be attached, and warnings (SiteError.Attached), are in the second result. When one of them is Required
-// the error is ErrRequiredSite and nothing stays attached, as after any other error: ErrProcessGone, ErrPermission, ErrFileChanged when a
-// file was written meanwhile, ctx's.
+// Sites that could not be attached, and warnings (SiteError.Attached), are in the second result. When one of them is
+// Required the error is ErrRequiredSite and nothing stays attached, as after any other error: ErrProcessGone,
+// ErrPermission, ErrFileChanged when a file was written meanwhile, ctx's.
 func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site) (*Attachment, []SiteError, error) {
 	return l.attach(ctx, process, sites, holdProbedFile)
 }
@@ -142,8 +142,8 @@ func (a *Attachment) place(ctx context.Context, sites []probes.Site, hold holdFi
 	return groups, problems, err
 }
 
-// Verify returns ErrFileChanged if a file was written since it was opened, and a site that is attached is not proven in it any more. New mappings
-// of the file get breakpoints where they were: the attachment should be closed.
+// Verify returns ErrFileChanged if a file was written since it was opened, and a site that is attached is not proven in
+// it any more. New mappings of the file get breakpoints where they were: the attachment should be closed.
 func (a *Attachment) Verify() error {
 	a.loader.attachMutex.Lock()
 	defer a.loader.attachMutex.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
-// BenchmarkAttachDetach measures attaching and detaching a thousand sites in one process: with one program as a plan of one event
-// would have them, and spread over ten programs.
+// BenchmarkAttachDetach measures attaching and detaching a thousand sites in one process: with one program as a plan of
+// one event would have them, and spread over ten programs.
 func BenchmarkAttachDetach(b *testing.B) {
 	library := buildMany(b)
 	for _, programs := range []int{1, 10} {

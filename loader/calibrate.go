@@ -16,8 +16,8 @@ import (
 )
 
 // Calibrate measures what hits of sites cost on this machine: on a child process, which is this program once more (see
-// CalibrationArgument), with the programs and the way to attach of a recording. It takes about a second, longer where stepping through
-// instructions is slow.
+// CalibrationArgument), with the programs and the way to attach of a recording. It takes about a second, longer where
+// stepping through instructions is slow.
 func Calibrate(ctx context.Context) (*probes.Costs, error) {
 	loader, err := New(ctx, Options{})
 	if err != nil {
@@ -75,8 +75,8 @@ func (l *Loader) calibrate(ctx context.Context) (_ *probes.Costs, err error) {
 	return costsOf(untraced, traced, recorded[callback]-unrecorded[callback]), nil
 }
 
-// costsOf compares the timings of a process that is not probed with those of one whose hits do nothing. added is what recording a callback adds to
-// its two hits.
+// costsOf compares the timings of a process that is not probed with those of one whose hits do nothing. added is what
+// recording a callback adds to its two hits.
 func costsOf(untraced, traced timings, added time.Duration) *probes.Costs {
 	costs := &probes.Costs{Instructions: make(map[string]time.Duration), Measured: true, Program: max(added/2, 0)}
 	for kind, duration := range traced {
@@ -87,8 +87,8 @@ func costsOf(untraced, traced timings, added time.Duration) *probes.Costs {
 	return costs
 }
 
-// calibrationSites are the first instructions of the functions that the child runs. A callback begins at one nop and ends at the other; the
-// other sites stand for an event that is of no consequence.
+// calibrationSites are the first instructions of the functions that the child runs. A callback begins at one nop and
+// ends at the other; the other sites stand for an event that is of no consequence.
 func calibrationSites() ([]probes.Site, error) {
 	mappings, err := executableMappings(int32(os.Getpid()))
 	if err != nil {
@@ -135,7 +135,8 @@ func (f ownFile) Unchanged() error   { return nil }
 func (f ownFile) Hold() error        { return nil }
 func (f ownFile) Release()           { _ = f.Close() }
 
-// ownStubs proves the sites of calibrationSites: where the functions begin is what the linker has put into this very program.
+// ownStubs proves the sites of calibrationSites: where the functions begin is what the linker has put into this very
+// program.
 type ownStubs struct{}
 
 func (ownStubs) Prove(probes.Site) error { return nil }

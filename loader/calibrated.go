@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CalibrationArgument makes the recorder's own program the process that Calibrate probes: it must call BecomeCalibrated when this is its
-// first argument.
+// CalibrationArgument makes the recorder's own program the process that Calibrate probes: it must call BecomeCalibrated
+// when this is its first argument.
 const CalibrationArgument = "__become-calibrated"
 
 // runStub calls a function of stubAddresses.
@@ -32,8 +32,8 @@ const (
 	hitsPerRound      = 250
 )
 
-// timings are medians of the time that one call of a function takes, by the kind of instruction that it begins with. A callback is the calls of
-// the two functions at which it begins and ends.
+// timings are medians of the time that one call of a function takes, by the kind of instruction that it begins with. A
+// callback is the calls of the two functions at which it begins and ends.
 type timings map[string]time.Duration
 
 // What a calibrated process is told to measure.
@@ -101,7 +101,8 @@ func timeCallbacks(addresses [len(stubKinds)]uintptr) timings {
 	return timings{callback: medianOf(rounds) / hitsPerRound}
 }
 
-// threadTime returns the processor time of this thread in nanoseconds: what other threads take meanwhile does not count.
+// threadTime returns the processor time of this thread in nanoseconds: what other threads take meanwhile does not
+// count.
 func threadTime() int64 {
 	var now unix.Timespec
 	// It cannot fail: the clock exists on every Linux and the address is valid.

@@ -66,8 +66,8 @@ func startCallerTest(t *testing.T) *callerTest {
 	return c
 }
 
-// TestCallsAreSeenOnce calls functions in every way, with only callers probed, only bodies, and both: whatever is seen is seen once, with
-// the stack pointer of the function's entry.
+// TestCallsAreSeenOnce calls functions in every way, with only callers probed, only bodies, and both: whatever is seen
+// is seen once, with the stack pointer of the function's entry.
 func TestCallsAreSeenOnce(t *testing.T) {
 	functions := []struct {
 		name           string
@@ -111,7 +111,8 @@ func TestCallsAreSeenOnce(t *testing.T) {
 	})
 }
 
-// expectEntryStacks requires that stack pointers are those of functions at their entry: the return address lies at a multiple of 16, less 8.
+// expectEntryStacks requires that stack pointers are those of functions at their entry: the return address lies at a
+// multiple of 16, less 8.
 func (r *recording) expectEntryStacks() {
 	r.t.Helper()
 	for _, record := range r.records {
@@ -125,7 +126,8 @@ func (r *recording) expectEntryStacks() {
 	}
 }
 
-// TestBodiesComeAndGo attaches and detaches bodies beside callers while threads call: nothing is seen twice, nothing missed.
+// TestBodiesComeAndGo attaches and detaches bodies beside callers while threads call: nothing is seen twice, nothing
+// missed.
 func TestBodiesComeAndGo(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		c := startCallerTest(t)

@@ -16,7 +16,8 @@ var (
 	ErrUnsupportedKernel = errors.New("not supported by this kernel")
 	// ErrNoTracefs says that tracefs is not mounted.
 	ErrNoTracefs = errors.New("tracefs is not mounted")
-	// ErrRequiredSite says that a site without which the plan is useless could not be attached. Nothing of the plan is attached.
+	// ErrRequiredSite says that a site without which the plan is useless could not be attached. Nothing of the plan is
+	// attached.
 	ErrRequiredSite = errors.New("a required site cannot be attached")
 	// ErrProcessGone says that the process to attach to does not exist (any more).
 	ErrProcessGone = errors.New("the process is gone")
@@ -26,8 +27,8 @@ var (
 	ErrFileChanged = errors.New("the file is not the planned one")
 	// ErrConflictingSite says that the site is already attached for every process, with another cookie.
 	ErrConflictingSite = errors.New("already attached for every process in another form")
-	// ErrUnverified marks a warning, not a failure: the site is attached as far as the kernel says, but the process's memory does not
-	// show it or cannot be read.
+	// ErrUnverified marks a warning, not a failure: the site is attached as far as the kernel says, but the process's
+	// memory does not show it or cannot be read.
 	ErrUnverified = errors.New("attached, but not seen in the process's memory")
 	// ErrClosed says that the loader was closed before.
 	ErrClosed = errors.New("the loader is closed")

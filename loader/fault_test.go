@@ -19,8 +19,8 @@ const (
 	unreadable = 0x10
 )
 
-// TestUnreadableMemoryIsCountedOrNull has probes read what cannot be read. What such a hit tells must be a record without the value, or
-// be counted as lost: as many as in the script of its case.
+// TestUnreadableMemoryIsCountedOrNull has probes read what cannot be read. What such a hit tells must be a record
+// without the value, or be counted as lost: as many as in the script of its case.
 func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 	requireRoot(t)
 	ring := []string{ // of an intra-process subscription on the first page, on the second page
@@ -128,8 +128,9 @@ func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 	}
 }
 
-// wordsOf returns, of each record of a process, what these tests look at: the sequence number of a service's step, the source of a take,
-// the buffer of an enqueue, the publisher of a publish, the third argument of an initialization event.
+// wordsOf returns, of each record of a process, what these tests look at: the sequence number of a service's step, the
+// source of a take, the buffer of an enqueue, the publisher of a publish, the third argument of an initialization
+// event.
 func (r *recording) wordsOf(process int32) map[abi.Kind][]uint64 {
 	offsets := map[abi.Kind]int{abi.KindService: 56, abi.KindTake: 16, abi.KindEnqueue: 16, abi.KindPublish: 24, abi.KindInit: 40}
 	words := map[abi.Kind][]uint64{}

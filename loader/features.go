@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Features says what recording can use of the running kernel. A nil field is available; otherwise the error wraps ErrUnsupportedKernel
-// or ErrPermission, or says what went wrong when it was tried.
+// Features says what recording can use of the running kernel. A nil field is available; otherwise the error wraps
+// ErrUnsupportedKernel or ErrPermission, or says what went wrong when it was tried.
 type Features struct {
 	// RingBuffer: BPF ring buffers (5.8). Required.
 	RingBuffer error
 	// AttachCookies: a number of one's own at each attached site (5.15). Required.
 	AttachCookies error
-	// GrowingMaps: programs that trace may use hash maps which are not allocated beforehand (6.1). Before, such a program loads with a warning in
-	// the kernel's log and can dead-lock the machine. Required.
+	// GrowingMaps: programs that trace may use hash maps which are not allocated beforehand (6.1). Before, such a program
+	// loads with a warning in the kernel's log and can dead-lock the machine. Required.
 	GrowingMaps error
 	// BTF: the kernel describes its own types in /sys/kernel/btf/vmlinux. Required.
 	BTF error
@@ -31,8 +31,8 @@ type Features struct {
 	HostProcessIDs error
 	// UprobeMulti: many sites in one link (6.6). The tracefs fallback does without.
 	UprobeMulti error
-	// UprobeMultiThreads: the process filter of such a link passes all threads of the process (6.10, or backported). Without it
-	// links are made for every process and the programs filter.
+	// UprobeMultiThreads: the process filter of such a link passes all threads of the process (6.10, or backported).
+	// Without it links are made for every process and the programs filter.
 	UprobeMultiThreads error
 	// Tracefs: trace events can be created. Required only without UprobeMulti.
 	Tracefs error
@@ -62,8 +62,8 @@ func (f Features) List() []Feature {
 	}
 }
 
-// Missing returns what recording cannot do without, nil when it can begin. Where permission is missing, that is all: the rest cannot
-// be known.
+// Missing returns what recording cannot do without, nil when it can begin. Where permission is missing, that is all:
+// the rest cannot be known.
 func (f Features) Missing() error {
 	var missing []error
 	for _, feature := range f.List() {
@@ -79,7 +79,8 @@ func (f Features) Missing() error {
 	return errors.Join(missing...)
 }
 
-// Probe finds out what the running kernel can do, by doing it. The answer does not change while this process runs: it is found once.
+// Probe finds out what the running kernel can do, by doing it. The answer does not change while this process runs: it
+// is found once.
 func Probe() Features { return probeOnce() }
 
 var probeOnce = sync.OnceValue(probeFeatures)
@@ -133,7 +134,8 @@ func probeBTF() error {
 // initialPIDNamespace is PROC_PID_INIT_INO, the inode of the first PID namespace (linux/include/linux/proc_ns.h).
 const initialPIDNamespace = "pid:[4026531836]"
 
-// CheckPIDNamespace returns ErrPIDNamespace unless this process runs in the host's PID namespace. It needs no privileges.
+// CheckPIDNamespace returns ErrPIDNamespace unless this process runs in the host's PID namespace. It needs no
+// privileges.
 func CheckPIDNamespace() error {
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -146,8 +148,9 @@ func CheckPIDNamespace() error {
 	return nil
 }
 
-// probeGrowingMaps loads a sleepable program that uses a hash map which is not allocated beforehand. The kernel began to accept that when
-// allocating became safe in all tracing programs; those that cannot sleep it only ever warned of, so they tell nothing.
+// probeGrowingMaps loads a sleepable program that uses a hash map which is not allocated beforehand. The kernel began
+// to accept that when allocating became safe in all tracing programs; those that cannot sleep it only ever warned of,
+// so they tell nothing.
 func probeGrowingMaps() error {
 	growing, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "probe_growing", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1, Flags: unix.BPF_F_NO_PREALLOC,
@@ -174,7 +177,8 @@ func probeGrowingMaps() error {
 	return closeProbe(program, err)
 }
 
-// closeProbe closes a program that was loaded to see whether the kernel takes it. A refusal for want of privileges says nothing of that.
+// closeProbe closes a program that was loaded to see whether the kernel takes it. A refusal for want of privileges says
+// nothing of that.
 func closeProbe(program *ebpf.Program, err error) error {
 	switch {
 	case err == nil:
@@ -185,8 +189,9 @@ func closeProbe(program *ebpf.Program, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnsupportedKernel, err)
 }
 
-// probeUprobeMultiThreads counts the hits of two threads of this process under a link with this process's id. Before 6.10 the kernel
-// took the id for a thread's, and there is nothing else to tell such kernels by: the fix was backported here and there.
+// probeUprobeMultiThreads counts the hits of two threads of this process under a link with this process's id. Before
+// 6.10 the kernel took the id for a thread's, and there is nothing else to tell such kernels by: the fix was backported
+// here and there.
 func probeUprobeMultiThreads() error {
 	counter, err := ebpf.NewMap(&ebpf.MapSpec{Name: "probe_hits", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 // hitsMeasured is how many callbacks, of two hits each, the threads of a target do for one measurement.
 const hitsMeasured = 100_000
 
-// BenchmarkHit measures what a hit of a merged event costs, in processor time of the threads that hit: one and several, alone and with many other
-// sites attached to the same file, each with the filter of processes where the way to attach has it. A bystander is another process with the
-// same file mapped, which is not recorded.
+// BenchmarkHit measures what a hit of a merged event costs, in processor time of the threads that hit: one and several,
+// alone and with many other sites attached to the same file, each with the filter of processes where the way to attach
+// has it. A bystander is another process with the same file mapped, which is not recorded.
 func BenchmarkHit(b *testing.B) {
 	library := buildMany(b)
 	for _, others := range []int{1, 300} {

@@ -17,8 +17,8 @@ import (
 	ros "github.com/caret-bpf/caret-bpf/target"
 )
 
-// recorderTarget is the environment variable that makes the test binary a recorder to be killed: PID, and a site's offset and
-// path.
+// recorderTarget is the environment variable that makes the test binary a recorder to be killed: PID, and a site's
+// offset and path.
 const recorderTarget = "LOADER_TEST_RECORDER_TARGET"
 
 // runRecorder attaches through tracefs, says so and waits for its end.

@@ -35,8 +35,8 @@ func Limits(features Features) []Limit {
 	return append(limits, lockdownLimit(lockdownMode()), ringLimit(tryRing(), availableMemory(string(memory))))
 }
 
-// What a recording keeps open, as measured: for itself, and for a process of a few dozen sites, whose links are one for each file and program,
-// or two descriptors for each event where they are made through tracefs.
+// What a recording keeps open, as measured: for itself, and for a process of a few dozen sites, whose links are one for
+// each file and program, or two descriptors for each event where they are made through tracefs.
 const (
 	ownFiles            = 64
 	filesPerProcess     = 32
@@ -71,8 +71,8 @@ func openFilesLimit(limit uint64, uprobeMulti bool) Limit {
 	return result
 }
 
-// lockedMemory returns the limit of locked memory, in bytes, which BPF maps count against before Linux 5.11, and whether this process
-// may raise it.
+// lockedMemory returns the limit of locked memory, in bytes, which BPF maps count against before Linux 5.11, and
+// whether this process may raise it.
 func lockedMemory() (limit uint64, raisable bool) {
 	effective, err := effectiveCapabilities()
 	raisable = err == nil && len(missingCapabilities(effective, []capability{capSysResource})) == 0
@@ -92,8 +92,9 @@ func lockedMemoryLimit(limit uint64, raisable bool) Limit {
 	return result
 }
 
-// lockdownLimit tells of kernel_lockdown(7). Its mode "integrity" forbids nothing that recording does; "confidentiality" refuses programs that
-// read the kernel's memory, as those do that follow processes, and all of tracefs.
+// lockdownLimit tells of kernel_lockdown(7). Its mode "integrity" forbids nothing that recording does;
+// "confidentiality" refuses programs that read the kernel's memory, as those do that follow processes, and all of
+// tracefs.
 func lockdownLimit(mode string) Limit {
 	result := Limit{Name: "kernel lockdown (" + mode + ")", Required: true}
 	if mode == "confidentiality" {
@@ -111,7 +112,8 @@ func tryRing() error {
 	return ring.Close()
 }
 
-// ringLimit tells of the ring buffer's memory, which the kernel allocates at once; available is the machine's, 0 if unknown.
+// ringLimit tells of the ring buffer's memory, which the kernel allocates at once; available is the machine's, 0 if
+// unknown.
 func ringLimit(failure error, available uint64) Limit {
 	result := Limit{Name: fmt.Sprintf("ring buffer (%s by default)", ringText(defaultRingBytes)), Required: true, Err: failure}
 	if available > 0 {
@@ -153,7 +155,8 @@ func availableMemory(meminfo string) uint64 {
 	return 0
 }
 
-// olderThan compares a release such as "6.1.0-37-amd64" with a version. Of a release that cannot be read nothing is said: false.
+// olderThan compares a release such as "6.1.0-37-amd64" with a version. Of a release that cannot be read nothing is
+// said: false.
 func olderThan(release string, major, minor int) bool {
 	var isMajor, isMinor int
 	if n, _ := fmt.Sscanf(release, "%d.%d", &isMajor, &isMinor); n != 2 {

@@ -16,7 +16,8 @@ import (
 
 // Options are the settings of a recording. They are constants to the kernel's verifier, which removes what is not used.
 type Options struct {
-	// RingBytes is the size of the ring buffer, rounded up to a power of two of at least a page and at most 1 GiB; 0 means 16 MiB.
+	// RingBytes is the size of the ring buffer, rounded up to a power of two of at least a page and at most 1 GiB; 0 means
+	// 16 MiB.
 	RingBytes int
 	// Raw adds a record of every hit to the merged records.
 	Raw bool
@@ -24,7 +25,8 @@ type Options struct {
 	FilterProcesses bool
 	// FollowChildren lists the children of listed processes.
 	FollowChildren bool
-	// ReportAllExecs reports every program that starts on the machine, not only in listed processes, and the children of these.
+	// ReportAllExecs reports every program that starts on the machine, not only in listed processes, and the children of
+	// these.
 	ReportAllExecs bool
 	// FilterAddresses drops records of the objects that Ignore named.
 	FilterAddresses bool
@@ -53,8 +55,8 @@ func ringSize(wish int) uint32 {
 	return 1 << bits.Len(uint(wish-1))
 }
 
-// wakeupBytes returns how full the ring buffer is when the reader is woken: late enough for one wake-up to serve many records, early
-// enough for the reader to be there before the ring is full.
+// wakeupBytes returns how full the ring buffer is when the reader is woken: late enough for one wake-up to serve many
+// records, early enough for the reader to be there before the ring is full.
 func wakeupBytes(ring uint32) uint64 { return min(64<<10, uint64(ring)/8) }
 
 // mode is what New decided about the way to attach.

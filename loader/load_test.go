@@ -113,7 +113,8 @@ func TestEveryProgramsMissesHaveAKind(t *testing.T) {
 	}
 }
 
-// TestNoProgramWaits: a program that waits for a page of the target waits for whoever serves it, and with it all that detach programs.
+// TestNoProgramWaits: a program that waits for a page of the target waits for whoever serves it, and with it all that
+// detach programs.
 func TestNoProgramWaits(t *testing.T) {
 	m, err := chooseMode(Features{}, Options{})
 	if err != nil {

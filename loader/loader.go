@@ -19,7 +19,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// Loader is the kernel side of one recording. Its methods may be called from several goroutines; Read from one at a time.
+// Loader is the kernel side of one recording. Its methods may be called from several goroutines; Read from one at a
+// time.
 type Loader struct {
 	collection      *ebpf.Collection
 	reader          *ringbuf.Reader
@@ -43,10 +44,11 @@ type Loader struct {
 	closed      bool
 }
 
-// New loads the programs with the gate closed, and attaches those that watch processes begin and end. Trace events that killed recorders
-// left behind are removed.
+// New loads the programs with the gate closed, and attaches those that watch processes begin and end. Trace events that
+// killed recorders left behind are removed.
 //
-// The error wraps ErrPermission or ErrUnsupportedKernel when the user or the kernel is the cause; a verifier's rejection is printed whole.
+// The error wraps ErrPermission or ErrUnsupportedKernel when the user or the kernel is the cause; a verifier's
+// rejection is printed whole.
 func New(ctx context.Context, options Options) (*Loader, error) {
 	return newLoader(ctx, options, Probe())
 }
@@ -124,8 +126,8 @@ func (l *Loader) attachTracepoints() error {
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 
-// OpenGateForEntities lets through what tells of entities that are created or destroyed, and nothing else: between a look at those that
-// are there and OpenGate none comes or goes unseen.
+// OpenGateForEntities lets through what tells of entities that are created or destroyed, and nothing else: between a
+// look at those that are there and OpenGate none comes or goes unseen.
 func (l *Loader) OpenGateForEntities() error {
 	_, _, err := l.setGate(abi.GateEntities)
 	return err
@@ -134,8 +136,8 @@ func (l *Loader) OpenGateForEntities() error {
 // OpenGate starts recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
 func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(abi.GateOpen) }
 
-// CloseGate stops recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it. Threads that
-// exit are still recorded until Detach: their open callbacks end then.
+// CloseGate stops recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
+// Threads that exit are still recorded until Detach: their open callbacks end then.
 func (l *Loader) CloseGate() (before, after int64, err error) { return l.setGate(abi.GateClosed) }
 
 func (l *Loader) setGate(position uint32) (before, after int64, err error) {
@@ -149,8 +151,8 @@ func (l *Loader) setGate(position uint32) (before, after int64, err error) {
 	return before, after, nil
 }
 
-// countBodies counts the attachments with bodies. As long as there is one, the kernel side notes what it sees at callers: from before the
-// first body is attached until after the last one is detached.
+// countBodies counts the attachments with bodies. As long as there is one, the kernel side notes what it sees at
+// callers: from before the first body is attached until after the last one is detached.
 func (l *Loader) countBodies(change int) error {
 	l.bodies += change
 	noted := uint32(0)
@@ -163,8 +165,8 @@ func (l *Loader) countBodies(change int) error {
 	return nil
 }
 
-// RetireUnit says that the sites of a unit are about to be detached for the rest of the recording: what they have told of calls that are under way
-// counts no more.
+// RetireUnit says that the sites of a unit are about to be detached for the rest of the recording: what they have told
+// of calls that are under way counts no more.
 func (l *Loader) RetireUnit(unit abi.Unit) error {
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
@@ -183,15 +185,15 @@ func monotonicNow() int64 {
 	return now.Nano()
 }
 
-// AddProcess lists a process (by its thread group id in the initial PID namespace) among those to record. The kernel takes it off the
-// list when it exits.
+// AddProcess lists a process (by its thread group id in the initial PID namespace) among those to record. The kernel
+// takes it off the list when it exits.
 func (l *Loader) AddProcess(process int32) error { return l.processes.list(process) }
 
 // RemoveProcess takes a process off the list. It stays recorded as long as an attachment relies on it.
 func (l *Loader) RemoveProcess(process int32) error { return l.processes.unlist(process) }
 
-// Ignore drops, from now on, the records of an object of a process: of a callback, a publisher handle, an rmw subscription handle or a
-// buffer. It needs Options.FilterAddresses.
+// Ignore drops, from now on, the records of an object of a process: of a callback, a publisher handle, an rmw
+// subscription handle or a buffer. It needs Options.FilterAddresses.
 func (l *Loader) Ignore(process int32, address uint64) error {
 	if !l.options.FilterAddresses {
 		return errors.New("ignoring addresses needs the option FilterAddresses")
@@ -213,9 +215,9 @@ func (l *Loader) Unignore(process int32, address uint64) error {
 	return nil
 }
 
-// SetHeaderOffset says where the messages of a publisher (its rcl handle) or of a subscription (its rmw handle) of a process have
-// their std_msgs/Header, in bytes. adapted says that those which a publisher hands over intra-process may be of another type. Messages
-// that begin before it is known have no message timestamp. It needs Options.MessageStamps.
+// SetHeaderOffset says where the messages of a publisher (its rcl handle) or of a subscription (its rmw handle) of a
+// process have their std_msgs/Header, in bytes. adapted says that those which a publisher hands over intra-process may
+// be of another type. Messages that begin before it is known have no message timestamp. It needs Options.MessageStamps.
 func (l *Loader) SetHeaderOffset(process int32, address uint64, offset uint32, adapted bool) error {
 	if adapted {
 		offset |= abi.HeaderAdapted
@@ -237,8 +239,8 @@ func (l *Loader) ForgetHeaderOffset(process int32, address uint64) error {
 	return nil
 }
 
-// Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of this loader runs
-// any more, and nothing can be attached again.
+// Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of
+// this loader runs any more, and nothing can be attached again.
 func (l *Loader) Detach() error {
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
@@ -256,9 +258,10 @@ func (l *Loader) detach() error {
 	return errors.Join(errs...)
 }
 
-// waitForPrograms returns when every program that ran at a tracepoint has finished. Unlike that of a uprobe, the detaching of a tracepoint
-// does not wait. A global memory barrier waits for an RCU grace period, and programs at tracepoints run inside one. The kernel refuses it
-// on CPUs without a periodic tick (nohz_full); then a program that began before may still finish.
+// waitForPrograms returns when every program that ran at a tracepoint has finished. Unlike that of a uprobe, the
+// detaching of a tracepoint does not wait. A global memory barrier waits for an RCU grace period, and programs at
+// tracepoints run inside one. The kernel refuses it on CPUs without a periodic tick (nohz_full); then a program that
+// began before may still finish.
 func waitForPrograms() {
 	const membarrierGlobal = 1 // MEMBARRIER_CMD_GLOBAL
 	_, _, _ = unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
@@ -270,8 +273,8 @@ type ThreadState struct {
 	State []byte
 }
 
-// LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event and half of the next, but each
-// of its words is whole. Threads that begin or end meanwhile may be missing.
+// LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event
+// and half of the next, but each of its words is whole. Threads that begin or end meanwhile may be missing.
 func (l *Loader) LiveThreads() ([]ThreadState, error) {
 	threads := l.collection.Maps[bpf.CaretMapThreads]
 	states := make(map[uint32][]byte)
@@ -304,8 +307,8 @@ func (l *Loader) LiveThreads() ([]ThreadState, error) {
 	return live, nil
 }
 
-// OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes. Only
-// after Detach it is complete and still.
+// OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes.
+// Only after Detach it is complete and still.
 func (l *Loader) OpenThreads() ([]ThreadState, error) {
 	threads := l.collection.Maps[bpf.CaretMapThreads]
 	var states []ThreadState

@@ -20,8 +20,9 @@ type Loss struct {
 	Count  uint64
 }
 
-// LostInits returns how many records of initialization events have found no room in the ring buffer. It is cheap: one look at one counter. Who
-// asks before he handles records that Read hands on knows of each that was lost before any of them was made.
+// LostInits returns how many records of initialization events have found no room in the ring buffer. It is cheap: one
+// look at one counter. Who asks before he handles records that Read hands on knows of each that was lost before any of
+// them was made.
 func (l *Loader) LostInits() (count uint64, err error) {
 	index := uint32(abi.KindInit)*uint32(abi.ReasonCount) + uint32(abi.ReasonRingFull)
 	if err := l.collection.Maps[bpf.CaretMapLosses].Lookup(index, &count); err != nil {

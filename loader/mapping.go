@@ -27,8 +27,8 @@ type fileName struct {
 	inode        uint64
 }
 
-// fileAt returns what a path leads to, zero if that is not to be told. The kernel is asked, and no program that answers for a file system (FUSE):
-// it might never answer.
+// fileAt returns what a path leads to, zero if that is not to be told. The kernel is asked, and no program that answers
+// for a file system (FUSE): it might never answer.
 func fileAt(path string) fileName {
 	var stat unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &stat) != nil {
@@ -77,8 +77,8 @@ func executableMappings(process int32) ([]mapping, error) {
 	return mappings, nil
 }
 
-// addressOf returns where the process has mapped the byte at an offset of a file. Mapping and file are compared by what stat says of both:
-// on overlay and btrfs /proc/PID/maps shows other device numbers.
+// addressOf returns where the process has mapped the byte at an offset of a file. Mapping and file are compared by what
+// stat says of both: on overlay and btrfs /proc/PID/maps shows other device numbers.
 func addressOf(process int32, mappings []mapping, file *probedFile, offset uint64) (uint64, bool) {
 	for i := range mappings {
 		m := &mappings[i]

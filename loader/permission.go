@@ -50,7 +50,8 @@ func missingCapabilities(effective uint64, needed []capability) []capability {
 	return missing
 }
 
-// permissionError explains a refusal of the kernel: which capability is missing, or what else refuses although all are there.
+// permissionError explains a refusal of the kernel: which capability is missing, or what else refuses although all are
+// there.
 func permissionError(action string, cause error, needed ...capability) error {
 	effective, err := effectiveCapabilities()
 	if err != nil {
@@ -75,8 +76,8 @@ func permissionError(action string, cause error, needed ...capability) error {
 		action, ErrPermission, cause)
 }
 
-// isPermission reports whether the kernel refused for want of privileges. The verifier's own rejections are EACCES too: they are
-// to be recognised before.
+// isPermission reports whether the kernel refused for want of privileges. The verifier's own rejections are EACCES too:
+// they are to be recognised before.
 func isPermission(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)
 }

@@ -22,8 +22,8 @@ func fileOf(site probes.Site) fileID {
 	return fileID{site.File.Device, site.File.Inode, site.File.BuildID}
 }
 
-// probedFile is a file that sites are in. It is held from the check of its bytes until nothing is attached to it any more, so that what was
-// checked is what is attached.
+// probedFile is a file that sites are in. It is held from the check of its bytes until nothing is attached to it any
+// more, so that what was checked is what is attached.
 type probedFile struct {
 	openFile
 	// newProver begins a proof on the bytes that the file has then.

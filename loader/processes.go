@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recordedProcesses is the kernel's set of processes to record. A process is in it while the caller listed it or an attachment
-// relies on it.
+// recordedProcesses is the kernel's set of processes to record. A process is in it while the caller listed it or an
+// attachment relies on it.
 type recordedProcesses struct {
 	mutex   sync.Mutex
 	set     *ebpf.Map

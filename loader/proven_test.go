@@ -14,8 +14,8 @@ import (
 	ros "github.com/caret-bpf/caret-bpf/target"
 )
 
-// TestOnlyThePlannedFileIsProbed puts another file with the same bytes in the place of a planned one: the planned one is probed, by whatever
-// path it can be reached, and not the other.
+// TestOnlyThePlannedFileIsProbed puts another file with the same bytes in the place of a planned one: the planned one
+// is probed, by whatever path it can be reached, and not the other.
 func TestOnlyThePlannedFileIsProbed(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		planned, victim := buildLibrary(t, "libplanned.so"), buildLibrary(t, "libvictim.so")
@@ -39,8 +39,8 @@ func TestOnlyThePlannedFileIsProbed(t *testing.T) {
 	})
 }
 
-// TestWrittenFilesAreNotProbed writes a file in place after it was planned, so that the planned bytes are still there, but are a part of
-// another instruction; as its owner can, he puts the time back.
+// TestWrittenFilesAreNotProbed writes a file in place after it was planned, so that the planned bytes are still there,
+// but are a part of another instruction; as its owner can, he puts the time back.
 func TestWrittenFilesAreNotProbed(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("on arm64 every fourth byte begins an instruction")
@@ -95,7 +95,8 @@ func TestWrittenFilesAreNotProbed(t *testing.T) {
 	}
 }
 
-// TestVerifyTellsOfWrittenFiles: a file that is written while it is probed is told from one whose time alone has changed.
+// TestVerifyTellsOfWrittenFiles: a file that is written while it is probed is told from one whose time alone has
+// changed.
 func TestVerifyTellsOfWrittenFiles(t *testing.T) {
 	requireRoot(t)
 	w := ways()[0]

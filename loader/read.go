@@ -16,8 +16,9 @@ const (
 	batchRecords = 4096
 	// recordRoom is more than the largest record.
 	recordRoom = 1 << 10
-	// pause is how long the reader lets records gather when little waits in the ring buffer: it would take them one by one otherwise, and
-	// handing on a batch costs more than many records. A ring buffer with less than pauseRingBytes might fill up meanwhile.
+	// pause is how long the reader lets records gather when little waits in the ring buffer: it would take them one by one
+	// otherwise, and handing on a batch costs more than many records. A ring buffer with less than pauseRingBytes might
+	// fill up meanwhile.
 	pause          = 5 * time.Millisecond
 	pauseRingBytes = 4 << 20
 )
@@ -45,14 +46,14 @@ func (b *batch) isFull() bool {
 
 func (b *batch) reset() { b.used, b.records = 0, b.records[:0] }
 
-// Read takes records out of the ring buffer and hands them to handle in batches, in the order in which the kernel made them. The
-// records are valid until handle returns. The kernel wakes the reader only when much is waiting, so the ring is looked at every interval
-// anyhow; an empty batch says that nothing came.
+// Read takes records out of the ring buffer and hands them to handle in batches, in the order in which the kernel made
+// them. The records are valid until handle returns. The kernel wakes the reader only when much is waiting, so the ring
+// is looked at every interval anyhow; an empty batch says that nothing came.
 //
 // After a batch that has left little in the ring buffer it waits a moment for the next one to be worth it.
 //
-// It returns nil after Flush, when everything recorded before has been handled; ctx's error when that ends; ErrClosed after Close; and
-// handle's error as it is.
+// It returns nil after Flush, when everything recorded before has been handled; ctx's error when that ends; ErrClosed
+// after Close; and handle's error as it is.
 func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, interval time.Duration) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.reader.Flush() })
 	defer stop()
@@ -124,7 +125,8 @@ func (l *Loader) Flush() error {
 
 // Statistics says how full the ring buffer is and what went through it.
 type Statistics struct {
-	// RingBytes is the ring buffer's size, RingPending what waits in it now, RingPeak the most that the reader found waiting; in bytes.
+	// RingBytes is the ring buffer's size, RingPending what waits in it now, RingPeak the most that the reader found
+	// waiting; in bytes.
 	RingBytes, RingPending, RingPeak int
 	// Records, RecordBytes and Batches count what Read handed on.
 	Records, RecordBytes, Batches uint64

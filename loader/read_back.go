@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// readBack looks for the breakpoints in the process's memory: that a link was made proves nothing about the bytes. One site of each
-// group that the process has mapped is looked at. It returns what is wrong as ErrUnverified.
+// readBack looks for the breakpoints in the process's memory: that a link was made proves nothing about the bytes. One
+// site of each group that the process has mapped is looked at. It returns what is wrong as ErrUnverified.
 func readBack(process int32, groups [][]placedSite) []SiteError {
 	mappings, err := executableMappings(process)
 	if err != nil || len(mappings) == 0 {
@@ -48,8 +48,8 @@ func mappedSite(process int32, mappings []mapping, sites []placedSite) (placedSi
 	return sites[0], 0, false
 }
 
-// expectBreakpoint reports an instruction that is still the file's own. Anything else than a breakpoint there is how the kernel rewrote
-// the instruction.
+// expectBreakpoint reports an instruction that is still the file's own. Anything else than a breakpoint there is how
+// the kernel rewrote the instruction.
 func expectBreakpoint(memory *os.File, site placedSite, address uint64) error {
 	size := 1
 	if runtime.GOARCH == "arm64" {

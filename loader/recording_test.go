@@ -74,8 +74,8 @@ func (w way) load(t testing.TB, options Options) *Loader {
 	return l
 }
 
-// requireTracefs returns tracefs's mount point. It skips where the kernel's lock on trace events is not to be had, which is so for ever
-// after a kernel bug struck a process that held it: whoever waits for it cannot even be killed.
+// requireTracefs returns tracefs's mount point. It skips where the kernel's lock on trace events is not to be had,
+// which is so for ever after a kernel bug struck a process that held it: whoever waits for it cannot even be killed.
 func requireTracefs(t testing.TB) string {
 	t.Helper()
 	root, err := findTracefs()

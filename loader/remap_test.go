@@ -18,7 +18,8 @@ import (
 	ros "github.com/caret-bpf/caret-bpf/target"
 )
 
-// remapper is the environment variable that makes the test binary a process that maps files, one in the place of the other.
+// remapper is the environment variable that makes the test binary a process that maps files, one in the place of the
+// other.
 const remapper = "LOADER_TEST_REMAPPER"
 
 // runRemapper maps the text of each file that it reads the path of where the one before was.
@@ -65,8 +66,8 @@ func startRemapper(t *testing.T) *target {
 	return process
 }
 
-// disguised builds two libraries of the same bytes of text. In the one, a tracepoint begins where in the other an instruction has its
-// immediate value.
+// disguised builds two libraries of the same bytes of text. In the one, a tracepoint begins where in the other an
+// instruction has its immediate value.
 func disguised(t *testing.T) (victim, crafted string) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -97,8 +98,8 @@ func disguised(t *testing.T) (victim, crafted string) {
 	return build("libvictim.so", "", "check", 0), build("libcrafted.so", "libtracetools.so", "ros_trace_callback_start", 1)
 }
 
-// TestRemappedFilesAreNotProbed: a process that maps another file between one look and the next gets no probe into that file, whatever it has
-// shown before.
+// TestRemappedFilesAreNotProbed: a process that maps another file between one look and the next gets no probe into that
+// file, whatever it has shown before.
 func TestRemappedFilesAreNotProbed(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		victim, crafted := disguised(t)

@@ -14,8 +14,8 @@ type siteKey struct {
 
 func (s placedSite) key() siteKey { return siteKey{fileOf(s.Site), s.Offset, s.Program()} }
 
-// sharedSites are the sites that are attached for every process. Each is attached once, however many attachments hold it: a
-// second link would record every event twice.
+// sharedSites are the sites that are attached for every process. Each is attached once, however many attachments hold
+// it: a second link would record every event twice.
 type sharedSites map[siteKey]*sharedSite
 
 type sharedSite struct {

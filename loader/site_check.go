@@ -19,8 +19,9 @@ import (
 // longestInstruction is the length of the longest x86-64 instruction.
 const longestInstruction = 15
 
-// checkSite refuses a site that is not in the text of the file, or whose instruction must not be replaced. The kernel checks less:
-// it takes any offset within the file, and of a file that nobody has mapped yet it does not look at the bytes at all.
+// checkSite refuses a site that is not in the text of the file, or whose instruction must not be replaced. The kernel
+// checks less: it takes any offset within the file, and of a file that nobody has mapped yet it does not look at the
+// bytes at all.
 func checkSite(file *probedFile, site probes.Site, shadowStack bool) error {
 	if site.BuildID != "" && file.buildID != "" && !strings.EqualFold(site.BuildID, file.buildID) {
 		return fmt.Errorf("%w: build-id %s, planned %s", ErrFileChanged, file.buildID, site.BuildID)
@@ -61,9 +62,9 @@ var (
 	legacyPrefixes = []byte{0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65}
 )
 
-// checkInstructionX86 refuses multi-byte nops: Linux 6.18 turns a probed one into a call that writes below the stack pointer, where
-// leaf functions keep their locals. It refuses calls in threads with a shadow stack: an emulated call does not push onto it. A
-// breakpoint (0xcc) is accepted: it is another tracer's.
+// checkInstructionX86 refuses multi-byte nops: Linux 6.18 turns a probed one into a call that writes below the stack
+// pointer, where leaf functions keep their locals. It refuses calls in threads with a shadow stack: an emulated call
+// does not push onto it. A breakpoint (0xcc) is accepted: it is another tracer's.
 func checkInstructionX86(instruction []byte, shadowStack bool) error {
 	if bytes.HasPrefix(instruction, endbr64) {
 		return nil
@@ -84,8 +85,8 @@ func checkInstructionX86(instruction []byte, shadowStack bool) error {
 	return nil
 }
 
-// checkInstructionARM64 refuses loads of literals: the kernel refuses some of them itself, but steps through copies of those that load vector
-// registers, and a copy loads from another address.
+// checkInstructionARM64 refuses loads of literals: the kernel refuses some of them itself, but steps through copies of
+// those that load vector registers, and a copy loads from another address.
 func checkInstructionARM64(instruction []byte) error {
 	const mask, literalLoad = 0x3b000000, 0x18000000
 	if len(instruction) < 4 {
@@ -102,8 +103,8 @@ func isNopOpcode(opcode []byte) bool {
 	return len(opcode) >= 2 && opcode[0] == 0x0f && opcode[1] >= 0x19 && opcode[1] <= 0x1f
 }
 
-// hasShadowStack reports whether the process's first thread has a user shadow stack, which its other threads inherit; for process 0,
-// whether any process on the machine has one. The error is ErrProcessGone.
+// hasShadowStack reports whether the process's first thread has a user shadow stack, which its other threads inherit;
+// for process 0, whether any process on the machine has one. The error is ErrProcessGone.
 func hasShadowStack(process int32) (bool, error) {
 	if process != 0 {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))

@@ -109,7 +109,8 @@ func TestZombieOfStatus(t *testing.T) {
 	}
 }
 
-// inventedELF is an ELF file with one text segment of 0x100 bytes at offset 0x1000 and address 0x401000, and a build-id.
+// inventedELF is an ELF file with one text segment of 0x100 bytes at offset 0x1000 and address 0x401000, and a
+// build-id.
 func inventedELF() []byte {
 	file := make([]byte, 0x1100)
 	copy(file, "\x7fELF\x02\x01\x01")

@@ -42,7 +42,8 @@ func processState(pid int) (state byte, startTime uint64, err error) {
 	return parseStat(string(stat))
 }
 
-// parseStat reads state and start time from /proc/PID/stat. The second field, the command in parentheses, may hold anything.
+// parseStat reads state and start time from /proc/PID/stat. The second field, the command in parentheses, may hold
+// anything.
 func parseStat(stat string) (state byte, startTime uint64, err error) {
 	const stateField, startTimeField = 0, 22 - 3 // counted from the first field after the command, the third of all
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
@@ -69,11 +70,11 @@ func parseEventGroup(name string) (recorderIdentity, bool) {
 	return recorderIdentity{pid, startTime}, pidErr == nil && timeErr == nil
 }
 
-// removeStaleEvents removes the trace events of recorders that were killed. Their perf events went with them, so nothing is traced any
-// more, but the definitions keep the files in use. Those of living recorders stay.
+// removeStaleEvents removes the trace events of recorders that were killed. Their perf events went with them, so
+// nothing is traced any more, but the definitions keep the files in use. Those of living recorders stay.
 //
-// It looks at the directory of events and not into uprobe_events: reading that waits for the kernel's one lock on all trace events,
-// which another tool may hold for long while it detaches.
+// It looks at the directory of events and not into uprobe_events: reading that waits for the kernel's one lock on all
+// trace events, which another tool may hold for long while it detaches.
 func removeStaleEvents(root string) error {
 	groups, err := os.ReadDir(filepath.Join(root, "events"))
 	if err != nil {

@@ -192,8 +192,8 @@ func TestIgnoredAddressesAreNotRecorded(t *testing.T) {
 	})
 }
 
-// TestForksAreReported requires that user space is told of a child before anything else happens in it, and only of children of listed
-// processes, and not of those that are there only to exec.
+// TestForksAreReported requires that user space is told of a child before anything else happens in it, and only of
+// children of listed processes, and not of those that are there only to exec.
 func TestForksAreReported(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")

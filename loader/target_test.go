@@ -144,8 +144,8 @@ func (c *target) do(command string) {
 	}
 }
 
-// callbacks has each of some threads do some callbacks. When it returns, the kernel has told of their ends: the target is answered when
-// they let go of their memory, which is before.
+// callbacks has each of some threads do some callbacks. When it returns, the kernel has told of their ends: the target
+// is answered when they let go of their memory, which is before.
 func (c *target) callbacks(count, threads int) {
 	c.t.Helper()
 	c.do(fmt.Sprintf("run %d %d", count, threads))

@@ -16,8 +16,8 @@ import (
 // lookUpsPerHit is large enough that a look-up shows beside the hit.
 const lookUpsPerHit = 64
 
-// BenchmarkThreadMap measures what it takes a program to find the state of its thread in each kind of map that could hold it, by programs that
-// do nothing else, many times. What a hit takes without it is subtracted.
+// BenchmarkThreadMap measures what it takes a program to find the state of its thread in each kind of map that could
+// hold it, by programs that do nothing else, many times. What a hit takes without it is subtracted.
 func BenchmarkThreadMap(b *testing.B) {
 	skipWithout(b, Probe().UprobeMulti, 6, 6)
 	library := buildMany(b)

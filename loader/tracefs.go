@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracefs attaches through trace events: all sites with the same program and cookie, whatever their files, are one event with one perf
-// event on it, and the program is linked to that with the cookie (5.15). Detaching costs the kernel tens of milliseconds an
-// event, however many sites it has.
+// tracefs attaches through trace events: all sites with the same program and cookie, whatever their files, are one
+// event with one perf event on it, and the program is linked to that with the cookie (5.15). Detaching costs the kernel
+// tens of milliseconds an event, however many sites it has.
 type tracefs struct {
 	root       string // the mount point
 	eventGroup string
@@ -53,8 +53,8 @@ func findTracefs() (string, error) {
 
 func uprobeEvents(root string) string { return filepath.Join(root, "uprobe_events") }
 
-// newTracefs returns an attacher whose events are named after the recorder's process, so that they can be told from those of recorders
-// that died, and after a number that no other loader of the process has.
+// newTracefs returns an attacher whose events are named after the recorder's process, so that they can be told from
+// those of recorders that died, and after a number that no other loader of the process has.
 func newTracefs(root string, instance uint32) (*tracefs, error) {
 	recorder, err := ownIdentity()
 	if err != nil {
@@ -98,8 +98,9 @@ func (t *tracefs) attach(program *ebpf.Program, name string, process int32, site
 	return event, nil
 }
 
-// create writes the event's definition: the first site makes it, each further one with the same name is appended (5.5). All are there
-// before the perf event is opened: a site appended later is not armed, and Linux 6.18 crashes when that perf event is closed.
+// create writes the event's definition: the first site makes it, each further one with the same name is appended (5.5).
+// All are there before the perf event is opened: a site appended later is not armed, and Linux 6.18 crashes when that
+// perf event is closed.
 func (e *traceEvent) create(sites []placedSite) error {
 	for _, site := range sites {
 		definition := fmt.Sprintf("p:%s %s:%#x", e.name, site.file.KernelPath(), site.Offset)
@@ -126,7 +127,8 @@ func writeUprobeEvents(root, command string) error {
 	return nil
 }
 
-// openPerf makes the perf event that inserts the breakpoints. The process filter is by address space: it passes all threads.
+// openPerf makes the perf event that inserts the breakpoints. The process filter is by address space: it passes all
+// threads.
 func (e *traceEvent) openPerf(process int32) error {
 	text, err := os.ReadFile(filepath.Join(e.root, "events", e.name, "id"))
 	if err != nil {
@@ -179,7 +181,8 @@ const (
 	bpfPerfEvent  = 41 // BPF_PERF_EVENT
 )
 
-// linkProgram lets the perf event run the program. The library offers no perf event link with a perf event of one's own.
+// linkProgram lets the perf event run the program. The library offers no perf event link with a perf event of one's
+// own.
 func (e *traceEvent) linkProgram(program *ebpf.Program, cookie uint64) error {
 	attributes := linkCreatePerfEvent{
 		program:    uint32(program.FD()),
@@ -210,8 +213,9 @@ func (e *traceEvent) Close() error {
 	return errors.Join(append(errs, removeTraceEvent(e.root, e.name, removalPatience))...)
 }
 
-// removalPatience is how long an event may stay busy after its last perf event was closed: the kernel lets go of it a little later, and a child
-// that was forked meanwhile holds it until it executes its program, which took more than 5 s on an overloaded machine.
+// removalPatience is how long an event may stay busy after its last perf event was closed: the kernel lets go of it a
+// little later, and a child that was forked meanwhile holds it until it executes its program, which took more than 5 s
+// on an overloaded machine.
 const removalPatience = 30 * time.Second
 
 // removeTraceEvent removes an event with all its sites; one that does not exist is removed already.

@@ -7,8 +7,8 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// maxVerifiedInstructions is far below the million at which the kernel's verifier gives up: it counts what it walks through, which
-// differs between kernels.
+// maxVerifiedInstructions is far below the million at which the kernel's verifier gives up: it counts what it walks
+// through, which differs between kernels.
 const maxVerifiedInstructions = 200_000
 
 // TestEverySettingLoads: settings are constants to the verifier, so each combination of them is another program.

@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestClientIdentity: what the kernel side reads of a client when it is initialized is what its requests are said to carry, although
-// nothing is known of its memory.
+// TestClientIdentity: what the kernel side reads of a client when it is initialized is what its requests are said to
+// carry, although nothing is known of its memory.
 func TestClientIdentity(t *testing.T) {
 	const handle = "\x01\x02\x03\x04\x05\x06\x07\x08"
 	const guids = "\x0a\x00\x00\x00\x00\x00\x00\x00\x0b\x00\x00\x00\x00\x00\x01\x03" + "\x0a\x00\x00\x00\x00\x00\x00\x00\x0b\x00\x00\x00\x00\x00\x02\x04"

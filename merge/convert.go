@@ -84,7 +84,8 @@ func slot(index uint64) trace.Optional[uint64] {
 	return trace.Some(index)
 }
 
-// tellIntraProcess tells of the first callback that an intra-process message feeds if nothing else shows such a subscription.
+// tellIntraProcess tells of the first callback that an intra-process message feeds if nothing else shows such a
+// subscription.
 func (m *Merger) tellIntraProcess(process *Process, isIntraProcess bool) {
 	if isIntraProcess && !process.Graph.HasIntraProcess() {
 		process.Graph.NoteIntraProcess()
@@ -94,9 +95,10 @@ func (m *Merger) tellIntraProcess(process *Process, isIntraProcess bool) {
 	}
 }
 
-// addFeed fills in what fed a callback, of which info is what is known, nil if nothing is. The kernel joins a take with the next callback of
-// its thread, but that may be another's: rclcpp drops messages that come through intra-process communication, too, and a message may
-// be polled. So a callback takes only what is known to be of its own subscription; all else is a take by itself.
+// addFeed fills in what fed a callback, of which info is what is known, nil if nothing is. The kernel joins a take with
+// the next callback of its thread, but that may be another's: rclcpp drops messages that come through intra-process
+// communication, too, and a message may be polled. So a callback takes only what is known to be of its own
+// subscription; all else is a take by itself.
 func (m *Merger) addFeed(process *Process, record *abi.CallbackRecord, row *trace.Callback, info *trace.CallbackInfo) {
 	feed := &record.Feed
 	flags := record.Header.Flags & (abi.FlagFedByTake | abi.FlagFedByDequeue)

@@ -40,8 +40,8 @@ func (g gidTexts) of(words [2]uint64) string {
 	return text
 }
 
-// publisherGID is "" where a message info has no gid: Cyclone DDS gives a handle in its place, which means something to its own process
-// only. A GUID ends with what it names, a handle is shorter.
+// publisherGID is "" where a message info has no gid: Cyclone DDS gives a handle in its place, which means something to
+// its own process only. A GUID ends with what it names, a handle is shorter.
 func publisherGID(f *abi.Feed, texts gidTexts) string {
 	if f.Details&abi.DetailGID == 0 || f.GID[1] == 0 {
 		return ""

@@ -1,8 +1,8 @@
 // Package merge turns the kernel's records into rows of the dataset.
 //
-// The kernel already merges the tracepoints of a thread (see bpf/); this package converts the clock of its records (bpf/abi),
-// and joins them with the entities known so far. Rows leave in the order in which records completed, so memory is bounded
-// whatever a long callback does.
+// The kernel already merges the tracepoints of a thread (see bpf/); this package converts the clock of its records
+// (bpf/abi), and joins them with the entities known so far. Rows leave in the order in which records completed, so
+// memory is bounded whatever a long callback does.
 package merge
 
 import (
@@ -55,17 +55,18 @@ type Options struct {
 	OnRecorded func(process trace.ProcessKey)
 	// OnProcess is told of forks, execs, exits and changes of libraries.
 	OnProcess func(abi.ProcessRecord)
-	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record it.
-	// ignored is false when a new entity took the address.
+	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record
+	// it. ignored is false when a new entity took the address.
 	OnIgnored func(pid int32, address uint64, ignored bool)
-	// OnIntraProcess is told of a process that creates a subscription with intra-process communication, with the time of the event on
-	// CLOCK_MONOTONIC in nanoseconds, and once of a process that is seen to have had one: at is 0. nil if nobody wants to know.
+	// OnIntraProcess is told of a process that creates a subscription with intra-process communication, with the time of
+	// the event on CLOCK_MONOTONIC in nanoseconds, and once of a process that is seen to have had one: at is 0. nil if
+	// nobody wants to know.
 	OnIntraProcess func(pid int32, at int64)
-	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle) when it becomes
-	// known. nil if nobody wants to know.
+	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle)
+	// when it becomes known. nil if nobody wants to know.
 	OnMessageType func(process trace.ProcessKey, known graph.KnownType)
-	// OnThread is told what the recording has cost a thread that has ended, or that still ran when the recording ended. nil if nobody wants
-	// to know.
+	// OnThread is told what the recording has cost a thread that has ended, or that still ran when the recording ended.
+	// nil if nobody wants to know.
 	OnThread func(abi.ThreadRecord)
 	// EventName gives the name and the number of arguments of a raw record's event.
 	EventName func(id uint8) (name string, arguments int)
@@ -110,8 +111,8 @@ func New(options Options) *Merger {
 	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[processAddress]bool{}, gids: gidTexts{}}
 }
 
-// Introduce adds the process that make returns, unless one with its PID is known already, of which records may have come. make is
-// called while nothing else uses the Merger.
+// Introduce adds the process that make returns, unless one with its PID is known already, of which records may have
+// come. make is called while nothing else uses the Merger.
 func (m *Merger) Introduce(pid int32, make func() *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +121,8 @@ func (m *Merger) Introduce(pid int32, make func() *Process) {
 	}
 }
 
-// Forget ends a process, unless another one has its PID now. What remains to be told of its entities comes with the next Take.
+// Forget ends a process, unless another one has its PID now. What remains to be told of its entities comes with the
+// next Take.
 func (m *Merger) Forget(key trace.ProcessKey) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +152,8 @@ func (m *Merger) Update(pid int32, change func(*Process) error) error {
 	return change(process)
 }
 
-// Doubt says that records of initialization events, of whatever process, were lost between two instants on CLOCK_MONOTONIC, in nanoseconds.
+// Doubt says that records of initialization events, of whatever process, were lost between two instants on
+// CLOCK_MONOTONIC, in nanoseconds.
 func (m *Merger) Doubt(from, until int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -214,8 +217,8 @@ func (m *Merger) Record(encoded []byte) error {
 	return err
 }
 
-// changeProcess applies the beginning of a program: the entities of the former one are not its own. After the end of a process
-// its last threads may still have something to say.
+// changeProcess applies the beginning of a program: the entities of the former one are not its own. After the end of a
+// process its last threads may still have something to say.
 func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 	var err error
 	if process := m.processes[int32(record.Header.PID)]; process != nil &&
@@ -238,8 +241,8 @@ func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 	return err
 }
 
-// CloseThread merges what was open on a thread when the recording ended, innermost first: encoded is a value of the kernel's
-// map of threads.
+// CloseThread merges what was open on a thread when the recording ended, innermost first: encoded is a value of the
+// kernel's map of threads.
 func (m *Merger) CloseThread(encoded []byte) error {
 	var state abi.ThreadState
 	if err := abi.Decode(encoded, &state); err != nil {
@@ -283,8 +286,8 @@ func (m *Merger) tellThread(account abi.ThreadRecord) {
 	}
 }
 
-// closePublish merges a publish that was open when the recording ended; next is the number of the thread's next one. As in the
-// kernel, an rclcpp_publish of another message is not the publish of the rclcpp_intra_publish before it.
+// closePublish merges a publish that was open when the recording ended; next is the number of the thread's next one. As
+// in the kernel, an rclcpp_publish of another message is not the publish of the rclcpp_intra_publish before it.
 func (m *Merger) closePublish(record *abi.PublishRecord, next uint64) {
 	if record.Layers == abi.LayerIntra|abi.LayerRclcpp && record.Message != record.IntraMessage {
 		intra := *record
@@ -308,8 +311,8 @@ func (m *Merger) Take(use func(*Rows) error) error {
 	return err
 }
 
-// TellEntities adds rows for the entities that have become known or better known. It is meant to be called about every second:
-// incomplete ones are held back for a while. At the end of a recording, final asks for all that is known.
+// TellEntities adds rows for the entities that have become known or better known. It is meant to be called about every
+// second: incomplete ones are held back for a while. At the end of a recording, final asks for all that is known.
 func (m *Merger) TellEntities(final bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,7 +358,8 @@ func unresolvedOf(process *Process) []string {
 	return lines
 }
 
-// keeps reports whether a row passes the filter. What stays unknown is kept unless something was selected: then it was not.
+// keeps reports whether a row passes the filter. What stays unknown is kept unless something was selected: then it was
+// not.
 func (m *Merger) keeps(v verdict) bool {
 	if v == undecided && m.options.Filter.selects() {
 		m.withheld++

@@ -53,7 +53,8 @@ func TestProcessChanges(t *testing.T) {
 	}
 }
 
-// TestEntitiesOfAFormerProgramAreTold requires that what is known of a program is told when another one takes its place.
+// TestEntitiesOfAFormerProgramAreTold requires that what is known of a program is told when another one takes its
+// place.
 func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
 	for name, change := range map[string][]byte{
 		"exec": processChange(abi.ProcessExec, start), "fork": processChange(abi.ProcessFork, 2*start),
@@ -77,7 +78,8 @@ func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
 	}
 }
 
-// TestIgnoredAddressesEndWithTheProgram requires that what the filter decided about one program does not hold for the next.
+// TestIgnoredAddressesEndWithTheProgram requires that what the filter decided about one program does not hold for the
+// next.
 func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
 	for name, change := range map[string][]byte{
 		"exec": processChange(abi.ProcessExec, start), "fork": processChange(abi.ProcessFork, 2*start),
@@ -95,8 +97,8 @@ func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
 	}
 }
 
-// TestCloseThreadKeepsPublishesApart ends the recording between the publishes of two publishers, of which the first one's went the
-// intra-process way only.
+// TestCloseThreadKeepsPublishesApart ends the recording between the publishes of two publishers, of which the first
+// one's went the intra-process way only.
 func TestCloseThreadKeepsPublishesApart(t *testing.T) {
 	m := newMerger(merge.Options{RealtimeOffset: offset})
 	state := abi.ThreadState{PID: 7, TID: 8, PublishOpen: 1, PublishCount: 4}

@@ -15,8 +15,8 @@ var serviceSteps = [...]trace.ServiceStep{
 	abi.ServiceResponseTaken: trace.ResponseTaken,
 }
 
-// cycloneClientSize is how much of the id in a request's header names the client with Cyclone DDS. The rest is a handle that means
-// something to the server only.
+// cycloneClientSize is how much of the id in a request's header names the client with Cyclone DDS. The rest is a handle
+// that means something to the server only.
 const cycloneClientSize = 8
 
 // rmw returns the name of the process's implementation of rmw, "" while it is not known.
@@ -25,7 +25,8 @@ func (p *Process) rmw() string { return cmp.Or(p.RMWImplementation, p.Graph.RMWI
 // usesCycloneDDS reports whether the process's implementation of rmw is known to be that of Cyclone DDS.
 func (p *Process) usesCycloneDDS() bool { return strings.HasPrefix(p.rmw(), "rmw_cyclonedds") }
 
-// clientGID writes what a request's header says of its client, "" while it is not known which implementation of rmw says it.
+// clientGID writes what a request's header says of its client, "" while it is not known which implementation of rmw
+// says it.
 func (p *Process) clientGID(words [2]uint64) string {
 	switch {
 	case p.rmw() == "":
@@ -36,8 +37,8 @@ func (p *Process) clientGID(words [2]uint64) string {
 	return gidText(words, gidSize)
 }
 
-// isForeign reports whether a response is not the client's own. All clients of a service receive all responses; Cyclone DDS fills in the
-// header of each before it passes over what is for others.
+// isForeign reports whether a response is not the client's own. All clients of a service receive all responses; Cyclone
+// DDS fills in the header of each before it passes over what is for others.
 func (p *Process) isForeign(response *abi.ServiceRecord, client string) bool {
 	return client != "" && p.usesCycloneDDS() && gidText(response.GID, cycloneClientSize) != client
 }
@@ -88,8 +89,8 @@ func (m *Merger) addService(record *abi.ServiceRecord) {
 	}
 }
 
-// serves reports whether the callback that followed a taken request is known to be the service's. The kernel joins them by their order on
-// the thread, but what an action's server takes feeds no callback: the next one is another's.
+// serves reports whether the callback that followed a taken request is known to be the service's. The kernel joins them
+// by their order on the thread, but what an action's server takes feeds no callback: the next one is another's.
 func (m *Merger) serves(process *Process, row *trace.Service) bool {
 	info, known := process.Graph.Callback(row.Callback, row.CallbackStartTimestamp.Value)
 	return known && info.Kind == trace.KindService && info.OwnerHandle != 0 && info.OwnerHandle == row.ServiceHandle

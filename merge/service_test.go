@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestForeignResponses: Cyclone DDS shows each client the headers of the responses to all clients. Fast DDS names clients otherwise, and
-// shows their own only.
+// TestForeignResponses: Cyclone DDS shows each client the headers of the responses to all clients. Fast DDS names
+// clients otherwise, and shows their own only.
 func TestForeignResponses(t *testing.T) {
 	const own = "0102030405060708"
 	for name, test := range map[string]struct {

@@ -64,8 +64,9 @@ func TestMergingAllocatesNothingInTheSteadyState(t *testing.T) {
 	}
 }
 
-// BenchmarkPipeline merges records, names them and writes their rows: all that is done with a record outside of the kernel but for reading it
-// from the ring buffer. It measures processor time, of all goroutines and of the garbage collector too.
+// BenchmarkPipeline merges records, names them and writes their rows: all that is done with a record outside of the
+// kernel but for reading it from the ring buffer. It measures processor time, of all goroutines and of the garbage
+// collector too.
 func BenchmarkPipeline(b *testing.B) {
 	w, err := writer.Create(filepath.Join(b.TempDir(), "dataset"), writer.Options{})
 	if err != nil {

@@ -17,7 +17,8 @@ const (
 	usedByNoCallback
 )
 
-// usageOfTake tells whether a take fed the callback that started next on its thread. info is what is known of the callback, nil if nothing is.
+// usageOfTake tells whether a take fed the callback that started next on its thread. info is what is known of the
+// callback, nil if nothing is.
 func (p *Process) usageOfTake(rmwSubscription trace.Address, at int64, callback trace.Address, info *trace.CallbackInfo) usage {
 	if info != nil && info.Kind != "" && info.Kind != trace.KindSubscription {
 		return usedByNoCallback
@@ -49,8 +50,8 @@ func (p *Process) usageOfDequeue(buffer trace.Address, at int64, callback trace.
 	return usedByNoCallback
 }
 
-// kindOfTake says what a take that fed no callback for sure was. A subscription with intra-process communication drops what a publisher of its
-// process with intra-process communication has sent: it comes through the buffer, too.
+// kindOfTake says what a take that fed no callback for sure was. A subscription with intra-process communication drops
+// what a publisher of its process with intra-process communication has sent: it comes through the buffer, too.
 func (p *Process) kindOfTake(feed *abi.Feed, at int64, use usage) trace.TakeKind {
 	subscription, known := p.Graph.SubscriptionByRMW(trace.Address(feed.Source), at)
 	if !known {
@@ -83,8 +84,8 @@ func (p *Process) isDropped(subscription *trace.Subscription, feed *abi.Feed, at
 	return trace.Optional[bool]{}
 }
 
-// publisherIdentity is what a message says of its publisher, in hexadecimal: the gid, or with Cyclone DDS the handle that means something to the
-// process only; "" if it says nothing.
+// publisherIdentity is what a message says of its publisher, in hexadecimal: the gid, or with Cyclone DDS the handle
+// that means something to the process only; "" if it says nothing.
 func publisherIdentity(f *abi.Feed) string {
 	if f.Details&abi.DetailGID == 0 {
 		return ""

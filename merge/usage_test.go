@@ -38,8 +38,9 @@ func gidBytes(gid [2]uint64) string {
 	return string(bytes[:])
 }
 
-// intraProcessEntities announces a node with two publishers of /topic, of which the second one has no intra-process communication, a
-// subscription of /topic with it (rmw 0x21) and one of another topic without (rmw 0x27), a timer and a service.
+// intraProcessEntities announces a node with two publishers of /topic, of which the second one has no intra-process
+// communication, a subscription of /topic with it (rmw 0x21) and one of another topic without (rmw 0x27), a timer and a
+// service.
 func intraProcessEntities() [][]byte {
 	return [][]byte{
 		initEvent(abi.EventRclNodeInit, 1, "node", "", 0x10, 0x11),
@@ -165,8 +166,8 @@ func TestDroppedTakesAreIgnored(t *testing.T) {
 	}
 }
 
-// Whether a subscription that was there before the recording has intra-process communication is not known until a scan has found it: then what
-// an own publisher with intra-process communication has sent may have been dropped, or polled.
+// Whether a subscription that was there before the recording has intra-process communication is not known until a scan
+// has found it: then what an own publisher with intra-process communication has sent may have been dropped, or polled.
 func TestTakesOfAnOldSubscriptionAreNoGuess(t *testing.T) {
 	layout, err := layouts.For("humble", elf.EM_X86_64, nil)
 	if err != nil {
@@ -239,7 +240,8 @@ func (m subscriptionMemory) ReadAt(p []byte, address uint64) error {
 
 func (m subscriptionMemory) ReadOnlyFile(address uint64) bool { return address == memoryIdentifier }
 
-// A request feeds the callback that follows it only if that is known to be the service's: what an action's server takes feeds none.
+// A request feeds the callback that follows it only if that is known to be the service's: what an action's server takes
+// feeds none.
 func TestRequestsFeedTheirOwnCallback(t *testing.T) {
 	for name, test := range map[string]struct {
 		service, callback uint64

@@ -91,8 +91,8 @@ func (c *Calibration) Store(folder string, as *identity.Identity) (string, error
 	return path, nil
 }
 
-// LoadCalibration returns the calibration of a machine that was kept in a folder. The error is os.ErrNotExist if there is none, and
-// ErrCalibration if what is there cannot be used, also if the user by whom it is read may not read it.
+// LoadCalibration returns the calibration of a machine that was kept in a folder. The error is os.ErrNotExist if there
+// is none, and ErrCalibration if what is there cannot be used, also if the user by whom it is read may not read it.
 func LoadCalibration(folder string, machine Machine, as *identity.Identity) (*Calibration, error) {
 	path := filepath.Join(folder, machine.file())
 	var text []byte

@@ -8,15 +8,15 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// Cache keeps the callers that were found in files: libraries are shared by processes, and a process is looked at again whenever it
-// maps something. It may be used by several goroutines. The nil Cache keeps nothing.
+// Cache keeps the callers that were found in files: libraries are shared by processes, and a process is looked at again
+// whenever it maps something. It may be used by several goroutines. The nil Cache keeps nothing.
 type Cache struct {
 	mu      sync.Mutex
 	callers map[cacheKey]elffile.Callers
 }
 
-// cacheKey names a content of a file. Overlay mounts show one file under several devices, so its FileID is in it; a file that was written
-// since has another time.
+// cacheKey names a content of a file. Overlay mounts show one file under several devices, so its FileID is in it; a
+// file that was written since has another time.
 type cacheKey struct {
 	file  target.FileID
 	times target.FileTimes
@@ -25,7 +25,8 @@ type cacheKey struct {
 // NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{callers: make(map[cacheKey]elffile.Callers)} }
 
-// callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot be read is uncertain.
+// callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot
+// be read is uncertain.
 func (c *Cache) callersIn(ctx context.Context, files []file) []elffile.Callers {
 	if c == nil {
 		c = NewCache()

@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
-// addCallers plans, beside the bodies of tracepoints in which the kernel emulates nothing (those of Humble are empty), the instructions
-// that call them. Initialization events keep to their bodies: they are rare, and none may be missed.
+// addCallers plans, beside the bodies of tracepoints in which the kernel emulates nothing (those of Humble are empty),
+// the instructions that call them. Initialization events keep to their bodies: they are rare, and none may be missed.
 func (p *Plan) addCallers(ctx context.Context, files []file) {
 	bodies := make(map[string]Site) // by function
 	for i := range p.Sites {
@@ -45,8 +45,8 @@ func (p *Plan) addCallers(ctx context.Context, files []file) {
 	}
 }
 
-// isDear reports whether the calls of a function are to be probed in place of its body: when a hit of a call costs clearly less. Of one whose
-// body the kernel emulates it does not.
+// isDear reports whether the calls of a function are to be probed in place of its body: when a hit of a call costs
+// clearly less. Of one whose body the kernel emulates it does not.
 func (p *Plan) isDear(body Site) bool {
 	costs := p.options.costs()
 	if !costs.Measured {
@@ -55,13 +55,15 @@ func (p *Plan) isDear(body Site) bool {
 	return clearlyCheaper(costs.ofKind(elffile.ClassEmulated, kindCall)+costs.Program, costs.Of(body))
 }
 
-// The dynamic linker of glibc calls this empty function whenever it begins or ends to map libraries, for debuggers to have a breakpoint on.
+// The dynamic linker of glibc calls this empty function whenever it begins or ends to map libraries, for debuggers to
+// have a breakpoint on.
 const (
 	dynamicLinker       = "ld-linux-x86-64.so.2"
 	libraryLoadFunction = "_dl_debug_state"
 )
 
-// addLibraryLoad plans the site that tells of libraries which are loaded later. They may have callers that are not probed.
+// addLibraryLoad plans the site that tells of libraries which are loaded later. They may have callers that are not
+// probed.
 func (p *Plan) addLibraryLoad(ctx context.Context, files []file) {
 	index := slices.IndexFunc(files, func(f file) bool { return f.soname == dynamicLinker })
 	if index < 0 {

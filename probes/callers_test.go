@@ -140,7 +140,8 @@ func TestNoCallersArePlanned(t *testing.T) {
 	}
 }
 
-// TestCallsInFunctions: links that are shared by processes must not be at calls, because one of them may have a shadow stack.
+// TestCallsInFunctions: links that are shared by processes must not be at calls, because one of them may have a shadow
+// stack.
 func TestCallsInFunctions(t *testing.T) {
 	requireAMD64(t)
 	withCall := stubs()

@@ -34,21 +34,25 @@ type Source struct {
 	// beginning of the name, which exactly one function must have.
 	Symbol string
 	Prefix bool
-	// AfterCallOf, when set, moves the site from the entry of Symbol to the call that follows the call of this function in it.
+	// AfterCallOf, when set, moves the site from the entry of Symbol to the call that follows the call of this function in
+	// it.
 	AfterCallOf string
-	// ReturnOf, when set, adds a second site, with the next form: the instruction that the call of this function in Symbol returns to.
-	// What a function gives back through pointers is read there.
+	// ReturnOf, when set, adds a second site, with the next form: the instruction that the call of this function in Symbol
+	// returns to. What a function gives back through pointers is read there.
 	ReturnOf string
-	// Answer, when set, is the position (from 1) of the argument of ReturnOf by which that function says whether there was anything to give: the
-	// address of a bool of Symbol's. How far above the stack pointer it lies at the second site is that one's parameter, plus 1; 0 if not found.
+	// Answer, when set, is the position (from 1) of the argument of ReturnOf by which that function says whether there was
+	// anything to give: the address of a bool of Symbol's. How far above the stack pointer it lies at the second site is
+	// that one's parameter, plus 1; 0 if not found.
 	Answer int
-	// Returns, when set, moves the site from the entry of Symbol to the instructions that calls of it in the library return to.
+	// Returns, when set, moves the site from the entry of Symbol to the instructions that calls of it in the library
+	// return to.
 	Returns bool
 	// Offset, when set, gives the site's parameter for a distribution.
 	Offset func(*layouts.Layout) uint64
 	// OffsetOptional says that the source is of use without its parameter, which is then 0.
 	OffsetOptional bool
-	// Besides marks a source that is used whichever other source is: it shows other instances of the event, or other fields.
+	// Besides marks a source that is used whichever other source is: it shows other instances of the event, or other
+	// fields.
 	Besides bool
 	// Consequence says what a recording lacks without a source that is used besides others.
 	Consequence string
@@ -56,8 +60,8 @@ type Source struct {
 	Provenance  Provenance
 	// Shows says in one line what a probe finds there.
 	Shows string
-	// RMW, when set, is the beginning of the names of the RMW implementations that use the library. Sources of different RMW
-	// implementations do not exclude each other, because it may not be known yet which one the process will load.
+	// RMW, when set, is the beginning of the names of the RMW implementations that use the library. Sources of different
+	// RMW implementations do not exclude each other, because it may not be known yet which one the process will load.
 	RMW string
 	// CarriedBy, when set, names the event whose record already holds this one's fields: no site is needed.
 	CarriedBy abi.Event
@@ -462,7 +466,8 @@ func rclcppEntry(event abi.Event, name string, distros []string, prefix string, 
 	return entry
 }
 
-// constructors are the sources of the constructor of an executor's class. From Jazzy on the collector is a part of the object.
+// constructors are the sources of the constructor of an executor's class. From Jazzy on the collector is a part of the
+// object.
 func constructors(symbol string, form abi.Form, distros []string) []Source {
 	source := Source{
 		Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: symbol, Prefix: true, Form: form, Besides: true,
@@ -514,8 +519,8 @@ func Lookup(event abi.Event) (Entry, bool) {
 	return Entry{}, false
 }
 
-// sources returns the entry's sources for a distribution, in order of preference. For an unknown distribution they are those
-// that every distribution has.
+// sources returns the entry's sources for a distribution, in order of preference. For an unknown distribution they are
+// those that every distribution has.
 func (e Entry) sources(distro target.Distro) []Source {
 	var sources []Source
 	for _, source := range e.Sources {

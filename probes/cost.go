@@ -15,8 +15,8 @@ import (
 
 // Costs are what hits of sites take from a traced thread. They depend on the kernel and the processor.
 type Costs struct {
-	// Instructions are the costs of hits whose program returns at once, by the kind of instruction that the site is on: the Emulation of a site
-	// that the kernel emulates, else one of KindEndbr64 and the like.
+	// Instructions are the costs of hits whose program returns at once, by the kind of instruction that the site is on:
+	// the Emulation of a site that the kernel emulates, else one of KindEndbr64 and the like.
 	Instructions map[string]time.Duration `json:"instructions_ns"`
 	// Program is what a program that records adds to a hit.
 	Program time.Duration `json:"program_ns"`
@@ -39,7 +39,8 @@ const (
 	kindNop  = "nop"
 )
 
-// Default costs: for bare metal 0.32 and 0.91 µs are published figures, for virtual machines both were measured on Linux 6.18.
+// Default costs: for bare metal 0.32 and 0.91 µs are published figures, for virtual machines both were measured on
+// Linux 6.18.
 const (
 	defaultEmulated             = 300 * time.Nanosecond
 	defaultSingleStepped        = 900 * time.Nanosecond
@@ -48,7 +49,8 @@ const (
 	defaultProgram              = 200 * time.Nanosecond
 )
 
-// DefaultCosts are those of a machine that was not calibrated: rough, but of the right order for bare metal or a virtual machine, whichever it is.
+// DefaultCosts are those of a machine that was not calibrated: rough, but of the right order for bare metal or a
+// virtual machine, whichever it is.
 func DefaultCosts() *Costs { return defaultCosts() }
 
 var defaultCosts = sync.OnceValue(func() *Costs {

@@ -8,8 +8,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// maxAlike bounds the files in one process that are taken for one library. Each costs as many probes as the library has events, and time to attach
-// them. A process has one, or a few by linker namespaces or overlays; only one that means harm has thousands.
+// maxAlike bounds the files in one process that are taken for one library. Each costs as many probes as the library has
+// events, and time to attach them. A process has one, or a few by linker namespaces or overlays; only one that means
+// harm has thousands.
 const maxAlike = 8
 
 // crowd counts the files that are taken for each library.

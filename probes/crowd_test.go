@@ -8,7 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// TestManyFilesOfOneLibrary: a process that maps thousands of files by the name of a library has some of them probed, and the others are told.
+// TestManyFilesOfOneLibrary: a process that maps thousands of files by the name of a library has some of them probed,
+// and the others are told.
 func TestManyFilesOfOneLibrary(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble)
 	one := mappedFiles(p.process.Modules)

@@ -6,9 +6,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// preferExceptions leaves out the executor's step where exceptions are seen being caught: it costs a hit for every callback, they are rare.
-// What the step is needed for besides are takes that were polled: their subscription and the callback's tell. On Humble it also carries
-// what was dequeued.
+// preferExceptions leaves out the executor's step where exceptions are seen being caught: it costs a hit for every
+// callback, they are rare. What the step is needed for besides are takes that were polled: their subscription and the
+// callback's tell. On Humble it also carries what was dequeued.
 func (p *Plan) preferExceptions(observed map[abi.Event]bool) {
 	unneeded := abi.EventExceptionCaught
 	if observed[abi.EventExceptionCaught] {

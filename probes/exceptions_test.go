@@ -10,7 +10,8 @@ import (
 // cxxRuntime shows exceptions being caught. Its soname is not that of the one that compilers link programs with.
 var cxxRuntime = fixture{"libstdc++.so.5", "void *__cxa_begin_catch(void *exception) { return exception; }\n"}
 
-// TestExceptionsInPlaceOfSteps: where exceptions are seen being caught the executor's steps are not probed, unless they carry something.
+// TestExceptionsInPlaceOfSteps: where exceptions are seen being caught the executor's steps are not probed, unless they
+// carry something.
 func TestExceptionsInPlaceOfSteps(t *testing.T) {
 	humble := []fixture{tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwCyclone, cycloneDDS}
 	jazzy := []fixture{tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS}

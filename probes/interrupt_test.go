@@ -30,8 +30,8 @@ func endsAfter(t *testing.T, questions int) *countedContext {
 	return counted
 }
 
-// Planning ends wherever it is when the user does not want it any more: it looks at nothing else, and nothing that it did not look at is said to
-// be missing.
+// Planning ends wherever it is when the user does not want it any more: it looks at nothing else, and nothing that it
+// did not look at is said to be missing.
 func TestPlanningEnds(t *testing.T) {
 	p := start(t, t.TempDir(), tracetools("humble"), rclOfHumble, rclcpp("humble"), rmwFastDDS, fastDDS)
 	const enough = 1 << 30

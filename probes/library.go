@@ -47,9 +47,9 @@ func (l Library) version(soname string) (string, bool) {
 	return strings.CutPrefix(rest, ".")
 }
 
-// cacheChangeTimestamps are the offsets of sourceTimestamp in Fast DDS's CacheChange_t, by soname. They were read from the headers of
-// the releases named and, for 2.6, 2.9 and 3.1, from compiled libraries; other versions are not known. ROS 2 uses release 3 from
-// Kilted on, where rmw_publish has the timestamp.
+// cacheChangeTimestamps are the offsets of sourceTimestamp in Fast DDS's CacheChange_t, by soname. They were read from
+// the headers of the releases named and, for 2.6, 2.9 and 3.1, from compiled libraries; other versions are not known.
+// ROS 2 uses release 3 from Kilted on, where rmw_publish has the timestamp.
 var cacheChangeTimestamps = map[string]uint16{
 	"libfastrtps.so.2.6":  100, // Humble
 	"libfastrtps.so.2.9":  108, // Debian 12
@@ -58,7 +58,8 @@ var cacheChangeTimestamps = map[string]uint16{
 	"libfastdds.so.3.1":   124, // Debian 13
 }
 
-// serdataTimestamp is the offset of the timestamp in Cyclone DDS's struct ddsi_serdata (0.9, 0.10 and 11), int64 nanoseconds.
+// serdataTimestamp is the offset of the timestamp in Cyclone DDS's struct ddsi_serdata (0.9, 0.10 and 11), int64
+// nanoseconds.
 const serdataTimestamp = 32
 
 // knownFastDDS lists the sonames, older releases first.

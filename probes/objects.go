@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/layouts"
 )
 
-// HumbleObjects says where Humble's rclcpp keeps what the kernel side reads from its objects, in bytes. No accessor function proves these
-// offsets; those that one proves are parameters of the sites in its library.
+// HumbleObjects says where Humble's rclcpp keeps what the kernel side reads from its objects, in bytes. No accessor
+// function proves these offsets; those that one proves are parameters of the sites in its library.
 type HumbleObjects struct {
 	GenericCallback     uint64 // GenericSubscription::callback_
 	IntraGuardCondition uint64 // SubscriptionIntraProcessBase::gc_

@@ -23,9 +23,11 @@ type Plan struct {
 	RMW     string    `json:"rmw"`
 	Sites   []Site    `json:"sites"`
 	Missing []Missing `json:"missing"`
-	// Uncertain are the reasons why functions whose callers are probed may have other callers: their bodies must stay probed.
+	// Uncertain are the reasons why functions whose callers are probed may have other callers: their bodies must stay
+	// probed.
 	Uncertain []UncertainCallers `json:"uncertain,omitempty"`
-	// Unread says why libraries that the process will map could not all be looked for. It wraps target.ErrNotRead, or is nil.
+	// Unread says why libraries that the process will map could not all be looked for. It wraps target.ErrNotRead, or is
+	// nil.
 	Unread error `json:"-"`
 
 	options     Options
@@ -54,7 +56,8 @@ type UncertainCallers struct {
 type Choice string
 
 const (
-	// ChooseCheapest chooses instructions that the kernel emulates where there are any: in the function, or the calls of it.
+	// ChooseCheapest chooses instructions that the kernel emulates where there are any: in the function, or the calls of
+	// it.
 	ChooseCheapest Choice = "cheapest"
 	// ChooseEntries chooses the first instruction of every function.
 	ChooseEntries Choice = "entries"
@@ -66,10 +69,11 @@ type Options struct {
 	Expected bool
 	// Choice is ChooseCheapest if it is empty.
 	Choice Choice
-	// Callers allows sites at calls: in functions, and where tracepoints are called that have no emulated instruction. It is for links of one
-	// process: whether a call may be probed depends on the process.
+	// Callers allows sites at calls: in functions, and where tracepoints are called that have no emulated instruction. It
+	// is for links of one process: whether a call may be probed depends on the process.
 	Callers bool
-	// Steps keeps the executor's step where exceptions are seen being caught: for processes whose site in the C++ runtime comes later than others.
+	// Steps keeps the executor's step where exceptions are seen being caught: for processes whose site in the C++ runtime
+	// comes later than others.
 	Steps bool
 	// Profile is ProfileStandard if it is empty.
 	Profile Profile
@@ -81,8 +85,8 @@ type Options struct {
 
 func (o Options) costs() *Costs { return cmp.Or(o.Costs, DefaultCosts()) }
 
-// NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the plan is
-// returned nevertheless. When ctx ends there is no plan, and its error is returned.
+// NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the
+// plan is returned nevertheless. When ctx ends there is no plan, and its error is returned.
 func NewPlan(ctx context.Context, process *target.Process, options Options) (*Plan, error) {
 	files := mappedFiles(process.Modules)
 	var unread error
@@ -166,9 +170,9 @@ func (p *Plan) assemble() {
 	}
 }
 
-// choose returns the sites of an event, and the reason why there are none, or only some of the sources that are used besides
-// others. An event whose fields another event carries has neither. Of sources that exclude each other, the first in order that has
-// a site is used.
+// choose returns the sites of an event, and the reason why there are none, or only some of the sources that are used
+// besides others. An event whose fields another event carries has neither. Of sources that exclude each other, the
+// first in order that has a site is used.
 func (p *Plan) choose(entry Entry) (sites []Site, reason string) {
 	sources := entry.sources(p.Distro)
 	if len(sources) == 0 {
@@ -239,8 +243,9 @@ func (p *Plan) incomplete(entry Entry) []Missing {
 	return missing
 }
 
-// lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load the library that
-// gives the source timestamp, or because its distribution is unknown; then a publish ends with the next one.
+// lastLayer returns the event that ends every publish, 0 if that is not known because the process has yet to load the
+// library that gives the source timestamp, or because its distribution is unknown; then a publish ends with the next
+// one.
 func (p *Plan) lastLayer(observed map[abi.Event]bool) abi.Event {
 	if p.Distro == target.DistroUnknown {
 		return 0

@@ -417,7 +417,8 @@ func TestMissingRequiredEventIsAnError(t *testing.T) {
 	}
 }
 
-// TestProgramThatHasMappedNothingYet is a launched command at its first instruction: what it maps later completes the plan.
+// TestProgramThatHasMappedNothingYet is a launched command at its first instruction: what it maps later completes the
+// plan.
 func TestProgramThatHasMappedNothingYet(t *testing.T) {
 	directory := t.TempDir()
 	incomplete := tracetools("jazzy")

@@ -36,8 +36,8 @@ func tracetools(distro target.Distro) fixture {
 	return fixture{"libtracetools.so", source.String()}
 }
 
-// functions is the C source of functions for the sources that a distribution has in a library, named as its symbols are. What
-// a function must call is there, too.
+// functions is the C source of functions for the sources that a distribution has in a library, named as its symbols
+// are. What a function must call is there, too.
 func functions(distro target.Distro, library Library) string {
 	var source strings.Builder
 	written := make(map[string]bool)

@@ -12,7 +12,8 @@ import (
 type Profile string
 
 const (
-	// ProfileMinimal records callbacks, takes and publishes by the last layer that says which publish it was and joins it to its callbacks.
+	// ProfileMinimal records callbacks, takes and publishes by the last layer that says which publish it was and joins it
+	// to its callbacks.
 	ProfileMinimal Profile = "minimal"
 	// ProfileStandard records every event. The empty profile is the same.
 	ProfileStandard Profile = "standard"

@@ -68,7 +68,8 @@ func TestMinimalProfile(t *testing.T) {
 	}
 }
 
-// checkLeftUnits requires that of observed events just these units are said to be left out, with the consequence that the catalogue tells.
+// checkLeftUnits requires that of observed events just these units are said to be left out, with the consequence that
+// the catalogue tells.
 func checkLeftUnits(t *testing.T, plan *Plan, want []abi.Unit) {
 	t.Helper()
 	var got []string

@@ -26,8 +26,8 @@ func NewProver(opened *target.OpenFile) (*Prover, error) {
 // Close gives back what is kept of the file, which stays open.
 func (p *Prover) Close() error { return p.file.Close() }
 
-// Prove returns an error unless decoding proves that the site's instruction begins at its offset in the function that its Symbol names,
-// for callers and returns in any function, and that a probe is safe there.
+// Prove returns an error unless decoding proves that the site's instruction begins at its offset in the function that
+// its Symbol names, for callers and returns in any function, and that a probe is safe there.
 func (p *Prover) Prove(site Site) error {
 	address, err := p.file.AddressOf(site.Offset)
 	if err != nil {

@@ -117,7 +117,8 @@ func startTalker(t *testing.T, prefix, rmw string) *target.Process {
 	return startProgram(t, rmw, "bash", "-c", `source "$0" && exec "$AMENT_PREFIX_PATH/lib/demo_nodes_cpp/talker"`, environment)
 }
 
-// startProgram runs a program until the test ends, and returns it when it has loaded its RMW implementation with all that belongs to it.
+// startProgram runs a program until the test ends, and returns it when it has loaded its RMW implementation with all
+// that belongs to it.
 func startProgram(t *testing.T, rmw, name string, arguments ...string) *target.Process {
 	t.Helper()
 	command := exec.Command(name, arguments...)

@@ -264,7 +264,8 @@ func (p *Plan) instruction(opened *elffile.File, source Source, symbol elffile.S
 	return call.Site, nil
 }
 
-// cheaper compares sites by their measured costs; nil where there are only the defaults, which know no more than classes.
+// cheaper compares sites by their measured costs; nil where there are only the defaults, which know no more than
+// classes.
 func (p *Plan) cheaper() func(one, other elffile.Site) bool {
 	costs := p.options.costs()
 	if !costs.Measured {
@@ -275,8 +276,8 @@ func (p *Plan) cheaper() func(one, other elffile.Site) bool {
 	}
 }
 
-// findFunction finds the exported function of a source. One whose code is shared with another function is refused: the linker
-// folded them, and a probe would take every call of the one for a call of the other.
+// findFunction finds the exported function of a source. One whose code is shared with another function is refused: the
+// linker folded them, and a probe would take every call of the one for a call of the other.
 func findFunction(opened *elffile.File, source Source) (elffile.Symbol, error) {
 	var symbol elffile.Symbol
 	var err error
@@ -300,8 +301,8 @@ func findFunction(opened *elffile.File, source Source) (elffile.Symbol, error) {
 	return symbol, nil
 }
 
-// isVariant reports whether two symbols are variants of one C++ constructor or destructor (for complete objects and for base
-// class sub-objects), which share their code where no base is virtual.
+// isVariant reports whether two symbols are variants of one C++ constructor or destructor (for complete objects and for
+// base class sub-objects), which share their code where no base is virtual.
 func isVariant(a, b string) bool {
 	first := elffile.Demangle(a)
 	return first != a && len(first) < elffile.MaxDemangled && first == elffile.Demangle(b)

@@ -11,8 +11,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// The libraries in this file have what the releases of a distribution export, written down from their sources and not from the
-// catalogue, so that a plan for a distribution that is not installed shows whether the catalogue's names are found in it.
+// The libraries in this file have what the releases of a distribution export, written down from their sources and not
+// from the catalogue, so that a plan for a distribution that is not installed shows whether the catalogue's names are
+// found in it.
 
 // shape is what the libraries of a distribution export, as far as it matters.
 type shape struct {
@@ -181,8 +182,8 @@ void ros_trace_%[1]s(void *a, void *b, void *c, void *d, void *e) { if (state_of
 	return []fixture{{"libtracetools.so", tracepoints.String()}, {"librcl.so", rcl.String()}, {"librclcpp.so", rclcpp.String()}}
 }
 
-// TestPlanOfDistrosThatAreNotInstalled: a plan has a site of every event that the catalogue says the distribution shows, and says of
-// the others why they are missing.
+// TestPlanOfDistrosThatAreNotInstalled: a plan has a site of every event that the catalogue says the distribution
+// shows, and says of the others why they are missing.
 func TestPlanOfDistrosThatAreNotInstalled(t *testing.T) {
 	for distro, shape := range shapes {
 		for name, dds := range map[string][]fixture{"Fast DDS": {rmwFastDDS, shape.fastDDS}, "Cyclone DDS": {rmwCyclone, cycloneDDS}} {
@@ -216,7 +217,8 @@ func TestPlanOfDistrosThatAreNotInstalled(t *testing.T) {
 	}
 }
 
-// requireWhole demands a site of every event but those that are missing for a reason and those that another event carries.
+// requireWhole demands a site of every event but those that are missing for a reason and those that another event
+// carries.
 func requireWhole(t *testing.T, plan *Plan, missing []abi.Event) {
 	t.Helper()
 	without := slices.Clone(missing)

@@ -25,9 +25,11 @@ type Site struct {
 	// Library is the file's soname.
 	Library string `json:"library"`
 	BuildID string `json:"build_id,omitempty"`
-	// Path leads to the file from the recorder's mount namespace, also when it was deleted or lies in a container. It is for people.
+	// Path leads to the file from the recorder's mount namespace, also when it was deleted or lies in a container. It is
+	// for people.
 	Path string `json:"path"`
-	// Opened is the file that the site was found in, and nothing else is attached to. The target.Process of the plan holds it.
+	// Opened is the file that the site was found in, and nothing else is attached to. The target.Process of the plan holds
+	// it.
 	Opened *target.OpenFile `json:"-"`
 	// Device and Inode are those that stat shows of the file.
 	Device uint64 `json:"device"`
@@ -47,7 +49,8 @@ type Site struct {
 	Role abi.Role      `json:"role"`
 	// Optional says that callbacks, takes and publishes are recorded without it, with fewer fields.
 	Optional bool `json:"optional,omitempty"`
-	// StackWords is how many words lie between the stack pointer at the site and the one at the function's entry, which every event tells.
+	// StackWords is how many words lie between the stack pointer at the site and the one at the function's entry, which
+	// every event tells.
 	StackWords int8 `json:"stack_words,omitempty"`
 	// Armed says that the process did not map the file when the plan was made.
 	Armed bool `json:"armed,omitempty"`
@@ -69,8 +72,8 @@ func (s Site) Program() string {
 	return "on_" + s.Event.String()
 }
 
-// OnlyIntraProcess reports whether the site is of use only in a process that has subscriptions with intra-process communication, though
-// others hit it: on Humble, which has no tracepoints for it.
+// OnlyIntraProcess reports whether the site is of use only in a process that has subscriptions with intra-process
+// communication, though others hit it: on Humble, which has no tracepoints for it.
 func (s Site) OnlyIntraProcess() bool {
 	return s.Optional && s.Form == abi.FormDerived &&
 		(s.Event == abi.EventExecutorExecute || s.Event == abi.EventRclcppIntraPublish || s.Event == abi.EventRclcppRingBufferEnqueue)

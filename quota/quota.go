@@ -1,5 +1,5 @@
-// Package quota shares what one run of the program may use among the users whose processes it looks at. Whoever has many processes, or files
-// that are costly to read, leaves the others what they need.
+// Package quota shares what one run of the program may use among the users whose processes it looks at. Whoever has
+// many processes, or files that are costly to read, leaves the others what they need.
 package quota
 
 import (
@@ -14,7 +14,8 @@ import (
 type Kind int
 
 const (
-	// Work is bytes that are read or walked through. What was used is forgotten with time, because work is over when it is done.
+	// Work is bytes that are read or walked through. What was used is forgotten with time, because work is over when it is
+	// done.
 	Work Kind = iota
 	// Memory is bytes that are kept of files while these are looked at.
 	Memory
@@ -41,8 +42,8 @@ type Totals [kinds]int64
 
 // Quota is shared by all parts of the program that ask for what it bounds. It is safe for concurrent use.
 //
-// A user gets no more than what is left for all others then: alone he gets half of all, and whatever n others do, each of them by
-// any number of processes, he gets what he asks for up to one part in 2^(n+1).
+// A user gets no more than what is left for all others then: alone he gets half of all, and whatever n others do, each
+// of them by any number of processes, he gets what he asks for up to one part in 2^(n+1).
 type Quota struct {
 	totals Totals
 	now    func() time.Time

@@ -78,7 +78,8 @@ func TestOneUserAlone(t *testing.T) {
 	}
 }
 
-// TestWorkIsForgotten: a recording that goes on for months has work for everybody, as long as nobody asks for too much at a time.
+// TestWorkIsForgotten: a recording that goes on for months has work for everybody, as long as nobody asks for too much
+// at a time.
 func TestWorkIsForgotten(t *testing.T) {
 	now := time.Unix(0, 0)
 	q := newAt(Totals{Work: 1000}, func() time.Time { return now })

@@ -42,8 +42,9 @@ func (s *csvSink) close() error {
 	return s.out.Error()
 }
 
-// textCell is a text without what could steer a terminal that it is shown on, nor the program that it is opened with: spreadsheets take
-// what begins with one of these signs for a formula, and run it, unless an apostrophe says that it is text.
+// textCell is a text without what could steer a terminal that it is shown on, nor the program that it is opened with:
+// spreadsheets take what begins with one of these signs for a formula, and run it, unless an apostrophe says that it is
+// text.
 func (s *csvSink) textCell(text string) string {
 	text = Printable(text)
 	if s.formulas || text == "" || !strings.ContainsRune("=+-@", rune(text[0])) {

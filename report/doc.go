@@ -1,7 +1,8 @@
 // Package report writes rows of results as an aligned table, JSON, CSV or Parquet.
 //
-// A row is a struct; a field with a tag `report:"name[,kind][,option]"` is a column. Embedded structs are flattened, fields without a
-// tag are left out. Numbers keep their unit in JSON, CSV and Parquet (nanoseconds, events a second); tables show a fitting one.
+// A row is a struct; a field with a tag `report:"name[,kind][,option]"` is a column. Embedded structs are flattened,
+// fields without a tag are left out. Numbers keep their unit in JSON, CSV and Parquet (nanoseconds, events a second);
+// tables show a fitting one.
 //
 //	kind      Go types                  table                        JSON, CSV, Parquet
 //	duration  int64                     1.5 ms                       nanoseconds
@@ -11,10 +12,11 @@
 //	percent   float64                   12.3 %                       0 to 100
 //	text      strings, bool, address    as it is; yes, no; 0x7f00    the same; a BOOLEAN; the address, in Parquet as a number
 //
-// Without a kind, strings, booleans and addresses are text, integers counts and floats rates. Any type may be in a trace.Optional; what
-// is absent, and an empty string, is "-" in a table, null in JSON and Parquet, and empty in CSV. The option detail leaves a
-// column out of the aligned table.
+// Without a kind, strings, booleans and addresses are text, integers counts and floats rates. Any type may be in a
+// trace.Optional; what is absent, and an empty string, is "-" in a table, null in JSON and Parquet, and empty in CSV.
+// The option detail leaves a column out of the aligned table.
 //
-// Text is safe to show: tables and CSV escape what Printable escapes, JSON writes it as \u escapes, and Parquet has U+FFFD in place of bytes
-// that are no UTF-8. In CSV, an apostrophe precedes text that a spreadsheet would take for a formula.
+// Text is safe to show: tables and CSV escape what Printable escapes, JSON writes it as \u escapes, and Parquet has
+// U+FFFD in place of bytes that are no UTF-8. In CSV, an apostrophe precedes text that a spreadsheet would take for a
+// formula.
 package report

@@ -28,9 +28,9 @@ type parquetSink struct {
 // writeBytes is the length of the pieces in which a file is written.
 const writeBytes = 1 << 20
 
-// NewParquetWriter returns a Writer of rows to a Parquet file, which appears at path when the Writer is closed and replaces what was
-// there. Like a dataset, it is for the user by whose identity it is made, and the user's group. It fails for a type that has no columns,
-// and when the file cannot be made.
+// NewParquetWriter returns a Writer of rows to a Parquet file, which appears at path when the Writer is closed and
+// replaces what was there. Like a dataset, it is for the user by whose identity it is made, and the user's group. It
+// fails for a type that has no columns, and when the file cannot be made.
 func NewParquetWriter[T any](path string, as *identity.Identity) (*Writer[T], error) {
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {

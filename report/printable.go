@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Printable escapes what could steer a terminal, reorder or hide text, or end a line: names come from the traced processes. Escaped are
-// control characters (C0, C1, DEL), marks of direction, separators of lines and paragraphs, and bytes that are no UTF-8.
+// Printable escapes what could steer a terminal, reorder or hide text, or end a line: names come from the traced
+// processes. Escaped are control characters (C0, C1, DEL), marks of direction, separators of lines and paragraphs, and
+// bytes that are no UTF-8.
 func Printable(text string) string {
 	if isPrintable(text) {
 		return text
@@ -53,8 +54,8 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// printableJSON escapes in encoded JSON the characters that Printable escapes, so that it remains JSON of the same values. Characters that are
-// not ASCII are found in its strings only.
+// printableJSON escapes in encoded JSON the characters that Printable escapes, so that it remains JSON of the same
+// values. Characters that are not ASCII are found in its strings only.
 func printableJSON(encoded []byte) []byte {
 	if isPrintable(string(encoded)) {
 		return encoded

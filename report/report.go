@@ -34,8 +34,8 @@ type Writer[T any] struct {
 	sink sink
 }
 
-// NewWriter returns a Writer of rows to w. It fails for a type that has no columns, or an unknown format. Close must be called:
-// it writes what waits.
+// NewWriter returns a Writer of rows to w. It fails for a type that has no columns, or an unknown format. Close must be
+// called: it writes what waits.
 func NewWriter[T any](w io.Writer, format Format) (*Writer[T], error) {
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {

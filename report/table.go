@@ -6,7 +6,8 @@ import (
 	"reflect"
 )
 
-// fittedRows is the number of rows that decide how wide the columns of an aligned table are. Later rows are written as they come.
+// fittedRows is the number of rows that decide how wide the columns of an aligned table are. Later rows are written as
+// they come.
 const fittedRows = 1000
 
 // tableSink writes an aligned table.

@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// attachReport puts what comes of attaching into session.json, and tells the user. It also answers what the attacher asks.
+// attachReport puts what comes of attaching into session.json, and tells the user. It also answers what the attacher
+// asks.
 type attachReport struct{ *Session }
 
 func (s attachReport) Warn(err error) { s.warn(err) }

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestLateAttachFindsTheSameEntities records a program from its start and, once it runs, with a second recording that attaches to it:
-// the tables of entities are right in both, and equal but for provenance and times.
+// TestLateAttachFindsTheSameEntities records a program from its start and, once it runs, with a second recording that
+// attaches to it: the tables of entities are right in both, and equal but for provenance and times.
 func TestLateAttachFindsTheSameEntities(t *testing.T) {
 	programs := map[string]string{
 		"threads": "--nodes 2 --topics 2 --rate 50 --intra-process --service-rate 30 --service-clients 2 --threads 3 --reentrant",
@@ -64,7 +64,8 @@ func withoutSymbols(rows []trace.CallbackInfo) []trace.CallbackInfo {
 	return rows
 }
 
-// withoutChangingPeriods leaves out the periods of timers without a callback: those of action servers, which rcl sets anew each time.
+// withoutChangingPeriods leaves out the periods of timers without a callback: those of action servers, which rcl sets
+// anew each time.
 func withoutChangingPeriods(rows []trace.Timer) []trace.Timer {
 	rows = slices.Clone(rows)
 	for i := range rows {

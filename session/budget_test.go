@@ -22,8 +22,8 @@ var neededEvents = map[string][]string{
 	standin.Jazzy:  {"callback_start", "callback_end", "exception_caught", "rmw_take", "rmw_publish"},
 }
 
-// TestBudgetIsKept records more than a budget allows: what is dearest is detached, callbacks and publishes go on, and the recording says what became of
-// the rest.
+// TestBudgetIsKept records more than a budget allows: what is dearest is detached, callbacks and publishes go on, and
+// the recording says what became of the rest.
 func TestBudgetIsKept(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
@@ -63,7 +63,8 @@ func TestBudgetOfEveryProcess(t *testing.T) {
 	requireNothingLess(t, data, r.span(data, truth.Header.PID), truth)
 }
 
-// requireDetached requires that session.json tells what was detached: optional events, the dearest of each window first, and that they are listed as missing.
+// requireDetached requires that session.json tells what was detached: optional events, the dearest of each window
+// first, and that they are listed as missing.
 func requireDetached(t *testing.T, data *dataset, distro string) {
 	t.Helper()
 	detached := data.Session.Overhead.Detached

@@ -9,8 +9,8 @@ import (
 // clockReadings is how often the offset is measured; the reading that took least time is the best.
 const clockReadings = 15
 
-// measureClock measures the offset of real time to CLOCK_MONOTONIC, the clock of the kernel's records: real time is read between
-// two readings of the monotonic clock.
+// measureClock measures the offset of real time to CLOCK_MONOTONIC, the clock of the kernel's records: real time is
+// read between two readings of the monotonic clock.
 func measureClock() trace.Clock {
 	var best trace.Clock
 	for i := range clockReadings {

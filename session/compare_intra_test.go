@@ -7,9 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// derivesBufferEvents reports whether the distribution has no tracepoints of intra-process communication, so that they are concluded
-// from other functions. Those come a moment after the operations of buffers: when another thread has used a buffer in between, its
-// state is not exact.
+// derivesBufferEvents reports whether the distribution has no tracepoints of intra-process communication, so that they
+// are concluded from other functions. Those come a moment after the operations of buffers: when another thread has used
+// a buffer in between, its state is not exact.
 func (c *comparer) derivesBufferEvents() bool { return c.truth.Header.Distro == standin.Humble }
 
 // exactly reports whether the state of a buffer is the same from an operation until the recorder has seen it.
@@ -17,7 +17,8 @@ func (c *comparer) exactly(buffer uint64, thread *threadTruth, operation, seen u
 	return !c.derivesBufferEvents() || !c.truth.disturbed(buffer, thread, operation, seen)
 }
 
-// checkProvenance compares what a row says of where it is from; untraced says that it has a part for which Humble has no tracepoint.
+// checkProvenance compares what a row says of where it is from; untraced says that it has a part for which Humble has
+// no tracepoint.
 func (c *comparer) checkProvenance(what string, got trace.Provenance, untraced bool) {
 	want := trace.FromTracepoint
 	if untraced && c.derivesBufferEvents() {
@@ -111,8 +112,8 @@ func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue
 	equalName(c, c.toldPublisher(publish), what+": topic", row.TopicName, publish.Topic)
 }
 
-// checkRing compares the state of the ring buffer after an enqueue. The tracepoint's size counts the message that was dropped, the
-// dataset's does not.
+// checkRing compares the state of the ring buffer after an enqueue. The tracepoint's size counts the message that was
+// dropped, the dataset's does not.
 func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueue, enqueue *enqueueTruth) {
 	recorded := c.onClock(row.EnqueueTimestamp)
 	if row.Index.Valid || !c.mayBeUncertain(enqueue.Buffer, enqueue.observable.After) {
@@ -133,7 +134,8 @@ func (c *comparer) checkRing(what string, thread *threadTruth, row *trace.Enqueu
 	equal(c, what+": overwritten", row.Overwritten, trace.Some(enqueue.Overwritten))
 }
 
-// mayBeUncertain reports whether the recorder may be unable to tell which slot of a buffer an operation used that it saw by an instant.
+// mayBeUncertain reports whether the recorder may be unable to tell which slot of a buffer an operation used that it
+// saw by an instant.
 func (c *comparer) mayBeUncertain(buffer, seen uint64) bool {
 	if !c.derivesBufferEvents() {
 		return false
@@ -152,8 +154,9 @@ func (c *comparer) mayBeUncertain(buffer, seen uint64) bool {
 	return !known || c.capacityOf(buffer, seen) == 1
 }
 
-// historyOf reports whether the recorder knows what was in a buffer before an enqueue, and whether it knows it in time: a derived
-// operation of another thread may be seen only afterwards, and one that began before the last operation may be noted after it.
+// historyOf reports whether the recorder knows what was in a buffer before an enqueue, and whether it knows it in time:
+// a derived operation of another thread may be seen only afterwards, and one that began before the last operation may
+// be noted after it.
 func (c *comparer) historyOf(thread *threadTruth, enqueue *enqueueTruth, recorded uint64) (known, settled bool) {
 	if !c.derivesBufferEvents() {
 		return true, true
@@ -195,7 +198,8 @@ func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue
 	}
 }
 
-// compareFreeDequeue compares the row of a dequeue that is not a part of its callback's. It reports whether there is one.
+// compareFreeDequeue compares the row of a dequeue that is not a part of its callback's. It reports whether there is
+// one.
 func (c *comparer) compareFreeDequeue(thread *threadTruth, rows *threadRows, dequeue *dequeueTruth) bool {
 	what := describe(dequeue.TID, "dequeue", dequeue.Bracket)
 	row := one(c, what, rows.takes, dequeue.observable)

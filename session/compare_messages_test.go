@@ -25,8 +25,8 @@ func (c *comparer) subscriptionSource(thread *threadTruth, rmwHandle uint64, tak
 	return stampSource{address: rmwHandle, since: s.since, scanned: c.scanned(s.ready) && c.sawBegin(thread, take)}
 }
 
-// sawBegin reports whether a take cannot have been under way when the recording began. Of one that was it is not known what kind of
-// message it takes, nor where its message info is.
+// sawBegin reports whether a take cannot have been under way when the recording began. Of one that was it is not known
+// what kind of message it takes, nor where its message info is.
 func (c *comparer) sawBegin(thread *threadTruth, take groundtruth.Bracket) bool {
 	return c.span.holds(groundtruth.Bracket{Before: max(thread.hitBefore(take.Before), 1), After: take.After}) == present
 }
@@ -63,8 +63,8 @@ func texts[S ~string](values []S) []string {
 	return result
 }
 
-// checkMessageTimestamp compares header.stamp. The recorder sees it from when it knows the type of the messages: from the beginning,
-// where a scan has told it, and never less afterwards.
+// checkMessageTimestamp compares header.stamp. The recorder sees it from when it knows the type of the messages: from
+// the beginning, where a scan has told it, and never less afterwards.
 func (c *comparer) checkMessageTimestamp(what string, thread *threadTruth, got trace.Optional[int64], stamp int64, source stampSource) {
 	source.thread = thread
 	switch {
@@ -77,8 +77,8 @@ func (c *comparer) checkMessageTimestamp(what string, thread *threadTruth, got t
 	}
 }
 
-// checkPublisherGID compares the gid that the message info of a take has. Cyclone DDS gives a handle of the own process in its place,
-// which is no gid.
+// checkPublisherGID compares the gid that the message info of a take has. Cyclone DDS gives a handle of the own process
+// in its place, which is no gid.
 func (c *comparer) checkPublisherGID(what string, thread *threadTruth, got, gid string, take groundtruth.Bracket) {
 	if c.truth.Header.RMW == standin.CycloneDDS {
 		gid = ""
@@ -88,7 +88,8 @@ func (c *comparer) checkPublisherGID(what string, thread *threadTruth, got, gid 
 	}
 }
 
-// firstIsExact reports whether the first message that a publish put into a buffer was still there when that was recorded, and known to be its.
+// firstIsExact reports whether the first message that a publish put into a buffer was still there when that was
+// recorded, and known to be its.
 func (c *comparer) firstIsExact(thread *threadTruth, publish *publishTruth, message trace.Address) bool {
 	if !c.derivesBufferEvents() || len(publish.enqueues) == 0 {
 		return true

@@ -64,7 +64,8 @@ func (c *comparer) compareStep(rows *threadRows, step *stepTruth) {
 		sourceTimestamp = trace.Some(step.SourceTimestamp)
 	}
 	equal(c, what+": source timestamp", row.SourceTimestamp, sourceTimestamp)
-	// The server reads it from the request, once it is known who wrote it; of the client its initialization or memory tells it.
+	// The server reads it from the request, once it is known who wrote it; of the client its initialization or memory
+	// tells it.
 	gidTold := told && (step.Client == 0 || c.scanned(client.ready) || client.since >= c.span.OpenTo)
 	equalName(c, gidTold, what+": client gid", row.ClientGID, c.clientGID(step))
 	c.checkServiceCallback(what, row, step)

@@ -11,8 +11,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// span says when a process was recorded, on the ground truth's clock (CLOCK_MONOTONIC). The recording began between OpenFrom
-// and OpenTo and ended between CloseFrom and CloseTo; what happened in these two intervals may be recorded or not.
+// span says when a process was recorded, on the ground truth's clock (CLOCK_MONOTONIC). The recording began between
+// OpenFrom and OpenTo and ended between CloseFrom and CloseTo; what happened in these two intervals may be recorded or
+// not.
 type span struct{ OpenFrom, OpenTo, CloseFrom, CloseTo uint64 }
 
 // presence says whether something was recorded.
@@ -36,12 +37,13 @@ func (s span) holds(b groundtruth.Bracket) presence {
 
 // comparison is what a recording and the ground truth of one process have in common, and what not.
 type comparison struct {
-	// Differences are what neither the span nor losses explain: rows with wrong values, rows of nothing that happened, rows
-	// that come in the wrong order. Every one is an error.
+	// Differences are what neither the span nor losses explain: rows with wrong values, rows of nothing that happened,
+	// rows that come in the wrong order. Every one is an error.
 	Differences []string
 	// Missing counts what happened within the span and has no row. It must equal the losses of that kind.
 	Missing map[trace.LossKind]uint64
-	// Doubtful counts the callbacks without a row that began when the recording may have been over: they may be among the losses.
+	// Doubtful counts the callbacks without a row that began when the recording may have been over: they may be among the
+	// losses.
 	Doubtful uint64
 	// Compared counts the rows that an event of the ground truth belongs to.
 	Compared map[trace.LossKind]uint64
@@ -87,14 +89,16 @@ type comparer struct {
 	numbers map[*publishTruth]uint64
 	// exited: the process ended while it was recorded.
 	exited bool
-	// stamped are the publishers and rmw subscriptions, by thread and beginning of their life, whose messages have had a timestamp.
+	// stamped are the publishers and rmw subscriptions, by thread and beginning of their life, whose messages have had a
+	// timestamp.
 	stamped map[stampSource]bool
 	circumstances
 }
 
 // circumstances are what a comparison must know of the process.
 type circumstances struct {
-	// found: the process was there before the recording, and its memory was scanned for its entities before the recording was open.
+	// found: the process was there before the recording, and its memory was scanned for its entities before the recording
+	// was open.
 	found bool
 	// unnamed: initialization events were lost, or memory tells too late, so any name may be unknown. None may be wrong.
 	unnamed bool
@@ -108,7 +112,8 @@ type circumstances struct {
 	filter nameFilter
 }
 
-// nameFilter says of which nodes and topics there must be no rows; both may be nil. What has no topic passes dropsTopic.
+// nameFilter says of which nodes and topics there must be no rows; both may be nil. What has no topic passes
+// dropsTopic.
 type nameFilter struct{ dropsNode, dropsTopic func(name string) bool }
 
 func (f nameFilter) drops(node, topic string) bool {
@@ -251,8 +256,8 @@ func equalName[T comparable](c *comparer, told bool, what string, got, want T) {
 	}
 }
 
-// told reports whether all names of an entity are known: a scan has found it, or its initialization was recorded. Those that began in
-// between, while probes were attached, may have gone before anybody looks.
+// told reports whether all names of an entity are known: a scan has found it, or its initialization was recorded. Those
+// that began in between, while probes were attached, may have gone before anybody looks.
 func told[T any](c *comparer, entity life[T], nodeHandle uint64) bool {
 	node, _ := c.nodes.at(nodeHandle, entity.ready)
 	return !c.unnamed && c.isTold(entity.since, entity.ready) && c.isTold(node.since, node.ready)
@@ -384,12 +389,14 @@ func leftOpen(e *execution) bool {
 	return e.Outcome == groundtruth.OutcomeThrew || e.Outcome == groundtruth.OutcomeDeferred
 }
 
-// endedByExecutor reports whether the row says that a callback which deferred its response ended where the executor went on.
+// endedByExecutor reports whether the row says that a callback which deferred its response ended where the executor
+// went on.
 func endedByExecutor(row *trace.Callback, e *execution) bool {
 	return e.Outcome == groundtruth.OutcomeDeferred && row.Status == trace.CallbackComplete
 }
 
-// checkExecutorWentOn compares such an end: after the callback had returned, before anything else happened on the thread.
+// checkExecutorWentOn compares such an end: after the callback had returned, before anything else happened on the
+// thread.
 func (c *comparer) checkExecutorWentOn(what string, row *trace.Callback, hits []groundtruth.Bracket, e *execution) {
 	end := groundtruth.Bracket{Before: e.Left, After: nextHit(hits, e.Left).After}
 	if end.After == 0 {
@@ -468,8 +475,8 @@ func (c *comparer) checkNoTake(what string, row *trace.Callback) {
 	equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
 }
 
-// observableLayers returns the tracepoints of a publish. Where rmw_publish carries the source timestamp, that is known before
-// the write succeeds.
+// observableLayers returns the tracepoints of a publish. Where rmw_publish carries the source timestamp, that is known
+// before the write succeeds.
 func (c *comparer) observableLayers(publish *publishTruth) [layerCount]groundtruth.Bracket {
 	layers := publish.layers()
 	if c.stampIsRMW() {

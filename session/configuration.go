@@ -48,8 +48,8 @@ type Configuration struct {
 	Raw bool `json:"raw,omitempty"`
 	// Profile trades what is recorded for what it costs.
 	Profile probes.Profile `json:"profile,omitempty"`
-	// MaxOverhead is the share of a thread's time that the recording may cost: above it, what is dearest and not needed for callbacks, takes and
-	// publishes is probed no more. 0 means no limit.
+	// MaxOverhead is the share of a thread's time that the recording may cost: above it, what is dearest and not needed
+	// for callbacks, takes and publishes is probed no more. 0 means no limit.
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	// Sites says at which instructions events are observed.
 	Sites attaching.SiteMode `json:"sites,omitempty"`
@@ -135,8 +135,8 @@ func (c Configuration) compile() (*compiled, error) {
 	return result, nil
 }
 
-// systemWide says that sites are attached for every process, and the kernel side chooses: when processes that are not there yet
-// have to be recorded from their first event.
+// systemWide says that sites are attached for every process, and the kernel side chooses: when processes that are not
+// there yet have to be recorded from their first event.
 func (c *compiled) systemWide() bool { return c.PIDs == "" }
 
 // attaching says what is to be attached.

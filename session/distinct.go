@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// distinct is errors.Join that keeps of errors with the same text only the first: a full disk, say, fails everything that comes after.
+// distinct is errors.Join that keeps of errors with the same text only the first: a full disk, say, fails everything
+// that comes after.
 func distinct(errs ...error) error {
 	var kept []error
 	var texts []string

@@ -14,9 +14,9 @@ import (
 // sampleOffset is what the sample's dataset is ahead of its ground truth.
 const sampleOffset = 1_000_000
 
-// sample is a small ground truth with everything in it, and the recording that says exactly the same: a subscription's callback
-// that publishes both ways and runs a timer's callback, which polls; an intra-process callback that an exception leaves; a service
-// call, and the take of a response that is not there.
+// sample is a small ground truth with everything in it, and the recording that says exactly the same: a subscription's
+// callback that publishes both ways and runs a timer's callback, which polls; an intra-process callback that an
+// exception leaves; a service call, and the take of a response that is not there.
 func sample(t *testing.T) (*truth, *dataset) {
 	t.Helper()
 	client, writer := strings.Repeat("c1", 16), strings.Repeat("d2", 16)

@@ -10,8 +10,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestDroppedTakes: another process subscribes to what nodes with intra-process communication publish, so each message goes through the
-// middleware, too, and rclcpp drops it at its subscriptions. What it drops was not received, and feeds no callback.
+// TestDroppedTakes: another process subscribes to what nodes with intra-process communication publish, so each message
+// goes through the middleware, too, and rclcpp drops it at its subscriptions. What it drops was not received, and feeds
+// no callback.
 func TestDroppedTakes(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()

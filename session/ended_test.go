@@ -27,8 +27,8 @@ func kernelLinks(t *testing.T) (links int) {
 	return links
 }
 
-// TestProbesOfEndedProcesses: what was probed for one process alone is detached when it has ended, while the recording goes on. Left, each probe
-// would make the hits of its site dearer in all processes.
+// TestProbesOfEndedProcesses: what was probed for one process alone is detached when it has ended, while the recording
+// goes on. Left, each probe would make the hits of its site dearer in all processes.
 func TestProbesOfEndedProcesses(t *testing.T) {
 	requireRecording(t)
 	prefix := uniqueName("short")

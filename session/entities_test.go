@@ -35,8 +35,8 @@ type recordedEntities struct {
 	last   uint64 // of what the process has written down: what ended it came afterwards
 }
 
-// requireEntities requires that the tables of entities say of a process what its ground truth does: one entity for each life in the
-// recording, everything known of those that lived when it ended, and no others.
+// requireEntities requires that the tables of entities say of a process what its ground truth does: one entity for each
+// life in the recording, everything known of those that lived when it ended, and no others.
 func requireEntities(t *testing.T, data *dataset, truth *truth, s span) {
 	t.Helper()
 	e := &recordedEntities{t, data, truth, s, truth.population(), 0}
@@ -60,7 +60,8 @@ func requireEntities(t *testing.T, data *dataset, truth *truth, s span) {
 	}
 }
 
-// lifetime is that of an entity: before and after its initialization, and around its destruction, which may not have happened.
+// lifetime is that of an entity: before and after its initialization, and around its destruction, which may not have
+// happened.
 type lifetime struct {
 	since, ready uint64
 	end          groundtruth.Bracket
@@ -133,8 +134,8 @@ func (e *recordedEntities) onClock(at trace.Optional[int64]) uint64 {
 	return uint64(at.Value - e.data.Session.Clock.RealtimeOffset)
 }
 
-// find claims the row of a life. It checks its times and its provenance and returns it without them and without its process; nil if
-// the life may be unknown and is. complete says that a scan of the memory has seen it last.
+// find claims the row of a life. It checks its times and its provenance and returns it without them and without its
+// process; nil if the life may be unknown and is. complete says that a scan of the memory has seen it last.
 func (x *entityTable[T]) find(address uint64, l lifetime) (row *T, complete bool) {
 	x.t.Helper()
 	if l.since > x.span.CloseTo {
@@ -208,7 +209,8 @@ func expect[T comparable](t *testing.T, got, want T) {
 	}
 }
 
-// onlyScanTells is what a row should say that only a scan tells: what it does say, where there was none and it says nothing.
+// onlyScanTells is what a row should say that only a scan tells: what it does say, where there was none and it says
+// nothing.
 func onlyScanTells[V comparable](complete bool, got, want V) V {
 	var unknown V
 	if !complete && got == unknown {
@@ -435,7 +437,8 @@ func (e *recordedEntities) compareCallbacks() {
 	x.requireNoOthers()
 }
 
-// compareGroups compares callback groups. The ground truth does not tell their end, and an address may be that of several.
+// compareGroups compares callback groups. The ground truth does not tell their end, and an address may be that of
+// several.
 func (e *recordedEntities) compareGroups() {
 	e.t.Helper()
 	nodes := map[uint64][]groundtruth.CallbackGroup{}
@@ -526,7 +529,8 @@ func (e *recordedEntities) compareExecutors() {
 	x.requireNoOthers()
 }
 
-// compareStateMachines expects only those whose initialization was recorded: the stand-in's are in no object that a scan finds.
+// compareStateMachines expects only those whose initialization was recorded: the stand-in's are in no object that a
+// scan finds.
 func (e *recordedEntities) compareStateMachines() {
 	e.t.Helper()
 	x := newEntityTable(e, "lifecycle_state_machine", e.data.LifecycleStateMachines, stateMachineKey)

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// behaviours are flags of the stand-in that together bring about everything that a thread can do, at a moderate load. Where no message
-// may be lost, queues hold what comes while a slow machine attaches.
+// behaviours are flags of the stand-in that together bring about everything that a thread can do, at a moderate load.
+// Where no message may be lost, queues hold what comes while a slow machine attaches.
 var behaviours = map[string]string{
 	"topics":         "--nodes 2 --topics 2 --rate 50 --depth 1000 --expect-all",
 	"threads":        "--nodes 2 --topics 3 --rate 50 --threads 4 --reentrant --chain --service-rate 50 --outside-rate 100 --depth 1000 --expect-all",
@@ -50,7 +50,8 @@ var behaviours = map[string]string{
 	"random3":        "--random 3",
 }
 
-// shortBehaviours are those that -short is content with. On kernels without uprobe_multi every recording takes seconds to end.
+// shortBehaviours are those that -short is content with. On kernels without uprobe_multi every recording takes seconds
+// to end.
 var shortBehaviours = []string{"threads", "services", "intra_unique", "nested", "too_deep", "fail_dds", "raw", "features", "timers"}
 
 // forEachBehaviour runs a test, parallel to others, for each of the named behaviours.
@@ -84,8 +85,8 @@ func TestRecordingIsExact(t *testing.T) {
 	})
 }
 
-// TestRecordingOfAWholeLife begins before a node has done anything, and ends with it: every single thing that it did must be
-// there, with all names.
+// TestRecordingOfAWholeLife begins before a node has done anything, and ends with it: every single thing that it did
+// must be there, with all names.
 func TestRecordingOfAWholeLife(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "raw", "features", "evicted", "random2"}, func(t *testing.T, name string) {

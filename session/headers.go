@@ -16,8 +16,8 @@ type headerQuestion struct {
 	graph.KnownType
 }
 
-// onMessageType notes that the type of an entity's messages has become known. It is called with the merger locked, so the files that
-// define the type are read later.
+// onMessageType notes that the type of an entity's messages has become known. It is called with the merger locked, so
+// the files that define the type are read later.
 func (s *Session) onMessageType(process trace.ProcessKey, known graph.KnownType) {
 	s.mu.Lock()
 	s.headerQuestions = append(s.headerQuestions, headerQuestion{process, known})

@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// requireAnswersOfHits compares every answer about latencies and periods, instance by instance and in its statistics, with what the
-// single hits tell. It returns the number of instances of each question.
+// requireAnswersOfHits compares every answer about latencies and periods, instance by instance and in its statistics,
+// with what the single hits tell. It returns the number of instances of each question.
 func requireAnswersOfHits(t *testing.T, dir string, data *dataset) map[string]int {
 	t.Helper()
 	c := &hitComparison{t: t, dir: dir, hits: readHits(t, data), compared: map[string]int{}}
@@ -325,7 +325,8 @@ func (c *hitComparison) requirePeriods() {
 	requireSame(c, "periods", got, want)
 }
 
-// requirePaths takes the question from the architecture, which paths there are, and follows each message from its end by the hits.
+// requirePaths takes the question from the architecture, which paths there are, and follows each message from its end
+// by the hits.
 func (c *hitComparison) requirePaths() {
 	query, paths := c.allPaths()
 	if len(paths) == 0 {
@@ -487,7 +488,8 @@ func (of *hitPath) answers(c *hitComparison) (rows []analyze.PathHop, instances 
 	return rows, instances
 }
 
-// through counts the messages of a hop, whether or not they came from the begin of a path, and those of them that went no further.
+// through counts the messages of a hop, whether or not they came from the begin of a path, and those of them that went
+// no further.
 func (c *hitComparison) through(hop hitHop) (begun, dropped uint64) {
 	if hop.kind == analyze.HopNode {
 		for _, l := range c.links[hop.hitPair] {

@@ -18,8 +18,8 @@ type hitPassage struct {
 	enqueued trace.Optional[int64]
 }
 
-// passages finds out which message arrived where: through the middleware by topic and source timestamp, which no two publishes of a
-// recording may share, and through buffers by the slot.
+// passages finds out which message arrived where: through the middleware by topic and source timestamp, which no two
+// publishes of a recording may share, and through buffers by the slot.
 func (h *hits) passages(t *testing.T) []hitPassage {
 	t.Helper()
 	type written struct {
@@ -130,8 +130,8 @@ type hitPair struct {
 	publisher    *hitPublisher
 }
 
-// links joins each publish with the newest message, by subscription, that its callback had got. Pairs are those of which a callback got
-// messages of the one, ever, and published with the other, ever.
+// links joins each publish with the newest message, by subscription, that its callback had got. Pairs are those of
+// which a callback got messages of the one, ever, and published with the other, ever.
 func (h *hits) links() map[hitPair][]hitLink {
 	type user struct {
 		callback *hitCallback

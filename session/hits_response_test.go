@@ -8,8 +8,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// responseTimes takes each output of a path with the newest of its inputs, leaves out those that show nothing newer than the one before,
-// and tells how long the effect of that input, of the oldest one after the one before, and of the one before itself took.
+// responseTimes takes each output of a path with the newest of its inputs, leaves out those that show nothing newer
+// than the one before, and tells how long the effect of that input, of the oldest one after the one before, and of the
+// one before itself took.
 func (of *hitPath) responseTimes(c *hitComparison, ways []analyze.PathHopInstance) (rows []analyze.ResponseTime, instances []analyze.ResponseTimeInstance) {
 	newest := map[int64]int64{}
 	for _, w := range ways {

@@ -27,8 +27,8 @@ type hitCall struct {
 	at map[trace.ServiceStep]int64
 }
 
-// calls joins steps by the service's name and the sequence number. Hits do not tell the client, so no service may have several clients that call
-// it, nor several servers.
+// calls joins steps by the service's name and the sequence number. Hits do not tell the client, so no service may have
+// several clients that call it, nor several servers.
 func (c *hitComparison) calls() []*hitCall {
 	type side struct {
 		service string

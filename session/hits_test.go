@@ -8,9 +8,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// hits is what the single tracepoint hits of a recording (record --raw) tell: an account of executions, publishes and messages that is
-// made without merged rows, by plain joins of hits of a thread, to check answers against. It takes names and handles from the tables of
-// entities. Addresses must not change hands during the recording, and no callback may be left by an exception.
+// hits is what the single tracepoint hits of a recording (record --raw) tell: an account of executions, publishes and
+// messages that is made without merged rows, by plain joins of hits of a thread, to check answers against. It takes
+// names and handles from the tables of entities. Addresses must not change hands during the recording, and no callback
+// may be left by an exception.
 type hits struct {
 	callbacks     map[hitPlace]*hitCallback // several addresses may lead to one
 	subscriptions map[hitPlace]*hitSubscription
@@ -191,7 +192,8 @@ func (h *hits) readEntities(data *dataset) {
 	}
 }
 
-// resolve finds the subscriptions of polled messages, which no callback names, and leaves out what belongs to the middleware.
+// resolve finds the subscriptions of polled messages, which no callback names, and leaves out what belongs to the
+// middleware.
 func (h *hits) resolve() {
 	for _, r := range h.receptions {
 		switch {

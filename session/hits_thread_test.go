@@ -116,8 +116,8 @@ func (t *hitThread) newPublish(handle uint64) *hitPublish {
 	return p
 }
 
-// rclPublish joins the layers above that are of the same publisher and of the same message. Serialized and loaned messages hit rcl's function
-// and, from Jazzy on, its tracepoint.
+// rclPublish joins the layers above that are of the same publisher and of the same message. Serialized and loaned
+// messages hit rcl's function and, from Jazzy on, its tracepoint.
 func (t *hitThread) rclPublish(at int64, handle, message uint64) {
 	p := t.last
 	if p == nil || p.handle != handle || p.message != message || p.rmw.Valid || p.source.Valid {
@@ -132,8 +132,8 @@ func (t *hitThread) rclPublish(at int64, handle, message uint64) {
 	t.intra, t.last, t.rclcpp = nil, p, trace.Optional[int64]{}
 }
 
-// rmwPublish joins the layer to the publish of rcl that it follows. From Jazzy on it tells the source timestamp and the rmw publisher. The
-// middleware's own publishes do not come from rcl.
+// rmwPublish joins the layer to the publish of rcl that it follows. From Jazzy on it tells the source timestamp and the
+// rmw publisher. The middleware's own publishes do not come from rcl.
 func (t *hitThread) rmwPublish(at int64, handle, message uint64, source int64) {
 	p := t.last
 	if p == nil || p.rmw.Valid || p.source.Valid || p.message != message {

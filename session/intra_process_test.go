@@ -15,8 +15,9 @@ import (
 // firstMessage is less than the time that passes before the component publishes for the first time.
 const firstMessage = 15 * time.Millisecond
 
-// TestIntraProcessIsLeft: what only intra-process communication needs is detached from a process that does without, on Humble, and attached again
-// when it begins: with the library that begins with it, so that nothing is missing, or the recorder says for how long something may be.
+// TestIntraProcessIsLeft: what only intra-process communication needs is detached from a process that does without, on
+// Humble, and attached again when it begins: with the library that begins with it, so that nothing is missing, or the
+// recorder says for how long something may be.
 func TestIntraProcessIsLeft(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// TestKillSparesStrangers: the number of a command that has exited stays its own until the session has let go of it, so no signal can
-// reach another process group that was given it.
+// TestKillSparesStrangers: the number of a command that has exited stays its own until the session has let go of it, so
+// no signal can reach another process group that was given it.
 func TestKillSparesStrangers(t *testing.T) {
 	for name, script := range map[string]string{
 		"nothing left":               "exit 0",

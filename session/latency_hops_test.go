@@ -11,8 +11,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestHopsAreTrue compares the latencies of nodes, paths and services and the periods of callbacks of a node's whole life with what the
-// ground truth tells of which callback published, which message started it, and which steps belong to a call.
+// TestHopsAreTrue compares the latencies of nodes, paths and services and the periods of callbacks of a node's whole
+// life with what the ground truth tells of which callback published, which message started it, and which steps belong
+// to a call.
 func TestHopsAreTrue(t *testing.T) {
 	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
@@ -61,7 +62,8 @@ func requireTrueNodes(t *testing.T, dir string, data *dataset, truth *truth) {
 	check.require(t, "through nodes")
 }
 
-// requireTruePaths compares the paths from a first publish through one node to where the message arrives that it relays.
+// requireTruePaths compares the paths from a first publish through one node to where the message arrives that it
+// relays.
 func requireTruePaths(t *testing.T, dir string, data *dataset, truth *truth) {
 	t.Helper()
 	toArrival, fromPublish := map[groundtruth.Bracket]transit{}, map[groundtruth.Bracket][]transit{}
@@ -101,8 +103,9 @@ func requireTruePaths(t *testing.T, dir string, data *dataset, truth *truth) {
 	check.require(t, "along paths")
 }
 
-// transitCheck finds a transit of its own for each instance of a latency. Brackets of threads that were preempted in them contain what other
-// threads did, so an earlier choice may have to be changed for a later instance: this is the search for a perfect matching.
+// transitCheck finds a transit of its own for each instance of a latency. Brackets of threads that were preempted in
+// them contain what other threads did, so an earlier choice may have to be changed for a later instance: this is the
+// search for a perfect matching.
 type transitCheck struct {
 	transits  []transit
 	claimedBy []int // the index of an instance, or -1
@@ -154,7 +157,8 @@ func (c *transitCheck) require(t *testing.T, what string) {
 	}
 }
 
-// between sums durations of which the ground truth knows both ends within brackets. These may overlap: the least may be negative.
+// between sums durations of which the ground truth knows both ends within brackets. These may overlap: the least may be
+// negative.
 type between struct {
 	count          uint64
 	least, longest int64

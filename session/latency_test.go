@@ -10,9 +10,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestLatenciesAreTrue compares the latencies of messages and callbacks of a node's whole life with what the ground truth tells of
-// which message went where: by the DDS writers' gids and the source timestamps, and by the messages' addresses in buffers. On Humble
-// the slots that threads fill at the same time may be mistaken for each other, so what uses buffers has one thread.
+// TestLatenciesAreTrue compares the latencies of messages and callbacks of a node's whole life with what the ground
+// truth tells of which message went where: by the DDS writers' gids and the source timestamps, and by the messages'
+// addresses in buffers. On Humble the slots that threads fill at the same time may be mistaken for each other, so what
+// uses buffers has one thread.
 func TestLatenciesAreTrue(t *testing.T) {
 	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {

@@ -16,8 +16,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// LaunchArgument makes the recorder's own program wait for the recording and then become the command to record: it must call
-// BecomeCommand when this is its first argument.
+// LaunchArgument makes the recorder's own program wait for the recording and then become the command to record: it must
+// call BecomeCommand when this is its first argument.
 const LaunchArgument = "__become-command"
 
 // patience is how long a launched command has for ending after each signal when the recording is over.
@@ -38,7 +38,8 @@ type launched struct {
 	once     sync.Once
 }
 
-// startCommand starts the command's process, which waits for release. The error wraps ErrCommand if the command cannot be run.
+// startCommand starts the command's process, which waits for release. The error wraps ErrCommand if the command cannot
+// be run.
 func (s *Session) startCommand(command []string) error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *Session) startCommand(command []string) error {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.ExtraFiles = []*os.File{read, reports}
 	c.Env = os.Environ()
-	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a group
-	// cannot read from the terminal, so its input is empty.
+	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a
+	// group cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	user := s.options.Caller.ID()
 	if user != os.Geteuid() {
@@ -124,8 +125,8 @@ const readyToRun = "ready:"
 // maxProblem bounds what is read of a report, in bytes.
 const maxProblem = 4096
 
-// BecomeCommand waits until the recording is open, then becomes the command. It returns only if it cannot: with nil when the
-// recorder knows why, with an error when there is none.
+// BecomeCommand waits until the recording is open, then becomes the command. It returns only if it cannot: with nil
+// when the recorder knows why, with an error when there is none.
 func BecomeCommand(command []string) error {
 	const gateNumber, reportNumber = 3, 4
 	gate, report := os.NewFile(gateNumber, "gate"), os.NewFile(reportNumber, "report")

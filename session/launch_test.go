@@ -14,7 +14,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestCommandThatCannotBeRun records commands that do not exist or may not be run, by root or by the user who called sudo.
+// TestCommandThatCannotBeRun records commands that do not exist or may not be run, by root or by the user who called
+// sudo.
 func TestCommandThatCannotBeRun(t *testing.T) {
 	requireRoot(t)
 	folder := t.TempDir()
@@ -48,7 +49,8 @@ func TestCommandThatCannotBeRun(t *testing.T) {
 	}
 }
 
-// TestCommandThatIsNoProgram records a file that may be run, of which only the kernel knows that it cannot: the recording is open then.
+// TestCommandThatIsNoProgram records a file that may be run, of which only the kernel knows that it cannot: the
+// recording is open then.
 func TestCommandThatIsNoProgram(t *testing.T) {
 	requireRecording(t)
 	text := filepath.Join(t.TempDir(), "text")

@@ -6,7 +6,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// So much session.json lists, which is read and written whole: processes may come and go for months, as many as somebody likes.
+// So much session.json lists, which is read and written whole: processes may come and go for months, as many as
+// somebody likes.
 const (
 	listedTargets = 10_000
 	listedSites   = 30_000

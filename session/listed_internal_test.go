@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestSessionListsSoMuch: however many processes come and go, session.json stays of a size that can be read again, and it takes time in proportion.
+// TestSessionListsSoMuch: however many processes come and go, session.json stays of a size that can be read again, and
+// it takes time in proportion.
 func TestSessionListsSoMuch(t *testing.T) {
 	const processes = 100_000
 	session := &Session{report: trace.NewSession(), warnings: warnings{}}

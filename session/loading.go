@@ -11,8 +11,9 @@ import (
 // loadingTime is how long a program may take until it has mapped ROS 2's libraries: Python nodes import much before.
 const loadingTime = 10 * time.Second
 
-// lookForLoading looks at the processes that may just be loading their libraries: they were no ROS 2 processes when the targets were
-// searched, and their exec was before the recording. Where a name selects, every process is looked at; else the young ones.
+// lookForLoading looks at the processes that may just be loading their libraries: they were no ROS 2 processes when the
+// targets were searched, and their exec was before the recording. Where a name selects, every process is looked at;
+// else the young ones.
 func (s *Session) lookForLoading() {
 	entries, err := os.ReadDir("/proc")
 	s.warn(err)

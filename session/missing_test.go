@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestMissingEventsAreThoseOfTheLastPlan: what a process lacked while it was still loading, or as another program, does not count.
+// TestMissingEventsAreThoseOfTheLastPlan: what a process lacked while it was still loading, or as another program, does
+// not count.
 func TestMissingEventsAreThoseOfTheLastPlan(t *testing.T) {
 	start := probes.Missing{Event: abi.EventCallbackStart, Reason: "no library"}
 	register := probes.Missing{Event: abi.EventRclcppCallbackRegister, Reason: "no such function"}

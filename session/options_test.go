@@ -277,7 +277,8 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 	n.stop()
 }
 
-// TestSomeCannotBeRecorded names a process together with what pgrep finds as well: wrappers, and what has ended meanwhile.
+// TestSomeCannotBeRecorded names a process together with what pgrep finds as well: wrappers, and what has ended
+// meanwhile.
 func TestSomeCannotBeRecorded(t *testing.T) {
 	requireRecording(t)
 	n := startReadyNode(t, oneLayout, "--rate 50")

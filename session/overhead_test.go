@@ -16,8 +16,8 @@ const hitCost = 1000
 // oneCost is that of every hit.
 var oneCost = &probes.Costs{Instructions: map[string]time.Duration{"nop": hitCost, probes.KindMove: hitCost}}
 
-// TestOverheadIsHitsTimesCost compares what a recording says that it cost with the hits that it shows itself to have had: every callback's row with what
-// is known to have happened in it, the sums with the rows.
+// TestOverheadIsHitsTimesCost compares what a recording says that it cost with the hits that it shows itself to have
+// had: every callback's row with what is known to have happened in it, the sums with the rows.
 func TestOverheadIsHitsTimesCost(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
@@ -31,8 +31,8 @@ func TestOverheadIsHitsTimesCost(t *testing.T) {
 	})
 }
 
-// requireOverheadOfCallbacks counts the raw events in each callback. Those that have no raw event (entries of functions of rcl, and counts of subscriptions
-// on Humble) may come on top.
+// requireOverheadOfCallbacks counts the raw events in each callback. Those that have no raw event (entries of functions
+// of rcl, and counts of subscriptions on Humble) may come on top.
 func requireOverheadOfCallbacks(t *testing.T, data *dataset) {
 	t.Helper()
 	complete, more := 0, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestOverloadIsAccountedFor lets nodes run as fast as they can, with a ring buffer that is far too small: what is not in the
-// dataset must be in the loss table, kind by kind and to the last one.
+// TestOverloadIsAccountedFor lets nodes run as fast as they can, with a ring buffer that is far too small: what is not
+// in the dataset must be in the loss table, kind by kind and to the last one.
 func TestOverloadIsAccountedFor(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		for name, flags := range map[string]string{

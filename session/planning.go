@@ -26,8 +26,8 @@ func (s *Session) plan(ctx context.Context, p *target.Process) planning {
 	return planning{plan, err}
 }
 
-// planEach plans the sites of processes while the kernel side is loaded, which takes about as long for a process of many libraries. The processes
-// must not be used until the channel gives them back, which is soon after ctx has ended.
+// planEach plans the sites of processes while the kernel side is loaded, which takes about as long for a process of
+// many libraries. The processes must not be used until the channel gives them back, which is soon after ctx has ended.
 func (s *Session) planEach(ctx context.Context, found []*target.Process) <-chan []plannedProcess {
 	plans := make(chan []plannedProcess, 1)
 	go func() {
@@ -46,8 +46,8 @@ func (s *Session) planEach(ctx context.Context, found []*target.Process) <-chan 
 	return plans
 }
 
-// fairly yields the places in a list of processes, each time one of the user for whom least has been done: whoever has many does not have the
-// others wait for all of them.
+// fairly yields the places in a list of processes, each time one of the user for whom least has been done: whoever has
+// many does not have the others wait for all of them.
 func (s *Session) fairly(found []*target.Process) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		places := map[uint32][]int{}

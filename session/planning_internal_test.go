@@ -13,7 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// Processes that are planned when the user does not want a recording any more come back without plans, and nothing is looked at for them.
+// Processes that are planned when the user does not want a recording any more come back without plans, and nothing is
+// looked at for them.
 func TestPlanningOfEachEnds(t *testing.T) {
 	p, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startWithout starts a command that gets nothing of what the recorder may do and has open: no descriptors but those that the command
-// names, no inheritable and ambient capabilities. One that is run by another user than root (asRoot tells) gets no capabilities at all,
-// and can gain no privileges either: what setuid programs and capabilities of files would give it is not given.
+// startWithout starts a command that gets nothing of what the recorder may do and has open: no descriptors but those
+// that the command names, no inheritable and ambient capabilities. One that is run by another user than root (asRoot
+// tells) gets no capabilities at all, and can gain no privileges either: what setuid programs and capabilities of files
+// would give it is not given.
 func startWithout(c *exec.Cmd, asRoot bool) error {
 	// What the recorder opens is closed when a program is executed, what it inherited may not be.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
@@ -20,8 +21,8 @@ func startWithout(c *exec.Cmd, asRoot bool) error {
 	}
 	result := make(chan error)
 	go func() {
-		// The command inherits from the thread that starts it. The thread is never unlocked, so it ends with this goroutine, and what was
-		// given up is given up for nobody else.
+		// The command inherits from the thread that starts it. The thread is never unlocked, so it ends with this goroutine,
+		// and what was given up is given up for nobody else.
 		runtime.LockOSThread()
 		if err := shedPrivileges(asRoot, c.SysProcAttr.Credential != nil); err != nil {
 			result <- fmt.Errorf("keeping privileges from the command: %w", err)
@@ -32,8 +33,8 @@ func startWithout(c *exec.Cmd, asRoot bool) error {
 	return <-result
 }
 
-// shedPrivileges takes from the calling thread what a command must not inherit. Where the user is still to be changed, which takes
-// capabilities, the kernel drops those when it is.
+// shedPrivileges takes from the calling thread what a command must not inherit. Where the user is still to be changed,
+// which takes capabilities, the kernel drops those when it is.
 func shedPrivileges(asRoot, changesUser bool) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
@@ -57,7 +58,8 @@ func shedPrivileges(asRoot, changesUser bool) error {
 	return unix.Capset(&header, &sets[0])
 }
 
-// emptyBoundingSet does nothing without CAP_SETPCAP. A process that can gain no privileges gets nothing of the set anyway.
+// emptyBoundingSet does nothing without CAP_SETPCAP. A process that can gain no privileges gets nothing of the set
+// anyway.
 func emptyBoundingSet() error {
 	for capability := uintptr(0); ; capability++ {
 		switch err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); {

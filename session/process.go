@@ -68,8 +68,8 @@ func (s *Session) add(ctx context.Context, p *target.Process, first planning) er
 	return s.attachPlan(ctx, entry, first)
 }
 
-// list puts a process on the kernel's list of those to record. The kernel takes processes off when they exit: one that had exited before
-// would stay there, and its number may soon be a stranger's.
+// list puts a process on the kernel's list of those to record. The kernel takes processes off when they exit: one that
+// had exited before would stay there, and its number may soon be a stranger's.
 func (s *Session) list(entry *process) error {
 	if err := s.loader.AddProcess(entry.row.PID); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (s *Session) list(entry *process) error {
 	return s.loader.RemoveProcess(entry.row.PID)
 }
 
-// enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before: then it returns
-// what they led to.
+// enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before:
+// then it returns what they led to.
 func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
 	s.merger.Introduce(p.PID, func() *merge.Process {
@@ -128,8 +128,8 @@ func describe(p *target.Process) trace.Process {
 	}
 }
 
-// describeAnew brings the row up to date with what the process is seen to be now. What the session noted in it stays: the kernel may
-// have told of the exit while the process was looked at.
+// describeAnew brings the row up to date with what the process is seen to be now. What the session noted in it stays:
+// the kernel may have told of the exit while the process was looked at.
 func (p *process) describeAnew() {
 	former := p.row
 	p.row = describe(p.target)
@@ -215,8 +215,8 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	return s.list(entry)
 }
 
-// identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to run ROS 2.
-// It is called with the merger locked.
+// identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to
+// run ROS 2. It is called with the merger locked.
 func (s *Session) identify(pid int32) *merge.Process {
 	ctx := context.Background() // the record may be one of the last
 	p, err := s.finder.Inspect(ctx, pid)
@@ -241,8 +241,8 @@ func (s *Session) identify(pid int32) *merge.Process {
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
 }
 
-// onRecorded gives a process its row when the first record of it comes: every process key of the dataset has one. It is called with the
-// merger locked.
+// onRecorded gives a process its row when the first record of it comes: every process key of the dataset has one. It is
+// called with the merger locked.
 func (s *Session) onRecorded(key trace.ProcessKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,8 +289,8 @@ func (s *Session) onProcess(record abi.ProcessRecord) {
 // askToLook never blocks.
 func (s *Session) askToLook(pid int32) { s.looks.ask(pid) }
 
-// youngLooks is how often a process that has just begun is looked at, at intervals that double from youngInterval: its libraries
-// are mapped one after the other. Together they are about five seconds.
+// youngLooks is how often a process that has just begun is looked at, at intervals that double from youngInterval: its
+// libraries are mapped one after the other. Together they are about five seconds.
 const (
 	youngLooks    = 9
 	youngInterval = 10 * time.Millisecond
@@ -381,8 +381,8 @@ func (s *Session) forget(entry *process) {
 // afterlife is how long what is known of a process is kept when it has ended: its last records are still to be read.
 const afterlife = 30 * time.Second
 
-// forgetLongEnded frees what is known of processes that no record comes of any more, so that a recording of every process needs no more
-// memory the longer it goes on.
+// forgetLongEnded frees what is known of processes that no record comes of any more, so that a recording of every
+// process needs no more memory the longer it goes on.
 func (s *Session) forgetLongEnded(now time.Time) {
 	s.mu.Lock()
 	var over []*process
@@ -493,7 +493,8 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	return s.attach(ctx, fresh)
 }
 
-// lookAtAsked looks at the processes that wait for it now: there may be new ones among them, of which every moment counts.
+// lookAtAsked looks at the processes that wait for it now: there may be new ones among them, of which every moment
+// counts.
 func (s *Session) lookAtAsked(ctx context.Context) {
 	for range s.looks.count() {
 		pid, ok := s.looks.next()
@@ -620,7 +621,8 @@ func (s *Session) closeTarget(entry *process) {
 	}
 }
 
-// targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something new.
+// targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something
+// new.
 func (s *Session) targetsEnded() bool {
 	if s.configuration.All || s.configuration.name != nil {
 		return false

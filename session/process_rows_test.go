@@ -41,7 +41,8 @@ func requireProcessRows(t *testing.T, data *dataset) {
 // hasty are flags of a stand-in that begins to publish and ends at once.
 const hasty = "--rate 0 --duration 0.001"
 
-// TestProcessExitsAtOnce records processes that are over before anybody looks at them. What they did is there, with their rows.
+// TestProcessExitsAtOnce records processes that are over before anybody looks at them. What they did is there, with
+// their rows.
 func TestProcessExitsAtOnce(t *testing.T) {
 	requireRecording(t)
 	t.Run("all", func(t *testing.T) {
@@ -75,8 +76,8 @@ func TestProcessExitsAtOnce(t *testing.T) {
 	})
 }
 
-// requireBriefProcess requires publishes of a process, unless it was too slow for any, and the last row of it to tell its name and that
-// it has ended.
+// requireBriefProcess requires publishes of a process, unless it was too slow for any, and the last row of it to tell
+// its name and that it has ended.
 func requireBriefProcess(t *testing.T, data *dataset, truth *groundtruth.Truth) {
 	t.Helper()
 	pid, publishes := truth.Header.PID, 0

@@ -23,8 +23,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestSeveralProcesses records a publishing and a subscribing process: both exactly, and each message that was received is
-// found where it was sent.
+// TestSeveralProcesses records a publishing and a subscribing process: both exactly, and each message that was received
+// is found where it was sent.
 func TestSeveralProcesses(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
@@ -129,8 +129,8 @@ func TestAnyProcessStarts(t *testing.T) {
 	testProcessStarts(t, oneLayout, session.Configuration{All: true}, "/starts")
 }
 
-// testProcessStarts starts a process that begins its work when the recorder knows it, of which nothing may be missing, and then
-// one that begins at once.
+// testProcessStarts starts a process that begins its work when the recorder knows it, of which nothing may be missing,
+// and then one that begins at once.
 func testProcessStarts(t *testing.T, l layout, configuration session.Configuration, prefix string) {
 	r := record(t, configuration)
 	flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
@@ -159,7 +159,8 @@ func testProcessStarts(t *testing.T, l layout, configuration session.Configurati
 	requireExited(t, data, early.PID(), true)
 }
 
-// requireExactProcess is requireExact where the recording may have processes of which the test knows nothing, which lose things.
+// requireExactProcess is requireExact where the recording may have processes of which the test knows nothing, which
+// lose things.
 func requireExactProcess(t *testing.T, data *dataset, truth *truth, s span, known circumstances) *comparison {
 	t.Helper()
 	data.Losses = slices.DeleteFunc(data.Losses, func(l trace.Loss) bool { return true })
@@ -252,8 +253,8 @@ func TestLaunchedCommandForks(t *testing.T) {
 	})
 }
 
-// TestLaunchedCommandLeavesADaemon launches a shell that leaves a program of another kind behind and becomes a node: the recording ends
-// with the node, and lacks nothing that the shell lacked.
+// TestLaunchedCommandLeavesADaemon launches a shell that leaves a program of another kind behind and becomes a node:
+// the recording ends with the node, and lacks nothing that the shell lacked.
 func TestLaunchedCommandLeavesADaemon(t *testing.T) {
 	requireRecording(t)
 	t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, oneLayout.distro, false))
@@ -283,8 +284,8 @@ func TestLaunchedCommandLeavesADaemon(t *testing.T) {
 	}
 }
 
-// TestLaunchedCommandSetsItsEnvironment launches a shell whose environment does not lead to ROS 2, as in "source setup.bash && exec …". What
-// it becomes is recorded from its first event as soon as its environment does.
+// TestLaunchedCommandSetsItsEnvironment launches a shell whose environment does not lead to ROS 2, as in "source
+// setup.bash && exec …". What it becomes is recorded from its first event as soon as its environment does.
 func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
@@ -349,8 +350,8 @@ func linesOf(t *testing.T, path, kind string) int {
 	return bytes.Count(content, []byte("\n"+kind+"\t"))
 }
 
-// TestProcessForks lets a recorded process fork without an exec. The child goes on with the timers that it has inherited, and with
-// nothing else: all that is known of them is in its memory.
+// TestProcessForks lets a recorded process fork without an exec. The child goes on with the timers that it has
+// inherited, and with nothing else: all that is known of them is in its memory.
 func TestProcessForks(t *testing.T) {
 	requireRecording(t)
 	prefix := fmt.Sprintf("/forks_%d", syscall.Getpid())
@@ -391,7 +392,8 @@ func TestProcessForks(t *testing.T) {
 	}
 }
 
-// TestProcessExecs lets a process that is recorded by its PID become another program. That is recorded as well, all of it.
+// TestProcessExecs lets a process that is recorded by its PID become another program. That is recorded as well, all of
+// it.
 func TestProcessExecs(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
@@ -426,7 +428,8 @@ func TestProcessExecs(t *testing.T) {
 	})
 }
 
-// TestProcessIDIsReused starts a process with the PID of one that has ended, in the same recording: they must not be taken for one.
+// TestProcessIDIsReused starts a process with the PID of one that has ended, in the same recording: they must not be
+// taken for one.
 func TestProcessIDIsReused(t *testing.T) {
 	requireRecording(t)
 	prefix := fmt.Sprintf("/reused_%d", syscall.Getpid())
@@ -484,8 +487,8 @@ func startHeldNodeWithPID(t *testing.T, pid int, flags string) (n *node, release
 	return nil, nil
 }
 
-// TestUnexpectedLibraryIsLoaded lets a process load a DDS library of its own, which the recorder cannot foresee. On Humble only
-// probes in it know the source timestamps.
+// TestUnexpectedLibraryIsLoaded lets a process load a DDS library of its own, which the recorder cannot foresee. On
+// Humble only probes in it know the source timestamps.
 func TestUnexpectedLibraryIsLoaded(t *testing.T) {
 	requireRecording(t)
 	for _, rmw := range standin.RMWs() {

@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestProfilesAreExact compares what the profiles record that others do not with the ground truth, as far as they are to know it: standard is what all
-// other tests record, and full has its hits.
+// TestProfilesAreExact compares what the profiles record that others do not with the ground truth, as far as they are
+// to know it: standard is what all other tests record, and full has its hits.
 func TestProfilesAreExact(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		forEachBehaviour(t, []string{"threads", "services", "intra_unique", "nested", "polled", "raw", "features", "fail_rcl", "static"},

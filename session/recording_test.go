@@ -62,8 +62,8 @@ type recording struct {
 	status   chan session.Status
 	mu       sync.Mutex
 	messages []string
-	// began and ended are around session.Run; opened and closing are in between, when the gate was open for certain. All are on
-	// the ground truth's clock.
+	// began and ended are around session.Run; opened and closing are in between, when the gate was open for certain. All
+	// are on the ground truth's clock.
 	began, opened, closing, ended uint64
 }
 
@@ -332,8 +332,8 @@ func (d *dataset) lost() map[trace.LossKind]uint64 {
 	return sum
 }
 
-// span returns when a process was recorded that was there from the beginning to the end. Its first row shows that the recording
-// had begun.
+// span returns when a process was recorded that was there from the beginning to the end. Its first row shows that the
+// recording had begun.
 func (r *recording) span(data *dataset, pid int) span {
 	s := span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}
 	if first, ok := data.firstRow(pid); ok {
@@ -435,8 +435,8 @@ func (d *dataset) firstRow(pid int) (uint64, bool) {
 	return uint64(first - d.Session.Clock.RealtimeOffset), first != 0
 }
 
-// requireExact requires that the recording has exactly what happened in a process, and lost nothing. Names may be missing where the recorder
-// said that it had no time to look for them, as on a slow emulated machine.
+// requireExact requires that the recording has exactly what happened in a process, and lost nothing. Names may be
+// missing where the recorder said that it had no time to look for them, as on a slow emulated machine.
 func (r *recording) requireExact(data *dataset, truth *truth, known circumstances) *comparison {
 	r.t.Helper()
 	known.unnamed = known.unnamed || r.said("was cut short")

@@ -88,8 +88,8 @@ func resultTimeout(distro string) time.Duration {
 	return 10 * time.Second
 }
 
-// withWholeExpiry gives the timer of an action server its longest period: after every goal, rcl sets it to what is left of the time that
-// the oldest result is kept.
+// withWholeExpiry gives the timer of an action server its longest period: after every goal, rcl sets it to what is left
+// of the time that the oldest result is kept.
 func (n expectedNode) withWholeExpiry(distro string, entities []string) {
 	if len(n.actionServers) == 0 {
 		return
@@ -252,9 +252,9 @@ func requireNames(t *testing.T, data *dataset) {
 	}
 }
 
-// namedSince returns from when on rows of processes that had been running before the recording must say where things happened: from its
-// beginning unless the recorder says that it had no time to search them all before. Then it waits until they have been searched: nothing but
-// that tells of their executors, of which each process has one.
+// namedSince returns from when on rows of processes that had been running before the recording must say where things
+// happened: from its beginning unless the recorder says that it had no time to search them all before. Then it waits
+// until they have been searched: nothing but that tells of their executors, of which each process has one.
 func (r *recording) namedSince(processes uint64) int64 {
 	r.t.Helper()
 	if !r.said("was cut short") {
@@ -291,8 +291,8 @@ func (ros rosEnvironment) load(t *testing.T, components ...string) {
 	}
 }
 
-// startActionClient starts a client of an action and takes its server away when it has accepted the goal: the client waits for the result
-// until the test ends.
+// startActionClient starts a client of an action and takes its server away when it has accepted the goal: the client
+// waits for the result until the test ends.
 func (ros rosEnvironment) startActionClient(t *testing.T, namespace string) int {
 	t.Helper()
 	inNamespace := []string{"--ros-args", "-r", "__ns:=" + namespace}
@@ -304,7 +304,8 @@ func (ros rosEnvironment) startActionClient(t *testing.T, namespace string) int 
 	return client
 }
 
-// runAction lets a client of an action run from its goal to the result. Clients give up when they do not find the server in time.
+// runAction lets a client of an action run from its goal to the result. Clients give up when they do not find the
+// server in time.
 func (ros rosEnvironment) runAction(t *testing.T) {
 	t.Helper()
 	const attempts = 3
@@ -316,7 +317,8 @@ func (ros rosEnvironment) runAction(t *testing.T) {
 	t.Errorf("%d clients of actions got no result", attempts)
 }
 
-// TestROSLateAttachIsComplete records programs of ROS 2 that have been running for a while: memory tells what their init events told nobody.
+// TestROSLateAttachIsComplete records programs of ROS 2 that have been running for a while: memory tells what their
+// init events told nobody.
 func TestROSLateAttachIsComplete(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		const fibonacciType = "action_tutorials_interfaces/action/Fibonacci"
@@ -410,8 +412,8 @@ func countRows[R any](rows []R, wanted func(R) bool) int {
 	return count
 }
 
-// TestROSLateAttachFindsTheSameEntities records programs of ROS 2 from their start and, once they run, with a second recording that
-// attaches to them: both have the same entities.
+// TestROSLateAttachFindsTheSameEntities records programs of ROS 2 from their start and, once they run, with a second
+// recording that attaches to them: both have the same entities.
 func TestROSLateAttachFindsTheSameEntities(t *testing.T) {
 	programs := map[string][]string{
 		"lifecycle": {"lifecycle", "lifecycle_talker"},

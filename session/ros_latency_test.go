@@ -9,8 +9,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/session"
 )
 
-// TestROSLatenciesAreThoseOfTheHits records real programs of ROS 2 that have been running for a while, all at once, with every single
-// tracepoint hit, and compares the answers about latencies, response times and periods with what the hits tell.
+// TestROSLatenciesAreThoseOfTheHits records real programs of ROS 2 that have been running for a while, all at once,
+// with every single tracepoint hit, and compares the answers about latencies, response times and periods with what the
+// hits tell.
 func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		pids := []int{

@@ -19,8 +19,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The tests in this file record real ROS 2 programs, of the distributions that are installed under /opt/ros: a copy with stripped
-// libraries (/opt/ros/DISTRO-stripped) if there is one, since that is what users have.
+// The tests in this file record real ROS 2 programs, of the distributions that are installed under /opt/ros: a copy
+// with stripped libraries (/opt/ros/DISTRO-stripped) if there is one, since that is what users have.
 
 // rosEnvironment is an installed distribution with an RMW implementation.
 type rosEnvironment struct {
@@ -67,7 +67,8 @@ func (ros rosEnvironment) start(t *testing.T, pkg, program string, arguments ...
 	return pid
 }
 
-// startUntil starts a program of a package, which ends with the test, and returns when it has said something that contains a text.
+// startUntil starts a program of a package, which ends with the test, and returns when it has said something that
+// contains a text.
 func (ros rosEnvironment) startUntil(t *testing.T, text, pkg, program string, arguments ...string) int {
 	t.Helper()
 	pid, output := ros.startHeard(t, pkg, program, arguments...)
@@ -198,8 +199,8 @@ func byTopic(data *dataset, topic string) (publishes []trace.Publish, callbacks 
 	return publishes, callbacks
 }
 
-// requireTopic checks the whole way of a topic's messages: every publish in order through its layers, in a callback, and every
-// subscription callback fed by the message of a publish.
+// requireTopic checks the whole way of a topic's messages: every publish in order through its layers, in a callback,
+// and every subscription callback fed by the message of a publish.
 func requireTopic(t *testing.T, data *dataset, topic string, least int) {
 	t.Helper()
 	publishes, callbacks := byTopic(data, topic)

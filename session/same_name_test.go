@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestNodesOfOneName records nodes of the same name and namespace from their start and by late attach: everything that happens is found
-// at the node that it belongs to, which only its handle tells from the others.
+// TestNodesOfOneName records nodes of the same name and namespace from their start and by late attach: everything that
+// happens is found at the node that it belongs to, which only its handle tells from the others.
 func TestNodesOfOneName(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()

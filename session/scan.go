@@ -16,10 +16,12 @@ import (
 )
 
 const (
-	// scanShare bounds what scans cost: after each, a process is left alone for this many times its duration, and at least scanPause.
+	// scanShare bounds what scans cost: after each, a process is left alone for this many times its duration, and at least
+	// scanPause.
 	scanShare = 20
 	scanPause = 2 * time.Second
-	// settleTime passes before a scan takes effect: initialization events of what it saw being created must have been read.
+	// settleTime passes before a scan takes effect: initialization events of what it saw being created must have been
+	// read.
 	settleTime = 50 * time.Millisecond
 	// scanTime is how long the beginning and the end of a recording wait for scans.
 	scanTime = 10 * time.Second
@@ -55,7 +57,8 @@ type scanResult struct {
 	early    bool // it began before the end of the recording
 }
 
-// scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing while a scan runs.
+// scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing
+// while a scan runs.
 func (s *Session) scanNext(ctx context.Context) {
 	if s.scans.cancel != nil {
 		return
@@ -67,7 +70,8 @@ func (s *Session) scanNext(ctx context.Context) {
 	}
 }
 
-// scannable returns the processes that live and run ROS 2, first those whose user's processes have been scanned for the least time.
+// scannable returns the processes that live and run ROS 2, first those whose user's processes have been scanned for the
+// least time.
 func (s *Session) scannable() []*process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,9 +168,9 @@ func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
 		process.PID))
 }
 
-// takeIn puts what a scan has found into a graph. The scan at the end sees the process as it is after the recording. When an earlier
-// one has seen what was there before, all that is new then has an initialization event, or was created afterwards and does not belong
-// to the recording.
+// takeIn puts what a scan has found into a graph. The scan at the end sees the process as it is after the recording.
+// When an earlier one has seen what was there before, all that is new then has an initialization event, or was created
+// afterwards and does not belong to the recording.
 func (s *Session) takeIn(g *graph.Graph, result scanResult) {
 	covered := &result.entry.scanned.covered
 	if s.scans.closed && *covered {
@@ -207,7 +211,8 @@ func (s *Session) finishScans() {
 	s.scanEach(ctx)
 }
 
-// scanEach scans, one after the other and for a bounded time, every process that wants it. The time is shared by their users.
+// scanEach scans, one after the other and for a bounded time, every process that wants it. The time is shared by their
+// users.
 func (s *Session) scanEach(ctx context.Context) {
 	shares := newShares(time.Now().Add(scanTime), slices.DeleteFunc(s.scannable(), func(entry *process) bool { return !s.wantsScan(entry) }))
 	for {

@@ -90,8 +90,9 @@ type Session struct {
 	openedMonotonic int64 // the same on CLOCK_MONOTONIC, in nanoseconds
 }
 
-// Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete and readable
-// when it returns, also with an error, as far as rows were written; there is none if the recording did not begin.
+// Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete
+// and readable when it returns, also with an error, as far as rows were written; there is none if the recording did not
+// begin.
 //
 // Errors wrap ErrConfiguration, ErrCommand, ErrNotBegun and the sentinels of packages target, loader and writer.
 func Run(ctx context.Context, configuration Configuration, options Options) error {
@@ -159,8 +160,8 @@ func (s *Session) run(ctx context.Context) error {
 	return s.record(ctx, reading)
 }
 
-// findTargets finds the processes that exist before the recording. Those that were named and cannot be recorded are warned of: such a
-// list comes from pgrep, which finds wrappers such as `ros2 run` as well. It fails when none is left.
+// findTargets finds the processes that exist before the recording. Those that were named and cannot be recorded are
+// warned of: such a list comes from pgrep, which finds wrappers such as `ros2 run` as well. It fails when none is left.
 func (s *Session) findTargets(ctx context.Context) ([]*target.Process, error) {
 	c := s.configuration
 	switch {
@@ -264,8 +265,8 @@ func (s *Session) read(ctx context.Context) <-chan error {
 	return reading
 }
 
-// arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate open for what
-// becomes of these only. It fails with ctx's error as soon as that has one.
+// arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate
+// open for what becomes of these only. It fails with ctx's error as soon as that has one.
 func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 	s.mu.Lock()
 	s.report.Warnings = s.warnings.list()
@@ -359,7 +360,8 @@ func (s *Session) open(before, after int64) {
 	}
 }
 
-// watch serves the running session until something ends it: cause is the error, if one does, and read says that the reader has ended.
+// watch serves the running session until something ends it: cause is the error, if one does, and read says that the
+// reader has ended.
 func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace.Ending, cause error, read bool) {
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()

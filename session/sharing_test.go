@@ -20,7 +20,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// mapperVariable is the environment variable that makes the test binary a process that maps files and does nothing else.
+// mapperVariable is the environment variable that makes the test binary a process that maps files and does nothing
+// else.
 const mapperVariable = "SESSION_TEST_MAPPER"
 
 func runMapper(paths []string) {
@@ -64,8 +65,8 @@ func startMapper(t *testing.T, name string, paths ...string) *exec.Cmd {
 // uniqueName is the beginning of node names that no other test has.
 func uniqueName(kind string) string { return fmt.Sprintf("/%s_%d", kind, syscall.Getpid()) }
 
-// TestForeignLibrariesFalsifyNobody records a process together with one, found first, that maps the libraries of another distribution beside
-// the very ones of the former: what the former does is recorded as it is.
+// TestForeignLibrariesFalsifyNobody records a process together with one, found first, that maps the libraries of
+// another distribution beside the very ones of the former: what the former does is recorded as it is.
 func TestForeignLibrariesFalsifyNobody(t *testing.T) {
 	requireRecording(t)
 	jazzy, humble := standin.Directory(t, standin.Jazzy, false), standin.Directory(t, standin.Humble, false)
@@ -99,8 +100,9 @@ func TestForeignLibrariesFalsifyNobody(t *testing.T) {
 	}
 }
 
-// TestExceptionsWithSharedLinks: what a thread publishes after an exception has left its callback is not of that callback, without a step of the
-// executor between them. A process whose links are shared by others has this one link for itself.
+// TestExceptionsWithSharedLinks: what a thread publishes after an exception has left its callback is not of that
+// callback, without a step of the executor between them. A process whose links are shared by others has this one link
+// for itself.
 func TestExceptionsWithSharedLinks(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		prefix := uniqueName("thrower")
@@ -191,8 +193,8 @@ func overwriteFunction(t *testing.T, library, name string) {
 	}
 }
 
-// TestFilesOfOthersAreProbedApart records by name a process whose libraries a stranger could have written: it is probed for itself, other
-// processes that map them are not, the user is told, and in the end no file stays open.
+// TestFilesOfOthersAreProbedApart records by name a process whose libraries a stranger could have written: it is probed
+// for itself, other processes that map them are not, the user is told, and in the end no file stays open.
 func TestFilesOfOthersAreProbedApart(t *testing.T) {
 	requireRecording(t)
 	const stranger = 4343

@@ -13,8 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestExactWhereverItIsSeen records the same behaviours at function entries, at callers only, and at both. Humble's tracepoints are
-// those with callers.
+// TestExactWhereverItIsSeen records the same behaviours at function entries, at callers only, and at both. Humble's
+// tracepoints are those with callers.
 func TestExactWhereverItIsSeen(t *testing.T) {
 	requireRecording(t)
 	for _, mode := range []attaching.SiteMode{attaching.SitesEntries, attaching.SitesCallers, attaching.SitesBoth, attaching.SitesAuto} {
@@ -74,7 +74,8 @@ func requireCallers(t *testing.T) {
 	}
 }
 
-// TestBodiesAreLeft records across the moment at which the bodies of tracepoints are no longer probed, because all callers are.
+// TestBodiesAreLeft records across the moment at which the bodies of tracepoints are no longer probed, because all
+// callers are.
 func TestBodiesAreLeft(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
@@ -91,8 +92,8 @@ func TestBodiesAreLeft(t *testing.T) {
 	}
 }
 
-// TestLibraryIsLoadedAfterBodies loads a component, which nobody expected, when bodies are no longer probed. They return before it does
-// anything, or the recorder says for how long they were missing.
+// TestLibraryIsLoadedAfterBodies loads a component, which nobody expected, when bodies are no longer probed. They
+// return before it does anything, or the recorder says for how long they were missing.
 func TestLibraryIsLoadedAfterBodies(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)

@@ -3,16 +3,16 @@ package session
 // rememberedStarts is how many processes recentStarts keeps at least.
 const rememberedStarts = 1 << 14
 
-// processStart is what the kernel says of a process that begins: when, nanoseconds since boot to the clock tick, and the name of its
-// program.
+// processStart is what the kernel says of a process that begins: when, nanoseconds since boot to the clock tick, and
+// the name of its program.
 type processStart struct {
 	time    int64
 	command string
 }
 
-// recentStarts are the starts of the processes that the kernel announced last, by PID. A record of a process that was too short to be
-// looked at comes soon after its announcement, so older ones may be forgotten; on a machine that starts processes all the time they
-// must be.
+// recentStarts are the starts of the processes that the kernel announced last, by PID. A record of a process that was
+// too short to be looked at comes soon after its announcement, so older ones may be forgotten; on a machine that starts
+// processes all the time they must be.
 type recentStarts struct {
 	fresh, stale map[int32]processStart
 }

@@ -20,7 +20,8 @@ type Status struct {
 	Lost uint64
 	// Overhead is the highest share of its time that the recording has cost a thread in the last second or so.
 	Overhead float64
-	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in bytes.
+	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in
+	// bytes.
 	RingBytes, RingPending, RingPeak int
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
-// stop brings home what is on its way, in the only order in which nothing is lost: gate, probes, threads, ring buffer, rows.
-// cause is the error that ends the recording, if one does; read says that the reader has ended already.
+// stop brings home what is on its way, in the only order in which nothing is lost: gate, probes, threads, ring buffer,
+// rows. cause is the error that ends the recording, if one does; read says that the reader has ended already.
 func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
 	_, closed, err := s.loader.CloseGate()
 	errs := []error{cause, s.launched.failure(), err, s.enter(trace.StateFlushing), s.loader.Detach()}
@@ -79,7 +79,8 @@ func (s *Session) warnOfNothing() {
 // ErrNotBegun is returned when a session is interrupted before its recording began.
 var ErrNotBegun = errors.New("interrupted before the recording began: nothing was recorded")
 
-// abandon ends a session whose recording never began. Its dataset goes with it, so that the next attempt finds the place free.
+// abandon ends a session whose recording never began. Its dataset goes with it, so that the next attempt finds the
+// place free.
 func (s *Session) abandon(err error, reading <-chan error) error {
 	err = distinct(err, s.loader.Detach(), s.drain(reading))
 	s.closeMemories()

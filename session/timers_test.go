@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestCallbacksOfTimersOfAllForms: wherever a timer keeps its function, late or from the beginning, the dataset has the address. That of a
-// variable that two timers refer to is neither's.
+// TestCallbacksOfTimersOfAllForms: wherever a timer keeps its function, late or from the beginning, the dataset has the
+// address. That of a variable that two timers refer to is neither's.
 func TestCallbacksOfTimersOfAllForms(t *testing.T) {
 	const flags = "--timer-forms 50 --publish-only --nodes 2"
 	for name, attach := range map[string]func(t *testing.T, l layout) (*node, *recording){

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// tracefsVariable allows tests to use the kernel's trace events, which other tools on the machine may be using as well. Kernels
-// without uprobe_multi use them in all tests anyway.
+// tracefsVariable allows tests to use the kernel's trace events, which other tools on the machine may be using as well.
+// Kernels without uprobe_multi use them in all tests anyway.
 const tracefsVariable = "CARET_BPF_TEST_TRACEFS"
 
 func requireTracefs(t *testing.T) {

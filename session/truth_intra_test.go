@@ -9,9 +9,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 )
 
-// resolveIntraProcess says when a recorder can know what happened to buffers. Jazzy has tracepoints for it. On Humble a publish shows
-// when its subscriptions are counted and when each of them that got the message is triggered, a dequeue when the executor executes
-// what it got, or, in a StaticSingleThreadedExecutor, when the callback starts.
+// resolveIntraProcess says when a recorder can know what happened to buffers. Jazzy has tracepoints for it. On Humble a
+// publish shows when its subscriptions are counted and when each of them that got the message is triggered, a dequeue
+// when the executor executes what it got, or, in a StaticSingleThreadedExecutor, when the callback starts.
 func (t *truth) resolveIntraProcess() {
 	derived := t.Header.Distro == standin.Humble
 	static := slices.ContainsFunc(t.ConstructExecutors, func(e groundtruth.ConstructExecutor) bool {
@@ -91,7 +91,8 @@ func (t *threadTruth) deriveDequeues(static bool) {
 	}
 }
 
-// operation is an enqueue or a dequeue of a buffer; needed is what must have been recorded so that the recorder knows of it.
+// operation is an enqueue or a dequeue of a buffer; needed is what must have been recorded so that the recorder knows
+// of it.
 type operation struct {
 	thread          *threadTruth
 	enqueue         bool
@@ -122,7 +123,8 @@ func (t *truth) before(buffer uint64, at uint64) (operation, bool) {
 	return operations[i-1], true
 }
 
-// createdBetween reports whether a subscription was created in an interval, so that a buffer may be another one at the same address.
+// createdBetween reports whether a subscription was created in an interval, so that a buffer may be another one at the
+// same address.
 func (t *truth) createdBetween(from, to uint64) bool {
 	return slices.ContainsFunc(t.EntityInits, func(init groundtruth.EntityInit) bool {
 		return init.Kind == groundtruth.EntitySubscription && init.Bracket.After >= from && init.Bracket.Before <= to

@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// linkRaw finds the publishes and takes of serialized and loaned messages. rcl's function is observed when it is entered: where no
-// tracepoint follows, or none is reached, that is the layer rcl.
+// linkRaw finds the publishes and takes of serialized and loaned messages. rcl's function is observed when it is
+// entered: where no tracepoint follows, or none is reached, that is the layer rcl.
 func (t *threadTruth) linkRaw(rawPublishes []groundtruth.RawPublish) {
 	publishes := map[uint64]*publishTruth{}
 	for _, p := range t.publishes {
@@ -58,7 +58,8 @@ func (t *takeTruth) needed(traced bool) groundtruth.Bracket {
 	return t.raw.Bracket
 }
 
-// kinds returns what a row may call a take. Where rcl's function was entered before the recording, its tracepoint does not tell the form.
+// kinds returns what a row may call a take. Where rcl's function was entered before the recording, its tracepoint does
+// not tell the form.
 func (t *takeTruth) kinds(s span) []trace.TakeKind {
 	if t.raw == nil {
 		return []trace.TakeKind{trace.TakeRMW}

@@ -17,8 +17,8 @@ type truth struct {
 	operations map[uint64][]operation
 }
 
-// threadTruth are the events of one thread, each kind in the order of time. Thread ids may be reused, so several threads can
-// have one.
+// threadTruth are the events of one thread, each kind in the order of time. Thread ids may be reused, so several
+// threads can have one.
 type threadTruth struct {
 	tid        int32
 	executions []*execution
@@ -75,7 +75,8 @@ type dequeueTruth struct {
 	groundtruth.Dequeue
 	feeds      *execution // nil: no callback
 	observable groundtruth.Bracket
-	// concluded: only the start of the callback that it feeds shows it, and that only if an enqueue of the thread was seen before.
+	// concluded: only the start of the callback that it feeds shows it, and that only if an enqueue of the thread was seen
+	// before.
 	concluded bool
 }
 

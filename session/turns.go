@@ -10,11 +10,12 @@ import (
 // armTime is how long the processes of all users together may keep a recording from beginning, where there are several.
 const armTime = 30 * time.Second
 
-// roundTime is how long looking at processes may take from one tick to the next, where there are those of several users.
+// roundTime is how long looking at processes may take from one tick to the next, where there are those of several
+// users.
 const roundTime = 4 * tickInterval
 
-// turns share the time for looking at processes among their users. Memory maps can be long, and there can be thousands of them: without turns,
-// processes of others would be noticed late.
+// turns share the time for looking at processes among their users. Memory maps can be long, and there can be thousands
+// of them: without turns, processes of others would be noticed late.
 type turns struct {
 	round time.Duration
 	spent map[uint32]time.Duration // in this round
@@ -55,7 +56,8 @@ func (t *turns) next() []int32 {
 	return late
 }
 
-// shares divides what is left of a time among users, those with the fewest processes first: what one leaves, the next ones get.
+// shares divides what is left of a time among users, those with the fewest processes first: what one leaves, the next
+// ones get.
 type shares struct {
 	end   time.Time
 	users [][]*process
@@ -71,7 +73,8 @@ func newShares(end time.Time, entries []*process) *shares {
 	})}
 }
 
-// next returns the processes of the next user, and until when they have time at the latest. False when there are no more.
+// next returns the processes of the next user, and until when they have time at the latest. False when there are no
+// more.
 func (s *shares) next(now time.Time) (entries []*process, until time.Time, ok bool) {
 	if len(s.users) == 0 {
 		return nil, time.Time{}, false

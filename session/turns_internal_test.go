@@ -10,7 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// TestTurns: whatever the processes of others take, a user's get their part of each round, and what was put off comes in the next one.
+// TestTurns: whatever the processes of others take, a user's get their part of each round, and what was put off comes
+// in the next one.
 func TestTurns(t *testing.T) {
 	const victim, attacker = 1000, 4242
 	for seed := range uint64(200) {
@@ -96,8 +97,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestArmingTakesTurns: the processes of one user whose attaching takes too long are looked at when the recording has begun; those of another one
-// are attached before.
+// TestArmingTakesTurns: the processes of one user whose attaching takes too long are looked at when the recording has
+// begun; those of another one are attached before.
 func TestArmingTakesTurns(t *testing.T) {
 	p, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
 	if err != nil {

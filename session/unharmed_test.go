@@ -98,7 +98,8 @@ func attachAgainAndAgain(t *testing.T, n *node, times int) {
 	}
 }
 
-// TestKilledRecorderDoesNoHarm kills the recorder of a busy node 20 times, with -short only a few times, at all stages of its life.
+// TestKilledRecorderDoesNoHarm kills the recorder of a busy node 20 times, with -short only a few times, at all stages
+// of its life.
 func TestKilledRecorderDoesNoHarm(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		times := 4
@@ -123,8 +124,8 @@ func TestKilledRecorderDoesNoHarm(t *testing.T) {
 	})
 }
 
-// TestKilledRecordingIsReadable kills a recorder that has closed segments: every one of them must be there, and what they hold
-// must be all that happened.
+// TestKilledRecordingIsReadable kills a recorder that has closed segments: every one of them must be there, and what
+// they hold must be all that happened.
 func TestKilledRecordingIsReadable(t *testing.T) {
 	requireRecording(t)
 	n := startReadyNode(t, oneLayout, "--rate 100 --topics 2 --polled-rate 20")

@@ -15,8 +15,8 @@ const (
 // number is what tells warnings of one kind apart: PIDs, addresses, sizes.
 var number = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
 
-// warnings are what the user should know. However many there are, a bounded number is kept: processes that come and go by the thousand may
-// each give reason for one.
+// warnings are what the user should know. However many there are, a bounded number is kept: processes that come and go
+// by the thousand may each give reason for one.
 type warnings struct {
 	kept  []string
 	kinds map[string]*warningKind
@@ -29,7 +29,8 @@ type warningKind struct {
 	more uint64
 }
 
-// add keeps or counts a warning. It returns whether the user has to be told: not of what was told before, nor of what is only counted.
+// add keeps or counts a warning. It returns whether the user has to be told: not of what was told before, nor of what
+// is only counted.
 func (w *warnings) add(text string) bool {
 	name := number.ReplaceAllLiteralString(text, "#")
 	kind := w.kinds[name]
@@ -54,8 +55,8 @@ func (w *warnings) add(text string) bool {
 	return true
 }
 
-// list returns the warnings in the order in which they came. The last that was kept of a kind tells how many more there were, which may have
-// been the same.
+// list returns the warnings in the order in which they came. The last that was kept of a kind tells how many more there
+// were, which may have been the same.
 func (w *warnings) list() []string {
 	last := map[string]int{}
 	for i, text := range w.kept {

@@ -19,7 +19,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/testdata/measure"
 )
 
-// openPIDVariable makes the test binary open that process, print how that went, and exit: the tests run it with other rights.
+// openPIDVariable makes the test binary open that process, print how that went, and exit: the tests run it with other
+// rights.
 const openPIDVariable = "TARGET_TEST_OPEN_PID"
 
 type openResult struct {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// delegatePatience is how long one delegate is waited for, all its answers together. Reading hundreds of files from a slow disk of a busy
-	// machine takes seconds.
+	// delegatePatience is how long one delegate is waited for, all its answers together. Reading hundreds of files from a
+	// slow disk of a busy machine takes seconds.
 	delegatePatience = 30 * time.Second
 	// maxDelegates bounds the threads that hang.
 	maxDelegates = 64
@@ -21,8 +21,9 @@ var (
 	errDelegatesHang = fmt.Errorf("%w: %d file systems do not answer", ErrNotRead, maxDelegates)
 )
 
-// delegate reads the files that a process names: on a thread of its own with the process's identity, so that the process learns nothing that it
-// could not read itself, and nobody waits for ever. The thread is thrown away in the end, never used for anything else.
+// delegate reads the files that a process names: on a thread of its own with the process's identity, so that the
+// process learns nothing that it could not read itself, and nobody waits for ever. The thread is thrown away in the
+// end, never used for anything else.
 type delegate struct {
 	ctx      context.Context // when it ends, nobody waits for answers any more
 	root     rootDirectory
@@ -40,7 +41,8 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 	if err != nil {
 		return nil, err
 	}
-	// If the process was replaced meanwhile, by a program with other rights say, identity and root may not belong together.
+	// If the process was replaced meanwhile, by a program with other rights say, identity and root may not belong
+	// together.
 	if err := p.checkReplaced(); err != nil {
 		root.close()
 		return nil, err
@@ -72,8 +74,8 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 // close lets the thread end, as soon as it can.
 func (d *delegate) close() { close(d.tasks) }
 
-// ask has a delegate answer a question about files below the root directory of its process. errUnanswered if it does not in time: then it will
-// not answer any more.
+// ask has a delegate answer a question about files below the root directory of its process. errUnanswered if it does
+// not in time: then it will not answer any more.
 func ask[T any](d *delegate, question func(root rootDirectory) (T, error)) (T, error) {
 	type answer struct {
 		value T

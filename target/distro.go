@@ -204,8 +204,8 @@ func (p *Process) detectDistro(ctx context.Context, find func(library string) *O
 	return DistroUnknown, strings.Join(reasons, "; ")
 }
 
-// Contradiction says what an open file shows that speaks against the process's distribution, "" if nothing does. A file that is of no
-// distribution in particular contradicts none.
+// Contradiction says what an open file shows that speaks against the process's distribution, "" if nothing does. A file
+// that is of no distribution in particular contradicts none.
 func (p *Process) Contradiction(ctx context.Context, opened *OpenFile) string {
 	says := p.finder.factsOf(ctx, opened).evidence
 	if says.distros == 0 || says.distros&distroSetOf(string(p.Distro)) != 0 {

@@ -28,7 +28,8 @@ var (
 	ErrInvalidPID = errors.New("not a process ID")
 	// ErrNotResident: the memory is not mapped or not in RAM. It is not touched, so that the target does not page.
 	ErrNotResident = errors.New("memory is not resident")
-	// ErrNotRead: files that the process names (message definitions, the libraries that it will map) could not be read for it.
+	// ErrNotRead: files that the process names (message definitions, the libraries that it will map) could not be read for
+	// it.
 	ErrNotRead = errors.New("files that the process names are not read")
 	// ErrTooManyFiles: no more files can be opened.
 	ErrTooManyFiles = errors.New("too many open files")
@@ -67,8 +68,9 @@ func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }
 
-// explainDenial tells a missing capability from a namespace in which it does not count. Two checks are passed by who opens a process's files
-// in /proc: the right to trace it, and the mode of the file, which some have for its owner only.
+// explainDenial tells a missing capability from a namespace in which it does not count. Two checks are passed by who
+// opens a process's files in /proc: the right to trace it, and the mode of the file, which some have for its owner
+// only.
 func explainDenial(pid int32, err error) error {
 	if holdsCapability(unix.CAP_SYS_PTRACE) {
 		if mayTrace(pid) && !holdsCapability(unix.CAP_DAC_READ_SEARCH) && !holdsCapability(unix.CAP_DAC_OVERRIDE) {
@@ -82,7 +84,8 @@ func explainDenial(pid int32, err error) error {
 		"and opening its files CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN); run with sudo", ErrPermission, err)
 }
 
-// mayTrace reports whether this process may look into another one: its namespaces are shown to nobody else, whatever their mode.
+// mayTrace reports whether this process may look into another one: its namespaces are shown to nobody else, whatever
+// their mode.
 func mayTrace(pid int32) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/ns/user", pid))
 	return err == nil

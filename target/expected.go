@@ -51,8 +51,8 @@ var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 // Expected are the libraries that the process is likely to map later: the RMW libraries and the DDS libraries that they
 // need, found as its dynamic linker would, and the component libraries of its ament index. Once an RMW
 // implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2 (yet) the core
-// libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found, or
-// what the process could not read, is left out. When the error is ErrNotRead there may be more than was found.
+// libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found,
+// or what the process could not read, is left out. When the error is ErrNotRead there may be more than was found.
 func (p *Process) Expected(ctx context.Context) ([]ExpectedLibrary, error) {
 	ctx = p.PaidBy(ctx)
 	d, err := p.newDelegate(ctx)
@@ -155,7 +155,8 @@ func (c *expectedCollector) find(kind LibraryKind, name string) *OpenFile {
 	return c.addFirst(kind, paths)
 }
 
-// addFirst adds the library at the first of some paths in the process's root at which there is one. It returns the file, nil if there is none.
+// addFirst adds the library at the first of some paths in the process's root at which there is one. It returns the
+// file, nil if there is none.
 func (c *expectedCollector) addFirst(kind LibraryKind, paths []string) *OpenFile {
 	for len(paths) > 0 && c.err == nil && c.ctx.Err() == nil {
 		candidate, err := ask(c.delegate, func(root rootDirectory) (namedFile, error) { return root.openFirst(paths) })

@@ -60,8 +60,8 @@ func expectedPaths(t *testing.T, process *Process) []string {
 	return found
 }
 
-// checkNoLinks fails if a path in the process's root directory has symbolic links in it, which could lead elsewhere when
-// followed from here.
+// checkNoLinks fails if a path in the process's root directory has symbolic links in it, which could lead elsewhere
+// when followed from here.
 func checkNoLinks(t *testing.T, process *Process, path string) {
 	t.Helper()
 	root, err := process.openRoot()

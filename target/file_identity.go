@@ -12,7 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/identity"
 )
 
-// fileIdentity is the process's now. A program with the rights of several users (set-user-ID) is refused: whose its files are cannot be told.
+// fileIdentity is the process's now. A program with the rights of several users (set-user-ID) is refused: whose its
+// files are cannot be told.
 func (p *Process) fileIdentity() (*identity.Identity, error) {
 	text, err := p.readFile("status", maxStatusSize)
 	if err != nil {
@@ -32,8 +33,8 @@ func (p *Process) fileIdentity() (*identity.Identity, error) {
 	return found, nil
 }
 
-// parseFileIdentity reads /proc/PID/status. That a capability belongs to this program's user namespace it takes for granted. The identity of
-// a process that may read all files may do so, and nothing else.
+// parseFileIdentity reads /proc/PID/status. That a capability belongs to this program's user namespace it takes for
+// granted. The identity of a process that may read all files may do so, and nothing else.
 func parseFileIdentity(text []byte) (*identity.Identity, error) {
 	lines := map[string][]string{}
 	for line := range bytes.Lines(text) {

@@ -50,8 +50,8 @@ func NewFinderAt(root string) *Finder {
 	}
 }
 
-// Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace, and that of ctx when it ends. The
-// Process must be closed.
+// Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace, and
+// that of ctx when it ends. The Process must be closed.
 func (f *Finder) Open(ctx context.Context, pid int32) (*Process, error) {
 	process, err := f.Inspect(ctx, pid)
 	if err != nil {
@@ -75,8 +75,8 @@ func (f *Finder) Inspect(ctx context.Context, pid int32) (*Process, error) {
 }
 
 // ByPIDs opens the processes of a list of IDs as ParsePIDs reads it. The processes that could be opened are
-// returned together with the errors of those that could not; if there are none, all these errors are the last result. When ctx ends its error
-// comes alone.
+// returned together with the errors of those that could not; if there are none, all these errors are the last result.
+// When ctx ends its error comes alone.
 func (f *Finder) ByPIDs(ctx context.Context, list string) (processes []*Process, refused []error, err error) {
 	pids, err := ParsePIDs(list)
 	if err != nil {
@@ -168,7 +168,8 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 	return processes, errors.Join(told...)
 }
 
-// runsProgram tells what may be a ROS 2 process from parts of the kernel, which nobody can look into, as far as everybody may know.
+// runsProgram tells what may be a ROS 2 process from parts of the kernel, which nobody can look into, as far as
+// everybody may know.
 func (f *Finder) runsProgram(pid int32) bool {
 	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
 	if err != nil {
@@ -178,7 +179,8 @@ func (f *Finder) runsProgram(pid int32) bool {
 	return err != nil || stat.runsProgram()
 }
 
-// StartTime returns when a process began, in nanoseconds since boot (field 22 of proc_pid_stat(5), so a multiple of 10 ms).
+// StartTime returns when a process began, in nanoseconds since boot (field 22 of proc_pid_stat(5), so a multiple of 10
+// ms).
 func (f *Finder) StartTime(pid int32) (int64, error) {
 	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
 	if err != nil {
@@ -188,7 +190,8 @@ func (f *Finder) StartTime(pid int32) (int64, error) {
 	return stat.startTime, err
 }
 
-// GroupRuns reports whether any process of a process group still runs; true where that cannot be told. Zombies do not run.
+// GroupRuns reports whether any process of a process group still runs; true where that cannot be told. Zombies do not
+// run.
 func (f *Finder) GroupRuns(group int32) bool {
 	pids, err := f.pids()
 	if err != nil {

@@ -21,13 +21,14 @@ type messageHeader struct {
 	exists bool
 }
 
-// HeaderOffset tells whether messages of a type such as "sensor_msgs/msg/PointCloud2" have a field "header" of type std_msgs/Header, and
-// at which offset in bytes it is in the C++ struct (where it is the first field, in the C struct too). The header begins with its stamp:
-// int32 seconds, uint32 nanoseconds.
+// HeaderOffset tells whether messages of a type such as "sensor_msgs/msg/PointCloud2" have a field "header" of type
+// std_msgs/Header, and at which offset in bytes it is in the C++ struct (where it is the first field, in the C struct
+// too). The header begins with its stamp: int32 seconds, uint32 nanoseconds.
 //
-// The answer is from the type's definition in the ament prefix whose libraries of the package the process has mapped; before it
-// has, in the first prefix of AMENT_PREFIX_PATH that has one. An error means that it is not known: no definition, one that
-// nothing proves to be that of the process, or a header behind other fields whose offset the package's introspection library does not tell.
+// The answer is from the type's definition in the ament prefix whose libraries of the package the process has mapped;
+// before it has, in the first prefix of AMENT_PREFIX_PATH that has one. An error means that it is not known: no
+// definition, one that nothing proves to be that of the process, or a header behind other fields whose offset the
+// package's introspection library does not tell.
 func (p *Process) HeaderOffset(ctx context.Context, messageType string) (offset uint64, ok bool, err error) {
 	header, known := p.headers[messageType]
 	if !known {
@@ -82,7 +83,8 @@ func (p *Process) findHeader(ctx context.Context, typeName string) (messageHeade
 	return header, nil
 }
 
-// isGenerated: what rosidl makes of actions and services for topics has fields that the user does not choose, none of them a header.
+// isGenerated: what rosidl makes of actions and services for topics has fields that the user does not choose, none of
+// them a header.
 func (t messageType) isGenerated() bool {
 	return t.namespace == "action" && strings.HasSuffix(t.name, "_FeedbackMessage") ||
 		t.namespace != "msg" && strings.HasSuffix(t.name, "_Event")
@@ -108,8 +110,8 @@ type messageDefinition struct {
 	err          error // of reading it
 }
 
-// definitionPrefixes are the ament prefixes that may have a definition: those that the package's libraries were mapped from, and those that the
-// process was started to see.
+// definitionPrefixes are the ament prefixes that may have a definition: those that the package's libraries were mapped
+// from, and those that the process was started to see.
 func (p *Process) definitionPrefixes(libraries []Module) ([]string, error) {
 	var prefixes []string
 	for _, library := range libraries {
@@ -174,7 +176,8 @@ func definitionIn(root rootDirectory, prefix string, of messageType) (messageDef
 	return messageDefinition{}, false
 }
 
-// holdsOneOf reports whether a prefix's library directories lead to one of the mapped libraries, perhaps through symbolic links.
+// holdsOneOf reports whether a prefix's library directories lead to one of the mapped libraries, perhaps through
+// symbolic links.
 func holdsOneOf(root rootDirectory, prefix string, libraries []Module) bool {
 	return slices.ContainsFunc(libraries, func(library Module) bool {
 		for _, directory := range libraryDirectories(prefix) {

@@ -2,7 +2,8 @@ package target
 
 import "strings"
 
-// Identity tells a process from every other one, also from a later one with the same PID and from those before a reboot.
+// Identity tells a process from every other one, also from a later one with the same PID and from those before a
+// reboot.
 type Identity struct {
 	// BootID is /proc/sys/kernel/random/boot_id.
 	BootID string

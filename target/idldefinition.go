@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// parseIDLDefinition reads the fields of the struct of a message type in an .idl file, in the part of OMG IDL that rosidl_parser accepts.
-// As with parseMsgDefinition, errors hold nothing of the text.
+// parseIDLDefinition reads the fields of the struct of a message type in an .idl file, in the part of OMG IDL that
+// rosidl_parser accepts. As with parseMsgDefinition, errors hold nothing of the text.
 func parseIDLDefinition(wanted messageType, text []byte) ([]messageField, error) {
 	tokens, err := idlTokens(string(text))
 	if err != nil {
@@ -25,7 +25,8 @@ func parseIDLDefinition(wanted messageType, text []byte) ([]messageField, error)
 	return parser.fields, nil
 }
 
-// idlToken is white space, a comment or an #include line to be skipped, or a token: a literal, a word or number, "::" or a character.
+// idlToken is white space, a comment or an #include line to be skipped, or a token: a literal, a word or number, "::"
+// or a character.
 var idlToken = regexp.MustCompile(`^(?:(\s+|//[^\n]*|/\*(?s:.*?)\*/|#[^\n]*)|(L?"(?:[^"\\]|\\.)*"|L?'(?:[^'\\]|\\.[0-9A-Fa-f]*)'|[A-Za-z0-9_]+|::|[!$-&(-/:-@\[-^{-~]))`)
 
 // positionedToken is a token and the line that it begins in, counted from 1.

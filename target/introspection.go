@@ -13,8 +13,8 @@ const (
 	// rosidl_message_type_support_t: the identifier of the type support, then the MessageMembers.
 	typeSupportData = 8
 
-	// MessageMembers: namespace, name, uint32 number of members, size of the message, and the members, which from Jazzy on come
-	// after a bool.
+	// MessageMembers: namespace, name, uint32 number of members, size of the message, and the members, which from Jazzy on
+	// come after a bool.
 	membersName           = 8
 	membersCount          = 16
 	membersMessageSize    = 24
@@ -22,7 +22,8 @@ const (
 	membersArrayFromJazzy = 40
 	membersSize           = 48
 
-	// MessageMember: name, uint8 type, uint32 offset in the message. In front of the bool that tells arrays, Jazzy has put another.
+	// MessageMember: name, uint8 type, uint32 offset in the message. In front of the bool that tells arrays, Jazzy has put
+	// another.
 	memberType             = 8
 	memberIsArray          = 32
 	memberIsArrayFromJazzy = 33
@@ -35,9 +36,9 @@ const (
 // errNotIntrospection: the library's tables are not those of the message, or not in the file.
 var errNotIntrospection = errors.New("no introspection tables that fit the message definition")
 
-// introspectedOffset is where a field that is one message is in the message's C++ struct, according to the tables in the
-// package's library lib<package>__rosidl_typesupport_introspection_cpp.so. The tables are believed if they tell exactly the fields of the
-// definition, in their order, at increasing offsets.
+// introspectedOffset is where a field that is one message is in the message's C++ struct, according to the tables in
+// the package's library lib<package>__rosidl_typesupport_introspection_cpp.so. The tables are believed if they tell
+// exactly the fields of the definition, in their order, at increasing offsets.
 func introspectedOffset(library *elffile.File, of messageType, fields []messageField, index int) (uint64, error) {
 	symbol, err := library.Lookup(fmt.Sprintf("rosidl_typesupport_introspection_cpp__get_message_type_support_handle__%s__%s__%s",
 		of.pkg, of.namespace, of.name))

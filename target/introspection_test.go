@@ -13,8 +13,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
-// introspectionSource is a library with the tables of one message, as rosidl_typesupport_introspection_cpp lays them out. Macros: KEY
-// declares the bool that Jazzy has added; MEMBERS is the array's content; CONSTANT is empty for tables that are filled at run time.
+// introspectionSource is a library with the tables of one message, as rosidl_typesupport_introspection_cpp lays them
+// out. Macros: KEY declares the bool that Jazzy has added; MEMBERS is the array's content; CONSTANT is empty for tables
+// that are filled at run time.
 const introspectionSource = `
 #include <stdbool.h>
 #include <stddef.h>
@@ -179,7 +180,8 @@ func FuzzIntrospectedOffset(f *testing.F) {
 	})
 }
 
-// Of every message of an installed ROS 2, definitions in both languages and the introspection library tell the same fields.
+// Of every message of an installed ROS 2, definitions in both languages and the introspection library tell the same
+// fields.
 func TestROSMessageDefinitions(t *testing.T) {
 	ready, err := filepath.Glob("/opt/ros/*/READY")
 	if err != nil || len(ready) == 0 {
@@ -245,7 +247,8 @@ func readDefinition(t *testing.T, of messageType, path string) (fields []message
 	return fields
 }
 
-// checkSameFields compares a .msg definition with the .idl made from it, in which a message without fields has one for form's sake.
+// checkSameFields compares a .msg definition with the .idl made from it, in which a message without fields has one for
+// form's sake.
 func checkSameFields(t *testing.T, of messageType, msg, idl []messageField) {
 	t.Helper()
 	if len(msg) == 0 {

@@ -81,8 +81,8 @@ func (m *Memory) ReadAt(address uint64, buffer []byte) (int, error) {
 	return done, nil
 }
 
-// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order, at page granularity and cut to
-// the range. An error ends the sequence.
+// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order, at page granularity and cut
+// to the range. An error ends the sequence.
 func (m *Memory) ResidentRanges(start, end uint64) iter.Seq2[Range, error] {
 	return func(yield func(Range, error) bool) {
 		var open Range

@@ -23,7 +23,8 @@ func parseMessageType(text string) (messageType, error) {
 
 // messageField is a field of a message definition.
 type messageField struct {
-	// typeName is the type of the field, or of its elements: a built-in type as the definition names it, or "std_msgs/Header".
+	// typeName is the type of the field, or of its elements: a built-in type as the definition names it, or
+	// "std_msgs/Header".
 	typeName string
 	name     string
 	isArray  bool

@@ -11,7 +11,8 @@ import (
 type meter struct {
 	ctx     context.Context
 	account *quota.Account
-	// refused is the error by which something was refused, nil if nothing was: what the file was asked for then is not what it says.
+	// refused is the error by which something was refused, nil if nothing was: what the file was asked for then is not
+	// what it says.
 	refused atomic.Pointer[error]
 }
 

@@ -46,11 +46,12 @@ type Module struct {
 	denied   error
 }
 
-// OpenPath leads to the mapped file itself, also when it was deleted, replaced, or is in a container. It is for people: the process can map
-// another file there at any time.
+// OpenPath leads to the mapped file itself, also when it was deleted, replaced, or is in a container. It is for people:
+// the process can map another file there at any time.
 func (m Module) OpenPath() string { return m.openPath }
 
-// Opened is the mapped file, which the Process holds as long as the module is one of its own, or the error why it could not be opened.
+// Opened is the mapped file, which the Process holds as long as the module is one of its own, or the error why it could
+// not be opened.
 func (m Module) Opened() (*OpenFile, error) {
 	if m.opened == nil {
 		return nil, m.denied
@@ -112,7 +113,8 @@ func byPlace(modules []Module) map[place]int {
 
 func (m Module) base() uint64 { return m.Mappings[0].Start - m.Mappings[0].Offset }
 
-// OpenModule reads the headers of the file of one of the process's modules. The result is of use as long as the process has the module.
+// OpenModule reads the headers of the file of one of the process's modules. The result is of use as long as the process
+// has the module.
 func (p *Process) OpenModule(ctx context.Context, module Module) (*elffile.File, error) {
 	opened, err := module.Opened()
 	if err == nil {

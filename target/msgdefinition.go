@@ -21,9 +21,10 @@ var msgBuiltInTypes = []string{
 // lineEnds makes all line ends those of Unix.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// parseMsgDefinition reads the fields of a .msg file of a package, which is what rosidl_adapter accepts: one field or constant a
-// line. A type without package is of the same package; so "Header" alone is std_msgs/Header in std_msgs only. Errors hold nothing of the
-// text: who named the file need not be allowed to read it, and others may read the errors.
+// parseMsgDefinition reads the fields of a .msg file of a package, which is what rosidl_adapter accepts: one field or
+// constant a line. A type without package is of the same package; so "Header" alone is std_msgs/Header in std_msgs
+// only. Errors hold nothing of the text: who named the file need not be allowed to read it, and others may read the
+// errors.
 func parseMsgDefinition(pkg string, text []byte) ([]messageField, error) {
 	var fields []messageField
 	for index, line := range strings.Split(lineEnds.Replace(string(text)), "\n") {

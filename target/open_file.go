@@ -13,8 +13,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/quota"
 )
 
-// OpenFile is a file of a process, opened when it was first looked at. Whatever is concluded from it and done with it goes through the
-// one descriptor: the path by which it was opened may lead to another file a moment later. All processes that map the file share it.
+// OpenFile is a file of a process, opened when it was first looked at. Whatever is concluded from it and done with it
+// goes through the one descriptor: the path by which it was opened may lead to another file a moment later. All
+// processes that map the file share it.
 //
 // It is open as long as somebody holds it: the Process of whose modules it is, and whoever calls Hold.
 type OpenFile struct {
@@ -57,8 +58,8 @@ func versionOf(fd int) (fileVersion, uint32, error) {
 	}, stat.Mode, nil
 }
 
-// openPath opens the regular file at a path, unless refuse returns an error for a descriptor that stands for it. The caller holds it, and
-// the account pays if nobody does so yet.
+// openPath opens the regular file at a path, unless refuse returns an error for a descriptor that stands for it. The
+// caller holds it, and the account pays if nobody does so yet.
 func (f *openFiles) openPath(account *quota.Account, path string, refuse func(handle int) error) (*OpenFile, error) {
 	// It is looked at before it is opened for reading: opening a device has effects, a FIFO waits.
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -182,8 +183,8 @@ func (o *OpenFile) ReadAt(buffer []byte, offset int64) (int, error) {
 	return o.file.ReadAt(buffer, offset)
 }
 
-// ELF reads the file's headers as they are now. The result is of use as long as the file is held and ctx has not ended. It must be closed. Who
-// pays for ctx pays for what the result is asked for.
+// ELF reads the file's headers as they are now. The result is of use as long as the file is held and ctx has not ended.
+// It must be closed. Who pays for ctx pays for what the result is asked for.
 func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) { return o.elf(newMeter(ctx)) }
 
 func (o *OpenFile) elf(meter *meter) (*elffile.File, error) {
@@ -194,15 +195,15 @@ func (o *OpenFile) elf(meter *meter) (*elffile.File, error) {
 	return file, nil
 }
 
-// KernelPath names the open file to the kernel, whatever has become of the path by which it was opened. It is of use as long as the file
-// is held.
+// KernelPath names the open file to the kernel, whatever has become of the path by which it was opened. It is of use as
+// long as the file is held.
 func (o *OpenFile) KernelPath() string { return fmt.Sprintf("/proc/self/fd/%d", o.file.Fd()) }
 
 // Times are those of the file when it was opened.
 func (o *OpenFile) Times() FileTimes { return o.version.FileTimes }
 
-// Unchanged returns ErrFileWritten if the file's content may not be what it was when the file was opened. Its owner can write it so that this
-// does not show.
+// Unchanged returns ErrFileWritten if the file's content may not be what it was when the file was opened. Its owner can
+// write it so that this does not show.
 func (o *OpenFile) Unchanged() error {
 	version, _, err := versionOf(int(o.file.Fd()))
 	if err != nil {

@@ -104,7 +104,8 @@ func TestOpenFileRefusesSpecialFiles(t *testing.T) {
 	}
 }
 
-// A process keeps the files of its modules and those that it is expected to map, and lets go of them in the end. Processes share them.
+// A process keeps the files of its modules and those that it is expected to map, and lets go of them in the end.
+// Processes share them.
 func TestProcessesShareOpenFiles(t *testing.T) {
 	executable, librcl := buildROSProgram(t)
 	program, second := start(t, executable), start(t, executable)

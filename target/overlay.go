@@ -32,8 +32,8 @@ type alikeFiles struct {
 	at    map[FileID]int
 }
 
-// comparison is the work of comparing two files, in bytes that could be read meanwhile. A build ID is easily copied, so somebody may have
-// thousands of files to be compared with each other.
+// comparison is the work of comparing two files, in bytes that could be read meanwhile. A build ID is easily copied, so
+// somebody may have thousands of files to be compared with each other.
 const comparison = 20 << 10
 
 // distinctFile returns the identity under which all appearances of one real file go. A file in a lower layer of
@@ -80,8 +80,8 @@ func (f *Finder) candidates(file distinctFile) []distinctFile {
 	return candidates
 }
 
-// remember notes an appearance of the file with that identity, and returns the identity. It is open as long as somebody needs it, so the newest is
-// kept.
+// remember notes an appearance of the file with that identity, and returns the identity. It is open as long as somebody
+// needs it, so the newest is kept.
 func (f *Finder) remember(id FileID, file distinctFile) FileID {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -101,7 +101,8 @@ func (f *Finder) remember(id FileID, file distinctFile) FileID {
 	return id
 }
 
-// forget makes room. Only what nobody holds is forgotten: of such a file no probe can be left, so it needs no common identity.
+// forget makes room. Only what nobody holds is forgotten: of such a file no probe can be left, so it needs no common
+// identity.
 func (d *distinctFiles) forget() {
 	if len(d.byBuildID) < d.room {
 		return
@@ -116,7 +117,8 @@ func (d *distinctFiles) forget() {
 
 // sameContent reports whether the kernel caches both files in the same pages, which is so only for one real inode.
 // Without the right to see page frames, equal inode numbers decide: overlayfs takes them from the real files where
-// all layers are on one file system. Of a file that nobody holds any more, no probe can be left: it needs no common identity.
+// all layers are on one file system. Of a file that nobody holds any more, no probe can be left: it needs no common
+// identity.
 func sameContent(known distinctFile, opened *OpenFile, id FileID) bool {
 	if known.opened.Hold() != nil {
 		return false

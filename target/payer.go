@@ -51,8 +51,8 @@ func (f *Finder) Payer(pid int32) (uint32, error) {
 	return user, processError(pid, err)
 }
 
-// payer is the user to whom what is done for a process is charged: who started it, whatever rights its program has beside his. In a user
-// namespace of somebody's making there are as many users as he likes: there he pays for all.
+// payer is the user to whom what is done for a process is charged: who started it, whatever rights its program has
+// beside his. In a user namespace of somebody's making there are as many users as he likes: there he pays for all.
 func (f *Finder) payer(pid int32) (uint32, error) {
 	if owner, ok := namespaceOwner(f.processPath(pid, "ns/user")); ok {
 		return owner, nil
@@ -76,8 +76,8 @@ func (f *Finder) payer(pid int32) (uint32, error) {
 // maxNamespaceDepth is the kernel's.
 const maxNamespaceDepth = 32
 
-// namespaceOwner is the user who made a user namespace, as this program's namespace knows him: that of the outermost one below it. False for
-// this program's own namespace, and where that cannot be told.
+// namespaceOwner is the user who made a user namespace, as this program's namespace knows him: that of the outermost
+// one below it. False for this program's own namespace, and where that cannot be told.
 func namespaceOwner(path string) (uint32, bool) {
 	own, err := os.Readlink("/proc/self/ns/user")
 	if err != nil {

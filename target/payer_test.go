@@ -26,8 +26,8 @@ func (f *fakeProcess) finderWith(kind quota.Kind, total int64) *Finder {
 	return finder
 }
 
-// TestOneUserLeavesEnough: what one user's files cost leaves enough for another one, and what could not be read for the former is not
-// remembered as being so.
+// TestOneUserLeavesEnough: what one user's files cost leaves enough for another one, and what could not be read for the
+// former is not remembered as being so.
 func TestOneUserLeavesEnough(t *testing.T) {
 	const library = "/opt/ros/jazzy/lib/librcl.so"
 	// needed is what that library costs, to the next power of two.
@@ -128,7 +128,8 @@ func TestOneUsersProcessesLeaveEnough(t *testing.T) {
 	}
 }
 
-// TestWhoPays: a program with other rights than its user's has him pay, and so does everybody in a user namespace of his.
+// TestWhoPays: a program with other rights than its user's has him pay, and so does everybody in a user namespace of
+// his.
 func TestWhoPays(t *testing.T) {
 	fake := newFakeProcess(t)
 	fake.writeProcess("status", fmt.Sprintf("Tgid:\t%d\nUid:\t%d\t0\t0\t0\n", fakePID, attacker))
@@ -171,7 +172,8 @@ func readLink(t *testing.T, path string) string {
 	return link
 }
 
-// TestManyModules: a process has as many mapped files as it likes, all of one build ID. Looking at them again takes time in proportion.
+// TestManyModules: a process has as many mapped files as it likes, all of one build ID. Looking at them again takes
+// time in proportion.
 func TestManyModules(t *testing.T) {
 	finder := NewFinder()
 	const count = 20_000

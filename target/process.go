@@ -121,7 +121,8 @@ func (f *Finder) explainThread(pid int32) error {
 	return fmt.Errorf("%w: it is a thread of process %d", ErrNoProcess, status.ThreadGroup)
 }
 
-// loadAttempts is how often a process is read that executes one program after the other meanwhile. Refresh notices what comes later.
+// loadAttempts is how often a process is read that executes one program after the other meanwhile. Refresh notices what
+// comes later.
 const loadAttempts = 3
 
 // load reads a process. What is read before an exec and after it would be a mixture of two programs.

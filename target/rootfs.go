@@ -38,10 +38,12 @@ func (r rootDirectory) close() { r.handle.Close() }
 // linkTo leads to an open file, whatever has become of its path.
 func linkTo(file *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", file.Fd()) }
 
-// maxOpenAttempts bounds how often a path is resolved anew that has ".." in it while directories are moved or mounted somewhere.
+// maxOpenAttempts bounds how often a path is resolved anew that has ".." in it while directories are moved or mounted
+// somewhere.
 const maxOpenAttempts = 64
 
-// find finds a file, and returns a descriptor that stands for it but opens nothing. With unix.O_NOFOLLOW it finds a symbolic link itself.
+// find finds a file, and returns a descriptor that stands for it but opens nothing. With unix.O_NOFOLLOW it finds a
+// symbolic link itself.
 func (r rootDirectory) find(name string, flags uint64) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	var fd int
@@ -69,7 +71,8 @@ func (r rootDirectory) stat(name string) (*unix.Stat_t, error) {
 	return &stat, nil
 }
 
-// open opens a file of one type for reading. The result is the file that was looked at, whatever its path leads to by now.
+// open opens a file of one type for reading. The result is the file that was looked at, whatever its path leads to by
+// now.
 func (r rootDirectory) open(name string, fileType uint32) (*os.File, error) {
 	found, err := r.find(name, 0)
 	if err != nil {
@@ -94,7 +97,8 @@ func openFound(found *os.File, fileType uint32) (*os.File, error) {
 // openFile opens a regular file.
 func (r rootDirectory) openFile(name string) (*os.File, error) { return r.open(name, unix.S_IFREG) }
 
-// namedFile is an open file with its path in the root directory, without symbolic links, and the index of the path by which it was found.
+// namedFile is an open file with its path in the root directory, without symbolic links, and the index of the path by
+// which it was found.
 type namedFile struct {
 	file  *os.File // nil if none was found
 	path  string
@@ -151,7 +155,8 @@ func (r rootDirectory) readDirectory(name string, limit int) ([]string, error) {
 	return names, err
 }
 
-// locate follows all symbolic links of a path. The result is for people and for comparing: another file may be there by now.
+// locate follows all symbolic links of a path. The result is for people and for comparing: another file may be there by
+// now.
 func (r rootDirectory) locate(name string) (string, error) {
 	found, err := r.find(name, 0)
 	if err != nil {

@@ -19,16 +19,18 @@ type mount struct {
 	fileSystem string
 }
 
-// isServed reports whether a program answers for the file system. virtiofs is answered by the host of this machine, and goes by its own name.
+// isServed reports whether a program answers for the file system. virtiofs is answered by the host of this machine, and
+// goes by its own name.
 func (m mount) isServed() bool {
 	return m.fileSystem == "fuse" || strings.HasPrefix(m.fileSystem, "fuse.")
 }
 
-// errServedFile: a program answers for the file's file system. Who waits for an answer that never comes cannot be killed.
+// errServedFile: a program answers for the file's file system. Who waits for an answer that never comes cannot be
+// killed.
 var errServedFile = fmt.Errorf("%w: a program answers for its file system (FUSE)", ErrNotRead)
 
-// refuseServed returns errServedFile if a program answers for the file system of a file, which is open with O_PATH. It asks the kernel
-// only: what it has noted of the file, and what is mounted where the process and this program are.
+// refuseServed returns errServedFile if a program answers for the file system of a file, which is open with O_PATH. It
+// asks the kernel only: what it has noted of the file, and what is mounted where the process and this program are.
 func (p *Process) refuseServed(handle int) error {
 	var stat unix.Statx_t
 	if err := unix.Statx(handle, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &stat); err != nil {
@@ -63,7 +65,8 @@ func readTable(path string) ([]byte, error) {
 	return readAll(file, maxMountTable)
 }
 
-// parseMounts reads "id parent major:minor root mount-point options … - type …" (proc_pid_mountinfo(5)), and leaves out what is not so.
+// parseMounts reads "id parent major:minor root mount-point options … - type …" (proc_pid_mountinfo(5)), and leaves out
+// what is not so.
 func parseMounts(text []byte) []mount {
 	var mounts []mount
 	for line := range bytes.Lines(text) {
@@ -83,7 +86,8 @@ func parseMounts(text []byte) []mount {
 	return mounts
 }
 
-// OpenMapping opens the file behind a mapping for reading, as long as there is exactly this mapping: a regular file, for which no program answers.
+// OpenMapping opens the file behind a mapping for reading, as long as there is exactly this mapping: a regular file,
+// for which no program answers.
 func (p *Process) OpenMapping(mapping Mapping) (*os.File, error) {
 	path := p.finder.processPath(p.PID, fmt.Sprintf("map_files/%x-%x", mapping.Start, mapping.End))
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)

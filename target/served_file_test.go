@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountUnanswered mounts a file system that never answers, neither to root. It answers with errors when the test's process ends.
+// mountUnanswered mounts a file system that never answers, neither to root. It answers with errors when the test's
+// process ends.
 func mountUnanswered(t *testing.T) (path string) {
 	t.Helper()
 	requireRoot(t)

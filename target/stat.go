@@ -10,7 +10,8 @@ import (
 // ticksPerSecond is USER_HZ, the unit of the times in /proc/PID/stat on every Linux architecture that ROS 2 runs on.
 const ticksPerSecond = 100
 
-// kernelThread is PF_KTHREAD (linux/include/linux/sched.h) of the flags in /proc/PID/stat: the process is a part of the kernel.
+// kernelThread is PF_KTHREAD (linux/include/linux/sched.h) of the flags in /proc/PID/stat: the process is a part of the
+// kernel.
 const kernelThread = 0x200000
 
 // processStat is what is used of /proc/PID/stat.

@@ -18,10 +18,10 @@ const (
 	writableByOthers = 0o002
 )
 
-// CheckTrusted returns ErrUntrusted unless nobody but root and some users could have written a file that the process holds: by owner and mode of
-// the file, and of all folders above it in the process's root directory. In a sticky folder others can only add files, and so can the group root,
-// which is root's. A file that its path does not lead to any more is not trusted, nor is one of a file system that lives in a process, which can
-// give everybody other bytes.
+// CheckTrusted returns ErrUntrusted unless nobody but root and some users could have written a file that the process
+// holds: by owner and mode of the file, and of all folders above it in the process's root directory. In a sticky folder
+// others can only add files, and so can the group root, which is root's. A file that its path does not lead to any more
+// is not trusted, nor is one of a file system that lives in a process, which can give everybody other bytes.
 func (p *Process) CheckTrusted(opened *OpenFile, users []uint32) error {
 	var stat unix.Stat_t
 	var statfs unix.Statfs_t
@@ -69,7 +69,8 @@ func (p *Process) pathOf(opened *OpenFile) (string, error) {
 	return "", fmt.Errorf("%w: %s: %w", ErrUntrusted, opened.path, ErrFileClosed)
 }
 
-// checkFolders checks a folder and all above it, from the top: what is in a trusted folder is what it was when it was looked at.
+// checkFolders checks a folder and all above it, from the top: what is in a trusted folder is what it was when it was
+// looked at.
 func checkFolders(root rootDirectory, folder string, users []uint32) error {
 	at := "/"
 	for _, component := range strings.Split(folder, "/") {

@@ -46,8 +46,8 @@ type Loss struct {
 	ToTimestamp   int64  `column:"to_timestamp"`
 }
 
-// Clock is one measurement of the offset of real time to CLOCK_MONOTONIC. All timestamps of the dataset use the offset that
-// Session.Clock has, which was measured at the start; the others show how real time was adjusted meanwhile.
+// Clock is one measurement of the offset of real time to CLOCK_MONOTONIC. All timestamps of the dataset use the offset
+// that Session.Clock has, which was measured at the start; the others show how real time was adjusted meanwhile.
 type Clock struct {
 	// MonotonicTimestamp is CLOCK_MONOTONIC in nanoseconds since boot.
 	MonotonicTimestamp int64 `column:"monotonic_timestamp" json:"monotonic_timestamp"`

@@ -40,11 +40,11 @@ type Column struct {
 	// present is the offset of Optional.Valid from the value. It is 0 where the zero value is null.
 	present uintptr
 
-	// After names the time column that this one comes shortly after or before, "" for most. Where that has a value, this one's is not stored,
-	// but its distance in the column OffsetName.
+	// After names the time column that this one comes shortly after or before, "" for most. Where that has a value, this
+	// one's is not stored, but its distance in the column OffsetName.
 	After string
-	// base is where the value of After lies in the row, of a column that has one and of a column of distances. Its Optional.Valid follows as
-	// this column's own does.
+	// base is where the value of After lies in the row, of a column that has one and of a column of distances. Its
+	// Optional.Valid follows as this column's own does.
 	base     uintptr
 	isOffset bool
 }
@@ -57,7 +57,8 @@ const (
 // OffsetName is the name of the column with the distances from After.
 func (c *Column) OffsetName() string { return strings.TrimSuffix(c.Name, timeSuffix) + offsetSuffix }
 
-// IsOffset tells whether the column holds distances of a time from another one, in nanoseconds. Rows have no field of its own for it.
+// IsOffset tells whether the column holds distances of a time from another one, in nanoseconds. Rows have no field of
+// its own for it.
 func (c *Column) IsOffset() bool { return c.isOffset }
 
 // withOffsets gives each column that is stored as a distance where it can be the column of distances behind it.
@@ -140,8 +141,9 @@ func optionalLayout(t reflect.Type) (valid uintptr, ok bool) {
 	return t.Field(1).Offset, true
 }
 
-// Cells appends the column's values of the rows to values, nulls left out, and for a nullable column a level for each row to levels: 1
-// where it has a value, else 0. V must be of the column's type; unsigned fields are seen as signed ones of their size.
+// Cells appends the column's values of the rows to values, nulls left out, and for a nullable column a level for each
+// row to levels: 1 where it has a value, else 0. V must be of the column's type; unsigned fields are seen as signed
+// ones of their size.
 func Cells[T Row, V columnar.Value](c *Column, rows []T, values []V, levels []byte) ([]V, []byte) {
 	var zero V
 	switch {
@@ -186,8 +188,8 @@ func Cells[T Row, V columnar.Value](c *Column, rows []T, values []V, levels []by
 // isDistance tells whether what is stored of the column depends on another one.
 func (c *Column) isDistance() bool { return c.isOffset || c.After != "" }
 
-// distanceOf returns what a row's time has to store in the column: in the one of distances that from the other time, in its own the time
-// where there is no other.
+// distanceOf returns what a row's time has to store in the column: in the one of distances that from the other time, in
+// its own the time where there is no other.
 func distanceOf(c *Column, row unsafe.Pointer) (value int64, ok bool) {
 	at, base := unsafe.Add(row, c.offset), unsafe.Add(row, c.base)
 	if !*(*bool)(unsafe.Add(at, c.present)) || *(*bool)(unsafe.Add(base, c.present)) != c.isOffset {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dataset is an opened recording. It holds no files open: each call looks at the directory anew, so a Dataset of a recording
-// that is still being written shows each segment as it is closed. Its methods are safe for concurrent use.
+// Dataset is an opened recording. It holds no files open: each call looks at the directory anew, so a Dataset of a
+// recording that is still being written shows each segment as it is closed. Its methods are safe for concurrent use.
 type Dataset struct {
 	dir     string
 	session *Session
@@ -20,14 +20,15 @@ type Dataset struct {
 	as      As
 }
 
-// As does what looks at the file system or opens a file, in a way of its own: on a thread with the rights of another user, say.
+// As does what looks at the file system or opens a file, in a way of its own: on a thread with the rights of another
+// user, say.
 type As func(open func() error) error
 
 func asProgram(open func() error) error { return open() }
 
-// Open opens the recording in the directory dir. It fails with ErrNotDataset when there is none and with ErrNewerFormat when a
-// later version of caret-bpf made it. A session.json that is damaged or lost does not hide the rows: Session is nil then, and
-// Warning says why.
+// Open opens the recording in the directory dir. It fails with ErrNotDataset when there is none and with ErrNewerFormat
+// when a later version of caret-bpf made it. A session.json that is damaged or lost does not hide the rows: Session is
+// nil then, and Warning says why.
 func Open(dir string) (*Dataset, error) { return OpenAs(dir, asProgram) }
 
 // OpenAs is Open for a dataset whose files are opened in a way of their own, now and later.
@@ -103,8 +104,9 @@ type Segment struct {
 	Bytes int64
 }
 
-// Segments returns the table's segments in the order in which they were closed, and the paths of unfinished ones: that which is
-// being written, or which a killed recorder left behind. Those cannot be read. A table without a folder has no segments.
+// Segments returns the table's segments in the order in which they were closed, and the paths of unfinished ones: that
+// which is being written, or which a killed recorder left behind. Those cannot be read. A table without a folder has no
+// segments.
 func (d *Dataset) Segments(table string) (segments []Segment, unfinished []string, err error) {
 	if TableByName(table) == nil {
 		return nil, nil, fmt.Errorf("%w: %q", ErrUnknownTable, table)
@@ -144,8 +146,8 @@ func listSegments(folder string) (segments []Segment, unfinished []string, err e
 	return segments, unfinished, nil
 }
 
-// Live tells whether a recorder is writing the dataset: it holds a lock on the directory, which ends with its process. The
-// lock is seen on the recording machine only.
+// Live tells whether a recorder is writing the dataset: it holds a lock on the directory, which ends with its process.
+// The lock is seen on the recording machine only.
 func (d *Dataset) Live() bool {
 	var f *os.File
 	err := d.as(func() (err error) {
@@ -159,8 +161,8 @@ func (d *Dataset) Live() bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// Killed tells whether the recording neither ended nor goes on: its recorder was killed or the machine went down. What it holds
-// then are the segments that were closed.
+// Killed tells whether the recording neither ended nor goes on: its recorder was killed or the machine went down. What
+// it holds then are the segments that were closed.
 func (d *Dataset) Killed() bool {
 	if d.session == nil || d.session.Ending != EndingRunning || d.Live() {
 		return false

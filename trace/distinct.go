@@ -10,9 +10,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
-// Distinct passes on which rows the columns of T make in a group, in no order, each once with the number of rows that are so. Where rows repeat,
-// it takes a fraction of the time of ScanGroup: they are counted by what their values are numbered in the columns' dictionaries. A group that
-// cannot be read to its end gives a DamageError after what was read.
+// Distinct passes on which rows the columns of T make in a group, in no order, each once with the number of rows that
+// are so. Where rows repeat, it takes a fraction of the time of ScanGroup: they are counted by what their values are
+// numbered in the columns' dictionaries. A group that cannot be read to its end gives a DamageError after what was
+// read.
 func Distinct[T comparable](ctx context.Context, table string, g *Group, each func(row *T, rows uint64)) error {
 	counts := make(map[T]uint64)
 	err := scanGroup(ctx, table, g, nil, func(s *scanner[T], f *segmentFile, indexes []int) error {
@@ -34,10 +35,12 @@ func Distinct[T comparable](ctx context.Context, table string, g *Group, each fu
 	return err
 }
 
-// errNotCoded says that a column's values are not all in its dictionary, or that there are too many combinations to number them.
+// errNotCoded says that a column's values are not all in its dictionary, or that there are too many combinations to
+// number them.
 var errNotCoded = errors.New("not coded by dictionaries")
 
-// countCodes passes on how often rows occur in a group. They are told apart by keys: the digits of a row's key are the codes of its values.
+// countCodes passes on how often rows occur in a group. They are told apart by keys: the digits of a row's key are the
+// codes of its values.
 func (s *scanner[T]) countCodes(ctx context.Context, f *segmentFile, group int, indexes []int, each func(row *T, rows uint64)) error {
 	readers, closeReaders, err := s.open(f, group, indexes)
 	defer closeReaders()

@@ -83,7 +83,8 @@ func testDistinct[T comparable](t *testing.T, groups []*trace.Group) {
 	}
 }
 
-// Whatever byte of a segment's pages is wrong, the rows that are passed on are no more than there are, and an error is a DamageError.
+// Whatever byte of a segment's pages is wrong, the rows that are passed on are no more than there are, and an error is
+// a DamageError.
 func TestDistinctOfDamagedSegment(t *testing.T) {
 	dir := t.TempDir()
 	rows := tracetest.Synthetic(300).Publishes

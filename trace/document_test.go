@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestTheDocumentListsTheColumns compares docs/dataset.md with the registry: the same tables, columns, types and nullability in the
-// same order.
+// TestTheDocumentListsTheColumns compares docs/dataset.md with the registry: the same tables, columns, types and
+// nullability in the same order.
 func TestTheDocumentListsTheColumns(t *testing.T) {
 	text, err := os.ReadFile("../docs/dataset.md")
 	if err != nil {

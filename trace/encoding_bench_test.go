@@ -13,8 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// BenchmarkEncoding measures each column of the tables that grow with time in each encoding that its type allows, alone in a
-// file: bytes and nanoseconds a row. encoding.go states what it decided.
+// BenchmarkEncoding measures each column of the tables that grow with time in each encoding that its type allows, alone
+// in a file: bytes and nanoseconds a row. encoding.go states what it decided.
 func BenchmarkEncoding(b *testing.B) {
 	rows := tracetest.Synthetic(100_000)
 	b.Run(trace.TableCallback, func(b *testing.B) { benchmarkTable(b, rows.Callbacks) })

@@ -16,10 +16,12 @@ const (
 	Derived Provenance = "derived"
 )
 
-// Telling says whose row one is and which of an entity's rows counts. A recorder writes a row as soon as an entity is known, and another one
-// when it becomes better known or ends: a dataset whose recorder was killed, or still runs, has them all. Scan passes on the one that counts.
+// Telling says whose row one is and which of an entity's rows counts. A recorder writes a row as soon as an entity is
+// known, and another one when it becomes better known or ends: a dataset whose recorder was killed, or still runs, has
+// them all. Scan passes on the one that counts.
 type Telling struct {
-	// Entity numbers the entities of a recording: all rows of one have its number. 0 in datasets of recorders that gave none.
+	// Entity numbers the entities of a recording: all rows of one have its number. 0 in datasets of recorders that gave
+	// none.
 	Entity uint64 `column:"entity,null" json:"-"`
 	// Revision numbers the rows: of an entity's rows the one with the greatest counts. 0 as for Entity.
 	Revision uint64 `column:"revision,null" json:"-"`
@@ -42,8 +44,8 @@ type Node struct {
 	// InitTimestamp is null unless the provenance is tracepoint. The same holds for every entity.
 	InitTimestamp Optional[int64] `column:"init_timestamp"`
 	Provenance    Provenance      `column:"provenance"`
-	// EndTimestamp is when the entity was destroyed, or its address given to another one; null while it lives. The same holds for
-	// every entity.
+	// EndTimestamp is when the entity was destroyed, or its address given to another one; null while it lives. The same
+	// holds for every entity.
 	EndTimestamp Optional[int64] `column:"end_timestamp"`
 	Telling
 }
@@ -68,8 +70,8 @@ type Publisher struct {
 }
 
 // Subscription is one pair of an rcl subscription and an rclcpp object that serves it (rcl_subscription_init,
-// rclcpp_subscription_init, rclcpp_subscription_callback_added). With intra-process communication an rcl subscription has
-// two such objects, hence two rows.
+// rclcpp_subscription_init, rclcpp_subscription_callback_added). With intra-process communication an rcl subscription
+// has two such objects, hence two rows.
 type Subscription struct {
 	ProcessKey
 	// SubscriptionHandle is the rcl subscription.
@@ -187,8 +189,8 @@ type CallbackGroup struct {
 type Executor struct {
 	ProcessKey
 	Executor Address `column:"executor"`
-	// ExecutorType is CARET's name of the type (single_threaded_executor, multi_threaded_executor, static_single_threaded_executor,
-	// events_executor), the demangled class name for any other.
+	// ExecutorType is CARET's name of the type (single_threaded_executor, multi_threaded_executor,
+	// static_single_threaded_executor, events_executor), the demangled class name for any other.
 	ExecutorType string `column:"executor_type,null"`
 	// EntitiesCollector is the object that collects the executor's entities, where it has one.
 	EntitiesCollector Address `column:"entities_collector,null"`

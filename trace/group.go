@@ -12,7 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
-// Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether it has to be.
+// Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether
+// it has to be.
 type Group struct {
 	as      As
 	path    string
@@ -68,8 +69,9 @@ func groupsOf(as As, path string, of *Table, f *segmentFile) []*Group {
 // Rows returns the number of rows.
 func (g *Group) Rows() int64 { return g.rows }
 
-// Span returns the least and the greatest value of an INT64 column, from the group's statistics; ok is false where the column has no
-// value, and where its statistics are missing. Of a column that is stored as distances the span may be longer than its values'.
+// Span returns the least and the greatest value of an INT64 column, from the group's statistics; ok is false where the
+// column has no value, and where its statistics are missing. Of a column that is stored as distances the span may be
+// longer than its values'.
 func (g *Group) Span(column string) (span Span, ok bool) {
 	span, ok = g.storedSpan(column)
 	c := g.of.Column(column)
@@ -97,7 +99,8 @@ func (g *Group) storedSpan(column string) (span Span, ok bool) {
 // HasColumn tells whether the column is in the file.
 func (g *Group) HasColumn(column string) bool { return slices.Contains(g.columns, column) }
 
-// HasOnlyNull tells whether the statistics say that the column has no value in the group, or that the column does not exist.
+// HasOnlyNull tells whether the statistics say that the column has no value in the group, or that the column does not
+// exist.
 func (g *Group) HasOnlyNull(column string) bool {
 	if c := g.of.Column(column); c != nil && c.After != "" && !g.HasOnlyNull(c.OffsetName()) {
 		return false
@@ -117,8 +120,8 @@ func (g *Group) statistics(column string) *format.Statistics {
 	return &g.chunks[i].MetaData.Statistics
 }
 
-// ScanGroup reads the rows of a group that are selected as Scan reads a table. A group that cannot be read to its end gives a
-// DamageError after what was read.
+// ScanGroup reads the rows of a group that are selected as Scan reads a table. A group that cannot be read to its end
+// gives a DamageError after what was read.
 func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, each func(rows []T) error) error {
 	return scanGroup(ctx, table, g, selection, func(s *scanner[T], f *segmentFile, indexes []int) error {
 		s.each = each
@@ -129,7 +132,8 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 	})
 }
 
-// scanGroup opens a group for a function that reads it. An error of the function is the segment's, one that the scanner keeps is not.
+// scanGroup opens a group for a function that reads it. An error of the function is the segment's, one that the scanner
+// keeps is not.
 func scanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, read func(s *scanner[T], f *segmentFile, indexes []int) error) error {
 	of := TableByName(table)
 	if of == nil {
@@ -180,7 +184,8 @@ func (g *Group) Values(column string) int64 {
 	return values + g.rows - min(max(statistics.NullCount, 0), g.rows)
 }
 
-// StoredBytes returns what the pages of a column take in the file, compressed; 0 for a column that the file does not have.
+// StoredBytes returns what the pages of a column take in the file, compressed; 0 for a column that the file does not
+// have.
 func (g *Group) StoredBytes(column string) int64 {
 	i := slices.Index(g.columns, column)
 	if i < 0 || i >= len(g.chunks) {

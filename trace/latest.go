@@ -10,9 +10,10 @@ import (
 // maxPasses bounds how often a table of entities is read again because segments have gone or are damaged.
 const maxPasses = 4
 
-// latestScan reads a table of entities: of the rows of each entity it passes on the one with the greatest revision. A recorder that ends
-// replaces segments by one that has these rows only, so segments may vanish meanwhile; and where the row that counts is in a damaged
-// segment, an earlier one does instead. Either way another pass finds what is still missing.
+// latestScan reads a table of entities: of the rows of each entity it passes on the one with the greatest revision. A
+// recorder that ends replaces segments by one that has these rows only, so segments may vanish meanwhile; and where the
+// row that counts is in a damaged segment, an earlier one does instead. Either way another pass finds what is still
+// missing.
 type latestScan[T any] struct {
 	dataset *Dataset
 	table   *Table

@@ -13,7 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// history returns rows of entities in the order in which a recorder tells of them, and the row of each that counts, by number.
+// history returns rows of entities in the order in which a recorder tells of them, and the row of each that counts, by
+// number.
 func history(seed uint64) (rows []trace.Node, counting map[uint64]trace.Node) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	counting = make(map[uint64]trace.Node)

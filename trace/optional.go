@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Optional is a value of a nullable column. The zero Optional is null, and null is distinct from a present zero: an index, a
-// size, a period or a raw source timestamp of 0 is a value like any other.
+// Optional is a value of a nullable column. The zero Optional is null, and null is distinct from a present zero: an
+// index, a size, a period or a raw source timestamp of 0 is a value like any other.
 type Optional[T any] struct {
 	Value T
 	Valid bool

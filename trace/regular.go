@@ -21,8 +21,8 @@ func (as As) openRegular(path string) (f *os.File, info fs.FileInfo, err error) 
 	return f, info, err
 }
 
-// openRegular opens a regular file for reading. What is none (a FIFO, a device) is not opened at all: opening one may wait for ever, or do
-// something to the device.
+// openRegular opens a regular file for reading. What is none (a FIFO, a device) is not opened at all: opening one may
+// wait for ever, or do something to the device.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	number, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -45,8 +45,8 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return os.NewFile(uintptr(number), path), info, nil
 }
 
-// readRegular reads a regular file of at most limit bytes. It reads no more than the file's size: a file of the kernel has size 0,
-// and reading one may wait for ever.
+// readRegular reads a regular file of at most limit bytes. It reads no more than the file's size: a file of the kernel
+// has size 0, and reading one may wait for ever.
 func (as As) readRegular(path string, limit int64) ([]byte, error) {
 	f, info, err := as.openRegular(path)
 	if err != nil {

@@ -71,8 +71,8 @@ type Callback struct {
 	// RMWSubscriptionHandle is rmw_take's rmw_subscription_handle.
 	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
 	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp,after=callback_start_timestamp"`
-	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback. DequeueIndex is null
-	// if it is not certain that the last enqueue into that slot was of this message.
+	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback.
+	// DequeueIndex is null if it is not certain that the last enqueue into that slot was of this message.
 	Buffer           Address          `column:"buffer,null"`
 	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
 	DequeueSize      Optional[uint64] `column:"dequeue_size"`
@@ -88,12 +88,13 @@ type Callback struct {
 	Symbol string `column:"symbol,null"`
 	// PublisherGID is the gid of the publisher of the message, in hexadecimal (rmw_message_info_t.publisher_gid).
 	PublisherGID string `column:"publisher_gid,null"`
-	// MessageTimestamp is the message's header.stamp, raw; null where its type has no std_msgs/Header or the message was not seen.
+	// MessageTimestamp is the message's header.stamp, raw; null where its type has no std_msgs/Header or the message was
+	// not seen.
 	MessageTimestamp Optional[int64] `column:"message_timestamp"`
 	// Provenance is derived where the intra-process part was concluded from functions of rclcpp, as on Humble.
 	Provenance Provenance `column:"provenance"`
-	// Overhead is what the recording's probes are expected to have added between start and end, in nanoseconds; null unless the status is
-	// complete.
+	// Overhead is what the recording's probes are expected to have added between start and end, in nanoseconds; null
+	// unless the status is complete.
 	Overhead Optional[int64] `column:"overhead,dict"`
 }
 
@@ -117,8 +118,8 @@ type PublishKind string
 const (
 	// PublishMessage is a message of its type (rcl_publish).
 	PublishMessage PublishKind = "message"
-	// PublishSerialized is a serialized one (rcl_publish_serialized_message), as of generic publishers; Message is then the address
-	// of the rcl_serialized_message_t.
+	// PublishSerialized is a serialized one (rcl_publish_serialized_message), as of generic publishers; Message is then
+	// the address of the rcl_serialized_message_t.
 	PublishSerialized PublishKind = "serialized"
 	// PublishLoaned is one that the middleware lent (rcl_publish_loaned_message).
 	PublishLoaned PublishKind = "loaned"
@@ -151,7 +152,8 @@ type Publish struct {
 	Status                      PublishStatus   `column:"status"`
 	// EnqueueCount is the number of enqueues that this publish made; each is a row of enqueue, or counted as lost.
 	EnqueueCount uint32 `column:"enqueue_count"`
-	// Callback and CallbackStartTimestamp are the innermost callback that the publish happened in; null outside of callbacks.
+	// Callback and CallbackStartTimestamp are the innermost callback that the publish happened in; null outside of
+	// callbacks.
 	Callback               Address         `column:"callback,null"`
 	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
 	// Depth is the number of callbacks that were running on the thread: 0 is outside of callbacks.
@@ -180,14 +182,15 @@ const (
 	TakeLoaned TakeKind = "loaned_take"
 	// TakeDequeue is rclcpp_ring_buffer_dequeue.
 	TakeDequeue TakeKind = "dequeue"
-	// TakeIgnored is a take that rclcpp dropped: the subscription gets the message through its intra-process buffer, too. It is not received.
+	// TakeIgnored is a take that rclcpp dropped: the subscription gets the message through its intra-process buffer, too.
+	// It is not received.
 	TakeIgnored TakeKind = "ignored"
 	// TakeUnattributed is a take or a dequeue of which it is not known whether a callback got it, a poll, or nobody.
 	TakeUnattributed TakeKind = "unattributed"
 )
 
-// Take is a message taken that is not known to have fed a callback: polled with Subscription::take() or from an intra-process buffer, dropped,
-// or followed by a callback whose owner is unknown.
+// Take is a message taken that is not known to have fed a callback: polled with Subscription::take() or from an
+// intra-process buffer, dropped, or followed by a callback whose owner is unknown.
 type Take struct {
 	ProcessKey
 	TID  int32    `column:"tid"`
@@ -222,8 +225,8 @@ type Enqueue struct {
 	TID    int32   `column:"tid"`
 	CPU    int32   `column:"cpu"`
 	Buffer Address `column:"buffer"`
-	// Index is the slot, Size the number of messages in the buffer afterwards. On Humble, Index is null where another thread may have
-	// used the buffer meanwhile.
+	// Index is the slot, Size the number of messages in the buffer afterwards. On Humble, Index is null where another
+	// thread may have used the buffer meanwhile.
 	Index Optional[uint64] `column:"index"`
 	Size  uint64           `column:"size"`
 	// Overwritten says that the buffer was full and its oldest message was dropped. It may be null on Humble.
@@ -253,8 +256,9 @@ const (
 	ResponseTaken ServiceStep = "response_taken"
 )
 
-// Service is one step of a service call. (client_gid, sequence_number) joins the steps of a call, also those of other processes.
-// Calls of actions are service calls, too: their names end in _action/send_goal, _action/cancel_goal and _action/get_result.
+// Service is one step of a service call. (client_gid, sequence_number) joins the steps of a call, also those of other
+// processes. Calls of actions are service calls, too: their names end in _action/send_goal, _action/cancel_goal and
+// _action/get_result.
 type Service struct {
 	ProcessKey
 	TID  int32       `column:"tid"`
@@ -267,13 +271,15 @@ type Service struct {
 	ClientHandle  Address `column:"client_handle,null"`
 	// Message is the request's or the response's address.
 	Message Address `column:"message,null"`
-	// ClientGID identifies the client, in hexadecimal, as the middleware tells it to the server; null where it could not be read.
+	// ClientGID identifies the client, in hexadecimal, as the middleware tells it to the server; null where it could not
+	// be read.
 	ClientGID string `column:"client_gid,null"`
 	// SequenceNumber counts the requests of the client.
 	SequenceNumber int64 `column:"sequence_number,delta"`
 	// SourceTimestamp is when the middleware says that what was taken had been sent, raw; null for the steps that send.
 	SourceTimestamp Optional[int64] `column:"source_timestamp"`
-	// Callback and CallbackStartTimestamp are the callback that a taken request fed, else the innermost one that the step happened in.
+	// Callback and CallbackStartTimestamp are the callback that a taken request fed, else the innermost one that the step
+	// happened in.
 	Callback               Address         `column:"callback,null"`
 	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
 	ServiceName            string          `column:"service_name,null"`
@@ -314,7 +320,8 @@ type Event struct {
 	// Event is CARET's name of the tracepoint.
 	Event          string `column:"event"`
 	EventTimestamp int64  `column:"event_timestamp"`
-	// Argument1 to Argument5 are the arguments in the tracepoint's order, as the registers held them; null where it has fewer.
+	// Argument1 to Argument5 are the arguments in the tracepoint's order, as the registers held them; null where it has
+	// fewer.
 	Argument1 Optional[uint64] `column:"argument1"`
 	Argument2 Optional[uint64] `column:"argument2"`
 	Argument3 Optional[uint64] `column:"argument3"`

@@ -13,13 +13,13 @@ import (
 // scanRows is the number of rows in a batch of Scan.
 const scanRows = 1024
 
-// Scan reads a table and passes its rows to each in batches, segment after segment in the order in which they were closed; of entities
-// and processes, which may have several rows, only the one that counts (Telling). T is
-// the table's row type, or any struct whose fields have column tags of some of its columns: only those are read then. The slice
-// is reused after each returns; strings in it may be kept. An error of each ends the scan and is returned as it is.
+// Scan reads a table and passes its rows to each in batches, segment after segment in the order in which they were
+// closed; of entities and processes, which may have several rows, only the one that counts (Telling). T is the table's
+// row type, or any struct whose fields have column tags of some of its columns: only those are read then. The slice is
+// reused after each returns; strings in it may be kept. An error of each ends the scan and is returned as it is.
 //
-// A segment that cannot be read, or not to its end, does not stop the scan: it is in the DamageError that Scan returns after
-// everything else was read. A column that a segment does not have (an older format) is null.
+// A segment that cannot be read, or not to its end, does not stop the scan: it is in the DamageError that Scan returns
+// after everything else was read. A column that a segment does not have (an older format) is null.
 func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows []T) error) error {
 	segments, _, err := d.Segments(table)
 	if err != nil {
@@ -54,8 +54,8 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 	return damaged.err()
 }
 
-// projection returns the columns of a struct type, which must be columns of the table. Behind them are the columns of distances that some
-// are stored in: those need the time that the distance is from.
+// projection returns the columns of a struct type, which must be columns of the table. Behind them are the columns of
+// distances that some are stored in: those need the time that the distance is from.
 func projection(table *Table, row reflect.Type) ([]Column, error) {
 	columns, err := columnsOf(row)
 	if err != nil {
@@ -185,7 +185,8 @@ func locate(f *parquet.File, columns []Column) (indexes []int, err error) {
 	return indexes, nil
 }
 
-// fits tells whether values of the file's column can be stored. A writer may have made a column optional that has no nulls.
+// fits tells whether values of the file's column can be stored. A writer may have made a column optional that has no
+// nulls.
 func (c *Column) fits(leaf parquet.LeafColumn) bool {
 	return leaf.Node.Leaf() && leaf.MaxRepetitionLevel == 0 && leaf.MaxDefinitionLevel <= 1 && leaf.Node.Type().Kind() == parquetKinds[c.Type]
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
-// SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment or the error of the system.
+// SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment or the error of the
+// system.
 type SegmentError struct {
 	Path string
 	Err  error
@@ -30,8 +31,8 @@ func (e *SegmentError) Error() string {
 // Unwrap returns the cause.
 func (e *SegmentError) Unwrap() error { return e.Err }
 
-// DamageError lists the segments that could not be read, or not to their end. Everything else was read: what came with a
-// DamageError is all that can be had, and short of what the listed segments held.
+// DamageError lists the segments that could not be read, or not to their end. Everything else was read: what came with
+// a DamageError is all that can be had, and short of what the listed segments held.
 type DamageError struct {
 	Segments []*SegmentError
 }
@@ -87,7 +88,8 @@ func (as As) openSegment(path string) (*segmentFile, *SegmentError) {
 	return as.openSegmentAgain(path, nil)
 }
 
-// openSegmentAgain is openSegment for one that may have been opened before: its footer is not read again unless the file is another one.
+// openSegmentAgain is openSegment for one that may have been opened before: its footer is not read again unless the
+// file is another one.
 func (as As) openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segmentError *SegmentError) {
 	fail := func(err error) (*segmentFile, *SegmentError) {
 		return nil, &SegmentError{Path: path, Err: err}

@@ -12,8 +12,8 @@ import (
 // Selection picks the rows of which any condition is true. No condition selects every row.
 type Selection []Condition
 
-// Condition is true of a row whose column holds one of the addresses or, where Text is set, a text of which that is true. It is never
-// true of null.
+// Condition is true of a row whose column holds one of the addresses or, where Text is set, a text of which that is
+// true. It is never true of null.
 type Condition struct {
 	// Column is of type Address, or a string where Text is set.
 	Column    string
@@ -56,8 +56,9 @@ func (g *Group) mayHold(c Condition) bool {
 	return false
 }
 
-// selectGroup is scanGroup for the rows that are selected. The columns of T are opened when the first such row is found: where addresses
-// lie scattered, the statistics rule few groups out, and the columns of the conditions are small.
+// selectGroup is scanGroup for the rows that are selected. The columns of T are opened when the first such row is
+// found: where addresses lie scattered, the statistics rule few groups out, and the columns of the conditions are
+// small.
 func (s *scanner[T]) selectGroup(ctx context.Context, f *segmentFile, group int, indexes []int, selection Selection) error {
 	selectors, closeSelectors, err := openSelectors(f, group, selection)
 	defer closeSelectors()
@@ -222,7 +223,8 @@ func (s *selector) markPage(rows []bool) {
 	}
 }
 
-// gather reads a column of the next n rows of the file: rows gets those at the positions, and holds their zero value before.
+// gather reads a column of the next n rows of the file: rows gets those at the positions, and holds their zero value
+// before.
 func gather[T any](rows []T, positions []int32, n int, c *Column, r *columnReader) (err error) {
 	defer columnar.ContainPanic(&err)
 	for base := 0; base < n; {

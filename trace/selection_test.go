@@ -35,7 +35,8 @@ func TestSelectionOfRandomRows(t *testing.T) {
 	}
 }
 
-// In synthetic rows addresses repeat, whole columns are without nulls or null, and some selected addresses occur in none of them.
+// In synthetic rows addresses repeat, whole columns are without nulls or null, and some selected addresses occur in
+// none of them.
 func TestSelectionOfSyntheticRows(t *testing.T) {
 	dir := t.TempDir()
 	rows := tracetest.Synthetic(20_000).Callbacks

@@ -11,8 +11,8 @@ import (
 // SessionFile is the name of the file that describes the recording, in the dataset's directory.
 const SessionFile = "session.json"
 
-// FormatVersion is the dataset format that this package reads and writes. It grows when a reader of the former version would
-// misread a dataset; new tables and new nullable columns do not change it.
+// FormatVersion is the dataset format that this package reads and writes. It grows when a reader of the former version
+// would misread a dataset; new tables and new nullable columns do not change it.
 const FormatVersion = 3
 
 // State is a state in the life of a recording.
@@ -65,7 +65,8 @@ type Session struct {
 	// Overhead is what the recording cost the traced threads; nil until it has ended.
 	Overhead *Overhead `json:"overhead,omitempty"`
 	Warnings []string  `json:"warnings"`
-	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not prove.
+	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not
+	// prove.
 	Unresolved []string `json:"unresolved,omitempty"`
 	Ending     Ending   `json:"ending"`
 	// Error is the error that ended the recording.
@@ -128,7 +129,8 @@ type MissingEvent struct {
 	PIDs   []int  `json:"pids,omitempty"`
 }
 
-// MissingEvents returns the names of the events that were not observed, or not in all processes, in the order of the plan.
+// MissingEvents returns the names of the events that were not observed, or not in all processes, in the order of the
+// plan.
 func (s *Session) MissingEvents() []string {
 	var names []string
 	for _, missing := range s.Plan.Missing {
@@ -183,7 +185,8 @@ func EncodeSession(s *Session) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// DecodeSession reads the content of session.json. It fails with ErrNewerFormat when a later version of caret-bpf wrote it.
+// DecodeSession reads the content of session.json. It fails with ErrNewerFormat when a later version of caret-bpf wrote
+// it.
 func DecodeSession(text []byte) (*Session, error) {
 	var version struct {
 		FormatVersion int `json:"format_version"`

@@ -22,7 +22,8 @@ func (s Span) Nanoseconds() int64 { return s.Last - s.First }
 // spanTables are the tables whose rows tell when something happened in a traced process.
 var spanTables = []string{TableCallback, TablePublish, TableTake, TableEnqueue, TableEvent}
 
-// Count returns the number of the table's rows from the footers of its segments. With a DamageError it counts the others.
+// Count returns the number of the table's rows from the footers of its segments. With a DamageError it counts the
+// others.
 func Count(ctx context.Context, d *Dataset, table string) (uint64, error) {
 	var rows uint64
 	err := eachFile(ctx, d, table, func(f *parquet.File) error {
@@ -32,8 +33,8 @@ func Count(ctx context.Context, d *Dataset, table string) (uint64, error) {
 	return rows, err
 }
 
-// TimeSpan returns the time from the first to the last event of the dataset, from the statistics in the footers of its segments;
-// ok is false when it has no event. With a DamageError it is the span of the other segments.
+// TimeSpan returns the time from the first to the last event of the dataset, from the statistics in the footers of its
+// segments; ok is false when it has no event. With a DamageError it is the span of the other segments.
 func TimeSpan(ctx context.Context, d *Dataset) (span Span, ok bool, err error) {
 	var damaged damage
 	for _, name := range spanTables {
@@ -58,7 +59,8 @@ func TimeSpan(ctx context.Context, d *Dataset) (span Span, ok bool, err error) {
 	return span, ok, damaged.err()
 }
 
-// eachFile opens the table's segments one after another. Segments that fail are in the DamageError that it returns at the end.
+// eachFile opens the table's segments one after another. Segments that fail are in the DamageError that it returns at
+// the end.
 func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet.File) error) error {
 	segments, _, err := d.Segments(table)
 	if err != nil {

@@ -8,13 +8,15 @@ import (
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
-// EntityKey says whose row one is in a table of entities: the number of the entity or, in the table of processes, the process.
+// EntityKey says whose row one is in a table of entities: the number of the entity or, in the table of processes, the
+// process.
 type EntityKey struct {
 	Process ProcessKey
 	Entity  uint64
 }
 
-// HasEntities tells whether the table's rows are of entities or processes. Until the recording is closed one may have several.
+// HasEntities tells whether the table's rows are of entities or processes. Until the recording is closed one may have
+// several.
 func (t *Table) HasEntities() bool { return t.Column("revision") != nil }
 
 // processTelling are the columns of the table of processes that say whose row one is and which of them counts.
@@ -23,8 +25,8 @@ type processTelling struct {
 	Revision uint64 `column:"revision,null"`
 }
 
-// ScanSegment reads all rows of a segment in an open file, also those that do not count any more, in batches as Scan does. A segment that
-// cannot be read to its end gives a SegmentError after what was read.
+// ScanSegment reads all rows of a segment in an open file, also those that do not count any more, in batches as Scan
+// does. A segment that cannot be read to its end gives a SegmentError after what was read.
 func ScanSegment[T any](ctx context.Context, table *Table, file *os.File, each func(rows []T) error) error {
 	f, err := segmentOf(file)
 	if err != nil {
@@ -45,8 +47,8 @@ func segmentOf(file *os.File) (*segmentFile, error) {
 	return &segmentFile{File: parsed, file: file, info: info}, nil
 }
 
-// ScanTellings calls each with whose row each row of a segment is and with its revision, in the order of the rows. The revision is 0 where
-// the recorder gave none. Errors are those of ScanSegment.
+// ScanTellings calls each with whose row each row of a segment is and with its revision, in the order of the rows. The
+// revision is 0 where the recorder gave none. Errors are those of ScanSegment.
 func ScanTellings(ctx context.Context, table *Table, file *os.File, each func(key EntityKey, revision uint64)) error {
 	f, err := segmentOf(file)
 	if err != nil {

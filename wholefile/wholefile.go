@@ -1,6 +1,6 @@
-// Package wholefile writes files that are whole or not there: under a temporary name, which is new, until everything is written. A link that
-// stands at the path is replaced and never written through, also where somebody else may write to the folder. Files are made by, and belong
-// to, the user whom an identity names.
+// Package wholefile writes files that are whole or not there: under a temporary name, which is new, until everything is
+// written. A link that stands at the path is replaced and never written through, also where somebody else may write to
+// the folder. Files are made by, and belong to, the user whom an identity names.
 package wholefile
 
 import (

@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// BenchmarkWriter measures rows a second into closed segments, the bytes that a row takes, and the allocations a row costs.
+// BenchmarkWriter measures rows a second into closed segments, the bytes that a row takes, and the allocations a row
+// costs.
 func BenchmarkWriter(b *testing.B) {
 	rows := tracetest.Synthetic(50_000)
 	b.Run(trace.TableCallback, func(b *testing.B) { benchmarkAppend(b, rows.Callbacks) })

@@ -15,11 +15,13 @@ import (
 // errRowsChanged means that a folder does not hold what was written into it.
 var errRowsChanged = errors.New("its segments do not hold the rows that were written")
 
-// Compact leaves in the tables of entities and processes the rows that count (trace.Telling). It is called once, when all rows were
-// appended. Rows are read back from the disk; of each some bits are kept in memory, and the keys of processes. At every moment the
-// segments on the disk hold the row of every entity: the new ones are made durable before the former are removed.
+// Compact leaves in the tables of entities and processes the rows that count (trace.Telling). It is called once, when
+// all rows were appended. Rows are read back from the disk; of each some bits are kept in memory, and the keys of
+// processes. At every moment the segments on the disk hold the row of every entity: the new ones are made durable
+// before the former are removed.
 //
-// After an error the tables have further rows, perhaps some twice: trace.Scan passes on the ones that count. The Writer stays usable.
+// After an error the tables have further rows, perhaps some twice: trace.Scan passes on the ones that count. The Writer
+// stays usable.
 func (w *Writer) Compact(ctx context.Context) error {
 	if err := w.usable(); err != nil {
 		return err
@@ -66,8 +68,8 @@ func (t *tableOf[T]) compact(ctx context.Context) error {
 	return err
 }
 
-// compact replaces the segments by such as have the rows that count only. stored is the number of rows that they hold. It returns how many
-// of them are gone.
+// compact replaces the segments by such as have the rows that count only. stored is the number of rows that they hold.
+// It returns how many of them are gone.
 func (s *segments[T]) compact(ctx context.Context, stored uint64) (removed uint64, err error) {
 	former := s.sequence
 	counting, kept, err := s.findCounting(ctx, former, stored)
@@ -92,8 +94,8 @@ func (s *segments[T]) compact(ctx context.Context, stored uint64) (removed uint6
 	return stored - kept, nil
 }
 
-// findCounting tells for each of the former segments which of its rows count, and how many do. It goes backward: the last row of an entity
-// is the one.
+// findCounting tells for each of the former segments which of its rows count, and how many do. It goes backward: the
+// last row of an entity is the one.
 func (s *segments[T]) findCounting(ctx context.Context, former int, stored uint64) (counting []rowBits, kept uint64, err error) {
 	counting = make([]rowBits, former)
 	met := entitySet{entities: make(sparseBits), processes: make(map[trace.ProcessKey]bool)}

@@ -120,7 +120,8 @@ func TestCompactLeavesOneRowOfEachEntity(t *testing.T) {
 	}
 }
 
-// What the folder holds may have been exchanged by its owner, or the time may be up: nothing is lost, and the recording ends well.
+// What the folder holds may have been exchanged by its owner, or the time may be up: nothing is lost, and the recording
+// ends well.
 func TestCompactThatFailsLosesNothing(t *testing.T) {
 	later, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -183,8 +184,8 @@ func TestCompactThatFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// A recorder may be killed at any moment of replacing its segments. What the folder then holds is replayed from the changes that the kernel
-// tells of: each entity has one row for readers in every state.
+// A recorder may be killed at any moment of replacing its segments. What the folder then holds is replayed from the
+// changes that the kernel tells of: each entity has one row for readers in every state.
 func TestCompactLosesNothingAtAnyMoment(t *testing.T) {
 	h := newHistories(1000, 9)
 	w, dir := create(t, Options{SegmentBytes: 3000, RowGroupRows: 100})

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directory is the dataset's directory. The user to whom it belongs can put a symbolic link anywhere in it: everything goes through an
-// os.Root, which does not leave the directory. All methods are called with the identity of that user, so that what they make is his.
+// directory is the dataset's directory. The user to whom it belongs can put a symbolic link anywhere in it: everything
+// goes through an os.Root, which does not leave the directory. All methods are called with the identity of that user,
+// so that what they make is his.
 type directory struct {
 	path string
 	root *os.Root
@@ -21,8 +22,9 @@ type directory struct {
 	permissions
 }
 
-// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an empty directory, and
-// with ErrUnwritable when it is one of another user than this one and root, or one that everybody may write to.
+// createDirectory makes path, with its parents, and locks it. It fails with ErrExists when path exists and is not an
+// empty directory, and with ErrUnwritable when it is one of another user than this one and root, or one that everybody
+// may write to.
 func createDirectory(path string, user int, p permissions) (_ *directory, err error) {
 	made, err := makeDirectory(filepath.Clean(path), p)
 	if err != nil {
@@ -63,8 +65,8 @@ func createDirectory(path string, user int, p permissions) (_ *directory, err er
 	return d, nil
 }
 
-// checkHolder refuses a directory in which somebody else than root and the user could put something: a pipe in the place of a segment,
-// for example.
+// checkHolder refuses a directory in which somebody else than root and the user could put something: a pipe in the
+// place of a segment, for example.
 func checkHolder(f *os.File, user int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
@@ -103,7 +105,8 @@ func makeDirectory(path string, p permissions) (made bool, err error) {
 	return true, nil
 }
 
-// madeFlags open a directory that was just made. Where others may write to the folder above, a link may have taken its place.
+// madeFlags open a directory that was just made. Where others may write to the folder above, a link may have taken its
+// place.
 const madeFlags = os.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
 
 func restorePath(path string, p permissions) error {
@@ -160,7 +163,8 @@ func (d *directory) openTable(name string) (*os.File, error) {
 	return folder, nil
 }
 
-// commit makes a written file durable under its final name and closes it. folder is the directory that holds both names.
+// commit makes a written file durable under its final name and closes it. folder is the directory that holds both
+// names.
 func (d *directory) commit(f *os.File, temporary, final string, folder *os.File) error {
 	err := f.Sync()
 	if closeErr := f.Close(); err == nil {

@@ -283,7 +283,8 @@ func entries(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// While a recording runs its user may exchange what is in it: what the Writer does then it does with his rights, and no other.
+// While a recording runs its user may exchange what is in it: what the Writer does then it does with his rights, and no
+// other.
 func TestExchangedFoldersAreWrittenAsTheUser(t *testing.T) {
 	requireRoot(t)
 	dir := filepath.Join(folderOf(t, 12345, 23456, 0o700), "dataset")

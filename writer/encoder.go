@@ -15,7 +15,8 @@ type encoder struct {
 	failed bool
 }
 
-// commitment is work for the committer goroutine: a finished segment, or a request to say when all before it are committed.
+// commitment is work for the committer goroutine: a finished segment, or a request to say when all before it are
+// committed.
 type commitment struct {
 	segment *finished
 	reached chan<- struct{}
@@ -59,8 +60,8 @@ func (r rotation) run(e *encoder) error {
 	return nil
 }
 
-// commitAll makes finished segments durable until there are no more. It goes on after an error: each segment that can be
-// committed is data kept.
+// commitAll makes finished segments durable until there are no more. It goes on after an error: each segment that can
+// be committed is data kept.
 func commitAll(dir *directory, commits <-chan commitment, fail func(error)) {
 	for c := range commits {
 		if s := c.segment; s != nil {

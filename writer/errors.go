@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// ErrExists is returned by Create for a directory that is not empty or that another recording writes to, and for what is no
-	// directory.
+	// ErrExists is returned by Create for a directory that is not empty or that another recording writes to, and for what
+	// is no directory.
 	ErrExists = errors.New("output exists")
 	// ErrUnwritable is wrapped by the error of a Writer to which the file system denies something, or whose disk fails.
 	ErrUnwritable = errors.New("the recording cannot be written there")

@@ -123,7 +123,8 @@ func useUp(t *testing.T, dir string) {
 	}
 }
 
-// A file system gives root more than others. A recording for a user gets what that user would get, whoever runs the recorder.
+// A file system gives root more than others. A recording for a user gets what that user would get, whoever runs the
+// recorder.
 func TestBlocksOfRootAreLeft(t *testing.T) {
 	requireRoot(t)
 	image, disk := filepath.Join(t.TempDir(), "image"), folderOf(t, 0, 0, 0o755)

@@ -13,7 +13,8 @@ const defaultFileMode os.FileMode = 0o640
 // ErrMode is returned for permissions that a dataset cannot have.
 var ErrMode = errors.New("a recording's files can be 0600, 0640 or 0644: its owner writes, nobody else does; the group, or everybody, may read")
 
-// ParseMode reads permissions of files, in octal. They are refused if anybody but the owner could write, or the owner could not.
+// ParseMode reads permissions of files, in octal. They are refused if anybody but the owner could write, or the owner
+// could not.
 func ParseMode(text string) (os.FileMode, error) {
 	bits, err := strconv.ParseUint(text, 8, 32)
 	if mode := os.FileMode(bits); err == nil && mode&^0o044 == 0o600 {

@@ -26,7 +26,8 @@ type segments[T trace.Row] struct {
 	rowsInGroup int
 }
 
-// output is the file of a segment. It keeps the first error, which tells more than what the Parquet library makes of it.
+// output is the file of a segment. It keeps the first error, which tells more than what the Parquet library makes of
+// it.
 type output struct {
 	*os.File
 	err error

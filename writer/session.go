@@ -17,8 +17,8 @@ const (
 	reserveBytes = 1 << 20
 )
 
-// WriteSession replaces session.json: after a crash there is the former or the new one. It works after an error of the Writer,
-// a full disk included, so that the dataset can say how it ended; but not after Close.
+// WriteSession replaces session.json: after a crash there is the former or the new one. It works after an error of the
+// Writer, a full disk included, so that the dataset can say how it ended; but not after Close.
 func (w *Writer) WriteSession(s *trace.Session) error {
 	text, err := trace.EncodeSession(s)
 	if err != nil {
@@ -73,7 +73,8 @@ func (d *directory) reserve() error {
 	}
 	defer func() { _ = f.Close() }()
 	err = unix.Fallocate(int(f.Fd()), 0, 0, reserveBytes)
-	// tmpfs gives up, and begins anew, at each signal, and Go's scheduler sends them all the time: not to be repeated for ever.
+	// tmpfs gives up, and begins anew, at each signal, and Go's scheduler sends them all the time: not to be repeated for
+	// ever.
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINTR) {
 		_, err = f.Write(make([]byte, reserveBytes))
 	}

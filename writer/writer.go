@@ -21,8 +21,8 @@ const (
 
 // Writer writes a dataset. Its methods and Append are safe for concurrent use.
 //
-// The first input or output error ends the writing: every later call returns it, rows are discarded, and unfinished segments
-// are removed. Segments that were closed before stay.
+// The first input or output error ends the writing: every later call returns it, rows are discarded, and unfinished
+// segments are removed. Segments that were closed before stay.
 type Writer struct {
 	dir     *directory
 	options Options
@@ -39,8 +39,8 @@ type Writer struct {
 }
 
 // Create makes the directory path, with its parents, and starts a dataset in it. It fails with ErrExists when the path
-// exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is one for its readers
-// after the first WriteSession.
+// exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is
+// one for its readers after the first WriteSession.
 func Create(path string, options Options) (*Writer, error) {
 	options = options.withDefaults()
 	var dir *directory
@@ -82,8 +82,8 @@ func openEmpty(path string, options Options) (*directory, error) {
 	return dir, nil
 }
 
-// start runs a stage as who makes the dataset. That is not only for what it opens: to root, a file system also gives what it keeps of its
-// blocks for root, and more than a quota allows.
+// start runs a stage as who makes the dataset. That is not only for what it opens: to root, a file system also gives
+// what it keeps of its blocks for root, and more than a quota allows.
 func (w *Writer) start(stage func()) error {
 	w.done.Add(1)
 	err := w.options.As.Go(func() {
@@ -114,8 +114,8 @@ func (w *Writer) Reopen() (f *os.File, err error) {
 	return f, err
 }
 
-// Tick closes the segments of all tables that have rows when SegmentPeriod has passed since it last did. The session calls it
-// about once a second: without it, rows would wait for the next ones.
+// Tick closes the segments of all tables that have rows when SegmentPeriod has passed since it last did. The session
+// calls it about once a second: without it, rows would wait for the next ones.
 func (w *Writer) Tick(now time.Time) error {
 	if err := w.usable(); err != nil {
 		return err
@@ -135,7 +135,8 @@ func (w *Writer) Tick(now time.Time) error {
 	return nil
 }
 
-// Flush closes the segments of all tables and returns when they are on disk, or with ctx's error when that takes too long.
+// Flush closes the segments of all tables and returns when they are on disk, or with ctx's error when that takes too
+// long.
 func (w *Writer) Flush(ctx context.Context) error {
 	if err := w.usable(); err != nil {
 		return err
@@ -158,7 +159,8 @@ func (w *Writer) rotate(reached chan<- struct{}) {
 	w.queue <- rotation{reached: reached}
 }
 
-// Close closes the segments of all tables and releases the dataset. No other method may be running or called afterwards.
+// Close closes the segments of all tables and releases the dataset. No other method may be running or called
+// afterwards.
 func (w *Writer) Close() error {
 	if !w.end() {
 		return ErrClosed
@@ -166,7 +168,8 @@ func (w *Writer) Close() error {
 	return errors.Join(w.options.As.Run(w.release), w.failure(), w.dir.close())
 }
 
-// Discard is Close for a recording that never began: it removes what the Writer made, so that the same path can be used again.
+// Discard is Close for a recording that never began: it removes what the Writer made, so that the same path can be used
+// again.
 func (w *Writer) Discard() error {
 	if !w.end() {
 		return ErrClosed

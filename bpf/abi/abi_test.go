@@ -43,7 +43,8 @@ var structures = map[string]any{
 	"process_address": abi.ProcessAddress{},
 }
 
-// private are structures that the kernel side shares with nobody, or with the kernel. The tests' entrances take the first three.
+// private are structures that the kernel side shares with nobody, or with the kernel. The tests' entrances take the
+// first three.
 var private = []string{
 	"event", "ring_operation", "ring", "ring_history", "shown_subscription",
 	"pt_regs", "task_struct", "signal_struct", "signal_live", "bpf_raw_tracepoint_args",

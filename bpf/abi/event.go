@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Event identifies a traced event by its CARET or ROS 2 tracepoint name. The numbers are part of an attached site's cookie
-// and of every kernel record, so they never change.
+// Event identifies a traced event by its CARET or ROS 2 tracepoint name. The numbers are part of an attached site's
+// cookie and of every kernel record, so they never change.
 type Event uint8
 
 // Events of the running system.
@@ -32,8 +32,9 @@ const (
 	EventLibraryLoad             Event = 19 // none of the catalogue: the dynamic linker tells debuggers of libraries
 )
 
-// Initialization events: they name the entities. Behind each are its arguments; strings are in parentheses. The identity of a client is in
-// hexadecimal: the GUIDs of its writer and its reader with Fast DDS, a handle of 8 bytes with Cyclone DDS, "" if not known.
+// Initialization events: they name the entities. Behind each are its arguments; strings are in parentheses. The
+// identity of a client is in hexadecimal: the GUIDs of its writer and its reader with Fast DDS, a handle of 8 bytes
+// with Cyclone DDS, "" if not known.
 const (
 	EventRclInit                                Event = 20 // context
 	EventRclNodeInit                            Event = 21 // node_handle, rmw_handle, (node_name), (namespace)

@@ -14,7 +14,8 @@ const (
 	ReasonFault         Reason = 4
 	// ReasonCount is how many the kernel side may count.
 	ReasonCount Reason = 16
-	// ReasonRecursion is counted by the kernel itself: it did not run the program, because it was running on this CPU already (5.12).
+	// ReasonRecursion is counted by the kernel itself: it did not run the program, because it was running on this CPU
+	// already (5.12).
 	ReasonRecursion = ReasonCount
 )
 

@@ -1,5 +1,5 @@
-// Package abi says what the kernel side (bpf/src) and the recorder share: the numbers of events, records, flags and sites, and the records
-// of the ring buffer. A test walks all enumerations and structures of the compiled object's BTF.
+// Package abi says what the kernel side (bpf/src) and the recorder share: the numbers of events, records, flags and
+// sites, and the records of the ring buffer. A test walks all enumerations and structures of the compiled object's BTF.
 package abi
 
 import (
@@ -148,7 +148,8 @@ const (
 // HeaderAdapted comes with the offset of a header: intra-process messages of the publisher may be of another type.
 const HeaderAdapted uint32 = 1 << 31
 
-// The types below are those of bpf/src/records.h and bpf/src/thread_state.h, field by field. Times are CLOCK_MONOTONIC nanoseconds.
+// The types below are those of bpf/src/records.h and bpf/src/thread_state.h, field by field. Times are CLOCK_MONOTONIC
+// nanoseconds.
 
 // RecordHeader begins every record.
 type RecordHeader struct {
@@ -306,7 +307,8 @@ type ProcessRecord struct {
 	Command         [16]byte
 }
 
-// startResolution is the resolution of a process's start time in /proc, in nanoseconds: the kernel's USER_HZ is 100 everywhere.
+// startResolution is the resolution of a process's start time in /proc, in nanoseconds: the kernel's USER_HZ is 100
+// everywhere.
 const startResolution = 10_000_000
 
 // Start returns when the process started, in nanoseconds since boot, as /proc tells it.

@@ -68,8 +68,8 @@ const (
 	FormTakeLoanedReturn     Form = 5
 )
 
-// FormGenericCallback is the form of callback_start and callback_end beside FormArguments: a member function of a generic subscription, whose
-// rcl handle is at the site's parameter.
+// FormGenericCallback is the form of callback_start and callback_end beside FormArguments: a member function of a
+// generic subscription, whose rcl handle is at the site's parameter.
 const FormGenericCallback Form = 1
 
 // FormDerived is the form of intra-process events on Humble, which are concluded from functions of rclcpp.
@@ -99,13 +99,13 @@ const (
 	FormCycloneDDSWrite Form = 1
 	// FormCycloneDDSWriteStamp: dds_write_ts, whose third argument is the timestamp.
 	FormCycloneDDSWriteStamp Form = 2
-	// FormCycloneDDSSerdata: at the call of dds_writecdr_impl in dds_writecdr; the third argument is a ddsi_serdata, the parameter
-	// the offset of its timestamp.
+	// FormCycloneDDSSerdata: at the call of dds_writecdr_impl in dds_writecdr; the third argument is a ddsi_serdata, the
+	// parameter the offset of its timestamp.
 	FormCycloneDDSSerdata Form = 3
 )
 
-// Unit is a part of a plan that is of use as a whole only. The kernel side counts the hits of each; a unit that is not needed can be detached
-// while the rest goes on.
+// Unit is a part of a plan that is of use as a whole only. The kernel side counts the hits of each; a unit that is not
+// needed can be detached while the rest goes on.
 type Unit uint8
 
 // Units have their event's number, but for these. The numbers are part of cookies: there are HitUnits.

@@ -1,4 +1,5 @@
-// Command instructioncount lists how many instructions each BPF program of compiled objects has, with the functions that it calls.
+// Command instructioncount lists how many instructions each BPF program of compiled objects has, with the functions
+// that it calls.
 //
 // usage: instructioncount OBJECT...
 //

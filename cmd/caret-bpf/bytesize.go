@@ -23,8 +23,8 @@ func (b *byteSize) String() string {
 	return strconv.Itoa(int(*b))
 }
 
-// Set understands decimal digits and, right behind them, one of the byteUnits in upper or lower case. MB is none of them: it is taken for a
-// million by some and for MiB by others.
+// Set understands decimal digits and, right behind them, one of the byteUnits in upper or lower case. MB is none of
+// them: it is taken for a million by some and for MiB by others.
 func (b *byteSize) Set(text string) error {
 	unitStart := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	number, err := strconv.ParseUint(text[:unitStart], 10, 64)

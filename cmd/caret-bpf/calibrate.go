@@ -68,8 +68,8 @@ func costRows(costs *probes.Costs) [][]string {
 // errNoCacheFolder is returned where nothing tells where the user's caches are.
 var errNoCacheFolder = errors.New("neither XDG_CACHE_HOME is set nor a home directory known: the calibration cannot be kept")
 
-// cacheFolder is where the caller's calibrations are kept (XDG Base Directory Specification). The home of who called sudo is not where HOME
-// says: that is root's.
+// cacheFolder is where the caller's calibrations are kept (XDG Base Directory Specification). The home of who called
+// sudo is not where HOME says: that is root's.
 func cacheFolder(getenv func(string) string, caller *identity.Identity) (string, error) {
 	if folder := getenv("XDG_CACHE_HOME"); filepath.IsAbs(folder) {
 		return filepath.Join(folder, "caret-bpf"), nil

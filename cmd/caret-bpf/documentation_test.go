@@ -10,7 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/docs"
 )
 
-// TestDocumentation compares what docs/recording.md says of flags and exit codes with the program. `make docs` writes it.
+// TestDocumentation compares what docs/recording.md says of flags and exit codes with the program. `make docs` writes
+// it.
 func TestDocumentation(t *testing.T) {
 	for _, block := range []struct {
 		name    string

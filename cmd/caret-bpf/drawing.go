@@ -73,7 +73,8 @@ func (d *drawing) names(services bool) []string {
 	return slices.Compact(names)
 }
 
-// connect adds an edge for each of a node's endpoints of one kind: it is like the others but for the name of the topic or service.
+// connect adds an edge for each of a node's endpoints of one kind: it is like the others but for the name of the topic
+// or service.
 func connect[E any](d *drawing, edge drawnEdge, endpoints []E, name func(E) string) {
 	for _, endpoint := range endpoints {
 		edge.name = name(endpoint)

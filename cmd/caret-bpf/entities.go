@@ -104,7 +104,8 @@ type liveSkipped struct {
 	Reason string        `json:"reason"`
 }
 
-// readEntities reads the entities of a process from its memory. What could be read is returned even if there is an error.
+// readEntities reads the entities of a process from its memory. What could be read is returned even if there is an
+// error.
 func readEntities(ctx context.Context, p *target.Process) (liveProcess, error) {
 	live := liveProcess{
 		PID: p.PID, Command: p.Command, Distro: p.Distro, RMW: p.RMW,

@@ -13,7 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// relayDataset has a talker whose timer publishes /chatter and a relay that publishes /relayed in the callback of /chatter.
+// relayDataset has a talker whose timer publishes /chatter and a relay that publishes /relayed in the callback of
+// /chatter.
 func relayDataset(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

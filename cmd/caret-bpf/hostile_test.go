@@ -23,8 +23,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// hostile holds what a traced program may name itself: sequences that steer terminals of 7 and 8 bits, marks that turn text around, ends
-// of lines of all kinds, and bytes that are no UTF-8.
+// hostile holds what a traced program may name itself: sequences that steer terminals of 7 and 8 bits, marks that turn
+// text around, ends of lines of all kinds, and bytes that are no UTF-8.
 const hostile = "\x1b]0;PWN\a\x1b[31m\u009b2J\x9b2J\x7f\u202e\u2066\u200e\u2028\u2029\r\x00\nforged line\xff"
 
 // checkPrinted fails if what a command has printed could steer a terminal, or holds a line that a name has made.
@@ -138,7 +138,8 @@ func checkNoFormulas(t *testing.T, text string) {
 	}
 }
 
-// bystanderVariable makes the test binary a process with a hostile name that maps the libraries in the folder that it names.
+// bystanderVariable makes the test binary a process with a hostile name that maps the libraries in the folder that it
+// names.
 const bystanderVariable = "CARET_BPF_TEST_BYSTANDER"
 
 // becomeBystander returns when its standard input is closed.

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// secondRequest is the least time between two requests to stop. What comes sooner belongs to the first: `timeout` signals its child and
-// then its own process group, and scripts pass on what the terminal has sent to everyone already.
+// secondRequest is the least time between two requests to stop. What comes sooner belongs to the first: `timeout`
+// signals its child and then its own process group, and scripts pass on what the terminal has sent to everyone already.
 const secondRequest = time.Second
 
-// withInterrupts returns a context that ends at the first request to stop: SIGINT, SIGTERM or SIGHUP. A second one calls abort.
+// withInterrupts returns a context that ends at the first request to stop: SIGINT, SIGTERM or SIGHUP. A second one
+// calls abort.
 func withInterrupts(abort func()) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	requests := make(chan os.Signal, 1)
@@ -31,7 +32,8 @@ func withInterrupts(abort func()) context.Context {
 	return ctx
 }
 
-// abortWith ends the program and the command that it launched at once. The kernel detaches the probes of a process that ends.
+// abortWith ends the program and the command that it launched at once. The kernel detaches the probes of a process that
+// ends.
 func abortWith(launched *atomic.Int64) {
 	if group := launched.Load(); group > 0 {
 		_ = syscall.Kill(-int(group), syscall.SIGKILL)

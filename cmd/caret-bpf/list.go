@@ -63,7 +63,8 @@ func listCommand() command {
 	}
 }
 
-// findByPIDs opens the processes of a list and warns of those that cannot be looked at. It fails when there is none other.
+// findByPIDs opens the processes of a list and warns of those that cannot be looked at. It fails when there is none
+// other.
 func findByPIDs(ctx context.Context, c console, finder *target.Finder, list string) ([]*target.Process, error) {
 	found, refused, err := finder.ByPIDs(ctx, list)
 	if err != nil {
@@ -75,8 +76,8 @@ func findByPIDs(ctx context.Context, c console, finder *target.Finder, list stri
 	return found, nil
 }
 
-// findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error unless privileges are
-// missing and nothing was found: then nobody knows whether there is something.
+// findListed opens the processes that were asked for: by PID, or by name. Whatever could not be looked at is no error
+// unless privileges are missing and nothing was found: then nobody knows whether there is something.
 func findListed(ctx context.Context, c console, pids, name string) ([]*target.Process, error) {
 	finder := target.NewFinder()
 	if pids != "" {

@@ -39,7 +39,8 @@ func newConsole(out, err io.Writer, getenv func(string) string) console {
 	}
 }
 
-// complain prints an error on the side. All of its lines are marked, so that no text in it passes for a message of another kind.
+// complain prints an error on the side. All of its lines are marked, so that no text in it passes for a message of
+// another kind.
 func (c console) complain(err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(c.err, "caret-bpf:", strings.TrimSuffix(line, "\n"))
@@ -96,8 +97,8 @@ func main() {
 		}
 		os.Exit(exitSuccess)
 	}
-	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught; it is not
-	// ignored, as the launched command would inherit that.
+	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught;
+	// it is not ignored, as the launched command would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx := withInterrupts(func() { abortWith(c.launched) })
 	os.Exit(execute(ctx, c, os.Args[1:]))

@@ -41,8 +41,8 @@ func (o outputFlags) check() error {
 	return nil
 }
 
-// rowWriter begins a report in the form that the flags choose, by default a table. Close or Discard it: a Parquet file is under a
-// temporary name until then.
+// rowWriter begins a report in the form that the flags choose, by default a table. Close or Discard it: a Parquet file
+// is under a temporary name until then.
 func rowWriter[T any](c console, o outputFlags) (*report.Writer[T], error) {
 	switch {
 	case *o.parquet != "":

@@ -17,7 +17,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// programVariable makes the test binary the program itself, for tests of what needs a process: signals, standard output, namespaces.
+// programVariable makes the test binary the program itself, for tests of what needs a process: signals, standard
+// output, namespaces.
 const programVariable = "CARET_BPF_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,8 @@ func programCommand(arguments ...string) *exec.Cmd {
 	return c
 }
 
-// runProgram runs it to its end and returns its exit code, -1 if a signal ended it, and what it wrote to standard error.
+// runProgram runs it to its end and returns its exit code, -1 if a signal ended it, and what it wrote to standard
+// error.
 func runProgram(t *testing.T, c *exec.Cmd) (code int, problems string) {
 	t.Helper()
 	var stderr bytes.Buffer

@@ -19,8 +19,9 @@ const plainInterval = 10 * time.Second
 // maxUnprinted bounds the messages that wait for a terminal that does not go on.
 const maxUnprinted = 1000
 
-// progress shows a session: on a terminal one line that updates itself, elsewhere a line now and then. A goroutine of its own prints, so that
-// a terminal that blocks does not delay the recording. Its methods may be called from several goroutines.
+// progress shows a session: on a terminal one line that updates itself, elsewhere a line now and then. A goroutine of
+// its own prints, so that a terminal that blocks does not delay the recording. Its methods may be called from several
+// goroutines.
 type progress struct {
 	out      *output
 	quiet    bool

@@ -74,8 +74,9 @@ func (q *question) prepare(ctx context.Context, c console, directories []string)
 	return query, nil
 }
 
-// collectSeldom lets garbage grow to three times of what is in use, in place of once, unless the user has said how far: a query keeps little, makes
-// much, and takes a fifth less time so. A recording, which must stay small beside a vehicle's programs, keeps Go's own measure.
+// collectSeldom lets garbage grow to three times of what is in use, in place of once, unless the user has said how far:
+// a query keeps little, makes much, and takes a fifth less time so. A recording, which must stay small beside a
+// vehicle's programs, keeps Go's own measure.
 func collectSeldom(c console) {
 	if c.getenv("GOGC") == "" {
 		debug.SetGCPercent(300)

@@ -31,10 +31,11 @@ var loads = []load{
 	{"callback", "--publish-only --count 1", 1},
 }
 
-// BenchmarkRate searches the highest rate that is recorded for some seconds without a loss, with the default ring buffer: at first threads of a
-// stand-in execute callbacks as fast as they can. If something is lost the rate is halved and so on. What the rate costs the recorder, which is
-// a process of its own, is reported, and what processor time a callback takes the target: at that rate, and past any limit, while the recorder is
-// stopped and the ring buffer stays full. Target and recorder share the machine's cores.
+// BenchmarkRate searches the highest rate that is recorded for some seconds without a loss, with the default ring
+// buffer: at first threads of a stand-in execute callbacks as fast as they can. If something is lost the rate is halved
+// and so on. What the rate costs the recorder, which is a process of its own, is reported, and what processor time a
+// callback takes the target: at that rate, and past any limit, while the recorder is stopped and the ring buffer stays
+// full. Target and recorder share the machine's cores.
 func BenchmarkRate(b *testing.B) {
 	requireRecordingBench(b)
 	program := measure.CopySelf(b, b.TempDir(), "caret-bpf")
@@ -92,7 +93,8 @@ func (r rateRun) highestHeld(full rateResult) rateResult {
 	return held
 }
 
-// measure records callbacks at a rate for each thread, 0 for as fast as they can, and stops the recorder for that time if it is to be starved.
+// measure records callbacks at a rate for each thread, 0 for as fast as they can, and stops the recorder for that time
+// if it is to be starved.
 func (r rateRun) measure(rate float64, starved bool) rateResult {
 	r.b.Helper()
 	flags := fmt.Sprintf("%s --rate %g --topics %d --threads %d", r.load.flags, rate, r.threads, r.threads)

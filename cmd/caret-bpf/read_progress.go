@@ -15,8 +15,8 @@ const (
 	progressWidth    = 30
 )
 
-// newReadProgress returns a function that shows on a terminal how much has been read; nil where it would be seen by nobody. It
-// is safe for concurrent use.
+// newReadProgress returns a function that shows on a terminal how much has been read; nil where it would be seen by
+// nobody. It is safe for concurrent use.
 func newReadProgress(out *output, quiet bool) func(read, total int64) {
 	if !showsProgress(out, quiet) {
 		return nil

@@ -64,7 +64,8 @@ func recordCommand() command {
 	}
 }
 
-// checkStrayWords refuses words before "--", or without it: they are PIDs whose flag or quotes were forgotten, or a command.
+// checkStrayWords refuses words before "--", or without it: they are PIDs whose flag or quotes were forgotten, or a
+// command.
 func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 	stray := arguments
 	if before := flags.ArgsLenAtDash(); before >= 0 {

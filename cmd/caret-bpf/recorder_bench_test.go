@@ -23,7 +23,8 @@ type measuredRecorder struct {
 	used    time.Duration // of processor time when the recording was open
 }
 
-// startMeasured starts to record a process. The program is a copy, so that nothing of it is in memory because a test runs.
+// startMeasured starts to record a process. The program is a copy, so that nothing of it is in memory because a test
+// runs.
 func startMeasured(b *testing.B, program string, pid int, arguments ...string) *measuredRecorder {
 	b.Helper()
 	r := &measuredRecorder{b: b, dir: filepath.Join(b.TempDir(), "recording")}

@@ -18,12 +18,13 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// startLibraries is how many libraries of nodes the process has mapped. On Humble each has about a dozen calls of tracepoints.
+// startLibraries is how many libraries of nodes the process has mapped. On Humble each has about a dozen calls of
+// tracepoints.
 const startLibraries = 400
 
-// BenchmarkStart measures a whole `caret-bpf record` of a process of many libraries: the time from its start until it records and from its
-// interruption until it has ended, its processor time until it records, and its memory; with all files in the page cache (warm), and with none
-// of what the process itself has not mapped (cold).
+// BenchmarkStart measures a whole `caret-bpf record` of a process of many libraries: the time from its start until it
+// records and from its interruption until it has ended, its processor time until it records, and its memory; with all
+// files in the page cache (warm), and with none of what the process itself has not mapped (cold).
 func BenchmarkStart(b *testing.B) {
 	requireRecordingBench(b)
 	program := measure.CopySelf(b, b.TempDir(), "caret-bpf")
@@ -90,7 +91,8 @@ func dropCaches(b *testing.B) {
 	}
 }
 
-// copyComponent makes copies of the stand-in's library of a node. Each has a build-id of its own, as different libraries have.
+// copyComponent makes copies of the stand-in's library of a node. Each has a build-id of its own, as different
+// libraries have.
 func copyComponent(b *testing.B, distro string, count int) []string {
 	b.Helper()
 	original := filepath.Join(standin.Directory(b, distro, false), "libstandin_component.so")

@@ -13,8 +13,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/report"
 )
 
-// output is a stream that nothing can steer: whatever is printed passes Write, which escapes all but printable characters, tabs and ends of lines.
-// It remembers the first error of writing, so that printing need not be checked line by line. It may be used by several goroutines at once.
+// output is a stream that nothing can steer: whatever is printed passes Write, which escapes all but printable
+// characters, tabs and ends of lines. It remembers the first error of writing, so that printing need not be checked
+// line by line. It may be used by several goroutines at once.
 type output struct {
 	stream io.Writer
 	mu     sync.Mutex
@@ -80,7 +81,8 @@ func (o *output) terminal() *os.File {
 	return nil
 }
 
-// end writes what waits, and returns what kept text from being written. That nobody reads on, as in `caret-bpf list | head -1`, is not a failure.
+// end writes what waits, and returns what kept text from being written. That nobody reads on, as in `caret-bpf list |
+// head -1`, is not a failure.
 func (o *output) end() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge/model"
 )
 
-// TestWhatALeftCallbackTookFeedsNone: an exception that nothing showed has left a callback in which something was taken. The next one that begins
-// further up has not got it.
+// TestWhatALeftCallbackTookFeedsNone: an exception that nothing showed has left a callback in which something was
+// taken. The next one that begins further up has not got it.
 func TestWhatALeftCallbackTookFeedsNone(t *testing.T) {
 	const left, next, low, high = 0x10, 0x20, 0x1000, 0x2000
 	for name, taken := range map[string]model.Event{

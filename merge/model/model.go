@@ -1,7 +1,8 @@
-// Package model is an executable statement of the kernel's per-thread state machine (bpf/src/callback.h, publish.h, take.h).
+// Package model is an executable statement of the kernel's per-thread state machine (bpf/src/callback.h, publish.h,
+// take.h).
 //
-// It is written for reading, not for speed. Tests feed the same random events to it and to the compiled BPF programs and
-// require the same records.
+// It is written for reading, not for speed. Tests feed the same random events to it and to the compiled BPF programs
+// and require the same records.
 package model
 
 import (
@@ -76,7 +77,8 @@ type thread struct {
 	atCaller *Event
 }
 
-// Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits, seen at some place.
+// Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits, seen at some
+// place.
 func (m *Machine) Handle(e Event) {
 	if e.ID != abi.EventThreadExit && m.countHit(e) {
 		return
@@ -97,7 +99,8 @@ func (m *Machine) countHit(e Event) (repeated bool) {
 	return e.Role == abi.RoleBody && t.wasSeenAtCaller(e)
 }
 
-// wasSeenAtCaller reports whether the event's call was the last that its thread was seen to make. Seeing one body is enough to forget it.
+// wasSeenAtCaller reports whether the event's call was the last that its thread was seen to make. Seeing one body is
+// enough to forget it.
 func (t *thread) wasSeenAtCaller(e Event) bool {
 	if t.atCaller == nil {
 		return false
@@ -262,8 +265,8 @@ func (m *Machine) flushRequest(t *thread) {
 	}
 }
 
-// innermostFrame returns the stack pointer of the innermost callback, of the outermost one of those that are too deep, the largest one outside
-// of callbacks.
+// innermostFrame returns the stack pointer of the innermost callback, of the outermost one of those that are too deep,
+// the largest one outside of callbacks.
 func (t *thread) innermostFrame() uint64 {
 	switch {
 	case t.tooDeep > 0:
@@ -424,8 +427,8 @@ func (m *Machine) callbackEnd(e Event) {
 	m.pop(t, e.TimeNs, abi.CallbackComplete)
 }
 
-// ending returns the frame of the callback that ends, or -1. Of several frames of one callback, all at or below the stack pointer
-// are over; the outermost of those ends here.
+// ending returns the frame of the callback that ends, or -1. Of several frames of one callback, all at or below the
+// stack pointer are over; the outermost of those ends here.
 func (t *thread) ending(e Event) int {
 	innermost, over := -1, -1
 	for i, frame := range slices.Backward(t.frames) {

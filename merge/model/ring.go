@@ -9,15 +9,16 @@ type Ring struct {
 	Capacity, WriteIndex, ReadIndex, Size uint64
 }
 
-// RingHistory says where the operations of a ring that were seen lead to (bpf/src/ring_history.h). It tells which slot an operation has
-// used, where that is certain: another thread may have used the ring before a probe reads it.
+// RingHistory says where the operations of a ring that were seen lead to (bpf/src/ring_history.h). It tells which slot
+// an operation has used, where that is certain: another thread may have used the ring before a probe reads it.
 type RingHistory struct {
 	// WriteIndex is where the enqueues lead to.
 	WriteIndex           uint64
 	Size, SizeWriteIndex uint64
 	// Message is in the slot of the last enqueue, 0 if none is any more.
 	Message uint64
-	// Taken: a dequeue was seen after that enqueue. Early: one was seen of a message whose enqueue was not (of a ring with one slot).
+	// Taken: a dequeue was seen after that enqueue. Early: one was seen of a message whose enqueue was not (of a ring with
+	// one slot).
 	Taken bool
 	Early early
 	// OpenEnqueues and OpenDequeues are still to be seen before slots are certain again.
@@ -139,8 +140,8 @@ func (h *RingHistory) dropped(ring Ring) abi.Overwritten {
 	return abi.OverwrittenUnknown
 }
 
-// Dequeue returns the slot that a dequeue has emptied, if the last enqueue into it that was seen is that of what it took. message is what
-// it took, 0 if unknown.
+// Dequeue returns the slot that a dequeue has emptied, if the last enqueue into it that was seen is that of what it
+// took. message is what it took, 0 if unknown.
 func (h *RingHistory) Dequeue(ring Ring, message uint64) (slot uint64) {
 	if ring.Capacity == 1 {
 		h.noteSize(ring)

@@ -12,7 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge/model"
 )
 
-// sighting is an operation of a ring buffer that a probe sees: not before it has happened, and perhaps after others have.
+// sighting is an operation of a ring buffer that a probe sees: not before it has happened, and perhaps after others
+// have.
 type sighting struct {
 	ring    model.Ring
 	dequeue bool
@@ -25,8 +26,8 @@ type sighting struct {
 	disturbed bool
 }
 
-// ringScript lets threads put messages into a ring buffer and take them. A thread is seen some time after each operation. With
-// others at most so many operations are not seen at a time.
+// ringScript lets threads put messages into a ring buffer and take them. A thread is seen some time after each
+// operation. With others at most so many operations are not seen at a time.
 type ringScript struct {
 	random  *rand.Rand
 	ring    model.Ring
@@ -207,7 +208,8 @@ func checkRing(t *testing.T, script *ringScript, others bool) (certain, all int)
 	return certain, all
 }
 
-// TestDequeueSeenBeforeItsEnqueue is what a thread does that is interrupted between putting a message into a buffer and telling so.
+// TestDequeueSeenBeforeItsEnqueue is what a thread does that is interrupted between putting a message into a buffer and
+// telling so.
 func TestDequeueSeenBeforeItsEnqueue(t *testing.T) {
 	for name, test := range map[string]struct {
 		begin            model.Ring

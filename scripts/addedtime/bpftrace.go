@@ -19,8 +19,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
-// printed keeps the sites whose functions a user of bpftrace would probe for the same rows: the record's, and what callbacks have taken.
-// Functions for serialized and loaned messages are left out.
+// printed keeps the sites whose functions a user of bpftrace would probe for the same rows: the record's, and what
+// callbacks have taken. Functions for serialized and loaned messages are left out.
 func printed(sites []probes.Site) []probes.Site {
 	events := append(slices.Clone(recorded), abi.EventRMWTake)
 	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(events, s.Event) || fieldsOf(s) == "" })
@@ -53,7 +53,8 @@ func fieldsOf(s probes.Site) string {
 	return ""
 }
 
-// scriptOf is a bpftrace script that prints thread, time, event and fields of every hit that passes the filter, a line each.
+// scriptOf is a bpftrace script that prints thread, time, event and fields of every hit that passes the filter, a line
+// each.
 func scriptOf(sites []probes.Site, filter string) string {
 	var text strings.Builder
 	for _, s := range printed(sites) {
@@ -113,7 +114,8 @@ func bpftrace(ctx context.Context, p *program, plans *plans) (end, error) {
 	}, nil
 }
 
-// lastEventIsIn reports whether callbacks are printed from their start to their end: probes are attached one after the other.
+// lastEventIsIn reports whether callbacks are printed from their start to their end: probes are attached one after the
+// other.
 func lastEventIsIn(output string) bool {
 	text, err := os.ReadFile(output)
 	return err == nil && bytes.Contains(text, []byte(abi.EventCallbackStart.String())) && bytes.Contains(text, []byte(abi.EventCallbackEnd.String()))

@@ -60,7 +60,8 @@ func run(ctx context.Context, rounds int, window time.Duration, only string) err
 	return nil
 }
 
-// measureSystem measures all ways on all workloads, round by round. A way that fails is left out from then on, and said to be.
+// measureSystem measures all ways on all workloads, round by round. A way that fails is left out from then on, and said
+// to be.
 func measureSystem(ctx context.Context, s system, ways []way, rounds int, window time.Duration) (*results, error) {
 	r := newResults(s, ways)
 	for round := range rounds {

@@ -59,7 +59,8 @@ func (m *meter) read() reading {
 	}
 }
 
-// timePerCallback returns the processor time in nanoseconds that the thread takes for a callback and everything around it.
+// timePerCallback returns the processor time in nanoseconds that the thread takes for a callback and everything around
+// it.
 func (m *meter) timePerCallback(window time.Duration) (float64, error) {
 	before := m.read()
 	deadline := time.Now().Add(measuringPatience)

@@ -15,8 +15,8 @@ import (
 // settlingPatience is how long a recording may take to begin and to settle.
 const settlingPatience = time.Minute
 
-// record records until what it returns is called, which removes the dataset. With settles it returns when the recorder has said something that
-// contains that text.
+// record records until what it returns is called, which removes the dataset. With settles it returns when the recorder
+// has said something that contains that text.
 func record(ctx context.Context, configuration session.Configuration, settles string) (end, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	settled, ended := make(chan struct{}), make(chan error, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// recorded are the events whose fields make the complete record of a callback and of a publish. What else a recording probes helps it
-// to pair them.
+// recorded are the events whose fields make the complete record of a callback and of a publish. What else a recording
+// probes helps it to pair them.
 var recorded = []abi.Event{
 	abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish,
 	abi.EventDDSBindAddrToStamp,
@@ -21,9 +21,11 @@ var recorded = []abi.Event{
 type plans struct {
 	// minimal and standard are those of the profiles, entries those at the first instructions of functions.
 	minimal, standard, entries []probes.Site
-	// certain says that all callers of tracepoints are known: functions whose callers are probed are then not probed themselves, but for the first seconds.
+	// certain says that all callers of tracepoints are known: functions whose callers are probed are then not probed
+	// themselves, but for the first seconds.
 	certain bool
-	// leaves says that a recording has sites in its first seconds that are not among these: the program has no intra-process communication.
+	// leaves says that a recording has sites in its first seconds that are not among these: the program has no
+	// intra-process communication.
 	leaves bool
 }
 

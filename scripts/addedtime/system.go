@@ -29,8 +29,8 @@ type system struct {
 	name, prefix, libraries, program, rmw string
 }
 
-// systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are some, since that is
-// what users have.
+// systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are
+// some, since that is what users have.
 func systems() []system {
 	var all []system
 	for _, distro := range []string{"humble", "jazzy"} {

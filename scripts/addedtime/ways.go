@@ -65,13 +65,15 @@ func empty(sites func(*plans) []probes.Site) begin {
 	}
 }
 
-// ringBytes is so large that a recording loses nothing while a thread does nothing but execute callbacks: what is lost costs less.
+// ringBytes is so large that a recording loses nothing while a thread does nothing but execute callbacks: what is lost
+// costs less.
 const ringBytes = 256 << 20
 
 // withoutIntraProcess is what the recorder says when it leaves what only intra-process communication needs.
 const withoutIntraProcess = "there is no intra-process communication"
 
-// recording records as the command does once it has settled: functions that are probed beside their callers in the first seconds are not.
+// recording records as the command does once it has settled: functions that are probed beside their callers in the
+// first seconds are not.
 func recording(configuration session.Configuration) begin {
 	return func(ctx context.Context, p *program, plans *plans) (end, error) {
 		configuration := configuration

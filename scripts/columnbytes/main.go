@@ -1,4 +1,5 @@
-// Command columnbytes prints what each column of a dataset takes on disk: the bytes of its pages, a row, and its share of the table.
+// Command columnbytes prints what each column of a dataset takes on disk: the bytes of its pages, a row, and its share
+// of the table.
 //
 // usage: columnbytes DATASET...
 package main

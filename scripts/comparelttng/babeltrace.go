@@ -15,7 +15,8 @@ import (
 
 const maxLine = 16 << 20
 
-// readLTTng reads a trace of LTTng with babeltrace2. Whatever babeltrace2 warns of, above all discarded events, is an error.
+// readLTTng reads a trace of LTTng with babeltrace2. Whatever babeltrace2 warns of, above all discarded events, is an
+// error.
 func readLTTng(ctx context.Context, directory string) ([]event, error) {
 	command := exec.CommandContext(ctx, "babeltrace2", "--clock-cycles", "--no-delta", directory)
 	var warnings bytes.Buffer
@@ -40,7 +41,8 @@ func readLTTng(ctx context.Context, directory string) ([]event, error) {
 	return events, readError
 }
 
-// parseBabeltrace reads the text that babeltrace2 prints, one event a line. Events of other providers than ros2 are left out.
+// parseBabeltrace reads the text that babeltrace2 prints, one event a line. Events of other providers than ros2 are
+// left out.
 func parseBabeltrace(text io.Reader) ([]event, error) {
 	var events []event
 	scanner := bufio.NewScanner(text)
@@ -58,7 +60,8 @@ func parseBabeltrace(text io.Reader) ([]event, error) {
 	return events, scanner.Err()
 }
 
-// lineStart is the clock's cycles, which are nanoseconds of CLOCK_MONOTONIC, perhaps the host's name, and the event's name.
+// lineStart is the clock's cycles, which are nanoseconds of CLOCK_MONOTONIC, perhaps the host's name, and the event's
+// name.
 var lineStart = regexp.MustCompile(`^\[(\d+)\] (?:[^ {]+ )?ros2:(\w+): `)
 
 // parseLine reads a line such as

@@ -10,8 +10,9 @@ import (
 // lookahead is how many events further on a thread's two sequences may agree again.
 const lookahead = 1000
 
-// clockSlack is by how many nanoseconds the clock that kernel programs read may run ahead of the one that programs read: both are
-// CLOCK_MONOTONIC, but the kernel's is one that it may read at any time, and is not exact to the nanosecond while the clock is adjusted.
+// clockSlack is by how many nanoseconds the clock that kernel programs read may run ahead of the one that programs
+// read: both are CLOCK_MONOTONIC, but the kernel's is one that it may read at any time, and is not exact to the
+// nanosecond while the clock is adjusted.
 const clockSlack = 100
 
 // maxDetails bounds the differences that are shown one by one.
@@ -22,7 +23,8 @@ type tally struct {
 	lttng, recorded int
 	// missing are hits that only LTTng has, extra those that only the recording has, different those with other arguments.
 	missing, extra, different int
-	// elsewhere are hits of other functions, where caret-bpf observes what the tracepoint does not show, such as serialized messages.
+	// elsewhere are hits of other functions, where caret-bpf observes what the tracepoint does not show, such as
+	// serialized messages.
 	elsewhere int
 	// uncompared are the names of arguments that caret-bpf has as pointers and LTTng as what they lead to, or not at all.
 	uncompared map[string]bool
@@ -94,7 +96,8 @@ func compare(lttng []event, recorded recording) *comparison {
 	return c
 }
 
-// compareThread walks along both sequences of a thread. Where they part, the shortest way on which they meet again counts.
+// compareThread walks along both sequences of a thread. Where they part, the shortest way on which they meet again
+// counts.
 func (c *comparison) compareThread(of thread, lttng, recorded []event) {
 	for len(lttng) > 0 && len(recorded) > 0 {
 		a, b := lttng[0], recorded[0]
@@ -118,7 +121,8 @@ func (c *comparison) compareThread(of thread, lttng, recorded []event) {
 	c.onlyRecorded(of, recorded)
 }
 
-// meetAgain is how many events of each sequence come before the two agree again; one of each if they do not within sight.
+// meetAgain is how many events of each sequence come before the two agree again; one of each if they do not within
+// sight.
 func (c *comparison) meetAgain(lttng, recorded []event) (missing, extra int) {
 	for distance := 1; distance <= lookahead; distance++ {
 		for missing = range distance + 1 {
@@ -161,7 +165,8 @@ func (c *comparison) detail(of thread, format string, arguments ...any) {
 // booleans are the arguments of type bool: only the lowest byte of their registers is defined.
 var booleans = []string{"is_intra_process", "taken", "overwritten"}
 
-// notForLTTng are the arguments that libtracetools does not hand on to LTTng, and those that caret-bpf adds by reading the object.
+// notForLTTng are the arguments that libtracetools does not hand on to LTTng, and those that caret-bpf adds by reading
+// the object.
 var notForLTTng = map[string][]string{
 	"rclcpp_publish":                     {"publisher_handle"},
 	"rcl_service_init":                   {"impl"},
@@ -169,8 +174,8 @@ var notForLTTng = map[string][]string{
 	"rclcpp_subscription_callback_added": {"buffer", "capacity", "ipb"},
 }
 
-// same reports whether the first of each are the same hit: the event, every argument that is a number, and the time. A thread comes by
-// caret-bpf's probe, then by LTTng's, and only then by the probe of the next event.
+// same reports whether the first of each are the same hit: the event, every argument that is a number, and the time. A
+// thread comes by caret-bpf's probe, then by LTTng's, and only then by the probe of the next event.
 func (c *comparison) same(lttng, recorded []event) bool {
 	a, b := lttng[0], recorded[0]
 	if a.name != b.name || a.time < b.time-clockSlack || len(recorded) > 1 && a.time > recorded[1].time+clockSlack {

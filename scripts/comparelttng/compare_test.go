@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// both are the hits of one thread as caret-bpf records them, every microsecond, and the same 300 ns later as LTTng does.
+// both are the hits of one thread as caret-bpf records them, every microsecond, and the same 300 ns later as LTTng
+// does.
 func both(names ...string) (lttng []event, recorded recording) {
 	recorded = recording{observed: map[string]bool{"idle": true}, elsewhere: map[string]bool{}}
 	for i, name := range names {

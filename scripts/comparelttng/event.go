@@ -13,7 +13,8 @@ type thread struct{ pid, tid int32 }
 // argument is a named argument of a tracepoint.
 type argument struct {
 	name string
-	// isNumber is false where LTTng recorded what a pointer leads to, a string or an array; caret-bpf's value is the pointer then.
+	// isNumber is false where LTTng recorded what a pointer leads to, a string or an array; caret-bpf's value is the
+	// pointer then.
 	isNumber bool
 	value    uint64
 }

@@ -16,11 +16,13 @@ type recording struct {
 	observed map[string]bool
 	// elsewhere are those of them that were recorded in other functions besides.
 	elsewhere map[string]bool
-	// otherForms is the number of publishes of serialized and loaned messages, each a hit of rcl_publish in another function.
+	// otherForms is the number of publishes of serialized and loaned messages, each a hit of rcl_publish in another
+	// function.
 	otherForms int
 }
 
-// readRecording reads a dataset that was recorded with --raw. It has to be whole, from before the programs began to after their end.
+// readRecording reads a dataset that was recorded with --raw. It has to be whole, from before the programs began to
+// after their end.
 func readRecording(ctx context.Context, directory string) (recording, error) {
 	dataset, err := trace.Open(directory)
 	if err != nil {

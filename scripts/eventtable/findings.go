@@ -97,7 +97,8 @@ func (f *finding) add(event event, r *recording) {
 	}
 }
 
-// provenance returns that of a row: the row's own, or that of the event's site in a distribution where a row has several events.
+// provenance returns that of a row: the row's own, or that of the event's site in a distribution where a row has
+// several events.
 func (e event) provenance(table string, row record, distro string) string {
 	if e.derived {
 		return string(trace.Derived)
@@ -221,7 +222,8 @@ func (f findings) nulls(event event, field field) int {
 	return sum
 }
 
-// unexplained returns an error if fields are null for which there is no reason, or if an event was never recorded that should have been.
+// unexplained returns an error if fields are null for which there is no reason, or if an event was never recorded that
+// should have been.
 func (f findings) unexplained() error {
 	var problems []error
 	for _, section := range sections {

@@ -89,7 +89,8 @@ func readTable[T any](ctx context.Context, dataset *trace.Dataset, table string)
 	return records, err
 }
 
-// addColumns puts the fields of a row into a record. What is null in a row is the zero value of its type where the column may be null.
+// addColumns puts the fields of a row into a record. What is null in a row is the zero value of its type where the
+// column may be null.
 func addColumns(r record, row reflect.Value) {
 	for i := range row.NumField() {
 		field, value := row.Type().Field(i), row.Field(i)
@@ -110,7 +111,8 @@ func addColumns(r record, row reflect.Value) {
 	}
 }
 
-// identities are the columns, besides the process and the time of the init event, by which rows of a table of entities are about the same.
+// identities are the columns, besides the process and the time of the init event, by which rows of a table of entities
+// are about the same.
 var identities = map[string][]string{
 	trace.TableNode:                  {"node_handle"},
 	trace.TablePublisher:             {"publisher_handle"},

@@ -1,5 +1,5 @@
-// Command querybench measures how long `info` and `latency path` take on datasets of a made-up system, and DuckDB for the same
-// questions on the same files: medians of several runs, with the peak memory.
+// Command querybench measures how long `info` and `latency path` take on datasets of a made-up system, and DuckDB for
+// the same questions on the same files: medians of several runs, with the peak memory.
 //
 // usage: querybench [-runs N] CALLBACKS…
 //

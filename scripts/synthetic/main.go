@@ -1,4 +1,5 @@
-// Command synthetic writes a dataset of a made-up system: 16 chains of four nodes, from a sensor's timer to a control node.
+// Command synthetic writes a dataset of a made-up system: 16 chains of four nodes, from a sensor's timer to a control
+// node.
 //
 // usage: synthetic CALLBACKS DIRECTORY
 package main

@@ -64,8 +64,8 @@ var holdings = []held{
 	{"a shared pointer", "std::shared_ptr<int>", "std::make_shared<int>(1)"},
 }
 
-// callable returns an expression of a random form for a callback of an entity that is there from the beginning to the end.
-// (rclcpp's templates take no function objects whose call operator is not const.)
+// callable returns an expression of a random form for a callback of an entity that is there from the beginning to the
+// end. (rclcpp's templates take no function objects whose call operator is not const.)
 func (g *generator) callable(id int, s signature) string {
 	self := fmt.Sprintf("constexpr int self = %d; ", id)
 	body := "{ " + self + s.body + " }"

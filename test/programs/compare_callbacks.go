@@ -10,8 +10,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// internalName matches topics and services that rclcpp makes for each node by itself, or for actions and life cycles. Programs do not log
-// what happens there.
+// internalName matches topics and services that rclcpp makes for each node by itself, or for actions and life cycles.
+// Programs do not log what happens there.
 var internalName = regexp.MustCompile(`^/parameter_events$|^/rosout$|/_action/|/transition_event$|/(describe_parameters|get_parameter_types|get_parameters|` +
 	`list_parameters|set_parameters|set_parameters_atomically|get_type_description|change_state|get_state|get_available_states|` +
 	`get_available_transitions|get_transition_graph)$`)
@@ -43,7 +43,8 @@ func (c *comparer) compareCallbacks() {
 	}
 }
 
-// find returns the row that encloses an execution: the last of its thread that began before, unless it was over, or is another's.
+// find returns the row that encloses an execution: the last of its thread that began before, unless it was over, or is
+// another's.
 func (c *comparer) find(e *Event) *callbackRow {
 	rows := c.callbacks[e.TID]
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].start > e.Start }) - 1
@@ -66,8 +67,8 @@ func (c *comparer) find(e *Event) *callbackRow {
 	return nil
 }
 
-// mayHaveBegunBefore reports whether callback_start may have been hit before the recording began, although the program noticed the
-// start only afterwards: nothing that the thread did in between shows that it was later.
+// mayHaveBegunBefore reports whether callback_start may have been hit before the recording began, although the program
+// noticed the start only afterwards: nothing that the thread did in between shows that it was later.
 func (c *comparer) mayHaveBegunBefore(e *Event) bool {
 	for _, other := range c.truth.Callbacks {
 		if other.TID == e.TID && other.Start < e.Start && (other.Start >= c.Span.OpenTo || other.End >= c.Span.OpenTo && other.End < e.Start) {
@@ -173,7 +174,8 @@ func (c *comparer) compareOwner(what string, row *callbackRow, owner *Entity) {
 	} else if row.SubscriptionHandle != 0 {
 		c.wrong("%s: has subscription %s", what, row.SubscriptionHandle)
 	}
-	// Functions of callables have the number of their entity in their names; of what comes and goes without the last three digits.
+	// Functions of callables have the number of their entity in their names; of what comes and goes without the last three
+	// digits.
 	id := owner.ID
 	if id >= 1000 {
 		id /= 1000

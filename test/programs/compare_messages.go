@@ -114,8 +114,9 @@ func (c *comparer) compareTakes() {
 	}
 }
 
-// compareUnattributed demands a reason why nobody can know who got a message: the recording ended before its thread did anything that
-// would show it, or the message was published before it began, so that how its publisher publishes may not have been seen yet.
+// compareUnattributed demands a reason why nobody can know who got a message: the recording ended before its thread did
+// anything that would show it, or the message was published before it began, so that how its publisher publishes may
+// not have been seen yet.
 func (c *comparer) compareUnattributed(row *takeRow) {
 	after := false
 	for e := range c.rowOf {

@@ -140,7 +140,8 @@ func (c *comparer) requestNumbers() map[uint64]bool {
 	return numbers
 }
 
-// compareImplicitResponse finds what rclcpp sends when a callback has returned: after it, and before the thread's next callback.
+// compareImplicitResponse finds what rclcpp sends when a callback has returned: after it, and before the thread's next
+// callback.
 func (c *comparer) compareImplicitResponse(i int, e *Event) {
 	if e.Outcome == Threw || e.Start < c.Span.OpenTo {
 		return

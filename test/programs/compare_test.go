@@ -15,8 +15,9 @@ import (
 // sampleOffset is what the sample's recording is ahead of its program's clock.
 const sampleOffset = 5000
 
-// sampleText is what a program wrote: a timer publishes and calls, a subscription gets the message and spins, which runs another timer; the
-// message is polled, too; a service answers, another one defers; a life cycle goes on; and a callback throws.
+// sampleText is what a program wrote: a timer publishes and calls, a subscription gets the message and spins, which
+// runs another timer; the message is polled, too; a service answers, another one defers; a life cycle goes on; and a
+// callback throws.
 const sampleText = `header pid=7
 entity id=1 kind=node node=/n name= period=0 handle=0x10 before=1 after=2 ended=0
 entity id=2 kind=timer node=/n name= period=50 handle=0x20 before=1 after=2 ended=0
@@ -139,7 +140,8 @@ var comparedFields = map[string][]string{
 	"Passages":   {"CallbackStartTimestamp"},
 }
 
-// unseen are changes that leave a row true as far as the program can know: of rows of rclcpp's own, and of the other process's client.
+// unseen are changes that leave a row true as far as the program can know: of rows of rclcpp's own, and of the other
+// process's client.
 var unseen = map[string]bool{
 	"Callbacks 7 TID": true, "Callbacks 7 Callback": true, "Callbacks 7 CallbackStartTimestamp": true, "Callbacks 7 CallbackEndTimestamp": true,
 	"Callbacks 7 Status": true, "Callbacks 7 Depth": true, "Callbacks 7 IsIntraProcess": true, "Callbacks 7 Kind": true,
@@ -291,8 +293,8 @@ func TestComparerSeesOtherNumbers(t *testing.T) {
 	}
 }
 
-// TestComparerAtTheEdges moves the ends of the recording. What may or may not have been recorded then is no finding; what must not be
-// there, or must, is one.
+// TestComparerAtTheEdges moves the ends of the recording. What may or may not have been recorded then is no finding;
+// what must not be there, or must, is one.
 func TestComparerAtTheEdges(t *testing.T) {
 	null := trace.Optional[int64]{}
 	for name, test := range map[string]struct {

@@ -37,8 +37,8 @@ type Compiler struct {
 	flags, links   []string
 }
 
-// NewCompiler prepares to compile with the headers and libraries below prefix (/opt/ros/humble). What was compiled once is found in
-// the folder again.
+// NewCompiler prepares to compile with the headers and libraries below prefix (/opt/ros/humble). What was compiled once
+// is found in the folder again.
 func NewCompiler(ctx context.Context, prefix, folder string) (*Compiler, error) {
 	c := &Compiler{prefix: prefix, flags: []string{"-std=c++17", "-O2", "-pthread", "-w"}}
 	includes, err := os.ReadDir(filepath.Join(prefix, "include"))
@@ -46,7 +46,8 @@ func NewCompiler(ctx context.Context, prefix, folder string) (*Compiler, error) 
 		return nil, err
 	}
 	for _, entry := range includes {
-		// Packages of ROS 2 have folders of their own: include/rclcpp/rclcpp/rclcpp.hpp. Others have headers named as the C library's.
+		// Packages of ROS 2 have folders of their own: include/rclcpp/rclcpp/rclcpp.hpp. Others have headers named as the C
+		// library's.
 		own := filepath.Join(prefix, "include", entry.Name())
 		if _, err := os.Stat(filepath.Join(own, entry.Name())); err == nil {
 			c.flags = append(c.flags, "-isystem", own)
@@ -81,7 +82,8 @@ func (c *Compiler) key(ctx context.Context) (string, error) {
 	}
 	fmt.Fprintln(sum, string(version), c.flags, c.links)
 	for _, pkg := range slices.Concat(libraries, packages) {
-		// What is compiled depends on the versions, which these files tell. A package that a distribution does not have is none of it.
+		// What is compiled depends on the versions, which these files tell. A package that a distribution does not have is
+		// none of it.
 		if description, err := os.ReadFile(filepath.Join(c.prefix, "share", pkg, "package.xml")); err == nil {
 			fmt.Fprintln(sum, pkg, string(description))
 		}

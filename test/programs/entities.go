@@ -10,8 +10,8 @@ func (g *generator) addCallback(c *callback) *callback {
 	return c
 }
 
-// add declares an entity with a callback, whose function entityN_make takes the number that it logs. What is there from the beginning
-// is made by main, what comes and goes by a toggle.
+// add declares an entity with a callback, whose function entityN_make takes the number that it logs. What is there from
+// the beginning is made by main, what comes and goes by a toggle.
 func (g *generator) add(id int, variable, kind, make string, passing bool, e *executor) {
 	fmt.Fprintf(&g.declarations, "%s %s;\n", kind, variable)
 	fmt.Fprintf(&g.definitions, "void entity%d_make([[maybe_unused]] int self) {\n%s}\n", id, make)
@@ -330,7 +330,8 @@ func (g *generator) chooseWorker() {
 	g.workers = append(g.workers, c)
 }
 
-// choosePassingNode makes a thread that makes and destroys a node with a timer, in turn, while the node's executor spins.
+// choosePassingNode makes a thread that makes and destroys a node with a timer, in turn, while the node's executor
+// spins.
 func (g *generator) choosePassingNode() {
 	var suitable []*executor
 	for _, e := range g.executors {

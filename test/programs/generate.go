@@ -59,8 +59,8 @@ type generator struct {
 	resets     []*callback
 	workers    []*callback
 
-	// declarations are variables and functions that everything may use, definitions what callables are made of; making, ending
-	// and the others are statements of main.
+	// declarations are variables and functions that everything may use, definitions what callables are made of; making,
+	// ending and the others are statements of main.
 	declarations, definitions, making, beginning, spinning, stopping, ending strings.Builder
 }
 
@@ -89,7 +89,8 @@ type group struct {
 	executor  *executor
 }
 
-// topic orders the flow of messages: callbacks of a topic publish only to those of higher rank, so nothing goes in circles.
+// topic orders the flow of messages: callbacks of a topic publish only to those of higher rank, so nothing goes in
+// circles.
 type topic struct {
 	rank      int
 	name      string

@@ -101,8 +101,8 @@ func TestGeneratedProgramsSpareWhatDistributionsCannot(t *testing.T) {
 	}
 }
 
-// TestGeneratedCallbacksAreDefinedOnce reads sources as a compiler would not: every callback has one body, and no callback publishes what
-// would come back to it.
+// TestGeneratedCallbacksAreDefinedOnce reads sources as a compiler would not: every callback has one body, and no
+// callback publishes what would come back to it.
 func TestGeneratedCallbacksAreDefinedOnce(t *testing.T) {
 	for seed := range uint64(50) {
 		p := Generate(seed, Jazzy)

@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Span says when a program was recorded, on its own clock (CLOCK_MONOTONIC). The recording began between OpenFrom and OpenTo and ended
-// between CloseFrom and CloseTo.
+// Span says when a program was recorded, on its own clock (CLOCK_MONOTONIC). The recording began between OpenFrom and
+// OpenTo and ended between CloseFrom and CloseTo.
 type Span struct{ OpenFrom, OpenTo, CloseFrom, CloseTo uint64 }
 
 // Recording is what was recorded of a program.

@@ -54,8 +54,8 @@ func seeds(t *testing.T) (first, count uint64) {
 	return number("CARET_BPF_PROGRAM_SEED", 1), number("CARET_BPF_PROGRAMS", 4)
 }
 
-// TestROSRandomPrograms records random programs that have been running for a while, and from their first event, and compares what was
-// recorded with what they say of themselves.
+// TestROSRandomPrograms records random programs that have been running for a while, and from their first event, and
+// compares what was recorded with what they say of themselves.
 func TestROSRandomPrograms(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("recording needs root: run the tests with sudo")
@@ -137,7 +137,8 @@ func (r *run) export(t *testing.T, truth string) {
 	}
 }
 
-// compare records a program and demands that nothing is wrong, missing or unknown. What was recorded stays beside the program if it is.
+// compare records a program and demands that nothing is wrong, missing or unknown. What was recorded stays beside the
+// program if it is.
 func (r *run) compare(t *testing.T, record func(t *testing.T, dir string) Span) {
 	mode := t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]
 	dir := r.program + "-" + mode

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// chooseSteps puts into the bodies of callbacks what they do. Sources come first, then the callbacks of each topic in the order of
-// ranks: when a callback is filled, its rate is known.
+// chooseSteps puts into the bodies of callbacks what they do. Sources come first, then the callbacks of each topic in
+// the order of ranks: when a callback is filled, its rate is known.
 func (g *generator) chooseSteps() {
 	var sources []*callback
 	for _, c := range g.callbacks {

@@ -3,8 +3,9 @@ package programs
 import "fmt"
 
 // executorKinds are rclcpp's executors by distribution. What some of them cannot do themselves is spared: Humble's
-// StaticSingleThreadedExecutor crashes when entities are made while it spins, and Jazzy's EventsExecutor hangs when a callback resets a
-// timer. Of a MultiThreadedExecutor's threads only one is the caller's, so nobody can catch what callbacks throw.
+// StaticSingleThreadedExecutor crashes when entities are made while it spins, and Jazzy's EventsExecutor hangs when a
+// callback resets a timer. Of a MultiThreadedExecutor's threads only one is the caller's, so nobody can catch what
+// callbacks throw.
 var executorKinds = map[string][]executor{
 	Humble: {
 		{kind: "SingleThreadedExecutor", exclusive: true, throwing: true, making: true, resetting: true},

@@ -71,8 +71,8 @@ type Truth struct {
 	Entities []*Entity
 	// Callbacks are executions that rclcpp traces: of timers, subscriptions and services.
 	Callbacks []*Event
-	// Publishes, Takes, Requests and Responses are what the program's calls did. Takes are polled messages. A service that does not
-	// defer its responses has none here.
+	// Publishes, Takes, Requests and Responses are what the program's calls did. Takes are polled messages. A service that
+	// does not defer its responses has none here.
 	Publishes, Takes, Requests, Responses []*Event
 	// Transitions are steps of life cycles.
 	Transitions []*Event

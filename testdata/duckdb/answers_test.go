@@ -12,8 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
-// addPollsAndCalls adds a node that polls a topic in its timer and publishes what it made of it, and calls of a service: some messages are
-// never polled, some requests never answered, and some clients have no gid.
+// addPollsAndCalls adds a node that polls a topic in its timer and publishes what it made of it, and calls of a
+// service: some messages are never polled, some requests never answered, and some clients have no gid.
 func addPollsAndCalls(t *testing.T, w *writer.Writer) {
 	const (
 		begin                            = int64(1_760_000_000_000_000_000)
@@ -69,7 +69,8 @@ func addPollsAndCalls(t *testing.T, w *writer.Writer) {
 			}
 		}
 	}
-	// Two servers of one service: each takes every request and answers it, one sooner than the other; the slow one misses every third.
+	// Two servers of one service: each takes every request and answers it, one sooner than the other; the slow one misses
+	// every third.
 	for i := range int64(30) {
 		at := begin + (rounds+i)*1_000_000
 		step := func(step trace.ServiceStep, after int64, client, server trace.Address, node string) {

@@ -1,5 +1,5 @@
-// Package duckdb tests that DuckDB reads what the recorder writes. It is a module of its own, so that the recorder does not
-// depend on DuckDB.
+// Package duckdb tests that DuckDB reads what the recorder writes. It is a module of its own, so that the recorder does
+// not depend on DuckDB.
 package duckdb
 
 import (
@@ -64,7 +64,8 @@ func TestEveryTableIsWhatTheGoReaderReads(t *testing.T) {
 	}
 }
 
-// Pages in which nulls and values alternate have another version than those in which they do not: a column may have both.
+// Pages in which nulls and values alternate have another version than those in which they do not: a column may have
+// both.
 func TestPagesOfBothVersionsInOneColumn(t *testing.T) {
 	const part = 40_000 // several pages, all of one row group
 	dir := filepath.Join(t.TempDir(), "dataset")
@@ -199,8 +200,8 @@ func openDuckDB(t *testing.T) *sql.DB {
 	return db
 }
 
-// compareDataset reads the closed segments of every table with DuckDB and with the Go reader, compares types and values, and
-// returns the number of rows by table.
+// compareDataset reads the closed segments of every table with DuckDB and with the Go reader, compares types and
+// values, and returns the number of rows by table.
 func compareDataset(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	d, err := trace.Open(dir)

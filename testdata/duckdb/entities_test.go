@@ -34,7 +34,8 @@ func addTold[T trace.Row](t *testing.T, w *writer.Writer, change func(row *T, nu
 	}
 }
 
-// toldEntities writes a dataset in which each entity has several rows, in segments of their own. closed says that the recording ended.
+// toldEntities writes a dataset in which each entity has several rows, in segments of their own. closed says that the
+// recording ended.
 func toldEntities(t *testing.T, closed bool) *trace.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "trace")
@@ -77,7 +78,8 @@ func toldEntities(t *testing.T, closed bool) *trace.Dataset {
 	return d
 }
 
-// Whether the recorder was killed or closed the dataset: views show one row of each entity, and closed tables hold no other.
+// Whether the recorder was killed or closed the dataset: views show one row of each entity, and closed tables hold no
+// other.
 func TestViewsShowOneRowOfEachEntity(t *testing.T) {
 	for name, closed := range map[string]bool{"killed": false, "closed": true} {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,8 @@ const (
 // ephemeral range's start.
 const domains = 100
 
-// Domain returns a DDS domain that no other test uses until this one ends. Who holds it is known by an abstract socket: like the
-// domain, it is one of the network namespace, whatever root directory a test has.
+// Domain returns a DDS domain that no other test uses until this one ends. Who holds it is known by an abstract socket:
+// like the domain, it is one of the network namespace, whatever root directory a test has.
 func Domain(tb testing.TB) int {
 	tb.Helper()
 	for domain := range domains {

@@ -8,8 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Random returns n rows of any table, with nulls and zeros in all fields that allow them, no two of one entity. It is the same for the
-// same arguments.
+// Random returns n rows of any table, with nulls and zeros in all fields that allow them, no two of one entity. It is
+// the same for the same arguments.
 func Random[T trace.Row](n int, seed uint64) []T {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	rows := make([]T, n)

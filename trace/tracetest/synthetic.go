@@ -30,9 +30,9 @@ const (
 	maxLatency = 40_000 // ns
 )
 
-// Synthetic returns rows of at least n callback executions of a small robot: in each process, timers of 10 to 100 Hz publish,
-// with the jitter of a scheduler, and subscriptions of the next process take, some of them intra-process; one callback in ten
-// polls. It is the same for the same n.
+// Synthetic returns rows of at least n callback executions of a small robot: in each process, timers of 10 to 100 Hz
+// publish, with the jitter of a scheduler, and subscriptions of the next process take, some of them intra-process; one
+// callback in ten polls. It is the same for the same n.
 func Synthetic(n int) *Rows {
 	s := &synthesis{random: rand.New(rand.NewPCG(1, 2))}
 	s.next = make([]int64, processes*chains)

@@ -31,9 +31,9 @@ const (
 	batchRows = 100_000
 )
 
-// A chain goes through four nodes: a sensor's timer publishes points, a filter publishes objects in the callback of points, a tracker
-// tracks in that of objects, and a control node receives tracks. Filter and tracker are in one process, and in every second chain
-// objects go there through an intra-process buffer.
+// A chain goes through four nodes: a sensor's timer publishes points, a filter publishes objects in the callback of
+// points, a tracker tracks in that of objects, and a control node receives tracks. Filter and tracker are in one
+// process, and in every second chain objects go there through an intra-process buffer.
 const (
 	sensor = iota
 	filter
@@ -55,9 +55,9 @@ func SystemTopic(chain, topic int) string {
 	return fmt.Sprintf("/chain_%d/%s", chain, topicNames[topic])
 }
 
-// System generates at least n callback executions of a system of 16 chains at 10 to 100 Hz, in the order in which they completed, in
-// batches, of which emit owns none: it must not keep the slices. One message in a thousand that goes between processes is lost. It
-// is the same for the same n.
+// System generates at least n callback executions of a system of 16 chains at 10 to 100 Hz, in the order in which they
+// completed, in batches, of which emit owns none: it must not keep the slices. One message in a thousand that goes
+// between processes is lost. It is the same for the same n.
 func System(n int, emit func(*Rows) error) (*Entities, error) {
 	s := &system{random: rand.New(rand.NewPCG(3, 4)), emit: emit, numbers: make(map[int32]uint64)}
 	for i := range s.next {
