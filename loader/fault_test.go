@@ -23,18 +23,9 @@ const (
 // without the value, or be counted as lost: as many as in the script of its case.
 func TestUnreadableMemoryIsCountedOrNull(t *testing.T) {
 	requireRoot(t)
-	ring := []string{ // of an intra-process subscription on the first page, on the second page
-		fmt.Sprintf("write %x %x", firstPage+352, firstPage+0x800),
-		fmt.Sprintf("write %x %x", firstPage+0x808, secondPage),
-		fmt.Sprintf("write %x 4", secondPage+8),        // capacity
-		fmt.Sprintf("write %x 1000", secondPage+16),    // begin
-		fmt.Sprintf("write %x 1020", secondPage+24),    // end
-		fmt.Sprintf("write %x 1020", secondPage+32),    // end of the storage
-		fmt.Sprintf("write %x 1", secondPage+8+5*8),    // size
-		fmt.Sprintf("call executed %x 0 0", firstPage), // a new step
-	}
+	ring := ringScript()
 	const hide = "hide 7e0000001000 1000"
-	trigger := fmt.Sprintf("call returned %x 0 0", firstPage+96)
+	trigger := ringTrigger
 	for name, test := range map[string]struct {
 		entry, second abi.Event
 		forms         [2]abi.Form

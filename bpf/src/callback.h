@@ -34,8 +34,8 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 }
 
 /*
- * Whether what is told by this header happened in a callback that is over. An exception has left it,
- * which nothing showed before a callback began further up.
+ * Whether what is told by this header happened in a callback that is over. An exception has left
+ * it, which nothing showed before a callback began further up.
  */
 static __always_inline bool was_left(const struct thread_state *state,
 				     const struct record_header *header)
@@ -44,15 +44,33 @@ static __always_inline bool was_left(const struct thread_state *state,
 	       (header->flags & FLAG_PARENT_UNKNOWN && !state->overflow);
 }
 
-/* What was taken in a callback that an exception has left feeds none. */
-static __always_inline void flush_left(struct thread_state *state)
+/*
+ * Emits what was taken and cannot feed the callback that starts: what is of the other kind, was
+ * taken in a callback that an exception has left, or is an ignored callback's, which has no record
+ * that could tell of it. What is left waiting feeds the callback, but for a request: it has a
+ * record of its own. Returns the flags of what feeds it. (Once each: an emission is many
+ * instructions.)
+ */
+static __always_inline __u8 flush_others(struct thread_state *state, const struct event *event,
+					 bool intra_process)
 {
-	if (state->take_pending && was_left(state, &state->take.header))
+	__u8 flags = 0;
+
+	if (state->take_pending && (intra_process || was_left(state, &state->take.header) ||
+				    is_ignored(event->pid, event->arguments[0])))
 		flush_take(state);
-	if (state->dequeue_pending && was_left(state, &state->dequeue.header))
+	if (state->dequeue_pending && (!intra_process || was_left(state, &state->dequeue.header)))
 		flush_dequeue(state);
-	if (state->request_pending && was_left(state, &state->request.header))
+	if (state->request_pending) {
+		if (!intra_process && !was_left(state, &state->request.header)) {
+			flags = FLAG_FED_BY_REQUEST;
+			state->request.header.flags = FLAG_FED_CALLBACK;
+			state->request.callback = event->arguments[0];
+			state->request.callback_start_ns = event->time_ns;
+		}
 		flush_request(state);
+	}
+	return flags;
 }
 
 /* callback_start(callback, is_intra_process) */
@@ -68,33 +86,17 @@ static __always_inline void callback_start(struct thread_state *state, const str
 		state->generic_shown = 1;
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
-	flush_left(state);
-	if (intra_process) {
+	flags |= flush_others(state, event, intra_process);
+	if (intra_process)
 		flags |= FLAG_INTRA_PROCESS;
-		flush_take(state);
-		flush_request(state);
-		if (state->dequeue_pending) {
-			state->dequeue_pending = 0;
-			flags |= FLAG_FED_BY_DEQUEUE | (state->dequeue.header.flags & FLAG_DERIVED);
-			feed = &state->dequeue.feed;
-		}
-	} else {
-		flush_dequeue(state);
-		if (state->request_pending) {
-			flags |= FLAG_FED_BY_REQUEST;
-			state->request.header.flags = FLAG_FED_CALLBACK;
-			state->request.callback = event->arguments[0];
-			state->request.callback_start_ns = event->time_ns;
-			flush_request(state);
-		}
-		/* An ignored callback has no record that tells of the take, which may be polled. */
-		if (state->take_pending && is_ignored(event->pid, event->arguments[0]))
-			flush_take(state);
-		if (state->take_pending) {
-			state->take_pending = 0;
-			flags |= FLAG_FED_BY_TAKE;
-			feed = &state->take.feed;
-		}
+	if (state->dequeue_pending) {
+		state->dequeue_pending = 0;
+		flags |= FLAG_FED_BY_DEQUEUE | (state->dequeue.header.flags & FLAG_DERIVED);
+		feed = &state->dequeue.feed;
+	} else if (state->take_pending) {
+		state->take_pending = 0;
+		flags |= FLAG_FED_BY_TAKE;
+		feed = &state->take.feed;
 	}
 	push_callback(state, event, feed, flags);
 }
@@ -236,6 +238,7 @@ static __always_inline void exception_caught(struct thread_state *state, const s
 	flush_take(state);
 	flush_dequeue(state);
 	flush_request(state);
+	state->intra_publisher.time_ns = 0;
 	unwind_below(state, event->stack_pointer);
 }
 

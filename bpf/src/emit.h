@@ -57,7 +57,7 @@ static __always_inline bool unit_is_left(__u32 unit)
 	return units_retired & 1U << unit;
 }
 
-static __always_inline bool is_ignored(__u32 pid, __u64 address)
+static __noinline bool is_ignored(__u32 pid, __u64 address)
 {
 	struct process_address key = {.address = address, .pid = pid};
 

@@ -75,6 +75,8 @@ static __always_inline void rclcpp_publish(struct thread_state *state, const str
 {
 	struct publish_record *publish;
 
+	if (state)
+		state->intra_publisher.time_ns = 0; /* the buffers have got their messages before */
 	if (!begin_layer(state, event))
 		return;
 	if (state->publish_open && state->publish.layers == LAYER_INTRA) {

@@ -79,6 +79,7 @@ static __always_inline void service_executed(struct thread_state *state, const s
 	flush_take(state);
 	flush_dequeue(state);
 	flush_request(state);
+	state->intra_publisher.time_ns = 0;
 	if (state->overflow && state->overflow_stack_pointer < event->stack_pointer)
 		state->overflow = 0;
 	for (int i = 0; i < MAX_DEPTH; i++) {

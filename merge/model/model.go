@@ -330,52 +330,46 @@ func (m *Machine) pop(t *thread, endNs uint64, status uint8) {
 	m.Records = append(m.Records, &record)
 }
 
-// flushLeft: what was taken in a callback that an exception has left feeds none.
-func (m *Machine) flushLeft(t *thread) {
-	left := func(h abi.RecordHeader) bool {
-		return int(h.Depth) > len(t.frames) || h.Flags&abi.FlagParentUnknown != 0 && t.tooDeep == 0
-	}
-	if t.take != nil && left(t.take.Header) {
-		m.flush(&t.take)
-	}
-	if t.dequeue != nil && left(t.dequeue.Header) {
-		m.flush(&t.dequeue)
-	}
-	if t.request != nil && left(t.request.Header) {
-		m.flushRequest(t)
-	}
+// wasLeft: a header tells of a callback that is over, because an exception has left it.
+func (t *thread) wasLeft(h abi.RecordHeader) bool {
+	return int(h.Depth) > len(t.frames) || h.Flags&abi.FlagParentUnknown != 0 && t.tooDeep == 0
 }
 
 func (m *Machine) callbackStart(e Event) {
 	t := m.thread(e)
 	m.endPublish(t, abi.PublishNoLastLayer)
 	m.unwind(t, e.StackPointer)
-	m.flushLeft(t)
 	record := abi.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
 	flags := e.derived()
 	t.genericShown = t.genericShown || e.Derived
-	if e.Arguments[1]&1 != 0 {
+	intraProcess := e.Arguments[1]&1 != 0
+	if intraProcess {
 		flags |= abi.FlagIntraProcess
+	}
+	// What is of the other kind, or was taken in a callback that was left, feeds none.
+	if t.take != nil && (intraProcess || t.wasLeft(t.take.Header)) {
 		m.flush(&t.take)
-		m.flushRequest(t)
-		if t.dequeue != nil {
-			flags |= abi.FlagFedByDequeue | t.dequeue.Header.Flags&abi.FlagDerived
-			record.Feed = t.dequeue.Feed
-			t.dequeue = nil
-		}
-	} else {
+	}
+	if t.dequeue != nil && (!intraProcess || t.wasLeft(t.dequeue.Header)) {
 		m.flush(&t.dequeue)
-		if t.request != nil {
+	}
+	if t.request != nil {
+		if !intraProcess && !t.wasLeft(t.request.Header) {
 			flags |= abi.FlagFedByRequest
 			t.request.Header.Flags = abi.FlagFedCallback
 			t.request.Callback, t.request.CallbackStartNs = e.Arguments[0], e.TimeNs
-			m.flushRequest(t)
 		}
-		if t.take != nil {
-			flags |= abi.FlagFedByTake
-			record.Feed = t.take.Feed
-			t.take = nil
-		}
+		m.flushRequest(t)
+	}
+	if t.dequeue != nil {
+		flags |= abi.FlagFedByDequeue | t.dequeue.Header.Flags&abi.FlagDerived
+		record.Feed = t.dequeue.Feed
+		t.dequeue = nil
+	}
+	if t.take != nil {
+		flags |= abi.FlagFedByTake
+		record.Feed = t.take.Feed
+		t.take = nil
 	}
 	if t.tooDeep > 0 || len(t.frames) == abi.MaxDepth {
 		if t.tooDeep == 0 {
