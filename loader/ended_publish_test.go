@@ -23,11 +23,12 @@ func ringScript() []string {
 	}
 }
 
-// ringTrigger triggers the guard condition of the subscription, as an enqueue does, and as a take does that leaves messages.
+// ringTrigger triggers the guard condition of the subscription, as an enqueue does, and as a take does that leaves
+// messages.
 var ringTrigger = fmt.Sprintf("call returned %x 0 0", firstPage+96)
 
-// TestTriggersAfterAPublishAreNoEnqueues: on Humble a publish is seen to begin, not to end. What ends it in any case ends its enqueues, too: a take
-// that leaves messages in its buffer triggers the same guard condition.
+// TestTriggersAfterAPublishAreNoEnqueues: on Humble a publish is seen to begin, not to end. What ends it in any case
+// ends its enqueues, too: a take that leaves messages in its buffer triggers the same guard condition.
 func TestTriggersAfterAPublishAreNoEnqueues(t *testing.T) {
 	requireRoot(t)
 	if runtime.GOARCH != "amd64" {
