@@ -150,7 +150,11 @@ func startROS(t *testing.T, prefix, rmw, program string) *target.Process {
 	if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {
 		t.Skipf("no ROS 2 in %s", prefix)
 	}
-	command := exec.Command("bash", "-c", `source "$0/env.sh" && exec "$AMENT_PREFIX_PATH/lib/$1"`, prefix, program)
+	path := filepath.Join(prefix, "lib", program)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is not installed", path)
+	}
+	command := exec.Command("bash", "-c", `source "$0/setup.bash" && exec "$1"`, prefix, path)
 	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+rmw, "ROS_LOCALHOST_ONLY=1", "ROS_DOMAIN_ID=72")
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

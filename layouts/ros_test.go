@@ -189,6 +189,9 @@ func compareOffsets(t *testing.T, library string, wanted map[string]uint64) {
 		t.Fatalf("gdb: %v", err)
 	}
 	lines := strings.Fields(string(output))
+	if len(lines) == 0 {
+		t.Skipf("%s has no debugging information of types", library)
+	}
 	if len(lines) != len(expressions) {
 		t.Fatalf("%s: gdb answers %d of %d questions: %s", library, len(lines), len(expressions), output)
 	}

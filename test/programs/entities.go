@@ -106,6 +106,10 @@ var serializedForms = []struct{ kind, number string }{
 	{"std::shared_ptr<rclcpp::SerializedMessage>", "number_in_serialized<%s>(*message)"},
 }
 
+// oneGenericForm reports whether a node's generic subscriptions take callbacks of one form only: with a shared pointer
+// to the message. So do Humble's, and those of managed nodes.
+func (g *generator) oneGenericForm(n *node) bool { return g.distro == Humble || n.managed }
+
 func (g *generator) chooseSubscription(t *topic, passing bool) {
 	n, in, ok := g.place(passing)
 	if !ok {
@@ -120,8 +124,8 @@ func (g *generator) chooseSubscription(t *topic, passing bool) {
 	switch {
 	case g.chance(20):
 		generic = true
-		form := serializedForms[3] // the only one of Humble
-		if g.distro != Humble {
+		form := serializedForms[3]
+		if !g.oneGenericForm(n) {
 			form = pick(g, serializedForms)
 		}
 		g.feature("generic subscription: " + form.kind)
@@ -144,7 +148,7 @@ func (g *generator) chooseSubscription(t *topic, passing bool) {
 		s.parameters = append(s.parameters, parameter{fmt.Sprintf(form.kind, content), "message"})
 		number = form.number
 	}
-	if (!generic || g.distro != Humble) && g.chance(30) {
+	if (!generic || !g.oneGenericForm(n)) && g.chance(30) {
 		g.feature("subscription: with message info")
 		s.parameters = append(s.parameters, parameter{"const rclcpp::MessageInfo &", ""})
 	}
