@@ -23,6 +23,7 @@ func TestPlanOfRealROS(t *testing.T) {
 		},
 		target.DistroJazzy: {
 			abi.EventRclcppCallbackRegister, abi.EventDDSBindAddrToStamp, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor,
+			abi.EventExecutorExecute, // exceptions are seen being caught
 		},
 	} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
@@ -37,7 +38,13 @@ func TestPlanOfRealROS(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got, want := eventsOf(plan.Sites), allEvents(without...); !slices.Equal(got, want) {
+					var want []abi.Event
+					for _, entry := range catalogue {
+						if !slices.Contains(without, entry.Event) {
+							want = append(want, entry.Event)
+						}
+					}
+					if got := eventsOf(plan.Sites); !slices.Equal(got, want) {
 						t.Errorf("sites of %v\nwant     %v\nmissing  %v", got, want, missingOf(plan))
 					}
 					for _, site := range plan.Sites {
@@ -110,11 +117,10 @@ func TestPlanOfStandIn(t *testing.T) {
 // startTalker runs demo_nodes_cpp's talker from an installation until the test ends, and returns it when it talks.
 func startTalker(t *testing.T, prefix, rmw string) *target.Process {
 	t.Helper()
-	environment := filepath.Join(prefix, "env.sh")
 	if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {
 		t.Skipf("no ROS 2 in %s", prefix)
 	}
-	return startProgram(t, rmw, "bash", "-c", `source "$0" && exec "$AMENT_PREFIX_PATH/lib/demo_nodes_cpp/talker"`, environment)
+	return startProgram(t, rmw, "bash", "-c", `source "$0/setup.bash" && exec "$0/lib/demo_nodes_cpp/talker"`, prefix)
 }
 
 // startProgram runs a program until the test ends, and returns it when it has loaded its RMW implementation with all

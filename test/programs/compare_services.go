@@ -143,7 +143,7 @@ func (c *comparer) requestNumbers() map[uint64]bool {
 // compareImplicitResponse finds what rclcpp sends when a callback has returned: after it, and before the thread's next
 // callback.
 func (c *comparer) compareImplicitResponse(i int, e *Event) {
-	if e.Outcome == Threw || e.Start < c.Span.OpenTo {
+	if e.Outcome == Threw || e.End < c.Span.OpenFrom {
 		return
 	}
 	after := &Event{TID: e.TID, Start: e.End, End: c.Span.CloseTo}
@@ -170,7 +170,7 @@ func (c *comparer) compareImplicitResponse(i int, e *Event) {
 			return
 		}
 	}
-	if certain {
+	if certain && e.Start >= c.Span.OpenTo {
 		c.missing("%s", what)
 	}
 }
