@@ -45,11 +45,12 @@ func (c *comparer) compareCallbacks() {
 
 // find returns the row that encloses an execution: the last of its thread that began before, unless it was over, or is
 // another's.
-func (c *comparer) find(e *Event) *callbackRow {
+func (c *comparer) find(e, after *Event) *callbackRow {
 	rows := c.callbacks[e.TID]
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].start > e.Start }) - 1
 	if i < 0 || rows[i].start == 0 {
-		// Of those that began before the recording only the end is known. The first that ended after it is its own.
+		// Of those that began before the recording only the end is known. The first that ended after it is its own, unless
+		// the thread's next execution was over by then, too.
 		if e.Start >= c.Span.OpenTo && !c.mayHaveBegunBefore(e) {
 			return nil
 		}
@@ -58,6 +59,9 @@ func (c *comparer) find(e *Event) *callbackRow {
 			if row.start == 0 && row.of == nil && row.end >= e.End && (first == nil || row.end < first.end) {
 				first = row
 			}
+		}
+		if first != nil && after != nil && after.End <= first.end {
+			return nil
 		}
 		return first
 	}
@@ -80,7 +84,7 @@ func (c *comparer) mayHaveBegunBefore(e *Event) bool {
 
 func (c *comparer) compareCallback(e, before, after *Event) {
 	what := describe("callback", e)
-	row := c.find(e)
+	row := c.find(e, after)
 	if row == nil {
 		// callback_start lies before what the program notices, so one that began before the end was recorded for certain.
 		if e.Start >= c.Span.OpenTo && e.Start <= c.Span.CloseFrom && !c.mayHaveBegunBefore(e) {
