@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -20,7 +22,7 @@ type CallbackLabel struct {
 	Symbol string                `report:"symbol,detail"`
 }
 
-func labelOf(c *Callback) CallbackLabel {
+func labelOf(c *system.Callback) CallbackLabel {
 	return CallbackLabel{
 		PID: c.Node.Process.PID, Node: c.Node.Name, Callback: c.Name, Kind: c.Kind, Topic: cmp.Or(c.TopicName, c.ServiceName), Period: c.Period, Symbol: c.Symbol,
 	}
@@ -68,32 +70,32 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 		return nil, err
 	}
 	progress := q.newProgress(groups)
-	states := make([]*executions, maxWorkers())
+	states := make([]*executions, scan.MaxWorkers())
 	for i := range states {
 		states[i] = newExecutions(q, each)
 	}
-	var damaged damages
+	var damaged scan.Damages
 	read := func(ctx context.Context, worker, i int) error {
 		e, g := states[worker], groups[i]
 		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, selection, func(rows []executionColumns) error {
 			e.add(rows, &q.clocks[g.dataset])
 			return nil
 		})
-		progress.add(g.Rows())
-		if err := damaged.add(err); err != nil {
+		progress.Add(g.Rows())
+		if err := damaged.Add(err); err != nil {
 			return err
 		}
 		return e.instances.flush()
 	}
 	if each == nil {
-		err = inParallel(ctx, len(groups), read)
+		err = scan.InParallel(ctx, len(groups), read)
 	} else {
 		err = inOrder(ctx, len(groups), read)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return mergeExecutions(states), q.warnOfDamage(damaged.err())
+	return mergeExecutions(states), q.warnOfDamage(damaged.Err())
 }
 
 // selectedCallbacks returns the rows that name the address of a callback that is asked for. Callbacks that no entity
@@ -102,7 +104,7 @@ func (q *Query) selectedCallbacks() trace.Selection {
 	if len(q.filter.Nodes) == 0 && len(q.filter.Topics) == 0 {
 		return nil
 	}
-	return trace.Selection{{Column: "callback", Addresses: q.Architecture.index.callbacks.addressesOf(q.filter.callback)}}
+	return trace.Selection{{Column: "callback", Addresses: q.Architecture.Index().Callbacks.AddressesOf(q.filter.callback)}}
 }
 
 // outside tells whether no instance that begins in the span is asked for.
@@ -113,8 +115,8 @@ func (q *Query) outside(begin, end int64) bool {
 // executions gathers the executions that one goroutine reads.
 type executions struct {
 	query     *Query
-	callbacks *lookup[*Callback]
-	latencies map[*Callback]*executionLatency
+	callbacks *system.Lookup[*system.Callback]
+	latencies map[*system.Callback]*executionLatency
 	instances series[CallbackExecution]
 }
 
@@ -125,7 +127,7 @@ type executionLatency struct {
 }
 
 func newExecutions(q *Query, each func([]CallbackExecution) error) *executions {
-	return &executions{query: q, callbacks: newLookup(q.Architecture.index.callbacks), latencies: make(map[*Callback]*executionLatency), instances: series[CallbackExecution]{each: each}}
+	return &executions{query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), latencies: make(map[*system.Callback]*executionLatency), instances: series[CallbackExecution]{each: each}}
 }
 
 func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
@@ -135,9 +137,9 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 		if !at.Valid {
 			at = row.End
 		}
-		c := e.callbacks.find(&row.ProcessKey, row.Callback, at.Value)
+		c := e.callbacks.Find(&row.ProcessKey, row.Callback, at.Value)
 		if c == nil {
-			c = e.query.unknown.callback(row.ProcessKey, row.Callback)
+			c = e.query.unknown.Callback(row.ProcessKey, row.Callback)
 		}
 		l := e.latencies[c]
 		if l == nil {
@@ -170,7 +172,7 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 
 // mergeExecutions makes one result of what the goroutines gathered, in the order of nodes and callbacks.
 func mergeExecutions(parts []*executions) []CallbackLatency {
-	merged := make(map[*Callback]*executionLatency)
+	merged := make(map[*system.Callback]*executionLatency)
 	for _, part := range parts {
 		for c, l := range part.latencies {
 			if l.began == 0 && l.incomplete == 0 {

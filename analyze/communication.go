@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -29,7 +30,7 @@ type CommunicationLabel struct {
 	Transport        Transport `report:"transport"`
 }
 
-func labelOfRoute(p *Publisher, s *Subscription, t Transport) CommunicationLabel {
+func labelOfRoute(p *system.Publisher, s *system.Subscription, t Transport) CommunicationLabel {
 	return CommunicationLabel{
 		Topic: p.TopicName, PublisherNode: p.Node.Name, PublisherPID: p.Node.Process.PID,
 		SubscriptionNode: s.Node.Name, SubscriptionPID: s.Node.Process.PID, Transport: t,
@@ -74,8 +75,8 @@ type CommunicationInstance struct {
 func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {
 	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: series[CommunicationInstance]{each: each}}
 	wanted := &wantedMessages{
-		publisher:    remember(func(p *Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
-		subscription: remember(func(s *Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
+		publisher:    remember(func(p *system.Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
+		subscription: remember(func(s *system.Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
 	}
 	if len(q.filter.Topics) > 0 {
 		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -136,11 +138,11 @@ func measure(ctx context.Context, d *trace.Dataset, progress func(read, total in
 	if m.span, ok, err = query.TimeSpan(ctx); err != nil || !ok {
 		return m, err
 	}
-	l, err := loadEntities(ctx, d)
+	l, err := system.LoadEntities(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	m.addEntities(l.result)
+	m.addEntities(l.Architecture())
 	_, err = query.CallbackLatency(ctx, func(rows []CallbackExecution) error {
 		for i := range rows {
 			row := &rows[i]
@@ -156,7 +158,7 @@ func measure(ctx context.Context, d *trace.Dataset, progress func(read, total in
 		for i := range rows {
 			row := &rows[i]
 			name := fmt.Sprintf("%s %s → %s (%s)", row.Topic, row.PublisherNode, row.SubscriptionNode, row.Transport)
-			m.add(measured{"communication", name}, firstTime(row.RclcppIntraPublish, row.RclcppPublish, row.RclPublish, row.RMWPublish), row.Latency)
+			m.add(measured{"communication", name}, scan.FirstTime(row.RclcppIntraPublish, row.RclcppPublish, row.RclPublish, row.RMWPublish), row.Latency)
 		}
 		return nil
 	})
@@ -170,7 +172,7 @@ func describeTrigger(kind trace.CallbackKind, topic string, period trace.Optiona
 	return fmt.Sprintf("%s %s", kind, topic)
 }
 
-func (m *measurements) addEntities(a *Architecture) {
+func (m *measurements) addEntities(a *system.Architecture) {
 	for _, n := range a.Nodes {
 		if n.Name == "" {
 			continue

@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -29,14 +30,17 @@ func timedDataset(t *testing.T, seed uint64, durations map[string]int64, extra .
 		infos = append(infos, trace.CallbackInfo{ProcessKey: robot, Callback: address, Symbol: symbol})
 		for i := range int64(3000) {
 			begin := i * 10_000_000
-			executions = append(executions, callback(robot, address, begin, begin+duration+random.Int64N(duration), trace.CallbackComplete))
+			executions = append(executions, trace.Callback{
+				ProcessKey: robot, Callback: address, CallbackStartTimestamp: trace.Some(begin),
+				CallbackEndTimestamp: trace.Some(begin + duration + random.Int64N(duration)), Status: trace.CallbackComplete,
+			})
 		}
 	}
 	tracetest.AddSegment(t, dir, 0, timers)
 	tracetest.AddSegment(t, dir, 0, infos)
 	tracetest.AddSegment(t, dir, 0, executions)
 	tracetest.AddSession(t, dir, trace.NewSession())
-	return openDataset(t, dir)
+	return tracetest.Open(t, dir)
 }
 
 func TestDiff(t *testing.T) {
@@ -46,7 +50,9 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "entities", d.Entities, []analyze.EntityChange{{Change: "came", Kind: "node", Name: "/new"}, {Change: "went", Kind: "node", Name: "/old"}})
+	if want := []analyze.EntityChange{{Change: "came", Kind: "node", Name: "/new"}, {Change: "went", Kind: "node", Name: "/old"}}; !slices.Equal(d.Entities, want) {
+		t.Errorf("entities %+v, want %+v", d.Entities, want)
+	}
 	if len(d.Latencies) != 3 || !d.Latencies[0].Exceeds || d.Latencies[0].Name != "/node timer 10000000 ns slower()" {
 		t.Fatalf("latencies %+v", d.Latencies)
 	}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -10,13 +11,13 @@ import (
 type eventSource struct {
 	query    *Query
 	readers  []*messageReader // one for each goroutine
-	damaged  *damages
+	damaged  *scan.Damages
 	prune    func(begin, end int64) bool // groups that need not be read; nil: none
-	progress *progress                   // set before reading
+	progress *scan.Progress              // set before reading
 }
 
-func newEventSource(q *Query, wanted *wantedMessages, damaged *damages) *eventSource {
-	s := &eventSource{query: q, readers: make([]*messageReader, maxWorkers()), damaged: damaged}
+func newEventSource(q *Query, wanted *wantedMessages, damaged *scan.Damages) *eventSource {
+	s := &eventSource{query: q, readers: make([]*messageReader, scan.MaxWorkers()), damaged: damaged}
 	for i := range s.readers {
 		s.readers[i] = newMessageReader(q, wanted)
 	}
@@ -40,7 +41,7 @@ func newStream[R, E any](ctx context.Context, source *eventSource, table string,
 			}
 			return nil
 		})
-		source.progress.add(g.Rows())
-		return events, source.damaged.add(err)
+		source.progress.Add(g.Rows())
+		return events, source.damaged.Add(err)
 	}}, nil
 }

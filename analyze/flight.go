@@ -3,6 +3,8 @@ package analyze
 import (
 	"cmp"
 	"slices"
+
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // inbound are the messages that are on their way to one subscription through the middleware.
@@ -10,11 +12,11 @@ type inbound struct {
 	queues []*flightQueue
 
 	gid   string // of the last message that arrived: it comes again and again, and hashing it takes long
-	named []*Publisher
+	named []*system.Publisher
 }
 
 // publishersOf returns the publishers with that gid.
-func (in *inbound) publishersOf(gid string, byGID map[string][]*Publisher) []*Publisher {
+func (in *inbound) publishersOf(gid string, byGID map[string][]*system.Publisher) []*system.Publisher {
 	if gid != in.gid {
 		in.gid, in.named = gid, byGID[gid]
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -26,7 +28,7 @@ func FuzzQueries(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	architecture, err := os.ReadFile("testdata/chain.yaml")
+	architecture, err := os.ReadFile("system/testdata/chain.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -96,8 +98,8 @@ func addSeed[T trace.Row](t testing.TB, dir string, rows []T) {
 
 // askEverything asks every question; what they answer does not matter.
 func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
-	_, _ = analyze.Summarize(ctx, d, nil)
-	_, _ = analyze.LoadArchitecture(ctx, nil, d)
+	_, _ = summary.Of(ctx, d, nil)
+	_, _ = system.Load(ctx, nil, d)
 	_, _ = analyze.Diff(ctx, d, d, analyze.DiffOptions{})
 	_, _ = analyze.Views(d)
 	q, err := analyze.NewQuery(ctx, analyze.Filter{}, d, d)
@@ -115,11 +117,11 @@ func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
 	if err := q.LoadActivity(ctx); err != nil {
 		return
 	}
-	if file, err := analyze.ReadArchitecture(bytes.NewReader(architecture)); err == nil {
+	if file, err := system.Read(bytes.NewReader(architecture)); err == nil {
 		q.Architecture.Adopt(file)
 	}
 	_, _ = q.NodeLatency(ctx, true, func([]analyze.NodeInstance) error { return nil })
-	paths, _, _ := q.Architecture.Paths(ctx, analyze.PathQuery{Undefined: true, Limit: 20})
+	paths, _, _ := q.Architecture.Paths(ctx, system.PathQuery{Undefined: true, Limit: 20})
 	paths = append(paths, q.Architecture.NamedPaths...)
 	_, _ = q.PathLatency(ctx, paths, true, func([]analyze.PathHopInstance) error { return nil })
 	_, _ = q.ResponseTime(ctx, paths, true, func([]analyze.ResponseTimeInstance) error { return nil })

@@ -3,11 +3,9 @@ package analyze
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -29,7 +27,7 @@ func (q *Query) tableGroups(ctx context.Context, table string, times []string, s
 			return nil, err
 		}
 		for _, g := range of {
-			span, ok := spanOf(g, times)
+			span, ok := scan.SpanOf(g, times)
 			if !ok || !g.MayHold(selection) {
 				continue
 			}
@@ -43,53 +41,6 @@ func (q *Query) tableGroups(ctx context.Context, table string, times []string, s
 	return groups, nil
 }
 
-func spanOf(g *trace.Group, columns []string) (span trace.Span, ok bool) {
-	for _, column := range columns {
-		of, has := g.Span(column)
-		if !has {
-			continue
-		}
-		if !ok {
-			span, ok = of, true
-		}
-		span.First, span.Last = min(span.First, of.First), max(span.Last, of.Last)
-	}
-	return span, ok
-}
-
-// maxWorkers is the number of goroutines that inParallel uses at most.
-func maxWorkers() int { return runtime.GOMAXPROCS(0) }
-
-// inParallel runs n tasks on as many goroutines as there are cores, and returns the first error. Each goroutine has a
-// number, for what it reuses from task to task.
-func inParallel(ctx context.Context, n int, task func(ctx context.Context, worker, i int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var next atomic.Int64
-	var once sync.Once
-	var first error
-	var workers sync.WaitGroup
-	for worker := range min(maxWorkers(), n) {
-		workers.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n || ctx.Err() != nil {
-					return
-				}
-				if err := task(ctx, worker, i); err != nil {
-					once.Do(func() { first = err })
-					cancel()
-				}
-			}
-		})
-	}
-	workers.Wait()
-	if first != nil {
-		return first
-	}
-	return ctx.Err()
-}
-
 // inOrder runs n tasks one after another, all as worker 0.
 func inOrder(ctx context.Context, n int, task func(ctx context.Context, worker, i int) error) error {
 	for i := range n {
@@ -100,26 +51,12 @@ func inOrder(ctx context.Context, n int, task func(ctx context.Context, worker, 
 	return ctx.Err()
 }
 
-// progress counts the rows that were read.
-type progress struct {
-	read   atomic.Int64
-	total  int64
-	report func(read, total int64)
-}
-
-func (q *Query) newProgress(lists ...[]tableGroup) *progress {
-	p := &progress{report: q.Progress}
+func (q *Query) newProgress(lists ...[]tableGroup) *scan.Progress {
+	p := &scan.Progress{Report: q.Progress}
 	for _, groups := range lists {
 		for _, g := range groups {
-			p.total += g.Rows()
+			p.Total += g.Rows()
 		}
 	}
 	return p
-}
-
-func (p *progress) add(rows int64) {
-	read := p.read.Add(rows)
-	if p.report != nil {
-		p.report(read, p.total)
-	}
 }

@@ -3,6 +3,8 @@ package analyze
 import (
 	"cmp"
 	"slices"
+
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // linked is how an output of a node came from an input.
@@ -31,7 +33,7 @@ const keptExecutions = 256
 
 // execution identifies the execution of a callback.
 type execution struct {
-	callback *Callback
+	callback *system.Callback
 	start    int64
 }
 
@@ -80,8 +82,8 @@ func (l *latestLink) end() { l.replace(nil) }
 // start is lost. The last callback's publishes are the outputs.
 type chainLink struct {
 	emit         func(linked)
-	chain        []*Callback
-	subscription *Subscription
+	chain        []*system.Callback
+	subscription *system.Subscription
 
 	events    []chainEvent // that have not been settled
 	waiting   []*chainExecution
@@ -105,7 +107,7 @@ type chainExecution struct {
 	answered bool
 }
 
-func newChainLink(chain []*Callback, s *Subscription, emit func(linked)) *chainLink {
+func newChainLink(chain []*system.Callback, s *system.Subscription, emit func(linked)) *chainLink {
 	return &chainLink{
 		emit: emit, chain: chain, subscription: s, waiting: make([]*chainExecution, len(chain)),
 		polled: make(map[execution]*arrival), last: make(map[execution]*chainExecution),
@@ -240,23 +242,23 @@ func (l *chainLink) end() {
 // links are the links of many pairs of subscriptions and publishers.
 type links struct {
 	all            []link
-	bySubscription map[*Subscription][]link
-	byPublisher    map[*Publisher][]link
-	byCallback     map[*Callback][]link // whose every execution counts
+	bySubscription map[*system.Subscription][]link
+	byPublisher    map[*system.Publisher][]link
+	byCallback     map[*system.Callback][]link // whose every execution counts
 }
 
 func newLinks() *links {
-	return &links{bySubscription: make(map[*Subscription][]link), byPublisher: make(map[*Publisher][]link), byCallback: make(map[*Callback][]link)}
+	return &links{bySubscription: make(map[*system.Subscription][]link), byPublisher: make(map[*system.Publisher][]link), byCallback: make(map[*system.Callback][]link)}
 }
 
 // connect adds the link of a pair, as the context says. It returns false where the context gives no way to tell.
-func (l *links) connect(n *Node, s *Subscription, p *Publisher, context ContextType, emit func(linked)) bool {
+func (l *links) connect(n *system.Node, s *system.Subscription, p *system.Publisher, context system.ContextType, emit func(linked)) bool {
 	var of link
 	switch context {
-	case ContextUseLatestMessage:
+	case system.ContextUseLatestMessage:
 		of = &latestLink{emit: emit}
-	case ContextCallbackChain:
-		chain := n.chainOf(s, p)
+	case system.ContextCallbackChain:
+		chain := chainOf(n, s, p)
 		switch len(chain) {
 		case 0:
 			return false
@@ -278,7 +280,7 @@ func (l *links) connect(n *Node, s *Subscription, p *Publisher, context ContextT
 }
 
 // chainOf returns the chain of callbacks that the message contexts name, else the one that was observed.
-func (n *Node) chainOf(s *Subscription, p *Publisher) []*Callback {
+func chainOf(n *system.Node, s *system.Subscription, p *system.Publisher) []*system.Callback {
 	for _, c := range n.MessageContexts {
 		if c.Subscription == s && c.Publisher == p && len(c.Callbacks) > 0 {
 			return c.Callbacks
@@ -289,9 +291,9 @@ func (n *Node) chainOf(s *Subscription, p *Publisher) []*Callback {
 
 func (l *links) wants() *wantedMessages {
 	return &wantedMessages{
-		publisher:    func(p *Publisher) bool { return l.byPublisher[p] != nil },
-		subscription: func(s *Subscription) bool { return l.bySubscription[s] != nil },
-		callback:     func(c *Callback) bool { return l.byCallback[c] != nil },
+		publisher:    func(p *system.Publisher) bool { return l.byPublisher[p] != nil },
+		subscription: func(s *system.Subscription) bool { return l.bySubscription[s] != nil },
+		callback:     func(c *system.Callback) bool { return l.byCallback[c] != nil },
 		known:        true,
 	}
 }

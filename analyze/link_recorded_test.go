@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // Executions that start out of order or at the same time, polled messages, and publishes in any order find their
@@ -17,14 +19,14 @@ func TestRecordedLink(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprint(l.input.take, " ", output))
 	}}
-	a, b := &Callback{Name: "a"}, &Callback{Name: "b"}
-	fed := func(c *Callback, start, end int64) {
+	a, b := &system.Callback{Name: "a"}, &system.Callback{Name: "b"}
+	fed := func(c *system.Callback, start, end int64) {
 		l.receive(&arrival{callback: c, start: start, end: end, take: start - 1})
 	}
-	poll := func(c *Callback, within, at int64) {
+	poll := func(c *system.Callback, within, at int64) {
 		l.receive(&arrival{callback: c, polled: true, within: within, start: at, end: noTime, take: at})
 	}
-	publish := func(c *Callback, start, at int64) { l.publish(&departure{callback: c, start: start, at: at}) }
+	publish := func(c *system.Callback, start, at int64) { l.publish(&departure{callback: c, start: start, at: at}) }
 	fed(a, 100, 200)
 	fed(b, 100, 180) // at the same time
 	fed(a, 300, 400)

@@ -3,6 +3,7 @@ package analyze
 import (
 	"math"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -11,7 +12,7 @@ const noTime = math.MinInt64
 
 // departure is one publish of a message. Times are on the query's clock.
 type departure struct {
-	publisher *Publisher
+	publisher *system.Publisher
 	dataset   int
 	// at is when it was published: the first of rclcpp_intra_publish and rclcpp_publish or, without them, of the layers
 	// below.
@@ -19,7 +20,7 @@ type departure struct {
 	intra, rclcpp, rcl, rmw, written int64 // noTime where the layer was not passed
 	source                           trace.Optional[int64]
 	// callback is that in which it was published, begun at start; nil outside of callbacks.
-	callback *Callback
+	callback *system.Callback
 	start    int64
 	number   publishNumber
 	enqueues uint32
@@ -41,11 +42,11 @@ type publishNumber struct {
 // arrival is one message that a callback was started with, or that was polled; for some questions also an execution
 // that no message started. Times are on the query's clock.
 type arrival struct {
-	subscription *Subscription // nil where no message came
+	subscription *system.Subscription // nil where no message came
 	dataset      int
 	// callback is the one that the message started, begun at start and ended at end. Of a polled message it is the
 	// callback in which it was taken, nil outside of callbacks, and start is the take.
-	callback   *Callback
+	callback   *system.Callback
 	polled     bool
 	start, end int64
 	// within is the start of the callback in which a polled message was taken.
@@ -73,7 +74,7 @@ func (a *arrival) arrived() int64 {
 
 // enqueue is one message put into an intra-process buffer.
 type enqueue struct {
-	subscription *Subscription
+	subscription *system.Subscription
 	at           int64
 	index        trace.Optional[uint64] // null where it is not certain
 	taken        bool                   // before it was seen

@@ -1,28 +1,32 @@
 package analyze
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // messageReader makes messages of rows. Each goroutine has one.
 type messageReader struct {
 	query         *Query
-	callbacks     *lookup[*Callback]
-	publishers    *lookup[*Publisher]
-	subscriptions *lookup[*Subscription]
-	buffers       *lookup[*Subscription]
+	callbacks     *system.Lookup[*system.Callback]
+	publishers    *system.Lookup[*system.Publisher]
+	subscriptions *system.Lookup[*system.Subscription]
+	buffers       *system.Lookup[*system.Subscription]
 	wanted        *wantedMessages
 
 	enqueues slab[enqueue]
 
-	processes processNumbers
+	processes system.ProcessNumbers
 	numbers   [][]int32 // the query's numbers of processes, by dataset and the reader's number; 0 where not looked up yet
 }
 
 // wantedMessages says which messages a query needs.
 type wantedMessages struct {
-	publisher    func(*Publisher) bool
-	subscription func(*Subscription) bool
+	publisher    func(*system.Publisher) bool
+	subscription func(*system.Subscription) bool
 	// callback tells whether every execution of a callback is needed; it may be nil.
-	callback func(*Callback) bool
+	callback func(*system.Callback) bool
 	// known says that nothing is wanted of entities that only rows name, not the entity tables. Else topic tells which of
 	// their topics are wanted; nil: all.
 	known bool
@@ -30,10 +34,10 @@ type wantedMessages struct {
 }
 
 func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {
-	index := q.Architecture.index
+	index := q.Architecture.Index()
 	return &messageReader{
-		query: q, wanted: wanted, callbacks: newLookup(index.callbacks), publishers: newLookup(index.publishers),
-		subscriptions: newLookup(index.subscriptions), buffers: newLookup(index.buffers), numbers: make([][]int32, len(q.datasets)),
+		query: q, wanted: wanted, callbacks: system.NewLookup(index.Callbacks), publishers: system.NewLookup(index.Publishers),
+		subscriptions: system.NewLookup(index.Subscriptions), buffers: system.NewLookup(index.Buffers), numbers: make([][]int32, len(q.datasets)),
 	}
 }
 
@@ -61,13 +65,13 @@ func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic
 	if at == noTime {
 		return nil
 	}
-	raw := firstTime(row.Intra, row.Rclcpp, row.Rcl, row.RMW)
-	p := r.publishers.find(&row.ProcessKey, row.PublisherHandle, raw)
+	raw := scan.FirstTime(row.Intra, row.Rclcpp, row.Rcl, row.RMW)
+	p := r.publishers.Find(&row.ProcessKey, row.PublisherHandle, raw)
 	if p == nil || p.TopicName == "" {
 		if topic == "" {
 			return nil
 		}
-		p = r.query.unknown.publisher(row.ProcessKey, row.PublisherHandle, topic, node)
+		p = r.query.unknown.Publisher(row.ProcessKey, row.PublisherHandle, topic, node)
 	}
 	if !r.wanted.publisher(p) {
 		return nil
@@ -83,11 +87,11 @@ func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic
 	return d
 }
 
-func (r *messageReader) callback(process *trace.ProcessKey, address trace.Address, at int64) *Callback {
-	if c := r.callbacks.find(process, address, at); c != nil {
+func (r *messageReader) callback(process *trace.ProcessKey, address trace.Address, at int64) *system.Callback {
+	if c := r.callbacks.Find(process, address, at); c != nil {
 		return c
 	}
-	return r.query.unknown.callback(*process, address)
+	return r.query.unknown.Callback(*process, address)
 }
 
 func (r *messageReader) arrival(row *arrivalColumns, dataset int) *arrival {
@@ -106,7 +110,7 @@ func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, no
 		return nil
 	}
 	c := r.callback(&row.ProcessKey, row.Callback, row.Start.Value)
-	var s *Subscription
+	var s *system.Subscription
 	if message {
 		if s = c.Subscription; s == nil {
 			s = r.subscription(&row.ProcessKey, row.SubscriptionHandle, 0, row.Start.Value, topic, node)
@@ -131,7 +135,7 @@ func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, no
 
 // process returns the number of a process in a dataset.
 func (r *messageReader) process(dataset int, key *trace.ProcessKey) int32 {
-	n := int(r.processes.number(key))
+	n := int(r.processes.Number(key))
 	of := &r.numbers[dataset]
 	for len(*of) <= n {
 		*of = append(*of, 0)
@@ -144,13 +148,13 @@ func (r *messageReader) process(dataset int, key *trace.ProcessKey) int32 {
 
 // subscription finds a subscription by any of its handles or, where no entity has them, by the topic; nil where that is
 // unknown.
-func (r *messageReader) subscription(process *trace.ProcessKey, handle, buffer trace.Address, at int64, topic, node string) *Subscription {
-	s := r.subscriptions.find(process, handle, at)
+func (r *messageReader) subscription(process *trace.ProcessKey, handle, buffer trace.Address, at int64, topic, node string) *system.Subscription {
+	s := r.subscriptions.Find(process, handle, at)
 	if s == nil {
-		s = r.buffers.find(process, buffer, at)
+		s = r.buffers.Find(process, buffer, at)
 	}
 	if s == nil && topic != "" {
-		s = r.query.unknown.subscription(*process, handle, topic, node)
+		s = r.query.unknown.Subscription(*process, handle, topic, node)
 	}
 	return s
 }
@@ -184,7 +188,7 @@ func (r *messageReader) take(row *takeColumns, dataset int) *arrival {
 }
 
 func (r *messageReader) enqueue(row *enqueueColumns, dataset int) *enqueue {
-	s := r.buffers.find(&row.ProcessKey, row.Buffer, row.At)
+	s := r.buffers.Find(&row.ProcessKey, row.Buffer, row.At)
 	if s == nil || !r.wanted.subscription(s) {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package analyze
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // messageSelections say which rows of the tables can tell of wanted messages.
 type messageSelections struct {
@@ -10,15 +13,15 @@ type messageSelections struct {
 // selections returns the rows that name an address at which something wanted lived at any time: readers look at the
 // time and at the process. Where entities may be wanted that only rows name, those with a wanted topic are selected,
 // too.
-func (w *wantedMessages) selections(index *entityIndex) messageSelections {
-	buffers := trace.Condition{Column: "buffer", Addresses: index.buffers.addressesOf(w.subscription)}
+func (w *wantedMessages) selections(index *system.Index) messageSelections {
+	buffers := trace.Condition{Column: "buffer", Addresses: index.Buffers.AddressesOf(w.subscription)}
 	s := messageSelections{enqueues: trace.Selection{buffers}}
 	if !w.known && w.topic == nil {
 		return s
 	}
-	publishers := trace.Condition{Column: "publisher_handle", Addresses: index.publishers.addressesOf(w.publisher)}
-	subscriptions := trace.Condition{Column: "subscription_handle", Addresses: index.subscriptions.addressesOf(w.subscription)}
-	callbacks := trace.Condition{Column: "callback", Addresses: index.callbacks.addressesOf(func(c *Callback) bool {
+	publishers := trace.Condition{Column: "publisher_handle", Addresses: index.Publishers.AddressesOf(w.publisher)}
+	subscriptions := trace.Condition{Column: "subscription_handle", Addresses: index.Subscriptions.AddressesOf(w.subscription)}
+	callbacks := trace.Condition{Column: "callback", Addresses: index.Callbacks.AddressesOf(func(c *system.Callback) bool {
 		return c.Subscription != nil && w.subscription(c.Subscription) || w.callback != nil && w.callback(c)
 	})}
 	s.departures = trace.Selection{publishers}

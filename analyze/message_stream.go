@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -13,7 +14,7 @@ type messages struct {
 	arrivals   stream[arrival]
 	takes      stream[arrival]
 	enqueues   stream[enqueue]
-	damaged    damages
+	damaged    scan.Damages
 }
 
 // messageWindow is what happened to messages in a window of time, each in the order of time.
@@ -24,9 +25,6 @@ type messageWindow struct {
 	// limit is the end of the window: later windows hold nothing before it.
 	limit int64
 }
-
-// publishTimes are the columns that tell when a publish happened.
-var publishTimes = []string{"rclcpp_intra_publish_timestamp", "rclcpp_publish_timestamp", "rcl_publish_timestamp", "rmw_publish_timestamp"}
 
 // eachMessageWindow passes all wanted messages on, window after window.
 func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, each func(*messageWindow) error) error {
@@ -42,18 +40,18 @@ func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, e
 	if err := readAhead(ctx, limits, m.reading, each); err != nil {
 		return err
 	}
-	return q.warnOfDamage(m.damaged.err())
+	return q.warnOfDamage(m.damaged.Err())
 }
 
 // open prepares the streams.
 func (m *messages) open(ctx context.Context, source *eventSource, wanted *wantedMessages) (err error) {
 	published, started, put := func(d *departure) int64 { return d.at }, func(a *arrival) int64 { return a.start }, func(e *enqueue) int64 { return e.at }
 	starts, takes, enqueues := []string{"callback_start_timestamp"}, []string{"rmw_take_timestamp", "dequeue_timestamp"}, []string{"enqueue_timestamp"}
-	selections := wanted.selections(source.query.Architecture.index)
+	selections := wanted.selections(source.query.Architecture.Index())
 	if wanted.known {
-		m.departures, err = newStream(ctx, source, trace.TablePublish, publishTimes, selections.departures, (*messageReader).departure, published)
+		m.departures, err = newStream(ctx, source, trace.TablePublish, scan.PublishTimes, selections.departures, (*messageReader).departure, published)
 	} else {
-		m.departures, err = newStream(ctx, source, trace.TablePublish, publishTimes, selections.departures, (*messageReader).detailedDeparture, published)
+		m.departures, err = newStream(ctx, source, trace.TablePublish, scan.PublishTimes, selections.departures, (*messageReader).detailedDeparture, published)
 	}
 	if err != nil {
 		return err

@@ -43,6 +43,8 @@ func newRecording(t *testing.T) *recording {
 	return &recording{t: t, dir: t.TempDir(), key: processKey(100), next: 0x1000, session: trace.NewSession()}
 }
 
+var robot = processKey(100)
+
 func processKey(pid int32) trace.ProcessKey {
 	return trace.ProcessKey{BootID: "boot", PID: pid, ProcessStart: int64(pid) * 1000}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -15,7 +16,7 @@ type NodeLabel struct {
 	SubscriptionTopic string `report:"subscription_topic_name"`
 	PublisherTopic    string `report:"publisher_topic_name"`
 	// Context is how outputs were found to belong to inputs.
-	Context ContextType `report:"context"`
+	Context system.ContextType `report:"context"`
 }
 
 // NodeLatency is the time from the inputs of a node, by one subscription, to the publishes that were made of them.
@@ -45,10 +46,9 @@ func (q *Query) LoadActivity(ctx context.Context) error {
 		return nil
 	}
 	q.active = true
-	if err := q.loader.readActivity(ctx, q.Progress, q.datasets...); err != nil {
+	if err := q.loader.LoadActivity(ctx, q.Progress, q.datasets...); err != nil {
 		return err
 	}
-	q.loader.finish()
 	for _, warning := range q.Architecture.Warnings {
 		if !slices.Contains(q.Warnings, warning) {
 			q.Warnings = append(q.Warnings, warning)
@@ -77,8 +77,8 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 					continue
 				}
 				context := n.Context(s, p)
-				if context == ContextUndefined && latest {
-					context = ContextUseLatestMessage
+				if context == system.ContextUndefined && latest {
+					context = system.ContextUseLatestMessage
 				}
 				of := &nodeLatency{NodeLabel: NodeLabel{Node: n.Name, PID: n.Process.PID, SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName, Context: context}}
 				if links.connect(n, s, p, context, func(l linked) {

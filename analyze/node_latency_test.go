@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -34,7 +35,7 @@ func nodeOf(t *testing.T, q *analyze.Query, latest bool) []string {
 }
 
 // chained makes a node whose subscription's callback hands messages on to a timer's, as an architecture file would say.
-func chained(t *testing.T, context analyze.ContextType, build func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher)) *analyze.Query {
+func chained(t *testing.T, context system.ContextType, build func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher)) *analyze.Query {
 	t.Helper()
 	s := newRecording(t)
 	n := s.node("/n")
@@ -42,9 +43,9 @@ func chained(t *testing.T, context analyze.ContextType, build func(s *recording,
 	build(s, sub, timer, pub)
 	q := s.query(analyze.Filter{})
 	node := q.Architecture.FindNodes("/n")[0]
-	of := analyze.MessageContext{Type: context, Subscription: node.Subscriptions[0], Publisher: node.Publishers[0]}
-	if context == analyze.ContextCallbackChain {
-		of.Callbacks = []*analyze.Callback{node.Subscriptions[0].Callback, node.Timers[0].Callback}
+	of := system.MessageContext{Type: context, Subscription: node.Subscriptions[0], Publisher: node.Publishers[0]}
+	if context == system.ContextCallbackChain {
+		of.Callbacks = []*system.Callback{node.Subscriptions[0].Callback, node.Timers[0].Callback}
 	}
 	node.MessageContexts = append(node.MessageContexts, of)
 	return q
@@ -53,7 +54,7 @@ func chained(t *testing.T, context analyze.ContextType, build func(s *recording,
 // The worked example of CARET's documentation of the callback chain: cb_A = (start 0, end 4), (2, 6), (4, 8) and cb_B =
 // (start 4, publish 8), (8, 12), (10, 14).
 func TestCallbackChain(t *testing.T) {
-	q := chained(t, analyze.ContextCallbackChain, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
+	q := chained(t, system.ContextCallbackChain, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
 		for _, a := range [][2]int64{{0, 4}, {2, 6}, {4, 8}} {
 			s.receives(sub, "bb", a[0], a[0], a[1])
 		}
@@ -66,7 +67,7 @@ func TestCallbackChain(t *testing.T) {
 }
 
 func TestUseLatestMessage(t *testing.T) {
-	q := chained(t, analyze.ContextUseLatestMessage, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
+	q := chained(t, system.ContextUseLatestMessage, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
 		for _, a := range [][2]int64{{0, 4}, {2, 6}, {8, 9}} {
 			s.receives(sub, "bb", a[0], a[0], a[1])
 		}

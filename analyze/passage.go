@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -38,7 +39,7 @@ const (
 // passage is the way of one message to one subscription.
 type passage struct {
 	departure    *departure
-	subscription *Subscription
+	subscription *system.Subscription
 	fate         Fate
 	arrival      *arrival // of a received one
 	joinedBy     JoinedBy
@@ -49,33 +50,33 @@ type passage struct {
 // its topic.
 type passages struct {
 	query   *Query
-	include func(*Publisher, *Subscription) bool
+	include func(*system.Publisher, *system.Subscription) bool
 	// emit gets each passage once: received ones when they were, lost ones when that is certain.
 	emit func(passage)
 
-	byTopic map[string][]*Subscription
-	byGID   map[string][]*Publisher
-	known   map[*Subscription]bool // those of byTopic
-	inbound map[*Subscription]*inbound
+	byTopic map[string][]*system.Subscription
+	byGID   map[string][]*system.Publisher
+	known   map[*system.Subscription]bool // those of byTopic
+	inbound map[*system.Subscription]*inbound
 	queues  map[route]*flightQueue
 	ordered []*flightQueue // in the order in which they were made
-	routes  map[*Publisher][]*Subscription
-	buffers map[*Subscription]*slots
+	routes  map[*system.Publisher][]*system.Subscription
+	buffers map[*system.Subscription]*slots
 	numbers map[publishNumber]*departure
 	retry   []*arrival // that came before their publish: the clocks of two hosts differ
 }
 
 type route struct {
-	publisher    *Publisher
-	subscription *Subscription
+	publisher    *system.Publisher
+	subscription *system.Subscription
 }
 
-func newPassages(q *Query, include func(*Publisher, *Subscription) bool, emit func(passage)) *passages {
+func newPassages(q *Query, include func(*system.Publisher, *system.Subscription) bool, emit func(passage)) *passages {
 	p := &passages{
 		query: q, include: include, emit: emit,
-		byTopic: make(map[string][]*Subscription), byGID: make(map[string][]*Publisher), known: make(map[*Subscription]bool),
-		inbound: make(map[*Subscription]*inbound), queues: make(map[route]*flightQueue), routes: make(map[*Publisher][]*Subscription),
-		buffers: make(map[*Subscription]*slots), numbers: make(map[publishNumber]*departure),
+		byTopic: make(map[string][]*system.Subscription), byGID: make(map[string][]*system.Publisher), known: make(map[*system.Subscription]bool),
+		inbound: make(map[*system.Subscription]*inbound), queues: make(map[route]*flightQueue), routes: make(map[*system.Publisher][]*system.Subscription),
+		buffers: make(map[*system.Subscription]*slots), numbers: make(map[publishNumber]*departure),
 	}
 	for _, n := range q.Architecture.Nodes {
 		for _, s := range n.Subscriptions {
@@ -91,7 +92,7 @@ func newPassages(q *Query, include func(*Publisher, *Subscription) bool, emit fu
 }
 
 // learn makes a subscription known, from when on messages are on their way to it.
-func (p *passages) learn(s *Subscription) {
+func (p *passages) learn(s *system.Subscription) {
 	if !p.known[s] && s.TopicName != "" {
 		p.known[s] = true
 		p.byTopic[s.TopicName] = append(p.byTopic[s.TopicName], s)
@@ -153,7 +154,7 @@ func byTransport(arrivals []*arrival) (intra, middleware []timed[arrival]) {
 }
 
 // subscriptionsOf returns the subscriptions that a publisher's messages go to.
-func (p *passages) subscriptionsOf(publisher *Publisher) []*Subscription {
+func (p *passages) subscriptionsOf(publisher *system.Publisher) []*system.Subscription {
 	subscriptions, ok := p.routes[publisher]
 	if !ok {
 		for _, s := range p.byTopic[publisher.TopicName] {
@@ -238,14 +239,14 @@ func (p *passages) settle() {
 	}
 }
 
-func (p *passages) lose(d *departure, s *Subscription, fate Fate) {
+func (p *passages) lose(d *departure, s *system.Subscription, fate Fate) {
 	if p.livedAt(s, d) {
 		p.emit(passage{departure: d, subscription: s, fate: fate, enqueued: noTime})
 	}
 }
 
 // livedAt tells whether the subscription was there when the message was published: then it should have got it.
-func (p *passages) livedAt(s *Subscription, d *departure) bool {
+func (p *passages) livedAt(s *system.Subscription, d *departure) bool {
 	return s.Life.Contains(d.at)
 }
 
@@ -292,7 +293,7 @@ func (of enqueued) overwritten() Fate {
 }
 
 // emitEnqueued passes on what the query asks for: a message whose publish was not seen has no begin.
-func (p *passages) emitEnqueued(s *Subscription, of enqueued, fate Fate, a *arrival) {
+func (p *passages) emitEnqueued(s *system.Subscription, of enqueued, fate Fate, a *arrival) {
 	if of.departure != nil && p.include(of.departure.publisher, s) {
 		p.emit(passage{departure: of.departure, subscription: s, fate: fate, arrival: a, joinedBy: JoinedByBuffer, enqueued: of.at})
 	}
@@ -331,7 +332,7 @@ func (p *passages) end() {
 		q.flights = nil
 	}
 	type leftIn struct {
-		subscription *Subscription
+		subscription *system.Subscription
 		enqueued
 	}
 	var left []leftIn

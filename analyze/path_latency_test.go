@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // A sensor, a filter that drops one message, and an actuator that polls; one message is lost on the way.
@@ -38,7 +39,7 @@ func TestPathLatency(t *testing.T) {
 			if err := q.LoadActivity(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			paths, _, err := q.Architecture.Paths(t.Context(), analyze.PathQuery{From: "/points", To: "/objects"})
+			paths, _, err := q.Architecture.Paths(t.Context(), system.PathQuery{From: "/points", To: "/objects"})
 			if text != "" {
 				paths, err = q.Architecture.FindPaths(text)
 			}
@@ -105,7 +106,7 @@ func TestNoSuchPath(t *testing.T) {
 		if err == nil {
 			_, err = q.PathLatency(t.Context(), paths, false, nil)
 		}
-		if !errors.Is(err, analyze.ErrNoSuchName) && !errors.Is(err, analyze.ErrNothingSelected) {
+		if !errors.Is(err, system.ErrNoSuchName) && !errors.Is(err, analyze.ErrNothingSelected) {
 			t.Errorf("%q gives %v", text, err)
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is
@@ -15,10 +18,10 @@ type pathTracker struct {
 	links     *links
 	pairs     map[route]*hopCount
 	inNodes   map[inNode]*hopCount
-	ends      map[*Subscription][]*trackedPath
-	endsOut   map[*Publisher][]*trackedPath
-	begins    map[*Publisher][]*trackedPath
-	beginsIn  map[*Subscription][]*trackedPath
+	ends      map[*system.Subscription][]*trackedPath
+	endsOut   map[*system.Publisher][]*trackedPath
+	begins    map[*system.Publisher][]*trackedPath
+	beginsIn  map[*system.Subscription][]*trackedPath
 	completed func(*way) // gets the ways of each path in the order of their ends; they are reused
 
 	room    slab[pathBegin]
@@ -59,8 +62,8 @@ func (w *way) eachHop(tell func(PathHopInstance)) {
 }
 
 type inNode struct {
-	subscription *Subscription
-	publisher    *Publisher
+	subscription *system.Subscription
+	publisher    *system.Publisher
 }
 
 // hopCount counts the messages of a hop, which several paths may share.
@@ -70,7 +73,7 @@ type hopCount struct {
 
 // trackedPath gathers the latencies of one path.
 type trackedPath struct {
-	*Path
+	*system.Path
 	name           string
 	hops           []*trackedHop
 	total          distribution
@@ -86,11 +89,11 @@ type trackedHop struct {
 	count *hopCount
 }
 
-func newPathTracker(q *Query, paths []*Path, latest bool, completed func(*way)) (*pathTracker, error) {
+func newPathTracker(q *Query, paths []*system.Path, latest bool, completed func(*way)) (*pathTracker, error) {
 	t := &pathTracker{
 		query: q, links: newLinks(), pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), completed: completed,
-		ends: make(map[*Subscription][]*trackedPath), endsOut: make(map[*Publisher][]*trackedPath),
-		begins: make(map[*Publisher][]*trackedPath), beginsIn: make(map[*Subscription][]*trackedPath),
+		ends: make(map[*system.Subscription][]*trackedPath), endsOut: make(map[*system.Publisher][]*trackedPath),
+		begins: make(map[*system.Publisher][]*trackedPath), beginsIn: make(map[*system.Subscription][]*trackedPath),
 	}
 	for _, p := range paths {
 		if err := t.addPath(p, latest); err != nil {
@@ -100,7 +103,7 @@ func newPathTracker(q *Query, paths []*Path, latest bool, completed func(*way)) 
 	return t, nil
 }
 
-func (t *pathTracker) addPath(p *Path, latest bool) error {
+func (t *pathTracker) addPath(p *system.Path, latest bool) error {
 	tracked := &trackedPath{Path: p, name: cmp.Or(p.Name, p.String())}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -118,8 +121,8 @@ func (t *pathTracker) addPath(p *Path, latest bool) error {
 		if t.inNodes[of] == nil {
 			count := new(hopCount)
 			context := n.Context
-			if context == ContextUndefined && latest {
-				context = ContextUseLatestMessage
+			if context == system.ContextUndefined && latest {
+				context = system.ContextUseLatestMessage
 			}
 			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(count, l) }) {
 				return fmt.Errorf("%w: nothing tells how %s gets from %s to %s in %s (context %s): name it in an architecture file, or take the latest message",
@@ -150,7 +153,7 @@ func (t *pathTracker) addPath(p *Path, latest bool) error {
 
 // track follows the messages of all paths. after is called after each window of time and at the end.
 func (t *pathTracker) track(ctx context.Context, after func() error) error {
-	passages := newPassages(t.query, func(p *Publisher, s *Subscription) bool { return t.pairs[route{p, s}] != nil }, t.passed)
+	passages := newPassages(t.query, func(p *system.Publisher, s *system.Subscription) bool { return t.pairs[route{p, s}] != nil }, t.passed)
 	err := t.query.eachMessageWindow(ctx, t.wants(), func(w *messageWindow) error {
 		// What passes between nodes and what happens in them are noted at different ends of the messages.
 		var inNodes sync.WaitGroup
@@ -171,20 +174,20 @@ func (t *pathTracker) track(ctx context.Context, after func() error) error {
 
 // wants says which messages the paths need.
 func (t *pathTracker) wants() *wantedMessages {
-	publishers, subscriptions := make(map[*Publisher]bool), make(map[*Subscription]bool)
+	publishers, subscriptions := make(map[*system.Publisher]bool), make(map[*system.Subscription]bool)
 	for _, p := range t.paths {
 		for _, n := range p.Nodes {
 			publishers[n.Publisher] = n.Publisher != nil
 			subscriptions[n.Subscription] = n.Subscription != nil
 		}
 	}
-	callback := func(c *Callback) bool { return t.links.byCallback[c] != nil }
+	callback := func(c *system.Callback) bool { return t.links.byCallback[c] != nil }
 	if len(t.links.byCallback) == 0 {
 		callback = nil
 	}
 	return &wantedMessages{
-		publisher:    func(p *Publisher) bool { return publishers[p] },
-		subscription: func(s *Subscription) bool { return subscriptions[s] },
+		publisher:    func(p *system.Publisher) bool { return publishers[p] },
+		subscription: func(s *system.Subscription) bool { return subscriptions[s] },
 		callback:     callback,
 		known:        true,
 	}
@@ -308,7 +311,7 @@ func (d *departure) addInput(a *arrival) {
 }
 
 // input returns the message of a subscription that the message was made of; nil where there is none.
-func (d *departure) input(s *Subscription) *arrival {
+func (d *departure) input(s *system.Subscription) *arrival {
 	for _, in := range d.inputs {
 		if in.subscription == s {
 			return in
@@ -336,7 +339,7 @@ func (t *pathTracker) completePath(w *way) {
 func (p *trackedPath) results(ctx context.Context) ([]PathHop, error) {
 	results := make([]PathHop, 1+len(p.hops))
 	// Ranking the latencies of a hop takes long, and hops do not depend on each other.
-	err := inParallel(ctx, len(results), func(_ context.Context, _, i int) error {
+	err := scan.InParallel(ctx, len(results), func(_ context.Context, _, i int) error {
 		if i == 0 {
 			results[i] = PathHop{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Begun: p.begun, Dropped: p.begun - p.reached}
 			return nil

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -32,15 +34,15 @@ type PeriodicLabel struct {
 
 // occurrence is one start of a callback or one publish.
 type occurrence struct {
-	callback  *Callback
-	publisher *Publisher
+	callback  *system.Callback
+	publisher *system.Publisher
 	at        int64
 }
 
 // source is what an occurrence is of.
 type source struct {
-	callback  *Callback
-	publisher *Publisher
+	callback  *system.Callback
+	publisher *system.Publisher
 }
 
 func (s source) label() PeriodicLabel {
@@ -63,18 +65,18 @@ type startColumns struct {
 
 // eachOccurrence passes on when the subject occurred, in the order of time, in simulated time if sim is not nil.
 func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClock, each func(o *occurrence), after func() error) error {
-	wanted := &wantedMessages{publisher: remember(func(p *Publisher) bool {
+	wanted := &wantedMessages{publisher: remember(func(p *system.Publisher) bool {
 		return matches(q.filter.Topics, p.TopicName) && q.filter.node(p.Node)
 	})}
 	selected := remember(q.filter.callback)
 	at := func(o *occurrence) int64 { return o.at }
-	var damaged damages
+	var damaged scan.Damages
 	source := newEventSource(q, wanted, &damaged)
 	source.prune = q.outside
 	var occurrences stream[occurrence]
 	var err error
 	if subject == Topics {
-		occurrences, err = newStream(ctx, source, trace.TablePublish, publishTimes, nil, func(r *messageReader, row *detailedDepartureColumns, dataset int) *occurrence {
+		occurrences, err = newStream(ctx, source, trace.TablePublish, scan.PublishTimes, nil, func(r *messageReader, row *detailedDepartureColumns, dataset int) *occurrence {
 			d := r.detailedDeparture(row, dataset)
 			if d == nil {
 				return nil
@@ -112,7 +114,7 @@ func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClo
 	if err != nil {
 		return err
 	}
-	return q.warnOfDamage(damaged.err())
+	return q.warnOfDamage(damaged.Err())
 }
 
 // simClockIf returns the clock of simulated time if it is asked for.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -30,7 +31,7 @@ type Query struct {
 	// Warnings say what the answers lack: damaged segments, what could not be linked.
 	Warnings []string
 	// Architecture is what the datasets tell of the system.
-	Architecture *Architecture
+	Architecture *system.Architecture
 	// Progress, if not nil, is called with the rows that were read of those that have to be. It may be called by several
 	// goroutines.
 	Progress func(read, total int64)
@@ -38,15 +39,15 @@ type Query struct {
 	datasets []*trace.Dataset
 	clocks   []clockCorrection
 	filter   Filter
-	unknown  *unknowns
+	unknown  *system.Unknowns
 	recorded recordedProcesses
-	loader   *architectureLoader
+	loader   *system.Loader
 	active   bool // loader has read which callbacks publish and poll what
 }
 
 // NewQuery prepares a question: it reads the entities and the clocks.
 func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*Query, error) {
-	q := &Query{datasets: datasets, filter: filter, unknown: newUnknowns()}
+	q := &Query{datasets: datasets, filter: filter, unknown: system.NewUnknowns()}
 	for _, d := range datasets {
 		if w := d.Warning(); w != "" {
 			q.Warnings = append(q.Warnings, w)
@@ -59,15 +60,11 @@ func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*
 	if err := q.warnOfLosses(ctx); err != nil {
 		return nil, err
 	}
-	loader := newArchitectureLoader()
-	for _, d := range datasets {
-		if err := loader.readEntities(ctx, d); err != nil {
-			return nil, fmt.Errorf("read the entities of %s: %w", d.Dir(), err)
-		}
+	if q.loader, err = system.LoadEntities(ctx, datasets...); err != nil {
+		return nil, err
 	}
-	loader.build()
-	q.loader, q.Architecture = loader, loader.result
-	q.Warnings = append(q.Warnings, loader.result.Warnings...)
+	q.Architecture = q.loader.Architecture()
+	q.Warnings = append(q.Warnings, q.Architecture.Warnings...)
 	return q, nil
 }
 
@@ -133,17 +130,17 @@ func matches(patterns []*regexp.Regexp, names ...string) bool {
 	return false
 }
 
-func (f *Filter) node(n *Node) bool {
+func (f *Filter) node(n *system.Node) bool {
 	return matches(f.Nodes, n.Name) && (len(f.Processes) == 0 || slices.Contains(f.Processes, n.Process.PID))
 }
 
-func (f *Filter) callback(c *Callback) bool {
+func (f *Filter) callback(c *system.Callback) bool {
 	return f.node(c.Node) && matches(f.Topics, c.TopicName, c.ServiceName) && matches(f.Callbacks, c.Name, c.Symbol)
 }
 
 // communication tells whether the messages from a publisher to a subscription are asked for: the topic fits, and one of
 // the nodes.
-func (f *Filter) communication(p *Publisher, s *Subscription) bool {
+func (f *Filter) communication(p *system.Publisher, s *system.Subscription) bool {
 	if !matches(f.Topics, s.TopicName) {
 		return false
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 )
 
 // windowsAhead is the number of windows that are read beyond the one that is waited for or worked on: more take memory
@@ -69,7 +71,7 @@ func readAhead[W any](ctx context.Context, limits []int64, reading func(limit in
 			}
 		}
 	})
-	for worker := range maxWorkers() {
+	for worker := range scan.MaxWorkers() {
 		running.Go(func() {
 			for read := range parts {
 				read(worker)

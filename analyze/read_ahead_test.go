@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 )
 
 // Windows come in their order, each after all of its parts, whatever the order in which parts are read.
@@ -33,7 +35,7 @@ func TestReadAhead(t *testing.T) {
 			err := readAhead(ctx, limits, func(limit int64) (tasks []readTask, finish func() int64) {
 				for range limit % 5 { // some windows have no part
 					tasks = append(tasks, func(ctx context.Context, worker int) error {
-						if worker < 0 || worker >= maxWorkers() {
+						if worker < 0 || worker >= scan.MaxWorkers() {
 							t.Errorf("a part is read by worker %d", worker)
 						}
 						if test.partFails >= 0 && limit >= test.partFails {

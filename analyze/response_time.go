@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"context"
+
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // ResponseTime is how long a system took to show the effect of what it was to react to, along a path. A flow is an
@@ -39,7 +41,7 @@ type ResponseTimeInstance struct {
 
 // ResponseTime answers how fast paths react. each, if not nil, gets the flows, those of a path in the order of their
 // outputs.
-func (q *Query) ResponseTime(ctx context.Context, paths []*Path, latest bool, each func([]ResponseTimeInstance) error) ([]ResponseTime, error) {
+func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, latest bool, each func([]ResponseTimeInstance) error) ([]ResponseTime, error) {
 	instances := series[ResponseTimeInstance]{each: each}
 	responses := make(map[*trackedPath]*responseTimes)
 	t, err := newPathTracker(q, paths, latest, func(w *way) { responses[w.path].add(w.from, w.end()) })

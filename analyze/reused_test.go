@@ -29,7 +29,7 @@ func reusedDataset(t *testing.T) *trace.Dataset {
 	}
 	tracetest.AddSegment(t, dir, 0, executions)
 	tracetest.AddSession(t, dir, trace.NewSession())
-	return openDataset(t, dir)
+	return tracetest.Open(t, dir)
 }
 
 // TestWhoseBeginWasNotSeenHasNoneOfItsPredecessors: an entity without a begin did not live while another one had its
@@ -77,7 +77,7 @@ func TestWhatWasTakenForSomebodyUnknownIsNoInput(t *testing.T) {
 				CallbackStartTimestamp: trace.Some(int64(100)),
 			}})
 			tracetest.AddSession(t, dir, trace.NewSession())
-			q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, openDataset(t, dir))
+			q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, tracetest.Open(t, dir))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -102,7 +104,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 	if err != nil {
 		return nil, err
 	}
-	var damaged damages
+	var damaged scan.Damages
 	names := newServiceNames(q.Architecture)
 	progress := q.newProgress(groups)
 	steps := stream[serviceStep]{groups: groups, read: func(ctx context.Context, _ int, g tableGroup) (steps []timed[serviceStep], err error) {
@@ -116,8 +118,8 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 			}
 			return nil
 		})
-		progress.add(g.Rows())
-		return steps, damaged.add(err)
+		progress.Add(g.Rows())
+		return steps, damaged.Add(err)
 	}}
 	calls := newServiceCalls(q, keptCalls, each)
 	err = readAhead(ctx, windowLimits(groups), steps.reading, func(window []*serviceStep) error {
@@ -133,33 +135,33 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 	if err := calls.finished.flush(); err != nil {
 		return nil, err
 	}
-	return calls.results(), q.warnOfDamage(damaged.err())
+	return calls.results(), q.warnOfDamage(damaged.Err())
 }
 
 // serviceNames completes rows that were written before the names were known. It is safe for concurrent use.
 type serviceNames struct {
-	services livesAt[*Service]
-	clients  livesAt[*Client]
+	services system.LivesAt[*system.Service]
+	clients  system.LivesAt[*system.Client]
 }
 
-func newServiceNames(a *Architecture) *serviceNames {
-	names := &serviceNames{services: make(livesAt[*Service]), clients: make(livesAt[*Client])}
+func newServiceNames(a *system.Architecture) *serviceNames {
+	names := &serviceNames{services: make(system.LivesAt[*system.Service]), clients: make(system.LivesAt[*system.Client])}
 	for _, n := range a.Nodes {
 		for _, s := range n.Services {
-			names.services.add(n.Process, s.Handle, s.Life, s)
+			names.services.Add(n.Process, s.Handle, s.Life, s)
 		}
 		for _, c := range n.Clients {
-			names.clients.add(n.Process, c.Handle, c.Life, c)
+			names.clients.Add(n.Process, c.Handle, c.Life, c)
 		}
 	}
 	return names
 }
 
 func (names *serviceNames) complete(row *serviceColumns) {
-	if s := names.services.find(row.ProcessKey, row.ServiceHandle, row.StepTimestamp); s != nil {
+	if s := names.services.Find(row.ProcessKey, row.ServiceHandle, row.StepTimestamp); s != nil {
 		row.ServiceName, row.NodeName = cmp.Or(s.ServiceName, row.ServiceName), cmp.Or(s.Node.Name, row.NodeName)
 	}
-	if c := names.clients.find(row.ProcessKey, row.ClientHandle, row.StepTimestamp); c != nil {
+	if c := names.clients.Find(row.ProcessKey, row.ClientHandle, row.StepTimestamp); c != nil {
 		row.ServiceName, row.NodeName = cmp.Or(c.ServiceName, row.ServiceName), cmp.Or(c.Node.Name, row.NodeName)
 	}
 }
@@ -187,7 +189,7 @@ type serviceCalls struct {
 type openCall struct {
 	ServiceCall
 	key    callKey
-	server place // zero where none was seen
+	server system.Place // zero where none was seen
 }
 
 func newCall(key callKey, s *serviceStep) *openCall {
@@ -256,7 +258,7 @@ func (call *openCall) take(s *serviceStep) {
 	case trace.RequestSent, trace.ResponseTaken:
 		call.ClientNode, call.ClientPID = s.NodeName, s.PID
 	default:
-		call.ServerNode, call.ServerPID, call.server = s.NodeName, s.PID, place{s.ProcessKey, s.ServiceHandle}
+		call.ServerNode, call.ServerPID, call.server = s.NodeName, s.PID, system.Place{Process: s.ProcessKey, Address: s.ServiceHandle}
 	}
 }
 
@@ -292,7 +294,7 @@ func (c *serviceCalls) find(key callKey, s *serviceStep) (found *list.Element) {
 // mayBeOf tells whether it is not another server's call.
 func (call *openCall) mayBeOf(s *serviceStep) bool {
 	byClient := s.Step == trace.RequestSent || s.Step == trace.ResponseTaken
-	return byClient || call.server == place{} || call.server == place{s.ProcessKey, s.ServiceHandle}
+	return byClient || call.server == system.Place{} || call.server == system.Place{Process: s.ProcessKey, Address: s.ServiceHandle}
 }
 
 // begin keeps a new call, in the place of the one that began first where there are too many. Where another server has
@@ -356,7 +358,7 @@ func (call *ServiceCall) has(step trace.ServiceStep) bool {
 }
 
 func (c *serviceCalls) finish(call *ServiceCall) {
-	begin := firstTime(call.RequestSent, call.RequestTaken, call.ResponseSent, call.ResponseTaken)
+	begin := scan.FirstTime(call.RequestSent, call.RequestTaken, call.ResponseSent, call.ResponseTaken)
 	f := &c.query.filter
 	if !f.covers(begin) || !matches(f.Nodes, call.ClientNode, call.ServerNode) ||
 		len(f.Processes) > 0 && !slices.Contains(f.Processes, call.ClientPID) && !slices.Contains(f.Processes, call.ServerPID) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/testdata/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -45,11 +45,11 @@ func requireReceived(t *testing.T, r *recording, data *dataset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, err := analyze.Summarize(t.Context(), d, nil)
+	recorded, err := summary.Of(t.Context(), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range summary.Topics {
+	for _, topic := range recorded.Topics {
 		if n, ok := want[topic.TopicName]; ok && topic.Received != n {
 			t.Errorf("%s was received %d times, but %d callbacks got a message", topic.TopicName, topic.Received, n)
 		}

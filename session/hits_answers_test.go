@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -263,7 +264,7 @@ func (c *hitComparison) requireNodes() {
 	for pair, links := range c.links {
 		label := analyze.NodeLabel{
 			Node: pair.subscription.NodeName, PID: pair.subscription.PID, SubscriptionTopic: pair.subscription.TopicName,
-			PublisherTopic: pair.publisher.TopicName, Context: analyze.ContextCallbackChain,
+			PublisherTopic: pair.publisher.TopicName, Context: system.ContextCallbackChain,
 		}
 		var s hitStatistics
 		row := analyze.NodeLatency{NodeLabel: label}
@@ -355,10 +356,10 @@ func (c *hitComparison) requirePaths() {
 }
 
 // allPaths returns a query with all paths of its architecture.
-func (c *hitComparison) allPaths() (*analyze.Query, []*analyze.Path) {
+func (c *hitComparison) allPaths() (*analyze.Query, []*system.Path) {
 	query := openQuery(c.t, c.dir)
 	c.require(query.LoadActivity(c.t.Context()))
-	paths, _, err := query.Architecture.Paths(c.t.Context(), analyze.PathQuery{})
+	paths, _, err := query.Architecture.Paths(c.t.Context(), system.PathQuery{})
 	c.require(err)
 	return query, paths
 }
@@ -376,7 +377,7 @@ type hitHop struct {
 	name string
 }
 
-func (c *hitComparison) newHitPath(p *analyze.Path) *hitPath {
+func (c *hitComparison) newHitPath(p *system.Path) *hitPath {
 	of := &hitPath{}
 	var names []string
 	var from *hitPublisher

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -84,11 +85,11 @@ func requireTruePaths(t *testing.T, dir string, data *dataset, truth *truth) {
 	if err := query.LoadActivity(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	paths, _, err := query.Architecture.Paths(t.Context(), analyze.PathQuery{})
+	paths, _, err := query.Architecture.Paths(t.Context(), system.PathQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths = slices.DeleteFunc(paths, func(p *analyze.Path) bool { return len(p.Nodes) != 3 })
+	paths = slices.DeleteFunc(paths, func(p *system.Path) bool { return len(p.Nodes) != 3 })
 	_, err = query.PathLatency(t.Context(), paths, false, func(instances []analyze.PathHopInstance) error {
 		for _, i := range instances {
 			if i.Hop == 0 && !check.claim(i.Begin, i.End) {

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -48,7 +48,7 @@ func FuzzSegment(f *testing.F) {
 		if _, _, err := trace.TimeSpan(t.Context(), d); err != nil && !errors.As(err, &damage) {
 			t.Errorf("error %v of the time span is no DamageError", err)
 		}
-		if _, err := analyze.Summarize(t.Context(), d, nil); err != nil {
+		if _, err := summary.Of(t.Context(), d, nil); err != nil {
 			t.Errorf("summary: %v", err)
 		}
 	})
@@ -84,7 +84,7 @@ func FuzzSession(f *testing.F) {
 		if _, err := trace.DecodeSession(again); err != nil {
 			t.Fatalf("what was accepted is refused when written back: %v\n%s", err, again)
 		}
-		if _, err := analyze.Summarize(t.Context(), d, nil); err != nil {
+		if _, err := summary.Of(t.Context(), d, nil); err != nil {
 			t.Fatal(err)
 		}
 	})

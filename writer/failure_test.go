@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -280,7 +280,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("row %d is %d: rows are missing or out of order", i, row.Count)
 		}
 	}
-	if _, err := analyze.Summarize(t.Context(), d, nil); err != nil {
+	if _, err := summary.Of(t.Context(), d, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // drawing is a graph of ROS 2 for people: nodes by process, topics and services between them.
@@ -105,7 +105,7 @@ func drawEntities(processes []liveProcess) *drawing {
 const unknownNode = "(unknown)"
 
 // drawArchitecture draws what recordings tell.
-func drawArchitecture(a *analyze.Architecture) *drawing {
+func drawArchitecture(a *system.Architecture) *drawing {
 	d := new(drawing)
 	for _, p := range a.Processes {
 		drawn := drawnProcess{name: fmt.Sprintf("%s (%d)", p.Command, p.PID)}
@@ -115,10 +115,10 @@ func drawArchitecture(a *analyze.Architecture) *drawing {
 			}
 			id := fmt.Sprintf("node %d", i)
 			drawn.nodes = append(drawn.nodes, drawnNode{id: id, name: cmp.Or(n.Name, unknownNode)})
-			connect(d, drawnEdge{node: id}, n.Publishers, func(p *analyze.Publisher) string { return p.TopicName })
-			connect(d, drawnEdge{node: id, toNode: true}, n.Subscriptions, func(s *analyze.Subscription) string { return s.TopicName })
-			connect(d, drawnEdge{node: id, ofServices: true}, n.Clients, func(c *analyze.Client) string { return c.ServiceName })
-			connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, n.Services, func(s *analyze.Service) string { return s.ServiceName })
+			connect(d, drawnEdge{node: id}, n.Publishers, func(p *system.Publisher) string { return p.TopicName })
+			connect(d, drawnEdge{node: id, toNode: true}, n.Subscriptions, func(s *system.Subscription) string { return s.TopicName })
+			connect(d, drawnEdge{node: id, ofServices: true}, n.Clients, func(c *system.Client) string { return c.ServiceName })
+			connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, n.Services, func(s *system.Service) string { return s.ServiceName })
 		}
 		d.processes = append(d.processes, drawn)
 	}
@@ -127,6 +127,6 @@ func drawArchitecture(a *analyze.Architecture) *drawing {
 }
 
 // isEmpty tells whether nothing is known of a node but that there is something without one.
-func isEmpty(n *analyze.Node) bool {
+func isEmpty(n *system.Node) bool {
 	return n.Name == "" && len(n.Callbacks)+len(n.Publishers)+len(n.Subscriptions)+len(n.Timers)+len(n.Services)+len(n.Clients) == 0
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 		causes []error
 	}{
 		{exitSuccess, []error{nil, errHelp}},
-		{exitUsage, []error{errUsage, session.ErrConfiguration, target.ErrInvalidPID, analyze.ErrNoSuchName}},
+		{exitUsage, []error{errUsage, session.ErrConfiguration, target.ErrInvalidPID, system.ErrNoSuchName}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -44,14 +44,14 @@ func graphCommand() command {
 	}
 }
 
-func printArchitecture(c console, quiet bool, a *analyze.Architecture, form string) error {
+func printArchitecture(c console, quiet bool, a *system.Architecture, form string) error {
 	switch form {
 	case "dot":
 		printDot(c.out, drawArchitecture(a))
 	case "mermaid":
 		printMermaid(c.out, drawArchitecture(a))
 	case "yaml":
-		omitted, err := analyze.WriteArchitecture(c.out, a)
+		omitted, err := system.Write(c.out, a)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func architectureFlag(flags *pflag.FlagSet) *string {
 }
 
 // loadArchitecture reads the architecture of the datasets and what the file adds to it. Warnings go to the console.
-func loadArchitecture(ctx context.Context, c console, quiet bool, directories []string, file string) (*analyze.Architecture, error) {
+func loadArchitecture(ctx context.Context, c console, quiet bool, directories []string, file string) (*system.Architecture, error) {
 	if len(directories) == 0 {
 		return nil, fmt.Errorf("%w: name a dataset", errUsage)
 	}
@@ -85,7 +85,7 @@ func loadArchitecture(ctx context.Context, c console, quiet bool, directories []
 		}
 		datasets = append(datasets, d)
 	}
-	a, err := analyze.LoadArchitecture(ctx, newReadProgress(c.err, quiet), datasets...)
+	a, err := system.Load(ctx, newReadProgress(c.err, quiet), datasets...)
 	endProgress(c.err, quiet)
 	if err != nil {
 		return nil, err
@@ -102,13 +102,13 @@ func loadArchitecture(ctx context.Context, c console, quiet bool, directories []
 	return a, nil
 }
 
-func adoptArchitecture(a *analyze.Architecture, path string) (missing []string, err error) {
+func adoptArchitecture(a *system.Architecture, path string) (missing []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	described, err := analyze.ReadArchitecture(f)
+	described, err := system.Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

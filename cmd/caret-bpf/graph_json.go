@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -103,7 +103,7 @@ type (
 	}
 )
 
-func viewArchitecture(a *analyze.Architecture) architectureView {
+func viewArchitecture(a *system.Architecture) architectureView {
 	view := architectureView{Nodes: []nodeView{}, Executors: []executorView{}, Communications: []communicationView{}, NamedPaths: []namedPathView{}}
 	for _, n := range a.Nodes {
 		if !isEmpty(n) {
@@ -129,7 +129,7 @@ func viewArchitecture(a *analyze.Architecture) architectureView {
 	return view
 }
 
-func viewNode(n *analyze.Node) nodeView {
+func viewNode(n *system.Node) nodeView {
 	view := nodeView{
 		Name: n.Name, Process: n.Process, Callbacks: []callbackView{}, Publishers: []publisherView{}, Subscriptions: []subscriptionView{},
 		Services: []serviceView{}, Clients: []serviceView{}, CallbackGroups: []groupView{}, VariablePassings: []variableView{}, MessageContexts: []messageContextView{},
@@ -152,7 +152,7 @@ func viewNode(n *analyze.Node) nodeView {
 		}
 		view.Subscriptions = append(view.Subscriptions, v)
 		for _, p := range n.Publishers {
-			if context := n.Context(s, p); context != analyze.ContextUndefined {
+			if context := n.Context(s, p); context != system.ContextUndefined {
 				view.MessageContexts = append(view.MessageContexts, messageContextView{Type: string(context), SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName})
 			}
 		}
@@ -172,7 +172,7 @@ func viewNode(n *analyze.Node) nodeView {
 	return view
 }
 
-func viewCallback(c *analyze.Callback) callbackView {
+func viewCallback(c *system.Callback) callbackView {
 	view := callbackView{
 		Name: c.Name, Kind: string(c.Kind), TopicName: c.TopicName, ServiceName: c.ServiceName, Period: c.Period, Symbol: c.Symbol,
 		Callback: c.Address, IntraProcess: c.IntraProcessAddress, ConstructionOrder: c.ConstructionOrder,
@@ -190,7 +190,7 @@ func viewCallback(c *analyze.Callback) callbackView {
 	return view
 }
 
-func namesOf(callbacks []*analyze.Callback) []string {
+func namesOf(callbacks []*system.Callback) []string {
 	names := []string{}
 	for _, c := range callbacks {
 		names = append(names, c.Name)

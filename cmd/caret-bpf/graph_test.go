@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -69,7 +69,7 @@ func TestGraph(t *testing.T) {
 func TestGraphWritesWhatItReads(t *testing.T) {
 	dir := relayDataset(t)
 	_, yaml, _ := runCommand("graph", dir, "--yaml")
-	if _, err := analyze.ReadArchitecture(strings.NewReader(yaml)); err != nil {
+	if _, err := system.Read(strings.NewReader(yaml)); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "architecture.yaml")

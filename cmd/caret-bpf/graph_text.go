@@ -6,13 +6,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // printGraph writes each node with what it is made of, then the executors and the communications.
-func printGraph(w io.Writer, a *analyze.Architecture) {
+func printGraph(w io.Writer, a *system.Architecture) {
 	commands := make(map[trace.ProcessKey]string)
 	for _, p := range a.Processes {
 		commands[p.ProcessKey] = p.Command
@@ -37,7 +37,7 @@ func printGraph(w io.Writer, a *analyze.Architecture) {
 	}
 }
 
-func nodeRows(n *analyze.Node) [][]string {
+func nodeRows(n *system.Node) [][]string {
 	var rows [][]string
 	for _, c := range n.Callbacks {
 		of := cmp.Or(c.TopicName, c.ServiceName)
@@ -77,11 +77,11 @@ func nodeRows(n *analyze.Node) [][]string {
 }
 
 // short is an entity's name without that of its node.
-func short(n *analyze.Node, name string) string {
+func short(n *system.Node, name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, n.Name), "/")
 }
 
-func printGraphExecutors(w io.Writer, a *analyze.Architecture) {
+func printGraphExecutors(w io.Writer, a *system.Architecture) {
 	var rows [][]string
 	for _, x := range a.Executors {
 		for i, g := range x.Groups {
@@ -101,7 +101,7 @@ func printGraphExecutors(w io.Writer, a *analyze.Architecture) {
 	}
 }
 
-func printCommunications(w io.Writer, a *analyze.Architecture) {
+func printCommunications(w io.Writer, a *system.Architecture) {
 	var rows [][]string
 	for _, c := range a.Communications {
 		if !isInfrastructure(c.TopicName) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -56,17 +56,17 @@ func infoCommand() command {
 				if !given {
 					within = nil
 				}
-				summary, err := analyze.SummarizePart(ctx, dataset, within, newReadProgress(c.err, *quiet))
+				s, err := summary.OfPart(ctx, dataset, within, newReadProgress(c.err, *quiet))
 				endProgress(c.err, *quiet)
 				switch {
 				case err != nil:
 					return err
 				case *part != "":
-					return summaryParts[*part](c, output, summary)
+					return summaryParts[*part](c, output, s)
 				case *output.json:
-					return report.WriteJSON(c.out, summary)
+					return report.WriteJSON(c.out, s)
 				}
-				printSummary(c.out, arguments[0], summary, *rows)
+				printSummary(c.out, arguments[0], s, *rows)
 				return nil
 			}
 		},
@@ -74,14 +74,14 @@ func infoCommand() command {
 }
 
 // summaryParts write one table of a summary.
-var summaryParts = map[string]func(console, outputFlags, *analyze.Summary) error{
-	"tables":      func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Tables) },
-	"tracepoints": func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Tracepoints) },
-	"processes":   func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Processes) },
-	"nodes":       func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Nodes) },
-	"callbacks":   func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Callbacks) },
-	"topics":      func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Topics) },
-	"losses":      func(c console, o outputFlags, s *analyze.Summary) error { return writeRows(c, o, s.Losses) },
+var summaryParts = map[string]func(console, outputFlags, *summary.Summary) error{
+	"tables":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Tables) },
+	"tracepoints": func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Tracepoints) },
+	"processes":   func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Processes) },
+	"nodes":       func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Nodes) },
+	"callbacks":   func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Callbacks) },
+	"topics":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Topics) },
+	"losses":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Losses) },
 }
 
 func partNames() []string {
@@ -95,7 +95,7 @@ func spanText(span trace.Span) string {
 }
 
 // printSummary shows at most limit nodes, callbacks and topics.
-func printSummary(w io.Writer, name string, s *analyze.Summary, limit int) {
+func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
 	fmt.Fprintf(w, "%s: %s\n", report.Printable(name), report.Printable(describeState(s)))
 	if s.Span.Valid {
 		fmt.Fprintln(w, spanText(s.Span.Value))
@@ -125,7 +125,7 @@ func countEvents(session *trace.Session) int {
 	return len(events)
 }
 
-func describeState(s *analyze.Summary) string {
+func describeState(s *summary.Summary) string {
 	switch {
 	case s.Live:
 		return "being recorded"
@@ -149,7 +149,7 @@ func recordingBegan(session *trace.Session) bool {
 	return len(session.History) == 0 || slices.ContainsFunc(session.History, recording)
 }
 
-func printProcesses(w io.Writer, s *analyze.Summary) {
+func printProcesses(w io.Writer, s *summary.Summary) {
 	var rows [][]string
 	for _, p := range s.Processes {
 		rows = append(rows, []string{
@@ -163,7 +163,7 @@ func printProcesses(w io.Writer, s *analyze.Summary) {
 	}
 }
 
-func printTables(w io.Writer, s *analyze.Summary) {
+func printTables(w io.Writer, s *summary.Summary) {
 	var rows [][]string
 	for _, t := range s.Tables {
 		if t.Rows > 0 || t.Unfinished > 0 {
@@ -176,7 +176,7 @@ func printTables(w io.Writer, s *analyze.Summary) {
 	}
 }
 
-func printTracepoints(w io.Writer, s *analyze.Summary) {
+func printTracepoints(w io.Writer, s *summary.Summary) {
 	counts := make(map[string]uint64)
 	var names []string
 	for _, t := range s.Tracepoints {
@@ -195,9 +195,9 @@ func printTracepoints(w io.Writer, s *analyze.Summary) {
 	}
 }
 
-func printNodes(w io.Writer, nodes []analyze.NodeSummary, limit int) {
+func printNodes(w io.Writer, nodes []summary.Node, limit int) {
 	busiest := slices.Clone(nodes)
-	slices.SortStableFunc(busiest, func(a, b analyze.NodeSummary) int { return cmp.Compare(b.Callbacks, a.Callbacks) })
+	slices.SortStableFunc(busiest, func(a, b summary.Node) int { return cmp.Compare(b.Callbacks, a.Callbacks) })
 	var rows [][]string
 	for _, n := range busiest[:min(limit, len(busiest))] {
 		rows = append(rows, []string{
@@ -218,7 +218,7 @@ func optionalRate(r trace.Optional[float64]) string {
 	return report.Rate(r.Value)
 }
 
-func printCallbacks(w io.Writer, callbacks []analyze.CallbackSummary, limit int) {
+func printCallbacks(w io.Writer, callbacks []summary.Callback, limit int) {
 	var rows [][]string
 	for _, c := range callbacks[:min(limit, len(callbacks))] {
 		of := c.Topic
@@ -243,7 +243,7 @@ func printCallbacks(w io.Writer, callbacks []analyze.CallbackSummary, limit int)
 // functionWidth keeps the names of templates from breaking the table.
 const functionWidth = 60
 
-func describeFunction(c analyze.CallbackSummary) string {
+func describeFunction(c summary.Callback) string {
 	if c.Symbol == "" {
 		return c.Callback.String()
 	}
@@ -253,7 +253,7 @@ func describeFunction(c analyze.CallbackSummary) string {
 	return c.Symbol
 }
 
-func printTopics(w io.Writer, topics []analyze.TopicSummary, limit int) {
+func printTopics(w io.Writer, topics []summary.Topic, limit int) {
 	var rows [][]string
 	for _, t := range topics[:min(limit, len(topics))] {
 		rows = append(rows, []string{report.Text(t.TopicName), report.Count(t.Publishes), optionalRate(t.Rate), report.Count(t.Received)})
@@ -267,7 +267,7 @@ func printTopics(w io.Writer, topics []analyze.TopicSummary, limit int) {
 // shownThreads is how many threads are shown with what the recording has cost them.
 const shownThreads = 3
 
-func printOverhead(w io.Writer, s *analyze.Summary) {
+func printOverhead(w io.Writer, s *summary.Summary) {
 	if s.Session == nil || s.Session.Overhead == nil || s.Session.Overhead.Hits == 0 {
 		return
 	}
@@ -304,7 +304,7 @@ func printOverhead(w io.Writer, s *analyze.Summary) {
 
 func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 
-func printLosses(w io.Writer, s *analyze.Summary) {
+func printLosses(w io.Writer, s *summary.Summary) {
 	fmt.Fprintln(w)
 	switch {
 	case len(s.Losses) > 0:

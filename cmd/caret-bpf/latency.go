@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // latencyCommand is the group of the questions for latencies.
@@ -60,7 +61,7 @@ func definePathFlags(flags *pflag.FlagSet) *pathFlags {
 }
 
 // find returns the paths.
-func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*analyze.Path, error) {
+func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.Path, error) {
 	if len(f.paths) == 0 && f.from == "" && f.to == "" {
 		return nil, fmt.Errorf("%w: name paths with --from and --to, or with --path; `caret-bpf paths` lists them", errUsage)
 	}
@@ -70,7 +71,7 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*analyze.
 	if err := f.adopt(query); err != nil {
 		return nil, err
 	}
-	var paths []*analyze.Path
+	var paths []*system.Path
 	for _, text := range f.paths {
 		named, err := query.Architecture.FindPaths(text)
 		if err != nil {
@@ -81,7 +82,7 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*analyze.
 	if f.from == "" && f.to == "" {
 		return paths, nil
 	}
-	found, complete, err := query.Architecture.Paths(ctx, analyze.PathQuery{From: f.from, To: f.to, Undefined: f.latest})
+	found, complete, err := query.Architecture.Paths(ctx, system.PathQuery{From: f.from, To: f.to, Undefined: f.latest})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
 // pathRow is a path as `paths` shows it.
@@ -24,12 +24,12 @@ func pathsCommand() command {
 		name: "paths", arguments: "DATASET… [flags]",
 		summary: "list the paths of messages through nodes",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			var query analyze.PathQuery
+			var query system.PathQuery
 			flags.StringVar(&query.From, "from", "", "only paths from this `TOPIC` or node")
 			flags.StringVar(&query.To, "to", "", "only paths to this `TOPIC` or node")
 			flags.BoolVar(&query.Undefined, "undefined", false, "also paths through nodes of which nothing tells which input an output belongs to")
-			flags.IntVar(&query.Limit, "limit", analyze.DefaultPathLimit, "`NUMBER` of paths at most")
-			flags.IntVar(&query.Nodes, "max-nodes", analyze.DefaultPathNodes, "`NUMBER` of nodes of a path at most")
+			flags.IntVar(&query.Limit, "limit", system.DefaultPathLimit, "`NUMBER` of paths at most")
+			flags.IntVar(&query.Nodes, "max-nodes", system.DefaultPathNodes, "`NUMBER` of nodes of a path at most")
 			file := architectureFlag(flags)
 			output := defineOutputFlags(flags)
 			quiet := quietFlag(flags)
@@ -50,7 +50,7 @@ func pathsCommand() command {
 	}
 }
 
-func listPaths(ctx context.Context, c console, quiet bool, a *analyze.Architecture, query analyze.PathQuery, output outputFlags) error {
+func listPaths(ctx context.Context, c console, quiet bool, a *system.Architecture, query system.PathQuery, output outputFlags) error {
 	paths, complete, err := a.Paths(ctx, query)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func listPaths(ctx context.Context, c console, quiet bool, a *analyze.Architectu
 	for i, p := range paths {
 		row := pathRow{Number: i + 1, Nodes: len(p.Nodes), Name: p.Name, Path: p.String()}
 		for _, n := range p.Nodes {
-			if n.Context == analyze.ContextUndefined {
+			if n.Context == system.ContextUndefined {
 				row.Undefined++
 			}
 		}

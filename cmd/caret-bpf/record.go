@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -117,10 +117,10 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	if openError != nil || dataset.Session() == nil {
 		return err // it was discarded
 	}
-	summary, summaryError := analyze.Summarize(context.WithoutCancel(ctx), dataset, nil)
+	recorded, summaryError := summary.Of(context.WithoutCancel(ctx), dataset, nil)
 	if summaryError != nil {
 		return errors.Join(err, summaryError)
 	}
-	printSummary(c.out, configuration.Output, summary, summaryRows)
+	printSummary(c.out, configuration.Output, recorded, summaryRows)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -77,12 +78,12 @@ func TestCallbackViewEqualsGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, err := analyze.Summarize(t.Context(), d, nil)
+	recorded, err := summary.Of(t.Context(), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	totals := make(map[string]int64)
-	for _, c := range summary.Callbacks {
+	for _, c := range recorded.Callbacks {
 		totals[c.NodeName] = c.TotalTime
 	}
 	type latency struct {
@@ -128,13 +129,13 @@ func TestCallbackViewEqualsGo(t *testing.T) {
 
 func TestTopicViewEqualsGo(t *testing.T) {
 	d := systemDataset(t, 20_000)
-	summary, err := analyze.Summarize(t.Context(), d, nil)
+	recorded, err := summary.Of(t.Context(), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := openViews(t, d)
-	for _, want := range summary.Topics {
-		var got analyze.TopicSummary
+	for _, want := range recorded.Topics {
+		var got summary.Topic
 		if err := db.QueryRow(`SELECT topic_name, publishes, rate, received FROM topic_summary WHERE topic_name = ?`, want.TopicName).
 			Scan(&got.TopicName, &got.Publishes, &got.Rate.Value, &got.Received); err != nil {
 			t.Fatal(err)
@@ -144,8 +145,8 @@ func TestTopicViewEqualsGo(t *testing.T) {
 		}
 	}
 	var topics int
-	if err := db.QueryRow(`SELECT count(*) FROM topic_summary`).Scan(&topics); err != nil || topics != len(summary.Topics) {
-		t.Errorf("%d topics, %v; Go has %d", topics, err, len(summary.Topics))
+	if err := db.QueryRow(`SELECT count(*) FROM topic_summary`).Scan(&topics); err != nil || topics != len(recorded.Topics) {
+		t.Errorf("%d topics, %v; Go has %d", topics, err, len(recorded.Topics))
 	}
 }
 

@@ -50,6 +50,16 @@ func AddSession(t testing.TB, dir string, s *trace.Session) {
 	writeFile(t, filepath.Join(dir, trace.SessionFile), text)
 }
 
+// Open opens the dataset in a folder.
+func Open(t testing.TB, dir string) *trace.Dataset {
+	t.Helper()
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ func (s *summarizer) losses(ctx context.Context) error {
 		kind   trace.LossKind
 		reason trace.LossReason
 	}
-	losses := make(map[kind]*LossSummary)
+	losses := make(map[kind]*Loss)
 	err := trace.Scan(ctx, s.dataset, trace.TableLoss, func(rows []trace.Loss) error {
 		for _, row := range rows {
 			if s.misses(trace.Span{First: row.FromTimestamp, Last: row.ToTimestamp}) {
@@ -28,7 +28,7 @@ func (s *summarizer) losses(ctx context.Context) error {
 			}
 			l := losses[kind{row.Kind, row.Reason}]
 			if l == nil {
-				l = &LossSummary{Kind: row.Kind, Reason: row.Reason, FromTimestamp: row.FromTimestamp, ToTimestamp: row.ToTimestamp}
+				l = &Loss{Kind: row.Kind, Reason: row.Reason, FromTimestamp: row.FromTimestamp, ToTimestamp: row.ToTimestamp}
 				losses[kind{row.Kind, row.Reason}] = l
 			}
 			l.Count += row.Count
@@ -39,7 +39,7 @@ func (s *summarizer) losses(ctx context.Context) error {
 	for _, l := range losses {
 		s.result.Losses = append(s.result.Losses, *l)
 	}
-	slices.SortFunc(s.result.Losses, func(a, b LossSummary) int {
+	slices.SortFunc(s.result.Losses, func(a, b Loss) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Reason, b.Reason))
 	})
 	return err
@@ -160,7 +160,7 @@ func (s *summarizer) validate(warn func(string, ...any)) {
 		warn("%d callbacks are known by their addresses only; %d executions are theirs", unknown, executions)
 	}
 	nodes := make(map[string]int)
-	for _, n := range s.entity.result.Nodes {
+	for _, n := range s.system.Nodes {
 		if n.Name != "" && !n.Life.End.Valid {
 			nodes[n.Name]++
 		}

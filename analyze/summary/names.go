@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -28,22 +29,22 @@ type namedRow struct {
 // nameStrangers looks in rows for the names of callbacks that the entity tables do not know: a killed recorder has not
 // written all of them.
 func (s *summarizer) nameStrangers(ctx context.Context) error {
-	strangers := make(map[place]*countedCallback)
+	strangers := make(map[system.Place]*countedCallback)
 	for _, c := range s.callbacks {
 		if c.stranger {
-			strangers[place{c.process, c.address}] = c
+			strangers[system.Place{Process: c.process, Address: c.address}] = c
 		}
 	}
 	if len(strangers) == 0 {
 		return nil
 	}
 	left := len(strangers)
-	index := s.entity.result.index
+	index := s.system.Index()
 	err := trace.Scan(ctx, s.dataset, trace.TableCallback, func(rows []namedRow) error {
 		for i := range rows {
 			row := &rows[i]
-			c := strangers[place{row.ProcessKey, row.Callback}]
-			if c == nil || row.NodeName == "" && row.Symbol == "" || index.callbacks.find(row.ProcessKey, row.Callback, row.Start.Value) != nil {
+			c := strangers[system.Place{Process: row.ProcessKey, Address: row.Callback}]
+			if c == nil || row.NodeName == "" && row.Symbol == "" || index.Callbacks.Find(row.ProcessKey, row.Callback, row.Start.Value) != nil {
 				continue
 			}
 			if c.callback == nil {
@@ -59,13 +60,13 @@ func (s *summarizer) nameStrangers(ctx context.Context) error {
 	if errors.Is(err, errAllNamed) {
 		return nil
 	}
-	return s.damages.add(err)
+	return s.damages.Add(err)
 }
 
 // describe makes a callback of what a row says. A later row that says more completes it.
 func (c *countedCallback) describe(row *namedRow) {
 	if c.callback == nil {
-		c.callback = &Callback{Node: new(Node), Address: row.Callback}
+		c.callback = &system.Callback{Node: new(system.Node), Address: row.Callback}
 	}
 	of := c.callback
 	of.Node.Name = cmp.Or(of.Node.Name, row.NodeName)

@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"cmp"
@@ -11,13 +11,13 @@ import (
 
 // nameEntities sorts the entities and gives them names and construction orders, which are the same for every recording
 // of the same system where its init events were recorded.
-func (l *architectureLoader) nameEntities() {
+func (l *Loader) nameEntities() {
 	a := l.result
 	slices.SortStableFunc(a.Nodes, func(x, y *Node) int {
-		return cmp.Or(cmp.Compare(x.Name, y.Name), compareProcesses(x.Process, y.Process), compareLives(x.Life, y.Life), cmp.Compare(x.Handle, y.Handle))
+		return cmp.Or(cmp.Compare(x.Name, y.Name), CompareProcesses(x.Process, y.Process), compareLives(x.Life, y.Life), cmp.Compare(x.Handle, y.Handle))
 	})
 	slices.SortStableFunc(a.Executors, func(x, y *Executor) int {
-		return cmp.Or(compareProcesses(x.Process, y.Process), compareLives(x.Life, y.Life), cmp.Compare(x.Address, y.Address))
+		return cmp.Or(CompareProcesses(x.Process, y.Process), compareLives(x.Life, y.Life), cmp.Compare(x.Address, y.Address))
 	})
 	for i, e := range a.Executors {
 		e.Name = fmt.Sprintf("executor_%d", i)
@@ -32,7 +32,8 @@ func (l *architectureLoader) nameEntities() {
 	}
 }
 
-func compareProcesses(a, b trace.ProcessKey) int {
+// CompareProcesses is an order of processes: by boot, PID and start.
+func CompareProcesses(a, b trace.ProcessKey) int {
 	return cmp.Or(cmp.Compare(a.BootID, b.BootID), cmp.Compare(a.PID, b.PID), cmp.Compare(a.ProcessStart, b.ProcessStart))
 }
 

@@ -1,11 +1,11 @@
-package analyze_test
+package system_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -65,21 +65,12 @@ func robotDataset(t *testing.T) *trace.Dataset {
 		{ProcessKey: key, SubscriptionHandle: 0x32, Callback: 0x36, CallbackStartTimestamp: trace.Some(int64(4000))},
 	})
 	tracetest.AddSession(t, dir, trace.NewSession())
-	return openDataset(t, dir)
+	return tracetest.Open(t, dir)
 }
 
-func openDataset(t testing.TB, dir string) *trace.Dataset {
+func loadArchitecture(t *testing.T, datasets ...*trace.Dataset) *system.Architecture {
 	t.Helper()
-	d, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func loadArchitecture(t *testing.T, datasets ...*trace.Dataset) *analyze.Architecture {
-	t.Helper()
-	a, err := analyze.LoadArchitecture(t.Context(), nil, datasets...)
+	a, err := system.Load(t.Context(), nil, datasets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +134,7 @@ func TestArchitectureOfADataset(t *testing.T) {
 	}
 }
 
-func names(callbacks []*analyze.Callback) []string {
+func names(callbacks []*system.Callback) []string {
 	var names []string
 	for _, c := range callbacks {
 		names = append(names, c.Name)
@@ -174,7 +165,7 @@ func TestArchitectureKeepsTheLivesOfAnAddressApart(t *testing.T) {
 	}
 	tracetest.AddSegment(t, dir, 0, []trace.Publish{publish(100), publish(499), publish(550), publish(600)})
 	tracetest.AddSession(t, dir, trace.NewSession())
-	a := loadArchitecture(t, openDataset(t, dir))
+	a := loadArchitecture(t, tracetest.Open(t, dir))
 
 	if n := len(a.Nodes[0].Timers); n != 2 {
 		t.Fatalf("%d timers, want 2", n)
@@ -201,7 +192,7 @@ func TestArchitectureOfSeveralDatasets(t *testing.T) {
 		tracetest.AddSegment(t, dir, 0, []trace.Node{{ProcessKey: process, NodeHandle: 0x10, NodeName: "node", Namespace: "/"}})
 		fill(dir)
 		tracetest.AddSession(t, dir, trace.NewSession())
-		return openDataset(t, dir)
+		return tracetest.Open(t, dir)
 	}
 	here := make(robot, func(dir string) {
 		tracetest.AddSegment(t, dir, 0, []trace.Publisher{{ProcessKey: robot, PublisherHandle: 0x20, NodeHandle: 0x10, TopicName: "/topic"}})

@@ -1,4 +1,4 @@
-package analyze_test
+package summary_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -64,16 +64,16 @@ func TestSummarize(t *testing.T) {
 	s.Unresolved = []string{"PID 10: 0x5: not proven"}
 	tracetest.AddSession(t, dir, s)
 
-	got, err := analyze.Summarize(t.Context(), openDataset(t, dir), nil)
+	got, err := summary.Of(t.Context(), tracetest.Open(t, dir), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "span", got.Span, trace.Some(trace.Span{First: 1_000, Last: 2_000_000_000}))
-	same(t, "processes", got.Processes, []analyze.ProcessSummary{
+	same(t, "processes", got.Processes, []summary.Process{
 		{ProcessKey: talker, Number: 10, Command: "talker", Callbacks: 3, Publishes: 4, Enqueues: 1},
 		{ProcessKey: listener, Number: 20, Callbacks: 2, Takes: 4},
 	})
-	same(t, "callbacks", got.Callbacks, []analyze.CallbackSummary{
+	same(t, "callbacks", got.Callbacks, []summary.Callback{
 		{PID: 20, Callback: 0x100, Count: 1, TotalTime: 100, MeanTime: trace.Some(int64(100)), MaxTime: 100, Timed: 1},
 		{PID: 10, Callback: 0x100, Kind: trace.KindTimer, NodeName: "/talker", Symbol: "tick()", Period: trace.Some(int64(0)), Rate: trace.Some(1e6),
 			Count: 3, TotalTime: 40, MeanTime: trace.Some(int64(20)), MaxTime: 30, Timed: 2},
@@ -82,29 +82,29 @@ func TestSummarize(t *testing.T) {
 	for i := range got.Nodes {
 		got.Nodes[i].CallbackRate, got.Nodes[i].PublishRate = trace.Optional[float64]{}, trace.Optional[float64]{}
 	}
-	same(t, "nodes", got.Nodes, []analyze.NodeSummary{
+	same(t, "nodes", got.Nodes, []summary.Node{
 		{PID: 10, Publishes: 1},
 		{PID: 20, Callbacks: 1, TotalTime: 100},
 		{PID: 20, NodeName: "/listener", Callbacks: 1, TotalTime: 1, Takes: 1, IgnoredTakes: 2, UnattributedTakes: 1},
 		{PID: 10, NodeName: "/talker", Callbacks: 3, TotalTime: 40, Publishes: 3},
 	})
-	same(t, "topics", got.Topics, []analyze.TopicSummary{
+	same(t, "topics", got.Topics, []summary.Topic{
 		{TopicName: "/chatter", Publishes: 3, Rate: trace.Some(2.0), Received: 2}, {Publishes: 1},
 	})
-	same(t, "losses", got.Losses, []analyze.LossSummary{
+	same(t, "losses", got.Losses, []summary.Loss{
 		{Kind: trace.LostCallback, Reason: trace.LossMapFull, Count: 1, FromTimestamp: 7, ToTimestamp: 8},
 		{Kind: trace.LostTake, Reason: trace.LossRingFull, Count: 7, FromTimestamp: 1, ToTimestamp: 4},
 	})
-	same(t, "incomplete", got.Incomplete, []analyze.StatusSummary{
+	same(t, "incomplete", got.Incomplete, []summary.Status{
 		{Table: trace.TableCallback, Status: "recording_end", Count: 1}, {Table: trace.TablePublish, Status: "no_last_layer", Count: 1},
 	})
-	same(t, "tracepoints", got.Tracepoints, []analyze.TracepointSummary{
+	same(t, "tracepoints", got.Tracepoints, []summary.Tracepoint{
 		{Tracepoint: "callback_start", Table: trace.TableCallback, Count: 5}, {Tracepoint: "callback_end", Table: trace.TableCallback, Count: 4},
 		{Tracepoint: "rclcpp_publish", Table: trace.TablePublish, Count: 2}, {Tracepoint: "rcl_publish", Table: trace.TablePublish, Count: 1},
 		{Tracepoint: "rclcpp_ring_buffer_enqueue", Table: trace.TableEnqueue, Count: 1},
 	})
-	same(t, "clock steps", got.ClockSteps, []analyze.ClockStep{{Timestamp: 1_002_000_000_000, Nanoseconds: -50_000_000}})
-	table := got.Tables[slices.IndexFunc(got.Tables, func(s analyze.TableSummary) bool { return s.Name == trace.TableCallback })]
+	same(t, "clock steps", got.ClockSteps, []summary.ClockStep{{Timestamp: 1_002_000_000_000, Nanoseconds: -50_000_000}})
+	table := got.Tables[slices.IndexFunc(got.Tables, func(s summary.Table) bool { return s.Name == trace.TableCallback })]
 	if table.Rows != 5 || table.Segments != 2 || table.Bytes == 0 {
 		t.Errorf("table %+v", table)
 	}
@@ -147,7 +147,7 @@ func TestSummaryWarnsOfDamage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, trace.TableCallback, ".00000002.parquet.tmp"), []byte("PAR1"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := analyze.Summarize(t.Context(), openDataset(t, dir), nil)
+	got, err := summary.Of(t.Context(), tracetest.Open(t, dir), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +173,7 @@ func TestSummaryWarnsOfDamage(t *testing.T) {
 // Two callbacks that had one address, one after the other, are two.
 func TestSummaryKeepsTheLivesOfAnAddressApart(t *testing.T) {
 	dir := t.TempDir()
+	robot := trace.ProcessKey{BootID: "boot", PID: 100, ProcessStart: 1}
 	tracetest.AddSegment(t, dir, 0, []trace.CallbackInfo{
 		{ProcessKey: robot, Callback: 0x100, Symbol: "first()", NodeName: "/a", EndTimestamp: trace.Some(int64(500))},
 		{ProcessKey: robot, Callback: 0x100, Symbol: "second()", NodeName: "/b", InitTimestamp: trace.Some(int64(600))},
@@ -182,7 +183,7 @@ func TestSummaryKeepsTheLivesOfAnAddressApart(t *testing.T) {
 		callback(robot, 0x100, 700, 701, trace.CallbackComplete),
 	})
 	tracetest.AddSession(t, dir, trace.NewSession())
-	got, err := analyze.Summarize(t.Context(), openDataset(t, dir), nil)
+	got, err := summary.Of(t.Context(), tracetest.Open(t, dir), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestSummarizeEndsWithItsContext(t *testing.T) {
 	tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Callback](3000, 1))
 	tracetest.AddSession(t, dir, trace.NewSession())
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := analyze.Summarize(ctx, openDataset(t, dir), func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := summary.Of(ctx, tracetest.Open(t, dir), func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }

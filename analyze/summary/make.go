@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"cmp"
@@ -7,24 +7,26 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Summarize reads the dataset once. Damaged segments are told in the Summary, they are no errors. progress, which may
-// be nil, is told how many of the rows have been read, from several goroutines.
-func Summarize(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*Summary, error) {
-	return SummarizePart(ctx, d, nil, progress)
+// Of reads the dataset once. Damaged segments are told in the Summary, they are no errors. progress, which may be nil,
+// is told how many of the rows have been read, from several goroutines.
+func Of(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*Summary, error) {
+	return OfPart(ctx, d, nil, progress)
 }
 
-// SummarizePart is Summarize for what began in a part of the recording's span, both ends included. part, if not nil,
-// gets the span, if there is one, and returns the part; an error of it is returned as it is.
-func SummarizePart(ctx context.Context, d *trace.Dataset, part func(trace.Span) (trace.Span, error), progress func(read, total int64)) (*Summary, error) {
+// OfPart is Of for what began in a part of the recording's span, both ends included. part, if not nil, gets the span,
+// if there is one, and returns the part; an error of it is returned as it is.
+func OfPart(ctx context.Context, d *trace.Dataset, part func(trace.Span) (trace.Span, error), progress func(read, total int64)) (*Summary, error) {
 	s := &summarizer{
 		dataset: d, part: part, progress: progress, groups: make(map[string][]*trace.Group),
 		result: Summary{Session: d.Session(), Live: d.Live(), Killed: d.Killed()},
 	}
 	for _, step := range []func(context.Context) error{s.footers, s.restrict, s.hits, s.entities, s.events, s.losses, s.clockSteps, s.count} {
-		if err := s.damages.add(step(ctx)); err != nil {
+		if err := s.damages.Add(step(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -42,21 +44,27 @@ type summarizer struct {
 	part     func(trace.Span) (trace.Span, error)
 	progress func(read, total int64)
 	result   Summary
-	damages  damages
+	damages  scan.Damages
 	groups   map[string][]*trace.Group
-	entity   *architectureLoader
-	workers  []*summaryWorker
+	system   *system.Architecture
+	workers  []*worker
 
 	total    int64
 	rowsRead atomic.Int64
 
-	processes map[trace.ProcessKey]*ProcessSummary
-	nodes     map[nodeName]*NodeSummary
+	processes map[trace.ProcessKey]*Process
+	nodes     map[processNode]*Node
 	topics    map[string]*topicTraffic
 	callbacks []*countedCallback
 }
 
-// topicTraffic is a TopicSummary in the making.
+// processNode is a node by name.
+type processNode struct {
+	process trace.ProcessKey
+	name    string
+}
+
+// topicTraffic is a Topic in the making.
 type topicTraffic struct {
 	publishCount
 	received uint64
@@ -67,7 +75,7 @@ type countedCallback struct {
 	callbackCount
 	process  trace.ProcessKey
 	address  trace.Address
-	callback *Callback
+	callback *system.Callback
 	// stranger: no entity table knows it.
 	stranger bool
 }
@@ -80,33 +88,30 @@ func (s *summarizer) read(rows int) {
 }
 
 func (s *summarizer) entities(ctx context.Context) error {
-	var err error
-	if s.entity, err = loadEntities(ctx, s.dataset); err != nil {
+	loader, err := system.LoadEntities(ctx, s.dataset)
+	if err != nil {
 		return err
 	}
-	l := s.entity
-	for _, init := range []struct {
-		table, tracepoint string
-		count             uint64
-	}{
-		{trace.TableNode, "rcl_node_init", inits(s, l.nodes)},
-		{trace.TablePublisher, "rcl_publisher_init", inits(s, l.publishers)},
-		{trace.TableSubscription, "rclcpp_subscription_init", inits(s, l.subscriptions)},
-		{trace.TableTimer, "rcl_timer_init", inits(s, l.timers)},
-		{trace.TableServiceServer, "rcl_service_init", inits(s, l.services)},
-		{trace.TableClient, "rcl_client_init", inits(s, l.clients)},
-		{trace.TableCallbackGroup, "add_callback_group", inits(s, l.groups)},
-		{trace.TableExecutor, "construct_executor", inits(s, l.executors)},
+	s.system = loader.Architecture()
+	for _, init := range []struct{ table, tracepoint string }{
+		{trace.TableNode, "rcl_node_init"},
+		{trace.TablePublisher, "rcl_publisher_init"},
+		{trace.TableSubscription, "rclcpp_subscription_init"},
+		{trace.TableTimer, "rcl_timer_init"},
+		{trace.TableServiceServer, "rcl_service_init"},
+		{trace.TableClient, "rcl_client_init"},
+		{trace.TableCallbackGroup, "add_callback_group"},
+		{trace.TableExecutor, "construct_executor"},
 	} {
-		s.addTracepoint(init.table, init.tracepoint, init.count)
+		s.addTracepoint(init.table, init.tracepoint, s.inits(loader.Lives(init.table)))
 	}
 	return nil
 }
 
 // inits counts the lives whose begin was seen in the time that is asked for.
-func inits[K comparable, R any](s *summarizer, l *lifeRows[K, R]) (count uint64) {
-	for i := range l.rows {
-		if init := l.life(&l.rows[i]).Init; init.Valid && s.covers(init.Value) {
+func (s *summarizer) inits(lives []system.Life) (count uint64) {
+	for i := range lives {
+		if init := lives[i].Init; init.Valid && s.covers(init.Value) {
 			count++
 		}
 	}
@@ -117,10 +122,10 @@ func inits[K comparable, R any](s *summarizer, l *lifeRows[K, R]) (count uint64)
 // it.
 func (s *summarizer) addTracepoint(table, tracepoint string, count uint64) {
 	if count > 0 {
-		s.result.Tracepoints = slices.DeleteFunc(s.result.Tracepoints, func(t TracepointSummary) bool { return t.Tracepoint == tracepoint && t.Count == 0 })
+		s.result.Tracepoints = slices.DeleteFunc(s.result.Tracepoints, func(t Tracepoint) bool { return t.Tracepoint == tracepoint && t.Count == 0 })
 	}
 	if count > 0 || s.probed(tracepoint) && !s.counted(tracepoint) {
-		s.result.Tracepoints = append(s.result.Tracepoints, TracepointSummary{Tracepoint: tracepoint, Table: table, Count: count})
+		s.result.Tracepoints = append(s.result.Tracepoints, Tracepoint{Tracepoint: tracepoint, Table: table, Count: count})
 	}
 }
 
@@ -139,20 +144,20 @@ func (s *summarizer) events(ctx context.Context) error {
 		return nil
 	})
 	s.addTracepoints(trace.TableService, steps)
-	if err := s.damages.add(err); err != nil {
+	if err := s.damages.Add(err); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	events := make(map[string]uint64)
 	groups := s.groups[trace.TableEvent]
-	err = inParallel(ctx, len(groups), func(ctx context.Context, _, i int) error {
+	err = scan.InParallel(ctx, len(groups), func(ctx context.Context, _, i int) error {
 		of := make(map[string]uint64)
 		count := func(event string) { of[event]++ }
-		scan := s.scanEvents
+		read := s.scanEvents
 		if s.result.Within.Valid {
-			scan = s.scanTimedEvents
+			read = s.scanTimedEvents
 		}
-		err := s.damages.add(scan(ctx, groups[i], count))
+		err := s.damages.Add(read(ctx, groups[i], count))
 		mu.Lock()
 		defer mu.Unlock()
 		for event, count := range of {
@@ -199,8 +204,8 @@ func (s *summarizer) addTracepoints(table string, counts map[string]uint64) {
 
 // count reads the large tables.
 func (s *summarizer) count(ctx context.Context) error {
-	for range maxWorkers() {
-		s.workers = append(s.workers, newSummaryWorker(s.entity.result.index, s.result.Within))
+	for range scan.MaxWorkers() {
+		s.workers = append(s.workers, newWorker(s.system.Index(), s.result.Within))
 	}
 	for _, table := range []string{trace.TableCallback, trace.TablePublish, trace.TableTake, trace.TableEnqueue} {
 		s.groups[table] = slices.DeleteFunc(s.groups[table], func(g *trace.Group) bool { return s.outside(table, g) })
@@ -208,23 +213,23 @@ func (s *summarizer) count(ctx context.Context) error {
 			s.total += g.Rows()
 		}
 	}
-	for _, scan := range []func() error{
-		func() error { return scanTable(ctx, s, trace.TableCallback, (*summaryWorker).addCallbacks) },
-		func() error { return scanTable(ctx, s, trace.TablePublish, (*summaryWorker).addPublishes) },
+	for _, read := range []func() error{
+		func() error { return scanTable(ctx, s, trace.TableCallback, (*worker).addCallbacks) },
+		func() error { return scanTable(ctx, s, trace.TablePublish, (*worker).addPublishes) },
 		func() error {
 			if s.result.Within.Valid {
-				return scanTable(ctx, s, trace.TableTake, (*summaryWorker).addTimedTakes)
+				return scanTable(ctx, s, trace.TableTake, (*worker).addTimedTakes)
 			}
-			return scanTable(ctx, s, trace.TableTake, (*summaryWorker).addTakes)
+			return scanTable(ctx, s, trace.TableTake, (*worker).addTakes)
 		},
 		func() error {
 			if s.result.Within.Valid {
-				return scanTable(ctx, s, trace.TableEnqueue, (*summaryWorker).addTimedEnqueues)
+				return scanTable(ctx, s, trace.TableEnqueue, (*worker).addTimedEnqueues)
 			}
-			return scanTable(ctx, s, trace.TableEnqueue, (*summaryWorker).addEnqueues)
+			return scanTable(ctx, s, trace.TableEnqueue, (*worker).addEnqueues)
 		},
 	} {
-		if err := scan(); err != nil {
+		if err := read(); err != nil {
 			return err
 		}
 	}
@@ -233,15 +238,16 @@ func (s *summarizer) count(ctx context.Context) error {
 
 // collect merges what the goroutines counted.
 func (s *summarizer) collect() {
-	s.processes = make(map[trace.ProcessKey]*ProcessSummary)
-	s.nodes = make(map[nodeName]*NodeSummary)
+	s.processes = make(map[trace.ProcessKey]*Process)
+	s.nodes = make(map[processNode]*Node)
 	s.topics = make(map[string]*topicTraffic)
-	for key, p := range s.entity.processes {
-		s.process(key).describe(&p)
+	for i := range s.system.Processes {
+		p := &s.system.Processes[i]
+		s.process(p.ProcessKey).describe(p)
 	}
-	callbacks := make(map[*Callback]*countedCallback)
-	strangers := make(map[place]*countedCallback)
-	status := make(map[StatusSummary]uint64)
+	callbacks := make(map[*system.Callback]*countedCallback)
+	strangers := make(map[system.Place]*countedCallback)
+	status := make(map[Status]uint64)
 	for _, w := range s.workers {
 		for _, p := range w.processes {
 			of := s.process(p.key)
@@ -250,15 +256,15 @@ func (s *summarizer) collect() {
 			of.Takes += p.takes
 			of.Enqueues += p.enqueue
 			for address, lives := range p.callbacks {
-				at := place{p.key, address}
+				at := system.Place{Process: p.key, Address: address}
 				for i := range lives.counts {
-					mergeCallback(callbacks, lives.lives[i].entity, at, lives.lives[i].entity, &lives.counts[i])
+					mergeCallback(callbacks, lives.lives[i].Entity, at, lives.lives[i].Entity, &lives.counts[i])
 				}
 				mergeCallback(strangers, at, at, nil, &lives.unknown)
 			}
 			for _, lives := range p.publishers {
 				for i := range lives.counts {
-					publisher := lives.lives[i].entity
+					publisher := lives.lives[i].Entity
 					s.addPublisher(p.key, publisher.TopicName, publisher.Node.Name, &lives.counts[i])
 				}
 			}
@@ -291,13 +297,13 @@ func (s *summarizer) collect() {
 	}
 }
 
-func mergeCallback[K comparable](into map[K]*countedCallback, key K, at place, callback *Callback, count *callbackCount) {
+func mergeCallback[K comparable](into map[K]*countedCallback, key K, at system.Place, callback *system.Callback, count *callbackCount) {
 	if count.count == 0 {
 		return
 	}
 	c := into[key]
 	if c == nil {
-		c = &countedCallback{process: at.process, address: at.address, callback: callback, stranger: callback == nil}
+		c = &countedCallback{process: at.Process, address: at.Address, callback: callback, stranger: callback == nil}
 		into[key] = c
 	}
 	widenBy(&c.span, &c.started, count.span, count.started)
@@ -317,24 +323,24 @@ func (s *summarizer) addPublisher(process trace.ProcessKey, topic, node string, 
 	t.count += count.count
 }
 
-func (s *summarizer) process(key trace.ProcessKey) *ProcessSummary {
+func (s *summarizer) process(key trace.ProcessKey) *Process {
 	p := s.processes[key]
 	if p == nil {
-		p = &ProcessSummary{ProcessKey: key, Number: key.PID}
+		p = &Process{ProcessKey: key, Number: key.PID}
 		s.processes[key] = p
 	}
 	return p
 }
 
-func (p *ProcessSummary) describe(row *trace.Process) {
+func (p *Process) describe(row *trace.Process) {
 	p.Command, p.Distro, p.RMWImplementation = row.Command, row.Distro, row.RMWImplementation
 }
 
-func (s *summarizer) node(process trace.ProcessKey, name string) *NodeSummary {
-	key := nodeName{process, name}
+func (s *summarizer) node(process trace.ProcessKey, name string) *Node {
+	key := processNode{process, name}
 	n := s.nodes[key]
 	if n == nil {
-		n = &NodeSummary{PID: process.PID, NodeName: name}
+		n = &Node{PID: process.PID, NodeName: name}
 		s.nodes[key] = n
 	}
 	return n
@@ -358,37 +364,37 @@ func (s *summarizer) finish() {
 	for _, p := range s.processes {
 		r.Processes = append(r.Processes, *p)
 	}
-	slices.SortFunc(r.Processes, func(a, b ProcessSummary) int { return compareProcesses(a.ProcessKey, b.ProcessKey) })
+	slices.SortFunc(r.Processes, func(a, b Process) int { return system.CompareProcesses(a.ProcessKey, b.ProcessKey) })
 	for _, n := range s.nodes {
 		n.CallbackRate, n.PublishRate = s.perSecond(n.Callbacks), s.perSecond(n.Publishes)
 		r.Nodes = append(r.Nodes, *n)
 	}
-	slices.SortFunc(r.Nodes, func(a, b NodeSummary) int {
+	slices.SortFunc(r.Nodes, func(a, b Node) int {
 		return cmp.Or(cmp.Compare(a.NodeName, b.NodeName), cmp.Compare(a.PID, b.PID))
 	})
-	slices.SortFunc(r.Callbacks, func(a, b CallbackSummary) int {
+	slices.SortFunc(r.Callbacks, func(a, b Callback) int {
 		return cmp.Or(cmp.Compare(b.TotalTime, a.TotalTime), cmp.Compare(b.Count, a.Count), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Callback, b.Callback), cmp.Compare(a.Symbol, b.Symbol))
 	})
 	for name, t := range s.topics {
-		r.Topics = append(r.Topics, TopicSummary{TopicName: name, Publishes: t.count, Rate: rate(t.timed, t.span), Received: t.received})
+		r.Topics = append(r.Topics, Topic{TopicName: name, Publishes: t.count, Rate: rate(t.timed, t.span), Received: t.received})
 	}
-	slices.SortFunc(r.Topics, func(a, b TopicSummary) int {
+	slices.SortFunc(r.Topics, func(a, b Topic) int {
 		return cmp.Or(cmp.Compare(b.Publishes, a.Publishes), cmp.Compare(a.TopicName, b.TopicName))
 	})
-	slices.SortFunc(r.Incomplete, func(a, b StatusSummary) int {
+	slices.SortFunc(r.Incomplete, func(a, b Status) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Status, b.Status))
 	})
-	for _, segment := range s.damages.segments {
+	for _, segment := range s.damages.Segments {
 		r.Damaged = append(r.Damaged, segment.Error())
 	}
-	r.Damaged = append(r.Damaged, s.entity.result.Warnings...)
+	r.Damaged = append(r.Damaged, s.system.Warnings...)
 	slices.Sort(r.Damaged)
-	r.Damaged = nonNil(slices.Compact(r.Damaged))
-	r.Warnings = nonNil(s.warnings())
+	r.Damaged = append([]string{}, slices.Compact(r.Damaged)...) // never null in JSON
+	r.Warnings = append([]string{}, s.warnings()...)
 }
 
 func (s *summarizer) finishCallback(c *countedCallback) {
-	row := CallbackSummary{
+	row := Callback{
 		PID: c.process.PID, Callback: c.address, Count: c.count, Timed: c.timed, TotalTime: c.total, MaxTime: c.max,
 		Rate: rate(c.started, c.span),
 	}

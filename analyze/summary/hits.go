@@ -1,10 +1,11 @@
-package analyze
+package summary
 
 import (
 	"context"
 	"slices"
 	"sync"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -96,7 +97,7 @@ func (s *summarizer) hits(ctx context.Context) error {
 		counts := make([]uint64, len(of.columns))
 		var partly []*trace.Group
 		for _, g := range s.groups[of.table] {
-			span, ok := spanOf(g, of.names())
+			span, ok := scan.SpanOf(g, of.names())
 			switch {
 			case !s.result.Within.Valid || ok && s.covers(span.First) && s.covers(span.Last):
 				for column, name := range of.names() {
@@ -107,9 +108,9 @@ func (s *summarizer) hits(ctx context.Context) error {
 			}
 		}
 		var mu sync.Mutex
-		err := inParallel(ctx, len(partly), func(ctx context.Context, _, i int) error {
+		err := scan.InParallel(ctx, len(partly), func(ctx context.Context, _, i int) error {
 			here := make([]uint64, len(counts))
-			err := s.damages.add(of.count(ctx, s, partly[i], here))
+			err := s.damages.Add(of.count(ctx, s, partly[i], here))
 			mu.Lock()
 			defer mu.Unlock()
 			for column, count := range here {
@@ -146,7 +147,7 @@ func (s *summarizer) probed(tracepoint string) bool {
 
 // counted tells whether the hits of a tracepoint were found in a table.
 func (s *summarizer) counted(tracepoint string) bool {
-	return slices.ContainsFunc(s.result.Tracepoints, func(t TracepointSummary) bool { return t.Tracepoint == tracepoint })
+	return slices.ContainsFunc(s.result.Tracepoints, func(t Tracepoint) bool { return t.Tracepoint == tracepoint })
 }
 
 // restrict finds out which part of the recording is asked for.
@@ -178,6 +179,6 @@ func (s *summarizer) outside(table string, g *trace.Group) bool {
 	if !s.result.Within.Valid {
 		return false
 	}
-	span, ok := spanOf(g, spanColumns[table])
+	span, ok := scan.SpanOf(g, spanColumns[table])
 	return !ok || s.misses(span)
 }

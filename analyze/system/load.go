@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"cmp"
@@ -12,24 +12,23 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// LoadArchitecture reads what datasets tell of the systems that they recorded; those of several hosts or of several
-// recorders are one system. What damaged segments held is missing, and Warnings says so. progress, which may be nil, is
-// called with the rows that were read of those that have to be; it may be called by several goroutines.
-func LoadArchitecture(ctx context.Context, progress func(read, total int64), datasets ...*trace.Dataset) (*Architecture, error) {
-	l, err := loadEntities(ctx, datasets...)
+// Load reads what datasets tell of the systems that they recorded; those of several hosts or of several recorders are
+// one system. What damaged segments held is missing, and Warnings says so. progress, which may be nil, is called with
+// the rows that were read of those that have to be; it may be called by several goroutines.
+func Load(ctx context.Context, progress func(read, total int64), datasets ...*trace.Dataset) (*Architecture, error) {
+	l, err := LoadEntities(ctx, datasets...)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.readActivity(ctx, progress, datasets...); err != nil {
+	if err := l.LoadActivity(ctx, progress, datasets...); err != nil {
 		return nil, err
 	}
-	l.finish()
 	return l.result, nil
 }
 
-// loadEntities reads the entity tables only: what callbacks publish and poll is not known yet, nor are communications.
-func loadEntities(ctx context.Context, datasets ...*trace.Dataset) (*architectureLoader, error) {
-	l := newArchitectureLoader()
+// LoadEntities reads the entity tables only: what callbacks publish and poll is not known yet, nor are communications.
+func LoadEntities(ctx context.Context, datasets ...*trace.Dataset) (*Loader, error) {
+	l := newLoader()
 	for _, d := range datasets {
 		if err := l.readEntities(ctx, d); err != nil {
 			return nil, fmt.Errorf("read the entities of %s: %w", d.Dir(), err)
@@ -39,26 +38,26 @@ func loadEntities(ctx context.Context, datasets ...*trace.Dataset) (*architectur
 	return l, nil
 }
 
-// architectureLoader gathers an Architecture.
-type architectureLoader struct {
+// Loader gathers an Architecture: first the entities, then what callbacks do.
+type Loader struct {
 	result *Architecture
 
 	processes     map[trace.ProcessKey]trace.Process
-	nodes         *lifeRows[place, trace.Node]
-	publishers    *lifeRows[place, trace.Publisher]
+	nodes         *lifeRows[Place, trace.Node]
+	publishers    *lifeRows[Place, trace.Publisher]
 	subscriptions *lifeRows[subscriptionKey, trace.Subscription]
-	timers        *lifeRows[place, trace.Timer]
-	services      *lifeRows[place, trace.ServiceServer]
-	clients       *lifeRows[place, trace.Client]
-	callbacks     *lifeRows[place, trace.CallbackInfo]
-	groups        *lifeRows[place, trace.CallbackGroup]
-	executors     *lifeRows[place, trace.Executor]
+	timers        *lifeRows[Place, trace.Timer]
+	services      *lifeRows[Place, trace.ServiceServer]
+	clients       *lifeRows[Place, trace.Client]
+	callbacks     *lifeRows[Place, trace.CallbackInfo]
+	groups        *lifeRows[Place, trace.CallbackGroup]
+	executors     *lifeRows[Place, trace.Executor]
 
 	described   map[int]bool // indexes of callbacks.rows that belong to a known owner
-	nodesAt     livesAt[*Node]
+	nodesAt     LivesAt[*Node]
 	nodesNamed  map[nodeName]*Node
-	groupsAt    livesAt[*CallbackGroup]
-	executorsAt livesAt[*Executor]
+	groupsAt    LivesAt[*CallbackGroup]
+	executorsAt LivesAt[*Executor]
 	publishes   map[publishedIn]uint64
 	polls       map[polledIn]uint64
 }
@@ -84,40 +83,67 @@ type polledIn struct {
 	subscription *Subscription
 }
 
-func newArchitectureLoader() *architectureLoader {
-	return &architectureLoader{
-		result:    &Architecture{index: newEntityIndex()},
+func newLoader() *Loader {
+	return &Loader{
+		result:    &Architecture{index: newIndex()},
 		processes: make(map[trace.ProcessKey]trace.Process),
-		nodes: newLifeRows(func(r *trace.Node) place { return place{r.ProcessKey, r.NodeHandle} },
+		nodes: newLifeRows(func(r *trace.Node) Place { return Place{r.ProcessKey, r.NodeHandle} },
 			func(r *trace.Node) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		publishers: newLifeRows(func(r *trace.Publisher) place { return place{r.ProcessKey, r.PublisherHandle} },
+		publishers: newLifeRows(func(r *trace.Publisher) Place { return Place{r.ProcessKey, r.PublisherHandle} },
 			func(r *trace.Publisher) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
 		subscriptions: newLifeRows(func(r *trace.Subscription) subscriptionKey {
 			return subscriptionKey{r.ProcessKey, r.SubscriptionHandle, r.Subscription}
 		}, func(r *trace.Subscription) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		timers: newLifeRows(func(r *trace.Timer) place { return place{r.ProcessKey, r.TimerHandle} },
+		timers: newLifeRows(func(r *trace.Timer) Place { return Place{r.ProcessKey, r.TimerHandle} },
 			func(r *trace.Timer) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		services: newLifeRows(func(r *trace.ServiceServer) place { return place{r.ProcessKey, r.ServiceHandle} },
+		services: newLifeRows(func(r *trace.ServiceServer) Place { return Place{r.ProcessKey, r.ServiceHandle} },
 			func(r *trace.ServiceServer) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		clients: newLifeRows(func(r *trace.Client) place { return place{r.ProcessKey, r.ClientHandle} },
+		clients: newLifeRows(func(r *trace.Client) Place { return Place{r.ProcessKey, r.ClientHandle} },
 			func(r *trace.Client) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		callbacks: newLifeRows(func(r *trace.CallbackInfo) place { return place{r.ProcessKey, r.Callback} },
+		callbacks: newLifeRows(func(r *trace.CallbackInfo) Place { return Place{r.ProcessKey, r.Callback} },
 			func(r *trace.CallbackInfo) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		groups: newLifeRows(func(r *trace.CallbackGroup) place { return place{r.ProcessKey, r.CallbackGroup} },
+		groups: newLifeRows(func(r *trace.CallbackGroup) Place { return Place{r.ProcessKey, r.CallbackGroup} },
 			func(r *trace.CallbackGroup) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		executors: newLifeRows(func(r *trace.Executor) place { return place{r.ProcessKey, r.Executor} },
+		executors: newLifeRows(func(r *trace.Executor) Place { return Place{r.ProcessKey, r.Executor} },
 			func(r *trace.Executor) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
 		described:   make(map[int]bool),
-		nodesAt:     make(livesAt[*Node]),
+		nodesAt:     make(LivesAt[*Node]),
 		nodesNamed:  make(map[nodeName]*Node),
-		groupsAt:    make(livesAt[*CallbackGroup]),
-		executorsAt: make(livesAt[*Executor]),
+		groupsAt:    make(LivesAt[*CallbackGroup]),
+		executorsAt: make(LivesAt[*Executor]),
 		publishes:   make(map[publishedIn]uint64),
 		polls:       make(map[polledIn]uint64),
 	}
 }
 
-func (l *architectureLoader) readEntities(ctx context.Context, d *trace.Dataset) error {
+// Architecture returns what is known so far; LoadActivity completes it.
+func (l *Loader) Architecture() *Architecture { return l.result }
+
+// Lives returns the lives of the entities that a table tells of; nil for tables of anything else, and for callbacks,
+// which have owners.
+func (l *Loader) Lives(table string) []Life {
+	switch table {
+	case trace.TableNode:
+		return l.nodes.lives()
+	case trace.TablePublisher:
+		return l.publishers.lives()
+	case trace.TableSubscription:
+		return l.subscriptions.lives()
+	case trace.TableTimer:
+		return l.timers.lives()
+	case trace.TableServiceServer:
+		return l.services.lives()
+	case trace.TableClient:
+		return l.clients.lives()
+	case trace.TableCallbackGroup:
+		return l.groups.lives()
+	case trace.TableExecutor:
+		return l.executors.lives()
+	}
+	return nil
+}
+
+func (l *Loader) readEntities(ctx context.Context, d *trace.Dataset) error {
 	for _, err := range []error{
 		trace.Scan(ctx, d, trace.TableProcess, func(rows []trace.Process) error {
 			for _, p := range rows {
@@ -152,7 +178,7 @@ func readLives[K comparable, R any](ctx context.Context, d *trace.Dataset, table
 }
 
 // warnOfDamage takes damaged segments as warnings and returns any other error.
-func (l *architectureLoader) warnOfDamage(err error) error {
+func (l *Loader) warnOfDamage(err error) error {
 	var damaged *trace.DamageError
 	if !errors.As(err, &damaged) {
 		return err
@@ -163,25 +189,25 @@ func (l *architectureLoader) warnOfDamage(err error) error {
 	return nil
 }
 
-func (l *architectureLoader) warn(text string) {
+func (l *Loader) warn(text string) {
 	if !slices.Contains(l.result.Warnings, text) {
 		l.result.Warnings = append(l.result.Warnings, text)
 	}
 }
 
 // build makes the entities and links them.
-func (l *architectureLoader) build() {
-	l.result.Processes = slices.SortedFunc(maps.Values(l.processes), func(a, b trace.Process) int { return compareProcesses(a.ProcessKey, b.ProcessKey) })
+func (l *Loader) build() {
+	l.result.Processes = slices.SortedFunc(maps.Values(l.processes), func(a, b trace.Process) int { return CompareProcesses(a.ProcessKey, b.ProcessKey) })
 	for i := range l.nodes.rows {
 		row := &l.nodes.rows[i]
 		node := &Node{Process: row.ProcessKey, Name: fullName(row.Namespace, row.NodeName), Handle: row.NodeHandle, Life: Life{row.InitTimestamp, row.EndTimestamp}}
-		l.nodesAt.add(row.ProcessKey, row.NodeHandle, node.Life, node)
+		l.nodesAt.Add(row.ProcessKey, row.NodeHandle, node.Life, node)
 		l.result.Nodes = append(l.result.Nodes, node)
 	}
 	for i := range l.executors.rows {
 		row := &l.executors.rows[i]
 		e := &Executor{Process: row.ProcessKey, Type: row.ExecutorType, Address: row.Executor, Life: Life{row.InitTimestamp, row.EndTimestamp}}
-		l.executorsAt.add(row.ProcessKey, row.Executor, e.Life, e)
+		l.executorsAt.Add(row.ProcessKey, row.Executor, e.Life, e)
 		l.result.Executors = append(l.result.Executors, e)
 	}
 	l.buildGroups()
@@ -204,11 +230,11 @@ func fullName(namespace, name string) string {
 
 // node returns the node that an entity's row names by handle or, where that is unknown, by name; where neither is
 // known, that of the process's entities without a node.
-func (l *architectureLoader) node(process trace.ProcessKey, handle trace.Address, name string, life Life) *Node {
+func (l *Loader) node(process trace.ProcessKey, handle trace.Address, name string, life Life) *Node {
 	if handle != 0 {
-		for _, r := range slices.Backward(l.nodesAt[place{process, handle}]) {
-			if r.life.overlaps(life) {
-				return r.entity
+		for _, r := range slices.Backward(l.nodesAt[Place{process, handle}]) {
+			if r.Life.overlaps(life) {
+				return r.Entity
 			}
 		}
 	}
@@ -228,7 +254,7 @@ func (l *architectureLoader) node(process trace.ProcessKey, handle trace.Address
 	return l.nodesNamed[key]
 }
 
-func (l *architectureLoader) buildGroups() {
+func (l *Loader) buildGroups() {
 	for i := range l.groups.rows {
 		row := &l.groups.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
@@ -237,22 +263,22 @@ func (l *architectureLoader) buildGroups() {
 			g.Executor.Groups = append(g.Executor.Groups, g)
 		}
 		g.Node.CallbackGroups = append(g.Node.CallbackGroups, g)
-		l.groupsAt.add(row.ProcessKey, row.CallbackGroup, life, g)
+		l.groupsAt.Add(row.ProcessKey, row.CallbackGroup, life, g)
 	}
 }
 
 // overlapping returns the entity at the address whose life overlaps the other, of several the one that was told of
 // last.
-func overlapping[E any](lives livesAt[E], process trace.ProcessKey, address trace.Address, life Life) (found E) {
-	for _, r := range slices.Backward(lives[place{process, address}]) {
-		if r.life.overlaps(life) {
-			return r.entity
+func overlapping[E any](lives LivesAt[E], process trace.ProcessKey, address trace.Address, life Life) (found E) {
+	for _, r := range slices.Backward(lives[Place{process, address}]) {
+		if r.Life.overlaps(life) {
+			return r.Entity
 		}
 	}
 	return found
 }
 
-func (l *architectureLoader) buildPublishers() {
+func (l *Loader) buildPublishers() {
 	for i := range l.publishers.rows {
 		row := &l.publishers.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
@@ -261,13 +287,13 @@ func (l *architectureLoader) buildPublishers() {
 			Handle: row.PublisherHandle, RMWHandle: row.RMWPublisherHandle, GID: row.GID, Life: life,
 		}
 		p.Node.Publishers = append(p.Node.Publishers, p)
-		l.result.index.publishers.add(row.ProcessKey, p.Handle, life, p)
+		l.result.index.Publishers.Add(row.ProcessKey, p.Handle, life, p)
 	}
 }
 
 // buildSubscriptions makes one subscription of the rows of its objects.
-func (l *architectureLoader) buildSubscriptions() {
-	subscriptions := make(livesAt[*Subscription])
+func (l *Loader) buildSubscriptions() {
+	subscriptions := make(LivesAt[*Subscription])
 	for i := range l.subscriptions.rows {
 		row := &l.subscriptions.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
@@ -278,14 +304,14 @@ func (l *architectureLoader) buildSubscriptions() {
 				Handle: row.SubscriptionHandle, RMWHandle: row.RMWSubscriptionHandle, Life: life,
 			}
 			s.Node.Subscriptions = append(s.Node.Subscriptions, s)
-			subscriptions.add(row.ProcessKey, s.Handle, life, s)
-			l.result.index.subscriptions.add(row.ProcessKey, s.Handle, life, s)
+			subscriptions.Add(row.ProcessKey, s.Handle, life, s)
+			l.result.index.Subscriptions.Add(row.ProcessKey, s.Handle, life, s)
 		}
 		s.TopicName = cmp.Or(s.TopicName, row.TopicName)
 		s.MessageType = cmp.Or(s.MessageType, row.MessageType)
 		if row.Buffer != 0 {
 			s.Buffer = row.Buffer
-			l.result.index.buffers.add(row.ProcessKey, row.Buffer, life, s)
+			l.result.index.Buffers.Add(row.ProcessKey, row.Buffer, life, s)
 		}
 		if row.Callback != 0 {
 			l.addSubscriptionCallback(s, row, life)
@@ -293,7 +319,7 @@ func (l *architectureLoader) buildSubscriptions() {
 	}
 }
 
-func (l *architectureLoader) addSubscriptionCallback(s *Subscription, row *trace.Subscription, life Life) {
+func (l *Loader) addSubscriptionCallback(s *Subscription, row *trace.Subscription, life Life) {
 	c := s.Callback
 	if c == nil {
 		c = &Callback{Node: s.Node, Kind: trace.KindSubscription, TopicName: s.TopicName, Subscription: s, Life: life}
@@ -309,9 +335,9 @@ func (l *architectureLoader) addSubscriptionCallback(s *Subscription, row *trace
 }
 
 // describeCallback completes a callback by what the table callback_info and its owner's row say of its address.
-func (l *architectureLoader) describeCallback(c *Callback, process trace.ProcessKey, address, group trace.Address) {
-	l.result.index.callbacks.add(process, address, c.Life, c)
-	for _, i := range slices.Backward(l.callbacks.at[place{process, address}]) {
+func (l *Loader) describeCallback(c *Callback, process trace.ProcessKey, address, group trace.Address) {
+	l.result.index.Callbacks.Add(process, address, c.Life, c)
+	for _, i := range slices.Backward(l.callbacks.at[Place{process, address}]) {
 		info := &l.callbacks.rows[i]
 		if (Life{info.InitTimestamp, info.EndTimestamp}).overlaps(c.Life) {
 			l.described[i] = true
@@ -327,7 +353,7 @@ func (l *architectureLoader) describeCallback(c *Callback, process trace.Process
 	}
 }
 
-func (l *architectureLoader) buildTimers() {
+func (l *Loader) buildTimers() {
 	for i := range l.timers.rows {
 		row := &l.timers.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
@@ -341,7 +367,7 @@ func (l *architectureLoader) buildTimers() {
 	}
 }
 
-func (l *architectureLoader) buildServices() {
+func (l *Loader) buildServices() {
 	for i := range l.services.rows {
 		row := &l.services.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
@@ -368,7 +394,7 @@ func (l *architectureLoader) buildServices() {
 }
 
 // buildOtherCallbacks makes the callbacks whose owners are unknown.
-func (l *architectureLoader) buildOtherCallbacks() {
+func (l *Loader) buildOtherCallbacks() {
 	for i := range l.callbacks.rows {
 		row := &l.callbacks.rows[i]
 		if l.described[i] {

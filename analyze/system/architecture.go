@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"slices"
@@ -7,9 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Architecture is what a system is made of and how its parts are connected, as recordings tell it (LoadArchitecture) or
-// a file in CARET's format describes it (ReadArchitecture). What came from a file has names only: no processes, no
-// addresses, no lives.
+// Architecture is what a system is made of and how its parts are connected, as recordings tell it (Load) or a file in
+// CARET's format describes it (Read). What came from a file has names only: no processes, no addresses, no lives.
 type Architecture struct {
 	// Processes are those that were recorded, in the order of their keys.
 	Processes []trace.Process
@@ -24,7 +23,7 @@ type Architecture struct {
 	// Warnings say what could not be read or linked.
 	Warnings []string
 
-	index *entityIndex
+	index *Index
 }
 
 // Node is a ROS 2 node.
@@ -329,25 +328,28 @@ func (n *Node) FindCallback(name string) *Callback {
 	return nil
 }
 
+// Index returns what finds the entities by what events carry.
+func (a *Architecture) Index() *Index { return a.index }
+
 // CallbackAt returns the callback that had the address at that time; nil where none is known.
 func (a *Architecture) CallbackAt(process trace.ProcessKey, address trace.Address, at int64) *Callback {
-	return a.index.callbacks.find(process, address, at)
+	return a.index.Callbacks.Find(process, address, at)
 }
 
 // PublisherAt returns the publisher that had the rcl handle at that time; nil where none is known.
 func (a *Architecture) PublisherAt(process trace.ProcessKey, handle trace.Address, at int64) *Publisher {
-	return a.index.publishers.find(process, handle, at)
+	return a.index.Publishers.Find(process, handle, at)
 }
 
 // SubscriptionAt returns the subscription that had the rcl handle at that time; nil where none is known.
 func (a *Architecture) SubscriptionAt(process trace.ProcessKey, handle trace.Address, at int64) *Subscription {
-	return a.index.subscriptions.find(process, handle, at)
+	return a.index.Subscriptions.Find(process, handle, at)
 }
 
 // BufferAt returns the subscription whose intra-process ring buffer had the address at that time; nil where none is
 // known.
 func (a *Architecture) BufferAt(process trace.ProcessKey, buffer trace.Address, at int64) *Subscription {
-	return a.index.buffers.find(process, buffer, at)
+	return a.index.Buffers.Find(process, buffer, at)
 }
 
 // String writes the path as [node]-[topic]-…-[node].

@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ var ErrArchitectureFile = errors.New("not an architecture file of CARET")
 // architectureFileLimit bounds what is read; the architecture of Autoware has about two megabytes.
 const architectureFileLimit = 64 << 20
 
-// ReadArchitecture reads CARET's architecture file, as caret_analyze, caret-bpf graph --yaml or people have written it.
+// Read reads CARET's architecture file, as caret_analyze, caret-bpf graph --yaml or people have written it.
 // It demands what caret_analyze demands; errors wrap ErrArchitectureFile.
-func ReadArchitecture(r io.Reader) (*Architecture, error) {
+func Read(r io.Reader) (*Architecture, error) {
 	text, err := io.ReadAll(io.LimitReader(r, architectureFileLimit+1))
 	if err != nil {
 		return nil, fmt.Errorf("read architecture: %w", err)
@@ -38,7 +38,7 @@ func ReadArchitecture(r io.Reader) (*Architecture, error) {
 	if file.NamedPaths == nil || file.Executors == nil || file.Nodes == nil {
 		return nil, fmt.Errorf("%w: it needs named_paths, executors and nodes", ErrArchitectureFile)
 	}
-	a := &Architecture{index: newEntityIndex()}
+	a := &Architecture{index: newIndex()}
 	for i := range *file.Nodes {
 		if err := a.addNodeEntry(&(*file.Nodes)[i]); err != nil {
 			return nil, fmt.Errorf("%w: node %q: %w", ErrArchitectureFile, (*file.Nodes)[i].Name, err)

@@ -1,16 +1,18 @@
-package analyze
+package summary
 
 import (
 	"context"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // scanTable reads a table's row groups on all cores; add gets the state of its goroutine.
-func scanTable[T any](ctx context.Context, s *summarizer, table string, add func(w *summaryWorker, rows []T)) error {
+func scanTable[T any](ctx context.Context, s *summarizer, table string, add func(w *worker, rows []T)) error {
 	groups := s.groups[table]
-	return inParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
-		return s.damages.add(trace.ScanGroup(ctx, table, groups[i], nil, func(rows []T) error {
+	return scan.InParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
+		return s.damages.Add(trace.ScanGroup(ctx, table, groups[i], nil, func(rows []T) error {
 			add(s.workers[worker], rows)
 			s.read(len(rows))
 			return nil
@@ -18,9 +20,9 @@ func scanTable[T any](ctx context.Context, s *summarizer, table string, add func
 	})
 }
 
-// summaryWorker is what one goroutine counted. Its memory grows with the entities, not with the rows.
-type summaryWorker struct {
-	index  *entityIndex
+// worker is what one goroutine counted. Its memory grows with the entities, not with the rows.
+type worker struct {
+	index  *system.Index
 	within trace.Optional[trace.Span] // as in Summary
 
 	last      *processCount // of the last row
@@ -28,16 +30,16 @@ type summaryWorker struct {
 	// unnamed are publishes without a publisher's handle, by topic.
 	unnamed map[unnamedPublisher]*publishCount
 	takes   map[unnamedPublisher]*takeCount
-	status  map[StatusSummary]uint64 // keys have Count 0
+	status  map[Status]uint64 // keys have Count 0
 }
 
-// processCount is a ProcessSummary in the making.
+// processCount is a Process in the making.
 type processCount struct {
 	key                                   trace.ProcessKey
 	number                                int32 // its index
 	executions, publishes, takes, enqueue uint64
-	callbacks                             map[trace.Address]*lifeCounts[*Callback, callbackCount]
-	publishers                            map[trace.Address]*lifeCounts[*Publisher, publishCount]
+	callbacks                             map[trace.Address]*lifeCounts[*system.Callback, callbackCount]
+	publishers                            map[trace.Address]*lifeCounts[*system.Publisher, publishCount]
 }
 
 // unnamedPublisher is what rows say of a publisher or subscription by name.
@@ -48,20 +50,20 @@ type unnamedPublisher struct {
 
 // lifeCounts are the counts of the entities that had one address. Nearly every address has one.
 type lifeCounts[E any, C any] struct {
-	lives  []resident[E]
+	lives  []system.Resident[E]
 	counts []C
 	// unknown counts what lies in none of the lives.
 	unknown C
 }
 
-func newLifeCounts[E any, C any](lives []resident[E]) *lifeCounts[E, C] {
+func newLifeCounts[E any, C any](lives []system.Resident[E]) *lifeCounts[E, C] {
 	return &lifeCounts[E, C]{lives: lives, counts: make([]C, len(lives))}
 }
 
 // at returns the count of the entity that lived at that time.
 func (l *lifeCounts[E, C]) at(time int64) *C {
 	for i := len(l.lives) - 1; i >= 0; i-- {
-		if l.lives[i].life.Contains(time) {
+		if l.lives[i].Life.Contains(time) {
 			return &l.counts[i]
 		}
 	}
@@ -83,19 +85,19 @@ type publishCount struct {
 // takeCount counts takes by what became of them.
 type takeCount struct{ polled, ignored, unattributed uint64 }
 
-func newSummaryWorker(index *entityIndex, within trace.Optional[trace.Span]) *summaryWorker {
-	return &summaryWorker{
+func newWorker(index *system.Index, within trace.Optional[trace.Span]) *worker {
+	return &worker{
 		index:   index,
 		within:  within,
 		unnamed: make(map[unnamedPublisher]*publishCount),
 		takes:   make(map[unnamedPublisher]*takeCount),
-		status:  make(map[StatusSummary]uint64),
+		status:  make(map[Status]uint64),
 	}
 }
 
 // process returns the counts of a row's process. There are few processes, and rows of one follow each other: looking
 // through them is faster than hashing the key of every row.
-func (w *summaryWorker) process(key *trace.ProcessKey) *processCount {
+func (w *worker) process(key *trace.ProcessKey) *processCount {
 	if w.last != nil && w.last.key == *key {
 		return w.last
 	}
@@ -106,8 +108,8 @@ func (w *summaryWorker) process(key *trace.ProcessKey) *processCount {
 		}
 	}
 	w.last = &processCount{
-		key: *key, number: int32(len(w.processes)), callbacks: make(map[trace.Address]*lifeCounts[*Callback, callbackCount]),
-		publishers: make(map[trace.Address]*lifeCounts[*Publisher, publishCount]),
+		key: *key, number: int32(len(w.processes)), callbacks: make(map[trace.Address]*lifeCounts[*system.Callback, callbackCount]),
+		publishers: make(map[trace.Address]*lifeCounts[*system.Publisher, publishCount]),
 	}
 	w.processes = append(w.processes, w.last)
 	return w.last
@@ -122,7 +124,7 @@ type executionCounts struct {
 	Status   trace.CallbackStatus  `column:"status"`
 }
 
-func (w *summaryWorker) addCallbacks(rows []executionCounts) {
+func (w *worker) addCallbacks(rows []executionCounts) {
 	for i := range rows {
 		row := &rows[i]
 		at := row.Start.Value
@@ -136,7 +138,7 @@ func (w *summaryWorker) addCallbacks(rows []executionCounts) {
 		p.executions++
 		lives := p.callbacks[row.Callback]
 		if lives == nil {
-			lives = newLifeCounts[*Callback, callbackCount](w.index.callbacks[place{row.ProcessKey, row.Callback}])
+			lives = newLifeCounts[*system.Callback, callbackCount](w.index.Callbacks[system.Place{Process: row.ProcessKey, Address: row.Callback}])
 			p.callbacks[row.Callback] = lives
 		}
 		c := lives.at(at)
@@ -151,7 +153,7 @@ func (w *summaryWorker) addCallbacks(rows []executionCounts) {
 			}
 		}
 		if row.Status != trace.CallbackComplete {
-			w.status[StatusSummary{Table: trace.TableCallback, Status: string(row.Status)}]++
+			w.status[Status{Table: trace.TableCallback, Status: string(row.Status)}]++
 		}
 	}
 }
@@ -200,7 +202,7 @@ func (r *publishCounts) at() (time int64, ok bool) {
 	return 0, false
 }
 
-func (w *summaryWorker) addPublishes(rows []publishCounts) {
+func (w *worker) addPublishes(rows []publishCounts) {
 	for i := range rows {
 		row := &rows[i]
 		at, timed := row.at()
@@ -215,16 +217,16 @@ func (w *summaryWorker) addPublishes(rows []publishCounts) {
 			widen(&c.span, &c.timed, at)
 		}
 		if row.Status != trace.PublishComplete {
-			w.status[StatusSummary{Table: trace.TablePublish, Status: string(row.Status)}]++
+			w.status[Status{Table: trace.TablePublish, Status: string(row.Status)}]++
 		}
 	}
 }
 
-func (w *summaryWorker) publishCount(p *processCount, row *publishCounts, at int64) *publishCount {
+func (w *worker) publishCount(p *processCount, row *publishCounts, at int64) *publishCount {
 	if row.PublisherHandle != 0 {
 		lives := p.publishers[row.PublisherHandle]
 		if lives == nil {
-			lives = newLifeCounts[*Publisher, publishCount](w.index.publishers[place{row.ProcessKey, row.PublisherHandle}])
+			lives = newLifeCounts[*system.Publisher, publishCount](w.index.Publishers[system.Place{Process: row.ProcessKey, Address: row.PublisherHandle}])
 			p.publishers[row.PublisherHandle] = lives
 		}
 		if c := lives.at(at); c != &lives.unknown {
@@ -255,21 +257,21 @@ type timedTakeCounts struct {
 	Dequeue trace.Optional[int64] `column:"dequeue_timestamp"`
 }
 
-func (w *summaryWorker) addTakes(rows []takeCounts) {
+func (w *worker) addTakes(rows []takeCounts) {
 	for i := range rows {
 		w.addTake(&rows[i])
 	}
 }
 
-func (w *summaryWorker) addTimedTakes(rows []timedTakeCounts) {
+func (w *worker) addTimedTakes(rows []timedTakeCounts) {
 	for i := range rows {
-		if row := &rows[i]; isWithin(&w.within, firstTime(row.Take, row.Dequeue)) {
+		if row := &rows[i]; isWithin(&w.within, scan.FirstTime(row.Take, row.Dequeue)) {
 			w.addTake(&row.takeCounts)
 		}
 	}
 }
 
-func (w *summaryWorker) addTake(row *takeCounts) {
+func (w *worker) addTake(row *takeCounts) {
 	p := w.process(&row.ProcessKey)
 	p.takes++
 	key := unnamedPublisher{p.number, row.TopicName, row.NodeName}
@@ -294,13 +296,13 @@ type timedEnqueues struct {
 	At int64 `column:"enqueue_timestamp"`
 }
 
-func (w *summaryWorker) addEnqueues(rows []trace.ProcessKey) {
+func (w *worker) addEnqueues(rows []trace.ProcessKey) {
 	for i := range rows {
 		w.process(&rows[i]).enqueue++
 	}
 }
 
-func (w *summaryWorker) addTimedEnqueues(rows []timedEnqueues) {
+func (w *worker) addTimedEnqueues(rows []timedEnqueues) {
 	for i := range rows {
 		if isWithin(&w.within, rows[i].At) {
 			w.process(&rows[i].ProcessKey).enqueue++

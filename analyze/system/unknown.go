@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"strconv"
@@ -7,29 +7,30 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// unknowns are the entities that rows name and no entity table tells of. It is safe for concurrent use.
-type unknowns struct {
+// Unknowns are the entities that rows name and no entity table tells of. It is safe for concurrent use.
+type Unknowns struct {
 	mu            sync.Mutex
 	nodes         map[nodeName]*Node
-	callbacks     map[place]*Callback
+	callbacks     map[Place]*Callback
 	publishers    map[unknownEndpoint]*Publisher
 	subscriptions map[unknownEndpoint]*Subscription
 }
 
 // unknownEndpoint is a publisher or a subscription of which a row knows at least the topic.
 type unknownEndpoint struct {
-	place
+	Place
 	topic, node string
 }
 
-func newUnknowns() *unknowns {
-	return &unknowns{
-		nodes: make(map[nodeName]*Node), callbacks: make(map[place]*Callback),
+// NewUnknowns returns none.
+func NewUnknowns() *Unknowns {
+	return &Unknowns{
+		nodes: make(map[nodeName]*Node), callbacks: make(map[Place]*Callback),
 		publishers: make(map[unknownEndpoint]*Publisher), subscriptions: make(map[unknownEndpoint]*Subscription),
 	}
 }
 
-func (u *unknowns) node(process trace.ProcessKey, name string) *Node {
+func (u *Unknowns) node(process trace.ProcessKey, name string) *Node {
 	key := nodeName{process, name}
 	if u.nodes[key] == nil {
 		u.nodes[key] = &Node{Process: process, Name: name}
@@ -37,10 +38,11 @@ func (u *unknowns) node(process trace.ProcessKey, name string) *Node {
 	return u.nodes[key]
 }
 
-func (u *unknowns) callback(process trace.ProcessKey, address trace.Address) *Callback {
+// Callback returns the callback of an address, always the same one.
+func (u *Unknowns) Callback(process trace.ProcessKey, address trace.Address) *Callback {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	key := place{process, address}
+	key := Place{process, address}
 	c := u.callbacks[key]
 	if c == nil {
 		c = &Callback{Node: u.node(process, ""), Name: strconv.Itoa(int(process.PID)) + "/" + address.String(), Address: address}
@@ -49,20 +51,22 @@ func (u *unknowns) callback(process trace.ProcessKey, address trace.Address) *Ca
 	return c
 }
 
-func (u *unknowns) publisher(process trace.ProcessKey, handle trace.Address, topic, node string) *Publisher {
+// Publisher returns the publisher of what a row says, always the same one. The handle may be 0, the names empty.
+func (u *Unknowns) Publisher(process trace.ProcessKey, handle trace.Address, topic, node string) *Publisher {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	key := unknownEndpoint{place{process, handle}, topic, node}
+	key := unknownEndpoint{Place{process, handle}, topic, node}
 	if u.publishers[key] == nil {
 		u.publishers[key] = &Publisher{Node: u.node(process, node), TopicName: topic, Handle: handle}
 	}
 	return u.publishers[key]
 }
 
-func (u *unknowns) subscription(process trace.ProcessKey, handle trace.Address, topic, node string) *Subscription {
+// Subscription returns the subscription of what a row says, as Publisher does.
+func (u *Unknowns) Subscription(process trace.ProcessKey, handle trace.Address, topic, node string) *Subscription {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	key := unknownEndpoint{place{process, handle}, topic, node}
+	key := unknownEndpoint{Place{process, handle}, topic, node}
 	if u.subscriptions[key] == nil {
 		u.subscriptions[key] = &Subscription{Node: u.node(process, node), TopicName: topic, Handle: handle}
 	}

@@ -1,11 +1,11 @@
-package analyze_test
+package summary_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
@@ -19,7 +19,7 @@ func TestSummarizePart(t *testing.T) {
 	tracetest.AddSegment(t, dir, 0, rows.Takes)
 	tracetest.AddSegment(t, dir, 0, rows.Enqueues)
 	tracetest.AddSegment(t, dir, 0, rows.Events)
-	d := openDataset(t, dir)
+	d := tracetest.Open(t, dir)
 	all := summarizeWithin(t, d, trace.Optional[trace.Span]{})
 	span := all.Span.Value
 	whole := summarizeWithin(t, d, all.Span)
@@ -49,13 +49,13 @@ func TestSummarizePart(t *testing.T) {
 	}
 }
 
-func summarizeWithin(t *testing.T, d *trace.Dataset, within trace.Optional[trace.Span]) *analyze.Summary {
+func summarizeWithin(t *testing.T, d *trace.Dataset, within trace.Optional[trace.Span]) *summary.Summary {
 	t.Helper()
 	part := func(trace.Span) (trace.Span, error) { return within.Value, nil }
 	if !within.Valid {
 		part = nil
 	}
-	s, err := analyze.SummarizePart(t.Context(), d, part, nil)
+	s, err := summary.OfPart(t.Context(), d, part, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func summarizeWithin(t *testing.T, d *trace.Dataset, within trace.Optional[trace
 }
 
 // countsOf returns what of a summary adds up, without what is 0.
-func countsOf(s *analyze.Summary) map[string]uint64 {
+func countsOf(s *summary.Summary) map[string]uint64 {
 	counts := make(map[string]uint64)
 	add := func(what string, count uint64) {
 		if count > 0 {
@@ -105,11 +105,11 @@ func TestSummarizePartOfTheRest(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, trace.TableCallback), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got := summarizeWithin(t, openDataset(t, dir), trace.Some(trace.Span{First: 50, Last: 200}))
-	same(t, "tracepoints", got.Tracepoints, []analyze.TracepointSummary{
+	got := summarizeWithin(t, tracetest.Open(t, dir), trace.Some(trace.Span{First: 50, Last: 200}))
+	same(t, "tracepoints", got.Tracepoints, []summary.Tracepoint{
 		{Tracepoint: "dds_write", Table: trace.TablePublish}, {Tracepoint: "sim_time", Table: trace.TableSimTime}, {Tracepoint: string(trace.RequestSent), Table: trace.TableService, Count: 1},
 	})
-	same(t, "losses", got.Losses, []analyze.LossSummary{{Kind: trace.LostTake, Reason: trace.LossRingFull, Count: 3, FromTimestamp: 90, ToTimestamp: 110}})
+	same(t, "losses", got.Losses, []summary.Loss{{Kind: trace.LostTake, Reason: trace.LossRingFull, Count: 3, FromTimestamp: 90, ToTimestamp: 110}})
 	if len(got.ClockSteps) != 0 {
 		t.Errorf("clock steps %+v", got.ClockSteps)
 	}
@@ -123,7 +123,7 @@ func TestTracepointsOfTakesOnly(t *testing.T) {
 	s := trace.NewSession()
 	s.Plan.Sites = []trace.Site{{Event: "callback_start"}, {Event: "callback_end"}, {Event: "rmw_take"}}
 	tracetest.AddSession(t, dir, s)
-	same(t, "tracepoints", summarizeWithin(t, openDataset(t, dir), trace.Optional[trace.Span]{}).Tracepoints, []analyze.TracepointSummary{
+	same(t, "tracepoints", summarizeWithin(t, tracetest.Open(t, dir), trace.Optional[trace.Span]{}).Tracepoints, []summary.Tracepoint{
 		{Tracepoint: "callback_start", Table: trace.TableCallback, Count: 1}, {Tracepoint: "callback_end", Table: trace.TableCallback, Count: 1},
 		{Tracepoint: "rmw_take", Table: trace.TableTake, Count: 1},
 	})

@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -36,16 +37,26 @@ type pollColumns struct {
 	CallbackStartTimestamp trace.Optional[int64] `column:"callback_start_timestamp"`
 }
 
+// LoadActivity finds out what callbacks publish and poll, and which publishers reach which subscriptions. It is for one
+// call. report, which may be nil, is called as that of Load.
+func (l *Loader) LoadActivity(ctx context.Context, report func(read, total int64), datasets ...*trace.Dataset) error {
+	if err := l.readActivity(ctx, report, datasets...); err != nil {
+		return err
+	}
+	l.finish()
+	return nil
+}
+
 // readActivity counts what callbacks publish and poll, on all cores. Its memory grows with the pairs, not with the
 // rows.
-func (l *architectureLoader) readActivity(ctx context.Context, report func(read, total int64), datasets ...*trace.Dataset) error {
+func (l *Loader) readActivity(ctx context.Context, report func(read, total int64), datasets ...*trace.Dataset) error {
 	type readGroup func(*activity, context.Context, *trace.Group) error
 	type reading struct {
 		*trace.Group
 		read readGroup
 	}
 	var groups []reading
-	progress := progress{report: report}
+	progress := scan.Progress{Report: report}
 	for _, d := range datasets {
 		for _, table := range []struct {
 			name string
@@ -57,18 +68,18 @@ func (l *architectureLoader) readActivity(ctx context.Context, report func(read,
 			}
 			for _, g := range of {
 				groups = append(groups, reading{g, table.read})
-				progress.total += g.Rows()
+				progress.Total += g.Rows()
 			}
 		}
 	}
-	activities := make([]*activity, maxWorkers())
+	activities := make([]*activity, scan.MaxWorkers())
 	for i := range activities {
 		activities[i] = newActivity(l.result.index)
 	}
-	var damaged damages
-	if err := inParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
-		err := damaged.add(groups[i].read(activities[worker], ctx, groups[i].Group))
-		progress.add(groups[i].Rows())
+	var damaged scan.Damages
+	if err := scan.InParallel(ctx, len(groups), func(ctx context.Context, worker, i int) error {
+		err := damaged.Add(groups[i].read(activities[worker], ctx, groups[i].Group))
+		progress.Add(groups[i].Rows())
 		return err
 	}); err != nil {
 		return err
@@ -81,17 +92,17 @@ func (l *architectureLoader) readActivity(ctx context.Context, report func(read,
 			l.polls[in] += count
 		}
 	}
-	return l.warnOfDamage(damaged.err())
+	return l.warnOfDamage(damaged.Err())
 }
 
 // activity is what callbacks did in the groups that one goroutine reads.
 type activity struct {
-	index     *entityIndex
+	index     *Index
 	publishes map[publishedIn]uint64
 	polls     map[polledIn]uint64
 }
 
-func newActivity(index *entityIndex) *activity {
+func newActivity(index *Index) *activity {
 	return &activity{index: index, publishes: make(map[publishedIn]uint64), polls: make(map[polledIn]uint64)}
 }
 
@@ -100,7 +111,7 @@ func newActivity(index *entityIndex) *activity {
 func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
 	counts := make(map[publishedColumns]uint64)
 	err := trace.Distinct(ctx, trace.TablePublish, g, func(row *publishedColumns, rows uint64) { counts[*row] = rows })
-	if span, ok := spanOf(g, append([]string{"callback_start_timestamp"}, publishTimes...)); !ok || !a.addPublishes(counts, span) {
+	if span, ok := scan.SpanOf(g, append([]string{"callback_start_timestamp"}, scan.PublishTimes...)); !ok || !a.addPublishes(counts, span) {
 		return a.readTimedPublishes(ctx, g)
 	}
 	return err
@@ -111,8 +122,8 @@ func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
 func (a *activity) addPublishes(counts map[publishedColumns]uint64, span trace.Span) bool {
 	found := make(map[publishedIn]uint64, len(counts))
 	for row, count := range counts {
-		p, sure := a.index.publishers.during(place{row.ProcessKey, row.PublisherHandle}, span)
-		c, sureToo := a.index.callbacks.during(place{row.ProcessKey, row.Callback}, span)
+		p, sure := a.index.Publishers.during(Place{row.ProcessKey, row.PublisherHandle}, span)
+		c, sureToo := a.index.Callbacks.during(Place{row.ProcessKey, row.Callback}, span)
 		if !sure || !sureToo {
 			return false
 		}
@@ -127,13 +138,13 @@ func (a *activity) addPublishes(counts map[publishedColumns]uint64, span trace.S
 }
 
 func (a *activity) readTimedPublishes(ctx context.Context, g *trace.Group) error {
-	callbacks, publishers := newLookup(a.index.callbacks), newLookup(a.index.publishers)
+	callbacks, publishers := NewLookup(a.index.Callbacks), NewLookup(a.index.Publishers)
 	return trace.ScanGroup(ctx, trace.TablePublish, g, nil, func(rows []timedPublishColumns) error {
 		for i := range rows {
 			row := &rows[i]
-			at := firstTime(row.CallbackStartTimestamp, row.Intra, row.Rclcpp, row.Rcl, row.RMW)
-			p := publishers.find(&row.ProcessKey, row.PublisherHandle, at)
-			c := callbacks.find(&row.ProcessKey, row.Callback, at)
+			at := scan.FirstTime(row.CallbackStartTimestamp, row.Intra, row.Rclcpp, row.Rcl, row.RMW)
+			p := publishers.Find(&row.ProcessKey, row.PublisherHandle, at)
+			c := callbacks.Find(&row.ProcessKey, row.Callback, at)
 			if p != nil && (c != nil || row.Callback == 0) {
 				a.publishes[publishedIn{c, p}]++
 			}
@@ -143,7 +154,7 @@ func (a *activity) readTimedPublishes(ctx context.Context, g *trace.Group) error
 }
 
 func (a *activity) readPolls(ctx context.Context, g *trace.Group) error {
-	callbacks, subscriptions, buffers := newLookup(a.index.callbacks), newLookup(a.index.subscriptions), newLookup(a.index.buffers)
+	callbacks, subscriptions, buffers := NewLookup(a.index.Callbacks), NewLookup(a.index.Subscriptions), NewLookup(a.index.Buffers)
 	return trace.ScanGroup(ctx, trace.TableTake, g, nil, func(rows []pollColumns) error {
 		for i := range rows {
 			row := &rows[i]
@@ -151,8 +162,8 @@ func (a *activity) readPolls(ctx context.Context, g *trace.Group) error {
 				continue
 			}
 			at := row.CallbackStartTimestamp.Value
-			s := cmp.Or(subscriptions.find(&row.ProcessKey, row.SubscriptionHandle, at), buffers.find(&row.ProcessKey, row.Buffer, at))
-			if c := callbacks.find(&row.ProcessKey, row.Callback, at); c != nil && s != nil {
+			s := cmp.Or(subscriptions.Find(&row.ProcessKey, row.SubscriptionHandle, at), buffers.Find(&row.ProcessKey, row.Buffer, at))
+			if c := callbacks.Find(&row.ProcessKey, row.Callback, at); c != nil && s != nil {
 				a.polls[polledIn{c, s}]++
 			}
 		}
@@ -160,18 +171,8 @@ func (a *activity) readPolls(ctx context.Context, g *trace.Group) error {
 	})
 }
 
-// firstTime returns the first of the times that is known, 0 where none is.
-func firstTime(times ...trace.Optional[int64]) int64 {
-	for _, t := range times {
-		if t.Valid {
-			return t.Value
-		}
-	}
-	return 0
-}
-
 // finish links callbacks with what they publish and poll, and publishers with subscriptions.
-func (l *architectureLoader) finish() {
+func (l *Loader) finish() {
 	for in, count := range l.publishes {
 		if in.callback == nil {
 			in.publisher.OutsideCallbacks += count
@@ -206,7 +207,7 @@ func (l *architectureLoader) finish() {
 // compareCallbacks is the order of their nodes and in their nodes.
 func compareCallbacks(a, b *Callback) int {
 	if a.Node != b.Node {
-		return cmp.Or(cmp.Compare(a.Node.Name, b.Node.Name), compareProcesses(a.Node.Process, b.Node.Process))
+		return cmp.Or(cmp.Compare(a.Node.Name, b.Node.Name), CompareProcesses(a.Node.Process, b.Node.Process))
 	}
 	return cmp.Compare(slices.Index(a.Node.Callbacks, a), slices.Index(b.Node.Callbacks, b))
 }

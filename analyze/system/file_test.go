@@ -1,4 +1,4 @@
-package analyze_test
+package system_test
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-func writeArchitecture(t testing.TB, a *analyze.Architecture) (text string, omitted []string) {
+func writeArchitecture(t testing.TB, a *system.Architecture) (text string, omitted []string) {
 	t.Helper()
 	var out bytes.Buffer
-	omitted, err := analyze.WriteArchitecture(&out, a)
+	omitted, err := system.Write(&out, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestArchitectureFileIsReadAsItWasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := analyze.ReadArchitecture(bytes.NewReader(text))
+		a, err := system.Read(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestPathsThroughWhatIsLeftOut(t *testing.T) {
 	}
 	const callback = "\n        callback_name: /fusion/callback_1\n"
 	changed := strings.Replace(string(text), callback, "\n        callback_name: UNDEFINED\n", 1)
-	a, err := analyze.ReadArchitecture(strings.NewReader(changed))
+	a, err := system.Read(strings.NewReader(changed))
 	if err != nil || changed == string(text) || len(a.NamedPaths) != 2 {
 		t.Fatalf("%v, %d paths", err, len(a.NamedPaths))
 	}
@@ -81,7 +81,7 @@ func TestPathsThroughWhatIsLeftOut(t *testing.T) {
 	}; !slices.Equal(sortedStrings(omitted), want) {
 		t.Errorf("omitted %q, want %q", omitted, want)
 	}
-	if again, err := analyze.ReadArchitecture(strings.NewReader(written)); err != nil || len(again.NamedPaths) > 0 {
+	if again, err := system.Read(strings.NewReader(written)); err != nil || len(again.NamedPaths) > 0 {
 		t.Errorf("what was written has paths or cannot be read: %v\n%s", err, written)
 	}
 }
@@ -105,7 +105,7 @@ nodes:
   - {context_type: callback_chain, subscription_topic_name: /in, publisher_topic_name: /out, callbacks: [c0]}
   - {context_type: callback_chain, subscription_topic_name: /in, publisher_topic_name: /out, callbacks: [c1]}
 `
-	a, err := analyze.ReadArchitecture(strings.NewReader(exported))
+	a, err := system.Read(strings.NewReader(exported))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestReadArchitectureRefuses(t *testing.T) {
 		"a path without a name":                  strings.Replace(frame, "named_paths: []", "named_paths:\n- node_chain: [{node_name: /a}]", 1),
 		"a node without a name, as a wrong type": "named_paths: []\nexecutors: []\nnodes:\n- [1]\n",
 	} {
-		if _, err := analyze.ReadArchitecture(strings.NewReader(text)); !errors.Is(err, analyze.ErrArchitectureFile) {
+		if _, err := system.Read(strings.NewReader(text)); !errors.Is(err, system.ErrArchitectureFile) {
 			t.Errorf("%s: error %v, want ErrArchitectureFile", name, err)
 		}
 	}
@@ -151,15 +151,15 @@ func FuzzReadArchitecture(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		a, err := analyze.ReadArchitecture(bytes.NewReader(text))
+		a, err := system.Read(bytes.NewReader(text))
 		if err != nil {
 			return
 		}
-		if _, _, err := a.Paths(t.Context(), analyze.PathQuery{Limit: 10, Nodes: 5, Undefined: true}); err != nil {
+		if _, _, err := a.Paths(t.Context(), system.PathQuery{Limit: 10, Nodes: 5, Undefined: true}); err != nil {
 			t.Error(err)
 		}
 		written, _ := writeArchitecture(t, a)
-		if _, err := analyze.ReadArchitecture(strings.NewReader(written)); err != nil {
+		if _, err := system.Read(strings.NewReader(written)); err != nil {
 			t.Errorf("what was written cannot be read: %v\n%s", err, written)
 		}
 	})
@@ -170,19 +170,19 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := analyze.ReadArchitecture(bytes.NewReader(text))
+	file, err := system.Read(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The recording numbers its callbacks differently.
-	recorded := new(analyze.Architecture)
-	node := &analyze.Node{Name: "/fusion", Process: robot}
-	write := &analyze.Callback{Node: node, Name: "/fusion/callback_7", Kind: trace.KindSubscription, TopicName: "/points", Symbol: "Fusion::on_points(Points)"}
-	read := &analyze.Callback{Node: node, Name: "/fusion/callback_3", Kind: trace.KindTimer, Period: trace.Some(int64(50_000_000)), Symbol: "Fusion::on_timer()"}
-	node.Callbacks = []*analyze.Callback{read, write}
-	node.Subscriptions = []*analyze.Subscription{{Node: node, TopicName: "/points", Callback: write}, {Node: node, TopicName: "/pose"}}
-	node.Publishers = []*analyze.Publisher{{Node: node, TopicName: "/objects", Callbacks: []*analyze.Callback{read}}}
-	recorded.Nodes = []*analyze.Node{node}
+	recorded := new(system.Architecture)
+	node := &system.Node{Name: "/fusion", Process: robot}
+	write := &system.Callback{Node: node, Name: "/fusion/callback_7", Kind: trace.KindSubscription, TopicName: "/points", Symbol: "Fusion::on_points(Points)"}
+	read := &system.Callback{Node: node, Name: "/fusion/callback_3", Kind: trace.KindTimer, Period: trace.Some(int64(50_000_000)), Symbol: "Fusion::on_timer()"}
+	node.Callbacks = []*system.Callback{read, write}
+	node.Subscriptions = []*system.Subscription{{Node: node, TopicName: "/points", Callback: write}, {Node: node, TopicName: "/pose"}}
+	node.Publishers = []*system.Publisher{{Node: node, TopicName: "/objects", Callbacks: []*system.Callback{read}}}
+	recorded.Nodes = []*system.Node{node}
 
 	missing := recorded.Adopt(file)
 	if want := []string{
@@ -191,20 +191,20 @@ func TestAdopt(t *testing.T) {
 	}; !slices.Equal(sortedStrings(missing), want) {
 		t.Errorf("missing %q, want %q", missing, want)
 	}
-	if len(node.VariablePassings) != 1 || node.VariablePassings[0] != (analyze.VariablePassing{Write: write, Read: read}) {
+	if len(node.VariablePassings) != 1 || node.VariablePassings[0] != (system.VariablePassing{Write: write, Read: read}) {
 		t.Errorf("variable passings %+v", node.VariablePassings)
 	}
 	if got := names(node.CallbackChain(node.Subscriptions[0], node.Publishers[0])); !slices.Equal(got, []string{"/fusion/callback_7", "/fusion/callback_3"}) {
 		t.Errorf("callback chain %v", got)
 	}
-	for topic, want := range map[string]analyze.ContextType{"/points": analyze.ContextCallbackChain, "/pose": analyze.ContextUseLatestMessage} {
+	for topic, want := range map[string]system.ContextType{"/points": system.ContextCallbackChain, "/pose": system.ContextUseLatestMessage} {
 		for _, s := range node.Subscriptions {
 			if got := node.Context(s, node.Publishers[0]); s.TopicName == topic && got != want {
 				t.Errorf("message context of %s is %s, want %s", topic, got, want)
 			}
 		}
 	}
-	if len(recorded.NamedPaths) != 1 || recorded.NamedPaths[0].Name != "objects" || recorded.NamedPaths[0].Nodes[0].Context != analyze.ContextCallbackChain {
+	if len(recorded.NamedPaths) != 1 || recorded.NamedPaths[0].Name != "objects" || recorded.NamedPaths[0].Nodes[0].Context != system.ContextCallbackChain {
 		t.Errorf("named paths %+v", recorded.NamedPaths)
 	}
 }

@@ -1,4 +1,4 @@
-package analyze
+package system
 
 import (
 	"cmp"
@@ -11,11 +11,11 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// WriteArchitecture writes the architecture as CARET's file, which caret_analyze's Architecture('yaml', …) loads. What
+// Write writes the architecture as CARET's file, which caret_analyze's Architecture('yaml', …) loads. What
 // CARET cannot hold is left out, as caret_analyze leaves it out when it exports a trace: services, clients, the topics
 // /parameter_events, /rosout and /clock, and what has no name; of several nodes of one name all but the first. omitted
 // says what else is missing.
-func WriteArchitecture(w io.Writer, a *Architecture) (omitted []string, err error) {
+func Write(w io.Writer, a *Architecture) (omitted []string, err error) {
 	e := &architectureExport{exported: make(map[*Callback]bool), subscriptions: make(map[*Subscription]bool), publishers: make(map[*Publisher]bool)}
 	for _, n := range a.Nodes {
 		e.addNode(n)

@@ -1,4 +1,4 @@
-package analyze
+package system
 
 // undefined is what CARET writes for names that are not known.
 const undefined = "UNDEFINED"

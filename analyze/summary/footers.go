@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"context"
@@ -27,12 +27,12 @@ func (s *summarizer) footers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t := TableSummary{Name: name, Segments: len(segments), Unfinished: len(unfinished)}
+		t := Table{Name: name, Segments: len(segments), Unfinished: len(unfinished)}
 		for _, segment := range segments {
 			t.Bytes += segment.Bytes
 		}
 		groups, err := trace.Groups(ctx, s.dataset, name)
-		if err := s.damages.add(err); err != nil {
+		if err := s.damages.Add(err); err != nil {
 			return err
 		}
 		for _, g := range groups {

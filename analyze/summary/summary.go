@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -18,27 +18,27 @@ type Summary struct {
 	// Within is the time that was asked for; null for all. What happened is counted if it began in it; Tables, the
 	// session, damages and what is said of the whole recording are not restricted.
 	Within trace.Optional[trace.Span] `json:"within"`
-	Tables []TableSummary             `json:"tables"`
+	Tables []Table                    `json:"tables"`
 	// Tracepoints are in the order of the tables that hold them. Those that were probed and never hit have the count 0.
-	Tracepoints []TracepointSummary `json:"tracepoints"`
-	Processes   []ProcessSummary    `json:"processes"`
+	Tracepoints []Tracepoint `json:"tracepoints"`
+	Processes   []Process    `json:"processes"`
 	// Nodes are in the order of their names.
-	Nodes []NodeSummary `json:"nodes"`
+	Nodes []Node `json:"nodes"`
 	// Callbacks are in descending order of their total time.
-	Callbacks []CallbackSummary `json:"callbacks"`
+	Callbacks []Callback `json:"callbacks"`
 	// Topics are in descending order of their publishes.
-	Topics []TopicSummary `json:"topics"`
-	Losses []LossSummary  `json:"losses"`
+	Topics []Topic `json:"topics"`
+	Losses []Loss  `json:"losses"`
 	// Incomplete counts the callback and publish rows of each status but complete.
-	Incomplete []StatusSummary `json:"incomplete"`
+	Incomplete []Status `json:"incomplete"`
 	// ClockSteps are the times at which real time was set while recording.
 	ClockSteps []ClockStep `json:"clock_steps"`
 	// Warnings say in words what a reader of the numbers must know.
 	Warnings []string `json:"warnings"`
 }
 
-// TableSummary is the extent of one table.
-type TableSummary struct {
+// Table is the extent of one table.
+type Table struct {
 	Name string `json:"name" report:"table"`
 	// Rows and Bytes are those of readable segments.
 	Rows     uint64 `json:"rows" report:"rows"`
@@ -48,15 +48,15 @@ type TableSummary struct {
 	Unfinished int `json:"unfinished" report:"unfinished"`
 }
 
-// TracepointSummary is the number of a tracepoint's hits that are part of rows, by CARET's name of the tracepoint.
-type TracepointSummary struct {
+// Tracepoint is the number of a tracepoint's hits that are part of rows, by CARET's name of the tracepoint.
+type Tracepoint struct {
 	Tracepoint string `json:"tracepoint" report:"tracepoint"`
 	Table      string `json:"table" report:"table"`
 	Count      uint64 `json:"count" report:"count"`
 }
 
-// ProcessSummary is the activity of one process.
-type ProcessSummary struct {
+// Process is the activity of one process.
+type Process struct {
 	trace.ProcessKey
 	Command           string `json:"command" report:"command"`
 	Distro            string `json:"distro" report:"distro"`
@@ -68,8 +68,8 @@ type ProcessSummary struct {
 	Enqueues          uint64 `json:"enqueues" report:"enqueues"`
 }
 
-// NodeSummary is the activity of one node.
-type NodeSummary struct {
+// Node is the activity of one node.
+type Node struct {
 	PID int32 `json:"pid" report:"pid"`
 	// NodeName is empty for what belongs to no known node.
 	NodeName string `json:"node_name" report:"node_name"`
@@ -89,8 +89,8 @@ type NodeSummary struct {
 	UnattributedTakes uint64 `json:"unattributed_takes" report:"unattributed_takes"`
 }
 
-// CallbackSummary is the activity of one callback; an address that was used again counts for each callback that had it.
-type CallbackSummary struct {
+// Callback is the activity of one callback; an address that was used again counts for each callback that had it.
+type Callback struct {
 	PID      int32                 `json:"pid" report:"pid,detail"`
 	NodeName string                `json:"node_name" report:"node_name"`
 	Kind     trace.CallbackKind    `json:"kind" report:"kind"`
@@ -109,8 +109,8 @@ type CallbackSummary struct {
 	Symbol    string                `json:"symbol" report:"symbol"`
 }
 
-// TopicSummary is the traffic of one topic, of all publishers together.
-type TopicSummary struct {
+// Topic is the traffic of one topic, of all publishers together.
+type Topic struct {
 	// TopicName is empty for publishes of unknown topic.
 	TopicName string `json:"topic_name" report:"topic_name"`
 	Publishes uint64 `json:"publishes" report:"publishes"`
@@ -121,8 +121,8 @@ type TopicSummary struct {
 	Received uint64 `json:"received" report:"received"`
 }
 
-// LossSummary is what was lost of a kind for a reason, and when.
-type LossSummary struct {
+// Loss is what was lost of a kind for a reason, and when.
+type Loss struct {
 	Kind   trace.LossKind   `json:"kind" report:"lost"`
 	Reason trace.LossReason `json:"reason" report:"reason"`
 	Count  uint64           `json:"count" report:"count"`
@@ -131,8 +131,8 @@ type LossSummary struct {
 	ToTimestamp   int64 `json:"to_timestamp" report:"to,time"`
 }
 
-// StatusSummary is the number of a table's rows of one status.
-type StatusSummary struct {
+// Status is the number of a table's rows of one status.
+type Status struct {
 	Table  string `json:"table" report:"table"`
 	Status string `json:"status" report:"status"`
 	Count  uint64 `json:"count" report:"count"`
