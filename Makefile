@@ -30,7 +30,7 @@ testdata: ## Build the ROS-shaped programs that tests trace
 
 .PHONY: test
 test: build testdata ## Run all tests (as root, those that attach run too)
-	$(GO) test ./... ./testdata/groundtruth ./testdata/measure ./testdata/standin
+	$(GO) test ./...
 
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector

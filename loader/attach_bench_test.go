@@ -13,7 +13,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
+	"github.com/caret-bpf/caret-bpf/test/measure"
 )
 
 const (

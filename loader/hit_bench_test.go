@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
+	"github.com/caret-bpf/caret-bpf/test/measure"
 )
 
 // hitsMeasured is how many callbacks, of two hits each, the threads of a target do for one measurement.

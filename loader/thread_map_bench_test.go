@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
+	"github.com/caret-bpf/caret-bpf/test/measure"
 )
 
 // lookUpsPerHit is large enough that a look-up shows beside the hit.

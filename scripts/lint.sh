@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/environment.sh
 . scripts/environment.sh
 
-go vet ./... ./testdata/groundtruth ./testdata/measure ./testdata/standin
+go vet ./...
 GOARCH=arm64 go vet ./...
-go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run --allow-parallel-runners ./... ./testdata/groundtruth ./testdata/measure ./testdata/standin
+go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run --allow-parallel-runners ./...
 shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/vm/*.sh .ci/run

@@ -1,7 +1,7 @@
 package session_test
 
 import (
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -3,8 +3,8 @@ package session_test
 import (
 	"strings"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

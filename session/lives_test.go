@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

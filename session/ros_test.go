@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 )
 
 // resolveIntraProcess says when a recorder can know what happened to buffers. Jazzy has tracepoints for it. On Humble a

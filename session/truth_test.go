@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 // truth is what a stand-in wrote of itself, by thread and with its references resolved.

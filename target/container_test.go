@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
+	"github.com/caret-bpf/caret-bpf/test/measure"
 )
 
 // openPIDVariable makes the test binary open that process, print how that went, and exit: the tests run it with other

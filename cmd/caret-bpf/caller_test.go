@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )

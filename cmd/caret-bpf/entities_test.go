@@ -11,7 +11,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/report"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/measure"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
+	"github.com/caret-bpf/caret-bpf/test/measure"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

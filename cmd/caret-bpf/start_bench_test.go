@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
-	"github.com/caret-bpf/caret-bpf/testdata/measure"
-	"github.com/caret-bpf/caret-bpf/testdata/standin"
+	"github.com/caret-bpf/caret-bpf/test/measure"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 

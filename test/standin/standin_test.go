@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 // forEach runs a test for every distribution and rmw, a few at a time.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 func TestTakesNameTheirPublisher(t *testing.T) {

@@ -1,4 +1,4 @@
-module github.com/caret-bpf/caret-bpf/testdata/duckdb
+module github.com/caret-bpf/caret-bpf/test/duckdb
 
 go 1.26.0
 

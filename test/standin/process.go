@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 // Readiness and end come within seconds; the limits are for machines that are busy with other things, or emulated.

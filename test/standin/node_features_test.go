@@ -3,7 +3,7 @@ package standin
 import (
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 func TestLifecycle(t *testing.T) {

@@ -3,7 +3,7 @@ package standin
 import (
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 // Two subscriptions take shared pointers, the others own their message: rclcpp then hands over a shared copy, and the

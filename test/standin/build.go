@@ -47,8 +47,9 @@ func Directory(tb testing.TB, distro string, stripped bool) string {
 
 func build() (string, error) {
 	_, self, _, _ := runtime.Caller(0)
-	sources := filepath.Dir(filepath.Dir(self))
-	output := filepath.Join(filepath.Dir(sources), "build", "testdata")
+	root := filepath.Dir(filepath.Dir(filepath.Dir(self)))
+	sources := filepath.Join(root, "testdata")
+	output := filepath.Join(root, "build", "testdata")
 	unlock, err := prepare(output)
 	if err != nil {
 		if _, missing := os.Stat(filepath.Join(output, Jazzy, "ros_node")); missing == nil {

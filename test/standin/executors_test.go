@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 func TestExecutorsAndTheirGroups(t *testing.T) {

@@ -3,7 +3,7 @@ package standin
 import (
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 // stepsOf counts the service steps of a kind that sent or took something, and the takes that found nothing.

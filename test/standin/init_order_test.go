@@ -3,7 +3,7 @@ package standin
 import (
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/testdata/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
 // The init events of an intra-process subscription come in the order of its parts, the subscription's own call of rcl
