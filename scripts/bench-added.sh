@@ -30,5 +30,5 @@ build_busy() {
 
 build_busy humble
 build_busy jazzy
-go build -o build/addedtime ./scripts/addedtime
+go build -o build/addedtime ./tools/addedtime
 build/addedtime -rounds "$rounds"

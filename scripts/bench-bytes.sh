@@ -88,8 +88,8 @@ measure() {
 		"$(babeltrace2 "$output/$name.ctf" | grep -c callback_end)"
 }
 
-go build -o "$output" ./scripts/columnbytes ./scripts/synthetic
-go build -o build/addedtime ./scripts/addedtime
+go build -o "$output" ./tools/columnbytes ./tools/synthetic
+go build -o build/addedtime ./tools/addedtime
 
 "$output/synthetic" 300000 "$output/synthetic-system"
 "$output/columnbytes" "$output/synthetic-system"

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 if [ $# -eq 0 ]; then set -- 1000000 10000000 50000000; fi
 CGO_ENABLED=0 go build -trimpath -o build/caret-bpf ./cmd/caret-bpf
-go build -o build/synthetic ./scripts/synthetic
-go build -o build/querybench ./scripts/querybench
+go build -o build/synthetic ./tools/synthetic
+go build -o build/querybench ./tools/querybench
 (cd test/duckdb && go build -o ../../build/sqlrun ./sqlrun)
 build/querybench -runs "${BENCH_RUNS:-5}" "$@"

@@ -39,7 +39,7 @@ if ! readelf -d "$prefix/lib/libtracetools.so" | grep -q liblttng-ust; then
 	exit 2
 fi
 make -s build
-go build -o build/comparelttng ./scripts/comparelttng
+go build -o build/comparelttng ./tools/comparelttng
 
 session=caret-bpf-$$
 directory=$(mktemp -d)

@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/environment.sh
 . scripts/environment.sh
 make -s build
-go build -o build/eventtable ./scripts/eventtable
+go build -o build/eventtable ./tools/eventtable
 
 directory=$(mktemp -d) links=$(mktemp -d)
 clean_up() {

@@ -1,5 +1,5 @@
 // Command sqlrun runs SQL with DuckDB on two threads and prints the number of rows that its last statement returns:
-// what scripts/querybench compares caret-bpf with.
+// what tools/querybench compares caret-bpf with.
 //
 // usage: sqlrun VIEWS QUERY
 package main
