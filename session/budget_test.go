@@ -9,6 +9,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -33,7 +34,7 @@ func TestBudgetIsKept(t *testing.T) {
 		r.waitForMoreRows(trace.TablePublish, enough)
 		data, truth := r.stop(), n.stop()
 		requireDetached(t, data, l.distro)
-		requireNothingLess(t, data, r.span(data, truth.Header.PID), truth)
+		oracle.RequireNothingLess(t, data, r.span(data, truth.Header.PID), truth, enough)
 	})
 }
 
@@ -45,7 +46,7 @@ func TestBudgetThatSufficesChangesNothing(t *testing.T) {
 	r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.9}, oneCost)
 	r.waitForRows(trace.TableCallback, enough)
 	data := r.stop()
-	r.requireExact(data, n.stop(), circumstances{found: true})
+	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 	if o := data.Session.Overhead; len(o.Detached) > 0 {
 		t.Errorf("%+v", o.Detached)
 	}
@@ -60,12 +61,12 @@ func TestBudgetOfEveryProcess(t *testing.T) {
 	r.waitForMoreRows(trace.TablePublish, enough)
 	data, truth := r.stop(), n.stop()
 	requireDetached(t, data, oneLayout.distro)
-	requireNothingLess(t, data, r.span(data, truth.Header.PID), truth)
+	oracle.RequireNothingLess(t, data, r.span(data, truth.Header.PID), truth, enough)
 }
 
 // requireDetached requires that session.json tells what was detached: optional events, the dearest of each window
 // first, and that they are listed as missing.
-func requireDetached(t *testing.T, data *dataset, distro string) {
+func requireDetached(t *testing.T, data *oracle.Dataset, distro string) {
 	t.Helper()
 	detached := data.Session.Overhead.Detached
 	if len(detached) == 0 {
@@ -99,42 +100,4 @@ func requireDetached(t *testing.T, data *dataset, distro string) {
 		t.Errorf("missing:\n%s", reasons)
 	}
 	t.Logf("detached %+v", detached)
-}
-
-// requireNothingLess requires every callback and every publish of the ground truth, with its source timestamp.
-func requireNothingLess(t *testing.T, data *dataset, s span, truth *truth) {
-	t.Helper()
-	starts, stamps := map[uint64]int{}, map[int64]int{}
-	for _, row := range data.Callbacks {
-		starts[uint64(row.Callback)]++
-	}
-	for _, row := range data.Publishes {
-		if row.SourceTimestamp.Valid && row.PublisherHandle != 0 && row.TopicName != "" {
-			stamps[row.SourceTimestamp.Value]++
-		}
-	}
-	callbacks, publishes := map[uint64]int{}, 0
-	for _, thread := range truth.threads {
-		for _, e := range thread.executions {
-			if s.holds(e.Start) == present {
-				callbacks[e.Callback.Callback]++
-			}
-		}
-		for _, publish := range thread.publishes {
-			if publish.Publisher != 0 && publish.RCL.Happened() && s.holds(publish.Stamp) == present && s.holds(publish.RCL) == present {
-				publishes++
-				if stamps[publish.SourceTimestamp] != 1 {
-					t.Errorf("publish at %d has %d rows", publish.RCL.Before, stamps[publish.SourceTimestamp])
-				}
-			}
-		}
-	}
-	for callback, want := range callbacks {
-		if starts[callback] < want {
-			t.Errorf("callback %#x was executed %d times and has %d rows", callback, want, starts[callback])
-		}
-	}
-	if len(callbacks) == 0 || publishes < enough {
-		t.Errorf("%d callbacks, %d publishes", len(callbacks), publishes)
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -23,7 +24,7 @@ func TestDroppedTakes(t *testing.T) {
 		r := record(t, session.Configuration{PIDs: n.pidText()})
 		r.waitForRows(trace.TableTake, enough)
 		data := r.stop()
-		result := r.requireExact(data, n.stop(), circumstances{found: true})
+		result := r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 		listener.stop()
 		if ignored, all := result.Kinds[string(trace.TakeIgnored)], len(data.Takes); ignored < enough/2 || all-ignored > enough/5 {
 			t.Errorf("%d of %d takes are ignored: %v", ignored, all, result.Kinds)
@@ -33,7 +34,7 @@ func TestDroppedTakes(t *testing.T) {
 }
 
 // requireReceived demands that each topic of a callback was received as often as callbacks got a message of it.
-func requireReceived(t *testing.T, r *recording, data *dataset) {
+func requireReceived(t *testing.T, r *recording, data *oracle.Dataset) {
 	t.Helper()
 	want := map[string]uint64{}
 	for _, row := range data.Callbacks {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -58,5 +59,5 @@ func TestProbesOfEndedProcesses(t *testing.T) {
 	await("when they have ended", func(links int) bool { return links <= before })
 	data := r.stop()
 	truth := stays.stop()
-	requireExactProcess(t, data, truth, r.span(data, truth.Header.PID), circumstances{found: true})
+	requireExactProcess(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{Found: true})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -79,7 +80,7 @@ func TestRecordingIsExact(t *testing.T) {
 			r := record(t, session.Configuration{PIDs: n.pidText()})
 			r.waitForRows(trace.TableCallback, enough)
 			data := r.stop()
-			r.requireExact(data, n.stop(), circumstances{found: true, evicted: name == "evicted"})
+			r.requireExact(data, n.stop(), oracle.Circumstances{Found: true, Evicted: name == "evicted"})
 			requireEnding(t, data, trace.EndingSignal)
 		})
 	})
@@ -93,8 +94,8 @@ func TestRecordingOfAWholeLife(t *testing.T) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()
-			r.requireExact(data, truth, circumstances{evicted: name == "evicted"})
-			requireEntities(t, data, truth, r.span(data, truth.Header.PID))
+			r.requireExact(data, truth, oracle.Circumstances{Evicted: name == "evicted"})
+			oracle.RequireEntities(t, data, truth, r.span(data, truth.Header.PID))
 			requireEnding(t, data, trace.EndingTargetsExited)
 		})
 	})
@@ -110,7 +111,7 @@ func recordFromTheBeginning(t *testing.T, l layout, configuration session.Config
 	return n, r
 }
 
-func requireEnding(t *testing.T, data *dataset, want trace.Ending) {
+func requireEnding(t *testing.T, data *oracle.Dataset, want trace.Ending) {
 	t.Helper()
 	if got := data.Session.Ending; got != want {
 		t.Errorf("the recording ended by %s, not %s", got, want)

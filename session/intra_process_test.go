@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -35,7 +36,7 @@ func TestIntraProcessIsLeft(t *testing.T) {
 			if late := r.longestTold(); late > firstMessage {
 				t.Logf("the machine is too slow for an exact comparison: %v", late)
 			} else {
-				r.requireExact(data, truth, circumstances{found: true})
+				r.requireExact(data, truth, oracle.Circumstances{Found: true})
 			}
 		})
 	}

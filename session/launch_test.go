@@ -11,6 +11,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -62,7 +63,7 @@ func TestCommandThatIsNoProgram(t *testing.T) {
 	if !errors.Is(err, session.ErrCommand) || !strings.Contains(err.Error(), "exec format error") {
 		t.Errorf("error %v", err)
 	}
-	if data := readDataset(t, r.dir); data.Session.Ending != trace.EndingError {
+	if data := oracle.ReadDataset(t, r.dir); data.Session.Ending != trace.EndingError {
 		t.Errorf("the recording ended by %s", data.Session.Ending)
 	}
 }

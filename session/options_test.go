@@ -19,6 +19,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -32,18 +33,18 @@ func TestFilters(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		configuration session.Configuration
-		want          nameFilter
+		want          oracle.NameFilter
 	}{
-		"select node":  {session.Configuration{SelectNodes: []string{"^/standin0$"}}, nameFilter{dropsNode: matchesNot("^/standin0$")}},
-		"ignore node":  {session.Configuration{IgnoreNodes: []string{"none", "standin0"}}, nameFilter{dropsNode: matches("standin0")}},
-		"select topic": {session.Configuration{SelectTopics: []string{"/t1$", "/t1/relayed$"}}, nameFilter{dropsTopic: matches("/t0")}},
-		"ignore topic": {session.Configuration{IgnoreTopics: []string{"relayed"}}, nameFilter{dropsTopic: matches("relayed")}},
+		"select node":  {session.Configuration{SelectNodes: []string{"^/standin0$"}}, oracle.NameFilter{DropsNode: matchesNot("^/standin0$")}},
+		"ignore node":  {session.Configuration{IgnoreNodes: []string{"none", "standin0"}}, oracle.NameFilter{DropsNode: matches("standin0")}},
+		"select topic": {session.Configuration{SelectTopics: []string{"/t1$", "/t1/relayed$"}}, oracle.NameFilter{DropsTopic: matches("/t0")}},
+		"ignore topic": {session.Configuration{IgnoreTopics: []string{"relayed"}}, oracle.NameFilter{DropsTopic: matches("relayed")}},
 		"select overrides ignore": {
-			session.Configuration{SelectTopics: []string{"/t1"}, IgnoreTopics: []string{"/t1", "/t0"}}, nameFilter{dropsTopic: matchesNot("/t1")},
+			session.Configuration{SelectTopics: []string{"/t1"}, IgnoreTopics: []string{"/t1", "/t0"}}, oracle.NameFilter{DropsTopic: matchesNot("/t1")},
 		},
 		"node and topic": {
 			session.Configuration{IgnoreNodes: []string{"standin1"}, IgnoreTopics: []string{"/t0"}},
-			nameFilter{dropsNode: matches("standin1"), dropsTopic: matches("/t0")},
+			oracle.NameFilter{DropsNode: matches("standin1"), DropsTopic: matches("/t0")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +56,7 @@ func TestFilters(t *testing.T) {
 			n, r := recordFromTheBeginning(t, l, test.configuration, "--nodes 2 --topics 2 --rate 50 --chain --polled-rate 50 --intra-process")
 			r.waitForRows(trace.TableCallback, enough)
 			truth, data := n.stop(), r.wait()
-			result := r.requireExact(data, truth, circumstances{filter: test.want})
+			result := r.requireExact(data, truth, oracle.Circumstances{Filter: test.want})
 			if dropped := len(truth.Callbacks) - int(result.Compared[trace.LostCallback]); dropped < enough/4 {
 				t.Errorf("only %d callbacks were filtered out", dropped)
 			}
@@ -69,7 +70,7 @@ func TestRawEvents(t *testing.T) {
 		n, r := recordFromTheBeginning(t, l, session.Configuration{Raw: true}, "--rate 50 --intra-process --polled-rate 50 --nested-depth 3 --throw-every 9")
 		r.waitForRows(trace.TableCallback, enough)
 		truth, data := n.stop(), r.wait()
-		r.requireExact(data, truth, circumstances{})
+		r.requireExact(data, truth, oracle.Circumstances{})
 
 		type hit struct {
 			tid       int
@@ -158,7 +159,7 @@ func TestDuration(t *testing.T) {
 	r := record(t, session.Configuration{PIDs: n.pidText(), Duration: limit})
 	r.closing = r.opened + uint64(limit)
 	data := r.wait()
-	r.requireExact(data, n.stop(), circumstances{found: true})
+	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 	requireEnding(t, data, trace.EndingDuration)
 	var states []trace.State
 	for i, change := range data.Session.History {
@@ -209,7 +210,7 @@ func TestDiskFull(t *testing.T) {
 	if err := r.waitForEnd(); !errors.Is(err, writer.ErrDiskFull) {
 		t.Fatalf("the recording ended with %v", err)
 	}
-	data := readDataset(t, output)
+	data := oracle.ReadDataset(t, output)
 	requireEnding(t, data, trace.EndingError)
 	if data.Session.State != trace.StateStopped {
 		t.Errorf("session.json says state %s", data.Session.State)

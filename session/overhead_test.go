@@ -7,6 +7,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -25,7 +26,7 @@ func TestOverheadIsHitsTimesCost(t *testing.T) {
 		r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), Raw: true, Sites: attaching.SitesEntries}, oneCost)
 		r.waitForRows(trace.TableCallback, enough)
 		data := r.stop()
-		r.requireExact(data, n.stop(), circumstances{found: true})
+		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 		requireOverheadOfCallbacks(t, data)
 		requireOverheadOfAll(t, data)
 	})
@@ -33,7 +34,7 @@ func TestOverheadIsHitsTimesCost(t *testing.T) {
 
 // requireOverheadOfCallbacks counts the raw events in each callback. Those that have no raw event (entries of functions
 // of rcl, and counts of subscriptions on Humble) may come on top.
-func requireOverheadOfCallbacks(t *testing.T, data *dataset) {
+func requireOverheadOfCallbacks(t *testing.T, data *oracle.Dataset) {
 	t.Helper()
 	complete, more := 0, 0
 	for _, row := range data.Callbacks {
@@ -65,7 +66,7 @@ func requireOverheadOfCallbacks(t *testing.T, data *dataset) {
 }
 
 // requireOverheadOfAll compares the sums with the rows.
-func requireOverheadOfAll(t *testing.T, data *dataset) {
+func requireOverheadOfAll(t *testing.T, data *oracle.Dataset) {
 	t.Helper()
 	o := data.Session.Overhead
 	if o == nil || o.Measured || o.Cost != int64(o.Hits)*hitCost || o.Duration <= 0 {

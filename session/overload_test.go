@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -24,8 +25,8 @@ func TestOverloadIsAccountedFor(t *testing.T) {
 				n, r := recordFromTheBeginning(t, l, session.Configuration{BufferBytes: 4096}, flags)
 				r.waitFor("losses", func(s session.Status) bool { return s.Lost >= enough && s.Rows[trace.TableCallback] >= enough })
 				truth, data := n.stop(), r.wait()
-				r.requireExact(data, truth, circumstances{unnamed: true})
-				lost := data.lost()
+				r.requireExact(data, truth, oracle.Circumstances{Unnamed: true})
+				lost := data.Lost()
 				if total := totals(data.Session.Losses); !maps.Equal(total, lost) {
 					t.Errorf("session.json says %v, the loss table %v", total, lost)
 				}

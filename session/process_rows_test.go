@@ -10,12 +10,13 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // requireProcessRows requires that every process key of every table has a row in the table of processes.
-func requireProcessRows(t *testing.T, data *dataset) {
+func requireProcessRows(t *testing.T, data *oracle.Dataset) {
 	t.Helper()
 	known := map[trace.ProcessKey]bool{}
 	for _, row := range data.Processes {
@@ -78,7 +79,7 @@ func TestProcessExitsAtOnce(t *testing.T) {
 
 // requireBriefProcess requires publishes of a process, unless it was too slow for any, and the last row of it to tell
 // its name and that it has ended.
-func requireBriefProcess(t *testing.T, data *dataset, truth *groundtruth.Truth) {
+func requireBriefProcess(t *testing.T, data *oracle.Dataset, truth *groundtruth.Truth) {
 	t.Helper()
 	pid, publishes := truth.Header.PID, 0
 	for _, row := range data.Publishes {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -36,8 +37,8 @@ func TestSeveralProcesses(t *testing.T) {
 		r.waitForRows(trace.TableCallback, 2*enough)
 		data := r.stop()
 		sent, received := talker.stop(), listener.stop()
-		r.requireExact(data, sent, circumstances{found: true})
-		r.requireExact(data, received, circumstances{found: true})
+		r.requireExact(data, sent, oracle.Circumstances{Found: true})
+		r.requireExact(data, received, oracle.Circumstances{Found: true})
 
 		type message struct {
 			topic string
@@ -77,8 +78,8 @@ func TestProcessDies(t *testing.T) {
 	r.waitFor("one process left", func(s session.Status) bool { return s.Processes == 1 })
 	r.waitForRows(trace.TableCallback, 2*enough)
 	data := r.stop()
-	r.requireExact(data, died, circumstances{found: true, killed: true})
-	r.requireExact(data, survivor.stop(), circumstances{found: true})
+	r.requireExact(data, died, oracle.Circumstances{Found: true, Killed: true})
+	r.requireExact(data, survivor.stop(), oracle.Circumstances{Found: true})
 	requireExited(t, data, victim.PID(), true)
 	requireExited(t, data, survivor.PID(), false)
 	requireEnding(t, data, trace.EndingSignal)
@@ -93,12 +94,12 @@ func TestAllProcessesDie(t *testing.T) {
 	r.waitForRows(trace.TableCallback, enough)
 	died := n.kill()
 	data := r.wait()
-	r.requireExact(data, died, circumstances{found: true, killed: true})
+	r.requireExact(data, died, oracle.Circumstances{Found: true, Killed: true})
 	requireExited(t, data, n.PID(), true)
 	requireEnding(t, data, trace.EndingTargetsExited)
 }
 
-func requireExited(t *testing.T, data *dataset, pid int, want bool) {
+func requireExited(t *testing.T, data *oracle.Dataset, pid int, want bool) {
 	t.Helper()
 	last := -1
 	for i, row := range data.Processes {
@@ -145,26 +146,26 @@ func testProcessStarts(t *testing.T, l layout, configuration session.Configurati
 	r.waitForMoreRows(trace.TableCallback, 2*enough)
 	truthOfEarly := early.stop()
 	data := r.stop()
-	whole := span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
-	requireExactProcess(t, data, truthOfHeld, whole, circumstances{})
+	whole := oracle.Span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
+	requireExactProcess(t, data, truthOfHeld, whole, oracle.Circumstances{})
 	requireExited(t, data, held.PID(), true)
 
 	// When it became known is not known to the test. From its first row on nothing may be missing.
-	first, ok := data.firstRow(early.PID())
+	first, ok := data.FirstRow(early.PID())
 	if !ok {
 		t.Fatal("nothing of the second process was recorded")
 	}
-	part := span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
-	requireExactProcess(t, data, truthOfEarly, part, circumstances{unnamed: true})
+	part := oracle.Span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
+	requireExactProcess(t, data, truthOfEarly, part, oracle.Circumstances{Unnamed: true})
 	requireExited(t, data, early.PID(), true)
 }
 
 // requireExactProcess is requireExact where the recording may have processes of which the test knows nothing, which
 // lose things.
-func requireExactProcess(t *testing.T, data *dataset, truth *truth, s span, known circumstances) *comparison {
+func requireExactProcess(t *testing.T, data *oracle.Dataset, truth *oracle.Truth, s oracle.Span, known oracle.Circumstances) *oracle.Comparison {
 	t.Helper()
 	data.Losses = slices.DeleteFunc(data.Losses, func(l trace.Loss) bool { return true })
-	return requireExact(t, data, truth, s, known)
+	return oracle.RequireExact(t, data, truth, s, known)
 }
 
 // TestLibraryIsLoaded loads a component into a recorded process.
@@ -177,7 +178,7 @@ func TestLibraryIsLoaded(t *testing.T) {
 		n.Signal(syscall.SIGUSR1)
 		r.waitForRows(trace.TableCallback, 4*enough)
 		data := r.stop()
-		r.requireExact(data, n.stop(), circumstances{found: true})
+		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 		fromComponent := 0
 		for _, row := range data.Callbacks {
 			if row.NodeName == "/component" {
@@ -203,8 +204,8 @@ func TestOverlappingRecordings(t *testing.T) {
 		second.waitForRows(trace.TableCallback, 10*enough)
 		dataOfSecond := second.stop()
 		truth := n.stop()
-		first.requireExact(dataOfFirst, truth, circumstances{found: true})
-		second.requireExact(dataOfSecond, truth, circumstances{found: true})
+		first.requireExact(dataOfFirst, truth, oracle.Circumstances{Found: true})
+		second.requireExact(dataOfSecond, truth, oracle.Circumstances{Found: true})
 	})
 }
 
@@ -241,7 +242,7 @@ func TestLaunchedCommandForks(t *testing.T) {
 				data := r.wait()
 				for _, path := range []string{path, path + ".child"} {
 					truth := readTruth(t, path)
-					result := r.requireExact(data, truth, circumstances{})
+					result := r.requireExact(data, truth, oracle.Circumstances{})
 					if result.Compared[trace.LostCallback] == 0 {
 						t.Errorf("%d callbacks of %s were recorded", result.Compared[trace.LostCallback], path)
 					}
@@ -277,7 +278,7 @@ func TestLaunchedCommandLeavesADaemon(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Errorf("the daemon: %v", err)
 	}
-	r.requireExact(data, readTruth(t, path), circumstances{})
+	r.requireExact(data, readTruth(t, path), oracle.Circumstances{})
 	requireEnding(t, data, trace.EndingTargetsExited)
 	if missing := data.Session.MissingEvents(); slices.Contains(missing, "callback_start") {
 		t.Errorf("missing: %v", missing)
@@ -311,7 +312,7 @@ func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
 		}
 		data := r.wait()
 		truth := readTruth(t, path)
-		r.requireExact(data, truth, circumstances{})
+		r.requireExact(data, truth, oracle.Circumstances{})
 	})
 }
 
@@ -371,17 +372,17 @@ func TestProcessForks(t *testing.T) {
 			truthOfParent := n.stop()
 			parsed := parseCut(t, path)
 			parsed.Nodes, parsed.Publishers, parsed.Timers = truthOfParent.Nodes, truthOfParent.Publishers, truthOfParent.Timers
-			truthOfChild := resolve(parsed)
+			truthOfChild := oracle.Resolve(parsed)
 
-			requireExactProcess(t, data, truthOfParent, r.span(data, n.PID()), circumstances{found: true})
+			requireExactProcess(t, data, truthOfParent, r.span(data, n.PID()), oracle.Circumstances{Found: true})
 			child := truthOfChild.Header.PID
-			first, ok := data.firstRow(child)
+			first, ok := data.FirstRow(child)
 			if !ok {
 				t.Fatal("nothing of the child was recorded")
 			}
 			// When it was met is not known to the test. From its first row on nothing may be missing.
-			part := span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
-			result := requireExactProcess(t, data, truthOfChild, part, circumstances{unnamed: true, killed: true})
+			part := oracle.Span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
+			result := requireExactProcess(t, data, truthOfChild, part, oracle.Circumstances{Unnamed: true, Killed: true})
 			if result.Compared[trace.LostCallback] == 0 {
 				t.Error("no callback of the child was recorded")
 			}
@@ -410,16 +411,16 @@ func TestProcessExecs(t *testing.T) {
 		r.waitForMoreRows(trace.TableCallback, 2*enough)
 		data := r.stop()
 		n.Stop()
-		truthOfFirst := resolve(parseCut(t, n.GroundTruthFile()))
+		truthOfFirst := oracle.Resolve(parseCut(t, n.GroundTruthFile()))
 		truthOfSecond := readTruth(t, n.GroundTruthFile()+".child")
 
-		before, after := data.split(released)
+		before, after := data.Split(released)
 		s := r.span(before, n.PID())
 		s.CloseFrom, s.CloseTo = replacing, released
-		requireExact(t, before, truthOfFirst, s, circumstances{found: true, killed: true})
-		s = span{OpenFrom: released, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
-		requireExact(t, after, truthOfSecond, s, circumstances{})
-		requireEntities(t, after, truthOfSecond, s)
+		oracle.RequireExact(t, before, truthOfFirst, s, oracle.Circumstances{Found: true, Killed: true})
+		s = oracle.Span{OpenFrom: released, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
+		oracle.RequireExact(t, after, truthOfSecond, s, oracle.Circumstances{})
+		oracle.RequireEntities(t, after, truthOfSecond, s)
 		// One process, of which the row tells the last program.
 		if rows := data.Processes; len(rows) != 1 || !strings.HasSuffix(rows[0].CommandLine, n.GroundTruthFile()+".child") {
 			t.Errorf("processes %+v", rows)
@@ -459,10 +460,10 @@ func TestProcessIDIsReused(t *testing.T) {
 	if len(ordered) != 2 {
 		t.Fatalf("the processes with PID %d started at %d", first.PID(), ordered)
 	}
-	for i, truth := range []*truth{truthOfFirst, truthOfSecond} {
-		own := data.startedAt(ordered[i])
-		requireExact(t, own, truth, span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}, circumstances{})
-		publishers, timers := len(ofProcess(t, truth, own.Publishers, publisherKey)), len(ofProcess(t, truth, own.Timers, timerKey))
+	for i, truth := range []*oracle.Truth{truthOfFirst, truthOfSecond} {
+		own := data.StartedAt(ordered[i])
+		oracle.RequireExact(t, own, truth, oracle.Span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}, oracle.Circumstances{})
+		publishers, timers := len(own.PublishersOf(t, truth)), len(own.TimersOf(t, truth))
 		if publishers != len(truth.Publishers) || timers != len(truth.Timers) {
 			t.Errorf("process %d has %d publishers and %d timers, not %d and %d", i, publishers, timers, len(truth.Publishers), len(truth.Timers))
 		}
@@ -516,7 +517,7 @@ func TestUnexpectedLibraryIsLoaded(t *testing.T) {
 			data := r.stop()
 			s := r.span(data, n.PID())
 			s.OpenTo = attached
-			requireExact(t, data, n.stop(), s, circumstances{})
+			oracle.RequireExact(t, data, n.stop(), s, oracle.Circumstances{})
 			stamps := 0
 			for _, row := range data.Publishes {
 				if row.SourceTimestamp.Valid {

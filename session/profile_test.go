@@ -5,7 +5,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -29,53 +29,17 @@ func requireExactProfile(t *testing.T, l layout, flags string, profile probes.Pr
 	r.waitForRows(trace.TableCallback, enough)
 	data, truth := r.stop(), n.stop()
 	if profile == probes.ProfileMinimal {
-		truth.reduceToMinimal()
+		truth.ReduceToMinimal()
 		requireMinimal(t, data, l)
 	}
 	if raw := len(data.Events) > 0; raw != (profile == probes.ProfileFull) {
 		t.Errorf("%d raw events", len(data.Events))
 	}
-	r.requireExact(data, truth, circumstances{found: true})
-}
-
-// reduceToMinimal forgets what the profile minimal does not observe.
-func (t *truth) reduceToMinimal() {
-	stampIsRMW := t.Header.Distro != standin.Humble
-	for _, thread := range t.threads {
-		thread.enqueues, thread.dequeues, thread.simTimes, thread.sorted = nil, nil, nil, nil
-		if stampIsRMW {
-			thread.steps = nil
-		}
-		for _, e := range thread.executions {
-			e.take.reduceToMinimal(stampIsRMW)
-			e.fed, e.InfoGID, e.HeaderStamp = nil, e.take.InfoGID, 0
-		}
-		for _, take := range thread.takes {
-			take.reduceToMinimal(stampIsRMW)
-		}
-		for _, publish := range thread.publishes {
-			publish.Intra, publish.RCLCPP, publish.HeaderStamp, publish.enqueues = groundtruth.Bracket{}, groundtruth.Bracket{}, 0, nil
-			if stampIsRMW {
-				publish.RCL, publish.raw = groundtruth.Bracket{}, nil
-			} else {
-				publish.RMW = groundtruth.Bracket{}
-			}
-		}
-	}
-}
-
-func (t *takeTruth) reduceToMinimal(stampIsRMW bool) {
-	if t.raw != nil && t.raw.Kind != groundtruth.RawLoaned && stampIsRMW {
-		t.raw = nil // its tracepoint does not tell its form
-	}
-	if t.raw == nil {
-		t.InfoGID = "" // of others rcl's functions are probed
-	}
-	t.HeaderStamp = 0
+	r.requireExact(data, truth, oracle.Circumstances{Found: true})
 }
 
 // requireMinimal requires that no more was probed than the profile needs, and that the plan says so.
-func requireMinimal(t *testing.T, data *dataset, l layout) {
+func requireMinimal(t *testing.T, data *oracle.Dataset, l layout) {
 	t.Helper()
 	needed := map[string]bool{
 		"callback_start": true, "callback_end": true, "rmw_take": true, "exception_caught": true, "executor_execute": false, "rmw_publish": l.distro != standin.Humble,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -122,7 +123,7 @@ func actionServices(name, kind string) []string {
 }
 
 // entitiesOf lists, in order, the entities of a process that live at the end of a recording.
-func entitiesOf(data *dataset, pid int) []string {
+func entitiesOf(data *oracle.Dataset, pid int) []string {
 	lines := map[string]string{}
 	note := func(row trace.ProcessKey, ended trace.Optional[int64], kind string, handle trace.Address, line string) {
 		if int(row.PID) != pid {
@@ -141,7 +142,7 @@ func entitiesOf(data *dataset, pid int) []string {
 		note(row.ProcessKey, row.EndTimestamp, "publisher", row.PublisherHandle, row.NodeName+" publishes "+row.TopicName+" "+row.MessageType)
 	}
 	for _, row := range data.Subscriptions {
-		if !row.IsIntraProcess.Value && row.TopicName != discoveryTopic {
+		if !row.IsIntraProcess.Value && row.TopicName != oracle.DiscoveryTopic {
 			note(row.ProcessKey, row.EndTimestamp, "subscription", row.SubscriptionHandle,
 				row.NodeName+" subscribes "+row.TopicName+" "+row.MessageType)
 		}
@@ -167,7 +168,7 @@ func entitiesOf(data *dataset, pid int) []string {
 }
 
 // requireNodes compares the entities of a process with what its sources say.
-func requireNodes(t *testing.T, data *dataset, distro string, pid int, nodes ...expectedNode) {
+func requireNodes(t *testing.T, data *oracle.Dataset, distro string, pid int, nodes ...expectedNode) {
 	t.Helper()
 	var want []string
 	got := entitiesOf(data, pid)
@@ -176,7 +177,7 @@ func requireNodes(t *testing.T, data *dataset, distro string, pid int, nodes ...
 		node.withWholeExpiry(distro, got)
 	}
 	slices.Sort(want)
-	missing, unexpected := difference(want, got), difference(got, want)
+	missing, unexpected := oracle.Difference(want, got), oracle.Difference(got, want)
 	if len(missing) > 0 || len(unexpected) > 0 {
 		t.Errorf("PID %d: missing\n  %s\nunexpected\n  %s", pid, strings.Join(missing, "\n  "), strings.Join(unexpected, "\n  "))
 	}
@@ -187,26 +188,8 @@ func requireNodes(t *testing.T, data *dataset, distro string, pid int, nodes ...
 	}
 }
 
-// difference returns the elements of one list, in order, that another does not have, as often as it lacks them.
-func difference(list, other []string) []string {
-	counts := map[string]int{}
-	for _, element := range other {
-		counts[element]++
-	}
-	var missing []string
-	for _, element := range list {
-		if counts[element]--; counts[element] < 0 {
-			missing = append(missing, element)
-		}
-	}
-	return missing
-}
-
-// discoveryTopic is the middlewares' own: no node publishes or subscribes it.
-const discoveryTopic = "ros_discovery_info"
-
 // requireNames demands that every row of what happened says where.
-func requireNames(t *testing.T, data *dataset) {
+func requireNames(t *testing.T, data *oracle.Dataset) {
 	t.Helper()
 	for _, c := range data.Callbacks {
 		complete := c.NodeName != "" && c.Symbol != ""
@@ -223,7 +206,7 @@ func requireNames(t *testing.T, data *dataset) {
 		}
 	}
 	for _, p := range data.Publishes {
-		if !p.RclPublishTimestamp.Valid && (p.TopicName == "" || p.TopicName == discoveryTopic) {
+		if !p.RclPublishTimestamp.Valid && (p.TopicName == "" || p.TopicName == oracle.DiscoveryTopic) {
 			continue // before Jazzy nothing tells which publisher of its own the middleware uses
 		}
 		if p.TopicName == "" || p.NodeName == "" || p.PublisherHandle == 0 {
@@ -231,7 +214,7 @@ func requireNames(t *testing.T, data *dataset) {
 		}
 	}
 	for _, row := range data.Takes {
-		if row.Kind != trace.TakeDequeue && row.TopicName != discoveryTopic && (row.TopicName == "" || row.NodeName == "") {
+		if row.Kind != trace.TakeDequeue && row.TopicName != oracle.DiscoveryTopic && (row.TopicName == "" || row.NodeName == "") {
 			t.Errorf("take %+v", row)
 		}
 	}
@@ -262,25 +245,6 @@ func (r *recording) namedSince(processes uint64) int64 {
 	}
 	r.waitFor("the executors of all processes", func(s session.Status) bool { return s.Rows[trace.TableExecutor] >= processes })
 	return time.Now().UnixNano()
-}
-
-// since returns the recording without what happened before a time.
-func (d *dataset) since(from int64) *dataset {
-	later := *d
-	later.Callbacks = slices.DeleteFunc(d.Callbacks, func(row trace.Callback) bool {
-		return row.CallbackStartTimestamp.Valid && row.CallbackStartTimestamp.Value < from
-	})
-	later.Publishes = slices.DeleteFunc(d.Publishes, func(row trace.Publish) bool {
-		layers := layersOf(&row)
-		return slices.ContainsFunc(layers[:], func(at trace.Optional[int64]) bool { return at.Valid && at.Value < from })
-	})
-	later.Takes = slices.DeleteFunc(d.Takes, func(row trace.Take) bool {
-		return row.RMWTakeTimestamp.Valid && row.RMWTakeTimestamp.Value < from
-	})
-	later.Enqueues = slices.DeleteFunc(d.Enqueues, func(row trace.Enqueue) bool { return row.EnqueueTimestamp < from })
-	later.Services = slices.DeleteFunc(d.Services, func(row trace.Service) bool { return row.StepTimestamp < from })
-	later.Lifecycles = slices.DeleteFunc(d.Lifecycles, func(row trace.Lifecycle) bool { return row.TransitionTimestamp < from })
-	return &later
 }
 
 // load loads components into the container that runs.
@@ -333,7 +297,7 @@ func TestROSLateAttachIsComplete(t *testing.T) {
 		r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint([]int{container, threads, server, managed, manager, client}), "[]")})
 		named := r.namedSince(6)
 		ros.runAction(t)
-		data := r.stopWithoutLoss().since(named)
+		data := r.stopWithoutLoss().Since(named)
 		requireNames(t, data)
 
 		requireNodes(t, data, ros.distro, container,
@@ -437,7 +401,7 @@ func TestROSLateAttachFindsTheSameEntities(t *testing.T) {
 				if len(attached.Nodes) == 0 {
 					t.Errorf("no nodes")
 				}
-				requireSameEntities(t, pid, attached, fromStart)
+				oracle.RequireSameEntities(t, pid, attached, fromStart)
 			})
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 )
 
 // TestROSLatenciesAreThoseOfTheHits records real programs of ROS 2 that have been running for a while, all at once,
@@ -22,10 +23,10 @@ func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 		r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint(pids), "[]"), Raw: true})
 		time.Sleep(8 * time.Second)
 		data := r.stop()
-		if lost := data.lost(); len(lost) > 0 {
+		if lost := data.Lost(); len(lost) > 0 {
 			t.Fatalf("%v were lost: hits and rows cannot be compared", lost)
 		}
-		compared := requireAnswersOfHits(t, r.dir, data)
+		compared := oracle.RequireAnswersOfHits(t, r.dir, data)
 		t.Logf("compared %v", compared)
 		for _, what := range []string{"executions", "messages received", "messages through buffers", "messages polled", "inputs and outputs", "periods", "ways", "flows", "calls"} {
 			if compared[what] == 0 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -166,7 +167,7 @@ func (ros rosEnvironment) run(t *testing.T, pkg, program string, arguments ...st
 }
 
 // recordRunning records processes that have been running for a while.
-func recordRunning(t *testing.T, seconds time.Duration, pids ...int) *dataset {
+func recordRunning(t *testing.T, seconds time.Duration, pids ...int) *oracle.Dataset {
 	t.Helper()
 	time.Sleep(5 * time.Second)
 	r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint(pids), "[]")})
@@ -175,17 +176,17 @@ func recordRunning(t *testing.T, seconds time.Duration, pids ...int) *dataset {
 }
 
 // stopWithoutLoss ends the recording, which must lack nothing.
-func (r *recording) stopWithoutLoss() *dataset {
+func (r *recording) stopWithoutLoss() *oracle.Dataset {
 	r.t.Helper()
 	data := r.stop()
-	for kind, count := range data.lost() {
+	for kind, count := range data.Lost() {
 		r.t.Errorf("%d %s records lost", count, kind)
 	}
 	return data
 }
 
 // byTopic returns the publishes and the callbacks of a topic.
-func byTopic(data *dataset, topic string) (publishes []trace.Publish, callbacks []trace.Callback) {
+func byTopic(data *oracle.Dataset, topic string) (publishes []trace.Publish, callbacks []trace.Callback) {
 	for _, row := range data.Publishes {
 		if row.TopicName == topic {
 			publishes = append(publishes, row)
@@ -201,7 +202,7 @@ func byTopic(data *dataset, topic string) (publishes []trace.Publish, callbacks 
 
 // requireTopic checks the whole way of a topic's messages: every publish in order through its layers, in a callback,
 // and every subscription callback fed by the message of a publish.
-func requireTopic(t *testing.T, data *dataset, topic string, least int) {
+func requireTopic(t *testing.T, data *oracle.Dataset, topic string, least int) {
 	t.Helper()
 	publishes, callbacks := byTopic(data, topic)
 	if len(publishes) < least || len(callbacks) < least {
@@ -254,7 +255,7 @@ func requireTopic(t *testing.T, data *dataset, topic string, least int) {
 	t.Logf("%s: %d publishes, %d callbacks, %d joined by source timestamp", topic, len(publishes), len(callbacks), matched)
 }
 
-func requireTimers(t *testing.T, data *dataset, period int64, least int) {
+func requireTimers(t *testing.T, data *oracle.Dataset, period int64, least int) {
 	t.Helper()
 	count := 0
 	for _, c := range data.Callbacks {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -19,23 +20,23 @@ func TestNodesOfOneName(t *testing.T) {
 		attached := second.stop()
 		fromStart := first.stop()
 		truth := n.stop()
-		first.requireExact(fromStart, truth, circumstances{})
-		second.requireExact(attached, truth, circumstances{found: true})
+		first.requireExact(fromStart, truth, oracle.Circumstances{})
+		second.requireExact(attached, truth, oracle.Circumstances{Found: true})
 		for what, recorded := range map[string]struct {
 			recording *recording
-			data      *dataset
+			data      *oracle.Dataset
 		}{"from the start": {first, fromStart}, "by late attach": {second, attached}} {
 			t.Run(what, func(t *testing.T) {
-				requireEntities(t, recorded.data, truth, recorded.recording.span(recorded.data, truth.Header.PID))
+				oracle.RequireEntities(t, recorded.data, truth, recorded.recording.span(recorded.data, truth.Header.PID))
 				requireNamesakes(t, recorded.data, 3)
 			})
 		}
-		requireSameEntities(t, truth.Header.PID, attached, fromStart)
+		oracle.RequireSameEntities(t, truth.Header.PID, attached, fromStart)
 	})
 }
 
 // requireNamesakes demands so many nodes of the same name, whose subscriptions and timers are not one node's.
-func requireNamesakes(t *testing.T, data *dataset, count int) {
+func requireNamesakes(t *testing.T, data *oracle.Dataset, count int) {
 	t.Helper()
 	nodes, names := map[trace.Address]bool{}, map[string]bool{}
 	for _, row := range data.Nodes {

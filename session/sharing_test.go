@@ -16,6 +16,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -92,7 +93,7 @@ func TestForeignLibrariesFalsifyNobody(t *testing.T) {
 			r.waitForRows(trace.TableCallback, enough)
 			data := r.stop()
 			truth := n.stop()
-			requireExact(t, data, truth, r.span(data, truth.Header.PID), circumstances{found: true})
+			oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{Found: true})
 			if !r.said(test.says) {
 				t.Errorf("the recorder does not say %q", test.says)
 			}
@@ -111,7 +112,7 @@ func TestExceptionsWithSharedLinks(t *testing.T) {
 		r.waitForRows(trace.TableCallback, enough)
 		data := r.stop()
 		truth := n.stop()
-		requireExact(t, data, truth, r.span(data, truth.Header.PID), circumstances{found: true})
+		oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{Found: true})
 	})
 }
 
@@ -227,7 +228,7 @@ func TestFilesOfOthersAreProbedApart(t *testing.T) {
 	r.waitForMoreRows(trace.TableCallback, enough)
 	truth := n.stop()
 	data := r.stop()
-	requireExactProcess(t, data, truth, span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}, circumstances{})
+	requireExactProcess(t, data, truth, oracle.Span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}, oracle.Circumstances{})
 	if !r.said("is not probed for all processes") || !r.said("files that were probed for each process alone: ") {
 		t.Error("the user is not told")
 	}

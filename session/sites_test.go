@@ -9,6 +9,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -30,7 +31,7 @@ func TestExactWhereverItIsSeen(t *testing.T) {
 						r := record(t, session.Configuration{PIDs: n.pidText(), Sites: mode})
 						r.waitForRows(trace.TableCallback, enough)
 						data := r.stop()
-						r.requireExact(data, n.stop(), circumstances{found: true})
+						r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 						requireRoles(t, data, mode)
 					})
 				}
@@ -40,7 +41,7 @@ func TestExactWhereverItIsSeen(t *testing.T) {
 }
 
 // requireRoles requires that a mode's kinds of sites of the tracepoint were probed, and no others.
-func requireRoles(t *testing.T, data *dataset, mode attaching.SiteMode) {
+func requireRoles(t *testing.T, data *oracle.Dataset, mode attaching.SiteMode) {
 	t.Helper()
 	roles := map[string]int{}
 	for _, site := range data.Session.Plan.Sites {
@@ -86,7 +87,7 @@ func TestBodiesAreLeft(t *testing.T) {
 	r.waitForMessage("their bodies no longer")
 	r.waitForMoreRows(trace.TableCallback, enough)
 	data := r.stop()
-	r.requireExact(data, n.stop(), circumstances{found: true})
+	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 	if lasted := time.Duration(r.closing - r.opened); lasted < 5*time.Second {
 		t.Errorf("the bodies were left after %v", lasted)
 	}
@@ -111,7 +112,7 @@ func TestLibraryIsLoadedAfterBodies(t *testing.T) {
 			if r.said("was not expected") {
 				t.Log("the machine is too slow for an exact comparison")
 			} else {
-				r.requireExact(data, truth, circumstances{found: true})
+				r.requireExact(data, truth, oracle.Circumstances{Found: true})
 			}
 			fromComponent := 0
 			for _, row := range data.Callbacks {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 )
 
@@ -114,16 +115,16 @@ func waitUntilHeld(t *testing.T, pid int) {
 func (n *node) pidText() string { return fmt.Sprint(n.PID()) }
 
 // stop ends the stand-in and returns its ground truth. It must not have noticed anything wrong.
-func (n *node) stop() *truth {
+func (n *node) stop() *oracle.Truth {
 	n.t.Helper()
-	return newTruth(n.t, n.Stop())
+	return oracle.NewTruth(n.t, n.Stop())
 }
 
 // kill ends the stand-in at once and returns what it had written down.
-func (n *node) kill() *truth {
+func (n *node) kill() *oracle.Truth {
 	n.t.Helper()
 	n.Kill()
-	return resolve(parseCut(n.t, n.GroundTruthFile()))
+	return oracle.Resolve(parseCut(n.t, n.GroundTruthFile()))
 }
 
 // parseCut reads the ground truth of a process that was killed: the last line may be half of one.
@@ -142,20 +143,11 @@ func parseCut(t *testing.T, path string) *groundtruth.Truth {
 }
 
 // readTruth reads the ground truth of a process that is over.
-func readTruth(t *testing.T, path string) *truth {
+func readTruth(t *testing.T, path string) *oracle.Truth {
 	t.Helper()
 	parsed, err := groundtruth.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newTruth(t, parsed)
-}
-
-// newTruth checks that a ground truth does not contradict itself, and resolves its references.
-func newTruth(t *testing.T, parsed *groundtruth.Truth) *truth {
-	t.Helper()
-	if err := parsed.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	return resolve(parsed)
+	return oracle.NewTruth(t, parsed)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -26,15 +27,15 @@ func TestCallbacksOfTimersOfAllForms(t *testing.T) {
 				r.waitForRows(trace.TableCallback, 20*enough)
 				data := r.stop()
 				truth := n.stop()
-				r.requireExact(data, truth, circumstances{found: name == "late"})
-				requireEntities(t, data, truth, r.span(data, truth.Header.PID))
+				r.requireExact(data, truth, oracle.Circumstances{Found: name == "late"})
+				oracle.RequireEntities(t, data, truth, r.span(data, truth.Header.PID))
 				requireCallbacksOfTimers(t, data, truth)
 			})
 		})
 	}
 }
 
-func requireCallbacksOfTimers(t *testing.T, data *dataset, truth *truth) {
+func requireCallbacksOfTimers(t *testing.T, data *oracle.Dataset, truth *oracle.Truth) {
 	t.Helper()
 	const forms = 18
 	if len(truth.Timers) < forms {
@@ -55,7 +56,7 @@ func requireCallbacksOfTimers(t *testing.T, data *dataset, truth *truth) {
 			t.Errorf("the callback of the timer %#x of %d ns is at %v, not %v", timer.Timer, timer.Period, got, address)
 		}
 		want := trace.Address(timer.Timer)
-		if truth.sharesCallback(timer) {
+		if truth.SharesCallback(timer) {
 			want = 0
 			shared++
 		}
@@ -65,14 +66,5 @@ func requireCallbacksOfTimers(t *testing.T, data *dataset, truth *truth) {
 	}
 	if shared != 2 {
 		t.Errorf("%d timers share a variable", shared)
-	}
-}
-
-// claimShared claims the rows of a callback that several timers have.
-func (x *entityTable[T]) claimShared(address uint64) {
-	for i, row := range x.rows {
-		if x.key(&row).address == address {
-			x.claimed[i] = true
-		}
 	}
 }

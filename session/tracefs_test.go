@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -30,7 +31,7 @@ func TestForcedTracefs(t *testing.T) {
 				r := record(t, session.Configuration{PIDs: n.pidText(), ForceTracefs: true})
 				r.waitForRows(trace.TableCallback, enough)
 				data := r.stop()
-				r.requireExact(data, n.stop(), circumstances{found: true})
+				r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 			})
 		}
 		t.Run("by name", func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestForcedTracefs(t *testing.T) {
 			r := record(t, session.Configuration{Name: "/tracefs", ForceTracefs: true})
 			r.waitForRows(trace.TableCallback, enough)
 			data := r.stop()
-			r.requireExact(data, n.stop(), circumstances{found: true})
+			r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 		})
 		t.Run("killed", func(t *testing.T) {
 			n := startReadyNode(t, l, busy)

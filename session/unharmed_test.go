@@ -18,6 +18,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -147,11 +148,11 @@ func TestKilledRecordingIsReadable(t *testing.T) {
 	if !d.Killed() {
 		t.Error("the recording does not say that it was killed")
 	}
-	data := readDataset(t, recorder.dir)
+	data := oracle.ReadDataset(t, recorder.dir)
 	truth := n.stop()
 
-	s := span{OpenFrom: began, OpenTo: opened, CloseTo: monotonic()}
-	if first, ok := data.firstRow(n.PID()); ok {
+	s := oracle.Span{OpenFrom: began, OpenTo: opened, CloseTo: monotonic()}
+	if first, ok := data.FirstRow(n.PID()); ok {
 		s.OpenTo = min(s.OpenTo, first)
 	}
 	// Each table's last segment may be missing. Whatever was over before the last row of both is there: up to the end of a
@@ -168,11 +169,11 @@ func TestKilledRecordingIsReadable(t *testing.T) {
 			s.CloseFrom = max(s.CloseFrom, c.End.After)
 		}
 	}
-	result := requireExact(t, data, truth, s, circumstances{found: true, torn: true})
+	result := oracle.RequireExact(t, data, truth, s, oracle.Circumstances{Found: true, Torn: true})
 	if result.Compared[trace.LostCallback] < enough {
 		t.Errorf("only %d callbacks were there", result.Compared[trace.LostCallback])
 	}
-	if nodes := ofProcess(t, truth, data.Nodes, nodeKey); len(nodes) != len(truth.Nodes) || nodes[0].NodeName != truth.Nodes[0].Name {
+	if nodes := data.NodesOf(t, truth); len(nodes) != len(truth.Nodes) || nodes[0].NodeName != truth.Nodes[0].Name {
 		t.Errorf("nodes %+v, want %+v", nodes, truth.Nodes)
 	}
 }

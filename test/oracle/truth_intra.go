@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 // resolveIntraProcess says when a recorder can know what happened to buffers. Jazzy has tracepoints for it. On Humble a
 // publish shows when its subscriptions are counted and when each of them that got the message is triggered, a dequeue
 // when the executor executes what it got, or, in a StaticSingleThreadedExecutor, when the callback starts.
-func (t *truth) resolveIntraProcess() {
+func (t *Truth) resolveIntraProcess() {
 	derived := t.Header.Distro == standin.Humble
 	static := slices.ContainsFunc(t.ConstructExecutors, func(e groundtruth.ConstructExecutor) bool {
 		return e.Type == groundtruth.ExecutorStaticSingleThreaded
@@ -45,7 +45,7 @@ func (t *truth) resolveIntraProcess() {
 }
 
 // deriveEnqueues uses the halves of publishes, which a killed process may not have written down.
-func (t *truth) deriveEnqueues(thread *threadTruth) {
+func (t *Truth) deriveEnqueues(thread *threadTruth) {
 	for i, e := range thread.enqueues {
 		half := t.intraHalf(thread.tid, e)
 		limit := half.After
@@ -61,7 +61,7 @@ func (t *truth) deriveEnqueues(thread *threadTruth) {
 	}
 }
 
-func (t *truth) intraHalf(tid int32, e *enqueueTruth) groundtruth.Bracket {
+func (t *Truth) intraHalf(tid int32, e *enqueueTruth) groundtruth.Bracket {
 	for _, half := range t.IntraPublishes {
 		if half.TID == int(tid) && half.PublishNumber == e.PublishNumber &&
 			half.Bracket.Before <= e.Bracket.Before && e.Bracket.After <= half.Bracket.After {
@@ -99,7 +99,7 @@ type operation struct {
 	bracket, needed groundtruth.Bracket
 }
 
-func (t *truth) addOperation(buffer uint64, o operation) {
+func (t *Truth) addOperation(buffer uint64, o operation) {
 	if t.operations == nil {
 		t.operations = map[uint64][]operation{}
 	}
@@ -107,14 +107,14 @@ func (t *truth) addOperation(buffer uint64, o operation) {
 }
 
 // disturbed reports whether another thread used a buffer in an interval.
-func (t *truth) disturbed(buffer uint64, thread *threadTruth, from, to uint64) bool {
+func (t *Truth) disturbed(buffer uint64, thread *threadTruth, from, to uint64) bool {
 	return slices.ContainsFunc(t.operations[buffer], func(o operation) bool {
 		return o.thread != thread && o.bracket.After >= from && o.bracket.Before <= to
 	})
 }
 
 // before returns the last operation of a buffer that began before an instant, false if there was none.
-func (t *truth) before(buffer uint64, at uint64) (operation, bool) {
+func (t *Truth) before(buffer uint64, at uint64) (operation, bool) {
 	operations := t.operations[buffer]
 	i, _ := slices.BinarySearchFunc(operations, at, func(o operation, at uint64) int { return cmp.Compare(o.bracket.Before, at) })
 	if i == 0 {
@@ -125,7 +125,7 @@ func (t *truth) before(buffer uint64, at uint64) (operation, bool) {
 
 // createdBetween reports whether a subscription was created in an interval, so that a buffer may be another one at the
 // same address.
-func (t *truth) createdBetween(from, to uint64) bool {
+func (t *Truth) createdBetween(from, to uint64) bool {
 	return slices.ContainsFunc(t.EntityInits, func(init groundtruth.EntityInit) bool {
 		return init.Kind == groundtruth.EntitySubscription && init.Bracket.After >= from && init.Bracket.Before <= to
 	})

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
@@ -60,7 +60,7 @@ func (t *takeTruth) needed(traced bool) groundtruth.Bracket {
 
 // kinds returns what a row may call a take. Where rcl's function was entered before the recording, its tracepoint does
 // not tell the form.
-func (t *takeTruth) kinds(s span) []trace.TakeKind {
+func (t *takeTruth) kinds(s Span) []trace.TakeKind {
 	if t.raw == nil {
 		return []trace.TakeKind{trace.TakeRMW}
 	}
@@ -75,7 +75,7 @@ func (t *takeTruth) kinds(s span) []trace.TakeKind {
 }
 
 // kinds is the same for publishes.
-func (p *publishTruth) kinds(s span) []trace.PublishKind {
+func (p *publishTruth) kinds(s Span) []trace.PublishKind {
 	if p.raw == nil {
 		return []trace.PublishKind{trace.PublishMessage}
 	}

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// span says when a process was recorded, on the ground truth's clock (CLOCK_MONOTONIC). The recording began between
+// Span says when a process was recorded, on the ground truth's clock (CLOCK_MONOTONIC). The recording began between
 // OpenFrom and OpenTo and ended between CloseFrom and CloseTo; what happened in these two intervals may be recorded or
 // not.
-type span struct{ OpenFrom, OpenTo, CloseFrom, CloseTo uint64 }
+type Span struct{ OpenFrom, OpenTo, CloseFrom, CloseTo uint64 }
 
 // presence says whether something was recorded.
 type presence int
@@ -25,7 +25,7 @@ const (
 	present
 )
 
-func (s span) holds(b groundtruth.Bracket) presence {
+func (s Span) holds(b groundtruth.Bracket) presence {
 	switch {
 	case !b.Happened() || b.After < s.OpenFrom || b.Before > s.CloseTo:
 		return absent
@@ -35,8 +35,8 @@ func (s span) holds(b groundtruth.Bracket) presence {
 	return possible
 }
 
-// comparison is what a recording and the ground truth of one process have in common, and what not.
-type comparison struct {
+// Comparison is what a recording and the ground truth of one process have in common, and what not.
+type Comparison struct {
 	// Differences are what neither the span nor losses explain: rows with wrong values, rows of nothing that happened,
 	// rows that come in the wrong order. Every one is an error.
 	Differences []string
@@ -62,13 +62,13 @@ type comparison struct {
 // maxExamples bounds the texts: a systematic error has thousands.
 const maxExamples = 20
 
-func (c *comparison) differ(format string, arguments ...any) {
+func (c *Comparison) differ(format string, arguments ...any) {
 	if len(c.Differences) < maxExamples {
 		c.Differences = append(c.Differences, fmt.Sprintf(format, arguments...))
 	}
 }
 
-func (c *comparison) miss(kind trace.LossKind, what string) {
+func (c *Comparison) miss(kind trace.LossKind, what string) {
 	c.Missing[kind]++
 	if len(c.Examples) < maxExamples {
 		c.Examples = append(c.Examples, what)
@@ -77,9 +77,9 @@ func (c *comparison) miss(kind trace.LossKind, what string) {
 
 // comparer compares the rows of one process with its ground truth.
 type comparer struct {
-	*comparison
-	truth  *truth
-	span   span
+	*Comparison
+	truth  *Truth
+	span   Span
 	offset int64 // what the dataset's clock is ahead of the ground truth's
 	rows   map[int32]*threadRows
 	population
@@ -92,42 +92,42 @@ type comparer struct {
 	// stamped are the publishers and rmw subscriptions, by thread and beginning of their life, whose messages have had a
 	// timestamp.
 	stamped map[stampSource]bool
-	circumstances
+	Circumstances
 }
 
-// circumstances are what a comparison must know of the process.
-type circumstances struct {
-	// found: the process was there before the recording, and its memory was scanned for its entities before the recording
+// Circumstances are what a comparison must know of the process.
+type Circumstances struct {
+	// Found: the process was there before the recording, and its memory was scanned for its entities before the recording
 	// was open.
-	found bool
-	// unnamed: initialization events were lost, or memory tells too late, so any name may be unknown. None may be wrong.
-	unnamed bool
-	// evicted: the strings that initialization events show are not resident. Labels of transitions are nowhere else.
-	evicted bool
-	// killed: the process could not write down the last of what happened.
-	killed bool
-	// torn: the recorder was killed, so that each table ends at another instant.
-	torn bool
-	// filter says what must not be recorded; the zero one lets everything pass.
-	filter nameFilter
+	Found bool
+	// Unnamed: initialization events were lost, or memory tells too late, so any name may be unknown. None may be wrong.
+	Unnamed bool
+	// Evicted: the strings that initialization events show are not resident. Labels of transitions are nowhere else.
+	Evicted bool
+	// Killed: the process could not write down the last of what happened.
+	Killed bool
+	// Torn: the recorder was killed, so that each table ends at another instant.
+	Torn bool
+	// Filter says what must not be recorded; the zero one lets everything pass.
+	Filter NameFilter
 }
 
-// nameFilter says of which nodes and topics there must be no rows; both may be nil. What has no topic passes
-// dropsTopic.
-type nameFilter struct{ dropsNode, dropsTopic func(name string) bool }
+// NameFilter says of which nodes and topics there must be no rows; both may be nil. What has no topic passes
+// DropsTopic.
+type NameFilter struct{ DropsNode, DropsTopic func(name string) bool }
 
-func (f nameFilter) drops(node, topic string) bool {
-	return f.dropsNode != nil && f.dropsNode(node) || f.dropsTopic != nil && topic != "" && f.dropsTopic(topic)
+func (f NameFilter) drops(node, topic string) bool {
+	return f.DropsNode != nil && f.DropsNode(node) || f.DropsTopic != nil && topic != "" && f.DropsTopic(topic)
 }
 
-func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
+func compare(t *Truth, data *Dataset, s Span, known Circumstances) *Comparison {
 	c := &comparer{
-		comparison: &comparison{
+		Comparison: &Comparison{
 			Missing: map[trace.LossKind]uint64{}, Compared: map[trace.LossKind]uint64{}, Statuses: map[string]uint64{},
 			Kinds: map[string]int{},
 		},
 		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, population: t.population(),
-		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, stamped: map[stampSource]bool{}, circumstances: known,
+		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, stamped: map[stampSource]bool{}, Circumstances: known,
 	}
 	for _, process := range data.Processes {
 		c.exited = c.exited || int(process.PID) == t.Header.PID && process.Exited
@@ -137,7 +137,7 @@ func compare(t *truth, data *dataset, s span, known circumstances) *comparison {
 		c.compareThread(thread)
 	}
 	c.checkUnclaimed()
-	return c.comparison
+	return c.Comparison
 }
 
 // stampIsRMW reports whether rmw_publish carries the source timestamp.
@@ -151,8 +151,8 @@ func (c *comparer) compareThread(thread *threadTruth) {
 	if rows == nil {
 		rows = &threadRows{}
 	}
-	defer func(whole span) { c.span = whole }(c.span)
-	if !c.torn {
+	defer func(whole Span) { c.span = whole }(c.span)
+	if !c.Torn {
 		// What a thread has recorded shows that the recording was not over before.
 		c.span.CloseFrom = max(c.span.CloseFrom, c.lastHit(rows))
 	}
@@ -260,11 +260,11 @@ func equalName[T comparable](c *comparer, told bool, what string, got, want T) {
 // that began in between, while probes were attached, may have gone before anybody looks.
 func told[T any](c *comparer, entity life[T], nodeHandle uint64) bool {
 	node, _ := c.nodes.at(nodeHandle, entity.ready)
-	return !c.unnamed && c.isTold(entity.since, entity.ready) && c.isTold(node.since, node.ready)
+	return !c.Unnamed && c.isTold(entity.since, entity.ready) && c.isTold(node.since, node.ready)
 }
 
 func (c *comparer) isTold(since, ready uint64) bool {
-	return !c.found || ready == 0 || c.scanned(ready) || since >= c.span.OpenTo // 0: there is none
+	return !c.Found || ready == 0 || c.scanned(ready) || since >= c.span.OpenTo // 0: there is none
 }
 
 // expects compares whether a part of a row is there with whether it should be, and returns whether it should.
@@ -283,7 +283,7 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	depth, _ := c.enclosing(e.parent)
 	started := c.span.holds(e.Start)
 	row := one(c, what, rows.started, e.Start)
-	if names, _ := c.callbacks.at(e.Callback.Callback, e.Start.Before); c.filter.drops(names.entity.node, names.entity.topic) {
+	if names, _ := c.callbacks.at(e.Callback.Callback, e.Start.Before); c.Filter.drops(names.entity.node, names.entity.topic) {
 		if row != nil || one(c, what, rows.orphaned, e.End) != nil {
 			c.differ("%s: is filtered out", what)
 		}
@@ -324,7 +324,7 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 // compareEnd compares an execution of which no start was recorded.
 func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth int, started presence) {
 	row := one(c, what, rows.orphaned, e.End)
-	if c.torn && started == possible && e.Start.Before >= c.span.OpenTo {
+	if c.Torn && started == possible && e.Start.Before >= c.span.OpenTo {
 		// Its row, which comes at its end, is after the last that was written. Rows that came before may tell of it.
 		c.seen[e] = 0
 	}
@@ -510,7 +510,7 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 	}
 	c.numbers[publish] = *number
 	*number++
-	if c.filter.drops(c.nodeOf(publish), publish.Topic) {
+	if c.Filter.drops(c.nodeOf(publish), publish.Topic) {
 		if row != nil {
 			c.differ("%s: is filtered out", what)
 		}
@@ -703,7 +703,7 @@ func (c *comparer) knowsOwner(e *execution) bool {
 
 func (c *comparer) dropsTake(take *takeTruth) bool {
 	s, ok := c.rmwSubscriptions.at(take.RMWSubscription, take.Bracket.Before)
-	return ok && c.filter.drops(c.nodeName(s.entity.Node, take.Bracket.Before), s.entity.Topic)
+	return ok && c.Filter.drops(c.nodeName(s.entity.Node, take.Bracket.Before), s.entity.Topic)
 }
 
 // checkUnclaimed finds rows of what did not happen.
@@ -724,7 +724,7 @@ func (c *comparer) checkUnclaimed() {
 
 func reportUnclaimed[T any](c *comparer, tid int32, written uint64, kind string, rows []found[T]) {
 	for _, row := range rows {
-		if !row.claimed && (!c.killed || row.at <= written) {
+		if !row.claimed && (!c.Killed || row.at <= written) {
 			c.differ("%s of thread %d at %d: nothing like that happened: %+v", kind, tid, row.at, *row.row)
 		}
 	}
@@ -827,7 +827,7 @@ func layersOf(row *trace.Publish) [layerCount]trace.Optional[int64] {
 }
 
 // index sorts the rows of the process by thread, and checks that they come in the order in which they were complete.
-func (c *comparer) index(data *dataset) {
+func (c *comparer) index(data *Dataset) {
 	started, orphaned := indexer[trace.Callback]{c: c}, indexer[trace.Callback]{c: c}
 	ended := indexer[trace.Callback]{c: c}
 	for i := range data.Callbacks {

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ const sampleOffset = 1_000_000
 // sample is a small ground truth with everything in it, and the recording that says exactly the same: a subscription's
 // callback that publishes both ways and runs a timer's callback, which polls; an intra-process callback that an
 // exception leaves; a service call, and the take of a response that is not there.
-func sample(t *testing.T) (*truth, *dataset) {
+func sample(t *testing.T) (*Truth, *Dataset) {
 	t.Helper()
 	client, writer := strings.Repeat("c1", 16), strings.Repeat("d2", 16)
 	parsed, err := groundtruth.Parse(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(`header pid=7 distro=jazzy rmw=rmw_fastrtps_cpp version=1
@@ -53,7 +53,7 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 	key := trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}
 	session := trace.NewSession()
 	session.Clock.RealtimeOffset = sampleOffset
-	return newTruth(t, parsed), &dataset{
+	return NewTruth(t, parsed), &Dataset{
 		Session: session,
 		Callbacks: []trace.Callback{
 			{
@@ -125,13 +125,13 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 }
 
 // wholeSpan is around all of the sample.
-var wholeSpan = span{OpenFrom: 10, OpenTo: 10, CloseFrom: 2000, CloseTo: 2000}
+var wholeSpan = Span{OpenFrom: 10, OpenTo: 10, CloseFrom: 2000, CloseTo: 2000}
 
 // whole is what holds of the sample: a scan has told its entities.
-var whole = circumstances{found: true}
+var whole = Circumstances{Found: true}
 
 // verdict says what a comparison found; empty if nothing.
-func verdict(c *comparison) string {
+func verdict(c *Comparison) string {
 	text := strings.Join(c.Differences, "\n")
 	if len(c.Missing) > 0 {
 		text += fmt.Sprint("missing ", c.Missing, c.Examples)
@@ -223,27 +223,27 @@ func TestComparisonSeesNulls(t *testing.T) {
 }
 
 func TestComparisonCountsRows(t *testing.T) {
-	for name, doctor := range map[string]func(*dataset){
-		"missing callback":     func(d *dataset) { d.Callbacks = d.Callbacks[1:] },
-		"missing publish":      func(d *dataset) { d.Publishes = d.Publishes[:1] },
-		"missing take":         func(d *dataset) { d.Takes = d.Takes[:1] },
-		"missing service step": func(d *dataset) { d.Services = d.Services[1:] },
-		"service step twice":   func(d *dataset) { d.Services = append(d.Services, d.Services[3]) },
-		"row of an empty take": func(d *dataset) {
+	for name, doctor := range map[string]func(*Dataset){
+		"missing callback":     func(d *Dataset) { d.Callbacks = d.Callbacks[1:] },
+		"missing publish":      func(d *Dataset) { d.Publishes = d.Publishes[:1] },
+		"missing take":         func(d *Dataset) { d.Takes = d.Takes[:1] },
+		"missing service step": func(d *Dataset) { d.Services = d.Services[1:] },
+		"service step twice":   func(d *Dataset) { d.Services = append(d.Services, d.Services[3]) },
+		"row of an empty take": func(d *Dataset) {
 			empty := d.Services[3]
 			empty.Message, empty.StepTimestamp = 0xa4, 1205+sampleOffset
 			d.Services = append(d.Services, empty)
 		},
-		"service step out of order": func(d *dataset) { d.Services[0], d.Services[3] = d.Services[3], d.Services[0] },
-		"missing enqueue":           func(d *dataset) { d.Enqueues = nil },
-		"callback twice":            func(d *dataset) { d.Callbacks = append(d.Callbacks, d.Callbacks[3]) },
-		"publish twice":             func(d *dataset) { d.Publishes = append(d.Publishes, d.Publishes[1]) },
-		"take twice":                func(d *dataset) { d.Takes = append(d.Takes, d.Takes[1]) },
-		"enqueue twice":             func(d *dataset) { d.Enqueues = append(d.Enqueues, d.Enqueues[0]) },
-		"callback out of order":     func(d *dataset) { d.Callbacks[0], d.Callbacks[1] = d.Callbacks[1], d.Callbacks[0] },
-		"publish out of order":      func(d *dataset) { d.Publishes[0], d.Publishes[1] = d.Publishes[1], d.Publishes[0] },
-		"take out of order":         func(d *dataset) { d.Takes[0], d.Takes[1] = d.Takes[1], d.Takes[0] },
-		"publish split in two": func(d *dataset) {
+		"service step out of order": func(d *Dataset) { d.Services[0], d.Services[3] = d.Services[3], d.Services[0] },
+		"missing enqueue":           func(d *Dataset) { d.Enqueues = nil },
+		"callback twice":            func(d *Dataset) { d.Callbacks = append(d.Callbacks, d.Callbacks[3]) },
+		"publish twice":             func(d *Dataset) { d.Publishes = append(d.Publishes, d.Publishes[1]) },
+		"take twice":                func(d *Dataset) { d.Takes = append(d.Takes, d.Takes[1]) },
+		"enqueue twice":             func(d *Dataset) { d.Enqueues = append(d.Enqueues, d.Enqueues[0]) },
+		"callback out of order":     func(d *Dataset) { d.Callbacks[0], d.Callbacks[1] = d.Callbacks[1], d.Callbacks[0] },
+		"publish out of order":      func(d *Dataset) { d.Publishes[0], d.Publishes[1] = d.Publishes[1], d.Publishes[0] },
+		"take out of order":         func(d *Dataset) { d.Takes[0], d.Takes[1] = d.Takes[1], d.Takes[0] },
+		"publish split in two": func(d *Dataset) {
 			first, second := d.Publishes[0], d.Publishes[0]
 			first.RMWPublishTimestamp, first.DDSBindAddrToStampTimestamp, first.SourceTimestamp = trace.Optional[int64]{}, trace.Optional[int64]{}, trace.Optional[int64]{}
 			second.RclcppIntraPublishTimestamp, second.RclcppPublishTimestamp, second.RclPublishTimestamp = trace.Optional[int64]{}, trace.Optional[int64]{}, trace.Optional[int64]{}
@@ -262,16 +262,16 @@ func TestComparisonCountsRows(t *testing.T) {
 
 // TestComparisonAtTheEdges moves the ends of the recording through the sample.
 func TestComparisonAtTheEdges(t *testing.T) {
-	from := func(at uint64) span { return span{OpenFrom: at, OpenTo: at, CloseFrom: 2000, CloseTo: 2000} }
-	until := func(at uint64) span { return span{OpenFrom: 10, OpenTo: 10, CloseFrom: at, CloseTo: at} }
+	from := func(at uint64) Span { return Span{OpenFrom: at, OpenTo: at, CloseFrom: 2000, CloseTo: 2000} }
+	until := func(at uint64) Span { return Span{OpenFrom: 10, OpenTo: 10, CloseFrom: at, CloseTo: at} }
 	null := trace.Optional[int64]{}
 	for name, test := range map[string]struct {
-		span   span
-		doctor func(*dataset)
+		span   Span
+		doctor func(*Dataset)
 		wrong  bool
 	}{
 		"nothing of a callback is recorded before the start": {from(190), nil, true},
-		"a callback whose end only is recorded": {from(190), func(d *dataset) {
+		"a callback whose end only is recorded": {from(190), func(d *Dataset) {
 			c := &d.Callbacks[1]
 			*c = trace.Callback{
 				ProcessKey: c.ProcessKey, TID: 8, Callback: 0x43, CallbackEndTimestamp: c.CallbackEndTimestamp, Status: trace.CallbackStartMissing,
@@ -282,14 +282,14 @@ func TestComparisonAtTheEdges(t *testing.T) {
 			d.Enqueues[0].Callback, d.Enqueues[0].CallbackStartTimestamp = 0, null
 			d.Services = d.Services[1:]
 		}, false},
-		"a callback whose end alone is not recorded": {until(860), func(d *dataset) {
+		"a callback whose end alone is not recorded": {until(860), func(d *Dataset) {
 			d.Callbacks[3].CallbackEndTimestamp, d.Callbacks[3].Status = null, trace.CallbackRecordingEnd
 			d.Callbacks, d.Services = d.Callbacks[:4], d.Services[:1]
 		}, false},
 		"an end after the end":  {until(860), nil, true},
 		"a row after the end":   {until(750), nil, true},
-		"no row after the end":  {until(750), func(d *dataset) { d.Callbacks, d.Services = d.Callbacks[:3], d.Services[:1] }, false},
-		"a take before its end": {until(750), func(d *dataset) { d.Callbacks, d.Services, d.Takes = d.Callbacks[:3], d.Services[:1], d.Takes[:1] }, true},
+		"no row after the end":  {until(750), func(d *Dataset) { d.Callbacks, d.Services = d.Callbacks[:3], d.Services[:1] }, false},
+		"a take before its end": {until(750), func(d *Dataset) { d.Callbacks, d.Services, d.Takes = d.Callbacks[:3], d.Services[:1], d.Takes[:1] }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth, data := sample(t)
@@ -307,13 +307,13 @@ func TestComparisonAtTheEdges(t *testing.T) {
 func TestComparisonWhereTheEndIsUncertain(t *testing.T) {
 	for name, test := range map[string]struct {
 		leftOut           int
-		known             circumstances
+		known             Circumstances
 		missing, doubtful uint64
 	}{
-		"nothing":                               {-1, circumstances{}, 0, 0},
-		"the last thing that the thread did":    {3, circumstances{}, 0, 1},
-		"something that the thread did before":  {2, circumstances{}, 1, 0},
-		"something before, but tables are torn": {2, circumstances{torn: true}, 0, 1},
+		"nothing":                               {-1, Circumstances{}, 0, 0},
+		"the last thing that the thread did":    {3, Circumstances{}, 0, 1},
+		"something that the thread did before":  {2, Circumstances{}, 1, 0},
+		"something before, but tables are torn": {2, Circumstances{Torn: true}, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth, data := sample(t)
@@ -321,7 +321,7 @@ func TestComparisonWhereTheEndIsUncertain(t *testing.T) {
 			if test.leftOut >= 0 {
 				data.Callbacks = slices.Delete(data.Callbacks, test.leftOut, test.leftOut+1)
 			}
-			result := compare(truth, data, span{OpenFrom: 10, OpenTo: 10, CloseFrom: 10, CloseTo: 950}, test.known)
+			result := compare(truth, data, Span{OpenFrom: 10, OpenTo: 10, CloseFrom: 10, CloseTo: 950}, test.known)
 			if got := result.Missing[trace.LostCallback]; got != test.missing || result.Doubtful != test.doubtful {
 				t.Errorf("%d missing, %d doubtful; not %d, %d; %v", got, result.Doubtful, test.missing, test.doubtful, result.Examples)
 			}

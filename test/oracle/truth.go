@@ -1,15 +1,16 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 )
 
-// truth is what a stand-in wrote of itself, by thread and with its references resolved.
-type truth struct {
+// Truth is what a stand-in wrote of itself, by thread and with its references resolved.
+type Truth struct {
 	*groundtruth.Truth
 	nodes   map[uint64]string // full names by handle
 	threads []*threadTruth
@@ -103,9 +104,18 @@ const (
 
 var layerNames = [layerCount]string{"intra", "rclcpp", "rcl", "rmw", "stamp"}
 
-// resolve sorts events by thread and turns the times and numbers by which they refer to each other into pointers.
-func resolve(parsed *groundtruth.Truth) *truth {
-	result := &truth{Truth: parsed, nodes: map[uint64]string{}}
+// NewTruth checks that a ground truth does not contradict itself, and resolves its references.
+func NewTruth(t *testing.T, parsed *groundtruth.Truth) *Truth {
+	t.Helper()
+	if err := parsed.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return Resolve(parsed)
+}
+
+// Resolve sorts events by thread and turns the times and numbers by which they refer to each other into pointers.
+func Resolve(parsed *groundtruth.Truth) *Truth {
+	result := &Truth{Truth: parsed, nodes: map[uint64]string{}}
 	for _, node := range parsed.Nodes {
 		result.nodes[node.Node] = fullName(node)
 	}

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// requireAnswersOfHits compares every answer about latencies and periods, instance by instance and in its statistics,
+// RequireAnswersOfHits compares every answer about latencies and periods, instance by instance and in its statistics,
 // with what the single hits tell. It returns the number of instances of each question.
-func requireAnswersOfHits(t *testing.T, dir string, data *dataset) map[string]int {
+func RequireAnswersOfHits(t *testing.T, dir string, data *Dataset) map[string]int {
 	t.Helper()
 	c := &hitComparison{t: t, dir: dir, hits: readHits(t, data), compared: map[string]int{}}
 	c.passages = c.hits.passages(t)
@@ -90,12 +90,27 @@ func requireSame[R any](c *hitComparison, what string, got, want []R) {
 		return lines
 	}
 	g, w := lines(got), lines(want)
-	missing, unexpected := difference(w, g), difference(g, w)
+	missing, unexpected := Difference(w, g), Difference(g, w)
 	if len(missing)+len(unexpected) > 0 {
 		c.t.Errorf("%s: of %d that the hits tell %d are missing, such as\n  %s\nof %d answers %d are unexpected, such as\n  %s", what,
 			len(want), len(missing), strings.Join(missing[:min(3, len(missing))], "\n  "), len(got), len(unexpected), strings.Join(unexpected[:min(3, len(unexpected))], "\n  "))
 	}
 	c.compared[what] = len(want)
+}
+
+// Difference returns the elements of one list, in order, that another does not have, as often as it lacks them.
+func Difference(list, other []string) []string {
+	counts := map[string]int{}
+	for _, element := range other {
+		counts[element]++
+	}
+	var missing []string
+	for _, element := range list {
+		if counts[element]--; counts[element] < 0 {
+			missing = append(missing, element)
+		}
+	}
+	return missing
 }
 
 // collect returns a function that gathers instances.
@@ -191,8 +206,8 @@ func (c *hitComparison) requireCommunication() {
 	var instances, wantInstances []analyze.CommunicationInstance
 	results, err := openQuery(c.t, c.dir).CommunicationLatency(c.t.Context(), collect(&instances))
 	c.require(err)
-	instances = slices.DeleteFunc(instances, func(i analyze.CommunicationInstance) bool { return i.Topic == discoveryTopic })
-	results = slices.DeleteFunc(results, func(r analyze.CommunicationLatency) bool { return r.Topic == discoveryTopic })
+	instances = slices.DeleteFunc(instances, func(i analyze.CommunicationInstance) bool { return i.Topic == DiscoveryTopic })
+	results = slices.DeleteFunc(results, func(r analyze.CommunicationLatency) bool { return r.Topic == DiscoveryTopic })
 	// What shows that two hits are of one message is the answer's affair: the hits do not tell the gid.
 	for i := range instances {
 		instances[i].JoinedBy = ""
@@ -318,7 +333,7 @@ func (c *hitComparison) requirePeriods() {
 		c.require(err)
 		for _, r := range results {
 			r.Callback = ""
-			if r.Measure == analyze.MeasurePeriod && r.Topic != discoveryTopic && (subject == analyze.Callbacks || c.named(r.Topic)) {
+			if r.Measure == analyze.MeasurePeriod && r.Topic != DiscoveryTopic && (subject == analyze.Callbacks || c.named(r.Topic)) {
 				got = append(got, r)
 			}
 		}

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"slices"
@@ -79,7 +79,7 @@ func (c *comparer) checkNoBuffer(what string, buffer trace.Address, index, size 
 func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue *enqueueTruth) {
 	what := describe(enqueue.TID, "enqueue", enqueue.Bracket)
 	row := one(c, what, rows.enqueues, enqueue.observable)
-	if p := enqueue.publish; p != nil && c.filter.drops(c.nodeOf(p), p.Topic) {
+	if p := enqueue.publish; p != nil && c.Filter.drops(c.nodeOf(p), p.Topic) {
 		if row != nil {
 			c.differ("%s: is filtered out", what)
 		}
@@ -193,7 +193,7 @@ func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue
 	if _, seen := c.seen[dequeue.feeds]; seen {
 		return
 	}
-	if !c.compareFreeDequeue(thread, rows, dequeue) && c.span.holds(dequeue.observable) == present && !c.killed {
+	if !c.compareFreeDequeue(thread, rows, dequeue) && c.span.holds(dequeue.observable) == present && !c.Killed {
 		c.miss(trace.LostTake, describe(dequeue.TID, "dequeue", dequeue.Bracket))
 	}
 }

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"fmt"
@@ -28,16 +28,16 @@ func messageType(topic string) string {
 // recordedEntities compares the tables of entities with the ground truth of a process.
 type recordedEntities struct {
 	t      *testing.T
-	data   *dataset
-	truth  *truth
-	span   span
+	data   *Dataset
+	truth  *Truth
+	span   Span
 	people population
 	last   uint64 // of what the process has written down: what ended it came afterwards
 }
 
-// requireEntities requires that the tables of entities say of a process what its ground truth does: one entity for each
+// RequireEntities requires that the tables of entities say of a process what its ground truth does: one entity for each
 // life in the recording, everything known of those that lived when it ended, and no others.
-func requireEntities(t *testing.T, data *dataset, truth *truth, s span) {
+func RequireEntities(t *testing.T, data *Dataset, truth *Truth, s Span) {
 	t.Helper()
 	e := &recordedEntities{t, data, truth, s, truth.population(), 0}
 	for _, thread := range truth.threads {
@@ -103,7 +103,7 @@ type entityTable[T comparable] struct {
 }
 
 // ofProcess returns the rows of a process, and requires that there is one for each life at each address.
-func ofProcess[T comparable](t *testing.T, truth *truth, rows []T, key func(*T) entityKey) []T {
+func ofProcess[T comparable](t *testing.T, truth *Truth, rows []T, key func(*T) entityKey) []T {
 	t.Helper()
 	type lived struct {
 		address uint64
@@ -124,6 +124,24 @@ func ofProcess[T comparable](t *testing.T, truth *truth, rows []T, key func(*T) 
 		own = append(own, row)
 	}
 	return own
+}
+
+// NodesOf returns the rows of a process's nodes.
+func (d *Dataset) NodesOf(t *testing.T, truth *Truth) []trace.Node {
+	t.Helper()
+	return ofProcess(t, truth, d.Nodes, nodeKey)
+}
+
+// PublishersOf returns the rows of a process's publishers.
+func (d *Dataset) PublishersOf(t *testing.T, truth *Truth) []trace.Publisher {
+	t.Helper()
+	return ofProcess(t, truth, d.Publishers, publisherKey)
+}
+
+// TimersOf returns the rows of a process's timers.
+func (d *Dataset) TimersOf(t *testing.T, truth *Truth) []trace.Timer {
+	t.Helper()
+	return ofProcess(t, truth, d.Timers, timerKey)
 }
 
 func newEntityTable[T comparable](e *recordedEntities, name string, rows []T, key func(*T) entityKey) *entityTable[T] {
@@ -190,6 +208,15 @@ func (x *entityTable[T]) ends(k entityKey, l lifetime) bool {
 		return x.onClock(*k.end) > x.last
 	}
 	return l.end.Contains(x.onClock(*k.end))
+}
+
+// claimShared claims the rows of a callback that several timers have.
+func (x *entityTable[T]) claimShared(address uint64) {
+	for i, row := range x.rows {
+		if x.key(&row).address == address {
+			x.claimed[i] = true
+		}
+	}
 }
 
 // requireNoOthers requires that all rows are claimed.
@@ -418,7 +445,7 @@ func (e *recordedEntities) compareCallbacks() {
 	}
 	for _, timer := range e.truth.Timers {
 		l := e.lifetimeOf(groundtruth.EntityTimer, timer.Timer, timer.Time)
-		if e.truth.sharesCallback(timer) {
+		if e.truth.SharesCallback(timer) {
 			x.claimShared(timer.Callback)
 			continue
 		}

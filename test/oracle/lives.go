@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
@@ -55,7 +55,7 @@ type population struct {
 	callbacks        lives[callbackNames]
 }
 
-func (t *truth) population() population {
+func (t *Truth) population() population {
 	p := population{
 		lives[groundtruth.Node]{}, lives[groundtruth.Publisher]{}, lives[groundtruth.Subscription]{}, lives[groundtruth.Service]{},
 		lives[groundtruth.Client]{}, lives[groundtruth.LifecycleStateMachineInit]{}, lives[callbackNames]{},
@@ -82,7 +82,7 @@ func (t *truth) population() population {
 		names := callbackNames{
 			kind: trace.KindTimer, nodeHandle: timer.Node, node: p.nodeName(timer.Node, timer.Time), period: trace.Some(timer.Period),
 		}
-		if t.sharesCallback(timer) { // all of them are the node's
+		if t.SharesCallback(timer) { // all of them are the node's
 			names.period = trace.Optional[int64]{}
 		}
 		p.callbacks.add(timer.Callback, since, timer.Time, names)
@@ -103,8 +103,8 @@ func (t *truth) population() population {
 	return p
 }
 
-// sharesCallback reports whether a timer refers to a variable that another one refers to, too, while both live.
-func (t *truth) sharesCallback(timer groundtruth.Timer) bool {
+// SharesCallback reports whether a timer refers to a variable that another one refers to, too, while both live.
+func (t *Truth) SharesCallback(timer groundtruth.Timer) bool {
 	outlives := func(a, b groundtruth.Timer) bool {
 		end, ended := t.finiOf(groundtruth.EntityTimer, a.Timer, t.initOf(groundtruth.EntityTimer, a.Timer, a.Time))
 		return !ended || end.Before > b.Time
@@ -115,7 +115,7 @@ func (t *truth) sharesCallback(timer groundtruth.Timer) bool {
 }
 
 // initOf returns when the initialization of an entity began that was over at an instant; 0 if nothing tells.
-func (t *truth) initOf(kind groundtruth.EntityKind, handle, over uint64) uint64 {
+func (t *Truth) initOf(kind groundtruth.EntityKind, handle, over uint64) uint64 {
 	since := uint64(0)
 	for _, init := range t.EntityInits {
 		if init.Kind == kind && init.Handle == handle && init.Bracket.Before <= over {
@@ -126,7 +126,7 @@ func (t *truth) initOf(kind groundtruth.EntityKind, handle, over uint64) uint64 
 }
 
 // finiOf returns when the entity that was initialized then was destroyed; false if it was not.
-func (t *truth) finiOf(kind groundtruth.EntityKind, handle, since uint64) (groundtruth.Bracket, bool) {
+func (t *Truth) finiOf(kind groundtruth.EntityKind, handle, since uint64) (groundtruth.Bracket, bool) {
 	var first groundtruth.Bracket
 	for _, fini := range t.EntityFinis {
 		if fini.Kind == kind && fini.Handle == handle && fini.Bracket.Before >= since &&

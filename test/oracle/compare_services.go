@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"strings"
@@ -39,7 +39,7 @@ func (c *comparer) compareStep(rows *threadRows, step *stepTruth) {
 			c.differ("%s: took nothing, but has a row", what)
 		}
 		return
-	case c.filter.drops(node, name):
+	case c.Filter.drops(node, name):
 		if row != nil {
 			c.differ("%s: is filtered out", what)
 		}

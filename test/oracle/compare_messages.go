@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 
 // scanned reports whether an entity that was complete then was found by the scan before the recording was open.
 func (c *comparer) scanned(ready uint64) bool {
-	return c.found && ready != 0 && ready < c.span.OpenFrom
+	return c.Found && ready != 0 && ready < c.span.OpenFrom
 }
 
 // stampSource is whose messages have timestamps, on one thread.
@@ -70,7 +70,7 @@ func (c *comparer) checkMessageTimestamp(what string, thread *threadTruth, got t
 	switch {
 	case stamp == 0:
 		equal(c, what+": message timestamp of a message without a header", got, trace.Optional[int64]{})
-	case got.Valid || source.scanned && !c.unnamed || c.stamped[source]:
+	case got.Valid || source.scanned && !c.Unnamed || c.stamped[source]:
 		equal(c, what+": message timestamp", got, trace.Some(stamp))
 		c.stamped[source] = true
 		c.Stamps++

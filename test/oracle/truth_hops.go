@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
@@ -7,34 +7,11 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
-	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestHopsAreTrue compares the latencies of nodes, paths and services and the periods of callbacks of a node's whole
-// life with what the ground truth tells of which callback published, which message started it, and which steps belong
-// to a call.
-func TestHopsAreTrue(t *testing.T) {
-	requireLong(t)
-	forEachLayout(t, func(t *testing.T, l layout) {
-		forEachBehaviour(t, []string{"threads", "intra_shared"}, func(t *testing.T, name string) {
-			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
-			r.waitForRows(trace.TableCallback, enough)
-			truth, data := n.stop(), r.wait()
-			if lost := data.lost(); len(lost) > 0 {
-				t.Skipf("%v were lost: the machine is too slow to show anything", lost)
-			}
-			requireTrueNodes(t, r.dir, data, truth)
-			requireTruePaths(t, r.dir, data, truth)
-			requireTruePeriods(t, r.dir, truth)
-			requireTrueServices(t, r.dir, truth)
-		})
-	})
-}
-
 // hops are the ways from the start of a callback that a message started to each publish in it.
-func (t *truth) hops() []transit {
+func (t *Truth) hops() []transit {
 	var found []transit
 	for _, thread := range t.threads {
 		for _, p := range thread.publishes {
@@ -46,7 +23,8 @@ func (t *truth) hops() []transit {
 	return found
 }
 
-func requireTrueNodes(t *testing.T, dir string, data *dataset, truth *truth) {
+// RequireTrueNodes compares the latencies of nodes.
+func RequireTrueNodes(t *testing.T, dir string, data *Dataset, truth *Truth) {
 	t.Helper()
 	check := newTransitCheck(data, truth.hops())
 	_, err := openQuery(t, dir).NodeLatency(t.Context(), false, func(instances []analyze.NodeInstance) error {
@@ -63,9 +41,9 @@ func requireTrueNodes(t *testing.T, dir string, data *dataset, truth *truth) {
 	check.require(t, "through nodes")
 }
 
-// requireTruePaths compares the paths from a first publish through one node to where the message arrives that it
+// RequireTruePaths compares the paths from a first publish through one node to where the message arrives that it
 // relays.
-func requireTruePaths(t *testing.T, dir string, data *dataset, truth *truth) {
+func RequireTruePaths(t *testing.T, dir string, data *Dataset, truth *Truth) {
 	t.Helper()
 	toArrival, fromPublish := map[groundtruth.Bracket]transit{}, map[groundtruth.Bracket][]transit{}
 	for _, of := range truth.transits() {
@@ -116,7 +94,7 @@ type transitCheck struct {
 
 type instants struct{ begin, end uint64 }
 
-func newTransitCheck(data *dataset, transits []transit) *transitCheck {
+func newTransitCheck(data *Dataset, transits []transit) *transitCheck {
 	slices.SortFunc(transits, func(a, b transit) int { return cmp.Compare(a.publish.Before, b.publish.Before) })
 	return &transitCheck{
 		transits: transits, claimedBy: slices.Repeat([]int{-1}, len(transits)), offset: data.Session.Clock.RealtimeOffset,
@@ -185,7 +163,8 @@ func (b *between) require(t *testing.T, what string, results []analyze.Statistic
 	}
 }
 
-func requireTruePeriods(t *testing.T, dir string, truth *truth) {
+// RequireTruePeriods compares the periods of callbacks.
+func RequireTruePeriods(t *testing.T, dir string, truth *Truth) {
 	t.Helper()
 	first := map[uint64]uint64{} // the callbacks of both ways to a subscription are one
 	for _, s := range truth.Subscriptions {
@@ -217,7 +196,8 @@ func requireTruePeriods(t *testing.T, dir string, truth *truth) {
 	periods.require(t, "periods", statistics)
 }
 
-func requireTrueServices(t *testing.T, dir string, truth *truth) {
+// RequireTrueServices compares the latencies of services. There may be no calls.
+func RequireTrueServices(t *testing.T, dir string, truth *Truth) {
 	t.Helper()
 	type call struct {
 		client   string

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
@@ -12,7 +12,7 @@ func (c *comparer) compareTransition(rows *threadRows, transition groundtruth.Li
 	node := c.nodeName(machine.entity.Node, transition.Bracket.Before)
 	row := one(c, what, rows.transitions, transition.Bracket)
 	switch {
-	case c.filter.drops(node, ""):
+	case c.Filter.drops(node, ""):
 		if row != nil {
 			c.differ("%s: is filtered out", what)
 		}
@@ -24,8 +24,8 @@ func (c *comparer) compareTransition(rows *threadRows, transition groundtruth.Li
 		return
 	}
 	equal(c, what+": state machine", uint64(row.StateMachine), transition.StateMachine)
-	equalName(c, !c.evicted, what+": start label", row.StartLabel, transition.Start)
-	equalName(c, !c.evicted, what+": goal label", row.GoalLabel, transition.Goal)
+	equalName(c, !c.Evicted, what+": start label", row.StartLabel, transition.Start)
+	equalName(c, !c.Evicted, what+": goal label", row.GoalLabel, transition.Goal)
 	// The stand-in's state machine is in no object that a scan of the memory could find.
 	equalName(c, told(c, machine, machine.entity.Node) && !c.scanned(machine.ready), what+": node", row.NodeName, node)
 	c.Transitions++

@@ -1,4 +1,4 @@
-package session_test
+package oracle
 
 import (
 	"cmp"
@@ -28,6 +28,9 @@ type hits struct {
 	serviceSides map[hitPlace]hitServiceSide
 	steps        []*hitStep
 }
+
+// DiscoveryTopic is the middlewares' own: no node publishes or subscribes it.
+const DiscoveryTopic = "ros_discovery_info"
 
 // hitServiceSide is what the tables tell of an rcl client or service.
 type hitServiceSide struct{ service, node string }
@@ -119,7 +122,7 @@ type hitEnqueue struct {
 	at           int64
 }
 
-func readHits(t *testing.T, data *dataset) *hits {
+func readHits(t *testing.T, data *Dataset) *hits {
 	t.Helper()
 	h := &hits{
 		callbacks: map[hitPlace]*hitCallback{}, subscriptions: map[hitPlace]*hitSubscription{}, byRMW: map[hitPlace]*hitSubscription{},
@@ -147,7 +150,7 @@ func readHits(t *testing.T, data *dataset) *hits {
 }
 
 // readEntities takes the last row of each entity.
-func (h *hits) readEntities(data *dataset) {
+func (h *hits) readEntities(data *Dataset) {
 	for _, row := range data.Subscriptions {
 		at := hitPlace{row.PID, uint64(row.SubscriptionHandle)}
 		s := h.subscriptions[at]
@@ -208,7 +211,7 @@ func (h *hits) resolve() {
 		}
 	}
 	h.receptions = slices.DeleteFunc(h.receptions, func(r *hitReception) bool {
-		return r.subscription == nil || r.subscription.TopicName == discoveryTopic
+		return r.subscription == nil || r.subscription.TopicName == DiscoveryTopic
 	})
 	h.publishes = slices.DeleteFunc(h.publishes, func(p *hitPublish) bool { return p.publisher == nil })
 	for _, p := range h.publishes {
