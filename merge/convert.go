@@ -116,6 +116,7 @@ func (m *Merger) addFeed(process *Process, record *abi.CallbackRecord, row *trac
 		taken := flags
 		if flags == abi.FlagFedByDequeue {
 			taken |= record.Header.Flags & abi.FlagDerived
+			row.Provenance = trace.FromTracepoint // what was derived is not in this row
 		}
 		m.addFreeTake(&abi.TakeRecord{
 			Header: abi.RecordHeader{
