@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -262,12 +263,17 @@ func (p *Plan) lastLayer(observed map[abi.Event]bool) abi.Event {
 	return 0
 }
 
-// stampToCome reports whether dds_bind_addr_to_stamp has a source in a library that was not seen yet.
+// stampToCome reports whether dds_bind_addr_to_stamp has a source in a library that was not seen yet. Releases of one
+// DDS library are several sources of one RMW implementation, of which a process maps one.
 func (p *Plan) stampToCome() bool {
 	stamp, _ := Lookup(abi.EventDDSBindAddrToStamp)
-	return slices.ContainsFunc(stamp.sources(p.Distro), func(s Source) bool {
-		return s.CarriedBy == 0 && !s.Besides && p.serves(s) && len(p.results[sourceKey{stamp.Event, s.name()}]) == 0
-	})
+	seen := map[string]bool{} // by RMW implementation
+	for _, s := range stamp.sources(p.Distro) {
+		if s.CarriedBy == 0 && !s.Besides && p.serves(s) {
+			seen[s.RMW] = seen[s.RMW] || len(p.results[sourceKey{stamp.Event, s.name()}]) > 0
+		}
+	}
+	return slices.Contains(slices.Collect(maps.Values(seen)), false)
 }
 
 // serves reports whether a source fits the process's RMW implementation, as far as that is known.
