@@ -27,7 +27,7 @@ func (g *Graph) apply(snapshot *Snapshot, onlyKnown bool) {
 	if g.unscanned.Valid && g.unscanned.Value < snapshot.Begin {
 		g.unscanned = trace.Optional[int64]{}
 	}
-	a := applier{g, snapshot.Begin, snapshot.Adapted, onlyKnown}
+	a := applier{g, snapshot.Begin, max(snapshot.Begin, snapshot.End), snapshot.Adapted, onlyKnown}
 	rows := &snapshot.Entities
 	for i := range rows.Contexts {
 		a.context(rows.Contexts[i])
@@ -73,8 +73,9 @@ func (g *Graph) apply(snapshot *Snapshot, onlyKnown bool) {
 // applier puts what a scan that began at a time found into a graph.
 type applier struct {
 	*Graph
-	begin   int64
-	adapted map[trace.Address]bool // Snapshot.Adapted
+	// begin and end are when the scan began and ended.
+	begin, end int64
+	adapted    map[trace.Address]bool // Snapshot.Adapted
 	// onlyKnown: what is not known already is left out.
 	onlyKnown bool
 }
@@ -91,10 +92,10 @@ func settle[E resident](
 		begin := int64(always) // of another one
 		if doubt, doubtful := last.doubted(); doubtful && doubt < a.begin {
 			if is(last) {
-				last.confirm()
+				last.confirm(a.end)
 			} else {
 				p.bury(last, doubt)
-				begin = a.begin
+				begin = a.end // when it came is not known
 			}
 		}
 		until, ended := last.end()
@@ -115,7 +116,11 @@ func settle[E resident](
 		var none E
 		return none, false
 	}
-	entity, fresh := create(life{since: always, seen: a.begin})
+	begin := int64(always)
+	if p.lostUntil != 0 {
+		begin = a.end // others may have lived there before
+	}
+	entity, fresh := create(life{since: begin, seen: a.begin})
 	if fresh && a.onlyKnown {
 		return entity, false
 	}
@@ -330,7 +335,7 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 // confirm takes back the doubts about the callback of an owner that the scan has seen.
 func (a applier) confirm(c *callback, address trace.Address) {
 	if doubt, doubtful := c.doubted(); doubtful && doubt < a.begin && c.current.Callback == address {
-		c.confirm()
+		c.confirm(a.end)
 	}
 }
 

@@ -7,36 +7,33 @@ import "github.com/caret-bpf/caret-bpf/trace"
 // that no scan finds has ended at that time, as far as anybody can tell. until is when the last of them was lost at the
 // latest: what began before may have ended, too.
 func (g *Graph) Doubt(time, until int64) {
-	g.doubt(time)
-	g.doubt(until)
 	g.lostUntil = max(g.lostUntil, until)
-}
-
-func (g *Graph) doubt(time int64) {
-	g.nodes.doubtAll(time)
-	g.publishers.doubtAll(time)
-	g.subscriptions.doubtAll(time)
-	g.objects.doubtAll(time)
-	g.timers.doubtAll(time)
-	g.services.doubtAll(time)
-	g.clients.doubtAll(time)
-	g.callbacks.doubtAll(time)
-	g.groups.doubtAll(time)
-	g.executors.doubtAll(time)
-	g.contexts.doubtAll(time)
-	g.stateMachines.doubtAll(time)
+	g.nodes.doubtAll(time, until)
+	g.publishers.doubtAll(time, until)
+	g.subscriptions.doubtAll(time, until)
+	g.objects.doubtAll(time, until)
+	g.timers.doubtAll(time, until)
+	g.services.doubtAll(time, until)
+	g.clients.doubtAll(time, until)
+	g.callbacks.doubtAll(time, until)
+	g.groups.doubtAll(time, until)
+	g.executors.doubtAll(time, until)
+	g.contexts.doubtAll(time, until)
+	g.stateMachines.doubtAll(time, until)
 	for _, publishers := range g.rmwPublishers {
 		for _, p := range publishers {
 			p.doubtFrom(time)
+			p.doubtFrom(until)
 		}
 	}
 	for _, subscriptions := range g.rmwSubscriptions {
 		for _, s := range subscriptions {
 			s.doubtFrom(time)
+			s.doubtFrom(until)
 		}
 	}
 	clear(g.gids)
-	g.awaitScan(max(time, g.unscanned.Value))
+	g.awaitScan(max(until, g.unscanned.Value))
 }
 
 // endDoubtful ends what nobody has found again.
@@ -65,10 +62,15 @@ func endDoubtful[E resident](p *population[E]) {
 	}
 }
 
-func (p *population[E]) doubtAll(time int64) {
+func (p *population[E]) doubtAll(from, until int64) {
+	if from > p.lostUntil {
+		p.lostFrom = from
+	}
+	p.lostUntil = max(p.lostUntil, until)
 	for _, lives := range p.lives {
 		for _, entity := range lives {
-			entity.doubtFrom(time)
+			entity.doubtFrom(from)
+			entity.doubtFrom(until)
 		}
 	}
 }
@@ -81,8 +83,15 @@ func (l *life) doubtFrom(time int64) {
 	l.doubt, l.doubtful = time, true
 }
 
-// confirm takes back the doubts.
-func (l *life) confirm() { l.doubt, l.doubtful = 0, false }
+// confirm takes back the doubts: the entity was found again by a scan that ended at a time. Until then another one may
+// have lived at its address, and have gone.
+func (l *life) confirm(time int64) {
+	if l.gapUntil == 0 {
+		l.gapFrom = l.doubt
+	}
+	l.gapUntil = max(l.gapUntil, time)
+	l.doubt, l.doubtful = 0, false
+}
 
 // endOf is when an entity ends of which an end at a time is known: while it was doubtful, somebody else may have lived
 // in its place.

@@ -70,7 +70,10 @@ func TestNothingIsKnownAfterALoss(t *testing.T) {
 		t.Errorf("after a scan that began too early is known: %q", names)
 	}
 	g.Apply(snapshotOf(t, m, 40))
-	if names := known(g, want, 31); len(names) != len(before) {
+	if names := known(g, want, 31); len(names) != 0 {
+		t.Errorf("of the time between the loss and the scan, when others may have lived there, is known: %q", names)
+	}
+	if names := known(g, want, 41); len(names) != len(before) {
 		t.Errorf("after a scan is known: %q, before it was %q", names, before)
 	}
 	told.add(t, g.Rows(true))

@@ -25,6 +25,9 @@ type mortal interface {
 	end() (time int64, known bool)
 	// doubted is from when on it is not known whether the entity still lives.
 	doubted() (time int64, doubtful bool)
+	// absent reports whether another one may have lived at the address at that time, although the entity was found
+	// there again.
+	absent(time int64) bool
 }
 
 // life is embedded in every entity.
@@ -33,7 +36,9 @@ type life struct {
 	ended        bool
 	doubt        int64
 	doubtful     bool
-	late         lateRead
+	// gap is from the first doubt to the end of the scan that took back the last.
+	gapFrom, gapUntil int64
+	late              lateRead
 	// seen is when the scan began that has found the entity; 0 if none has.
 	seen int64
 }
@@ -43,6 +48,8 @@ func (l *life) begin() int64 { return l.since }
 func (l *life) end() (time int64, known bool) { return l.until, l.ended }
 
 func (l *life) doubted() (time int64, doubtful bool) { return l.doubt, l.doubtful }
+
+func (l *life) absent(time int64) bool { return l.gapFrom <= time && time < l.gapUntil }
 
 func (l *life) beginAt(time int64) { l.since = time }
 
@@ -79,7 +86,7 @@ func (l lives[E]) at(address trace.Address, time int64) (E, bool) {
 		if until, ended := entities[i].end(); ended && until <= time {
 			return none, false
 		}
-		if doubt, doubtful := entities[i].doubted(); doubtful && doubt <= time {
+		if doubt, doubtful := entities[i].doubted(); doubtful && doubt <= time || entities[i].absent(time) {
 			return none, false
 		}
 		return entities[i], true

@@ -7,7 +7,7 @@ type resident interface {
 	mortal
 	beginAt(time int64)
 	doubtFrom(time int64)
-	confirm()
+	confirm(time int64)
 	// lastSeen is when the scan began that has found the entity, 0 if none has.
 	lastSeen() int64
 	// replace makes the entity the one that is known as another one: that is told no more, nor is its end.
@@ -35,6 +35,8 @@ type population[E resident] struct {
 	changed []E
 	// bury ends an entity together with what does not outlive it.
 	bury func(entity E, time int64)
+	// lostFrom and lostUntil are when events of such entities were lost last.
+	lostFrom, lostUntil int64
 }
 
 func newPopulation[E resident](bury func(entity E, time int64)) population[E] {
@@ -49,6 +51,9 @@ func (p *population[E]) add(address trace.Address, entity E) {
 		switch {
 		case entity.begin() == always && ended:
 			entity.beginAt(until) // memory shows what came after it
+		case !ended && last.lastSeen() != 0 && last.lastSeen() <= entity.begin() && entity.begin() < last.begin():
+			last.beginAt(entity.begin()) // the scan has seen it, and could not tell since when it lived
+			entity.replace(last, entity.begin())
 		case last.begin() < entity.begin() && !ended && last.lastSeen() > entity.begin():
 			entity.replace(last, entity.begin())
 		case last.begin() < entity.begin() && !ended:
@@ -56,6 +61,18 @@ func (p *population[E]) add(address trace.Address, entity E) {
 		}
 	}
 	p.lives.add(address, entity)
+	p.doubtKnownLate(entity)
+}
+
+// doubtKnownLate doubts an entity that has become known after events were lost that may have ended it.
+func (p *population[E]) doubtKnownLate(entity E) {
+	known := entity.begin()
+	if known == always {
+		known = entity.lastSeen()
+	}
+	if p.lostUntil != 0 && known <= p.lostUntil {
+		entity.doubtFrom(max(known+1, p.lostFrom))
+	}
 }
 
 // note queues an entity whose row may have changed.

@@ -12,6 +12,8 @@ import (
 type Snapshot struct {
 	// Begin is when the scan began, in nanoseconds of the dataset's clock: what was created later may be missing.
 	Begin int64
+	// End is when the scan ended, on the same clock. What was found may have come just before.
+	End int64
 	// Entities are rows without process keys. A callback's row tells the function only; the rest is its owner's to tell.
 	Entities Rows
 	// Adapted are the publishers, by rcl handle, whose class does not tell the type of their messages: the messages that

@@ -14,12 +14,11 @@ import (
 func TestOverloadIsAccountedFor(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		for name, flags := range map[string]string{
-			"inter":    "--nodes 2 --topics 2 --threads 3 --rate 0 --polled-rate 1000 --service-rate 1000",
-			"recreate": "--nodes 2 --topics 2 --threads 3 --rate 0 --recreate-rate 200",
-			"intra":    "--nodes 2 --topics 2 --threads 2 --rate 0 --intra-process --outside-rate 1000",
+			"inter": "--nodes 2 --topics 2 --threads 3 --rate 0 --polled-rate 1000 --service-rate 1000",
+			"intra": "--nodes 2 --topics 2 --threads 2 --rate 0 --intra-process --outside-rate 1000",
 		} {
 			t.Run(name, func(t *testing.T) {
-				if name == "intra" || name == "recreate" {
+				if name == "intra" {
 					requireLong(t)
 				}
 				n, r := recordFromTheBeginning(t, l, session.Configuration{BufferBytes: 4096}, flags)

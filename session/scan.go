@@ -121,6 +121,9 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 		defer memory.Close()
 		begin := time.Now()
 		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
+		if snapshot != nil {
+			snapshot.End = s.now()
+		}
 		time.Sleep(settleTime)
 		s.scans.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
 	}(layout)
