@@ -112,6 +112,7 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	for _, group := range groups {
 		attached, err := a.attachGroup(ctx, p, group)
 		if err != nil {
+			p.bodies.stay = p.bodies.stay || slices.ContainsFunc(group.sites, isCaller)
 			return err
 		}
 		count += attached

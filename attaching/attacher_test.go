@@ -330,3 +330,47 @@ func TestWrittenFilesAreDetached(t *testing.T) {
 		t.Errorf("%d attachments, %v", len(told.kernel.open), told.warnings)
 	}
 }
+
+// TestIntraProcessThatCannotReturn: probes that cannot be attached again are tried again, and nothing says that only
+// the first moments are missing.
+func TestIntraProcessThatCannotReturn(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(1)
+	intra := site(abi.EventRclcppRingBufferEnqueue, abi.RoleFunction)
+	intra.Optional, intra.Form = true, abi.FormDerived
+	attach(t, a, p, site(abi.EventCallbackStart, abi.RoleFunction), intra)
+	told.noIntra = true
+	p.intraProcess.since = time.Now().Add(-IntraProcessPatience)
+	a.Settle(t.Context(), p)
+	told.noIntra, told.hasIntra = false, true
+	told.kernel.failing = errors.New("the share is used up")
+	a.Settle(t.Context(), p)
+	if len(told.warnings) != 1 || !strings.Contains(told.warnings[0].Error(), "PID 1") || !strings.Contains(told.warnings[0].Error(), "used up") {
+		t.Errorf("told %v", told.warnings)
+	}
+	told.kernel.failing = nil
+	a.Settle(t.Context(), p)
+	if !slices.Contains(told.kernel.events(1), intra.Event) {
+		t.Error("not attached when there was room again")
+	}
+}
+
+// TestBodiesStayWhereCallersFail: callers that could not be attached, because there was no room, leave the bodies
+// probed.
+func TestBodiesStayWhereCallersFail(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(1)
+	body := site(abi.EventCallbackEnd, abi.RoleBody)
+	attach(t, a, p, body)
+	told.kernel.failing = errors.New("no room")
+	plan := &probes.Plan{Sites: []probes.Site{body, site(abi.EventCallbackStart, abi.RoleCaller)}}
+	if err := a.Attach(t.Context(), p, plan); err == nil {
+		t.Fatal("attached")
+	}
+	told.kernel.failing = nil
+	p.bodies.since = time.Now().Add(-bodiesPatience)
+	a.Settle(t.Context(), p)
+	if !slices.Contains(told.kernel.events(1), body.Event) {
+		t.Error("the body was detached")
+	}
+}

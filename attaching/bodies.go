@@ -98,10 +98,12 @@ func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
 	b.since = time.Now()
 }
 
+func isCaller(site probes.Site) bool { return site.Role == abi.RoleCaller }
+
 // judgeCallers keeps the bodies for ever when a caller could not be attached.
 func (b *bodies) judgeCallers(sites []probes.Site, failed map[siteKey]error) {
 	b.stay = b.stay || slices.ContainsFunc(sites, func(site probes.Site) bool {
-		return site.Role == abi.RoleCaller && failed[keyOf(site)] != nil
+		return isCaller(site) && failed[keyOf(site)] != nil
 	})
 }
 

@@ -88,10 +88,14 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
 		attachments, _, err := a.attachSites(ctx, p.Target.PID, p.Target.Account(), []probes.Site{site}, p.attached)
-		if errors.Is(err, loader.ErrProcessGone) {
+		if err != nil { // all or none: the next look tries again
+			if !errors.Is(err, loader.ErrProcessGone) {
+				a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
+			}
+			a.reporter.Warn(a.close(in.attachments))
+			in.attachments = nil
 			return
 		}
-		a.reporter.Warn(err)
 		in.attachments = append(in.attachments, attachments...)
 	}
 	in.comeBack()
@@ -108,7 +112,7 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 		began = in.detachedAt // it may have gone on since then
 	}
 	a.returnToIntraProcess(ctx, p)
-	if len(in.sites) > 0 && began < in.returned && !in.told {
+	if len(in.sites) > 0 && !in.detached && began < in.returned && !in.told {
 		in.told = true // it is not detached again
 		a.reporter.Warn(fmt.Errorf("PID %d (%s) has begun with intra-process communication: what passed its buffers in the first %v is not recorded",
 			p.Target.PID, p.Target.Command, time.Duration(in.returned-began)))

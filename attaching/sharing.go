@@ -156,7 +156,7 @@ func (a *Attacher) contest(ctx context.Context, p *Process) {
 		return
 	}
 	for _, other := range a.processes {
-		if other != p && other.plan != nil {
+		if other != p && other.plan != nil && other.Target.Alive() {
 			if err := a.Attach(ctx, other, other.plan); !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(err)
 			}

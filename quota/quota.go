@@ -95,7 +95,11 @@ func (q *Quota) take(user uint32, kind Kind, amount int64) error {
 func (q *Quota) give(user uint32, kind Kind, amount int64) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	q.users[user].used[kind] -= amount
+	of := q.users[user]
+	if of == nil {
+		return // who has taken nothing has nothing to give
+	}
+	of.used[kind] -= amount
 	q.used[kind] -= amount
 }
 

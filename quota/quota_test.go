@@ -133,3 +133,13 @@ func TestTheProgramItselfIsNotBounded(t *testing.T) {
 		t.Error("the account does not come back")
 	}
 }
+
+// TestGivingBackNothing: who has taken nothing, as a process that was gone before anything was known of it, gives
+// nothing back.
+func TestGivingBackNothing(t *testing.T) {
+	q := New(Totals{Entities: 10})
+	q.Of(1).Give(Entities, 0)
+	if err := q.Of(2).Take(Entities, 3); err != nil {
+		t.Errorf("%v", err)
+	}
+}

@@ -38,6 +38,8 @@ type process struct {
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
+	// unfinished says that planning or attaching has failed: it is tried again at the next look.
+	unfinished bool
 	// shown says that the dataset has rows of it. It may end before anybody sees that it maps ROS 2's libraries.
 	shown   bool
 	ended   bool
@@ -56,7 +58,11 @@ type process struct {
 
 // add begins to record a process that maps ROS 2, or may do so later, by the plan that was made for it.
 func (s *Session) add(ctx context.Context, p *target.Process, first planning) error {
+	pid := p.PID
 	entry := s.enroll(ctx, p)
+	if entry == nil {
+		return fmt.Errorf("%w: PID %d", target.ErrNoProcess, pid)
+	}
 	if !s.configuration.All {
 		if err := s.list(entry); err != nil {
 			return err
@@ -81,7 +87,7 @@ func (s *Session) list(entry *process) error {
 }
 
 // enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before:
-// then it returns what they led to.
+// then it returns what they led to, nil if the process was over when they were read.
 func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
 	s.merger.Introduce(p.PID, func() *merge.Process {
@@ -99,6 +105,9 @@ func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	s.mu.Unlock()
 	if known != entry {
 		s.closeTarget(entry)
+	}
+	if known == nil || known.target == nil {
+		return nil
 	}
 	return known
 }
@@ -202,9 +211,12 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
 	if made.err != nil && (entry.ros2 || !errors.Is(made.err, probes.ErrRequiredMissing)) {
+		entry.unfinished = true
 		return made.err
 	}
-	if err := s.attacher.Attach(ctx, entry.probed, made.plan); err != nil {
+	err := s.attacher.Attach(ctx, entry.probed, made.plan)
+	entry.unfinished = err != nil
+	if err != nil {
 		return err
 	}
 	if entry.recorded || !entry.ros2 {
@@ -232,12 +244,18 @@ func (s *Session) identify(pid int32) *merge.Process {
 		s.askToLook(pid)
 		return merged
 	}
-	// Gone already: what the kernel said when it began is all there is to know.
+	if errors.Is(err, quota.ErrUsedUp) {
+		s.warn(fmt.Errorf("not recorded: %w", err))
+	}
+	// It is gone, or may not be looked into: what the kernel said when it began is all there is to know.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	start := s.starts.of(pid)
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
-	s.processes[pid] = &process{row: trace.Process{ProcessKey: key, Command: start.command, Exited: true}, ros2: true, ended: true}
+	s.processes[pid] = &process{
+		row:  trace.Process{ProcessKey: key, Command: start.command, Exited: errors.Is(err, target.ErrNoProcess)},
+		ros2: true, ended: true, endedAt: time.Now(),
+	}
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
 }
 
@@ -415,7 +433,7 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		return nil
 	}
 	entry := s.enroll(ctx, p)
-	if !s.configuration.All {
+	if entry != nil && !s.configuration.All {
 		s.warn(s.list(entry))
 	}
 	return entry
@@ -435,7 +453,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	forgotten := entry.forgotten
 	entry.forgotten = false
 	s.mu.Unlock()
-	if changes.Empty() && entry.recorded && !forgotten || !entry.target.IsROS2() {
+	if changes.Empty() && entry.recorded && !forgotten && !entry.unfinished || !entry.target.IsROS2() {
 		return nil
 	}
 	s.mu.Lock()
@@ -531,16 +549,14 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	s.mu.Unlock()
 	for _, entry := range gone {
 		s.stopScan(entry)
+		s.forgetHeaders(entry)
 		s.release(entry)
 		s.closeTarget(entry)
 	}
 	for _, pid := range pids {
 		s.look(ctx, pid)
 		s.lookAtAsked(ctx)
-		s.mu.Lock()
-		entry := s.processes[pid]
-		s.mu.Unlock()
-		if entry != nil && !entry.ended {
+		if entry := s.living(pid); entry != nil {
 			s.attacher.Settle(ctx, entry.probed)
 		}
 	}

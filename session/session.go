@@ -176,14 +176,22 @@ func (s *Session) findTargets(ctx context.Context) ([]*target.Process, error) {
 		return found, nil
 	case c.name != nil:
 		found, err := s.finder.ByName(ctx, c.name)
-		s.warn(err)
-		return found, nil
+		return found, s.warnUnlessOver(ctx, err)
 	case c.All:
 		found, err := s.finder.All(ctx)
-		s.warn(err)
-		return found, nil
+		return found, s.warnUnlessOver(ctx, err)
 	}
 	return nil, nil
+}
+
+// warnUnlessOver warns of processes that could not be looked into. That the user does not want a recording any more is
+// no warning.
+func (s *Session) warnUnlessOver(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.warn(err)
+	return nil
 }
 
 // configure makes the dataset and loads the kernel side.

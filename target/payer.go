@@ -24,7 +24,7 @@ func quotaTotals() quota.Totals {
 		quota.Work:      32 << 30, // two thirds of a minute of one processor
 		quota.Memory:    2 << 30,
 		quota.Files:     descriptors / 2,
-		quota.Processes: descriptors / 8, // each has up to four
+		quota.Processes: min(descriptors/8, 1<<14), // each has up to four; the kernel side lists so many
 		quota.Probes:    1 << 19,
 		quota.Entities:  1 << 21,
 	}
