@@ -30,6 +30,7 @@ void guarded(struct timer *t) {
 	end(&t->small);
 }
 void after(struct timer *t) { other(t); start(&t->wide, 0); user(&t->wide, 1); }
+void aligned(struct timer *t) { char local[200] __attribute__((aligned(128))); other(local); start(&t->small, 0); user(local, 1); other(local); }
 void first(struct timer *t) { start(&t->small, 0); start(&t->wide, 0); }
 
 void never(struct timer *t) { other(&t->small); }
@@ -182,6 +183,7 @@ func checkPassed(t *testing.T, file *File) {
 		"wide":     {Offsets: []int64{64}, Address: true},
 		"guarded":  {Offsets: []int64{41}, Address: true},
 		"after":    {Offsets: []int64{64}, Address: true},
+		"aligned":  {Offsets: []int64{41}, Address: true},
 		"first":    {Offsets: []int64{41}, Address: true},
 	} {
 		got, err := file.PassedMember(mustLookup(t, file, function).Address, "start")

@@ -66,6 +66,12 @@ func (s x86State) execute(instruction Instruction) error {
 		return nil
 	case x86asm.ADD, x86asm.SUB:
 		return s.add(decoded)
+	case x86asm.AND:
+		if alignment := stackAlignment(decoded); alignment != 0 {
+			// Less than that, but what the function keeps below is apart from what is above in any case.
+			s.move(-alignment)
+			return nil
+		}
 	case x86asm.XOR:
 		if decoded.Args[0] == decoded.Args[1] {
 			return s.assign(decoded.Args[0], accessorValue{origin: originZero})
@@ -91,6 +97,18 @@ func (s x86State) execute(instruction Instruction) error {
 		}
 	}
 	return s.assign(decoded.Args[0], accessorValue{})
+}
+
+// stackAlignment returns to what an instruction aligns the stack, as of functions whose variables want more than the
+// ABI gives them; 0 if it does something else.
+func stackAlignment(decoded x86asm.Inst) int64 {
+	const largest = 4096
+	number, isNumber := decoded.Args[1].(x86asm.Imm)
+	alignment := -int64(int32(number)) // as in address
+	if decoded.Args[0] != x86asm.RSP || !isNumber || alignment <= 0 || alignment > largest || alignment&(alignment-1) != 0 {
+		return 0
+	}
+	return alignment
 }
 
 // move moves the stack pointer.
