@@ -103,8 +103,8 @@ type selectors struct {
 	marks      [scanRows]bool
 }
 
-func openSelectors(f *segmentFile, group int, selection Selection) (s *selectors, closeAll func(), err error) {
-	s = &selectors{conditions: make([]selector, len(selection))}
+func openSelectors(f *segmentFile, group int, selection Selection) (_ *selectors, closeAll func(), err error) {
+	s := &selectors{conditions: make([]selector, len(selection))}
 	closeAll = func() {
 		for i := range s.conditions {
 			s.conditions[i].Close()
