@@ -38,8 +38,8 @@ type process struct {
 	ros2 bool
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
-	// unfinished says that planning or attaching has failed: it is tried again at the next look.
-	unfinished bool
+	// retry is from when on planning and attaching, which have failed, are tried again; zero: they have not.
+	retry time.Time
 	// shown says that the dataset has rows of it. It may end before anybody sees that it maps ROS 2's libraries.
 	shown   bool
 	ended   bool
@@ -204,6 +204,10 @@ func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
 		"may have moved, too: %v", entry.row.PID, layout.Distro, layout.Differences))
 }
 
+// retryPause is how long a process is left alone to which not everything could be attached: planning takes a part of a
+// second where there are hundreds of libraries.
+const retryPause = 10 * time.Second
+
 // attach attaches what the process maps now, or will, and is not attached yet.
 func (s *Session) attach(ctx context.Context, entry *process) error {
 	return s.attachPlan(ctx, entry, s.plan(ctx, entry.target))
@@ -211,14 +215,15 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
 	if made.err != nil && (entry.ros2 || !errors.Is(made.err, probes.ErrRequiredMissing)) {
-		entry.unfinished = true
+		entry.retry = time.Now().Add(retryPause)
 		return made.err
 	}
 	err := s.attacher.Attach(ctx, entry.probed, made.plan)
-	entry.unfinished = err != nil
 	if err != nil {
+		entry.retry = time.Now().Add(retryPause)
 		return err
 	}
+	entry.retry = time.Time{}
 	if entry.recorded || !entry.ros2 {
 		return nil
 	}
@@ -453,7 +458,8 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	forgotten := entry.forgotten
 	entry.forgotten = false
 	s.mu.Unlock()
-	if changes.Empty() && entry.recorded && !forgotten && !entry.unfinished || !entry.target.IsROS2() {
+	again := !entry.retry.IsZero() && time.Now().After(entry.retry)
+	if changes.Empty() && entry.recorded && !forgotten && !again || !entry.target.IsROS2() {
 		return nil
 	}
 	s.mu.Lock()
