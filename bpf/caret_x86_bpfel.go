@@ -31,6 +31,8 @@ type CaretEvent struct {
 	Flags        uint8
 	Role         uint8
 	CostNs       uint16
+	IsFirst      uint32
+	Reserved     uint32
 }
 
 type CaretRingOperation struct {
@@ -119,6 +121,7 @@ const (
 	CaretVarIntraGuardConditionOffset  = "intra_guard_condition_offset"
 	CaretVarIntraProcess               = "intra_process"
 	CaretVarMessageStamps              = "message_stamps"
+	CaretVarOpenSinceNs                = "open_since_ns"
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
 	CaretVarRingCapacityOffset         = "ring_capacity_offset"
@@ -259,6 +262,7 @@ type CaretVariableSpecs struct {
 	IntraGuardConditionOffset *ebpf.VariableSpec `ebpf:"intra_guard_condition_offset"`
 	IntraProcess              *ebpf.VariableSpec `ebpf:"intra_process"`
 	MessageStamps             *ebpf.VariableSpec `ebpf:"message_stamps"`
+	OpenSinceNs               *ebpf.VariableSpec `ebpf:"open_since_ns"`
 	RawRecords                *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs            *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	RingCapacityOffset        *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
@@ -360,6 +364,7 @@ type CaretVariables struct {
 	IntraGuardConditionOffset *ebpf.Variable `ebpf:"intra_guard_condition_offset"`
 	IntraProcess              *ebpf.Variable `ebpf:"intra_process"`
 	MessageStamps             *ebpf.Variable `ebpf:"message_stamps"`
+	OpenSinceNs               *ebpf.Variable `ebpf:"open_since_ns"`
 	RawRecords                *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs            *ebpf.Variable `ebpf:"report_all_execs"`
 	RingCapacityOffset        *ebpf.Variable `ebpf:"ring_capacity_offset"`

@@ -134,7 +134,18 @@ func (l *Loader) OpenGateForEntities() error {
 }
 
 // OpenGate starts recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
-func (l *Loader) OpenGate() (before, after int64, err error) { return l.setGate(abi.GateOpen) }
+//
+// The second time is told to the kernel side, too: what a thread did before is known of those that began after it.
+func (l *Loader) OpenGate() (before, after int64, err error) {
+	before, after, err = l.setGate(abi.GateOpen)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := l.collection.Variables[bpf.CaretVarOpenSinceNs].Set(uint64(after)); err != nil {
+		return 0, 0, fmt.Errorf("telling the kernel side when the gate was open: %w", err)
+	}
+	return before, after, nil
+}
 
 // CloseGate stops recording with one store, and returns CLOCK_MONOTONIC in nanoseconds just before and after it.
 // Threads that exit are still recorded until Detach: their open callbacks end then.

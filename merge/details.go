@@ -72,6 +72,8 @@ func publishKind(details uint16) trace.PublishKind {
 		return trace.PublishSerialized
 	case details&abi.DetailLoaned != 0:
 		return trace.PublishLoaned
+	case details&abi.DetailFormUnknown != 0:
+		return ""
 	}
 	return trace.PublishMessage
 }

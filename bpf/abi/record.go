@@ -97,6 +97,7 @@ const (
 	DetailSerialized   = 4
 	DetailLoaned       = 8
 	DetailStackHandle  = 16
+	DetailFormUnknown  = 32
 )
 
 // Layers of a publish record.

@@ -26,6 +26,8 @@ struct event {
 	__u8 flags;	     /* FLAG_DERIVED */
 	__u8 role;	     /* ROLE_…: what kind of place was probed */
 	__u16 cost_ns;	     /* what the hit is expected to cost the thread */
+	__u32 is_first;	     /* nothing was known of the thread before this hit */
+	__u32 reserved;
 };
 
 static __always_inline void fill_header(struct record_header *header, const struct event *event,

@@ -16,6 +16,9 @@ enum gate_position {
 /* What is recorded now, an enum gate_position: one store opens the recording, one closes it. */
 volatile __u32 gate;
 
+/* CLOCK_MONOTONIC at which the gate was open for certain. */
+volatile __u64 open_since_ns = ~0ULL;
+
 /* Bodies are probed beside callers: what is seen at a caller has to be noted. */
 volatile __u32 bodies_probed;
 

@@ -6,25 +6,8 @@
 #ifndef CARET_PROCESS_H
 #define CARET_PROCESS_H
 
+#include "task.h"
 #include "thread.h"
-
-struct signal_live {
-	int counter;
-} __attribute__((preserve_access_index));
-
-struct signal_struct {
-	struct signal_live live;
-} __attribute__((preserve_access_index));
-
-struct task_struct {
-	int pid;
-	int tgid;
-	__u64 start_boottime;
-	struct task_struct *group_leader;
-	struct mm_struct *mm;
-	struct signal_struct *signal;
-	char comm[16];
-} __attribute__((preserve_access_index));
 
 static __always_inline void emit_process(struct task_struct *task, __u8 status, __u32 pid,
 					 __u32 parent_pid)

@@ -7,6 +7,7 @@
 
 #include "message_stamp.h"
 #include "publish.h"
+#include "task.h"
 
 /* What lies this far above the stack pointer may be a local variable of a caller. */
 #define CALLERS_STACK (1 << 16)
@@ -27,13 +28,14 @@ static __always_inline void note_stack_handle(struct event *event, __u64 rmw_han
 }
 
 /*
- * The tracepoint of a serialized or loaned message's publish follows the function that told the
- * form of the message, and does not tell it itself.
+ * The function for serialized or loaned messages tells their form when it is entered; the
+ * tracepoint in it does not. If nothing was seen of the thread before the tracepoint, the function
+ * may have been entered before the recording began.
  */
-static __always_inline bool is_stamped_already(const struct thread_state *state,
-					       const struct event *event)
+static __always_inline bool is_form_unknown(const struct event *event)
 {
-	return state && is_tracepoint_of_open(state, event);
+	return event->is_first && !(event->details & (DETAIL_SERIALIZED | DETAIL_LOANED)) &&
+	       !is_seen_from_its_beginning();
 }
 
 /* rcl_publish(publisher, message), and its siblings for serialized and loaned messages */
@@ -53,7 +55,9 @@ int on_rcl_publish(struct pt_regs *regs)
 		event.details = DETAIL_LOANED;
 	event.arguments[2] = 0;
 	note_stack_handle(&event, COOKIE_PARAMETER(cookie));
-	if (message_stamps && !is_stamped_already(state, &event))
+	if (is_form_unknown(&event))
+		event.details |= DETAIL_FORM_UNKNOWN;
+	else if (message_stamps && state && !is_tracepoint_of_open(state, &event))
 		read_message_stamp(&event, event.arguments[0], event.arguments[1]);
 	emit_raw(&event);
 	rcl_publish(state, &event);

@@ -150,6 +150,8 @@ enum message_detail {
 	 * identifies it.
 	 */
 	DETAIL_STACK_HANDLE = 16,
+	/* The function that tells the form may have been entered before the recording began. */
+	DETAIL_FORM_UNKNOWN = 32,
 };
 
 enum publish_layer {

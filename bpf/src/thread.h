@@ -17,11 +17,12 @@ static const volatile struct thread_state empty_thread_state;
  * The thread's state, made when it has none; NULL when it cannot be made. A probe looks once:
  * everything else is given what it has found.
  */
-static __always_inline struct thread_state *get_thread(const struct event *event)
+static __always_inline struct thread_state *get_thread(struct event *event)
 {
 	__u32 tid = event->tid; /* a copy: an event whose address escapes stays in memory */
 	struct thread_state *state = bpf_map_lookup_elem(&threads, &tid);
 
+	event->is_first = !state;
 	if (state)
 		return state;
 	bpf_map_update_elem(&threads, &tid, (const void *)&empty_thread_state, BPF_NOEXIST);

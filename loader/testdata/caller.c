@@ -6,6 +6,7 @@
  *   spawn            a child of it does nothing
  *   open             one callback_start without its end, on the main thread
  *   call NAME A B C  the library's function, with these arguments
+ *   thread NAME A B C  the same on a thread of its own
  *   map A SIZE       memory at an address
  *   write A VALUE    a word there
  *   hide A SIZE      makes memory unreadable
@@ -86,6 +87,28 @@ static void call(const char *name, uintptr_t a, uintptr_t b, uintptr_t c)
 	function(a, b, c);
 }
 
+struct call {
+	const char *name;
+	uintptr_t arguments[3];
+};
+
+static void *call_on_thread(void *argument)
+{
+	const struct call *c = argument;
+
+	call(c->name, c->arguments[0], c->arguments[1], c->arguments[2]);
+	return NULL;
+}
+
+static void thread(const char *name, uintptr_t a, uintptr_t b, uintptr_t c)
+{
+	struct call argument = {name, {a, b, c}};
+	pthread_t id;
+
+	pthread_create(&id, NULL, call_on_thread, &argument);
+	pthread_join(id, NULL);
+}
+
 static void map(uintptr_t address, size_t size)
 {
 	if (mmap((void *)address, size, PROT_READ | PROT_WRITE,
@@ -117,6 +140,8 @@ int main(void)
 			callback_start((void *)0x2000, false);
 		else if (sscanf(line, "call %63s %lx %lx %lx", name, &a, &b, &c) == 4)
 			call(name, a, b, c);
+		else if (sscanf(line, "thread %63s %lx %lx %lx", name, &a, &b, &c) == 4)
+			thread(name, a, b, c);
 		else if (sscanf(line, "map %lx %lx", &a, &b) == 2)
 			map(a, b);
 		else if (sscanf(line, "write %lx %lx", &a, &b) == 2)

@@ -183,7 +183,7 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 		case abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken:
 			e.GID = [2]uint64{random.Uint64(), random.Uint64()}
 		case abi.EventRclPublish:
-			e.Details = []uint32{0, abi.DetailSerialized, abi.DetailLoaned, abi.DetailMessageStamp, abi.DetailStackHandle}[random.IntN(5)]
+			e.Details = []uint32{0, abi.DetailSerialized, abi.DetailLoaned, abi.DetailMessageStamp, abi.DetailStackHandle, abi.DetailFormUnknown}[random.IntN(6)]
 			e.MessageStamp = int64(random.IntN(100))
 		case abi.EventRclcppIntraPublish, abi.EventRclcppRingBufferEnqueue, abi.EventRclcppRingBufferDequeue:
 			e.Derived = random.IntN(2) == 0

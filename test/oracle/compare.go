@@ -586,11 +586,14 @@ func (c *comparer) checkPublishFields(what string, thread *threadTruth, row *tra
 	}
 	kinds := []trace.PublishKind{""}
 	if observed[layerRcl] {
-		kinds = publish.kinds(c.span)
+		kinds[0] = publish.kind()
+		if c.mayHideForm(thread, publish) {
+			kinds = append(kinds, "")
+		}
 	}
 	c.checkKind(what, string(row.Kind), texts(kinds))
 	if observed[layerRcl] || observed[layerIntra] && c.firstIsExact(thread, publish, row.IntraMessage) {
-		c.checkMessageTimestamp(what, thread, row.MessageTimestamp, publish.HeaderStamp, c.publisherSource(publish))
+		c.checkMessageTimestamp(what, thread, row.MessageTimestamp, publish.HeaderStamp, c.publisherSource(thread, publish))
 	} else if !observed[layerIntra] {
 		equal(c, what+": message timestamp", row.MessageTimestamp, trace.Optional[int64]{})
 	}

@@ -31,9 +31,19 @@ func (c *comparer) sawBegin(thread *threadTruth, take groundtruth.Bracket) bool 
 	return c.span.holds(groundtruth.Bracket{Before: max(thread.hitBefore(take.Before), 1), After: take.After}) == present
 }
 
-func (c *comparer) publisherSource(publish *publishTruth) stampSource {
+// mayHideForm reports whether a publish may have been under way when the recording began, or is the first thing that was
+// seen of a thread that may have begun before. Of such a one it is not known what was handed to rcl.
+func (c *comparer) mayHideForm(thread *threadTruth, publish *publishTruth) bool {
+	begin := publish.begin()
+	if publish.raw != nil {
+		begin = min(begin, publish.raw.Bracket.Before)
+	}
+	return thread.hitBefore(begin) < c.span.OpenTo
+}
+
+func (c *comparer) publisherSource(thread *threadTruth, publish *publishTruth) stampSource {
 	p, _ := c.publishers.at(publish.Publisher, publish.begin())
-	return stampSource{address: publish.Publisher, since: p.since, scanned: c.scanned(p.ready)}
+	return stampSource{address: publish.Publisher, since: p.since, scanned: c.scanned(p.ready) && !c.mayHideForm(thread, publish)}
 }
 
 // traces reports whether the middleware has a tracepoint for a take.

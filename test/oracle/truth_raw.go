@@ -74,19 +74,15 @@ func (t *takeTruth) kinds(s Span) []trace.TakeKind {
 	return []trace.TakeKind{kind, trace.TakeRMW}
 }
 
-// kinds is the same for publishes.
-func (p *publishTruth) kinds(s Span) []trace.PublishKind {
-	if p.raw == nil {
-		return []trace.PublishKind{trace.PublishMessage}
+// kind is what was handed to rcl.
+func (p *publishTruth) kind() trace.PublishKind {
+	switch {
+	case p.raw == nil:
+		return trace.PublishMessage
+	case p.raw.Kind == groundtruth.RawLoaned:
+		return trace.PublishLoaned
 	}
-	kind := trace.PublishSerialized
-	if p.raw.Kind == groundtruth.RawLoaned {
-		kind = trace.PublishLoaned
-	}
-	if s.holds(groundtruth.Bracket{Before: p.raw.Bracket.Before, After: p.RCL.After}) == present {
-		return []trace.PublishKind{kind}
-	}
-	return []trace.PublishKind{kind, trace.PublishMessage}
+	return trace.PublishSerialized
 }
 
 // isGeneric reports whether the callback is that of a generic subscription.
