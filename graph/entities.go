@@ -43,6 +43,7 @@ type object struct {
 	subscription *subscription // nil while unknown
 	callback     *callback     // nil while unknown
 	announced    bool          // rclcpp_subscription_init has told whose it is
+	buffer       intraProcess  // what its initialization said of its ring buffer, if it has one
 }
 
 type timer struct {

@@ -77,7 +77,7 @@ func (g *Graph) Init(event InitEvent) {
 	case abi.EventRclServiceInit:
 		g.initService(event.Time, trace.ServiceServer{
 			ServiceHandle: first, NodeHandle: second, RMWServiceHandle: third, ServiceName: event.String1,
-		}, trace.Address(a[4]))
+		}, trace.Address(a[4]), event.String2)
 	case abi.EventRclcppServiceCallbackAdded:
 		g.addServiceCallback(event.Time, first, second, third)
 	case abi.EventRclClientInit:

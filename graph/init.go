@@ -159,7 +159,7 @@ func (g *Graph) linkObject(time int64, handle, address trace.Address) {
 // intra-process one and the event tells.
 func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Address, announced intraProcess) {
 	o := g.objectAt(address, time, func(o *object) bool { return o.callback == nil })
-	o.callback = g.callbackAt(callbackAddress, time)
+	o.callback, o.buffer = g.callbackAt(callbackAddress, time), announced
 	typeName, err := g.reader.className(address)
 	if err == nil && strings.HasPrefix(typeName, intraProcessName) { // with an allocator of the user's own, its place does not tell
 		o.setIntraProcess(true)
@@ -176,11 +176,7 @@ func (g *Graph) addObjectCallback(time int64, address, callbackAddress trace.Add
 			}
 		}
 	}
-	switch {
-	case !o.current.IsIntraProcess.Value || o.current.Buffer != 0:
-	case announced.ring != 0:
-		o.setBuffer(announced)
-	default:
+	if o.current.IsIntraProcess.Value && o.current.Buffer == 0 {
 		o.readBuffer(g.reader)
 	}
 	if err == nil {
@@ -237,14 +233,14 @@ func (g *Graph) timerClass(callback trace.Address) (string, bool) {
 	return "", false
 }
 
-// initService handles rcl_service_init.
-func (g *Graph) initService(time int64, row trace.ServiceServer, impl trace.Address) {
+// initService handles rcl_service_init. implementation is the name of the implementation of rmw, "" if it was not told.
+func (g *Graph) initService(time int64, row trace.ServiceServer, impl trace.Address, implementation string) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
 	if row.ServiceName == "" {
 		row.ServiceName, _ = g.reader.rmwTopicAt(row.RMWServiceHandle, func(names layouts.RMWTopicName) uint64 { return names.Service })
 	}
-	g.noteImplementation(row.RMWServiceHandle)
+	g.noteImplementation(implementation, row.RMWServiceHandle)
 	s := &service{life: life{since: time}, impl: impl}
 	s.current = row
 	g.failures.clear("service", row.ServiceHandle)
@@ -295,7 +291,7 @@ func (g *Graph) initClient(time int64, row trace.Client) {
 			row.ServiceName = read.ServiceName
 		}
 	}
-	g.noteImplementation(row.RMWClientHandle)
+	g.noteImplementation(implementationOf(row.GID), row.RMWClientHandle)
 	c := &client{life: life{since: time}}
 	c.current = row
 	g.failures.clear("client", row.ClientHandle)
@@ -445,5 +441,11 @@ func (g *Graph) nodeName(handle trace.Address, time int64) string {
 	return n.fullName()
 }
 
-// setIntraProcess says which of the two kinds of object this is.
-func (o *object) setIntraProcess(intra bool) { o.current.IsIntraProcess = trace.Some(intra) }
+// setIntraProcess says which of the two kinds of object this is. That may be learned later than what its initialization
+// said of its buffer.
+func (o *object) setIntraProcess(intra bool) {
+	o.current.IsIntraProcess = trace.Some(intra)
+	if intra && o.current.Buffer == 0 && o.buffer.ring != 0 {
+		o.setBuffer(o.buffer)
+	}
+}

@@ -234,6 +234,42 @@ func TestWithoutLayoutTheOrderTells(t *testing.T) {
 	compareRows(t, rowsByKey(g.Rows(true)), rowsByKey(wantedRows(intraCallback, callback)))
 }
 
+// TestBufferIsKeptUntilItsObjectIsKnown: Humble's event tells the buffer of an object before anything tells, without
+// memory, that the object is the intra-process one.
+func TestBufferIsKeptUntilItsObjectIsKnown(t *testing.T) {
+	const ring, ipb, capacity = 0x7100, 0x7200, 5
+	for name, test := range map[string]struct {
+		with trace.Address // the object whose event tells of a buffer
+		want trace.Address
+	}{
+		"of the intra-process object": {intraObject, ring},
+		"of the other one":            {subscriptionObject, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layout, err := layouts.For("humble", elf.EM_X86_64, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, intraCallback, _ := startingProcess(layout)
+			g := New(testKey)
+			for _, e := range events {
+				if e.Event == abi.EventRclcppSubscriptionCallbackAdded && e.Arguments[0] == uint64(test.with) {
+					e.Arguments[2], e.Arguments[3], e.Arguments[4] = ring, capacity, ipb
+				}
+				g.Init(e)
+			}
+			if got := g.BufferOfCallback(intraCallback, now); got != test.want {
+				t.Errorf("the callback's buffer is %v, want %v", got, test.want)
+			}
+			for _, row := range g.Rows(true).Subscriptions {
+				if row.Buffer != 0 && !row.IsIntraProcess.Value {
+					t.Errorf("a buffer of an object without intra-process communication: %+v", row)
+				}
+			}
+		})
+	}
+}
+
 func TestLookupsOfStartedProcess(t *testing.T) {
 	layout, err := layouts.For("humble", elf.EM_X86_64, nil)
 	if err != nil {

@@ -38,7 +38,7 @@ static __always_inline __u64 word_at(__u64 address)
 #define RMW_FAST_DDS	0x747361665f776d72ULL /* rmw_fast */
 #define RMW_CYCLONE_DDS 0x6c6379635f776d72ULL /* rmw_cycl */
 
-/* rmw_client_t */
+/* rmw_client_t, rmw_service_t */
 #define RMW_IDENTIFIER 0
 #define RMW_DATA       8
 
@@ -91,9 +91,12 @@ static __always_inline void find_strings(const struct event *event, struct init_
 		strings->first = event->arguments[2];
 		strings->second = event->arguments[3];
 		break;
+	case EVENT_RCL_SERVICE_INIT: /* handle, node, rmw handle, service name */
+		strings->first = event->arguments[3];
+		strings->second = word_at(event->arguments[2] + RMW_IDENTIFIER);
+		break;
 	case EVENT_RCL_PUBLISHER_INIT: /* handle, node, rmw handle, topic or service name, depth */
 	case EVENT_RCL_SUBSCRIPTION_INIT:
-	case EVENT_RCL_SERVICE_INIT:
 	case EVENT_RCL_CLIENT_INIT:
 		strings->first = event->arguments[3];
 		break;
