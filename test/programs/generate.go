@@ -70,8 +70,8 @@ type executor struct {
 	kind   string
 	nested bool // some callback spins it
 	// exclusive: runs one callback at a time. throwing: callbacks may throw. making: entities may be made while it spins.
-	exclusive, throwing, making bool
-	resetting                   bool
+	// resetting: callbacks may reset timers. complete: nodes have to have their entities when they come to it.
+	exclusive, throwing, making, resetting, complete bool
 }
 
 type node struct {

@@ -3,14 +3,14 @@ package programs
 import "fmt"
 
 // executorKinds are rclcpp's executors by distribution. What some of them cannot do themselves is spared: Humble's
-// StaticSingleThreadedExecutor crashes when entities are made while it spins, and Jazzy's EventsExecutor hangs when a
-// callback resets a timer. Of a MultiThreadedExecutor's threads only one is the caller's, so nobody can catch what
+// StaticSingleThreadedExecutor crashes when entities are made while it spins, or after their node came to it, and
+// Jazzy's EventsExecutor hangs when a callback resets a timer. Of a MultiThreadedExecutor's threads only one is the caller's, so nobody can catch what
 // callbacks throw.
 var executorKinds = map[string][]executor{
 	Humble: {
 		{kind: "SingleThreadedExecutor", exclusive: true, throwing: true, making: true, resetting: true},
 		{kind: "MultiThreadedExecutor", making: true, resetting: true},
-		{kind: "StaticSingleThreadedExecutor", exclusive: true, resetting: true},
+		{kind: "StaticSingleThreadedExecutor", exclusive: true, resetting: true, complete: true},
 	},
 	Jazzy: {
 		{kind: "SingleThreadedExecutor", exclusive: true, throwing: true, making: true, resetting: true},
@@ -85,7 +85,7 @@ func (g *generator) addNode(e *executor) {
 	fmt.Fprintf(&g.declarations, "std::shared_ptr<%s> %s;\n", class, n.name)
 	fmt.Fprintf(&g.making, "  %s = std::make_shared<%s>(\"node%d\", \"%s\", %s);\n  log_node(%d, *%s);\n", n.name, class, n.id, space, options, n.id, n.name)
 	add := fmt.Sprintf("  executor%d->add_node(%s->get_node_base_interface());\n", e.id, n.name)
-	if g.chance(50) {
+	if early := g.chance(50); early && !e.complete {
 		g.feature("node: comes to its executor before it has entities")
 		g.making.WriteString(add)
 	} else {
