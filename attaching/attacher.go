@@ -111,6 +111,9 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	count += intraCount
 	for _, group := range groups {
 		attached, err := a.attachGroup(ctx, p, group)
+		if err != nil && group.pid == 0 && ctx.Err() == nil {
+			return a.attachApart(ctx, p, group, plan, err)
+		}
 		if err != nil {
 			p.bodies.stay = p.bodies.stay || slices.ContainsFunc(group.sites, isCaller)
 			return err

@@ -19,7 +19,8 @@ type fakeKernel struct {
 	open    []*fakeAttachment
 	closed  int // calls
 	refuse  func(probes.Site) error
-	failing error
+	failing error // of every process
+	unable  error // of links for all processes
 	retired []abi.Unit
 }
 
@@ -39,6 +40,9 @@ func (a *fakeAttachment) Verify() error {
 func (k *fakeKernel) Attach(_ context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error) {
 	if k.failing != nil {
 		return nil, nil, k.failing
+	}
+	if pid == 0 && k.unable != nil {
+		return nil, nil, k.unable
 	}
 	attached := &fakeAttachment{pid: pid}
 	var problems []loader.SiteError

@@ -22,8 +22,8 @@ type sharing struct {
 	// planned are the files with shared links, and the distribution that they were planned for: what is a site of them
 	// depends on nothing else.
 	planned map[target.FileID]target.Distro
-	// contested are files that processes of several distributions map. Nothing tells whose they are.
-	contested map[target.FileID]bool
+	// unshareable are files that have no shared links again, and why.
+	unshareable map[target.FileID]error
 	// apart are the files that were probed for single processes, and why.
 	apart map[target.FileID]error
 }
@@ -31,7 +31,7 @@ type sharing struct {
 func newSharing(trusted []uint32) sharing {
 	return sharing{
 		users:   append([]uint32{uint32(os.Geteuid())}, trusted...),
-		planned: map[target.FileID]target.Distro{}, contested: map[target.FileID]bool{}, apart: map[target.FileID]error{},
+		planned: map[target.FileID]target.Distro{}, unshareable: map[target.FileID]error{}, apart: map[target.FileID]error{},
 	}
 }
 
@@ -47,7 +47,8 @@ type siteGroup struct {
 var (
 	errOtherDistro   = errors.New("it is of another distribution than the process that maps it")
 	errUnknownDistro = errors.New("the distribution of the process that maps it is not known")
-	errContested     = errors.New("processes of several distributions map it")
+	errContested     = errors.New("processes of several distributions map it") // nothing tells whose it is
+	errNotShared     = errors.New("attaching to it for all processes failed")
 )
 
 // groupSites sorts out which of a process's sites are attached, and for whom.
@@ -104,8 +105,8 @@ func (a *Attacher) unattached(group siteGroup) []siteGroup {
 
 // shareable returns why a file may not be probed for every process by the plan of one, nil if it may.
 func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID, opened *target.OpenFile) error {
-	if a.sharing.contested[file] {
-		return errContested
+	if err := a.sharing.unshareable[file]; err != nil {
+		return err
 	}
 	if err := p.Target.CheckTrusted(opened, a.sharing.users); err != nil {
 		return err
@@ -147,21 +148,40 @@ func (a *Attacher) contest(ctx context.Context, p *Process) {
 			loader.ErrConflictingSite, module.Path, planned, p.Target.PID, p.Target.Distro))
 	}
 	for _, file := range contested {
-		delete(a.sharing.planned, file)
-		a.sharing.contested[file] = true
-		a.closeIf(ofFile(file), &a.shared)
-		maps.DeleteFunc(a.attached, func(key siteKey, _ bool) bool { return key.file == file })
+		a.unshare(file, errContested)
 	}
-	if len(contested) == 0 {
-		return
+	if len(contested) > 0 {
+		a.attachOthers(ctx, p)
 	}
-	for _, other := range a.processes {
+}
+
+// unshare ends the shared links of a file for good.
+func (a *Attacher) unshare(file target.FileID, why error) {
+	delete(a.sharing.planned, file)
+	a.sharing.unshareable[file] = why
+	a.closeIf(ofFile(file), &a.shared)
+	maps.DeleteFunc(a.attached, func(key siteKey, _ bool) bool { return key.file == file })
+}
+
+// attachOthers attaches in all processes but one what they have lost with shared links.
+func (a *Attacher) attachOthers(ctx context.Context, p *Process) {
+	for _, other := range slices.Clone(a.processes) {
 		if other != p && other.plan != nil && other.Target.Alive() {
 			if err := a.Attach(ctx, other, other.plan); !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(err)
 			}
 		}
 	}
+}
+
+// attachApart probes a file for each process alone, because attaching to it for all of them has failed. The links of
+// single processes were closed for that.
+func (a *Attacher) attachApart(ctx context.Context, p *Process, group siteGroup, plan *probes.Plan, failed error) error {
+	a.reporter.Warn(fmt.Errorf("%s is probed for each process alone from now on: %w: %w", group.sites[0].Library, errNotShared, failed))
+	a.unshare(group.file, errNotShared)
+	a.sharing.apart[group.file] = errNotShared
+	a.attachOthers(ctx, p)
+	return a.attachPlan(ctx, p, plan)
 }
 
 // tellApart says of the first file that is not probed for every process what that means. How many they were is said in
@@ -179,7 +199,7 @@ func (a *Attacher) tellApart(p *Process, site probes.Site, why error) {
 
 // WarnOfApart says how many files were probed for single processes, and why.
 func (a *Attacher) WarnOfApart() {
-	for _, kind := range []error{target.ErrUntrusted, errOtherDistro, errUnknownDistro, errContested} {
+	for _, kind := range []error{target.ErrUntrusted, errOtherDistro, errUnknownDistro, errContested, errNotShared} {
 		count := 0
 		for _, why := range a.sharing.apart {
 			if errors.Is(why, kind) {

@@ -1,0 +1,91 @@
+package attaching
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// startProcess starts a program that maps a library which only root can write.
+func startProcess(t *testing.T, finder *target.Finder) (*Process, target.Module) {
+	t.Helper()
+	command := exec.Command("sleep", "600")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	for {
+		p, err := finder.Inspect(t.Context(), int32(command.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Close() })
+		for _, module := range p.Modules {
+			if strings.HasPrefix(module.Name(), "libc.so") || strings.HasPrefix(module.Name(), "libc-") {
+				p.Distro = target.DistroHumble
+				return NewProcess(p), module
+			}
+		}
+	}
+}
+
+// TestFileThatCannotBeShared: when links for all processes cannot be made, those of single processes, which were closed
+// for them, come back, and it is said why.
+func TestFileThatCannotBeShared(t *testing.T) {
+	unable := errors.New("no memory")
+	for name, test := range map[string]struct {
+		unable error
+		shared bool
+	}{
+		"it can":    {nil, true},
+		"it cannot": {unable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			finder := target.NewFinder()
+			former, module := startProcess(t, finder)
+			later, _ := startProcess(t, finder)
+			opened, err := module.Opened()
+			if err != nil {
+				t.Skip(err)
+			}
+			a, told := newTestAttacher(Options{SystemWide: true})
+			probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
+			want := []abi.Event{probed.Event}
+
+			former.Target.Distro = target.DistroUnknown // then it is probed alone
+			attach(t, a, former, probed)
+			if got := told.kernel.events(former.Target.PID); !slices.Equal(got, want) {
+				t.Fatalf("the first process has %v, warnings %v", got, told.warnings)
+			}
+			former.Target.Distro = target.DistroHumble
+			told.kernel.unable = test.unable
+			for range 2 {
+				attach(t, a, later, probed)
+			}
+			if test.shared {
+				if got := told.kernel.events(0); !slices.Equal(got, want) || len(told.kernel.open) != 1 {
+					t.Errorf("shared %v, %d attachments, warnings %v", got, len(told.kernel.open), told.warnings)
+				}
+				return
+			}
+			for _, p := range []*Process{former, later} {
+				if got := told.kernel.events(p.Target.PID); !slices.Equal(got, want) {
+					t.Errorf("PID %d has %v", p.Target.PID, got)
+				}
+			}
+			a.WarnOfApart()
+			if !slices.ContainsFunc(told.warnings, func(err error) bool { return errors.Is(err, errNotShared) }) {
+				t.Errorf("warnings %v", told.warnings)
+			}
+		})
+	}
+}
