@@ -339,6 +339,18 @@ func TestComparerAtTheEdges(t *testing.T) {
 			r.Callbacks[0].Status, r.Callbacks[0].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
 			r.Publishes[0].Status = trace.PublishRecordingEnd
 		}, ""},
+		"who gets a message that is published at the end may be unknown": {Span{10, 10, 125, 125}, func(r *Recording) {
+			r.Callbacks, r.Takes, r.Services, r.Publishes, r.Lifecycles, r.Passages = r.Callbacks[:1], nil, nil, r.Publishes[:1], nil, r.Passages[:1]
+			r.Callbacks[0].Status, r.Callbacks[0].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
+			r.Publishes[0].Status, r.Passages[0].Fate = trace.PublishRecordingEnd, analyze.Unknown
+		}, ""},
+		"a message may have been taken that fed nothing yet": {Span{10, 10, 1000, 1000}, func(r *Recording) {
+			r.Takes[1].Kind, r.Takes[1].RMWTakeTimestamp = trace.TakeUnattributed, trace.Some(int64(900+sampleOffset))
+			r.Takes[1].SourceTimestamp, r.Publishes[0].SourceTimestamp = trace.Some(int64(9)), trace.Some(int64(9))
+			taken := r.Passages[1]
+			taken.SubscriptionNode, taken.Take = r.Takes[1].NodeName, r.Takes[1].RMWTakeTimestamp
+			r.Passages = append(r.Passages, taken)
+		}, ""},
 		"a take at the end may have fed nothing yet": {Span{10, 10, 1000, 1000}, func(r *Recording) {
 			r.Takes[1].Kind, r.Takes[1].RMWTakeTimestamp = trace.TakeUnattributed, trace.Some(int64(900+sampleOffset))
 			r.Takes[1].SourceTimestamp, r.Publishes[0].SourceTimestamp = trace.Some(int64(9)), trace.Some(int64(9))
