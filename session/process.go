@@ -16,7 +16,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
-	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -28,7 +27,7 @@ import (
 
 // process is a process that is or was recorded.
 type process struct {
-	target *target.Process // nil if it was gone before anybody looked
+	target *target.Process // nil before anybody has looked, and if it was gone then
 	row    trace.Process
 	// told is the last row that was written of it.
 	told trace.Process
@@ -90,26 +89,37 @@ func (s *Session) list(entry *process) error {
 // then it returns what they led to, nil if the process was over when they were read.
 func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
+	opened := s.openMemory(ctx, entry)
 	s.merger.Introduce(p.PID, func() *merge.Process {
-		merged := s.merged(ctx, entry)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !s.opened.IsZero() {
-			entry.row.RecordingStartTimestamp = trace.Some(s.now())
-		}
-		s.processes[p.PID] = entry
-		return merged
+		s.begin(entry)
+		return mergedProcess(entry, opened.take())
 	})
+	s.warn(opened.close())
 	s.mu.Lock()
 	known := s.processes[p.PID]
 	s.mu.Unlock()
-	if known != entry {
+	switch {
+	case known == entry:
+	case known != nil && known.isUnmet():
+		entry = s.adopt(ctx, known, entry)
+	default:
 		s.closeTarget(entry)
+		entry = known
 	}
-	if known == nil || known.target == nil {
+	if entry == nil || entry.target == nil {
 		return nil
 	}
-	return known
+	return entry
+}
+
+// begin gives a process its place. The session is locked.
+func (s *Session) begin(entry *process) {
+	if !s.opened.IsZero() {
+		entry.row.RecordingStartTimestamp = trace.Some(s.now())
+	}
+	s.processes[entry.row.PID] = entry
 }
 
 // now is the present on the dataset's clock.
@@ -147,15 +157,6 @@ func (p *process) describeAnew() {
 	p.row.Exited = former.Exited
 }
 
-// merged is the merger's view of a process.
-func (s *Session) merged(ctx context.Context, entry *process) *merge.Process {
-	result := &merge.Process{
-		Key: entry.row.ProcessKey, Graph: newGraph(entry.row.ProcessKey, entry.target.Account()), RMWImplementation: entry.row.RMWImplementation,
-	}
-	s.warn(s.openMemory(ctx, entry, result))
-	return result
-}
-
 // nobodyKnown pays for processes that were gone before their user was known.
 const nobodyKnown = math.MaxUint32
 
@@ -170,38 +171,6 @@ func newGraph(key trace.ProcessKey, account *quota.Account) *graph.Graph {
 	g := graph.New(key)
 	g.Limit(entityMeter{account})
 	return g
-}
-
-// openMemory lets the graph of a process read its memory, as far as that is possible and understood.
-func (s *Session) openMemory(ctx context.Context, entry *process, merged *merge.Process) error {
-	if !entry.ros2 || entry.target.Distro == target.DistroUnknown {
-		return nil
-	}
-	memory, err := graph.OpenMemory(entry.target)
-	if err != nil {
-		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err)
-	}
-	layout, err := graph.LayoutOf(ctx, entry.target)
-	if ctx.Err() != nil {
-		return memory.Close() // the recording is over
-	}
-	if err != nil {
-		return fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close()))
-	}
-	s.warnOfDifferences(entry, layout)
-	err = merged.CloseMemory()
-	merged.Graph.SetMemory(memory, layout)
-	merged.Memory = memory
-	return err
-}
-
-// warnOfDifferences says when a process has other builds of rcl and rclcpp than are known.
-func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
-	if len(layout.Differences) == 0 {
-		return
-	}
-	s.warn(fmt.Errorf("PID %d has other builds than the known releases of %s; what their accessor functions tell is used, other members "+
-		"may have moved, too: %v", entry.row.PID, layout.Distro, layout.Differences))
 }
 
 // retryPause is how long a process is left alone to which not everything could be attached: planning takes a part of a
@@ -230,38 +199,6 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	entry.recorded = true
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return s.list(entry)
-}
-
-// identify makes a process of a PID that a record came from and nobody has added: it was forked, or it just began to
-// run ROS 2. It is called with the merger locked.
-func (s *Session) identify(pid int32) *merge.Process {
-	ctx := context.Background() // the record may be one of the last
-	p, err := s.finder.Inspect(ctx, pid)
-	if err == nil {
-		entry := newProcess(p)
-		merged := s.merged(ctx, entry) // before anybody else sees the entry
-		s.mu.Lock()
-		if !s.opened.IsZero() {
-			entry.row.RecordingStartTimestamp = trace.Some(s.now())
-		}
-		s.processes[pid] = entry
-		s.mu.Unlock()
-		s.askToLook(pid)
-		return merged
-	}
-	if errors.Is(err, quota.ErrUsedUp) {
-		s.warn(fmt.Errorf("not recorded: %w", err))
-	}
-	// It is gone, or may not be looked into: what the kernel said when it began is all there is to know.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	start := s.starts.of(pid)
-	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
-	s.processes[pid] = &process{
-		row:  trace.Process{ProcessKey: key, Command: start.command, Exited: errors.Is(err, target.ErrNoProcess)},
-		ros2: true, ended: true, endedAt: time.Now(),
-	}
-	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
 }
 
 // onRecorded gives a process its row when the first record of it comes: every process key of the dataset has one. It is
@@ -341,10 +278,14 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	}
 	begin := time.Now()
 	defer func() { s.turns.spend(payer, time.Since(begin)) }()
+	switch {
+	case entry == nil:
+		entry = s.meet(ctx, pid)
+	case entry.isUnmet():
+		entry = s.meetLate(ctx, entry)
+	}
 	if entry == nil {
-		if entry = s.meet(ctx, pid); entry == nil {
-			return
-		}
+		return
 	}
 	entry.lookedAt = begin
 	entry.looks++
@@ -423,10 +364,8 @@ func (s *Session) forgetLongEnded(now time.Time) {
 // meet decides whether a process that has begun to run a program is to be recorded.
 func (s *Session) meet(ctx context.Context, pid int32) *process {
 	p, err := s.finder.Inspect(ctx, pid)
-	if errors.Is(err, quota.ErrUsedUp) {
-		s.warn(fmt.Errorf("not recorded: %w", err))
-	}
 	if err != nil {
+		s.warnOfUsedUp(err)
 		return nil // it was short
 	}
 	wanted := s.configuration.All || len(s.configuration.Command) > 0
@@ -470,7 +409,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		entry.scanned.begun = false
 	}
 	if forgotten || !ros2 || entry.row.Distro != distro {
-		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error { return s.openMemory(ctx, entry, merged) }))
+		s.readAnew(ctx, entry)
 	}
 	if forgotten || !ros2 || entry.row.RMWImplementation != rmw {
 		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
@@ -502,10 +441,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.processes[p.PID] = fresh
 	s.mu.Unlock()
 	// The merger has learned of the exec from the kernel, and perhaps of entities since.
-	s.warn(s.merger.Update(p.PID, func(merged *merge.Process) error {
-		merged.RMWImplementation = fresh.row.RMWImplementation
-		return errors.Join(merged.CloseMemory(), s.openMemory(ctx, fresh, merged))
-	}))
+	s.readAnew(ctx, fresh)
 	s.closeTarget(entry)
 	s.askToLook(p.PID) // as at any process that has just begun
 	if !fresh.ros2 && (s.configuration.All || s.configuration.name != nil) {
@@ -544,10 +480,10 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	})
 	for _, entry := range entries {
 		pid := entry.row.PID
-		if entry.target == nil || entry.ended {
+		if entry.ended {
 			continue
 		}
-		if !entry.target.Alive() {
+		if entry.target != nil && !entry.target.Alive() {
 			s.endProcess(entry, s.now(), true)
 		}
 		pids = append(pids, pid)

@@ -71,6 +71,7 @@ type Session struct {
 	overhead     *overhead
 	headersAsked chan struct{} // there are headerQuestions
 	lostInits    lostInits     // of the reader
+	strangers    allowance     // used with the merger locked
 	scans        scans
 
 	mu              sync.Mutex // guards what follows

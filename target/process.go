@@ -109,6 +109,27 @@ func (p *Process) open(ctx context.Context, pid int32) error {
 	return p.load(ctx, pid)
 }
 
+// Identify tells a process from all others, and the name of its main thread, without looking into it.
+func (f *Finder) Identify(pid int32) (Identity, string, error) {
+	identity := Identity{PID: pid}
+	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
+	if err != nil {
+		return identity, "", processError(pid, err)
+	}
+	stat, err := parseStat(text)
+	if err == nil && stat.exited() {
+		err = ErrNoProcess
+	}
+	if err != nil {
+		return identity, "", processError(pid, err)
+	}
+	identity.StartTime = stat.startTime
+	if identity.BootID, err = f.readBootID(); err != nil {
+		return identity, "", processError(pid, fmt.Errorf("boot ID: %w", err))
+	}
+	return identity, stat.command, nil
+}
+
 func (f *Finder) explainThread(pid int32) error {
 	text, err := f.readProcessFile(pid, "status", maxStatusSize)
 	if err != nil {

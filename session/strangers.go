@@ -1,0 +1,133 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/quota"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// A stranger is a process that nobody has met when a record of it comes: it was forked, or it just began to run ROS 2.
+// To look at it at once gives its first rows their names, but no record of anybody is read meanwhile. Each user's
+// strangers may take this much of a period. Those beyond it are looked at by the session, in the turn of their user.
+const (
+	strangersTime   = 100 * time.Millisecond
+	strangersPeriod = time.Second
+)
+
+// allowance is a time that each user may take in a period. It is used with the merger locked.
+type allowance struct {
+	began time.Time
+	spent map[uint32]time.Duration
+}
+
+func (a *allowance) has(user uint32, now time.Time) bool {
+	if now.Sub(a.began) >= strangersPeriod {
+		a.began, a.spent = now, map[uint32]time.Duration{}
+	}
+	return a.spent[user] < strangersTime
+}
+
+func (a *allowance) spend(user uint32, took time.Duration) { a.spent[user] += took }
+
+// isUnmet reports whether a process is known by its records only, and is to be looked at.
+func (p *process) isUnmet() bool { return p.target == nil && !p.ended }
+
+// identify makes a process of a PID that a record came from and nobody has added. It is called with the merger locked.
+func (s *Session) identify(pid int32) *merge.Process {
+	payer, err := s.finder.Payer(pid)
+	if err != nil {
+		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
+	}
+	begin := time.Now()
+	if !s.strangers.has(payer, begin) {
+		return s.postpone(pid, payer)
+	}
+	defer func() { s.strangers.spend(payer, time.Since(begin)) }()
+	ctx := context.Background() // the record may be one of the last
+	p, err := s.finder.Inspect(ctx, pid)
+	if err != nil {
+		s.warnOfUsedUp(err)
+		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
+	}
+	entry := newProcess(p)
+	opened := s.openMemory(ctx, entry)
+	merged := mergedProcess(entry, opened.take()) // before anybody else sees the entry
+	s.mu.Lock()
+	s.begin(entry)
+	s.mu.Unlock()
+	s.askToLook(pid)
+	return merged
+}
+
+// remember makes a process that is gone, or may not be looked into: what the kernel said when it began is all there is
+// to know.
+func (s *Session) remember(pid int32, exited bool) *merge.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	start := s.starts.of(pid)
+	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
+	s.processes[pid] = &process{
+		row: trace.Process{ProcessKey: key, Command: start.command, Exited: exited}, ros2: true, ended: true, endedAt: time.Now(),
+	}
+	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
+}
+
+// postpone makes a process that the session is to look at. Until then its rows have no names.
+func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
+	identity, command, err := s.finder.Identify(pid)
+	if err != nil {
+		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
+	}
+	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
+	s.mu.Lock()
+	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer})
+	s.mu.Unlock()
+	s.askToLook(pid)
+	s.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
+	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(payer))}
+}
+
+// meetLate looks at a process that is known by its records only. It returns nil if that is over, or never was to be
+// looked into.
+func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
+	p, err := s.finder.Inspect(ctx, unmet.row.PID)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		s.warnOfUsedUp(err)
+		s.mu.Lock()
+		s.endProcess(unmet, s.now(), errors.Is(err, target.ErrNoProcess))
+		s.mu.Unlock()
+		return nil
+	}
+	return s.adopt(ctx, unmet, newProcess(p))
+}
+
+// adopt puts a process that was looked at in the place of what its records had led to. It returns nil if that was
+// another process, whose end is still to be told.
+func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
+	s.mu.Lock()
+	if s.processes[entry.row.PID] != unmet || unmet.ended || unmet.row.ProcessKey != entry.row.ProcessKey {
+		s.mu.Unlock()
+		s.closeTarget(entry)
+		return nil
+	}
+	entry.row.RecordingStartTimestamp, entry.told, entry.shown = unmet.row.RecordingStartTimestamp, unmet.told, unmet.shown
+	s.processes[entry.row.PID] = entry
+	s.mu.Unlock()
+	s.readAnew(ctx, entry)
+	return entry
+}
+
+func (s *Session) warnOfUsedUp(err error) {
+	if errors.Is(err, quota.ErrUsedUp) {
+		s.warn(fmt.Errorf("not recorded: %w", err))
+	}
+}

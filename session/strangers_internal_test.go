@@ -1,0 +1,118 @@
+package session
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// A user's strangers keep the reader waiting for so long and no longer, whoever else has spent his time.
+func TestStrangersTime(t *testing.T) {
+	var a allowance
+	now := time.Unix(1000, 0)
+	for i, step := range []struct {
+		after time.Duration
+		user  uint32
+		spend time.Duration
+		want  bool
+	}{
+		{0, 1, strangersTime / 2, true},
+		{0, 1, strangersTime / 2, true},
+		{0, 1, 0, false},
+		{0, 2, strangersTime * 5, true},
+		{0, 2, 0, false},
+		{strangersPeriod / 2, 1, 0, false},
+		{strangersPeriod / 2, 1, strangersTime, true},
+		{0, 1, 0, false},
+		{0, 2, 0, true},
+	} {
+		now = now.Add(step.after)
+		if got := a.has(step.user, now); got != step.want {
+			t.Fatalf("step %d: has time: %v", i, got)
+		}
+		if step.want {
+			a.spend(step.user, step.spend)
+		}
+	}
+}
+
+// TestStrangersAreMet: a process of which a record comes is looked at at once, or later when its user's processes have
+// taken long. What its records have led to until then stays.
+func TestStrangersAreMet(t *testing.T) {
+	for name, test := range map[string]struct {
+		spent     time.Duration
+		meanwhile func(*testing.T, *exec.Cmd, *process)
+		met       bool
+	}{
+		"at once": {0, nil, true},
+		"later":   {strangersTime, nil, true},
+		"too late": {strangersTime, func(t *testing.T, command *exec.Cmd, _ *process) {
+			if err := command.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = command.Wait()
+		}, false},
+		"when another process has its PID": {strangersTime, func(_ *testing.T, _ *exec.Cmd, unmet *process) { unmet.row.ProcessStart-- }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := exec.Command("sleep", "600")
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				_ = command.Process.Kill()
+				_ = command.Wait()
+			}()
+			w, err := writer.Create(t.TempDir(), writer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Discard() }()
+			pid := int32(command.Process.Pid)
+			s := &Session{
+				finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
+				report: trace.NewSession(), writer: w, opened: time.Now(),
+			}
+			payer, err := s.finder.Payer(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.strangers.has(payer, time.Now())
+			s.strangers.spend(payer, test.spent)
+
+			merged := s.identify(pid)
+			s.merger.Introduce(pid, func() *merge.Process { return merged })
+			entry := s.processes[pid]
+			if s.looks.count() != 1 || merged.Key != entry.row.ProcessKey || !entry.row.RecordingStartTimestamp.Valid {
+				t.Errorf("%d to be looked at, key %v, row %+v", s.looks.count(), merged.Key, entry.row)
+			}
+			if entry.isUnmet() != (test.spent > 0) {
+				t.Errorf("unmet: %v", entry.isUnmet())
+			}
+			if test.meanwhile != nil {
+				test.meanwhile(t, command, entry)
+			}
+			if entry.isUnmet() {
+				unmet := entry
+				if entry = s.meetLate(t.Context(), unmet); (entry != nil) != test.met {
+					t.Fatalf("met: %v", entry)
+				}
+				if !test.met {
+					return
+				}
+				if entry != s.processes[pid] || entry.row.RecordingStartTimestamp != unmet.row.RecordingStartTimestamp {
+					t.Errorf("row %+v, was %+v", entry.row, unmet.row)
+				}
+			}
+			defer s.closeTarget(entry)
+			if entry.target == nil || entry.row.ProcessKey != keyOf(entry.target) {
+				t.Errorf("row %+v", entry.row)
+			}
+		})
+	}
+}
