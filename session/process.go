@@ -425,25 +425,22 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	return s.attach(ctx, entry)
 }
 
-// replace begins anew with a process that runs another program now.
+// replace begins anew with a process that runs another program now. The former one is let go of first: its user may
+// have no room for both.
 func (s *Session) replace(ctx context.Context, entry *process) error {
-	p, err := s.finder.Inspect(ctx, entry.row.PID)
-	if err != nil {
-		return err
-	}
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
 	s.release(entry)
 	s.attacher.Sweep() // the former program's links would match the new one, too
-	fresh := newProcess(p)
-	fresh.row.RecordingStartTimestamp = entry.row.RecordingStartTimestamp
+	s.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
 	s.mu.Lock()
-	s.processes[p.PID] = fresh
-	s.mu.Unlock()
-	// The merger has learned of the exec from the kernel, and perhaps of entities since.
-	s.readAnew(ctx, fresh)
 	s.closeTarget(entry)
-	s.askToLook(p.PID) // as at any process that has just begun
+	s.mu.Unlock()
+	fresh := s.meetLate(ctx, entry)
+	if fresh == nil {
+		return nil
+	}
+	s.askToLook(fresh.row.PID) // as at any process that has just begun
 	if !fresh.ros2 && (s.configuration.All || s.configuration.name != nil) {
 		return nil
 	}

@@ -102,8 +102,12 @@ func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
 	}
 	if err != nil {
 		s.warnOfUsedUp(err)
+		exited := errors.Is(err, target.ErrNoProcess)
+		if unmet.looks++; exited && unmet.looks < youngLooks {
+			return nil // the kernel tells when that was
+		}
 		s.mu.Lock()
-		s.endProcess(unmet, s.now(), errors.Is(err, target.ErrNoProcess))
+		s.endProcess(unmet, s.now(), exited)
 		s.mu.Unlock()
 		return nil
 	}

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -114,5 +116,40 @@ func TestStrangersAreMet(t *testing.T) {
 				t.Errorf("row %+v", entry.row)
 			}
 		})
+	}
+}
+
+// TestProcessIsReplacedWithoutRoom: a process that executes another program stays where its user has no room for one
+// more.
+func TestProcessIsReplacedWithoutRoom(t *testing.T) {
+	command := exec.Command("sleep", "600")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	}()
+	pid := int32(command.Process.Pid)
+	s := &Session{
+		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
+		looks: newLooks(), processes: map[int32]*process{},
+	}
+	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
+	p, err := s.finder.Inspect(t.Context(), pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := p.Account()
+	entry := s.enroll(t.Context(), p)
+	for account.Take(quota.Processes, 1) == nil {
+	}
+	if err := s.replace(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	fresh := s.processes[pid]
+	defer s.closeTarget(fresh)
+	if fresh == entry || fresh.target == nil || fresh.ended || entry.target != nil {
+		t.Errorf("the former one %+v, the new one %+v", entry, fresh)
 	}
 }
