@@ -339,7 +339,8 @@ type CallbackFrame struct {
 	Feed         Feed
 	CPU          uint32
 	Flags        uint8
-	Reserved     [3]uint8
+	Steps        uint8
+	Reserved     [2]uint8
 }
 
 // TakeCall, ServiceCall and IntraPublisher belong to the probes: what calls of rcl that are under way have been given.
@@ -378,7 +379,8 @@ type ThreadState struct {
 	TakePending          uint32
 	DequeuePending       uint32
 	RequestPending       uint32
-	Steps                uint32
+	Steps                uint8
+	Reserved             [3]uint8
 	GenericShown         uint32
 	Account              ThreadRecord
 	Take                 TakeRecord

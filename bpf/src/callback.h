@@ -26,6 +26,7 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 	frame->cost_ns = state->account.cost_ns;
 	frame->cpu = event->cpu;
 	frame->flags = flags;
+	frame->steps = STEPS_UNKNOWN;
 	if (feed)
 		frame->feed = *feed;
 	else
@@ -149,6 +150,7 @@ static __always_inline __u32 find_callback(const struct thread_state *state,
 static __always_inline void callback_end(struct thread_state *state, const struct event *event)
 {
 	__u32 match;
+	__u8 *steps;
 
 	if (!state) {
 		emit_callback_without_start(event, 0);
@@ -159,8 +161,6 @@ static __always_inline void callback_end(struct thread_state *state, const struc
 	flush_dequeue(state);
 	flush_request(state);
 	state->intra_publisher.time_ns = 0;
-	if (state->steps == STEPS_UNKNOWN)
-		state->steps = STEPS_HIDDEN;
 	if (state->overflow) {
 		if (event->stack_pointer <
 		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer) {
@@ -178,12 +178,17 @@ static __always_inline void callback_end(struct thread_state *state, const struc
 		unwind(state, event->stack_pointer);
 		if (event->flags & FLAG_DERIVED && state->generic_shown)
 			return;
+		/* What was shown since it began was shown by an executor within it. */
+		*executor_steps(state) = STEPS_HIDDEN;
 		emit_callback_without_start(event, state->depth);
 		return;
 	}
 	for (int i = 0; i < MAX_DEPTH && state->depth > match; i++)
 		close_callback(state, 0, CALLBACK_UNWOUND);
 	close_callback(state, event->time_ns, CALLBACK_COMPLETE);
+	steps = executor_steps(state);
+	if (*steps == STEPS_UNKNOWN)
+		*steps = STEPS_HIDDEN;
 }
 
 /*
@@ -199,7 +204,7 @@ static __always_inline void executor_execute(struct thread_state *state, const s
 	flush_take(state);
 	flush_request(state);
 	state->intra_publisher.time_ns = 0;
-	state->steps = STEPS_SHOWN;
+	*executor_steps(state) = STEPS_SHOWN;
 }
 
 enum stack_limit {

@@ -308,15 +308,15 @@ int on_executor_execute(struct pt_regs *regs)
 }
 
 /*
- * The callback is one of Humble's, whose subscription has shown its buffer, and the thread's
- * executor does not show its steps.
+ * The callback is one of Humble's, whose subscription has shown its buffer, and its executor does
+ * not show its steps.
  */
-static __always_inline bool is_taken_unseen(const struct thread_state *state,
+static __always_inline bool is_taken_unseen(struct thread_state *state,
 					    const struct event *callback, __u64 subscription)
 {
 	struct process_address key = {.address = subscription, .pid = callback->pid};
 
-	return state && state->steps == STEPS_HIDDEN && !state->dequeue_pending &&
+	return state && *executor_steps(state) == STEPS_HIDDEN && !state->dequeue_pending &&
 	       bpf_map_lookup_elem(&subscription_rings, &key);
 }
 

@@ -64,6 +64,14 @@ static __always_inline struct callback_frame *current_callback(struct thread_sta
 	return &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
 }
 
+/* What is known of the steps of the executor that runs the thread's callbacks now, or will. */
+static __always_inline __u8 *executor_steps(struct thread_state *state)
+{
+	struct callback_frame *callback = current_callback(state);
+
+	return callback ? &callback->steps : &state->steps;
+}
+
 static __always_inline __u8 parent_flags(const struct thread_state *state)
 {
 	return state->overflow ? FLAG_PARENT_UNKNOWN : 0;

@@ -16,7 +16,8 @@ struct callback_frame {
 	struct feed feed;
 	__u32 cpu;
 	__u8 flags;
-	__u8 reserved[3];
+	__u8 steps; /* one of STEPS_..., of the executor that the callback spins */
+	__u8 reserved[2];
 };
 
 /*
@@ -61,8 +62,8 @@ struct caller_hit {
 };
 
 /*
- * Whether the thread's executor shows when it executes something: STEPS_HIDDEN after a callback
- * that ended without.
+ * Whether an executor shows when it executes something: STEPS_HIDDEN after a callback that ended
+ * without.
  */
 #define STEPS_UNKNOWN 0
 #define STEPS_SHOWN   1
@@ -80,7 +81,8 @@ struct thread_state {
 	__u32 take_pending;
 	__u32 dequeue_pending;
 	__u32 request_pending;
-	__u32 steps;	     /* one of STEPS_... */
+	__u8 steps; /* one of STEPS_..., of the executor outside of callbacks */
+	__u8 reserved[3];
 	__u32 generic_shown; /* a serialized take or a derived callback_start was seen */
 	/* Kept as the records that they become if nothing follows. */
 	struct thread_record account;

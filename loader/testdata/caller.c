@@ -7,6 +7,7 @@
  *   open             one callback_start without its end, on the main thread
  *   call NAME A B C  the library's function, with these arguments
  *   thread NAME A B C  the same on a thread of its own
+ *   nested DEPTH NAME A B C  the same with so many frames more on the stack
  *   map A SIZE       memory at an address
  *   write A VALUE    a word there
  *   hide A SIZE      makes memory unreadable
@@ -87,6 +88,19 @@ static void call(const char *name, uintptr_t a, uintptr_t b, uintptr_t c)
 	function(a, b, c);
 }
 
+static __attribute__((noinline)) void nested(int depth, const char *name, uintptr_t a, uintptr_t b,
+					     uintptr_t c)
+{
+	volatile char frame[64];
+
+	frame[0] = 0;
+	if (depth > 0)
+		nested(depth - 1, name, a, b, c);
+	else
+		call(name, a, b, c);
+	frame[1] = frame[0]; /* so that this is no tail call */
+}
+
 struct call {
 	const char *name;
 	uintptr_t arguments[3];
@@ -123,7 +137,7 @@ int main(void)
 {
 	unsigned long a, b, c;
 	char line[4096], name[64];
-	int threads;
+	int threads, depth;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
@@ -140,6 +154,8 @@ int main(void)
 			callback_start((void *)0x2000, false);
 		else if (sscanf(line, "call %63s %lx %lx %lx", name, &a, &b, &c) == 4)
 			call(name, a, b, c);
+		else if (sscanf(line, "nested %d %63s %lx %lx %lx", &depth, name, &a, &b, &c) == 5)
+			nested(depth, name, a, b, c);
 		else if (sscanf(line, "thread %63s %lx %lx %lx", name, &a, &b, &c) == 4)
 			thread(name, a, b, c);
 		else if (sscanf(line, "map %lx %lx", &a, &b) == 2)
