@@ -21,14 +21,16 @@ func TestStepsOfNestedExecutors(t *testing.T) {
 		step, innerStep      = "nested 1 executed 20 30 0", "nested 3 executed 20 30 0"
 		outerStart, outerEnd = "nested 2 ros_trace_callback_start 2000 0 0", "nested 2 ros_trace_callback_end 2000 0 0"
 		innerStart, innerEnd = "nested 4 ros_trace_callback_start 3000 0 0", "nested 4 ros_trace_callback_end 3000 0 0"
-		outer, inner         = 2, 4
+		outer, inner, thread = "nested 2", "nested 4", "thread"
 	)
 	for name, test := range map[string]struct {
 		before []string
-		at     int
+		own    string // how its callback begins
 		fed    bool
 	}{
 		"nothing is known of the executor":        {nil, outer, false},
+		"it has run nothing on a new thread":      {nil, thread, true},
+		"it has run nothing within":               {[]string{step, outerStart}, inner, true},
 		"it shows no steps":                       {[]string{outerStart, outerEnd}, outer, true},
 		"it shows steps":                          {[]string{step, outerStart, outerEnd}, outer, false},
 		"an executor within shows steps":          {[]string{outerStart, innerStep, innerStart, innerEnd, outerEnd}, outer, true},
@@ -55,7 +57,7 @@ func TestStepsOfNestedExecutors(t *testing.T) {
 			ring := ringScript()
 			own := fmt.Sprintf("%x", firstPage+offset)
 			for _, line := range slices.Concat(ring[:len(ring)-1], []string{"call entered 10 0 0", ringTrigger}, test.before, []string{
-				fmt.Sprintf("nested %d ros_trace_callback_start %s 1 0", test.at, own), fmt.Sprintf("nested %d ros_trace_callback_end %s 0 0", test.at, own),
+				fmt.Sprintf("%s ros_trace_callback_start %s 1 0", test.own, own), fmt.Sprintf("%s ros_trace_callback_end %s 0 0", test.own, own),
 			}) {
 				c.do(line)
 			}
@@ -69,7 +71,7 @@ func TestStepsOfNestedExecutors(t *testing.T) {
 				if err := abi.Decode(encoded, &callback); err != nil {
 					t.Fatal(err)
 				}
-				if callback.Callback != firstPage+offset {
+				if callback.Callback != firstPage+offset || callback.StartNs == 0 {
 					continue
 				}
 				found = true

@@ -69,21 +69,18 @@ static __always_inline void derive_callback(struct event *event)
 SEC("uprobe.multi")
 int on_callback_start(struct pt_regs *regs)
 {
-	__u64 cookie = bpf_get_attach_cookie(regs), subscription, object;
-	struct event event, dequeue;
+	__u64 cookie = bpf_get_attach_cookie(regs), object;
 	struct thread_state *state;
+	struct event event;
 
 	if (!begin_tracepoint(&event, &state, EVENT_CALLBACK_START, regs, cookie))
 		return 0;
-	subscription = event.arguments[0] - intra_callback_offset;
 	if (COOKIE_FORM(cookie) == FORM_GENERIC_CALLBACK) {
 		object = event.arguments[0];
 		derive_callback(&event);
 		show_generic_subscription(&event, object, COOKIE_PARAMETER(cookie));
-	} else if (intra_process && event.arguments[1] & 1 &&
-		   is_taken_unseen(state, &event, subscription)) {
-		__builtin_memcpy(&dequeue, &event, sizeof(dequeue));
-		derive_dequeue(state, &dequeue, subscription, 0);
+	} else if (intra_process && event.arguments[1] & 1) {
+		derive_unseen_dequeue(state, &event, event.arguments[0] - intra_callback_offset);
 	}
 	emit_raw(&event);
 	callback_start(state, &event);

@@ -18,6 +18,7 @@
 #include "publish.h"
 #include "ring_history.h"
 #include "take.h"
+#include "task.h"
 
 /*
  * What is known of rings. They end unseen, so a new subscription may have one at the address of
@@ -43,10 +44,18 @@ struct {
 	__type(value, __u64);
 } subscription_rings SEC(".maps");
 
-static __always_inline void note_ring(const struct event *event, __u64 subscription, __u64 address)
+/* The ring that a subscription showed before, NULL if it did not. */
+static __always_inline __u64 *known_ring(const struct event *event, __u64 subscription)
 {
 	struct process_address key = {.address = subscription, .pid = event->pid};
-	__u64 *known = bpf_map_lookup_elem(&subscription_rings, &key);
+
+	return bpf_map_lookup_elem(&subscription_rings, &key);
+}
+
+static __always_inline void note_ring(const struct event *event, __u64 subscription,
+				      const __u64 *known, __u64 address)
+{
+	struct process_address key = {.address = subscription, .pid = event->pid};
 
 	if (!known || *known != address)
 		bpf_map_update_elem(&subscription_rings, &key, &address, BPF_ANY);
@@ -56,10 +65,9 @@ static __always_inline void note_ring(const struct event *event, __u64 subscript
  * An operation of the subscription's ring was seen, but the ring cannot be read: what was known of
  * it holds no more. False if the object never showed a ring: then it is probably no subscription.
  */
-static __always_inline bool forget_ring(const struct event *event, __u64 subscription)
+static __always_inline bool forget_ring(const struct event *event, const __u64 *known)
 {
-	struct process_address key = {.address = subscription, .pid = event->pid};
-	__u64 *known = bpf_map_lookup_elem(&subscription_rings, &key);
+	struct process_address key = {.pid = event->pid};
 
 	if (!known)
 		return false;
@@ -220,6 +228,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 	struct event event;
 	struct ring ring;
 	__u64 subscription, address, slot, message = 0;
+	__u64 *known;
 
 	if (!begin_event(&event, &state, EVENT_RCLCPP_RING_BUFFER_ENQUEUE, regs, cookie))
 		return 0;
@@ -232,11 +241,12 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 		return 0;
 	subscription = event.arguments[0] - intra_guard_condition_offset;
 	address = read_ring(&ring, subscription);
-	if (address == RING_UNREADABLE && forget_ring(&event, subscription))
+	known = known_ring(&event, subscription);
+	if (address == RING_UNREADABLE && forget_ring(&event, known))
 		count_loss(KIND_ENQUEUE, REASON_FAULT);
 	if (address <= RING_UNREADABLE)
 		return 0;
-	note_ring(&event, subscription, address);
+	note_ring(&event, subscription, known, address);
 	event.flags = FLAG_DERIVED;
 	read_word(&message,
 		  ring.begin + ring.write_index * ((ring.end - ring.begin) / ring.capacity));
@@ -259,21 +269,21 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 }
 
 /*
- * What has just been taken from the buffer of a subscription, if it is one. data is what holds the
- * message, 0 if unknown.
+ * What has just been taken from the buffer of a subscription, if it is one. known is the ring that
+ * it showed before, data what holds the message, 0 if unknown.
  */
 static __always_inline void derive_dequeue(struct thread_state *state, struct event *event,
-					   __u64 subscription, __u64 data)
+					   __u64 subscription, const __u64 *known, __u64 data)
 {
 	__u64 address, messages[3];
 	struct ring ring;
 
 	address = read_ring(&ring, subscription);
 	if (address == RING_UNREADABLE) /* the callback that follows does not tell what fed it */
-		forget_ring(event, subscription);
+		forget_ring(event, known);
 	if (address <= RING_UNREADABLE)
 		return;
-	note_ring(event, subscription, address);
+	note_ring(event, subscription, known, address);
 	/* std::pair<std::shared_ptr, std::unique_ptr>, one of which has the message */
 	if (data && !bpf_probe_read_user(messages, sizeof(messages), (const void *)data))
 		event->gid[0] = messages[0] ? messages[0] : messages[2];
@@ -303,21 +313,38 @@ int on_executor_execute(struct pt_regs *regs)
 	if (intra_process && COOKIE_FORM(cookie) == FORM_DERIVED &&
 	    read_word(&waitable, event.arguments[1] + executable_waitable_offset) && waitable &&
 	    read_word(&data, event.arguments[1] + executable_data_offset) && data)
-		derive_dequeue(state, &event, waitable, data);
+		derive_dequeue(state, &event, waitable, known_ring(&event, waitable), data);
 	return 0;
 }
 
-/*
- * The callback is one of Humble's, whose subscription has shown its buffer, and its executor does
- * not show its steps.
- */
-static __always_inline bool is_taken_unseen(struct thread_state *state,
-					    const struct event *callback, __u64 subscription)
+/* Whether the executor that begins a callback now does not show its steps. */
+static __always_inline bool hides_steps(struct thread_state *state)
 {
-	struct process_address key = {.address = subscription, .pid = callback->pid};
+	const struct callback_frame *within = current_callback(state);
+	__u8 steps = within ? within->steps : state->steps;
 
-	return state && *executor_steps(state) == STEPS_HIDDEN && !state->dequeue_pending &&
-	       bpf_map_lookup_elem(&subscription_rings, &key);
+	/* Of its first callback the step would have been seen. */
+	return steps == STEPS_HIDDEN ||
+	       (steps == STEPS_UNKNOWN && (within || is_seen_from_its_beginning()));
+}
+
+/*
+ * What a callback shows that has begun: that its message was taken. It is one of Humble's whose
+ * subscription has shown its buffer.
+ */
+static __always_inline void derive_unseen_dequeue(struct thread_state *state,
+						  const struct event *callback, __u64 subscription)
+{
+	struct event dequeue;
+	__u64 *known;
+
+	if (!state || state->dequeue_pending || !hides_steps(state))
+		return;
+	known = known_ring(callback, subscription);
+	if (!known)
+		return;
+	__builtin_memcpy(&dequeue, callback, sizeof(dequeue));
+	derive_dequeue(state, &dequeue, subscription, known, 0);
 }
 
 #endif

@@ -339,6 +339,8 @@ func TestComparerAtTheEdges(t *testing.T) {
 			r.Callbacks[0].Status, r.Callbacks[0].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
 			r.Publishes[0].Status = trace.PublishRecordingEnd
 		}, ""},
+		"the first message of a thread may have been taken before": {Span{10, 290, 1000, 1000}, func(r *Recording) { r.Passages = r.Passages[1:] }, ""},
+		"the second one was not":                                   {Span{10, 290, 1000, 1000}, func(r *Recording) { r.Passages = r.Passages[:2] }, "not joined"},
 		"who gets a message that is published at the end may be unknown": {Span{10, 10, 125, 125}, func(r *Recording) {
 			r.Callbacks, r.Takes, r.Services, r.Publishes, r.Lifecycles, r.Passages = r.Callbacks[:1], nil, nil, r.Publishes[:1], nil, r.Passages[:1]
 			r.Callbacks[0].Status, r.Callbacks[0].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
