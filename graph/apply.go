@@ -80,6 +80,10 @@ type applier struct {
 	onlyKnown bool
 }
 
+// mayHaveMissed reports whether events were lost after the scan began. What it saw may be gone since, and another one
+// in its place: a later scan tells.
+func (a applier) mayHaveMissed(lostUntil int64) bool { return lostUntil != 0 && lostUntil >= a.begin }
+
 // settle returns the entity that a scan saw at an address: the one that lives there, or lived there when the scan
 // began, or a new one. It returns false where somebody else has lived there since. fini is the event that would have
 // ended the entity. is tells whether what the scan saw can be an entity that is doubtful. create also tells whether the
@@ -90,10 +94,13 @@ func settle[E resident](
 	last, known := p.last(address)
 	if known {
 		begin := int64(always) // of another one
-		if doubt, doubtful := last.doubted(); doubtful && doubt < a.begin {
-			if is(last) {
+		if doubt, doubtful := last.doubted(); doubtful {
+			switch {
+			case a.mayHaveMissed(p.lostUntil):
+				return last, false
+			case is(last):
 				last.confirm(a.end)
-			} else {
+			default:
 				p.bury(last, doubt)
 				begin = a.end // when it came is not known
 			}
@@ -112,7 +119,7 @@ func settle[E resident](
 		p.add(address, entity)
 		return entity, true
 	}
-	if !a.mayGrow() {
+	if a.mayHaveMissed(p.lostUntil) || !a.mayGrow() {
 		var none E
 		return none, false
 	}
@@ -334,7 +341,7 @@ func (a applier) callback(address trace.Address, owner *life) *callback {
 
 // confirm takes back the doubts about the callback of an owner that the scan has seen.
 func (a applier) confirm(c *callback, address trace.Address) {
-	if doubt, doubtful := c.doubted(); doubtful && doubt < a.begin && c.current.Callback == address {
+	if _, doubtful := c.doubted(); doubtful && !a.mayHaveMissed(a.callbacks.lostUntil) && c.current.Callback == address {
 		c.confirm(a.end)
 	}
 }

@@ -170,3 +170,38 @@ func TestMemoryTellsNothingOfTheTimeBeforeALoss(t *testing.T) {
 		t.Error("memory tells nothing of what is recorded after the loss")
 	}
 }
+
+// TestLossDuringAScan: what a scan saw before events were lost may be gone, although it was doubtful before, or new.
+func TestLossDuringAScan(t *testing.T) {
+	m := newImage(t, "jazzy", elf.EM_X86_64)
+	want := newWorld(t, m).rows()
+	for name, before := range map[string]func(*Graph){
+		"what was never seen":  func(*Graph) {},
+		"what was seen before": func(g *Graph) { g.Apply(snapshotOf(t, m, 10)) },
+		"what was doubtful": func(g *Graph) {
+			g.Apply(snapshotOf(t, m, 10))
+			g.Doubt(15, 18)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(testKey)
+			before(g)
+			snapshot := snapshotOf(t, m, 20)
+			snapshot.End = 30
+			g.Doubt(22, 40)
+			g.Apply(snapshot)
+			for _, time := range []int64{25, 35, 45} {
+				if names := known(g, want, time); len(names) != 0 {
+					t.Errorf("at %d is known: %q", time, names)
+				}
+			}
+			if !g.WantsScan() {
+				t.Error("no scan is wanted")
+			}
+			g.Apply(snapshotOf(t, m, 50))
+			if names := known(g, want, 51); len(names) == 0 {
+				t.Error("nothing is known after another scan")
+			}
+		})
+	}
+}

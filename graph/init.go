@@ -78,15 +78,15 @@ func (g *Graph) initPublisher(time int64, row trace.Publisher) {
 		}
 		delete(g.gids, row.RMWPublisherHandle)
 	}
-	if row.TopicName == "" || row.GID == "" {
-		if read, err := g.reader.publisherAt(row.PublisherHandle); err == nil {
-			fill(&row.TopicName, read.TopicName)
-			fill(&row.GID, read.GID)
-		}
-	}
 	p := &publisher{life: life{since: time}}
 	p.current = row
-	if row.TopicName == rosoutTopic {
+	if row.TopicName == "" || row.GID == "" {
+		if read, err := g.reader.publisherAt(row.PublisherHandle); err == nil {
+			takeRead(g, &p.life, &p.current.TopicName, read.TopicName)
+			takeRead(g, &p.life, &p.current.GID, read.GID)
+		}
+	}
+	if p.current.TopicName == rosoutTopic {
 		p.announced, p.current.PublisherHandle = row.PublisherHandle, 0
 	}
 	g.failures.clear("publisher", p.current.PublisherHandle)
@@ -113,13 +113,13 @@ func (g *Graph) addPublisher(time int64, handle, object trace.Address) {
 func (g *Graph) initSubscription(time int64, row trace.Subscription) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	if row.TopicName == "" {
-		if read, err := g.reader.subscriptionAt(row.SubscriptionHandle); err == nil {
-			row.TopicName = read.TopicName
-		}
-	}
 	s := &subscription{life: life{since: time}}
 	s.current = row
+	if row.TopicName == "" {
+		if read, err := g.reader.subscriptionAt(row.SubscriptionHandle); err == nil {
+			takeRead(g, &s.life, &s.current.TopicName, read.TopicName)
+		}
+	}
 	g.failures.clear("subscription", row.SubscriptionHandle)
 	g.failures.clear("rmw subscription", row.RMWSubscriptionHandle)
 	g.subscriptions.add(row.SubscriptionHandle, s)
@@ -237,12 +237,13 @@ func (g *Graph) timerClass(callback trace.Address) (string, bool) {
 func (g *Graph) initService(time int64, row trace.ServiceServer, impl trace.Address, implementation string) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	if row.ServiceName == "" {
-		row.ServiceName, _ = g.reader.rmwTopicAt(row.RMWServiceHandle, func(names layouts.RMWTopicName) uint64 { return names.Service })
-	}
 	g.noteImplementation(implementation, row.RMWServiceHandle)
 	s := &service{life: life{since: time}, impl: impl}
 	s.current = row
+	if row.ServiceName == "" {
+		name, _ := g.reader.rmwTopicAt(row.RMWServiceHandle, func(names layouts.RMWTopicName) uint64 { return names.Service })
+		takeRead(g, &s.life, &s.current.ServiceName, name)
+	}
 	g.failures.clear("service", row.ServiceHandle)
 	g.services.add(row.ServiceHandle, s)
 	g.changedService(s)
@@ -284,16 +285,15 @@ func (g *Graph) nodeOfService(s *service, object trace.Address) {
 func (g *Graph) initClient(time int64, row trace.Client) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
-	// By now another client may have the address, even with an rmw client at the same one, but hardly one with another
-	// service name.
-	if row.ServiceName == "" {
-		if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle {
-			row.ServiceName = read.ServiceName
-		}
-	}
 	g.noteImplementation(implementationOf(row.GID), row.RMWClientHandle)
 	c := &client{life: life{since: time}}
 	c.current = row
+	if row.ServiceName == "" {
+		// By now another client may have the address, even with an rmw client at the same one.
+		if read, err := g.reader.clientAt(row.ClientHandle); err == nil && read.RMWClientHandle == row.RMWClientHandle {
+			takeRead(g, &c.life, &c.current.ServiceName, read.ServiceName)
+		}
+	}
 	g.failures.clear("client", row.ClientHandle)
 	g.clients.add(row.ClientHandle, c)
 	g.clients.note(c)

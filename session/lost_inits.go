@@ -1,16 +1,20 @@
 package session
 
 import (
+	"errors"
+	"sync/atomic"
+
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
 // lostInits notices when records of initialization events are lost. Then addresses may have changed hands unseen, and a
 // name that is known of one is perhaps another entity's.
 type lostInits struct {
-	count uint64 // at the last look
-	at    int64  // when that was, on CLOCK_MONOTONIC in nanoseconds
+	count atomic.Uint64 // at the last look
+	at    int64         // when that was, on CLOCK_MONOTONIC in nanoseconds; of the reader
 }
 
 // look asks how many have been lost until now. It returns what is to be said to the merger before it gets records that
@@ -21,11 +25,36 @@ func (l *lostInits) look(ask func() (uint64, error)) (doubt func(*merge.Merger),
 	if err != nil {
 		return nil, err
 	}
-	before := *l
-	*l = lostInits{count, now}
-	if count == before.count {
+	before := l.at
+	l.at = now
+	if l.count.Swap(count) == count {
 		return func(*merge.Merger) {}, nil
 	}
 	until := readClock(unix.CLOCK_MONOTONIC)
-	return func(m *merge.Merger) { m.Doubt(before.at, until) }, nil
+	return func(m *merge.Merger) { m.Doubt(before, until) }, nil
+}
+
+// meanwhile reports whether some may have been lost since the last look.
+func (l *lostInits) meanwhile(ask func() (uint64, error)) bool {
+	count, err := ask()
+	return err != nil || count != l.count.Load()
+}
+
+var errLostMeanwhile = errors.New("initialization events were lost meanwhile: another entity may be there now")
+
+// watchedMemory is the memory of a process, of which nothing is read once initialization events were lost that the
+// merger has not heard of: who lives at an address may be another one than the record means that is being merged.
+type watchedMemory struct {
+	graph.Memory
+	lost func() bool
+}
+
+func (m watchedMemory) ReadAt(p []byte, address uint64) error {
+	if err := m.Memory.ReadAt(p, address); err != nil {
+		return err
+	}
+	if m.lost() {
+		return errLostMeanwhile
+	}
+	return nil
 }

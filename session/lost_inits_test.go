@@ -51,3 +51,40 @@ func TestLostInitsAreNoticed(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// steadyMemory reads the same everywhere.
+type steadyMemory struct{ graph.Memory }
+
+func (steadyMemory) ReadAt(p []byte, _ uint64) error {
+	for i := range p {
+		p[i] = 1
+	}
+	return nil
+}
+
+// What is read of a process's memory counts for nothing if initialization events were lost since the last look, until
+// the next look has told the merger.
+func TestMemoryIsNotReadAfterALoss(t *testing.T) {
+	var lost lostInits
+	count := uint64(3)
+	ask := func() (uint64, error) { return count, nil }
+	memory := watchedMemory{steadyMemory{}, func() bool { return lost.meanwhile(ask) }}
+	look := func() {
+		if _, err := lost.look(ask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var word [8]byte
+	look()
+	if err := memory.ReadAt(word[:], 0x1000); err != nil || word[0] != 1 {
+		t.Errorf("before: %v", err)
+	}
+	count++
+	if err := memory.ReadAt(word[:], 0x1000); !errors.Is(err, errLostMeanwhile) {
+		t.Errorf("after a loss: %v", err)
+	}
+	look()
+	if err := memory.ReadAt(word[:], 0x1000); err != nil {
+		t.Errorf("after it was told: %v", err)
+	}
+}

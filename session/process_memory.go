@@ -16,12 +16,13 @@ import (
 type openedMemory struct {
 	memory *graph.ProcessMemory // nil where it cannot be read or understood, and when it was taken
 	layout *layouts.Layout
+	lost   func() bool // lostInits.meanwhile
 }
 
 // openMemory opens the memory of a process, as far as that is possible and understood, and warns where it is not.
 // Whoever does not take it closes it.
 func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory {
-	opened := &openedMemory{}
+	opened := &openedMemory{lost: func() bool { return s.lostInits.meanwhile(s.loader.LostInits) }}
 	if !entry.ros2 || entry.target.Distro == target.DistroUnknown {
 		return opened
 	}
@@ -70,7 +71,7 @@ func mergedProcess(entry *process, opened openedMemory) *merge.Process {
 // give lets the graph of a process without memory read this one.
 func (o openedMemory) give(merged *merge.Process) {
 	if o.memory != nil {
-		merged.Graph.SetMemory(o.memory, o.layout)
+		merged.Graph.SetMemory(watchedMemory{o.memory, o.lost}, o.layout)
 		merged.Memory = o.memory
 	}
 }
