@@ -22,9 +22,10 @@ type publisher struct {
 	announced trace.Address
 	// intraProcess says that it has published with intra-process communication.
 	intraProcess bool
-	// instance is its instance handle with Cyclone DDS, in hexadecimal, "" if it has none or none was read.
-	instance     string
-	instanceRead bool
+	// instance is its instance handle with Cyclone DDS, in hexadecimal, "" if it has none or none was read. It is not
+	// looked for again where it cannot be.
+	instance   string
+	noInstance bool
 }
 
 // subscription is an rcl subscription. Its row stands for the pair with an rclcpp object only until one is known.

@@ -54,7 +54,7 @@ func (g *Graph) Init(event InitEvent) {
 		g.initPublisher(event.Time, trace.Publisher{
 			PublisherHandle: first, NodeHandle: second, RMWPublisherHandle: third,
 			TopicName: event.String1, QueueDepth: trace.Some(a[4]),
-		})
+		}, a[3])
 	case abi.EventRclSubscriptionInit:
 		g.initSubscription(event.Time, trace.Subscription{
 			SubscriptionHandle: first, NodeHandle: second, RMWSubscriptionHandle: third,

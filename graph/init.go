@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/layouts"
@@ -69,7 +71,9 @@ func (g *Graph) announceGID(time int64, rmwHandle trace.Address, text string) {
 	g.gids[rmwHandle] = announcedGID{time, gid}
 }
 
-func (g *Graph) initPublisher(time int64, row trace.Publisher) {
+// initPublisher handles rcl_publisher_init. instance is the publisher's instance handle with Cyclone DDS, 0 if it was not
+// told.
+func (g *Graph) initPublisher(time int64, row trace.Publisher, instance uint64) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)
 	if announced, ok := g.gids[row.RMWPublisherHandle]; ok {
@@ -80,6 +84,9 @@ func (g *Graph) initPublisher(time int64, row trace.Publisher) {
 	}
 	p := &publisher{life: life{since: time}}
 	p.current = row
+	if instance != 0 {
+		p.instance = hex.EncodeToString(binary.LittleEndian.AppendUint64(nil, instance))
+	}
 	if row.TopicName == "" || row.GID == "" {
 		if read, err := g.reader.publisherAt(row.PublisherHandle); err == nil {
 			takeRead(g, &p.life, &p.current.TopicName, read.TopicName)

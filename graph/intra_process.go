@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/caret-bpf/caret-bpf/trace"
+import (
+	"errors"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
 
 // lived reports whether an entity lived at a time.
 func lived(entity mortal, time int64) bool {
@@ -93,9 +97,10 @@ func (g *Graph) identityOf(p *publisher, length int) string {
 	if length == 2*gidSize {
 		return p.current.GID
 	}
-	if !p.instanceRead {
-		p.instanceRead = true
-		p.instance, _ = g.reader.publisherInstanceAt(p.current.RMWPublisherHandle)
+	if p.instance == "" && !p.noInstance {
+		instance, err := g.reader.publisherInstanceAt(p.current.RMWPublisherHandle)
+		takeRead(g, &p.life, &p.instance, instance)
+		p.noInstance = errors.Is(err, errImplausible)
 	}
 	return p.instance
 }

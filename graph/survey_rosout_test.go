@@ -98,11 +98,11 @@ func TestLoggersOfNewNodes(t *testing.T) {
 	g := m.graph()
 	g.initPublisher(2, trace.Publisher{
 		PublisherHandle: stack, NodeHandle: lasting.NodeHandle, RMWPublisherHandle: lasting.RMWPublisherHandle, TopicName: rosoutTopic,
-	})
+	}, 0)
 	rmwNode := trace.Address(m.get(m.get(w.nodeHandle+m.layout.Node.Impl) + m.layout.Node.RMWHandle))
 	g.initNode(2, trace.Node{NodeHandle: lasting.NodeHandle, RMWHandle: rmwNode, NodeName: "talker", Namespace: "/demo"}) // as Humble does
 	g.initNode(3, trace.Node{NodeHandle: other, NodeName: "second", Namespace: "/"})
-	g.initPublisher(4, trace.Publisher{PublisherHandle: stack, NodeHandle: other, RMWPublisherHandle: 0x9100, TopicName: rosoutTopic})
+	g.initPublisher(4, trace.Publisher{PublisherHandle: stack, NodeHandle: other, RMWPublisherHandle: 0x9100, TopicName: rosoutTopic}, 0)
 	for rmw, want := range map[trace.Address]string{lasting.RMWPublisherHandle: "/demo/talker", 0x9100: "/second"} {
 		if p, ok := g.PublisherByRMW(rmw, 5); !ok || p.NodeName != want {
 			t.Errorf("publisher %+v of %s", p, want)

@@ -38,7 +38,7 @@ static __always_inline __u64 word_at(__u64 address)
 #define RMW_FAST_DDS	0x747361665f776d72ULL /* rmw_fast */
 #define RMW_CYCLONE_DDS 0x6c6379635f776d72ULL /* rmw_cycl */
 
-/* rmw_client_t, rmw_service_t */
+/* rmw_client_t, rmw_service_t, rmw_publisher_t */
 #define RMW_IDENTIFIER 0
 #define RMW_DATA       8
 
@@ -74,6 +74,14 @@ static __always_inline void find_client_identity(struct client_identity *identit
 		identity->size = CLIENT_HANDLE_SIZE;
 		break;
 	}
+}
+
+/* Cyclone DDS: the instance handle by which messages name their publisher in its own process. */
+static __always_inline __u64 publisher_instance(__u64 rmw_publisher)
+{
+	if (word_at(word_at(rmw_publisher + RMW_IDENTIFIER)) != RMW_CYCLONE_DDS)
+		return 0;
+	return word_at(word_at(rmw_publisher + RMW_DATA) + CYCLONE_HANDLE);
 }
 
 /* Which arguments are strings: the first, the second; 0 = none. */
@@ -252,6 +260,9 @@ static __always_inline int init_event(struct pt_regs *regs)
 	record->time_ns = event.time_ns;
 	for (int i = 0; i < INIT_ARGUMENTS; i++)
 		record->arguments[i] = event.arguments[i];
+	if (event.id ==
+	    EVENT_RCL_PUBLISHER_INIT) /* handle, node, rmw handle; in the name's place */
+		record->arguments[3] = publisher_instance(event.arguments[2]);
 	record->strings[0] = 0;
 	record->strings[INIT_STRING_SIZE] = 0;
 	if (event.id == EVENT_RMW_PUBLISHER_INIT) { /* rmw publisher, gid */
