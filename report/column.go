@@ -46,6 +46,9 @@ type column struct {
 
 var addressType = reflect.TypeFor[trace.Address]()
 
+// inline is the tag of a field whose columns are the row's.
+const inline = ",inline"
+
 // columnsOf reads the tags of a row type.
 func columnsOf(row reflect.Type) ([]column, error) {
 	if row.Kind() != reflect.Struct {
@@ -55,6 +58,17 @@ func columnsOf(row reflect.Type) ([]column, error) {
 	for _, field := range reflect.VisibleFields(row) {
 		tag, tagged := field.Tag.Lookup("report")
 		if !tagged {
+			continue
+		}
+		if tag == inline {
+			within, err := columnsOf(field.Type)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range within {
+				c.index = append(slices.Clone(field.Index), c.index...)
+				columns = append(columns, c)
+			}
 			continue
 		}
 		c, err := newColumn(field, tag)

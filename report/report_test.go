@@ -61,6 +61,20 @@ func TestTable(t *testing.T) {
 }
 
 // Rows beyond those that decide the widths are written as they come.
+// grouped has another row's columns behind one of its own.
+type grouped struct {
+	Group string `report:"group"`
+	Row   row    `report:",inline"`
+}
+
+func TestRowWithinARow(t *testing.T) {
+	header, line, _ := strings.Cut(write(t, report.CSV, []grouped{{"a", rows()[0]}}), "\n")
+	plainHeader, plainLine, _ := strings.Cut(write(t, report.CSV, rows()[:1]), "\n")
+	if header != "group,"+plainHeader || line != "a,"+plainLine {
+		t.Errorf("got\n%s\n%s", header, line)
+	}
+}
+
 func TestLongTable(t *testing.T) {
 	type line struct {
 		N int `report:"n"`

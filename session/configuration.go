@@ -12,6 +12,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -26,6 +27,8 @@ type Configuration struct {
 	// Command is started, and recorded with its children from the first event.
 	Command []string `json:"command,omitempty"`
 
+	// Attributes are "KEY=VALUE", to be found in the dataset again.
+	Attributes []string `json:"attributes,omitempty"`
 	// Output is the directory of the dataset.
 	Output string `json:"output"`
 	// Mode are the permissions of the dataset's files, an octal number; "" means the default.
@@ -60,12 +63,16 @@ type Configuration struct {
 // ErrConfiguration is returned for a configuration that contradicts itself or cannot be understood.
 var ErrConfiguration = errors.New("invalid configuration")
 
+// maxAttributes bounds what is written of a recording before it begins.
+const maxAttributes = 64
+
 // compiled is a configuration ready for use.
 type compiled struct {
 	Configuration
-	name   *regexp.Regexp
-	mode   os.FileMode
-	filter merge.Filter
+	name       *regexp.Regexp
+	mode       os.FileMode
+	filter     merge.Filter
+	attributes []trace.Attribute
 }
 
 func (c Configuration) compile() (*compiled, error) {
@@ -113,6 +120,19 @@ func (c Configuration) compile() (*compiled, error) {
 			return nil, fmt.Errorf("%w: --name: %w", ErrConfiguration, err)
 		}
 		result.name = expression
+	}
+	for _, text := range c.Attributes {
+		attribute, err := trace.ParseAttribute(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --attribute: %w", ErrConfiguration, err)
+		}
+		if slices.ContainsFunc(result.attributes, func(other trace.Attribute) bool { return other.Key == attribute.Key }) {
+			return nil, fmt.Errorf("%w: --attribute: %s has two values", ErrConfiguration, attribute.Key)
+		}
+		result.attributes = append(result.attributes, attribute)
+	}
+	if len(result.attributes) > maxAttributes {
+		return nil, fmt.Errorf("%w: a recording has at most %d attributes", ErrConfiguration, maxAttributes)
 	}
 	for _, list := range []struct {
 		flag        string

@@ -210,6 +210,7 @@ func (s *Session) configure() error {
 	}
 	s.bootID = s.report.Host.BootID
 	s.report.Configuration = stored
+	s.report.SetAttributes(c.attributes)
 	s.report.Clock = s.clock
 	s.report.Enter(trace.StateConfigured, time.Now())
 

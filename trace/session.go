@@ -50,8 +50,10 @@ type Session struct {
 	Host          Host     `json:"host"`
 	// Configuration is what the user asked for, as the session's package defines it.
 	Configuration json.RawMessage `json:"configuration,omitempty"`
-	Targets       []Target        `json:"targets"`
-	Plan          Plan            `json:"plan"`
+	// Attributes are what the user has noted of the recording, such as the vehicle or the route.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Targets    []Target          `json:"targets"`
+	Plan       Plan              `json:"plan"`
 	// State is the last state of History.
 	State   State         `json:"state"`
 	History []StateChange `json:"history"`

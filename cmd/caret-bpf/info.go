@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,9 @@ func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
 	}
 	if session := s.Session; session != nil {
 		fmt.Fprintf(w, "host %s, Linux %s, caret-bpf %s\n", report.Printable(session.Host.Name), report.Printable(session.Host.Kernel), report.Printable(session.Recorder.Version))
+		for _, key := range slices.Sorted(maps.Keys(session.Attributes)) {
+			fmt.Fprintf(w, "%s: %s\n", report.Printable(key), report.Printable(session.Attributes[key]))
+		}
 		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.MissingEvents()))
 	}
 	printProcesses(w, s)

@@ -23,6 +23,7 @@ type question struct {
 	time                     *timeFlags
 	series                   bool
 	quiet                    *bool
+	attributes               *attributeFlags
 }
 
 func defineQuestion(flags *pflag.FlagSet) *question {
@@ -32,6 +33,7 @@ func defineQuestion(flags *pflag.FlagSet) *question {
 	flags.StringArrayVar(&q.callbacks, "callback", nil, "only callbacks whose whole name or symbol fits the `EXPRESSION`; repeatable")
 	flags.Int32SliceVarP(&q.processes, "process", "p", nil, "only processes with these `PIDS`")
 	q.time = defineTimeFlags(flags)
+	q.attributes = defineAttributeFlags(flags)
 	flags.BoolVar(&q.series, "series", false, "one row for each instance")
 	q.outputFlags = defineOutputFlags(flags)
 	q.quiet = quietFlag(flags)
@@ -42,16 +44,12 @@ func quietFlag(flags *pflag.FlagSet) *bool {
 	return flags.BoolP("quiet", "q", false, "no progress and no warnings")
 }
 
-// prepare opens the datasets and makes the query.
-func (q *question) prepare(ctx context.Context, c console, directories []string) (*analyze.Query, error) {
+// open opens the datasets that the question is about, in the groups that are to be answered one by one.
+func (q *question) open(directories []string) ([]datasetGroup, error) {
 	if len(directories) == 0 {
 		return nil, fmt.Errorf("%w: name a dataset, or several of one system", errUsage)
 	}
 	if err := q.check(); err != nil {
-		return nil, err
-	}
-	filter, err := q.filter()
-	if err != nil {
 		return nil, err
 	}
 	var datasets []*trace.Dataset
@@ -62,6 +60,11 @@ func (q *question) prepare(ctx context.Context, c console, directories []string)
 		}
 		datasets = append(datasets, d)
 	}
+	return q.attributes.group(datasets)
+}
+
+// prepare makes the query to datasets.
+func (q *question) prepare(ctx context.Context, c console, filter analyze.Filter, datasets []*trace.Dataset) (*analyze.Query, error) {
 	collectSeldom(c)
 	query, err := analyze.NewQuery(ctx, filter, datasets...)
 	if err != nil {
@@ -122,36 +125,53 @@ func (q *question) restrict(ctx context.Context, query *analyze.Query) error {
 // answer writes the statistics that ask returns or, with --series, the instances that it passes on.
 func answer[S, I any](ctx context.Context, c console, q *question, directories []string,
 	ask func(*analyze.Query, context.Context, func([]I) error) ([]S, error)) error {
-	query, err := q.prepare(ctx, c, directories)
-	if err != nil {
-		return err
-	}
 	if q.series {
-		err = writeSeries(c, q, func(each func([]I) error) error {
-			_, err := ask(query, ctx, each)
+		return answerEach(ctx, c, q, directories, func(query *analyze.Query, write func([]I) error) error {
+			_, err := ask(query, ctx, write)
 			return err
 		})
-	} else {
-		var rows []S
-		if rows, err = ask(query, ctx, nil); err == nil {
-			endProgress(c.err, *q.quiet)
-			err = writeRows(c, q.outputFlags, rows)
-		}
 	}
-	endProgress(c.err, *q.quiet)
-	warn(c, *q.quiet, query.Warnings)
-	return err
+	return answerEach(ctx, c, q, directories, func(query *analyze.Query, write func([]S) error) error {
+		rows, err := ask(query, ctx, nil)
+		if err != nil {
+			return err
+		}
+		endProgress(c.err, *q.quiet)
+		return write(rows)
+	})
 }
 
-func writeSeries[I any](c console, q *question, ask func(each func([]I) error) error) error {
-	w, err := rowWriter[I](c, q.outputFlags)
+// answerEach writes the rows that ask passes on, group by group.
+func answerEach[T any](ctx context.Context, c console, q *question, directories []string,
+	ask func(query *analyze.Query, write func([]T) error) error) error {
+	filter, err := q.filter()
 	if err != nil {
 		return err
 	}
-	if err := ask(w.Write); err != nil {
-		return errors.Join(err, w.Discard())
+	groups, err := q.open(directories)
+	if err != nil {
+		return err
 	}
-	return w.Close()
+	// Before anything is written: there may be nothing to answer.
+	queries := make([]*analyze.Query, len(groups))
+	for i, group := range groups {
+		if queries[i], err = q.prepare(ctx, c, filter, group.datasets); err != nil {
+			return err
+		}
+	}
+	w, err := newGroupWriter[T](c, q)
+	if err != nil {
+		return err
+	}
+	for i, group := range groups {
+		err := ask(queries[i], func(rows []T) error { return w.write(group, rows) })
+		endProgress(c.err, *q.quiet)
+		warn(c, *q.quiet, group.warnings(queries[i].Warnings))
+		if err != nil {
+			return errors.Join(err, w.discard())
+		}
+	}
+	return w.close()
 }
 
 // warn says on the side what an answer lacks.

@@ -32,6 +32,8 @@ func recordCommand() command {
 			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
 			flags.StringVar(&configuration.Mode, "mode", "", "permissions of the dataset's files as an `OCTAL` number, such as 0644: everybody may read "+
 				"(default 0640, less what the umask takes away)")
+			flags.StringArrayVar(&configuration.Attributes, "attribute", nil, "note `KEY=VALUE` of the recording, such as vehicle=bus-7; queries group and select by it "+
+				"(repeatable)")
 			flags.DurationVarP(&configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
 			flags.StringArrayVar(&configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
 			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches the `REGEXP` (repeatable); --select-node overrides it")

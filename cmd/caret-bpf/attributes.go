@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// attributeFlags choose and group datasets by what was noted of the recordings.
+type attributeFlags struct {
+	only []string
+	by   string
+}
+
+func defineAttributeFlags(flags *pflag.FlagSet) *attributeFlags {
+	f := new(attributeFlags)
+	flags.StringArrayVar(&f.only, "attribute", nil, "only datasets whose recording was given `KEY=VALUE` (record --attribute); repeatable: all have to fit")
+	flags.StringVar(&f.by, "by", "", "answer for each value of the attribute `KEY` apart, in a column group")
+	return f
+}
+
+// datasetGroup are datasets that are taken for one system.
+type datasetGroup struct {
+	key, value string // the attribute that they have in common; "" without one
+	datasets   []*trace.Dataset
+}
+
+// attribute returns the value of an attribute, "" if the recording was given none or its session.json is damaged.
+func attribute(d *trace.Dataset, key string) string {
+	if d.Session() == nil {
+		return ""
+	}
+	return d.Session().Attributes[key]
+}
+
+// group chooses among datasets and groups them, in the order of the values. Without a key there is one group.
+func (f *attributeFlags) group(datasets []*trace.Dataset) ([]datasetGroup, error) {
+	for _, text := range f.only {
+		wanted, err := trace.ParseAttribute(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --attribute: %w", errUsage, err)
+		}
+		datasets = slices.DeleteFunc(slices.Clone(datasets), func(d *trace.Dataset) bool { return attribute(d, wanted.Key) != wanted.Value })
+	}
+	if len(datasets) == 0 {
+		return nil, fmt.Errorf("%w: no dataset has the attributes %s; `caret-bpf info` shows those of a dataset",
+			analyze.ErrNothingSelected, strings.Join(f.only, ", "))
+	}
+	if f.by == "" {
+		return []datasetGroup{{datasets: datasets}}, nil
+	}
+	if err := trace.CheckAttributeKey(f.by); err != nil {
+		return nil, fmt.Errorf("%w: --by: %w", errUsage, err)
+	}
+	var groups []datasetGroup
+	for _, d := range datasets {
+		value := attribute(d, f.by)
+		i := slices.IndexFunc(groups, func(g datasetGroup) bool { return g.value == value })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, datasetGroup{key: f.by, value: value})
+		}
+		groups[i].datasets = append(groups[i].datasets, d)
+	}
+	slices.SortFunc(groups, func(a, b datasetGroup) int { return strings.Compare(a.value, b.value) })
+	return groups, nil
+}
+
+// warnings say of which group they are.
+func (g datasetGroup) warnings(of []string) []string {
+	if g.key == "" {
+		return of
+	}
+	var named []string
+	for _, text := range of {
+		named = append(named, fmt.Sprintf("%s=%s: %s", g.key, g.value, text))
+	}
+	return named
+}
+
+// grouped is a row of the answer for a group.
+type grouped[T any] struct {
+	Group string `report:"group"`
+	Row   T      `report:",inline"`
+}
+
+// groupWriter writes rows, and with --by of which group they are.
+type groupWriter[T any] struct {
+	write          func(group datasetGroup, rows []T) error
+	close, discard func() error
+}
+
+func newGroupWriter[T any](c console, q *question) (groupWriter[T], error) {
+	if q.attributes.by == "" {
+		w, err := rowWriter[T](c, q.outputFlags)
+		if err != nil {
+			return groupWriter[T]{}, err
+		}
+		return groupWriter[T]{func(_ datasetGroup, rows []T) error { return w.Write(rows) }, w.Close, w.Discard}, nil
+	}
+	w, err := rowWriter[grouped[T]](c, q.outputFlags)
+	if err != nil {
+		return groupWriter[T]{}, err
+	}
+	var wrapped []grouped[T]
+	write := func(group datasetGroup, rows []T) error {
+		wrapped = wrapped[:0]
+		for _, row := range rows {
+			wrapped = append(wrapped, grouped[T]{group.value, row})
+		}
+		return w.Write(wrapped)
+	}
+	return groupWriter[T]{write, w.Close, w.Discard}, nil
+}
