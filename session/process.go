@@ -225,6 +225,7 @@ func (s *Session) onProcess(record abi.ProcessRecord) {
 		entry := s.processes[pid]
 		switch {
 		case entry == nil:
+		case entry.ended && entry.row.ProcessStart == record.Start(): // it was over before its begin was read
 		case entry.ended:
 			delete(s.processes, pid) // another process has the PID now
 			s.gone = append(s.gone, entry)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -54,5 +55,29 @@ func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 		if _, listed := s.processes[pid]; listed != want || merged != want {
 			t.Errorf("process %d: known to the session %v, to the merger %v, want %v", pid, listed, merged, want)
 		}
+	}
+}
+
+// That a process was over is seen before the record of its begin is read: it is no other one with its PID, and is
+// forgotten in its time.
+func TestBeginThatIsReadAfterTheEnd(t *testing.T) {
+	const tick = 10_000_000
+	for name, test := range map[string]struct {
+		begins int64
+		known  bool
+	}{
+		"its own":                 {5 * tick, true},
+		"of another with its PID": {9 * tick, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entry := &process{ended: true, row: trace.Process{ProcessKey: trace.ProcessKey{PID: 7, ProcessStart: 5 * tick}}}
+			s := &Session{looks: newLooks(), processes: map[int32]*process{7: entry}}
+			record := abi.ProcessRecord{StartBoottimeNs: uint64(test.begins)}
+			record.Header.PID, record.Header.Status = 7, abi.ProcessFork
+			s.onProcess(record)
+			if known := s.processes[7] == entry; known != test.known || len(s.gone) == 1 == test.known {
+				t.Errorf("known: %v, %d are gone", known, len(s.gone))
+			}
+		})
 	}
 }
