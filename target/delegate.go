@@ -17,6 +17,9 @@ const (
 var (
 	// errUnanswered: a file system of somebody's making, or one of another machine, did not answer.
 	errUnanswered = fmt.Errorf("%w: not answered within %v", ErrNotRead, delegatePatience)
+	// errForeignMounts: an overlay that a user has mounted on FUSE hands requests on with his rights, so a path can lead to
+	// a program that never answers. A thread that waits for it cannot be killed, and so neither can this program.
+	errForeignMounts = fmt.Errorf("%w: what is mounted there was mounted in another user namespace", ErrNotRead)
 	// errDelegatesHang: too many of them did not.
 	errDelegatesHang = fmt.Errorf("%w: %d file systems do not answer", ErrNotRead, maxDelegates)
 )
@@ -36,6 +39,9 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 	user, err := p.fileIdentity()
 	if err != nil {
 		return nil, err
+	}
+	if p.mountsAreForeign() {
+		return nil, errForeignMounts
 	}
 	root, err := p.openRoot()
 	if err != nil {

@@ -29,6 +29,7 @@ func newFakeProcess(t *testing.T, environment ...string) *fakeProcess {
 	f.writeProcess("environ", strings.Join(environment, "\x00")+"\x00")
 	f.writeProcess("maps", "")
 	f.link("mnt:[4026532000]", "ns/mnt")
+	f.link("/proc/self/ns/mnt", "ns/mnt:[4026532000]") // which is where the link leads: it can be opened, as the kernel's
 	f.link("pid:[4026532001]", "ns/pid")
 	f.link("/usr/bin/component_container", "exe")
 	f.link(f.root, "root")

@@ -196,8 +196,8 @@ type learnedFile struct {
 // learnFile opens the module's file and learns what it says. The caller holds it.
 func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	learned := p.finder.learnFile(ctx, p.openPath(module), p.refuseServed)
-	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted {
-		return learned
+	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted || p.mountsAreForeign() {
+		return learned // a path can lead through anything that was mounted
 	}
 	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
 	learned = p.finder.learnFile(ctx, p.finder.processPath(p.PID, filepath.Join("root", module.Path)), p.refuseServed)
@@ -223,7 +223,7 @@ func (p *Process) takeIn(ctx context.Context, module *Module, learned learnedFil
 		module.Device, module.Inode = learned.facts.version.device, learned.facts.version.inode
 		module.BuildID, module.Soname = learned.facts.buildID, learned.facts.soname
 		module.File = file
-	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, errServedFile), errors.Is(learned.err, quota.ErrUsedUp):
+	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, ErrNotRead), errors.Is(learned.err, quota.ErrUsedUp):
 		module.Device, module.Inode = module.Mappings[0].Device, module.Mappings[0].Inode
 		module.File = FileID{Device: module.Device, Inode: module.Inode}
 	default:

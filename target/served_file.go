@@ -2,11 +2,13 @@ package target
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,8 +31,15 @@ func (m mount) isServed() bool {
 // killed.
 var errServedFile = fmt.Errorf("%w: a program answers for its file system (FUSE)", ErrNotRead)
 
-// refuseServed returns errServedFile if a program answers for the file system of a file, which is open with O_PATH. It
-// asks the kernel only: what it has noted of the file, and what is mounted where the process and this program are.
+// errForeignMount: who mounted the file's file system may have a program answer for what is below it.
+var errForeignMount = fmt.Errorf("%w: its file system was mounted in another user namespace, or is mounted nowhere any more", ErrNotRead)
+
+// refuseServed returns an error that wraps ErrNotRead if a program answers for the file system of a file, which is open
+// with O_PATH, or may do so. It asks the kernel only: what it has noted of the file, and what is mounted where the
+// process and this program are.
+//
+// Users may mount FUSE and overlayfs in user namespaces of theirs. An overlay of theirs on FUSE hands requests on with
+// their own rights, whoever asks, and does not say what it is made of.
 func (p *Process) refuseServed(handle int) error {
 	var stat unix.Statx_t
 	if err := unix.Statx(handle, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &stat); err != nil {
@@ -39,22 +48,87 @@ func (p *Process) refuseServed(handle int) error {
 	if stat.Dev_major != 0 {
 		return nil // on a block device, which only who administers the machine mounts
 	}
-	device := unix.Mkdev(stat.Dev_major, stat.Dev_minor)
-	for _, table := range []string{p.finder.processPath(p.PID, "mountinfo"), "/proc/self/mountinfo"} {
-		text, err := readTable(table)
-		if err != nil {
-			continue // the process is gone, or the other table tells
-		}
-		mounts := parseMounts(text)
-		if slices.ContainsFunc(mounts, func(m mount) bool { return m.isServed() && (m.device == device || m.id == stat.Mnt_id) }) {
-			return errServedFile
-		}
-		if slices.ContainsFunc(mounts, func(m mount) bool { return m.id == stat.Mnt_id }) {
-			return nil
+	found := foundMount{id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor)}
+	if text, err := readTable("/proc/self/mountinfo"); err == nil {
+		found.own = parseMounts(text)
+	}
+	if text, err := readTable(p.finder.processPath(p.PID, "mountinfo")); err == nil {
+		found.target = parseMounts(text)
+	}
+	found.foreign = p.mountsAreForeign()
+	err := found.refuse()
+	if errors.Is(err, errForeignMount) && found.device == memoryDevice() {
+		return nil // memfd_create: the kernel's own mount, which is in no table
+	}
+	return err
+}
+
+// foundMount is what is known of the mount that a file was found in.
+type foundMount struct {
+	id, device uint64
+	// own and target are the tables of mounts of this program and of the process.
+	own, target []mount
+	// foreign says that somebody may have made the mounts of target who administers only a user namespace of his own.
+	foreign bool
+}
+
+func (f foundMount) refuse() error {
+	var at *mount
+	for _, table := range [][]mount{f.target, f.own} {
+		for i, m := range table {
+			if m.isServed() && (m.device == f.device || m.id == f.id) {
+				return errServedFile
+			}
+			if m.id == f.id {
+				at = &table[i]
+			}
 		}
 	}
-	return nil
+	switch {
+	case at == nil:
+		return errForeignMount
+	case at.fileSystem != "overlay" || !f.foreign:
+		return nil
+	case slices.ContainsFunc(f.own, func(m mount) bool { return m.device == at.device }):
+		return nil // who administers the machine has mounted it, and a container got it
+	}
+	return errForeignMount
 }
+
+// mountsAreForeign reports whether the process's mount namespace belongs to another user namespace than this program's,
+// true where that cannot be told.
+func (p *Process) mountsAreForeign() bool {
+	own, err := os.Readlink("/proc/self/ns/user")
+	if err != nil {
+		return true
+	}
+	mounts, err := unix.Open(p.finder.processPath(p.PID, "ns/mnt"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(mounts)
+	owner, err := unix.IoctlRetInt(mounts, unix.NS_GET_USERNS)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(owner)
+	link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", owner))
+	return err != nil || link != own
+}
+
+// memoryDevice is that of files that have no path (memfd_create).
+var memoryDevice = sync.OnceValue(func() uint64 {
+	fd, err := unix.MemfdCreate("", unix.MFD_CLOEXEC)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return 0
+	}
+	return stat.Dev
+})
 
 func readTable(path string) ([]byte, error) {
 	file, err := os.Open(path)

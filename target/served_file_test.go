@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -70,6 +71,71 @@ func TestFilesOfProgramsAreNotAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
+}
+
+// Somebody mounts an overlay in a user namespace of his own. What it is made of does not show: it may be FUSE, which
+// never answers, and it asks with his rights, whoever opens a file.
+const inForeignOverlay = `mount -t tmpfs tmpfs "$1"
+mkdir "$1/lower" "$1/upper" "$1/work" "$1/merged"
+cp "$2"/* "$1/lower"
+mount -t overlay overlay -o lowerdir="$1/lower",upperdir="$1/upper",workdir="$1/work" "$1/merged"
+exec "$1/merged/ros_program"`
+
+func TestOverlaysOfOthersAreNotAskedFor(t *testing.T) {
+	executable, _ := buildROSProgram(t)
+	for name, test := range map[string]struct {
+		options []string
+		foreign bool
+	}{
+		"root's":    {[]string{"--mount"}, false},
+		"of a user": {[]string{"--mount", "--user", "--map-root-user", "--setuid", "0"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireRoot(t)
+			folder := t.TempDir()
+			command := exec.Command("unshare", append(test.options, "sh", "-ec", inForeignOverlay, "sh", folder, filepath.Dir(executable))...)
+			program := startCommand(t, command)
+			process, err := NewFinder().Inspect(t.Context(), program.pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer process.Close()
+			module, found := process.FindModule("librcl.so")
+			if !found {
+				t.Fatalf("%+v", process.Modules)
+			}
+			if _, err := module.Opened(); errors.Is(err, ErrNotRead) != test.foreign {
+				t.Errorf("%v", err)
+			}
+			if file, err := process.OpenMapping(module.Mappings[0]); errors.Is(err, ErrNotRead) != test.foreign {
+				t.Errorf("%v, %v", file, err)
+			}
+		})
+	}
+}
+
+// The process has files open whose file system is in no table of mounts any more.
+func TestFilesOfProgramsThatAreUnmounted(t *testing.T) {
+	mounted := mountUnanswered(t)
+	handle, err := unix.Open(mounted, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(handle)
+	if err := unix.Unmount(mounted, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	if err := newFakeProcess(t).inspect().refuseServed(handle); !errors.Is(err, ErrNotRead) {
+		t.Errorf("%v", err)
+	}
+	memory, err := unix.MemfdCreate("jit", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(memory)
+	if err := newFakeProcess(t).inspect().refuseServed(memory); err != nil {
+		t.Errorf("memory: %v", err)
+	}
 }
 
 func TestOpenMappingRefusesSpecialFiles(t *testing.T) {

@@ -39,6 +39,9 @@ func (p *Process) CheckTrusted(opened *OpenFile, users []uint32) error {
 	if err := checkOwner(name, &stat, users); err != nil {
 		return err
 	}
+	if p.mountsAreForeign() {
+		return fmt.Errorf("%w: what leads to %s was mounted in another user namespace", ErrUntrusted, name)
+	}
 	root, err := p.openRoot()
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrUntrusted, name, err)
