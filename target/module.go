@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -44,6 +45,16 @@ type Module struct {
 	openPath string
 	opened   *OpenFile
 	denied   error
+	// tried is when it was last tried to open the file.
+	tried time.Time
+}
+
+// deniedPause is how long what was refused for want of a share is not asked for again.
+const deniedPause = 10 * time.Second
+
+// wantsRetry says that the file was refused because its user's share was used up, which passes.
+func (m Module) wantsRetry(now time.Time) bool {
+	return errors.Is(m.denied, quota.ErrUsedUp) && now.Sub(m.tried) > deniedPause
 }
 
 // OpenPath leads to the mapped file itself, also when it was deleted, replaced, or is in a container. It is for people:
@@ -147,20 +158,21 @@ func (p *Process) readModules(ctx context.Context, known []Module) ([]Module, er
 	}
 	var modules, fresh []Module
 	places := byPlace(known)
+	now := time.Now()
 	for key, mapped := range groups {
 		if !slices.ContainsFunc(mapped, Mapping.Executable) {
 			continue
 		}
 		module := Module{Path: key.path, Deleted: key.deleted, Mappings: mapped}
 		index, found := places[module.place()]
-		if !found {
+		if !found || known[index].wantsRetry(now) {
 			fresh = append(fresh, module)
 			continue
 		}
 		old := known[index]
 		module.Device, module.Inode, module.File = old.Device, old.Inode, old.File
 		module.BuildID, module.Soname, module.openPath = old.BuildID, old.Soname, old.openPath
-		module.opened, module.denied = old.opened, old.denied
+		module.opened, module.denied, module.tried = old.opened, old.denied, old.tried
 		if old.openPath == p.openPath(old) {
 			module.openPath = p.openPath(module) // mappings may have been split since
 		}
@@ -217,7 +229,7 @@ func (p *Process) takeIn(ctx context.Context, module *Module, learned learnedFil
 	if learned.err != nil {
 		learned.opened = nil // the process lets go of it
 	}
-	module.openPath, module.opened, module.denied = learned.path, learned.opened, learned.err
+	module.openPath, module.opened, module.denied, module.tried = learned.path, learned.opened, learned.err, time.Now()
 	switch {
 	case learned.err == nil:
 		module.Device, module.Inode = learned.facts.version.device, learned.facts.version.inode

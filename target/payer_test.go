@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/quota"
 )
@@ -193,4 +194,42 @@ func TestManyModules(t *testing.T) {
 	if missing := missingFrom(modules[1:], modules); len(missing) != 1 {
 		t.Errorf("%d are missing", len(missing))
 	}
+}
+
+// A file that was refused because others of the user's files used up his share is opened when there is room again.
+func TestRefusedFilesAreTriedAgain(t *testing.T) {
+	fake := newFakeProcess(t)
+	for _, library := range []string{"/opt/liba.so", "/opt/libb.so", "/opt/libc.so"} {
+		fake.install(library)
+		fake.mapLibrary(library)
+	}
+	finder := fake.finderWith(quota.Files, 4) // half of it is one user's
+	process, err := finder.Inspect(t.Context(), fakePID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer process.Close()
+	refused := func() (count int) {
+		for i := range process.Modules {
+			if _, err := process.Modules[i].Opened(); errors.Is(err, quota.ErrUsedUp) {
+				count++
+				process.Modules[i].tried = time.Time{} // a while ago
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return count
+	}
+	if got := refused(); got != 1 {
+		t.Fatalf("%d were refused", got)
+	}
+	if changes, err := process.Refresh(t.Context()); err != nil || !changes.Empty() || refused() != 1 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	process.Account().Give(quota.Files, 1) // another process of the user's has ended
+	changes, err := process.Refresh(t.Context())
+	if err != nil || len(changes.Added) != 1 || len(changes.Removed) != 1 || refused() != 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	process.Account().Take(quota.Files, 1)
 }

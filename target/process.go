@@ -330,12 +330,13 @@ func (p *Process) checkReplaced() error {
 	return nil
 }
 
-// missingFrom are the modules that old does not have: other files, or the same file mapped elsewhere.
+// missingFrom are the modules that old does not have: other files, the same file mapped elsewhere, or one that could not
+// be opened.
 func missingFrom(old, modules []Module) []Module {
 	var missing []Module
 	places := byPlace(old)
 	for _, module := range modules {
-		if _, found := places[module.place()]; !found {
+		if index, found := places[module.place()]; !found || (old[index].opened == nil) != (module.opened == nil) {
 			missing = append(missing, module)
 		}
 	}
