@@ -27,12 +27,14 @@ const (
 	Probes
 	// Entities are places in memory at which something of ROS 2 lives or lived.
 	Entities
+	// Delegates are threads that read the files that processes name, and may hang.
+	Delegates
 
 	kinds
 )
 
 // names complete "the share of user N in …".
-var names = [kinds]string{"the work on files", "the memory for files", "open files", "processes", "probes of single processes", "entities"}
+var names = [kinds]string{"the work on files", "the memory for files", "open files", "processes", "probes of single processes", "entities", "threads that read files"}
 
 // ErrUsedUp says that a user has used his share.
 var ErrUsedUp = errors.New("left out, so that there is enough for other users")

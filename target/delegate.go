@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 const (
 	// delegatePatience is how long one delegate is waited for, all its answers together. Reading hundreds of files from a
 	// slow disk of a busy machine takes seconds.
 	delegatePatience = 30 * time.Second
-	// maxDelegates bounds the threads that hang.
+	// maxDelegates bounds the threads of one user that hang. All others together may have as many.
 	maxDelegates = 64
 )
 
@@ -21,7 +23,7 @@ var (
 	// a program that never answers. A thread that waits for it cannot be killed, and so neither can this program.
 	errForeignMounts = fmt.Errorf("%w: what is mounted there was mounted in another user namespace", ErrNotRead)
 	// errDelegatesHang: too many of them did not.
-	errDelegatesHang = fmt.Errorf("%w: %d file systems do not answer", ErrNotRead, maxDelegates)
+	errDelegatesHang = fmt.Errorf("%w: file systems do not answer", ErrNotRead)
 )
 
 // delegate reads the files that a process names: on a thread of its own with the process's identity, so that the
@@ -53,16 +55,15 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 		root.close()
 		return nil, err
 	}
-	select {
-	case p.finder.delegates <- struct{}{}:
-	default:
+	account := p.account
+	if err := account.Take(quota.Delegates, 1); err != nil {
 		root.close()
-		return nil, errDelegatesHang
+		return nil, fmt.Errorf("%w: %w", errDelegatesHang, err)
 	}
 	d := &delegate{ctx: ctx, root: root, tasks: make(chan func()), patience: delegatePatience}
 	end := func() {
 		root.close()
-		<-p.finder.delegates
+		account.Give(quota.Delegates, 1)
 	}
 	err = user.Go(func() {
 		defer end()

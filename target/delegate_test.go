@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // ownedBy makes the process one of another user, who can reach its files. It needs root.
@@ -257,9 +258,47 @@ func TestFilesThatAreNotAnswered(t *testing.T) {
 		t.Errorf("one more than there may be: %v", err)
 	}
 	close(release)
-	for ended := 0; ended < maxDelegates; ended++ { // all end
-		process.finder.delegates <- struct{}{}
+	for account, ended := process.Account(), 0; ended < maxDelegates; { // all end
+		if account.Take(quota.Delegates, 1) == nil {
+			ended++
+		} else {
+			time.Sleep(time.Millisecond)
+		}
 	}
+}
+
+// What one user's file systems do not answer does not keep the recorder from reading files for another.
+func TestDelegatesOfOneUserLeaveEnough(t *testing.T) {
+	requireRoot(t)
+	release := make(chan struct{})
+	defer close(release)
+	fake := newFakeProcess(t)
+	fake.ownedBy(attacker)
+	finder := NewFinderAt(fake.proc)
+	inspect := func() *Process {
+		process, err := finder.Inspect(t.Context(), fakePID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = process.Close() })
+		return process
+	}
+	hanging := inspect()
+	for range 2 * maxDelegates {
+		d, err := hanging.newDelegate(t.Context())
+		if err != nil {
+			break
+		}
+		d.patience = time.Millisecond
+		_, _ = ask(d, func(rootDirectory) (int, error) { <-release; return 0, nil })
+		d.close()
+	}
+	fake.ownedBy(victim)
+	d, err := inspect().newDelegate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.close()
 }
 
 // A delegate's identity is its thread's alone, and ends with it.
@@ -287,9 +326,6 @@ func TestDelegatesLeaveNoTrace(t *testing.T) {
 			}
 		}
 		d.close()
-	}
-	for len(process.finder.delegates) > 0 {
-		time.Sleep(time.Millisecond)
 	}
 	// A thread is still there for a moment after its goroutine.
 	for after := identityOfThreads(t); !slices.Equal(after, before); after = identityOfThreads(t) {

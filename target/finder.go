@@ -29,9 +29,7 @@ const (
 type Finder struct {
 	root   string
 	opened *openFiles
-	// delegates holds one for each delegate that has not ended.
-	delegates chan struct{}
-	quota     *quota.Quota
+	quota  *quota.Quota
 
 	mutex    sync.Mutex
 	files    map[fileVersion]fileFacts
@@ -44,7 +42,7 @@ func NewFinder() *Finder { return NewFinderAt("/proc") }
 // NewFinderAt looks for processes in another directory of the form of /proc.
 func NewFinderAt(root string) *Finder {
 	return &Finder{
-		root: root, opened: &openFiles{open: map[fileVersion]*OpenFile{}}, delegates: make(chan struct{}, maxDelegates),
+		root: root, opened: &openFiles{open: map[fileVersion]*OpenFile{}},
 		quota: quota.New(quotaTotals()),
 		files: map[fileVersion]fileFacts{}, distinct: distinctFiles{map[string]*alikeFiles{}, maxRememberedFiles},
 	}

@@ -27,6 +27,7 @@ func quotaTotals() quota.Totals {
 		quota.Processes: min(descriptors/8, 1<<14), // each has up to four; the kernel side lists so many
 		quota.Probes:    1 << 19,
 		quota.Entities:  1 << 21,
+		quota.Delegates: 2 * maxDelegates,
 	}
 }
 
