@@ -1,9 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -26,6 +30,9 @@ func (s *Session) plan(ctx context.Context, p *target.Process) planning {
 	return planning{plan, err}
 }
 
+// errPlannedLate: planning the processes of a user takes long, and others wait.
+var errPlannedLate = errors.New("not planned before the recording begins")
+
 // planEach plans the sites of processes while the kernel side is loaded, which takes about as long for a process of
 // many libraries. The processes must not be used until the channel gives them back, which is soon after ctx has ended.
 func (s *Session) planEach(ctx context.Context, found []*target.Process) <-chan []plannedProcess {
@@ -35,10 +42,18 @@ func (s *Session) planEach(ctx context.Context, found []*target.Process) <-chan 
 		for i, p := range found {
 			planned[i] = plannedProcess{p, planning{err: ctx.Err()}}
 		}
+		turns := newArmingTurns(planned)
 		for i := range s.fairly(found) {
-			planned[i].first = planning{err: ctx.Err()}
-			if ctx.Err() == nil {
+			user := planned[i].Account().User()
+			switch {
+			case ctx.Err() != nil:
+				planned[i].first = planning{err: ctx.Err()}
+			case s.configuration.systemWide() && !turns.has(user):
+				planned[i].first = planning{err: errPlannedLate}
+			default:
+				begin := time.Now()
 				planned[i].first = s.plan(ctx, planned[i].Process)
+				turns.spend(user, time.Since(begin))
 			}
 		}
 		plans <- planned
@@ -46,8 +61,12 @@ func (s *Session) planEach(ctx context.Context, found []*target.Process) <-chan 
 	return plans
 }
 
+// fairness is what one user may have been waited for longer than another, and go first for other reasons.
+const fairness = 100 * time.Millisecond
+
 // fairly yields the places in a list of processes, each time one of the user for whom least has been done: whoever has
-// many does not have the others wait for all of them.
+// many does not have the others wait for all of them. Nothing is done while a file system is waited for, so first comes
+// who has been waited for least.
 func (s *Session) fairly(found []*target.Process) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		places := map[uint32][]int{}
@@ -59,15 +78,20 @@ func (s *Session) fairly(found []*target.Process) iter.Seq[int] {
 			}
 			places[user] = append(places[user], i)
 		}
+		waited := map[uint32]time.Duration{}
 		for len(users) > 0 {
-			at := s.finder.Quota().Least(users)
-			of := places[users[at]]
-			if places[users[at]] = of[1:]; len(of) == 1 {
-				users = append(users[:at:at], users[at+1:]...)
+			least := waited[slices.MinFunc(users, func(a, b uint32) int { return cmp.Compare(waited[a], waited[b]) })]
+			first := slices.DeleteFunc(slices.Clone(users), func(user uint32) bool { return waited[user] > least+fairness })
+			user := first[s.finder.Quota().Least(first)]
+			of := places[user]
+			if places[user] = of[1:]; len(of) == 1 {
+				users = slices.DeleteFunc(users, func(other uint32) bool { return other == user })
 			}
+			begin := time.Now()
 			if !yield(of[0]) {
 				return
 			}
+			waited[user] += time.Since(begin)
 		}
 	}
 }

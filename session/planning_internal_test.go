@@ -8,6 +8,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -68,6 +69,45 @@ func TestPlanningTakesTurns(t *testing.T) {
 		}
 	}
 	if slices.Index(order, len(found)-1) > 1 || len(order) != len(found) || len(slices.Compact(slices.Sorted(slices.Values(order)))) != len(found) {
+		t.Errorf("%v", order)
+	}
+}
+
+// TestPlanningThatWaitsTakesTurns: nothing is read for a user while a file system of his is waited for. Others do not
+// wait for all of his processes.
+func TestPlanningThatWaitsTakesTurns(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	s := &Session{finder: target.NewFinder()}
+	var found []*target.Process
+	for _, user := range []uint32{4242, 4242, 4242, 4242, 1000} {
+		command := exec.Command("sleep", "1000")
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+		command.Dir = "/"
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = command.Process.Kill()
+			_ = command.Wait()
+		}()
+		p, err := s.finder.Inspect(t.Context(), int32(command.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		found = append(found, p)
+	}
+	if err := found[len(found)-1].Account().Take(quota.Work, 1<<20); err != nil { // he has done more than one who waits
+		t.Fatal(err)
+	}
+	var order []int
+	for i := range s.fairly(found) {
+		order = append(order, i)
+		time.Sleep(200 * time.Millisecond)
+	}
+	if slices.Index(order, len(found)-1) > 1 || len(order) != len(found) {
 		t.Errorf("%v", order)
 	}
 }

@@ -294,7 +294,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 			return ctx.Err()
 		}
 		user := p.Account().User()
-		if s.configuration.systemWide() && !turns.has(user) {
+		if s.configuration.systemWide() && (!turns.has(user) || errors.Is(p.first.err, errPlannedLate)) {
 			s.postponeArming(p.Process, &turns)
 			continue
 		}
