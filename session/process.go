@@ -366,7 +366,7 @@ func (s *Session) forgetLongEnded(now time.Time) {
 func (s *Session) meet(ctx context.Context, pid int32) *process {
 	p, err := s.finder.Inspect(ctx, pid)
 	if err != nil {
-		s.warnOfUsedUp(err)
+		s.warnOfRefused(err)
 		return nil // it was short
 	}
 	wanted := s.configuration.All || len(s.configuration.Command) > 0

@@ -52,7 +52,7 @@ func (s *Session) identify(pid int32) *merge.Process {
 	ctx := context.Background() // the record may be one of the last
 	p, err := s.finder.Inspect(ctx, pid)
 	if err != nil {
-		s.warnOfUsedUp(err)
+		s.warnOfRefused(err)
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	entry := newProcess(p)
@@ -101,7 +101,7 @@ func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
 		return nil
 	}
 	if err != nil {
-		s.warnOfUsedUp(err)
+		s.warnOfRefused(err)
 		exited := errors.Is(err, target.ErrNoProcess)
 		if unmet.looks++; exited && unmet.looks < youngLooks {
 			return nil // the kernel tells when that was
@@ -130,8 +130,9 @@ func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
 	return entry
 }
 
-func (s *Session) warnOfUsedUp(err error) {
-	if errors.Is(err, quota.ErrUsedUp) {
+// warnOfRefused says that a process is left out for what it would take.
+func (s *Session) warnOfRefused(err error) {
+	if errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong) {
 		s.warn(fmt.Errorf("not recorded: %w", err))
 	}
 }

@@ -21,7 +21,7 @@ func (p *Process) amentPrefixes() []string {
 	if err != nil || !found {
 		return nil
 	}
-	prefixes := strings.Split(value, ":")
+	prefixes := strings.SplitN(value, ":", maxAmentPrefixes+1)
 	prefixes = prefixes[:min(len(prefixes), maxAmentPrefixes)]
 	return slices.DeleteFunc(prefixes, func(prefix string) bool { return !path.IsAbs(prefix) })
 }

@@ -28,6 +28,8 @@ var (
 	ErrInvalidPID = errors.New("not a process ID")
 	// ErrNotResident: the memory is not mapped or not in RAM. It is not touched, so that the target does not page.
 	ErrNotResident = errors.New("memory is not resident")
+	// ErrTooLong: what the kernel shows of the process is more than is read.
+	ErrTooLong = errors.New("it has more to show than is read")
 	// ErrNotRead: files that the process names (message definitions, the libraries that it will map) could not be read for
 	// it.
 	ErrNotRead = errors.New("files that the process names are not read")
@@ -55,7 +57,7 @@ func processError(pid int32, err error) error {
 }
 
 func isSentinel(err error) bool {
-	for _, sentinel := range []error{ErrNoProcess, ErrReplaced, ErrNotROS2, ErrPermission, ErrForeignNamespace, ErrNotResident, ErrNotRead, ErrTooManyFiles, quota.ErrUsedUp} {
+	for _, sentinel := range []error{ErrNoProcess, ErrReplaced, ErrNotROS2, ErrPermission, ErrForeignNamespace, ErrNotResident, ErrNotRead, ErrTooLong, ErrTooManyFiles, quota.ErrUsedUp} {
 		if errors.Is(err, sentinel) {
 			return true
 		}

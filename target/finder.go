@@ -19,9 +19,15 @@ import (
 )
 
 const (
-	maxMapsSize        = 256 << 20
+	// maxMapsSize is what the largest number of mappings (vm.max_map_count) takes with paths of 200 bytes. A process can
+	// have paths that are twenty times as long: the kernel takes seconds to write them, and everybody waits.
+	maxMapsSize        = 16 << 20
 	maxStatusSize      = 64 << 10
-	maxCommandLineSize = 4 << 20
+	maxCommandLineSize = 4 << 20 // and of the environment
+	// What is kept of a command line. A program can have any memory of its own shown as its command line
+	// (PR_SET_MM_MAP).
+	maxKeptCommandLine = 64 << 10
+	maxArguments       = 4096
 )
 
 // Finder finds processes. It remembers what it learned of files, so one Finder should serve all processes.
@@ -145,7 +151,7 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 			return nil, ctx.Err()
 		case err == nil && process != nil:
 			processes = append(processes, process)
-		case errors.Is(err, quota.ErrUsedUp):
+		case errors.Is(err, quota.ErrUsedUp), errors.Is(err, ErrTooLong):
 			leftOut++
 			firstLeftOut = cmp.Or(firstLeftOut, err)
 		case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
@@ -286,7 +292,7 @@ func (f *Finder) readFile(name string, limit int64) ([]byte, error) {
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: longer than %d bytes", file.Name(), limit)
+		err = fmt.Errorf("%w: %s: longer than %d bytes", ErrTooLong, file.Name(), limit)
 	}
 	return data, err
 }
@@ -300,9 +306,19 @@ func (f *Finder) readMaps(pid int32) ([]Mapping, error) {
 }
 
 func (f *Finder) readCommandLine(pid int32) ([]string, error) {
-	text, err := f.readProcessFile(pid, "cmdline", maxCommandLineSize)
+	file, err := os.Open(f.processPath(pid, "cmdline"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxKeptCommandLine+1))
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}
-	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
+	cut := len(text) > maxKeptCommandLine
+	arguments := strings.SplitN(strings.TrimSuffix(string(text[:min(len(text), maxKeptCommandLine)]), "\x00"), "\x00", maxArguments+1)
+	if cut || len(arguments) > maxArguments {
+		arguments = append(arguments[:min(len(arguments), maxArguments)], "…")
+	}
+	return arguments, nil
 }

@@ -233,3 +233,38 @@ func TestRefusedFilesAreTriedAgain(t *testing.T) {
 	}
 	process.Account().Take(quota.Files, 1)
 }
+
+// A program can have any memory of its own shown as its command line, and of a long one only the beginning is kept.
+func TestCommandLinesAreBounded(t *testing.T) {
+	for name, test := range map[string]struct{ text string }{
+		"arguments without end":    {strings.Repeat("\x00", 4<<20)},
+		"one argument":             {strings.Repeat("x", 4<<20)},
+		"more than the kernel has": {strings.Repeat("long argument\x00", 1<<20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFakeProcess(t)
+			fake.writeProcess("cmdline", test.text)
+			process := fake.inspect()
+			size := 0
+			for _, argument := range process.CommandLine {
+				size += len(argument) + 16 // the string's header
+			}
+			if size > 256<<10 || size == 0 {
+				t.Errorf("%d arguments take %d bytes", len(process.CommandLine), size)
+			}
+		})
+	}
+}
+
+// What the kernel takes seconds to show of a process is not read to its end, and the user is told.
+func TestMapsAreBounded(t *testing.T) {
+	fake := newFakeProcess(t)
+	fake.install("/opt/librcl.so")
+	fake.mapLibrary("/opt/librcl.so")
+	line := "7e0000001000-7e0000002000 r--p 00001000 00:2e 7   /" + strings.Repeat("d/", 2000) + "\n"
+	fake.writeProcess("maps", fake.maps.String()+strings.Repeat(line, 8192))
+	found, err := NewFinderAt(fake.proc).All(t.Context())
+	if len(found) > 0 || err == nil || !strings.Contains(err.Error(), "not recorded") {
+		t.Errorf("%d processes, %v", len(found), err)
+	}
+}
