@@ -201,3 +201,36 @@ func TestSummarizeEndsWithItsContext(t *testing.T) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }
+
+// What the recorder had stored, and somebody has taken away since, is not passed over in silence.
+func TestRowsThatAreNotThereAnyMore(t *testing.T) {
+	const warning = "rows that were recorded are not there any more"
+	for name, test := range map[string]struct {
+		stored uint64
+		ending trace.Ending
+		told   bool
+	}{
+		"all are there":           {2, trace.EndingDuration, false},
+		"a segment is gone":       {5, trace.EndingDuration, true},
+		"the recorder was killed": {5, trace.EndingRunning, false}, // which is told in other words
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			key := trace.ProcessKey{BootID: "b", PID: 10, ProcessStart: 1}
+			tracetest.AddSegment(t, dir, 0, []trace.Callback{
+				callback(key, 0x100, 1_000, 1_010, trace.CallbackComplete), callback(key, 0x100, 2_000, 2_030, trace.CallbackComplete),
+			})
+			s := trace.NewSession()
+			s.Ending = test.ending
+			s.Rows = map[string]uint64{trace.TableCallback: test.stored}
+			tracetest.AddSession(t, dir, s)
+			got, err := summary.Of(t.Context(), tracetest.Open(t, dir), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, warning) }); told != test.told {
+				t.Errorf("%q", got.Warnings)
+			}
+		})
+	}
+}

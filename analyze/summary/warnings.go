@@ -84,6 +84,9 @@ func (s *summarizer) warnings() []string {
 	warnings = append(warnings, r.Damaged...)
 	if r.Session != nil {
 		s.warnOfSession(r.Session, warn)
+		if !r.Live && !r.Killed {
+			warnOfMissingRows(r.Session, r.Tables, warn)
+		}
 	}
 	var lost uint64
 	for _, l := range r.Losses {
@@ -125,6 +128,20 @@ func (s *summarizer) warnOfSession(session *trace.Session, warn func(string, ...
 	}
 	if n := len(session.Unresolved); n > 0 {
 		warn("%d addresses stay without a name, such as: %s", n, session.Unresolved[0])
+	}
+}
+
+// warnOfMissingRows tells of rows that the recorder had stored when the recording ended, in segments that are not there
+// any more or cannot be read.
+func warnOfMissingRows(session *trace.Session, tables []Table, warn func(string, ...any)) {
+	there := map[string]uint64{}
+	for _, t := range tables {
+		there[t.Name] += t.Rows
+	}
+	for _, table := range sortedKeys(session.Rows) {
+		if stored := session.Rows[table]; stored > there[table] {
+			warn("%d of %d %s rows that were recorded are not there any more", stored-there[table], stored, table)
+		}
 	}
 }
 
