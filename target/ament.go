@@ -12,6 +12,7 @@ const (
 	maxAmentPrefixes   = 1024
 	maxIndexEntries    = 8192
 	maxIndexFileSize   = 1 << 20
+	maxIndexTotal      = 16 << 20 // of all files, hundreds of times what the largest systems have
 	maxComponentsTotal = 8192
 )
 
@@ -26,17 +27,28 @@ func (p *Process) amentPrefixes() []string {
 	return slices.DeleteFunc(prefixes, func(prefix string) bool { return !path.IsAbs(prefix) })
 }
 
-// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of prefixes.
-func componentLibraries(root rootDirectory, prefixes []string) []string {
+// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of prefixes. It ends
+// early when nobody waits for it any more: the files are somebody's, and can be many.
+func componentLibraries(root rootDirectory, prefixes []string, isOver func() bool) []string {
 	var libraries []string
+	known, looked := map[string]bool{}, map[string]bool{}
+	left := int64(maxIndexTotal)
 	for _, prefix := range prefixes {
+		if looked[prefix] {
+			continue
+		}
+		looked[prefix] = true
 		packages, err := root.readDirectory(path.Join(prefix, componentIndex), maxIndexEntries)
 		if err != nil {
 			continue
 		}
 		slices.Sort(packages)
 		for _, name := range packages {
-			text, err := root.readFile(path.Join(prefix, componentIndex, name), maxIndexFileSize)
+			if left <= 0 || len(libraries) >= maxComponentsTotal || isOver() {
+				return libraries
+			}
+			text, err := root.readFile(path.Join(prefix, componentIndex, name), min(left, maxIndexFileSize))
+			left -= int64(len(text))
 			if err != nil {
 				continue
 			}
@@ -44,7 +56,8 @@ func componentLibraries(root rootDirectory, prefixes []string) []string {
 				if !path.IsAbs(library) {
 					library = path.Join(prefix, library)
 				}
-				if !slices.Contains(libraries, library) && len(libraries) < maxComponentsTotal {
+				if !known[library] && len(libraries) < maxComponentsTotal {
+					known[library] = true
 					libraries = append(libraries, library)
 				}
 			}
@@ -56,10 +69,12 @@ func componentLibraries(root rootDirectory, prefixes []string) []string {
 // parseComponentIndex reads lines of "class;path of the library, relative to the prefix" and returns the paths.
 func parseComponentIndex(text []byte) []string {
 	var libraries []string
+	known := map[string]bool{}
 	for line := range bytes.Lines(text) {
 		_, library, found := strings.Cut(strings.TrimSpace(string(line)), ";")
 		library = strings.TrimSpace(library)
-		if found && library != "" && !strings.ContainsRune(library, 0) && !slices.Contains(libraries, library) {
+		if found && library != "" && !strings.ContainsRune(library, 0) && !known[library] && len(libraries) < maxComponentsTotal {
+			known[library] = true
 			libraries = append(libraries, library)
 		}
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -34,7 +35,11 @@ type delegate struct {
 	root     rootDirectory
 	tasks    chan func()
 	patience time.Duration // that is left
+	over     atomic.Bool
 }
+
+// isOver says that nobody waits for an answer any more.
+func (d *delegate) isOver() bool { return d.over.Load() }
 
 // newDelegate starts a delegate for the process as it is now. It must be closed.
 func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
@@ -79,7 +84,10 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 }
 
 // close lets the thread end, as soon as it can.
-func (d *delegate) close() { close(d.tasks) }
+func (d *delegate) close() {
+	d.over.Store(true)
+	close(d.tasks)
+}
 
 // ask has a delegate answer a question about files below the root directory of its process. errUnanswered if it does
 // not in time: then it will not answer any more.

@@ -268,3 +268,29 @@ func TestMapsAreBounded(t *testing.T) {
 		t.Errorf("%d processes, %v", len(found), err)
 	}
 }
+
+// The ament index is the process's own, and can be as long as its user likes.
+func TestComponentIndexesAreBounded(t *testing.T) {
+	const prefix = "/home/somebody/install"
+	fake := newFakeProcess(t, "AMENT_PREFIX_PATH="+strings.TrimSuffix(strings.Repeat(prefix+":", 100), ":"))
+	fake.install("/opt/librcl.so")
+	fake.mapLibrary("/opt/librcl.so")
+	var index strings.Builder
+	for i := 0; index.Len() < maxIndexFileSize-20; i++ {
+		fmt.Fprintf(&index, "c;%x\n", i)
+	}
+	folder := prefix + "/share/ament_index/resource_index/rclcpp_components/"
+	fake.writeRoot(folder+"p0", index.String())
+	for i := 1; i < 100; i++ {
+		if err := os.Link(fake.inRoot(folder+"p0"), fake.inRoot(fmt.Sprintf("%sp%d", folder, i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	if _, err := fake.open().Expected(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > delegatePatience/3 {
+		t.Errorf("it took %v", took)
+	}
+}
