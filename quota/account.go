@@ -24,6 +24,13 @@ func (a *Account) Take(kind Kind, amount int64) error {
 	return a.quota.take(a.user, kind, amount)
 }
 
+// Spend uses an amount that nobody could know before. Who has spent his share is refused by Take.
+func (a *Account) Spend(kind Kind, amount int64) {
+	if a != nil {
+		a.quota.spend(a.user, kind, amount)
+	}
+}
+
 // Give takes back what was used.
 func (a *Account) Give(kind Kind, amount int64) {
 	if a != nil {

@@ -29,12 +29,14 @@ const (
 	Entities
 	// Delegates are threads that read the files that processes name, and may hang.
 	Delegates
+	// Waiting is the time, in milliseconds, in which files that processes name are read. It is forgotten as work is.
+	Waiting
 
 	kinds
 )
 
 // names complete "the share of user N in …".
-var names = [kinds]string{"the work on files", "the memory for files", "open files", "processes", "probes of single processes", "entities", "threads that read files"}
+var names = [kinds]string{"the work on files", "the memory for files", "open files", "processes", "probes of single processes", "entities", "threads that read files", "the time for reading files"}
 
 // ErrUsedUp says that a user has used his share.
 var ErrUsedUp = errors.New("left out, so that there is enough for other users")
@@ -76,7 +78,7 @@ func newAt(totals Totals, now func() time.Time) *Quota {
 func (q *Quota) take(user uint32, kind Kind, amount int64) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if kind == Work {
+	if kind == Work || kind == Waiting {
 		q.drain()
 	}
 	of := q.users[user]
@@ -91,6 +93,20 @@ func (q *Quota) take(user uint32, kind Kind, amount int64) error {
 	of.used[kind] += amount
 	q.used[kind] += amount
 	return nil
+}
+
+// spend uses an amount that is used already, as far as there is any left.
+func (q *Quota) spend(user uint32, kind Kind, amount int64) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	of := q.users[user]
+	if of == nil {
+		of = new(usage)
+		q.users[user] = of
+	}
+	amount = max(0, min(amount, q.totals[kind]-q.used[kind]-of.used[kind])) // it leaves others what take leaves them
+	of.used[kind] += amount
+	q.used[kind] += amount
 }
 
 // give takes back what was used.
@@ -113,14 +129,16 @@ func (q *Quota) drain() {
 		return
 	}
 	q.drained = now
-	forgotten := q.totals[Work]
-	if passed < drainTime {
-		forgotten = int64(float64(forgotten) * float64(passed) / float64(drainTime))
-	}
-	for _, of := range q.users {
-		less := min(of.used[Work], forgotten)
-		of.used[Work] -= less
-		q.used[Work] -= less
+	for _, kind := range []Kind{Work, Waiting} {
+		forgotten := q.totals[kind]
+		if passed < drainTime {
+			forgotten = int64(float64(forgotten) * float64(passed) / float64(drainTime))
+		}
+		for _, of := range q.users {
+			less := min(of.used[kind], forgotten)
+			of.used[kind] -= less
+			q.used[kind] -= less
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func TestWhatOthersLeave(t *testing.T) {
 	const total = 1 << 20
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 13))
-		q := New(Totals{total, total, total, total, total, total, total})
+		q := New(Totals{total, total, total, total, total, total, total, total})
 		others := random.IntN(6)
 		kind := Kind(random.IntN(int(kinds)))
 		held := map[uint32]int64{}
@@ -141,5 +141,20 @@ func TestGivingBackNothing(t *testing.T) {
 	q.Of(1).Give(Entities, 0)
 	if err := q.Of(2).Take(Entities, 3); err != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// Who spends what nobody could foresee leaves the others as much as who is refused it.
+func TestSpending(t *testing.T) {
+	q := New(Totals{Waiting: 1000})
+	attacker := q.Of(1)
+	for range 100 {
+		attacker.Spend(Waiting, 300)
+	}
+	if err := attacker.Take(Waiting, 1); !errors.Is(err, ErrUsedUp) {
+		t.Errorf("%v", err)
+	}
+	if err := q.Of(victim).Take(Waiting, 200); err != nil {
+		t.Error(err)
 	}
 }

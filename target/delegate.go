@@ -32,6 +32,7 @@ var (
 // end, never used for anything else.
 type delegate struct {
 	ctx      context.Context // when it ends, nobody waits for answers any more
+	account  *quota.Account
 	root     rootDirectory
 	tasks    chan func()
 	patience time.Duration // that is left
@@ -61,11 +62,15 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 		return nil, err
 	}
 	account := p.account
+	if err := account.Take(quota.Waiting, 1); err != nil {
+		root.close()
+		return nil, fmt.Errorf("%w: %w", ErrNotRead, err)
+	}
 	if err := account.Take(quota.Delegates, 1); err != nil {
 		root.close()
 		return nil, fmt.Errorf("%w: %w", errDelegatesHang, err)
 	}
-	d := &delegate{ctx: ctx, root: root, tasks: make(chan func()), patience: delegatePatience}
+	d := &delegate{ctx: ctx, account: account, root: root, tasks: make(chan func()), patience: delegatePatience}
 	end := func() {
 		root.close()
 		account.Give(quota.Delegates, 1)
@@ -100,7 +105,11 @@ func ask[T any](d *delegate, question func(root rootDirectory) (T, error)) (T, e
 	begin := time.Now()
 	timeout := time.NewTimer(d.patience)
 	defer timeout.Stop()
-	defer func() { d.patience -= time.Since(begin) }()
+	defer func() {
+		took := time.Since(begin)
+		d.patience -= took
+		d.account.Spend(quota.Waiting, took.Milliseconds())
+	}()
 	tasks := d.tasks
 	task := func() {
 		value, err := question(d.root)

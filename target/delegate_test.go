@@ -267,9 +267,20 @@ func TestFilesThatAreNotAnswered(t *testing.T) {
 	}
 }
 
+// awaitThreads has the end of a test wait until its delegates' threads are gone: others look at the threads there are.
+func awaitThreads(t *testing.T) {
+	before := identityOfThreads(t)
+	t.Cleanup(func() {
+		for !slices.Equal(identityOfThreads(t), before) {
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
 // What one user's file systems do not answer does not keep the recorder from reading files for another.
 func TestDelegatesOfOneUserLeaveEnough(t *testing.T) {
 	requireRoot(t)
+	awaitThreads(t)
 	release := make(chan struct{})
 	defer close(release)
 	fake := newFakeProcess(t)
@@ -292,6 +303,45 @@ func TestDelegatesOfOneUserLeaveEnough(t *testing.T) {
 		d.patience = time.Millisecond
 		_, _ = ask(d, func(rootDirectory) (int, error) { <-release; return 0, nil })
 		d.close()
+	}
+	fake.ownedBy(victim)
+	d, err := inspect().newDelegate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.close()
+}
+
+// Everybody waits while files are read for a process. Whose files take long is not waited for again and again.
+func TestWaitingIsShared(t *testing.T) {
+	requireRoot(t)
+	awaitThreads(t)
+	fake := newFakeProcess(t)
+	fake.ownedBy(attacker)
+	finder := fake.finderWith(quota.Waiting, 200)
+	inspect := func() *Process {
+		process, err := finder.Inspect(t.Context(), fakePID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = process.Close() })
+		return process
+	}
+	slow := inspect()
+	begin := time.Now()
+	for range 20 {
+		d, err := slow.newDelegate(t.Context())
+		if err != nil {
+			if !errors.Is(err, ErrNotRead) {
+				t.Error(err)
+			}
+			continue
+		}
+		_, _ = ask(d, func(rootDirectory) (int, error) { time.Sleep(50 * time.Millisecond); return 0, nil })
+		d.close()
+	}
+	if took := time.Since(begin); took > 500*time.Millisecond {
+		t.Errorf("it was waited for %v", took)
 	}
 	fake.ownedBy(victim)
 	d, err := inspect().newDelegate(t.Context())

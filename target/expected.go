@@ -100,7 +100,9 @@ func (c *expectedCollector) collect() {
 	}
 	prefixes := p.amentPrefixes()
 	var components []string
-	components, c.err = ask(c.delegate, func(root rootDirectory) ([]string, error) { return componentLibraries(root, prefixes, c.delegate.isOver), nil })
+	components, c.err = ask(c.delegate, func(root rootDirectory) ([]string, error) {
+		return componentLibraries(root, prefixes, c.delegate.isOver), nil
+	})
 	for _, library := range components {
 		c.addFirst(KindComponent, []string{library})
 	}

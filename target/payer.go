@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,8 +29,12 @@ func quotaTotals() quota.Totals {
 		quota.Probes:    1 << 19,
 		quota.Entities:  1 << 21,
 		quota.Delegates: 2 * maxDelegates,
+		quota.Waiting:   waitingTime.Milliseconds(),
 	}
 }
+
+// waitingTime is how long the files that processes name are read in ten minutes: one user's half as long, at most.
+const waitingTime = 4 * time.Minute
 
 // With fewer descriptors than this, who needs more is told to raise the limit. More than so many are not shared out.
 const (
