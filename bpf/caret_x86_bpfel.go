@@ -125,6 +125,7 @@ const (
 	CaretVarRawRecords                 = "raw_records"
 	CaretVarReportAllExecs             = "report_all_execs"
 	CaretVarRingCapacityOffset         = "ring_capacity_offset"
+	CaretVarRingsMissing               = "rings_missing"
 	CaretVarSharedCallbackRecord       = "shared_callback_record"
 	CaretVarSharedCallbackStatus       = "shared_callback_status"
 	CaretVarSharedClientIdentitySize   = "shared_client_identity_size"
@@ -266,6 +267,7 @@ type CaretVariableSpecs struct {
 	RawRecords                *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs            *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	RingCapacityOffset        *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
+	RingsMissing              *ebpf.VariableSpec `ebpf:"rings_missing"`
 	SharedCallbackRecord      *ebpf.VariableSpec `ebpf:"shared_callback_record"`
 	SharedCallbackStatus      *ebpf.VariableSpec `ebpf:"shared_callback_status"`
 	SharedClientIdentitySize  *ebpf.VariableSpec `ebpf:"shared_client_identity_size"`
@@ -368,6 +370,7 @@ type CaretVariables struct {
 	RawRecords                *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs            *ebpf.Variable `ebpf:"report_all_execs"`
 	RingCapacityOffset        *ebpf.Variable `ebpf:"ring_capacity_offset"`
+	RingsMissing              *ebpf.Variable `ebpf:"rings_missing"`
 	SharedCallbackRecord      *ebpf.Variable `ebpf:"shared_callback_record"`
 	SharedCallbackStatus      *ebpf.Variable `ebpf:"shared_callback_status"`
 	SharedClientIdentitySize  *ebpf.Variable `ebpf:"shared_client_identity_size"`

@@ -250,6 +250,52 @@ func (l *Loader) ForgetHeaderOffset(process int32, address uint64) error {
 	return nil
 }
 
+// addressMaps are the maps whose keys are addresses in processes, and which fill up as processes come and go.
+var addressMaps = []string{
+	bpf.CaretMapSubscriptionRings, bpf.CaretMapRingHistories, bpf.CaretMapShownSubscriptions, bpf.CaretMapIgnoredAddresses,
+	bpf.CaretMapHeaderOffsets,
+}
+
+// ForgetProcesses frees what the kernel side remembers of addresses in processes that are over.
+func (l *Loader) ForgetProcesses(processes []int32) error {
+	over := make(map[uint32]bool, len(processes))
+	for _, process := range processes {
+		over[uint32(process)] = true
+	}
+	var problems []error
+	for _, name := range addressMaps {
+		problems = append(problems, forgetAddresses(l.collection.Maps[name], over))
+	}
+	return errors.Join(problems...)
+}
+
+func forgetAddresses(addresses *ebpf.Map, over map[uint32]bool) error {
+	if addresses == nil {
+		return nil // nothing that is recorded needs it
+	}
+	var stale []abi.ProcessAddress
+	var key, next abi.ProcessAddress
+	err := addresses.NextKey(nil, &next)
+	for range 2 * addresses.MaxEntries() { // the map changes meanwhile, and may lead round
+		if err != nil {
+			break
+		}
+		if key = next; over[key.PID] {
+			stale = append(stale, key)
+		}
+		err = addresses.NextKey(key, &next)
+	}
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("looking through %v: %w", addresses, err)
+	}
+	for _, key := range stale {
+		if err := addresses.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return fmt.Errorf("forgetting %#x of PID %d: %w", key.Address, key.PID, err)
+		}
+	}
+	return nil
+}
+
 // Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of
 // this loader runs any more, and nothing can be attached again.
 func (l *Loader) Detach() error {

@@ -347,8 +347,8 @@ func (s *Session) forget(entry *process) {
 const afterlife = 30 * time.Second
 
 // forgetLongEnded frees what is known of processes that no record comes of any more, so that a recording of every
-// process needs no more memory the longer it goes on.
-func (s *Session) forgetLongEnded(now time.Time) {
+// process needs no more memory the longer it goes on. It returns those of which the kernel side may know something.
+func (s *Session) forgetLongEnded(now time.Time) (forgotten []int32) {
 	s.mu.Lock()
 	var over []*process
 	for _, entry := range s.processes {
@@ -359,7 +359,11 @@ func (s *Session) forgetLongEnded(now time.Time) {
 	s.mu.Unlock()
 	for _, entry := range over {
 		s.forget(entry)
+		if entry.ros2 || entry.shown {
+			forgotten = append(forgotten, entry.row.PID)
+		}
 	}
+	return forgotten
 }
 
 // meet decides whether a process that has begun to run a program is to be recorded.

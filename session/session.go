@@ -415,7 +415,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
 			s.attacher.Sweep()
-			s.forgetLongEnded(time.Now())
+			if forgotten := s.forgetLongEnded(time.Now()); len(forgotten) > 0 {
+				s.warn(s.loader.ForgetProcesses(forgotten))
+			}
 			s.scanNext(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {

@@ -7,13 +7,14 @@
 
 #include "maps.h"
 
-static __always_inline void count_loss(enum record_kind kind, enum loss_reason reason)
+static __noinline int count_loss(enum record_kind kind, enum loss_reason reason)
 {
 	__u32 index = kind * REASON_COUNT + reason;
 	__u64 *count = bpf_map_lookup_elem(&losses, &index);
 
 	if (count)
 		__sync_fetch_and_add(count, 1);
+	return 0;
 }
 
 /*

@@ -44,6 +44,12 @@ struct {
 	__type(value, __u64);
 } subscription_rings SEC(".maps");
 
+/*
+ * A ring could not be noted: there are too many, perhaps of another process. What is taken from it
+ * unseen is lost from then on.
+ */
+volatile __u32 rings_missing;
+
 /* The ring that a subscription showed before, NULL if it did not. */
 static __always_inline __u64 *known_ring(const struct event *event, __u64 subscription)
 {
@@ -57,8 +63,9 @@ static __always_inline void note_ring(const struct event *event, __u64 subscript
 {
 	struct process_address key = {.address = subscription, .pid = event->pid};
 
-	if (!known || *known != address)
-		bpf_map_update_elem(&subscription_rings, &key, &address, BPF_ANY);
+	if ((!known || *known != address) &&
+	    bpf_map_update_elem(&subscription_rings, &key, &address, BPF_ANY))
+		rings_missing = 1;
 }
 
 /*
@@ -341,8 +348,11 @@ static __always_inline void derive_unseen_dequeue(struct thread_state *state,
 	if (!state || state->dequeue_pending || !hides_steps(state))
 		return;
 	known = known_ring(callback, subscription);
-	if (!known)
+	if (!known) {
+		if (rings_missing) /* as likely as not it is one of those */
+			count_loss(KIND_TAKE, REASON_MAP_FULL);
 		return;
+	}
 	__builtin_memcpy(&dequeue, callback, sizeof(dequeue));
 	derive_dequeue(state, &dequeue, subscription, known, 0);
 }
