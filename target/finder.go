@@ -2,7 +2,6 @@ package target
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,39 +136,30 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 	if err != nil {
 		return nil, err
 	}
-	var processes []*Process
-	var denied, leftOut int
-	var firstDenial, firstLeftOut error
-	for _, pid := range pids {
+	var found search
+	defer func() {
+		if err != nil {
+			closeAll(found.processes)
+		}
+	}()
+	for pid, inTime := range f.inTurns(pids) {
+		if !inTime {
+			found.leaveOut(fmt.Errorf("looking at the processes of its user takes long: %w", quota.ErrUsedUp))
+			continue
+		}
 		if !wanted(pid) {
 			continue
 		}
-		process, err := f.openIfROS2(ctx, pid)
-		switch {
-		case ctx.Err() != nil:
-			closeAll(append(processes, process))
-			return nil, ctx.Err()
-		case err == nil && process != nil:
-			processes = append(processes, process)
-		case errors.Is(err, quota.ErrUsedUp), errors.Is(err, ErrTooLong):
-			leftOut++
-			firstLeftOut = cmp.Or(firstLeftOut, err)
-		case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
-			if !f.runsProgram(pid) {
-				continue
-			}
-			denied++
-			firstDenial = cmp.Or(firstDenial, err)
+		process, problem := f.openIfROS2(ctx, pid)
+		if process != nil {
+			found.processes = append(found.processes, process)
 		}
+		if err = ctx.Err(); err != nil {
+			return nil, err
+		}
+		found.note(f, pid, problem)
 	}
-	var told []error
-	if denied > 0 {
-		told = append(told, fmt.Errorf("processes that could not be looked into: %d, the first: %w", denied, firstDenial))
-	}
-	if leftOut > 0 {
-		told = append(told, fmt.Errorf("processes that are not recorded: %d, the first: %w", leftOut, firstLeftOut))
-	}
-	return processes, errors.Join(told...)
+	return found.processes, found.told()
 }
 
 // runsProgram tells what may be a ROS 2 process from parts of the kernel, which nobody can look into, as far as
