@@ -92,7 +92,7 @@ func seed(t testing.TB, dir string) {
 	})
 }
 
-func addSeed[T trace.Row](t testing.TB, dir string, rows []T) {
+func addSeed[T any](t testing.TB, dir string, rows []T) {
 	tracetest.AddSegment(t, dir, 0, append(rows, tracetest.Random[T](20, 1)...))
 }
 

@@ -207,7 +207,7 @@ func (s *recording) write() *trace.Dataset {
 	return d
 }
 
-func addRows[T trace.Row](s *recording, rows []T) {
+func addRows[T any](s *recording, rows []T) {
 	if len(rows) > 0 {
 		if err := os.RemoveAll(filepath.Join(s.dir, trace.TableOf[T]().Name)); err != nil {
 			s.t.Fatal(err)

@@ -45,7 +45,7 @@ func (g *Graph) apply(snapshot *Snapshot, onlyKnown bool) {
 		a.publisher(rows.Publishers[i])
 	}
 	symbols := make(map[trace.Address]string)
-	for _, row := range rows.Callbacks {
+	for _, row := range rows.CallbackInfos {
 		symbols[row.Callback] = row.Symbol
 	}
 	for i := range rows.Subscriptions {

@@ -100,7 +100,7 @@ func TestScanCompletesWhatRecordsFound(t *testing.T) {
 		w := newWorld(t, m)
 		want := w.rows()
 		g := m.graph()
-		for _, row := range want.Callbacks {
+		for _, row := range want.CallbackInfos {
 			if _, ok := g.Callback(row.Callback, 5); !ok {
 				t.Errorf("%v", g.Unknown())
 			}
@@ -110,7 +110,7 @@ func TestScanCompletesWhatRecordsFound(t *testing.T) {
 		g.Rows(true)
 		g.Apply(snapshotOf(t, m, 20))
 		g.Rows(true)
-		for _, row := range want.Callbacks {
+		for _, row := range want.CallbackInfos {
 			if got, ok := g.Callback(row.Callback, 30); !ok || *got != row {
 				t.Errorf("got  %+v\nwant %+v", got, row)
 			}
@@ -128,11 +128,11 @@ func TestFiniEndsEntities(t *testing.T) {
 	for name, test := range map[string]struct {
 		init  []InitEvent
 		fini  abi.Event
-		ended func(rows Rows) []trace.Optional[int64]
+		ended func(rows trace.Batch) []trace.Optional[int64]
 	}{
 		"publisher": {
 			[]InitEvent{event(abi.EventRclPublisherInit, 10, 0x1000, nodeHandle, 0x1100, "/a", 1)}, abi.EventRclPublisherFini,
-			func(rows Rows) []trace.Optional[int64] {
+			func(rows trace.Batch) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Publishers[0].EndTimestamp}
 			},
 		},
@@ -141,35 +141,37 @@ func TestFiniEndsEntities(t *testing.T) {
 				event(abi.EventRclSubscriptionInit, 10, 0x1000, nodeHandle, 0x1100, "/a", 1), event(abi.EventRclcppSubscriptionInit, 11, 0x1000, 0x2000),
 				event(abi.EventRclcppSubscriptionCallbackAdded, 12, 0x2000, 0x2100),
 			}, abi.EventRclSubscriptionFini,
-			func(rows Rows) []trace.Optional[int64] {
-				return []trace.Optional[int64]{rows.Subscriptions[0].EndTimestamp, rows.Callbacks[0].EndTimestamp}
+			func(rows trace.Batch) []trace.Optional[int64] {
+				return []trace.Optional[int64]{rows.Subscriptions[0].EndTimestamp, rows.CallbackInfos[0].EndTimestamp}
 			},
 		},
 		"timer with callback": {
 			[]InitEvent{event(abi.EventRclTimerInit, 10, 0x1000, 5), event(abi.EventRclcppTimerCallbackAdded, 11, 0x1000, 0x1100)}, abi.EventRclTimerFini,
-			func(rows Rows) []trace.Optional[int64] {
-				return []trace.Optional[int64]{rows.Timers[0].EndTimestamp, rows.Callbacks[0].EndTimestamp}
+			func(rows trace.Batch) []trace.Optional[int64] {
+				return []trace.Optional[int64]{rows.Timers[0].EndTimestamp, rows.CallbackInfos[0].EndTimestamp}
 			},
 		},
 		"service with callback": {
 			[]InitEvent{event(abi.EventRclServiceInit, 10, 0x1000, nodeHandle, 0x1100, "/s"), event(abi.EventRclcppServiceCallbackAdded, 11, 0x1000, 0x1200)},
-			abi.EventRclServiceFini, func(rows Rows) []trace.Optional[int64] {
-				return []trace.Optional[int64]{rows.ServiceServers[0].EndTimestamp, rows.Callbacks[0].EndTimestamp}
+			abi.EventRclServiceFini, func(rows trace.Batch) []trace.Optional[int64] {
+				return []trace.Optional[int64]{rows.ServiceServers[0].EndTimestamp, rows.CallbackInfos[0].EndTimestamp}
 			},
 		},
 		"client": {
 			[]InitEvent{event(abi.EventRclClientInit, 10, 0x1000, nodeHandle, 0x1100, "/s")}, abi.EventRclClientFini,
-			func(rows Rows) []trace.Optional[int64] { return []trace.Optional[int64]{rows.Clients[0].EndTimestamp} },
+			func(rows trace.Batch) []trace.Optional[int64] {
+				return []trace.Optional[int64]{rows.Clients[0].EndTimestamp}
+			},
 		},
 		"node with state machine": {
 			[]InitEvent{event(abi.EventRclNodeInit, 10, 0x1000, 0x1100, "n", "/"), event(abi.EventRclLifecycleStateMachineInit, 11, 0x1000, 0x1200)}, abi.EventRclNodeFini,
-			func(rows Rows) []trace.Optional[int64] {
+			func(rows trace.Batch) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Nodes[0].EndTimestamp, rows.LifecycleStateMachines[0].EndTimestamp}
 			},
 		},
 		"executor": {
 			[]InitEvent{event(abi.EventConstructExecutor, 10, 0x1000, 1)}, abi.EventExecutorDestroy,
-			func(rows Rows) []trace.Optional[int64] {
+			func(rows trace.Batch) []trace.Optional[int64] {
 				return []trace.Optional[int64]{rows.Executors[0].EndTimestamp}
 			},
 		},
@@ -210,7 +212,7 @@ func TestReuseEndsEntities(t *testing.T) {
 func TestAdaptedPublishers(t *testing.T) {
 	g := New(testKey)
 	const plain, adapted = 0x1000, 0x2000
-	rows := Rows{Publishers: []trace.Publisher{
+	rows := trace.Batch{Publishers: []trace.Publisher{
 		{PublisherHandle: plain, MessageType: "std_msgs/msg/Header"}, {PublisherHandle: adapted, MessageType: "std_msgs/msg/Header"},
 	}}
 	g.Apply(&Snapshot{Entities: rows, Adapted: map[trace.Address]bool{adapted: true}})
@@ -232,8 +234,8 @@ func TestScanAfterTheEnd(t *testing.T) {
 	if len(rows.Timers) != 1 || rows.Timers[0].TimerHandle != want.TimerHandle || rows.Timers[0].Callback != want.Callback {
 		t.Errorf("timers %+v, want %+v completed", rows.Timers, want)
 	}
-	if len(rows.Callbacks) != 1 || rows.Callbacks[0].Callback != want.Callback {
-		t.Errorf("callbacks %+v", rows.Callbacks)
+	if len(rows.CallbackInfos) != 1 || rows.CallbackInfos[0].Callback != want.Callback {
+		t.Errorf("callbacks %+v", rows.CallbackInfos)
 	}
 	if others := len(rows.Nodes) + len(rows.Publishers) + len(rows.Subscriptions) + len(rows.ServiceServers) + len(rows.Clients) +
 		len(rows.CallbackGroups) + len(rows.Executors); others != 0 {
@@ -247,7 +249,7 @@ func TestScanAfterTheEnd(t *testing.T) {
 // TestObjectsWithoutEventsAreAwaited: on Humble no event announces the object of a generic subscription. The row
 // without it waits for a scan, but not for ever.
 func TestObjectsWithoutEventsAreAwaited(t *testing.T) {
-	const calls = 100 // of Rows, each after a second
+	const calls = 100 // of trace.Batch, each after a second
 	m := newImage(t, "humble", elf.EM_X86_64)
 	want := newWorld(t, m).rows().Subscriptions[0]
 	initialize := func(g *Graph) {

@@ -9,7 +9,7 @@ import (
 )
 
 // known is what lookups say of the entities of a world that records name.
-func known(g *Graph, of Rows, time int64) (names []string) {
+func known(g *Graph, of trace.Batch, time int64) (names []string) {
 	for _, row := range of.Publishers {
 		if p, ok := g.Publisher(row.PublisherHandle, time); ok {
 			names = append(names, p.TopicName)
@@ -23,7 +23,7 @@ func known(g *Graph, of Rows, time int64) (names []string) {
 			names = append(names, s.TopicName)
 		}
 	}
-	for _, row := range of.Callbacks {
+	for _, row := range of.CallbackInfos {
 		if c, ok := g.Callback(row.Callback, time); ok {
 			names = append(names, string(c.Kind)+" "+c.NodeName)
 		}
@@ -50,7 +50,7 @@ func TestNothingIsKnownAfterALoss(t *testing.T) {
 	g.NumberBy(new(Numbers))
 	g.Apply(snapshotOf(t, m, 10))
 	before := known(g, want, 20)
-	if len(before) < len(want.Callbacks)+2*len(want.Publishers) {
+	if len(before) < len(want.CallbackInfos)+2*len(want.Publishers) {
 		t.Fatalf("known before the loss: %q", before)
 	}
 	told := counting{rows: make(map[string]map[uint64]any)}

@@ -95,7 +95,7 @@ func TestGroupEvents(t *testing.T) {
 					t.Errorf("subscription %+v", row)
 				}
 			}
-			for _, row := range rows.Callbacks {
+			for _, row := range rows.CallbackInfos {
 				if row.CallbackGroup != groupAddress {
 					t.Errorf("callback %+v", row)
 				}

@@ -227,7 +227,7 @@ func (w *world) executorOf(name string) uint64 {
 }
 
 // rows returns the rows that a scan must find, without provenances.
-func (w *world) rows() Rows {
+func (w *world) rows() trace.Batch {
 	l := w.layout
 	const node = "/demo/talker"
 	handle, group := trace.Address(w.nodeHandle), trace.Address(w.group)
@@ -266,7 +266,7 @@ func (w *world) rows() Rows {
 	if l.Executor.Collector != 0 {
 		executor.EntitiesCollector = executor.Executor + trace.Address(l.Executor.Collector)
 	}
-	return Rows{
+	return trace.Batch{
 		Nodes: []trace.Node{{
 			ProcessKey: testKey, NodeHandle: handle, RMWHandle: rmw(handle, l.Node.Impl, l.Node.RMWHandle), NodeName: "talker",
 			Namespace: "/demo", Provenance: trace.FromMemory,
@@ -290,7 +290,7 @@ func (w *world) rows() Rows {
 			ProcessKey: testKey, ClientHandle: client, NodeHandle: handle, ServiceName: "/other/trigger", ServiceType: "std_srvs/srv/Trigger",
 			RMWClientHandle: rmw(client, l.Client.Impl, l.Client.RMWHandle), CallbackGroup: group, NodeName: node, Provenance: trace.FromMemory,
 		}},
-		Callbacks: []trace.CallbackInfo{interInfo, intraInfo, timerInfo, serviceInfo},
+		CallbackInfos: []trace.CallbackInfo{interInfo, intraInfo, timerInfo, serviceInfo},
 		CallbackGroups: []trace.CallbackGroup{{
 			ProcessKey: testKey, CallbackGroup: group, GroupTypeName: trace.Reentrant, NodeHandle: handle, NodeName: node,
 			Executor: trace.Address(w.executor), Provenance: trace.FromMemory,

@@ -82,7 +82,7 @@ func TestClientAtAReusedAddress(t *testing.T) {
 		seen := second
 		seen.GID = gidOfSecond
 		// The scan began while the first lived; that it ended is not heard of yet.
-		g.Apply(&Snapshot{Begin: 15, Entities: Rows{Clients: []trace.Client{seen}}})
+		g.Apply(&Snapshot{Begin: 15, Entities: trace.Batch{Clients: []trace.Client{seen}}})
 		if client, ok := g.Client(second.ClientHandle, 20); !ok || client.GID != readerGUID {
 			t.Errorf("client %+v", client)
 		}

@@ -39,7 +39,7 @@ func TestManagedServiceIsOne(t *testing.T) {
 					begin := 10 * life
 					g.Init(event(abi.EventRclServiceInit, begin+1, original, node, rmw, "/demo/talker/get_state", impl))
 					if found == "by a scan" {
-						g.Apply(&Snapshot{Begin: begin + 4, Entities: Rows{ServiceServers: []trace.ServiceServer{{
+						g.Apply(&Snapshot{Begin: begin + 4, Entities: trace.Batch{ServiceServers: []trace.ServiceServer{{
 							ServiceHandle: trace.Address(copied), RMWServiceHandle: trace.Address(rmw), Callback: callback,
 							ServiceName: "/demo/talker/get_state", Provenance: trace.FromMemory,
 						}}}})

@@ -75,7 +75,7 @@ func startingProcess(layout *layouts.Layout) (events []InitEvent, intraCallback,
 	}, intraCallback, callback
 }
 
-func wantedRows(intraCallback, callback trace.Address) Rows {
+func wantedRows(intraCallback, callback trace.Address) trace.Batch {
 	subscription := trace.Subscription{
 		ProcessKey: testKey, SubscriptionHandle: subscriptionHandle, NodeHandle: nodeHandle, RMWSubscriptionHandle: rmwSubscription,
 		TopicName: "/commands", QueueDepth: trace.Some(uint64(5)), NodeName: "/demo/talker", InitTimestamp: trace.Some(int64(30)),
@@ -95,7 +95,7 @@ func wantedRows(intraCallback, callback trace.Address) Rows {
 	timerInfo.OwnerHandle, timerInfo.TopicName, timerInfo.Period, timerInfo.Symbol = timerHandle, "", trace.Some(int64(5e8)), "Talker::tick()"
 	serviceInfo.Callback, serviceInfo.Kind, serviceInfo.InitTimestamp = serviceAdded, trace.KindService, trace.Some(int64(51))
 	serviceInfo.OwnerHandle, serviceInfo.TopicName, serviceInfo.Symbol = serviceHandle, "/demo/reset", "Talker::reset()"
-	return Rows{
+	return trace.Batch{
 		Nodes: []trace.Node{{
 			ProcessKey: testKey, NodeHandle: nodeHandle, RMWHandle: rmwNode, NodeName: "talker", Namespace: "/demo",
 			InitTimestamp: trace.Some(int64(10)), Provenance: trace.FromTracepoint,
@@ -115,7 +115,7 @@ func wantedRows(intraCallback, callback trace.Address) Rows {
 			ServiceName: "/demo/reset", Callback: serviceAdded, NodeName: "/demo/talker", InitTimestamp: trace.Some(int64(50)),
 			Provenance: trace.FromTracepoint,
 		}},
-		Callbacks: []trace.CallbackInfo{intraInfo, interInfo, timerInfo, serviceInfo},
+		CallbackInfos: []trace.CallbackInfo{intraInfo, interInfo, timerInfo, serviceInfo},
 	}
 }
 
@@ -133,7 +133,7 @@ func TestStartingProcess(t *testing.T) {
 				g.SetMemory(nil, m.layout)
 				last := make(map[any]any)
 				told := 0
-				collect := func(rows Rows) {
+				collect := func(rows trace.Batch) {
 					for key, row := range rowsByKey(rows) {
 						last[key] = row
 						told++
@@ -182,7 +182,7 @@ type rowKey struct {
 }
 
 // rowsByKey maps what identifies a row to the row.
-func rowsByKey(rows Rows) map[any]any {
+func rowsByKey(rows trace.Batch) map[any]any {
 	byKey := make(map[any]any)
 	for _, row := range rows.Nodes {
 		byKey[rowKey{"node", row.NodeHandle, 0}] = row
@@ -202,7 +202,7 @@ func rowsByKey(rows Rows) map[any]any {
 	for _, row := range rows.Clients {
 		byKey[rowKey{"client", row.ClientHandle, 0}] = row
 	}
-	for _, row := range rows.Callbacks {
+	for _, row := range rows.CallbackInfos {
 		byKey[rowKey{"callback", row.Callback, 0}] = row
 	}
 	for _, row := range rows.CallbackGroups {
@@ -371,7 +371,7 @@ func TestCallbackAddressIsReused(t *testing.T) {
 			t.Errorf("at %d: %+v, %v, want %s", time, got, ok, want)
 		}
 	}
-	if rows := g.Rows(true); len(rows.Callbacks) != 2 || len(rows.Timers) != 2 {
+	if rows := g.Rows(true); len(rows.CallbackInfos) != 2 || len(rows.Timers) != 2 {
 		t.Errorf("rows %+v", rows)
 	}
 }
@@ -509,7 +509,7 @@ func TestRowIsNotToldAgainWithoutAChange(t *testing.T) {
 	g := New(testKey)
 	for i := range 3 {
 		g.Init(event(abi.EventRclcppCallbackRegister, int64(i), timerCallback, "Talker::tick()"))
-		if rows := g.Rows(true).Callbacks; (len(rows) == 1) != (i == 0) {
+		if rows := g.Rows(true).CallbackInfos; (len(rows) == 1) != (i == 0) {
 			t.Errorf("call %d tells %+v", i, rows)
 		}
 	}

@@ -26,7 +26,7 @@ func TestWhatWasReadAfterAnEndIsForgotten(t *testing.T) {
 				t.Fatalf("%s: nothing was read: %+v, %v", name, info, ok)
 			}
 			g.Init(event(abi.EventRclTimerFini, test.end, timer.TimerHandle))
-			for _, row := range g.Rows(true).Callbacks {
+			for _, row := range g.Rows(true).CallbackInfos {
 				if (row.Symbol != "") != test.known {
 					t.Errorf("%s: %+v", name, row)
 				}
@@ -38,7 +38,7 @@ func TestWhatWasReadAfterAnEndIsForgotten(t *testing.T) {
 		g.Init(event(abi.EventRclcppTimerCallbackAdded, 11, timer.TimerHandle, timer.Callback))
 		g.Init(event(abi.EventRclcppCallbackRegister, 12, timer.Callback, "main::tick()"))
 		g.Init(event(abi.EventRclTimerFini, 50, timer.TimerHandle))
-		if rows := g.Rows(true).Callbacks; len(rows) != 1 || rows[0].Symbol != "main::tick()" {
+		if rows := g.Rows(true).CallbackInfos; len(rows) != 1 || rows[0].Symbol != "main::tick()" {
 			t.Errorf("what an event has told: %+v", rows)
 		}
 		g.Init(event(abi.EventRclPublisherInit, 110, publisher.PublisherHandle, 0, publisher.RMWPublisherHandle, "/chatter", 1))

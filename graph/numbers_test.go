@@ -21,7 +21,7 @@ type counting struct {
 }
 
 // add takes in what Rows returned.
-func (c *counting) add(t *testing.T, rows Rows) {
+func (c *counting) add(t *testing.T, rows trace.Batch) {
 	t.Helper()
 	var revisions []uint64
 	tables := reflect.ValueOf(rows)

@@ -19,21 +19,6 @@ type report[R comparable] struct {
 	withdrawn bool
 }
 
-// Rows are rows of the entity tables.
-type Rows struct {
-	Nodes                  []trace.Node
-	Publishers             []trace.Publisher
-	Subscriptions          []trace.Subscription
-	Timers                 []trace.Timer
-	ServiceServers         []trace.ServiceServer
-	Clients                []trace.Client
-	Callbacks              []trace.CallbackInfo
-	CallbackGroups         []trace.CallbackGroup
-	Executors              []trace.Executor
-	Contexts               []trace.Context
-	LifecycleStateMachines []trace.LifecycleStateMachine
-}
-
 // number returns the number of the entity's rows.
 func (r *report[R]) number(numbers *Numbers) uint64 {
 	if r.entity == 0 {

@@ -35,9 +35,9 @@ func TestScanOfRunningROS(t *testing.T) {
 
 // settled scans a process until it has its nodes and executors have their groups, all but some loners. That some have
 // is not enough: the executor of a node's clock has its group before the rest of the node is constructed.
-func settled(t *testing.T, process *target.Process, nodes, loners int) Rows {
+func settled(t *testing.T, process *target.Process, nodes, loners int) trace.Batch {
 	t.Helper()
-	var rows Rows
+	var rows trace.Batch
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		g := New(testKey)
 		g.Apply(scan(t, process))
@@ -57,7 +57,7 @@ func settled(t *testing.T, process *target.Process, nodes, loners int) Rows {
 }
 
 // userRows are short descriptions of what is not infrastructure, in order.
-func userRows(rows Rows) []string {
+func userRows(rows trace.Batch) []string {
 	var lines []string
 	isOwn := func(name string) bool {
 		return name == "/rosout" || name == "/parameter_events" || strings.Contains(name, "parameter") || strings.Contains(name, "type_description")
@@ -100,7 +100,7 @@ func checkLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func checkNodes(t *testing.T, rows Rows, named bool) {
+func checkNodes(t *testing.T, rows trace.Batch, named bool) {
 	checkLines(t, userRows(rows),
 		"/sensor publishes /points sensor_msgs/msg/PointCloud2 10",
 		"/sensor publishes /text std_msgs/msg/String 5",
@@ -154,7 +154,7 @@ func checkNodes(t *testing.T, rows Rows, named bool) {
 		}
 	}
 	var symbols []string
-	for _, row := range rows.Callbacks {
+	for _, row := range rows.CallbackInfos {
 		if row.Symbol == "" {
 			t.Errorf("callback without a symbol: %+v", row)
 		}
@@ -179,7 +179,7 @@ func checkNodes(t *testing.T, rows Rows, named bool) {
 	}
 }
 
-func checkLifecycle(t *testing.T, rows Rows) {
+func checkLifecycle(t *testing.T, rows trace.Batch) {
 	if len(rows.LifecycleStateMachines) != 1 || rows.LifecycleStateMachines[0].NodeName != "/lc_talker" {
 		t.Errorf("state machines %+v", rows.LifecycleStateMachines)
 	}
@@ -191,7 +191,7 @@ func checkLifecycle(t *testing.T, rows Rows) {
 }
 
 // actionRows are short descriptions of what actions consist of, in order.
-func actionRows(rows Rows) []string {
+func actionRows(rows trace.Batch) []string {
 	var lines []string
 	for _, row := range rows.Publishers {
 		if strings.Contains(row.TopicName, "/_action/") {
@@ -222,7 +222,7 @@ func actionRows(rows Rows) []string {
 	return lines
 }
 
-func checkActions(t *testing.T, rows Rows) {
+func checkActions(t *testing.T, rows trace.Batch) {
 	checkLines(t, actionRows(rows),
 		"/fusion publishes /fibonacci/_action/feedback example_interfaces/action/Fibonacci_FeedbackMessage",
 		"/fusion publishes /fibonacci/_action/status action_msgs/msg/GoalStatusArray",
@@ -238,7 +238,7 @@ func checkActions(t *testing.T, rows Rows) {
 	)
 }
 
-func checkStatic(t *testing.T, rows Rows) {
+func checkStatic(t *testing.T, rows trace.Batch) {
 	checkLines(t, userRows(rows),
 		"/static_node publishes /static_text std_msgs/msg/String 10",
 		"/static_node subscribes /static_text std_msgs/msg/String 10",
@@ -254,7 +254,7 @@ func checkStatic(t *testing.T, rows Rows) {
 	}
 }
 
-func checkIntraNodes(t *testing.T, rows Rows) {
+func checkIntraNodes(t *testing.T, rows trace.Batch) {
 	checkLines(t, userRows(rows),
 		"/intra/producer publishes /intra/points sensor_msgs/msg/PointCloud2 10",
 		"/intra/producer timer 100ms",

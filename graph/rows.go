@@ -10,7 +10,7 @@ import (
 // for a few calls, or until the final call. Each entity has one row for each life; should it improve later, or end,
 // that row is returned again, improved, and the later one counts: it has the same number and a greater revision, if
 // NumberBy was called.
-func (g *Graph) Rows(final bool) Rows {
+func (g *Graph) Rows(final bool) trace.Batch {
 	if final {
 		g.endDoubtful()
 	}
@@ -23,7 +23,7 @@ func (g *Graph) Rows(final bool) Rows {
 		return true
 	})
 	g.complete()
-	var rows Rows
+	var rows trace.Batch
 	tellChanged(g.numbers, &g.nodes, &rows.Nodes, final)
 	tellChanged(g.numbers, &g.publishers, &rows.Publishers, final)
 	tellChanged(g.numbers, &g.subscriptions, &rows.Subscriptions, final)
@@ -31,7 +31,7 @@ func (g *Graph) Rows(final bool) Rows {
 	tellChanged(g.numbers, &g.timers, &rows.Timers, final)
 	tellChanged(g.numbers, &g.services, &rows.ServiceServers, final)
 	tellChanged(g.numbers, &g.clients, &rows.Clients, final)
-	tellChanged(g.numbers, &g.callbacks, &rows.Callbacks, final)
+	tellChanged(g.numbers, &g.callbacks, &rows.CallbackInfos, final)
 	tellChanged(g.numbers, &g.groups, &rows.CallbackGroups, final)
 	tellChanged(g.numbers, &g.executors, &rows.Executors, final)
 	tellChanged(g.numbers, &g.contexts, &rows.Contexts, final)
@@ -47,7 +47,7 @@ type reporter[R any] interface {
 }
 
 // tellChanged appends the rows that are due; the other entities remain queued.
-func tellChanged[R any, P stamped[R], E reporter[R]](numbers *Numbers, p *population[E], rows *[]R, final bool) {
+func tellChanged[R any, P stamped[R], E reporter[R]](numbers *Numbers, p *population[E], rows *trace.Rows[R], final bool) {
 	remaining := p.changed[:0]
 	for _, entity := range p.changed {
 		_, ended := entity.end()

@@ -69,7 +69,7 @@ func TestScanAmongOtherMemory(t *testing.T) {
 
 // checkGroupsOfStandIn: every callback group that the ground truth lists is there, with its type and its node, and the
 // executor has it.
-func checkGroupsOfStandIn(t testing.TB, rows Rows, truth []truthLine) {
+func checkGroupsOfStandIn(t testing.TB, rows trace.Batch, truth []truthLine) {
 	t.Helper()
 	groups := make(map[trace.Address]trace.CallbackGroup)
 	for _, group := range rows.CallbackGroups {
@@ -108,7 +108,7 @@ func scan(t testing.TB, process *target.Process) *Snapshot {
 }
 
 // essentials checks what every row of the stand-in has and returns the columns that its ground truth tells.
-func essentials(t testing.TB, rows Rows) map[any]any {
+func essentials(t testing.TB, rows trace.Batch) map[any]any {
 	t.Helper()
 	groups := make(map[trace.Address]trace.Address) // node by group
 	for _, group := range rows.CallbackGroups {
@@ -147,7 +147,7 @@ func essentials(t testing.TB, rows Rows) map[any]any {
 		rows.Publishers[i].MessageType = ""
 	}
 	plain := rows
-	plain.Callbacks, plain.CallbackGroups, plain.Executors, plain.Contexts = nil, nil, nil, nil
+	plain.CallbackInfos, plain.CallbackGroups, plain.Executors, plain.Contexts = nil, nil, nil, nil
 	plain.Publishers = slices.Clone(rows.Publishers)
 	for i := range plain.Publishers {
 		plain.Publishers[i].GID = ""
@@ -158,7 +158,7 @@ func essentials(t testing.TB, rows Rows) map[any]any {
 // wantedOfStandIn returns the rows that the ground truth of the stand-in tells, as far as it does.
 func wantedOfStandIn(truth []truthLine) map[any]any {
 	nodes := make(map[trace.Address]string)
-	var rows Rows
+	var rows trace.Batch
 	for _, line := range truth {
 		if line.name == "node" {
 			nodes[line.address("node")] = fullName(line.fields["namespace"], line.fields["name"])

@@ -12,7 +12,7 @@ import (
 )
 
 // scanned returns the rows of a graph that knows what a scan of a Space found.
-func scanned(t *testing.T, m *image, space Space) Rows {
+func scanned(t *testing.T, m *image, space Space) trace.Batch {
 	t.Helper()
 	snapshot, err := Scan(context.Background(), space, m.layout, 1)
 	if err != nil {
@@ -66,43 +66,45 @@ func TestScanOfDerivedClasses(t *testing.T) {
 func TestDeadObjectsAreNotFound(t *testing.T) {
 	for name, test := range map[string]struct {
 		damage  func(m *image, w *world)
-		missing func(rows Rows) int // how many of the missing kind there are
+		missing func(rows trace.Batch) int // how many of the missing kind there are
 	}{
 		"freed node": {
 			func(m *image, w *world) { m.set(m.get(w.nodeBase+self+8)+8, 0) },
-			func(rows Rows) int { return len(rows.CallbackGroups) + len(rows.Timers) + len(rows.ServiceServers) },
+			func(rows trace.Batch) int {
+				return len(rows.CallbackGroups) + len(rows.Timers) + len(rows.ServiceServers)
+			},
 		},
 		"copy of a node": {
 			func(m *image, w *world) { m.set(w.nodeBase+self, w.nodeBase+64) },
-			func(rows Rows) int { return len(rows.CallbackGroups) },
+			func(rows trace.Batch) int { return len(rows.CallbackGroups) },
 		},
-		"freed publisher":    {func(m *image, w *world) { m.set(m.get(w.publisher+self+8)+8, 1<<32) }, func(rows Rows) int { return len(rows.Publishers) }},
-		"recycled control":   {func(m *image, w *world) { m.set(m.get(w.publisher+self+8), 0x1234) }, func(rows Rows) int { return len(rows.Publishers) }},
-		"destroyed executor": {func(m *image, w *world) { m.instance(w.executor, m.typeInfos[executorName], 0) }, func(rows Rows) int { return len(rows.Executors) }},
+		"freed publisher":    {func(m *image, w *world) { m.set(m.get(w.publisher+self+8)+8, 1<<32) }, func(rows trace.Batch) int { return len(rows.Publishers) }},
+		"recycled control":   {func(m *image, w *world) { m.set(m.get(w.publisher+self+8), 0x1234) }, func(rows trace.Batch) int { return len(rows.Publishers) }},
+		"destroyed executor": {func(m *image, w *world) { m.instance(w.executor, m.typeInfos[executorName], 0) }, func(rows trace.Batch) int { return len(rows.Executors) }},
 		"executor without context": {
-			func(m *image, w *world) { m.set(w.executor+m.layout.Executor.Context, w.timer) }, func(rows Rows) int { return len(rows.Executors) },
+			func(m *image, w *world) { m.set(w.executor+m.layout.Executor.Context, w.timer) }, func(rows trace.Batch) int { return len(rows.Executors) },
 		},
-		"no thread": {func(m *image, w *world) { m.set(w.executor+m.layout.Executor.Threads, 0) }, func(rows Rows) int { return len(rows.Executors) }},
+		"no thread": {func(m *image, w *world) { m.set(w.executor+m.layout.Executor.Threads, 0) }, func(rows trace.Batch) int { return len(rows.Executors) }},
 		"freed timer": {
 			func(m *image, w *world) {
 				m.set(m.get(m.get(w.group+m.layout.CallbackGroup.Timers)+8)+8, 0)
-			}, func(rows Rows) int { return len(rows.Timers) },
+			}, func(rows trace.Batch) int { return len(rows.Timers) },
 		},
-		"no type of callback group": {func(m *image, w *world) { m.set(w.group, 7) }, func(rows Rows) int { return len(rows.CallbackGroups) }},
+		"no type of callback group": {func(m *image, w *world) { m.set(w.group, 7) }, func(rows trace.Batch) int { return len(rows.CallbackGroups) }},
 		"group that begins after its end": {
-			func(m *image, w *world) { m.set(w.group+m.layout.CallbackGroup.Timers, 1<<60) }, func(rows Rows) int { return len(rows.CallbackGroups) },
+			func(m *image, w *world) { m.set(w.group+m.layout.CallbackGroup.Timers, 1<<60) }, func(rows trace.Batch) int { return len(rows.CallbackGroups) },
 		},
 		"endless vector of members": {
 			func(m *image, w *world) {
 				m.set(w.group+m.layout.CallbackGroup.Timers+8, 1<<60)
 				m.set(w.group+m.layout.CallbackGroup.Timers+16, 1<<60)
-			}, func(rows Rows) int { return len(rows.CallbackGroups) },
+			}, func(rows trace.Batch) int { return len(rows.CallbackGroups) },
 		},
 		"intra-process object of another topic": {
 			func(m *image, w *world) {
 				m.set(w.intra+m.layout.SubscriptionIntraProcess.TopicName, m.text(&m.heap, "/stranger"))
 				m.set(w.intra+m.layout.SubscriptionIntraProcess.TopicName+8, 9)
-			}, func(rows Rows) int { return len(rows.Subscriptions) - 1 },
+			}, func(rows trace.Batch) int { return len(rows.Subscriptions) - 1 },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ type Snapshot struct {
 	// End is when the scan ended, on the same clock. What was found may have come just before.
 	End int64
 	// Entities are rows without process keys. A callback's row tells the function only; the rest is its owner's to tell.
-	Entities Rows
+	Entities trace.Batch
 	// Adapted are the publishers, by rcl handle, whose class does not tell the type of their messages: the messages that
 	// they hand over intra-process may be of another type (rclcpp::TypeAdapter).
 	Adapted map[trace.Address]bool

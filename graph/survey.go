@@ -15,7 +15,7 @@ import (
 type survey struct {
 	reader
 	classes *classes
-	rows    Rows
+	rows    trace.Batch
 	adapted map[trace.Address]bool // Snapshot.Adapted
 
 	groups        map[trace.Address]*trace.CallbackGroup

@@ -48,7 +48,7 @@ func (s *survey) callbackOffset(kind layouts.OwnerKind) trace.Address {
 }
 
 func (s *survey) addCallback(address trace.Address, kind trace.CallbackKind, symbol string) {
-	s.rows.Callbacks = append(s.rows.Callbacks, trace.CallbackInfo{
+	s.rows.CallbackInfos = append(s.rows.CallbackInfos, trace.CallbackInfo{
 		Callback: address, Kind: kind, Symbol: symbol, Provenance: trace.FromMemory,
 	})
 }

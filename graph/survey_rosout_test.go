@@ -112,7 +112,7 @@ func TestLoggersOfNewNodes(t *testing.T) {
 	if len(early.Publishers) != 0 {
 		t.Errorf("rows with handles on the stack: %+v", early.Publishers)
 	}
-	g.Apply(&Snapshot{Begin: 6, Entities: Rows{Publishers: []trace.Publisher{lasting}}})
+	g.Apply(&Snapshot{Begin: 6, Entities: trace.Batch{Publishers: []trace.Publisher{lasting}}})
 	g.End(abi.EventRclNodeFini, other, 7)
 	if talker := rowOf(early.Nodes, func(r trace.Node) bool { return r.NodeName == "talker" }); len(early.Nodes) != 2 ||
 		talker.InitTimestamp != trace.Some(int64(2)) || talker.EndTimestamp.Valid {

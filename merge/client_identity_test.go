@@ -37,7 +37,7 @@ func TestClientIdentity(t *testing.T) {
 				}
 			}
 			var services []trace.Service
-			if err := m.Take(func(r *merge.Rows) error {
+			if err := m.Take(func(r *trace.Batch) error {
 				services = append(services, r.Services...)
 				return nil
 			}); err != nil {
@@ -83,7 +83,7 @@ func TestTakenRequestNamesItsClient(t *testing.T) {
 				}
 			}
 			var services []trace.Service
-			if err := m.Take(func(r *merge.Rows) error {
+			if err := m.Take(func(r *trace.Batch) error {
 				services = append(services, r.Services...)
 				return nil
 			}); err != nil {

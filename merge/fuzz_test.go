@@ -49,7 +49,7 @@ func FuzzRecord(f *testing.F) {
 		if err := m.CloseThread(encoded); err != nil && !errors.Is(err, abi.ErrRecord) {
 			t.Fatal(err)
 		}
-		if err := m.Take(func(*merge.Rows) error { return nil }); err != nil {
+		if err := m.Take(func(*trace.Batch) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	})

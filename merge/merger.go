@@ -78,7 +78,7 @@ type Merger struct {
 	options   Options
 	processes map[int32]*Process
 	ignored   map[processAddress]bool
-	rows      Rows
+	rows      trace.Batch
 	numbers   graph.Numbers // of entities and their rows
 	gids      gidTexts
 	// unresolved are the lines that Unresolved has of processes that are forgotten.
@@ -302,12 +302,13 @@ func (m *Merger) closePublish(record *abi.PublishRecord, next uint64) {
 	m.addPublish(record)
 }
 
-// Take hands the rows so far to use and forgets them. use must not keep the slices.
-func (m *Merger) Take(use func(*Rows) error) error {
+// Take hands the rows so far to use and forgets them: rows of the dataset, in the order in which their records
+// completed. use must not keep the slices.
+func (m *Merger) Take(use func(*trace.Batch) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := use(&m.rows)
-	m.rows.reset()
+	m.rows.Reset()
 	return err
 }
 
@@ -371,17 +372,7 @@ func (m *Merger) keeps(v verdict) bool {
 func (m *Merger) tellEntities(process *Process, final bool) {
 	process.Graph.NumberBy(&m.numbers)
 	entities := process.Graph.Rows(final)
-	m.rows.Nodes = append(m.rows.Nodes, entities.Nodes...)
-	m.rows.Publishers = append(m.rows.Publishers, entities.Publishers...)
-	m.rows.Subscriptions = append(m.rows.Subscriptions, entities.Subscriptions...)
-	m.rows.Timers = append(m.rows.Timers, entities.Timers...)
-	m.rows.ServiceServers = append(m.rows.ServiceServers, entities.ServiceServers...)
-	m.rows.Clients = append(m.rows.Clients, entities.Clients...)
-	m.rows.CallbackInfos = append(m.rows.CallbackInfos, entities.Callbacks...)
-	m.rows.CallbackGroups = append(m.rows.CallbackGroups, entities.CallbackGroups...)
-	m.rows.Executors = append(m.rows.Executors, entities.Executors...)
-	m.rows.Contexts = append(m.rows.Contexts, entities.Contexts...)
-	m.rows.LifecycleStateMachines = append(m.rows.LifecycleStateMachines, entities.LifecycleStateMachines...)
+	m.rows.Append(&entities)
 	m.tellMessageTypes(process)
 }
 

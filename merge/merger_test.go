@@ -17,7 +17,7 @@ import (
 const offset = int64(1_000_000)
 
 // feed merges init events and records, in order, and returns the rows.
-func feed(t *testing.T, options merge.Options, records ...[]byte) merge.Rows {
+func feed(t *testing.T, options merge.Options, records ...[]byte) trace.Batch {
 	t.Helper()
 	options.RealtimeOffset = offset
 	m := newMerger(options)
@@ -29,14 +29,11 @@ func feed(t *testing.T, options merge.Options, records ...[]byte) merge.Rows {
 	return take(t, m)
 }
 
-func take(t *testing.T, m *merge.Merger) merge.Rows {
+func take(t *testing.T, m *merge.Merger) trace.Batch {
 	t.Helper()
-	var rows merge.Rows
-	if err := m.Take(func(r *merge.Rows) error {
-		rows = merge.Rows{
-			Callbacks: append(rows.Callbacks, r.Callbacks...), Publishes: append(rows.Publishes, r.Publishes...),
-			Takes: append(rows.Takes, r.Takes...), Enqueues: append(rows.Enqueues, r.Enqueues...), Events: append(rows.Events, r.Events...),
-		}
+	var rows trace.Batch
+	if err := m.Take(func(r *trace.Batch) error {
+		rows.Append(r)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -259,7 +256,7 @@ func TestForgottenProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes := 0
-	if err := m.Take(func(rows *merge.Rows) error {
+	if err := m.Take(func(rows *trace.Batch) error {
 		nodes = len(rows.Nodes)
 		return nil
 	}); err != nil || nodes == 0 {

@@ -66,7 +66,7 @@ func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := m.Take(func(rows *merge.Rows) error {
+			if err := m.Take(func(rows *trace.Batch) error {
 				if len(rows.Nodes) != 1 || len(rows.Publishers) != 1 || len(rows.Timers) != 1 || len(rows.Subscriptions) != 1 {
 					t.Errorf("%d nodes, %d publishers, %d timers, %d subscriptions", len(rows.Nodes), len(rows.Publishers), len(rows.Timers), len(rows.Subscriptions))
 				}

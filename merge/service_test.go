@@ -30,7 +30,7 @@ func TestForeignResponses(t *testing.T) {
 			}
 			if err := m.Update(7, func(p *merge.Process) error {
 				p.RMWImplementation = test.rmw
-				p.Graph.Apply(&graph.Snapshot{Entities: graph.Rows{Clients: []trace.Client{{
+				p.Graph.Apply(&graph.Snapshot{Entities: trace.Batch{Clients: []trace.Client{{
 					ClientHandle: 0x70, ServiceName: "/s", NodeName: "/n", GID: test.client, Provenance: trace.FromMemory,
 				}}}})
 				return nil
@@ -43,7 +43,7 @@ func TestForeignResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			var services []trace.Service
-			if err := m.Take(func(r *merge.Rows) error {
+			if err := m.Take(func(r *trace.Batch) error {
 				services = append(services, r.Services...)
 				return nil
 			}); err != nil {

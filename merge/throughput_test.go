@@ -47,7 +47,7 @@ func TestMergingAllocatesNothingInTheSteadyState(t *testing.T) {
 			}
 		}
 		rows := 0
-		if err := m.Take(func(r *merge.Rows) error { rows = len(r.Callbacks) + len(r.Publishes); return nil }); err != nil {
+		if err := m.Take(func(r *trace.Batch) error { rows = len(r.Callbacks) + len(r.Publishes); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if rows != readerBatch {
@@ -88,7 +88,7 @@ func BenchmarkPipeline(b *testing.B) {
 			}
 		}
 		merged += len(records)
-		if err := m.Take(func(rows *merge.Rows) error { return appendAll(w, rows) }); err != nil {
+		if err := m.Take(w.Write); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -97,13 +97,6 @@ func BenchmarkPipeline(b *testing.B) {
 	}
 	b.ReportMetric(float64(processorTime(b)-before)/float64(merged), "cpu-ns/record")
 	b.ReportMetric(float64(merged)/b.Elapsed().Seconds(), "records/s")
-}
-
-func appendAll(w *writer.Writer, rows *merge.Rows) error {
-	if err := writer.Append[trace.Callback](w, rows.Callbacks); err != nil {
-		return err
-	}
-	return writer.Append[trace.Publish](w, rows.Publishes)
 }
 
 // processorTime is what the process has used, in nanoseconds.

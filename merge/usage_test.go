@@ -199,7 +199,7 @@ func TestTakesOfAnOldSubscriptionAreNoGuess(t *testing.T) {
 			if err := m.Record(encode(record)); err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Take(func(r *merge.Rows) error {
+			if err := m.Take(func(r *trace.Batch) error {
 				if len(r.Takes) != 1 || r.Takes[0].Kind != test.want || r.Takes[0].TopicName != "/topic" {
 					t.Errorf("takes %+v, want kind %s", r.Takes, test.want)
 				}
@@ -266,7 +266,7 @@ func TestRequestsFeedTheirOwnCallback(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := m.Take(func(r *merge.Rows) error {
+			if err := m.Take(func(r *trace.Batch) error {
 				if len(r.Services) != 1 || r.Services[0].Callback != test.want || r.Services[0].CallbackStartTimestamp.Valid != (test.want != 0) ||
 					len(r.Callbacks) != 1 || r.Callbacks[0].Kind != test.kind {
 					t.Errorf("services %+v, callbacks %+v", r.Services, r.Callbacks)

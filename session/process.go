@@ -22,7 +22,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // process is a process that is or was recorded.
@@ -528,7 +527,7 @@ func (s *Session) writeProcess(entry *process) {
 	s.processRows++
 	row := entry.row
 	row.Revision = s.processRows
-	if err := writer.Append(s.writer, []trace.Process{row}); err != nil {
+	if err := s.writer.Write(&trace.Batch{Processes: []trace.Process{row}}); err != nil {
 		s.warnings.add(err.Error())
 	}
 }

@@ -284,7 +284,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
 	}
-	if err := writer.Append(s.writer, []trace.Clock{s.clock}); err != nil {
+	if err := s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clock}}); err != nil {
 		return err
 	}
 	var refused []error
@@ -410,7 +410,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-losses.C:
 			s.warn(s.countLosses())
 		case <-clock.C:
-			s.warn(writer.Append(s.writer, []trace.Clock{measureClock()}))
+			s.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 		case <-tick.C:
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
@@ -447,38 +447,7 @@ func (s *Session) handle(records [][]byte) error {
 			return err
 		}
 	}
-	return s.merger.Take(s.write)
-}
-
-func (s *Session) write(rows *merge.Rows) error {
-	return distinct(
-		appendRows(s.writer, rows.Callbacks),
-		appendRows(s.writer, rows.Publishes),
-		appendRows(s.writer, rows.Takes),
-		appendRows(s.writer, rows.Enqueues),
-		appendRows(s.writer, rows.Services),
-		appendRows(s.writer, rows.Lifecycles),
-		appendRows(s.writer, rows.SimTimes),
-		appendRows(s.writer, rows.Events),
-		appendRows(s.writer, rows.Nodes),
-		appendRows(s.writer, rows.Publishers),
-		appendRows(s.writer, rows.Subscriptions),
-		appendRows(s.writer, rows.Timers),
-		appendRows(s.writer, rows.ServiceServers),
-		appendRows(s.writer, rows.Clients),
-		appendRows(s.writer, rows.CallbackInfos),
-		appendRows(s.writer, rows.CallbackGroups),
-		appendRows(s.writer, rows.Executors),
-		appendRows(s.writer, rows.Contexts),
-		appendRows(s.writer, rows.LifecycleStateMachines),
-	)
-}
-
-func appendRows[T trace.Row](w *writer.Writer, rows []T) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	return writer.Append(w, rows)
+	return s.merger.Take(s.writer.Write)
 }
 
 // enter writes the session's new state to session.json.

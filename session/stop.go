@@ -9,7 +9,6 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/trace"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // stop brings home what is on its way, in the only order in which nothing is lost: gate, probes, threads, ring buffer,
@@ -27,8 +26,8 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 		errs = append(errs, s.merger.CloseThread(thread.State))
 	}
 	s.merger.TellEntities(true)
-	errs = append(errs, s.merger.Take(s.write), s.countLosses())
-	errs = append(errs, writer.Append(s.writer, []trace.Clock{measureClock()}))
+	errs = append(errs, s.merger.Take(s.writer.Write), s.countLosses())
+	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 	s.noteUnresolved()
 	s.closeMemories()
 	s.warnOfNothing()
@@ -147,7 +146,7 @@ func (s *Session) countLosses() error {
 			s.merger.Doubt(from-s.clock.RealtimeOffset, now-s.clock.RealtimeOffset)
 		}
 	}
-	return writer.Append(s.writer, rows)
+	return s.writer.Write(&trace.Batch{Losses: rows})
 }
 
 // newLosses returns what the loss table has not got yet, and since when it was lost.

@@ -142,39 +142,40 @@ func optionalLayout(t reflect.Type) (valid uintptr, ok bool) {
 }
 
 // Cells appends the column's values of the rows to values, nulls left out, and for a nullable column a level for each
-// row to levels: 1 where it has a value, else 0. V must be of the column's type; unsigned fields are seen as signed
-// ones of their size.
-func Cells[T Row, V columnar.Value](c *Column, rows []T, values []V, levels []byte) ([]V, []byte) {
+// row to levels: 1 where it has a value, else 0. The column must be of the rows' table and V of its type; unsigned
+// fields are seen as signed ones of their size.
+func Cells[V columnar.Value](c *Column, rows AnyRows, values []V, levels []byte) ([]V, []byte) {
 	var zero V
+	in := rows.memory()
 	switch {
 	case c.isDistance():
 		distances, ok := any(values).([]int64)
 		if !ok {
 			panic("trace: distances are of type int64")
 		}
-		for i := range rows {
+		for i := range in.count {
 			level := byte(0)
-			if distance, ok := distanceOf(c, unsafe.Pointer(&rows[i])); ok {
+			if distance, ok := distanceOf(c, in.at(i)); ok {
 				distances, level = append(distances, distance), 1
 			}
 			levels = append(levels, level)
 		}
 		values = any(distances).([]V)
 	case !c.Nullable:
-		for i := range rows {
-			values = append(values, *(*V)(unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)))
+		for i := range in.count {
+			values = append(values, *(*V)(unsafe.Add(in.at(i), c.offset)))
 		}
 	case c.present == 0:
-		for i := range rows {
+		for i := range in.count {
 			level := byte(0)
-			if v := *(*V)(unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)); v != zero {
+			if v := *(*V)(unsafe.Add(in.at(i), c.offset)); v != zero {
 				values, level = append(values, v), 1
 			}
 			levels = append(levels, level)
 		}
 	default:
-		for i := range rows {
-			p := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+		for i := range in.count {
+			p := unsafe.Add(in.at(i), c.offset)
 			level := *(*byte)(unsafe.Add(p, c.present)) // a bool is 0 or 1
 			if level != 0 {
 				values = append(values, *(*V)(p))

@@ -76,10 +76,7 @@ func init() {
 	}
 }
 
-func checkRows[T interface {
-	trace.Row
-	comparable
-}](t *testing.T, d *trace.Dataset, want []T) {
+func checkRows[T comparable](t *testing.T, d *trace.Dataset, want []T) {
 	t.Helper()
 	if got := scanAll[T](t, d); !slices.Equal(got, want) {
 		t.Errorf("table %s has\n%+v, want\n%+v", trace.TableOf[T]().Name, got, want)
@@ -87,10 +84,7 @@ func checkRows[T interface {
 }
 
 // checkSelected wants these of a table's rows to have the address in a column.
-func checkSelected[T interface {
-	trace.Row
-	comparable
-}](t *testing.T, d *trace.Dataset, table, column string, address trace.Address, want []T) {
+func checkSelected[T comparable](t *testing.T, d *trace.Dataset, table, column string, address trace.Address, want []T) {
 	t.Helper()
 	groups, err := trace.Groups(t.Context(), d, table)
 	if err != nil {

@@ -15,45 +15,22 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-func TestScanReturnsTheRowsOfEveryTable(t *testing.T) {
-	t.Run(trace.TableCallback, roundTrip[trace.Callback])
-	t.Run(trace.TablePublish, roundTrip[trace.Publish])
-	t.Run(trace.TableTake, roundTrip[trace.Take])
-	t.Run(trace.TableEnqueue, roundTrip[trace.Enqueue])
-	t.Run(trace.TableService, roundTrip[trace.Service])
-	t.Run(trace.TableLifecycle, roundTrip[trace.Lifecycle])
-	t.Run(trace.TableSimTime, roundTrip[trace.SimTime])
-	t.Run(trace.TableEvent, roundTrip[trace.Event])
-	t.Run(trace.TableNode, roundTrip[trace.Node])
-	t.Run(trace.TablePublisher, roundTrip[trace.Publisher])
-	t.Run(trace.TableSubscription, roundTrip[trace.Subscription])
-	t.Run(trace.TableTimer, roundTrip[trace.Timer])
-	t.Run(trace.TableServiceServer, roundTrip[trace.ServiceServer])
-	t.Run(trace.TableClient, roundTrip[trace.Client])
-	t.Run(trace.TableCallbackInfo, roundTrip[trace.CallbackInfo])
-	t.Run(trace.TableCallbackGroup, roundTrip[trace.CallbackGroup])
-	t.Run(trace.TableExecutor, roundTrip[trace.Executor])
-	t.Run(trace.TableContext, roundTrip[trace.Context])
-	t.Run(trace.TableLifecycleStateMachine, roundTrip[trace.LifecycleStateMachine])
-	t.Run(trace.TableProcess, roundTrip[trace.Process])
-	t.Run(trace.TableLoss, roundTrip[trace.Loss])
-	t.Run(trace.TableClock, roundTrip[trace.Clock])
-}
-
-func roundTrip[T trace.Row](t *testing.T) {
+func TestReadReturnsTheRowsOfEveryTable(t *testing.T) {
 	dir := t.TempDir()
-	first, second := tracetest.Random[T](6_345, 1), tracetest.Random[T](1, 2)
-	tracetest.AddSegment(t, dir, 0, first)
-	tracetest.AddSegment(t, dir, 1, second)
-	got := scanAll[T](t, open(t, dir))
-	want := append(first, second...)
-	if len(got) != len(want) {
-		t.Fatalf("%d rows, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if !reflect.DeepEqual(got[i], want[i]) {
-			t.Fatalf("row %d is\n%+v, want\n%+v", i, got[i], want[i])
-		}
+	want, more := tracetest.RandomBatch(6_345, 1), tracetest.RandomBatch(1, 2)
+	tracetest.AddSegments(t, dir, 0, want)
+	tracetest.AddSegments(t, dir, 1, more)
+	want.Append(more)
+	d, got := open(t, dir), new(trace.Batch)
+	for _, table := range trace.Registry() {
+		t.Run(table.Name, func(t *testing.T) {
+			if err := table.Read(t.Context(), d, got); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := got.Of(table), want.Of(table); !reflect.DeepEqual(got, want) {
+				t.Errorf("%d rows are not the %d that were written", got.Len(), want.Len())
+			}
+		})
 	}
 }
 
@@ -69,7 +46,7 @@ func open(t testing.TB, dir string) *trace.Dataset {
 	return d
 }
 
-func scanAll[T trace.Row](t testing.TB, d *trace.Dataset) []T {
+func scanAll[T any](t testing.TB, d *trace.Dataset) []T {
 	t.Helper()
 	rows, err := collect[T](t.Context(), d, trace.TableOf[T]().Name)
 	if err != nil {

@@ -33,12 +33,17 @@ func BenchmarkSegmentWriter(b *testing.B) {
 	b.Run(trace.TablePublish, func(b *testing.B) { compareWriters[libraryPublish](b, rows.Publishes) })
 }
 
-func compareWriters[L any, T trace.Row](b *testing.B, rows []T) {
+func compareWriters[L, T any](b *testing.B, rows []T) {
 	schema := librarySchema[T, L](b)
 	theirs := libraryRows[L](rows)
 	b.Run("columnar", func(b *testing.B) {
-		w := trace.NewSegmentWriter[T](columnar.NewCompressors())
-		measureWriter(b, rows, w.Begin, w.Add, w.EndGroup, w.End)
+		w := trace.NewSegmentWriter(trace.TableOf[T](), columnar.NewCompressors())
+		var batch trace.Rows[T]
+		add := func(rows []T) error {
+			batch = rows
+			return w.Add(&batch)
+		}
+		measureWriter(b, rows, w.Begin, add, w.EndGroup, w.End)
 	})
 	b.Run("GenericWriter", func(b *testing.B) {
 		w := parquet.NewGenericWriter[L](io.Discard, schema, parquet.Compression(compress.Codec(&zstd.Codec{Level: zstd.SpeedFastest})),
@@ -84,7 +89,7 @@ func processorTime(b *testing.B) int64 {
 
 // librarySchema is the table's schema, with its encodings. The library's struct has to have the same columns: of what
 // its tags cannot say, the encoding of a pointer's values, the schema tells it.
-func librarySchema[T trace.Row, L any](b *testing.B) *parquet.Schema {
+func librarySchema[T, L any](b *testing.B) *parquet.Schema {
 	b.Helper()
 	types := map[trace.ColumnType]reflect.Type{
 		trace.TypeBool: reflect.TypeFor[bool](), trace.TypeInt32: reflect.TypeFor[int32](), trace.TypeInt64: reflect.TypeFor[int64](),
@@ -113,11 +118,11 @@ func librarySchema[T trace.Row, L any](b *testing.B) *parquet.Schema {
 }
 
 // libraryRows returns the rows as the library's struct.
-func libraryRows[L any, T trace.Row](rows []T) []L {
+func libraryRows[L, T any](rows trace.Rows[T]) []L {
 	all := make([]L, len(rows))
 	columns := trace.TableOf[T]().Columns
 	for i := range columns {
-		for row, value := range tracetest.Values(&columns[i], rows) {
+		for row, value := range tracetest.Values(&columns[i], &rows) {
 			field := reflect.ValueOf(&all[row]).Elem().Field(i)
 			if value.IsNull() {
 				continue

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,7 +12,9 @@ import (
 type Table struct {
 	Name    string
 	Columns []Column
+	rows    AnyRows // without any
 	row     reflect.Type
+	offset  uintptr // of the rows in a Batch
 }
 
 // Column returns the column of that name, or nil.
@@ -38,16 +41,31 @@ func (t *Table) clockColumns() []string {
 	return names
 }
 
-func newTable[T Row](name string) *Table {
-	row := reflect.TypeFor[T]()
-	columns, err := columnsOf(row)
+// newTable returns the table of a field of Batch.
+func newTable(field reflect.StructField) *Table {
+	t := &Table{Name: field.Tag.Get("table"), rows: reflect.New(field.Type).Interface().(AnyRows), offset: field.Offset}
+	t.row = t.rows.rowType()
+	columns, err := columnsOf(t.row)
 	if err == nil {
 		columns, err = withOffsets(columns)
 	}
 	if err != nil {
-		panic("trace: table " + name + ": " + err.Error()) // a mistake in a row type's tags
+		panic("trace: table " + t.Name + ": " + err.Error()) // a mistake in a row type's tags
 	}
-	return &Table{Name: name, Columns: columns, row: row}
+	t.Columns = columns
+	return t
+}
+
+// NewRows returns room for as many rows of the table as have that many bytes in memory.
+func (t *Table) NewRows(bytes int) AnyRows {
+	rows := t.rows.empty()
+	rows.reserve(bytes)
+	return rows
+}
+
+// Read appends the table's rows of a dataset to those in a batch. It reads as Scan does.
+func (t *Table) Read(ctx context.Context, d *Dataset, into *Batch) error {
+	return into.Of(t).read(ctx, d, t)
 }
 
 // columnsOf lists the columns of a struct type; embedded structs are flattened.

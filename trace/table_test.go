@@ -1,7 +1,12 @@
 package trace_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -23,6 +28,33 @@ func TestRegistryNames(t *testing.T) {
 	}
 	if trace.TableByName("callbacks") != nil {
 		t.Error("a table that does not exist was found")
+	}
+}
+
+// TestTablesHaveTheNamesOfTheirConstants: whoever scans a table names it by a constant.
+func TestTablesHaveTheNamesOfTheirConstants(t *testing.T) {
+	source, err := parser.ParseFile(token.NewFileSet(), "tables.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	ast.Inspect(source, func(n ast.Node) bool {
+		if constant, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(constant.Names[0].Name, "Table") {
+			name, err := strconv.Unquote(constant.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+		return true
+	})
+	for i, table := range trace.Registry() {
+		if i >= len(names) || names[i] != table.Name {
+			t.Fatalf("the constants are %q, and table %d is %q", names, i, table.Name)
+		}
+	}
+	if len(names) != len(trace.Registry()) {
+		t.Errorf("%d constants for %d tables", len(names), len(trace.Registry()))
 	}
 }
 

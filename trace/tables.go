@@ -2,7 +2,35 @@ package trace
 
 import "reflect"
 
-// The tables' names, which are also their folders.
+// Batch holds rows of any tables. Its fields are the list of all tables, in the order in which they are documented and
+// summarized, and the only one: a field's type has the table's row type, its tag the table's name, which is also its
+// folder. Whatever handles every table goes through it.
+type Batch struct {
+	Callbacks              Rows[Callback]              `table:"callback"`
+	Publishes              Rows[Publish]               `table:"publish"`
+	Takes                  Rows[Take]                  `table:"take"`
+	Enqueues               Rows[Enqueue]               `table:"enqueue"`
+	Services               Rows[Service]               `table:"service"`
+	Lifecycles             Rows[Lifecycle]             `table:"lifecycle"`
+	SimTimes               Rows[SimTime]               `table:"sim_time"`
+	Events                 Rows[Event]                 `table:"event"`
+	Nodes                  Rows[Node]                  `table:"node"`
+	Publishers             Rows[Publisher]             `table:"publisher"`
+	Subscriptions          Rows[Subscription]          `table:"subscription"`
+	Timers                 Rows[Timer]                 `table:"timer"`
+	ServiceServers         Rows[ServiceServer]         `table:"service_server"`
+	Clients                Rows[Client]                `table:"client"`
+	CallbackInfos          Rows[CallbackInfo]          `table:"callback_info"`
+	CallbackGroups         Rows[CallbackGroup]         `table:"callback_group"`
+	Executors              Rows[Executor]              `table:"executor"`
+	Contexts               Rows[Context]               `table:"context"`
+	LifecycleStateMachines Rows[LifecycleStateMachine] `table:"lifecycle_state_machine"`
+	Processes              Rows[Process]               `table:"process"`
+	Losses                 Rows[Loss]                  `table:"loss"`
+	Clocks                 Rows[Clock]                 `table:"clock"`
+}
+
+// The tables' names, for Scan and the like. A test compares them with the tags.
 const (
 	TableCallback              = "callback"
 	TablePublish               = "publish"
@@ -28,37 +56,15 @@ const (
 	TableClock                 = "clock"
 )
 
-// Row is any of the tables' row types.
-type Row interface {
-	Callback | Publish | Take | Enqueue | Service | Lifecycle | SimTime | Event |
-		Node | Publisher | Subscription | Timer | ServiceServer | Client | CallbackInfo | CallbackGroup | Executor | Context |
-		LifecycleStateMachine | Process | Loss | Clock
-}
+// registry has the tables in the order of Batch's fields.
+var registry = newRegistry()
 
-// registry has the tables in the order in which they are documented and summarized.
-var registry = []*Table{
-	newTable[Callback](TableCallback),
-	newTable[Publish](TablePublish),
-	newTable[Take](TableTake),
-	newTable[Enqueue](TableEnqueue),
-	newTable[Service](TableService),
-	newTable[Lifecycle](TableLifecycle),
-	newTable[SimTime](TableSimTime),
-	newTable[Event](TableEvent),
-	newTable[Node](TableNode),
-	newTable[Publisher](TablePublisher),
-	newTable[Subscription](TableSubscription),
-	newTable[Timer](TableTimer),
-	newTable[ServiceServer](TableServiceServer),
-	newTable[Client](TableClient),
-	newTable[CallbackInfo](TableCallbackInfo),
-	newTable[CallbackGroup](TableCallbackGroup),
-	newTable[Executor](TableExecutor),
-	newTable[Context](TableContext),
-	newTable[LifecycleStateMachine](TableLifecycleStateMachine),
-	newTable[Process](TableProcess),
-	newTable[Loss](TableLoss),
-	newTable[Clock](TableClock),
+func newRegistry() []*Table {
+	var tables []*Table
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Batch]()) {
+		tables = append(tables, newTable(field))
+	}
+	return tables
 }
 
 // Registry returns all tables that a dataset can have.
@@ -77,12 +83,12 @@ func TableByName(name string) *Table {
 }
 
 // TableOf returns the table whose row type is T.
-func TableOf[T Row]() *Table {
+func TableOf[T any]() *Table {
 	row := reflect.TypeFor[T]()
 	for _, table := range registry {
 		if table.row == row {
 			return table
 		}
 	}
-	panic("trace: " + row.String() + " is in no table") // a row type was added to Row but not to registry
+	panic("trace: " + row.String() + " is in no table") // it is no field of Batch
 }

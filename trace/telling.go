@@ -27,12 +27,12 @@ type processTelling struct {
 
 // ScanSegment reads all rows of a segment in an open file, also those that do not count any more, in batches as Scan
 // does. A segment that cannot be read to its end gives a SegmentError after what was read.
-func ScanSegment[T any](ctx context.Context, table *Table, file *os.File, each func(rows []T) error) error {
+func ScanSegment(ctx context.Context, table *Table, file *os.File, each func(rows AnyRows) error) error {
 	f, err := segmentOf(file)
 	if err != nil {
 		return &SegmentError{Path: file.Name(), Err: err}
 	}
-	return scanFile(ctx, table, f, each)
+	return table.rows.empty().scanFile(ctx, table, f, each)
 }
 
 func segmentOf(file *os.File) (*segmentFile, error) {

@@ -3,6 +3,7 @@ package writer
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -13,26 +14,26 @@ import (
 // costs.
 func BenchmarkWriter(b *testing.B) {
 	rows := tracetest.Synthetic(50_000)
-	b.Run(trace.TableCallback, func(b *testing.B) { benchmarkAppend(b, rows.Callbacks) })
-	b.Run(trace.TablePublish, func(b *testing.B) { benchmarkAppend(b, rows.Publishes) })
-	b.Run(trace.TableEvent, func(b *testing.B) { benchmarkAppend(b, rows.Events) })
+	b.Run(trace.TableCallback, func(b *testing.B) { benchmarkWrite(b, rows.Callbacks) })
+	b.Run(trace.TablePublish, func(b *testing.B) { benchmarkWrite(b, rows.Publishes) })
+	b.Run(trace.TableEvent, func(b *testing.B) { benchmarkWrite(b, rows.Events) })
 }
 
-func benchmarkAppend[T trace.Row](b *testing.B, rows []T) {
+func benchmarkWrite[T any](b *testing.B, rows []T) {
 	dir := filepath.Join(b.TempDir(), "dataset")
 	w, err := Create(dir, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
+	var batch trace.Batch
+	part := batch.Of(trace.TableOf[T]()).(*trace.Rows[T])
 	b.ReportAllocs()
 	written := 0
 	for b.Loop() {
-		for batch := rows; len(batch) > 0; {
-			n := min(len(batch), 64)
-			if err := Append(w, batch[:n]); err != nil {
+		for *part = range slices.Chunk(rows, 64) {
+			if err := w.Write(&batch); err != nil {
 				b.Fatal(err)
 			}
-			batch = batch[n:]
 		}
 		written += len(rows)
 	}

@@ -58,7 +58,8 @@ func (c compaction) run(e *encoder) error {
 	return nil
 }
 
-func (t *tableOf[T]) compact(ctx context.Context) error {
+// compact leaves one row of each entity in the closed segments; encoder goroutine only.
+func (t *table) compact(ctx context.Context) error {
 	if !t.segments.table.HasEntities() {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (t *tableOf[T]) compact(ctx context.Context) error {
 
 // compact replaces the segments by such as have the rows that count only. stored is the number of rows that they hold.
 // It returns how many of them are gone.
-func (s *segments[T]) compact(ctx context.Context, stored uint64) (removed uint64, err error) {
+func (s *segments) compact(ctx context.Context, stored uint64) (removed uint64, err error) {
 	former := s.sequence
 	counting, kept, err := s.findCounting(ctx, former, stored)
 	if err != nil || kept == stored {
@@ -96,7 +97,7 @@ func (s *segments[T]) compact(ctx context.Context, stored uint64) (removed uint6
 
 // findCounting tells for each of the former segments which of its rows count, and how many do. It goes backward: the
 // last row of an entity is the one.
-func (s *segments[T]) findCounting(ctx context.Context, former int, stored uint64) (counting []rowBits, kept uint64, err error) {
+func (s *segments) findCounting(ctx context.Context, former int, stored uint64) (counting []rowBits, kept uint64, err error) {
 	counting = make([]rowBits, former)
 	met := entitySet{entities: make(sparseBits), processes: make(map[trace.ProcessKey]bool)}
 	found := uint64(0)
@@ -132,7 +133,7 @@ func (s *segments[T]) findCounting(ctx context.Context, former int, stored uint6
 }
 
 // rewrite writes the rows that count into new segments.
-func (s *segments[T]) rewrite(ctx context.Context, counting []rowBits) (replacements []*finished, err error) {
+func (s *segments) rewrite(ctx context.Context, counting []rowBits) (replacements []*finished, err error) {
 	defer func() {
 		if err != nil {
 			s.abandon()
@@ -144,18 +145,14 @@ func (s *segments[T]) rewrite(ctx context.Context, counting []rowBits) (replacem
 	for sequence, of := range counting {
 		row := 0
 		err := s.read(sequence, func(f *os.File) error {
-			return trace.ScanSegment(ctx, s.table, f, func(rows []T) error {
-				kept := rows[:0]
-				for i := range rows {
-					if of.has(row) {
-						kept = append(kept, rows[i])
-					}
-					row++
-				}
-				if len(kept) == 0 {
+			return trace.ScanSegment(ctx, s.table, f, func(rows trace.AnyRows) error {
+				first := row
+				row += rows.Len()
+				rows.Retain(func(i int) bool { return of.has(first + i) })
+				if rows.Len() == 0 {
 					return nil
 				}
-				f, err := s.write(kept)
+				f, err := s.write(rows)
 				if f != nil {
 					replacements = append(replacements, f)
 				}
@@ -174,7 +171,7 @@ func (s *segments[T]) rewrite(ctx context.Context, counting []rowBits) (replacem
 }
 
 // commitEach makes new segments durable.
-func (s *segments[T]) commitEach(replacements []*finished) error {
+func (s *segments) commitEach(replacements []*finished) error {
 	for i, f := range replacements {
 		if err := s.dir.commit(f.file, f.temporary, f.final, f.folder); err != nil {
 			for _, f := range replacements[i+1:] {
@@ -187,7 +184,7 @@ func (s *segments[T]) commitEach(replacements []*finished) error {
 }
 
 // read opens a segment that was committed. The directory's owner may have put something else there.
-func (s *segments[T]) read(sequence int, use func(*os.File) error) error {
+func (s *segments) read(sequence int, use func(*os.File) error) error {
 	name := s.pathOf(sequence)
 	f, err := s.dir.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -200,7 +197,7 @@ func (s *segments[T]) read(sequence int, use func(*os.File) error) error {
 	return use(f)
 }
 
-func (s *segments[T]) pathOf(sequence int) string {
+func (s *segments) pathOf(sequence int) string {
 	return path.Join(s.table.Name, segmentName(sequence))
 }
 

@@ -56,7 +56,7 @@ func TestAFullDiskKeepsWhatWasClosed(t *testing.T) {
 	if !errors.Is(full, ErrDiskFull) || !errors.Is(full, unix.ENOSPC) {
 		t.Fatalf("error %v, want ErrDiskFull", full)
 	}
-	for name, err := range map[string]error{"Append": Append(w, rows[:1]), "Tick": w.Tick(time.Now()), "Flush": w.Flush(t.Context())} {
+	for name, err := range map[string]error{"Write": w.Write(tracetest.BatchOf(rows[:1])), "Tick": w.Tick(time.Now()), "Flush": w.Flush(t.Context())} {
 		if !errors.Is(err, ErrDiskFull) {
 			t.Errorf("%s after the error: %v", name, err)
 		}
@@ -99,7 +99,7 @@ func fill(t *testing.T, w *Writer, rows []trace.Callback) error {
 	t.Helper()
 	for len(rows) > 0 {
 		n := min(len(rows), 500)
-		if err := Append(w, rows[:n]); err != nil {
+		if err := w.Write(tracetest.BatchOf(rows[:n])); err != nil {
 			return err
 		}
 		rows = rows[n:]

@@ -16,28 +16,9 @@ import (
 func TestSegmentsHaveOnlyWhatEveryReaderReads(t *testing.T) {
 	w, dir := create(t, Options{})
 	const rows = 20_000 // so many that dictionaries end in plain pages
-	appendRows(t, w, tracetest.Random[trace.Callback](rows, 1)...)
-	appendRows(t, w, tracetest.Random[trace.Publish](rows, 2)...)
-	appendRows(t, w, tracetest.Random[trace.Take](rows, 3)...)
-	appendRows(t, w, tracetest.Random[trace.Enqueue](rows, 4)...)
-	appendRows(t, w, tracetest.Random[trace.Service](rows, 5)...)
-	appendRows(t, w, tracetest.Random[trace.Lifecycle](rows, 6)...)
-	appendRows(t, w, tracetest.Random[trace.SimTime](rows, 7)...)
-	appendRows(t, w, tracetest.Random[trace.Event](rows, 8)...)
-	appendRows(t, w, tracetest.Random[trace.Node](rows, 9)...)
-	appendRows(t, w, tracetest.Random[trace.Publisher](rows, 10)...)
-	appendRows(t, w, tracetest.Random[trace.Subscription](rows, 11)...)
-	appendRows(t, w, tracetest.Random[trace.Timer](rows, 12)...)
-	appendRows(t, w, tracetest.Random[trace.ServiceServer](rows, 13)...)
-	appendRows(t, w, tracetest.Random[trace.Client](rows, 14)...)
-	appendRows(t, w, tracetest.Random[trace.CallbackInfo](rows, 15)...)
-	appendRows(t, w, tracetest.Random[trace.CallbackGroup](rows, 16)...)
-	appendRows(t, w, tracetest.Random[trace.Executor](rows, 17)...)
-	appendRows(t, w, tracetest.Random[trace.Context](rows, 18)...)
-	appendRows(t, w, tracetest.Random[trace.LifecycleStateMachine](rows, 19)...)
-	appendRows(t, w, tracetest.Random[trace.Process](rows, 20)...)
-	appendRows(t, w, tracetest.Random[trace.Loss](rows, 21)...)
-	appendRows(t, w, tracetest.Random[trace.Clock](rows, 22)...)
+	if err := w.Write(tracetest.RandomBatch(rows, 1)); err != nil {
+		t.Fatal(err)
+	}
 	closeWriter(t, w)
 
 	types := []format.Type{format.Boolean, format.Int32, format.Int64, format.ByteArray}

@@ -11,7 +11,7 @@ import (
 )
 
 // segments writes one table's segments, one after another. It belongs to the encoder goroutine.
-type segments[T trace.Row] struct {
+type segments struct {
 	table       *trace.Table
 	dir         *directory
 	limits      limits
@@ -20,9 +20,9 @@ type segments[T trace.Row] struct {
 
 	folder      *os.File
 	sequence    int
-	file        *output                 // nil between segments
-	parquet     *trace.SegmentWriter[T] // nil before the first segment, and after one that failed
-	rows        int                     // in the segment
+	file        *output              // nil between segments
+	parquet     *trace.SegmentWriter // nil before the first segment, and after one that failed
+	rows        int                  // in the segment
 	rowsInGroup int
 }
 
@@ -51,7 +51,7 @@ type finished struct {
 }
 
 // write adds rows to the segment and returns it when it has reached its size.
-func (s *segments[T]) write(rows []T) (*finished, error) {
+func (s *segments) write(rows trace.AnyRows) (*finished, error) {
 	if s.file == nil {
 		if err := s.open(); err != nil {
 			return nil, err
@@ -60,8 +60,8 @@ func (s *segments[T]) write(rows []T) (*finished, error) {
 	if err := s.parquet.Add(rows); err != nil {
 		return nil, s.fail(err)
 	}
-	s.rows += len(rows)
-	s.rowsInGroup += len(rows)
+	s.rows += rows.Len()
+	s.rowsInGroup += rows.Len()
 	if s.rowsInGroup >= s.limits.rowGroupRows {
 		if err := s.parquet.EndGroup(); err != nil {
 			return nil, s.fail(err)
@@ -75,7 +75,7 @@ func (s *segments[T]) write(rows []T) (*finished, error) {
 }
 
 // finish writes the footer and hands the segment over. It returns nil when there is no row since the last segment.
-func (s *segments[T]) finish() (*finished, error) {
+func (s *segments) finish() (*finished, error) {
 	if s.file == nil {
 		return nil, nil
 	}
@@ -92,20 +92,20 @@ func (s *segments[T]) finish() (*finished, error) {
 }
 
 // abandon removes the unfinished segment, if there is one.
-func (s *segments[T]) abandon() {
+func (s *segments) abandon() {
 	if s.file != nil {
 		s.dir.discard(s.file.File, s.temporary())
 		s.file, s.parquet = nil, nil
 	}
 }
 
-func (s *segments[T]) closeFolder() {
+func (s *segments) closeFolder() {
 	if s.folder != nil {
 		_ = s.folder.Close() // opened to sync it
 	}
 }
 
-func (s *segments[T]) open() error {
+func (s *segments) open() error {
 	if s.folder == nil {
 		folder, err := s.dir.openTable(s.table.Name)
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *segments[T]) open() error {
 	}
 	s.file = &output{File: f}
 	if s.parquet == nil {
-		s.parquet = trace.NewSegmentWriter[T](s.compressors)
+		s.parquet = trace.NewSegmentWriter(s.table, s.compressors)
 	}
 	if err := s.parquet.Begin(s.file); err != nil {
 		return s.fail(err)
@@ -128,7 +128,7 @@ func (s *segments[T]) open() error {
 }
 
 // fail gives the segment up, of which an unknown part was written.
-func (s *segments[T]) fail(err error) error {
+func (s *segments) fail(err error) error {
 	if s.file.err != nil {
 		err = s.file.err
 	}
@@ -136,10 +136,10 @@ func (s *segments[T]) fail(err error) error {
 	return ioError("write", s.dir.describe(s.temporary()), err)
 }
 
-func (s *segments[T]) name() string { return segmentName(s.sequence) }
+func (s *segments) name() string { return segmentName(s.sequence) }
 
 func segmentName(sequence int) string { return fmt.Sprintf("%08d.parquet", sequence) }
 
-func (s *segments[T]) temporary() string {
+func (s *segments) temporary() string {
 	return path.Join(s.table.Name, "."+s.name()+".tmp")
 }

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/columnar"
@@ -17,29 +16,27 @@ type tables struct {
 	compressors *columnar.Compressors
 
 	mu      sync.Mutex
-	byPlace []table // in the registry's order; guarded by mu
+	byPlace []*table // in the registry's order; guarded by mu
 }
 
 func newTables(queue chan<- task, dir *directory, limits limits) *tables {
 	return &tables{
-		queue: queue, dir: dir, limits: limits, compressors: columnar.NewCompressors(), byPlace: make([]table, len(trace.Registry())),
+		queue: queue, dir: dir, limits: limits, compressors: columnar.NewCompressors(), byPlace: make([]*table, len(trace.Registry())),
 	}
 }
 
-// tableFor returns the table of a row type.
-func tableFor[T trace.Row](s *tables) *tableOf[T] {
-	of := trace.TableOf[T]()
-	place := slices.Index(trace.Registry(), of)
+// at returns the table at a place in the registry.
+func (s *tables) at(place int) *table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byPlace[place] == nil {
-		s.byPlace[place] = newTable[T](of, s)
+		s.byPlace[place] = newTable(trace.Registry()[place], s)
 	}
-	return s.byPlace[place].(*tableOf[T])
+	return s.byPlace[place]
 }
 
 // all returns those that have got rows so far, in the registry's order.
-func (s *tables) all() (all []table) {
+func (s *tables) all() (all []*table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.byPlace {
@@ -51,7 +48,7 @@ func (s *tables) all() (all []table) {
 }
 
 // counts returns a number of rows of each table, 0 for those that have got none.
-func (s *tables) counts(number func(table) uint64) map[string]uint64 {
+func (s *tables) counts(number func(*table) uint64) map[string]uint64 {
 	rows := make(map[string]uint64, len(s.byPlace))
 	for _, of := range trace.Registry() {
 		rows[of.Name] = 0

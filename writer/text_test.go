@@ -28,7 +28,7 @@ func TestTextIsUTF8(t *testing.T) {
 }
 
 // writeInvalidText writes so many different texts that dictionaries outgrow their bound.
-func writeInvalidText[T trace.Row](t *testing.T) {
+func writeInvalidText[T any](t *testing.T) {
 	w, dir := create(t, Options{})
 	rows := tracetest.Random[T](20_000, 7)
 	for i := range rows {

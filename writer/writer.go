@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// queueLength bounds the batches between Append and the encoder.
+	// queueLength bounds the batches between Write and the encoder.
 	queueLength = 32
 	// commitLength bounds the finished segments that wait for the disk.
 	commitLength = 32
 )
 
-// Writer writes a dataset. Its methods and Append are safe for concurrent use.
+// Writer writes a dataset. Its methods are safe for concurrent use.
 //
 // The first input or output error ends the writing: every later call returns it, rows are discarded, and unfinished
 // segments are removed. Segments that were closed before stay.
@@ -96,12 +96,16 @@ func (w *Writer) start(stage func()) error {
 	return err
 }
 
-// Append adds rows to their table. It copies the rows, and blocks while the disk is behind.
-func Append[T trace.Row](w *Writer, rows []T) error {
+// Write adds the rows of a batch to their tables. It copies the rows, and blocks while the disk is behind.
+func (w *Writer) Write(b *trace.Batch) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
-	tableFor[T](w.tables).append(rows)
+	for place, table := range trace.Registry() {
+		if rows := b.Of(table); rows.Len() > 0 {
+			w.tables.at(place).append(rows)
+		}
+	}
 	return nil
 }
 
@@ -207,14 +211,14 @@ func (w *Writer) release() error {
 	return nil
 }
 
-// AcceptedRows returns the number of rows that Append took, by table, without those that Compact has removed.
+// AcceptedRows returns the number of rows that Write took, by table, without those that Compact has removed.
 func (w *Writer) AcceptedRows() map[string]uint64 {
-	return w.tables.counts(func(t table) uint64 { accepted, _ := t.counts(); return accepted })
+	return w.tables.counts(func(t *table) uint64 { return t.accepted.Load() })
 }
 
 // StoredRows returns the number of rows that are in closed segments, by table.
 func (w *Writer) StoredRows() map[string]uint64 {
-	return w.tables.counts(func(t table) uint64 { _, stored := t.counts(); return stored })
+	return w.tables.counts(func(t *table) uint64 { return t.stored.Load() })
 }
 
 // usable returns why the Writer takes no rows, if it does not.

@@ -41,14 +41,14 @@ func closeWriter(t testing.TB, w *Writer) {
 	}
 }
 
-func appendRows[T trace.Row](t testing.TB, w *Writer, rows ...T) {
+func appendRows[T any](t testing.TB, w *Writer, rows ...T) {
 	t.Helper()
-	if err := Append(w, rows); err != nil {
+	if err := w.Write(tracetest.BatchOf(rows)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func readAll[T trace.Row](t testing.TB, dir string) (all []T) {
+func readAll[T any](t testing.TB, dir string) (all []T) {
 	t.Helper()
 	d, err := trace.Open(dir)
 	if err != nil {
@@ -77,50 +77,33 @@ func segmentNames(t testing.TB, dir, table string) (names []string) {
 	return names
 }
 
+// TestEveryTableIsWritten spans several batches, row groups and segments.
 func TestEveryTableIsWritten(t *testing.T) {
-	t.Run(trace.TableCallback, writeAndRead[trace.Callback])
-	t.Run(trace.TablePublish, writeAndRead[trace.Publish])
-	t.Run(trace.TableTake, writeAndRead[trace.Take])
-	t.Run(trace.TableEnqueue, writeAndRead[trace.Enqueue])
-	t.Run(trace.TableService, writeAndRead[trace.Service])
-	t.Run(trace.TableLifecycle, writeAndRead[trace.Lifecycle])
-	t.Run(trace.TableSimTime, writeAndRead[trace.SimTime])
-	t.Run(trace.TableEvent, writeAndRead[trace.Event])
-	t.Run(trace.TableNode, writeAndRead[trace.Node])
-	t.Run(trace.TablePublisher, writeAndRead[trace.Publisher])
-	t.Run(trace.TableSubscription, writeAndRead[trace.Subscription])
-	t.Run(trace.TableTimer, writeAndRead[trace.Timer])
-	t.Run(trace.TableServiceServer, writeAndRead[trace.ServiceServer])
-	t.Run(trace.TableClient, writeAndRead[trace.Client])
-	t.Run(trace.TableCallbackInfo, writeAndRead[trace.CallbackInfo])
-	t.Run(trace.TableCallbackGroup, writeAndRead[trace.CallbackGroup])
-	t.Run(trace.TableExecutor, writeAndRead[trace.Executor])
-	t.Run(trace.TableContext, writeAndRead[trace.Context])
-	t.Run(trace.TableLifecycleStateMachine, writeAndRead[trace.LifecycleStateMachine])
-	t.Run(trace.TableProcess, writeAndRead[trace.Process])
-	t.Run(trace.TableLoss, writeAndRead[trace.Loss])
-	t.Run(trace.TableClock, writeAndRead[trace.Clock])
-}
-
-// writeAndRead spans several batches, row groups and segments.
-func writeAndRead[T trace.Row](t *testing.T) {
 	w, dir := create(t, Options{RowGroupRows: 1500, SegmentBytes: 100_000})
-	rows := tracetest.Random[T](20_000, 7)
-	for rest := rows; len(rest) > 0; {
-		n := min(len(rest), 777)
-		appendRows(t, w, rest[:n]...)
-		rest = rest[n:]
+	want := new(trace.Batch)
+	for seed := range uint64(26) {
+		rows := tracetest.RandomBatch(777, 100*seed)
+		if err := w.Write(rows); err != nil {
+			t.Fatal(err)
+		}
+		want.Append(rows)
 	}
 	closeWriter(t, w)
-	if got := readAll[T](t, dir); !reflect.DeepEqual(got, rows) {
-		t.Fatalf("%d rows, want %d, or others", len(got), len(rows))
-	}
-	table := trace.TableOf[T]().Name
-	if got := w.StoredRows()[table]; got != uint64(len(rows)) {
-		t.Errorf("%d rows stored, want %d", got, len(rows))
-	}
-	if names := segmentNames(t, dir, table); len(names) < 2 {
-		t.Errorf("segments %v: none was closed for its size", names)
+	d, got := tracetest.Open(t, dir), new(trace.Batch)
+	for _, table := range trace.Registry() {
+		rows := want.Of(table)
+		if err := table.Read(t.Context(), d, got); err != nil {
+			t.Fatal(err)
+		}
+		if got := got.Of(table); !reflect.DeepEqual(got, rows) {
+			t.Errorf("table %s has %d rows, want %d, or others", table.Name, got.Len(), rows.Len())
+		}
+		if got := w.StoredRows()[table.Name]; got != uint64(rows.Len()) {
+			t.Errorf("table %s: %d rows stored, want %d", table.Name, got, rows.Len())
+		}
+		if names := segmentNames(t, dir, table.Name); len(names) < 2 {
+			t.Errorf("table %s has segments %v: none was closed for its size", table.Name, names)
+		}
 	}
 }
 
@@ -254,7 +237,7 @@ func TestRowGroupsAreBounded(t *testing.T) {
 func TestFooterOfEverySegment(t *testing.T) {
 	w, dir := create(t, Options{RowGroupRows: 1000})
 	const segments = 3
-	var rows []trace.Callback
+	var rows trace.Rows[trace.Callback]
 	for i := range segments {
 		batch := tracetest.Random[trace.Callback](3000, uint64(i))
 		rows = append(rows, batch...)
@@ -278,12 +261,13 @@ func TestFooterOfEverySegment(t *testing.T) {
 			t.Errorf("%s: %d row groups", name, groups)
 		}
 		for _, group := range segment.Metadata().RowGroups {
+			of := rows[:group.NumRows]
 			for i, column := range group.Columns {
 				meta := &column.MetaData
 				if !slices.Equal(meta.PathInSchema, []string{table.Columns[i].Name}) || meta.NumValues != group.NumRows {
 					t.Errorf("%s: column %d is %q with %d values, want %q with %d", name, i, meta.PathInSchema, meta.NumValues, table.Columns[i].Name, group.NumRows)
 				}
-				checkStatistics(t, segment.Root().Columns()[i], meta, tracetest.Values(&table.Columns[i], rows[:group.NumRows]))
+				checkStatistics(t, segment.Root().Columns()[i], meta, tracetest.Values(&table.Columns[i], &of))
 			}
 			rows = rows[group.NumRows:]
 		}
@@ -357,7 +341,7 @@ func TestAClosedWriterRefusesEverything(t *testing.T) {
 	w, _ := create(t, Options{})
 	closeWriter(t, w)
 	calls := map[string]error{
-		"Append":       Append(w, []trace.Clock{{}}),
+		"Write":        w.Write(&trace.Batch{Clocks: []trace.Clock{{}}}),
 		"Tick":         w.Tick(time.Now()),
 		"Flush":        w.Flush(t.Context()),
 		"WriteSession": w.WriteSession(trace.NewSession()),
@@ -405,7 +389,7 @@ func TestConcurrentUse(t *testing.T) {
 	for caller := range 4 {
 		callers.Go(func() {
 			for i := range 500 {
-				if err := Append(w, []trace.Loss{{Count: uint64(caller*1000 + i)}}); err != nil {
+				if err := w.Write(&trace.Batch{Losses: []trace.Loss{{Count: uint64(caller*1000 + i)}}}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -433,12 +417,17 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-func TestAppendDoesNotAllocateForEachCall(t *testing.T) {
+func TestWriteDoesNotAllocateForEachCall(t *testing.T) {
 	w, _ := create(t, Options{})
 	defer closeWriter(t, w)
-	rows := tracetest.Random[trace.Callback](8, 1)
-	appendRows(t, w, rows...)
-	if n := testing.AllocsPerRun(10, func() { appendRows(t, w, rows...) }); n > 0 {
-		t.Errorf("%v allocations a call while the batch has room", n)
+	rows := tracetest.RandomBatch(8, 1)
+	write := func() {
+		if err := w.Write(rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	if n := testing.AllocsPerRun(10, write); n > 0 {
+		t.Errorf("%v allocations a call while the batches have room", n)
 	}
 }

@@ -138,7 +138,7 @@ func readEntities(ctx context.Context, p *target.Process) (liveProcess, error) {
 }
 
 // add sorts the rows by node.
-func (l *liveProcess) add(rows graph.Rows) {
+func (l *liveProcess) add(rows trace.Batch) {
 	nodes := make(map[trace.Address]*liveNode)
 	nodeOf := func(handle trace.Address, name string) *liveNode {
 		n := nodes[handle]
@@ -156,7 +156,7 @@ func (l *liveProcess) add(rows graph.Rows) {
 		nodeOf(row.NodeHandle, strings.TrimSuffix(row.Namespace, "/")+"/"+row.NodeName)
 	}
 	symbols := make(map[trace.Address]string)
-	for _, row := range rows.Callbacks {
+	for _, row := range rows.CallbackInfos {
 		symbols[row.Callback] = row.Symbol
 	}
 	for _, row := range rows.Publishers {

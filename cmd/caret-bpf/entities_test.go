@@ -9,16 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // listedRows are the entities of two nodes that talk to each other.
-func listedRows() graph.Rows {
+func listedRows() trace.Batch {
 	const talker, listener, group, executor = 0x10, 0x20, 0x30, 0x40
-	return graph.Rows{
+	return trace.Batch{
 		Nodes: []trace.Node{
 			{NodeHandle: talker, NodeName: "talker", Namespace: "/"}, {NodeHandle: listener, NodeName: "listener", Namespace: "/demo"},
 		},
@@ -33,7 +32,7 @@ func listedRows() graph.Rows {
 		Timers:         []trace.Timer{{TimerHandle: 5, NodeHandle: talker, Period: trace.Some(int64(5e8)), Callback: 6}},
 		ServiceServers: []trace.ServiceServer{{ServiceHandle: 7, NodeHandle: listener, ServiceName: "/reset", ServiceType: "std_srvs/srv/Empty"}},
 		Clients:        []trace.Client{{ClientHandle: 8, NodeHandle: talker, ServiceName: "/reset"}},
-		Callbacks:      []trace.CallbackInfo{{Callback: 3, Symbol: "Listener::on_text"}, {Callback: 6, Symbol: "Talker::tick\x1b[2J"}},
+		CallbackInfos:  []trace.CallbackInfo{{Callback: 3, Symbol: "Listener::on_text"}, {Callback: 6, Symbol: "Talker::tick\x1b[2J"}},
 		CallbackGroups: []trace.CallbackGroup{{CallbackGroup: group, GroupTypeName: trace.Reentrant, NodeHandle: listener, Executor: executor}},
 		Executors:      []trace.Executor{{Executor: executor, ExecutorType: "multi_threaded_executor", ThreadCount: trace.Some(uint64(4))}},
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // syntheticDataset writes a dataset of a few thousand rows without entities.
-func syntheticDataset(t *testing.T) (dir string, rows *tracetest.Rows) {
+func syntheticDataset(t *testing.T) (dir string, rows *trace.Batch) {
 	t.Helper()
 	dir, rows = t.TempDir(), tracetest.Synthetic(3000)
 	tracetest.AddSession(t, dir, trace.NewSession())

@@ -31,28 +31,9 @@ func TestEveryTableIsWhatTheGoReaderReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rows = 10_000
-	add(t, w, tracetest.Random[trace.Callback](rows, 1))
-	add(t, w, tracetest.Random[trace.Publish](rows, 2))
-	add(t, w, tracetest.Random[trace.Take](rows, 3))
-	add(t, w, tracetest.Random[trace.Enqueue](rows, 4))
-	add(t, w, tracetest.Random[trace.Service](rows, 20))
-	add(t, w, tracetest.Random[trace.Lifecycle](rows, 21))
-	add(t, w, tracetest.Random[trace.SimTime](rows, 22))
-	add(t, w, tracetest.Random[trace.Event](rows, 5))
-	add(t, w, tracetest.Random[trace.Node](rows, 6))
-	add(t, w, tracetest.Random[trace.Publisher](rows, 7))
-	add(t, w, tracetest.Random[trace.Subscription](rows, 8))
-	add(t, w, tracetest.Random[trace.Timer](rows, 9))
-	add(t, w, tracetest.Random[trace.ServiceServer](rows, 23))
-	add(t, w, tracetest.Random[trace.Client](rows, 24))
-	add(t, w, tracetest.Random[trace.CallbackInfo](rows, 10))
-	add(t, w, tracetest.Random[trace.CallbackGroup](rows, 25))
-	add(t, w, tracetest.Random[trace.Executor](rows, 26))
-	add(t, w, tracetest.Random[trace.Context](rows, 27))
-	add(t, w, tracetest.Random[trace.LifecycleStateMachine](rows, 28))
-	add(t, w, tracetest.Random[trace.Process](rows, 11))
-	add(t, w, tracetest.Random[trace.Loss](rows, 12))
-	add(t, w, tracetest.Random[trace.Clock](rows, 13))
+	if err := w.Write(tracetest.RandomBatch(rows, 1)); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -179,9 +160,9 @@ func TestPublishesJoinCallbacksToTheNanosecond(t *testing.T) {
 	}
 }
 
-func add[T trace.Row](t *testing.T, w *writer.Writer, rows []T) {
+func add[T any](t *testing.T, w *writer.Writer, rows []T) {
 	t.Helper()
-	if err := writer.Append(w, rows); err != nil {
+	if err := w.Write(tracetest.BatchOf(rows)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -209,35 +190,15 @@ func compareDataset(t *testing.T, dir string) map[string]int {
 		t.Fatal(err)
 	}
 	db := openDuckDB(t)
-	return map[string]int{
-		trace.TableCallback:              compareTable[trace.Callback](t, db, d),
-		trace.TablePublish:               compareTable[trace.Publish](t, db, d),
-		trace.TableTake:                  compareTable[trace.Take](t, db, d),
-		trace.TableEnqueue:               compareTable[trace.Enqueue](t, db, d),
-		trace.TableService:               compareTable[trace.Service](t, db, d),
-		trace.TableLifecycle:             compareTable[trace.Lifecycle](t, db, d),
-		trace.TableSimTime:               compareTable[trace.SimTime](t, db, d),
-		trace.TableEvent:                 compareTable[trace.Event](t, db, d),
-		trace.TableNode:                  compareTable[trace.Node](t, db, d),
-		trace.TablePublisher:             compareTable[trace.Publisher](t, db, d),
-		trace.TableSubscription:          compareTable[trace.Subscription](t, db, d),
-		trace.TableTimer:                 compareTable[trace.Timer](t, db, d),
-		trace.TableServiceServer:         compareTable[trace.ServiceServer](t, db, d),
-		trace.TableClient:                compareTable[trace.Client](t, db, d),
-		trace.TableCallbackInfo:          compareTable[trace.CallbackInfo](t, db, d),
-		trace.TableCallbackGroup:         compareTable[trace.CallbackGroup](t, db, d),
-		trace.TableExecutor:              compareTable[trace.Executor](t, db, d),
-		trace.TableContext:               compareTable[trace.Context](t, db, d),
-		trace.TableLifecycleStateMachine: compareTable[trace.LifecycleStateMachine](t, db, d),
-		trace.TableProcess:               compareTable[trace.Process](t, db, d),
-		trace.TableLoss:                  compareTable[trace.Loss](t, db, d),
-		trace.TableClock:                 compareTable[trace.Clock](t, db, d),
+	compared := make(map[string]int)
+	for _, table := range trace.Registry() {
+		compared[table.Name] = compareTable(t, db, d, table)
 	}
+	return compared
 }
 
-func compareTable[T trace.Row](t *testing.T, db *sql.DB, d *trace.Dataset) (compared int) {
+func compareTable(t *testing.T, db *sql.DB, d *trace.Dataset, table *trace.Table) (compared int) {
 	t.Helper()
-	table := trace.TableOf[T]()
 	segments, _, err := d.Segments(table.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -264,30 +225,28 @@ func compareTable[T trace.Row](t *testing.T, db *sql.DB, d *trace.Dataset) (comp
 	for i := range fields {
 		pointers[i] = &fields[i]
 	}
-	err = trace.Scan(t.Context(), d, table.Name, func(batch []T) error {
-		columns := make([][]parquet.Value, len(table.Columns))
-		for i := range columns {
-			columns[i] = tracetest.Values(&table.Columns[i], batch)
-		}
-		for i := range batch {
-			if !rows.Next() {
-				return fmt.Errorf("DuckDB has only %d rows: %w", compared, rows.Err())
-			}
-			if err := rows.Scan(pointers...); err != nil {
-				return err
-			}
-			for j, field := range fields {
-				if want := goValue(table.Columns[j].Type, columns[j][i]); field != want {
-					return fmt.Errorf("row %d, column %s: DuckDB reads %v, Go %v", compared, table.Columns[j].Name, field, want)
-				}
-			}
-			compared++
-		}
-		return nil
-	})
-	if err != nil {
+	read := new(trace.Batch)
+	if err := table.Read(t.Context(), d, read); err != nil {
 		t.Errorf("table %s: %v", table.Name, err)
-		return compared
+	}
+	columns := make([][]parquet.Value, len(table.Columns))
+	for i := range columns {
+		columns[i] = tracetest.Values(&table.Columns[i], read.Of(table))
+	}
+	for ; compared < read.Of(table).Len(); compared++ {
+		if !rows.Next() {
+			t.Errorf("table %s: DuckDB has only %d rows: %v", table.Name, compared, rows.Err())
+			return compared
+		}
+		if err := rows.Scan(pointers...); err != nil {
+			t.Fatal(err)
+		}
+		for i, field := range fields {
+			if want := goValue(table.Columns[i].Type, columns[i][compared]); field != want {
+				t.Errorf("table %s, row %d, column %s: DuckDB reads %v, Go %v", table.Name, compared, table.Columns[i].Name, field, want)
+				return compared
+			}
+		}
 	}
 	if rows.Next() {
 		t.Errorf("table %s: DuckDB has more than %d rows", table.Name, compared)

@@ -15,7 +15,7 @@ import (
 )
 
 // told returns the rows of three entities as they come to a recorder: each is told twice, and then two of them end.
-func told[T trace.Row](change func(row *T, numbers trace.Telling, ended bool)) (rows []T) {
+func told[T any](change func(row *T, numbers trace.Telling, ended bool)) (rows []T) {
 	for revision, entity := range []uint64{1, 2, 1, 3, 2, 3, 1, 3} {
 		row := tracetest.Random[T](1, entity)[0]
 		change(&row, trace.Telling{Entity: entity, Revision: uint64(revision + 1)}, revision > 5)
@@ -24,7 +24,7 @@ func told[T trace.Row](change func(row *T, numbers trace.Telling, ended bool)) (
 	return rows
 }
 
-func addTold[T trace.Row](t *testing.T, w *writer.Writer, change func(row *T, numbers trace.Telling, ended bool)) {
+func addTold[T any](t *testing.T, w *writer.Writer, change func(row *T, numbers trace.Telling, ended bool)) {
 	t.Helper()
 	for _, row := range told(change) {
 		add(t, w, []T{row})

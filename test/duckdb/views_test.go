@@ -26,21 +26,13 @@ func systemDataset(t *testing.T, callbacks int) *trace.Dataset {
 	if err := w.WriteSession(trace.NewSession()); err != nil {
 		t.Fatal(err)
 	}
-	entities, err := tracetest.System(callbacks, func(rows *tracetest.Rows) error {
-		add(t, w, rows.Callbacks)
-		add(t, w, rows.Publishes)
-		add(t, w, rows.Enqueues)
-		return nil
-	})
+	entities, err := tracetest.System(callbacks, w.Write)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(t, w, entities.Processes)
-	add(t, w, entities.Nodes)
-	add(t, w, entities.Publishers)
-	add(t, w, entities.Subscriptions)
-	add(t, w, entities.Timers)
-	add(t, w, entities.Callbacks)
+	if err := w.Write(entities); err != nil {
+		t.Fatal(err)
+	}
 	addPollsAndCalls(t, w)
 	addUncertainSlots(t, w)
 	if err := w.Close(); err != nil {

@@ -1,6 +1,7 @@
 package readers
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,7 +19,7 @@ const (
 	manyRows = 40_000
 )
 
-// write writes a dataset with rows in every table and returns what Go reads from it.
+// write writes a dataset with rows in every table, in some tables in two segments, and returns what Go reads from it.
 func write(t *testing.T, dir string) []table {
 	t.Helper()
 	w, err := writer.Create(dir, writer.Options{RowGroupRows: 30_000})
@@ -28,61 +29,33 @@ func write(t *testing.T, dir string) []table {
 	if err := w.WriteSession(trace.NewSession()); err != nil {
 		t.Fatal(err)
 	}
-	system := tracetest.Synthetic(manyRows)
-	read := []func() table{
-		add(t, w, dir, tracetest.Random[trace.Callback](fewRows, 1), system.Callbacks),
-		add(t, w, dir, tracetest.Random[trace.Publish](fewRows, 2), system.Publishes),
-		add(t, w, dir, tracetest.Random[trace.Take](fewRows, 3), system.Takes),
-		add(t, w, dir, tracetest.Random[trace.Enqueue](fewRows, 4), system.Enqueues),
-		add(t, w, dir, tracetest.Random[trace.Service](fewRows, 5)),
-		add(t, w, dir, tracetest.Random[trace.Lifecycle](fewRows, 6)),
-		add(t, w, dir, tracetest.Random[trace.SimTime](fewRows, 7)),
-		add(t, w, dir, tracetest.Random[trace.Event](manyRows, 8)),
-		add(t, w, dir, tracetest.Random[trace.Node](fewRows, 9)),
-		add(t, w, dir, tracetest.Random[trace.Publisher](fewRows, 10)),
-		add(t, w, dir, tracetest.Random[trace.Subscription](fewRows, 11)),
-		add(t, w, dir, tracetest.Random[trace.Timer](fewRows, 12)),
-		add(t, w, dir, tracetest.Random[trace.ServiceServer](fewRows, 13)),
-		add(t, w, dir, tracetest.Random[trace.Client](fewRows, 14)),
-		add(t, w, dir, tracetest.Random[trace.CallbackInfo](fewRows, 15)),
-		add(t, w, dir, tracetest.Random[trace.CallbackGroup](fewRows, 16)),
-		add(t, w, dir, tracetest.Random[trace.Executor](fewRows, 17)),
-		add(t, w, dir, tracetest.Random[trace.Context](fewRows, 18)),
-		add(t, w, dir, tracetest.Random[trace.LifecycleStateMachine](fewRows, 19)),
-		add(t, w, dir, tracetest.Random[trace.Process](fewRows, 20)),
-		add(t, w, dir, tracetest.Random[trace.Loss](fewRows, 21)),
-		add(t, w, dir, tracetest.Random[trace.Clock](fewRows, 22)),
+	random, system := tracetest.RandomBatch(fewRows, 1), tracetest.Synthetic(manyRows)
+	random.Events, system.Events = tracetest.Random[trace.Event](manyRows, 8), nil
+	parts := []*trace.Batch{random, system}
+	for _, part := range parts {
+		if err := errors.Join(w.Write(part), w.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if len(read) != len(trace.Registry()) {
-		t.Fatalf("%d tables of %d are read", len(read), len(trace.Registry()))
-	}
 	var tables []table
-	for _, of := range read {
-		tables = append(tables, of())
+	for _, of := range trace.Registry() {
+		segments := 0
+		for _, part := range parts {
+			if part.Of(of).Len() > 0 {
+				segments++
+			}
+		}
+		tables = append(tables, read(t, dir, of, segments))
 	}
 	return tables
 }
 
-// add writes each part of a table's rows into a segment. The function that it returns reads them with package trace.
-func add[T trace.Row](t *testing.T, w *writer.Writer, dir string, parts ...[]T) func() table {
+func read(t *testing.T, dir string, of *trace.Table, segments int) table {
 	t.Helper()
-	for _, rows := range parts {
-		if err := writer.Append(w, rows); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return func() table { return read(t, filepath.Join(dir, trace.TableOf[T]().Name), parts) }
-}
-
-func read[T trace.Row](t *testing.T, folder string, parts [][]T) table {
-	t.Helper()
-	of := trace.TableOf[T]()
+	folder := filepath.Join(dir, of.Name)
 	result := table{Name: of.Name}
 	for _, column := range of.Columns {
 		result.Columns = append(result.Columns, column.Name)
@@ -91,8 +64,8 @@ func read[T trace.Row](t *testing.T, folder string, parts [][]T) table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != len(parts) {
-		t.Fatalf("%d segments of table %s, want %d", len(entries), of.Name, len(parts))
+	if len(entries) != segments {
+		t.Fatalf("%d segments of table %s, want %d", len(entries), of.Name, segments)
 	}
 	for _, entry := range entries {
 		file, err := os.Open(filepath.Join(folder, entry.Name()))
@@ -100,7 +73,7 @@ func read[T trace.Row](t *testing.T, folder string, parts [][]T) table {
 			t.Fatal(err)
 		}
 		s := segment{Name: entry.Name(), Values: make([][]any, len(of.Columns))}
-		err = trace.ScanSegment(t.Context(), of, file, func(rows []T) error {
+		err = trace.ScanSegment(t.Context(), of, file, func(rows trace.AnyRows) error {
 			for i := range of.Columns {
 				for _, value := range tracetest.Values(&of.Columns[i], rows) {
 					s.Values[i] = append(s.Values[i], goValue(value))

@@ -34,13 +34,10 @@ func writeRecording(t *testing.T, session *trace.Session, events ...trace.Event)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writer.Append(w, events); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Append(w, []trace.Publish{
+	if err := w.Write(&trace.Batch{Events: events, Publishes: []trace.Publish{
 		{Kind: trace.PublishMessage, Status: trace.PublishComplete}, {Kind: trace.PublishLoaned, Status: trace.PublishComplete},
 		{Kind: trace.PublishSerialized, Status: trace.PublishNoLastLayer}, {Status: trace.PublishComplete},
-	}); err != nil {
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.WriteSession(session); err != nil {

@@ -40,15 +40,9 @@ func write(callbacks int, dir string) error {
 	session.Host.Name = "synthetic"
 	session.Ending = trace.EndingDuration
 	session.Enter(trace.StateStopped, time.Now())
-	entities, err := tracetest.System(callbacks, func(rows *tracetest.Rows) error {
-		return errors.Join(writer.Append(w, rows.Callbacks), writer.Append(w, rows.Publishes), writer.Append(w, rows.Enqueues))
-	})
+	entities, err := tracetest.System(callbacks, w.Write)
 	if err == nil {
-		err = errors.Join(
-			writer.Append(w, entities.Processes), writer.Append(w, entities.Nodes), writer.Append(w, entities.Publishers),
-			writer.Append(w, entities.Subscriptions), writer.Append(w, entities.Timers), writer.Append(w, entities.Callbacks),
-			writer.Append(w, entities.Groups), writer.Append(w, entities.Executors), w.WriteSession(session),
-		)
+		err = errors.Join(w.Write(entities), w.WriteSession(session))
 	}
 	return errors.Join(err, w.Close())
 }

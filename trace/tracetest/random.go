@@ -10,16 +10,39 @@ import (
 
 // Random returns n rows of any table, with nulls and zeros in all fields that allow them, no two of one entity. It is
 // the same for the same arguments.
-func Random[T trace.Row](n int, seed uint64) []T {
-	random := rand.New(rand.NewPCG(seed, uint64(n)))
+func Random[T any](n int, seed uint64) []T {
 	rows := make([]T, n)
-	for i := range rows {
-		fill(reflect.ValueOf(&rows[i]).Elem(), random)
-		if process, ok := any(&rows[i]).(*trace.Process); ok {
+	fillRows(reflect.ValueOf(rows), seed)
+	return rows
+}
+
+// BatchOf returns a batch of rows of one table.
+func BatchOf[T any](rows []T) *trace.Batch {
+	b := new(trace.Batch)
+	*b.Of(trace.TableOf[T]()).(*trace.Rows[T]) = rows
+	return b
+}
+
+// RandomBatch returns n random rows of every table. It is the same for the same arguments.
+func RandomBatch(n int, seed uint64) *trace.Batch {
+	b := new(trace.Batch)
+	tables := reflect.ValueOf(b).Elem()
+	for place := range tables.NumField() {
+		rows := tables.Field(place)
+		rows.Set(reflect.MakeSlice(rows.Type(), n, n))
+		fillRows(rows, seed+uint64(place))
+	}
+	return b
+}
+
+func fillRows(rows reflect.Value, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, uint64(rows.Len())))
+	for i := range rows.Len() {
+		fill(rows.Index(i), random)
+		if process, ok := rows.Index(i).Addr().Interface().(*trace.Process); ok {
 			process.ProcessStart = int64(random.Uint64()) // never null: it tells processes apart
 		}
 	}
-	return rows
 }
 
 func fill(v reflect.Value, random *rand.Rand) {

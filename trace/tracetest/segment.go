@@ -14,15 +14,15 @@ import (
 )
 
 // EncodeSegment returns the bytes of a segment with the rows in row groups of groupRows.
-func EncodeSegment[T trace.Row](t testing.TB, rows []T, groupRows int) []byte {
+func EncodeSegment[T any](t testing.TB, rows []T, groupRows int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := trace.NewSegmentWriter[T](columnar.NewCompressors())
+	w := trace.NewSegmentWriter(trace.TableOf[T](), columnar.NewCompressors())
 	if err := w.Begin(&out); err != nil {
 		t.Fatal(err)
 	}
-	for group := range slices.Chunk(rows, groupRows) {
-		if err := errors.Join(w.Add(group), w.EndGroup()); err != nil {
+	for group := range slices.Chunk(trace.Rows[T](rows), groupRows) {
+		if err := errors.Join(w.Add(&group), w.EndGroup()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,11 +33,28 @@ func EncodeSegment[T trace.Row](t testing.TB, rows []T, groupRows int) []byte {
 }
 
 // AddSegment adds a segment with the rows to the dataset in dir and returns its path.
-func AddSegment[T trace.Row](t testing.TB, dir string, sequence int, rows []T) string {
+func AddSegment[T any](t testing.TB, dir string, sequence int, rows []T) string {
 	t.Helper()
-	path := filepath.Join(dir, trace.TableOf[T]().Name, fmt.Sprintf("%08d.parquet", sequence))
+	path := segmentPath(dir, trace.TableOf[T](), sequence)
 	writeFile(t, path, EncodeSegment(t, rows, 5000))
 	return path
+}
+
+// AddSegments adds to each table of the dataset in dir a segment with the batch's rows.
+func AddSegments(t testing.TB, dir string, sequence int, batch *trace.Batch) {
+	t.Helper()
+	for _, table := range trace.Registry() {
+		var out bytes.Buffer
+		w := trace.NewSegmentWriter(table, columnar.NewCompressors())
+		if err := errors.Join(w.Begin(&out), w.Add(batch.Of(table)), w.End()); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, segmentPath(dir, table, sequence), out.Bytes())
+	}
+}
+
+func segmentPath(dir string, table *trace.Table, sequence int) string {
+	return filepath.Join(dir, table.Name, fmt.Sprintf("%08d.parquet", sequence))
 }
 
 // AddSession gives the dataset in dir a session.json.

@@ -10,15 +10,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Rows are rows of the tables that grow with what a system does.
-type Rows struct {
-	Callbacks []trace.Callback
-	Publishes []trace.Publish
-	Takes     []trace.Take
-	Enqueues  []trace.Enqueue
-	Events    []trace.Event
-}
-
 const (
 	bootID     = "2b6c1f0e-6d0a-4a3e-9b57-3f1d0c9a7e11"
 	start      = int64(1_760_000_000_000_000_000)
@@ -33,7 +24,7 @@ const (
 // Synthetic returns rows of at least n callback executions of a small robot: in each process, timers of 10 to 100 Hz
 // publish, with the jitter of a scheduler, and subscriptions of the next process take, some of them intra-process; one
 // callback in ten polls. It is the same for the same n.
-func Synthetic(n int) *Rows {
+func Synthetic(n int) *trace.Batch {
 	s := &synthesis{random: rand.New(rand.NewPCG(1, 2))}
 	s.next = make([]int64, processes*chains)
 	for len(s.rows.Callbacks) < n {
@@ -45,7 +36,7 @@ func Synthetic(n int) *Rows {
 
 type synthesis struct {
 	random  *rand.Rand
-	rows    Rows
+	rows    trace.Batch
 	next    []int64 // the next expiry of each timer, since start
 	numbers [processes * chains]uint64
 	slots   [processes * chains]uint64

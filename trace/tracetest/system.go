@@ -9,18 +9,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Entities are rows of the tables that say what a system is made of.
-type Entities struct {
-	Processes     []trace.Process
-	Nodes         []trace.Node
-	Publishers    []trace.Publisher
-	Subscriptions []trace.Subscription
-	Timers        []trace.Timer
-	Callbacks     []trace.CallbackInfo
-	Groups        []trace.CallbackGroup
-	Executors     []trace.Executor
-}
-
 const (
 	systemChains = 16
 	// lostEvery is how many messages pass between processes for one that is lost.
@@ -57,8 +45,8 @@ func SystemTopic(chain, topic int) string {
 
 // System generates at least n callback executions of a system of 16 chains at 10 to 100 Hz, in the order in which they
 // completed, in batches, of which emit owns none: it must not keep the slices. One message in a thousand that goes
-// between processes is lost. It is the same for the same n.
-func System(n int, emit func(*Rows) error) (*Entities, error) {
+// between processes is lost. It returns the entities. It is the same for the same n.
+func System(n int, emit func(*trace.Batch) error) (*trace.Batch, error) {
 	s := &system{random: rand.New(rand.NewPCG(3, 4)), emit: emit, numbers: make(map[int32]uint64)}
 	for i := range s.next {
 		s.next[i] = int64(i) * 1_000_003
@@ -86,8 +74,8 @@ func period(chain int) int64 { return int64(10_000_000 * (1 + chain%10)) }
 // system is a System in the making.
 type system struct {
 	random  *rand.Rand
-	emit    func(*Rows) error
-	rows    Rows
+	emit    func(*trace.Batch) error
+	rows    trace.Batch
 	next    [systemChains]int64 // the next expiry of each timer, since start
 	numbers map[int32]uint64    // publishes of each thread
 	slots   [systemChains]uint64
@@ -169,7 +157,7 @@ func isIntraProcess(chain, node int) bool { return node == filter && chain%2 == 
 
 // flush emits the rows that completed before the time and keeps the others.
 func (s *system) flush(before int64) error {
-	batch := new(Rows)
+	batch := new(trace.Batch)
 	batch.Callbacks, s.rows.Callbacks = split(s.rows.Callbacks, before, func(c *trace.Callback) int64 { return c.CallbackEndTimestamp.Value })
 	batch.Publishes, s.rows.Publishes = split(s.rows.Publishes, before, func(p *trace.Publish) int64 {
 		return max(p.RclcppIntraPublishTimestamp.Value, p.RclcppPublishTimestamp.Value)
@@ -216,26 +204,26 @@ func symbol(node int) string { return nodeNames[node] + "::on_event()" }
 func gid(chain, node int) string { return fmt.Sprintf("010f%028x%04x%04x", 7, chain, node) }
 
 // systemEntities returns the entities of a System, as they were found in memory.
-func systemEntities() *Entities {
-	e := new(Entities)
+func systemEntities() *trace.Batch {
+	e := new(trace.Batch)
 	for i, command := range commands {
 		e.Processes = append(e.Processes, trace.Process{ProcessKey: key(i), Command: command, Distro: "jazzy", RMWImplementation: "rmw_fastrtps_cpp"})
 		e.Executors = append(e.Executors, trace.Executor{ProcessKey: key(i), Executor: heap, ExecutorType: "multi_threaded_executor", Provenance: trace.FromMemory})
 	}
 	for chain := range systemChains {
 		for node := range chainNodes {
-			e.addNode(chain, node)
+			addNode(e, chain, node)
 		}
 	}
 	return e
 }
 
-func (e *Entities) addNode(chain, node int) {
+func addNode(e *trace.Batch, chain, node int) {
 	k, name, g := key(nodeProcess[node]), nodeName(chain, node), handle(chain, node, group)
 	e.Nodes = append(e.Nodes, trace.Node{
 		ProcessKey: k, NodeHandle: handle(chain, node, nodeHandle), NodeName: nodeNames[node], Namespace: fmt.Sprintf("/chain_%d", chain), Provenance: trace.FromMemory,
 	})
-	e.Groups = append(e.Groups, trace.CallbackGroup{
+	e.CallbackGroups = append(e.CallbackGroups, trace.CallbackGroup{
 		ProcessKey: k, CallbackGroup: g, GroupTypeName: trace.MutuallyExclusive, NodeHandle: handle(chain, node, nodeHandle), NodeName: name, Executor: heap, Provenance: trace.FromMemory,
 	})
 	info := trace.CallbackInfo{ProcessKey: k, Callback: callbackAddress(chain, node), Symbol: symbol(node), NodeName: name, CallbackGroup: g, Provenance: trace.FromMemory}
@@ -251,11 +239,11 @@ func (e *Entities) addNode(chain, node int) {
 			ProcessKey: k, TimerHandle: info.OwnerHandle, Period: info.Period, NodeHandle: handle(chain, node, nodeHandle), NodeName: name,
 			Callback: info.Callback, CallbackGroup: g, Provenance: trace.FromMemory,
 		})
-		e.Callbacks = append(e.Callbacks, info)
+		e.CallbackInfos = append(e.CallbackInfos, info)
 		return
 	}
 	info.Kind, info.OwnerHandle, info.TopicName = trace.KindSubscription, handle(chain, node, subscription), SystemTopic(chain, node-1)
-	e.Callbacks = append(e.Callbacks, info)
+	e.CallbackInfos = append(e.CallbackInfos, info)
 	row := trace.Subscription{
 		ProcessKey: k, SubscriptionHandle: info.OwnerHandle, NodeHandle: handle(chain, node, nodeHandle), RMWSubscriptionHandle: handle(chain, node, rmwSubscription),
 		TopicName: info.TopicName, Subscription: handle(chain, node, object), Callback: info.Callback, IsIntraProcess: trace.Some(false), NodeName: name,
@@ -267,6 +255,6 @@ func (e *Entities) addNode(chain, node int) {
 		row.Capacity = trace.Some(uint64(10))
 		e.Subscriptions = append(e.Subscriptions, row)
 		info.Kind, info.Callback = trace.KindIntraProcessSubscription, row.Callback
-		e.Callbacks = append(e.Callbacks, info)
+		e.CallbackInfos = append(e.CallbackInfos, info)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Values returns what is stored of the rows in a column, as the Parquet library has it.
-func Values[T trace.Row](c *trace.Column, rows []T) []parquet.Value {
+func Values(c *trace.Column, rows trace.AnyRows) []parquet.Value {
 	switch c.Type {
 	case trace.TypeBool:
 		return valuesOf(c, rows, parquet.BooleanValue)
@@ -20,9 +20,9 @@ func Values[T trace.Row](c *trace.Column, rows []T) []parquet.Value {
 	return valuesOf(c, rows, func(text string) parquet.Value { return parquet.ByteArrayValue([]byte(text)) })
 }
 
-func valuesOf[T trace.Row, V columnar.Value](c *trace.Column, rows []T, convert func(V) parquet.Value) []parquet.Value {
-	values := make([]parquet.Value, len(rows))
-	cells, levels := trace.Cells[T, V](c, rows, nil, nil)
+func valuesOf[V columnar.Value](c *trace.Column, rows trace.AnyRows, convert func(V) parquet.Value) []parquet.Value {
+	values := make([]parquet.Value, rows.Len())
+	cells, levels := trace.Cells[V](c, rows, nil, nil)
 	for i := range values {
 		switch {
 		case !c.Nullable:
