@@ -14,13 +14,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// fuzzedTables are the tables of which FuzzQueries replaces one.
-var fuzzedTables = []string{
-	trace.TableCallback, trace.TablePublish, trace.TableTake, trace.TableEnqueue, trace.TableService, trace.TableSimTime, trace.TableNode,
-	trace.TablePublisher, trace.TableSubscription, trace.TableTimer, trace.TableServiceServer, trace.TableClient, trace.TableCallbackInfo, trace.TableCallbackGroup,
-	trace.TableExecutor, trace.TableProcess, trace.TableLoss, trace.TableClock,
-}
-
 // FuzzQueries asks everything of a dataset of which one table's segment, session.json and the architecture file are
 // arbitrary bytes: errors or answers, and no panic. An answer that never comes is reported by the fuzzer.
 func FuzzQueries(f *testing.F) {
@@ -34,8 +27,8 @@ func FuzzQueries(f *testing.F) {
 	}
 	seeds := f.TempDir()
 	seed(f, seeds)
-	for i, table := range fuzzedTables {
-		segment, err := os.ReadFile(filepath.Join(seeds, table, "00000000.parquet"))
+	for i, table := range trace.Registry() {
+		segment, err := os.ReadFile(filepath.Join(seeds, table.Name, "00000000.parquet"))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -47,8 +40,9 @@ func FuzzQueries(f *testing.F) {
 		if err := os.CopyFS(dir, os.DirFS(seeds)); err != nil {
 			t.Fatal(err)
 		}
+		replaced := trace.Registry()[int(table)%len(trace.Registry())]
 		for name, content := range map[string][]byte{
-			filepath.Join(fuzzedTables[int(table)%len(fuzzedTables)], "00000000.parquet"): segment,
+			filepath.Join(replaced.Name, "00000000.parquet"): segment,
 			trace.SessionFile: session,
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
@@ -65,35 +59,23 @@ func FuzzQueries(f *testing.F) {
 
 // seed writes a dataset with a row group of every table: a small system, and random rows beside it.
 func seed(t testing.TB, dir string) {
-	addSeed[trace.Callback](t, dir, nil)
-	addSeed[trace.Publish](t, dir, nil)
-	addSeed[trace.Take](t, dir, nil)
-	addSeed[trace.Enqueue](t, dir, nil)
-	addSeed[trace.Service](t, dir, nil)
-	addSeed[trace.SimTime](t, dir, nil)
-	addSeed[trace.Timer](t, dir, nil)
-	addSeed[trace.ServiceServer](t, dir, nil)
-	addSeed[trace.Client](t, dir, nil)
-	addSeed[trace.CallbackGroup](t, dir, nil)
-	addSeed[trace.Executor](t, dir, nil)
-	addSeed[trace.Process](t, dir, nil)
-	addSeed[trace.Loss](t, dir, nil)
-	addSeed[trace.Clock](t, dir, nil)
 	key := processKey(1)
-	addSeed(t, dir, []trace.Node{{ProcessKey: key, NodeHandle: 1, NodeName: "a", Namespace: "/"}, {ProcessKey: key, NodeHandle: 2, NodeName: "b", Namespace: "/"}})
-	addSeed(t, dir, []trace.Publisher{{ProcessKey: key, PublisherHandle: 3, NodeHandle: 1, NodeName: "/a", TopicName: "/t"}, {ProcessKey: key, PublisherHandle: 4, NodeHandle: 2, NodeName: "/b", TopicName: "/u"}})
-	addSeed(t, dir, []trace.Subscription{
-		{ProcessKey: key, SubscriptionHandle: 5, NodeHandle: 2, NodeName: "/b", TopicName: "/t", Callback: 7, Buffer: 9},
-		{ProcessKey: key, SubscriptionHandle: 6, NodeHandle: 1, NodeName: "/a", TopicName: "/u", Callback: 8},
-	})
-	addSeed(t, dir, []trace.CallbackInfo{
-		{ProcessKey: key, Callback: 7, Kind: trace.KindSubscription, OwnerHandle: 5, NodeName: "/b", TopicName: "/t"},
-		{ProcessKey: key, Callback: 8, Kind: trace.KindSubscription, OwnerHandle: 6, NodeName: "/a", TopicName: "/u"},
-	})
-}
-
-func addSeed[T any](t testing.TB, dir string, rows []T) {
-	tracetest.AddSegment(t, dir, 0, append(rows, tracetest.Random[T](20, 1)...))
+	rows := &trace.Batch{
+		Nodes: []trace.Node{{ProcessKey: key, NodeHandle: 1, NodeName: "a", Namespace: "/"}, {ProcessKey: key, NodeHandle: 2, NodeName: "b", Namespace: "/"}},
+		Publishers: []trace.Publisher{
+			{ProcessKey: key, PublisherHandle: 3, NodeHandle: 1, NodeName: "/a", TopicName: "/t"}, {ProcessKey: key, PublisherHandle: 4, NodeHandle: 2, NodeName: "/b", TopicName: "/u"},
+		},
+		Subscriptions: []trace.Subscription{
+			{ProcessKey: key, SubscriptionHandle: 5, NodeHandle: 2, NodeName: "/b", TopicName: "/t", Callback: 7, Buffer: 9},
+			{ProcessKey: key, SubscriptionHandle: 6, NodeHandle: 1, NodeName: "/a", TopicName: "/u", Callback: 8},
+		},
+		CallbackInfos: []trace.CallbackInfo{
+			{ProcessKey: key, Callback: 7, Kind: trace.KindSubscription, OwnerHandle: 5, NodeName: "/b", TopicName: "/t"},
+			{ProcessKey: key, Callback: 8, Kind: trace.KindSubscription, OwnerHandle: 6, NodeName: "/a", TopicName: "/u"},
+		},
+	}
+	rows.Append(tracetest.RandomBatch(20, 1))
+	tracetest.AddSegments(t, dir, 0, rows)
 }
 
 // askEverything asks every question; what they answer does not matter.

@@ -35,6 +35,8 @@ type Column struct {
 	Type     ColumnType
 	Nullable bool
 	Encoding Encoding
+	// Tracepoint is whose hit a value shows, by CARET's name; "" for columns that show none.
+	Tracepoint string
 
 	offset uintptr // of the value in the row
 	// present is the offset of Optional.Valid from the value. It is 0 where the zero value is null.
@@ -122,9 +124,11 @@ func newColumn(field reflect.StructField) (Column, error) {
 		default:
 			if after, ok := strings.CutPrefix(option, "after="); ok {
 				c.After = after
-				break
+			} else if tracepoint, ok := strings.CutPrefix(option, "hit="); ok {
+				c.Tracepoint = tracepoint
+			} else {
+				c.Encoding = Encoding(option)
 			}
-			c.Encoding = Encoding(option)
 		}
 	}
 	if c.Encoding == "" {

@@ -15,8 +15,12 @@ import (
 // numbered in the columns' dictionaries. A group that cannot be read to its end gives a DamageError after what was
 // read.
 func Distinct[T comparable](ctx context.Context, table string, g *Group, each func(row *T, rows uint64)) error {
+	columns, err := groupColumns[T](table)
+	if err != nil {
+		return err
+	}
 	counts := make(map[T]uint64)
-	err := scanGroup(ctx, table, g, nil, func(s *scanner[T], f *segmentFile, indexes []int) error {
+	err = scanGroup(ctx, g, columns, nil, func(s *scanner[T], f *segmentFile, indexes []int) error {
 		err := s.countCodes(ctx, f, g.index, indexes, func(row *T, rows uint64) { counts[*row] += rows })
 		if !errors.Is(err, errNotCoded) {
 			return err

@@ -42,7 +42,7 @@ type Node struct {
 	NodeName  string `column:"node_name,null"`
 	Namespace string `column:"namespace,null"`
 	// InitTimestamp is null unless the provenance is tracepoint. The same holds for every entity.
-	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	InitTimestamp Optional[int64] `column:"init_timestamp,hit=rcl_node_init"`
 	Provenance    Provenance      `column:"provenance"`
 	// EndTimestamp is when the entity was destroyed, or its address given to another one; null while it lives. The same
 	// holds for every entity.
@@ -59,7 +59,7 @@ type Publisher struct {
 	TopicName          string           `column:"topic_name,null"`
 	QueueDepth         Optional[uint64] `column:"queue_depth"`
 	NodeName           string           `column:"node_name,null"`
-	InitTimestamp      Optional[int64]  `column:"init_timestamp"`
+	InitTimestamp      Optional[int64]  `column:"init_timestamp,hit=rcl_publisher_init"`
 	Provenance         Provenance       `column:"provenance"`
 	// MessageType is the ROS name of the type ("std_msgs/msg/String").
 	MessageType string `column:"message_type,null"`
@@ -89,7 +89,7 @@ type Subscription struct {
 	// Buffer is the intra-process object's ring buffer.
 	Buffer        Address         `column:"buffer,null"`
 	NodeName      string          `column:"node_name,null"`
-	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	InitTimestamp Optional[int64] `column:"init_timestamp,hit=rclcpp_subscription_init"`
 	Provenance    Provenance      `column:"provenance"`
 	// MessageType is the ROS name of the type ("std_msgs/msg/String").
 	MessageType string `column:"message_type,null"`
@@ -112,7 +112,7 @@ type Timer struct {
 	NodeHandle    Address         `column:"node_handle,null"`
 	NodeName      string          `column:"node_name,null"`
 	Callback      Address         `column:"callback,null"`
-	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	InitTimestamp Optional[int64] `column:"init_timestamp,hit=rcl_timer_init"`
 	Provenance    Provenance      `column:"provenance"`
 	// CallbackGroup is the rclcpp::CallbackGroup that the timer is in (callback_group_add_timer).
 	CallbackGroup Address         `column:"callback_group,null"`
@@ -133,7 +133,7 @@ type ServiceServer struct {
 	// CallbackGroup is the rclcpp::CallbackGroup that the service is in (callback_group_add_service).
 	CallbackGroup Address         `column:"callback_group,null"`
 	NodeName      string          `column:"node_name,null"`
-	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	InitTimestamp Optional[int64] `column:"init_timestamp,hit=rcl_service_init"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
 	Telling
@@ -153,7 +153,7 @@ type Client struct {
 	// CallbackGroup is the rclcpp::CallbackGroup that the client is in (callback_group_add_client).
 	CallbackGroup Address         `column:"callback_group,null"`
 	NodeName      string          `column:"node_name,null"`
-	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	InitTimestamp Optional[int64] `column:"init_timestamp,hit=rcl_client_init"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
 	Telling
@@ -179,7 +179,7 @@ type CallbackGroup struct {
 	// Executor is the executor that runs the group; null while none does.
 	Executor Address `column:"executor,null"`
 	// InitTimestamp is when the group was seen to be added to its executor.
-	InitTimestamp Optional[int64] `column:"init_timestamp"`
+	InitTimestamp Optional[int64] `column:"init_timestamp,hit=add_callback_group"`
 	Provenance    Provenance      `column:"provenance"`
 	EndTimestamp  Optional[int64] `column:"end_timestamp"`
 	Telling
@@ -196,7 +196,7 @@ type Executor struct {
 	EntitiesCollector Address `column:"entities_collector,null"`
 	// ThreadCount is the number of threads that a multi-threaded executor was made with.
 	ThreadCount   Optional[uint64] `column:"thread_count"`
-	InitTimestamp Optional[int64]  `column:"init_timestamp"`
+	InitTimestamp Optional[int64]  `column:"init_timestamp,hit=construct_executor"`
 	Provenance    Provenance       `column:"provenance"`
 	EndTimestamp  Optional[int64]  `column:"end_timestamp"`
 	Telling

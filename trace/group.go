@@ -123,7 +123,11 @@ func (g *Group) statistics(column string) *format.Statistics {
 // ScanGroup reads the rows of a group that are selected as Scan reads a table. A group that cannot be read to its end
 // gives a DamageError after what was read.
 func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, each func(rows []T) error) error {
-	return scanGroup(ctx, table, g, selection, func(s *scanner[T], f *segmentFile, indexes []int) error {
+	columns, err := groupColumns[T](table)
+	if err != nil {
+		return err
+	}
+	return scanGroup(ctx, g, columns, selection, func(s *scanner[T], f *segmentFile, indexes []int) error {
 		s.each = each
 		if len(selection) == 0 {
 			return s.scanGroup(ctx, f, g.index, indexes)
@@ -132,17 +136,18 @@ func ScanGroup[T any](ctx context.Context, table string, g *Group, selection Sel
 	})
 }
 
-// scanGroup opens a group for a function that reads it. An error of the function is the segment's, one that the scanner
-// keeps is not.
-func scanGroup[T any](ctx context.Context, table string, g *Group, selection Selection, read func(s *scanner[T], f *segmentFile, indexes []int) error) error {
+// groupColumns returns the columns of T in a group of the table.
+func groupColumns[T any](table string) ([]Column, error) {
 	of := TableByName(table)
 	if of == nil {
-		return fmt.Errorf("%w: %q", ErrUnknownTable, table)
+		return nil, fmt.Errorf("%w: %q", ErrUnknownTable, table)
 	}
-	columns, err := projection(of, reflect.TypeFor[T]())
-	if err != nil {
-		return err
-	}
+	return projection(of, reflect.TypeFor[T]())
+}
+
+// scanGroup opens a group for a function that reads columns of it. An error of the function is the segment's, one that
+// the scanner keeps is not.
+func scanGroup[T any](ctx context.Context, g *Group, columns []Column, selection Selection, read func(s *scanner[T], f *segmentFile, indexes []int) error) error {
 	if !g.MayHold(selection) {
 		return ctx.Err()
 	}

@@ -51,9 +51,9 @@ type Callback struct {
 	// Callback is the address that the tracepoints pass.
 	Callback Address `column:"callback"`
 	// CallbackStartTimestamp is null for status start_missing.
-	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
+	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp,hit=callback_start"`
 	// CallbackEndTimestamp is null unless the status is complete or start_missing.
-	CallbackEndTimestamp Optional[int64] `column:"callback_end_timestamp"`
+	CallbackEndTimestamp Optional[int64] `column:"callback_end_timestamp,hit=callback_end"`
 	Status               CallbackStatus  `column:"status"`
 	// Depth is the number of callbacks that were running on the thread when this one started: 0 is outermost.
 	Depth int32 `column:"depth"`
@@ -70,13 +70,13 @@ type Callback struct {
 	SourceTimestamp Optional[int64] `column:"source_timestamp"`
 	// RMWSubscriptionHandle is rmw_take's rmw_subscription_handle.
 	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
-	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp,after=callback_start_timestamp"`
+	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp,after=callback_start_timestamp,hit=rmw_take"`
 	// Buffer, DequeueIndex and DequeueSize are the arguments of the rclcpp_ring_buffer_dequeue that fed the callback.
 	// DequeueIndex is null if it is not certain that the last enqueue into that slot was of this message.
 	Buffer           Address          `column:"buffer,null"`
 	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
 	DequeueSize      Optional[uint64] `column:"dequeue_size"`
-	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp,after=callback_start_timestamp"`
+	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp,after=callback_start_timestamp,hit=rclcpp_ring_buffer_dequeue"`
 	// SubscriptionHandle is the rcl subscription that owns the callback; null for other kinds and where unknown.
 	SubscriptionHandle Address `column:"subscription_handle,null"`
 	TopicName          string  `column:"topic_name,null"`
@@ -140,15 +140,15 @@ type Publish struct {
 	// Message is the message that the inter-process layers pass on.
 	Message Address `column:"message,null"`
 	// RclcppIntraPublishTimestamp is null where the message did not go intra-process.
-	RclcppIntraPublishTimestamp Optional[int64] `column:"rclcpp_intra_publish_timestamp"`
-	RclcppPublishTimestamp      Optional[int64] `column:"rclcpp_publish_timestamp"`
-	RclPublishTimestamp         Optional[int64] `column:"rcl_publish_timestamp,after=rclcpp_publish_timestamp"`
+	RclcppIntraPublishTimestamp Optional[int64] `column:"rclcpp_intra_publish_timestamp,hit=rclcpp_intra_publish"`
+	RclcppPublishTimestamp      Optional[int64] `column:"rclcpp_publish_timestamp,hit=rclcpp_publish"`
+	RclPublishTimestamp         Optional[int64] `column:"rcl_publish_timestamp,after=rclcpp_publish_timestamp,hit=rcl_publish"`
 	// RMWPublishTimestamp is rmw_publish (CARET's dds_write).
-	RMWPublishTimestamp Optional[int64] `column:"rmw_publish_timestamp,after=rclcpp_publish_timestamp"`
+	RMWPublishTimestamp Optional[int64] `column:"rmw_publish_timestamp,after=rclcpp_publish_timestamp,hit=dds_write"`
 	// SourceTimestamp is the one that the middleware gave the message, raw; a subscription's take has the same.
 	SourceTimestamp Optional[int64] `column:"source_timestamp"`
 	// DDSBindAddrToStampTimestamp is when the DDS library bound the source timestamp to the message.
-	DDSBindAddrToStampTimestamp Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp,after=rclcpp_publish_timestamp"`
+	DDSBindAddrToStampTimestamp Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp,after=rclcpp_publish_timestamp,hit=dds_bind_addr_to_stamp"`
 	Status                      PublishStatus   `column:"status"`
 	// EnqueueCount is the number of enqueues that this publish made; each is a row of enqueue, or counted as lost.
 	EnqueueCount uint32 `column:"enqueue_count"`
@@ -200,12 +200,12 @@ type Take struct {
 	RMWSubscriptionHandle Address         `column:"rmw_subscription_handle,null"`
 	Message               Address         `column:"message,null"`
 	SourceTimestamp       Optional[int64] `column:"source_timestamp"`
-	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp"`
+	RMWTakeTimestamp      Optional[int64] `column:"rmw_take_timestamp,hit=rmw_take"`
 	// Buffer, DequeueIndex, DequeueSize and DequeueTimestamp are rclcpp_ring_buffer_dequeue's; null for takes.
 	Buffer           Address          `column:"buffer,null"`
 	DequeueIndex     Optional[uint64] `column:"dequeue_index"`
 	DequeueSize      Optional[uint64] `column:"dequeue_size"`
-	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp"`
+	DequeueTimestamp Optional[int64]  `column:"dequeue_timestamp,hit=rclcpp_ring_buffer_dequeue"`
 	// Callback and CallbackStartTimestamp are the innermost callback that the take happened in; null outside of callbacks.
 	Callback               Address         `column:"callback,null"`
 	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
@@ -231,7 +231,7 @@ type Enqueue struct {
 	Size  uint64           `column:"size"`
 	// Overwritten says that the buffer was full and its oldest message was dropped. It may be null on Humble.
 	Overwritten      Optional[bool] `column:"overwritten"`
-	EnqueueTimestamp int64          `column:"enqueue_timestamp"`
+	EnqueueTimestamp int64          `column:"enqueue_timestamp,hit=rclcpp_ring_buffer_enqueue"`
 	// PublishNumber is the thread's publish that enqueued; null where none was under way.
 	PublishNumber          Optional[uint64] `column:"publish_number,delta"`
 	Callback               Address          `column:"callback,null"`
@@ -293,7 +293,7 @@ type Lifecycle struct {
 	TID                 int32   `column:"tid"`
 	CPU                 int32   `column:"cpu"`
 	StateMachine        Address `column:"state_machine"`
-	TransitionTimestamp int64   `column:"transition_timestamp"`
+	TransitionTimestamp int64   `column:"transition_timestamp,hit=rcl_lifecycle_transition"`
 	// StartLabel and GoalLabel are names of states.
 	StartLabel string `column:"start_label,null"`
 	GoalLabel  string `column:"goal_label,null"`
@@ -307,7 +307,7 @@ type SimTime struct {
 	CPU int32 `column:"cpu"`
 	// Clock is the rcl_clock_t.
 	Clock           Address `column:"clock"`
-	UpdateTimestamp int64   `column:"update_timestamp"`
+	UpdateTimestamp int64   `column:"update_timestamp,hit=sim_time"`
 	// SimTime is the simulated time, in nanoseconds.
 	SimTime int64 `column:"sim_time,delta"`
 }

@@ -9,99 +9,22 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// hitTable says which columns of a table are null unless a tracepoint was hit.
-type hitTable struct {
-	table   string
-	columns []hitColumn
-	// count adds to counts, one for each column, the hits of a group whose time is asked for.
-	count func(ctx context.Context, s *summarizer, g *trace.Group, counts []uint64) error
-}
-
-type hitColumn struct{ column, tracepoint string }
-
-var hitTables = []hitTable{
-	{trace.TableCallback, []hitColumn{
-		{"callback_start_timestamp", "callback_start"},
-		{"callback_end_timestamp", "callback_end"},
-		{"rmw_take_timestamp", "rmw_take"},
-		{"dequeue_timestamp", "rclcpp_ring_buffer_dequeue"},
-	}, countHits(trace.TableCallback, func(row *struct {
-		Start   trace.Optional[int64] `column:"callback_start_timestamp"`
-		End     trace.Optional[int64] `column:"callback_end_timestamp"`
-		Take    trace.Optional[int64] `column:"rmw_take_timestamp"`
-		Dequeue trace.Optional[int64] `column:"dequeue_timestamp"`
-	}) []trace.Optional[int64] {
-		return []trace.Optional[int64]{row.Start, row.End, row.Take, row.Dequeue}
-	})},
-	{trace.TablePublish, []hitColumn{
-		{"rclcpp_intra_publish_timestamp", "rclcpp_intra_publish"},
-		{"rclcpp_publish_timestamp", "rclcpp_publish"},
-		{"rcl_publish_timestamp", "rcl_publish"},
-		{"rmw_publish_timestamp", "dds_write"},
-		{"dds_bind_addr_to_stamp_timestamp", "dds_bind_addr_to_stamp"},
-	}, countHits(trace.TablePublish, func(row *struct {
-		Intra  trace.Optional[int64] `column:"rclcpp_intra_publish_timestamp"`
-		Rclcpp trace.Optional[int64] `column:"rclcpp_publish_timestamp"`
-		Rcl    trace.Optional[int64] `column:"rcl_publish_timestamp"`
-		RMW    trace.Optional[int64] `column:"rmw_publish_timestamp"`
-		Bound  trace.Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp"`
-	}) []trace.Optional[int64] {
-		return []trace.Optional[int64]{row.Intra, row.Rclcpp, row.Rcl, row.RMW, row.Bound}
-	})},
-	{trace.TableTake, []hitColumn{
-		{"rmw_take_timestamp", "rmw_take"},
-		{"dequeue_timestamp", "rclcpp_ring_buffer_dequeue"},
-	}, countHits(trace.TableTake, func(row *struct {
-		Take    trace.Optional[int64] `column:"rmw_take_timestamp"`
-		Dequeue trace.Optional[int64] `column:"dequeue_timestamp"`
-	}) []trace.Optional[int64] {
-		return []trace.Optional[int64]{row.Take, row.Dequeue}
-	})},
-	{trace.TableEnqueue, []hitColumn{{"enqueue_timestamp", "rclcpp_ring_buffer_enqueue"}}, countHits(trace.TableEnqueue, func(row *struct {
-		At int64 `column:"enqueue_timestamp"`
-	}) []trace.Optional[int64] {
-		return []trace.Optional[int64]{trace.Some(row.At)}
-	})},
-	{trace.TableLifecycle, []hitColumn{{"transition_timestamp", "rcl_lifecycle_transition"}}, countHits(trace.TableLifecycle, func(row *struct {
-		At int64 `column:"transition_timestamp"`
-	}) []trace.Optional[int64] {
-		return []trace.Optional[int64]{trace.Some(row.At)}
-	})},
-	{trace.TableSimTime, []hitColumn{{"update_timestamp", "sim_time"}}, countHits(trace.TableSimTime, func(row *struct {
-		At int64 `column:"update_timestamp"`
-	}) []trace.Optional[int64] {
-		return []trace.Optional[int64]{trace.Some(row.At)}
-	})},
-}
-
-// countHits returns the count of a hitTable; times are those of the columns in a row.
-func countHits[T any](table string, times func(*T) []trace.Optional[int64]) func(context.Context, *summarizer, *trace.Group, []uint64) error {
-	return func(ctx context.Context, s *summarizer, g *trace.Group, counts []uint64) error {
-		return trace.ScanGroup(ctx, table, g, nil, func(rows []T) error {
-			for i := range rows {
-				for column, at := range times(&rows[i]) {
-					if at.Valid && s.covers(at.Value) {
-						counts[column]++
-					}
-				}
-			}
-			return nil
-		})
-	}
-}
-
-// hits counts how often each tracepoint was hit: from the footers where they tell, else from the rows.
+// hits counts how often each tracepoint was hit, but for those that entities show: from the footers where they tell,
+// else from the rows.
 func (s *summarizer) hits(ctx context.Context) error {
-	for i := range hitTables {
-		of := &hitTables[i]
-		counts := make([]uint64, len(of.columns))
+	for _, table := range trace.Registry() {
+		columns := hitColumns(table)
+		if table.HasEntities() || len(columns) == 0 {
+			continue
+		}
+		counts := make([]uint64, len(columns))
 		var partly []*trace.Group
-		for _, g := range s.groups[of.table] {
-			span, ok := scan.SpanOf(g, of.names())
+		for _, g := range s.groups[table.Name] {
+			span, ok := scan.SpanOf(g, names(columns))
 			switch {
 			case !s.result.Within.Valid || ok && s.covers(span.First) && s.covers(span.Last):
-				for column, name := range of.names() {
-					counts[column] += uint64(g.Values(name))
+				for i, c := range columns {
+					counts[i] += uint64(g.Values(c.Name))
 				}
 			case ok && !s.misses(span):
 				partly = append(partly, g)
@@ -110,7 +33,7 @@ func (s *summarizer) hits(ctx context.Context) error {
 		var mu sync.Mutex
 		err := scan.InParallel(ctx, len(partly), func(ctx context.Context, _, i int) error {
 			here := make([]uint64, len(counts))
-			err := s.damages.Add(of.count(ctx, s, partly[i], here))
+			err := s.damages.Add(s.countHits(ctx, partly[i], columns, here))
 			mu.Lock()
 			defer mu.Unlock()
 			for column, count := range here {
@@ -121,20 +44,47 @@ func (s *summarizer) hits(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for column, count := range counts {
-			s.addTracepoint(of.table, of.columns[column].tracepoint, count)
+		for i, c := range columns {
+			s.addTracepoint(table.Name, c.Tracepoint, counts[i])
 		}
 	}
 	return nil
 }
 
-// names returns the names of the columns.
-func (t *hitTable) names() []string {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.column
+// hitColumns are the columns of a table whose values show hits.
+func hitColumns(table *trace.Table) (columns []*trace.Column) {
+	for i := range table.Columns {
+		if c := &table.Columns[i]; c.Tracepoint != "" && !c.IsOffset() {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+func names(columns []*trace.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
 	}
 	return names
+}
+
+// countHits adds to counts, one for each column, the hits of a group in the time that is asked for.
+func (s *summarizer) countHits(ctx context.Context, g *trace.Group, columns []*trace.Column, counts []uint64) error {
+	for i, c := range columns {
+		err := trace.ScanTimes(ctx, g, c.Name, func(times []int64) error {
+			for _, at := range times {
+				if s.covers(at) {
+					counts[i]++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // probed tells whether the recording observed a tracepoint, as far as its plan says.

@@ -93,17 +93,10 @@ func (s *summarizer) entities(ctx context.Context) error {
 		return err
 	}
 	s.system = loader.Architecture()
-	for _, init := range []struct{ table, tracepoint string }{
-		{trace.TableNode, "rcl_node_init"},
-		{trace.TablePublisher, "rcl_publisher_init"},
-		{trace.TableSubscription, "rclcpp_subscription_init"},
-		{trace.TableTimer, "rcl_timer_init"},
-		{trace.TableServiceServer, "rcl_service_init"},
-		{trace.TableClient, "rcl_client_init"},
-		{trace.TableCallbackGroup, "add_callback_group"},
-		{trace.TableExecutor, "construct_executor"},
-	} {
-		s.addTracepoint(init.table, init.tracepoint, s.inits(loader.Lives(init.table)))
+	for _, table := range trace.Registry() {
+		if begin := table.Column("init_timestamp"); begin != nil && begin.Tracepoint != "" {
+			s.addTracepoint(table.Name, begin.Tracepoint, s.inits(loader.Lives(table.Name)))
+		}
 	}
 	return nil
 }
