@@ -2,7 +2,8 @@ package oracle
 
 import (
 	"context"
-	"slices"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -10,29 +11,8 @@ import (
 
 // Dataset is a recording in memory.
 type Dataset struct {
-	Session                *trace.Session
-	Callbacks              []trace.Callback
-	Publishes              []trace.Publish
-	Takes                  []trace.Take
-	Enqueues               []trace.Enqueue
-	Services               []trace.Service
-	Lifecycles             []trace.Lifecycle
-	SimTimes               []trace.SimTime
-	Events                 []trace.Event
-	Processes              []trace.Process
-	Nodes                  []trace.Node
-	Publishers             []trace.Publisher
-	Subscriptions          []trace.Subscription
-	Timers                 []trace.Timer
-	ServiceServers         []trace.ServiceServer
-	Clients                []trace.Client
-	CallbackInfos          []trace.CallbackInfo
-	CallbackGroups         []trace.CallbackGroup
-	Executors              []trace.Executor
-	Contexts               []trace.Context
-	LifecycleStateMachines []trace.LifecycleStateMachine
-	Losses                 []trace.Loss
-	Clocks                 []trace.Clock
+	Session *trace.Session
+	trace.Batch
 }
 
 // ReadDataset reads all tables of a recording, and requires that they have what their files say.
@@ -46,44 +26,18 @@ func ReadDataset(t *testing.T, dir string) *Dataset {
 		t.Error(warning)
 	}
 	data := &Dataset{Session: opened.Session()}
-	scan(t, opened, trace.TableCallback, &data.Callbacks)
-	scan(t, opened, trace.TablePublish, &data.Publishes)
-	scan(t, opened, trace.TableTake, &data.Takes)
-	scan(t, opened, trace.TableEnqueue, &data.Enqueues)
-	scan(t, opened, trace.TableService, &data.Services)
-	scan(t, opened, trace.TableLifecycle, &data.Lifecycles)
-	scan(t, opened, trace.TableSimTime, &data.SimTimes)
-	scan(t, opened, trace.TableEvent, &data.Events)
-	scan(t, opened, trace.TableProcess, &data.Processes)
-	scan(t, opened, trace.TableNode, &data.Nodes)
-	scan(t, opened, trace.TablePublisher, &data.Publishers)
-	scan(t, opened, trace.TableSubscription, &data.Subscriptions)
-	scan(t, opened, trace.TableTimer, &data.Timers)
-	scan(t, opened, trace.TableServiceServer, &data.ServiceServers)
-	scan(t, opened, trace.TableClient, &data.Clients)
-	scan(t, opened, trace.TableCallbackInfo, &data.CallbackInfos)
-	scan(t, opened, trace.TableCallbackGroup, &data.CallbackGroups)
-	scan(t, opened, trace.TableExecutor, &data.Executors)
-	scan(t, opened, trace.TableContext, &data.Contexts)
-	scan(t, opened, trace.TableLifecycleStateMachine, &data.LifecycleStateMachines)
-	scan(t, opened, trace.TableLoss, &data.Losses)
-	scan(t, opened, trace.TableClock, &data.Clocks)
+	for _, table := range trace.Registry() {
+		if err := table.Read(context.Background(), opened, &data.Batch); err != nil {
+			t.Errorf("table %s: %v", table.Name, err)
+		}
+		// In a dataset that was closed, what is read is what is there.
+		read := data.Of(table).Len()
+		stored, err := trace.Count(context.Background(), opened, table.Name)
+		if err != nil || data.Session.Ending != trace.EndingRunning && stored != uint64(read) {
+			t.Errorf("table %s: %d rows are stored, %d read, %v", table.Name, stored, read, err)
+		}
+	}
 	return data
-}
-
-func scan[T any](t *testing.T, d *trace.Dataset, table string, into *[]T) {
-	t.Helper()
-	err := trace.Scan(context.Background(), d, table, func(rows []T) error {
-		*into = append(*into, rows...)
-		return nil
-	})
-	if err != nil {
-		t.Errorf("table %s: %v", table, err)
-	}
-	// In a dataset that was closed, what is read is what is there.
-	if stored, err := trace.Count(context.Background(), d, table); err != nil || d.Session().Ending != trace.EndingRunning && stored != uint64(len(*into)) {
-		t.Errorf("table %s: %d rows are stored, %d read, %v", table, stored, len(*into), err)
-	}
 }
 
 // Lost sums the losses by kind.
@@ -95,72 +49,98 @@ func (d *Dataset) Lost() map[trace.LossKind]uint64 {
 	return sum
 }
 
-// StartedAt returns the rows of the processes that started at an instant.
+// StartedAt returns the recording without the rows of processes that started at other instants.
 func (d *Dataset) StartedAt(start int64) *Dataset {
-	of := &Dataset{Session: d.Session, Losses: d.Losses}
-	keep(&of.Callbacks, d.Callbacks, func(row trace.Callback) bool { return row.ProcessStart == start })
-	keep(&of.Publishes, d.Publishes, func(row trace.Publish) bool { return row.ProcessStart == start })
-	keep(&of.Takes, d.Takes, func(row trace.Take) bool { return row.ProcessStart == start })
-	keep(&of.Enqueues, d.Enqueues, func(row trace.Enqueue) bool { return row.ProcessStart == start })
-	keep(&of.Services, d.Services, func(row trace.Service) bool { return row.ProcessStart == start })
-	keep(&of.Lifecycles, d.Lifecycles, func(row trace.Lifecycle) bool { return row.ProcessStart == start })
-	keep(&of.SimTimes, d.SimTimes, func(row trace.SimTime) bool { return row.ProcessStart == start })
-	keep(&of.Processes, d.Processes, func(row trace.Process) bool { return row.ProcessStart == start })
-	keep(&of.Publishers, d.Publishers, func(row trace.Publisher) bool { return row.ProcessStart == start })
-	keep(&of.Timers, d.Timers, func(row trace.Timer) bool { return row.ProcessStart == start })
-	return of
+	return d.filtered(func(table *trace.Table, rows trace.AnyRows) func(i int) bool {
+		column := table.Column("process_start")
+		if column == nil {
+			return nil
+		}
+		starts, _ := trace.Cells[int64](column, rows, nil, nil)
+		return func(i int) bool { return starts[i] == start }
+	})
 }
 
-// Split returns the rows of what was over at an instant on the ground truth's clock, and of what began then.
+// Split returns the recording of what was over at an instant on the ground truth's clock, and of what began then.
 func (d *Dataset) Split(at uint64) (before, after *Dataset) {
 	instant := int64(at) + d.Session.Clock.RealtimeOffset
 	part := func(wanted func(first int64) bool) *Dataset {
-		of := &Dataset{Session: d.Session, Losses: d.Losses, Processes: d.Processes}
-		keep(&of.Callbacks, d.Callbacks, func(row trace.Callback) bool {
-			return wanted(firstValid(row.RMWTakeTimestamp, row.DequeueTimestamp, row.CallbackStartTimestamp, row.CallbackEndTimestamp))
+		return d.filtered(func(table *trace.Table, rows trace.AnyRows) func(i int) bool {
+			first := firstInstants(table, rows)
+			if first == nil {
+				return nil
+			}
+			return func(i int) bool { return wanted(first[i]) }
 		})
-		keep(&of.Publishes, d.Publishes, func(row trace.Publish) bool {
-			layers := layersOf(&row)
-			return wanted(firstValid(layers[:]...))
-		})
-		keep(&of.Takes, d.Takes, func(row trace.Take) bool { return wanted(firstValid(row.RMWTakeTimestamp, row.DequeueTimestamp)) })
-		keep(&of.Enqueues, d.Enqueues, func(row trace.Enqueue) bool { return wanted(row.EnqueueTimestamp) })
-		keep(&of.Services, d.Services, func(row trace.Service) bool { return wanted(row.StepTimestamp) })
-		keep(&of.Lifecycles, d.Lifecycles, func(row trace.Lifecycle) bool { return wanted(row.TransitionTimestamp) })
-		keep(&of.SimTimes, d.SimTimes, func(row trace.SimTime) bool { return wanted(row.UpdateTimestamp) })
-		born := func(key entityKey) bool { return wanted(key.init.Value) }
-		keep(&of.Nodes, d.Nodes, func(row trace.Node) bool { return born(nodeKey(&row)) })
-		keep(&of.Publishers, d.Publishers, func(row trace.Publisher) bool { return born(publisherKey(&row)) })
-		keep(&of.Subscriptions, d.Subscriptions, func(row trace.Subscription) bool { return born(subscriptionKey(&row)) })
-		keep(&of.Timers, d.Timers, func(row trace.Timer) bool { return born(timerKey(&row)) })
-		keep(&of.ServiceServers, d.ServiceServers, func(row trace.ServiceServer) bool { return born(serviceKey(&row)) })
-		keep(&of.Clients, d.Clients, func(row trace.Client) bool { return born(clientKey(&row)) })
-		keep(&of.CallbackInfos, d.CallbackInfos, func(row trace.CallbackInfo) bool { return born(callbackKey(&row)) })
-		keep(&of.CallbackGroups, d.CallbackGroups, func(row trace.CallbackGroup) bool { return born(groupKey(&row)) })
-		keep(&of.Executors, d.Executors, func(row trace.Executor) bool { return born(executorKey(&row)) })
-		keep(&of.Contexts, d.Contexts, func(row trace.Context) bool { return born(contextKey(&row)) })
-		return of
 	}
 	return part(func(first int64) bool { return first < instant }), part(func(first int64) bool { return first >= instant })
 }
 
-// Since returns the recording without what happened before a time.
+// Since returns the recording without what happened before a time. It has all entities.
 func (d *Dataset) Since(from int64) *Dataset {
-	later := *d
-	later.Callbacks = slices.DeleteFunc(d.Callbacks, func(row trace.Callback) bool {
-		return row.CallbackStartTimestamp.Valid && row.CallbackStartTimestamp.Value < from
+	return d.filtered(func(table *trace.Table, rows trace.AnyRows) func(i int) bool {
+		first := firstInstants(table, rows)
+		if first == nil || table.HasEntities() {
+			return nil
+		}
+		return func(i int) bool { return first[i] == 0 || first[i] >= from }
 	})
-	later.Publishes = slices.DeleteFunc(d.Publishes, func(row trace.Publish) bool {
-		layers := layersOf(&row)
-		return slices.ContainsFunc(layers[:], func(at trace.Optional[int64]) bool { return at.Valid && at.Value < from })
-	})
-	later.Takes = slices.DeleteFunc(d.Takes, func(row trace.Take) bool {
-		return row.RMWTakeTimestamp.Valid && row.RMWTakeTimestamp.Value < from
-	})
-	later.Enqueues = slices.DeleteFunc(d.Enqueues, func(row trace.Enqueue) bool { return row.EnqueueTimestamp < from })
-	later.Services = slices.DeleteFunc(d.Services, func(row trace.Service) bool { return row.StepTimestamp < from })
-	later.Lifecycles = slices.DeleteFunc(d.Lifecycles, func(row trace.Lifecycle) bool { return row.TransitionTimestamp < from })
-	return &later
+}
+
+// filtered returns the recording with the rows that are wanted. of returns what wants rows of a table; nil for all.
+func (d *Dataset) filtered(of func(*trace.Table, trace.AnyRows) func(i int) bool) *Dataset {
+	part := &Dataset{Session: d.Session}
+	part.Append(&d.Batch)
+	for _, table := range trace.Registry() {
+		rows := part.Of(table)
+		if wanted := of(table, rows); wanted != nil {
+			rows.Retain(wanted)
+		}
+	}
+	return part
+}
+
+// firstInstants returns when each row's first event happened, 0 where no time is known; nil for tables of anything but
+// events and entities that begin.
+func firstInstants(table *trace.Table, rows trace.AnyRows) []int64 {
+	if table.Name == trace.TableProcess || table.Name == trace.TableLoss || table.Name == trace.TableClock {
+		return nil
+	}
+	all := reflect.ValueOf(rows).Elem()
+	fields := eventTimes(table, all.Type().Elem())
+	first := make([]int64, all.Len())
+	for i := range first {
+		for _, field := range fields {
+			at, ok := all.Index(i).Field(field).Interface().(trace.Optional[int64])
+			if !ok {
+				at = trace.Some(all.Index(i).Field(field).Int())
+			}
+			if at.Valid && (first[i] == 0 || at.Value < first[i]) {
+				first[i] = at.Value
+			}
+		}
+	}
+	return first
+}
+
+// eventTimes are the fields of a row with the times of its tracepoints; of one without such, the first time.
+func eventTimes(table *trace.Table, row reflect.Type) (fields []int) {
+	other := -1
+	for i := range row.NumField() {
+		name, _, _ := strings.Cut(row.Field(i).Tag.Get("column"), ",")
+		column := table.Column(name)
+		switch {
+		case column == nil: // embedded
+		case column.Tracepoint != "":
+			fields = append(fields, i)
+		case other < 0 && strings.HasSuffix(name, "_timestamp"):
+			other = i
+		}
+	}
+	if fields == nil {
+		fields = []int{other}
+	}
+	return fields
 }
 
 // firstValid returns the first of the instants that is not null.
@@ -171,14 +151,6 @@ func firstValid(instants ...trace.Optional[int64]) int64 {
 		}
 	}
 	return 0
-}
-
-func keep[T any](to *[]T, rows []T, wanted func(T) bool) {
-	for _, row := range rows {
-		if wanted(row) {
-			*to = append(*to, row)
-		}
-	}
 }
 
 // FirstRow returns the first instant of a process in the dataset, on the ground truth's clock.

@@ -55,70 +55,72 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 	session.Clock.RealtimeOffset = sampleOffset
 	return NewTruth(t, parsed), &Dataset{
 		Session: session,
-		Callbacks: []trace.Callback{
-			{
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(205), CallbackEndTimestamp: at(285), Status: trace.CallbackComplete,
-				Depth: 1, IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, ParentCallback: 0x43, ParentCallbackStartTimestamp: at(125),
-				NodeName: "/node", Period: trace.Some(int64(500)),
-			}, {
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), Status: trace.CallbackComplete,
-				IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x90, SourceTimestamp: trace.Some(int64(66)),
-				RMWSubscriptionHandle: 0x41, RMWTakeTimestamp: at(105), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
-				PublisherGID: writer, MessageTimestamp: trace.Some(int64(43)),
-			}, {
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
-				IsIntraProcess: trace.Some(true), Kind: trace.KindIntraProcessSubscription, Buffer: 0x46, DequeueIndex: number(1),
-				DequeueSize: number(0), DequeueTimestamp: at(505), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
-			}, {
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), Status: trace.CallbackComplete,
-				IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, NodeName: "/node", Period: trace.Some(int64(500)),
-			}, {
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085),
-				Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindService, TopicName: "/add", NodeName: "/node",
+		Batch: trace.Batch{
+			Callbacks: []trace.Callback{
+				{
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(205), CallbackEndTimestamp: at(285), Status: trace.CallbackComplete,
+					Depth: 1, IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, ParentCallback: 0x43, ParentCallbackStartTimestamp: at(125),
+					NodeName: "/node", Period: trace.Some(int64(500)),
+				}, {
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), Status: trace.CallbackComplete,
+					IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x90, SourceTimestamp: trace.Some(int64(66)),
+					RMWSubscriptionHandle: 0x41, RMWTakeTimestamp: at(105), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+					PublisherGID: writer, MessageTimestamp: trace.Some(int64(43)),
+				}, {
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
+					IsIntraProcess: trace.Some(true), Kind: trace.KindIntraProcessSubscription, Buffer: 0x46, DequeueIndex: number(1),
+					DequeueSize: number(0), DequeueTimestamp: at(505), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+				}, {
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), Status: trace.CallbackComplete,
+					IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, NodeName: "/node", Period: trace.Some(int64(500)),
+				}, {
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085),
+					Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindService, TopicName: "/add", NodeName: "/node",
+				},
 			},
-		},
-		Publishes: []trace.Publish{
-			{
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, PublishNumber: 0, PublisherHandle: 0x20, RMWPublisherHandle: 0x21, Message: 0x93, IntraMessage: 0x92,
-				RclcppIntraPublishTimestamp: at(305), RclcppPublishTimestamp: at(325), RclPublishTimestamp: at(335), RMWPublishTimestamp: at(345),
-				SourceTimestamp: trace.Some(int64(77)), DDSBindAddrToStampTimestamp: at(345), Status: trace.PublishComplete, EnqueueCount: 1,
-				Callback: 0x43, CallbackStartTimestamp: at(125), Depth: 1, TopicName: "/out", NodeName: "/node",
-				Kind: trace.PublishMessage, MessageTimestamp: trace.Some(int64(45)),
-			}, {
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, PublishNumber: 1, Message: 0x94, RclcppPublishTimestamp: at(605), Status: trace.PublishNoLastLayer,
+			Publishes: []trace.Publish{
+				{
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, PublishNumber: 0, PublisherHandle: 0x20, RMWPublisherHandle: 0x21, Message: 0x93, IntraMessage: 0x92,
+					RclcppIntraPublishTimestamp: at(305), RclcppPublishTimestamp: at(325), RclPublishTimestamp: at(335), RMWPublishTimestamp: at(345),
+					SourceTimestamp: trace.Some(int64(77)), DDSBindAddrToStampTimestamp: at(345), Status: trace.PublishComplete, EnqueueCount: 1,
+					Callback: 0x43, CallbackStartTimestamp: at(125), Depth: 1, TopicName: "/out", NodeName: "/node",
+					Kind: trace.PublishMessage, MessageTimestamp: trace.Some(int64(45)),
+				}, {
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, PublishNumber: 1, Message: 0x94, RclcppPublishTimestamp: at(605), Status: trace.PublishNoLastLayer,
+				},
 			},
-		},
-		Takes: []trace.Take{
-			{
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x91, SourceTimestamp: trace.Some(int64(-5)),
-				RMWTakeTimestamp: at(225), Callback: 0x31, CallbackStartTimestamp: at(205), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
-				PublisherGID: writer, MessageTimestamp: trace.Some(int64(44)),
-			}, {
-				ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x95, SourceTimestamp: trace.Some(int64(67)),
-				RMWTakeTimestamp: at(705), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
-				PublisherGID: writer, MessageTimestamp: trace.Some(int64(46)),
+			Takes: []trace.Take{
+				{
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x91, SourceTimestamp: trace.Some(int64(-5)),
+					RMWTakeTimestamp: at(225), Callback: 0x31, CallbackStartTimestamp: at(205), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+					PublisherGID: writer, MessageTimestamp: trace.Some(int64(44)),
+				}, {
+					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Kind: trace.TakeRMW, RMWSubscriptionHandle: 0x41, Message: 0x95, SourceTimestamp: trace.Some(int64(67)),
+					RMWTakeTimestamp: at(705), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
+					PublisherGID: writer, MessageTimestamp: trace.Some(int64(46)),
+				},
 			},
-		},
-		Enqueues: []trace.Enqueue{{
-			ProcessKey: key, TID: 8, Buffer: 0x46, Index: number(1), Size: 0, Overwritten: trace.Some(true), EnqueueTimestamp: 315 + sampleOffset, PublishNumber: number(0),
-			Callback: 0x43, CallbackStartTimestamp: at(125), PublisherHandle: 0x20, TopicName: "/out", Provenance: trace.FromTracepoint,
-		}},
-		Services: []trace.Service{
-			{
-				ProcessKey: key, TID: 8, Step: trace.RequestSent, StepTimestamp: 55 + sampleOffset, ClientHandle: 0x50, Message: 0xa0,
-				ClientGID: client, SequenceNumber: 3, ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
-			}, {
-				ProcessKey: key, TID: 8, Step: trace.RequestTaken, StepTimestamp: 1015 + sampleOffset, ServiceHandle: 0x60, Message: 0xa1,
-				ClientGID: client, SequenceNumber: 3, SourceTimestamp: trace.Some(int64(90)), Callback: 0x61, CallbackStartTimestamp: at(1025),
-				ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
-			}, {
-				ProcessKey: key, TID: 8, Step: trace.ResponseSent, StepTimestamp: 1035 + sampleOffset, ServiceHandle: 0x60, Message: 0xa2,
-				ClientGID: client, SequenceNumber: 3, Callback: 0x61, CallbackStartTimestamp: at(1025),
-				ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
-			}, {
-				ProcessKey: key, TID: 8, Step: trace.ResponseTaken, StepTimestamp: 1105 + sampleOffset, ClientHandle: 0x50, Message: 0xa3,
-				ClientGID: client, SequenceNumber: 3, SourceTimestamp: trace.Some(int64(91)), ServiceName: "/add", NodeName: "/node",
-				Provenance: trace.FromSymbol,
+			Enqueues: []trace.Enqueue{{
+				ProcessKey: key, TID: 8, Buffer: 0x46, Index: number(1), Size: 0, Overwritten: trace.Some(true), EnqueueTimestamp: 315 + sampleOffset, PublishNumber: number(0),
+				Callback: 0x43, CallbackStartTimestamp: at(125), PublisherHandle: 0x20, TopicName: "/out", Provenance: trace.FromTracepoint,
+			}},
+			Services: []trace.Service{
+				{
+					ProcessKey: key, TID: 8, Step: trace.RequestSent, StepTimestamp: 55 + sampleOffset, ClientHandle: 0x50, Message: 0xa0,
+					ClientGID: client, SequenceNumber: 3, ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
+				}, {
+					ProcessKey: key, TID: 8, Step: trace.RequestTaken, StepTimestamp: 1015 + sampleOffset, ServiceHandle: 0x60, Message: 0xa1,
+					ClientGID: client, SequenceNumber: 3, SourceTimestamp: trace.Some(int64(90)), Callback: 0x61, CallbackStartTimestamp: at(1025),
+					ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
+				}, {
+					ProcessKey: key, TID: 8, Step: trace.ResponseSent, StepTimestamp: 1035 + sampleOffset, ServiceHandle: 0x60, Message: 0xa2,
+					ClientGID: client, SequenceNumber: 3, Callback: 0x61, CallbackStartTimestamp: at(1025),
+					ServiceName: "/add", NodeName: "/node", Provenance: trace.FromSymbol,
+				}, {
+					ProcessKey: key, TID: 8, Step: trace.ResponseTaken, StepTimestamp: 1105 + sampleOffset, ClientHandle: 0x50, Message: 0xa3,
+					ClientGID: client, SequenceNumber: 3, SourceTimestamp: trace.Some(int64(91)), ServiceName: "/add", NodeName: "/node",
+					Provenance: trace.FromSymbol,
+				},
 			},
 		},
 	}

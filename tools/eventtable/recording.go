@@ -45,48 +45,26 @@ func readRecording(ctx context.Context, directory string) (*recording, error) {
 		return nil, err
 	}
 	r := &recording{distro: parts[0], rmw: parts[1], late: parts[2] == "late", tables: map[string][]record{}}
-	for table, read := range map[string]func(context.Context, *trace.Dataset, string) ([]record, error){
-		trace.TableCallback:              readTable[trace.Callback],
-		trace.TablePublish:               readTable[trace.Publish],
-		trace.TableTake:                  readTable[trace.Take],
-		trace.TableEnqueue:               readTable[trace.Enqueue],
-		trace.TableService:               readTable[trace.Service],
-		trace.TableLifecycle:             readTable[trace.Lifecycle],
-		trace.TableSimTime:               readTable[trace.SimTime],
-		trace.TableNode:                  readTable[trace.Node],
-		trace.TablePublisher:             readTable[trace.Publisher],
-		trace.TableSubscription:          readTable[trace.Subscription],
-		trace.TableTimer:                 readTable[trace.Timer],
-		trace.TableServiceServer:         readTable[trace.ServiceServer],
-		trace.TableClient:                readTable[trace.Client],
-		trace.TableCallbackInfo:          readTable[trace.CallbackInfo],
-		trace.TableCallbackGroup:         readTable[trace.CallbackGroup],
-		trace.TableExecutor:              readTable[trace.Executor],
-		trace.TableContext:               readTable[trace.Context],
-		trace.TableLifecycleStateMachine: readTable[trace.LifecycleStateMachine],
-		trace.TableProcess:               readTable[trace.Process],
-	} {
-		if r.tables[table], err = read(ctx, dataset, table); err != nil {
+	for _, table := range trace.Registry() {
+		rows := new(trace.Batch)
+		if err := table.Read(ctx, dataset, rows); err != nil {
 			return nil, err
 		}
-		if identity := identities[table]; identity != nil {
-			r.tables[table] = latest(r.tables[table], identity)
+		r.tables[table.Name] = records(rows.Of(table))
+		if identity := identities[table.Name]; identity != nil {
+			r.tables[table.Name] = latest(r.tables[table.Name], identity)
 		}
 	}
 	return r, nil
 }
 
-func readTable[T any](ctx context.Context, dataset *trace.Dataset, table string) ([]record, error) {
-	var records []record
-	err := trace.Scan(ctx, dataset, table, func(rows []T) error {
-		for _, row := range rows {
-			r := record{}
-			addColumns(r, reflect.ValueOf(row))
-			records = append(records, r)
-		}
-		return nil
-	})
-	return records, err
+func records(rows trace.AnyRows) []record {
+	records := make([]record, rows.Len())
+	for i := range records {
+		records[i] = record{}
+		addColumns(records[i], reflect.ValueOf(rows).Elem().Index(i))
+	}
+	return records
 }
 
 // addColumns puts the fields of a row into a record. What is null in a row is the zero value of its type where the
