@@ -25,17 +25,18 @@ func sortForAttaching(sites []probes.Site) {
 	slices.SortStableFunc(sites, func(a, b probes.Site) int { return cmp.Compare(attachRank(a.Event), attachRank(b.Event)) })
 }
 
-// attachOrder is the order in which events are attached that are not initialization: a process that runs meanwhile must
-// not seem to begin what does not end.
+// attachOrder is the order in which events are attached of which one belongs to another: a process that runs meanwhile
+// must not seem to begin what does not end.
 var attachOrder = []abi.Event{
 	abi.EventCallbackEnd, abi.EventCallbackStart, abi.EventExceptionCaught, abi.EventServiceExecuted, abi.EventExecutorExecute, abi.EventRMWTake,
 	abi.EventRclcppRingBufferDequeue,
-	abi.EventResponseTaken, abi.EventResponseSent, abi.EventRequestTaken, abi.EventRequestSent, abi.EventSimTime,
+	abi.EventResponseTaken, abi.EventResponseSent, abi.EventRequestTaken, abi.EventRequestSent,
 	abi.EventDDSBindAddrToStamp, abi.EventRMWPublish, abi.EventRclPublish, abi.EventRclcppPublish,
 	abi.EventRclcppRingBufferEnqueue, abi.EventRclcppIntraPublish,
 }
 
-// attachRank is an event's place in the attachOrder. Initialization events, whose place is -1, come before all.
+// attachRank is an event's place in the attachOrder. Others, such as initialization events, have the place -1 and come
+// before all.
 func attachRank(event abi.Event) int { return slices.Index(attachOrder, event) }
 
 // shareable is a site as it may be attached for every process. Whether a publish ends with a message-only rmw_publish

@@ -65,13 +65,17 @@ func (l *Loader) Losses() ([]Loss, error) {
 	return losses, nil
 }
 
-// kindOfProgram returns the kind of record that is incomplete or missing when a program does not run.
+// kindOfProgram returns the kind of record that is incomplete or missing when a program does not run. A program that
+// alone makes the records of a kind is called like them.
 func kindOfProgram(name string) abi.Kind {
+	for kind := range abi.KindCount {
+		if name == "on_"+kind.String() {
+			return kind
+		}
+	}
 	switch name {
 	case "on_init_event":
 		return abi.KindInit
-	case "on_sim_time":
-		return abi.KindSimTime
 	case "on_request_sent", "on_request_taken", "on_response_sent", "on_response_taken":
 		return abi.KindService
 	case "on_rmw_take", "on_rclcpp_ring_buffer_dequeue":

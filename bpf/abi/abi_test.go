@@ -19,28 +19,26 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// structures are the Go types of the kernel side's structures.
-var structures = map[string]any{
-	"record_header":   abi.RecordHeader{},
-	"feed":            abi.Feed{},
-	"callback_record": abi.CallbackRecord{},
-	"publish_record":  abi.PublishRecord{},
-	"take_record":     abi.TakeRecord{},
-	"enqueue_record":  abi.EnqueueRecord{},
-	"service_record":  abi.ServiceRecord{},
-	"sim_time_record": abi.SimTimeRecord{},
-	"take_call":       abi.TakeCall{},
-	"service_call":    abi.ServiceCall{},
-	"intra_publisher": abi.IntraPublisher{},
-	"caller_hit":      abi.CallerHit{},
-	"hit_count":       abi.HitCount{},
-	"thread_record":   abi.ThreadRecord{},
-	"init_record":     abi.InitRecord{},
-	"raw_record":      abi.RawRecord{},
-	"process_record":  abi.ProcessRecord{},
-	"callback_frame":  abi.CallbackFrame{},
-	"thread_state":    abi.ThreadState{},
-	"process_address": abi.ProcessAddress{},
+// structures returns the Go types of the kernel side's structures.
+func structures() map[string]any {
+	all := map[string]any{
+		"record_header":   abi.RecordHeader{},
+		"feed":            abi.Feed{},
+		"take_call":       abi.TakeCall{},
+		"service_call":    abi.ServiceCall{},
+		"intra_publisher": abi.IntraPublisher{},
+		"caller_hit":      abi.CallerHit{},
+		"hit_count":       abi.HitCount{},
+		"callback_frame":  abi.CallbackFrame{},
+		"thread_state":    abi.ThreadState{},
+		"process_address": abi.ProcessAddress{},
+	}
+	for kind := range abi.KindCount {
+		if record := abi.RecordOf(kind); record != nil {
+			all[kind.String()+"_record"] = record
+		}
+	}
+	return all
 }
 
 // private are structures that the kernel side shares with nobody, or with the kernel. The tests' entrances take the
@@ -64,7 +62,7 @@ func loadTypes(t *testing.T) *btf.Spec {
 
 // TestStructures compares every structure of the compiled kernel side: sizes, offsets, names, no implicit padding.
 func TestStructures(t *testing.T) {
-	seen := 0
+	seen, structures := 0, structures()
 	for kind := range loadTypes(t).All() {
 		layout, ok := kind.(*btf.Struct)
 		if !ok || layout.Name == "" || slices.Contains(private, layout.Name) { // unnamed ones are definitions of maps

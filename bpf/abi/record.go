@@ -27,15 +27,27 @@ const (
 	KindCount    Kind = 11
 )
 
-var kindNames = [KindCount]string{
-	KindCallback: "callback", KindPublish: "publish", KindTake: "take", KindEnqueue: "enqueue", KindInit: "init", KindRaw: "raw",
-	KindProcess: "process", KindService: "service", KindSimTime: "sim_time", KindThread: "thread",
+// kinds are the records by their kinds. A test compares each with the structure NAME_record of the kernel side.
+var kinds = [KindCount]struct {
+	name   string
+	record any
+}{
+	KindCallback: {"callback", CallbackRecord{}},
+	KindPublish:  {"publish", PublishRecord{}},
+	KindTake:     {"take", TakeRecord{}},
+	KindEnqueue:  {"enqueue", EnqueueRecord{}},
+	KindInit:     {"init", InitRecord{}},
+	KindRaw:      {"raw", RawRecord{}},
+	KindProcess:  {"process", ProcessRecord{}},
+	KindService:  {"service", ServiceRecord{}},
+	KindSimTime:  {"sim_time", SimTimeRecord{}},
+	KindThread:   {"thread", ThreadRecord{}},
 }
 
 // String returns the kind's name in the dataset's loss table.
 func (k Kind) String() string {
-	if int(k) < len(kindNames) && kindNames[k] != "" {
-		return kindNames[k]
+	if int(k) < len(kinds) && kinds[k].name != "" {
+		return kinds[k].name
 	}
 	return fmt.Sprintf("kind_%d", uint8(k))
 }

@@ -461,39 +461,39 @@ type ThreadExit struct {
 // Truth is everything that one process wrote. The events of a thread are in the order in which they
 // ended.
 type Truth struct {
-	Header        Header
-	Nodes         []Node
-	Publishers    []Publisher
-	Subscriptions []Subscription
-	Timers        []Timer
-	Services      []Service
-	Clients       []Client
+	Header        Header         `line:"header"`
+	Nodes         []Node         `line:"node"`
+	Publishers    []Publisher    `line:"publisher"`
+	Subscriptions []Subscription `line:"subscription"`
+	Timers        []Timer        `line:"timer"`
+	Services      []Service      `line:"service"`
+	Clients       []Client       `line:"client"`
 
-	EntityInits          []EntityInit
-	EntityFinis          []EntityFini
-	ConstructRingBuffers []ConstructRingBuffer
-	BufferToIPBs         []BufferToIPB
-	IPBToSubscriptions   []IPBToSubscription
-	RMWPublisherInits    []RMWEntityInit
-	RMWSubscriptionInits []RMWEntityInit
+	EntityInits          []EntityInit          `line:"entity_init"`
+	EntityFinis          []EntityFini          `line:"entity_fini"`
+	ConstructRingBuffers []ConstructRingBuffer `line:"construct_ring_buffer"`
+	BufferToIPBs         []BufferToIPB         `line:"buffer_to_ipb"`
+	IPBToSubscriptions   []IPBToSubscription   `line:"ipb_to_subscription"`
+	RMWPublisherInits    []RMWEntityInit       `line:"rmw_publisher_init"`
+	RMWSubscriptionInits []RMWEntityInit       `line:"rmw_subscription_init"`
 
-	CallbackGroups     []CallbackGroup
-	ConstructExecutors []ConstructExecutor
-	DestroyExecutors   []DestroyExecutor
-	AddCallbackGroups  []AddCallbackGroup
-	CallbackGroupAdds  []CallbackGroupAdd
+	CallbackGroups     []CallbackGroup     `line:"callback_group"`
+	ConstructExecutors []ConstructExecutor `line:"construct_executor"`
+	DestroyExecutors   []DestroyExecutor   `line:"destroy_executor"`
+	AddCallbackGroups  []AddCallbackGroup  `line:"add_callback_group"`
+	CallbackGroupAdds  []CallbackGroupAdd  `line:"callback_group_add"`
 
-	Callbacks                  []Callback
-	Publishes                  []Publish
-	Takes                      []Take
-	Enqueues                   []Enqueue
-	Dequeues                   []Dequeue
-	IntraPublishes             []IntraPublish
-	LifecycleStateMachineInits []LifecycleStateMachineInit
-	LifecycleTransitions       []LifecycleTransition
-	SimTimes                   []SimTime
-	RawPublishes               []RawPublish
-	RawTakes                   []RawTake
-	ServiceSteps               []ServiceStep
-	ThreadExits                []ThreadExit
+	Callbacks                  []Callback                  `line:"callback"`
+	Publishes                  []Publish                   `line:"publish"`
+	Takes                      []Take                      `line:"take"`
+	Enqueues                   []Enqueue                   `line:"enqueue"`
+	Dequeues                   []Dequeue                   `line:"dequeue"`
+	IntraPublishes             []IntraPublish              `line:"intra_publish"`
+	LifecycleStateMachineInits []LifecycleStateMachineInit `line:"lifecycle_state_machine_init"`
+	LifecycleTransitions       []LifecycleTransition       `line:"lifecycle_transition"`
+	SimTimes                   []SimTime                   `line:"sim_time"`
+	RawPublishes               []RawPublish                `line:"raw_publish"`
+	RawTakes                   []RawTake                   `line:"raw_take"`
+	ServiceSteps               []ServiceStep               `line:"service_step"`
+	ThreadExits                []ThreadExit                `line:"thread_exit"`
 }

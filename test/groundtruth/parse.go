@@ -35,40 +35,7 @@ func ParseFile(path string) (*Truth, error) {
 // is an error; an unfinished last line, as a killed process leaves it, is ignored.
 func Parse(reader io.Reader) (*Truth, error) {
 	truth := new(Truth)
-	lines := map[string]func([]string) error{
-		"header":                       into(func(header Header) { truth.Header = header }),
-		"node":                         appendTo(&truth.Nodes),
-		"publisher":                    appendTo(&truth.Publishers),
-		"subscription":                 appendTo(&truth.Subscriptions),
-		"timer":                        appendTo(&truth.Timers),
-		"service":                      appendTo(&truth.Services),
-		"client":                       appendTo(&truth.Clients),
-		"entity_init":                  appendTo(&truth.EntityInits),
-		"entity_fini":                  appendTo(&truth.EntityFinis),
-		"construct_ring_buffer":        appendTo(&truth.ConstructRingBuffers),
-		"buffer_to_ipb":                appendTo(&truth.BufferToIPBs),
-		"ipb_to_subscription":          appendTo(&truth.IPBToSubscriptions),
-		"rmw_publisher_init":           appendTo(&truth.RMWPublisherInits),
-		"rmw_subscription_init":        appendTo(&truth.RMWSubscriptionInits),
-		"callback_group":               appendTo(&truth.CallbackGroups),
-		"construct_executor":           appendTo(&truth.ConstructExecutors),
-		"destroy_executor":             appendTo(&truth.DestroyExecutors),
-		"add_callback_group":           appendTo(&truth.AddCallbackGroups),
-		"callback_group_add":           appendTo(&truth.CallbackGroupAdds),
-		"callback":                     appendTo(&truth.Callbacks),
-		"publish":                      appendTo(&truth.Publishes),
-		"take":                         appendTo(&truth.Takes),
-		"enqueue":                      appendTo(&truth.Enqueues),
-		"dequeue":                      appendTo(&truth.Dequeues),
-		"intra_publish":                appendTo(&truth.IntraPublishes),
-		"lifecycle_state_machine_init": appendTo(&truth.LifecycleStateMachineInits),
-		"lifecycle_transition":         appendTo(&truth.LifecycleTransitions),
-		"sim_time":                     appendTo(&truth.SimTimes),
-		"raw_publish":                  appendTo(&truth.RawPublishes),
-		"raw_take":                     appendTo(&truth.RawTakes),
-		"service_step":                 appendTo(&truth.ServiceSteps),
-		"thread_exit":                  appendTo(&truth.ThreadExits),
-	}
+	lines := parsersOf(truth)
 	lineReader := bufio.NewReader(reader)
 	for number := 1; ; number++ {
 		line, err := lineReader.ReadString('\n')
@@ -93,16 +60,26 @@ func Parse(reader io.Reader) (*Truth, error) {
 	return truth, nil
 }
 
-func appendTo[Record any](records *[]Record) func([]string) error {
-	return into(func(record Record) { *records = append(*records, record) })
+// parsersOf returns what parses each kind of line into the truth, by the `line` tags of its fields.
+func parsersOf(truth *Truth) map[string]func(fields []string) error {
+	parsers := make(map[string]func([]string) error)
+	all := reflect.ValueOf(truth).Elem()
+	for i := range all.NumField() {
+		into, line := all.Field(i), all.Type().Field(i).Tag.Get("line")
+		if into.Kind() != reflect.Slice {
+			parsers[line] = parserOf(into.Type(), into.Set)
+			continue
+		}
+		parsers[line] = parserOf(into.Type().Elem(), func(record reflect.Value) { into.Set(reflect.Append(into, record)) })
+	}
+	return parsers
 }
 
-// into returns a parser of key=value fields that hands each record to a function.
-func into[Record any](use func(Record)) func([]string) error {
-	setters := settersOf(reflect.TypeFor[Record]())
+// parserOf returns a parser of key=value fields that hands each record to a function.
+func parserOf(record reflect.Type, use func(reflect.Value)) func(fields []string) error {
+	setters := settersOf(record)
 	return func(fields []string) error {
-		var record Record
-		value := reflect.ValueOf(&record).Elem()
+		value := reflect.New(record).Elem()
 		for _, field := range fields {
 			key, text, _ := strings.Cut(field, "=")
 			set, known := setters[key]
@@ -113,7 +90,7 @@ func into[Record any](use func(Record)) func([]string) error {
 				return fmt.Errorf("field %q: %w", key, err)
 			}
 		}
-		use(record)
+		use(value)
 		return nil
 	}
 }
