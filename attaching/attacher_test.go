@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -111,7 +112,7 @@ func newTestAttacher(options Options) (a *Attacher, reporter *told) {
 }
 
 func processNumber(pid int32) *Process {
-	return NewProcess(&target.Process{Identity: target.Identity{PID: pid}, Command: "node", Distro: target.DistroHumble})
+	return NewProcess(&target.Process{Identity: target.Identity{PID: pid}, Command: "node", Distro: distros.Humble})
 }
 
 func site(event abi.Event, role abi.Role) probes.Site {
@@ -120,7 +121,7 @@ func site(event abi.Event, role abi.Role) probes.Site {
 
 func attach(t *testing.T, a *Attacher, p *Process, sites ...probes.Site) {
 	t.Helper()
-	if err := a.Attach(t.Context(), p, &probes.Plan{Distro: target.DistroHumble, Sites: sites}); err != nil {
+	if err := a.Attach(t.Context(), p, &probes.Plan{Distro: distros.Humble, Sites: sites}); err != nil {
 		t.Fatal(err)
 	}
 }

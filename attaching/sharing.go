@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -21,7 +22,7 @@ type sharing struct {
 	users []uint32
 	// planned are the files with shared links, and the distribution that they were planned for: what is a site of them
 	// depends on nothing else.
-	planned map[target.FileID]target.Distro
+	planned map[target.FileID]distros.Distro
 	// unshareable are files that have no shared links again, and why.
 	unshareable map[target.FileID]error
 	// apart are the files that were probed for single processes, and why.
@@ -31,7 +32,7 @@ type sharing struct {
 func newSharing(trusted []uint32) sharing {
 	return sharing{
 		users:   append([]uint32{uint32(os.Geteuid())}, trusted...),
-		planned: map[target.FileID]target.Distro{}, unshareable: map[target.FileID]error{}, apart: map[target.FileID]error{},
+		planned: map[target.FileID]distros.Distro{}, unshareable: map[target.FileID]error{}, apart: map[target.FileID]error{},
 	}
 }
 
@@ -111,7 +112,7 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 	if err := p.Target.CheckTrusted(opened, a.sharing.users); err != nil {
 		return err
 	}
-	if p.Target.Distro == target.DistroUnknown {
+	if p.Target.Distro == distros.Unknown {
 		return errUnknownDistro
 	}
 	if says := p.Target.Contradiction(ctx, opened); says != "" {
@@ -139,7 +140,7 @@ func (a *Attacher) contest(ctx context.Context, p *Process) {
 	for _, module := range p.Target.Modules {
 		planned, shared := a.sharing.planned[module.File]
 		opened, err := module.Opened()
-		if !shared || err != nil || planned == p.Target.Distro || p.Target.Distro == target.DistroUnknown ||
+		if !shared || err != nil || planned == p.Target.Distro || p.Target.Distro == distros.Unknown ||
 			p.Target.Contradiction(ctx, opened) != "" {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -31,7 +32,7 @@ func startProcess(t *testing.T, finder *target.Finder) (*Process, target.Module)
 		t.Cleanup(func() { _ = p.Close() })
 		for _, module := range p.Modules {
 			if strings.HasPrefix(module.Name(), "libc.so") || strings.HasPrefix(module.Name(), "libc-") {
-				p.Distro = target.DistroHumble
+				p.Distro = distros.Humble
 				return NewProcess(p), module
 			}
 		}
@@ -61,12 +62,12 @@ func TestFileThatCannotBeShared(t *testing.T) {
 			probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
 			want := []abi.Event{probed.Event}
 
-			former.Target.Distro = target.DistroUnknown // then it is probed alone
+			former.Target.Distro = distros.Unknown // then it is probed alone
 			attach(t, a, former, probed)
 			if got := told.kernel.events(former.Target.PID); !slices.Equal(got, want) {
 				t.Fatalf("the first process has %v, warnings %v", got, told.warnings)
 			}
-			former.Target.Distro = target.DistroHumble
+			former.Target.Distro = distros.Humble
 			told.kernel.unable = test.unable
 			for range 2 {
 				attach(t, a, later, probed)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -13,7 +14,8 @@ const talkerTimer = "N6rclcpp9WallTimerISt5_BindIFM6TalkerFvvEPS2_EELPv0EEE"
 
 // eachLayout runs a test with the image of every distribution on every architecture.
 func eachLayout(t *testing.T, test func(t *testing.T, m *image)) {
-	for _, distro := range layouts.Distros() {
+	for _, released := range distros.Released() {
+		distro := string(released)
 		for _, machine := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64} {
 			t.Run(distro+"/"+machine.String(), func(t *testing.T) { test(t, newImage(t, distro, machine)) })
 		}

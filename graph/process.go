@@ -220,11 +220,7 @@ func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, er
 		return nil, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
 	}
 	defer file.Close()
-	distro := process.Distro
-	if distro == target.DistroRolling {
-		distro = target.DistroLyrical // the newest known
-	}
-	return layouts.For(string(distro), file.Machine(), learnLayout(ctx, process))
+	return layouts.For(string(process.Distro.Like()), file.Machine(), learnLayout(ctx, process))
 }
 
 // learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read

@@ -149,11 +149,6 @@ func (o Owner) Matches(typeName string) bool {
 	return false
 }
 
-// Distros returns the distributions with a known layout, oldest first.
-func Distros() []string {
-	return []string{"humble", "iron", "jazzy", "kilted", "lyrical"}
-}
-
 // Version returns the release of a package (rcl, rclcpp, rmw) that the layouts of a distribution were read from, "" if
 // unknown.
 func Version(distro, packageName string) string {

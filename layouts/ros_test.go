@@ -18,7 +18,7 @@ import (
 // it.
 func TestOffsetsOfRealROS(t *testing.T) {
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
-	for _, distro := range Distros() {
+	for _, distro := range released() {
 		t.Run(distro, func(t *testing.T) {
 			prefix := filepath.Join("/opt/ros", distro)
 			if _, err := os.Stat(filepath.Join(prefix, "READY")); err != nil {
@@ -109,7 +109,7 @@ func TestOffsetsOfRealROS(t *testing.T) {
 // TestAccessorsOfRealROS: what the accessor functions of a build of the known releases prove is what is known of these.
 func TestAccessorsOfRealROS(t *testing.T) {
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
-	for _, distro := range Distros() {
+	for _, distro := range released() {
 		for _, suffix := range []string{"", "-stripped"} {
 			t.Run(distro+suffix, func(t *testing.T) {
 				prefix := filepath.Join("/opt/ros", distro+suffix)

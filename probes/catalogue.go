@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/layouts"
-	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // Entry is one row of the catalogue: an event and everything known about where stock binaries show it.
@@ -28,7 +28,7 @@ type Entry struct {
 // Source is one place that shows an event.
 type Source struct {
 	// Distros are the distributions whose stock builds have it.
-	Distros []string
+	Distros []distros.Distro
 	Library Library
 	// Symbol is the exported function, as the dynamic symbol table spells it, without a version. With Prefix set it is the
 	// beginning of the name, which exactly one function must have.
@@ -69,7 +69,7 @@ type Source struct {
 
 // Absence says why some distributions cannot show an event.
 type Absence struct {
-	Distros []string
+	Distros []distros.Distro
 	Reason  string
 }
 
@@ -86,12 +86,12 @@ const (
 )
 
 var (
-	everyDistro    = layouts.Distros()
-	humble         = []string{"humble"}
-	humbleAndIron  = []string{"humble", "iron"}
-	fromIron       = []string{"iron", "jazzy", "kilted", "lyrical"}
-	fromJazzy      = []string{"jazzy", "kilted", "lyrical"}
-	untilKilted    = []string{"humble", "iron", "jazzy", "kilted"}
+	everyDistro    = distros.Released()
+	humble         = distros.Until(distros.Humble)
+	humbleAndIron  = distros.Until(distros.Iron)
+	fromIron       = distros.Since(distros.Iron)
+	fromJazzy      = distros.Since(distros.Jazzy)
+	untilKilted    = distros.Until(distros.Kilted)
 	humbleHasNoIPC = []Absence{{humble, "Humble's tracetools has no such tracepoint; the buffers are read from memory"}}
 )
 
@@ -105,9 +105,9 @@ const (
 )
 
 // tracepoint is the source that most events have: libtracetools' own function.
-func tracepoint(distros []string, name string, form abi.Form, shows string) Source {
+func tracepoint(of []distros.Distro, name string, form abi.Form, shows string) Source {
 	return Source{
-		Distros: distros, Library: LibraryTracetools, Symbol: "ros_trace_" + name, Form: form,
+		Distros: of, Library: LibraryTracetools, Symbol: "ros_trace_" + name, Form: form,
 		Provenance: FromTracepoint, Shows: shows,
 	}
 }
@@ -450,17 +450,17 @@ func intraInitEntry(event abi.Event, name string, arguments ...string) Entry {
 }
 
 // rclcppEntry is an event that an exported member function of rclcpp shows at its entry.
-func rclcppEntry(event abi.Event, name string, distros []string, prefix string, offset func(*layouts.Layout) uint64, arguments ...string) Entry {
+func rclcppEntry(event abi.Event, name string, of []distros.Distro, prefix string, offset func(*layouts.Layout) uint64, arguments ...string) Entry {
 	entry := Entry{
 		Event: event, Name: name, Arguments: arguments, Consequence: noGroups,
 		Sources: []Source{{
-			Distros: distros, Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: prefix, Prefix: true, Offset: offset,
+			Distros: of, Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: prefix, Prefix: true, Offset: offset,
 			Shows: "the member function's arguments, and what they point to",
 		}},
 	}
 	for _, distro := range everyDistro {
-		if !slices.Contains(distros, distro) {
-			entry.Absences = append(entry.Absences, Absence{[]string{distro}, "its rclcpp has no such function"})
+		if !slices.Contains(of, distro) {
+			entry.Absences = append(entry.Absences, Absence{[]distros.Distro{distro}, "its rclcpp has no such function"})
 		}
 	}
 	return entry
@@ -468,7 +468,7 @@ func rclcppEntry(event abi.Event, name string, distros []string, prefix string, 
 
 // constructors are the sources of the constructor of an executor's class. From Jazzy on the collector is a part of the
 // object.
-func constructors(symbol string, form abi.Form, distros []string) []Source {
+func constructors(symbol string, form abi.Form, of []distros.Distro) []Source {
 	source := Source{
 		Library: LibraryRclcpp, Provenance: FromSymbol, Symbol: symbol, Prefix: true, Form: form, Besides: true,
 		Shows: "argument 1", Consequence: noGroups,
@@ -476,7 +476,7 @@ func constructors(symbol string, form abi.Form, distros []string) []Source {
 	var sources []Source
 	before, since := source, source
 	since.Offset = func(l *layouts.Layout) uint64 { return l.Executor.Collector }
-	for _, distro := range distros {
+	for _, distro := range of {
 		if slices.Contains(fromJazzy, distro) {
 			since.Distros = append(since.Distros, distro)
 		} else {
@@ -521,10 +521,10 @@ func Lookup(event abi.Event) (Entry, bool) {
 
 // sources returns the entry's sources for a distribution, in order of preference. For an unknown distribution they are
 // those that every distribution has.
-func (e Entry) sources(distro target.Distro) []Source {
+func (e Entry) sources(distro distros.Distro) []Source {
 	var sources []Source
 	for _, source := range e.Sources {
-		if slices.Contains(source.Distros, catalogueName(distro)) || len(source.Distros) == len(everyDistro) {
+		if slices.Contains(source.Distros, distro.Like()) || len(source.Distros) == len(everyDistro) {
 			sources = append(sources, source)
 		}
 	}
@@ -532,22 +532,14 @@ func (e Entry) sources(distro target.Distro) []Source {
 }
 
 // absence returns why a distribution has no source for the event.
-func (e Entry) absence(distro target.Distro) string {
+func (e Entry) absence(distro distros.Distro) string {
 	for _, absence := range e.Absences {
-		if slices.Contains(absence.Distros, catalogueName(distro)) {
+		if slices.Contains(absence.Distros, distro.Like()) {
 			return absence.Reason
 		}
 	}
-	if distro == target.DistroUnknown {
+	if distro == distros.Unknown {
 		return "the distribution of the process is not known, on which it depends"
 	}
 	return fmt.Sprintf("no source is known for %s", distro)
-}
-
-// catalogueName returns the distribution whose entries hold for one: Rolling is taken to be like the newest.
-func catalogueName(distro target.Distro) string {
-	if distro == target.DistroRolling {
-		return string(target.DistroLyrical)
-	}
-	return string(distro)
 }

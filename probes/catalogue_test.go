@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/layouts"
-	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/distros"
 )
 
 func TestCatalogueIsWhole(t *testing.T) {
@@ -26,8 +25,8 @@ func TestCatalogueIsWhole(t *testing.T) {
 		if got, ok := Lookup(entry.Event); !ok || got.Name != entry.Name {
 			t.Errorf("Lookup(%d) = %s, %v", entry.Event, got.Name, ok)
 		}
-		for _, distro := range layouts.Distros() {
-			sources, absence := entry.sources(target.Distro(distro)), entry.absence(target.Distro(distro))
+		for _, distro := range distros.Released() {
+			sources, absence := entry.sources(distro), entry.absence(distro)
 			if explained := !strings.HasPrefix(absence, "no source is known"); explained == (len(sources) > 0) {
 				t.Errorf("%s on %s: %d sources, absence %q", entry.Name, distro, len(sources), absence)
 			}
@@ -69,13 +68,13 @@ func TestRequiredEvents(t *testing.T) {
 
 func TestCatalogueOfOtherDistros(t *testing.T) {
 	entry, _ := Lookup(abi.EventRMWPublish)
-	if sources := entry.sources(target.DistroRolling); len(sources) != 1 || sources[0].Form != abi.FormArguments {
+	if sources := entry.sources(distros.Rolling); len(sources) != 1 || sources[0].Form != abi.FormArguments {
 		t.Errorf("rolling: %+v", sources)
 	}
-	if sources := entry.sources(target.DistroUnknown); len(sources) != 0 {
+	if sources := entry.sources(distros.Unknown); len(sources) != 0 {
 		t.Errorf("unknown distribution: %+v", sources)
 	}
-	if reason := entry.absence(target.DistroUnknown); !strings.Contains(reason, "not known") {
+	if reason := entry.absence(distros.Unknown); !strings.Contains(reason, "not known") {
 		t.Errorf("reason %q", reason)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/distros"
 )
 
 // maxAlike bounds the files in one process that are taken for one library. Each costs as many probes as the library has
@@ -29,7 +29,7 @@ func (c crowd) admit(f file) bool {
 }
 
 // missing says what is not observed because of the files that were left out.
-func (c crowd) missing(distro target.Distro) []Missing {
+func (c crowd) missing(distro distros.Distro) []Missing {
 	var missing []Missing
 	for _, library := range slices.Sorted(maps.Keys(c)) {
 		if c[library] <= maxAlike {

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/docs"
-	"github.com/caret-bpf/caret-bpf/layouts"
-	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // TestDocumentation compares what docs/probes.md says of the catalogue with the catalogue. `make docs` writes it.
@@ -30,14 +29,14 @@ func TestDocumentation(t *testing.T) {
 func overview() []byte {
 	var table bytes.Buffer
 	table.WriteString("| event |")
-	for _, distro := range layouts.Distros() {
+	for _, distro := range distros.Released() {
 		fmt.Fprintf(&table, " %s |", distro)
 	}
-	table.WriteString("\n|---|" + strings.Repeat("---|", len(layouts.Distros())) + "\n")
+	table.WriteString("\n|---|" + strings.Repeat("---|", len(distros.Released())) + "\n")
 	for _, entry := range Catalogue() {
 		fmt.Fprintf(&table, "| [%s](#%s) |", entry.Name, entry.Name)
-		for _, distro := range layouts.Distros() {
-			fmt.Fprintf(&table, " %s |", summary(entry, target.Distro(distro)))
+		for _, distro := range distros.Released() {
+			fmt.Fprintf(&table, " %s |", summary(entry, distro))
 		}
 		table.WriteString("\n")
 	}
@@ -45,7 +44,7 @@ func overview() []byte {
 }
 
 // summary says in a word or two where an event is observed.
-func summary(entry Entry, distro target.Distro) string {
+func summary(entry Entry, distro distros.Distro) string {
 	sources := entry.sources(distro)
 	switch {
 	case len(sources) == 0:
@@ -66,6 +65,14 @@ func eventSections() []byte {
 	return sections.Bytes()
 }
 
+func joined(of []distros.Distro) string {
+	names := make([]string, len(of))
+	for i, distro := range of {
+		names[i] = string(distro)
+	}
+	return strings.Join(names, ", ")
+}
+
 func documentEntry(page *bytes.Buffer, entry Entry) {
 	arguments := cmp.Or(strings.Join(entry.Arguments, ", "), "none")
 	consequence := fmt.Sprintf("Without it: %s.", entry.Consequence)
@@ -75,9 +82,9 @@ func documentEntry(page *bytes.Buffer, entry Entry) {
 	fmt.Fprintf(page, "\n### %s\n\nArguments: %s.\n%s\n", entry.Name, arguments, docs.Wrap(consequence, ""))
 	page.WriteString("\n| distributions | library | function | form | provenance | what a probe finds |\n|---|---|---|---|---|---|\n")
 	for _, source := range entry.Sources {
-		distros := strings.Join(source.Distros, ", ")
+		of := joined(source.Distros)
 		if source.CarriedBy != 0 {
-			fmt.Fprintf(page, "| %s | | | | in %s | %s |\n", distros, source.CarriedBy, source.Shows)
+			fmt.Fprintf(page, "| %s | | | | in %s | %s |\n", of, source.CarriedBy, source.Shows)
 			continue
 		}
 		library, function := source.Library.String(), "`"+source.Symbol+"`"
@@ -90,10 +97,10 @@ func documentEntry(page *bytes.Buffer, entry Entry) {
 		if source.AfterCallOf != "" {
 			function = fmt.Sprintf("the call after that of `%s` in %s", source.AfterCallOf, function)
 		}
-		fmt.Fprintf(page, "| %s | %s | %s | %d | %s | %s |\n", distros, library, function, source.Form, source.Provenance, source.Shows)
+		fmt.Fprintf(page, "| %s | %s | %s | %d | %s | %s |\n", of, library, function, source.Form, source.Provenance, source.Shows)
 	}
 	for _, absence := range entry.Absences {
-		fmt.Fprintf(page, "\n%s\n", docs.Wrap(fmt.Sprintf("Missing on %s: %s.", strings.Join(absence.Distros, ", "), absence.Reason), ""))
+		fmt.Fprintf(page, "\n%s\n", docs.Wrap(fmt.Sprintf("Missing on %s: %s.", joined(absence.Distros), absence.Reason), ""))
 	}
 }
 

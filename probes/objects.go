@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/layouts"
 )
 
@@ -27,7 +28,7 @@ func FindHumbleObjects() (HumbleObjects, error) {
 	if !known {
 		return HumbleObjects{}, fmt.Errorf("architecture %s: %w", runtime.GOARCH, layouts.ErrUnknown)
 	}
-	layout, err := layouts.For("humble", machine, nil)
+	layout, err := layouts.For(string(distros.Humble), machine, nil)
 	if err != nil {
 		return HumbleObjects{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -19,7 +20,7 @@ var ErrRequiredMissing = errors.New("a required event cannot be observed")
 // Plan says where the events of a process are observed, and which are not.
 type Plan struct {
 	Process target.Identity `json:"process"`
-	Distro  target.Distro   `json:"distro"`
+	Distro  distros.Distro  `json:"distro"`
 	// RMW is the RMW implementation, "" while it is not known.
 	RMW     string    `json:"rmw"`
 	Sites   []Site    `json:"sites"`
@@ -248,7 +249,7 @@ func (p *Plan) incomplete(entry Entry) []Missing {
 // library that gives the source timestamp, or because its distribution is unknown; then a publish ends with the next
 // one.
 func (p *Plan) lastLayer(observed map[abi.Event]bool) abi.Event {
-	if p.Distro == target.DistroUnknown {
+	if p.Distro == distros.Unknown {
 		return 0
 	}
 	layers := []abi.Event{abi.EventDDSBindAddrToStamp, abi.EventRMWPublish, abi.EventRclPublish, abi.EventRclcppPublish}

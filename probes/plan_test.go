@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -68,7 +69,7 @@ func TestPlanOfRunningProcess(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		libraries []fixture
-		distro    target.Distro
+		distro    distros.Distro
 		missing   []abi.Event
 		last      abi.Event
 		stamp     *Site // what is expected of the site of dds_bind_addr_to_stamp
@@ -196,7 +197,7 @@ func checkSites(t *testing.T, process *target.Process, sites []Site) {
 }
 
 func TestFormOfRMWPublish(t *testing.T) {
-	for distro, want := range map[target.Distro]abi.Form{"humble": abi.FormMessageOnly, "jazzy": abi.FormArguments} {
+	for distro, want := range map[distros.Distro]abi.Form{"humble": abi.FormMessageOnly, "jazzy": abi.FormArguments} {
 		rcl := rclOfHumble
 		if distro == "jazzy" {
 			rcl = rclOfJazzy

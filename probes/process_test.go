@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -21,7 +22,7 @@ type fixture struct {
 }
 
 // tracetools is a libtracetools.so with a function for each of the events that a distribution has.
-func tracetools(distro target.Distro) fixture {
+func tracetools(distro distros.Distro) fixture {
 	var source strings.Builder
 	for _, entry := range catalogue {
 		for _, candidate := range entry.sources(distro) {
@@ -30,7 +31,7 @@ func tracetools(distro target.Distro) fixture {
 			}
 		}
 	}
-	if distro != target.DistroHumble {
+	if distro != distros.Humble {
 		source.WriteString("int ros_trace_enabled_rcl_init(void) { return 0; }\n")
 	}
 	return fixture{"libtracetools.so", source.String()}
@@ -38,7 +39,7 @@ func tracetools(distro target.Distro) fixture {
 
 // functions is the C source of functions for the sources that a distribution has in a library, named as its symbols
 // are. What a function must call is there, too.
-func functions(distro target.Distro, library Library) string {
+func functions(distro distros.Distro, library Library) string {
 	var source strings.Builder
 	written := make(map[string]bool)
 	for _, entry := range catalogue {
@@ -66,7 +67,7 @@ func functions(distro target.Distro, library Library) string {
 	return source.String()
 }
 
-func rclcpp(distro target.Distro) fixture {
+func rclcpp(distro distros.Distro) fixture {
 	// rclcpp also has a local symbol for a part of a function, as the compiler makes them.
 	return fixture{"librclcpp.so", functions(distro, LibraryRclcpp) + `
 static void part(void) __asm__("_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE.part.0");

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/distros"
 )
 
 // Profile trades what is recorded for what it costs.
@@ -39,7 +39,7 @@ func (p *Plan) markOptional(observed map[abi.Event]bool) {
 		case event == abi.EventRMWTake:
 			// Loaned messages, and serialized ones on Humble and Iron, are taken past the tracepoint.
 			site.Optional = site.Unit() == abi.UnitTakeDetails ||
-				site.Unit() == abi.UnitSerializedTakes && !slices.Contains(humbleAndIron, catalogueName(p.Distro))
+				site.Unit() == abi.UnitSerializedTakes && !slices.Contains(humbleAndIron, p.Distro.Like())
 		case isLayer(event):
 			site.Optional = !slices.Contains(layers, event)
 		case event == abi.EventRequestSent, event == abi.EventRequestTaken, event == abi.EventResponseSent, event == abi.EventResponseTaken:
@@ -108,7 +108,7 @@ func (p *Plan) Omit(unwanted func(Site) bool, reason string) {
 }
 
 // carrier returns the event whose record holds the entry's fields on a distribution, 0 if there is none.
-func (e Entry) carrier(distro target.Distro) abi.Event {
+func (e Entry) carrier(distro distros.Distro) abi.Event {
 	for _, source := range e.sources(distro) {
 		if source.CarriedBy != 0 {
 			return source.CarriedBy
@@ -118,7 +118,7 @@ func (e Entry) carrier(distro target.Distro) abi.Event {
 }
 
 // consequenceOf says what a recording lacks without a unit of an event that has others.
-func (e Entry) consequenceOf(unit abi.Unit, distro target.Distro) string {
+func (e Entry) consequenceOf(unit abi.Unit, distro distros.Distro) string {
 	for _, source := range e.sources(distro) {
 		if source.Consequence != "" && (Site{Event: e.Event, Form: source.Form}).Unit() == unit {
 			return source.Consequence

@@ -11,17 +11,18 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // TestPlanOfRealROS plans the probes of a talker of each distribution that is installed, with both RMW implementations.
 func TestPlanOfRealROS(t *testing.T) {
-	for distro, without := range map[target.Distro][]abi.Event{
-		target.DistroHumble: {
+	for distro, without := range map[distros.Distro][]abi.Event{
+		distros.Humble: {
 			abi.EventRclcppRingBufferDequeue, // executor_execute carries it
 			abi.EventRclcppIPBToSubscription, abi.EventRclcppBufferToIPB, abi.EventRclcppConstructRingBuffer, abi.EventCallbackGroupToExecutorEntityCollector,
 		},
-		target.DistroJazzy: {
+		distros.Jazzy: {
 			abi.EventRclcppCallbackRegister, abi.EventDDSBindAddrToStamp, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor,
 			abi.EventExecutorExecute, // exceptions are seen being caught
 		},

@@ -226,7 +226,7 @@ func (p *Plan) parameter(opened *elffile.File, source Source, version string) (u
 		if err != nil {
 			return 0, err
 		}
-		layout, err := layouts.For(catalogueName(p.Distro), opened.Machine(), layouts.Learn(soname, opened))
+		layout, err := layouts.For(string(p.Distro.Like()), opened.Machine(), layouts.Learn(soname, opened))
 		if source.OffsetOptional && errors.Is(err, layouts.ErrUnknown) {
 			return 0, nil
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/distros"
 )
 
 // The libraries in this file have what the releases of a distribution export, written down from their sources and not
@@ -98,8 +98,8 @@ func byReference(symbols ...string) []string {
 	return changed
 }
 
-var shapes = map[target.Distro]shape{
-	target.DistroIron: {
+var shapes = map[distros.Distro]shape{
+	distros.Iron: {
 		tracepoints: tracepointsOfIron,
 		rcl:         append(slices.Clone(rclFunctions), "rcl_timer_init"),
 		rclcpp: slices.Concat(rclcppFunctions, fromIronToKilted, []string{
@@ -115,7 +115,7 @@ var shapes = map[target.Distro]shape{
 			abi.EventCallbackGroupAddClient: 88, abi.EventAddPublisher: 40,
 		},
 	},
-	target.DistroKilted: {
+	distros.Kilted: {
 		tracepoints: slices.Concat(tracepointsOfIron, tracepointsOfKilted),
 		rcl:         append(slices.Clone(rclFunctions), "rcl_timer_init2"),
 		rclcpp:      slices.Concat(rclcppFunctions, fromIronToKilted, []string{executeTimer + "RKS1_IvE", genericService}),
@@ -128,7 +128,7 @@ var shapes = map[target.Distro]shape{
 			abi.EventCallbackGroupAddClient: 160, abi.EventAddPublisher: 40,
 		},
 	},
-	target.DistroLyrical: {
+	distros.Lyrical: {
 		tracepoints: slices.Concat(tracepointsOfIron, tracepointsOfKilted, tracepointsOfLyrical),
 		rcl:         append(slices.Clone(rclFunctions), "rcl_timer_init2"),
 		rclcpp: slices.Concat(rclcppFunctions, []string{

@@ -9,22 +9,22 @@ cd "$(dirname "$0")/.."
 seconds=${1:-5}
 output=demo-recording
 
-# The newest installed distribution with demo_nodes_cpp, by name.
-find_ros() {
-	local talker
-	for talker in /opt/ros/{lyrical,kilted,jazzy,iron,humble}/lib/demo_nodes_cpp/talker; do
-		if [ -x "$talker" ]; then
-			echo "${talker%/lib/demo_nodes_cpp/talker}"
-			return
-		fi
-	done
-}
-
-ros=$(find_ros)
-if [ -n "$ros" ]; then scripts/setup.sh --recorder; else scripts/setup.sh --stand-ins; fi
+scripts/setup.sh --recorder
 # shellcheck source=scripts/environment.sh
 . scripts/environment.sh
 make -s build
+
+# The newest installed distribution with demo_nodes_cpp.
+find_ros() {
+	local distro newest=
+	for distro in $(build/caret-bpf version --distros); do
+		if [ -x "/opt/ros/$distro/lib/demo_nodes_cpp/talker" ]; then newest=/opt/ros/$distro; fi
+	done
+	echo "$newest"
+}
+
+ros=$(find_ros)
+[ -n "$ros" ] || scripts/setup.sh --stand-ins
 
 started=()
 said=$(mktemp -d)

@@ -72,7 +72,7 @@ record() {
 # Cyclone DDS of Humble has room for ten processes in a domain without multicast.
 many_participants='<CycloneDDS><Domain><Discovery><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex></Discovery></Domain></CycloneDDS>'
 domain=90
-for distro in humble iron jazzy kilted lyrical; do
+for distro in $(build/caret-bpf version --distros); do
 	prefix=$root/$distro-stripped
 	[ -d "$prefix" ] || prefix=$root/$distro
 	for rmw in rmw_fastrtps_cpp rmw_cyclonedds_cpp; do

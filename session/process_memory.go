@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
-	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // openedMemory is a process's memory with what is needed to understand it. It is opened while nobody waits: to read the
@@ -23,7 +23,7 @@ type openedMemory struct {
 // Whoever does not take it closes it.
 func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory {
 	opened := &openedMemory{lost: func() bool { return s.lostInits.meanwhile(s.loader.LostInits) }}
-	if !entry.ros2 || entry.target.Distro == target.DistroUnknown {
+	if !entry.ros2 || entry.target.Distro == distros.Unknown {
 		return opened
 	}
 	memory, err := graph.OpenMemory(entry.target)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -77,7 +78,7 @@ func (s *Session) scannable() []*process {
 	defer s.mu.Unlock()
 	var entries []*process
 	for _, entry := range s.processes {
-		if entry.ros2 && entry.recorded && !entry.ended && entry.target != nil && entry.target.Distro != target.DistroUnknown {
+		if entry.ros2 && entry.recorded && !entry.ended && entry.target != nil && entry.target.Distro != distros.Unknown {
 			entries = append(entries, entry)
 		}
 	}

@@ -4,50 +4,36 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
-// Distro is a ROS 2 distribution by its usual lower-case name.
-type Distro string
-
-// The distributions that are told apart.
-const (
-	DistroUnknown Distro = ""
-	DistroHumble  Distro = "humble"
-	DistroIron    Distro = "iron"
-	DistroJazzy   Distro = "jazzy"
-	DistroKilted  Distro = "kilted"
-	DistroLyrical Distro = "lyrical"
-	DistroRolling Distro = "rolling"
-)
-
-// String is the name, or "unknown".
-func (d Distro) String() string {
-	if d == DistroUnknown {
-		return "unknown"
-	}
-	return string(d)
-}
-
-var distros = [...]Distro{DistroHumble, DistroIron, DistroJazzy, DistroKilted, DistroLyrical, DistroRolling}
-
-// distroSet is a set of distributions, one bit each in the order of distros. The empty set means "says nothing".
+// distroSet is a set of distributions, one bit each in the order of distros.All. The empty set means "says nothing".
 type distroSet uint8
 
-const (
-	humble distroSet = 1 << iota
-	iron
-	jazzy
-	kilted
-	lyrical
-	rolling
-)
+// anyDistro is the set of all.
+func anyDistro() distroSet { return 1<<len(distros.All()) - 1 }
+
+// only is the set of one distribution, the empty one if there is no such distribution.
+func only(distro distros.Distro) distroSet {
+	if place := slices.Index(distros.All(), distro); place >= 0 {
+		return 1 << place
+	}
+	return 0
+}
+
+// since is the set of the distributions from one on, Rolling included.
+func since(first distros.Distro) distroSet { return anyDistro() &^ (only(first) - 1) }
+
+// before is the set of the distributions older than one.
+func before(first distros.Distro) distroSet { return only(first) - 1 }
 
 func (s distroSet) String() string {
 	var names []string
-	for i, distro := range distros {
+	for i, distro := range distros.All() {
 		if s>>i&1 != 0 {
 			names = append(names, string(distro))
 		}
@@ -55,20 +41,11 @@ func (s distroSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-func (s distroSet) single() (Distro, bool) {
+func (s distroSet) single() (distros.Distro, bool) {
 	if bits.OnesCount8(uint8(s)) != 1 {
-		return DistroUnknown, false
+		return distros.Unknown, false
 	}
-	return distros[bits.TrailingZeros8(uint8(s))], true
-}
-
-func distroSetOf(name string) distroSet {
-	for i, distro := range distros {
-		if string(distro) == name {
-			return 1 << i
-		}
-	}
-	return 0
+	return distros.All()[bits.TrailingZeros8(uint8(s))], true
 }
 
 // evidence is what one library's contents say of the distribution.
@@ -108,38 +85,38 @@ func distroEvidence(file *elffile.File, soname string) evidence {
 		case !exports("ros_trace_rcl_init"):
 			return evidence{}
 		case exports("ros_trace_rmw_send_request"):
-			return evidence{kilted | lyrical | rolling, "libtracetools.so has ros_trace_rmw_send_request"}
+			return evidence{since(distros.Kilted), "libtracetools.so has ros_trace_rmw_send_request"}
 		case exports("ros_trace_enabled_rcl_init"):
-			return evidence{iron | jazzy, "libtracetools.so has ros_trace_enabled_*, not ros_trace_rmw_send_request"}
+			return evidence{since(distros.Iron) & before(distros.Kilted), "libtracetools.so has ros_trace_enabled_*, not ros_trace_rmw_send_request"}
 		}
-		return evidence{humble, "libtracetools.so has no ros_trace_enabled_*"}
+		return evidence{before(distros.Iron), "libtracetools.so has no ros_trace_enabled_*"}
 
 	case isVersionOf(soname, "librclcpp.so"):
 		switch {
 		case exportsPrefix(executeTimerByReference):
-			return evidence{lyrical | rolling, "librclcpp.so executes timers by reference"}
+			return evidence{since(distros.Lyrical), "librclcpp.so executes timers by reference"}
 		case exports(executeTimerWithData) && exportsPrefix(genericService):
-			return evidence{kilted, "librclcpp.so passes timers data and has GenericService"}
+			return evidence{only(distros.Kilted), "librclcpp.so passes timers data and has GenericService"}
 		case exports(executeTimerWithData):
-			return evidence{jazzy, "librclcpp.so passes timers data and has no GenericService"}
+			return evidence{only(distros.Jazzy), "librclcpp.so passes timers data and has no GenericService"}
 		case exports(executeTimer) && exportsPrefix(entitiesCollector):
-			return evidence{iron, "librclcpp.so passes timers no data and has ExecutorEntitiesCollector"}
+			return evidence{only(distros.Iron), "librclcpp.so passes timers no data and has ExecutorEntitiesCollector"}
 		case exports(executeTimer):
-			return evidence{humble, "librclcpp.so has no ExecutorEntitiesCollector"}
+			return evidence{only(distros.Humble), "librclcpp.so has no ExecutorEntitiesCollector"}
 		}
 
 	case isVersionOf(soname, "librcl.so"):
 		switch {
 		case exports("rcl_timer_init2"):
-			return evidence{jazzy | kilted | lyrical | rolling, "librcl.so has rcl_timer_init2"}
+			return evidence{since(distros.Jazzy), "librcl.so has rcl_timer_init2"}
 		case exports("rcl_timer_init"):
-			return evidence{humble | iron, "librcl.so has no rcl_timer_init2"}
+			return evidence{before(distros.Jazzy), "librcl.so has no rcl_timer_init2"}
 		}
 
 	case isVersionOf(soname, "libfastrtps.so"), isVersionOf(soname, "libfastdds.so"):
-		for version, distros := range fastDDSVersions {
+		for version, of := range fastDDSVersions {
 			if isVersionOf(soname, version) {
-				return evidence{distros, "Fast DDS is " + soname}
+				return evidence{of, "Fast DDS is " + soname}
 			}
 		}
 	}
@@ -147,11 +124,11 @@ func distroEvidence(file *elffile.File, soname string) evidence {
 }
 
 var fastDDSVersions = map[string]distroSet{
-	"libfastrtps.so.2.6":  humble,
-	"libfastrtps.so.2.10": iron,
-	"libfastrtps.so.2.14": jazzy,
-	"libfastdds.so.3.2":   kilted,
-	"libfastdds.so.3.6":   lyrical | rolling,
+	"libfastrtps.so.2.6":  only(distros.Humble),
+	"libfastrtps.so.2.10": only(distros.Iron),
+	"libfastrtps.so.2.14": only(distros.Jazzy),
+	"libfastdds.so.3.2":   only(distros.Kilted),
+	"libfastdds.so.3.6":   since(distros.Lyrical),
 }
 
 // evidenceOrder is from the library whose object layouts differ most between distributions to the one that users
@@ -160,16 +137,16 @@ var evidenceOrder = []string{"librclcpp.so", "librcl.so", "libtracetools.so", "l
 
 // detectDistro narrows the distributions down, strongest evidence first, until one is left. Evidence that
 // contradicts stronger evidence is told but does not count. find returns the file of a library, nil if there is none.
-func (p *Process) detectDistro(ctx context.Context, find func(library string) *OpenFile) (Distro, string) {
-	possible := distroSet(1<<len(distros) - 1)
+func (p *Process) detectDistro(ctx context.Context, find func(library string) *OpenFile) (distros.Distro, string) {
+	possible := anyDistro()
 	var reasons []string
-	consider := func(e evidence) (Distro, bool) {
+	consider := func(e evidence) (distros.Distro, bool) {
 		if e.distros == 0 {
-			return DistroUnknown, false
+			return distros.Unknown, false
 		}
 		if possible&e.distros == 0 {
 			reasons = append(reasons, fmt.Sprintf("ignored: %s (%s)", e.reason, e.distros))
-			return DistroUnknown, false
+			return distros.Unknown, false
 		}
 		if narrowed := possible & e.distros; narrowed != possible {
 			possible = narrowed
@@ -194,21 +171,21 @@ func (p *Process) detectDistro(ctx context.Context, find func(library string) *O
 		return distro, strings.Join(reasons, "; ")
 	}
 	if name, found, err := p.Environment("ROS_DISTRO"); err == nil && found {
-		if distro, decided := consider(evidence{distroSetOf(name), "environment ROS_DISTRO=" + name}); decided {
+		if distro, decided := consider(evidence{only(distros.Distro(name)), "environment ROS_DISTRO=" + name}); decided {
 			return distro, strings.Join(reasons, "; ")
 		}
 	}
 	if len(reasons) == 0 {
 		reasons = []string{"no library, path or variable tells"}
 	}
-	return DistroUnknown, strings.Join(reasons, "; ")
+	return distros.Unknown, strings.Join(reasons, "; ")
 }
 
 // Contradiction says what an open file shows that speaks against the process's distribution, "" if nothing does. A file
 // that is of no distribution in particular contradicts none.
 func (p *Process) Contradiction(ctx context.Context, opened *OpenFile) string {
 	says := p.finder.factsOf(ctx, opened).evidence
-	if says.distros == 0 || says.distros&distroSetOf(string(p.Distro)) != 0 {
+	if says.distros == 0 || says.distros&only(p.Distro) != 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s)", says.reason, says.distros)
@@ -229,8 +206,8 @@ func (p *Process) pathEvidence() evidence {
 		}
 		rest, underPrefix := strings.CutPrefix(module.Path, "/opt/ros/")
 		name, _, isDirectory := strings.Cut(rest, "/")
-		if underPrefix && isDirectory && distroSetOf(name) != 0 {
-			return evidence{distroSetOf(name), library + " is in /opt/ros/" + name}
+		if underPrefix && isDirectory && only(distros.Distro(name)) != 0 {
+			return evidence{only(distros.Distro(name)), library + " is in /opt/ros/" + name}
 		}
 	}
 	return evidence{}

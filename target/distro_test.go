@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
@@ -70,23 +71,23 @@ func TestDetectDistroByLibraries(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		libraries []string
-		distro    Distro
+		distro    distros.Distro
 		evidence  string
 	}{
-		"humble":                            {[]string{tracetoolsHumble, rclHumble, rclcppHumble}, DistroHumble, "ExecutorEntitiesCollector"},
-		"humble without rclcpp":             {[]string{tracetoolsHumble, rclHumble}, DistroHumble, "ros_trace_enabled_"},
-		"iron":                              {[]string{tracetoolsIron, rclHumble, rclcppIron}, DistroIron, "ExecutorEntitiesCollector"},
-		"iron without rclcpp":               {[]string{tracetoolsIron, rclHumble}, DistroIron, "rcl_timer_init2"},
-		"jazzy":                             {[]string{tracetoolsIron, rclJazzy, rclcppJazzy}, DistroJazzy, "GenericService"},
-		"jazzy without rclcpp":              {[]string{tracetoolsIron, rclJazzy}, DistroJazzy, "rcl_timer_init2"},
-		"kilted":                            {[]string{tracetoolsKilted, rclJazzy, rclcppKilted}, DistroKilted, "GenericService"},
-		"kilted by Fast DDS":                {[]string{tracetoolsKilted, rclJazzy, fastDDSKilted}, DistroKilted, "Fast DDS"},
-		"lyrical and rolling look the same": {[]string{tracetoolsKilted, rclJazzy, rclcppLyrical}, DistroUnknown, "lyrical or rolling"},
-		"librcl and Fast DDS of humble":     {[]string{rclHumble, fastDDSHumble}, DistroHumble, "Fast DDS is libfastrtps.so.2.6"},
-		"another Fast DDS":                  {[]string{tracetoolsHumble, rclHumble, fastDDSDebian}, DistroHumble, ""},
-		"a newer Fast DDS":                  {[]string{rclHumble, fastDDSJazzy}, DistroUnknown, "ignored: Fast DDS"},
-		"another libtracetools":             {[]string{tracetoolsForeign}, DistroUnknown, "no library"},
-		"only librcl":                       {[]string{rclHumble}, DistroUnknown, "humble or iron"},
+		"humble":                            {[]string{tracetoolsHumble, rclHumble, rclcppHumble}, distros.Humble, "ExecutorEntitiesCollector"},
+		"humble without rclcpp":             {[]string{tracetoolsHumble, rclHumble}, distros.Humble, "ros_trace_enabled_"},
+		"iron":                              {[]string{tracetoolsIron, rclHumble, rclcppIron}, distros.Iron, "ExecutorEntitiesCollector"},
+		"iron without rclcpp":               {[]string{tracetoolsIron, rclHumble}, distros.Iron, "rcl_timer_init2"},
+		"jazzy":                             {[]string{tracetoolsIron, rclJazzy, rclcppJazzy}, distros.Jazzy, "GenericService"},
+		"jazzy without rclcpp":              {[]string{tracetoolsIron, rclJazzy}, distros.Jazzy, "rcl_timer_init2"},
+		"kilted":                            {[]string{tracetoolsKilted, rclJazzy, rclcppKilted}, distros.Kilted, "GenericService"},
+		"kilted by Fast DDS":                {[]string{tracetoolsKilted, rclJazzy, fastDDSKilted}, distros.Kilted, "Fast DDS"},
+		"lyrical and rolling look the same": {[]string{tracetoolsKilted, rclJazzy, rclcppLyrical}, distros.Unknown, "lyrical or rolling"},
+		"librcl and Fast DDS of humble":     {[]string{rclHumble, fastDDSHumble}, distros.Humble, "Fast DDS is libfastrtps.so.2.6"},
+		"another Fast DDS":                  {[]string{tracetoolsHumble, rclHumble, fastDDSDebian}, distros.Humble, ""},
+		"a newer Fast DDS":                  {[]string{rclHumble, fastDDSJazzy}, distros.Unknown, "ignored: Fast DDS"},
+		"another libtracetools":             {[]string{tracetoolsForeign}, distros.Unknown, "no library"},
+		"only librcl":                       {[]string{rclHumble}, distros.Unknown, "humble or iron"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := processWith(t, test.libraries...)
@@ -103,14 +104,14 @@ func TestDetectDistroByWeakEvidence(t *testing.T) {
 	library := buildLibrary(t, directory, "librcl.so", functions("rcl_timer_init"))
 	for name, test := range map[string]struct {
 		path, variable string
-		distro         Distro
+		distro         distros.Distro
 	}{
-		"prefix":                 {"/opt/ros/humble/lib/librcl.so", "", DistroHumble},
-		"prefix before variable": {"/opt/ros/iron/lib/librcl.so", "humble", DistroIron},
-		"variable":               {"/home/user/workspace/lib/librcl.so", "iron", DistroIron},
-		"prefix contradicts":     {"/opt/ros/jazzy/lib/librcl.so", "", DistroUnknown},
-		"variable contradicts":   {"/home/user/lib/librcl.so", "rolling", DistroUnknown},
-		"unknown name":           {"/opt/ros/foxy/lib/librcl.so", "galactic", DistroUnknown},
+		"prefix":                 {"/opt/ros/humble/lib/librcl.so", "", distros.Humble},
+		"prefix before variable": {"/opt/ros/iron/lib/librcl.so", "humble", distros.Iron},
+		"variable":               {"/home/user/workspace/lib/librcl.so", "iron", distros.Iron},
+		"prefix contradicts":     {"/opt/ros/jazzy/lib/librcl.so", "", distros.Unknown},
+		"variable contradicts":   {"/home/user/lib/librcl.so", "rolling", distros.Unknown},
+		"unknown name":           {"/opt/ros/foxy/lib/librcl.so", "galactic", distros.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := processWith(t, library)
@@ -152,7 +153,7 @@ func TestDetectDistroOfInstalled(t *testing.T) {
 				found := distroEvidence(file, soname)
 				file.Close()
 				t.Logf("%s: %s (%s)", library, found.reason, found.distros)
-				if found.distros&distroSetOf(name) == 0 {
+				if found.distros&only(distros.Distro(name)) == 0 {
 					t.Errorf("%s says %s", library, found.distros)
 				}
 				libraries = append(libraries, path)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/distros"
 )
 
 func inodeOf(t *testing.T, info fs.FileInfo) uint64 {
@@ -28,7 +30,7 @@ func TestOpenFakeProcess(t *testing.T) {
 	if process.NamespacePID != 5 || process.UID != uint32(os.Getuid()) || process.MountNamespace != 4026532000 || process.PIDNamespace != 4026532001 {
 		t.Errorf("status: %+v", process)
 	}
-	if process.Distro != DistroHumble {
+	if process.Distro != distros.Humble {
 		t.Errorf("distribution %v by %q", process.Distro, process.DistroEvidence)
 	}
 	if status, err := process.Status(); err != nil || status.Seccomp != 2 || status.ShadowStack {

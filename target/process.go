@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/quota"
 )
 
@@ -36,8 +37,8 @@ type Process struct {
 	UID uint32
 	// Modules are the ELF files that the process has mapped executable, in order of address.
 	Modules []Module
-	// Distro is the ROS 2 distribution, by the libraries; DistroUnknown where they do not tell.
-	Distro Distro
+	// Distro is the ROS 2 distribution, by the libraries; distros.Unknown where they do not tell.
+	Distro distros.Distro
 	// DistroEvidence says for people why Distro is what it is.
 	DistroEvidence string
 	// RMW is the RMW implementation ("rmw_fastrtps_cpp"), or "" while none is mapped.

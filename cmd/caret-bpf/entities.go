@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/graph"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -16,10 +17,10 @@ import (
 
 // liveProcess is a running process with its entities, as `list --entities` shows it.
 type liveProcess struct {
-	PID     int32         `json:"pid"`
-	Command string        `json:"command"`
-	Distro  target.Distro `json:"distro"`
-	RMW     string        `json:"rmw_implementation"`
+	PID     int32          `json:"pid"`
+	Command string         `json:"command"`
+	Distro  distros.Distro `json:"distro"`
+	RMW     string         `json:"rmw_implementation"`
 	// Nodes are in order of name; entities whose node is unknown are in one without a name.
 	Nodes     []*liveNode    `json:"nodes"`
 	Executors []liveExecutor `json:"executors"`

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -17,11 +18,11 @@ import (
 
 // listed is a process as `list` shows it.
 type listed struct {
-	PID          int32         `json:"pid"`
-	NamespacePID int32         `json:"namespace_pid"`
-	Command      string        `json:"command"`
-	Executable   string        `json:"executable"`
-	Distro       target.Distro `json:"distro"`
+	PID          int32          `json:"pid"`
+	NamespacePID int32          `json:"namespace_pid"`
+	Command      string         `json:"command"`
+	Executable   string         `json:"executable"`
+	Distro       distros.Distro `json:"distro"`
 	// Evidence is what the distribution was concluded from.
 	Evidence string `json:"distro_evidence"`
 	RMW      string `json:"rmw_implementation"`

@@ -41,6 +41,7 @@ func TestCommandLine(t *testing.T) {
 		"unknown flag":       {[]string{"list", "--color"}, exitUsage, "unknown flag"},
 		"version":            {[]string{"version"}, exitSuccess, "dataset format 3"},
 		"version as a flag":  {[]string{"--version"}, exitSuccess, "dataset format 3"},
+		"distributions":      {[]string{"version", "--distros"}, exitSuccess, "iron\njazzy\n"},
 		"superfluous":        {[]string{"version", "now"}, exitUsage, `unexpected "now"`},
 		"no target":          {[]string{"record"}, exitUsage, "name the processes in one way"},
 		"two ways":           {[]string{"record", "-p", "1", "--all"}, exitUsage, "name the processes in one way"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/docs"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -113,7 +114,7 @@ func (e event) provenance(table string, row record, distro string) string {
 		}
 		for _, source := range entry.Sources {
 			switch {
-			case !slices.Contains(source.Distros, distro):
+			case !slices.Contains(source.Distros, distros.Distro(distro)):
 			case source.CarriedBy != 0 && source.Provenance == "":
 				return string(trace.Derived)
 			default:
