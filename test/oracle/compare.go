@@ -184,11 +184,8 @@ func (c *comparer) compareThread(thread *threadTruth) {
 			c.compareTake(thread, rows, &e.take)
 		}
 	}
-	for _, transition := range thread.transitions {
-		c.compareTransition(rows, transition)
-	}
-	for _, update := range thread.simTimes {
-		c.compareSimTime(rows, update)
+	for _, event := range thread.instants {
+		event.kind.compare(c, thread.tid, event, rows.instants[event.kind])
 	}
 }
 
@@ -720,8 +717,9 @@ func (c *comparer) checkUnclaimed() {
 		reportUnclaimed(c, tid, written, "take", rows.takes)
 		reportUnclaimed(c, tid, written, "enqueue", rows.enqueues)
 		reportUnclaimed(c, tid, written, "service step", rows.services)
-		reportUnclaimed(c, tid, written, "lifecycle transition", rows.transitions)
-		reportUnclaimed(c, tid, written, "simulated time", rows.simTimes)
+		for _, kind := range instantKinds {
+			reportUnclaimed(c, tid, written, kind.name(), rows.instants[kind])
+		}
 	}
 }
 
@@ -749,14 +747,13 @@ func (c *comparer) writtenUntil(tid int32) uint64 {
 
 // threadRows are the rows of one thread id. All but orphaned are sorted by the instant by which they are found.
 type threadRows struct {
-	started     []found[trace.Callback] // by start
-	orphaned    []found[trace.Callback] // by end: those without a start
-	publishes   []found[trace.Publish]  // by first layer
-	takes       []found[trace.Take]
-	enqueues    []found[trace.Enqueue]
-	services    []found[trace.Service]
-	transitions []found[trace.Lifecycle]
-	simTimes    []found[trace.SimTime]
+	started   []found[trace.Callback] // by start
+	orphaned  []found[trace.Callback] // by end: those without a start
+	publishes []found[trace.Publish]  // by first layer
+	takes     []found[trace.Take]
+	enqueues  []found[trace.Enqueue]
+	services  []found[trace.Service]
+	instants  map[instantKind][]found[any]
 }
 
 // lastHit returns the last instant in the rows of a thread, 0 if there is none.
@@ -787,11 +784,10 @@ func (c *comparer) lastHit(rows *threadRows) uint64 {
 	for _, f := range rows.services {
 		last = max(last, f.at)
 	}
-	for _, f := range rows.transitions {
-		last = max(last, f.at)
-	}
-	for _, f := range rows.simTimes {
-		last = max(last, f.at)
+	for _, instants := range rows.instants {
+		for _, f := range instants {
+			last = max(last, f.at)
+		}
 	}
 	return last
 }
@@ -881,25 +877,21 @@ func (c *comparer) index(data *Dataset) {
 			services.inOrder("service step", row.TID, row.StepTimestamp)
 		}
 	}
-	transitions := indexer[trace.Lifecycle]{c: c}
-	for i := range data.Lifecycles {
-		row := &data.Lifecycles[i]
-		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
-			transitions.add(&rows.transitions, row, row.TransitionTimestamp)
-			transitions.inOrder("lifecycle transition", row.TID, row.TransitionTimestamp)
-		}
-	}
-	simTimes := indexer[trace.SimTime]{c: c}
-	for i := range data.SimTimes {
-		row := &data.SimTimes[i]
-		if rows := c.rowsOf(row.ProcessKey, row.TID); rows != nil {
-			simTimes.add(&rows.simTimes, row, row.UpdateTimestamp)
-			simTimes.inOrder("simulated time", row.TID, row.UpdateTimestamp)
-		}
+	for _, kind := range instantKinds {
+		instants := indexer[any]{c: c}
+		kind.recorded(data, func(process trace.ProcessKey, tid int32, at int64, row any) {
+			if rows := c.rowsOf(process, tid); rows != nil {
+				of := rows.instants[kind]
+				instants.add(&of, &row, at)
+				rows.instants[kind] = of
+				instants.inOrder(kind.name(), tid, at)
+			}
+		})
 	}
 	for _, rows := range c.rows {
-		sortByTime(rows.transitions)
-		sortByTime(rows.simTimes)
+		for _, instants := range rows.instants {
+			sortByTime(instants)
+		}
 		sortByTime(rows.services)
 		sortByTime(rows.started)
 		sortByTime(rows.orphaned)
@@ -915,7 +907,7 @@ func (c *comparer) rowsOf(key trace.ProcessKey, tid int32) *threadRows {
 		return nil
 	}
 	if c.rows[tid] == nil {
-		c.rows[tid] = &threadRows{}
+		c.rows[tid] = &threadRows{instants: map[instantKind][]found[any]{}}
 	}
 	return c.rows[tid]
 }

@@ -28,12 +28,10 @@ type threadTruth struct {
 	enqueues   []*enqueueTruth
 	dequeues   []*dequeueTruth
 	steps      []*stepTruth
-	// transitions and simTimes close nothing and enclose nothing.
-	transitions []groundtruth.LifecycleTransition
-	simTimes    []groundtruth.SimTime
-	rawTakes    []groundtruth.RawTake // those that took something
-	exit        uint64                // 0: it did not
-	sorted      []groundtruth.Bracket // what hits returns
+	instants   []instant
+	rawTakes   []groundtruth.RawTake // those that took something
+	exit       uint64                // 0: it did not
+	sorted     []groundtruth.Bracket // what hits returns
 }
 
 // execution is one execution of a callback.
@@ -163,13 +161,11 @@ func Resolve(parsed *groundtruth.Truth) *Truth {
 		thread := at(parsed.ServiceSteps[i].TID, parsed.ServiceSteps[i].Bracket.Before)
 		thread.steps = append(thread.steps, &stepTruth{ServiceStep: parsed.ServiceSteps[i]})
 	}
-	for _, transition := range parsed.LifecycleTransitions {
-		thread := at(transition.TID, transition.Bracket.Before)
-		thread.transitions = append(thread.transitions, transition)
-	}
-	for _, update := range parsed.SimTimes {
-		thread := at(update.TID, update.Bracket.Before)
-		thread.simTimes = append(thread.simTimes, update)
+	for _, kind := range instantKinds {
+		kind.happened(parsed, func(tid int, event instant) {
+			thread := at(tid, event.bracket.Before)
+			thread.instants = append(thread.instants, event)
+		})
 	}
 	for _, raw := range parsed.RawTakes {
 		if thread := at(raw.TID, raw.Bracket.Before); raw.Taken {

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 )
@@ -9,7 +11,8 @@ import (
 func (t *Truth) ReduceToMinimal() {
 	stampIsRMW := t.Header.Distro != standin.Humble
 	for _, thread := range t.threads {
-		thread.enqueues, thread.dequeues, thread.simTimes, thread.sorted = nil, nil, nil, nil
+		thread.enqueues, thread.dequeues, thread.sorted = nil, nil, nil
+		thread.instants = slices.DeleteFunc(thread.instants, func(event instant) bool { return !event.kind.isMinimal() })
 		if stampIsRMW {
 			thread.steps = nil
 		}
