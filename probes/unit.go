@@ -9,16 +9,12 @@ func (s Site) Unit() abi.Unit {
 		return abi.UnitEntities
 	case s.Event == abi.EventRclcppIntraPublish:
 		return abi.UnitIntraPublish
-	case s.Event == abi.EventExceptionCaught:
-		return abi.UnitExceptions
-	case s.Event == abi.EventServiceExecuted:
-		return abi.UnitServiceExecutions
 	case s.Event == abi.EventRclPublish && s.Form != abi.FormArguments:
 		return abi.UnitOtherPublishes
 	case s.Event == abi.EventRMWTake:
 		return unitOfTake(s.Form)
 	}
-	return abi.Unit(s.Event)
+	return abi.UnitOf(s.Event)
 }
 
 func unitOfTake(form abi.Form) abi.Unit {

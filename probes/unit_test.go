@@ -33,6 +33,7 @@ func TestUnits(t *testing.T) {
 	for name, want := range map[string]abi.Unit{
 		"callback_start": 1, "rmw_take": 10, "rclcpp_intra_publish": 8, "rcl_take": 20, "rcl_take_serialized_message": 21,
 		"rcl_take_loaned_message": 22, "rcl_publish_serialized_message": 23, "entities": 0,
+		"exception_caught": 24, "service_executed": 25,
 	} {
 		if got, ok := units[name]; !ok || got != want {
 			t.Errorf("%s is unit %d, want %d", name, got, want)

@@ -81,7 +81,8 @@ const (
 // EventRclLifecycleTransition is no initialization, but as rare, and carries strings like one.
 const EventRclLifecycleTransition Event = 60
 
-// Bookkeeping, not CARET events.
+// Events of the running system again: those from here on are no initialization. These two are bookkeeping, not CARET
+// events.
 const (
 	// EventExceptionCaught is the C++ runtime's __cxa_begin_catch.
 	EventExceptionCaught Event = 64
@@ -91,7 +92,7 @@ const (
 
 // IsInit reports whether the event is handled like an initialization: it is rare and concerns the entities themselves.
 func (e Event) IsInit() bool {
-	return e >= EventRclInit && e != EventExceptionCaught && e != EventServiceExecuted
+	return e >= EventRclInit && e < EventExceptionCaught
 }
 
 var eventNames = [...]string{

@@ -108,7 +108,8 @@ const (
 // needed can be detached while the rest goes on.
 type Unit uint8
 
-// Units have their event's number, but for these. The numbers are part of cookies: there are HitUnits.
+// Units have their event's number, but for these, and for those of events behind the initializations (UnitOf). The
+// numbers are part of cookies: there are HitUnits.
 const (
 	// UnitEntities: initialization events and the like, which are rare.
 	UnitEntities Unit = 0
@@ -127,6 +128,14 @@ const (
 	UnitServiceExecutions Unit = 25
 )
 
+// UnitOf returns the unit of an event of the running system that has one of its own.
+func UnitOf(e Event) Unit {
+	if e >= EventExceptionCaught {
+		return UnitExceptions + Unit(e-EventExceptionCaught)
+	}
+	return Unit(e)
+}
+
 // String returns the name of the unit's event, or of the function that it probes.
 func (u Unit) String() string {
 	switch u {
@@ -142,12 +151,12 @@ func (u Unit) String() string {
 		return "rcl_take_loaned_message"
 	case UnitOtherPublishes:
 		return "rcl_publish_serialized_message"
-	case UnitExceptions:
-		return EventExceptionCaught.String()
-	case UnitServiceExecutions:
-		return EventServiceExecuted.String()
 	}
-	if e := Event(u); int(e) < len(eventNames) && eventNames[e] != "" && !e.IsInit() {
+	e := Event(u)
+	if u >= UnitExceptions {
+		e = EventExceptionCaught + Event(u-UnitExceptions)
+	}
+	if int(e) < len(eventNames) && eventNames[e] != "" && !e.IsInit() {
 		return e.String()
 	}
 	return fmt.Sprintf("unit_%d", uint8(u))
