@@ -5,17 +5,15 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// instantKinds are the kinds of events that close nothing and enclose nothing. Each event is a row of the kind's table.
-var instantKinds = []instantKind{lifecycleTransitions, simTimeUpdates}
-
-// instant is an event of such a kind.
+// instant is an event that closes nothing and encloses nothing.
 type instant struct {
 	kind    instantKind
 	bracket groundtruth.Bracket
 	event   any
 }
 
-// instantKind is an *instantTable, whatever its events and rows.
+// instantKind is a kind of instants, each of which is a row of its table. It is an *instantTable, whatever its events
+// and rows.
 type instantKind interface {
 	// name says what the events are.
 	name() string

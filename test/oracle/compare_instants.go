@@ -5,6 +5,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
+// instantKinds are the kinds of instants.
+var instantKinds = []instantKind{lifecycleTransitions, simTimeUpdates}
+
 // lifecycleTransitions are the steps of life cycles. Those that are lost count as initialization events.
 var lifecycleTransitions = &instantTable[groundtruth.LifecycleTransition, trace.Lifecycle]{
 	what: "lifecycle transition", minimal: true,
