@@ -84,9 +84,9 @@ func TestCommunicationOfATopic(t *testing.T) {
 		at := int64(300 + 100*i)
 		publisher, subscription := testPublisher{node: talker, handle: s.address()}, testSubscription{node: listener, handle: s.address(), callback: s.address(), topic: topic}
 		s.publishes(publisher, at, at+5, 0, 0)
-		s.rows.publishes[len(s.rows.publishes)-1].TopicName = topic
+		s.rows.Publishes[len(s.rows.Publishes)-1].TopicName = topic
 		s.receives(subscription, "", at+5, at+20, at+25)
-		received := &s.rows.callbacks[len(s.rows.callbacks)-1]
+		received := &s.rows.Callbacks[len(s.rows.Callbacks)-1]
 		received.SubscriptionHandle, received.TopicName = subscription.handle, topic
 		s.polls(subscription, "", at+5, at+30, 0, 0) // once more: it was received already
 	}
@@ -163,16 +163,16 @@ func TestCommunicationThroughUncertainSlots(t *testing.T) {
 		"a dequeue that is seen before its enqueue": {func(s *recording, pub testPublisher, sub testSubscription) {
 			s.publishesIntra(pub, 100, 0, sub)
 			s.publishesIntra(pub, 200, 0, sub) // drops the first one
-			s.rows.enqueues[1].EnqueueTimestamp, s.rows.enqueues[1].Size = 220, 0
+			s.rows.Enqueues[1].EnqueueTimestamp, s.rows.Enqueues[1].Size = 220, 0
 			s.dequeues(sub, 0, 210, 215)
-			s.rows.callbacks[0].DequeueIndex = unknown
+			s.rows.Callbacks[0].DequeueIndex = unknown
 			s.publishesIntra(pub, 300, 0, sub)
 			s.dequeues(sub, 0, 310, 315)
 		}, []string{"0100 /n>/n unknown", "0200 /n>/n unknown", "0300 /n>/n 10 received buffer"}},
 		"an enqueue into an unknown slot": {func(s *recording, pub testPublisher, sub testSubscription) {
 			s.publishesIntra(pub, 100, 0, sub)
 			s.publishesIntra(pub, 200, 0, sub)
-			s.rows.enqueues[1].Index = unknown
+			s.rows.Enqueues[1].Index = unknown
 			s.dequeues(sub, 0, 210, 215)
 			s.publishesIntra(pub, 300, 1, sub)
 			s.dequeues(sub, 1, 310, 315)
@@ -181,12 +181,12 @@ func TestCommunicationThroughUncertainSlots(t *testing.T) {
 			s.publishesIntra(pub, 100, 0, sub)
 			s.publishesIntra(pub, 200, 1, sub)
 			s.dequeues(sub, 0, 210, 215)
-			s.rows.callbacks[0].DequeueIndex = unknown
+			s.rows.Callbacks[0].DequeueIndex = unknown
 			s.dequeues(sub, 1, 220, 225)
 		}, []string{"0100 /n>/n unknown", "0200 /n>/n 20 received buffer"}},
 		"taken before it is seen, the callback starts later": {func(s *recording, pub testPublisher, sub testSubscription) {
 			s.publishesIntra(pub, 100, 0, sub)
-			s.rows.enqueues[0].Size = 0
+			s.rows.Enqueues[0].Size = 0
 			s.dequeues(sub, 0, 110, 115)
 		}, []string{"0100 /n>/n 10 received buffer"}},
 	} {
@@ -227,8 +227,8 @@ func TestCommunicationAcrossHosts(t *testing.T) {
 	here.session.Host.BootID, there.session.Host.BootID = "here", "there"
 	here.session.Clock = trace.Clock{RealtimeOffset: 5_000, Uncertainty: 3}
 	there.session.Clock = trace.Clock{RealtimeOffset: 9_000, Uncertainty: 4}
-	here.rows.clocks = []trace.Clock{here.session.Clock}
-	there.rows.clocks = []trace.Clock{
+	here.rows.Clocks = []trace.Clock{here.session.Clock}
+	there.rows.Clocks = []trace.Clock{
 		{MonotonicTimestamp: 0, RealtimeTimestamp: 9_000, RealtimeOffset: 9_000, Uncertainty: 4},
 		{MonotonicTimestamp: 1_000, RealtimeTimestamp: 10_050, RealtimeOffset: 9_050, Uncertainty: 5},
 		{MonotonicTimestamp: 9_000, RealtimeTimestamp: 18_050, RealtimeOffset: 9_050, Uncertainty: 4},
@@ -298,13 +298,13 @@ func TestCommunicationOfReusedAddresses(t *testing.T) {
 	n := s.node("/n")
 	p := s.publisher(n, "/first", "aa")
 	sub := s.subscription(n, "/first")
-	s.rows.publishers[0].EndTimestamp = trace.Some(int64(1000))
-	s.rows.subscriptions[0].EndTimestamp = trace.Some(int64(1000))
-	publisher, subscription := s.rows.publishers[0], s.rows.subscriptions[0]
+	s.rows.Publishers[0].EndTimestamp = trace.Some(int64(1000))
+	s.rows.Subscriptions[0].EndTimestamp = trace.Some(int64(1000))
+	publisher, subscription := s.rows.Publishers[0], s.rows.Subscriptions[0]
 	publisher.TopicName, publisher.GID, publisher.InitTimestamp, publisher.EndTimestamp = "/second", "bb", trace.Some(int64(1000)), trace.Optional[int64]{}
 	subscription.TopicName, subscription.InitTimestamp, subscription.EndTimestamp = "/second", trace.Some(int64(1000)), trace.Optional[int64]{}
-	s.rows.publishers = append(s.rows.publishers, publisher)
-	s.rows.subscriptions = append(s.rows.subscriptions, subscription)
+	s.rows.Publishers = append(s.rows.Publishers, publisher)
+	s.rows.Subscriptions = append(s.rows.Subscriptions, subscription)
 	s.publishes(p, 100, 105, 0, 0)
 	s.receives(sub, "aa", 105, 110, 111)
 	s.publishes(p, 2000, 2005, 0, 0)
@@ -327,6 +327,6 @@ func TestIgnoredTakesAreNotReceived(t *testing.T) {
 	s.publishes(p, 200, 205, 0, 0)
 	s.polls(sub, "aa", 105, 120, 0, 0)
 	s.polls(sub, "aa", 205, 220, 0, 0)
-	s.rows.takes[0].Kind = trace.TakeIgnored
+	s.rows.Takes[0].Kind = trace.TakeIgnored
 	wantLines(t, communicationOf(t, s.query(analyze.Filter{})), "0100 /n>/n lost", "0200 /n>/n 20 received gid")
 }

@@ -56,7 +56,7 @@ func TestDamagedSegment(t *testing.T) {
 	timer := s.timer(n, 100)
 	s.runs(n, timer, 100, 110)
 	d := s.write()
-	broken := tracetest.AddSegment(t, s.dir, 1, s.rows.callbacks)
+	broken := tracetest.AddSegment(t, s.dir, 1, s.rows.Callbacks)
 	content, err := os.ReadFile(broken)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestUnfinishedDataset(t *testing.T) {
 	s := newRecording(t)
 	n := s.node("/n")
 	s.runs(n, s.timer(n, 100), 100, 110)
-	s.rows.losses = []trace.Loss{{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 7}}
+	s.rows.Losses = []trace.Loss{{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 7}}
 	d := s.write()
 	if err := os.WriteFile(filepath.Join(s.dir, trace.TableCallback, ".00000001.parquet.tmp"), []byte("PAR1"), 0o644); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func TestFilters(t *testing.T) {
 	filter, viewer := s.node("/filter"), s.node("/viewer")
 	toFilter, toViewer := s.subscription(filter, "/points"), s.subscription(viewer, "/points")
 	objects := s.publisher(filter, "/objects", "bb")
-	s.rows.infos = append(s.rows.infos, trace.CallbackInfo{
+	s.rows.CallbackInfos = append(s.rows.CallbackInfos, trace.CallbackInfo{
 		ProcessKey: s.key, Callback: toFilter.callback, Kind: trace.KindSubscription, OwnerHandle: toFilter.handle, TopicName: "/points", NodeName: "/filter",
 		Symbol: "Filter::on_points(Points)", Provenance: trace.FromMemory,
 	})

@@ -16,26 +16,8 @@ type recording struct {
 	dir     string
 	key     trace.ProcessKey
 	next    trace.Address
-	rows    recordedRows
+	rows    trace.Batch
 	session *trace.Session
-}
-
-type recordedRows struct {
-	nodes         []trace.Node
-	publishers    []trace.Publisher
-	subscriptions []trace.Subscription
-	timers        []trace.Timer
-	infos         []trace.CallbackInfo
-	callbacks     []trace.Callback
-	publishes     []trace.Publish
-	takes         []trace.Take
-	enqueues      []trace.Enqueue
-	services      []trace.Service
-	clients       []trace.Client
-	servers       []trace.ServiceServer
-	simTimes      []trace.SimTime
-	clocks        []trace.Clock
-	losses        []trace.Loss
 }
 
 func newRecording(t *testing.T) *recording {
@@ -63,7 +45,7 @@ type testNode struct {
 // node adds a node to the process that is current.
 func (s *recording) node(name string) testNode {
 	n := testNode{name, s.key, s.address()}
-	s.rows.nodes = append(s.rows.nodes, trace.Node{ProcessKey: n.key, NodeHandle: n.handle, NodeName: name[1:], Namespace: "/", Provenance: trace.FromMemory})
+	s.rows.Nodes = append(s.rows.Nodes, trace.Node{ProcessKey: n.key, NodeHandle: n.handle, NodeName: name[1:], Namespace: "/", Provenance: trace.FromMemory})
 	return n
 }
 
@@ -76,7 +58,7 @@ type testPublisher struct {
 
 func (s *recording) publisher(n testNode, topic, gid string) testPublisher {
 	p := testPublisher{n, s.address(), topic, gid}
-	s.rows.publishers = append(s.rows.publishers, trace.Publisher{
+	s.rows.Publishers = append(s.rows.Publishers, trace.Publisher{
 		ProcessKey: n.key, PublisherHandle: p.handle, NodeHandle: n.handle, TopicName: topic, NodeName: n.name, GID: gid, Provenance: trace.FromMemory,
 	})
 	return p
@@ -90,7 +72,7 @@ type testSubscription struct {
 
 func (s *recording) subscription(n testNode, topic string) testSubscription {
 	sub := testSubscription{node: n, handle: s.address(), callback: s.address(), topic: topic}
-	s.rows.subscriptions = append(s.rows.subscriptions, trace.Subscription{
+	s.rows.Subscriptions = append(s.rows.Subscriptions, trace.Subscription{
 		ProcessKey: n.key, SubscriptionHandle: sub.handle, NodeHandle: n.handle, TopicName: topic, NodeName: n.name, Subscription: s.address(),
 		Callback: sub.callback, IsIntraProcess: trace.Some(false), Provenance: trace.FromMemory,
 	})
@@ -101,7 +83,7 @@ func (s *recording) subscription(n testNode, topic string) testSubscription {
 func (s *recording) intraProcessSubscription(n testNode, topic string) testSubscription {
 	sub := s.subscription(n, topic)
 	sub.intra, sub.buffer = s.address(), s.address()
-	s.rows.subscriptions = append(s.rows.subscriptions, trace.Subscription{
+	s.rows.Subscriptions = append(s.rows.Subscriptions, trace.Subscription{
 		ProcessKey: n.key, SubscriptionHandle: sub.handle, NodeHandle: n.handle, TopicName: topic, NodeName: n.name, Subscription: s.address(),
 		Callback: sub.intra, IsIntraProcess: trace.Some(true), Buffer: sub.buffer, Provenance: trace.FromMemory,
 	})
@@ -111,7 +93,7 @@ func (s *recording) intraProcessSubscription(n testNode, topic string) testSubsc
 // timer adds a timer and returns its callback.
 func (s *recording) timer(n testNode, period int64) trace.Address {
 	callback := s.address()
-	s.rows.timers = append(s.rows.timers, trace.Timer{
+	s.rows.Timers = append(s.rows.Timers, trace.Timer{
 		ProcessKey: n.key, TimerHandle: s.address(), Period: trace.Some(period), NodeHandle: n.handle, NodeName: n.name, Callback: callback, Provenance: trace.FromMemory,
 	})
 	return callback
@@ -119,7 +101,7 @@ func (s *recording) timer(n testNode, period int64) trace.Address {
 
 // runs adds an execution of a callback that no message started.
 func (s *recording) runs(n testNode, callback trace.Address, start, end int64) {
-	s.rows.callbacks = append(s.rows.callbacks, trace.Callback{
+	s.rows.Callbacks = append(s.rows.Callbacks, trace.Callback{
 		ProcessKey: n.key, Callback: callback, CallbackStartTimestamp: trace.Some(start), CallbackEndTimestamp: trace.Some(end),
 		Status: trace.CallbackComplete, Provenance: trace.FromTracepoint,
 	})
@@ -127,7 +109,7 @@ func (s *recording) runs(n testNode, callback trace.Address, start, end int64) {
 
 // receives adds an execution that the message with the source timestamp started.
 func (s *recording) receives(sub testSubscription, gid string, source, start, end int64) {
-	s.rows.callbacks = append(s.rows.callbacks, trace.Callback{
+	s.rows.Callbacks = append(s.rows.Callbacks, trace.Callback{
 		ProcessKey: sub.node.key, Callback: sub.callback, CallbackStartTimestamp: trace.Some(start), CallbackEndTimestamp: trace.Some(end),
 		Status: trace.CallbackComplete, SourceTimestamp: trace.Some(source), RMWTakeTimestamp: trace.Some(start), PublisherGID: gid, Provenance: trace.FromTracepoint,
 	})
@@ -135,7 +117,7 @@ func (s *recording) receives(sub testSubscription, gid string, source, start, en
 
 // dequeues adds an execution that the message in a slot started.
 func (s *recording) dequeues(sub testSubscription, index uint64, start, end int64) {
-	s.rows.callbacks = append(s.rows.callbacks, trace.Callback{
+	s.rows.Callbacks = append(s.rows.Callbacks, trace.Callback{
 		ProcessKey: sub.node.key, Callback: sub.intra, CallbackStartTimestamp: trace.Some(start), CallbackEndTimestamp: trace.Some(end),
 		Status: trace.CallbackComplete, Buffer: sub.buffer, DequeueIndex: trace.Some(index), DequeueTimestamp: trace.Some(start), Provenance: trace.FromTracepoint,
 	})
@@ -150,7 +132,7 @@ func (s *recording) polls(sub testSubscription, gid string, source, at int64, ca
 	if callback != 0 {
 		take.CallbackStartTimestamp = trace.Some(start)
 	}
-	s.rows.takes = append(s.rows.takes, take)
+	s.rows.Takes = append(s.rows.Takes, take)
 }
 
 // publishes adds a publish through the middleware, in a callback's execution or, with address 0, outside of callbacks.
@@ -158,23 +140,23 @@ func (s *recording) publishes(p testPublisher, at, source int64, callback trace.
 	row := trace.Publish{
 		ProcessKey: p.node.key, PublisherHandle: p.handle, RclcppPublishTimestamp: trace.Some(at), RclPublishTimestamp: trace.Some(at),
 		RMWPublishTimestamp: trace.Some(at), SourceTimestamp: trace.Some(source), Status: trace.PublishComplete, Callback: callback,
-		PublishNumber: uint64(len(s.rows.publishes)), Provenance: trace.FromTracepoint,
+		PublishNumber: uint64(len(s.rows.Publishes)), Provenance: trace.FromTracepoint,
 	}
 	if callback != 0 {
 		row.CallbackStartTimestamp = trace.Some(start)
 	}
-	s.rows.publishes = append(s.rows.publishes, row)
+	s.rows.Publishes = append(s.rows.Publishes, row)
 }
 
 // publishesIntra adds a publish into the slots of buffers.
 func (s *recording) publishesIntra(p testPublisher, at int64, index uint64, to ...testSubscription) {
-	number := uint64(len(s.rows.publishes))
-	s.rows.publishes = append(s.rows.publishes, trace.Publish{
+	number := uint64(len(s.rows.Publishes))
+	s.rows.Publishes = append(s.rows.Publishes, trace.Publish{
 		ProcessKey: p.node.key, PublisherHandle: p.handle, RclcppIntraPublishTimestamp: trace.Some(at), EnqueueCount: uint32(len(to)),
 		PublishNumber: number, Status: trace.PublishComplete, Provenance: trace.FromTracepoint,
 	})
 	for _, sub := range to {
-		s.rows.enqueues = append(s.rows.enqueues, trace.Enqueue{
+		s.rows.Enqueues = append(s.rows.Enqueues, trace.Enqueue{
 			ProcessKey: p.node.key, Buffer: sub.buffer, Index: trace.Some(index), Size: 1, EnqueueTimestamp: at + 1, PublishNumber: trace.Some(number), Provenance: trace.FromTracepoint,
 		})
 	}
@@ -184,36 +166,17 @@ func (s *recording) publishesIntra(p testPublisher, at int64, index uint64, to .
 func (s *recording) write() *trace.Dataset {
 	s.t.Helper()
 	tracetest.AddSession(s.t, s.dir, s.session)
-	r := &s.rows
-	addRows(s, r.nodes)
-	addRows(s, r.publishers)
-	addRows(s, r.subscriptions)
-	addRows(s, r.timers)
-	addRows(s, r.infos)
-	addRows(s, r.callbacks)
-	addRows(s, r.publishes)
-	addRows(s, r.takes)
-	addRows(s, r.enqueues)
-	addRows(s, r.services)
-	addRows(s, r.clients)
-	addRows(s, r.servers)
-	addRows(s, r.simTimes)
-	addRows(s, r.clocks)
-	addRows(s, r.losses)
+	for _, table := range trace.Registry() {
+		if err := os.RemoveAll(filepath.Join(s.dir, table.Name)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	tracetest.AddSegments(s.t, s.dir, 0, &s.rows)
 	d, err := trace.Open(s.dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return d
-}
-
-func addRows[T any](s *recording, rows []T) {
-	if len(rows) > 0 {
-		if err := os.RemoveAll(filepath.Join(s.dir, trace.TableOf[T]().Name)); err != nil {
-			s.t.Fatal(err)
-		}
-		tracetest.AddSegment(s.t, s.dir, 0, rows)
-	}
 }
 
 func (s *recording) query(filter analyze.Filter) *analyze.Query {

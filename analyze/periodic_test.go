@@ -61,7 +61,7 @@ func TestLateness(t *testing.T) {
 			s := newRecording(t)
 			n := s.node("/n")
 			timer := s.timer(n, 100)
-			s.rows.timers[0].InitTimestamp = init
+			s.rows.Timers[0].InitTimestamp = init
 			for _, at := range []int64{1_105, 1_202, 1_310, 1_604} {
 				s.runs(n, timer, at, at+1)
 			}
@@ -89,7 +89,7 @@ func TestSimTime(t *testing.T) {
 	for _, at := range []int64{1000, 1200, 1400} {
 		s.runs(n, timer, at, at+1)
 		for clock := range trace.Address(2) {
-			s.rows.simTimes = append(s.rows.simTimes, trace.SimTime{ProcessKey: s.key, Clock: clock + 1, UpdateTimestamp: at + int64(clock), SimTime: (at - 1000) / 2})
+			s.rows.SimTimes = append(s.rows.SimTimes, trace.SimTime{ProcessKey: s.key, Clock: clock + 1, UpdateTimestamp: at + int64(clock), SimTime: (at - 1000) / 2})
 		}
 	}
 	var periods []int64
@@ -102,7 +102,7 @@ func TestSimTime(t *testing.T) {
 	if err != nil || !slices.Equal(periods, []int64{100, 100}) {
 		t.Errorf("got %v, %v", periods, err)
 	}
-	s.rows.simTimes = s.rows.simTimes[:2]
+	s.rows.SimTimes = s.rows.SimTimes[:2]
 	if _, err := s.query(analyze.Filter{}).Periods(t.Context(), analyze.Callbacks, true, nil); !errors.Is(err, analyze.ErrNothingSelected) {
 		t.Errorf("without simulated time: %v", err)
 	}
@@ -116,8 +116,8 @@ func TestPeriodsOfUnknownPublisher(t *testing.T) {
 	for _, at := range []int64{0, 10, 20} {
 		s.publishes(stranger, at*tenth, at*tenth+5, 0, 0)
 	}
-	for i := range s.rows.publishes {
-		s.rows.publishes[i].TopicName, s.rows.publishes[i].NodeName = "/topic", "/stranger"
+	for i := range s.rows.Publishes {
+		s.rows.Publishes[i].TopicName, s.rows.Publishes[i].NodeName = "/topic", "/stranger"
 	}
 	results, err := s.query(analyze.Filter{}).Periods(t.Context(), analyze.Topics, false, nil)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 func TestServiceLatency(t *testing.T) {
 	s := newRecording(t)
 	step := func(pid int32, step trace.ServiceStep, at int64, gid string, sequence int64, node string) {
-		s.rows.services = append(s.rows.services, trace.Service{
+		s.rows.Services = append(s.rows.Services, trace.Service{
 			ProcessKey: processKey(pid), Step: step, StepTimestamp: at, ClientGID: gid, SequenceNumber: sequence, ServiceName: "/add", NodeName: node, Provenance: trace.FromSymbol,
 		})
 	}
@@ -63,7 +63,7 @@ func TestServiceLatency(t *testing.T) {
 func TestServiceLatencyOfSeveralServers(t *testing.T) {
 	s := newRecording(t)
 	step := func(pid int32, step trace.ServiceStep, at int64, node string) {
-		s.rows.services = append(s.rows.services, trace.Service{
+		s.rows.Services = append(s.rows.Services, trace.Service{
 			ProcessKey: processKey(pid), Step: step, StepTimestamp: at, ClientGID: "aa", SequenceNumber: 1, ServiceName: "/add", NodeName: node, Provenance: trace.FromSymbol,
 		})
 	}
@@ -104,7 +104,7 @@ func TestServiceLatencyOfSeveralServers(t *testing.T) {
 func TestServiceLatencyOfUnknownClients(t *testing.T) {
 	s := newRecording(t)
 	for i, step := range []trace.ServiceStep{trace.RequestTaken, trace.RequestTaken, trace.ResponseSent} {
-		s.rows.services = append(s.rows.services, trace.Service{
+		s.rows.Services = append(s.rows.Services, trace.Service{
 			ProcessKey: processKey(1), Step: step, StepTimestamp: int64(1000 + i), SequenceNumber: 1, ServiceName: "/add", NodeName: "/server", Provenance: trace.FromSymbol,
 		})
 	}

@@ -40,13 +40,17 @@ func AddSegment[T any](t testing.TB, dir string, sequence int, rows []T) string 
 	return path
 }
 
-// AddSegments adds to each table of the dataset in dir a segment with the batch's rows.
+// AddSegments adds segments with the batch's rows to the dataset in dir, one to each table that it has rows of.
 func AddSegments(t testing.TB, dir string, sequence int, batch *trace.Batch) {
 	t.Helper()
 	for _, table := range trace.Registry() {
+		rows := batch.Of(table)
+		if rows.Len() == 0 {
+			continue
+		}
 		var out bytes.Buffer
 		w := trace.NewSegmentWriter(table, columnar.NewCompressors())
-		if err := errors.Join(w.Begin(&out), w.Add(batch.Of(table)), w.End()); err != nil {
+		if err := errors.Join(w.Begin(&out), w.Add(rows), w.End()); err != nil {
 			t.Fatal(err)
 		}
 		writeFile(t, segmentPath(dir, table, sequence), out.Bytes())
