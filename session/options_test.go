@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -231,6 +232,20 @@ func TestDiskFull(t *testing.T) {
 	n.stop()
 }
 
+// TestAttributesAreStored: what was noted of a recording is in its session.json and in a table.
+func TestAttributesAreStored(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 50")
+	r := record(t, session.Configuration{PIDs: n.pidText(), Attributes: []string{"vehicle=bus 7", "route=a=b"}})
+	r.waitForRows(trace.TableCallback, 1)
+	data := r.stop()
+	n.stop()
+	want := []trace.Attribute{{Key: "vehicle", Value: "bus 7"}, {Key: "route", Value: "a=b"}}
+	if !slices.Equal(data.Attributes, want) || !maps.Equal(data.Session.Attributes, map[string]string{"vehicle": "bus 7", "route": "a=b"}) {
+		t.Errorf("%v, session.json has %v", data.Attributes, data.Session.Attributes)
+	}
+}
+
 // TestWhatCannotBeRecorded names targets and outputs that do not work. Nothing must be left behind.
 func TestWhatCannotBeRecorded(t *testing.T) {
 	requireRecording(t)
@@ -256,6 +271,8 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		"an unknown profile":            {session.Configuration{PIDs: n.pidText(), Profile: "maximal"}, session.ErrConfiguration},
 		"a negative budget":             {session.Configuration{PIDs: n.pidText(), MaxOverhead: -0.1}, session.ErrConfiguration},
 		"a budget of more than all":     {session.Configuration{PIDs: n.pidText(), MaxOverhead: 1.5}, session.ErrConfiguration},
+		"no attribute":                  {session.Configuration{PIDs: n.pidText(), Attributes: []string{"vehicle"}}, session.ErrConfiguration},
+		"an attribute of two values":    {session.Configuration{PIDs: n.pidText(), Attributes: []string{"a=1", "a=2"}}, session.ErrConfiguration},
 		"a broken expression":           {session.Configuration{PIDs: n.pidText(), SelectNodes: []string{"("}}, session.ErrConfiguration},
 		"a directory that is not empty": {session.Configuration{PIDs: n.pidText(), Output: used}, writer.ErrExists},
 	} {

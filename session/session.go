@@ -284,7 +284,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 	if err := s.writer.WriteSession(s.report); err != nil {
 		return err
 	}
-	if err := s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clock}}); err != nil {
+	if err := s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clock}, Attributes: s.configuration.attributes}); err != nil {
 		return err
 	}
 	var refused []error

@@ -28,6 +28,7 @@ type Batch struct {
 	Processes              Rows[Process]               `table:"process"`
 	Losses                 Rows[Loss]                  `table:"loss"`
 	Clocks                 Rows[Clock]                 `table:"clock"`
+	Attributes             Rows[Attribute]             `table:"attribute"`
 }
 
 // The tables' names, for Scan and the like. A test compares them with the tags.
@@ -54,6 +55,7 @@ const (
 	TableProcess               = "process"
 	TableLoss                  = "loss"
 	TableClock                 = "clock"
+	TableAttribute             = "attribute"
 )
 
 // registry has the tables in the order of Batch's fields.

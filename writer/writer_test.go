@@ -79,7 +79,7 @@ func segmentNames(t testing.TB, dir, table string) (names []string) {
 
 // TestEveryTableIsWritten spans several batches, row groups and segments.
 func TestEveryTableIsWritten(t *testing.T) {
-	w, dir := create(t, Options{RowGroupRows: 1500, SegmentBytes: 100_000})
+	w, dir := create(t, Options{RowGroupRows: 1500, SegmentBytes: 20_000})
 	want := new(trace.Batch)
 	for seed := range uint64(26) {
 		rows := tracetest.RandomBatch(777, 100*seed)
