@@ -2,8 +2,8 @@ package graph
 
 import "github.com/caret-bpf/caret-bpf/trace"
 
-// RMWImplementation returns the name of the process's implementation of rmw, or the beginning of it, as its services and
-// clients tell it, "" while none has.
+// RMWImplementation returns the name of the process's implementation of rmw, or the beginning of it, as its services
+// and clients tell it, "" while none has.
 func (g *Graph) RMWImplementation() string { return g.implementation }
 
 // noteImplementation notes the name that every object of rmw begins with, or reads it where its initialization did not

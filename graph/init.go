@@ -71,8 +71,8 @@ func (g *Graph) announceGID(time int64, rmwHandle trace.Address, text string) {
 	g.gids[rmwHandle] = announcedGID{time, gid}
 }
 
-// initPublisher handles rcl_publisher_init. instance is the publisher's instance handle with Cyclone DDS, 0 if it was not
-// told.
+// initPublisher handles rcl_publisher_init. instance is the publisher's instance handle with Cyclone DDS, 0 if it was
+// not told.
 func (g *Graph) initPublisher(time int64, row trace.Publisher, instance uint64) {
 	row.ProcessKey, row.InitTimestamp, row.Provenance = g.key, trace.Some(time), trace.FromTracepoint
 	row.NodeName = g.nodeName(row.NodeHandle, time)

@@ -10,8 +10,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// TestStepsOfNestedExecutors: what Humble's StaticSingleThreadedExecutor takes from a buffer shows only when the callback
-// begins, so it is looked for where an executor shows no steps. A callback may spin another executor, which does.
+// TestStepsOfNestedExecutors: what Humble's StaticSingleThreadedExecutor takes from a buffer shows only when the
+// callback begins, so it is looked for where an executor shows no steps. A callback may spin another executor, which
+// does.
 func TestStepsOfNestedExecutors(t *testing.T) {
 	requireRoot(t)
 	if runtime.GOARCH != "amd64" {

@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// TestFormOfTheFirstPublish: rcl's tracepoint does not tell the form of a message, the function around it does. That may
-// have been entered before the recording began, if nothing was seen of the thread before the tracepoint.
+// TestFormOfTheFirstPublish: rcl's tracepoint does not tell the form of a message, the function around it does. That
+// may have been entered before the recording began, if nothing was seen of the thread before the tracepoint.
 func TestFormOfTheFirstPublish(t *testing.T) {
 	requireRoot(t)
 	const tracepoint, function = "call ros_trace_callback_start 10 20 0", "call ros_trace_callback_end 10 20 0"

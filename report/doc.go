@@ -1,8 +1,8 @@
 // Package report writes rows of results as an aligned table, JSON, CSV or Parquet.
 //
-// A row is a struct; a field with a tag `report:"name[,kind][,option]"` is a column. Embedded structs are flattened, and
-// so are fields with the tag `report:",inline"`; fields without a tag are left out. Numbers keep their unit in JSON, CSV and Parquet (nanoseconds, events a second);
-// tables show a fitting one.
+// A row is a struct; a field with a tag `report:"name[,kind][,option]"` is a column. Embedded structs are flattened,
+// and so are fields with the tag `report:",inline"`; fields without a tag are left out. Numbers keep their unit in
+// JSON, CSV and Parquet (nanoseconds, events a second); tables show a fitting one.
 //
 //	kind      Go types                  table                        JSON, CSV, Parquet
 //	duration  int64                     1.5 ms                       nanoseconds

@@ -27,8 +27,8 @@ func (p *Process) amentPrefixes() []string {
 	return slices.DeleteFunc(prefixes, func(prefix string) bool { return !path.IsAbs(prefix) })
 }
 
-// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of prefixes. It ends
-// early when nobody waits for it any more: the files are somebody's, and can be many.
+// componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of prefixes. It
+// ends early when nobody waits for it any more: the files are somebody's, and can be many.
 func componentLibraries(root rootDirectory, prefixes []string, isOver func() bool) []string {
 	var libraries []string
 	known, looked := map[string]bool{}, map[string]bool{}

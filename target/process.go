@@ -331,8 +331,8 @@ func (p *Process) checkReplaced() error {
 	return nil
 }
 
-// missingFrom are the modules that old does not have: other files, the same file mapped elsewhere, or one that could not
-// be opened.
+// missingFrom are the modules that old does not have: other files, the same file mapped elsewhere, or one that could
+// not be opened.
 func missingFrom(old, modules []Module) []Module {
 	var missing []Module
 	places := byPlace(old)

@@ -150,7 +150,8 @@ func TestTheDocumentedRuleChoosesTheRowsThatCount(t *testing.T) {
 	}
 }
 
-// Datasets of recorders that gave no numbers: a life is told apart by its address and its begin, and its last row counts.
+// Datasets of recorders that gave no numbers: a life is told apart by its address and its begin, and its last row
+// counts.
 func TestViewsOfRowsWithoutNumbers(t *testing.T) {
 	dir := t.TempDir()
 	tracetest.AddSession(t, dir, trace.NewSession())

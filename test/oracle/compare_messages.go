@@ -31,8 +31,8 @@ func (c *comparer) sawBegin(thread *threadTruth, take groundtruth.Bracket) bool 
 	return c.span.holds(groundtruth.Bracket{Before: max(thread.hitBefore(take.Before), 1), After: take.After}) == present
 }
 
-// mayHideForm reports whether a publish may have been under way when the recording began, or is the first thing that was
-// seen of a thread that may have begun before. Of such a one it is not known what was handed to rcl.
+// mayHideForm reports whether a publish may have been under way when the recording began, or is the first thing that
+// was seen of a thread that may have begun before. Of such a one it is not known what was handed to rcl.
 func (c *comparer) mayHideForm(thread *threadTruth, publish *publishTruth) bool {
 	begin := publish.begin()
 	if publish.raw != nil {

@@ -4,8 +4,8 @@ import "fmt"
 
 // executorKinds are rclcpp's executors by distribution. What some of them cannot do themselves is spared: Humble's
 // StaticSingleThreadedExecutor crashes when entities are made while it spins, or after their node came to it, and
-// Jazzy's EventsExecutor hangs when a callback resets a timer. Of a MultiThreadedExecutor's threads only one is the caller's, so nobody can catch what
-// callbacks throw.
+// Jazzy's EventsExecutor hangs when a callback resets a timer. Of a MultiThreadedExecutor's threads only one is the
+// caller's, so nobody can catch what callbacks throw.
 var executorKinds = map[string][]executor{
 	Humble: {
 		{kind: "SingleThreadedExecutor", exclusive: true, throwing: true, making: true, resetting: true},
