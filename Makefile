@@ -51,7 +51,7 @@ test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1
 
 .PHONY: test-vm-arm64
 test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 kernels 6.1 and 6.12 in QEMU
-	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./graph ./session
+	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./entities ./session
 
 .PHONY: compare-lttng
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)

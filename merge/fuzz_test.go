@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -21,7 +21,7 @@ func newMerger(options merge.Options) *merge.Merger {
 	if options.Identify == nil {
 		options.Identify = func(pid int32) *merge.Process {
 			key := trace.ProcessKey{BootID: "boot", PID: pid, ProcessStart: 1}
-			return &merge.Process{Key: key, Graph: graph.New(key)}
+			return &merge.Process{Key: key, Graph: entities.New(key)}
 		}
 	}
 	options.EventName = func(uint8) (string, int) { return "event", 5 }

@@ -16,14 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // Process is a traced process: its identity in the dataset and its entities.
 type Process struct {
 	Key   trace.ProcessKey
-	Graph *graph.Graph
+	Graph *entities.Graph
 	// RMWImplementation is the name of the process's implementation of rmw, "" while it is not known.
 	RMWImplementation string
 	// Memory is what Graph reads, closed when the process is replaced; nil if it reads none.
@@ -64,7 +64,7 @@ type Options struct {
 	OnIntraProcess func(pid int32, at int64)
 	// OnMessageType is told the type of the messages of a publisher (its rcl handle) or a subscription (its rmw handle)
 	// when it becomes known. nil if nobody wants to know.
-	OnMessageType func(process trace.ProcessKey, known graph.KnownType)
+	OnMessageType func(process trace.ProcessKey, known entities.KnownType)
 	// OnThread is told what the recording has cost a thread that has ended, or that still ran when the recording ended.
 	// nil if nobody wants to know.
 	OnThread func(abi.ThreadRecord)
@@ -79,7 +79,7 @@ type Merger struct {
 	processes map[int32]*Process
 	ignored   map[processAddress]bool
 	rows      trace.Batch
-	numbers   graph.Numbers // of entities and their rows
+	numbers   entities.Numbers // of entities and their rows
 	gids      gidTexts
 	// unresolved are the lines that Unresolved has of processes that are forgotten.
 	unresolved []string
@@ -419,7 +419,7 @@ func (m *Merger) optionalUnix(monotonic uint64) trace.Optional[int64] {
 
 func (m *Merger) addInit(record *abi.InitRecord) {
 	process := m.processOf(record.Header.PID)
-	event := graph.InitEvent{Event: abi.Event(record.Header.Status), Time: m.unix(record.TimeNs)}
+	event := entities.InitEvent{Event: abi.Event(record.Header.Status), Time: m.unix(record.TimeNs)}
 	copy(event.Arguments[:], record.Arguments[:])
 	switch {
 	case event.Event == abi.EventRMWPublisherInit:

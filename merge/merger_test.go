@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -53,8 +53,8 @@ func initEvent(event abi.Event, at uint64, text1, text2 string, arguments ...uin
 	return encode(record)
 }
 
-// entities announces a node with a subscription (callback 0x30), a timer (callback 0x50) and a publisher.
-func entities() [][]byte {
+// announcedEntities announces a node with a subscription (callback 0x30), a timer (callback 0x50) and a publisher.
+func announcedEntities() [][]byte {
 	return [][]byte{
 		initEvent(abi.EventRclNodeInit, 1, "node", "/ns", 0x10, 0x11),
 		initEvent(abi.EventRclSubscriptionInit, 2, "/in", "", 0x20, 0x10, 0x21, 0, 10),
@@ -75,7 +75,7 @@ func fedCallback(callback uint64) []byte {
 }
 
 func TestCallbackIsNamedAndFed(t *testing.T) {
-	rows := feed(t, merge.Options{}, append(entities(), fedCallback(0x30))...)
+	rows := feed(t, merge.Options{}, append(announcedEntities(), fedCallback(0x30))...)
 	if len(rows.Callbacks) != 1 || len(rows.Takes) != 0 {
 		t.Fatalf("rows %+v", rows)
 	}
@@ -117,7 +117,7 @@ func TestIntraProcessIsTold(t *testing.T) {
 
 // A take before a timer's callback fed nothing: it is a row of its own.
 func TestTakeThatCannotFeedIsPolled(t *testing.T) {
-	rows := feed(t, merge.Options{}, append(entities(), fedCallback(0x50))...)
+	rows := feed(t, merge.Options{}, append(announcedEntities(), fedCallback(0x50))...)
 	if len(rows.Callbacks) != 1 || len(rows.Takes) != 1 {
 		t.Fatalf("%d callbacks, %d takes", len(rows.Callbacks), len(rows.Takes))
 	}
@@ -136,7 +136,7 @@ func TestPublishLayers(t *testing.T) {
 		RclcppNs: 100, RclNs: 101, RMWNs: 102, StampNs: 103, SourceTimestamp: 55, Callback: 0x30, CallbackStartNs: 50,
 		Layers: abi.LayerRclcpp | abi.LayerRcl | abi.LayerRMW | abi.LayerStamp,
 	}
-	got := feed(t, merge.Options{}, append(entities(), encode(record))...).Publishes[0]
+	got := feed(t, merge.Options{}, append(announcedEntities(), encode(record))...).Publishes[0]
 	want := trace.Publish{
 		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, PublishNumber: 3,
 		PublisherHandle: 0x60, RMWPublisherHandle: 0x61, Message: 0x99, RclcppPublishTimestamp: trace.Some(100 + offset),
@@ -203,7 +203,7 @@ func TestFilter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ignored := 0
 			options := merge.Options{Filter: &test.filter, OnIgnored: func(int32, uint64, bool) { ignored++ }}
-			records := append(entities(), fedCallback(0x30), timer, publish, unknown)
+			records := append(announcedEntities(), fedCallback(0x30), timer, publish, unknown)
 			rows := feed(t, options, records...)
 			if len(rows.Callbacks) != test.callbacks || len(rows.Publishes) != test.publishes || ignored != test.ignored {
 				t.Errorf("%d callbacks, %d publishes, %d ignored, want %d, %d, %d",
@@ -245,7 +245,7 @@ func TestForgottenProcesses(t *testing.T) {
 	})
 	unknown := encode(abi.CallbackRecord{Header: header(abi.KindCallback, abi.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
 	ignored := encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: abi.LayerRcl})
-	for _, record := range append(entities(), ignored, unknown) {
+	for _, record := range append(announcedEntities(), ignored, unknown) {
 		if err := m.Record(record); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestForgottenProcesses(t *testing.T) {
 	known := true
 	m.Introduce(key.PID, func() *merge.Process {
 		known = false
-		return &merge.Process{Key: key, Graph: graph.New(key)}
+		return &merge.Process{Key: key, Graph: entities.New(key)}
 	})
 	if known {
 		t.Error("it is known still")
@@ -281,7 +281,7 @@ func TestForgottenProcesses(t *testing.T) {
 // A slot that the kernel side is not certain of is null, not a number.
 func TestUncertainSlotsAreNull(t *testing.T) {
 	dequeue := abi.Feed{Source: 0x80, Message: abi.UnknownSlot, Stamp: 3, TimeNs: 100}
-	rows := feed(t, merge.Options{}, append(entities(),
+	rows := feed(t, merge.Options{}, append(announcedEntities(),
 		encode(abi.EnqueueRecord{Header: header(abi.KindEnqueue, 0, abi.FlagDerived), Buffer: 0x80, Index: abi.UnknownSlot, Size: 2, TimeNs: 90}),
 		encode(abi.EnqueueRecord{Header: header(abi.KindEnqueue, 0, abi.FlagDerived), Buffer: 0x80, Index: 4, Size: 2, TimeNs: 95}),
 		encode(abi.TakeRecord{Header: header(abi.KindTake, 0, abi.FlagFedByDequeue|abi.FlagDerived), Feed: dequeue}))...)
@@ -303,7 +303,7 @@ func TestIgnoredAddressIsRegardedAgainWhenReused(t *testing.T) {
 	publish := func(at uint64) []byte {
 		return encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: at, Layers: abi.LayerRcl})
 	}
-	rows := feed(t, options, append(entities(), publish(100), publish(110),
+	rows := feed(t, options, append(announcedEntities(), publish(100), publish(110),
 		initEvent(abi.EventRclPublisherInit, 200, "/kept", "", 0x60, 0x10, 0x61, 0, 10), publish(300))...)
 	if !reflect.DeepEqual(decisions, []bool{true, false}) {
 		t.Errorf("decisions %v", decisions)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -23,7 +23,7 @@ func identified(starts ...int64) merge.Options {
 	return merge.Options{Identify: func(pid int32) *merge.Process {
 		key := trace.ProcessKey{BootID: "boot", PID: pid, ProcessStart: starts[0]}
 		starts = starts[1:]
-		return &merge.Process{Key: key, Graph: graph.New(key)}
+		return &merge.Process{Key: key, Graph: entities.New(key)}
 	}}
 }
 
@@ -40,7 +40,7 @@ func TestProcessChanges(t *testing.T) {
 		"an exit, after which other threads have their ends": {processChange(abi.ProcessExit, start), "/in", start},
 	} {
 		t.Run(name, func(t *testing.T) {
-			records := append(append(entities(), test.change), fedCallback(0x30))
+			records := append(append(announcedEntities(), test.change), fedCallback(0x30))
 			rows := feed(t, identified(start, 2*start), records...)
 			if len(rows.Callbacks) != 1 {
 				t.Fatalf("rows %+v", rows)
@@ -61,7 +61,7 @@ func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMerger(identified(start, 2*start))
-			for _, record := range append(entities(), change) {
+			for _, record := range append(announcedEntities(), change) {
 				if err := m.Record(record); err != nil {
 					t.Fatal(err)
 				}
@@ -89,7 +89,7 @@ func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
 			options := identified(start, 2*start)
 			options.Filter = &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/in$")}}
 			options.OnIgnored = func(_ int32, address uint64, is bool) { ignored[address] = is }
-			feed(t, options, append(append(entities(), fedCallback(0x30)), change)...)
+			feed(t, options, append(append(announcedEntities(), fedCallback(0x30)), change)...)
 			if is, decided := ignored[0x30]; !decided || is {
 				t.Errorf("the callback was ignored: %t, is still: %t", decided, is)
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -30,7 +30,7 @@ func TestForeignResponses(t *testing.T) {
 			}
 			if err := m.Update(7, func(p *merge.Process) error {
 				p.RMWImplementation = test.rmw
-				p.Graph.Apply(&graph.Snapshot{Entities: trace.Batch{Clients: []trace.Client{{
+				p.Graph.Apply(&entities.Snapshot{Entities: trace.Batch{Clients: []trace.Client{{
 					ClientHandle: 0x70, ServiceName: "/s", NodeName: "/n", GID: test.client, Provenance: trace.FromMemory,
 				}}}})
 				return nil

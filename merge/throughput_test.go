@@ -39,9 +39,9 @@ func steadyRecords(n int, from uint64) [][]byte {
 // TestMergingAllocatesNothingInTheSteadyState: the recorder must not spend the machine's time on collecting garbage.
 func TestMergingAllocatesNothingInTheSteadyState(t *testing.T) {
 	m := newMerger(merge.Options{})
-	records := append(entities(), steadyRecords(readerBatch/2, 1000)...)
+	records := append(announcedEntities(), steadyRecords(readerBatch/2, 1000)...)
 	round := func() {
-		for _, record := range records[len(entities()):] {
+		for _, record := range records[len(announcedEntities()):] {
 			if err := m.Record(record); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestMergingAllocatesNothingInTheSteadyState(t *testing.T) {
 			t.Fatalf("%d rows", rows)
 		}
 	}
-	for _, record := range entities() {
+	for _, record := range announcedEntities() {
 		if err := m.Record(record); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func BenchmarkPipeline(b *testing.B) {
 		b.Fatal(err)
 	}
 	m := newMerger(merge.Options{})
-	for _, record := range entities() {
+	for _, record := range announcedEntities() {
 		if err := m.Record(record); err != nil {
 			b.Fatal(err)
 		}

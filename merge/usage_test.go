@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -190,7 +190,7 @@ func TestTakesOfAnOldSubscriptionAreNoGuess(t *testing.T) {
 			}
 			if err := m.Update(7, func(p *merge.Process) error {
 				p.Graph.SetMemory(memory, layout)
-				p.Graph.Init(graph.InitEvent{Event: abi.EventCallbackGroupAddSubscription, Time: 10, Arguments: [6]uint64{0xf00, memoryHandle}})
+				p.Graph.Init(entities.InitEvent{Event: abi.EventCallbackGroupAddSubscription, Time: 10, Arguments: [6]uint64{0xf00, memoryHandle}})
 				return nil
 			}); err != nil {
 				t.Fatal(err)

@@ -3,7 +3,7 @@ package session
 import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -55,7 +55,7 @@ func (s attachReport) Retiring(unit abi.Unit, cost attaching.ThreadShare) {
 }
 
 func (s attachReport) HasIntraProcess(p *attaching.Process) (has bool) {
-	s.askGraph(p, func(g *graph.Graph) { has = g.HasIntraProcess() })
+	s.askGraph(p, func(g *entities.Graph) { has = g.HasIntraProcess() })
 	return has
 }
 
@@ -66,14 +66,14 @@ func (s attachReport) NoIntraProcess(p *attaching.Process) (none bool) {
 	if entry == nil || !entry.scanned.covered || entry.scanned.partial {
 		return false
 	}
-	s.askGraph(p, func(g *graph.Graph) {
+	s.askGraph(p, func(g *entities.Graph) {
 		none = g.HasNodes() && !g.HasIntraProcess() && s.now()-g.LastEvent() > int64(attaching.IntraProcessPatience)
 	})
 	return none
 }
 
 // askGraph asks the graph of a process, unless another one has its PID by now.
-func (s attachReport) askGraph(p *attaching.Process, ask func(*graph.Graph)) {
+func (s attachReport) askGraph(p *attaching.Process, ask func(*entities.Graph)) {
 	s.warn(s.merger.Update(p.Target.PID, func(merged *merge.Process) error {
 		if merged.Key == keyOf(p.Target) {
 			ask(merged.Graph)

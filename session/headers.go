@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -13,12 +13,12 @@ import (
 // headerQuestion asks where the messages of a publisher or a subscription have their std_msgs/Header.
 type headerQuestion struct {
 	process trace.ProcessKey
-	graph.KnownType
+	entities.KnownType
 }
 
 // onMessageType notes that the type of an entity's messages has become known. It is called with the merger locked, so
 // the files that define the type are read later.
-func (s *Session) onMessageType(process trace.ProcessKey, known graph.KnownType) {
+func (s *Session) onMessageType(process trace.ProcessKey, known entities.KnownType) {
 	s.mu.Lock()
 	s.headerQuestions = append(s.headerQuestions, headerQuestion{process, known})
 	s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
@@ -45,7 +45,7 @@ var errLostMeanwhile = errors.New("initialization events were lost meanwhile: an
 // watchedMemory is the memory of a process, of which nothing is read once initialization events were lost that the
 // merger has not heard of: who lives at an address may be another one than the record means that is being merged.
 type watchedMemory struct {
-	graph.Memory
+	entities.Memory
 	lost func() bool
 }
 

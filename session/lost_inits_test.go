@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"golang.org/x/sys/unix"
@@ -33,11 +33,11 @@ func TestLostInitsAreNoticed(t *testing.T) {
 				return doubt
 			}
 			key := trace.ProcessKey{PID: 1}
-			known := graph.New(key)
+			known := entities.New(key)
 			m := merge.New(merge.Options{})
 			m.Introduce(1, func() *merge.Process { return &merge.Process{Key: key, Graph: known} })
 			look(test.counts[0])(m)
-			known.Init(graph.InitEvent{
+			known.Init(entities.InitEvent{
 				Event: abi.EventRclPublisherInit, Time: readClock(unix.CLOCK_MONOTONIC), Arguments: [6]uint64{publisher}, String1: "/chatter",
 			})
 			look(test.counts[1])(m)
@@ -53,7 +53,7 @@ func TestLostInitsAreNoticed(t *testing.T) {
 }
 
 // steadyMemory reads the same everywhere.
-type steadyMemory struct{ graph.Memory }
+type steadyMemory struct{ entities.Memory }
 
 func (steadyMemory) ReadAt(p []byte, _ uint64) error {
 	for i := range p {

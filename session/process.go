@@ -15,7 +15,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -166,8 +166,8 @@ func (m entityMeter) Take(places int) error { return m.account.Take(quota.Entiti
 
 func (m entityMeter) Give(places int) { m.account.Give(quota.Entities, int64(places)) }
 
-func newGraph(key trace.ProcessKey, account *quota.Account) *graph.Graph {
-	g := graph.New(key)
+func newGraph(key trace.ProcessKey, account *quota.Account) *entities.Graph {
+	g := entities.New(key)
 	g.Limit(entityMeter{account})
 	return g
 }

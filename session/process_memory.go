@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/caret-bpf/caret-bpf/distros"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
 )
@@ -14,7 +14,7 @@ import (
 // openedMemory is a process's memory with what is needed to understand it. It is opened while nobody waits: to read the
 // libraries of a process can take long, and while the merger is locked no record of any process is read.
 type openedMemory struct {
-	memory *graph.ProcessMemory // nil where it cannot be read or understood, and when it was taken
+	memory *entities.ProcessMemory // nil where it cannot be read or understood, and when it was taken
 	layout *layouts.Layout
 	lost   func() bool // lostInits.meanwhile
 }
@@ -26,12 +26,12 @@ func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory 
 	if !entry.ros2 || entry.target.Distro == distros.Unknown {
 		return opened
 	}
-	memory, err := graph.OpenMemory(entry.target)
+	memory, err := entities.OpenMemory(entry.target)
 	if err != nil {
 		s.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
 		return opened
 	}
-	layout, err := graph.LayoutOf(ctx, entry.target)
+	layout, err := entities.LayoutOf(ctx, entry.target)
 	switch {
 	case ctx.Err() != nil: // the recording is over
 		s.warn(memory.Close())

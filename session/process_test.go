@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -42,7 +42,7 @@ func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	for pid, entry := range s.processes {
 		entry.row.ProcessKey = trace.ProcessKey{PID: pid}
 		s.merger.Introduce(pid, func() *merge.Process {
-			return &merge.Process{Key: entry.row.ProcessKey, Graph: graph.New(entry.row.ProcessKey)}
+			return &merge.Process{Key: entry.row.ProcessKey, Graph: entities.New(entry.row.ProcessKey)}
 		})
 	}
 	s.forgetLongEnded(now)

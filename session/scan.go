@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/distros"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -52,7 +52,7 @@ type scanned struct {
 
 type scanResult struct {
 	entry    *process
-	snapshot *graph.Snapshot
+	snapshot *entities.Snapshot
 	took     time.Duration
 	err      error
 	early    bool // it began before the end of the recording
@@ -106,11 +106,11 @@ func (s *Session) wantsScan(entry *process) bool {
 // scan begins to scan a process. The result comes through s.scans.results.
 func (s *Session) scan(ctx context.Context, entry *process) {
 	entry.scanned.begun = true
-	layout, err := graph.LayoutOf(ctx, entry.target)
+	layout, err := entities.LayoutOf(ctx, entry.target)
 	if err != nil {
 		return // openMemory has said so
 	}
-	memory, err := graph.OpenMemory(entry.target)
+	memory, err := entities.OpenMemory(entry.target)
 	if err != nil {
 		return
 	}
@@ -121,7 +121,7 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	go func(layout *layouts.Layout) {
 		defer memory.Close()
 		begin := time.Now()
-		snapshot, err := graph.Scan(ctx, memory, layout, s.now())
+		snapshot, err := entities.Scan(ctx, memory, layout, s.now())
 		if snapshot != nil {
 			snapshot.End = s.now()
 		}
@@ -175,7 +175,7 @@ func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
 // takeIn puts what a scan has found into a graph. The scan at the end sees the process as it is after the recording.
 // When an earlier one has seen what was there before, all that is new then has an initialization event, or was created
 // afterwards and does not belong to the recording.
-func (s *Session) takeIn(g *graph.Graph, result scanResult) {
+func (s *Session) takeIn(g *entities.Graph, result scanResult) {
 	covered := &result.entry.scanned.covered
 	if s.scans.closed && *covered {
 		g.Complete(result.snapshot)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/distros"
-	"github.com/caret-bpf/caret-bpf/graph"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -112,18 +112,18 @@ func readEntities(ctx context.Context, p *target.Process) (liveProcess, error) {
 		PID: p.PID, Command: p.Command, Distro: p.Distro, RMW: p.RMW,
 		Nodes: []*liveNode{}, Executors: []liveExecutor{}, Skipped: []liveSkipped{},
 	}
-	layout, err := graph.LayoutOf(ctx, p)
+	layout, err := entities.LayoutOf(ctx, p)
 	if err != nil {
 		live.Problem = err.Error()
 		return live, err
 	}
-	memory, err := graph.OpenMemory(p)
+	memory, err := entities.OpenMemory(p)
 	if err != nil {
 		live.Problem = err.Error()
 		return live, err
 	}
 	defer memory.Close()
-	snapshot, err := graph.Scan(ctx, memory, layout, 0)
+	snapshot, err := entities.Scan(ctx, memory, layout, 0)
 	if err != nil {
 		err = fmt.Errorf("PID %d: %w", p.PID, err)
 		live.Problem = err.Error()
@@ -132,9 +132,9 @@ func readEntities(ctx context.Context, p *target.Process) (liveProcess, error) {
 	for _, skipped := range snapshot.Skipped {
 		live.Skipped = append(live.Skipped, liveSkipped{trace.Address(skipped.Start), trace.Address(skipped.End), skipped.Reason})
 	}
-	entities := graph.New(trace.ProcessKey{BootID: p.BootID, PID: p.PID, ProcessStart: p.StartTime})
-	entities.Apply(snapshot)
-	live.add(entities.Rows(true))
+	found := entities.New(trace.ProcessKey{BootID: p.BootID, PID: p.PID, ProcessStart: p.StartTime})
+	found.Apply(snapshot)
+	live.add(found.Rows(true))
 	return live, err
 }
 

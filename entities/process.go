@@ -1,0 +1,243 @@
+package entities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/layouts"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// mappingsAge is how long a list of mappings is believed to be complete.
+const mappingsAge = time.Second
+
+// ProcessMemory is the Memory of a process on this machine. It does not stop the process and does not touch pages that
+// are not in RAM. It is not safe for concurrent use.
+type ProcessMemory struct {
+	process  *target.Process
+	memory   *target.Memory
+	mappings []target.Mapping
+	listed   time.Time
+	files    map[fileKey]*elffile.File // nil for what is no ELF file
+}
+
+// fileKey is a mapped file.
+type fileKey struct {
+	device, inode uint64
+	path          string
+}
+
+// OpenMemory opens the memory of a process, which must stay open as long. Close it in the end.
+func OpenMemory(process *target.Process) (*ProcessMemory, error) {
+	memory, err := process.Memory()
+	if err != nil {
+		return nil, fmt.Errorf("open the memory of process %d: %w", process.PID, err)
+	}
+	return &ProcessMemory{process: process, memory: memory, files: make(map[fileKey]*elffile.File)}, nil
+}
+
+// Close ends the use of the memory.
+func (m *ProcessMemory) Close() error {
+	err := m.memory.Close()
+	for _, file := range m.files {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
+
+// ReadAt fills p from an address. What a file holds there is read from the file if the process has not it in RAM, as is
+// usual for class names.
+func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
+	_, err := m.memory.ReadAt(address, p)
+	if !errors.Is(err, target.ErrNotResident) {
+		return err
+	}
+	mapping, ok := m.presentMapping(address)
+	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
+		return err
+	}
+	file, openErr := m.process.OpenMapping(mapping)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	defer file.Close()
+	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
+	return err
+}
+
+// linkOf is the link by which the kernel names the file of a mapping, as long as there is exactly this mapping.
+func (m *ProcessMemory) linkOf(mapping target.Mapping) string {
+	return fmt.Sprintf("/proc/%d/map_files/%x-%x", m.process.PID, mapping.Start, mapping.End)
+}
+
+// Mappings lists the memory mappings of the process, in order of address.
+func (m *ProcessMemory) Mappings() ([]target.Mapping, error) { return m.process.Mappings() }
+
+// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the sequence.
+func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error] {
+	return m.memory.ResidentRanges(start, end)
+}
+
+// ReadOnlyFile reports whether an address lies in a mapping of a file that the process cannot write.
+func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
+	mapping, ok := m.mapping(address)
+	return ok && isReadOnlyFile(mapping)
+}
+
+// FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are
+// those of the frame description, so it need not have a name.
+func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
+	mapping, file, inFile, err := m.codeAt(address)
+	if err != nil {
+		return Function{}, false
+	}
+	bounds, err := file.FrameRange(inFile)
+	if err != nil || bounds.Start != inFile {
+		return Function{}, false
+	}
+	function := Function{
+		Start: address, End: address + bounds.End - bounds.Start,
+		Module: filepath.Base(strings.TrimSuffix(mapping.Path, " (deleted)")), Offset: inFile,
+	}
+	if symbols, err := file.SymbolsAt(inFile); err == nil {
+		for _, symbol := range symbols {
+			function.Names = append(function.Names, symbol.Name)
+		}
+	}
+	return function, true
+}
+
+// PassedMember follows the code of the function at an address in the file that is mapped there.
+func (m *ProcessMemory) PassedMember(function uint64, callee string) (elffile.Member, error) {
+	_, file, inFile, err := m.codeAt(function)
+	if err != nil {
+		return elffile.Member{}, err
+	}
+	return file.PassedMember(inFile, callee)
+}
+
+// codeAt returns the mapping of code that an address lies in, its file, and the address in the file's own address
+// space.
+func (m *ProcessMemory) codeAt(address uint64) (target.Mapping, *elffile.File, uint64, error) {
+	mapping, ok := m.presentMapping(address)
+	if !ok || !mapping.Executable() || mapping.Inode == 0 {
+		return mapping, nil, 0, fmt.Errorf("no file's code is at %#x: %w", address, errNoCode)
+	}
+	file := m.fileOf(mapping)
+	if file == nil {
+		return mapping, nil, 0, fmt.Errorf("%s: %w", mapping.Path, errNoCode)
+	}
+	inFile, err := file.AddressOf(mapping.Offset + address - mapping.Start)
+	return mapping, file, inFile, err
+}
+
+// fileOf opens the file behind a mapping, nil if it is no ELF file.
+func (m *ProcessMemory) fileOf(mapping target.Mapping) *elffile.File {
+	key := fileKey{mapping.Device, mapping.Inode, mapping.Path}
+	file, known := m.files[key]
+	if !known {
+		if opened, err := m.process.OpenMapping(mapping); err == nil {
+			if file, err = elffile.Open(fmt.Sprintf("/proc/self/fd/%d", opened.Fd())); err != nil {
+				file = nil
+			}
+			_ = opened.Close()
+		}
+		m.files[key] = file
+	}
+	return file
+}
+
+func isReadOnlyFile(mapping target.Mapping) bool {
+	return mapping.Readable() && !mapping.Writable() && mapping.Inode != 0
+}
+
+// mapping returns the mapping that an address lies in. For an address in none, the list is read again if it is not
+// fresh.
+func (m *ProcessMemory) mapping(address uint64) (target.Mapping, bool) {
+	if mapping, ok := mappingAt(m.mappings, address); ok {
+		return mapping, true
+	}
+	if time.Since(m.listed) < mappingsAge {
+		return target.Mapping{}, false
+	}
+	m.listed = time.Now()
+	mappings, err := m.process.Mappings()
+	if err != nil {
+		return target.Mapping{}, false
+	}
+	m.mappings = mappings
+	return mappingAt(m.mappings, address)
+}
+
+// presentMapping is mapping for who reads the mapped file. A library may have been unloaded since the list was read,
+// and another be in its place: where the kernel names another file or none, the list is read again.
+func (m *ProcessMemory) presentMapping(address uint64) (target.Mapping, bool) {
+	mapping, ok := m.mapping(address)
+	if !ok || mapping.Inode == 0 {
+		return mapping, ok
+	}
+	name, err := os.Readlink(m.linkOf(mapping))
+	if err == nil && name != mapping.Path || errors.Is(err, fs.ErrNotExist) {
+		m.mappings, m.listed = nil, time.Time{}
+		return m.mapping(address)
+	}
+	return mapping, ok
+}
+
+func mappingAt(mappings []target.Mapping, address uint64) (target.Mapping, bool) {
+	index, _ := slices.BinarySearchFunc(mappings, address, func(m target.Mapping, address uint64) int {
+		if m.End <= address {
+			return -1
+		}
+		return 1
+	})
+	if index == len(mappings) || mappings[index].Start > address {
+		return target.Mapping{}, false
+	}
+	return mappings[index], true
+}
+
+// LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is
+// not known.
+func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, error) {
+	if len(process.Modules) == 0 {
+		return nil, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
+	}
+	file, err := process.OpenModule(ctx, process.Modules[0])
+	if err != nil {
+		return nil, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
+	}
+	defer file.Close()
+	return layouts.For(string(process.Distro.Like()), file.Machine(), learnLayout(ctx, process))
+}
+
+// learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read
+// teach nothing.
+func learnLayout(ctx context.Context, process *target.Process) layouts.Learned {
+	learned := make(layouts.Learned)
+	libraries := layouts.AccessorLibraries()
+	for _, module := range process.Modules {
+		if !slices.Contains(libraries, module.Soname) {
+			continue
+		}
+		library, err := process.OpenModule(ctx, module)
+		if err != nil {
+			continue
+		}
+		maps.Copy(learned, layouts.Learn(module.Soname, library))
+		_ = library.Close()
+	}
+	return learned
+}
