@@ -45,12 +45,18 @@ var errLostMeanwhile = errors.New("initialization events were lost meanwhile: an
 // watchedMemory is the memory of a process, of which nothing is read once initialization events were lost that the
 // merger has not heard of: who lives at an address may be another one than the record means that is being merged.
 type watchedMemory struct {
-	entities.Memory
+	understoodMemory
 	lost func() bool
 }
 
+// understoodMemory is memory with the code in it, as an *entities.ProcessMemory is.
+type understoodMemory interface {
+	entities.Memory
+	entities.Code
+}
+
 func (m watchedMemory) ReadAt(p []byte, address uint64) error {
-	if err := m.Memory.ReadAt(p, address); err != nil {
+	if err := m.understoodMemory.ReadAt(p, address); err != nil {
 		return err
 	}
 	if m.lost() {

@@ -53,7 +53,7 @@ func TestLostInitsAreNoticed(t *testing.T) {
 }
 
 // steadyMemory reads the same everywhere.
-type steadyMemory struct{ entities.Memory }
+type steadyMemory struct{ understoodMemory }
 
 func (steadyMemory) ReadAt(p []byte, _ uint64) error {
 	for i := range p {

@@ -26,32 +26,38 @@ import (
 
 // process is a process that is or was recorded.
 type process struct {
-	target *target.Process // nil before anybody has looked, and if it was gone then
-	row    trace.Process
-	// told is the last row that was written of it.
-	told trace.Process
-	// probed is what is attached to it; nil if target was nil from the beginning.
-	probed *attaching.Process
+	// payer is whose time it is looked at in. It is set once.
+	payer uint32
+
+	// Written with the session locked, and read so by the reader of records.
+
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
-	// recorded says that it was attached to as a ROS 2 process.
-	recorded bool
-	// retry is from when on planning and attaching, which have failed, are tried again; zero: they have not.
-	retry time.Time
+	row  trace.Process
+	// told is the last row that was written of it.
+	told trace.Process
 	// shown says that the dataset has rows of it. It may end before anybody sees that it maps ROS 2's libraries.
 	shown   bool
 	ended   bool
 	endedAt time.Time
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
+
+	// Of the session's own goroutine.
+
+	target *target.Process // nil before anybody has looked, and if it was gone then
+	// recorded says that it was attached to as a ROS 2 process.
+	recorded bool
+	// probed is what is attached to it; nil if target was nil from the beginning. It is set once.
+	probed *attaching.Process
+	// retry is from when on planning and attaching, which have failed, are tried again; zero: they have not.
+	retry time.Time
 	// headers are the addresses that the kernel side knows the header offset of.
 	headers []uint64
 	// looks counts how often a young process was looked at, lookedAt says when it was last.
 	looks    int
 	lookedAt time.Time
-	// payer is whose time it is looked at in.
-	payer   uint32
-	scanned scanned
+	scanned  scanned
 }
 
 // add begins to record a process that maps ROS 2, or may do so later, by the plan that was made for it.

@@ -48,33 +48,37 @@ type Options struct {
 	Trusted []uint32
 }
 
-// Session is one recording.
+// Session is one recording. Three goroutines use it: its own, which looks at processes, attaches, and ends the
+// recording; the reader, which merges records and writes rows; and the one of a scan, which is given what it needs.
 type Session struct {
+	// Set before the reader begins. What they hold has locks of its own.
 	configuration *compiled
 	options       Options
 	finder        *target.Finder
 	loader        *loader.Loader
 	merger        *merge.Merger
 	writer        *writer.Writer
+	overhead      *overhead
 	clock         trace.Clock
 	bootID        string
-	launched      *launched // nil unless a command was given
 
-	looks *looks           // processes to look at again
-	turns turns            // only for the session's own goroutine
-	loads chan libraryLoad // processes that change their libraries
-	// intraProcesses are processes that begin with intra-process communication.
-	intraProcesses chan intraProcessSeen
-	planner        *attaching.Planner
-	attacher       *attaching.Attacher
+	// Of the session's own goroutine.
+	launched *launched // nil unless a command was given
+	turns    turns
+	planner  *attaching.Planner
+	attacher *attaching.Attacher
+	scans    scans
 
-	overhead     *overhead
-	headersAsked chan struct{} // there are headerQuestions
-	lostInits    lostInits     // of the reader
-	strangers    allowance     // used with the merger locked
-	scans        scans
+	// By which the reader tells the session's own goroutine. They have locks of their own, or are channels.
+	looks          *looks                // processes to look at again
+	loads          chan libraryLoad      // processes that change their libraries
+	intraProcesses chan intraProcessSeen // processes that begin with intra-process communication
+	headersAsked   chan struct{}         // there are headerQuestions
 
-	mu              sync.Mutex // guards what follows
+	lostInits lostInits // of the reader; its count may be read by all
+	strangers allowance // used with the merger locked
+
+	mu              sync.Mutex // guards what follows; it is locked last, also with the merger locked
 	processes       map[int32]*process
 	processRows     uint64     // rows that were written of processes
 	gone            []*process // whose PIDs other processes have
