@@ -85,6 +85,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 	if err := a.attachPlan(ctx, p, plan); err != nil {
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
+	p.incomplete = false
 	return nil
 }
 

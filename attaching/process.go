@@ -14,6 +14,7 @@ type Process struct {
 	attached     map[siteKey]bool
 	attachments  []unitAttachment
 	plan         *probes.Plan // the last
+	incomplete   bool         // what it lost with shared links could not be attached to it alone
 	bodies       bodies
 	intraProcess intraProcess
 }
@@ -22,6 +23,9 @@ type Process struct {
 func NewProcess(p *target.Process) *Process {
 	return &Process{Target: p, attached: map[siteKey]bool{}, bodies: bodies{detachable: detachable{attached: map[siteKey]bool{}}}}
 }
+
+// Incomplete reports whether the process has lost probes, of its last plan, that Attach has to attach again.
+func (p *Process) Incomplete() bool { return p.incomplete }
 
 // detachables are the sites of the process that are detached at times.
 func (p *Process) detachables() []*detachable {

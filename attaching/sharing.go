@@ -168,7 +168,9 @@ func (a *Attacher) unshare(file target.FileID, why error) {
 func (a *Attacher) attachOthers(ctx context.Context, p *Process) {
 	for _, other := range slices.Clone(a.processes) {
 		if other != p && other.plan != nil && other.Target.Alive() {
-			if err := a.Attach(ctx, other, other.plan); !errors.Is(err, loader.ErrProcessGone) {
+			err := a.Attach(ctx, other, other.plan)
+			other.incomplete = err != nil
+			if !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(err)
 			}
 		}

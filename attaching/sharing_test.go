@@ -90,3 +90,29 @@ func TestFileThatCannotBeShared(t *testing.T) {
 		})
 	}
 }
+
+// TestProcessThatLosesItsLinks: a process that cannot be attached to alone when sharing ends is known to be incomplete,
+// until it can.
+func TestProcessThatLosesItsLinks(t *testing.T) {
+	finder := target.NewFinder()
+	former, module := startProcess(t, finder)
+	later, _ := startProcess(t, finder)
+	opened, err := module.Opened()
+	if err != nil {
+		t.Skip(err)
+	}
+	a, told := newTestAttacher(Options{SystemWide: true})
+	probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
+	attach(t, a, former, probed)
+	told.kernel.failing = errors.New("no memory")
+	a.unshare(module.File, errContested)
+	a.attachOthers(t.Context(), later)
+	if !former.Incomplete() || later.Incomplete() {
+		t.Errorf("incomplete: %v, and another %v", former.Incomplete(), later.Incomplete())
+	}
+	told.kernel.failing = nil
+	attach(t, a, former, probed)
+	if former.Incomplete() || len(told.kernel.events(former.Target.PID)) != 1 {
+		t.Errorf("incomplete: %v, attached %v", former.Incomplete(), told.kernel.events(former.Target.PID))
+	}
+}

@@ -266,6 +266,8 @@ func (l *Loader) ForgetProcesses(processes []int32) error {
 	for _, name := range addressMaps {
 		problems = append(problems, forgetAddresses(l.collection.Maps[name], over))
 	}
+	// There may be room again for rings that are used.
+	problems = append(problems, l.collection.Variables[bpf.CaretVarRingsMissing].Set(uint32(0)))
 	return errors.Join(problems...)
 }
 

@@ -104,10 +104,11 @@ func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	s.warn(opened.close())
 	s.mu.Lock()
 	known := s.processes[p.PID]
+	unmet := known != nil && known.isUnmet()
 	s.mu.Unlock()
 	switch {
 	case known == entry:
-	case known != nil && known.isUnmet():
+	case unmet:
 		entry = s.adopt(ctx, known, entry)
 	default:
 		s.closeTarget(entry)
@@ -123,6 +124,14 @@ func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 func (s *Session) begin(entry *process) {
 	if !s.opened.IsZero() {
 		entry.row.RecordingStartTimestamp = trace.Some(s.now())
+	}
+	s.put(entry)
+}
+
+// put lets a process have its PID. Who had it before is over, although nothing has told of it. The session is locked.
+func (s *Session) put(entry *process) {
+	if former := s.processes[entry.row.PID]; former != nil {
+		s.gone = append(s.gone, former)
 	}
 	s.processes[entry.row.PID] = entry
 }
@@ -267,6 +276,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	s.mu.Lock()
 	entry := s.processes[pid]
 	ended := entry != nil && entry.ended
+	unmet := entry != nil && entry.isUnmet()
 	s.mu.Unlock()
 	if ended {
 		s.bury(entry)
@@ -287,7 +297,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	switch {
 	case entry == nil:
 		entry = s.meet(ctx, pid)
-	case entry.isUnmet():
+	case unmet:
 		entry = s.meetLate(ctx, entry)
 	}
 	if entry == nil {
@@ -407,6 +417,9 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	forgotten := entry.forgotten
 	entry.forgotten = false
 	s.mu.Unlock()
+	if entry.probed.Incomplete() && entry.retry.IsZero() {
+		entry.retry = time.Now().Add(retryPause)
+	}
 	again := !entry.retry.IsZero() && time.Now().After(entry.retry)
 	if changes.Empty() && entry.recorded && !forgotten && !again || !entry.target.IsROS2() {
 		return nil

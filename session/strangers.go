@@ -18,17 +18,29 @@ import (
 const (
 	strangersTime   = 100 * time.Millisecond
 	strangersPeriod = time.Second
+	// strangerPatience bounds one look. What it takes too long is taken from the periods that follow.
+	strangerPatience = time.Second
 )
 
 // allowance is a time that each user may take in a period. It is used with the merger locked.
 type allowance struct {
 	began time.Time
-	spent map[uint32]time.Duration
+	spent map[uint32]time.Duration // what no period has made up for yet
 }
 
 func (a *allowance) has(user uint32, now time.Time) bool {
-	if now.Sub(a.began) >= strangersPeriod {
+	if a.spent == nil {
 		a.began, a.spent = now, map[uint32]time.Duration{}
+	}
+	if periods := now.Sub(a.began) / strangersPeriod; periods > 0 {
+		a.began = a.began.Add(periods * strangersPeriod)
+		for user, spent := range a.spent {
+			if spent = spent - periods*strangersTime; spent > 0 {
+				a.spent[user] = spent
+			} else {
+				delete(a.spent, user)
+			}
+		}
 	}
 	return a.spent[user] < strangersTime
 }
@@ -49,14 +61,22 @@ func (s *Session) identify(pid int32) *merge.Process {
 		return s.postpone(pid, payer)
 	}
 	defer func() { s.strangers.spend(payer, time.Since(begin)) }()
-	ctx := context.Background() // the record may be one of the last
+	ctx, cancel := context.WithTimeout(context.Background(), strangerPatience) // whether or not the recording is over
+	defer cancel()
 	p, err := s.finder.Inspect(ctx, pid)
+	if ctx.Err() != nil {
+		if err == nil {
+			_ = p.Close()
+		}
+		return s.postpone(pid, payer)
+	}
 	if err != nil {
 		s.warnOfRefused(err)
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	entry := newProcess(p)
 	opened := s.openMemory(ctx, entry)
+	entry.forgotten = ctx.Err() != nil            // then the session opens it
 	merged := mergedProcess(entry, opened.take()) // before anybody else sees the entry
 	s.mu.Lock()
 	s.begin(entry)
@@ -72,9 +92,9 @@ func (s *Session) remember(pid int32, exited bool) *merge.Process {
 	defer s.mu.Unlock()
 	start := s.starts.of(pid)
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
-	s.processes[pid] = &process{
+	s.put(&process{
 		row: trace.Process{ProcessKey: key, Command: start.command, Exited: exited}, ros2: true, ended: true, endedAt: time.Now(),
-	}
+	})
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
 }
 

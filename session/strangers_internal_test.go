@@ -31,7 +31,10 @@ func TestStrangersTime(t *testing.T) {
 		{strangersPeriod / 2, 1, 0, false},
 		{strangersPeriod / 2, 1, strangersTime, true},
 		{0, 1, 0, false},
-		{0, 2, 0, true},
+		{0, 2, 0, false},
+		{3 * strangersPeriod, 2, 0, false}, // it has taken what five periods have
+		{0, 1, 0, true},
+		{strangersPeriod, 2, 0, true},
 	} {
 		now = now.Add(step.after)
 		if got := a.has(step.user, now); got != step.want {

@@ -25,8 +25,8 @@ const (
 	maxCommandLineSize = 4 << 20 // and of the environment
 	// What is kept of a command line. A program can have any memory of its own shown as its command line
 	// (PR_SET_MM_MAP).
-	maxKeptCommandLine = 64 << 10
-	maxArguments       = 4096
+	maxKeptCommandLine = 16 << 10
+	maxArguments       = 1024
 )
 
 // Finder finds processes. It remembers what it learned of files, so one Finder should serve all processes.
@@ -144,7 +144,7 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 	}()
 	for pid, inTime := range f.inTurns(pids) {
 		if !inTime {
-			found.leaveOut(fmt.Errorf("looking at the processes of its user takes long: %w", quota.ErrUsedUp))
+			found.leaveOut(fmt.Errorf("PID %d was not looked at, because those of its user take long: %w", pid, quota.ErrUsedUp))
 			continue
 		}
 		if !wanted(pid) {

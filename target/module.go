@@ -207,12 +207,13 @@ type learnedFile struct {
 
 // learnFile opens the module's file and learns what it says. The caller holds it.
 func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
-	learned := p.finder.learnFile(ctx, p.openPath(module), p.refuseServed)
+	refuse := func(handle int) error { return p.refuseServed(ctx, handle) }
+	learned := p.finder.learnFile(ctx, p.openPath(module), refuse)
 	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted || p.mountsAreForeign() {
 		return learned // a path can lead through anything that was mounted
 	}
 	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
-	learned = p.finder.learnFile(ctx, p.finder.processPath(p.PID, filepath.Join("root", module.Path)), p.refuseServed)
+	learned = p.finder.learnFile(ctx, p.finder.processPath(p.PID, filepath.Join("root", module.Path)), refuse)
 	if learned.err == nil && learned.facts.version.inode != module.Mappings[0].Inode {
 		learned.opened.Release()
 		return learnedFile{path: learned.path, err: &os.PathError{Op: "open", Path: learned.path, Err: os.ErrPermission}}

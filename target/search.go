@@ -48,7 +48,7 @@ func (f *Finder) inTurns(pids []int32) iter.Seq2[int32, bool] {
 			if late[user] = late[user][1:]; len(late[user]) == 0 {
 				delete(late, user)
 			}
-			if len(spent) > 1 && time.Now().After(end) {
+			if time.Now().After(end) && othersWait(user, spent) {
 				if !yield(pid, false) {
 					return
 				}
@@ -57,6 +57,16 @@ func (f *Finder) inTurns(pids []int32) iter.Seq2[int32, bool] {
 			}
 		}
 	}
+}
+
+// othersWait reports whether anybody else has processes that take time to be looked at.
+func othersWait(user uint32, spent map[uint32]time.Duration) bool {
+	for other, took := range spent {
+		if other != user && took > lookTurn/10 {
+			return true
+		}
+	}
+	return false
 }
 
 func leastSpent(late map[uint32][]int32, spent map[uint32]time.Duration) uint32 {

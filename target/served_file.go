@@ -2,7 +2,7 @@ package target
 
 import (
 	"bytes"
-	"errors"
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -11,9 +11,12 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
-const maxMountTable = 64 << 20
+// maxMountTable is several times what machines with a thousand containers have.
+const maxMountTable = 16 << 20
 
 // mount is a line of /proc/PID/mountinfo.
 type mount struct {
@@ -38,9 +41,15 @@ var errForeignMount = fmt.Errorf("%w: its file system was mounted in another use
 // with O_PATH, or may do so. It asks the kernel only: what it has noted of the file, and what is mounted where the
 // process and this program are.
 //
+// Tables are long where much is mounted. They are read anew for each file: the kernel gives the number of a mount that is
+// gone to another one, but not while the file is held. The user of the process pays.
+//
 // Users may mount FUSE and overlayfs in user namespaces of theirs. An overlay of theirs on FUSE hands requests on with
 // their own rights, whoever asks, and does not say what it is made of.
-func (p *Process) refuseServed(handle int) error {
+func (p *Process) refuseServed(ctx context.Context, handle int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var stat unix.Statx_t
 	if err := unix.Statx(handle, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &stat); err != nil {
 		return err
@@ -48,19 +57,21 @@ func (p *Process) refuseServed(handle int) error {
 	if stat.Dev_major != 0 {
 		return nil // on a block device, which only who administers the machine mounts
 	}
-	found := foundMount{id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor)}
-	if text, err := readTable("/proc/self/mountinfo"); err == nil {
-		found.own = parseMounts(text)
-	}
-	if text, err := readTable(p.finder.processPath(p.PID, "mountinfo")); err == nil {
-		found.target = parseMounts(text)
-	}
-	found.foreign = p.mountsAreForeign()
-	err := found.refuse()
-	if errors.Is(err, errForeignMount) && found.device == memoryDevice() {
+	found := foundMount{id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor), foreign: p.mountsAreForeign()}
+	if found.device == memoryDevice() {
 		return nil // memfd_create: the kernel's own mount, which is in no table
 	}
-	return err
+	for path, mounts := range map[string]*[]mount{"/proc/self/mountinfo": &found.own, p.finder.processPath(p.PID, "mountinfo"): &found.target} {
+		text, err := readTable(path)
+		if err != nil {
+			continue // the process is gone, or the other table tells
+		}
+		if err := quota.From(ctx).Take(quota.Work, int64(len(text))); err != nil {
+			return err
+		}
+		*mounts = parseMounts(text)
+	}
+	return found.refuse()
 }
 
 // foundMount is what is known of the mount that a file was found in.
@@ -170,7 +181,7 @@ func (p *Process) OpenMapping(mapping Mapping) (*os.File, error) {
 	}
 	handle := os.NewFile(uintptr(fd), mapping.Path)
 	defer handle.Close()
-	if err := p.refuseServed(fd); err != nil {
+	if err := p.refuseServed(p.PaidBy(context.Background()), fd); err != nil {
 		return nil, fmt.Errorf("%s: %w", mapping.Path, err)
 	}
 	return openFound(handle, unix.S_IFREG)

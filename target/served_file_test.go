@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // mountUnanswered mounts a file system that never answers, neither to root. It answers with errors when the test's
@@ -125,7 +128,7 @@ func TestFilesOfProgramsThatAreUnmounted(t *testing.T) {
 	if err := unix.Unmount(mounted, unix.MNT_DETACH); err != nil {
 		t.Fatal(err)
 	}
-	if err := newFakeProcess(t).inspect().refuseServed(handle); !errors.Is(err, ErrNotRead) {
+	if err := newFakeProcess(t).inspect().refuseServed(t.Context(), handle); !errors.Is(err, ErrNotRead) {
 		t.Errorf("%v", err)
 	}
 	memory, err := unix.MemfdCreate("jit", unix.MFD_CLOEXEC)
@@ -133,7 +136,7 @@ func TestFilesOfProgramsThatAreUnmounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(memory)
-	if err := newFakeProcess(t).inspect().refuseServed(memory); err != nil {
+	if err := newFakeProcess(t).inspect().refuseServed(t.Context(), memory); err != nil {
 		t.Errorf("memory: %v", err)
 	}
 }
@@ -183,4 +186,37 @@ func FuzzParseMounts(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMountTablesArePaidFor: who mounts much pays for what is read of it, and nobody waits for more than he pays.
+func TestMountTablesArePaidFor(t *testing.T) {
+	file, err := os.CreateTemp("/dev/shm", "served")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	fake := newFakeProcess(t)
+	fake.writeProcess("mountinfo", strings.Repeat("1 1 0:1 / /somewhere rw - tmpfs tmpfs rw\n", 20_000))
+	finder := fake.finderWith(quota.Work, 16<<20)
+	process, err := finder.Inspect(t.Context(), fakePID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer process.Close()
+	ctx, cancel := context.WithCancel(process.PaidBy(t.Context()))
+	defer cancel()
+	for files := 0; ; files++ {
+		err := process.refuseServed(ctx, int(file.Fd()))
+		if errors.Is(err, quota.ErrUsedUp) {
+			break
+		}
+		if files > 100 {
+			t.Fatalf("%d files were looked up in a table of 800 KB, the last: %v", files, err)
+		}
+	}
+	cancel()
+	if err := process.refuseServed(ctx, int(file.Fd())); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
 }

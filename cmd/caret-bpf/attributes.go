@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,22 +31,39 @@ type datasetGroup struct {
 	datasets   []*trace.Dataset
 }
 
-// attribute returns the value of an attribute, "" if the recording was given none or its session.json is damaged.
-func attribute(d *trace.Dataset, key string) string {
-	if d.Session() == nil {
-		return ""
+// attributesOf are those of a recording. If its session.json is damaged or lost, the table has them.
+func attributesOf(ctx context.Context, d *trace.Dataset) (map[string]string, error) {
+	if d.Session() != nil {
+		return d.Session().Attributes, nil
 	}
-	return d.Session().Attributes[key]
+	attributes := map[string]string{}
+	err := trace.Scan(ctx, d, trace.TableAttribute, func(rows []trace.Attribute) error {
+		for _, row := range rows {
+			attributes[row.Key] = row.Value
+		}
+		return nil
+	})
+	return attributes, err
 }
 
 // group chooses among datasets and groups them, in the order of the values. Without a key there is one group.
-func (f *attributeFlags) group(datasets []*trace.Dataset) ([]datasetGroup, error) {
+func (f *attributeFlags) group(ctx context.Context, datasets []*trace.Dataset) ([]datasetGroup, error) {
+	if len(f.only) == 0 && f.by == "" {
+		return []datasetGroup{{datasets: datasets}}, nil
+	}
+	of := make(map[*trace.Dataset]map[string]string, len(datasets))
+	for _, d := range datasets {
+		var err error
+		if of[d], err = attributesOf(ctx, d); err != nil {
+			return nil, err
+		}
+	}
 	for _, text := range f.only {
 		wanted, err := trace.ParseAttribute(text)
 		if err != nil {
 			return nil, fmt.Errorf("%w: --attribute: %w", errUsage, err)
 		}
-		datasets = slices.DeleteFunc(slices.Clone(datasets), func(d *trace.Dataset) bool { return attribute(d, wanted.Key) != wanted.Value })
+		datasets = slices.DeleteFunc(slices.Clone(datasets), func(d *trace.Dataset) bool { return of[d][wanted.Key] != wanted.Value })
 	}
 	if len(datasets) == 0 {
 		return nil, fmt.Errorf("%w: no dataset has the attributes %s; `caret-bpf info` shows those of a dataset",
@@ -59,7 +77,7 @@ func (f *attributeFlags) group(datasets []*trace.Dataset) ([]datasetGroup, error
 	}
 	var groups []datasetGroup
 	for _, d := range datasets {
-		value := attribute(d, f.by)
+		value := of[d][f.by]
 		i := slices.IndexFunc(groups, func(g datasetGroup) bool { return g.value == value })
 		if i < 0 {
 			i = len(groups)

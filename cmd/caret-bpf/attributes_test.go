@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,11 @@ func TestAnswersByAttributes(t *testing.T) {
 	bus := trace.Attribute{Key: "vehicle", Value: "bus 7"}
 	datasets := []string{
 		attributedDataset(t, 2, route("b"), bus), attributedDataset(t, 3, route("a"), bus), attributedDataset(t, 4, route("a")), attributedDataset(t, 5),
+	}
+	// Of one only the table has them.
+	tracetest.AddSegment(t, datasets[2], 0, []trace.Attribute{route("a")})
+	if err := os.WriteFile(filepath.Join(datasets[2], trace.SessionFile), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
 		flags []string

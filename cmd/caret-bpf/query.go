@@ -45,7 +45,7 @@ func quietFlag(flags *pflag.FlagSet) *bool {
 }
 
 // open opens the datasets that the question is about, in the groups that are to be answered one by one.
-func (q *question) open(directories []string) ([]datasetGroup, error) {
+func (q *question) open(ctx context.Context, directories []string) ([]datasetGroup, error) {
 	if len(directories) == 0 {
 		return nil, fmt.Errorf("%w: name a dataset, or several of one system", errUsage)
 	}
@@ -60,7 +60,7 @@ func (q *question) open(directories []string) ([]datasetGroup, error) {
 		}
 		datasets = append(datasets, d)
 	}
-	return q.attributes.group(datasets)
+	return q.attributes.group(ctx, datasets)
 }
 
 // prepare makes the query to datasets.
@@ -148,7 +148,7 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 	if err != nil {
 		return err
 	}
-	groups, err := q.open(directories)
+	groups, err := q.open(ctx, directories)
 	if err != nil {
 		return err
 	}
