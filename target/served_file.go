@@ -41,8 +41,8 @@ var errForeignMount = fmt.Errorf("%w: its file system was mounted in another use
 // with O_PATH, or may do so. It asks the kernel only: what it has noted of the file, and what is mounted where the
 // process and this program are.
 //
-// Tables are long where much is mounted. They are read anew for each file: the kernel gives the number of a mount that is
-// gone to another one, but not while the file is held. The user of the process pays.
+// Tables are long where much is mounted. They are read anew for each file: the kernel gives the number of a mount that
+// is gone to another one, but not while the file is held. The user of the process pays.
 //
 // Users may mount FUSE and overlayfs in user namespaces of theirs. An overlay of theirs on FUSE hands requests on with
 // their own rights, whoever asks, and does not say what it is made of.
