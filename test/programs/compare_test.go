@@ -339,6 +339,12 @@ func TestComparerAtTheEdges(t *testing.T) {
 			r.Callbacks[0].Status, r.Callbacks[0].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
 			r.Publishes[0].Status = trace.PublishRecordingEnd
 		}, ""},
+		"of a publish that began before, only the last layers are recorded": {Span{105, 115, 1000, 1000}, func(r *Recording) {
+			r.Publishes[0].PublisherHandle, r.Publishes[0].TopicName, r.Publishes[0].NodeName = 0, "", ""
+		}, ""},
+		"of one that began later, all are": {Span{10, 100, 1000, 1000}, func(r *Recording) {
+			r.Publishes[0].PublisherHandle, r.Publishes[0].TopicName, r.Publishes[0].NodeName = 0, "", ""
+		}, "topic is unknown"},
 		"the first message of a thread may have been taken before": {Span{10, 290, 1000, 1000}, func(r *Recording) { r.Passages = r.Passages[1:] }, ""},
 		"the second one was not":                                   {Span{10, 290, 1000, 1000}, func(r *Recording) { r.Passages = r.Passages[:2] }, "not joined"},
 		"who gets a message that is published at the end may be unknown": {Span{10, 10, 125, 125}, func(r *Recording) {

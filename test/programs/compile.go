@@ -19,6 +19,9 @@ import (
 //go:embed runtime/*.hpp
 var runtimeFiles embed.FS
 
+//go:embed runtime/container.cpp
+var containerSource string
+
 // libraries are those whose functions headers call, so a program needs them itself.
 var libraries = []string{
 	"rclcpp", "rclcpp_action", "rclcpp_lifecycle", "rcl", "rcl_action", "rcl_lifecycle", "rmw", "rcutils", "rcpputils", "tracetools",
@@ -126,7 +129,11 @@ func (c *Compiler) prepare(ctx context.Context) error {
 
 // Compile returns the path of the compiled program.
 func (c *Compiler) Compile(ctx context.Context, p Program) (string, error) {
-	sum := sha256.Sum256([]byte(p.Source))
+	identity := p.Source
+	if p.Component {
+		identity += containerSource
+	}
+	sum := sha256.Sum256([]byte(identity))
 	path := filepath.Join(c.folder, fmt.Sprintf("program-%d-%s", p.Seed, hex.EncodeToString(sum[:8])))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -135,14 +142,39 @@ func (c *Compiler) Compile(ctx context.Context, p Program) (string, error) {
 	if err := os.WriteFile(source, []byte(p.Source), 0o644); err != nil {
 		return "", err
 	}
-	arguments := slices.Concat(c.flags, []string{"-I", c.folder, source}, c.links)
-	if p.Stripped {
-		arguments = append(arguments, "-s")
+	compile := c.compileProgram
+	if p.Component {
+		compile = c.compileComponent
 	}
-	if err := c.run(ctx, path, arguments...); err != nil {
+	if err := compile(ctx, path, source, p.Stripped); err != nil {
 		return "", fmt.Errorf("program of seed %d: %w", p.Seed, err)
 	}
 	return path, nil
+}
+
+func (c *Compiler) compileProgram(ctx context.Context, path, source string, stripped bool) error {
+	return c.run(ctx, path, slices.Concat(c.flags, []string{"-I", c.folder, source}, c.links, strip(stripped))...)
+}
+
+// compileComponent makes a library of the program, and beside it the process that loads it.
+func (c *Compiler) compileComponent(ctx context.Context, path, source string, stripped bool) error {
+	asLibrary := []string{"-shared", "-fPIC", "-Dmain=component_main", "-I", c.folder, source}
+	if err := c.run(ctx, path+".so", slices.Concat(c.flags, asLibrary, c.links, strip(stripped))...); err != nil {
+		return err
+	}
+	container := path + "-container.cpp"
+	if err := os.WriteFile(container, []byte(containerSource), 0o644); err != nil {
+		return err
+	}
+	lib := filepath.Join(c.prefix, "lib")
+	return c.run(ctx, path, container, "-O2", "-Wl,--no-as-needed", "-L"+lib, "-Wl,-rpath,"+lib, "-Wl,-rpath-link,"+lib, "-lrclcpp", "-ldl")
+}
+
+func strip(stripped bool) []string {
+	if stripped {
+		return []string{"-s"}
+	}
+	return nil
 }
 
 // run lets g++ make a file, which is there wholly or not at all.

@@ -22,6 +22,8 @@ type Program struct {
 	Source string
 	// Stripped programs have no symbol table.
 	Stripped bool
+	// Component programs are libraries, which a process loads that has rclcpp already.
+	Component bool
 	// Features say what the program has, sorted.
 	Features []string
 }
@@ -34,8 +36,17 @@ func Generate(seed uint64, distro string) Program {
 	if stripped {
 		g.feature("no symbol table")
 	}
-	return Program{Seed: seed, Distro: distro, Source: g.source(seed), Stripped: stripped, Features: slices.Sorted(maps.Keys(g.features))}
+	component := seed%componentEvery == componentAt
+	if component {
+		g.feature("loaded as a component")
+	}
+	return Program{
+		Seed: seed, Distro: distro, Source: g.source(seed), Stripped: stripped, Component: component, Features: slices.Sorted(maps.Keys(g.features)),
+	}
 }
+
+// One program of so many is loaded as a component.
+const componentEvery, componentAt = 10, 3
 
 // generator makes choices and writes them down as parts of the source.
 type generator struct {

@@ -37,7 +37,7 @@ func TestGeneratedProgramsVary(t *testing.T) {
 		"subscription: buffer of unique pointers", "subscription: intra-process Disable", "subscription: intra-process Enable",
 		"subscription: type adapter", "subscription: with message info",
 		"thread that runs no callbacks", "timer that is reset", "timer: callback is given the timer", "timer: clock", "timer: of a reference",
-		"timer: of a reference with a clock", "timer: own class", "timer: own class with a clock", "timer: wall", "waitable",
+		"loaded as a component", "timer: of a reference with a clock", "timer: own class", "timer: own class with a clock", "timer: wall", "waitable",
 		"callable: function pointer", "callable: functor that was bound to a variable", "callable: functor without members",
 		"callable: lambda of what comes and goes", "callable: lambda of what comes and goes with more",
 		"callable: std::function of what comes and goes", "callable: functor of what comes and goes",
