@@ -39,6 +39,21 @@ func startProcess(t *testing.T, finder *target.Finder) (*Process, target.Module)
 	}
 }
 
+// startSharers starts two processes that map one library, and returns a site in it.
+func startSharers(t *testing.T) (former, later *Process, probed probes.Site) {
+	t.Helper()
+	finder := target.NewFinder()
+	former, module := startProcess(t, finder)
+	later, _ = startProcess(t, finder)
+	opened, err := module.Opened()
+	if err != nil {
+		t.Skip(err)
+	}
+	return former, later, probes.Site{
+		Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened,
+	}
+}
+
 // TestFileThatCannotBeShared: when links for all processes cannot be made, those of single processes, which were closed
 // for them, come back, and it is said why.
 func TestFileThatCannotBeShared(t *testing.T) {
@@ -51,15 +66,8 @@ func TestFileThatCannotBeShared(t *testing.T) {
 		"it cannot": {unable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			finder := target.NewFinder()
-			former, module := startProcess(t, finder)
-			later, _ := startProcess(t, finder)
-			opened, err := module.Opened()
-			if err != nil {
-				t.Skip(err)
-			}
+			former, later, probed := startSharers(t)
 			a, told := newTestAttacher(Options{SystemWide: true})
-			probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
 			want := []abi.Event{probed.Event}
 
 			former.Target.Distro = distros.Unknown // then it is probed alone
@@ -94,18 +102,11 @@ func TestFileThatCannotBeShared(t *testing.T) {
 // TestProcessThatLosesItsLinks: a process that cannot be attached to alone when sharing ends is known to be incomplete,
 // until it can.
 func TestProcessThatLosesItsLinks(t *testing.T) {
-	finder := target.NewFinder()
-	former, module := startProcess(t, finder)
-	later, _ := startProcess(t, finder)
-	opened, err := module.Opened()
-	if err != nil {
-		t.Skip(err)
-	}
+	former, later, probed := startSharers(t)
 	a, told := newTestAttacher(Options{SystemWide: true})
-	probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
 	attach(t, a, former, probed)
 	told.kernel.failing = errors.New("no memory")
-	a.unshare(module.File, errContested)
+	a.unshare(probed.File, errContested)
 	a.attachOthers(t.Context(), later)
 	if !former.Incomplete() || later.Incomplete() {
 		t.Errorf("incomplete: %v, and another %v", former.Incomplete(), later.Incomplete())

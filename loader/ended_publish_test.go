@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // ringScript writes an intra-process subscription of Humble with its ring buffer.
@@ -21,6 +22,14 @@ func ringScript() []string {
 		fmt.Sprintf("write %x 1", secondPage+8+5*8),    // size
 		fmt.Sprintf("call executed %x 0 0", firstPage), // a new step
 	}
+}
+
+// enqueueSites are those by which an enqueue of Humble shows.
+func (c *target) enqueueSites(library string) []probes.Site {
+	c.t.Helper()
+	count, trigger := c.site(library, "entered", abi.EventRclcppIntraPublish), c.site(library, "returned", abi.EventRclcppRingBufferEnqueue)
+	count.Form, trigger.Form = abi.FormDerived, abi.FormDerived
+	return []probes.Site{count, trigger}
 }
 
 // ringTrigger triggers the guard condition of the subscription, as an enqueue does, and as a take does that leaves
@@ -49,9 +58,7 @@ func TestTriggersAfterAPublishAreNoEnqueues(t *testing.T) {
 			ways := ways()
 			ways[0].require(t)
 			r := newRecording(t, ways[0])
-			count, trigger := c.site(library, "entered", abi.EventRclcppIntraPublish), c.site(library, "returned", abi.EventRclcppRingBufferEnqueue)
-			count.Form, trigger.Form = abi.FormDerived, abi.FormDerived
-			r.attach(c.pid, count, trigger, c.site(library, "executed", test.end))
+			r.attach(c.pid, append(c.enqueueSites(library), c.site(library, "executed", test.end))...)
 			c.do("map 7e0000000000 2000")
 			for _, line := range slices.Concat(ringScript(), []string{"call entered 10 0 0", "call executed 20 30 0", ringTrigger}) {
 				c.do(line)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/bpf"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // TestStepsOfNestedExecutors: what Humble's StaticSingleThreadedExecutor takes from a buffer shows only when the
@@ -51,9 +52,9 @@ func TestStepsOfNestedExecutors(t *testing.T) {
 			if err := r.loader.collection.Variables[bpf.CaretVarIntraCallbackOffset].Get(&offset); err != nil {
 				t.Fatal(err)
 			}
-			count, trigger := c.site(library, "entered", abi.EventRclcppIntraPublish), c.site(library, "returned", abi.EventRclcppRingBufferEnqueue)
-			count.Form, trigger.Form = abi.FormDerived, abi.FormDerived
-			r.attach(c.pid, append(c.callbackSites(library), count, trigger, c.site(library, "executed", abi.EventExecutorExecute))...)
+			r.attach(c.pid, slices.Concat(
+				c.callbackSites(library), c.enqueueSites(library), []probes.Site{c.site(library, "executed", abi.EventExecutorExecute)},
+			)...)
 			c.do("map 7e0000000000 2000")
 			ring := ringScript()
 			own := fmt.Sprintf("%x", firstPage+offset)

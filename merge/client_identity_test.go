@@ -5,7 +5,6 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge"
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // fastDDSGUIDs are those of a writer and a reader of one participant.
@@ -26,23 +25,11 @@ func TestClientIdentity(t *testing.T) {
 		"a size too many": {fastDDSGUIDs, 1 << 40, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMerger(merge.Options{})
-			for _, record := range [][]byte{
+			services := feed(t, merge.Options{},
 				initEvent(abi.EventRclNodeInit, 1, "node", "/ns", 0x10, 0x11),
 				initEvent(abi.EventRclClientInit, 2, "/s", test.identity, 0x70, 0x10, 0x71, 0, test.size),
 				encode(abi.ServiceRecord{Header: header(abi.KindService, abi.ServiceRequestSent, 0), TimeNs: 100, Handle: 0x70, Sequence: 5}),
-			} {
-				if err := m.Record(record); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var services []trace.Service
-			if err := m.Take(func(r *trace.Batch) error {
-				services = append(services, r.Services...)
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			).Services
 			if len(services) != 1 || services[0].ServiceName != "/s" || services[0].ClientGID != test.gid {
 				t.Errorf("rows %+v", services)
 			}
@@ -73,22 +60,10 @@ func TestTakenRequestNamesItsClient(t *testing.T) {
 		"a name that is none":              {service("\x1b[31mrmw_"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMerger(merge.Options{})
-			for _, record := range [][]byte{
+			services := feed(t, merge.Options{},
 				test.created,
 				encode(abi.ServiceRecord{Header: header(abi.KindService, abi.ServiceRequestTaken, 0), TimeNs: 100, Handle: 0x60, GID: words, Sequence: 5}),
-			} {
-				if err := m.Record(record); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var services []trace.Service
-			if err := m.Take(func(r *trace.Batch) error {
-				services = append(services, r.Services...)
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			).Services
 			if len(services) != 1 || services[0].ClientGID != test.gid {
 				t.Errorf("rows %+v, want client %q", services, test.gid)
 			}

@@ -36,31 +36,37 @@ func TestPlanningOfEachEnds(t *testing.T) {
 	}
 }
 
-// TestPlanningTakesTurns: the only process of one user does not wait for all of another one.
-func TestPlanningTakesTurns(t *testing.T) {
+// startForUsers starts a process for each user. It needs root.
+func startForUsers(t *testing.T, finder *target.Finder, users ...uint32) (found []*target.Process) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := &Session{finder: target.NewFinder()}
-	var found []*target.Process
-	for _, user := range []uint32{4242, 4242, 4242, 4242, 1000} {
+	for _, user := range users {
 		command := exec.Command("sleep", "1000")
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
 		command.Dir = "/"
 		if err := command.Start(); err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
+		t.Cleanup(func() {
 			_ = command.Process.Kill()
 			_ = command.Wait()
-		}()
-		p, err := s.finder.Inspect(t.Context(), int32(command.Process.Pid))
+		})
+		p, err := finder.Inspect(t.Context(), int32(command.Process.Pid))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer p.Close()
+		t.Cleanup(func() { _ = p.Close() })
 		found = append(found, p)
 	}
+	return found
+}
+
+// TestPlanningTakesTurns: the only process of one user does not wait for all of another one.
+func TestPlanningTakesTurns(t *testing.T) {
+	s := &Session{finder: target.NewFinder()}
+	found := startForUsers(t, s.finder, 4242, 4242, 4242, 4242, 1000)
 	var order []int
 	for i := range s.fairly(found) {
 		order = append(order, i)
@@ -76,29 +82,8 @@ func TestPlanningTakesTurns(t *testing.T) {
 // TestPlanningThatWaitsTakesTurns: nothing is read for a user while a file system of his is waited for. Others do not
 // wait for all of his processes.
 func TestPlanningThatWaitsTakesTurns(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
 	s := &Session{finder: target.NewFinder()}
-	var found []*target.Process
-	for _, user := range []uint32{4242, 4242, 4242, 4242, 1000} {
-		command := exec.Command("sleep", "1000")
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
-		command.Dir = "/"
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			_ = command.Process.Kill()
-			_ = command.Wait()
-		}()
-		p, err := s.finder.Inspect(t.Context(), int32(command.Process.Pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
-		found = append(found, p)
-	}
+	found := startForUsers(t, s.finder, 4242, 4242, 4242, 4242, 1000)
 	if err := found[len(found)-1].Account().Take(quota.Work, 1<<20); err != nil { // he has done more than one who waits
 		t.Fatal(err)
 	}

@@ -46,6 +46,19 @@ func TestStrangersTime(t *testing.T) {
 	}
 }
 
+func startSleeping(t *testing.T) *exec.Cmd {
+	t.Helper()
+	command := exec.Command("sleep", "600")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	return command
+}
+
 // TestStrangersAreMet: a process of which a record comes is looked at at once, or later when its user's processes have
 // taken long. What its records have led to until then stays.
 func TestStrangersAreMet(t *testing.T) {
@@ -65,14 +78,7 @@ func TestStrangersAreMet(t *testing.T) {
 		"when another process has its PID": {strangersTime, func(_ *testing.T, _ *exec.Cmd, unmet *process) { unmet.row.ProcessStart-- }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			command := exec.Command("sleep", "600")
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				_ = command.Process.Kill()
-				_ = command.Wait()
-			}()
+			command := startSleeping(t)
 			w, err := writer.Create(t.TempDir(), writer.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -125,14 +131,7 @@ func TestStrangersAreMet(t *testing.T) {
 // TestProcessIsReplacedWithoutRoom: a process that executes another program stays where its user has no room for one
 // more.
 func TestProcessIsReplacedWithoutRoom(t *testing.T) {
-	command := exec.Command("sleep", "600")
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	}()
+	command := startSleeping(t)
 	pid := int32(command.Process.Pid)
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),

@@ -277,6 +277,27 @@ func awaitThreads(t *testing.T) {
 	})
 }
 
+// inspectFake opens the fake process with a finder that others use, too.
+func inspectFake(t *testing.T, finder *Finder) *Process {
+	t.Helper()
+	process, err := finder.Inspect(t.Context(), fakePID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Close() })
+	return process
+}
+
+// requireDelegate demands that files can be read for the process.
+func requireDelegate(t *testing.T, process *Process) {
+	t.Helper()
+	d, err := process.newDelegate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.close()
+}
+
 // What one user's file systems do not answer does not keep the recorder from reading files for another.
 func TestDelegatesOfOneUserLeaveEnough(t *testing.T) {
 	requireRoot(t)
@@ -286,15 +307,7 @@ func TestDelegatesOfOneUserLeaveEnough(t *testing.T) {
 	fake := newFakeProcess(t)
 	fake.ownedBy(attacker)
 	finder := NewFinderAt(fake.proc)
-	inspect := func() *Process {
-		process, err := finder.Inspect(t.Context(), fakePID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = process.Close() })
-		return process
-	}
-	hanging := inspect()
+	hanging := inspectFake(t, finder)
 	for range 2 * maxDelegates {
 		d, err := hanging.newDelegate(t.Context())
 		if err != nil {
@@ -305,11 +318,7 @@ func TestDelegatesOfOneUserLeaveEnough(t *testing.T) {
 		d.close()
 	}
 	fake.ownedBy(victim)
-	d, err := inspect().newDelegate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.close()
+	requireDelegate(t, inspectFake(t, finder))
 }
 
 // Everybody waits while files are read for a process. Whose files take long is not waited for again and again.
@@ -319,16 +328,8 @@ func TestWaitingIsShared(t *testing.T) {
 	fake := newFakeProcess(t)
 	fake.ownedBy(attacker)
 	finder := fake.finderWith(quota.Waiting, 200)
-	inspect := func() *Process {
-		process, err := finder.Inspect(t.Context(), fakePID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = process.Close() })
-		return process
-	}
-	slow := inspect()
-	begin := time.Now()
+	slow := inspectFake(t, finder)
+	answered := 0
 	for range 20 {
 		d, err := slow.newDelegate(t.Context())
 		if err != nil {
@@ -339,16 +340,13 @@ func TestWaitingIsShared(t *testing.T) {
 		}
 		_, _ = ask(d, func(rootDirectory) (int, error) { time.Sleep(50 * time.Millisecond); return 0, nil })
 		d.close()
+		answered++
 	}
-	if took := time.Since(begin); took > 500*time.Millisecond {
-		t.Errorf("it was waited for %v", took)
+	if answered == 0 || answered > 3 { // the share of 100 ms is enough for two, and for one more as it is forgotten
+		t.Errorf("%d were waited for", answered)
 	}
 	fake.ownedBy(victim)
-	d, err := inspect().newDelegate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.close()
+	requireDelegate(t, inspectFake(t, finder))
 }
 
 // A delegate's identity is its thread's alone, and ends with it.

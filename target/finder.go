@@ -115,10 +115,8 @@ func closeAll(processes []*Process) {
 // None is no error. See All for the error.
 func (f *Finder) ByName(ctx context.Context, pattern *regexp.Regexp) ([]*Process, error) {
 	return f.all(ctx, func(pid int32) bool {
-		if text, err := f.readProcessFile(pid, "stat", maxStatusSize); err == nil {
-			if stat, err := parseStat(text); err == nil && pattern.MatchString(stat.command) {
-				return true
-			}
+		if stat, err := f.stat(pid); err == nil && pattern.MatchString(stat.command) {
+			return true
 		}
 		commandLine, err := f.readCommandLine(pid)
 		return err == nil && pattern.MatchString(strings.Join(commandLine, " "))
@@ -165,22 +163,17 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 // runsProgram tells what may be a ROS 2 process from parts of the kernel, which nobody can look into, as far as
 // everybody may know.
 func (f *Finder) runsProgram(pid int32) bool {
-	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
+	stat, err := f.stat(pid)
 	if err != nil {
 		return !isGone(err)
 	}
-	stat, err := parseStat(text)
-	return err != nil || stat.runsProgram()
+	return stat.runsProgram()
 }
 
 // StartTime returns when a process began, in nanoseconds since boot (field 22 of proc_pid_stat(5), so a multiple of 10
 // ms).
 func (f *Finder) StartTime(pid int32) (int64, error) {
-	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
-	if err != nil {
-		return 0, err
-	}
-	stat, err := parseStat(text)
+	stat, err := f.stat(pid)
 	return stat.startTime, err
 }
 
@@ -192,11 +185,7 @@ func (f *Finder) GroupRuns(group int32) bool {
 		return true
 	}
 	return slices.ContainsFunc(pids, func(pid int32) bool {
-		text, err := f.readProcessFile(pid, "stat", maxStatusSize)
-		if err != nil {
-			return false // gone meanwhile
-		}
-		stat, err := parseStat(text)
+		stat, err := f.stat(pid) // it may be gone meanwhile
 		return err == nil && stat.group == group && !stat.exited()
 	})
 }

@@ -113,14 +113,7 @@ func (p *Process) open(ctx context.Context, pid int32) error {
 // Identify tells a process from all others, and the name of its main thread, without looking into it.
 func (f *Finder) Identify(pid int32) (Identity, string, error) {
 	identity := Identity{PID: pid}
-	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
-	if err != nil {
-		return identity, "", processError(pid, err)
-	}
-	stat, err := parseStat(text)
-	if err == nil && stat.exited() {
-		err = ErrNoProcess
-	}
+	stat, err := f.running(pid)
 	if err != nil {
 		return identity, "", processError(pid, err)
 	}
@@ -377,16 +370,24 @@ func (p *Process) Environment(name string) (value string, found bool, err error)
 	return "", false, nil
 }
 
-func (p *Process) stat() (processStat, error) {
-	text, err := p.readFile("stat", maxStatusSize)
-	if err != nil {
-		return processStat{}, err
-	}
-	stat, err := parseStat(text)
+func (p *Process) stat() (processStat, error) { return p.finder.running(p.PID) }
+
+// running is stat for a process that has not exited.
+func (f *Finder) running(pid int32) (processStat, error) {
+	stat, err := f.stat(pid)
 	if err == nil && stat.exited() {
 		err = ErrNoProcess
 	}
 	return stat, err
+}
+
+// stat reads /proc/PID/stat.
+func (f *Finder) stat(pid int32) (processStat, error) {
+	text, err := f.readProcessFile(pid, "stat", maxStatusSize)
+	if err != nil {
+		return processStat{}, err
+	}
+	return parseStat(text)
 }
 
 func (p *Process) readFile(name string, limit int64) ([]byte, error) {

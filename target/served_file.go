@@ -57,7 +57,7 @@ func (p *Process) refuseServed(ctx context.Context, handle int) error {
 	if stat.Dev_major != 0 {
 		return nil // on a block device, which only who administers the machine mounts
 	}
-	found := foundMount{id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor), foreign: p.mountsAreForeign()}
+	found := foundMount{id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor)}
 	if found.device == memoryDevice() {
 		return nil // memfd_create: the kernel's own mount, which is in no table
 	}
@@ -71,6 +71,7 @@ func (p *Process) refuseServed(ctx context.Context, handle int) error {
 		}
 		*mounts = parseMounts(text)
 	}
+	found.foreign = p.mountsAreForeign()
 	return found.refuse()
 }
 

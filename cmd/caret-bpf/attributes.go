@@ -21,7 +21,7 @@ type attributeFlags struct {
 func defineAttributeFlags(flags *pflag.FlagSet) *attributeFlags {
 	f := new(attributeFlags)
 	flags.StringArrayVar(&f.only, "attribute", nil, "only datasets whose recording was given `KEY=VALUE` (record --attribute); repeatable: all have to fit")
-	flags.StringVar(&f.by, "by", "", "answer for each value of the attribute `KEY` apart, in a column group")
+	flags.StringVar(&f.by, "by", "", "answer separately for each value of the attribute `KEY`, which the column group shows")
 	return f
 }
 
