@@ -109,7 +109,7 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 	if err := a.sharing.unshareable[file]; err != nil {
 		return err
 	}
-	if err := p.Target.CheckTrusted(opened, a.sharing.users); err != nil {
+	if err := p.Target.CheckTrusted(ctx, opened, a.sharing.users); err != nil {
 		return err
 	}
 	if p.Target.Distro == distros.Unknown {

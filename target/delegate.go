@@ -20,9 +20,6 @@ const (
 var (
 	// errUnanswered: a file system of somebody's making, or one of another machine, did not answer.
 	errUnanswered = fmt.Errorf("%w: not answered within %v", ErrNotRead, delegatePatience)
-	// errForeignMounts: an overlay that a user has mounted on FUSE hands requests on with his rights, so a path can lead
-	// to a program that never answers. A thread that waits for it cannot be killed, and so neither can this program.
-	errForeignMounts = fmt.Errorf("%w: what is mounted there was mounted in another user namespace", ErrNotRead)
 	// errDelegatesHang: too many of them did not.
 	errDelegatesHang = fmt.Errorf("%w: file systems do not answer", ErrNotRead)
 )
@@ -48,10 +45,7 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.mountsAreForeign() {
-		return nil, errForeignMounts
-	}
-	root, err := p.openRoot()
+	root, err := p.openRoot(ctx)
 	if err != nil {
 		return nil, err
 	}

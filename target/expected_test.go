@@ -66,12 +66,12 @@ func expectedPaths(t *testing.T, process *Process) []string {
 // when followed from here.
 func checkNoLinks(t *testing.T, process *Process, path string) {
 	t.Helper()
-	root, err := process.openRoot()
+	root, err := process.openRoot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.close()
-	fd, err := unix.Openat2(int(root.handle.Fd()), path, &unix.OpenHow{
+	fd, err := unix.Openat2(int(root.start.handle.Fd()), path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
 	})
 	if err != nil {
@@ -215,7 +215,7 @@ func TestResolveStaysInRoot(t *testing.T) {
 	}
 	process := &Process{finder: NewFinderAt(fake.proc), pidfd: -1}
 	process.PID = fakePID
-	root, err := process.openRoot()
+	root, err := process.openRoot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

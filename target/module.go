@@ -209,16 +209,34 @@ type learnedFile struct {
 func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	refuse := func(handle int) error { return p.refuseServed(ctx, handle) }
 	learned := p.finder.learnFile(ctx, p.openPath(module), refuse)
-	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted || p.mountsAreForeign() {
-		return learned // a path can lead through anything that was mounted
+	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted {
+		return learned
 	}
 	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
-	learned = p.finder.learnFile(ctx, p.finder.processPath(p.PID, filepath.Join("root", module.Path)), refuse)
-	if learned.err == nil && learned.facts.version.inode != module.Mappings[0].Inode {
-		learned.opened.Release()
-		return learnedFile{path: learned.path, err: &os.PathError{Op: "open", Path: learned.path, Err: os.ErrPermission}}
+	return p.learnByPath(ctx, module)
+}
+
+// learnByPath is learnFile for what the path of a module leads to, if that is its file.
+func (p *Process) learnByPath(ctx context.Context, module Module) learnedFile {
+	root, err := p.openRoot(ctx)
+	if err != nil {
+		return learnedFile{err: err}
 	}
-	return learned
+	defer root.close()
+	path := root.prefix + module.Path
+	handle, err := root.find(module.Path, true)
+	if err != nil {
+		return learnedFile{path: path, err: err}
+	}
+	defer handle.Close()
+	if version, _, err := versionOf(int(handle.Fd())); err != nil || version.inode != module.Mappings[0].Inode {
+		return learnedFile{path: path, err: &os.PathError{Op: "open", Path: path, Err: os.ErrPermission}}
+	}
+	opened, err := p.finder.opened.openHandle(quota.From(ctx), int(handle.Fd()), path)
+	if err != nil {
+		return learnedFile{path: path, err: err}
+	}
+	return p.finder.learn(ctx, opened, path)
 }
 
 // takeIn makes the module what its file says. False for a file that is not ELF or is no longer mapped.

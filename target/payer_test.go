@@ -291,7 +291,7 @@ func TestComponentIndexesAreBounded(t *testing.T) {
 	if _, err := process.Expected(t.Context()); err != nil {
 		t.Error(err)
 	}
-	root, err := process.openRoot()
+	root, err := process.openRoot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

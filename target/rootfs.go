@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,51 +16,44 @@ import (
 type rootDirectory struct {
 	prefix string // such as /proc/PID/root
 	path   string // what the kernel calls it
-	handle *os.File
+	start  step
+	// refuse returns an error for a mount that is not asked for anything.
+	refuse func(m handleMount) error
 }
 
-func (p *Process) openRoot() (rootDirectory, error) {
-	prefix := p.finder.processPath(p.PID, "root")
-	fd, err := unix.Open(prefix, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return rootDirectory{}, &os.PathError{Op: "open", Path: prefix, Err: err}
+// openRoot opens the process's root directory. What is read to resolve paths in it is done for ctx.
+func (p *Process) openRoot(ctx context.Context) (rootDirectory, error) {
+	root := rootDirectory{
+		prefix: p.finder.processPath(p.PID, "root"),
+		refuse: func(m handleMount) error { return p.refuseMount(p.PaidBy(ctx), m) },
 	}
-	handle := os.NewFile(uintptr(fd), prefix)
-	path, err := os.Readlink(linkTo(handle))
+	fd, err := unix.Open(root.prefix, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		handle.Close()
+		return rootDirectory{}, &os.PathError{Op: "open", Path: root.prefix, Err: err}
+	}
+	root.start.handle = os.NewFile(uintptr(fd), root.prefix)
+	if root.path, err = os.Readlink(linkTo(root.start.handle)); err != nil {
+		root.close()
 		return rootDirectory{}, err
 	}
-	return rootDirectory{prefix, path, handle}, nil
+	if root.start.mount, err = mountOf(fd); err == nil {
+		err = root.refuse(root.start.mount)
+	}
+	if err != nil {
+		root.close()
+		return rootDirectory{}, fmt.Errorf("%s: %w", root.prefix, err)
+	}
+	return root, nil
 }
 
-func (r rootDirectory) close() { r.handle.Close() }
+func (r rootDirectory) close() { r.start.handle.Close() }
 
 // linkTo leads to an open file, whatever has become of its path.
 func linkTo(file *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", file.Fd()) }
 
-// maxOpenAttempts bounds how often a path is resolved anew that has ".." in it while directories are moved or mounted
-// somewhere.
-const maxOpenAttempts = 64
-
-// find finds a file, and returns a descriptor that stands for it but opens nothing. With unix.O_NOFOLLOW it finds a
-// symbolic link itself.
-func (r rootDirectory) find(name string, flags uint64) (*os.File, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	var fd int
-	err := error(unix.EAGAIN)
-	for attempt := 0; errors.Is(err, unix.EAGAIN) && attempt < maxOpenAttempts; attempt++ {
-		fd, err = unix.Openat2(int(r.handle.Fd()), name, &how)
-	}
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: r.prefix + name, Err: err}
-	}
-	return os.NewFile(uintptr(fd), r.prefix+name), nil
-}
-
 // stat looks at a file, at a symbolic link itself.
 func (r rootDirectory) stat(name string) (*unix.Stat_t, error) {
-	file, err := r.find(name, unix.O_NOFOLLOW)
+	file, err := r.find(name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +68,7 @@ func (r rootDirectory) stat(name string) (*unix.Stat_t, error) {
 // open opens a file of one type for reading. The result is the file that was looked at, whatever its path leads to by
 // now.
 func (r rootDirectory) open(name string, fileType uint32) (*os.File, error) {
-	found, err := r.find(name, 0)
+	found, err := r.find(name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +152,7 @@ func (r rootDirectory) readDirectory(name string, limit int) ([]string, error) {
 // locate follows all symbolic links of a path. The result is for people and for comparing: another file may be there by
 // now.
 func (r rootDirectory) locate(name string) (string, error) {
-	found, err := r.find(name, 0)
+	found, err := r.find(name, true)
 	if err != nil {
 		return "", err
 	}

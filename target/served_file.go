@@ -37,30 +37,52 @@ var errServedFile = fmt.Errorf("%w: a program answers for its file system (FUSE)
 // errForeignMount: who mounted the file's file system may have a program answer for what is below it.
 var errForeignMount = fmt.Errorf("%w: its file system was mounted in another user namespace, or is mounted nowhere any more", ErrNotRead)
 
+// handleMount is where a file is that is open with O_PATH, as the kernel has noted it: its file system is not asked.
+type handleMount struct {
+	id       uint64 // of the mount, while the file is held
+	device   uint64
+	onDisk   bool // on a block device, which only who administers the machine mounts
+	fileType uint32
+}
+
+func mountOf(handle int) (handleMount, error) {
+	var stat unix.Statx_t
+	err := unix.Statx(handle, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID|unix.STATX_TYPE, &stat)
+	if err != nil {
+		return handleMount{}, err
+	}
+	return handleMount{
+		id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor), onDisk: stat.Dev_major != 0,
+		fileType: uint32(stat.Mode) & unix.S_IFMT,
+	}, nil
+}
+
 // refuseServed returns an error that wraps ErrNotRead if a program answers for the file system of a file, which is open
-// with O_PATH, or may do so. It asks the kernel only: what it has noted of the file, and what is mounted where the
-// process and this program are.
+// with O_PATH, or may do so.
+func (p *Process) refuseServed(ctx context.Context, handle int) error {
+	m, err := mountOf(handle)
+	if err != nil {
+		return err
+	}
+	return p.refuseMount(ctx, m)
+}
+
+// refuseMount is refuseServed for what is known of the file. It asks the kernel only: what it has noted of the file, and
+// what is mounted where the process and this program are.
 //
 // Tables are long where much is mounted. They are read anew for each file: the kernel gives the number of a mount that
 // is gone to another one, but not while the file is held. The user of the process pays.
 //
 // Users may mount FUSE and overlayfs in user namespaces of theirs. An overlay of theirs on FUSE hands requests on with
 // their own rights, whoever asks, and does not say what it is made of.
-func (p *Process) refuseServed(ctx context.Context, handle int) error {
+func (p *Process) refuseMount(ctx context.Context, m handleMount) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var stat unix.Statx_t
-	if err := unix.Statx(handle, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &stat); err != nil {
-		return err
+	if m.onDisk || m.device == memoryDevice() { // memfd_create: the kernel's own mount, which is in no table
+		return nil
 	}
-	if stat.Dev_major != 0 {
-		return nil // on a block device, which only who administers the machine mounts
-	}
-	found := foundMount{id: stat.Mnt_id, device: unix.Mkdev(stat.Dev_major, stat.Dev_minor)}
-	if found.device == memoryDevice() {
-		return nil // memfd_create: the kernel's own mount, which is in no table
-	}
+	found := foundMount{id: m.id, device: m.device}
 	for path, mounts := range map[string]*[]mount{"/proc/self/mountinfo": &found.own, p.finder.processPath(p.PID, "mountinfo"): &found.target} {
 		text, err := readTable(path)
 		if err != nil {

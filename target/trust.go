@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -22,7 +23,7 @@ const (
 // holds: by owner and mode of the file, and of all folders above it in the process's root directory. In a sticky folder
 // others can only add files, and so can the group root, which is root's. A file that its path does not lead to any more
 // is not trusted, nor is one of a file system that lives in a process, which can give everybody other bytes.
-func (p *Process) CheckTrusted(opened *OpenFile, users []uint32) error {
+func (p *Process) CheckTrusted(ctx context.Context, opened *OpenFile, users []uint32) error {
 	var stat unix.Stat_t
 	var statfs unix.Statfs_t
 	fd := int(opened.file.Fd())
@@ -42,7 +43,7 @@ func (p *Process) CheckTrusted(opened *OpenFile, users []uint32) error {
 	if p.mountsAreForeign() {
 		return fmt.Errorf("%w: what leads to %s was mounted in another user namespace", ErrUntrusted, name)
 	}
-	root, err := p.openRoot()
+	root, err := p.openRoot(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrUntrusted, name, err)
 	}

@@ -55,7 +55,7 @@ func TestCheckTrusted(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err = process.CheckTrusted(opened, []uint32{user})
+			err = process.CheckTrusted(t.Context(), opened, []uint32{user})
 			if test.trusted != (err == nil) || err != nil && !errors.Is(err, ErrUntrusted) {
 				t.Error(err)
 			}
@@ -90,13 +90,13 @@ func TestCheckTrustedOfExpectedLibraries(t *testing.T) {
 	if err != nil || len(expected) == 0 {
 		t.Fatal(expected, err)
 	}
-	if err := process.CheckTrusted(expected[0].Opened, nil); err != nil {
+	if err := process.CheckTrusted(t.Context(), expected[0].Opened, nil); err != nil {
 		t.Error(err)
 	}
 	if err := os.Chmod(f.inRoot(expected[0].Path), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := process.CheckTrusted(expected[0].Opened, nil); !errors.Is(err, ErrUntrusted) {
+	if err := process.CheckTrusted(t.Context(), expected[0].Opened, nil); !errors.Is(err, ErrUntrusted) {
 		t.Error(err)
 	}
 	unrelated, err := NewFinder().OpenFile(f.inRoot("/opt/lib/librcl.so"))
@@ -104,7 +104,7 @@ func TestCheckTrustedOfExpectedLibraries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unrelated.Release()
-	if err := process.CheckTrusted(unrelated, nil); !errors.Is(err, ErrUntrusted) {
+	if err := process.CheckTrusted(t.Context(), unrelated, nil); !errors.Is(err, ErrUntrusted) {
 		t.Errorf("a file that is none of the process's: %v", err)
 	}
 }
