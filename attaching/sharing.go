@@ -20,19 +20,30 @@ import (
 type sharing struct {
 	// users are trusted beside root.
 	users []uint32
-	// planned are the files with shared links, and the distribution that they were planned for: what is a site of them
-	// depends on nothing else.
-	planned map[target.FileID]distros.Distro
+	// planned are the files with shared links.
+	planned map[target.FileID]sharedPlan
 	// unshareable are files that have no shared links again, and why.
 	unshareable map[target.FileID]error
 	// apart are the files that were probed for single processes, and why.
 	apart map[target.FileID]error
 }
 
+// sharedPlan is what a file with shared links was planned for. What is a site of it depends on the distribution alone.
+type sharedPlan struct {
+	distro distros.Distro
+	// trusted says that a process of a trusted user was planned for. Where files do not say themselves of which
+	// distribution they are, what processes of others seem to be does not count against it.
+	trusted bool
+}
+
+func (s *sharing) planFor(p *Process) sharedPlan {
+	return sharedPlan{p.Target.Distro, slices.Contains(s.users, p.Target.Account().User())}
+}
+
 func newSharing(trusted []uint32) sharing {
 	return sharing{
 		users:   append([]uint32{uint32(os.Geteuid())}, trusted...),
-		planned: map[target.FileID]distros.Distro{}, unshareable: map[target.FileID]error{}, apart: map[target.FileID]error{},
+		planned: map[target.FileID]sharedPlan{}, unshareable: map[target.FileID]error{}, apart: map[target.FileID]error{},
 	}
 }
 
@@ -82,7 +93,7 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 			}
 		}
 		if known {
-			if a.sharing.planned[file] != p.Target.Distro {
+			if a.sharing.planned[file].distro != p.Target.Distro {
 				continue // it is hit as its own processes have planned it
 			}
 			group.pid, group.attached = 0, a.attached
@@ -124,7 +135,7 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 // share notes that a file is probed for every process from now on. What processes have probed of it for themselves
 // would record twice.
 func (a *Attacher) share(by *Process, file target.FileID) {
-	a.sharing.planned[file] = by.Target.Distro
+	a.sharing.planned[file] = a.sharing.planFor(by)
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
 		lists = append(lists, &p.attachments)
@@ -134,19 +145,31 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 }
 
 // contest ends the sharing of files that a process maps and that were planned for another distribution, though what
-// they say fits this one as well: each process is probed by its own plan then.
+// they say fits this one as well: each process is probed by its own plan then. Where only one of the two is a process of
+// a trusted user, its plan is the one that counts: nobody else can end the sharing of a file.
 func (a *Attacher) contest(ctx context.Context, p *Process) {
 	var contested []target.FileID
+	own := a.sharing.planFor(p)
 	for _, module := range p.Target.Modules {
 		planned, shared := a.sharing.planned[module.File]
 		opened, err := module.Opened()
-		if !shared || err != nil || planned == p.Target.Distro || p.Target.Distro == distros.Unknown ||
+		if !shared || err != nil || planned.distro == own.distro || own.distro == distros.Unknown ||
 			p.Target.Contradiction(ctx, opened) != "" {
 			continue
 		}
-		contested = append(contested, module.File)
-		a.reporter.Warn(fmt.Errorf("%w: %s was planned for %s, and PID %d, which is of %s, maps it too: it is probed for each process alone from now on",
-			loader.ErrConflictingSite, module.Path, planned, p.Target.PID, p.Target.Distro))
+		consequence := "it is probed for each process alone from now on"
+		switch {
+		case planned.trusted == own.trusted:
+			contested = append(contested, module.File)
+		case own.trusted:
+			a.closeShared(module.File)
+			a.sharing.planned[module.File] = own
+			consequence = "it is probed as this process is from now on. What others do in it may be shown wrongly"
+		default:
+			consequence = "what this process of another user does in it may be shown wrongly"
+		}
+		a.reporter.Warn(fmt.Errorf("%w: %s was planned for %s, and PID %d, which is of %s, maps it too: %s",
+			loader.ErrConflictingSite, module.Path, planned.distro, p.Target.PID, own.distro, consequence))
 	}
 	for _, file := range contested {
 		a.unshare(file, errContested)
@@ -160,6 +183,10 @@ func (a *Attacher) contest(ctx context.Context, p *Process) {
 func (a *Attacher) unshare(file target.FileID, why error) {
 	delete(a.sharing.planned, file)
 	a.sharing.unshareable[file] = why
+	a.closeShared(file)
+}
+
+func (a *Attacher) closeShared(file target.FileID) {
 	a.closeIf(ofFile(file), &a.shared)
 	maps.DeleteFunc(a.attached, func(key siteKey, _ bool) bool { return key.file == file })
 }

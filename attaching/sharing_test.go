@@ -2,21 +2,28 @@ package attaching
 
 import (
 	"errors"
+	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // startProcess starts a program that maps a library which only root can write.
-func startProcess(t *testing.T, finder *target.Finder) (*Process, target.Module) {
+func startProcess(t *testing.T, finder *target.Finder, user uint32) (*Process, target.Module) {
 	t.Helper()
 	command := exec.Command("sleep", "600")
+	if user != 0 {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +50,8 @@ func startProcess(t *testing.T, finder *target.Finder) (*Process, target.Module)
 func startSharers(t *testing.T) (former, later *Process, probed probes.Site) {
 	t.Helper()
 	finder := target.NewFinder()
-	former, module := startProcess(t, finder)
-	later, _ = startProcess(t, finder)
+	former, module := startProcess(t, finder, 0)
+	later, _ = startProcess(t, finder, 0)
 	opened, err := module.Opened()
 	if err != nil {
 		t.Skip(err)
@@ -93,6 +100,54 @@ func TestFileThatCannotBeShared(t *testing.T) {
 			}
 			a.WarnOfApart()
 			if !slices.ContainsFunc(told.warnings, func(err error) bool { return errors.Is(err, errNotShared) }) {
+				t.Errorf("warnings %v", told.warnings)
+			}
+		})
+	}
+}
+
+// TestWhoseContestCounts: two processes map a file that does not say of which distribution it is, and are of different
+// ones. Nobody but a trusted user can end its sharing, or have it planned in his way, against one.
+func TestWhoseContestCounts(t *testing.T) {
+	const stranger = 65533
+	if os.Geteuid() != 0 {
+		t.Skip("starting processes of other users needs root")
+	}
+	for name, test := range map[string]struct {
+		users  [2]uint32 // of the one that maps it first, and of the other
+		shared distros.Distro
+	}{
+		"both are trusted":       {[2]uint32{0, 0}, distros.Unknown},
+		"a stranger comes later": {[2]uint32{0, stranger}, distros.Humble},
+		"a stranger came before": {[2]uint32{stranger, 0}, distros.Jazzy},
+		"both are strangers":     {[2]uint32{stranger, stranger + 1}, distros.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			finder := target.NewFinder()
+			former, module := startProcess(t, finder, test.users[0])
+			later, _ := startProcess(t, finder, test.users[1])
+			former.Target.Distro, later.Target.Distro = distros.Humble, distros.Jazzy
+			opened, err := module.Opened()
+			if err != nil {
+				t.Skip(err)
+			}
+			probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
+			a, told := newTestAttacher(Options{SystemWide: true})
+			for _, p := range []*Process{former, later, former, later} {
+				attach(t, a, p, probed)
+			}
+			if got := a.sharing.planned[module.File].distro; got != test.shared {
+				t.Errorf("shared as one of %q, warnings %v", got, told.warnings)
+			}
+			links := map[int32]int{0: len(told.kernel.events(0)), 1: len(told.kernel.events(former.Target.PID)), 2: len(told.kernel.events(later.Target.PID))}
+			want := map[int32]int{0: 1, 1: 0, 2: 0}
+			if test.shared == distros.Unknown {
+				want = map[int32]int{0: 0, 1: 1, 2: 1}
+			}
+			if !maps.Equal(links, want) || len(told.kernel.open) != links[0]+links[1]+links[2] {
+				t.Errorf("links %v, %d are open, warnings %v", links, len(told.kernel.open), told.warnings)
+			}
+			if !slices.ContainsFunc(told.warnings, func(err error) bool { return errors.Is(err, loader.ErrConflictingSite) }) {
 				t.Errorf("warnings %v", told.warnings)
 			}
 		})

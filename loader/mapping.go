@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"strconv"
@@ -37,6 +38,9 @@ func fileAt(path string) fileName {
 	return fileName{stat.Dev_major, stat.Dev_minor, stat.Ino}
 }
 
+// maxMappingLine is longer than any line: a path has up to 4,095 bytes, of which each may be shown as four.
+const maxMappingLine = 32 << 10
+
 // parseMapping reads a line of /proc/PID/maps (proc_pid_maps(5)).
 func parseMapping(line string) (mapping, bool) {
 	fields := strings.Fields(line)
@@ -64,17 +68,20 @@ func parseMapping(line string) (mapping, bool) {
 
 // executableMappings returns the process's mappings of file text.
 func executableMappings(process int32) ([]mapping, error) {
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", process))
+	file, err := os.Open(fmt.Sprintf("/proc/%d/maps", process))
 	if err != nil {
 		return nil, err
 	}
+	defer file.Close()
 	var mappings []mapping
-	for line := range strings.Lines(string(maps)) {
-		if m, ok := parseMapping(line); ok && m.executable && m.inode != 0 {
+	lines := bufio.NewScanner(file) // a process with long paths has hundreds of megabytes of them
+	lines.Buffer(nil, maxMappingLine)
+	for lines.Scan() {
+		if m, ok := parseMapping(lines.Text()); ok && m.executable && m.inode != 0 {
 			mappings = append(mappings, m)
 		}
 	}
-	return mappings, nil
+	return mappings, lines.Err()
 }
 
 // addressOf returns where the process has mapped the byte at an offset of a file. Mapping and file are compared by what

@@ -362,8 +362,8 @@ func (s *Session) forget(entry *process) {
 const afterlife = 30 * time.Second
 
 // forgetLongEnded frees what is known of processes that no record comes of any more, so that a recording of every
-// process needs no more memory the longer it goes on. It returns those of which the kernel side may know something.
-func (s *Session) forgetLongEnded(now time.Time) (forgotten []int32) {
+// process needs no more memory the longer it goes on.
+func (s *Session) forgetLongEnded(now time.Time) {
 	s.mu.Lock()
 	var over []*process
 	for _, entry := range s.processes {
@@ -374,11 +374,8 @@ func (s *Session) forgetLongEnded(now time.Time) (forgotten []int32) {
 	s.mu.Unlock()
 	for _, entry := range over {
 		s.forget(entry)
-		if entry.ros2 || entry.shown {
-			forgotten = append(forgotten, entry.row.PID)
-		}
+		s.stale.note(entry)
 	}
-	return forgotten
 }
 
 // meet decides whether a process that has begun to run a program is to be recorded.
@@ -513,6 +510,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 		s.stopScan(entry)
 		s.forgetHeaders(entry)
 		s.release(entry)
+		s.stale.note(entry)
 		s.closeTarget(entry)
 	}
 	for _, pid := range pids {

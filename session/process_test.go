@@ -34,7 +34,7 @@ func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
 // Of a process that has ended the last records are still to be read: it is forgotten later.
 func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	now := time.Now()
-	s := &Session{merger: merge.New(merge.Options{}), processes: map[int32]*process{
+	s := &Session{stale: staleAddresses{}, merger: merge.New(merge.Options{}), processes: map[int32]*process{
 		1: {},
 		2: {ended: true, endedAt: now.Add(-afterlife / 2)},
 		3: {ended: true, endedAt: now.Add(-2 * afterlife)},

@@ -68,6 +68,7 @@ type Session struct {
 	planner  *attaching.Planner
 	attacher *attaching.Attacher
 	scans    scans
+	stale    staleAddresses
 
 	// By which the reader tells the session's own goroutine. They have locks of their own, or are channels.
 	looks          *looks                // processes to look at again
@@ -114,6 +115,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		options:        options,
 		finder:         target.NewFinder(),
 		looks:          newLooks(),
+		stale:          staleAddresses{},
 		turns:          newTurns(roundTime),
 		loads:          make(chan libraryLoad, 4096),
 		intraProcesses: make(chan intraProcessSeen, 64),
@@ -419,8 +421,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
 			s.attacher.Sweep()
-			if forgotten := s.forgetLongEnded(time.Now()); len(forgotten) > 0 {
-				s.warn(s.loader.ForgetProcesses(forgotten))
+			s.forgetLongEnded(time.Now())
+			if over := s.stale.take(s.isUsed); len(over) > 0 {
+				s.warn(s.loader.ForgetProcesses(over))
 			}
 			s.scanNext(ctx)
 			s.merger.TellEntities(false)

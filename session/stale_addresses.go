@@ -1,0 +1,32 @@
+package session
+
+import "golang.org/x/sys/unix"
+
+// staleAddresses are PIDs of processes that are over, of whose addresses the kernel side may remember something. It
+// knows processes by their PIDs only.
+type staleAddresses map[int32]bool
+
+// note notes a process that is over.
+func (s staleAddresses) note(entry *process) {
+	if entry.ros2 || entry.shown {
+		s[entry.row.PID] = true
+	}
+}
+
+// take returns the PIDs that no process has. With others those of living processes would be forgotten.
+func (s staleAddresses) take(isUsed func(pid int32) bool) (free []int32) {
+	for pid := range s {
+		if !isUsed(pid) {
+			free = append(free, pid)
+			delete(s, pid)
+		}
+	}
+	return free
+}
+
+// isUsed reports whether a process has the PID, or records may come of the one that had it.
+func (s *Session) isUsed(pid int32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.processes[pid] != nil || unix.Kill(int(pid), 0) != unix.ESRCH
+}
