@@ -145,8 +145,8 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 }
 
 // contest ends the sharing of files that a process maps and that were planned for another distribution, though what
-// they say fits this one as well: each process is probed by its own plan then. Where only one of the two is a process of
-// a trusted user, its plan is the one that counts: nobody else can end the sharing of a file.
+// they say fits this one as well: each process is probed by its own plan then. Where only one of the two is a process
+// of a trusted user, its plan is the one that counts: nobody else can end the sharing of a file.
 func (a *Attacher) contest(ctx context.Context, p *Process) {
 	var contested []target.FileID
 	own := a.sharing.planFor(p)

@@ -11,28 +11,12 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-30}
 output=$(mktemp -d)
-session=caret-bpf-bytes-$$
 node=
-printer=
-daemon=
 clean_up() {
-	[ -z "$printer" ] || kill "$printer" 2>/dev/null || true
 	[ -z "$node" ] || kill "$node" 2>/dev/null || true
-	lttng --quiet --no-sessiond destroy "$session" >/dev/null 2>&1 || true
-	[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
 	rm -rf "$output"
 }
 trap clean_up EXIT
-
-# await waits until a text is in a file that a program writes.
-await() {
-	for _ in {1..300}; do
-		! grep -q "$1" "$2" 2>/dev/null || return 0
-		sleep 0.2
-	done
-	echo "bench-bytes: no $1 in $2" >&2
-	return 1
-}
 
 # tell NAME WHO BYTES CALLBACKS: what a recording of so many callbacks takes for each merged record of the dataset.
 tell() {
@@ -43,41 +27,18 @@ tell() {
 	' "$output/$1.sizes"
 }
 
-start_printer() {
-	printer=
-	command -v bpftrace >/dev/null || { echo "bench-bytes: there is no bpftrace to compare with" >&2; return 0; }
-	build/addedtime -bpftrace "$node" >"$output/$1.bt"
-	bpftrace -o "$output/$1.txt" "$output/$1.bt" >/dev/null 2>"$output/$1.said" &
-	printer=$!
-	await callback_end "$output/$1.txt"
-}
-
-stop_printer() {
-	[ -n "$printer" ] || return 0
-	kill -INT "$printer"
-	wait "$printer" || true
-	printer=
-}
-
-start_lttng() {
-	local session_events=ros2:callback_start,ros2:callback_end,ros2:rclcpp_publish,ros2:rcl_publish,ros2:rmw_publish,ros2:rmw_take
-	lttng --quiet create "$session" --output="$output/$1.ctf"
-	lttng --quiet enable-channel --userspace --session="$session" events
-	lttng --quiet enable-event --userspace --session="$session" --channel=events "$session_events"
-	lttng --quiet add-context --userspace --session="$session" --channel=events --type=vpid --type=vtid
-	lttng --quiet untrack --userspace --session="$session" --all --vpid
-	lttng --quiet track --userspace --session="$session" --vpid="$node"
-	lttng --quiet start "$session"
-}
-
 # measure NAME [lttng] records the process $node in all ways at once, then ends it.
 measure() {
-	local name=$1 lttng=${2:-}
-	start_printer "$name"
-	[ -z "$lttng" ] || start_lttng "$name"
-	build/caret-bpf record -p "$node" -o "$output/$name" --duration "${seconds}s" >/dev/null 2>&1
-	[ -z "$lttng" ] || lttng --quiet destroy "$session"
-	stop_printer
+	local name=$1 lttng=${2:-} others=(-p "$node")
+	if command -v bpftrace >/dev/null; then
+		others+=(-bpftrace "$output/$name.txt")
+	else
+		echo "bench-bytes: there is no bpftrace to compare with" >&2
+	fi
+	[ -z "$lttng" ] || others+=(-lttng "$output/$name.ctf"
+		-events "ros2:callback_start,ros2:callback_end,ros2:rclcpp_publish,ros2:rcl_publish,ros2:rmw_publish,ros2:rmw_take")
+	"$output/tracewith" "${others[@]}" build/caret-bpf record -p "$node" -o "$output/$name" --duration "${seconds}s" >/dev/null 2>"$output/$name.said" ||
+		{ cat "$output/$name.said" >&2; return 1; }
 	kill -INT "$node"
 	wait "$node" || true
 	node=
@@ -88,8 +49,7 @@ measure() {
 		"$(babeltrace2 "$output/$name.ctf" | grep -c callback_end)"
 }
 
-go build -o "$output" ./tools/columnbytes ./tools/synthetic
-go build -o build/addedtime ./tools/addedtime
+go build -o "$output" ./tools/columnbytes ./tools/synthetic ./tools/tracewith
 
 "$output/synthetic" 300000 "$output/synthetic-system"
 "$output/columnbytes" "$output/synthetic-system"
@@ -110,10 +70,6 @@ fi
 lttng=
 if command -v lttng-sessiond >/dev/null && command -v babeltrace2 >/dev/null; then
 	lttng=yes
-	if ! lttng --no-sessiond list >/dev/null 2>&1; then
-		lttng-sessiond --background --no-kernel --pidfile="$output/lttng.pid" 2>/dev/null
-		daemon=$(cat "$output/lttng.pid")
-	fi
 fi
 LD_LIBRARY_PATH=$prefix/lib AMENT_PREFIX_PATH=$prefix ROS_LOCALHOST_ONLY=1 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST \
 	ROS_DOMAIN_ID="${ROS_DOMAIN_ID:-88}" "$prefix/lib/caret_targets/mt_nodes" >/dev/null 2>&1 &

@@ -39,21 +39,11 @@ if ! readelf -d "$prefix/lib/libtracetools.so" | grep -q liblttng-ust; then
 	exit 2
 fi
 make -s build
-go build -o build/comparelttng ./tools/comparelttng
+go build -o build/ ./tools/comparelttng ./tools/tracewith
 
 session=caret-bpf-$$
 directory=$(mktemp -d)
-started_daemon=
-stop_daemon() {
-	kill "$1"
-	for _ in {1..50}; do
-		kill -0 "$1" 2>/dev/null || return 0
-		sleep 0.1
-	done
-}
 clean_up() {
-	lttng --quiet destroy "$session" >/dev/null 2>&1 || true
-	[ -z "$started_daemon" ] || stop_daemon "$(cat "$directory/lttng-sessiond.pid")"
 	if [ -n "$output" ]; then
 		mkdir "$output" && mv "$directory/lttng" "$directory/recording" "$output"
 	fi
@@ -61,30 +51,11 @@ clean_up() {
 }
 trap clean_up EXIT
 
-if ! lttng --no-sessiond list >/dev/null 2>&1; then
-	lttng-sessiond --background --no-kernel --pidfile="$directory/lttng-sessiond.pid" 2>"$directory/lttng-sessiond.log"
-	started_daemon=yes
-fi
-# No event may be discarded: a program waits while the buffers are full. Of the programs that run meanwhile, only ours are recorded.
-lttng --quiet create "$session" --output="$directory/lttng"
-lttng --quiet enable-channel --userspace --session="$session" --subbuf-size=4M --num-subbuf=4 --blocking-timeout=inf events
-lttng --quiet enable-event --userspace --session="$session" --channel=events 'ros2:*'
-lttng --quiet add-context --userspace --session="$session" --channel=events --type=vpid --type=vtid
-lttng --quiet untrack --userspace --session="$session" --all --vpid
-lttng --quiet start "$session"
-
-# track_and_run lets LTTng record this process, then makes it the program.
-track_and_run() {
-	lttng --quiet track --userspace --session="$1" --vpid=$$
-	exec "$2"
-}
-
 run_programs() {
 	local session=$1 seconds=$2 program
 	shift 2
 	for program in "$@"; do
-		timeout --signal=INT --kill-after=20 "$seconds" \
-			bash -c "$(declare -f track_and_run); track_and_run \"\$@\"" run "$session" "$program" >/dev/null &
+		timeout --signal=INT --kill-after=20 "$seconds" build/tracewith -track "$session" "$program" >/dev/null &
 	done
 	wait
 }
@@ -95,8 +66,11 @@ environment=(
 	LTTNG_UST_ALLOW_BLOCKING=1 LTTNG_UST_REGISTER_TIMEOUT=-1
 )
 [ -z "${RMW_IMPLEMENTATION:-}" ] || environment+=(RMW_IMPLEMENTATION="$RMW_IMPLEMENTATION")
-as_root env "${environment[@]}" build/caret-bpf record --raw --quiet --buffer-size 256M -o "$directory/recording" -- \
-	bash -c "$(declare -f track_and_run run_programs); run_programs \"\$@\"" run "$session" "$seconds" "${programs[@]}"
-lttng --quiet stop "$session"
+root=(env "${environment[@]}")
+[ "$(id -u)" -eq 0 ] || root=(sudo "${root[@]}")
+# No event may be discarded: a program waits while the buffers are full. Of the programs that run meanwhile, only ours are recorded.
+build/tracewith -lttng "$directory/lttng" -session "$session" -blocking "${root[@]}" \
+	build/caret-bpf record --raw --quiet --buffer-size 256M -o "$directory/recording" -- \
+	bash -c "$(declare -f run_programs); run_programs \"\$@\"" run "$session" "$seconds" "${programs[@]}"
 
 build/comparelttng "$directory/lttng" "$directory/recording"

@@ -67,8 +67,8 @@ func (p *Process) refuseServed(ctx context.Context, handle int) error {
 	return p.refuseMount(ctx, m)
 }
 
-// refuseMount is refuseServed for what is known of the file. It asks the kernel only: what it has noted of the file, and
-// what is mounted where the process and this program are.
+// refuseMount is refuseServed for what is known of the file. It asks the kernel only: what it has noted of the file,
+// and what is mounted where the process and this program are.
 //
 // Tables are long where much is mounted. They are read anew for each file: the kernel gives the number of a mount that
 // is gone to another one, but not while the file is held. The user of the process pays.

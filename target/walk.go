@@ -29,8 +29,9 @@ type walk struct {
 	links int
 }
 
-// find finds a file, and returns a descriptor that stands for it but opens nothing. If the path leads to a symbolic link,
-// this is followed or else found itself. ErrNotRead if the path leads through a file system for which a program answers.
+// find finds a file, and returns a descriptor that stands for it but opens nothing. If the path leads to a symbolic
+// link, this is followed or else found itself. ErrNotRead if the path leads through a file system for which a program
+// answers.
 func (r rootDirectory) find(name string, follow bool) (*os.File, error) {
 	w := walk{root: r, names: namesIn(name)}
 	defer w.end()

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 func TestResults(t *testing.T) {
@@ -42,26 +39,5 @@ func TestResults(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in %s", want, &text)
 		}
-	}
-}
-
-func TestScript(t *testing.T) {
-	script := scriptOf([]probes.Site{
-		{Event: abi.EventCallbackStart, Path: "/a", Symbol: "start"},
-		{Event: abi.EventExecutorExecute, Path: "/a", Symbol: "helper"},
-		{Event: abi.EventRclPublish, Form: abi.FormLoaned, Path: "/a", Symbol: "loaned"},
-		{Event: abi.EventDDSBindAddrToStamp, Form: abi.FormFastDDS, Parameter: 16, Path: "/b", Symbol: "stamp"},
-	}, "/pid == 7/")
-	const want = `uprobe:/a:"start" /pid == 7/ { printf("%d %llu callback_start %lx %lx\n", tid, nsecs, arg0, arg1); }
-uprobe:/b:"stamp" /pid == 7/ { printf("%d %llu dds_bind_addr_to_stamp %lx %lx\n", tid, nsecs, *(int32 *)(arg1 + 16), *(uint32 *)(arg1 + 24)); }
-`
-	if script != want {
-		t.Errorf("%s", script)
-	}
-}
-
-func TestLostEvents(t *testing.T) {
-	if lost := lostEvents([]byte("1 2 callback_end 3\nLost 5 events\nLost 10 events\n")); lost != 15 {
-		t.Error(lost)
 	}
 }

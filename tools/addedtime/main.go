@@ -10,23 +10,18 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often everything is measured")
 	window := flag.Duration("window", 800*time.Millisecond, "how long each measurement takes")
 	only := flag.String("only", "", "measure the systems whose names match this regular expression")
-	script := flag.Int("bpftrace", 0, "print the bpftrace script for this `PID` instead")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	var err error
-	if *script != 0 {
-		err = printScript(int32(*script))
-	} else {
-		err = run(ctx, *rounds, *window, *only)
-	}
-	if err != nil {
+	if err := run(ctx, *rounds, *window, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "addedtime:", err)
 		os.Exit(1)
 	}
@@ -38,11 +33,11 @@ func run(ctx context.Context, rounds int, window time.Duration, only string) err
 	if err != nil {
 		return err
 	}
-	daemon, err := startLTTng(ctx)
+	daemon, err := tracers.StartDaemon(ctx)
 	if err != nil {
 		fmt.Println("not measured:", err)
 	}
-	defer daemon.stop()
+	defer daemon.Stop()
 	for _, s := range systems() {
 		if !pattern.MatchString(s.name) {
 			continue

@@ -8,14 +8,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
-
-// recorded are the events whose fields make the complete record of a callback and of a publish. What else a recording
-// probes helps it to pair them.
-var recorded = []abi.Event{
-	abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish,
-	abi.EventDDSBindAddrToStamp,
-}
 
 // plans are the sites that recordings of a process probe while it runs.
 type plans struct {
@@ -62,5 +56,5 @@ func planSites(pid int32) (*plans, error) {
 
 // ofRecord keeps the sites of events that make the record.
 func ofRecord(sites []probes.Site) []probes.Site {
-	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(recorded, s.Event) })
+	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(tracers.Recorded(), s.Event) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
 
 // way is one way to trace a program.
@@ -34,7 +35,7 @@ const (
 )
 
 // ways are all that the system can be traced in.
-func ways(s system, lttng bool) []way {
+func ways(s system, hasDaemon bool) []way {
 	minimal := func(p *plans) []probes.Site { return p.minimal }
 	standard := func(p *plans) []probes.Site { return p.standard }
 	entries := func(p *plans) []probes.Site { return p.entries }
@@ -47,10 +48,10 @@ func ways(s system, lttng bool) []way {
 		{nameStandard, standard, recording(session.Configuration{Profile: probes.ProfileStandard})},
 		{"caret-bpf, full", standard, recording(session.Configuration{Profile: probes.ProfileFull})},
 		{nameEntries, entries, recording(session.Configuration{Sites: attaching.SitesEntries})},
-		{nameBpftrace, func(p *plans) []probes.Site { return printed(p.entries) }, bpftrace},
+		{nameBpftrace, func(p *plans) []probes.Site { return tracers.Printed(p.entries) }, bpftrace},
 	}
-	if lttng && s.hasLTTng() {
-		all = append(all, way{name: nameLTTng, begin: lttngSession})
+	if hasDaemon && s.hasLTTng() {
+		all = append(all, way{name: nameLTTng, begin: lttng})
 	}
 	return all
 }
