@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -133,6 +135,7 @@ func (p *passages) add(w *messageWindow) {
 		}
 	}
 	p.settle()
+	p.giveUpOverwritten(w.limit - int64(takenPatience))
 }
 
 // byTransport returns the messages that came through intra-process buffers and those that came through the middleware,
@@ -279,8 +282,28 @@ func (p *passages) enqueue(e *enqueue) {
 	if !e.index.Valid {
 		return
 	}
-	if former := b.put(e.index.Value, now); former.held {
-		p.emitEnqueued(e.subscription, former, former.overwritten(), nil)
+	b.put(e.index.Value, now)
+}
+
+// takenPatience is how long after a message was taken out of a buffer its callback may start. Windows are in the order of
+// starts: the one in which it starts may be a later one than that in which another message got the slot.
+const takenPatience = 10 * time.Second
+
+// giveUpOverwritten passes on what was overwritten before an instant.
+func (p *passages) giveUpOverwritten(before int64) {
+	type lostOf struct {
+		subscription *system.Subscription
+		enqueued
+	}
+	var lost []lostOf
+	for subscription, b := range p.buffers {
+		for _, e := range b.overwritten(before) {
+			lost = append(lost, lostOf{subscription, e})
+		}
+	}
+	slices.SortFunc(lost, func(a, b lostOf) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range lost {
+		p.emitEnqueued(e.subscription, e.enqueued, e.overwritten(), nil)
 	}
 }
 
@@ -305,10 +328,10 @@ func (p *passages) dequeue(a *arrival) {
 		return
 	}
 	if !a.dequeue.Valid {
-		b.doubt()
+		b.doubt(a.take)
 		return
 	}
-	held := b.take(a.dequeue.Value)
+	held := b.take(a.dequeue.Value, a.take)
 	if !held.held {
 		return
 	}
@@ -331,6 +354,7 @@ func (p *passages) end() {
 		}
 		q.flights = nil
 	}
+	p.giveUpOverwritten(math.MaxInt64)
 	type leftIn struct {
 		subscription *system.Subscription
 		enqueued

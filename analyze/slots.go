@@ -12,6 +12,8 @@ const nearSlots = 1024
 type slots struct {
 	near []enqueued
 	far  map[uint64]enqueued
+	// superseded are in the order of until.
+	superseded []superseded
 	// unattributed are messages that were taken since the last one was put in, from slots that are not certain.
 	unattributed int
 }
@@ -24,13 +26,33 @@ type enqueued struct {
 	at        int64
 }
 
-// put puts a message into a slot and returns what it overwrites.
-func (s *slots) put(index uint64, now enqueued) (former enqueued) {
+// superseded is a message in whose slot another one was put. It was overwritten, unless somebody had taken it before who
+// is not known yet: the callback for which it was taken may have started later.
+type superseded struct {
+	enqueued
+	index uint64
+	until int64 // when the other one was put there
+}
+
+// put puts a message into a slot.
+func (s *slots) put(index uint64, now enqueued) {
+	if former := s.exchange(index, now); former.held {
+		s.superseded = append(s.superseded, superseded{former, index, now.at})
+	}
+}
+
+// exchange sets what a slot holds, and returns what it held.
+func (s *slots) exchange(index uint64, now enqueued) (former enqueued) {
 	if index >= nearSlots {
 		if s.far == nil {
 			s.far = make(map[uint64]enqueued)
 		}
-		former, s.far[index] = s.far[index], now
+		former = s.far[index]
+		if now.held {
+			s.far[index] = now
+		} else {
+			delete(s.far, index)
+		}
 		return former
 	}
 	for uint64(len(s.near)) <= index {
@@ -40,19 +62,37 @@ func (s *slots) put(index uint64, now enqueued) (former enqueued) {
 	return former
 }
 
-// take empties a slot and returns what it held.
-func (s *slots) take(index uint64) (held enqueued) {
-	if index < uint64(len(s.near)) {
-		held, s.near[index] = s.near[index], enqueued{}
+// take empties a slot as of an instant and returns what it held then.
+func (s *slots) take(index uint64, at int64) (held enqueued) {
+	held = s.exchange(index, enqueued{})
+	if !held.held || held.at <= at {
 		return held
 	}
-	held = s.far[index]
-	delete(s.far, index)
+	s.exchange(index, held) // it came later
+	i := slices.IndexFunc(s.superseded, func(e superseded) bool { return e.index == index && e.enqueued.at <= at && at < e.until })
+	if i < 0 {
+		return enqueued{}
+	}
+	held = s.superseded[i].enqueued
+	s.superseded = slices.Delete(s.superseded, i, i+1)
 	return held
 }
 
-// doubt notes that something was taken from a slot that is not certain.
-func (s *slots) doubt() {
+// overwritten returns the messages that were superseded before an instant, in the order in which they were, and forgets
+// them.
+func (s *slots) overwritten(before int64) (lost []enqueued) {
+	s.superseded = slices.DeleteFunc(s.superseded, func(e superseded) bool {
+		if e.until >= before {
+			return false
+		}
+		lost = append(lost, e.enqueued)
+		return true
+	})
+	return lost
+}
+
+// doubt notes that something was taken at an instant from a slot that is not certain.
+func (s *slots) doubt(at int64) {
 	s.unattributed++
 	for i := range s.near {
 		s.near[i].doubtful = true
@@ -60,6 +100,9 @@ func (s *slots) doubt() {
 	for index, e := range s.far {
 		e.doubtful = true
 		s.far[index] = e
+	}
+	for i := range s.superseded {
+		s.superseded[i].doubtful = s.superseded[i].doubtful || at < s.superseded[i].until
 	}
 }
 

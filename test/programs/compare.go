@@ -40,8 +40,8 @@ type comparer struct {
 	sent map[call]*Event
 	// departed and arrived are publishes and receptions by what passages tell of them.
 	departed, arrived map[instant]*Event
-	// unattributed are takes of which it is not said who got the message.
-	unattributed map[instant]bool
+	// unattributed are when takes were of which it is not said who got the message, on the dataset's clock.
+	unattributed map[int64]bool
 }
 
 type addressOf struct {
@@ -98,7 +98,7 @@ func Compare(t *Truth, r *Recording) *Findings {
 		callbacks: map[int32][]*callbackRow{}, publishes: map[int32][]*publishRow{}, takes: map[int32][]*takeRow{}, services: map[int32][]*serviceRow{},
 		rowOf: map[*Event]*callbackRow{}, addresses: map[addressOf]trace.Address{}, topics: map[string]bool{}, nodes: map[string]bool{},
 		sent: map[call]*Event{}, departed: map[instant]*Event{}, arrived: map[instant]*Event{},
-		unattributed: map[instant]bool{},
+		unattributed: map[int64]bool{},
 	}
 	c.index()
 	c.compareCallbacks()

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -28,8 +29,9 @@ func (c *comparer) comparePublishes() {
 		}
 		row.of = e
 		c.Compared["publishes"]++
-		if e.Start < c.Span.OpenTo && row.NodeName == "" && row.TopicName == "" && row.PublisherHandle == 0 {
-			c.Compared["publishes at the edges"]++ // the layers that tell were before the recording
+		atAnEdge := e.Start < c.Span.OpenTo || row.Status == trace.PublishRecordingEnd && e.End > c.Span.CloseFrom
+		if atAnEdge && row.NodeName == "" && row.TopicName == "" && row.PublisherHandle == 0 {
+			c.Compared["publishes at the edges"]++ // the layers that tell were before the recording, or after it
 		} else {
 			expect(c, what, "node", row.NodeName, e.Entity.Node)
 			expect(c, what, "topic", row.TopicName, e.Entity.Name)
@@ -122,7 +124,7 @@ func (c *comparer) compareTakes() {
 // anything that would show it, or the message was published before it began, so that how its publisher publishes may
 // not have been seen yet.
 func (c *comparer) compareUnattributed(row *takeRow) {
-	c.unattributed[instant{row.RMWTakeTimestamp.Value, row.TopicName, row.NodeName}] = true
+	c.unattributed[cmp.Or(row.RMWTakeTimestamp.Value, row.DequeueTimestamp.Value)] = true
 	after := false
 	for e := range c.rowOf {
 		after = after || e.TID == row.TID && e.Start >= row.at
@@ -171,7 +173,7 @@ func (c *comparer) comparePassages() {
 		}
 		reception := instant{start.Value, passage.Topic, passage.SubscriptionNode}
 		got := c.arrived[reception]
-		if got == nil && c.unattributed[reception] {
+		if got == nil && c.unattributed[start.Value] {
 			continue // it was looked into with the takes
 		}
 		if got == nil {
