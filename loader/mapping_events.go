@@ -1,0 +1,167 @@
+package loader
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// MappingEvent says that a process has mapped memory executable, or runs another program: then Length is 0. The kernel
+// tells of mappings of files, and of memory that a program makes executable itself.
+type MappingEvent struct {
+	PID             int32
+	Address, Length uint64
+	// TimeNs is CLOCK_MONOTONIC in nanoseconds.
+	TimeNs int64
+}
+
+// mappingPages is the size of the buffer of each processor, in pages: a power of two. A program that starts maps some
+// ten files, of which each takes some hundred bytes.
+const mappingPages = 32
+
+// Mappings are the executable mappings that processes make, in the order in which each processor made them. The kernel
+// tells those who count events of them (perf_event_open(2)): a uprobe would have to be in the dynamic linker, and the
+// kernel's own functions may not be probed where it is locked down.
+type Mappings struct {
+	rings []*mappingRing
+	lost  atomic.Uint64
+}
+
+// mappingRing is the buffer of one processor.
+type mappingRing struct {
+	fd     int
+	memory []byte
+}
+
+// WatchMappings has the kernel tell of mappings from now on. It must be closed.
+func WatchMappings() (*Mappings, error) {
+	m := new(Mappings)
+	processors, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, err
+	}
+	for processor := range processors {
+		ring, err := newMappingRing(processor)
+		if errors.Is(err, unix.ENODEV) {
+			continue // it is switched off
+		}
+		if err != nil {
+			err = fmt.Errorf("asking the kernel which files are mapped: %w", err)
+			return nil, errors.Join(err, m.Close())
+		}
+		m.rings = append(m.rings, ring)
+	}
+	return m, nil
+}
+
+func newMappingRing(processor int) (*mappingRing, error) {
+	attributes := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: unix.PERF_COUNT_SW_DUMMY,
+		Sample_type: unix.PERF_SAMPLE_TIME, Clockid: unix.CLOCK_MONOTONIC,
+		Bits: unix.PerfBitMmap | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID,
+	}
+	fd, err := unix.PerfEventOpen(&attributes, -1, processor, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		if isPermission(err) {
+			err = permissionError("perf_event_open", err, capPerfmon)
+		}
+		return nil, err
+	}
+	memory, err := unix.Mmap(fd, 0, (1+mappingPages)*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &mappingRing{fd, memory}, nil
+}
+
+// Read hands over what the kernel has told since the last call. It does not wait.
+func (m *Mappings) Read(handle func(MappingEvent)) {
+	for _, ring := range m.rings {
+		m.lost.Add(ring.read(handle))
+	}
+}
+
+// Lost is of how many mappings the kernel could not tell.
+func (m *Mappings) Lost() uint64 { return m.lost.Load() }
+
+// Close ends it.
+func (m *Mappings) Close() error {
+	var errs []error
+	for _, ring := range m.rings {
+		errs = append(errs, unix.Munmap(ring.memory), unix.Close(ring.fd))
+	}
+	m.rings = nil
+	return errors.Join(errs...)
+}
+
+// read takes records out of the ring. How they lie there is the kernel's interface (perf_event_open(2)): the first page
+// has head and tail, the others are the ring.
+func (r *mappingRing) read(handle func(MappingEvent)) (lost uint64) {
+	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.memory[0]))
+	data := r.memory[os.Getpagesize():]
+	head, tail := atomic.LoadUint64(&page.Data_head), page.Data_tail
+	record := make([]byte, 0, 1<<16)
+	for head-tail >= perfHeaderSize {
+		length := uint64(binary.NativeEndian.Uint16(ringBytes(record, data, tail+6, 2)))
+		if length < perfHeaderSize || length > head-tail {
+			break // never: the kernel writes whole records
+		}
+		event, missing, ok := parsePerfRecord(ringBytes(record, data, tail, length))
+		lost += missing
+		if ok {
+			handle(event)
+		}
+		tail += length
+	}
+	atomic.StoreUint64(&page.Data_tail, head)
+	runtime.KeepAlive(r)
+	return lost
+}
+
+// ringBytes copies bytes out of a ring, in which they may begin again at its start.
+func ringBytes(into, ring []byte, at, length uint64) []byte {
+	at %= uint64(len(ring))
+	into = append(into[:0], ring[at:min(at+length, uint64(len(ring)))]...)
+	return append(into, ring[:length-uint64(len(into))]...)
+}
+
+const (
+	perfHeaderSize = 8
+	perfTimeSize   = 8 // behind every record
+	// commExec, in the misc field, tells the name of a new program from one that a thread has given itself.
+	commExec = 1 << 13
+)
+
+// parsePerfRecord reads a record of a dummy event. False if it tells of no mapping and no program.
+func parsePerfRecord(record []byte) (event MappingEvent, lost uint64, ok bool) {
+	const (
+		lostSize = perfHeaderSize + 16 + perfTimeSize
+		commSize = perfHeaderSize + 8 + perfTimeSize
+		mmapSize = perfHeaderSize + 32 + perfTimeSize
+	)
+	if len(record) < perfHeaderSize {
+		return MappingEvent{}, 0, false
+	}
+	order := binary.NativeEndian
+	kind, misc := order.Uint32(record), order.Uint16(record[4:])
+	switch {
+	case kind == unix.PERF_RECORD_LOST && len(record) >= lostSize:
+		return MappingEvent{}, order.Uint64(record[16:]), false
+	case kind == unix.PERF_RECORD_COMM && misc&commExec != 0 && len(record) >= commSize:
+		event = MappingEvent{PID: int32(order.Uint32(record[8:]))}
+	case kind == unix.PERF_RECORD_MMAP && len(record) >= mmapSize:
+		event = MappingEvent{PID: int32(order.Uint32(record[8:])), Address: order.Uint64(record[16:]), Length: order.Uint64(record[24:])}
+	default:
+		return MappingEvent{}, 0, false
+	}
+	event.TimeNs = int64(order.Uint64(record[len(record)-perfTimeSize:]))
+	return event, 0, true
+}
