@@ -285,8 +285,8 @@ func (p *passages) enqueue(e *enqueue) {
 	b.put(e.index.Value, now)
 }
 
-// takenPatience is how long after a message was taken out of a buffer its callback may start. Windows are in the order of
-// starts: the one in which it starts may be a later one than that in which another message got the slot.
+// takenPatience is how long after a message was taken out of a buffer its callback may start. Windows are in the order
+// of starts: the one in which it starts may be a later one than that in which another message got the slot.
 const takenPatience = 10 * time.Second
 
 // giveUpOverwritten passes on what was overwritten before an instant.

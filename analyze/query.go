@@ -86,9 +86,13 @@ func (q *Query) warnOfDamage(err error) error {
 func (q *Query) warnOfLosses(ctx context.Context) error {
 	for _, d := range q.datasets {
 		var lost uint64
+		unarmed := 0
 		err := trace.Scan(ctx, d, trace.TableLoss, func(rows []trace.Loss) error {
 			for i := range rows {
 				lost += rows[i].Count
+				if rows[i].Reason == trace.LossUnarmed {
+					unarmed++
+				}
 			}
 			return nil
 		})
@@ -97,6 +101,9 @@ func (q *Query) warnOfLosses(ctx context.Context) error {
 		}
 		if lost > 0 {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s: %d records were lost while recording: messages may seem lost that were received; `caret-bpf info` says when", d.Dir(), lost))
+		}
+		if unarmed > 0 {
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s: %d files were mapped by processes while they were not probed: what was done in them is missing, so messages may seem lost that were received; `caret-bpf info` lists them", d.Dir(), unarmed))
 		}
 	}
 	return nil

@@ -26,8 +26,8 @@ type enqueued struct {
 	at        int64
 }
 
-// superseded is a message in whose slot another one was put. It was overwritten, unless somebody had taken it before who
-// is not known yet: the callback for which it was taken may have started later.
+// superseded is a message in whose slot another one was put. It was overwritten, unless somebody had taken it before
+// who is not known yet: the callback for which it was taken may have started later.
 type superseded struct {
 	enqueued
 	index uint64
@@ -69,7 +69,7 @@ func (s *slots) take(index uint64, at int64) (held enqueued) {
 		return held
 	}
 	s.exchange(index, held) // it came later
-	i := slices.IndexFunc(s.superseded, func(e superseded) bool { return e.index == index && e.enqueued.at <= at && at < e.until })
+	i := slices.IndexFunc(s.superseded, func(e superseded) bool { return e.index == index && e.at <= at && at < e.until })
 	if i < 0 {
 		return enqueued{}
 	}

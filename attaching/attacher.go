@@ -22,6 +22,9 @@ type Reporter interface {
 	// Attached tells of sites that are probed from now on and never were before, in a process or, if pid is 0, in every
 	// one.
 	Attached(pid int32, sites []probes.Site)
+	// Armed tells since when files that a process has mapped, or is expected to, are probed in it. What was told of a
+	// file before holds for other events, or until Armed.Since.
+	Armed(p *Process, armed []Armed)
 	// Missing tells what cannot be observed of a process, in place of what was told of it before.
 	Missing(p *Process, missing []probes.Missing)
 	// Retiring tells that a unit is about to be detached from all processes for the rest of the recording, for what it
@@ -58,7 +61,7 @@ type Attacher struct {
 	entities Entities
 
 	processes []*Process       // those that were given to Attach and not to Release, in this order
-	attached  map[siteKey]bool // sites that are attached for every process
+	attached  attachedSites    // sites that are attached for every process
 	shared    []unitAttachment // what holds them
 	released  []unitAttachment // of processes that are over
 	sharing   sharing
@@ -73,7 +76,7 @@ func New(l *loader.Loader, options Options, reporter Reporter, entities Entities
 func newAttacher(k kernel, options Options, reporter Reporter, entities Entities) *Attacher {
 	return &Attacher{
 		options: options, kernel: k, reporter: reporter, entities: entities,
-		attached: map[siteKey]bool{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[abi.Unit]bool{}},
+		attached: attachedSites{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[abi.Unit]bool{}},
 	}
 }
 
@@ -86,6 +89,11 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
 	p.incomplete = false
+	for _, other := range a.processes {
+		if len(other.lostSince) > 0 && other.plan != nil {
+			a.tellArmed(other, other.plan.Sites) // by links for every process, which took the place of its own
+		}
+	}
 	return nil
 }
 
@@ -125,6 +133,7 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 		a.reporter.Message(fmt.Sprintf("PID %d (%s): %d probes in %s", p.Target.PID, p.Target.Command, count, distroAndRMW(p.Target)))
 	}
 	a.reporter.Missing(p, plan.Missing)
+	a.tellArmed(p, plan.Sites)
 	return nil
 }
 
@@ -155,7 +164,7 @@ func (a *Attacher) attachGroup(ctx context.Context, p *Process, group siteGroup)
 // others. It tells what came of it, notes in known which sites need not be tried again, and returns what is not
 // attached. The account pays; nobody does for what is attached for everybody.
 func (a *Attacher) attachSites(
-	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known map[siteKey]bool,
+	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known attachedSites,
 ) (attachments []unitAttachment, failed map[siteKey]error, err error) {
 	var problems []loader.SiteError
 	for _, group := range a.groupByUnit(sites) {
@@ -203,15 +212,20 @@ func (a *Attacher) attachPaid(
 
 // note tells of sites that are attached and were not known. What failed is tried again at the next look unless it can
 // never succeed.
-func (a *Attacher) note(pid int32, sites []probes.Site, failed map[siteKey]error, known map[siteKey]bool) {
+func (a *Attacher) note(pid int32, sites []probes.Site, failed map[siteKey]error, known attachedSites) {
 	var fresh []probes.Site
+	now := monotonicNow()
 	for _, site := range sites {
 		key := keyOf(site)
 		err := failed[key]
-		if err == nil && !known[key] {
+		if err == nil && !known[key].settled {
 			fresh = append(fresh, site)
 		}
-		known[key] = err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)
+		state := siteState{settled: err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)}
+		if err == nil {
+			state.at = now
+		}
+		known[key] = state
 	}
 	if len(fresh) > 0 {
 		a.reporter.Attached(pid, fresh)
@@ -240,6 +254,12 @@ func (a *Attacher) Verify() {
 	for _, held := range slices.Clone(a.shared) {
 		if err := held.Verify(); err != nil {
 			a.closeIf(ofFile(held.file), &a.shared)
+			for key, state := range a.attached {
+				if key.file == held.file {
+					a.attached[key] = siteState{settled: state.settled}
+				}
+			}
+			a.lose(held.file)
 			a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))
 		}
 	}

@@ -92,6 +92,7 @@ type told struct {
 	attached          []probes.Site
 	retiring          []abi.Unit
 	missing           map[*Process][]probes.Missing
+	armed             map[*Process][]Armed
 	hasIntra, noIntra bool
 }
 
@@ -102,12 +103,13 @@ func (s *told) Warn(err error) {
 }
 func (s *told) Message(text string)                          { s.messages = append(s.messages, text) }
 func (s *told) Attached(_ int32, sites []probes.Site)        { s.attached = append(s.attached, sites...) }
+func (s *told) Armed(p *Process, armed []Armed)              { s.armed[p] = append(s.armed[p], armed...) }
 func (s *told) Missing(p *Process, missing []probes.Missing) { s.missing[p] = missing }
 func (s *told) Retiring(unit abi.Unit, _ ThreadShare)        { s.retiring = append(s.retiring, unit) }
 func (s *told) HasIntraProcess(*Process) bool                { return s.hasIntra }
 func (s *told) NoIntraProcess(*Process) bool                 { return s.noIntra }
 func newTestAttacher(options Options) (a *Attacher, reporter *told) {
-	reporter = &told{kernel: &fakeKernel{}, missing: map[*Process][]probes.Missing{}}
+	reporter = &told{kernel: &fakeKernel{}, missing: map[*Process][]probes.Missing{}, armed: map[*Process][]Armed{}}
 	return newAttacher(reporter.kernel, options, reporter, reporter), reporter
 }
 
@@ -257,6 +259,10 @@ func TestIntraProcessComesAndGoes(t *testing.T) {
 	a.Settle(t.Context(), p)
 	if !slices.Contains(told.kernel.events(1), intra.Event) || len(told.warnings) != 1 || len(told.attached) != 2 {
 		t.Errorf("attached %v, warnings %v, told %d", told.kernel.events(1), told.warnings, len(told.attached))
+	}
+	missed := told.armed[p][len(told.armed[p])-1]
+	if missed.Since != p.intraProcess.detachedAt || missed.At != p.intraProcess.returned || !slices.Equal(missed.Events, []abi.Event{intra.Event}) {
+		t.Errorf("missed is said to be %+v", missed)
 	}
 }
 

@@ -38,6 +38,8 @@ const bodiesPatience = 5 * time.Second
 // bodies is what a process has attached of functions whose callers are probed, too.
 type bodies struct {
 	detachable
+	// armed is since when they are attached, CLOCK_MONOTONIC in nanoseconds.
+	armed int64
 	// stay says that not all callers are certain: the bodies stay attached.
 	stay bool
 }
@@ -74,7 +76,7 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 	if err != nil {
 		return 0, err
 	}
-	b.attachments, b.sites = attachments, sites
+	b.attachments, b.sites, b.armed = attachments, sites, monotonicNow()
 	if b.detached {
 		b.comeBack()
 	}

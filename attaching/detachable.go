@@ -15,8 +15,8 @@ type detachable struct {
 	attachments []unitAttachment // empty while there are none
 	// sites are those that are attached, or that were.
 	sites    []probes.Site
-	attached map[siteKey]bool // of sites, those that the Reporter knows
-	since    time.Time        // when there was last a reason to have them
+	attached attachedSites // of sites, those that the Reporter knows
+	since    time.Time     // when there was last a reason to have them
 	detached bool
 	// returned is when they were attached again, CLOCK_MONOTONIC in nanoseconds; 0: never.
 	returned int64

@@ -44,7 +44,7 @@ func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []pr
 // attached is how many are probed that were not.
 func (a *Attacher) attachIntraProcess(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
 	in := &p.intraProcess
-	fresh := slices.DeleteFunc(slices.Clone(sites), func(site probes.Site) bool { return p.attached[keyOf(site)] })
+	fresh := slices.DeleteFunc(slices.Clone(sites), func(site probes.Site) bool { return p.attached.settled(site) })
 	if len(fresh) == 0 {
 		return 0, nil
 	}
@@ -114,6 +114,11 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 	a.returnToIntraProcess(ctx, p)
 	if len(in.sites) > 0 && !in.detached && began < in.returned && !in.told {
 		in.told = true // it is not detached again
+		missed := a.armed(p, in.sites, func(probes.Site) bool { return true })
+		for i := range missed {
+			missed[i].Since, missed[i].At = began, in.returned
+		}
+		a.reporter.Armed(p, missed)
 		a.reporter.Warn(fmt.Errorf("PID %d (%s) has begun with intra-process communication: what passed its buffers in the first %v is not recorded",
 			p.Target.PID, p.Target.Command, time.Duration(in.returned-began)))
 	}

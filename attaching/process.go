@@ -11,17 +11,24 @@ type Process struct {
 	Target *target.Process
 
 	// attached are the sites that are attached for it alone, attachments what holds them.
-	attached     map[siteKey]bool
-	attachments  []unitAttachment
-	plan         *probes.Plan // the last
-	incomplete   bool         // what it lost with shared links could not be attached to it alone
+	attached    attachedSites
+	attachments []unitAttachment
+	plan        *probes.Plan // the last
+	incomplete  bool         // what it lost with shared links could not be attached to it alone
+	// told are the sites of which it was told since when they are armed, lostSince says of files whose links were closed
+	// when that was.
+	told         map[siteKey]bool
+	lostSince    map[target.FileID]int64
 	bodies       bodies
 	intraProcess intraProcess
 }
 
 // NewProcess returns a process to which nothing is attached.
 func NewProcess(p *target.Process) *Process {
-	return &Process{Target: p, attached: map[siteKey]bool{}, bodies: bodies{detachable: detachable{attached: map[siteKey]bool{}}}}
+	return &Process{
+		Target: p, attached: attachedSites{}, bodies: bodies{detachable: detachable{attached: attachedSites{}}},
+		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{},
+	}
 }
 
 // Incomplete reports whether the process has lost probes, of its last plan, that Attach has to attach again.

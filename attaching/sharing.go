@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 
@@ -50,7 +49,7 @@ func newSharing(trusted []uint32) sharing {
 // siteGroup are sites that are attached together, for a process or, if pid is 0, for every one.
 type siteGroup struct {
 	pid      int32
-	attached map[siteKey]bool
+	attached attachedSites
 	// file is the one that they are in; that of sites of single processes in a recording of such.
 	file  target.FileID
 	sites []probes.Site
@@ -108,7 +107,7 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 
 // unattached is the group without what is attached, none if that is all.
 func (a *Attacher) unattached(group siteGroup) []siteGroup {
-	group.sites = slices.DeleteFunc(group.sites, func(site probes.Site) bool { return group.attached[keyOf(site)] })
+	group.sites = slices.DeleteFunc(group.sites, func(site probes.Site) bool { return group.attached.settled(site) })
 	if len(group.sites) == 0 {
 		return nil
 	}
@@ -139,7 +138,8 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
 		lists = append(lists, &p.attachments)
-		maps.DeleteFunc(p.attached, func(key siteKey, _ bool) bool { return key.file == file })
+		p.lose(file)
+		p.attached.forget(file)
 	}
 	a.closeIf(ofFile(file), lists...)
 }
@@ -188,7 +188,8 @@ func (a *Attacher) unshare(file target.FileID, why error) {
 
 func (a *Attacher) closeShared(file target.FileID) {
 	a.closeIf(ofFile(file), &a.shared)
-	maps.DeleteFunc(a.attached, func(key siteKey, _ bool) bool { return key.file == file })
+	a.attached.forget(file)
+	a.lose(file)
 }
 
 // attachOthers attaches in all processes but one what they have lost with shared links.

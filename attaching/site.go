@@ -2,6 +2,7 @@ package attaching
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
@@ -18,6 +19,24 @@ type siteKey struct {
 
 func keyOf(site probes.Site) siteKey {
 	return siteKey{site.File, site.Offset, site.Event}
+}
+
+// attachedSites are the sites that were attached, or tried, in one process or in every one.
+type attachedSites map[siteKey]siteState
+
+// siteState says what became of attaching a site.
+type siteState struct {
+	// settled says that it need not be tried again: it is attached, or can never be.
+	settled bool
+	// at is when it was attached, CLOCK_MONOTONIC in nanoseconds; 0 if it is not.
+	at int64
+}
+
+func (s attachedSites) settled(site probes.Site) bool { return s[keyOf(site)].settled }
+
+// forget removes what is known of a file.
+func (s attachedSites) forget(file target.FileID) {
+	maps.DeleteFunc(s, func(key siteKey, _ siteState) bool { return key.file == file })
 }
 
 // sortForAttaching puts sites into the order in which they are attached.

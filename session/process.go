@@ -40,14 +40,16 @@ type process struct {
 	shown   bool
 	ended   bool
 	endedAt time.Time
+	// recorded says that it was attached to as a ROS 2 process.
+	recorded bool
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
 
 	// Of the session's own goroutine.
 
 	target *target.Process // nil before anybody has looked, and if it was gone then
-	// recorded says that it was attached to as a ROS 2 process.
-	recorded bool
+	// armings say since when files are probed, where it is not yet clear whether the process had mapped them before.
+	armings []attaching.Armed
 	// probed is what is attached to it; nil if target was nil from the beginning. It is set once.
 	probed *attaching.Process
 	// retry is from when on planning and attaching, which have failed, are tried again; zero: they have not.
@@ -58,6 +60,8 @@ type process struct {
 	looks    int
 	lookedAt time.Time
 	scanned  scanned
+	// judged says that all is told of when its files were not probed.
+	judged bool
 }
 
 // add begins to record a process that maps ROS 2, or may do so later, by the plan that was made for it.
@@ -210,7 +214,9 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	if entry.recorded || !entry.ros2 {
 		return nil
 	}
+	s.mu.Lock()
 	entry.recorded = true
+	s.mu.Unlock()
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return s.list(entry)
 }
@@ -245,6 +251,9 @@ func (s *Session) onProcess(record abi.ProcessRecord) {
 			s.gone = append(s.gone, entry)
 		case record.Header.Status == abi.ProcessExec:
 			entry.forgotten = true
+		}
+		if record.Header.Status == abi.ProcessFork {
+			s.mappings.begin(pid, int64(record.TimeNs))
 		}
 		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
 		s.askToLook(pid)
@@ -331,6 +340,7 @@ func (s *Session) payerOf(pid int32, entry *process) (uint32, error) {
 func (s *Session) bury(entry *process) {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
+	s.tellUnarmed(entry)
 	s.release(entry)
 	defer s.closeTarget(entry) // after the memory that is read through it
 	s.mu.Lock()
@@ -353,6 +363,7 @@ func (s *Session) forget(entry *process) {
 	s.mu.Lock()
 	if s.processes[entry.row.PID] == entry {
 		delete(s.processes, entry.row.PID)
+		s.mappings.forget(entry.row.PID)
 	}
 	s.mu.Unlock()
 	s.warn(s.merger.Forget(entry.row.ProcessKey))
@@ -390,6 +401,9 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		wanted = name.MatchString(p.Command) || name.MatchString(strings.Join(p.CommandLine, " "))
 	}
 	if !wanted || s.configuration.PIDs != "" {
+		s.mu.Lock()
+		s.mappings.forget(pid)
+		s.mu.Unlock()
 		_ = p.Close()
 		return nil
 	}
@@ -450,6 +464,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.stopScan(entry)
 	s.forgetHeaders(entry)
+	s.tellUnarmed(entry)
 	s.release(entry)
 	s.attacher.Sweep() // the former program's links would match the new one, too
 	s.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
@@ -509,6 +524,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	for _, entry := range gone {
 		s.stopScan(entry)
 		s.forgetHeaders(entry)
+		s.tellUnarmed(entry)
 		s.release(entry)
 		s.stale.note(entry)
 		s.closeTarget(entry)

@@ -417,9 +417,12 @@ func TestProcessExecs(t *testing.T) {
 		before, after := data.Split(released)
 		s := r.span(before, n.PID())
 		s.CloseFrom, s.CloseTo = replacing, released
-		oracle.RequireExact(t, before, truthOfFirst, s, oracle.Circumstances{Found: true, Killed: true})
+		oracle.RequireExact(t, before, truthOfFirst, s, oracle.Circumstances{Found: true, Killed: true, Unarmed: true})
 		s = oracle.Span{OpenFrom: released, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
-		oracle.RequireExact(t, after, truthOfSecond, s, oracle.Circumstances{})
+		if from, to, found := unarmed(data, n.PID()); !found || from < replacing || to > released {
+			t.Errorf("it is said that the new program was not probed from %d to %d", from, to)
+		}
+		oracle.RequireExact(t, after, truthOfSecond, s, oracle.Circumstances{Unarmed: true})
 		oracle.RequireEntities(t, after, truthOfSecond, s)
 		// One process, of which the row tells the last program.
 		if rows := data.Processes; len(rows) != 1 || !strings.HasSuffix(rows[0].CommandLine, n.GroundTruthFile()+".child") {
@@ -462,7 +465,7 @@ func TestProcessIDIsReused(t *testing.T) {
 	}
 	for i, truth := range []*oracle.Truth{truthOfFirst, truthOfSecond} {
 		own := data.StartedAt(ordered[i])
-		oracle.RequireExact(t, own, truth, oracle.Span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}, oracle.Circumstances{})
+		oracle.RequireExact(t, own, truth, oracle.Span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}, oracle.Circumstances{Unarmed: true})
 		publishers, timers := len(own.PublishersOf(t, truth)), len(own.TimersOf(t, truth))
 		if publishers != len(truth.Publishers) || timers != len(truth.Timers) {
 			t.Errorf("process %d has %d publishers and %d timers, not %d and %d", i, publishers, timers, len(truth.Publishers), len(truth.Timers))
@@ -512,12 +515,15 @@ func TestUnexpectedLibraryIsLoaded(t *testing.T) {
 			}
 			release()
 			r.waitForMessage("in humble with " + rmw)
-			attached := monotonic()
 			r.waitForRows(trace.TableCallback, 4*enough)
 			data := r.stop()
+			_, attached, found := unarmed(data, n.PID())
+			if !found {
+				t.Error("it is not said that the library was not probed when it was mapped")
+			}
 			s := r.span(data, n.PID())
-			s.OpenTo = attached
-			oracle.RequireExact(t, data, n.stop(), s, oracle.Circumstances{})
+			s.OpenTo = max(s.OpenTo, attached)
+			oracle.RequireExact(t, data, n.stop(), s, oracle.Circumstances{Unarmed: true})
 			stamps := 0
 			for _, row := range data.Publishes {
 				if row.SourceTimestamp.Valid {

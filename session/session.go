@@ -69,6 +69,8 @@ type Session struct {
 	attacher *attaching.Attacher
 	scans    scans
 	stale    staleAddresses
+	// endMappings has all noted that processes have mapped.
+	endMappings func()
 
 	// By which the reader tells the session's own goroutine. They have locks of their own, or are channels.
 	looks          *looks                // processes to look at again
@@ -85,6 +87,8 @@ type Session struct {
 	gone            []*process // whose PIDs other processes have
 	headerQuestions []headerQuestion
 	starts          recentStarts
+	mappings        mappings
+	unarmed         int // rows of what was mapped and not probed
 	missing         missingEvents
 	listed          listed
 	warnings        warnings
@@ -338,6 +342,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 
 // record opens the gate and stays until the recording is to end.
 func (s *Session) record(ctx context.Context, reading <-chan error) error {
+	s.endMappings = s.watchMappings()
 	before, after, err := s.loader.OpenGate()
 	if err != nil {
 		return s.stop(trace.EndingError, err, reading, false)
@@ -420,6 +425,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-tick.C:
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
+			s.judgeArmings()
 			s.attacher.Sweep()
 			s.forgetLongEnded(time.Now())
 			if over := s.stale.take(s.isUsed); len(over) > 0 {
@@ -502,7 +508,7 @@ func (s *Session) tellStatus(state trace.State) {
 	s.mu.Lock()
 	status := Status{
 		State: state, Elapsed: time.Since(s.opened), Rows: s.writer.AcceptedRows(),
-		Overhead: s.overhead.highest(), RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+		Unarmed: s.unarmed, Overhead: s.overhead.highest(), RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
 	}
 	for _, p := range s.processes {
 		if p.recorded && !p.ended {

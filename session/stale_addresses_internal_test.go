@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestStaleAddresses: what the kernel side remembers of a process that is over is freed when nobody has its PID, were it
-// the same process that runs another program now.
+// TestStaleAddresses: what the kernel side remembers of a process that is over is freed when nobody has its PID, were
+// it the same process that runs another program now.
 func TestStaleAddresses(t *testing.T) {
 	over := exec.Command("true")
 	if err := over.Run(); err != nil {

@@ -18,6 +18,8 @@ type Status struct {
 	Rows map[string]uint64
 	// Lost is the number of records lost so far, for whatever reason.
 	Lost uint64
+	// Unarmed is how often a process had mapped a file while it was not probed.
+	Unarmed int
 	// Overhead is the highest share of its time that the recording has cost a thread in the last second or so.
 	Overhead float64
 	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in

@@ -28,6 +28,8 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.merger.TellEntities(true)
 	errs = append(errs, s.merger.Take(s.writer.Write), s.countLosses())
 	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
+	s.endMappings()
+	s.tellAllUnarmed(closed)
 	s.noteUnresolved()
 	s.closeMemories()
 	s.warnOfNothing()

@@ -16,6 +16,8 @@ const (
 	LostSimTime  LossKind = "sim_time"
 	// LostThread: what the recording cost a thread that has ended; the total lacks it.
 	LostThread LossKind = "thread"
+	// LostEvent: calls of which it is not known which rows they would have led to.
+	LostEvent LossKind = "event"
 )
 
 // LossReason says why.
@@ -34,16 +36,26 @@ const (
 	LossFault LossReason = "fault"
 	// LossRecursion: the kernel skipped the probe's program because it was running already.
 	LossRecursion LossReason = "recursion"
+	// LossUnarmed: a process had mapped a file in which probes were not attached yet, or not any more.
+	LossUnarmed LossReason = "unarmed"
 )
 
 // Loss counts rows that are missing from the dataset. Rows and losses together are what happened.
 type Loss struct {
 	Kind   LossKind   `column:"kind"`
 	Reason LossReason `column:"reason"`
-	// Count is the number lost between FromTimestamp and ToTimestamp; it does not include that of earlier Loss rows.
-	Count         uint64 `column:"count"`
+	// Count is the number lost between FromTimestamp and ToTimestamp; it does not include that of earlier Loss rows. 0,
+	// with LossUnarmed, says that it is not known.
+	Count         uint64 `column:"count,null"`
 	FromTimestamp int64  `column:"from_timestamp"`
 	ToTimestamp   int64  `column:"to_timestamp"`
+	// PID and ProcessStart name the process, File is the file's path in it, and Events are the tracepoints that were not
+	// seen there, with commas between them: with LossUnarmed, of which it is one row a process and file. A File of "" is
+	// every file.
+	PID          int32  `column:"pid,null"`
+	ProcessStart int64  `column:"process_start,null"`
+	File         string `column:"file,null"`
+	Events       string `column:"events,null"`
 }
 
 // Clock is one measurement of the offset of real time to CLOCK_MONOTONIC. All timestamps of the dataset use the offset

@@ -64,6 +64,8 @@ type Session struct {
 	// Unstored is the number of rows that were made and are not in the dataset, for want of disk space for example.
 	Unstored map[string]uint64 `json:"unstored_rows,omitempty"`
 	Losses   []LossTotal       `json:"losses"`
+	// Unarmed is how many rows of table loss say that a file was mapped and not probed.
+	Unarmed int `json:"unarmed,omitempty"`
 	// Overhead is what the recording cost the traced threads; nil until it has ended.
 	Overhead *Overhead `json:"overhead,omitempty"`
 	Warnings []string  `json:"warnings"`

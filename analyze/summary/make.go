@@ -383,6 +383,13 @@ func (s *summarizer) finish() {
 	r.Damaged = append(r.Damaged, s.system.Warnings...)
 	slices.Sort(r.Damaged)
 	r.Damaged = append([]string{}, slices.Compact(r.Damaged)...) // never null in JSON
+	for i := range r.Unarmed {
+		for _, p := range r.Processes {
+			if int(p.PID) == r.Unarmed[i].PID && p.ProcessStart == r.Unarmed[i].ProcessStart {
+				r.Unarmed[i].Command = p.Command
+			}
+		}
+	}
 	r.Warnings = append([]string{}, s.warnings()...)
 }
 

@@ -29,6 +29,8 @@ type Summary struct {
 	// Topics are in descending order of their publishes.
 	Topics []Topic `json:"topics"`
 	Losses []Loss  `json:"losses"`
+	// Unarmed are files that processes had mapped and that were not probed, in order of time.
+	Unarmed []Unarmed `json:"unarmed"`
 	// Incomplete counts the callback and publish rows of each status but complete.
 	Incomplete []Status `json:"incomplete"`
 	// ClockSteps are the times at which real time was set while recording.
@@ -129,6 +131,23 @@ type Loss struct {
 	// FromTimestamp and ToTimestamp enclose all of them.
 	FromTimestamp int64 `json:"from_timestamp" report:"from,time"`
 	ToTimestamp   int64 `json:"to_timestamp" report:"to,time"`
+}
+
+// Unarmed is a file that a process had mapped and that was not probed: what it did in the file in that time is not
+// recorded. How often it did something is not known.
+type Unarmed struct {
+	PID          int   `json:"pid" report:"pid"`
+	ProcessStart int64 `json:"process_start" report:"process_start,detail"`
+	// Command is the process's name, "" if it is not known.
+	Command string `json:"command" report:"command"`
+	// File is the path in the process, "" for all its files.
+	File string `json:"file" report:"file"`
+	// Duration is the time between FromTimestamp and ToTimestamp, in nanoseconds.
+	Duration      int64 `json:"duration" report:"duration,duration"`
+	FromTimestamp int64 `json:"from_timestamp" report:"from,time"`
+	ToTimestamp   int64 `json:"to_timestamp" report:"to,time"`
+	// Events are the tracepoints that the file can hit, with commas between them.
+	Events string `json:"events" report:"events"`
 }
 
 // Status is the number of a table's rows of one status.

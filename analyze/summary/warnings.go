@@ -26,6 +26,13 @@ func (s *summarizer) losses(ctx context.Context) error {
 			if s.misses(trace.Span{First: row.FromTimestamp, Last: row.ToTimestamp}) {
 				continue
 			}
+			if row.Reason == trace.LossUnarmed {
+				s.result.Unarmed = append(s.result.Unarmed, Unarmed{
+					PID: int(row.PID), ProcessStart: row.ProcessStart, File: row.File, Events: row.Events,
+					Duration: row.ToTimestamp - row.FromTimestamp, FromTimestamp: row.FromTimestamp, ToTimestamp: row.ToTimestamp,
+				})
+				continue
+			}
 			l := losses[kind{row.Kind, row.Reason}]
 			if l == nil {
 				l = &Loss{Kind: row.Kind, Reason: row.Reason, FromTimestamp: row.FromTimestamp, ToTimestamp: row.ToTimestamp}
@@ -41,6 +48,9 @@ func (s *summarizer) losses(ctx context.Context) error {
 	}
 	slices.SortFunc(s.result.Losses, func(a, b Loss) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Reason, b.Reason))
+	})
+	slices.SortFunc(s.result.Unarmed, func(a, b Unarmed) int {
+		return cmp.Or(cmp.Compare(a.FromTimestamp, b.FromTimestamp), cmp.Compare(a.PID, b.PID), cmp.Compare(a.File, b.File))
 	})
 	return err
 }
@@ -94,6 +104,9 @@ func (s *summarizer) warnings() []string {
 	}
 	if lost > 0 {
 		warn("%d records were lost while recording: see the losses", lost)
+	}
+	if len(r.Unarmed) > 0 {
+		warn("%d files were mapped by processes while they were not probed: what was done in them is missing. See what was not probed", len(r.Unarmed))
 	}
 	for _, status := range r.Incomplete {
 		warn("%d %s rows are incomplete: %s", status.Count, status.Table, status.Status)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,10 +84,11 @@ var summaryParts = map[string]func(console, outputFlags, *summary.Summary) error
 	"callbacks":   func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Callbacks) },
 	"topics":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Topics) },
 	"losses":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Losses) },
+	"unarmed":     func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Unarmed) },
 }
 
 func partNames() []string {
-	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses"}
+	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses", "unarmed"}
 }
 
 // spanText says how long a span is and when it begins.
@@ -308,9 +310,41 @@ func printOverhead(w io.Writer, s *summary.Summary) {
 
 func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 
+// shownUnarmed is how many files are shown that were not probed.
+const shownUnarmed = 20
+
+// printUnarmed shows the files that were mapped while they were not probed, the longest first.
+func printUnarmed(w io.Writer, all []summary.Unarmed) {
+	if len(all) == 0 {
+		return
+	}
+	longest := slices.SortedStableFunc(slices.Values(all), func(a, b summary.Unarmed) int { return cmp.Compare(b.Duration, a.Duration) })
+	var rows [][]string
+	for _, u := range longest[:min(shownUnarmed, len(all))] {
+		rows = append(rows, []string{
+			strconv.Itoa(u.PID), report.Text(u.Command), report.Text(cmp.Or(filepath.Base(u.File), "all")), report.Duration(u.Duration), report.Time(u.FromTimestamp), report.Text(shortList(u.Events)),
+		})
+	}
+	printTable(w, []string{"PID>", "PROCESS", "FILE NOT PROBED", "FOR>", "FROM", "WHICH HITS"}, rows)
+	if more := len(all) - len(rows); more > 0 {
+		fmt.Fprintf(w, "and %d more: `info --part unarmed` shows all\n", more)
+	}
+}
+
+// shortList shows the first of some names with commas between them, and how many more there are.
+func shortList(names string) string {
+	all := strings.Split(names, ",")
+	if len(all) <= 3 {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
+}
+
 func printLosses(w io.Writer, s *summary.Summary) {
 	fmt.Fprintln(w)
+	printUnarmed(w, s.Unarmed)
 	switch {
+	case len(s.Losses) == 0 && len(s.Unarmed) > 0:
 	case len(s.Losses) > 0:
 		var rows [][]string
 		for _, loss := range s.Losses {

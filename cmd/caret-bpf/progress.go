@@ -146,6 +146,10 @@ func statusLine(last, now session.Status) string {
 	if now.RingBytes > 0 {
 		fill = 100 * now.RingPending / now.RingBytes
 	}
+	lost := report.Count(now.Lost)
+	if now.Unarmed > 0 {
+		lost += fmt.Sprintf(" and %d files for a time", now.Unarmed)
+	}
 	return fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%  overhead %.1f%%",
-		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), report.Count(now.Lost), fill, 100*now.Overhead)
+		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), lost, fill, 100*now.Overhead)
 }

@@ -108,6 +108,8 @@ type Circumstances struct {
 	Killed bool
 	// Torn: the recorder was killed, so that each table ends at another instant.
 	Torn bool
+	// Unarmed: rows say that files were mapped and not probed for a time, which the span leaves out.
+	Unarmed bool
 	// Filter says what must not be recorded; the zero one lets everything pass.
 	Filter NameFilter
 }

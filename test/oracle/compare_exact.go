@@ -3,6 +3,7 @@ package oracle
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -24,6 +25,14 @@ func RequireExact(t *testing.T, data *Dataset, truth *Truth, s Span, known Circu
 	delete(lost, trace.LostInit)
 	delete(lost, trace.LostProcess)
 	delete(lost, trace.LostThread)
+	delete(lost, trace.LostEvent)
+	if !known.Unarmed {
+		for _, loss := range data.Losses {
+			if loss.Reason == trace.LossUnarmed && int(loss.PID) == truth.Header.PID {
+				t.Errorf("%s was not probed for %v: %s", loss.File, time.Duration(loss.ToTimestamp-loss.FromTimestamp), loss.Events)
+			}
+		}
+	}
 	least := result.Missing[trace.LostCallback]
 	if n := lost[trace.LostCallback]; n > least && n <= least+result.Doubtful {
 		result.Missing[trace.LostCallback] = n

@@ -1,0 +1,122 @@
+package attaching
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// since gathers when events were armed in a process, and since when they had not been.
+func (s *told) armedEvents(p *Process) (events []abi.Event, again int) {
+	for _, armed := range s.armed[p] {
+		events = append(events, armed.Events...)
+		if armed.Since != 0 {
+			again++
+		}
+	}
+	slices.Sort(events)
+	return events, again
+}
+
+// TestArmedIsToldOnce: of each site it is told once since when it is recorded, and again when that is interrupted.
+func TestArmedIsToldOnce(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(7)
+	start, end := site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventCallbackEnd, abi.RoleFunction)
+	before := monotonicNow()
+	attach(t, a, p, start)
+	attach(t, a, p, start, end)
+	attach(t, a, p, start, end)
+	events, again := told.armedEvents(p)
+	if !slices.Equal(events, []abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd}) || again != 0 {
+		t.Errorf("%v, %d again", events, again)
+	}
+	for _, armed := range told.armed[p] {
+		if armed.At < before || armed.At > monotonicNow() || armed.Path != "lib.so" {
+			t.Errorf("%+v", armed)
+		}
+	}
+	if never := a.Unarmed(p); never != nil {
+		t.Errorf("never armed: %+v", never)
+	}
+}
+
+// TestWhatCannotBeAttachedIsUnarmed: whether it is tried again or not.
+func TestWhatCannotBeAttachedIsUnarmed(t *testing.T) {
+	for _, failure := range []error{loader.ErrUnsafeSite, errors.New("no memory")} {
+		a, told := newTestAttacher(Options{})
+		told.kernel.refuse = func(s probes.Site) error {
+			if s.Event == abi.EventCallbackEnd {
+				return failure
+			}
+			return nil
+		}
+		p := processNumber(7)
+		attach(t, a, p, site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventCallbackEnd, abi.RoleFunction),
+			site(abi.EventExceptionCaught, abi.RoleFunction))
+		never := a.Unarmed(p)
+		if len(never) != 1 || never[0].At != Never || !slices.Equal(never[0].Events, []abi.Event{abi.EventCallbackEnd}) {
+			t.Errorf("%v: %+v", failure, never)
+		}
+		if events, _ := told.armedEvents(p); !slices.Equal(events, []abi.Event{abi.EventCallbackStart}) {
+			t.Errorf("%v: %v", failure, events)
+		}
+	}
+}
+
+// TestCallersAreSeenInBodies: what a caller does is recorded as long as the function that it calls is probed.
+func TestCallersAreSeenInBodies(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(7)
+	body, caller := site(abi.EventCallbackStart, abi.RoleBody), site(abi.EventCallbackEnd, abi.RoleCaller)
+	attach(t, a, p, body)
+	bodies := p.bodies.armed
+	attach(t, a, p, body, caller)
+	if armed := told.armed[p]; len(armed) != 1 || armed[0].At != bodies || !slices.Equal(armed[0].Events, []abi.Event{abi.EventCallbackEnd}) {
+		t.Errorf("%+v, the bodies at %d", armed, bodies)
+	}
+}
+
+// TestSharingInterrupts: links for every process take the place of those of single ones, and the other way round. It is
+// told of each process for how long nothing was attached.
+func TestSharingInterrupts(t *testing.T) {
+	former, later, probed := startSharers(t)
+	a, told := newTestAttacher(Options{SystemWide: true})
+	former.Target.Distro = "" // then it is probed alone
+	attach(t, a, former, probed)
+	former.Target.Distro = later.Target.Distro
+	attach(t, a, later, probed)
+	for p, want := range map[*Process]int{former: 1, later: 0} {
+		if events, again := told.armedEvents(p); len(events) != 1+want || again != want {
+			t.Errorf("PID %d: %v, %d of them again", p.Target.PID, events, again)
+		}
+	}
+	a.unshare(probed.File, errContested)
+	a.attachOthers(t.Context(), nil)
+	for p, want := range map[*Process]int{former: 2, later: 1} {
+		if _, again := told.armedEvents(p); again != want {
+			t.Errorf("PID %d: %d times again, want %d", p.Target.PID, again, want)
+		}
+		for _, armed := range told.armed[p] {
+			if armed.Since > armed.At {
+				t.Errorf("%+v", armed)
+			}
+		}
+	}
+}
+
+// TestWrittenFileIsUnarmed: a file that is probed no more has been since it was detached.
+func TestWrittenFileIsUnarmed(t *testing.T) {
+	p, _, probed := startSharers(t)
+	a, told := newTestAttacher(Options{SystemWide: true})
+	attach(t, a, p, probed)
+	told.kernel.open[0].written = true
+	a.Verify()
+	if never := a.Unarmed(p); len(never) != 1 || never[0].Since == 0 || never[0].At != Never {
+		t.Errorf("%+v", never)
+	}
+}
