@@ -293,6 +293,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	}
 	payer, err := s.payerOf(pid, entry)
 	if err != nil {
+		s.turns.settle(pid)
 		return // it was short
 	}
 	if !s.turns.has(payer) {
@@ -392,6 +393,11 @@ func (s *Session) forgetLongEnded(now time.Time) {
 // meet decides whether a process that has begun to run a program is to be recorded.
 func (s *Session) meet(ctx context.Context, pid int32) *process {
 	p, err := s.finder.Inspect(ctx, pid)
+	if !errors.Is(err, quota.ErrUsedUp) {
+		s.turns.settle(pid)
+	} else if !s.turns.refuse(pid) {
+		return nil // as was said
+	}
 	if err != nil {
 		s.warnOfRefused(err)
 		return nil // it was short

@@ -2,6 +2,7 @@ package session
 
 import (
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -154,4 +155,40 @@ func TestProcessIsReplacedWithoutRoom(t *testing.T) {
 	if fresh == entry || fresh.target == nil || fresh.ended || entry.target != nil {
 		t.Errorf("the former one %+v, the new one %+v", entry, fresh)
 	}
+}
+
+// TestRefusedProcessesAreMetLater: a process for which its user has no room is recorded as soon as there is some, and
+// it is said once that it is not.
+func TestRefusedProcessesAreMetLater(t *testing.T) {
+	pid := int32(startSleeping(t).Process.Pid)
+	s := &Session{
+		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
+		looks: newLooks(), turns: newTurns(roundTime), processes: map[int32]*process{}, report: trace.NewSession(),
+	}
+	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
+	payer, err := s.finder.Payer(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := s.finder.Quota().Of(payer)
+	taken := int64(0)
+	for account.Take(quota.Processes, 1) == nil {
+		taken++
+	}
+	for range 3 {
+		s.look(t.Context(), pid)
+		if late := s.turns.next(); s.processes[pid] != nil || !slices.Equal(late, []int32{pid}) {
+			t.Fatalf("%+v, to be looked at again are %v", s.processes[pid], late)
+		}
+	}
+	if list := s.warnings.list(); len(list) != 1 {
+		t.Errorf("warnings %q", list)
+	}
+	account.Give(quota.Processes, taken)
+	s.look(t.Context(), pid)
+	entry := s.processes[pid]
+	if entry == nil || entry.target == nil || len(s.turns.next()) != 0 {
+		t.Fatalf("%+v, to be looked at again are %v", entry, s.turns.next())
+	}
+	s.closeTarget(entry)
 }

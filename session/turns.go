@@ -24,10 +24,12 @@ type turns struct {
 	// late are processes that were asked for when the time of their user was over.
 	late map[int32]bool
 	told map[uint32]bool
+	// refused are processes for which there was no room. They are asked for again in every round.
+	refused map[int32]bool
 }
 
 func newTurns(round time.Duration) turns {
-	return turns{round: round, spent: map[uint32]time.Duration{}, users: 1, late: map[int32]bool{}, told: map[uint32]bool{}}
+	return turns{round: round, spent: map[uint32]time.Duration{}, users: 1, late: map[int32]bool{}, told: map[uint32]bool{}, refused: map[int32]bool{}}
 }
 
 // has reports whether a user has time left in this round. Who is alone always has.
@@ -47,8 +49,19 @@ func (t *turns) postpone(pid int32, user uint32) bool {
 	return tell
 }
 
-// next begins a round. It returns the processes that are late.
+// refuse notes that there is no room for a process now. It returns whether that is news.
+func (t *turns) refuse(pid int32) bool {
+	known := t.refused[pid]
+	t.refused[pid] = true
+	return !known
+}
+
+// settle notes that a process is recorded, or over.
+func (t *turns) settle(pid int32) { delete(t.refused, pid) }
+
+// next begins a round. It returns the processes that are late, and those for which there was no room.
 func (t *turns) next() []int32 {
+	maps.Copy(t.late, t.refused)
 	late := slices.Sorted(maps.Keys(t.late))
 	t.users = max(1, len(t.spent))
 	clear(t.spent)
