@@ -63,8 +63,8 @@ install_go() {
 	echo "setup: Go is in $private/bin"
 }
 
-# offered reports whether the distribution has a package.
-offered() { apt-cache show "$1" >/dev/null 2>&1; }
+# offered reports whether the distribution has a package, and not only mentions it in others.
+offered() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
 
 # From release 3 on, Fast DDS's package has another name.
 install_fast_dds() {
