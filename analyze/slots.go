@@ -65,10 +65,12 @@ func (s *slots) exchange(index uint64, now enqueued) (former enqueued) {
 // take empties a slot as of an instant and returns what it held then.
 func (s *slots) take(index uint64, at int64) (held enqueued) {
 	held = s.exchange(index, enqueued{})
-	if !held.held || held.at <= at {
+	if held.held && held.at <= at {
 		return held
 	}
-	s.exchange(index, held) // it came later
+	if held.held {
+		s.exchange(index, held) // it came later
+	}
 	i := slices.IndexFunc(s.superseded, func(e superseded) bool { return e.index == index && e.at <= at && at < e.until })
 	if i < 0 {
 		return enqueued{}
@@ -101,8 +103,8 @@ func (s *slots) doubt(at int64) {
 		e.doubtful = true
 		s.far[index] = e
 	}
-	for i := range s.superseded {
-		s.superseded[i].doubtful = s.superseded[i].doubtful || at < s.superseded[i].until
+	for i := len(s.superseded) - 1; i >= 0 && s.superseded[i].until > at; i-- {
+		s.superseded[i].doubtful = true
 	}
 }
 

@@ -111,7 +111,7 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 			at = min(at, state.at)
 		}
 	}
-	if isCaller(site) && len(p.bodies.attachments) > 0 {
+	if isCaller(site) && len(p.bodies.attachments) > 0 && p.bodies.probes(site.Event) {
 		at = min(at, p.bodies.armed)
 	}
 	return at

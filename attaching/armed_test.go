@@ -72,11 +72,14 @@ func TestWhatCannotBeAttachedIsUnarmed(t *testing.T) {
 func TestCallersAreSeenInBodies(t *testing.T) {
 	a, told := newTestAttacher(Options{})
 	p := processNumber(7)
-	body, caller := site(abi.EventCallbackStart, abi.RoleBody), site(abi.EventCallbackEnd, abi.RoleCaller)
+	body, caller := site(abi.EventCallbackEnd, abi.RoleBody), site(abi.EventCallbackEnd, abi.RoleCaller)
+	other := site(abi.EventCallbackStart, abi.RoleCaller) // of which no body is probed
+	body.File.Inode = 99
 	attach(t, a, p, body)
 	bodies := p.bodies.armed
-	attach(t, a, p, body, caller)
-	if armed := told.armed[p]; len(armed) != 1 || armed[0].At != bodies || !slices.Equal(armed[0].Events, []abi.Event{abi.EventCallbackEnd}) {
+	attach(t, a, p, body, caller, other)
+	armed := told.armed[p]
+	if len(armed) != 2 || armed[0].At != bodies || !slices.Equal(armed[0].Events, []abi.Event{abi.EventCallbackEnd}) || armed[1].At <= bodies {
 		t.Errorf("%+v, the bodies at %d", armed, bodies)
 	}
 }
@@ -117,6 +120,24 @@ func TestWrittenFileIsUnarmed(t *testing.T) {
 	told.kernel.open[0].written = true
 	a.Verify()
 	if never := a.Unarmed(p); len(never) != 1 || never[0].Since == 0 || never[0].At != Never {
+		t.Errorf("%+v", never)
+	}
+}
+
+// TestPartlyAttachedIsTold: what was attached before something failed is told, and what was not is unarmed.
+func TestPartlyAttachedIsTold(t *testing.T) {
+	a, told := newTestAttacher(Options{})
+	p := processNumber(7)
+	start, end := site(abi.EventCallbackStart, abi.RoleFunction), site(abi.EventCallbackEnd, abi.RoleFunction)
+	p.attached[keyOf(end)] = siteState{settled: true, at: 5}
+	told.kernel.failing = errors.New("the share is used up")
+	if err := a.Attach(t.Context(), p, &probes.Plan{Sites: []probes.Site{start, end}}); err == nil {
+		t.Fatal("attached")
+	}
+	if events, _ := told.armedEvents(p); !slices.Equal(events, []abi.Event{abi.EventCallbackEnd}) {
+		t.Errorf("told %v", events)
+	}
+	if never := a.Unarmed(p); len(never) != 1 || !slices.Equal(never[0].Events, []abi.Event{abi.EventCallbackStart}) || !p.Planned() {
 		t.Errorf("%+v", never)
 	}
 }

@@ -86,6 +86,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 		a.processes = append(a.processes, p)
 	}
 	if err := a.attachPlan(ctx, p, plan); err != nil {
+		a.tellArmed(p, plan.Sites) // some of it may be attached
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
 	p.incomplete = false
@@ -97,12 +98,17 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 	return nil
 }
 
+// Intend notes what should be attached to a process, so that Unarmed tells what is not.
+func (a *Attacher) Intend(p *Process, plan *probes.Plan) {
+	a.omitRetired(plan)
+	p.plan = plan
+}
+
 func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan) error {
 	if plan.Unread != nil {
 		a.reporter.Warn(plan.Unread)
 	}
-	a.omitRetired(plan)
-	p.plan = plan
+	a.Intend(p, plan)
 	planned, bodySites := a.separateBodies(plan.Sites)
 	planned, intraSites := a.separateIntraProcess(planned)
 	groups := a.groupSites(ctx, p, slices.Clone(planned))

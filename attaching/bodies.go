@@ -44,6 +44,16 @@ type bodies struct {
 	stay bool
 }
 
+// probes reports whether a body of an event is among those that could be attached.
+func (b *bodies) probes(event abi.Event) bool {
+	for key, state := range b.attached {
+		if key.event == event && state.at != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // separateBodies takes out the bodies that are not attached like all other sites, because they can be detached again.
 func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.Site) {
 	if a.options.Sites == SitesBoth {

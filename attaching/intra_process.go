@@ -94,6 +94,9 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 			}
 			a.reporter.Warn(a.close(in.attachments))
 			in.attachments = nil
+			for _, closed := range in.sites {
+				p.attached[keyOf(closed)] = siteState{settled: p.attached.settled(closed)}
+			}
 			return
 		}
 		in.attachments = append(in.attachments, attachments...)

@@ -31,6 +31,9 @@ func NewProcess(p *target.Process) *Process {
 	}
 }
 
+// Planned reports whether it was ever planned what to attach.
+func (p *Process) Planned() bool { return p.plan != nil }
+
 // Incomplete reports whether the process has lost probes, of its last plan, that Attach has to attach again.
 func (p *Process) Incomplete() bool { return p.incomplete }
 

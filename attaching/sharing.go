@@ -59,7 +59,9 @@ var (
 	errOtherDistro   = errors.New("it is of another distribution than the process that maps it")
 	errUnknownDistro = errors.New("the distribution of the process that maps it is not known")
 	errContested     = errors.New("processes of several distributions map it") // nothing tells whose it is
-	errNotShared     = errors.New("attaching to it for all processes failed")
+	// errStrangersContest is errContested where none of the processes was of a trusted user. One that is decides.
+	errStrangersContest = fmt.Errorf("%w, none of them of a trusted user", errContested)
+	errNotShared        = errors.New("attaching to it for all processes failed")
 )
 
 // groupSites sorts out which of a process's sites are attached, and for whom.
@@ -95,6 +97,9 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 			if a.sharing.planned[file].distro != p.Target.Distro {
 				continue // it is hit as its own processes have planned it
 			}
+			if a.sharing.planFor(p).trusted {
+				a.sharing.planned[file] = a.sharing.planFor(p)
+			}
 			group.pid, group.attached = 0, a.attached
 			for i := range group.sites {
 				group.sites[i] = shareable(group.sites[i])
@@ -116,7 +121,8 @@ func (a *Attacher) unattached(group siteGroup) []siteGroup {
 
 // shareable returns why a file may not be probed for every process by the plan of one, nil if it may.
 func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID, opened *target.OpenFile) error {
-	if err := a.sharing.unshareable[file]; err != nil {
+	err := a.sharing.unshareable[file]
+	if isLifted := errors.Is(err, errStrangersContest) && a.sharing.planFor(p).trusted; err != nil && !isLifted {
 		return err
 	}
 	if err := p.Target.CheckTrusted(ctx, opened, a.sharing.users); err != nil {
@@ -135,6 +141,7 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 // would record twice.
 func (a *Attacher) share(by *Process, file target.FileID) {
 	a.sharing.planned[file] = a.sharing.planFor(by)
+	delete(a.sharing.unshareable, file)
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
 		lists = append(lists, &p.attachments)
@@ -171,8 +178,12 @@ func (a *Attacher) contest(ctx context.Context, p *Process) {
 		a.reporter.Warn(fmt.Errorf("%w: %s was planned for %s, and PID %d, which is of %s, maps it too: %s",
 			loader.ErrConflictingSite, module.Path, planned.distro, p.Target.PID, own.distro, consequence))
 	}
+	why := errContested
+	if !own.trusted {
+		why = errStrangersContest
+	}
 	for _, file := range contested {
-		a.unshare(file, errContested)
+		a.unshare(file, why)
 	}
 	if len(contested) > 0 {
 		a.attachOthers(ctx, p)

@@ -172,3 +172,38 @@ func TestProcessThatLosesItsLinks(t *testing.T) {
 		t.Errorf("incomplete: %v, attached %v", former.Incomplete(), told.kernel.events(former.Target.PID))
 	}
 }
+
+// TestTrustedProcessesJoin: a file that a stranger's process was the first to map is a trusted user's as soon as he
+// maps it, and what strangers have contested among themselves does not bind him.
+func TestTrustedProcessesJoin(t *testing.T) {
+	const stranger = 65533
+	if os.Geteuid() != 0 {
+		t.Skip("starting processes of other users needs root")
+	}
+	type mapper struct {
+		user   uint32
+		distro distros.Distro
+	}
+	for name, mappers := range map[string][]mapper{
+		"he joins":              {{stranger, distros.Humble}, {0, distros.Humble}, {stranger, distros.Jazzy}},
+		"he comes to a quarrel": {{stranger, distros.Humble}, {stranger, distros.Jazzy}, {0, distros.Humble}, {stranger, distros.Jazzy}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			finder := target.NewFinder()
+			a, told := newTestAttacher(Options{SystemWide: true})
+			var file target.FileID
+			for _, m := range mappers {
+				p, module := startProcess(t, finder, m.user)
+				opened, err := module.Opened()
+				if err != nil {
+					t.Skip(err)
+				}
+				file, p.Target.Distro = module.File, m.distro
+				attach(t, a, p, probes.Site{Event: abi.EventCallbackStart, File: file, Offset: 16, Library: module.Name(), Opened: opened})
+			}
+			if planned := a.sharing.planned[file]; planned.distro != distros.Humble || !planned.trusted || len(told.kernel.open) != 1 {
+				t.Errorf("%+v, %d links, warnings %v", planned, len(told.kernel.open), told.warnings)
+			}
+		})
+	}
+}

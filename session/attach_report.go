@@ -36,12 +36,11 @@ func (s attachReport) Attached(pid int32, sites []probes.Site) {
 	}
 }
 
-// Armed keeps what may be news: what was attached before the recording began was not missed.
 func (s attachReport) Armed(p *attaching.Process, armed []attaching.Armed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if entry := s.processes[p.Target.PID]; entry != nil && entry.probed == p && !s.opened.IsZero() {
-		entry.armings = append(entry.armings, armed...)
+	if entry := s.processes[p.Target.PID]; entry != nil && entry.probed == p && entry.target != nil {
+		s.noteArmed(entry, armed)
 	}
 }
 

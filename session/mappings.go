@@ -13,8 +13,7 @@ const (
 	maxAllMappings = 1 << 18
 )
 
-// mappingMemory is how long mappings are kept: until then the process was looked at and attached to, or is taken to
-// have had the file from its beginning.
+// mappingMemory is how long mappings are kept: until then the process was looked at.
 const mappingMemory = time.Minute
 
 // mappings are where and when processes have mapped files executable, as the kernel has told while the recording was
@@ -22,11 +21,13 @@ const mappingMemory = time.Minute
 type mappings struct {
 	of    map[int32]*processMappings
 	count int
+	// lostAt is when it was last seen that mappings were not told, or that there was no room for one.
+	lostAt int64
 }
 
 // processMappings are those of one process.
 type processMappings struct {
-	// begun is when the process began, 0 if that was before the recording.
+	// begun is when the process began, 0 if that was before the recording or the kernel has not told.
 	begun int64
 	// replaced is when it began to run its present program, at when memory was first mapped at an address since then.
 	replaced int64
@@ -75,32 +76,40 @@ func (m *mappings) note(event loader.MappingEvent) {
 	case event.TimeNs < p.replaced, known && at <= event.TimeNs:
 		return
 	case !known && (len(p.at) == maxMappings || m.count == maxAllMappings):
-		return // then the process is taken to have had it from its beginning
+		m.lostAt = max(m.lostAt, event.TimeNs)
+		return
 	case !known:
 		m.count++
 	}
 	p.at[event.Address] = event.TimeNs
 }
 
-// first is when a process first mapped a module, as far as is known: what it was forked with, or had before the
-// recording, it has had from the beginning.
-func (m *mappings) first(pid int32, module target.Module) int64 {
+// first is when a process first mapped a module, as far as is told. False if it is not: then the process may have had
+// it from its beginning.
+func (m *mappings) first(pid int32, module target.Module) (first int64, found bool) {
 	p := m.of[pid]
 	if p == nil {
-		return 0
+		return 0, false
 	}
-	first, found := p.begun, false
 	for _, mapping := range module.Mappings {
 		if !mapping.Executable() {
 			continue
 		}
-		for address, mapped := range p.at {
-			if address >= mapping.Start && address < mapping.End && (!found || mapped < first) {
-				first, found = mapped, true
+		for address, at := range p.at {
+			if address >= mapping.Start && address < mapping.End && (!found || at < first) {
+				first, found = at, true
 			}
 		}
 	}
-	return first
+	return first, found
+}
+
+// begun is when a process began, and when it began to run its present program; 0 if that was not told.
+func (m *mappings) begun(pid int32) (begun, replaced int64) {
+	if p := m.of[pid]; p != nil {
+		return p.begun, p.replaced
+	}
+	return 0, 0
 }
 
 // forget frees what is known of a process.
@@ -109,14 +118,6 @@ func (m *mappings) forget(pid int32) {
 		m.count -= len(p.at)
 		delete(m.of, pid)
 	}
-}
-
-// begun is when a process began, 0 if that was before the recording.
-func (m *mappings) begun(pid int32) int64 {
-	if p := m.of[pid]; p != nil {
-		return p.begun
-	}
-	return 0
 }
 
 // expire frees what is older than an instant, and processes that are not known by then.

@@ -30,13 +30,13 @@ func TestMappings(t *testing.T) {
 		"in two parts":                         {[]loader.MappingEvent{mapped(0x12000, 60), mapped(0x10000, 50)}, 10, 50},
 		"mapped twice":                         {[]loader.MappingEvent{mapped(0x10000, 50), mapped(0x10000, 90)}, 10, 50},
 		"read late from another processor":     {[]loader.MappingEvent{mapped(0x10000, 90), mapped(0x10000, 50)}, 10, 50},
-		"before it, and behind it":             {[]loader.MappingEvent{mapped(0xf000, 50), mapped(0x14000, 50)}, 10, 10},
-		"inherited":                            {nil, 10, 10},
+		"before it, and behind it":             {[]loader.MappingEvent{mapped(0xf000, 50), mapped(0x14000, 50)}, 10, 0},
+		"inherited":                            {nil, 10, 0},
 		"had before the recording":             {nil, 0, 0},
-		"a former program's":                   {[]loader.MappingEvent{mapped(0x10000, 50), exec(60)}, 10, 10},
-		"a former program's, read late":        {[]loader.MappingEvent{exec(60), mapped(0x10000, 50)}, 10, 10},
+		"a former program's":                   {[]loader.MappingEvent{mapped(0x10000, 50), exec(60)}, 10, 0},
+		"a former program's, read late":        {[]loader.MappingEvent{exec(60), mapped(0x10000, 50)}, 10, 0},
 		"the program's, and a former one's":    {[]loader.MappingEvent{mapped(0x10000, 50), exec(60), mapped(0x10000, 70)}, 10, 70},
-		"that of a former process with its ID": {[]loader.MappingEvent{mapped(0x10000, 5)}, 10, 10},
+		"that of a former process with its ID": {[]loader.MappingEvent{mapped(0x10000, 5)}, 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m mappings
@@ -46,8 +46,8 @@ func TestMappings(t *testing.T) {
 			if test.begun != 0 {
 				m.begin(mapper, test.begun)
 			}
-			if first := m.first(mapper, module); first != test.first {
-				t.Errorf("%d, want %d", first, test.first)
+			if first, found := m.first(mapper, module); first != test.first || found != (test.first != 0) {
+				t.Errorf("%d, %v, want %d", first, found, test.first)
 			}
 			m.forget(mapper)
 			if m.count != 0 || len(m.of) != 0 {

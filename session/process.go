@@ -49,7 +49,7 @@ type process struct {
 
 	target *target.Process // nil before anybody has looked, and if it was gone then
 	// armings say since when files are probed, where it is not yet clear whether the process had mapped them before.
-	armings []attaching.Armed
+	armings []arming
 	// probed is what is attached to it; nil if target was nil from the beginning. It is set once.
 	probed *attaching.Process
 	// retry is from when on planning and attaching, which have failed, are tried again; zero: they have not.
@@ -60,6 +60,12 @@ type process struct {
 	looks    int
 	lookedAt time.Time
 	scanned  scanned
+	// refreshed is the begin of the last look at its mappings, absent when files were not among them that came later,
+	// unplanned since when something that it has mapped could not be planned; 0: all could. On CLOCK_MONOTONIC, in
+	// nanoseconds.
+	refreshed int64
+	absent    map[target.FileID]int64
+	unplanned int64
 	// judged says that all is told of when its files were not probed.
 	judged bool
 }
@@ -203,8 +209,10 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
 	if made.err != nil && (entry.ros2 || !errors.Is(made.err, probes.ErrRequiredMissing)) {
 		entry.retry = time.Now().Add(retryPause)
+		entry.noteUnplanned()
 		return made.err
 	}
+	entry.unplanned = 0
 	err := s.attacher.Attach(ctx, entry.probed, made.plan)
 	if err != nil {
 		entry.retry = time.Now().Add(retryPause)
@@ -294,6 +302,11 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	payer, err := s.payerOf(pid, entry)
 	if err != nil {
 		s.turns.settle(pid)
+		s.mu.Lock()
+		if entry == nil {
+			s.mappings.forget(pid)
+		}
+		s.mu.Unlock()
 		return // it was short
 	}
 	if !s.turns.has(payer) {
@@ -407,9 +420,6 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		wanted = name.MatchString(p.Command) || name.MatchString(strings.Join(p.CommandLine, " "))
 	}
 	if !wanted || s.configuration.PIDs != "" {
-		s.mu.Lock()
-		s.mappings.forget(pid)
-		s.mu.Unlock()
 		_ = p.Close()
 		return nil
 	}
@@ -423,13 +433,16 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 // refresh looks at a process's mappings and attaches what came.
 func (s *Session) refresh(ctx context.Context, entry *process) error {
 	ros2, distro, rmw := entry.ros2, entry.row.Distro, entry.row.RMWImplementation
+	began := readClock(unix.CLOCK_MONOTONIC)
 	changes, err := entry.target.Refresh(ctx)
 	if errors.Is(err, target.ErrReplaced) {
 		return s.replace(ctx, entry)
 	}
 	if err != nil {
+		entry.noteUnplanned()
 		return err
 	}
+	entry.noteRefreshed(began, changes)
 	s.mu.Lock()
 	forgotten := entry.forgotten
 	entry.forgotten = false

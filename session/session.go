@@ -88,7 +88,8 @@ type Session struct {
 	headerQuestions []headerQuestion
 	starts          recentStarts
 	mappings        mappings
-	unarmed         int // rows of what was mapped and not probed
+	mappingsLost    uint64 // by the kernel
+	unarmed         int    // rows of what was mapped and not probed
 	missing         missingEvents
 	listed          listed
 	warnings        warnings

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +13,39 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// mappingPatience is how long after a file was attached to the reader may still have to read that it was mapped before.
+// arming says since when events of a file are recorded of a process, until it is clear since when the process has had
+// the file mapped. Times are CLOCK_MONOTONIC in nanoseconds.
+type arming struct {
+	attaching.Armed
+	// module is the file as the process had mapped it when that was first seen, at seen; 0 while it is only expected.
+	module target.Module
+	seen   int64
+}
+
+// mappingPatience is how long after a mapping was seen it may still have to be read when it was made.
 const mappingPatience = time.Second
+
+// noteArmed keeps what may be news: what was attached before the recording began was not missed. The session is locked.
+func (s *Session) noteArmed(entry *process, armed []attaching.Armed) {
+	if s.opened.IsZero() {
+		return
+	}
+	for _, a := range armed {
+		noted := arming{Armed: a}
+		noted.look(entry)
+		entry.armings = append(entry.armings, noted)
+	}
+}
+
+// look looks whether the process has mapped the file by now.
+func (a *arming) look(entry *process) {
+	if a.seen != 0 {
+		return
+	}
+	if index := slices.IndexFunc(entry.target.Modules, func(m target.Module) bool { return m.File == a.File }); index >= 0 {
+		a.module, a.seen = entry.target.Modules[index], readClock(unix.CLOCK_MONOTONIC)
+	}
+}
 
 // judgeArmings writes rows of files that were mapped before they were probed.
 func (s *Session) judgeArmings() {
@@ -33,59 +65,107 @@ func (s *Session) judge(entry *process, end bool) {
 		return
 	}
 	settled := readClock(unix.CLOCK_MONOTONIC) - int64(mappingPatience)
-	entry.armings = slices.DeleteFunc(entry.armings, func(armed attaching.Armed) bool {
-		module, mapped := moduleOf(entry.target, armed.File)
+	var left []arming
+	for _, a := range entry.armings {
+		a.look(entry)
 		switch {
-		case !mapped:
-			return end // it is expected, and may have been mapped just before
-		case !end && armed.At > settled:
-			return false
+		case a.seen != 0 && (end || a.seen <= settled):
+			s.tellSpan(entry, a, a.At)
+		case !end:
+			left = append(left, a)
 		}
-		armed.Path = module.Path // by now it is mapped
-		s.tellSpan(entry, armed, s.since(entry, armed, module), armed.At)
-		return true
-	})
-}
-
-func moduleOf(p *target.Process, file target.FileID) (target.Module, bool) {
-	index := slices.IndexFunc(p.Modules, func(m target.Module) bool { return m.File == file })
-	if index < 0 {
-		return target.Module{}, false
 	}
-	return p.Modules[index], true
+	entry.armings = left
 }
 
-// since is from when on a file was mapped and not probed, were it before the recording. The session is locked.
-func (s *Session) since(entry *process, armed attaching.Armed, module target.Module) int64 {
-	if armed.Since != 0 {
-		return armed.Since
-	}
-	return s.mappings.first(entry.row.PID, module)
-}
-
-// tellSpan writes that what a process did in a file is not recorded, from one instant of CLOCK_MONOTONIC to another, as
-// far as that is in the recording. The session is locked.
-func (s *Session) tellSpan(entry *process, armed attaching.Armed, from, to int64) {
-	from = max(from, s.openedMonotonic)
-	if from >= to || !entry.ros2 && !entry.shown {
+// tellSpan writes that what a process did in a file is not recorded until an instant, as far as that is in the
+// recording. The session is locked.
+func (s *Session) tellSpan(entry *process, a arming, until int64) {
+	from := max(s.mappedSince(entry, a), s.openedMonotonic)
+	if from >= until || !entry.ros2 && !entry.shown {
 		return
 	}
 	var events []string
-	for _, event := range armed.Events {
+	for _, event := range a.Events {
 		events = append(events, event.String())
 	}
 	s.unarmed++
 	s.report.Unarmed = s.unarmed
 	row := trace.Loss{
-		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: from + s.clock.RealtimeOffset, ToTimestamp: to + s.clock.RealtimeOffset,
-		PID: entry.row.PID, ProcessStart: entry.row.ProcessStart, File: armed.Path, Events: strings.Join(events, ","),
+		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: from + s.clock.RealtimeOffset, ToTimestamp: until + s.clock.RealtimeOffset,
+		PID: entry.row.PID, ProcessStart: entry.row.ProcessStart, File: a.module.Path, Events: strings.Join(events, ","),
 	}
 	if err := s.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}); err != nil {
 		s.warnings.add(err.Error())
 	}
 }
 
-// tellUnarmed writes what there is to say of a process that is over, or is recorded no more.
+// mappedSince is from when on a file was mapped and not probed: exactly, or earlier if the kernel has not told. The
+// session is locked.
+func (s *Session) mappedSince(entry *process, a arming) int64 {
+	if a.Since != 0 {
+		return a.Since
+	}
+	pid := entry.row.PID
+	// When it began, on the clock that stands still while the machine sleeps, rounded down as /proc does it.
+	least := entry.row.ProcessStart - (readClock(unix.CLOCK_BOOTTIME) - readClock(unix.CLOCK_MONOTONIC))
+	least = max(least, entry.absent[a.File])
+	if s.processes[pid] != entry {
+		return least // what is known of the PID is of another process
+	}
+	begun, replaced := s.mappings.begun(pid)
+	if begun <= a.At {
+		least = max(least, begun)
+	}
+	first, found := s.mappings.first(pid, a.module)
+	if !found || replaced > a.seen || s.mappings.lostAt > least {
+		return least // what is told may be of another program, or a later mapping of the file
+	}
+	return first
+}
+
+// noteRefreshed notes which files the process had not mapped when it was looked at before.
+func (p *process) noteRefreshed(began int64, changes target.Changes) {
+	for _, module := range changes.Added {
+		if p.absent == nil {
+			p.absent = map[target.FileID]int64{}
+		}
+		p.absent[module.File] = p.refreshed
+	}
+	p.refreshed = began
+}
+
+// noteUnplanned notes that something which was mapped since the last look could not be planned.
+func (p *process) noteUnplanned() {
+	if p.unplanned == 0 {
+		p.unplanned = max(p.refreshed, 1)
+	}
+}
+
+// lookLast looks once more at what processes have mapped: what is not attached any more is to be told.
+func (s *Session) lookLast() {
+	ctx, cancel := context.WithTimeout(context.Background(), mappingPatience)
+	defer cancel()
+	for _, entry := range s.entries() {
+		if ctx.Err() != nil {
+			return
+		}
+		if s.living(entry.row.PID) != entry || !entry.recorded {
+			continue
+		}
+		began := readClock(unix.CLOCK_MONOTONIC)
+		changes, err := entry.target.Refresh(ctx)
+		if err != nil || len(changes.Added) == 0 {
+			continue
+		}
+		entry.noteRefreshed(began, changes)
+		if made := s.plan(ctx, entry.target); made.err == nil {
+			s.attacher.Intend(entry.probed, made.plan)
+		}
+	}
+}
+
+// tellUnarmed writes what there is to say of a process that is over, or runs another program.
 func (s *Session) tellUnarmed(entry *process) {
 	end := readClock(unix.CLOCK_MONOTONIC)
 	s.mu.Lock()
@@ -109,18 +189,32 @@ func (s *Session) tellUnarmedUntil(entry *process, end int64) {
 		return
 	}
 	for _, armed := range never {
-		if module, mapped := moduleOf(entry.target, armed.File); mapped {
-			s.tellSpan(entry, armed, s.since(entry, armed, module), end)
+		a := arming{Armed: armed}
+		if a.look(entry); a.seen != 0 {
+			s.tellSpan(entry, a, end)
 		}
 	}
-	if entry.ros2 && !entry.recorded {
-		s.tellSpan(entry, attaching.Armed{}, s.mappings.begun(entry.row.PID), end)
+	switch {
+	case entry.ros2 && !entry.probed.Planned():
+		s.tellSpan(entry, arming{Armed: attaching.Armed{At: attaching.Never}}, end)
+	case entry.unplanned != 0:
+		s.tellSpan(entry, arming{Armed: attaching.Armed{Since: entry.unplanned, At: attaching.Never}}, end)
 	}
 }
 
 // tellAllUnarmed does so for all processes that are still recorded when the recording is closed.
 func (s *Session) tellAllUnarmed(closed int64) {
+	s.mu.Lock()
+	gone := slices.Clone(s.gone)
+	s.mu.Unlock()
+	for _, entry := range gone {
+		s.tellUnarmed(entry)
+	}
 	for _, entry := range s.entries() {
+		if entry.ended {
+			s.tellUnarmed(entry)
+			continue
+		}
 		s.tellUnarmedUntil(entry, closed)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/loader"
 )
 
@@ -48,4 +50,8 @@ func (s *Session) noteMappings(watched *loader.Mappings) {
 		}
 		s.mappings.note(event)
 	})
+	if lost := watched.Lost(); lost != s.mappingsLost {
+		s.mappingsLost = lost
+		s.mappings.lostAt = readClock(unix.CLOCK_MONOTONIC)
+	}
 }

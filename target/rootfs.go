@@ -23,9 +23,10 @@ type rootDirectory struct {
 
 // openRoot opens the process's root directory. What is read to resolve paths in it is done for ctx.
 func (p *Process) openRoot(ctx context.Context) (rootDirectory, error) {
+	foreign := p.mountsAreForeign() // a delegate may not ask that
 	root := rootDirectory{
 		prefix: p.finder.processPath(p.PID, "root"),
-		refuse: func(m handleMount) error { return p.refuseMount(p.PaidBy(ctx), m) },
+		refuse: func(m handleMount) error { return p.refuseMount(p.PaidBy(ctx), m, foreign) },
 	}
 	fd, err := unix.Open(root.prefix, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -64,7 +64,7 @@ func (p *Process) refuseServed(ctx context.Context, handle int) error {
 	if err != nil {
 		return err
 	}
-	return p.refuseMount(ctx, m)
+	return p.refuseMount(ctx, m, p.mountsAreForeign())
 }
 
 // refuseMount is refuseServed for what is known of the file. It asks the kernel only: what it has noted of the file,
@@ -75,14 +75,14 @@ func (p *Process) refuseServed(ctx context.Context, handle int) error {
 //
 // Users may mount FUSE and overlayfs in user namespaces of theirs. An overlay of theirs on FUSE hands requests on with
 // their own rights, whoever asks, and does not say what it is made of.
-func (p *Process) refuseMount(ctx context.Context, m handleMount) error {
+func (p *Process) refuseMount(ctx context.Context, m handleMount, foreign bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if m.onDisk || m.device == memoryDevice() { // memfd_create: the kernel's own mount, which is in no table
 		return nil
 	}
-	found := foundMount{id: m.id, device: m.device}
+	found := foundMount{id: m.id, device: m.device, foreign: foreign}
 	for path, mounts := range map[string]*[]mount{"/proc/self/mountinfo": &found.own, p.finder.processPath(p.PID, "mountinfo"): &found.target} {
 		text, err := readTable(path)
 		if err != nil {
@@ -93,7 +93,6 @@ func (p *Process) refuseMount(ctx context.Context, m handleMount) error {
 		}
 		*mounts = parseMounts(text)
 	}
-	found.foreign = p.mountsAreForeign()
 	return found.refuse()
 }
 

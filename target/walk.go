@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// maxDepth is how many folders deep a path may lead: each is held open while it is followed.
+const maxDepth = 256
+
 // maxLinks is how many symbolic links one path may lead through, as in the kernel (path_resolution(7)).
 const maxLinks = 40
 
@@ -90,6 +93,9 @@ func (w *walk) last(follow bool) (int, error) {
 			continue
 		}
 		w.way = append(w.way, next)
+		if len(w.way) > maxDepth {
+			return -1, unix.ENAMETOOLONG
+		}
 	}
 	return unix.FcntlInt(w.at().handle.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 }

@@ -139,3 +139,28 @@ func whereTheKernelFinds(root rootDirectory, path string, follow bool) (inode ui
 	}
 	return stat.Ino, nil
 }
+
+// A path is not followed deeper than its folders may be held open: links lead on where it would have an end.
+func TestPathsAreNotEndless(t *testing.T) {
+	fake := newFakeProcess(t)
+	deep := "/d"
+	for range maxDepth {
+		deep += "/d"
+	}
+	if err := os.MkdirAll(fake.inRoot(deep), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := fake.inspect().openRoot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.close()
+	if _, err := root.find(deep, true); !errors.Is(err, unix.ENAMETOOLONG) {
+		t.Errorf("%v", err)
+	}
+	found, err := root.find(deep[2:], true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.Close()
+}

@@ -322,13 +322,21 @@ func printUnarmed(w io.Writer, all []summary.Unarmed) {
 	var rows [][]string
 	for _, u := range longest[:min(shownUnarmed, len(all))] {
 		rows = append(rows, []string{
-			strconv.Itoa(u.PID), report.Text(u.Command), report.Text(cmp.Or(filepath.Base(u.File), "all")), report.Duration(u.Duration), report.Time(u.FromTimestamp), report.Text(shortList(u.Events)),
+			strconv.Itoa(u.PID), report.Text(u.Command), report.Text(fileName(u.File)), report.Duration(u.Duration), report.Time(u.FromTimestamp), report.Text(shortList(u.Events)),
 		})
 	}
 	printTable(w, []string{"PID>", "PROCESS", "FILE NOT PROBED", "FOR>", "FROM", "WHICH HITS"}, rows)
 	if more := len(all) - len(rows); more > 0 {
 		fmt.Fprintf(w, "and %d more: `info --part unarmed` shows all\n", more)
 	}
+}
+
+// fileName is a path without directories; no path stands for all files.
+func fileName(path string) string {
+	if path == "" {
+		return "all"
+	}
+	return filepath.Base(path)
 }
 
 // shortList shows the first of some names with commas between them, and how many more there are.

@@ -90,7 +90,8 @@ func (o options) run(ctx context.Context) (err error) {
 			err = errors.Join(err, complain("LTTng", func() (uint64, error) { return o.lttng.Stop(context.WithoutCancel(ctx)) }))
 		}()
 	}
-	command := exec.Command(o.command[0], o.command[1:]...)
+	command := exec.CommandContext(ctx, o.command[0], o.command[1:]...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return command.Run()
 }

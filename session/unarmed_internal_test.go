@@ -1,0 +1,128 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// TestSpans: what a row says of a file that was not probed is never shorter than the truth, and there is none where
+// nothing was missed. Times are seconds before now; the recording was opened 90 before, and the process began 80
+// before, when not said otherwise.
+func TestSpans(t *testing.T) {
+	file := target.FileID{Inode: 7}
+	now := readClock(unix.CLOCK_MONOTONIC)
+	ago := func(seconds int64) int64 { return now - seconds*int64(time.Second) }
+	maps := func(at int64) loader.MappingEvent {
+		return loader.MappingEvent{PID: mapper, Address: 0x10000, Length: 0x1000, TimeNs: ago(at)}
+	}
+	const none = -1
+	for name, test := range map[string]struct {
+		armed   int64
+		since   int64 // when links were closed before, 0: never
+		absent  int64 // when it was not mapped yet for certain
+		started int64
+		before  []loader.MappingEvent // told before it was armed
+		closed  bool                  // unmapped again, before it is judged
+		after   []loader.MappingEvent // told later
+		lost    int64
+		from    int64
+	}{
+		"mapped, then armed": {armed: 50, before: []loader.MappingEvent{maps(60)}, from: 60},
+		"told late":          {armed: 50, after: []loader.MappingEvent{maps(60)}, from: 60},
+		"armed in advance":   {armed: 50, after: []loader.MappingEvent{maps(40)}, from: none},
+		"armed in advance, before it ran this program": {armed: 50, before: []loader.MappingEvent{maps(60), {PID: mapper, TimeNs: ago(45)}, maps(44)}, from: none},
+		"armed before the process began":               {armed: 85, after: []loader.MappingEvent{maps(40)}, from: none},
+		"armed before the process began, not told":     {armed: 85, from: none},
+		"not told":                                     {armed: 50, from: 80},
+		"not told, but it was not there before":        {armed: 50, absent: 51, from: 51},
+		"had before the recording":                     {armed: 50, started: 200, from: 90},
+		"some were lost, and a later one told":         {armed: 50, absent: 70, before: []loader.MappingEvent{maps(55)}, lost: 60, from: 70},
+		"others were lost before":                      {armed: 50, absent: 55, before: []loader.MappingEvent{maps(52)}, lost: 60, from: 52},
+		"unmapped again":                               {armed: 50, before: []loader.MappingEvent{maps(60)}, closed: true, from: 60},
+		"mapped, replaced by another program":          {armed: 50, before: []loader.MappingEvent{maps(60)}, after: []loader.MappingEvent{{PID: mapper, TimeNs: ago(-5)}, maps(-6)}, from: 80},
+		"links of another kind took the others' place": {armed: 50, since: 51, before: []loader.MappingEvent{maps(60)}, from: 51},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := writer.Create(t.TempDir(), writer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Discard() }()
+			if test.started == 0 {
+				test.started = 80
+			}
+			module := moduleAt(0x10000, 0x14000)
+			module.File, module.Path = file, "/lib/librcl.so"
+			p := &target.Process{Identity: target.Identity{PID: mapper}, Modules: []target.Module{module}}
+			entry := &process{target: p, ros2: true, probed: attaching.NewProcess(p), absent: map[target.FileID]int64{}}
+			entry.row.PID = mapper
+			entry.row.ProcessStart = ago(test.started) + readClock(unix.CLOCK_BOOTTIME) - readClock(unix.CLOCK_MONOTONIC)
+			if test.absent != 0 {
+				entry.absent[file] = ago(test.absent)
+			}
+			s := &Session{
+				merger: merge.New(merge.Options{}), processes: map[int32]*process{mapper: entry}, report: trace.NewSession(), writer: w,
+				opened: time.Now(), openedMonotonic: ago(90),
+			}
+			if test.lost != 0 {
+				s.mappings.lostAt = ago(test.lost)
+			}
+			for _, event := range test.before {
+				s.mappings.note(event)
+			}
+			armed := attaching.Armed{File: file, Events: []abi.Event{abi.EventRclPublish}, At: ago(test.armed)}
+			if test.since != 0 {
+				armed.Since = ago(test.since)
+			}
+			s.noteArmed(entry, []attaching.Armed{armed})
+			s.judge(entry, false)
+			if s.unarmed != 0 {
+				t.Error("it is judged before the kernel's notice must have been read")
+			}
+			if test.closed {
+				p.Modules = nil
+			}
+			for _, event := range test.after {
+				s.mappings.note(event)
+			}
+			s.judge(entry, true)
+			if s.unarmed > 1 || (s.unarmed == 1) != (test.from != none) {
+				t.Fatalf("%d rows", s.unarmed)
+			}
+			if test.from == none {
+				return
+			}
+			from := max(s.mappedSince(entry, arming{Armed: armed, module: module, seen: now}), s.openedMonotonic)
+			if seconds := (now - from + int64(time.Second)/2) / int64(time.Second); seconds != test.from {
+				t.Errorf("from %d seconds ago, want %d", seconds, test.from)
+			}
+		})
+	}
+}
+
+// TestWhatIsMappedInTheEnd: what was mapped since the last look is told in the end.
+func TestWhatIsMappedInTheEnd(t *testing.T) {
+	p := &process{refreshed: 50}
+	file := target.FileID{Inode: 7}
+	p.noteRefreshed(60, target.Changes{Added: []target.Module{{File: file}}})
+	p.noteRefreshed(70, target.Changes{})
+	if p.absent[file] != 50 || p.refreshed != 70 {
+		t.Errorf("%v, %d", p.absent, p.refreshed)
+	}
+	p.noteUnplanned()
+	p.refreshed = 90
+	p.noteUnplanned()
+	if p.unplanned != 70 {
+		t.Errorf("unplanned since %d", p.unplanned)
+	}
+}
