@@ -132,6 +132,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		report:         trace.NewSession(),
 		lost:           map[loader.Loss]uint64{},
 	}
+	s.finder.Trust(options.Trusted...)
 	return s.run(ctx)
 }
 

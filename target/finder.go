@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/caret-bpf/caret-bpf/memoryhelper"
 	"github.com/caret-bpf/caret-bpf/quota"
 )
 
@@ -35,6 +36,9 @@ type Finder struct {
 	root   string
 	opened *openFiles
 	quota  *quota.Quota
+	// trusted are users whose processes' memory is read here, that of all others by the helper.
+	trusted []uint32
+	helper  memoryhelper.Helper
 
 	mutex    sync.Mutex
 	files    map[fileVersion]fileFacts
@@ -47,11 +51,17 @@ func NewFinder() *Finder { return NewFinderAt("/proc") }
 // NewFinderAt looks for processes in another directory of the form of /proc.
 func NewFinderAt(root string) *Finder {
 	return &Finder{
-		root: root, opened: &openFiles{open: map[fileVersion]*OpenFile{}},
+		root: root, trusted: []uint32{0, uint32(os.Geteuid())}, opened: &openFiles{open: map[fileVersion]*OpenFile{}},
 		quota: quota.New(quotaTotals()),
 		files: map[fileVersion]fileFacts{}, distinct: distinctFiles{map[string]*alikeFiles{}, maxRememberedFiles},
 	}
 }
+
+// Trust says that, beside root's and the recorder's own, the processes of users do not harm who reads their memory. It
+// is to be called before a memory is opened.
+func (f *Finder) Trust(users ...uint32) { f.trusted = append(f.trusted, users...) }
+
+func (f *Finder) trusts(user uint32) bool { return slices.Contains(f.trusted, user) }
 
 // Open looks at the process with that ID. Errors: ErrNoProcess, ErrNotROS2, ErrPermission, ErrForeignNamespace, and
 // that of ctx when it ends. The Process must be closed.

@@ -10,11 +10,14 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/memoryhelper"
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 const (
 	// maxMemoryBlock bounds how long one call holds the target's memory map lock.
-	maxMemoryBlock = 256 << 10
+	maxMemoryBlock = memoryhelper.BlockSize
 
 	pagemapEntrySize = 8
 	pagePresent      = 1 << 63 // in RAM, not swapped out
@@ -35,6 +38,10 @@ type Memory struct {
 	pagemap  *os.File
 	pageSize uint64
 	entries  []byte
+	// helper reads the memory of whoever is not trusted; nil: it is read here.
+	helper *memoryhelper.Helper
+	// unanswered says that a page did not come. Nothing more is read then.
+	unanswered bool
 }
 
 // Memory opens the process's memory. Errors: ErrNoProcess, ErrPermission, ErrForeignNamespace. The Process must stay
@@ -44,7 +51,11 @@ func (p *Process) Memory() (*Memory, error) {
 	if err != nil {
 		return nil, processError(p.PID, err)
 	}
-	return &Memory{process: p, pagemap: pagemap, pageSize: uint64(os.Getpagesize())}, nil
+	m := &Memory{process: p, pagemap: pagemap, pageSize: uint64(os.Getpagesize())}
+	if !p.finder.trusts(p.account.User()) {
+		m.helper = &p.finder.helper
+	}
+	return m, nil
 }
 
 // Close ends the use of the memory.
@@ -155,24 +166,43 @@ func (m *Memory) readPagemap(page, count uint64) ([]byte, error) {
 
 func isPresent(entry []byte) bool { return binary.LittleEndian.Uint64(entry)&pagePresent != 0 }
 
-func (m *Memory) readBlock(address uint64, block []byte) (int, error) {
-	local := []unix.Iovec{{Base: unsafe.SliceData(block)}}
-	local[0].SetLen(len(block))
-	remote := []unix.RemoteIovec{{Base: uintptr(address), Len: len(block)}}
-	for {
-		n, err := unix.ProcessVMReadv(int(m.process.PID), local, remote, 0)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EFAULT):
-			return 0, ErrNotResident
-		case err != nil:
-			return 0, err
-		case n < len(block):
-			return n, ErrNotResident
-		}
-		return n, nil
+func (m *Memory) readBlock(address uint64, block []byte) (n int, err error) {
+	if m.helper == nil {
+		n, err = memoryhelper.ReadProcess(m.process.PID, address, block)
+	} else {
+		n, err = m.readByHelper(address, block)
 	}
+	switch {
+	case errors.Is(err, unix.EFAULT):
+		return 0, ErrNotResident
+	case err != nil:
+		return 0, err
+	case n < len(block):
+		return n, ErrNotResident
+	}
+	return n, nil
+}
+
+// readByHelper reads as long as every page comes. The process's user pays for helpers that wait.
+func (m *Memory) readByHelper(address uint64, block []byte) (int, error) {
+	if m.unanswered {
+		return 0, fmt.Errorf("%w: %w", ErrNotRead, memoryhelper.ErrUnanswered)
+	}
+	account := m.process.account
+	if err := account.Take(quota.Delegates, 1); err != nil {
+		return 0, fmt.Errorf("%w: %w", errDelegatesHang, err)
+	}
+	n, ended, err := m.helper.Read(m.process.PID, address, block)
+	if !errors.Is(err, memoryhelper.ErrUnanswered) {
+		account.Give(quota.Delegates, 1)
+		return n, err
+	}
+	m.unanswered = true
+	go func() {
+		<-ended
+		account.Give(quota.Delegates, 1)
+	}()
+	return 0, fmt.Errorf("%w: %w", ErrNotRead, err)
 }
 
 func (m *Memory) fail(address uint64, err error) error {

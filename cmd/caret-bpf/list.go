@@ -81,6 +81,7 @@ func findByPIDs(ctx context.Context, c console, finder *target.Finder, list stri
 // unless privileges are missing and nothing was found: then nobody knows whether there is something.
 func findListed(ctx context.Context, c console, pids, name string) ([]*target.Process, error) {
 	finder := target.NewFinder()
+	finder.Trust(uint32(c.caller.ID()))
 	if pids != "" {
 		if name != "" {
 			return nil, fmt.Errorf("%w: name processes with -p or with --name", errUsage)

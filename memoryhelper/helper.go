@@ -1,0 +1,139 @@
+package memoryhelper
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrUnanswered: a page of the process did not come in time. Its helper is given up.
+var ErrUnanswered = errors.New("a page does not come")
+
+// Patience is how long one read is waited for.
+const Patience = time.Second
+
+// Helper reads memory for several goroutines, one read at a time. The zero Helper begins its process with the first
+// one, and another one when the first was given up.
+type Helper struct {
+	mutex  sync.Mutex
+	socket *os.File // nil while there is no process
+	buffer []byte
+	ended  chan struct{} // closed when the process has ended
+}
+
+// Read reads memory of a process into a buffer of at most BlockSize bytes. The error is an Errno of process_vm_readv,
+// ErrUnanswered, or why there is no helper. With ErrUnanswered, ended is closed when the helper that waits has ended.
+func (h *Helper) Read(pid int32, address uint64, into []byte) (n int, ended <-chan struct{}, err error) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.socket == nil {
+		if err := h.start(); err != nil {
+			return 0, nil, fmt.Errorf("starting a process that reads memory: %w", err)
+		}
+	}
+	into = into[:min(len(into), BlockSize)]
+	a, err := h.ask(request{pid, uint32(len(into)), address})
+	if err != nil {
+		return 0, h.giveUp(), err
+	}
+	if a.errno != 0 {
+		return 0, nil, a.errno
+	}
+	return copy(into, h.buffer[:a.read]), nil, nil
+}
+
+func (h *Helper) ask(r request) (answer, error) {
+	fd := int(h.socket.Fd())
+	if _, err := unix.Write(fd, r.encode()); err != nil {
+		return answer{}, fmt.Errorf("asking for memory: %w", err)
+	}
+	deadline := time.Now().Add(Patience)
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(max(0, time.Until(deadline)).Milliseconds())+1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return answer{}, fmt.Errorf("waiting for memory: %w", err)
+		case n == 0:
+			return answer{}, ErrUnanswered
+		}
+		break
+	}
+	message := make([]byte, answerSize+1)
+	n, err := unix.Read(fd, message)
+	a, ok := parseAnswer(message[:max(n, 0)])
+	if err != nil || !ok {
+		return answer{}, fmt.Errorf("the process that reads memory has ended: %w", errors.Join(err, ErrUnanswered))
+	}
+	return a, nil
+}
+
+func (h *Helper) start() (err error) {
+	sockets, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	own, theirs := os.NewFile(uintptr(sockets[0]), "memory helper"), os.NewFile(uintptr(sockets[1]), "memory helper")
+	defer theirs.Close()
+	defer func() {
+		if err != nil {
+			own.Close()
+		}
+	}()
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	shared := os.NewFile(uintptr(fd), "memory helper's buffer")
+	defer shared.Close()
+	if err := shared.Truncate(BlockSize); err != nil {
+		return err
+	}
+	buffer, err := unix.Mmap(fd, 0, BlockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	command := exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{name}, Dir: "/", Env: []string{}, ExtraFiles: []*os.File{theirs, shared},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, // Ctrl-C is for the recorder, which still reads then
+	}
+	// Go opens nothing that it hands on. What this program was given by whoever began it is not for the helper.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return errors.Join(err, unix.Munmap(buffer))
+	}
+	if err := command.Start(); err != nil {
+		return errors.Join(err, unix.Munmap(buffer))
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait()
+	}()
+	h.socket, h.buffer, h.ended = own, buffer, ended
+	return nil
+}
+
+// giveUp lets the process end as soon as it can.
+func (h *Helper) giveUp() (ended <-chan struct{}) {
+	ended = h.ended
+	_ = errors.Join(h.socket.Close(), unix.Munmap(h.buffer)) // whoever waits for a page has both, too
+	h.socket, h.buffer, h.ended = nil, nil, nil
+	return ended
+}
+
+// Close ends the process.
+func (h *Helper) Close() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.socket != nil {
+		h.giveUp()
+	}
+}
