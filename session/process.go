@@ -209,7 +209,9 @@ func (s *Session) attach(ctx context.Context, entry *process) error {
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
 	if made.err != nil && (entry.ros2 || !errors.Is(made.err, probes.ErrRequiredMissing)) {
 		entry.retry = time.Now().Add(retryPause)
-		entry.noteUnplanned()
+		if ctx.Err() == nil && !errors.Is(made.err, target.ErrNoProcess) {
+			entry.noteUnplanned()
+		}
 		return made.err
 	}
 	entry.unplanned = 0
@@ -439,10 +441,15 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		return s.replace(ctx, entry)
 	}
 	if err != nil {
-		entry.noteUnplanned()
+		if ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) {
+			entry.noteUnplanned()
+		}
 		return err
 	}
 	entry.noteRefreshed(began, changes)
+	if changes.Empty() && entry.retry.IsZero() {
+		entry.unplanned = 0
+	}
 	s.mu.Lock()
 	forgotten := entry.forgotten
 	entry.forgotten = false
