@@ -258,6 +258,7 @@ void Scenario::run() {
   if (recreation_ != nullptr) threads.emplace_back([this] { recreation_->run(); });
   spin_until_shutdown();
   for (std::thread &thread : threads) thread.join();
+  if (service_calls_ != nullptr) service_calls_->stop_answering();
 }
 
 void Scenario::load_component(const std::string &path) {

@@ -23,7 +23,9 @@ ServiceCalls::ServiceCalls(SampleNode &node, const Options &options, Behaviour &
   if (options.empty_take_rate != 0) add_empty_takes();
 }
 
-ServiceCalls::~ServiceCalls() {
+ServiceCalls::~ServiceCalls() { stop_answering(); }
+
+void ServiceCalls::stop_answering() {
   if (!answering_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);

@@ -25,6 +25,9 @@ class ServiceCalls {
   ServiceCalls(const ServiceCalls &) = delete;
   ServiceCalls &operator=(const ServiceCalls &) = delete;
 
+  // Nothing is answered later any more: to be called before the ground truth is closed.
+  void stop_answering();
+
   // Every response so far was right.
   bool correct() const { return !wrong_sum_; }
 
