@@ -291,28 +291,32 @@ const takenPatience = 10 * time.Second
 
 // giveUpOverwritten passes on what was overwritten before an instant.
 func (p *passages) giveUpOverwritten(before int64) {
-	type lostOf struct {
-		subscription *system.Subscription
-		enqueued
-	}
-	var lost []lostOf
+	var lost []leftIn
 	for subscription, b := range p.buffers {
 		for _, e := range b.overwritten(before) {
-			lost = append(lost, lostOf{subscription, e})
+			lost = append(lost, leftIn{subscription, e})
 		}
 	}
-	slices.SortFunc(lost, func(a, b lostOf) int { return cmp.Compare(a.at, b.at) })
-	for _, e := range lost {
-		p.emitEnqueued(e.subscription, e.enqueued, e.overwritten(), nil)
-	}
+	p.giveUpEnqueued(lost, Lost)
 }
 
-// overwritten is what became of a message in whose place another one was put.
-func (of enqueued) overwritten() Fate {
-	if of.doubtful {
-		return Unknown
+// leftIn is a message in a subscription's buffer that nobody is known to have taken.
+type leftIn struct {
+	subscription *system.Subscription
+	enqueued
+}
+
+// giveUpEnqueued passes messages on in the order in which they came, with a fate or, if they may have been received,
+// without one.
+func (p *passages) giveUpEnqueued(messages []leftIn, fate Fate) {
+	slices.SortFunc(messages, func(a, b leftIn) int { return cmp.Compare(a.at, b.at) })
+	for _, m := range messages {
+		if m.doubtful {
+			p.emitEnqueued(m.subscription, m.enqueued, Unknown, nil)
+		} else {
+			p.emitEnqueued(m.subscription, m.enqueued, fate, nil)
+		}
 	}
-	return Lost
 }
 
 // emitEnqueued passes on what the query asks for: a message whose publish was not seen has no begin.
@@ -355,22 +359,11 @@ func (p *passages) end() {
 		q.flights = nil
 	}
 	p.giveUpOverwritten(math.MaxInt64)
-	type leftIn struct {
-		subscription *system.Subscription
-		enqueued
-	}
 	var left []leftIn
 	for subscription, b := range p.buffers {
 		b.each(func(e enqueued) { left = append(left, leftIn{subscription, e}) })
 	}
-	slices.SortFunc(left, func(a, b leftIn) int { return cmp.Compare(a.at, b.at) })
-	for _, e := range left {
-		fate := Open
-		if e.doubtful {
-			fate = Unknown
-		}
-		p.emitEnqueued(e.subscription, e.enqueued, fate, nil)
-	}
+	p.giveUpEnqueued(left, Open)
 }
 
 // latency is from the publish to the callback's start or the poll; null where it was not received.

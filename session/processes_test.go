@@ -232,13 +232,7 @@ func TestLaunchedCommandForks(t *testing.T) {
 				r := record(t, session.Configuration{Command: append([]string{"env"}, command.Args...)})
 				waitForEntities(t, path+".child")
 				r.waitForMoreRows(trace.TableCallback, 2*enough)
-				parent, err := groundtruth.ParseFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := syscall.Kill(parent.Header.PID, syscall.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
+				terminate(t, path)
 				data := r.wait()
 				for _, path := range []string{path, path + ".child"} {
 					truth := readTruth(t, path)
@@ -303,13 +297,7 @@ func TestLaunchedCommandSetsItsEnvironment(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.waitForRows(trace.TableCallback, 2*enough)
-		parsed, err := groundtruth.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(parsed.Header.PID, syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		terminate(t, path)
 		data := r.wait()
 		truth := readTruth(t, path)
 		r.requireExact(data, truth, oracle.Circumstances{})
@@ -322,6 +310,18 @@ func TestLaunchedCommandIsNoROS2(t *testing.T) {
 	data := r.wait()
 	requireEnding(t, data, trace.EndingTargetsExited)
 	r.waitForMessage("the command ran no ROS 2 program")
+}
+
+// terminate ends the process that writes a ground truth.
+func terminate(t *testing.T, path string) {
+	t.Helper()
+	parsed, err := groundtruth.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(parsed.Header.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // waitForEntities waits until a ground truth has a timer, after which its process does something.

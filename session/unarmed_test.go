@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/test/groundtruth"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -45,13 +43,7 @@ func TestWhatWasNotProbedIsSaid(t *testing.T) {
 		r.waitForRows(trace.TableCallback, nodes*enough)
 		for _, path := range paths {
 			waitForEntities(t, path)
-			parsed, err := groundtruth.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(parsed.Header.PID, syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			terminate(t, path)
 		}
 		data := r.wait()
 		said := false

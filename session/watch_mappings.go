@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/loader"
 )
 
-// mappingInterval is how often it is read which files were mapped: a tenth of what the kernel keeps of a busy machine.
+// mappingInterval is how often it is read which files were mapped. What the kernel has no room for meanwhile is
+// counted.
 const mappingInterval = 50 * time.Millisecond
 
 // watchMappings notes what processes map, until the function that it returns is called: then all is noted.
