@@ -108,6 +108,7 @@ func (l *Loader) attach(ctx context.Context, process int32, sites []probes.Site,
 	if l.detached {
 		return nil, nil, ErrClosed
 	}
+	l.startGuard()
 	shadowStack, err := hasShadowStack(process)
 	if err != nil {
 		return nil, nil, err

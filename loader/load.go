@@ -36,6 +36,9 @@ type Options struct {
 	NoIntraProcess bool
 	// ForceTracefs attaches through tracefs also where the kernel has uprobe_multi.
 	ForceTracefs bool
+	// Tell is called, from another goroutine, with what hindered attaching or detaching and was done about it. It may not
+	// wait for a call of Detach or Close.
+	Tell func(error)
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/attachguard"
 	"github.com/caret-bpf/caret-bpf/bpf"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
@@ -38,6 +39,8 @@ type Loader struct {
 	unitsRetired uint32
 	bodies       int // attachments with bodies that are probed beside callers
 	tracepoints  []io.Closer
+	guard        *attachguard.Guard // from the first attachment on
+	guarded      bool               // it was tried
 	detached     bool
 
 	readerMutex sync.Mutex // guards against the reader's end
@@ -301,12 +304,17 @@ func forgetAddresses(addresses *ebpf.Map, over map[uint32]bool) error {
 // Detach detaches everything: all attachments, and the programs that watch processes. When it returns no program of
 // this loader runs any more, and nothing can be attached again.
 func (l *Loader) Detach() error {
-	l.attachMutex.Lock()
-	defer l.attachMutex.Unlock()
-	return l.detach()
+	guard, err := l.detach()
+	if guard != nil {
+		guard.Close()
+	}
+	return err
 }
 
-func (l *Loader) detach() error {
+// detach returns the guard that is needed no more. What it still tells may have to wait for a caller of the Loader.
+func (l *Loader) detach() (*attachguard.Guard, error) {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
 	l.detached = true
 	errs := []error{l.closeEach(slices.Collect(maps.Keys(l.attachments)))}
 	if len(l.tracepoints) > 0 {
@@ -314,7 +322,27 @@ func (l *Loader) detach() error {
 		l.tracepoints = nil
 		waitForPrograms()
 	}
-	return errors.Join(errs...)
+	guard := l.guard
+	l.guard = nil
+	return guard, errors.Join(errs...)
+}
+
+// startGuard has a process look on while probes are attached and detached. Recording goes on without it.
+func (l *Loader) startGuard() {
+	if l.guarded {
+		return
+	}
+	l.guarded = true
+	tell := l.options.Tell
+	if tell == nil {
+		tell = func(error) {}
+	}
+	guard, err := attachguard.Start(func(line string) { tell(errors.New(line)) })
+	if err != nil {
+		tell(err)
+		return
+	}
+	l.guard = guard
 }
 
 // waitForPrograms returns when every program that ran at a tracepoint has finished. Unlike that of a uprobe, the

@@ -3,14 +3,13 @@ package memoryhelper
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/selfexec"
 )
 
 // ErrUnanswered: a page of the process did not come in time. Its helper is given up.
@@ -101,15 +100,8 @@ func (h *Helper) start() (err error) {
 	if err != nil {
 		return err
 	}
-	command := exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{name}, Dir: "/", Env: []string{}, ExtraFiles: []*os.File{theirs, shared},
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, // Ctrl-C is for the recorder, which still reads then
-	}
-	// Go opens nothing that it hands on. What this program was given by whoever began it is not for the helper.
-	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return errors.Join(err, unix.Munmap(buffer))
-	}
-	if err := command.Start(); err != nil {
+	command, err := selfexec.Start(name, theirs, shared)
+	if err != nil {
 		return errors.Join(err, unix.Munmap(buffer))
 	}
 	ended := make(chan struct{})

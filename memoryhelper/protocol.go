@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/selfexec"
 )
 
 // BlockSize is how many bytes are read at a time, at most.
@@ -16,8 +18,8 @@ const name = "caret-bpf-memory-helper"
 
 // Descriptors that the helper gets.
 const (
-	socketDescriptor = 3
-	bufferDescriptor = 4
+	socketDescriptor = selfexec.FirstFile
+	bufferDescriptor = selfexec.FirstFile + 1
 )
 
 const (
@@ -82,7 +84,7 @@ func ReadProcess(pid int32, address uint64, into []byte) (int, error) {
 }
 
 func init() {
-	if len(os.Args) == 1 && os.Args[0] == name {
+	if selfexec.Is(name) {
 		serve()
 		os.Exit(0)
 	}

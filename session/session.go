@@ -236,6 +236,7 @@ func (s *Session) configure() error {
 		MessageStamps:   c.Profile != probes.ProfileMinimal,
 		NoIntraProcess:  c.Profile == probes.ProfileMinimal,
 		ForceTracefs:    c.ForceTracefs,
+		Tell:            s.warn,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/memoryhelper"
+	"github.com/caret-bpf/caret-bpf/test/fuse"
 )
 
 // untrusted makes the memory one of somebody whom nobody trusts.
@@ -69,7 +70,7 @@ time.sleep(600)
 
 // A page that never comes is given up, and what waits for it is another process: this one goes on and can end.
 func TestPagesThatDoNotCome(t *testing.T) {
-	served, release := mountServedFile(t)
+	served, release := fuse.Mount(t, fuse.Options{})
 	script := filepath.Join(t.TempDir(), "maps.py")
 	if err := os.WriteFile(script, []byte(mapsServed), 0o600); err != nil {
 		t.Fatal(err)

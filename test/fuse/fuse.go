@@ -1,4 +1,5 @@
-package target
+// Package fuse mounts a file whose program does not answer, for tests of whoever may wait for it.
+package fuse
 
 import (
 	"encoding/binary"
@@ -12,34 +13,45 @@ import (
 
 // Requests of the kernel to a file system in user space (fuse(4), linux/fuse.h).
 const (
-	fuseLookup  = 1
-	fuseGetattr = 3
-	fuseOpen    = 14
-	fuseRead    = 15
-	fuseInit    = 26
+	lookup  = 1
+	getattr = 3
+	open    = 14
+	read    = 15
+	initial = 26
 
-	fuseRoot, fuseFile = 1, 2
-	fuseInHeader       = 40
+	rootNode, fileNode = 1, 2
+	inHeader           = 40
 )
 
-// mountServedFile mounts a file system with one file of one page, which can be opened and mapped. What is in it is
-// never told, until release.
-func mountServedFile(t *testing.T) (file string, release func()) {
+// Options say how the file is served.
+type Options struct {
+	// Owner is the user who has mounted it, as the kernel knows him.
+	Owner int
+	// Errors is how many requests to read fail at once. Those that follow are not answered.
+	Errors int
+}
+
+// Mount mounts a file system with one file of one page, which can be opened and mapped. What is in it is never told,
+// until release. The test is skipped where it may not mount.
+func Mount(t *testing.T, options Options) (file string, release func()) {
 	t.Helper()
-	requireRoot(t)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to mount")
+	}
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	path := t.TempDir()
-	if err := unix.Mount("served", path, "fuse", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd)); err != nil {
+	text := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=0,allow_other", fd, options.Owner)
+	if err := unix.Mount("served", path, "fuse", unix.MS_NOSUID|unix.MS_NODEV, text); err != nil {
 		unix.Close(fd)
 		t.Skip("cannot mount: ", err)
 	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		serveFuse(fd)
+		serve(fd, options.Errors)
 	}()
 	release = func() {
 		_ = unix.Unmount(path, unix.MNT_FORCE) // which ends all that waits
@@ -53,8 +65,8 @@ func mountServedFile(t *testing.T) (file string, release func()) {
 	return filepath.Join(path, "file"), release
 }
 
-// serveFuse answers all requests but those to read, until the file system is unmounted.
-func serveFuse(fd int) {
+// serve answers all requests but those to read that do not fail, until the file system is unmounted.
+func serve(fd, failing int) {
 	order := binary.NativeEndian
 	buffer := make([]byte, 1<<20)
 	for {
@@ -62,30 +74,34 @@ func serveFuse(fd int) {
 		if err == unix.EINTR || err == unix.ENOENT {
 			continue
 		}
-		if err != nil || n < fuseInHeader {
+		if err != nil || n < inHeader {
 			return
 		}
 		opcode, unique, node := order.Uint32(buffer[4:]), order.Uint64(buffer[8:]), order.Uint64(buffer[16:])
 		var out []byte
 		errno := unix.Errno(0)
 		switch opcode {
-		case fuseRead:
-			continue
-		case fuseInit:
+		case read:
+			if failing == 0 {
+				continue
+			}
+			failing--
+			errno = unix.EIO
+		case initial:
 			out = make([]byte, 64)
 			order.PutUint32(out, 7)
 			order.PutUint32(out[4:], 31)
 			order.PutUint32(out[20:], 4096)
-		case fuseLookup:
+		case lookup:
 			out = make([]byte, 40, 128)
-			order.PutUint64(out, fuseFile)
+			order.PutUint64(out, fileNode)
 			order.PutUint64(out[16:], 60)
 			order.PutUint64(out[24:], 60)
-			out = append(out, fuseAttributes(fuseFile)...)
-		case fuseGetattr:
-			out = append(make([]byte, 16, 104), fuseAttributes(node)...)
+			out = append(out, attributes(fileNode)...)
+		case getattr:
+			out = append(make([]byte, 16, 104), attributes(node)...)
 			order.PutUint64(out, 60)
-		case fuseOpen:
+		case open:
 			out = make([]byte, 16)
 		default:
 			errno = unix.ENOSYS
@@ -97,13 +113,13 @@ func serveFuse(fd int) {
 	}
 }
 
-func fuseAttributes(node uint64) []byte {
+func attributes(node uint64) []byte {
 	order := binary.NativeEndian
 	a := make([]byte, 88)
 	order.PutUint64(a, node)
 	order.PutUint64(a[8:], uint64(os.Getpagesize()))
 	mode := uint32(unix.S_IFREG | 0o644)
-	if node == fuseRoot {
+	if node == rootNode {
 		mode = unix.S_IFDIR | 0o755
 	}
 	order.PutUint32(a[60:], mode)

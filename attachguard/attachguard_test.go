@@ -1,0 +1,183 @@
+package attachguard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/test/fuse"
+)
+
+const user = 65534
+
+// attacherLibrary is the variable by which this program is one that attaches to the file which it names.
+const attacherLibrary = "ATTACH_GUARD_TEST_LIBRARY"
+
+func TestMain(m *testing.M) {
+	if library := os.Getenv(attacherLibrary); library != "" {
+		if _, err := Start(func(string) {}); err != nil {
+			os.Exit(1)
+		}
+		_, _ = attach(library)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func writeLibrary(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "library")
+	if err := os.WriteFile(path, code(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A stranger keeps his memory map locked. Whoever attaches goes on nevertheless, and is told.
+func TestAttachingGoesOn(t *testing.T) {
+	library := writeLibrary(t)
+	var told []string
+	guard, err := Start(func(line string) { told = append(told, line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := fuse.LockMap(t, library, user)
+	fd, err := attach(library)
+	if err != nil {
+		t.Skip("cannot attach: ", err)
+	}
+	unix.Close(fd)
+	guard.Close()
+	want := fmt.Sprintf("process %d (python3), whose memory map was locked by a page that a file system of user %d (FUSE)", holder, user)
+	if len(told) != 1 || !strings.Contains(told[0], want) {
+		t.Errorf("told: %q", told)
+	}
+}
+
+// Who waits cannot be killed, and the kernel lets him go when the guard, which lives on, has ended the wait.
+func TestTheGuardOutlivesWhoIsKilled(t *testing.T) {
+	library := writeLibrary(t)
+	fuse.LockMap(t, library, user)
+	attacher := exec.Command("/proc/self/exe")
+	attacher.Env = append(os.Environ(), attacherLibrary+"="+library)
+	if err := attacher.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = attacher.Wait()
+	}()
+	for waits := false; !waits; time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-ended:
+			t.Skip("cannot attach")
+		default:
+		}
+		waits = len((&watch{proc: "/proc", recorder: attacher.Process.Pid}).waitingThreads()) > 0
+	}
+	_ = attacher.Process.Kill()
+	<-ended
+}
+
+// What root has mounted is not ended.
+func TestRootsFileSystemsAreLeft(t *testing.T) {
+	served, _ := fuse.Mount(t, fuse.Options{})
+	connections, err := openConnections()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer connections.close()
+	var stat unix.Stat_t
+	if err := unix.Stat(served, &stat); err != nil {
+		t.Fatal(err)
+	}
+	c, ok := connections.get(fmt.Sprint(unix.Minor(stat.Dev)))
+	if !ok || c.owner != 0 || c.device != stat.Dev || c.mayBeEnded() {
+		t.Errorf("%+v, %v", c, ok)
+	}
+}
+
+// code is a page of instructions that a uprobe may sit on.
+func code() []byte {
+	if runtime.GOARCH == "arm64" {
+		return bytes.Repeat(binary.LittleEndian.AppendUint32(nil, 0xd503201f), 1024) // nop
+	}
+	return bytes.Repeat([]byte{0x55}, 4096) // push %rbp
+}
+
+// attach attaches a counter to the second instructions of a file, in all processes.
+func attach(path string) (int, error) {
+	text, err := os.ReadFile("/sys/bus/event_source/devices/uprobe/type")
+	if err != nil {
+		return 0, err
+	}
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return 0, err
+	}
+	attributes := unix.PerfEventAttr{Ext1: uint64(uintptr(unsafe.Pointer(name))), Ext2: 8}
+	attributes.Size = uint32(unsafe.Sizeof(attributes))
+	if _, err := fmt.Sscan(string(text), &attributes.Type); err != nil {
+		return 0, err
+	}
+	fd, err := unix.PerfEventOpen(&attributes, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	runtime.KeepAlive(name)
+	return fd, err
+}
+
+// The guard ends when nobody needs it any more, and has told nothing when nothing waited.
+func TestNothingWaits(t *testing.T) {
+	guard, err := Start(func(line string) { t.Errorf("told: %s", line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard.Close()
+}
+
+func TestWaitsForMap(t *testing.T) {
+	for function, want := range map[string]bool{
+		"register_for_each_vma": true, "register_for_each_vma.isra.0": true, "uprobe_unregister_nosync": true,
+		"0": false, "": false, "futex_do_wait": false, "__wait_rcu_gp": false, "uprobe_unregister_sync": false,
+	} {
+		if got := waitsForMap(function); got != want {
+			t.Errorf("%q: %v", function, got)
+		}
+	}
+}
+
+func TestRealUser(t *testing.T) {
+	for status, want := range map[string]uint32{
+		"Name:\tx\nUid:\t1000\t0\t0\t0\n": 1000, "Uid:\t4294967295\n": 4294967295, "Uid:\n": 0, "": 0, "Uid:\tx\n": 0,
+	} {
+		if got := realUser([]byte(status)); got != want {
+			t.Errorf("%q: %d", status, got)
+		}
+	}
+}
+
+func TestMappedDevices(t *testing.T) {
+	got := mappedDevices([]byte("7f00-7f01 r--s 00000000 00:27 2   /mnt/file\n7f02-7f03 rw-p 00000000 00:00 0\nx\n7f04-7f05 r--p 0 zz:1 3 /y\n"))
+	if len(got) != 2 || !got[unix.Mkdev(0, 0x27)] || !got[0] {
+		t.Errorf("%v", got)
+	}
+}
+
+func FuzzTextOfProcesses(f *testing.F) {
+	f.Add([]byte("7f00-7f01 r--s 00000000 00:27 2   /mnt/file\nUid:\t1\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		mappedDevices(text)
+		realUser(text)
+		waitsForMap(string(text))
+	})
+}

@@ -1,0 +1,31 @@
+package loader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/test/fuse"
+)
+
+// A process that is not recorded maps the library and keeps its memory map locked. The recording goes on and says so.
+func TestAttachingBesideALockedMap(t *testing.T) {
+	requireRoot(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	target := startTargetWith(t, library)
+	sites := target.callbackSites(library)
+	told := make(chan error, 8)
+	r := newRecording(t, way{options: Options{Tell: func(err error) { told <- err }}})
+	holder := fuse.LockMap(t, library, 65534)
+	attachment := r.attach(target.pid, sites...)
+	target.callbacks(100, 1)
+	r.expectHits(target.pid, 100)
+	closeAttachment(t, attachment)
+	if err := r.loader.Detach(); err != nil { // everything was told then
+		t.Error(err)
+	}
+	close(told)
+	if err := <-told; err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", holder)) {
+		t.Errorf("told: %v", err)
+	}
+}
