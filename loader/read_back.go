@@ -5,7 +5,24 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 )
+
+// readBackPatience is how long the process's memory is waited for. A process can keep its map locked.
+const readBackPatience = 5 * time.Second
+
+// readBackInTime is readBack, unless the process keeps whoever looks at it waiting.
+func readBackInTime(process int32, groups [][]placedSite) []SiteError {
+	answer := make(chan []SiteError, 1) // what comes later is nobody's
+	go func() { answer <- readBack(process, groups) }()
+	select {
+	case problems := <-answer:
+		return problems
+	case <-time.After(readBackPatience):
+		err := fmt.Errorf("%w: the kernel did not show the process's memory within %v: its map is locked", ErrUnverified, readBackPatience)
+		return []SiteError{{groups[0][0].Site, err}}
+	}
+}
 
 // readBack looks for the breakpoints in the process's memory: that a link was made proves nothing about the bytes. One
 // site of each group that the process has mapped is looked at. It returns what is wrong as ErrUnverified.

@@ -170,7 +170,7 @@ func TestProcessInContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	original := NewFinder().learnFile(t.Context(), librcl, trust)
+	original := learnPath(t, NewFinder(), librcl)
 	if original.err != nil {
 		t.Fatal(original.err)
 	}

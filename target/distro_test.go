@@ -25,7 +25,7 @@ func processWith(t *testing.T, paths ...string) *Process {
 	process := &Process{finder: NewFinderAt(t.TempDir()), pidfd: -1}
 	process.PID = 1
 	for i, path := range paths {
-		learned := process.finder.learnFile(t.Context(), path, trust)
+		learned := learnPath(t, process.finder, path)
 		if learned.err != nil {
 			t.Fatal(learned.err)
 		}

@@ -57,7 +57,7 @@ func processError(pid int32, err error) error {
 }
 
 func isSentinel(err error) bool {
-	for _, sentinel := range []error{ErrNoProcess, ErrReplaced, ErrNotROS2, ErrPermission, ErrForeignNamespace, ErrNotResident, ErrNotRead, ErrTooLong, ErrTooManyFiles, quota.ErrUsedUp} {
+	for _, sentinel := range []error{ErrNoProcess, ErrReplaced, ErrNotROS2, ErrPermission, ErrForeignNamespace, ErrNotResident, ErrNotRead, ErrNotShown, ErrTooLong, ErrTooManyFiles, quota.ErrUsedUp} {
 		if errors.Is(err, sentinel) {
 			return true
 		}

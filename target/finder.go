@@ -39,6 +39,7 @@ type Finder struct {
 	// trusted are users whose processes' memory is read here, that of all others by the helper.
 	trusted []uint32
 	helper  memoryhelper.Helper
+	unshown unshown
 
 	mutex    sync.Mutex
 	files    map[fileVersion]fileFacts
@@ -202,7 +203,7 @@ func (f *Finder) GroupRuns(group int32) bool {
 
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
 func (f *Finder) openIfROS2(ctx context.Context, pid int32) (*Process, error) {
-	text, err := f.readProcessFile(pid, "maps", maxMapsSize)
+	text, err := f.readMapFile(pid, "maps", maxMapsSize)
 	if err != nil {
 		return nil, processError(pid, err)
 	}
@@ -268,6 +269,14 @@ func (f *Finder) processPath(pid int32, name string) string {
 	return filepath.Join(f.root, strconv.Itoa(int(pid)), name)
 }
 
+// readMapFile is readProcessFile for what the kernel may have to wait for the process's memory map for: to open it, or to
+// read it.
+func (f *Finder) readMapFile(pid int32, name string, limit int64) ([]byte, error) {
+	read := func() ([]byte, error) { return f.readProcessFile(pid, name, limit) }
+	return patiently(f, pid, read, func([]byte) {})
+}
+
+// readProcessFile reads what the kernel shows of a process without waiting for it.
 func (f *Finder) readProcessFile(pid int32, name string, limit int64) ([]byte, error) {
 	return f.readFile(filepath.Join(strconv.Itoa(int(pid)), name), limit)
 }
@@ -287,7 +296,7 @@ func (f *Finder) readFile(name string, limit int64) ([]byte, error) {
 }
 
 func (f *Finder) readMaps(pid int32) ([]Mapping, error) {
-	text, err := f.readProcessFile(pid, "maps", maxMapsSize)
+	text, err := f.readMapFile(pid, "maps", maxMapsSize)
 	if err != nil {
 		return nil, err
 	}
@@ -295,12 +304,16 @@ func (f *Finder) readMaps(pid int32) ([]Mapping, error) {
 }
 
 func (f *Finder) readCommandLine(pid int32) ([]string, error) {
-	file, err := os.Open(f.processPath(pid, "cmdline"))
-	if err != nil {
-		return nil, err
+	// What is longer is cut, so it is not too long.
+	read := func() ([]byte, error) {
+		file, err := os.Open(f.processPath(pid, "cmdline"))
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return io.ReadAll(io.LimitReader(file, maxKeptCommandLine+1))
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxKeptCommandLine+1))
+	text, err := patiently(f, pid, read, func([]byte) {})
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}

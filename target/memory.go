@@ -47,7 +47,8 @@ type Memory struct {
 // Memory opens the process's memory. Errors: ErrNoProcess, ErrPermission, ErrForeignNamespace. The Process must stay
 // open as long as the Memory.
 func (p *Process) Memory() (*Memory, error) {
-	pagemap, err := os.Open(p.finder.processPath(p.PID, "pagemap"))
+	open := func() (*os.File, error) { return os.Open(p.finder.processPath(p.PID, "pagemap")) }
+	pagemap, err := patiently(p.finder, p.PID, open, func(late *os.File) { late.Close() })
 	if err != nil {
 		return nil, processError(p.PID, err)
 	}
@@ -150,13 +151,20 @@ func (m *Memory) residentPrefix(address, size uint64) (uint64, error) {
 // readPagemap reads the entries of count pages. Fewer come back past the end of the address space.
 func (m *Memory) readPagemap(page, count uint64) ([]byte, error) {
 	size := count * pagemapEntrySize
-	if uint64(cap(m.entries)) < size {
-		m.entries = make([]byte, size)
-	}
-	entries := m.entries[:size]
 	if page > 1<<55 {
 		return nil, nil
 	}
+	if m.helper != nil {
+		read := func() ([]byte, error) { return m.readPagemapInto(make([]byte, size), page) }
+		return patiently(m.process.finder, m.process.PID, read, func([]byte) {})
+	}
+	if uint64(cap(m.entries)) < size {
+		m.entries = make([]byte, size)
+	}
+	return m.readPagemapInto(m.entries[:size], page)
+}
+
+func (m *Memory) readPagemapInto(entries []byte, page uint64) ([]byte, error) {
 	n, err := m.pagemap.ReadAt(entries, int64(page*pagemapEntrySize))
 	if errors.Is(err, io.EOF) {
 		err = nil

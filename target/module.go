@@ -208,7 +208,13 @@ type learnedFile struct {
 // learnFile opens the module's file and learns what it says. The caller holds it.
 func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	refuse := func(handle int) error { return p.refuseServed(ctx, handle) }
-	learned := p.finder.learnFile(ctx, p.openPath(module), refuse)
+	path := p.openPath(module)
+	handle, err := p.finder.openMapped(p.PID, path)
+	learned := learnedFile{path: path, err: openError(path, err)}
+	if err == nil {
+		learned = p.finder.learnFile(ctx, handle, path, refuse)
+		unix.Close(handle)
+	}
 	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted {
 		return learned
 	}
@@ -254,7 +260,8 @@ func (p *Process) takeIn(ctx context.Context, module *Module, learned learnedFil
 		module.Device, module.Inode = learned.facts.version.device, learned.facts.version.inode
 		module.BuildID, module.Soname = learned.facts.buildID, learned.facts.soname
 		module.File = file
-	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, ErrNotRead), errors.Is(learned.err, quota.ErrUsedUp):
+	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, ErrNotRead), errors.Is(learned.err, ErrNotShown),
+		errors.Is(learned.err, quota.ErrUsedUp):
 		module.Device, module.Inode = module.Mappings[0].Device, module.Mappings[0].Inode
 		module.File = FileID{Device: module.Device, Inode: module.Inode}
 	default:
@@ -314,9 +321,10 @@ type fileFacts struct {
 // maxRememberedFiles bounds the memory of a Finder that runs for months while packages are upgraded.
 const maxRememberedFiles = 16384
 
-// learnFile opens the ELF file at path and learns what it says. The caller holds it unless there is an error.
-func (f *Finder) learnFile(ctx context.Context, path string, refuse func(handle int) error) learnedFile {
-	opened, err := f.opened.openPath(quota.From(ctx), path, refuse)
+// learnFile opens the ELF file that an O_PATH descriptor stands for and learns what it says. The caller holds it unless
+// there is an error.
+func (f *Finder) learnFile(ctx context.Context, handle int, path string, refuse func(handle int) error) learnedFile {
+	opened, err := f.opened.openUnlessRefused(quota.From(ctx), handle, path, refuse)
 	if err != nil {
 		return learnedFile{path: path, err: err}
 	}

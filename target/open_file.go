@@ -80,6 +80,11 @@ func (f *openFiles) openPath(account *quota.Account, path string, refuse func(ha
 		return nil, openError(path, err)
 	}
 	defer unix.Close(fd)
+	return f.openUnlessRefused(account, fd, path, refuse)
+}
+
+// openUnlessRefused is openPath for the file that an O_PATH descriptor stands for.
+func (f *openFiles) openUnlessRefused(account *quota.Account, fd int, path string, refuse func(handle int) error) (*OpenFile, error) {
 	if version, ok := cachedVersion(fd); ok {
 		if opened := f.known(version); opened != nil {
 			return opened, nil // nothing is asked of its file system
@@ -91,7 +96,7 @@ func (f *openFiles) openPath(account *quota.Account, path string, refuse func(ha
 	return f.openHandle(account, fd, path)
 }
 
-// openHandle is openPath for the file that an O_PATH descriptor stands for.
+// openHandle is openUnlessRefused for a file that nobody refuses.
 func (f *openFiles) openHandle(account *quota.Account, handle int, path string) (*OpenFile, error) {
 	version, mode, err := versionOf(handle)
 	switch {

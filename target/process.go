@@ -177,7 +177,7 @@ func (p *Process) read(ctx context.Context, pid int32) error {
 	if p.CommandLine, err = f.readCommandLine(pid); err != nil {
 		return err
 	}
-	if p.auxiliaryVector, err = p.readFile("auxv", maxAuxiliaryVector); err != nil {
+	if p.auxiliaryVector, err = p.finder.readMapFile(pid, "auxv", maxAuxiliaryVector); err != nil {
 		return err
 	}
 	if p.Executable, err = os.Readlink(f.processPath(pid, "exe")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -311,7 +311,7 @@ func (p *Process) refresh(ctx context.Context) (Changes, error) {
 
 // checkReplaced compares the auxiliary vector, in which the kernel puts addresses that it draws at every exec.
 func (p *Process) checkReplaced() error {
-	vector, err := p.readFile("auxv", maxAuxiliaryVector)
+	vector, err := p.finder.readMapFile(p.PID, "auxv", maxAuxiliaryVector)
 	if err != nil {
 		return err
 	}
@@ -358,7 +358,7 @@ func (p *Process) Status() (Status, error) {
 // Environment is a variable of the environment that the process was started with. What the process has changed
 // since does not show.
 func (p *Process) Environment(name string) (value string, found bool, err error) {
-	text, err := p.readFile("environ", maxCommandLineSize)
+	text, err := p.finder.readMapFile(p.PID, "environ", maxCommandLineSize)
 	if err != nil {
 		return "", false, processError(p.PID, err)
 	}

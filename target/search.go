@@ -86,7 +86,7 @@ type search struct {
 
 func (s *search) note(f *Finder, pid int32, err error) {
 	switch {
-	case errors.Is(err, quota.ErrUsedUp), errors.Is(err, ErrTooLong):
+	case errors.Is(err, quota.ErrUsedUp), errors.Is(err, ErrTooLong), errors.Is(err, ErrNotShown):
 		s.leaveOut(err)
 	case errors.Is(err, ErrPermission), errors.Is(err, ErrForeignNamespace):
 		if f.runsProgram(pid) {
