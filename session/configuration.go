@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
@@ -26,6 +28,10 @@ type Configuration struct {
 	All bool `json:"all,omitempty"`
 	// Command is started, and recorded with its children from the first event.
 	Command []string `json:"command,omitempty"`
+
+	// Prefixes are install prefixes whose libraries are probed before a process maps them, where processes are recorded
+	// that do not exist yet. What is installed in /opt/ros is so anyway.
+	Prefixes []string `json:"prefixes,omitempty"`
 
 	// Attributes are "KEY=VALUE", to be found in the dataset again.
 	Attributes []string `json:"attributes,omitempty"`
@@ -86,6 +92,14 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	if ways != 1 {
 		return nil, fmt.Errorf("%w: name the processes in one way: by -p, by --name, by --all, or by a command after --", ErrConfiguration)
+	}
+	if len(c.Prefixes) > 0 && c.PIDs != "" {
+		return nil, fmt.Errorf("%w: --prefix is for processes to come, not for those of -p", ErrConfiguration)
+	}
+	for _, prefix := range c.Prefixes {
+		if !filepath.IsAbs(prefix) || strings.ContainsAny(prefix, ":\x00") {
+			return nil, fmt.Errorf("%w: --prefix: %q is no absolute path without a colon", ErrConfiguration, prefix)
+		}
 	}
 	if c.Output == "" {
 		return nil, fmt.Errorf("%w: the output directory is missing", ErrConfiguration)

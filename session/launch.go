@@ -41,14 +41,27 @@ type launched struct {
 // startCommand starts the command's process, which waits for release. The error wraps ErrCommand if the command cannot
 // be run.
 func (s *Session) startCommand(command []string) error {
+	l, err := s.startWaiting(command, os.Environ())
+	if err != nil {
+		return err
+	}
+	s.launched = l
+	if s.options.Observer.Launched != nil {
+		s.options.Observer.Launched(l.command.Process.Pid)
+	}
+	return l.awaitReady()
+}
+
+// startWaiting starts a process that becomes the command when it is released, as the user who called.
+func (s *Session) startWaiting(command, environment []string) (*launched, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("starting the command: %w", err)
+		return nil, fmt.Errorf("starting the command: %w", err)
 	}
 	defer read.Close()
 	report, reports, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close()))
+		return nil, fmt.Errorf("starting the command: %w", errors.Join(err, write.Close()))
 	}
 	defer reports.Close()
 	l := &launched{
@@ -58,7 +71,7 @@ func (s *Session) startCommand(command []string) error {
 	c := l.command
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.ExtraFiles = []*os.File{read, reports}
-	c.Env = os.Environ()
+	c.Env = environment
 	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a
 	// group cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -67,16 +80,16 @@ func (s *Session) startCommand(command []string) error {
 		runAs(c, s.options.Caller)
 	}
 	if err := startWithout(c, user == 0); err != nil {
-		return fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))
+		return nil, fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))
 	}
-	_ = reports.Close() // the process has the only other end
-	s.launched = l
-	if s.options.Observer.Launched != nil {
-		s.options.Observer.Launched(c.Process.Pid)
-	}
-	// Before the process says something, it has no environment that could be read.
+	return l, nil
+}
+
+// awaitReady returns when the process waits to become the command. Before it says so, it has no environment that could
+// be read.
+func (l *launched) awaitReady() error {
 	ready := make([]byte, len(readyToRun))
-	_, err = io.ReadFull(report, ready)
+	_, err := io.ReadFull(l.report, ready)
 	go l.await()
 	if err != nil || string(ready) != readyToRun {
 		<-l.done

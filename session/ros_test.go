@@ -329,3 +329,41 @@ func TestROSLaunched(t *testing.T) {
 		}
 	})
 }
+
+// TestROSLaunchedByAScript launches nodes at once from a script that sets ROS 2 up itself. The libraries of what is
+// installed are probed before: nothing of any node is missing, from its init event on.
+func TestROSLaunchedByAScript(t *testing.T) {
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		const pairs = 3
+		lines := []string{fmt.Sprintf("source %s/setup.bash", ros.prefix), "export RMW_IMPLEMENTATION=" + ros.rmw, fmt.Sprintf("export ROS_DOMAIN_ID=%d", ros.domain)}
+		for i := range pairs {
+			for _, name := range []string{"talker", "listener"} {
+				lines = append(lines, fmt.Sprintf("%s --ros-args -r __node:=%s%d -r chatter:=chatter%d &", ros.program(t, "demo_nodes_cpp", name), name, i, i))
+			}
+		}
+		// So that --prefix is not needed for a folder beside the usual ones.
+		r := record(t, session.Configuration{Command: []string{"bash", "-c", strings.Join(append(lines, "wait"), "\n")}, Prefixes: []string{ros.prefix}})
+		time.Sleep(6 * time.Second)
+		data := r.stop()
+		if data.Session.Unarmed != 0 {
+			t.Errorf("%d files were mapped and not probed", data.Session.Unarmed)
+		}
+		initialized := map[string]bool{}
+		for _, node := range data.Nodes {
+			if node.Provenance == trace.FromTracepoint && node.InitTimestamp.Valid {
+				initialized[node.NodeName] = true
+			}
+		}
+		for i := range pairs {
+			for _, name := range []string{"talker", "listener"} {
+				if name += fmt.Sprint(i); !initialized[name] {
+					t.Errorf("the init event of %s is missing", name)
+				}
+			}
+			publishes, takes := byTopic(data, fmt.Sprintf("/chatter%d", i))
+			if len(publishes) < 2 || len(takes) == 0 {
+				t.Errorf("%d publishes and %d takes on /chatter%d", len(publishes), len(takes), i)
+			}
+		}
+	})
+}

@@ -156,15 +156,17 @@ func (s *Session) run(ctx context.Context) error {
 	planningContext, endPlanning := context.WithCancel(ctx)
 	defer endPlanning()
 	plans := s.planEach(planningContext, found)
+	toCome := s.preparePrefixes(planningContext)
 	if err := s.configure(); err != nil {
 		endPlanning()
 		<-plans // the processes are about to be let go
+		endPrepared(<-toCome)
 		return err
 	}
 	defer s.loader.Close()
 
 	reading := s.read(ctx)
-	if err := s.arm(ctx, <-plans); err != nil {
+	if err := s.arm(ctx, <-plans, <-toCome); err != nil {
 		if ctx.Err() != nil {
 			return s.abandon(ErrNotBegun, reading)
 		}
@@ -290,7 +292,8 @@ func (s *Session) read(ctx context.Context) <-chan error {
 
 // arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate
 // open for what becomes of these only. It fails with ctx's error as soon as that has one.
-func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
+func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*prepared) error {
+	defer endPrepared(toCome)
 	s.mu.Lock()
 	s.report.Warnings = s.warnings.list()
 	s.mu.Unlock()
@@ -327,6 +330,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess) error {
 	for _, err := range refused {
 		s.warn(err)
 	}
+	s.armPrefixes(ctx, toCome)
 	// Not before: an entity that is created while probes are being attached shows only some of its events.
 	if err := s.loader.OpenGateForEntities(); err != nil {
 		return err

@@ -3,6 +3,8 @@ package session_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,28 +28,46 @@ func unarmed(data *oracle.Dataset, pid int) (from, to uint64, found bool) {
 	return from, to, found
 }
 
-// TestWhatWasNotProbedIsSaid launches programs at once from a script that sets their environment itself: their files
-// are not known before the first program maps them. What is missing was done while rows say that the files were not
-// probed.
+// launchedTogether are programs that a script launches at once, which sets their environment itself.
+type launchedTogether struct {
+	script string
+	truths []string
+}
+
+func launchTogether(t *testing.T, l layout) launchedTogether {
+	t.Helper()
+	const nodes = 4
+	var together launchedTogether
+	lines := []string{fmt.Sprintf("export LD_LIBRARY_PATH=%s RMW_IMPLEMENTATION=%s", standin.Directory(t, l.distro, false), l.rmw)}
+	for range nodes {
+		command, path := standin.Command(t, standin.Config{Distro: l.distro, RMW: l.rmw, Arguments: strings.Fields("--rate 50 --nodes 2")})
+		lines, together.truths = append(lines, strings.Join(command.Args, " ")+" &"), append(together.truths, path)
+	}
+	together.script = strings.Join(append(lines, "wait"), "\n")
+	return together
+}
+
+// record records the script until all programs have told of their entities.
+func (together launchedTogether) record(t *testing.T, configuration session.Configuration) (*recording, *oracle.Dataset) {
+	t.Helper()
+	configuration.Command = []string{"sh", "-c", together.script}
+	r := record(t, configuration)
+	r.waitForRows(trace.TableCallback, uint64(len(together.truths))*enough)
+	for _, path := range together.truths {
+		waitForEntities(t, path)
+		terminate(t, path)
+	}
+	return r, r.wait()
+}
+
+// TestWhatWasNotProbedIsSaid launches programs whose files are not known before the first one maps them. What is missing
+// was done while rows say that the files were not probed.
 func TestWhatWasNotProbedIsSaid(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		const nodes = 4
-		var paths, lines []string
-		for range nodes {
-			command, path := standin.Command(t, standin.Config{Distro: l.distro, RMW: l.rmw, Arguments: strings.Fields("--rate 50 --nodes 2")})
-			lines, paths = append(lines, strings.Join(command.Args, " ")+" &"), append(paths, path)
-		}
-		script := fmt.Sprintf("export LD_LIBRARY_PATH=%s RMW_IMPLEMENTATION=%s\n%s\nwait",
-			standin.Directory(t, l.distro, false), l.rmw, strings.Join(lines, "\n"))
-		r := record(t, session.Configuration{Command: []string{"sh", "-c", script}})
-		r.waitForRows(trace.TableCallback, nodes*enough)
-		for _, path := range paths {
-			waitForEntities(t, path)
-			terminate(t, path)
-		}
-		data := r.wait()
+		together := launchTogether(t, l)
+		r, data := together.record(t, session.Configuration{})
 		said := false
-		for _, path := range paths {
+		for _, path := range together.truths {
 			truth := readTruth(t, path)
 			span := r.span(data, truth.Header.PID)
 			if from, to, found := unarmed(data, truth.Header.PID); found {
@@ -58,6 +78,28 @@ func TestWhatWasNotProbedIsSaid(t *testing.T) {
 		}
 		if !said || data.Session.Unarmed == 0 {
 			t.Errorf("nothing is said to have been unarmed, in session.json %d files", data.Session.Unarmed)
+		}
+	})
+}
+
+// TestPrefixesAreProbedBefore launches the same programs, with the prefix of their libraries named: nothing is missing.
+func TestPrefixesAreProbedBefore(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		prefix := t.TempDir()
+		if err := os.Symlink(standin.Directory(t, l.distro, false), filepath.Join(prefix, "lib")); err != nil {
+			t.Fatal(err)
+		}
+		together := launchTogether(t, l)
+		r, data := together.record(t, session.Configuration{Prefixes: []string{prefix}})
+		for _, path := range together.truths {
+			truth := readTruth(t, path)
+			if from, to, found := unarmed(data, truth.Header.PID); found {
+				t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
+			}
+			oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
+		}
+		if data.Session.Unarmed != 0 {
+			t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
 		}
 	})
 }

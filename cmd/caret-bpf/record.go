@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ func recordCommand() command {
 				"a PID that cannot be recorded is left out, with a warning")
 			flags.StringVar(&configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
 			flags.BoolVar(&configuration.All, "all", false, "record every ROS 2 process, later ones too")
+			flags.StringArrayVar(&configuration.Prefixes, "prefix", nil, "probe the libraries of an install prefix before a process maps them: the `DIRECTORY` of a workspace's "+
+				"install folder, such as $PWD/install (repeatable; /opt/ros/* is probed so anyway)")
 			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
 			flags.StringVar(&configuration.Mode, "mode", "", "permissions of the dataset's files as an `OCTAL` number, such as 0644: everybody may read "+
 				"(default 0640, less what the umask takes away)")
@@ -54,6 +57,12 @@ func recordCommand() command {
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := checkStrayWords(flags, arguments); err != nil {
 					return err
+				}
+				for i, prefix := range configuration.Prefixes {
+					var err error
+					if configuration.Prefixes[i], err = filepath.Abs(prefix); err != nil {
+						return err
+					}
 				}
 				configuration.Command = arguments
 				configuration.BufferBytes = int(buffer)
