@@ -29,7 +29,7 @@ type Status struct {
 
 // Observer is told what happens during a session. Its functions are called from several goroutines.
 type Observer struct {
-	// Status is called about every second while recording, and once at the end. May be nil.
+	// Status is called about every second while recording, when it is over, and once at the end. May be nil.
 	Status func(Status)
 	// Message is called for what the user should know: a process was attached, a probe is missing. May be nil.
 	Message func(string)

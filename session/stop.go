@@ -15,6 +15,7 @@ import (
 // rows. cause is the error that ends the recording, if one does; read says that the reader has ended already.
 func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
 	_, closed, err := s.loader.CloseGate()
+	s.tellStatus(trace.StateFlushing)
 	s.lookLast()
 	errs := []error{cause, s.launched.failure(), err, s.enter(trace.StateFlushing), s.loader.Detach()}
 	threads, err := s.loader.OpenThreads()

@@ -33,6 +33,7 @@ type progress struct {
 	messages []string
 	dropped  int             // messages that were too many
 	news     *session.Status // the latest that was not printed
+	over     bool            // nothing is recorded any more: there is no status
 	ended    bool
 }
 
@@ -54,9 +55,13 @@ func (p *progress) message(text string) {
 }
 
 func (p *progress) status(s session.Status) {
-	if s.State == trace.StateRecording {
-		p.tell(func() { p.news = &s })
-	}
+	p.tell(func() {
+		if s.State == trace.StateRecording {
+			p.news = &s
+		} else {
+			p.over = true
+		}
+	})
 }
 
 // end returns when everything is printed.
@@ -91,35 +96,39 @@ func (p *progress) print() {
 	defer close(p.printed)
 	var last session.Status
 	var plain time.Duration // when a status was printed last, where no line can be updated
-	shown := false          // a status line stands on the terminal
+	line := ""              // the status line that belongs on the terminal
+	shown := false          // it stands there
 	for ended := false; !ended; {
 		<-p.wake
 		p.mu.Lock()
-		messages, dropped, news := p.messages, p.dropped, p.news
+		messages, dropped, news, over := p.messages, p.dropped, p.news, p.over
 		p.messages, p.dropped, p.news = nil, 0, nil
 		ended = p.ended
 		p.mu.Unlock()
 		if dropped > 0 {
 			messages = append(messages, fmt.Sprintf("%d more messages are not shown", dropped))
 		}
-		if shown && (ended || news != nil || len(messages) > 0) {
+		over = over || ended
+		if shown && (over || news != nil || len(messages) > 0) {
 			p.out.steer(clearLine)
 			shown = false
 		}
 		for _, text := range messages {
 			fmt.Fprintln(p.out, text)
 		}
-		switch {
-		case news == nil || ended:
-		case p.terminal != nil:
-			fmt.Fprint(p.out, p.fit(statusLine(last, *news)))
-			shown, last = true, *news
-		default:
-			if news.Elapsed-plain >= plainInterval {
-				plain = news.Elapsed
-				fmt.Fprintln(p.out, statusLine(last, *news))
-			}
+		if over {
+			line = ""
+		} else if news != nil {
+			line = statusLine(last, *news)
 			last = *news
+			if p.terminal == nil && news.Elapsed-plain >= plainInterval {
+				plain = news.Elapsed
+				fmt.Fprintln(p.out, line)
+			}
+		}
+		if p.terminal != nil && line != "" && !shown {
+			fmt.Fprint(p.out, p.fit(line)) // anew below messages, so that it is always the last line
+			shown = true
 		}
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -103,6 +105,103 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	if !strings.Contains(before, message) {
 		t.Errorf("the message is %q", before)
 	}
+}
+
+// The status line is the last line of the terminal for as long as something is recorded, whatever is printed meanwhile.
+func TestStatusStaysTheLastLine(t *testing.T) {
+	status := func(hours int) func(*progress) {
+		return func(p *progress) {
+			p.status(session.Status{State: trace.StateRecording, Elapsed: time.Duration(hours) * time.Hour})
+		}
+	}
+	message := func(text string) func(*progress) { return func(p *progress) { p.message(text) } }
+	over := func(p *progress) { p.status(session.Status{State: trace.StateFlushing}) }
+	type step struct {
+		tell   func(*progress)
+		screen []string // what its lines begin with afterwards
+	}
+	for name, steps := range map[string][]step{
+		"a message": {
+			{status(1), []string{"1h0m0s"}},
+			{message("first"), []string{"first", "1h0m0s"}},
+			{message("second"), []string{"first", "second", "1h0m0s"}},
+			{status(2), []string{"first", "second", "2h0m0s"}},
+		},
+		"a message before there is a status": {
+			{message("first"), []string{"first", ""}},
+			{status(1), []string{"first", "1h0m0s"}},
+		},
+		"a message that would steer the terminal": {
+			{status(1), []string{"1h0m0s"}},
+			{message("\x1b[2J\r\nfirst"), []string{`\x1b[2J\r\nfirst`, "1h0m0s"}},
+		},
+		"a message when the recording is over": {
+			{status(1), []string{"1h0m0s"}},
+			{over, []string{""}},
+			{message("first"), []string{"first", ""}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			terminal, screen := openTerminal(t, 100)
+			p := newProgress(&output{stream: terminal}, false)
+			shown := make(chan []byte)
+			go func() {
+				for {
+					buffer := make([]byte, 4096)
+					n, err := screen.Read(buffer)
+					if err != nil {
+						return
+					}
+					shown <- buffer[:n]
+				}
+			}()
+			all := ""
+			for _, step := range steps {
+				step.tell(p)
+				for !linesBegin(screenLines(all), step.screen) {
+					select {
+					case text := <-shown:
+						all += string(text)
+					case <-time.After(time.Minute):
+						t.Fatalf("the screen shows %q, want %q", screenLines(all), step.screen)
+					}
+				}
+			}
+			p.end()
+		})
+	}
+}
+
+// screenLines are the lines that a wide terminal shows of an output.
+func screenLines(output string) []string {
+	var lines []string
+	for _, line := range strings.Split(output, "\n") {
+		var cells []rune
+		at := 0
+		for len(line) > 0 {
+			if rest, ok := strings.CutPrefix(line, "\x1b[K"); ok {
+				cells, line = cells[:at], rest
+				continue
+			}
+			character, size := utf8.DecodeRuneInString(line)
+			line = line[size:]
+			if character == '\r' {
+				at = 0
+				continue
+			}
+			cells = append(cells[:at], append([]rune{character}, cells[min(at+1, len(cells)):]...)...)
+			at++
+		}
+		lines = append(lines, string(cells))
+	}
+	return lines
+}
+
+// linesBegin tells whether lines begin with texts; an empty one stands for an empty line.
+func linesBegin(lines, texts []string) bool {
+	return slices.EqualFunc(lines, texts, func(line, text string) bool {
+		return strings.HasPrefix(line, text) && (line == "") == (text == "")
+	})
 }
 
 // openTerminal returns a terminal of so many columns, and the screen on which it shows what is written to it.
