@@ -587,7 +587,7 @@ func (s *Session) writeProcess(entry *process) {
 	row := entry.row
 	row.Revision = s.processRows
 	if err := s.writer.Write(&trace.Batch{Processes: []trace.Process{row}}); err != nil {
-		s.warnings.add(err.Error())
+		s.warnings.gather(err.Error())
 	}
 }
 

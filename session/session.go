@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,7 +134,9 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		lost:           map[loader.Loss]uint64{},
 	}
 	s.finder.Trust(options.Trusted...)
-	return s.run(ctx)
+	err = s.run(ctx)
+	s.tellGathered()
+	return err
 }
 
 func (s *Session) run(ctx context.Context) error {
@@ -367,6 +370,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	if s.configuration.All || s.configuration.name != nil {
 		s.lookForLoading()
 	}
+	s.tellGathered()
 	if s.options.Observer.Recording != nil {
 		s.options.Observer.Recording()
 	}
@@ -483,21 +487,35 @@ func (s *Session) writeReport(state trace.State) error {
 	s.report.Rows = s.writer.StoredRows()
 	s.report.Plan.Missing = s.missing.list()
 	// What ended the session is its error, not a warning, too.
-	s.report.Warnings = slices.DeleteFunc(s.warnings.list(), func(text string) bool { return text == s.report.Error })
+	parts := append(strings.Split(s.report.Error, "\n"), s.report.Error)
+	s.report.Warnings = slices.DeleteFunc(s.warnings.list(), func(text string) bool { return slices.Contains(parts, text) })
 	return s.writer.WriteSession(s.report)
 }
 
-// warn tells the user and session.json, once, of something that does not end the session.
+// warn tells session.json, once, of something that does not end the session, and the user: of one of its kind at once.
 func (s *Session) warn(err error) {
-	if err == nil {
-		return
+	for _, part := range joined(err) {
+		text := part.Error()
+		s.mu.Lock()
+		tell := s.warnings.add(text)
+		s.mu.Unlock()
+		if tell {
+			s.message(text)
+		}
 	}
-	text := err.Error()
+}
+
+// tellGathered tells the user of the warnings like others that have come since these were told.
+func (s *Session) tellGathered() {
 	s.mu.Lock()
-	tell := s.warnings.add(text)
+	where := ""
+	if s.report.State == trace.StateRecording || s.report.State == trace.StateStopped {
+		where = ", see session.json"
+	}
+	lines := s.warnings.takeGathered(where, s.report.Error)
 	s.mu.Unlock()
-	if tell {
-		s.message(text)
+	for _, line := range lines {
+		s.message(line)
 	}
 }
 
@@ -515,7 +533,7 @@ func (s *Session) tellStatus(state trace.State) {
 	s.mu.Lock()
 	status := Status{
 		State: state, Elapsed: time.Since(s.opened), Rows: s.writer.AcceptedRows(),
-		Unarmed: s.unarmed, Overhead: s.overhead.highest(), RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+		Unarmed: s.unarmed, Warnings: s.warnings.waiting(), Overhead: s.overhead.highest(), RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
 	}
 	for _, p := range s.processes {
 		if p.recorded && !p.ended {

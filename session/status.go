@@ -20,6 +20,8 @@ type Status struct {
 	Lost uint64
 	// Unarmed is how often a process had mapped a file while it was not probed.
 	Unarmed int
+	// Warnings is the number of those that were not told, because one like them was.
+	Warnings uint64
 	// Overhead is the highest share of its time that the recording has cost a thread in the last second or so.
 	Overhead float64
 	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in

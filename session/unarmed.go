@@ -96,7 +96,7 @@ func (s *Session) tellSpan(entry *process, a arming, until int64) {
 		PID: entry.row.PID, ProcessStart: entry.row.ProcessStart, File: a.module.Path, Events: strings.Join(events, ","),
 	}
 	if err := s.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}); err != nil {
-		s.warnings.add(err.Error())
+		s.warnings.gather(err.Error())
 	}
 }
 

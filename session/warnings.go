@@ -2,74 +2,122 @@ package session
 
 import (
 	"fmt"
-	"regexp"
+
+	"github.com/caret-bpf/caret-bpf/alike"
 )
 
 const (
-	// alikeWarnings of one kind are told in full, the others are counted.
-	alikeWarnings = 32
+	// alikeWarnings of one kind are kept, the others are counted.
+	alikeWarnings = 128
 	// warningKinds are distinguished at most.
 	warningKinds = 200
+	// keptWarnings are kept of all kinds together, and one of each kind at least.
+	keptWarnings = 6400
 )
 
-// number is what tells warnings of one kind apart: PIDs, addresses, sizes.
-var number = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
-
 // warnings are what the user should know. However many there are, a bounded number is kept: processes that come and go
-// by the thousand may each give reason for one.
+// by the thousand may each give reason for one. One of a kind is told at once, the others are gathered.
 type warnings struct {
 	kept  []string
-	kinds map[string]*warningKind
+	kinds map[string]*warningKind // by what they have in common
+	order []*warningKind          // as they came
 	// others are those of kinds for which there was no room.
-	others uint64
+	others, othersTold uint64
 }
 
 type warningKind struct {
-	kept map[string]bool
-	more uint64
+	first string
+	last  int // the place of the last one that was kept
+	kept  map[string]bool
+	more  uint64 // those that are only counted
+	told  bool   // one was
+	// gathered are those that came since some were told.
+	gathered uint64
 }
 
-// add keeps or counts a warning. It returns whether the user has to be told: not of what was told before, nor of what
-// is only counted.
+// add keeps or counts a warning. It returns whether the user has to be told at once: of one of its kind only.
 func (w *warnings) add(text string) bool {
-	name := number.ReplaceAllLiteralString(text, "#")
+	kind := w.gather(text)
+	if kind == nil || kind.told {
+		return false
+	}
+	kind.told = true
+	kind.gathered--
+	return true
+}
+
+// gather keeps or counts a warning that is told with others. It returns its kind, nil if it has been kept before or
+// there is no room for its kind.
+func (w *warnings) gather(text string) *warningKind {
+	name := alike.Kind(text)
 	kind := w.kinds[name]
 	switch {
 	case kind == nil && len(w.kinds) == warningKinds:
 		w.others++
-		return false
+		return nil
 	case kind == nil:
 		if w.kinds == nil {
 			w.kinds = map[string]*warningKind{}
 		}
-		kind = &warningKind{kept: map[string]bool{}}
+		kind = &warningKind{first: text, kept: map[string]bool{}}
 		w.kinds[name] = kind
+		w.order = append(w.order, kind)
 	case kind.kept[text]:
-		return false
-	case len(kind.kept) == alikeWarnings:
+		return nil
+	case len(kind.kept) == alikeWarnings || len(w.kept) >= keptWarnings:
 		kind.more++
-		return false
+		kind.gathered++
+		return kind
 	}
 	kind.kept[text] = true
+	kind.last = len(w.kept)
+	kind.gathered++
 	w.kept = append(w.kept, text)
-	return true
+	return kind
 }
 
 // list returns the warnings in the order in which they came. The last that was kept of a kind tells how many more there
 // were, which may have been the same.
 func (w *warnings) list() []string {
-	last := map[string]int{}
-	for i, text := range w.kept {
-		last[number.ReplaceAllLiteralString(text, "#")] = i
-	}
 	all := append([]string{}, w.kept...)
-	for name, i := range last {
-		if more := w.kinds[name].more; more > 0 {
-			all[i] += fmt.Sprintf(" (and %d more of this kind)", more)
-		}
+	for _, kind := range w.order {
+		all[kind.last] = alike.And(all[kind.last], kind.more)
 	}
 	if w.others > 0 {
-		all = append(all, fmt.Sprintf("%d warnings of other kinds are not listed", w.others))
+		all = append(all, othersText(w.others))
 	}
 	return all
+}
+
+func othersText(count uint64) string {
+	return fmt.Sprintf("%d warnings of other kinds are not listed", count)
+}
+
+// waiting is how many warnings were gathered and not told.
+func (w *warnings) waiting() uint64 {
+	count := w.others - w.othersTold
+	for _, kind := range w.order {
+		count += kind.gathered
+	}
+	return count
+}
+
+// takeGathered returns what to tell of the warnings that were gathered: one line of each kind, none for the text that
+// is told otherwise. where says where each of them is found, if they are.
+func (w *warnings) takeGathered(where, otherwise string) (lines []string) {
+	for _, kind := range w.order {
+		switch {
+		case kind.gathered == 0 || kind.gathered == 1 && kind.first == otherwise:
+		case kind.told:
+			lines = append(lines, fmt.Sprintf("%d more like this%s: %s", kind.gathered, where, kind.first))
+		default:
+			lines = append(lines, alike.And(kind.first, kind.gathered-1))
+		}
+		kind.told, kind.gathered = kind.told || kind.gathered > 0, 0
+	}
+	if more := w.others - w.othersTold; more > 0 {
+		lines = append(lines, othersText(more))
+	}
+	w.othersTold = w.others
+	return lines
 }

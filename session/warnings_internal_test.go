@@ -1,10 +1,13 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func TestWarningsAreCounted(t *testing.T) {
@@ -30,8 +33,8 @@ func TestWarningsAreCounted(t *testing.T) {
 	if got := w.list(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if told != len(want) {
-		t.Errorf("%d were told, want %d", told, len(want))
+	if told != 3 || w.waiting() != 999 {
+		t.Errorf("%d were told, %d wait", told, w.waiting())
 	}
 }
 
@@ -44,11 +47,129 @@ func TestKindsOfWarningsAreLimited(t *testing.T) {
 	if len(got) != warningKinds+1 || !strings.HasPrefix(got[warningKinds], fmt.Sprint(9*warningKinds)) {
 		t.Errorf("%d warnings, the last %q", len(got), got[len(got)-1])
 	}
+	if lines := w.takeGathered("", ""); !slices.Equal(lines, got[warningKinds:]) || w.waiting() != 0 {
+		t.Errorf("%q are told, %d wait", lines, w.waiting())
+	}
+	if lines := w.takeGathered("", ""); len(lines) > 0 {
+		t.Errorf("%q are told again", lines)
+	}
+}
+
+// TestSoManyWarningsAreKept: many kinds with many warnings each do not add up, and none of the kinds is crowded out.
+func TestSoManyWarningsAreKept(t *testing.T) {
+	var w warnings
+	for kind := range warningKinds {
+		for number := range 2 * alikeWarnings {
+			w.add(fmt.Sprint(strings.Repeat("x", kind), " ", number))
+		}
+	}
+	kept, counted := 0, 0
+	for _, kind := range w.order {
+		if len(kind.kept) == 0 {
+			t.Errorf("of %q none is kept", kind.first)
+		}
+		kept, counted = kept+len(kind.kept), counted+int(kind.more)
+	}
+	if kept != len(w.list()) || kept > keptWarnings+warningKinds || kept+counted != 2*alikeWarnings*warningKinds {
+		t.Errorf("%d are kept, %d listed, %d counted", kept, len(w.list()), counted)
+	}
 }
 
 func TestNoWarnings(t *testing.T) {
 	var w warnings
 	if got := w.list(); len(got) != 0 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAlikeWarningsAreToldOnce: of warnings that differ in the process only one is told when it comes; of the others a
+// line says how many there are, and session.json has each.
+func TestAlikeWarningsAreToldOnce(t *testing.T) {
+	const processes = 30
+	of := func(pid int) error { return fmt.Errorf("PID %d (node_%c) has other builds", pid, 'a'+rune(pid)) }
+	for name, test := range map[string]struct {
+		happens func(*Session)
+		told    []string // at once
+		later   []string
+		listed  int
+	}{
+		"one":            {func(s *Session) { s.warn(of(1)) }, []string{of(1).Error()}, nil, 1},
+		"one, and again": {func(s *Session) { s.warn(of(1)); s.warn(of(1)) }, []string{of(1).Error()}, nil, 1},
+		"one each of 30 processes": {
+			func(s *Session) {
+				for pid := range processes {
+					s.warn(of(pid))
+				}
+			},
+			[]string{of(0).Error()}, []string{"29 more like this, see session.json: " + of(0).Error()}, processes,
+		},
+		"those of 30 processes, in one error": {
+			func(s *Session) {
+				var all []error
+				for pid := range processes {
+					all = append(all, of(pid))
+				}
+				s.warn(errors.Join(all...))
+			},
+			[]string{of(0).Error()}, []string{"29 more like this, see session.json: " + of(0).Error()}, processes,
+		},
+		"two kinds": {
+			func(s *Session) {
+				for pid := range 2 {
+					s.warn(of(pid))
+					s.warn(fmt.Errorf("PID %d is gone", pid))
+				}
+			},
+			[]string{of(0).Error(), "PID 0 is gone"},
+			[]string{"1 more like this, see session.json: " + of(0).Error(), "1 more like this, see session.json: PID 0 is gone"}, 4,
+		},
+		"one that could not be told at once": {
+			func(s *Session) { s.warnings.gather(of(1).Error()) }, nil, []string{of(1).Error()}, 1,
+		},
+		"several that could not be told at once": {
+			func(s *Session) {
+				s.warnings.gather(of(1).Error())
+				s.warnings.gather(of(2).Error())
+			}, nil, []string{of(1).Error() + " (and 1 more of this kind)"}, 2,
+		},
+		"what ended the session, which is told as its error": {
+			func(s *Session) {
+				s.report.Error = "the disk is full"
+				s.warnings.gather("the disk is full")
+			}, nil, nil, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			s := &Session{report: trace.NewSession()}
+			s.report.State = trace.StateStopped
+			s.options.Observer.Message = func(text string) { told = append(told, text) }
+			test.happens(s)
+			if !slices.Equal(told, test.told) {
+				t.Errorf("told %q, want %q", told, test.told)
+			}
+			told = nil
+			s.tellGathered()
+			s.tellGathered()
+			if !slices.Equal(told, test.later) || s.warnings.waiting() != 0 {
+				t.Errorf("told later %q, want %q; %d wait", told, test.later, s.warnings.waiting())
+			}
+			if listed := s.warnings.list(); len(listed) != test.listed {
+				t.Errorf("listed %q", listed)
+			}
+		})
+	}
+}
+
+// TestNothingRefersToADatasetThatIsNot: a recording that did not begin leaves none.
+func TestNothingRefersToADatasetThatIsNot(t *testing.T) {
+	var told []string
+	s := &Session{report: trace.NewSession()}
+	s.options.Observer.Message = func(text string) { told = append(told, text) }
+	s.warn(errors.New("PID 1 is gone"))
+	s.warn(errors.New("PID 2 is gone"))
+	s.tellGathered()
+	if want := []string{"PID 1 is gone", "1 more like this: PID 1 is gone"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }

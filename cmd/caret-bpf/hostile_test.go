@@ -91,7 +91,7 @@ func TestNothingInADatasetSteersTheTerminal(t *testing.T) {
 	path := []string{"latency", "path", dir, "--path", "[/talker" + hostile + "]-[/chatter" + hostile + "]-[/relay" + hostile + "]"}
 	for _, question := range [][]string{
 		{"info", dir}, {"info", dir, "--part", "tables"}, {"info", dir, "--part", "tracepoints"}, {"info", dir, "--part", "processes"}, {"info", dir, "--part", "nodes"},
-		{"info", dir, "--part", "callbacks"}, {"info", dir, "--part", "topics"}, {"info", dir, "--part", "losses"},
+		{"info", dir, "--part", "callbacks"}, {"info", dir, "--part", "topics"}, {"info", dir, "--part", "losses"}, {"info", dir, "--part", "unarmed"}, {"info", dir, "--part", "warnings"},
 		{"graph", dir}, {"paths", dir}, {"paths", dir, "--undefined"}, {"diff", dir, dir, "--all"}, {"sql", dir}, {"sql", dir, "--write"},
 		{"latency", "callback", dir}, {"latency", "callback", dir, "--series"}, {"latency", "communication", dir}, {"latency", "node", dir}, {"latency", "service", dir}, path,
 		{"latency", "response-time", dir, "--from", hostile, "--to", hostile}, {"period", dir, "--of", "topic"}, {"frequency", dir, "--of", "callback"},

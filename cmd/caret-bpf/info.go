@@ -85,10 +85,11 @@ var summaryParts = map[string]func(console, outputFlags, *summary.Summary) error
 	"topics":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Topics) },
 	"losses":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Losses) },
 	"unarmed":     func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Unarmed) },
+	"warnings":    writeWarnings,
 }
 
 func partNames() []string {
-	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses", "unarmed"}
+	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses", "unarmed", "warnings"}
 }
 
 // spanText says how long a span is and when it begins.
@@ -378,7 +379,5 @@ func printLosses(w io.Writer, s *summary.Summary) {
 		fmt.Fprintln(w)
 		printTable(w, []string{"INCOMPLETE", "STATUS", "COUNT>"}, rows)
 	}
-	for _, warning := range s.Warnings {
-		fmt.Fprintln(w, "warning:", report.Printable(warning))
-	}
+	printWarnings(w, s.Warnings)
 }

@@ -159,6 +159,10 @@ func statusLine(last, now session.Status) string {
 	if now.Unarmed > 0 {
 		lost += fmt.Sprintf(" and %d files for a time", now.Unarmed)
 	}
-	return fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%  overhead %.1f%%",
+	line := fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%  overhead %.1f%%",
 		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), lost, fill, 100*now.Overhead)
+	if now.Warnings > 0 {
+		line += fmt.Sprintf("  %d more warnings", now.Warnings)
+	}
+	return line
 }

@@ -107,6 +107,14 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 }
 
+func TestStatusCountsWarnings(t *testing.T) {
+	for warnings, want := range map[uint64]string{0: "overhead 0.0%", 29: "overhead 0.0%  29 more warnings"} {
+		if line := statusLine(session.Status{}, session.Status{Warnings: warnings}); !strings.HasSuffix(line, want) {
+			t.Errorf("%q, want %q at its end", line, want)
+		}
+	}
+}
+
 // The status line is the last line of the terminal for as long as something is recorded, whatever is printed meanwhile.
 func TestStatusStaysTheLastLine(t *testing.T) {
 	status := func(hours int) func(*progress) {
