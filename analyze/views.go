@@ -35,6 +35,7 @@ func Views(d *trace.Dataset) (string, error) {
 	}
 	var sql strings.Builder
 	sql.WriteString("-- Views of a caret-bpf dataset for DuckDB. Times are Unix nanoseconds; those named …_time are typed.\n\n")
+	sql.WriteString(unstampedComment(d.Session()))
 	for _, table := range trace.Registry() {
 		segments, _, err := d.Segments(table.Name)
 		if err != nil {
@@ -45,6 +46,26 @@ func Views(d *trace.Dataset) (string, error) {
 	}
 	sql.WriteString(questionViews)
 	return sql.String(), nil
+}
+
+// maxCommentedTypes bounds the types of messages that a comment names.
+const maxCommentedTypes = 20
+
+// unstampedComment says of which types message_timestamp is null because their stamps were not read. Text of the
+// dataset is quoted, so that none of it ends the comment.
+func unstampedComment(session *trace.Session) string {
+	if session == nil || len(session.Unstamped) == 0 {
+		return ""
+	}
+	var sql strings.Builder
+	sql.WriteString("-- message_timestamp is null of messages of these types, because it is not known where they have their header:\n")
+	for _, of := range session.Unstamped[:min(maxCommentedTypes, len(session.Unstamped))] {
+		fmt.Fprintf(&sql, "--   %q in %d processes: %q\n", of.MessageType, len(of.PIDs), of.Reason)
+	}
+	if more := len(session.Unstamped) - maxCommentedTypes; more > 0 {
+		fmt.Fprintf(&sql, "--   and %d more: caret-bpf info --part unstamped\n", more)
+	}
+	return sql.String() + "\n"
 }
 
 // storesDistances tells whether segments have the columns of distances that the table has now.

@@ -51,7 +51,7 @@ func (s attachReport) Missing(p *attaching.Process, missing []probes.Missing) {
 	if entry := s.processes[p.Target.PID]; entry == nil || entry.probed != p || !entry.ros2 {
 		missing = nil
 	}
-	s.missing.replace(p.Target.PID, missing)
+	s.missing.replaceMissing(p.Target.PID, missing)
 }
 
 func (s attachReport) Retiring(unit abi.Unit, cost attaching.ThreadShare) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -55,7 +56,7 @@ func (s *Session) answerHeaderQuestions(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
-			s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
+			s.noteUnstamped(question, err)
 		case ok:
 			if err := s.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
 				s.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
@@ -66,4 +67,14 @@ func (s *Session) answerHeaderQuestions(ctx context.Context) {
 			s.warn(s.loader.ForgetHeaderOffset(question.process.PID, address))
 		}
 	}
+}
+
+// noteUnstamped notes for session.json that messages of a type have no message_timestamp. That is no warning: it takes
+// nothing from who does not ask for it, and types that are not installed are many.
+func (s *Session) noteUnstamped(of headerQuestion, why error) {
+	reason := strings.TrimPrefix(why.Error(), fmt.Sprintf("PID %d: ", of.process.PID))
+	reason = strings.TrimPrefix(reason, of.MessageType+": ")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unstamped.note(of.process.PID, lack{of.MessageType, reason})
 }

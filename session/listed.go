@@ -43,11 +43,11 @@ func (l *listed) target(report *trace.Session, row trace.Process) {
 // warnOfUnlisted says what session.json does not list.
 func (s *Session) warnOfUnlisted() {
 	s.mu.Lock()
-	l, missing := s.listed, s.missing.unlisted
+	l, missing, unstamped := s.listed, s.missing.unlisted, s.unstamped.unlisted
 	s.mu.Unlock()
-	if l.targetsLeftOut+l.sitesLeftOut+missing > 0 {
-		s.warn(fmt.Errorf("session.json lists only so much: it lacks %d states of processes (the table process has them), %d sites and %d missing events",
-			l.targetsLeftOut, l.sitesLeftOut, missing))
+	if l.targetsLeftOut+l.sitesLeftOut+missing+unstamped > 0 {
+		s.warn(fmt.Errorf("session.json lists only so much: it lacks %d states of processes (the table process has them), %d sites, %d missing events "+
+			"and %d types of messages without stamps", l.targetsLeftOut, l.sitesLeftOut, missing, unstamped))
 	}
 }
 

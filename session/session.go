@@ -91,7 +91,8 @@ type Session struct {
 	mappings        mappings
 	mappingsLost    uint64 // by the kernel
 	unarmed         int    // rows of what was mapped and not probed
-	missing         missingEvents
+	missing         lacks  // events
+	unstamped       lacks  // types of messages whose header.stamp is not read
 	listed          listed
 	warnings        warnings
 	retired         []trace.DetachedEvent
@@ -485,7 +486,8 @@ func (s *Session) enter(state trace.State) error {
 func (s *Session) writeReport(state trace.State) error {
 	s.report.Enter(state, time.Now())
 	s.report.Rows = s.writer.StoredRows()
-	s.report.Plan.Missing = s.missing.list()
+	s.report.Plan.Missing = s.missing.missingEvents()
+	s.report.Unstamped = s.unstamped.unstampedTypes()
 	// What ended the session is its error, not a warning, too.
 	parts := append(strings.Split(s.report.Error, "\n"), s.report.Error)
 	s.report.Warnings = slices.DeleteFunc(s.warnings.list(), func(text string) bool { return slices.Contains(parts, text) })

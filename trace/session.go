@@ -69,6 +69,8 @@ type Session struct {
 	// Overhead is what the recording cost the traced threads; nil until it has ended.
 	Overhead *Overhead `json:"overhead,omitempty"`
 	Warnings []string  `json:"warnings"`
+	// Unstamped are the types of messages whose header.stamp was not read: their rows have no message_timestamp.
+	Unstamped []UnstampedType `json:"unstamped_types,omitempty"`
 	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not
 	// prove.
 	Unresolved []string `json:"unresolved,omitempty"`
@@ -133,6 +135,13 @@ type MissingEvent struct {
 	PIDs   []int  `json:"pids,omitempty"`
 }
 
+// UnstampedType is a type of messages of which it is not known where they have their header, and why.
+type UnstampedType struct {
+	MessageType string `json:"message_type"`
+	Reason      string `json:"reason"`
+	PIDs        []int  `json:"pids,omitempty"`
+}
+
 // MissingEvents returns the names of the events that were not observed, or not in all processes, in the order of the
 // plan.
 func (s *Session) MissingEvents() []string {
@@ -140,6 +149,18 @@ func (s *Session) MissingEvents() []string {
 	for _, missing := range s.Plan.Missing {
 		if !slices.Contains(names, missing.Event) {
 			names = append(names, missing.Event)
+		}
+	}
+	return names
+}
+
+// UnstampedTypes returns the names of the types of messages whose header.stamp was not read, or not in all processes,
+// in the order of the list.
+func (s *Session) UnstampedTypes() []string {
+	var names []string
+	for _, unstamped := range s.Unstamped {
+		if !slices.Contains(names, unstamped.MessageType) {
+			names = append(names, unstamped.MessageType)
 		}
 	}
 	return names

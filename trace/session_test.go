@@ -25,6 +25,7 @@ func exampleSession() *trace.Session {
 	s.Rows = map[string]uint64{trace.TableCallback: 3}
 	s.Losses = []trace.LossTotal{{Kind: trace.LostTake, Reason: trace.LossRingFull, Count: 4}}
 	s.Warnings = []string{"w"}
+	s.Unstamped = []trace.UnstampedType{{MessageType: "a/msg/A", Reason: "not installed", PIDs: []int{5}}}
 	return s
 }
 

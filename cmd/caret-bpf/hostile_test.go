@@ -79,6 +79,7 @@ func hostileDataset(t *testing.T) string {
 	s.Targets = []trace.Target{{Command: hostile, Executable: hostile, Distro: hostile, RMWImplementation: hostile}}
 	s.Plan.Sites = []trace.Site{{Event: hostile, File: hostile, Symbol: hostile}}
 	s.Plan.Missing = []trace.MissingEvent{{Event: hostile, Reason: hostile}}
+	s.Unstamped = []trace.UnstampedType{{MessageType: hostile, Reason: hostile}}
 	s.Warnings, s.Unresolved = []string{hostile}, []string{hostile}
 	s.Overhead = &trace.Overhead{Hits: 1, Cost: 1, Events: []trace.EventOverhead{{Event: hostile, Hits: 1}}, Detached: []trace.DetachedEvent{{Event: hostile}}}
 	tracetest.AddSession(t, dir, s)
@@ -91,7 +92,7 @@ func TestNothingInADatasetSteersTheTerminal(t *testing.T) {
 	path := []string{"latency", "path", dir, "--path", "[/talker" + hostile + "]-[/chatter" + hostile + "]-[/relay" + hostile + "]"}
 	for _, question := range [][]string{
 		{"info", dir}, {"info", dir, "--part", "tables"}, {"info", dir, "--part", "tracepoints"}, {"info", dir, "--part", "processes"}, {"info", dir, "--part", "nodes"},
-		{"info", dir, "--part", "callbacks"}, {"info", dir, "--part", "topics"}, {"info", dir, "--part", "losses"}, {"info", dir, "--part", "unarmed"}, {"info", dir, "--part", "warnings"},
+		{"info", dir, "--part", "callbacks"}, {"info", dir, "--part", "topics"}, {"info", dir, "--part", "losses"}, {"info", dir, "--part", "unarmed"}, {"info", dir, "--part", "unstamped"}, {"info", dir, "--part", "warnings"},
 		{"graph", dir}, {"paths", dir}, {"paths", dir, "--undefined"}, {"diff", dir, dir, "--all"}, {"sql", dir}, {"sql", dir, "--write"},
 		{"latency", "callback", dir}, {"latency", "callback", dir, "--series"}, {"latency", "communication", dir}, {"latency", "node", dir}, {"latency", "service", dir}, path,
 		{"latency", "response-time", dir, "--from", hostile, "--to", hostile}, {"period", dir, "--of", "topic"}, {"frequency", dir, "--of", "callback"},

@@ -85,11 +85,12 @@ var summaryParts = map[string]func(console, outputFlags, *summary.Summary) error
 	"topics":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Topics) },
 	"losses":      func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Losses) },
 	"unarmed":     func(c console, o outputFlags, s *summary.Summary) error { return writeRows(c, o, s.Unarmed) },
+	"unstamped":   writeUnstamped,
 	"warnings":    writeWarnings,
 }
 
 func partNames() []string {
-	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses", "unarmed", "warnings"}
+	return []string{"tables", "tracepoints", "processes", "nodes", "callbacks", "topics", "losses", "unarmed", "unstamped", "warnings"}
 }
 
 // spanText says how long a span is and when it begins.
@@ -114,6 +115,7 @@ func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
 		}
 		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.MissingEvents()))
 	}
+	printUnstamped(w, s.Session)
 	printProcesses(w, s)
 	printTables(w, s)
 	printTracepoints(w, s)
