@@ -42,7 +42,7 @@ func Views(d *trace.Dataset) (string, error) {
 			return "", err
 		}
 		groups, _ := trace.Groups(context.Background(), d, table.Name) // a damaged segment says nothing; DuckDB will complain about it
-		sql.WriteString(tableView(table, dir, len(segments) > 0, storesDistances(table, groups), countingRow(table, groups)))
+		sql.WriteString(tableView(table, dir, len(segments) > 0, groups))
 	}
 	sql.WriteString(questionViews)
 	return sql.String(), nil
@@ -113,45 +113,61 @@ func wholeTime(c *trace.Column) string {
 	return fmt.Sprintf("coalesce(%s, %s + %s)", c.Name, c.After, c.OffsetName())
 }
 
-// tableView is the view of a table. storesDistances tells whether its segments have columns of distances: those of a
-// dataset of format 1 have not. selection is SQL that selects rows.
-func tableView(table *trace.Table, dir string, exists, storesDistances bool, selection string) string {
-	var columns, nulls []string
-	var whole, distances []string
+// wrapping has the greatest number of a signed type, and how many numbers the type has.
+var wrapping = map[trace.ColumnType][2]string{
+	trace.TypeInt32: {"2147483647", "4294967296"},
+	trace.TypeInt64: {"9223372036854775807", "18446744073709551616"},
+}
+
+// signed is SQL for a column that formats 1 and 2 store as unsigned: the signed number of the same bits.
+func signed(c *trace.Column) string {
+	wrap := wrapping[c.Type]
+	return fmt.Sprintf("(%[1]s - CASE WHEN %[1]s > %[2]s THEN %[3]s ELSE 0 END)::%[4]s", c.Name, wrap[0], wrap[1], duckdbTypes[c.Type])
+}
+
+// tableView is the view of a table that has these row groups. Whatever the format and the age of the recorder, it has
+// the columns of the table as it is now, in the types that they have now.
+func tableView(table *trace.Table, dir string, exists bool, groups []*trace.Group) string {
+	storesDistances := storesDistances(table, groups)
+	var nulls, missing, replaced, distances, times []string
 	for i := range table.Columns {
 		c := &table.Columns[i]
 		if c.IsOffset() {
 			continue
 		}
-		columns = append(columns, c.Name)
-		if c.After != "" && storesDistances {
-			whole = append(whole, fmt.Sprintf("%s AS %s", wholeTime(c), c.Name))
+		null := fmt.Sprintf("NULL::%s AS %s", duckdbTypes[c.Type], c.Name)
+		nulls = append(nulls, null)
+		value := c.Name
+		switch {
+		case c.After != "" && storesDistances:
+			value = wholeTime(c)
 			distances = append(distances, c.OffsetName())
+		case slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.IsUnsigned(c.Name) }):
+			value = signed(c)
+		case len(groups) > 0 && !slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.HasColumn(c.Name) }):
+			missing = append(missing, null)
 		}
-		nulls = append(nulls, fmt.Sprintf("NULL::%s AS %s", duckdbTypes[c.Type], c.Name))
-	}
-	var times []string
-	for _, name := range columns {
-		typed, ok := strings.CutSuffix(name, "_timestamp")
-		if !ok || typed == "monotonic" {
-			continue
+		if value != c.Name {
+			replaced = append(replaced, value+" AS "+c.Name)
 		}
-		time := name
-		if c := table.Column(name); c.After != "" && storesDistances {
-			time = wholeTime(c)
+		if typed, ok := strings.CutSuffix(c.Name, "_timestamp"); ok && typed != "monotonic" {
+			times = append(times, fmt.Sprintf("make_timestamp_ns(%s) AS %s_time", value, typed))
 		}
-		times = append(times, fmt.Sprintf("make_timestamp_ns(%s) AS %s_time", time, typed))
 	}
 	source := fmt.Sprintf("read_parquet('%s', union_by_name = true, filename = true, file_row_number = true)",
 		strings.ReplaceAll(filepath.Join(dir, table.Name, "*.parquet"), "'", "''"))
+	selection := countingRow(table, groups)
 	if !exists {
 		source = fmt.Sprintf("(SELECT %s, NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number WHERE false)", strings.Join(nulls, ", "))
 		selection = ""
 	}
 	all := "*"
 	if len(distances) > 0 {
-		all = fmt.Sprintf("* EXCLUDE (%s) REPLACE (%s)", strings.Join(distances, ", "), strings.Join(whole, ", "))
+		all += fmt.Sprintf(" EXCLUDE (%s)", strings.Join(distances, ", "))
 	}
-	selected := append([]string{all}, times...)
+	if len(replaced) > 0 {
+		all += fmt.Sprintf(" REPLACE (%s)", strings.Join(replaced, ", "))
+	}
+	selected := slices.Concat([]string{all}, missing, times)
 	return fmt.Sprintf("CREATE OR REPLACE VIEW \"%s\" AS\nSELECT %s\nFROM %s%s;\n\n", table.Name, strings.Join(selected, ",\n       "), source, selection)
 }

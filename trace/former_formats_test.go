@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
 // Datasets that recorders of formats 1 and 2 have written: they have unsigned columns, that of format 1 has no
@@ -118,5 +119,32 @@ func TestBoundsOfFormerFormats(t *testing.T) {
 	}
 	if groups[0].MayHold(trace.Selection{{Column: "argument2", Addresses: trace.Addresses{1: true}}}) {
 		t.Error("the statistics do not rule out what is not there")
+	}
+}
+
+func TestUnsignedColumns(t *testing.T) {
+	current := t.TempDir()
+	tracetest.AddSegment(t, current, 0, []trace.Event{{EventTimestamp: formerBegin, Argument2: trace.Some(^uint64(0))}})
+	for _, test := range []struct {
+		dir  string
+		want []string
+	}{
+		{filepath.Join("testdata", "format1"), []string{"argument1", "argument2", "argument3", "argument4", "argument5"}},
+		{filepath.Join("testdata", "format2"), []string{"argument1", "argument2", "argument3", "argument4", "argument5"}},
+		{current, nil},
+	} {
+		groups, err := trace.Groups(t.Context(), open(t, test.dir), trace.TableEvent)
+		if err != nil || len(groups) != 1 {
+			t.Fatal(groups, err)
+		}
+		var got []string
+		for _, c := range trace.TableByName(trace.TableEvent).Columns {
+			if groups[0].IsUnsigned(c.Name) {
+				got = append(got, c.Name)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: columns %v are unsigned, want %v", test.dir, got, test.want)
+		}
 	}
 }

@@ -21,8 +21,10 @@ type Group struct {
 	index   int
 	rows    int64
 	columns []string
-	chunks  []format.ColumnChunk
-	of      *Table
+	// unsigned are those of the columns that are unsigned numbers.
+	unsigned []string
+	chunks   []format.ColumnChunk
+	of       *Table
 }
 
 // Groups returns the row groups of a table, in its order. With a DamageError it returns those of the other segments.
@@ -55,15 +57,31 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 }
 
 func groupsOf(as As, path string, of *Table, f *segmentFile) []*Group {
-	var columns []string
+	var columns, unsigned []string
 	for _, name := range f.Schema().Columns() {
 		columns = append(columns, name[0]) // a nested column's root; it has no statistics that are asked for
+		if isUnsigned(f.Schema(), name) {
+			unsigned = append(unsigned, name[0])
+		}
 	}
 	var groups []*Group
 	for i, group := range f.Metadata().RowGroups {
-		groups = append(groups, &Group{as: as, path: path, segment: f, index: i, rows: group.NumRows, columns: columns, chunks: group.Columns, of: of})
+		groups = append(groups, &Group{as: as, path: path, segment: f, index: i, rows: group.NumRows, columns: columns, unsigned: unsigned, chunks: group.Columns, of: of})
 	}
 	return groups
+}
+
+func isUnsigned(schema *parquet.Schema, name []string) bool {
+	leaf, ok := schema.Lookup(name...)
+	if !ok {
+		return false
+	}
+	logical := leaf.Node.Type().LogicalType()
+	if logical == nil {
+		return false
+	}
+	integer, ok := logical.Value.(*format.IntType)
+	return ok && !integer.IsSigned
 }
 
 // Rows returns the number of rows.
@@ -98,6 +116,9 @@ func (g *Group) storedSpan(column string) (span Span, ok bool) {
 
 // HasColumn tells whether the column is in the file.
 func (g *Group) HasColumn(column string) bool { return slices.Contains(g.columns, column) }
+
+// IsUnsigned tells whether the column is an unsigned number in the file. In format 3 none is.
+func (g *Group) IsUnsigned(column string) bool { return slices.Contains(g.unsigned, column) }
 
 // HasOnlyNull tells whether the statistics say that the column has no value in the group, or that the column does not
 // exist.
