@@ -45,12 +45,12 @@ func (c *comparer) compareCallbacks() {
 
 // find returns the row that encloses an execution: the last of its thread that began before, unless it was over, or is
 // another's.
-func (c *comparer) find(e, after *Event) *callbackRow {
+func (c *comparer) find(e *Event) *callbackRow {
 	rows := c.callbacks[e.TID]
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].start > e.Start }) - 1
 	if i < 0 || rows[i].start == 0 {
 		// Of those that began before the recording only the end is known. The first that ended after it is its own, unless
-		// the thread's next execution was over by then, too.
+		// a later execution of the thread was over by then, too.
 		if e.Start >= c.Span.OpenTo && !c.mayHaveBegunBefore(e) {
 			return nil
 		}
@@ -60,7 +60,7 @@ func (c *comparer) find(e, after *Event) *callbackRow {
 				first = row
 			}
 		}
-		if first != nil && after != nil && after.End <= first.end {
+		if first != nil && c.endedBetween(e, first.end) {
 			return nil
 		}
 		return first
@@ -69,6 +69,14 @@ func (c *comparer) find(e, after *Event) *callbackRow {
 		return row
 	}
 	return nil
+}
+
+// endedBetween reports whether a later execution on the thread of one, within another or not, ended after it and before
+// an instant.
+func (c *comparer) endedBetween(e *Event, at uint64) bool {
+	return slices.ContainsFunc(c.truth.Callbacks, func(other *Event) bool {
+		return other.TID == e.TID && other.Start > e.Start && other.End > e.End && other.End <= at
+	})
 }
 
 // mayHaveBegunBefore reports whether callback_start may have been hit before the recording began, although the program
@@ -84,7 +92,7 @@ func (c *comparer) mayHaveBegunBefore(e *Event) bool {
 
 func (c *comparer) compareCallback(e, before, after *Event) {
 	what := describe("callback", e)
-	row := c.find(e, after)
+	row := c.find(e)
 	if row == nil {
 		// callback_start lies before what the program notices, so one that began before the end was recorded for certain.
 		if e.Start >= c.Span.OpenTo && e.Start <= c.Span.CloseFrom && !c.mayHaveBegunBefore(e) {

@@ -46,9 +46,9 @@ func (c *comparer) comparePublishes() {
 		if row.Status != trace.PublishComplete && !mayBeOpen && c.recorded(e) {
 			c.wrong("%s: status is %s", what, row.Status)
 		}
-		for _, at := range row.layers() {
+		for layer, at := range row.layers() {
 			if at.Valid {
-				c.departed[instant{at.Value, e.Entity.Name, e.Entity.Node}] = e
+				c.departed[departure{instant{at.Value, e.Entity.Name, e.Entity.Node}, layer}] = e
 			}
 		}
 	}
@@ -191,11 +191,11 @@ func (c *comparer) comparePassages() {
 
 // publishOf returns the publish that a passage begins with. Which layers it has depends on the distribution.
 func (c *comparer) publishOf(passage *analyze.CommunicationInstance) *Event {
-	for _, at := range []trace.Optional[int64]{
+	for layer, at := range []trace.Optional[int64]{
 		passage.RclcppIntraPublish, passage.RclcppPublish, passage.RclPublish, passage.RMWPublish, passage.DDSBindAddrToStamp,
 	} {
 		if at.Valid {
-			return c.departed[instant{at.Value, passage.Topic, passage.PublisherNode}]
+			return c.departed[departure{instant{at.Value, passage.Topic, passage.PublisherNode}, layer}]
 		}
 	}
 	return nil

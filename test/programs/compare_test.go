@@ -313,6 +313,16 @@ func TestComparerAtTheEdges(t *testing.T) {
 			c.Status, c.CallbackStartTimestamp, c.IsIntraProcess = trace.CallbackStartMissing, null, trace.Optional[bool]{}
 			r.Publishes, r.Services, r.Passages = r.Publishes[1:], r.Services[1:], nil
 		}, ""},
+		"of two that began before, one within the other, only the end of the inner one is the first": {Span{320, 330, 1000, 1000}, func(r *Recording) {
+			for _, i := range []int{1, 2} {
+				c := &r.Callbacks[i]
+				c.Status, c.CallbackStartTimestamp, c.IsIntraProcess = trace.CallbackStartMissing, null, trace.Optional[bool]{}
+				c.ParentCallback, c.ParentCallbackStartTimestamp = 0, null
+			}
+			r.Callbacks[1].CallbackEndTimestamp = trace.Some(int64(345 + sampleOffset))
+			r.Callbacks, r.Publishes, r.Services, r.Passages = r.Callbacks[1:], nil, r.Services[1:], nil
+			r.Takes[0].Callback, r.Takes[0].CallbackStartTimestamp = 0, null
+		}, ""},
 		"of a callback at the end, the end may be missing": {Span{10, 10, 812, 820}, func(r *Recording) {
 			r.Callbacks = r.Callbacks[:7]
 			r.Callbacks[6].Status, r.Callbacks[6].CallbackEndTimestamp = trace.CallbackRecordingEnd, null
