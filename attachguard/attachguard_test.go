@@ -3,12 +3,16 @@ package attachguard
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -51,6 +55,12 @@ func TestAttachingGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A file system of the same user does not answer somebody else, who does not map the library.
+	bystander, _ := fuse.Mount(t, fuse.Options{Owner: user})
+	waits := exec.Command("cat", bystander)
+	if err := waits.Start(); err != nil {
+		t.Fatal(err)
+	}
 	holder := fuse.LockMap(t, library, user)
 	fd, err := attach(library)
 	if err != nil {
@@ -58,10 +68,72 @@ func TestAttachingGoesOn(t *testing.T) {
 	}
 	unix.Close(fd)
 	guard.Close()
-	want := fmt.Sprintf("process %d (python3), whose memory map was locked by a page that a file system of user %d (FUSE)", holder, user)
+	want := fmt.Sprintf("PID %d (\"python3\"), whose memory map was locked by a page that a file system of user %d (FUSE)", holder, user)
 	if len(told) != 1 || !strings.Contains(told[0], want) {
 		t.Errorf("told: %q", told)
 	}
+	if _, err := os.ReadDir(filepath.Dir(bystander)); errors.Is(err, unix.ENOTCONN) {
+		t.Error("the connection of a bystander was ended")
+	}
+}
+
+// Processes keep their maps one after the other: when one has been let go, attaching waits for the next.
+func TestHoldersOneAfterTheOther(t *testing.T) {
+	library := writeLibrary(t)
+	var told []string
+	guard, err := Start(func(line string) { told = append(told, line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	holders := []int{fuse.LockMap(t, library, user), fuse.LockMap(t, library, user-1), fuse.LockMap(t, library, user-2)}
+	fd, err := attach(library)
+	if err != nil {
+		t.Skip("cannot attach: ", err)
+	}
+	unix.Close(fd)
+	guard.Close()
+	for _, holder := range holders {
+		if !slices.ContainsFunc(told, func(line string) bool { return strings.Contains(line, fmt.Sprintf("PID %d ", holder)) }) {
+			t.Errorf("of PID %d nothing is told: %q", holder, told)
+		}
+	}
+}
+
+// Who ends the recorder may tell all of its processes. The guard is needed until the recorder has ended.
+func TestTheGuardStays(t *testing.T) {
+	told := make(chan string, 8)
+	guard, err := Start(func(line string) { told <- line })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !ignoresTermination(t, guard.command.Process.Pid) {
+		time.Sleep(time.Millisecond) // it is still beginning
+	}
+	if err := guard.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.command.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if line := <-told; !strings.Contains(line, "has ended") { // by the second one
+		t.Errorf("told: %s", line)
+	}
+	guard.Close()
+}
+
+func ignoresTermination(t *testing.T, pid int) bool {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if mask, found := strings.CutPrefix(line, "SigIgn:"); found {
+			ignored, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			return err == nil && ignored&(1<<(syscall.SIGTERM-1)) != 0
+		}
+	}
+	return false
 }
 
 // Who waits cannot be killed, and the kernel lets him go when the guard, which lives on, has ended the wait.
@@ -145,13 +217,17 @@ func TestNothingWaits(t *testing.T) {
 	guard.Close()
 }
 
-func TestWaitsForMap(t *testing.T) {
-	for function, want := range map[string]bool{
-		"register_for_each_vma": true, "register_for_each_vma.isra.0": true, "uprobe_unregister_nosync": true,
-		"0": false, "": false, "futex_do_wait": false, "__wait_rcu_gp": false, "uprobe_unregister_sync": false,
+func TestWaitsForMaps(t *testing.T) {
+	for stack, want := range map[string]bool{
+		"[<0>] register_for_each_vma+0x26b/0x480\n[<0>] uprobe_register+0x268/0x340\n":                              true,
+		"[<0>] register_for_each_vma.isra.0+0x26b/0x480\n":                                                          true,
+		"[<0>] percpu_rwsem_wait+0x1/0x2\n[<0>] uprobe_unregister_nosync+0x1/0x2\n":                                 true,
+		"[<0>] __wait_rcu_gp+0x198/0x1a0\n[<0>] uprobe_unregister_sync+0xa/0x20\n[<0>] trace_uprobe_register+0x69/": false,
+		"[<0>] futex_do_wait+0x1/0x2\n":                                                                             false,
+		"":                                                                                                          false,
 	} {
-		if got := waitsForMap(function); got != want {
-			t.Errorf("%q: %v", function, got)
+		if got := waitsForMaps([]byte(stack)); got != want {
+			t.Errorf("%q: %v", stack, got)
 		}
 	}
 }
@@ -178,6 +254,6 @@ func FuzzTextOfProcesses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		mappedDevices(text)
 		realUser(text)
-		waitsForMap(string(text))
+		waitsForMaps(text)
 	})
 }

@@ -16,6 +16,7 @@ import (
 type connections struct{ root *os.Root }
 
 type connection struct {
+	id     string
 	device uint64
 	owner  uint32 // who has mounted the file system
 }
@@ -75,7 +76,7 @@ func (c connections) get(id string) (connection, bool) {
 	if !ok {
 		return connection{}, false
 	}
-	return connection{device: unix.Mkdev(0, uint32(minor)), owner: stat.Uid}, true
+	return connection{id: id, device: unix.Mkdev(0, uint32(minor)), owner: stat.Uid}, true
 }
 
 // end has the kernel fail everything that was asked and will be asked.

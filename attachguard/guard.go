@@ -14,6 +14,7 @@ import (
 // Guard is the process that looks on. It ends with this program.
 type Guard struct {
 	command *exec.Cmd
+	closing chan struct{} // closed when it is to end
 	told    chan struct{} // closed when everything was told
 }
 
@@ -43,12 +44,17 @@ func start(tell func(string)) (*Guard, error) {
 		read.Close()
 		return nil, err
 	}
-	g := &Guard{command: command, told: make(chan struct{})}
+	g := &Guard{command: command, closing: make(chan struct{}), told: make(chan struct{})}
 	go func() {
 		defer close(g.told)
 		defer read.Close()
 		for lines := bufio.NewScanner(read); lines.Scan(); {
 			tell(lines.Text())
+		}
+		select {
+		case <-g.closing:
+		default:
+			tell("the process has ended that looks on while probes are attached: a process that keeps its memory map locked holds up attaching")
 		}
 	}()
 	return g, nil
@@ -56,6 +62,7 @@ func start(tell func(string)) (*Guard, error) {
 
 // Close ends looking on. Nothing is told afterwards.
 func (g *Guard) Close() {
+	close(g.closing)
 	_ = g.command.Process.Kill() // it waits for nothing that cannot be killed
 	_ = g.command.Wait()
 	<-g.told

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"time"
 
@@ -28,8 +29,11 @@ func init() {
 	}
 }
 
-// lookInterval is how often the recorder's threads are looked at.
-const lookInterval = time.Second
+// The recorder's threads are looked at so often, and so often while one process after the other keeps its map.
+const (
+	lookInterval   = time.Second
+	urgentInterval = 100 * time.Millisecond
+)
 
 // guard looks on until the recorder has ended, with all that the kernel has to do for that.
 func guard() {
@@ -37,11 +41,17 @@ func guard() {
 	if !ok {
 		return
 	}
+	// Who ends the recorder may tell all of its processes. The guard is needed until it has detached everything.
+	signal.Ignore(unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	report := os.NewFile(reportDescriptor, "report")
 	w := watch{proc: "/proc", recorder: pid}
-	for !hasEnded(recorderDescriptor, lookInterval) {
+	for interval := lookInterval; !hasEnded(recorderDescriptor, interval); {
 		for _, line := range w.look() {
 			_, _ = fmt.Fprintln(report, line) // a recorder that was killed does not read it
+		}
+		interval = lookInterval
+		if w.isUrgent() {
+			interval = urgentInterval
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/attachguard"
 )
 
 // Features says what recording can use of the running kernel. A nil field is available; otherwise the error wraps
@@ -94,6 +96,10 @@ func probeFeatures() Features {
 		HostProcessIDs: CheckPIDNamespace(),
 	}
 	_, f.Tracefs = findTracefs()
+	// What follows attaches, before there is a recording.
+	if guard, err := attachguard.Start(func(string) {}); err == nil {
+		defer guard.Close()
+	}
 	f.UprobeMulti = explainFeature("creating a uprobe_multi link", "6.6", features.HaveBPFLinkUprobeMulti())
 	if f.UprobeMulti != nil {
 		f.UprobeMultiThreads = f.UprobeMulti

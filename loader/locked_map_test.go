@@ -25,7 +25,7 @@ func TestAttachingBesideALockedMap(t *testing.T) {
 		t.Error(err)
 	}
 	close(told)
-	if err := <-told; err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", holder)) {
+	if err := <-told; err == nil || !strings.Contains(err.Error(), fmt.Sprintf("PID %d ", holder)) {
 		t.Errorf("told: %v", err)
 	}
 }
