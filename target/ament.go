@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -25,6 +26,32 @@ func (p *Process) amentPrefixes() []string {
 	prefixes := strings.SplitN(value, ":", maxAmentPrefixes+1)
 	prefixes = prefixes[:min(len(prefixes), maxAmentPrefixes)]
 	return slices.DeleteFunc(prefixes, func(prefix string) bool { return !path.IsAbs(prefix) })
+}
+
+// Packages are the install prefixes in a folder that the process's user names: the folder itself, and that of each
+// package in it, as colcon installs them unless it merges.
+func (p *Process) Packages(ctx context.Context, folder string) ([]string, error) {
+	d, err := p.newDelegate(p.PaidBy(ctx))
+	if err != nil {
+		return nil, processError(p.PID, err)
+	}
+	defer d.close()
+	prefixes, err := ask(d, func(root rootDirectory) ([]string, error) {
+		names, err := root.readDirectory(folder, maxAmentPrefixes)
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(names)
+		prefixes := []string{folder}
+		for _, name := range names {
+			prefix := path.Join(folder, name)
+			if _, err := root.readDirectory(path.Join(prefix, "share/ament_index"), 1); err == nil && !d.isOver() {
+				prefixes = append(prefixes, prefix)
+			}
+		}
+		return prefixes, nil
+	})
+	return prefixes, processError(p.PID, err)
 }
 
 // componentLibraries are the paths of the libraries that hold rclcpp components, by the ament index of prefixes. It

@@ -3,6 +3,8 @@ package target
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,12 +17,16 @@ var ErrNotShown = errors.New("the kernel does not show it: the process keeps its
 
 // showPatience is how long the kernel is waited for. While a process of many gigabytes forks, its map is locked for
 // seconds.
-const showPatience = 5 * time.Second
+const (
+	showPatience = 5 * time.Second
+	// furtherPatience is that for processes of a user who is not trusted, and has some already that are not shown.
+	furtherPatience = 100 * time.Millisecond
+)
 
 // unshown are the processes for which goroutines wait that nobody waits for any more.
 type unshown struct {
 	mutex sync.Mutex
-	pids  map[int32]bool
+	pids  map[int32]uint32 // and who pays for them
 }
 
 // patiently asks the kernel something about a process for which it may wait for the process's memory map. Who waits can
@@ -32,27 +38,30 @@ func patiently[T any](f *Finder, pid int32, ask func() (T, error), discard func(
 		err   error
 	}
 	var none T
-	account, err := f.mayAsk(pid)
+	account, patience, err := f.mayAsk(pid)
 	if err != nil {
 		return none, err
 	}
+	begin := time.Now()
 	answers := make(chan answer, 1)
 	go func() {
 		value, err := ask()
 		answers <- answer{value, err}
 	}()
-	timeout := time.NewTimer(showPatience)
+	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	select {
 	case a := <-answers:
 		account.Give(quota.Delegates, 1)
+		account.Spend(quota.Waiting, time.Since(begin).Milliseconds())
 		return a.value, a.err
 	case <-timeout.C:
 	}
 	if account == nil {
 		account = f.payForWaiting(pid)
 	}
-	f.unshown.add(pid)
+	account.Spend(quota.Waiting, patience.Milliseconds())
+	f.unshown.add(pid, account.User())
 	go func() {
 		a := <-answers
 		f.unshown.remove(pid)
@@ -61,27 +70,31 @@ func patiently[T any](f *Finder, pid int32, ask func() (T, error), discard func(
 			discard(a.value)
 		}
 	}()
-	return none, fmt.Errorf("%w (for more than %v)", ErrNotShown, showPatience)
+	return none, fmt.Errorf("%w (for more than %v)", ErrNotShown, patience)
 }
 
-// mayAsk returns who pays if there is no answer: nil, which is decided then, as long as nothing waits.
-func (f *Finder) mayAsk(pid int32) (*quota.Account, error) {
-	known, some := f.unshown.has(pid)
+// mayAsk returns who pays if there is no answer (nil, which is decided then, as long as nothing waits), and how long it
+// is waited for.
+func (f *Finder) mayAsk(pid int32) (*quota.Account, time.Duration, error) {
+	known, users := f.unshown.has(pid)
 	switch {
 	case known:
-		return nil, ErrNotShown
-	case !some:
-		return nil, nil
+		return nil, 0, ErrNotShown
+	case len(users) == 0:
+		return nil, showPatience, nil
 	}
 	user, err := f.payer(pid)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	account := f.quota.Of(user)
 	if err := account.Take(quota.Delegates, 1); err != nil {
-		return nil, fmt.Errorf("%w, as do others of its user: %w", ErrNotShown, err)
+		return nil, 0, fmt.Errorf("%w, as do others of its user: %w", ErrNotShown, err)
 	}
-	return account, nil
+	if slices.Contains(users, user) && !f.trusts(user) {
+		return account, furtherPatience, nil
+	}
+	return account, showPatience, nil
 }
 
 // payForWaiting is for the first one that waits, which there is always room for.
@@ -97,19 +110,24 @@ func (f *Finder) payForWaiting(pid int32) *quota.Account {
 	return account
 }
 
-func (u *unshown) has(pid int32) (known, some bool) {
+// has reports whether a process is one of them, and of which users there are any.
+func (u *unshown) has(pid int32) (known bool, users []uint32) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	return u.pids[pid], len(u.pids) > 0
+	if len(u.pids) == 0 {
+		return false, nil
+	}
+	_, known = u.pids[pid]
+	return known, slices.Collect(maps.Values(u.pids))
 }
 
-func (u *unshown) add(pid int32) {
+func (u *unshown) add(pid int32, user uint32) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	if u.pids == nil {
-		u.pids = map[int32]bool{}
+		u.pids = map[int32]uint32{}
 	}
-	u.pids[pid] = true
+	u.pids[pid] = user
 }
 
 func (u *unshown) remove(pid int32) {

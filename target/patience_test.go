@@ -89,6 +89,6 @@ func TestProcessesThatKeepTheirMap(t *testing.T) {
 }
 
 func (f *Finder) waits() bool {
-	_, some := f.unshown.has(0)
-	return some
+	_, users := f.unshown.has(0)
+	return len(users) > 0
 }
