@@ -9,8 +9,9 @@ import (
 )
 
 var (
-	// process is how texts name a process: its PID, and perhaps its name.
-	process = regexp.MustCompile(`(?s)\bPID [0-9]+(?: \(.{0,64}?\))?`)
+	// process is how texts name a process: its PID, and perhaps its name, in which there may be anything. The kernel cuts
+	// names to 15 bytes.
+	process = regexp.MustCompile(`(?s)\bPID [0-9]+(?: \(.{0,15}\))?`)
 	// folders are those of an absolute path. Processes have one file in different places.
 	folders = regexp.MustCompile(`(^|[\s("'])/(?:[^\s/:]+/)+`)
 	// number is a PID, an address, a size, a time.

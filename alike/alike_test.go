@@ -16,6 +16,7 @@ func TestKind(t *testing.T) {
 		"another name":               {"PID 12 (talker) has begun", "PID 345 (mt_nodes) has begun", true},
 		"a name that is not told":    {"PID 12 (talker) has begun", "PID 345 has begun", true},
 		"a name with a parenthesis":  {"PID 12 (a(b) has begun", "PID 345 (c) has begun", true},
+		"a name that looks closed":   {"PID 12 (a)xy) has begun", "PID 345 (b)zw) has begun", true},
 		"a name with a line break":   {"PID 12 (a\nb) has begun", "PID 345 (c) has begun", true},
 		"a PID within":               {"librcl.so of PID 12: no", "librcl.so of PID 345: no", true},
 		"another address":            {"0x7f12ab of PID 12", "0x55cd of PID 12", true},
