@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/entities"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -57,6 +58,9 @@ func (s *Session) answerHeaderQuestions(ctx context.Context) {
 			return
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
 			s.noteUnstamped(question, err)
+			if errors.Is(err, target.ErrNotRead) || errors.Is(err, quota.ErrUsedUp) {
+				s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
+			}
 		case ok:
 			if err := s.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
 				s.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
