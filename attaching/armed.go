@@ -114,6 +114,9 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 	if isCaller(site) && len(p.bodies.attachments) > 0 && p.bodies.probes(site.Event) {
 		at = min(at, p.bodies.armed)
 	}
+	if isCaller(site) {
+		at = min(at, a.sharedBodySince(p, site.Event))
+	}
 	return at
 }
 

@@ -64,8 +64,11 @@ type Attacher struct {
 	attached  attachedSites    // sites that are attached for every process
 	shared    []unitAttachment // what holds them
 	released  []unitAttachment // of processes that are over
+	bodies    bodies           // that are attached for every process
 	sharing   sharing
 	budget    budget
+	// examined are files in which the callers of tracepoints are known.
+	examined map[target.FileID]bool
 }
 
 // New makes an Attacher that attaches with l.
@@ -77,6 +80,7 @@ func newAttacher(k kernel, options Options, reporter Reporter, entities Entities
 	return &Attacher{
 		options: options, kernel: k, reporter: reporter, entities: entities,
 		attached: attachedSites{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[abi.Unit]bool{}},
+		bodies: newBodies(), examined: map[target.FileID]bool{},
 	}
 }
 
@@ -90,6 +94,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
 	p.incomplete = false
+	a.noteExamined(p)
 	for _, other := range a.processes {
 		if len(other.lostSince) > 0 && other.plan != nil {
 			a.tellArmed(other, other.plan.Sites) // by links for every process, which took the place of its own
@@ -102,6 +107,12 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 func (a *Attacher) Intend(p *Process, plan *probes.Plan) {
 	a.omitRetired(plan)
 	p.plan = plan
+	p.bodyOf = map[abi.Event]siteKey{}
+	for _, site := range plan.Sites {
+		if site.Role == abi.RoleBody {
+			p.bodyOf[site.Event] = keyOf(site)
+		}
+	}
 }
 
 func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan) error {
@@ -115,10 +126,19 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	for _, group := range groups {
 		a.warnOfLateCallers(p, group.sites)
 	}
-	count, err := a.attachBodies(ctx, p, bodySites, len(plan.Uncertain) > 0)
+	own, shared := a.separateSharedBodies(ctx, p, bodySites)
+	count, err := a.attachBodies(ctx, p, own, len(plan.Uncertain) > 0)
 	if err != nil {
 		return err
 	}
+	sharedCount, err := a.attachSharedBodiesFor(ctx, p, shared, groups)
+	if err != nil && ctx.Err() == nil {
+		return a.attachApart(ctx, p, siteGroup{file: shared[0].File, sites: shared}, plan, err)
+	}
+	if err != nil {
+		return err
+	}
+	count += sharedCount
 	intraCount, err := a.attachIntraProcess(ctx, p, intraSites)
 	if err != nil {
 		return err
@@ -257,9 +277,10 @@ func (a *Attacher) Sweep() {
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.
 // They are not probed again.
 func (a *Attacher) Verify() {
-	for _, held := range slices.Clone(a.shared) {
+	for _, held := range slices.Concat(a.shared, a.bodies.attachments) {
 		if err := held.Verify(); err != nil {
-			a.closeIf(ofFile(held.file), &a.shared)
+			a.closeIf(ofFile(held.file), &a.shared, &a.bodies.attachments)
+			a.bodies.forget(held.file)
 			for key, state := range a.attached {
 				if key.file == held.file {
 					a.attached[key] = siteState{settled: state.settled}

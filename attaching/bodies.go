@@ -10,6 +10,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // SiteMode says at which instructions events are observed.
@@ -43,6 +44,8 @@ type bodies struct {
 	// stay says that not all callers are certain: the bodies stay attached.
 	stay bool
 }
+
+func newBodies() bodies { return bodies{detachable: detachable{attached: attachedSites{}}} }
 
 // probes reports whether a body of an event is among those that could be attached.
 func (b *bodies) probes(event abi.Event) bool {
@@ -82,7 +85,7 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 		return 0, nil
 	}
 	sortForAttaching(sites)
-	attachments, failed, err := a.attachSites(ctx, p.Target.PID, p.Target.Account(), sites, b.attached)
+	attachments, attached, err := a.attachBodySites(ctx, p.Target.PID, p, sites, b.attached)
 	if err != nil {
 		return 0, err
 	}
@@ -90,12 +93,37 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 	if b.detached {
 		b.comeBack()
 	}
-	return len(sites) - len(failed), nil
+	return attached, nil
+}
+
+// attachBodySites attaches bodies file by file, all or none: in a process, or in every one (0).
+func (a *Attacher) attachBodySites(
+	ctx context.Context, pid int32, p *Process, sites []probes.Site, known attachedSites,
+) (all []unitAttachment, attached int, err error) {
+	var account *quota.Account
+	if pid != 0 {
+		account = p.Target.Account()
+	}
+	for _, group := range byFile(sites) {
+		attachments, failed, err := a.attachSites(ctx, pid, account, group, known)
+		if err != nil {
+			return nil, 0, errors.Join(err, a.close(all))
+		}
+		for i := range attachments {
+			attachments[i].file = group[0].File
+		}
+		all = append(all, attachments...)
+		attached += len(group) - len(failed)
+	}
+	return all, attached, nil
 }
 
 // returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before
 // it maps them, and once more before they do anything.
 func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
+	if a.options.SystemWide {
+		a.returnToSharedBodies(ctx, p)
+	}
 	b := &p.bodies
 	switch {
 	case b.detached:

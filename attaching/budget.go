@@ -99,6 +99,9 @@ func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
 // settlesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries, or
 // what only intra-process communication needs while it is not known to do without.
 func (a *Attacher) settlesSoon(pid int32) bool {
+	if len(a.bodies.attachments) > 0 && !a.bodiesStay() {
+		return true
+	}
 	return slices.ContainsFunc(a.processes, func(p *Process) bool {
 		in := &p.intraProcess
 		return p.Target.PID == pid && (len(p.bodies.attachments) > 0 && !p.bodies.stay ||
@@ -126,11 +129,12 @@ func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 	a.reporter.Warn(a.kernel.RetireUnit(unit))
 	delete(a.budget.optional, unit)
 	a.budget.retired = append(a.budget.retired, unit)
-	lists := []*[]unitAttachment{&a.shared}
+	lists := []*[]unitAttachment{&a.shared, &a.bodies.attachments}
 	for _, p := range a.processes {
 		lists = append(lists, p.attachmentLists()...)
 	}
 	a.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
+	a.bodies.sites = slices.DeleteFunc(a.bodies.sites, a.isRetired)
 	for _, p := range a.processes {
 		for _, group := range p.detachables() {
 			group.sites = slices.DeleteFunc(group.sites, a.isRetired)

@@ -46,6 +46,7 @@ func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
 // about every second.
 func (a *Attacher) Settle(ctx context.Context, p *Process) {
 	a.detachBodies(p)
+	a.detachSharedBodies()
 	a.settleIntraProcess(ctx, p)
 }
 

@@ -12,6 +12,9 @@ type Options struct {
 	// SystemWide says that processes are recorded that do not exist yet: sites are attached for every process, where that
 	// is allowed.
 	SystemWide bool
+	// ShadowStacks says that processes of this machine may have shadow stacks, with which calls may not be probed. Who has
+	// one is known of a process that runs, not of those to come.
+	ShadowStacks bool
 	// Sites says at which instructions events are observed.
 	Sites SiteMode
 	// Profile trades what is recorded for what it costs.
@@ -29,15 +32,15 @@ type Planner struct {
 	options probes.Options
 }
 
-// NewPlanner makes a planner. Where processes share their links, which of their callers are certain is not known before
-// they run: there only functions are probed, unless the mode says otherwise.
+// NewPlanner makes a planner. Where processes share their links, and may have shadow stacks, only functions are probed
+// unless the mode says otherwise.
 func NewPlanner(o Options) *Planner {
 	options := probes.Options{Expected: true, Cache: probes.NewCache(), Costs: o.Costs, Profile: o.Profile, Steps: o.SystemWide}
 	switch o.Sites {
 	case SitesEntries:
 		options.Choice = probes.ChooseEntries
 	case SitesAuto:
-		options.Callers = !o.SystemWide
+		options.Callers = !o.SystemWide || !o.ShadowStacks
 	default:
 		options.Callers = true
 	}

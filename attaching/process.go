@@ -1,6 +1,7 @@
 package attaching
 
 import (
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -13,8 +14,9 @@ type Process struct {
 	// attached are the sites that are attached for it alone, attachments what holds them.
 	attached    attachedSites
 	attachments []unitAttachment
-	plan        *probes.Plan // the last
-	incomplete  bool         // what it lost with shared links could not be attached to it alone
+	plan        *probes.Plan          // the last
+	bodyOf      map[abi.Event]siteKey // the bodies in it
+	incomplete  bool                  // what it lost with shared links could not be attached to it alone
 	// told are the sites of which it was told since when they are armed, lostSince says of files whose links were closed
 	// when that was.
 	told         map[siteKey]bool
@@ -26,7 +28,7 @@ type Process struct {
 // NewProcess returns a process to which nothing is attached.
 func NewProcess(p *target.Process) *Process {
 	return &Process{
-		Target: p, attached: attachedSites{}, bodies: bodies{detachable: detachable{attached: attachedSites{}}},
+		Target: p, attached: attachedSites{}, bodies: newBodies(),
 		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{},
 	}
 }

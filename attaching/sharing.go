@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -69,37 +68,15 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 	if !a.options.SystemWide {
 		return a.unattached(siteGroup{pid: p.Target.PID, attached: p.attached, sites: planned})
 	}
-	var order []target.FileID
-	byFile := map[target.FileID][]probes.Site{}
 	sortForAttaching(planned)
-	for _, site := range planned {
-		if byFile[site.File] == nil {
-			order = append(order, site.File)
-		}
-		byFile[site.File] = append(byFile[site.File], site)
-	}
 	a.contest(ctx, p)
 	var groups []siteGroup
-	for _, file := range order {
-		group := siteGroup{pid: p.Target.PID, attached: p.attached, file: file, sites: byFile[file]}
-		_, known := a.sharing.planned[file]
-		// The C++ runtime is mapped by most programs: a link for all of them would slow down those that are not recorded.
-		if !known && group.sites[0].Event != abi.EventExceptionCaught {
-			err := a.shareable(ctx, p, file, group.sites[0].Opened)
-			if err == nil {
-				a.share(p, file)
-				known = true
-			} else {
-				a.tellApart(p, group.sites[0], err)
-			}
-		}
-		if known {
-			if a.sharing.planned[file].distro != p.Target.Distro {
-				continue // it is hit as its own processes have planned it
-			}
-			if a.sharing.planFor(p).trusted {
-				a.sharing.planned[file] = a.sharing.planFor(p)
-			}
+	for _, sites := range byFile(planned) {
+		group := siteGroup{pid: p.Target.PID, attached: p.attached, file: sites[0].File, sites: sites}
+		switch a.shares(ctx, p, sites[0]) {
+		case otherDistros:
+			continue // it is hit as its own processes have planned it
+		case sharedAsPlanned:
 			group.pid, group.attached = 0, a.attached
 			for i := range group.sites {
 				group.sites[i] = shareable(group.sites[i])
@@ -108,6 +85,58 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 		groups = append(groups, a.unattached(group)...)
 	}
 	return groups
+}
+
+// byFile gathers sites by file, in the order in which files and sites come.
+func byFile(sites []probes.Site) [][]probes.Site {
+	var groups [][]probes.Site
+	place := map[target.FileID]int{}
+	for _, site := range sites {
+		index, known := place[site.File]
+		if !known {
+			index = len(groups)
+			place[site.File] = index
+			groups = append(groups, nil)
+		}
+		groups[index] = append(groups[index], site)
+	}
+	return groups
+}
+
+// sharedFor says for whom the sites of a file are attached.
+type sharedFor int
+
+const (
+	apart           sharedFor = iota // for each process alone
+	sharedAsPlanned                  // for every process, as this one's plan says
+	otherDistros                     // for every process, as the plan of one of another distribution said
+)
+
+// shares decides for whom the sites are attached that are in the file of one of them.
+func (a *Attacher) shares(ctx context.Context, p *Process, first probes.Site) sharedFor {
+	file := first.File
+	_, known := a.sharing.planned[file]
+	// The C++ runtime and the dynamic linker are mapped by most programs: a link for all of them would slow down those
+	// that are not recorded.
+	if !known && !isOfEveryProgram(first) {
+		err := a.shareable(ctx, p, file, first.Opened)
+		if err == nil {
+			a.share(p, file)
+			known = true
+		} else {
+			a.tellApart(p, first, err)
+		}
+	}
+	switch {
+	case !known:
+		return apart
+	case a.sharing.planned[file].distro != p.Target.Distro:
+		return otherDistros
+	}
+	if a.sharing.planFor(p).trusted {
+		a.sharing.planned[file] = a.sharing.planFor(p)
+	}
+	return sharedAsPlanned
 }
 
 // unattached is the group without what is attached, none if that is all.
@@ -144,9 +173,10 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 	delete(a.sharing.unshareable, file)
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
-		lists = append(lists, &p.attachments)
+		lists = append(lists, &p.attachments, &p.bodies.attachments)
 		p.lose(file)
 		p.attached.forget(file)
+		p.bodies.forget(file)
 	}
 	a.closeIf(ofFile(file), lists...)
 }
@@ -198,8 +228,9 @@ func (a *Attacher) unshare(file target.FileID, why error) {
 }
 
 func (a *Attacher) closeShared(file target.FileID) {
-	a.closeIf(ofFile(file), &a.shared)
+	a.closeIf(ofFile(file), &a.shared, &a.bodies.attachments)
 	a.attached.forget(file)
+	a.bodies.forget(file)
 	a.lose(file)
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -120,6 +121,26 @@ func hasShadowStack(process int32) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// MayHaveShadowStacks reports whether the kernel lets processes have user shadow stacks (Linux 6.6): true where that is
+// not known.
+func MayHaveShadowStacks() bool {
+	if runtime.GOARCH != "amd64" {
+		return false // checkSite refuses nothing for their sake there
+	}
+	text, err := os.ReadFile("/proc/cpuinfo")
+	return err != nil || cpuMayHaveShadowStacks(string(text))
+}
+
+// cpuMayHaveShadowStacks reads the flags of /proc/cpuinfo.
+func cpuMayHaveShadowStacks(cpuinfo string) bool {
+	for line := range strings.Lines(cpuinfo) {
+		if flags, ok := strings.CutPrefix(line, "flags"); ok {
+			return slices.Contains(strings.Fields(flags), "user_shstk")
+		}
+	}
+	return true
 }
 
 func statusIsOfZombie(status string) bool {

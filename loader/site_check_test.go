@@ -226,3 +226,16 @@ func FuzzCheckInstruction(f *testing.F) {
 		}
 	})
 }
+
+func TestMachinesWithShadowStacks(t *testing.T) {
+	for cpuinfo, want := range map[string]bool{
+		"processor\t: 0\nflags\t\t: fpu vme\nprocessor\t: 1\n":       false,
+		"processor\t: 0\nflags\t\t: fpu user_shstk vme\n":            true,
+		"processor\t: 0\nbugs\t: user_shstk\nflags\t\t: fpu shstk\n": false,
+		"": true,
+	} {
+		if got := cpuMayHaveShadowStacks(cpuinfo); got != want {
+			t.Errorf("%q: %v", cpuinfo, got)
+		}
+	}
+}

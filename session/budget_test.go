@@ -29,7 +29,7 @@ func TestBudgetIsKept(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
 		n := startReadyNode(t, l, "--rate 200")
-		r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.02}, dearCosts)
+		r := record(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.02}, atCosts(dearCosts))
 		r.waitForMessage("more than --max-overhead 2%")
 		r.waitForMoreRows(trace.TablePublish, enough)
 		data, truth := r.stop(), n.stop()
@@ -43,7 +43,7 @@ func TestBudgetThatSufficesChangesNothing(t *testing.T) {
 	requireRecording(t)
 	t.Parallel()
 	n := startReadyNode(t, oneLayout, behaviours["threads"])
-	r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.9}, oneCost)
+	r := record(t, session.Configuration{PIDs: n.pidText(), MaxOverhead: 0.9}, atCosts(oneCost))
 	r.waitForRows(trace.TableCallback, enough)
 	data := r.stop()
 	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
@@ -56,7 +56,7 @@ func TestBudgetThatSufficesChangesNothing(t *testing.T) {
 func TestBudgetOfEveryProcess(t *testing.T) {
 	requireRecording(t)
 	n := startReadyNode(t, oneLayout, "--rate 200")
-	r := recordAtCosts(t, session.Configuration{Name: fmt.Sprint("--domain .*", n.GroundTruthFile()), MaxOverhead: 0.02}, dearCosts)
+	r := record(t, session.Configuration{Name: fmt.Sprint("--domain .*", n.GroundTruthFile()), MaxOverhead: 0.02}, atCosts(dearCosts))
 	r.waitForMessage("more than --max-overhead 2%")
 	r.waitForMoreRows(trace.TablePublish, enough)
 	data, truth := r.stop(), n.stop()

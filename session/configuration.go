@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -176,6 +177,6 @@ func (c *compiled) systemWide() bool { return c.PIDs == "" }
 // attaching says what is to be attached.
 func (c *compiled) attaching(options Options) attaching.Options {
 	return attaching.Options{
-		SystemWide: c.systemWide(), Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
+		SystemWide: c.systemWide(), ShadowStacks: loader.MayHaveShadowStacks(), Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
 	}
 }

@@ -23,7 +23,7 @@ func TestOverheadIsHitsTimesCost(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		t.Parallel()
 		n := startReadyNode(t, l, "--rate 50 --nested-depth 3 --nested-rate 20 --throw-every 7 --threads 2")
-		r := recordAtCosts(t, session.Configuration{PIDs: n.pidText(), Raw: true, Sites: attaching.SitesEntries}, oneCost)
+		r := record(t, session.Configuration{PIDs: n.pidText(), Raw: true, Sites: attaching.SitesEntries}, atCosts(oneCost))
 		r.waitForRows(trace.TableCallback, enough)
 		data := r.stop()
 		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})

@@ -1,15 +1,18 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -21,7 +24,9 @@ const maxPrefixes = 1024
 
 // searched are prefixes that programs to come see together, and what they are called to the user.
 type searched struct {
-	name     string
+	name string
+	// folders hold prefixes of packages, or are prefixes themselves.
+	folders  []string
 	prefixes []string
 	// named says that the user did, and wants to know when nothing was found.
 	named bool
@@ -30,20 +35,18 @@ type searched struct {
 // searchedPrefixes are those that the user named, together, and each distribution that is installed.
 func (s *Session) searchedPrefixes() []searched {
 	var installed []string
+	folder := cmp.Or(s.options.Installed, installedROS)
 	_ = s.options.Caller.Run(func() error {
-		entries, err := os.ReadDir(installedROS)
+		entries, err := os.ReadDir(folder)
 		for _, entry := range entries {
-			installed = append(installed, filepath.Join(installedROS, entry.Name()))
+			installed = append(installed, filepath.Join(folder, entry.Name()))
 		}
 		return err
 	})
 	installed = installed[:min(len(installed), maxPrefixes)]
 	var all []searched
 	if named := s.configuration.Prefixes; len(named) > 0 {
-		together := searched{name: strings.Join(named, ", "), named: true}
-		for _, prefix := range named {
-			together.prefixes = append(together.prefixes, s.packagesIn(prefix)...)
-		}
+		together := searched{name: strings.Join(named, ", "), named: true, folders: named}
 		// Packages are built on a distribution. Which one is clear where only one is installed.
 		if len(installed) == 1 {
 			together.prefixes = append(together.prefixes, installed...)
@@ -56,18 +59,9 @@ func (s *Session) searchedPrefixes() []searched {
 	return all
 }
 
-// packagesIn are the prefixes of a folder that the user named: itself, or those of each package, as colcon installs
-// them unless it merges.
-func (s *Session) packagesIn(folder string) []string {
-	prefixes := []string{folder}
-	_ = s.options.Caller.Run(func() error {
-		indexes, err := filepath.Glob(filepath.Join(folder, "*", "share", "ament_index"))
-		for _, index := range indexes[:min(len(indexes), maxPrefixes)] {
-			prefixes = append(prefixes, filepath.Dir(filepath.Dir(index)))
-		}
-		return err
-	})
-	return prefixes
+// withoutColons are the prefixes that a list of them can hold.
+func withoutColons(prefixes []string) []string {
+	return slices.DeleteFunc(slices.Clone(prefixes), func(prefix string) bool { return strings.Contains(prefix, ":") })
 }
 
 // prepared is a process that waits with the environment of programs to come, and the plan for it.
@@ -101,20 +95,57 @@ func (s *Session) preparePrefixes(ctx context.Context) <-chan []*prepared {
 	return all
 }
 
-func (p *prepared) plan(ctx context.Context, s *Session) (err error) {
-	environment := []string{"PATH=" + os.Getenv("PATH"), "AMENT_PREFIX_PATH=" + strings.Join(p.prefixes, ":")}
-	if p.waiting, err = s.startWaiting([]string{"true"}, environment); err != nil {
-		return err
+func (p *prepared) plan(ctx context.Context, s *Session) error {
+	if len(p.folders) > 0 {
+		packages, err := s.packagesIn(ctx, p.folders)
+		if err != nil {
+			return err
+		}
+		p.prefixes = slices.Concat(packages, p.prefixes)
 	}
-	if err := p.waiting.awaitReady(); err != nil {
-		return err
-	}
-	if p.process, err = s.finder.Inspect(ctx, int32(p.waiting.command.Process.Pid)); err != nil {
+	var err error
+	if p.waiting, p.process, err = s.startGuide(ctx, p.prefixes); err != nil {
 		return err
 	}
 	made := s.plan(ctx, p.process)
 	p.planned.plan = made.plan
-	return nil // what the process lacks says nothing of those to come
+	if errors.Is(made.err, probes.ErrRequiredMissing) {
+		return nil // what the process lacks says nothing of those to come
+	}
+	return made.err
+}
+
+// startGuide starts a process that waits, for nothing, in an environment that names prefixes. Its files are looked at
+// with the rights of the user who called, and nobody waits for them for ever.
+func (s *Session) startGuide(ctx context.Context, prefixes []string) (*launched, *target.Process, error) {
+	// It never becomes the command, which only has to be a program.
+	waiting, err := s.startWaiting([]string{"/proc/self/exe"}, []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := waiting.awaitReady(); err != nil {
+		return waiting, nil, err
+	}
+	process, err := s.finder.Inspect(ctx, int32(waiting.command.Process.Pid))
+	return waiting, process, err
+}
+
+// packagesIn are the prefixes in folders that the user named.
+func (s *Session) packagesIn(ctx context.Context, folders []string) (prefixes []string, err error) {
+	waiting, process, err := s.startGuide(ctx, nil)
+	defer waiting.kill()
+	if err != nil {
+		return nil, err
+	}
+	defer process.Close()
+	for _, folder := range folders {
+		packages, err := process.Packages(ctx, folder)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", folder, err)
+		}
+		prefixes = append(prefixes, packages...)
+	}
+	return prefixes, nil
 }
 
 // endPrepared lets go of the processes.
@@ -143,10 +174,17 @@ func (s *Session) armPrefixes(ctx context.Context, all []*prepared) {
 				s.warn(fmt.Errorf("%s: %w", p.name, errNothingFound))
 			}
 		default:
-			count, err := s.attacher.Prepare(ctx, attaching.NewProcess(p.process), plan)
-			s.warn(err)
-			if count > 0 {
-				s.message(fmt.Sprintf("%s: %d probes in %s, before anybody maps it", p.name, count, plan.Distro))
+			s.warn(plan.Unread)
+			done, err := s.attacher.Prepare(ctx, attaching.NewProcess(p.process), plan)
+			if err != nil && ctx.Err() == nil {
+				s.warn(fmt.Errorf("%s: %w", p.name, err))
+			}
+			if len(done.Apart) > 0 {
+				s.warn(fmt.Errorf("%s: what processes do first in %s may not be recorded: others can write it, or it is not known of which distribution it is",
+					p.name, strings.Join(done.Apart, ", ")))
+			}
+			if done.Attached > 0 {
+				s.message(fmt.Sprintf("%s: %d probes in %s, before anybody maps it", p.name, done.Attached, plan.Distro))
 			}
 		}
 	}

@@ -482,6 +482,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		s.writeProcess(entry)
 		s.mu.Unlock()
 	}
+	s.attacher.Begin(ctx, entry.probed)
 	return s.attach(ctx, entry)
 }
 

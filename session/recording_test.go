@@ -67,13 +67,7 @@ type recording struct {
 }
 
 // begin begins a recording without waiting for anything; opened is closed when its gate is open.
-func begin(t *testing.T, configuration session.Configuration) (r *recording, opened chan struct{}) {
-	t.Helper()
-	return beginAtCosts(t, configuration, nil)
-}
-
-// beginAtCosts is begin where hits cost what is given.
-func beginAtCosts(t *testing.T, configuration session.Configuration, costs *probes.Costs) (r *recording, opened chan struct{}) {
+func begin(t *testing.T, configuration session.Configuration, changes ...func(*session.Options)) (r *recording, opened chan struct{}) {
 	t.Helper()
 	r = &recording{
 		t: t, dir: filepath.Join(t.TempDir(), "recording"), done: make(chan error, 1), status: make(chan session.Status, 1),
@@ -90,17 +84,21 @@ func beginAtCosts(t *testing.T, configuration session.Configuration, costs *prob
 		cancel()
 		<-finished // nothing may attach to what the next test starts
 	})
+	options := session.Options{Version: "test", Trusted: owners(t), Observer: session.Observer{
+		Recording: func() {
+			r.opened = monotonic()
+			close(opened)
+		},
+		Status:  r.keepStatus,
+		Message: r.keepMessage,
+	}}
+	for _, change := range changes {
+		change(&options)
+	}
 	r.began = monotonic()
 	go func() {
 		defer close(finished)
-		r.done <- session.Run(ctx, configuration, session.Options{Version: "test", Costs: costs, Trusted: owners(t), Observer: session.Observer{
-			Recording: func() {
-				r.opened = monotonic()
-				close(opened)
-			},
-			Status:  r.keepStatus,
-			Message: r.keepMessage,
-		}})
+		r.done <- session.Run(ctx, configuration, options)
 	}()
 	return r, opened
 }
@@ -155,16 +153,15 @@ func (r *recording) waitForMessage(text string) {
 	r.t.Fatalf("the recorder does not say %q", text)
 }
 
-// record begins a recording and waits until it is open.
-func record(t *testing.T, configuration session.Configuration) *recording {
-	t.Helper()
-	return recordAtCosts(t, configuration, nil)
+// atCosts has hits cost what is given.
+func atCosts(costs *probes.Costs) func(*session.Options) {
+	return func(o *session.Options) { o.Costs = costs }
 }
 
-// recordAtCosts is record where hits cost what is given; nil means the defaults.
-func recordAtCosts(t *testing.T, configuration session.Configuration, costs *probes.Costs) *recording {
+// record begins a recording and waits until it is open.
+func record(t *testing.T, configuration session.Configuration, changes ...func(*session.Options)) *recording {
 	t.Helper()
-	r, opened := beginAtCosts(t, configuration, costs)
+	r, opened := begin(t, configuration, changes...)
 	select {
 	case <-opened:
 	case err := <-r.done:

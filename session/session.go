@@ -43,6 +43,8 @@ type Options struct {
 	Observer Observer
 	// Costs are what hits of sites cost on this machine; nil means the built-in defaults.
 	Costs *probes.Costs
+	// Installed is where the distributions of ROS 2 are installed, each in a folder of its own; "" means /opt/ros.
+	Installed string
 	// Caller is who makes the dataset, and for whom a command is run; nil is the program with all its rights.
 	Caller *identity.Identity
 	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
@@ -360,6 +362,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	}
 	s.open(before, after)
 	s.takeAccounts() // what follows is compared with these
+	s.attacher.Open()
 	if err := s.enter(trace.StateRecording); err != nil {
 		return s.stop(trace.EndingError, err, reading, false)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
@@ -90,6 +91,44 @@ func TestBodiesAreLeft(t *testing.T) {
 	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 	if lasted := time.Duration(r.closing - r.opened); lasted < 5*time.Second {
 		t.Errorf("the bodies were left after %v", lasted)
+	}
+}
+
+// TestSharedBodiesAreLeft records across the moment at which bodies are no longer probed for any process, and a process
+// that begins later: its files are known, so that its callers are probed from its first event on.
+func TestSharedBodiesAreLeft(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	requireCallers(t)
+	if loader.MayHaveShadowStacks() {
+		t.Skip("processes of this machine may have shadow stacks: shared links keep to bodies")
+	}
+	for _, rmw := range standin.RMWs() {
+		t.Run(rmw, func(t *testing.T) {
+			t.Parallel()
+			l := layout{standin.Humble, rmw}
+			prefix := uniqueName("crowd_" + rmw)
+			flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
+			former := startReadyNode(t, l, flags)
+			r := record(t, session.Configuration{Name: prefix})
+			r.waitForMessage("for every process, their bodies no longer")
+			r.waitForMoreRows(trace.TableCallback, enough)
+			later := startReadyNode(t, l, flags)
+			r.waitForMoreRows(trace.TableCallback, 2*enough)
+			truthOfLater, truthOfFormer := later.stop(), former.stop()
+			data := r.stop()
+			requireExactProcess(t, data, truthOfFormer, r.span(data, truthOfFormer.Header.PID), oracle.Circumstances{Found: true})
+			if from, to, found := unarmed(data, later.PID()); found {
+				t.Errorf("files of the later process were not probed for %d ns", to-from)
+			}
+			// When it became known is not known to the test.
+			first, ok := data.FirstRow(later.PID())
+			if !ok {
+				t.Fatal("nothing of the later process was recorded")
+			}
+			part := oracle.Span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
+			requireExactProcess(t, data, truthOfLater, part, oracle.Circumstances{Unnamed: true})
+		})
 	}
 }
 

@@ -48,10 +48,12 @@ func launchTogether(t *testing.T, l layout) launchedTogether {
 }
 
 // record records the script until all programs have told of their entities.
-func (together launchedTogether) record(t *testing.T, configuration session.Configuration) (*recording, *oracle.Dataset) {
+func (together launchedTogether) record(
+	t *testing.T, configuration session.Configuration, options ...func(*session.Options),
+) (*recording, *oracle.Dataset) {
 	t.Helper()
 	configuration.Command = []string{"sh", "-c", together.script}
-	r := record(t, configuration)
+	r := record(t, configuration, options...)
 	r.waitForRows(trace.TableCallback, uint64(len(together.truths))*enough)
 	for _, path := range together.truths {
 		waitForEntities(t, path)
@@ -60,8 +62,8 @@ func (together launchedTogether) record(t *testing.T, configuration session.Conf
 	return r, r.wait()
 }
 
-// TestWhatWasNotProbedIsSaid launches programs whose files are not known before the first one maps them. What is missing
-// was done while rows say that the files were not probed.
+// TestWhatWasNotProbedIsSaid launches programs whose files are not known before the first one maps them. What is
+// missing was done while rows say that the files were not probed.
 func TestWhatWasNotProbedIsSaid(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
 		together := launchTogether(t, l)
@@ -82,24 +84,40 @@ func TestWhatWasNotProbedIsSaid(t *testing.T) {
 	})
 }
 
-// TestPrefixesAreProbedBefore launches the same programs, with the prefix of their libraries named: nothing is missing.
+// TestPrefixesAreProbedBefore launches the same programs, with their libraries where the user says, or where ROS 2 is
+// installed: nothing is missing.
 func TestPrefixesAreProbedBefore(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		prefix := t.TempDir()
+		folder := t.TempDir()
+		prefix := filepath.Join(folder, "package")
+		if err := os.MkdirAll(filepath.Join(prefix, "share", "ament_index"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.Symlink(standin.Directory(t, l.distro, false), filepath.Join(prefix, "lib")); err != nil {
 			t.Fatal(err)
 		}
-		together := launchTogether(t, l)
-		r, data := together.record(t, session.Configuration{Prefixes: []string{prefix}})
-		for _, path := range together.truths {
-			truth := readTruth(t, path)
-			if from, to, found := unarmed(data, truth.Header.PID); found {
-				t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
-			}
-			oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
-		}
-		if data.Session.Unarmed != 0 {
-			t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
+		for name, where := range map[string]struct {
+			configuration session.Configuration
+			installed     string
+		}{
+			"a prefix":                 {session.Configuration{Prefixes: []string{prefix}}, ""},
+			"a folder with a package":  {session.Configuration{Prefixes: []string{folder}}, ""},
+			"a distribution installed": {session.Configuration{}, folder},
+		} {
+			t.Run(name, func(t *testing.T) {
+				together := launchTogether(t, l)
+				r, data := together.record(t, where.configuration, func(o *session.Options) { o.Installed = where.installed })
+				for _, path := range together.truths {
+					truth := readTruth(t, path)
+					if from, to, found := unarmed(data, truth.Header.PID); found {
+						t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
+					}
+					oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
+				}
+				if data.Session.Unarmed != 0 {
+					t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
+				}
+			})
 		}
 	})
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/tools/tracers"
@@ -46,6 +48,7 @@ func ways(s system, hasDaemon bool) []way {
 		{"empty program, sites of standard", standard, empty(standard)},
 		{"caret-bpf, minimal", minimal, recording(session.Configuration{Profile: probes.ProfileMinimal})},
 		{nameStandard, standard, recording(session.Configuration{Profile: probes.ProfileStandard})},
+		{"caret-bpf, standard, --all", standard, recordingAll},
 		{"caret-bpf, full", standard, recording(session.Configuration{Profile: probes.ProfileFull})},
 		{nameEntries, entries, recording(session.Configuration{Sites: attaching.SitesEntries})},
 		{nameBpftrace, func(p *plans) []probes.Site { return tracers.Printed(p.entries) }, bpftrace},
@@ -72,6 +75,18 @@ const ringBytes = 256 << 20
 
 // withoutIntraProcess is what the recorder says when it leaves what only intra-process communication needs.
 const withoutIntraProcess = "there is no intra-process communication"
+
+// withoutBodies is what the recorder says when callers that every process shares are enough.
+const withoutBodies = "their bodies no longer"
+
+// recordingAll records every process, once it has settled.
+func recordingAll(ctx context.Context, p *program, plans *plans) (end, error) {
+	settles := ""
+	if plans.certain && slices.ContainsFunc(plans.standard, func(s probes.Site) bool { return s.Role == abi.RoleCaller }) {
+		settles = withoutBodies
+	}
+	return record(ctx, session.Configuration{All: true, Output: filepath.Join(p.scratch, "recording"), BufferBytes: ringBytes}, settles)
+}
 
 // recording records as the command does once it has settled: functions that are probed beside their callers in the
 // first seconds are not.

@@ -1,0 +1,148 @@
+package attaching
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+// Where processes share their links, bodies are attached for every process as long as one of them may have callers that
+// are not probed. A body that every process shares makes each hit dear for all, so it is detached as soon as it can be.
+
+// maxExamined bounds the memory of an Attacher that runs for months while programs are built anew.
+const maxExamined = 1 << 16
+
+// separateSharedBodies takes out the bodies in files with links for every process. Those of files that are planned for
+// another distribution are left out.
+func (a *Attacher) separateSharedBodies(ctx context.Context, p *Process, bodies []probes.Site) (own, shared []probes.Site) {
+	if !a.options.SystemWide {
+		return bodies, nil
+	}
+	for _, site := range bodies {
+		switch a.shares(ctx, p, site) {
+		case sharedAsPlanned:
+			shared = append(shared, shareable(site))
+		case apart:
+			own = append(own, site)
+		}
+	}
+	return own, shared
+}
+
+// attachSharedBodies attaches bodies for every process, and those that were detached. attached is how many are probed
+// that were not.
+func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
+	b := &a.bodies
+	b.since = time.Now()
+	a.noteSharedBodies(sites)
+	fresh := b.sites
+	if !b.detached {
+		fresh = slices.DeleteFunc(slices.Clone(fresh), b.attached.settled)
+	}
+	if len(fresh) == 0 {
+		return 0, nil
+	}
+	attachments, attached, err := a.attachBodySites(ctx, 0, p, fresh, b.attached)
+	if err != nil {
+		return 0, err
+	}
+	b.attachments = append(b.attachments, attachments...)
+	if b.detached {
+		b.comeBack()
+	}
+	return attached, nil
+}
+
+// attachSharedBodiesFor attaches the bodies of a process's plan, if it has callers that are not probed yet. Otherwise
+// they are remembered.
+func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites []probes.Site, groups []siteGroup) (attached int, err error) {
+	fresh := slices.ContainsFunc(groups, func(g siteGroup) bool { return slices.ContainsFunc(g.sites, isCaller) })
+	if !fresh && !p.bodies.stay {
+		a.noteSharedBodies(sites)
+		return 0, nil
+	}
+	if len(sites) == 0 {
+		return 0, nil
+	}
+	return a.attachSharedBodies(ctx, p, sites)
+}
+
+// forget forgets the bodies in a file, whose links are closed.
+func (b *bodies) forget(file target.FileID) {
+	b.attached.forget(file)
+	b.sites = slices.DeleteFunc(b.sites, func(site probes.Site) bool { return site.File == file })
+}
+
+// noteSharedBodies remembers bodies that are to be attached when they are needed.
+func (a *Attacher) noteSharedBodies(sites []probes.Site) {
+	for _, site := range sites {
+		if !slices.ContainsFunc(a.bodies.sites, func(known probes.Site) bool { return keyOf(known) == keyOf(site) }) {
+			a.bodies.sites = append(a.bodies.sites, site)
+		}
+	}
+}
+
+// Open says that the recording begins now.
+func (a *Attacher) Open() { a.bodies.since = time.Now() }
+
+// Begin says that a process runs ROS 2 now, before anything is planned for it: what it has mapped may call tracepoints,
+// and was perhaps never looked at.
+func (a *Attacher) Begin(ctx context.Context, p *Process) {
+	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.examined[m.File] }) {
+		a.returnToSharedBodies(ctx, p)
+	}
+}
+
+// returnToSharedBodies attaches the bodies again that were detached.
+func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
+	a.bodies.since = time.Now()
+	if !a.bodies.detached {
+		return
+	}
+	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {
+		a.reporter.Warn(fmt.Errorf("attaching for all processes: %w", err))
+	}
+}
+
+// noteExamined notes that the callers in what a process has mapped are known.
+func (a *Attacher) noteExamined(p *Process) {
+	if len(a.examined) > maxExamined {
+		clear(a.examined)
+	}
+	for _, module := range p.Target.Modules {
+		a.examined[module.File] = true
+	}
+}
+
+// detachSharedBodies detaches the bodies when no process has mapped anything for a while, if all callers are probed.
+func (a *Attacher) detachSharedBodies() {
+	b := &a.bodies
+	if len(b.attachments) == 0 || time.Since(b.since) < bodiesPatience {
+		return
+	}
+	if a.bodiesStay() {
+		b.since = time.Now() // until a process ends, which is seen soon enough
+		return
+	}
+	a.detach(&b.detachable, "all callers of tracepoints are probed for every process, their bodies no longer")
+}
+
+// bodiesStay reports whether a process has callers that are not certain.
+func (a *Attacher) bodiesStay() bool {
+	return slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.stay })
+}
+
+// sharedBodySince is since when a body is attached for every process by which an event of a process's plan is seen;
+// Never if it is not.
+func (a *Attacher) sharedBodySince(p *Process, event abi.Event) int64 {
+	key, planned := p.bodyOf[event]
+	if state := a.bodies.attached[key]; planned && len(a.bodies.attachments) > 0 && state.at != 0 {
+		return state.at
+	}
+	return Never
+}

@@ -1,0 +1,133 @@
+package attaching
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// bodyOf is the body of a function whose caller is given, in the same file.
+func bodyOf(caller probes.Site) probes.Site {
+	body := caller
+	body.Role, body.Offset = abi.RoleBody, caller.Offset+1024
+	return body
+}
+
+// sharedBodies are how many bodies are attached for every process.
+func (k *fakeKernel) sharedBodies() (count int) {
+	for _, a := range k.open {
+		if a.pid == 0 && slices.ContainsFunc(a.sites, func(s probes.Site) bool { return s.Role == abi.RoleBody }) {
+			count++
+		}
+	}
+	return count
+}
+
+// Bodies that all processes share are detached when none of them may have callers that are not probed, and come back
+// for the first one that may.
+func TestSharedBodiesComeAndGo(t *testing.T) {
+	former, later, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	a, told := newTestAttacher(Options{SystemWide: true})
+	settle := func(p *Process) int {
+		a.bodies.since = time.Now().Add(-bodiesPatience)
+		a.Settle(t.Context(), p)
+		return told.kernel.sharedBodies()
+	}
+	attach(t, a, former, caller, body)
+	if a.Settle(t.Context(), former); told.kernel.sharedBodies() != 1 || len(told.warnings) != 0 {
+		t.Fatalf("%d bodies, warnings %v", told.kernel.sharedBodies(), told.warnings)
+	}
+	if settle(former) != 0 {
+		t.Error("they stay though all callers are probed")
+	}
+	// A process with the same files has no other callers.
+	a.Begin(t.Context(), later)
+	attach(t, a, later, caller, body)
+	if told.kernel.sharedBodies() != 0 {
+		t.Error("they come back for a process whose callers are probed")
+	}
+	if a.LibrariesChange(t.Context(), later, monotonicNow()); told.kernel.sharedBodies() != 1 {
+		t.Error("they do not come back for libraries to come")
+	}
+	if settle(later) != 0 {
+		t.Error("they stay then")
+	}
+	clear(a.examined)
+	if a.Begin(t.Context(), later); told.kernel.sharedBodies() != 1 {
+		t.Error("they do not come back for a process of whose files nothing is known")
+	}
+	other := caller
+	other.Offset = 512
+	if settle(later) != 0 {
+		t.Error("they stay then")
+	}
+	attach(t, a, later, caller, other, body)
+	if told.kernel.sharedBodies() != 1 {
+		t.Error("they do not come back for a caller that was not probed")
+	}
+	told.kernel.refuse = func(s probes.Site) error {
+		if s.Offset == 256 {
+			return errors.New("refused")
+		}
+		return nil
+	}
+	refused := caller
+	refused.Offset = 256
+	attach(t, a, later, caller, other, refused, body)
+	if settle(former) != 1 {
+		t.Error("they are detached though a caller is not probed")
+	}
+	a.Release(later)
+	if settle(former) != 0 {
+		t.Error("they stay when that process has ended")
+	}
+}
+
+// What a caller does is seen as long as it is probed, or a body that is attached for every process.
+func TestSharedBodiesArmCallers(t *testing.T) {
+	former, later, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	a, told := newTestAttacher(Options{SystemWide: true})
+	attach(t, a, former, caller, body)
+	bodies := a.bodies.attached[keyOf(body)].at
+	other := caller
+	other.Offset = 512
+	attach(t, a, later, other, body)
+	armed := told.armed[later]
+	if len(armed) != 1 || armed[0].At != bodies {
+		t.Errorf("armed %+v, the bodies are since %d", armed, bodies)
+	}
+	a.bodies.since = time.Now().Add(-bodiesPatience)
+	a.Settle(t.Context(), former)
+	third := caller
+	third.Offset = 768
+	before := monotonicNow()
+	attach(t, a, later, other, third, body)
+	if armed := told.armed[later]; len(armed) != 2 || armed[1].At < before {
+		t.Errorf("armed %+v, the bodies came back after %d", armed, before)
+	}
+}
+
+// A file whose bodies cannot be shared is probed for each process alone.
+func TestBodiesThatCannotBeShared(t *testing.T) {
+	_, later, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	a, told := newTestAttacher(Options{SystemWide: true})
+	told.kernel.unable = errors.New("no memory")
+	attach(t, a, later, caller, body)
+	if got := len(told.kernel.events(later.Target.PID)); got != 2 || told.kernel.sharedBodies() != 0 {
+		t.Errorf("%d sites of its own, %d bodies shared", got, told.kernel.sharedBodies())
+	}
+	if !slices.ContainsFunc(told.warnings, func(err error) bool { return strings.Contains(err.Error(), "no memory") }) {
+		t.Errorf("warnings %v", told.warnings)
+	}
+}
