@@ -22,7 +22,9 @@ type fakeKernel struct {
 	refuse  func(probes.Site) error
 	failing error // of every process
 	unable  error // of links for all processes
-	retired []abi.Unit
+	// failingAt decides for some sites.
+	failingAt func([]probes.Site) error
+	retired   []abi.Unit
 }
 
 type fakeAttachment struct {
@@ -44,6 +46,11 @@ func (k *fakeKernel) Attach(_ context.Context, pid int32, sites []probes.Site) (
 	}
 	if pid == 0 && k.unable != nil {
 		return nil, nil, k.unable
+	}
+	if k.failingAt != nil {
+		if err := k.failingAt(sites); err != nil {
+			return nil, nil, err
+		}
 	}
 	attached := &fakeAttachment{pid: pid}
 	var problems []loader.SiteError

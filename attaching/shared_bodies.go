@@ -49,6 +49,9 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 	}
 	attachments, attached, err := a.attachBodySites(ctx, 0, p, fresh, b.attached)
 	if err != nil {
+		for _, site := range fresh {
+			delete(b.attached, keyOf(site)) // those of some files were attached, and are not any more
+		}
 		return 0, err
 	}
 	b.attachments = append(b.attachments, attachments...)

@@ -131,3 +131,28 @@ func TestBodiesThatCannotBeShared(t *testing.T) {
 		t.Errorf("warnings %v", told.warnings)
 	}
 }
+
+// When bodies in one file cannot be attached, those in another one are attached with the next attempt.
+func TestSharedBodiesAreTriedAgain(t *testing.T) {
+	former, later, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	first, second := bodyOf(caller), bodyOf(caller)
+	second.File.Inode++
+	second.Event = abi.EventCallbackEnd
+	a, told := newTestAttacher(Options{SystemWide: true})
+	a.share(former, caller.File)
+	a.share(former, second.File)
+	attempts := 0
+	told.kernel.failingAt = func(sites []probes.Site) error {
+		if attempts++; sites[0].File == second.File && attempts < 3 {
+			return errors.New("no memory")
+		}
+		return nil
+	}
+	if _, err := a.attachSharedBodies(t.Context(), later, []probes.Site{first, second}); err == nil || told.kernel.sharedBodies() != 0 {
+		t.Fatalf("%v, %d bodies", err, told.kernel.sharedBodies())
+	}
+	if _, err := a.attachSharedBodies(t.Context(), later, nil); err != nil || told.kernel.sharedBodies() != 2 {
+		t.Errorf("%v, %d bodies", err, told.kernel.sharedBodies())
+	}
+}
