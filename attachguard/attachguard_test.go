@@ -99,6 +99,26 @@ func TestHoldersOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// A process that maps nothing of what is probed forks while its map is locked: every attachment waits for that.
+func TestAttachingGoesOnBesideAFork(t *testing.T) {
+	library := writeLibrary(t)
+	var told []string
+	guard, err := Start(func(line string) { told = append(told, line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := fuse.Fork(t, user)
+	fd, err := attach(library)
+	if err != nil {
+		t.Skip("cannot attach: ", err)
+	}
+	unix.Close(fd)
+	guard.Close()
+	if len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) {
+		t.Errorf("told: %q", told)
+	}
+}
+
 // Who ends the recorder may tell all of its processes. The guard is needed until the recorder has ended.
 func TestTheGuardStays(t *testing.T) {
 	told := make(chan string, 8)

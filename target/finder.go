@@ -269,8 +269,8 @@ func (f *Finder) processPath(pid int32, name string) string {
 	return filepath.Join(f.root, strconv.Itoa(int(pid)), name)
 }
 
-// readMapFile is readProcessFile for files that the kernel may need the process's memory map for, to open them or to read
-// them.
+// readMapFile is readProcessFile for files that the kernel may need the process's memory map for: to open them, or to
+// read them.
 func (f *Finder) readMapFile(pid int32, name string, limit int64) ([]byte, error) {
 	read := func() ([]byte, error) { return f.readProcessFile(pid, name, limit) }
 	return patiently(f, pid, read, func([]byte) {})
