@@ -44,7 +44,7 @@ func startForUsers(t *testing.T, finder *target.Finder, users ...uint32) (found 
 	}
 	for _, user := range users {
 		command := exec.Command("sleep", "1000")
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 		command.Dir = "/"
 		if err := command.Start(); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +44,6 @@ func startTalker(t *testing.T, prefix, rmw string) *Process {
 	t.Helper()
 	command := exec.Command("bash", "-c", `source "$0/setup.bash" && exec "$0/lib/demo_nodes_cpp/talker"`, prefix)
 	command.Env = append(command.Environ(), "RMW_IMPLEMENTATION="+rmw, "ROS_LOCALHOST_ONLY=1", "ROS_DOMAIN_ID=93", "ROS_DISTRO=")
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

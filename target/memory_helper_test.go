@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/memoryhelper"
@@ -76,7 +75,6 @@ func TestPagesThatDoNotCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := exec.Command("python3", script, served)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,6 @@ package target
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,39 +21,11 @@ func learnPath(t *testing.T, f *Finder, path string) learnedFile {
 	return f.learnFile(t.Context(), handle, path, trust)
 }
 
-// keepsItsMap waits for a page, which locks its memory map for whoever only reads it, and wants to change the map
-// meanwhile: from then on nobody else may read it either.
-const keepsItsMap = `import ctypes, mmap, os, sys, threading, time
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-page = libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, os.open(sys.argv[1], os.O_RDONLY), 0)
-libc.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-threading.Thread(target=lambda: libc.memcmp(page, page, 1), daemon=True).start()
-time.sleep(0.5)
-libc.mmap(None, 4096, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-time.sleep(600)
-`
-
 // A process that keeps its map locked is given up after a while, and not asked for again as long as it does.
 func TestProcessesThatKeepTheirMap(t *testing.T) {
-	served, release := fuse.Mount(t, fuse.Options{Errors: 1})
-	script := filepath.Join(t.TempDir(), "keeps.py")
-	if err := os.WriteFile(script, []byte(keepsItsMap), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command("python3", script, served)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		release()
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	})
+	holder, release := fuse.KeepMap(t)
 	finder := NewFinder()
-	pid := int32(command.Process.Pid)
+	pid := int32(holder)
 	for kept := false; !kept; time.Sleep(10 * time.Millisecond) {
 		process, err := finder.Inspect(t.Context(), pid)
 		switch {

@@ -139,7 +139,7 @@ func TestWhoPays(t *testing.T) {
 	}
 	requireRoot(t)
 	command := exec.Command("unshare", "--user", "--map-root-user", "unshare", "--user", "--map-root-user", "sh", "-c", "echo ready; exec sleep 1000")
-	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: attacker, Gid: attacker}, Pdeathsig: syscall.SIGKILL}
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: attacker, Gid: attacker}}
 	command.Dir = "/"
 	output, err := command.StdoutPipe()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -137,7 +136,6 @@ func startCommand(t *testing.T, command *exec.Cmd) *program {
 		t.Fatal(err)
 	}
 	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

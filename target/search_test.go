@@ -17,7 +17,7 @@ func TestLookingTakesTurns(t *testing.T) {
 	var started []int32
 	for _, user := range []uint32{4242, 4242, 4242, 4242, 1000} {
 		command := exec.Command("sleep", "1000")
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 		command.Dir = "/"
 		if err := command.Start(); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +35,6 @@ func mountUnanswered(t *testing.T) (path string) {
 	// Another process holds the other end, so that nothing hangs for ever if the test fails.
 	server := exec.Command("sleep", "infinity")
 	server.ExtraFiles = []*os.File{device}
-	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := server.Start(); err != nil {
 		t.Skip(err)
 	}

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,38 +13,19 @@ import (
 	"time"
 )
 
-// locksItsMap maps a file executable, as one does a library, and reads a page that does not come.
-const locksItsMap = `import ctypes, mmap, os, sys
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-libc.mmap(None, os.path.getsize(sys.argv[1]), mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, os.open(sys.argv[1], os.O_RDONLY), 0)
-page = libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, os.open(sys.argv[2], os.O_RDONLY), 0)
-ctypes.string_at(page, 1)
-`
+//go:embed testdata/holder.c
+var holderSource []byte
 
 // rescue is when whoever waits for a process that keeps its map locked is let go, so that no machine stands still
 // because a test fails.
 const rescue = time.Minute
 
-// forksWithItsMapLocked reads a page that does not come in one thread, and forks in another one.
-const forksWithItsMapLocked = `import ctypes, mmap, os, sys, threading, time
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-libc.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-page = libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, os.open(sys.argv[2], os.O_RDONLY), 0)
-threading.Thread(target=lambda: libc.memcmp(page, page, 1), daemon=True).start()
-time.sleep(0.5)
-libc.fork()
-`
-
 // LockMap starts a process that maps a file executable and keeps its memory map locked: it waits for a page of a file
-// system of owner's, which does not come. The first attempt to read it fails; in the second one the kernel holds the
-// lock. Until the wait ends, who attaches a uprobe to the file waits, and no process of the machine can fork.
+// system of owner's, which does not come. Until the wait ends, who attaches a uprobe to the file waits, and no process
+// of the machine can fork.
 func LockMap(t *testing.T, file string, owner int) (pid int) {
 	t.Helper()
-	pid = run(t, locksItsMap, file, owner)
+	pid, _ = run(t, owner, "read", file)
 	await(t, pid, "handle_mm_fault", "fuse")
 	return pid
 }
@@ -52,22 +34,31 @@ func LockMap(t *testing.T, file string, owner int) (pid int) {
 // uprobe waits, and no process of the machine can fork.
 func Fork(t *testing.T, owner int) (pid int) {
 	t.Helper()
-	pid = run(t, forksWithItsMapLocked, "", owner)
+	pid, _ = run(t, owner, "fork")
 	await(t, pid, "dup_mm")
 	return pid
 }
 
-func run(t *testing.T, text, file string, owner int) (pid int) {
+// KeepMap starts a process that keeps its memory map locked, and soon wants to change it: from then on nobody may read
+// it either, until release.
+func KeepMap(t *testing.T) (pid int, release func()) {
+	t.Helper()
+	return run(t, 0, "map")
+}
+
+func run(t *testing.T, owner int, does string, arguments ...string) (pid int, release func()) {
 	t.Helper()
 	served, release := Mount(t, Options{Owner: owner, Errors: 1})
-	script := filepath.Join(t.TempDir(), "locks.py")
-	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+	source, program := filepath.Join(t.TempDir(), "holder.c"), filepath.Join(t.TempDir(), "holder")
+	if err := os.WriteFile(source, holderSource, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command("python3", script, file, served)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if out, err := exec.Command("gcc", "-O1", "-static", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	command := exec.Command(program, append([]string{does, served}, arguments...)...)
 	if err := command.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	timer := time.AfterFunc(rescue, release)
 	t.Cleanup(func() {
@@ -76,7 +67,7 @@ func run(t *testing.T, text, file string, owner int) (pid int) {
 		_ = command.Process.Kill()
 		_ = command.Wait()
 	})
-	return command.Process.Pid
+	return command.Process.Pid, release
 }
 
 // await returns when the kernel's stack of a process's first thread has some functions.
