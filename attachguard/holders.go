@@ -26,9 +26,11 @@ type holder struct {
 // String names the process, on one line whatever its name is.
 func (h holder) String() string { return fmt.Sprintf("PID %d (%.40q)", h.pid, h.command) }
 
-// holders finds processes that keep their map. What is asked about them may wait for ever: no process is asked twice
-// while an answer is awaited.
-type holders struct {
+// holders finds processes that keep their map.
+type holders struct{ arguments, mappings questions }
+
+// questions are asked about processes, of which no answer may ever come: none is asked twice while one is awaited.
+type questions struct {
 	mutex   sync.Mutex
 	awaited map[int]bool // PIDs
 }
@@ -46,29 +48,58 @@ const (
 // read it. So while the recorder waits to change one, reading the arguments of just that process gets no answer.
 func (hs *holders) find(proc string, recorder int) []holder {
 	directories, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
-	for some := range slices.Chunk(directories, askedAtOnce) {
-		if len(hs.unanswered()) < maxAwaited {
-			hs.ask(some, recorder)
+	var pids []int
+	for _, directory := range directories {
+		if pid, err := strconv.Atoi(filepath.Base(directory)); err == nil && pid != recorder {
+			pids = append(pids, pid)
 		}
 	}
+	file := func(pid int, name string) string { return filepath.Join(proc, strconv.Itoa(pid), name) }
+	for some := range slices.Chunk(pids, askedAtOnce) {
+		if len(hs.arguments.unanswered()) < maxAwaited {
+			hs.arguments.ask(some, func(pid int) { _, _ = os.ReadFile(file(pid, "cmdline")) })
+		}
+	}
+	keeping := hs.arguments.unanswered()
+	devices := hs.devices(keeping, func(pid int) ([]byte, error) { return os.ReadFile(file(pid, "maps")) })
 	var found []holder
-	for _, pid := range hs.unanswered() {
-		found = append(found, describe(pid, filepath.Join(proc, strconv.Itoa(pid))))
+	for _, pid := range keeping {
+		command, _ := os.ReadFile(file(pid, "comm"))
+		status, _ := os.ReadFile(file(pid, "status"))
+		found = append(found, holder{pid, strings.TrimSuffix(string(command), "\n"), realUser(status), devices[pid]})
 	}
 	return found
 }
 
-// ask asks some processes, and waits a little for their answers.
-func (hs *holders) ask(directories []string, recorder int) {
+// devices are those of the files that processes map. Up to Linux 6.16 the kernel reads the table under the lock that is
+// kept: then there are none.
+func (hs *holders) devices(pids []int, read func(pid int) ([]byte, error)) map[int]map[uint64]bool {
+	var mutex sync.Mutex
+	devices := map[int]map[uint64]bool{}
+	hs.mappings.ask(pids, func(pid int) {
+		text, err := read(pid)
+		if err != nil {
+			return
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		devices[pid] = mappedDevices(text)
+	})
+	mutex.Lock()
+	defer mutex.Unlock()
+	return maps.Clone(devices) // an answer may still come
+}
+
+// ask asks about processes side by side, and waits a little for the answers.
+func (q *questions) ask(pids []int, question func(pid int)) {
 	var asking sync.WaitGroup
-	for _, directory := range directories {
-		pid, err := strconv.Atoi(filepath.Base(directory))
-		if err != nil || pid == recorder || !hs.begin(pid) {
+	for _, pid := range pids {
+		if !q.begin(pid) {
 			continue
 		}
 		asking.Go(func() {
-			defer hs.end(pid)
-			_, _ = os.ReadFile(filepath.Join(directory, "cmdline"))
+			defer q.end(pid)
+			question(pid)
 		})
 	}
 	answered := make(chan struct{})
@@ -83,50 +114,30 @@ func (hs *holders) ask(directories []string, recorder int) {
 }
 
 // begin reports whether a process is to be asked.
-func (hs *holders) begin(pid int) bool {
-	hs.mutex.Lock()
-	defer hs.mutex.Unlock()
-	if hs.awaited[pid] {
+func (q *questions) begin(pid int) bool {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if q.awaited[pid] {
 		return false
 	}
-	if hs.awaited == nil {
-		hs.awaited = map[int]bool{}
+	if q.awaited == nil {
+		q.awaited = map[int]bool{}
 	}
-	hs.awaited[pid] = true
+	q.awaited[pid] = true
 	return true
 }
 
-func (hs *holders) end(pid int) {
-	hs.mutex.Lock()
-	defer hs.mutex.Unlock()
-	delete(hs.awaited, pid)
+func (q *questions) end(pid int) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	delete(q.awaited, pid)
 }
 
 // unanswered are the processes that were asked and have not answered, in the order of their PIDs.
-func (hs *holders) unanswered() []int {
-	hs.mutex.Lock()
-	defer hs.mutex.Unlock()
-	return slices.Sorted(maps.Keys(hs.awaited))
-}
-
-func describe(pid int, directory string) holder {
-	h := holder{pid: pid}
-	command, _ := os.ReadFile(filepath.Join(directory, "comm"))
-	h.command = strings.TrimSuffix(string(command), "\n")
-	status, _ := os.ReadFile(filepath.Join(directory, "status"))
-	h.user = realUser(status)
-	// Up to Linux 6.16 the kernel reads the table under the lock that is kept.
-	table := make(chan map[uint64]bool, 1)
-	go func() {
-		if text, err := os.ReadFile(filepath.Join(directory, "maps")); err == nil {
-			table <- mappedDevices(text)
-		}
-	}()
-	select {
-	case h.devices = <-table:
-	case <-time.After(patience):
-	}
-	return h
+func (q *questions) unanswered() []int {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	return slices.Sorted(maps.Keys(q.awaited))
 }
 
 // realUser is the user who started a process, by the text of its status.
