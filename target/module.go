@@ -209,9 +209,10 @@ type learnedFile struct {
 func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	refuse := func(handle int) error { return p.refuseServed(ctx, handle) }
 	path := p.openPath(module)
-	handle, err := p.finder.openMapped(p.PID, path)
-	learned := learnedFile{path: path, err: openError(path, err)}
-	if err == nil {
+	learned := learnedFile{path: path}
+	if handle, err := p.finder.openMapped(p.PID, path); err != nil {
+		learned.err = openError(path, err)
+	} else {
 		learned = p.finder.learnFile(ctx, handle, path, refuse)
 		unix.Close(handle)
 	}
