@@ -39,7 +39,10 @@ func (s *Session) searchedPrefixes() []searched {
 	_ = s.options.Caller.Run(func() error {
 		entries, err := os.ReadDir(folder)
 		for _, entry := range entries {
-			installed = append(installed, filepath.Join(folder, entry.Name()))
+			prefix := filepath.Join(folder, entry.Name())
+			if _, err := os.Stat(filepath.Join(prefix, "lib")); err == nil {
+				installed = append(installed, prefix)
+			}
 		}
 		return err
 	})
@@ -48,10 +51,13 @@ func (s *Session) searchedPrefixes() []searched {
 	if named := s.configuration.Prefixes; len(named) > 0 {
 		together := searched{name: strings.Join(named, ", "), named: true, folders: named}
 		// Packages are built on a distribution. Which one is clear where only one is installed.
-		if len(installed) == 1 {
-			together.prefixes = append(together.prefixes, installed...)
+		if len(installed) == 1 && !slices.Contains(named, installed[0]) {
+			together.prefixes = installed
 		}
 		all = append(all, together)
+		installed = slices.DeleteFunc(slices.Clone(installed), func(prefix string) bool {
+			return slices.Contains(named, prefix) || slices.Contains(together.prefixes, prefix)
+		})
 	}
 	for _, prefix := range installed {
 		all = append(all, searched{name: prefix, prefixes: []string{prefix}})
