@@ -154,17 +154,23 @@ func TestTooManyOpenFiles(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	next, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unix.Close(next)
-	// A few for reading /proc, too few for the modules.
-	lower := unix.Rlimit{Cur: uint64(next) + 6, Max: limit.Max}
+	lower := unix.Rlimit{Cur: 256, Max: limit.Max}
 	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &lower, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err = NewFinder().Open(t.Context(), program.pid)
+	var used []int
+	for fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil; fd, err = unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0) {
+		used = append(used, fd)
+	}
+	const few = 3 // enough for reading /proc, too few for the modules
+	closeAll := func(fds []int) {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+	}
+	closeAll(used[:few])
+	_, err := NewFinder().Open(t.Context(), program.pid)
+	closeAll(used[few:])
 	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
 		t.Fatal(err)
 	}
