@@ -20,7 +20,11 @@ type holder struct {
 	pid     int
 	command string
 	user    uint32
+	known   bool            // who the user is
 	devices map[uint64]bool // of the files that it maps; nil where that cannot be told
+	// looks are the looks before in which one and the same question was not answered. A process that has to wait for a
+	// processor may be slow to answer, not so slow.
+	looks int
 }
 
 // String names the process, on one line whatever its name is.
@@ -32,7 +36,7 @@ type holders struct{ arguments, mappings questions }
 // questions are asked about processes, of which no answer may ever come: none is asked twice while one is awaited.
 type questions struct {
 	mutex   sync.Mutex
-	awaited map[int]bool // PIDs
+	awaited map[int]int // by PID: how often an answer was waited for before
 }
 
 const (
@@ -55,18 +59,22 @@ func (hs *holders) find(proc string, recorder int) []holder {
 		}
 	}
 	file := func(pid int, name string) string { return filepath.Join(proc, strconv.Itoa(pid), name) }
+	hs.arguments.look()
 	for some := range slices.Chunk(pids, askedAtOnce) {
-		if len(hs.arguments.unanswered()) < maxAwaited {
+		if hs.arguments.count() < maxAwaited {
 			hs.arguments.ask(some, func(pid int) { _, _ = os.ReadFile(file(pid, "cmdline")) })
 		}
 	}
-	keeping := hs.arguments.unanswered()
+	looks := hs.arguments.unansweredFor()
+	keeping := slices.Sorted(maps.Keys(looks))
 	devices := hs.devices(keeping, func(pid int) ([]byte, error) { return os.ReadFile(file(pid, "maps")) })
 	var found []holder
 	for _, pid := range keeping {
 		command, _ := os.ReadFile(file(pid, "comm"))
 		status, _ := os.ReadFile(file(pid, "status"))
-		found = append(found, holder{pid, strings.TrimSuffix(string(command), "\n"), realUser(status), devices[pid]})
+		h := holder{pid: pid, command: strings.TrimSuffix(string(command), "\n"), devices: devices[pid], looks: looks[pid]}
+		h.user, h.known = realUser(status)
+		found = append(found, h)
 	}
 	return found
 }
@@ -117,14 +125,23 @@ func (q *questions) ask(pids []int, question func(pid int)) {
 func (q *questions) begin(pid int) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.awaited[pid] {
+	if _, awaited := q.awaited[pid]; awaited {
 		return false
 	}
 	if q.awaited == nil {
-		q.awaited = map[int]bool{}
+		q.awaited = map[int]int{}
 	}
-	q.awaited[pid] = true
+	q.awaited[pid] = 0
 	return true
+}
+
+// look begins to wait once more for answers that have not come.
+func (q *questions) look() {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	for pid := range q.awaited {
+		q.awaited[pid]++
+	}
 }
 
 func (q *questions) end(pid int) {
@@ -133,24 +150,30 @@ func (q *questions) end(pid int) {
 	delete(q.awaited, pid)
 }
 
-// unanswered are the processes that were asked and have not answered, in the order of their PIDs.
-func (q *questions) unanswered() []int {
+// unansweredFor are the processes of which no answer has come, with how often it was waited for before.
+func (q *questions) unansweredFor() map[int]int {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	return slices.Sorted(maps.Keys(q.awaited))
+	return maps.Clone(q.awaited)
+}
+
+func (q *questions) count() int {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	return len(q.awaited)
 }
 
 // realUser is the user who started a process, by the text of its status.
-func realUser(status []byte) uint32 {
+func realUser(status []byte) (user uint32, ok bool) {
 	for line := range bytes.Lines(status) {
 		if value, found := bytes.CutPrefix(line, []byte("Uid:")); found {
 			if fields := bytes.Fields(value); len(fields) > 0 {
-				user, _ := strconv.ParseUint(string(fields[0]), 10, 32)
-				return uint32(user)
+				user, err := strconv.ParseUint(string(fields[0]), 10, 32)
+				return uint32(user), err == nil
 			}
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // mappedDevices are those of the files in the text of /proc/PID/maps.

@@ -2,7 +2,7 @@
  * Keeps its memory map locked: it reads a page that does not come. The first attempt to read it fails; in the second one
  * the kernel holds the lock. It is linked statically, so that it maps nothing which others probe.
  *
- * usage: holder read|fork|map SERVED [LIBRARY]
+ * usage: holder read|fork|map|work SERVED [LIBRARY]
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
