@@ -16,12 +16,13 @@ import (
 )
 
 // TestSpans: what a row says of a file that was not probed is never shorter than the truth, and there is none where
-// nothing was missed. Times are seconds before now; the recording was opened 90 before, and the process began 80
-// before, when not said otherwise.
+// nothing was missed. Times are tenths of a second before now; the recording was opened 90 before, and the process began
+// 80 before, when not said otherwise.
 func TestSpans(t *testing.T) {
 	file := target.FileID{Inode: 7}
 	now := readClock(unix.CLOCK_MONOTONIC)
-	ago := func(seconds int64) int64 { return now - seconds*int64(time.Second) }
+	const unit = int64(time.Second / 10) // the machine may have been started a minute ago
+	ago := func(units int64) int64 { return now - units*unit }
 	maps := func(at int64) loader.MappingEvent {
 		return loader.MappingEvent{PID: mapper, Address: 0x10000, Length: 0x1000, TimeNs: ago(at)}
 	}
@@ -103,8 +104,8 @@ func TestSpans(t *testing.T) {
 				return
 			}
 			from := max(s.mappedSince(entry, arming{Armed: armed, module: module, seen: now}), s.openedMonotonic)
-			if seconds := (now - from + int64(time.Second)/2) / int64(time.Second); seconds != test.from {
-				t.Errorf("from %d seconds ago, want %d", seconds, test.from)
+			if units := (now - from + unit/2) / unit; units != test.from {
+				t.Errorf("from %d units ago, want %d", units, test.from)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
-// busy FILE [publish]: a node whose timers are always due, with a callback that does nothing but
-// count or, if asked to, publish. FILE shows how far it is (meter.hpp). It is built against the
-// stand-ins and against ROS 2.
+// busy FILE [callback|publish|idle]: a node whose timers are always due, with a callback that does
+// nothing but count or, if asked to, publish. One that is idle waits for the first one, and counts
+// itself when it is ready. FILE shows how far it is (meter.hpp). It is built against the stand-ins
+// and against ROS 2.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +22,7 @@ namespace {
 
 // So many that what Jazzy's executor does before it looks for the next ones counts little.
 constexpr int kTimers = 16;
+constexpr std::chrono::nanoseconds kNever = std::chrono::hours(24 * 365);
 
 #ifdef STANDIN_DISTRO
 void initialize(int, char **) {}
@@ -46,10 +48,11 @@ std::shared_ptr<rclcpp::Node> make_node(const char *name) {
 
 int main(int count, char **arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: busy FILE [publish]\n");
+    std::fprintf(stderr, "usage: busy FILE [callback|publish|idle]\n");
     return EXIT_FAILURE;
   }
   const bool publish = count > 2 && std::strcmp(arguments[2], "publish") == 0;
+  const bool idle = count > 2 && std::strcmp(arguments[2], "idle") == 0;
   Meter meter(arguments[1]);
   initialize(count, arguments);
   const std::shared_ptr<rclcpp::Node> node = make_node("busy");
@@ -67,10 +70,15 @@ int main(int count, char **arguments) {
   };
   std::vector<std::shared_ptr<rclcpp::TimerBase>> timers;
   for (int timer = 0; timer < kTimers; ++timer) {
-    timers.push_back(node->create_wall_timer(std::chrono::nanoseconds(0), callback));
+    timers.push_back(
+        node->create_wall_timer(idle ? kNever : std::chrono::nanoseconds(0), callback));
   }
   rclcpp::executors::SingleThreadedExecutor executor;
   executor.add_node(node);
+  if (idle) {
+    meter.count();
+    meter.show();
+  }
   executor.spin();
   return EXIT_SUCCESS;
 }

@@ -24,7 +24,10 @@ class Meter {
   }
 
   void count() {
-    if (++count_ % kInterval != 0) return;
+    if (++count_ % kInterval == 0) show();
+  }
+
+  void show() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     // Readers that find two counts which differ read again.
