@@ -77,6 +77,26 @@ func TestAttachingGoesOn(t *testing.T) {
 	}
 }
 
+// The first thread of who keeps his map has ended, so that the process seems to have none.
+func TestAttachingGoesOnBesideAThread(t *testing.T) {
+	library := writeLibrary(t)
+	var told []string
+	guard, err := Start(func(line string) { told = append(told, line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := fuse.LockMapOfThread(t, library, user)
+	fd, err := attach(library)
+	if err != nil {
+		t.Skip("cannot attach: ", err)
+	}
+	unix.Close(fd)
+	guard.Close()
+	if len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) {
+		t.Errorf("told: %q", told)
+	}
+}
+
 // Processes keep their maps one after the other: when one has been let go, attaching waits for the next.
 func TestHoldersOneAfterTheOther(t *testing.T) {
 	library := writeLibrary(t)
@@ -254,11 +274,19 @@ func TestWaitsForMaps(t *testing.T) {
 }
 
 func TestRealUser(t *testing.T) {
-	for status, want := range map[string]int{
-		"Name:\tx\nUid:\t1000\t0\t0\t0\n": 1000, "Uid:\t4294967295\n": 4294967295, "Uid:\n": -1, "": -1, "Uid:\tx\n": -1,
+	for status, want := range map[string]uint32{
+		"Name:\tx\nUid:\t1000\t0\t0\t0\n": 1000, "Uid:\t4294967295\n": 4294967295, "Uid:\n": 0, "": 0, "Uid:\tx\n": 0,
 	} {
-		if got, known := realUser([]byte(status)); known != (want >= 0) || known && int(got) != want {
-			t.Errorf("%q: %d, %v", status, got, known)
+		if got := realUser([]byte(status)); got != want {
+			t.Errorf("%q: %d", status, got)
+		}
+	}
+}
+
+func TestThreadState(t *testing.T) {
+	for stat, want := range map[string]byte{"1 (a) R 1": 'R', "1 (a) S b) D 1": 'D', "1 (a)": 0, "": 0, "1 (a) ": 0} {
+		if got := threadState([]byte(stat)); got != want {
+			t.Errorf("%q: %q", stat, got)
 		}
 	}
 }
@@ -274,6 +302,7 @@ func FuzzTextOfProcesses(f *testing.F) {
 	f.Add([]byte("7f00-7f01 r--s 00000000 00:27 2   /mnt/file\nUid:\t1\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		mappedDevices(text)
+		threadState(text)
 		realUser(text)
 		waitsForMaps(text)
 	})

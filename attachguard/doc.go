@@ -9,7 +9,4 @@
 // The kernel has no call that attaches without waiting for strangers. So a guard looks on, in a process of its own: it
 // ends the connection to the program that does not answer. The kernel then answers in its place, with an error. The
 // guard also does so when the recorder was killed and the kernel detaches.
-//
-// A process also keeps its map locked while the kernel populates much memory for it. The guard kills those that go on
-// doing so, if they are neither root's nor of the user for whom the program runs.
 package attachguard

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/selfexec"
 )
 
@@ -40,13 +39,7 @@ func start(tell func(string)) (*Guard, error) {
 		return nil, err
 	}
 	defer write.Close()
-	spared, err := spare()
-	if err != nil {
-		read.Close()
-		return nil, err
-	}
-	defer spared.Close()
-	command, err := selfexec.Start(name, self, write, spared)
+	command, err := selfexec.Start(name, self, write)
 	if err != nil {
 		read.Close()
 		return nil, err
@@ -65,22 +58,6 @@ func start(tell func(string)) (*Guard, error) {
 		}
 	}()
 	return g, nil
-}
-
-// spare returns where the guard reads whose processes it does not kill: root's, and those of the program's user and of
-// who called sudo.
-func spare() (*os.File, error) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer write.Close()
-	caller := identity.Caller(os.Getuid(), os.Geteuid(), os.Getenv)
-	if _, err := fmt.Fprintf(write, "0\n%d\n%d\n%d\n", os.Getuid(), os.Geteuid(), caller.ID()); err != nil {
-		read.Close()
-		return nil, err
-	}
-	return read, nil
 }
 
 // Close ends looking on. Nothing is told afterwards.

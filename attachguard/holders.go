@@ -20,11 +20,7 @@ type holder struct {
 	pid     int
 	command string
 	user    uint32
-	known   bool            // who the user is
 	devices map[uint64]bool // of the files that it maps; nil where that cannot be told
-	// looks are the looks before in which one and the same question was not answered. A process that has to wait for a
-	// processor may be slow to answer, not so slow.
-	looks int
 }
 
 // String names the process, on one line whatever its name is.
@@ -36,7 +32,7 @@ type holders struct{ arguments, mappings questions }
 // questions are asked about processes, of which no answer may ever come: none is asked twice while one is awaited.
 type questions struct {
 	mutex   sync.Mutex
-	awaited map[int]int // by PID: how often an answer was waited for before
+	awaited map[int]bool // PIDs
 }
 
 const (
@@ -59,24 +55,49 @@ func (hs *holders) find(proc string, recorder int) []holder {
 		}
 	}
 	file := func(pid int, name string) string { return filepath.Join(proc, strconv.Itoa(pid), name) }
-	hs.arguments.look()
+	ofMap := func(pid int, name string) string { return filepath.Join(threadWithMap(file(pid, "")), name) }
 	for some := range slices.Chunk(pids, askedAtOnce) {
-		if hs.arguments.count() < maxAwaited {
-			hs.arguments.ask(some, func(pid int) { _, _ = os.ReadFile(file(pid, "cmdline")) })
+		if len(hs.arguments.unanswered()) < maxAwaited {
+			hs.arguments.ask(some, func(pid int) { _, _ = os.ReadFile(ofMap(pid, "cmdline")) })
 		}
 	}
-	looks := hs.arguments.unansweredFor()
-	keeping := slices.Sorted(maps.Keys(looks))
-	devices := hs.devices(keeping, func(pid int) ([]byte, error) { return os.ReadFile(file(pid, "maps")) })
+	keeping := hs.arguments.unanswered()
+	devices := hs.devices(keeping, func(pid int) ([]byte, error) { return os.ReadFile(ofMap(pid, "maps")) })
 	var found []holder
 	for _, pid := range keeping {
 		command, _ := os.ReadFile(file(pid, "comm"))
 		status, _ := os.ReadFile(file(pid, "status"))
-		h := holder{pid: pid, command: strings.TrimSuffix(string(command), "\n"), devices: devices[pid], looks: looks[pid]}
-		h.user, h.known = realUser(status)
-		found = append(found, h)
+		found = append(found, holder{pid, strings.TrimSuffix(string(command), "\n"), realUser(status), devices[pid]})
 	}
 	return found
+}
+
+// threadWithMap is a directory of /proc that shows the memory map of a process, given by its own: a first thread that has
+// ended shows none, though the others go on.
+func threadWithMap(process string) string {
+	if !isInState(process, 'Z') {
+		return process
+	}
+	threads, _ := filepath.Glob(filepath.Join(process, "task/*"))
+	if index := slices.IndexFunc(threads, func(thread string) bool { return !isInState(thread, 'Z') }); index >= 0 {
+		return threads[index]
+	}
+	return process
+}
+
+// isInState reports whether that is the state of a thread or process, which is named by its directory.
+func isInState(directory string, state byte) bool {
+	stat, err := os.ReadFile(filepath.Join(directory, "stat"))
+	return err == nil && threadState(stat) == state
+}
+
+// threadState is that of a thread, by the text of its stat (proc_pid_stat(5)); 0 if there is none.
+func threadState(stat []byte) byte {
+	name := bytes.LastIndexByte(stat, ')') // which may have any characters
+	if name < 0 || len(stat) < name+3 {
+		return 0
+	}
+	return stat[name+2]
 }
 
 // devices are those of the files that processes map. Up to Linux 6.16 the kernel reads the table under the lock that is
@@ -125,23 +146,14 @@ func (q *questions) ask(pids []int, question func(pid int)) {
 func (q *questions) begin(pid int) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if _, awaited := q.awaited[pid]; awaited {
+	if q.awaited[pid] {
 		return false
 	}
 	if q.awaited == nil {
-		q.awaited = map[int]int{}
+		q.awaited = map[int]bool{}
 	}
-	q.awaited[pid] = 0
+	q.awaited[pid] = true
 	return true
-}
-
-// look begins to wait once more for answers that have not come.
-func (q *questions) look() {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	for pid := range q.awaited {
-		q.awaited[pid]++
-	}
 }
 
 func (q *questions) end(pid int) {
@@ -150,30 +162,24 @@ func (q *questions) end(pid int) {
 	delete(q.awaited, pid)
 }
 
-// unansweredFor are the processes of which no answer has come, with how often it was waited for before.
-func (q *questions) unansweredFor() map[int]int {
+// unanswered are the processes that were asked and have not answered, in the order of their PIDs.
+func (q *questions) unanswered() []int {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	return maps.Clone(q.awaited)
-}
-
-func (q *questions) count() int {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	return len(q.awaited)
+	return slices.Sorted(maps.Keys(q.awaited))
 }
 
 // realUser is the user who started a process, by the text of its status.
-func realUser(status []byte) (user uint32, ok bool) {
+func realUser(status []byte) uint32 {
 	for line := range bytes.Lines(status) {
 		if value, found := bytes.CutPrefix(line, []byte("Uid:")); found {
 			if fields := bytes.Fields(value); len(fields) > 0 {
-				user, err := strconv.ParseUint(string(fields[0]), 10, 32)
-				return uint32(user), err == nil
+				user, _ := strconv.ParseUint(string(fields[0]), 10, 32)
+				return uint32(user)
 			}
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // mappedDevices are those of the files in the text of /proc/PID/maps.

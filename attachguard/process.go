@@ -1,7 +1,6 @@
 package attachguard
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -20,8 +19,7 @@ const name = "caret-bpf-attach-guard"
 // Descriptors that the guard gets.
 const (
 	recorderDescriptor = selfexec.FirstFile     // a pidfd
-	reportDescriptor   = selfexec.FirstFile + 1 // one line for each connection or process that was ended
-	sparedDescriptor   = selfexec.FirstFile + 2 // the users whose processes are not killed, a line each
+	reportDescriptor   = selfexec.FirstFile + 1 // one line for each connection that was ended
 )
 
 func init() {
@@ -46,8 +44,7 @@ func guard() {
 	// Who ends the recorder may tell all of its processes. The guard is needed until it has detached everything.
 	signal.Ignore(unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	report := os.NewFile(reportDescriptor, "report")
-	spared := os.NewFile(sparedDescriptor, "spared")
-	w := watch{proc: "/proc", recorder: pid, spared: readUsers(spared), workAllowed: workAllowed}
+	w := watch{proc: "/proc", recorder: pid}
 	for interval := lookInterval; !hasEnded(recorderDescriptor, interval); {
 		for _, line := range w.look() {
 			_, _ = fmt.Fprintln(report, line) // a recorder that was killed does not read it
@@ -57,17 +54,6 @@ func guard() {
 			interval = urgentInterval
 		}
 	}
-}
-
-// readUsers reads user IDs, a line each.
-func readUsers(from *os.File) (users []uint32) {
-	defer from.Close()
-	for lines := bufio.NewScanner(from); lines.Scan(); {
-		if user, err := strconv.ParseUint(lines.Text(), 10, 32); err == nil {
-			users = append(users, uint32(user))
-		}
-	}
-	return users
 }
 
 // pidOf is the process of a pidfd (pidfd_open(2)).

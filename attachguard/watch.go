@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 const (
@@ -23,19 +22,12 @@ const (
 type watch struct {
 	proc     string
 	recorder int
-	spared   []uint32 // users whose processes are not killed
 	holders  holders
 	// waiting counts the looks in a row in which a thread of the recorder waited for memory maps, keeping those in which a
 	// process kept its own, silent those in which a connection had requests that were not answered.
 	waiting map[string]int
 	keeping map[int]int
 	silent  map[string]int
-	// working is since when, in each look, processes of a user's who is not spared have kept their maps by work. Those that
-	// do so after workAllowed, or later, are killed, once each.
-	working     map[uint32]time.Time
-	workAllowed time.Duration
-	killed      map[int]bool
-	hasHeldUp   map[uint32]bool // users of those
 	// ended are the users whose connections were ended: processes can keep their maps one after the other, and for every
 	// site anew.
 	ended map[uint32]bool
@@ -44,21 +36,18 @@ type watch struct {
 }
 
 // isUrgent reports whether the next look should come soon: somebody has held up the recorder before.
-func (w *watch) isUrgent() bool { return len(w.ended) > 0 || len(w.hasHeldUp) > 0 }
+func (w *watch) isUrgent() bool { return len(w.ended) > 0 }
 
 // look looks once. It returns what is to be told.
 func (w *watch) look() (told []string) {
 	w.waiting = count(w.waiting, w.waitingThreads())
 	longest := longest(w.waiting)
 	if longest == 0 {
-		w.silent, w.keeping, w.working, w.complained = nil, nil, nil, false
+		w.silent, w.keeping, w.complained = nil, nil, false
 		return nil
 	}
 	found := w.holders.find(w.proc, w.recorder)
 	w.noteKeeping(found)
-	if told := w.kill(found); len(told) > 0 {
-		return told
-	}
 	connections, err := openConnections()
 	if err != nil {
 		return w.complain(longest, found, err)
@@ -89,11 +78,11 @@ func (w *watch) look() (told []string) {
 
 // noteKeeping counts one more look for processes that keep their maps.
 func (w *watch) noteKeeping(found []holder) {
-	now := make([]int, len(found))
-	for i, h := range found {
-		now[i] = h.pid
+	before := w.keeping
+	w.keeping = make(map[int]int, len(found))
+	for _, h := range found {
+		w.keeping[h.pid] = before[h.pid] + 1
 	}
-	w.keeping = count(w.keeping, now)
 }
 
 // mayEnd reports whether a process has held up the recorder long enough, itself or by a connection, or is of a user who
@@ -134,7 +123,7 @@ func (w *watch) complain(looks int, found []holder, reason error) []string {
 		return nil
 	}
 	w.complained = true
-	text := "attaching or detaching waits for the memory map of a process; until that ends, no process of this machine can fork"
+	text := "attaching or detaching waits for the memory map of a process; until that ends, or who keeps it is killed, no process of this machine can fork"
 	for _, h := range found[:min(len(found), toldHolders)] {
 		text += fmt.Sprintf("; %s keeps its own", h)
 	}
@@ -152,7 +141,7 @@ func (w *watch) waitingThreads() []string {
 	threads, _ := filepath.Glob(filepath.Join(w.proc, fmt.Sprint(w.recorder), "task/*"))
 	return slices.DeleteFunc(threads, func(thread string) bool {
 		stack, err := os.ReadFile(filepath.Join(thread, "stack"))
-		return err != nil || !waitsForMaps(stack) || !isInState(thread, 'D') // a thread that may go on waits for a processor
+		return err != nil || !waitsForMaps(stack) || !isInState(thread, 'D') // one that may go on waits for a processor
 	})
 }
 
@@ -172,8 +161,8 @@ func waitsForMaps(stack []byte) bool {
 }
 
 // count counts one more for those that are there now, and forgets the others.
-func count[K comparable](before map[K]int, now []K) map[K]int {
-	counted := make(map[K]int, len(now))
+func count(before map[string]int, now []string) map[string]int {
+	counted := make(map[string]int, len(now))
 	for _, key := range now {
 		counted[key] = before[key] + 1
 	}

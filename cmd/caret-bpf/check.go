@@ -97,7 +97,6 @@ func checkCapabilities(features loader.Features) []checked {
 		{"CAP_SETUID", unix.CAP_SETUID, "reading the files that a process names (message definitions, libraries to come) with the rights of its user", false, "files that other users' processes name"},
 		{"CAP_SETGID", unix.CAP_SETGID, "the same, with the rights of its groups", false, "files that other users' processes name"},
 		{"CAP_SYS_ADMIN", unix.CAP_SYS_ADMIN, "ending a FUSE connection for which attaching waits: a user can keep every process of the machine from forking so", false, "machines with hostile users"},
-		{"CAP_KILL", unix.CAP_KILL, "ending a process of a stranger that keeps its memory map locked by work, for which attaching waits", false, "machines with hostile users"},
 		{"CAP_DAC_OVERRIDE", unix.CAP_DAC_OVERRIDE, "making trace events without uprobe_multi, and writing to folders of others", needsTracefs, "folders of others"},
 	} {
 		line := checked{Name: capability.name, Works: hasCapability(capability.number), Required: capability.required, For: capability.part}

@@ -30,6 +30,24 @@ func LockMap(t *testing.T, file string, owner int) (pid int) {
 	return pid
 }
 
+// LockMapOfThread is LockMap by a process whose first thread has ended: what /proc shows of the process has no map.
+func LockMapOfThread(t *testing.T, file string, owner int) (pid int) {
+	t.Helper()
+	pid, _ = run(t, owner, "leave", file)
+	for {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stack", pid))
+		for _, thread := range threads {
+			if stack, err := os.ReadFile(thread); err == nil && bytes.Contains(stack, []byte("handle_mm_fault")) && bytes.Contains(stack, []byte("fuse")) {
+				return pid
+			}
+		}
+		if syscall.Kill(pid, 0) != nil {
+			t.Fatal("the process that was to lock its map has ended")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // Fork starts a process that does the same, maps nothing but the page, and forks. Until the wait ends, who attaches any
 // uprobe waits, and no process of the machine can fork.
 func Fork(t *testing.T, owner int) (pid int) {

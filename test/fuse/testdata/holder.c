@@ -2,7 +2,7 @@
  * Keeps its memory map locked: it reads a page that does not come. The first attempt to read it fails; in the second one
  * the kernel holds the lock. It is linked statically, so that it maps nothing which others probe.
  *
- * usage: holder read|fork|map|work SERVED [LIBRARY]
+ * usage: holder read|leave|fork|map SERVED [LIBRARY]
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const volatile char *page;
@@ -40,6 +41,7 @@ int main(int count, char **arguments) {
     return 0;
   }
   if (pthread_create(&reader, NULL, read_page, NULL)) return 1;
+  if (strcmp(arguments[1], "leave") == 0) syscall(SYS_exit, 0); /* the first thread only */
   usleep(500000);
   if (strcmp(arguments[1], "fork") == 0)
     fork();
