@@ -4,18 +4,20 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 )
 
 func TestResults(t *testing.T) {
-	r := newResults(system{name: "stand-in", rmw: "rmw"}, []way{{name: nameFloor}, {name: nameStandard}, {name: nameLTTng}})
+	r := newResults(busy.System{Name: "stand-in", RMW: "rmw"}, []way{{name: nameFloor}, {name: nameStandard}, {name: nameLTTng}})
 	for _, load := range workloads {
 		r.untraced[load] = []float64{1000}
 	}
 	for _, each := range [][2]float64{{100, 350}, {110, 310}, {900, 1000}} {
-		r.add(nameFloor, callbackOnly, each[0], 0)
-		r.add(nameFloor, callbackWithPublish, each[1], 0)
-		r.add(nameStandard, callbackOnly, 2*each[0], 1)
-		r.add(nameStandard, callbackWithPublish, 3*each[1], 0)
+		r.add(nameFloor, busy.Callback, each[0], 0)
+		r.add(nameFloor, busy.CallbackWithPublish, each[1], 0)
+		r.add(nameStandard, busy.Callback, 2*each[0], 1)
+		r.add(nameStandard, busy.CallbackWithPublish, 3*each[1], 0)
 	}
 	r.failed[nameLTTng] = errors.New("no daemon")
 	for _, c := range []struct {

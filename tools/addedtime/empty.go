@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 )
 
 // emptyProbes is a program that does nothing, attached to sites.
@@ -63,13 +64,13 @@ const (
 )
 
 // hitsPerCallback counts how often sites are hit for a callback.
-func hitsPerCallback(p *program, sites []probes.Site) (hits float64, err error) {
+func hitsPerCallback(p *busy.Program, sites []probes.Site) (hits float64, err error) {
 	counting, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
 	if err != nil {
 		return 0, fmt.Errorf("count the runs of programs: %w", err)
 	}
 	defer counting.Close()
-	e, err := attachEmpty(p.pid(), sites)
+	e, err := attachEmpty(p.PID(), sites)
 	if err != nil {
 		return 0, err
 	}
@@ -87,22 +88,22 @@ func hitsPerCallback(p *program, sites []probes.Site) (hits float64, err error) 
 }
 
 // countRuns counts callbacks and hits when the program has just said how many callbacks there were.
-func countRuns(p *program, e *emptyProbes) (callbacks, hits uint64, err error) {
-	last := p.meter.read().callbacks
-	for deadline := time.Now().Add(measuringPatience); p.meter.read().callbacks == last; time.Sleep(meterInterval) {
+func countRuns(p *busy.Program, e *emptyProbes) (callbacks, hits uint64, err error) {
+	last := p.Meter.Read().Callbacks
+	for deadline := time.Now().Add(busy.Patience); p.Meter.Read().Callbacks == last; time.Sleep(meterInterval) {
 		if time.Now().After(deadline) {
-			return 0, 0, errTooFew
+			return 0, 0, busy.ErrTooFew
 		}
 	}
 	stats, err := e.program.Stats()
 	if err != nil {
 		return 0, 0, err
 	}
-	return p.meter.read().callbacks, stats.RunCount, nil
+	return p.Meter.Read().Callbacks, stats.RunCount, nil
 }
 
 // countHits notes how often each way is hit.
-func countHits(r *results, load workload, p *program, plans *plans) error {
+func countHits(r *results, load busy.Workload, p *busy.Program, plans *plans) error {
 	for _, w := range r.ways {
 		if w.sites == nil {
 			continue

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
 
@@ -38,26 +39,32 @@ func run(ctx context.Context, rounds int, window time.Duration, only string) err
 		fmt.Println("not measured:", err)
 	}
 	defer daemon.Stop()
-	for _, s := range systems() {
-		if !pattern.MatchString(s.name) {
+	for _, s := range busy.Systems() {
+		if !pattern.MatchString(s.Name) {
 			continue
 		}
-		if missing := s.missing(); missing != "" {
-			fmt.Printf("%s is not measured: there is no %s\n", s.name, missing)
+		if missing := s.Missing(); missing != "" {
+			fmt.Printf("%s is not measured: there is no %s\n", s.Name, missing)
 			continue
 		}
 		results, err := measureSystem(ctx, s, ways(s, daemon != nil), rounds, window)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		results.print(os.Stdout)
 	}
 	return nil
 }
 
+// workloads are those that are measured.
+var workloads = []busy.Workload{busy.Callback, busy.CallbackWithPublish}
+
+// domain is one that others do not use.
+const domain = 101
+
 // measureSystem measures all ways on all workloads, round by round. A way that fails is left out from then on, and said
 // to be.
-func measureSystem(ctx context.Context, s system, ways []way, rounds int, window time.Duration) (*results, error) {
+func measureSystem(ctx context.Context, s busy.System, ways []way, rounds int, window time.Duration) (*results, error) {
 	r := newResults(s, ways)
 	for round := range rounds {
 		for _, load := range workloads {
@@ -70,13 +77,14 @@ func measureSystem(ctx context.Context, s system, ways []way, rounds int, window
 }
 
 // measureRound measures all ways on one process.
-func measureRound(ctx context.Context, r *results, load workload, first bool, window time.Duration) error {
-	p, err := r.system.start(ctx, load)
+func measureRound(ctx context.Context, r *results, load busy.Workload, first bool, window time.Duration) error {
+	p, err := r.system.Start(ctx, load, domain)
 	if err != nil {
 		return err
 	}
-	defer p.stop()
-	plans, err := planSites(p.pid())
+	defer p.Stop()
+	time.Sleep(settling)
+	plans, err := planSites(p.PID())
 	if err != nil {
 		return err
 	}
@@ -92,7 +100,7 @@ func measureRound(ctx context.Context, r *results, load workload, first bool, wi
 		if r.failed[w.name] != nil {
 			continue
 		}
-		untraced, err := p.meter.timePerCallback(window)
+		untraced, err := p.Meter.TimePerCallback(window)
 		if err != nil {
 			return err
 		}
@@ -110,13 +118,13 @@ func measureRound(ctx context.Context, r *results, load workload, first bool, wi
 // settling is how long a process runs on after a way has begun or ended before it is measured.
 const settling = 200 * time.Millisecond
 
-func measureWay(ctx context.Context, w way, p *program, plans *plans, window time.Duration) (traced float64, lost uint64, err error) {
+func measureWay(ctx context.Context, w way, p *busy.Program, plans *plans, window time.Duration) (traced float64, lost uint64, err error) {
 	end, err := w.begin(ctx, p, plans)
 	if err != nil {
 		return 0, 0, err
 	}
 	time.Sleep(settling)
-	traced, err = p.meter.timePerCallback(window)
+	traced, err = p.Meter.TimePerCallback(window)
 	lost, endError := end()
 	time.Sleep(settling)
 	return traced, lost, errors.Join(err, endError)

@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
 
 // bpftrace lets bpftrace print every hit of the first thread, which executes the callbacks, into a file.
-func bpftrace(_ context.Context, p *program, plans *plans) (end, error) {
-	running, err := tracers.StartBpftrace(p.pid(), tracers.FirstThread, plans.entries, filepath.Join(p.scratch, "bpftrace"))
+func bpftrace(_ context.Context, p *busy.Program, plans *plans) (end, error) {
+	running, err := tracers.StartBpftrace(p.PID(), tracers.FirstThread, plans.entries, filepath.Join(p.Scratch, "bpftrace"))
 	if err != nil {
 		return nil, err
 	}
@@ -23,11 +24,11 @@ func bpftrace(_ context.Context, p *program, plans *plans) (end, error) {
 const lttngEvents = "ros2:callback_start,ros2:callback_end,ros2:rclcpp_publish,ros2:rcl_publish,ros2:rmw_publish"
 
 // lttng records the events of one process, with its thread, into a trace on disk.
-func lttng(ctx context.Context, p *program, _ *plans) (end, error) {
+func lttng(ctx context.Context, p *busy.Program, _ *plans) (end, error) {
 	session := tracers.LTTngSession{
-		Name: fmt.Sprintf("addedtime-%d", p.pid()), Output: filepath.Join(p.scratch, "lttng"), Events: lttngEvents,
+		Name: fmt.Sprintf("addedtime-%d", p.PID()), Output: filepath.Join(p.Scratch, "lttng"), Events: lttngEvents,
 	}
-	if err := session.Start(ctx, p.pid()); err != nil {
+	if err := session.Start(ctx, p.PID()); err != nil {
 		return nil, err
 	}
 	return func() (uint64, error) {

@@ -8,34 +8,35 @@ import (
 	"text/tabwriter"
 
 	"github.com/caret-bpf/caret-bpf/test/measure"
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 )
 
 // results are all measurements of a system.
 type results struct {
-	system   system
+	system   busy.System
 	ways     []way
-	untraced map[workload][]float64
+	untraced map[busy.Workload][]float64
 	// added are nanoseconds a callback, one measurement each round, hits are how often a callback passes the sites.
-	added map[string]map[workload][]float64
-	hits  map[string]map[workload]float64
+	added map[string]map[busy.Workload][]float64
+	hits  map[string]map[busy.Workload]float64
 	lost  map[string]uint64
 	// failed are the ways that did not work.
 	failed map[string]error
 }
 
-func newResults(s system, ways []way) *results {
+func newResults(s busy.System, ways []way) *results {
 	r := &results{
-		system: s, ways: ways, untraced: map[workload][]float64{}, added: map[string]map[workload][]float64{},
-		hits: map[string]map[workload]float64{}, lost: map[string]uint64{}, failed: map[string]error{},
+		system: s, ways: ways, untraced: map[busy.Workload][]float64{}, added: map[string]map[busy.Workload][]float64{},
+		hits: map[string]map[busy.Workload]float64{}, lost: map[string]uint64{}, failed: map[string]error{},
 	}
 	for _, w := range ways {
-		r.added[w.name] = map[workload][]float64{}
-		r.hits[w.name] = map[workload]float64{}
+		r.added[w.name] = map[busy.Workload][]float64{}
+		r.hits[w.name] = map[busy.Workload]float64{}
 	}
 	return r
 }
 
-func (r *results) add(name string, load workload, added float64, lost uint64) {
+func (r *results) add(name string, load busy.Workload, added float64, lost uint64) {
 	r.added[name][load] = append(r.added[name][load], added)
 	r.lost[name] += lost
 }
@@ -55,7 +56,7 @@ var parts = []part{
 
 // median is what a way adds to a part, the median of all rounds. ok is false if it was not measured.
 func (r *results) median(name string, p part) (nanoseconds float64, ok bool) {
-	callback, withPublish := r.added[name][callbackOnly], r.added[name][callbackWithPublish]
+	callback, withPublish := r.added[name][busy.Callback], r.added[name][busy.CallbackWithPublish]
 	var all []float64
 	for round := range min(len(callback), len(withPublish)) {
 		all = append(all, p.of(callback[round], withPublish[round]))
@@ -78,9 +79,9 @@ func (r *results) ratio(of, to string, p part) string {
 
 // print prints the table of a system.
 func (r *results) print(out io.Writer) {
-	callback, withPublish := measure.Median(r.untraced[callbackOnly]), measure.Median(r.untraced[callbackWithPublish])
+	callback, withPublish := measure.Median(r.untraced[busy.Callback]), measure.Median(r.untraced[busy.CallbackWithPublish])
 	fmt.Fprintf(out, "\n%s (%s): untraced %.0f ns a callback, %.0f ns with a publish; added, medians of %d rounds:\n",
-		r.system.name, r.system.rmw, callback, withPublish, len(r.added[nameFloor][callbackOnly]))
+		r.system.Name, r.system.RMW, callback, withPublish, len(r.added[nameFloor][busy.Callback]))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tcallback\tpublish\tboth\thits of a callback\tof a publish\tto the floor\tlost\t")
 	for _, way := range r.ways {
@@ -93,7 +94,7 @@ func (r *results) print(out io.Writer) {
 			}
 		}
 		if hits := r.hits[way.name]; len(hits) > 0 {
-			fmt.Fprintf(w, "%.1f\t%.1f\t", hits[callbackOnly], hits[callbackWithPublish]-hits[callbackOnly])
+			fmt.Fprintf(w, "%.1f\t%.1f\t", hits[busy.Callback], hits[busy.CallbackWithPublish]-hits[busy.Callback])
 		} else {
 			fmt.Fprint(w, "-\t-\t")
 		}

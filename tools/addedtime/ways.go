@@ -10,6 +10,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
 
@@ -22,7 +23,7 @@ type way struct {
 }
 
 // begin begins to trace a program.
-type begin func(ctx context.Context, p *program, plans *plans) (end, error)
+type begin func(ctx context.Context, p *busy.Program, plans *plans) (end, error)
 
 // end ends what begin began, and says how many hits of it got lost.
 type end func() (lost uint64, err error)
@@ -37,7 +38,7 @@ const (
 )
 
 // ways are all that the system can be traced in.
-func ways(s system, hasDaemon bool) []way {
+func ways(s busy.System, hasDaemon bool) []way {
 	minimal := func(p *plans) []probes.Site { return p.minimal }
 	standard := func(p *plans) []probes.Site { return p.standard }
 	entries := func(p *plans) []probes.Site { return p.entries }
@@ -53,15 +54,15 @@ func ways(s system, hasDaemon bool) []way {
 		{nameEntries, entries, recording(session.Configuration{Sites: attaching.SitesEntries})},
 		{nameBpftrace, func(p *plans) []probes.Site { return tracers.Printed(p.entries) }, bpftrace},
 	}
-	if hasDaemon && s.hasLTTng() {
+	if hasDaemon && s.HasLTTng() {
 		all = append(all, way{name: nameLTTng, begin: lttng})
 	}
 	return all
 }
 
 func empty(sites func(*plans) []probes.Site) begin {
-	return func(_ context.Context, p *program, plans *plans) (end, error) {
-		e, err := attachEmpty(p.pid(), sites(plans))
+	return func(_ context.Context, p *busy.Program, plans *plans) (end, error) {
+		e, err := attachEmpty(p.PID(), sites(plans))
 		if err != nil {
 			return nil, err
 		}
@@ -80,21 +81,21 @@ const withoutIntraProcess = "there is no intra-process communication"
 const withoutBodies = "their bodies no longer"
 
 // recordingAll records every process, once it has settled.
-func recordingAll(ctx context.Context, p *program, plans *plans) (end, error) {
+func recordingAll(ctx context.Context, p *busy.Program, plans *plans) (end, error) {
 	settles := ""
 	if plans.certain && slices.ContainsFunc(plans.standard, func(s probes.Site) bool { return s.Role == abi.RoleCaller }) {
 		settles = withoutBodies
 	}
-	return record(ctx, session.Configuration{All: true, Output: filepath.Join(p.scratch, "recording"), BufferBytes: ringBytes}, settles)
+	return record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, settles)
 }
 
 // recording records as the command does once it has settled: functions that are probed beside their callers in the
 // first seconds are not.
 func recording(configuration session.Configuration) begin {
-	return func(ctx context.Context, p *program, plans *plans) (end, error) {
+	return func(ctx context.Context, p *busy.Program, plans *plans) (end, error) {
 		configuration := configuration
-		configuration.PIDs = fmt.Sprint(p.pid())
-		configuration.Output = filepath.Join(p.scratch, "recording")
+		configuration.PIDs = fmt.Sprint(p.PID())
+		configuration.Output = filepath.Join(p.Scratch, "recording")
 		configuration.BufferBytes = ringBytes
 		if configuration.Sites == attaching.SitesAuto {
 			configuration.Sites = attaching.SitesBoth

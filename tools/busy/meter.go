@@ -1,4 +1,4 @@
-package main
+package busy
 
 import (
 	"errors"
@@ -11,23 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// meter reads what a program of testdata/busy shows of itself (its meter.hpp).
-type meter struct{ words *[3]uint64 }
+// Meter reads what a program of testdata/busy shows of itself (its meter.hpp).
+type Meter struct{ words *[3]uint64 }
 
-// reading is how many callbacks a thread had executed at an instant, and the processor time that it had taken.
-type reading struct{ callbacks, nanoseconds uint64 }
+// Reading is how many callbacks a thread had executed at an instant, and the processor time that it had taken.
+type Reading struct{ Callbacks, Nanoseconds uint64 }
 
 const (
-	// leastCallbacks is how many callbacks a measurement must have.
-	leastCallbacks = 1000
-	// measuringPatience is how long it waits for them: on a busy machine the thread may not get a core for a while.
-	measuringPatience = 20 * time.Second
+	// LeastCallbacks is how many callbacks a measurement must have.
+	LeastCallbacks = 1000
+	// Patience is how long it waits for them: on a busy machine the thread may not get a core for a while.
+	Patience = 20 * time.Second
 )
 
-var errTooFew = errors.New("the program executes too few callbacks")
+// ErrTooFew: the program executes too few callbacks to be measured.
+var ErrTooFew = errors.New("the program executes too few callbacks")
 
-// openMeter maps the file of a meter, which it creates.
-func openMeter(path string) (*meter, error) {
+// OpenMeter maps the file of a meter, which it creates.
+func OpenMeter(path string) (*Meter, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
@@ -41,38 +42,39 @@ func openMeter(path string) (*meter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", path, err)
 	}
-	return &meter{(*[3]uint64)(unsafe.Pointer(&mapped[0]))}, nil
+	return &Meter{(*[3]uint64)(unsafe.Pointer(&mapped[0]))}, nil
 }
 
-func (m *meter) close() error {
+// Close unmaps the file.
+func (m *Meter) Close() error {
 	return unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(m.words)), unsafe.Sizeof(*m.words)))
 }
 
-// read returns the latest reading. The program writes the count before the time and once more behind it.
-func (m *meter) read() reading {
+// Read returns the latest reading. The program writes the count before the time and once more behind it.
+func (m *Meter) Read() Reading {
 	for {
 		ended := atomic.LoadUint64(&m.words[2])
 		time := atomic.LoadUint64(&m.words[1])
 		if atomic.LoadUint64(&m.words[0]) == ended {
-			return reading{ended, time}
+			return Reading{ended, time}
 		}
 	}
 }
 
-// timePerCallback returns the processor time in nanoseconds that the thread takes for a callback and everything around
+// TimePerCallback returns the processor time in nanoseconds that the thread takes for a callback and everything around
 // it.
-func (m *meter) timePerCallback(window time.Duration) (float64, error) {
-	before := m.read()
-	deadline := time.Now().Add(measuringPatience)
+func (m *Meter) TimePerCallback(window time.Duration) (float64, error) {
+	before := m.Read()
+	deadline := time.Now().Add(Patience)
 	for {
 		time.Sleep(window)
-		after := m.read()
-		callbacks := after.callbacks - before.callbacks
-		if callbacks >= leastCallbacks {
-			return float64(after.nanoseconds-before.nanoseconds) / float64(callbacks), nil
+		after := m.Read()
+		callbacks := after.Callbacks - before.Callbacks
+		if callbacks >= LeastCallbacks {
+			return float64(after.Nanoseconds-before.Nanoseconds) / float64(callbacks), nil
 		}
 		if time.Now().After(deadline) {
-			return 0, fmt.Errorf("%w: %d in %v", errTooFew, callbacks, measuringPatience)
+			return 0, fmt.Errorf("%w: %d in %v", ErrTooFew, callbacks, Patience)
 		}
 	}
 }

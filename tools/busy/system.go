@@ -1,4 +1,4 @@
-package main
+package busy
 
 import (
 	"bytes"
@@ -14,28 +14,28 @@ import (
 	"time"
 )
 
-// workload is what the callback of a busy program does.
-type workload string
+// Workload is what a program does.
+type Workload string
 
+// Workloads: callbacks that do nothing, callbacks that publish, and none.
 const (
-	callbackOnly        workload = "callback"
-	callbackWithPublish workload = "publish"
+	Callback            Workload = "callback"
+	CallbackWithPublish Workload = "publish"
+	Idle                Workload = "idle"
 )
 
-var workloads = []workload{callbackOnly, callbackWithPublish}
-
-// system is a ROS 2 with a program to measure on it.
-type system struct {
-	name, prefix, libraries, program, rmw string
+// System is a ROS 2 with a program to measure on it.
+type System struct {
+	Name, Prefix, Libraries, Program, RMW string
 }
 
-// systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are
+// Systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are
 // some, since that is what users have.
-func systems() []system {
-	var all []system
+func Systems() []System {
+	var all []System
 	for _, distro := range []string{"humble", "jazzy"} {
 		prefix := filepath.Join("build/testdata", distro+"-stripped")
-		all = append(all, system{"stand-in " + distro, prefix, prefix, filepath.Join(prefix, "busy"), "rmw_cyclonedds_cpp"})
+		all = append(all, System{"stand-in " + distro, prefix, prefix, filepath.Join(prefix, "busy"), "rmw_cyclonedds_cpp"})
 	}
 	for _, distro := range []string{"humble", "jazzy"} {
 		prefix := "/opt/ros/" + distro
@@ -46,14 +46,14 @@ func systems() []system {
 		if rmw == "" {
 			rmw = "rmw_fastrtps_cpp"
 		}
-		all = append(all, system{"ROS 2 " + distro, prefix, filepath.Join(prefix, "lib"), filepath.Join("build/busy", distro), rmw})
+		all = append(all, System{"ROS 2 " + distro, prefix, filepath.Join(prefix, "lib"), filepath.Join("build/busy", distro), rmw})
 	}
 	return all
 }
 
-// missing names what cannot be measured without, "" if all is there.
-func (s system) missing() string {
-	for _, path := range []string{s.libraries, s.program} {
+// Missing names what cannot be measured without, "" if all is there.
+func (s System) Missing() string {
+	for _, path := range []string{s.Libraries, s.Program} {
 		if _, err := os.Stat(path); err != nil {
 			return path
 		}
@@ -61,9 +61,9 @@ func (s system) missing() string {
 	return ""
 }
 
-// hasLTTng reports whether the tracepoints of the system are LTTng's, too.
-func (s system) hasLTTng() bool {
-	file, err := elf.Open(filepath.Join(s.libraries, "libtracetools.so"))
+// HasLTTng reports whether the tracepoints of the system are LTTng's, too.
+func (s System) HasLTTng() bool {
+	file, err := elf.Open(filepath.Join(s.Libraries, "libtracetools.so"))
 	if err != nil {
 		return false
 	}
@@ -72,14 +72,14 @@ func (s system) hasLTTng() bool {
 	return err == nil && slices.ContainsFunc(needed, func(name string) bool { return strings.HasPrefix(name, "liblttng-ust.") })
 }
 
-// program is a running busy program.
-type program struct {
+// Program is a running one.
+type Program struct {
+	Meter *Meter
+	// Scratch is a directory for what is recorded of it. It goes with the program.
+	Scratch string
+
 	command *exec.Cmd
-	// said is what it says of errors; to be read when it has ended.
-	said  bytes.Buffer
-	meter *meter
-	// scratch is a directory for what is recorded of it.
-	scratch string
+	said    bytes.Buffer // what it says of errors; to be read when it has ended
 }
 
 const (
@@ -88,52 +88,63 @@ const (
 	pollInterval  = 20 * time.Millisecond
 )
 
-// start starts the program and returns when it has executed callbacks for a while.
-func (s system) start(ctx context.Context, load workload) (*program, error) {
-	scratch, err := os.MkdirTemp("", "addedtime")
+// Command is a program with a meter in that file, before it is started. Those in different domains do not see each
+// other.
+func (s System) Command(load Workload, meter string, domain int) *exec.Cmd {
+	command := exec.Command(s.Program, meter, string(load))
+	command.Env = append(os.Environ(), "LD_LIBRARY_PATH="+s.Libraries, "AMENT_PREFIX_PATH="+s.Prefix, "RMW_IMPLEMENTATION="+s.RMW,
+		fmt.Sprint("ROS_DOMAIN_ID=", domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
+	return command
+}
+
+// Start starts a program and returns when it has executed callbacks for a while, or waits for the first one.
+func (s System) Start(ctx context.Context, load Workload, domain int) (*Program, error) {
+	scratch, err := os.MkdirTemp("", "busy")
 	if err != nil {
 		return nil, err
 	}
-	p := &program{scratch: scratch}
+	p := &Program{Scratch: scratch}
 	path := filepath.Join(scratch, "meter")
-	if p.meter, err = openMeter(path); err != nil {
-		p.stop()
+	if p.Meter, err = OpenMeter(path); err != nil {
+		p.Stop()
 		return nil, err
 	}
-	arguments := []string{path}
-	if load == callbackWithPublish {
-		arguments = append(arguments, "publish")
-	}
-	p.command = exec.Command(s.program, arguments...)
-	p.command.Env = append(os.Environ(), "LD_LIBRARY_PATH="+s.libraries, "AMENT_PREFIX_PATH="+s.prefix, "RMW_IMPLEMENTATION="+s.rmw,
-		"ROS_DOMAIN_ID=101", "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
+	p.command = s.Command(load, path, domain)
 	p.command.Stderr = &p.said
 	if err := p.command.Start(); err != nil {
-		p.stop()
+		p.Stop()
 		return nil, err
 	}
-	for deadline := time.Now().Add(startPatience); p.meter.read().callbacks < leastCallbacks; time.Sleep(pollInterval) {
+	least := uint64(LeastCallbacks)
+	if load == Idle {
+		least = 1
+	}
+	for deadline := time.Now().Add(startPatience); p.Meter.Read().Callbacks < least; time.Sleep(pollInterval) {
 		if ctx.Err() != nil || time.Now().After(deadline) {
-			p.stop()
-			return nil, fmt.Errorf("%s: %w: %s", s.program, errTooFew, p.said.String())
+			p.Stop()
+			return nil, fmt.Errorf("%s: %w: %s", s.Program, ErrTooFew, p.said.String())
 		}
 	}
-	time.Sleep(settling)
 	return p, nil
 }
 
-func (p *program) pid() int32 { return int32(p.command.Process.Pid) }
+// PID is the program's.
+func (p *Program) PID() int32 { return int32(p.command.Process.Pid) }
 
-// stop ends the program and removes what was recorded.
-func (p *program) stop() {
+// Signal sends it a signal.
+func (p *Program) Signal(signal os.Signal) error { return p.command.Process.Signal(signal) }
+
+// Stop ends the program and removes what was recorded.
+func (p *Program) Stop() {
 	if p.command != nil && p.command.Process != nil {
+		_ = p.command.Process.Signal(syscall.SIGCONT)
 		_ = p.command.Process.Signal(syscall.SIGINT)
 		overdue := time.AfterFunc(stopPatience, func() { _ = p.command.Process.Kill() })
 		_ = p.command.Wait()
 		overdue.Stop()
 	}
-	if p.meter != nil {
-		_ = p.meter.close()
+	if p.Meter != nil {
+		_ = p.Meter.Close()
 	}
-	_ = os.RemoveAll(p.scratch)
+	_ = os.RemoveAll(p.Scratch)
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/caret-bpf/caret-bpf/tools/busy"
+)
+
+// domains are so many that no two programs out of three see each other: each would learn of all others.
+const domains = 200
+
+// startedAtOnce is how many programs begin side by side.
+const startedAtOnce = 4
+
+// fleet is one program that executes callbacks, and others that wait.
+type fleet struct {
+	measured *busy.Program
+	idle     []*busy.Program
+}
+
+func startFleet(ctx context.Context, s busy.System, size int) (*fleet, error) {
+	f := &fleet{}
+	var err error
+	if f.measured, err = s.Start(ctx, busy.CallbackWithPublish, 0); err != nil {
+		return nil, err
+	}
+	// It would slow down the others.
+	if err := f.measured.Signal(syscall.SIGSTOP); err != nil {
+		f.stop()
+		return nil, err
+	}
+	var starting sync.WaitGroup
+	var mutex sync.Mutex
+	slots := make(chan struct{}, startedAtOnce)
+	for i := 1; i < size; i++ {
+		slots <- struct{}{}
+		starting.Go(func() {
+			defer func() { <-slots }()
+			p, startError := s.Start(ctx, busy.Idle, 1+i%domains)
+			mutex.Lock()
+			defer mutex.Unlock()
+			if startError != nil {
+				err = startError
+				return
+			}
+			f.idle = append(f.idle, p)
+		})
+	}
+	starting.Wait()
+	if err != nil {
+		f.stop()
+		return nil, fmt.Errorf("%d of %d programs run: %w", 1+len(f.idle), size, err)
+	}
+	return f, f.measured.Signal(syscall.SIGCONT)
+}
+
+// pids are those of all programs.
+func (f *fleet) pids() []int32 {
+	pids := []int32{f.measured.PID()}
+	for _, p := range f.idle {
+		pids = append(pids, p.PID())
+	}
+	return pids
+}
+
+func (f *fleet) stop() {
+	var stopping sync.WaitGroup
+	for _, p := range append(f.idle, f.measured) {
+		_ = p.Signal(os.Kill)
+		stopping.Go(p.Stop)
+	}
+	stopping.Wait()
+}
