@@ -29,6 +29,8 @@ type ProcessMemory struct {
 	mappings []target.Mapping
 	listed   time.Time
 	files    map[fileKey]*elffile.File // nil for what is no ELF file
+	// behind are files behind mappings that were read in their files: the next read is mostly of the same.
+	behind map[target.Mapping]*os.File
 }
 
 // fileKey is a mapped file.
@@ -43,12 +45,12 @@ func OpenMemory(process *target.Process) (*ProcessMemory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the memory of process %d: %w", process.PID, err)
 	}
-	return &ProcessMemory{process: process, memory: memory, files: make(map[fileKey]*elffile.File)}, nil
+	return &ProcessMemory{process: process, memory: memory, files: map[fileKey]*elffile.File{}, behind: map[target.Mapping]*os.File{}}, nil
 }
 
 // Close ends the use of the memory.
 func (m *ProcessMemory) Close() error {
-	err := m.memory.Close()
+	err := errors.Join(m.memory.Close(), m.closeBehind())
 	for _, file := range m.files {
 		if file != nil {
 			err = errors.Join(err, file.Close())
@@ -68,12 +70,38 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
 		return err
 	}
-	file, openErr := m.process.OpenMapping(mapping)
+	file, openErr := m.fileBehind(mapping)
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
-	defer file.Close()
 	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
+	return err
+}
+
+// maxBehind bounds the descriptors of a memory.
+const maxBehind = 8
+
+// fileBehind opens the file behind a mapping. It is closed with the memory, or when many others were opened.
+func (m *ProcessMemory) fileBehind(mapping target.Mapping) (*os.File, error) {
+	if file := m.behind[mapping]; file != nil {
+		return file, nil
+	}
+	file, err := m.process.OpenMapping(mapping)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.behind) >= maxBehind {
+		_ = m.closeBehind()
+	}
+	m.behind[mapping] = file
+	return file, nil
+}
+
+func (m *ProcessMemory) closeBehind() (err error) {
+	for _, file := range m.behind {
+		err = errors.Join(err, file.Close())
+	}
+	clear(m.behind)
 	return err
 }
 

@@ -101,13 +101,34 @@ func expectedFiles(expected []target.ExpectedLibrary) []file {
 	return files
 }
 
+// foundSource is a source of an event with what the search for it came to.
+type foundSource struct {
+	entry  Entry
+	source Source
+	result
+}
+
 // search looks for every source of the distribution that lies in the file.
 func (p *Plan) search(ctx context.Context, f file) {
+	for _, found := range p.options.Cache.sourcesIn(ctx, p, f, func() []foundSource { return p.sourcesIn(ctx, f) }) {
+		sites := slices.Clone(found.sites)
+		for i := range sites {
+			site := &sites[i]
+			site.Event, site.Provenance, site.Required = found.entry.Event, found.source.Provenance, found.entry.Required
+			f.place(site)
+		}
+		key := sourceKey{found.entry.Event, found.source.name()}
+		p.results[key] = append(p.results[key], result{sites, found.err})
+	}
+}
+
+// sourcesIn looks for every source of the distribution that lies in the file. It stops when ctx ends.
+func (p *Plan) sourcesIn(ctx context.Context, f file) (all []foundSource) {
 	var opened *elffile.File
 	var openErr error
 	for _, entry := range catalogue {
 		if ctx.Err() != nil {
-			return
+			return all
 		}
 		for _, source := range entry.sources(p.Distro) {
 			version, ok := source.Library.version(f.soname)
@@ -126,15 +147,10 @@ func (p *Plan) search(ctx context.Context, f file) {
 			if found.err != nil {
 				found.err = fmt.Errorf("%s: %w", f.soname, found.err)
 			}
-			for i := range found.sites {
-				site := &found.sites[i]
-				site.Event, site.Provenance, site.Required = entry.Event, source.Provenance, entry.Required
-				f.place(site)
-			}
-			key := sourceKey{entry.Event, source.name()}
-			p.results[key] = append(p.results[key], found)
+			all = append(all, foundSource{entry, source, found})
 		}
 	}
+	return all
 }
 
 // locate finds the instructions of a source in a file of its library.

@@ -4,15 +4,26 @@ import (
 	"context"
 	"sync"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// Cache keeps the callers that were found in files: libraries are shared by processes, and a process is looked at again
-// whenever it maps something. It may be used by several goroutines. The nil Cache keeps nothing.
+// Cache keeps what was found in files: libraries are shared by processes, and a process is looked at again whenever it
+// maps something. It is for plans with the same options, and may be used by several goroutines. The nil Cache keeps
+// nothing.
 type Cache struct {
 	mu      sync.Mutex
 	callers map[cacheKey]elffile.Callers
+	sources map[sourcesKey][]foundSource
+}
+
+// sourcesKey names the sources that lie in a content of a file, which has that name.
+type sourcesKey struct {
+	cacheKey
+	soname      string
+	distro      distros.Distro
+	shadowStack bool
 }
 
 // cacheKey names a content of a file. Overlay mounts show one file under several devices, so its FileID is in it; a
@@ -23,7 +34,32 @@ type cacheKey struct {
 }
 
 // NewCache returns an empty cache.
-func NewCache() *Cache { return &Cache{callers: make(map[cacheKey]elffile.Callers)} }
+func NewCache() *Cache {
+	return &Cache{callers: make(map[cacheKey]elffile.Callers), sources: make(map[sourcesKey][]foundSource)}
+}
+
+// sourcesIn returns the sources in a file, by search if they are not known. What the search has found is kept if all of
+// the file could be read and it was not written meanwhile.
+func (c *Cache) sourcesIn(ctx context.Context, p *Plan, f file, search func() []foundSource) []foundSource {
+	if c == nil || f.openErr != nil {
+		return search()
+	}
+	key := sourcesKey{cacheKey{f.id, f.opened.Times()}, f.soname, p.Distro, p.shadowStack}
+	c.mu.Lock()
+	found, known := c.sources[key]
+	c.mu.Unlock()
+	if known {
+		return found
+	}
+	found = search()
+	if ctx.Err() != nil || f.opened.Unchanged() != nil {
+		return found
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sources[key] = found
+	return found
+}
 
 // callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot
 // be read is uncertain.
