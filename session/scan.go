@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/entities"
-	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -28,12 +28,16 @@ const (
 	scanTime = 10 * time.Second
 )
 
-// scans is the state of the scans of processes' memory for their entities. One runs at a time, beside the session.
+// scansAtOnce is how many scans run at once. Each waits for most of its time, so that events are read.
+const scansAtOnce = 64
+
+// scans is the state of the scans of processes' memory for their entities. They run beside the session.
 type scans struct {
-	cancel  context.CancelFunc // of the scan that runs; nil while none does
-	entry   *process           // whose scan runs
-	results chan scanResult
-	closed  bool // the recording is over
+	running map[*process]context.CancelFunc
+	// searching has room for as many scans as have a processor, which bounds the memory of them.
+	searching chan struct{}
+	results   chan scanResult // with room for all that run
+	closed    bool            // the recording is over
 	// spent is how long the processes of each user have been scanned.
 	spent map[uint32]time.Duration
 }
@@ -58,14 +62,21 @@ type scanResult struct {
 	early    bool // it began before the end of the recording
 }
 
-// scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing
-// while a scan runs.
-func (s *Session) scanNext(ctx context.Context) {
-	if s.scans.cancel != nil {
-		return
+func newScans() scans {
+	return scans{
+		running: map[*process]context.CancelFunc{}, searching: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		results: make(chan scanResult, scansAtOnce), spent: map[uint32]time.Duration{},
 	}
+}
+
+// scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing
+// while a scan runs: nobody waits for it.
+func (s *Session) scanNext(ctx context.Context) {
 	for _, entry := range s.scannable() {
-		if s.scans.cancel == nil && s.wantsScan(entry) {
+		if len(s.scans.running) > 0 {
+			return
+		}
+		if s.wantsScan(entry) {
 			s.scan(ctx, entry)
 		}
 	}
@@ -115,26 +126,28 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 		return
 	}
 	// The end of the recording waits for it.
-	ctx, s.scans.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.scans.entry = entry
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.scans.running[entry] = cancel
 	early := !s.scans.closed
-	go func(layout *layouts.Layout) {
+	go func(searching chan struct{}) {
 		defer memory.Close()
+		searching <- struct{}{}
 		begin := time.Now()
 		snapshot, err := entities.Scan(ctx, memory, layout, s.now())
 		if snapshot != nil {
 			snapshot.End = s.now()
 		}
+		<-searching
 		time.Sleep(settleTime)
 		s.scans.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
-	}(layout)
+	}(s.scans.searching)
 }
 
 // applyScan takes in what a scan has found. One that was cut short is no scan.
 func (s *Session) applyScan(result scanResult) {
-	s.scans.cancel()
-	s.scans.cancel, s.scans.entry = nil, nil
 	entry, key := result.entry, result.entry.row.ProcessKey
+	s.scans.running[entry]()
+	delete(s.scans.running, entry)
 	s.scans.spent[entry.payer] += result.took
 	entry.scanned.pause = time.Now().Add(max(scanPause, scanShare*result.took))
 	s.mu.Lock()
@@ -187,8 +200,10 @@ func (s *Session) takeIn(g *entities.Graph, result scanResult) {
 
 // stopScan ends the scan of a process whose target is about to be closed.
 func (s *Session) stopScan(entry *process) {
-	if s.scans.entry == entry && s.scans.cancel != nil {
-		s.scans.cancel()
+	if cancel := s.scans.running[entry]; cancel != nil {
+		cancel()
+	}
+	for s.scans.running[entry] != nil {
 		s.applyScan(<-s.scans.results)
 	}
 	entry.scanned = scanned{}
@@ -206,16 +221,14 @@ func (s *Session) finishScans() {
 	s.scans.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), scanTime)
 	defer cancel()
-	if s.scans.cancel != nil {
-		s.awaitScan(ctx)
-	}
+	s.awaitScans(ctx, 0)
 	for _, entry := range s.scannable() {
 		entry.scanned.pause = time.Time{}
 	}
 	s.scanEach(ctx)
 }
 
-// scanEach scans, one after the other and for a bounded time, every process that wants it. The time is shared by their
+// scanEach scans, a few side by side and for a bounded time, every process that wants it. The time is shared by their
 // users.
 func (s *Session) scanEach(ctx context.Context) {
 	shares := newShares(time.Now().Add(scanTime), slices.DeleteFunc(s.scannable(), func(entry *process) bool { return !s.wantsScan(entry) }))
@@ -228,7 +241,7 @@ func (s *Session) scanEach(ctx context.Context) {
 	}
 }
 
-// scanUntil scans processes one after the other. Those that do not get their turn are told.
+// scanUntil scans processes, a few side by side. Those that do not get their turn are told.
 func (s *Session) scanUntil(ctx context.Context, entries []*process, until time.Time) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -241,19 +254,22 @@ func (s *Session) scanUntil(ctx context.Context, entries []*process, until time.
 			continue
 		}
 		s.scan(ctx, entry)
-		if s.scans.cancel != nil {
-			s.awaitScan(ctx)
-		}
+		s.awaitScans(ctx, scansAtOnce-1)
 	}
+	s.awaitScans(ctx, 0)
 }
 
-// awaitScan waits for the scan that runs, and cuts it short when ctx ends.
-func (s *Session) awaitScan(ctx context.Context) {
-	select {
-	case result := <-s.scans.results:
-		s.applyScan(result)
-	case <-ctx.Done():
-		s.scans.cancel()
-		s.applyScan(<-s.scans.results)
+// awaitScans waits until so many scans run at most. It cuts all short when ctx ends.
+func (s *Session) awaitScans(ctx context.Context, most int) {
+	for len(s.scans.running) > most {
+		select {
+		case result := <-s.scans.results:
+			s.applyScan(result)
+		case <-ctx.Done():
+			for _, cancel := range s.scans.running {
+				cancel()
+			}
+			ctx, most = context.Background(), 0
+		}
 	}
 }

@@ -130,7 +130,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		intraProcesses: make(chan intraProcessSeen, 64),
 		overhead:       newOverhead(),
 		headersAsked:   make(chan struct{}, 1),
-		scans:          scans{results: make(chan scanResult, 1), spent: map[uint32]time.Duration{}},
+		scans:          newScans(),
 		processes:      map[int32]*process{},
 		planner:        attaching.NewPlanner(compiled.attaching(options)),
 		report:         trace.NewSession(),
