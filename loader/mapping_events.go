@@ -30,9 +30,15 @@ const mappingPages = 32
 // tells those who count events of them (perf_event_open(2)): a uprobe would have to be in the dynamic linker, and the
 // kernel's own functions may not be probed where it is locked down.
 type Mappings struct {
-	rings []*mappingRing
-	lost  atomic.Uint64
+	rings  []*mappingRing
+	lost   atomic.Uint64
+	online string // the processors, when it began
+	// incomplete says that these have changed. A processor that comes back is not asked any more either.
+	incomplete bool
 }
+
+// onlineProcessors names the processors that run.
+const onlineProcessors = "/sys/devices/system/cpu/online"
 
 // mappingRing is the buffer of one processor.
 type mappingRing struct {
@@ -42,7 +48,11 @@ type mappingRing struct {
 
 // WatchMappings has the kernel tell of mappings from now on. It must be closed.
 func WatchMappings() (*Mappings, error) {
-	m := new(Mappings)
+	online, err := os.ReadFile(onlineProcessors)
+	if err != nil {
+		return nil, fmt.Errorf("which processors run: %w", err)
+	}
+	m := &Mappings{online: string(online)}
 	processors, err := ebpf.PossibleCPU()
 	if err != nil {
 		return nil, err
@@ -87,6 +97,14 @@ func (m *Mappings) Read(handle func(MappingEvent)) {
 	for _, ring := range m.rings {
 		m.lost.Add(ring.read(handle))
 	}
+}
+
+// Complete reports whether the processors that run are those that were asked, and always were as often as this was
+// called. What others do is not told.
+func (m *Mappings) Complete() bool {
+	online, err := os.ReadFile(onlineProcessors)
+	m.incomplete = m.incomplete || err != nil || string(online) != m.online
+	return !m.incomplete
 }
 
 // Lost is of how many mappings the kernel could not tell.

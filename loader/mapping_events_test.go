@@ -3,6 +3,7 @@ package loader
 import (
 	"encoding/binary"
 	"errors"
+	"os"
 	"os/exec"
 	"slices"
 	"testing"
@@ -104,4 +105,24 @@ func FuzzPerfRecord(f *testing.F) {
 			t.Errorf("%+v", event)
 		}
 	})
+}
+
+// Who has changed its processors is not told of all mappings, also when they are what they were.
+func TestMappingsOfOtherProcessors(t *testing.T) {
+	online, err := os.ReadFile(onlineProcessors)
+	if err != nil {
+		t.Skip(err)
+	}
+	m := &Mappings{online: string(online)}
+	if !m.Complete() {
+		t.Error("nothing has changed")
+	}
+	m.online = "4711\n"
+	if m.Complete() {
+		t.Error("the processors have changed")
+	}
+	m.online = string(online)
+	if m.Complete() {
+		t.Error("the processors had changed")
+	}
 }

@@ -21,6 +21,8 @@ const mappingMemory = time.Minute
 type mappings struct {
 	of    map[int32]*processMappings
 	count int
+	// told says that the kernel tells of mappings.
+	told bool
 	// lostAt is when it was last seen that mappings were not told, or that there was no room for one.
 	lostAt int64
 }

@@ -44,6 +44,10 @@ type process struct {
 	recorded bool
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
+	// mapped says that the kernel has told of a mapping since the process was last looked at, askedAt when it was asked for
+	// that that somebody looks.
+	mapped  bool
+	askedAt time.Time
 
 	// Of the session's own goroutine.
 
@@ -296,6 +300,9 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	entry := s.processes[pid]
 	ended := entry != nil && entry.ended
 	unmet := entry != nil && entry.isUnmet()
+	if entry != nil {
+		entry.mapped = false
+	}
 	s.mu.Unlock()
 	if ended {
 		s.bury(entry)
@@ -524,13 +531,14 @@ func (s *Session) lookAtAsked(ctx context.Context) {
 	}
 }
 
-// lookAtAll looks at every process that is recorded, and at those whose looks were forgotten.
+// lookAtAll looks at the processes that are recorded, if there is reason to, and at those whose looks were forgotten.
 func (s *Session) lookAtAll(ctx context.Context) {
 	for _, pid := range s.turns.next() {
 		s.askToLook(pid)
 	}
 	s.mu.Lock()
 	var pids []int32
+	wanted := map[int32]bool{}
 	gone := s.gone
 	s.gone = nil
 	// Those first that were put off.
@@ -546,6 +554,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 			s.endProcess(entry, s.now(), true)
 		}
 		pids = append(pids, pid)
+		wanted[pid] = s.wantsLook(entry)
 	}
 	s.mu.Unlock()
 	for _, entry := range gone {
@@ -557,8 +566,10 @@ func (s *Session) lookAtAll(ctx context.Context) {
 		s.closeTarget(entry)
 	}
 	for _, pid := range pids {
-		s.look(ctx, pid)
-		s.lookAtAsked(ctx)
+		if wanted[pid] {
+			s.look(ctx, pid)
+			s.lookAtAsked(ctx)
+		}
 		if entry := s.living(pid); entry != nil {
 			s.attacher.Settle(ctx, entry.probed)
 		}

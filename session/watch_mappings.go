@@ -17,9 +17,12 @@ const mappingInterval = 50 * time.Millisecond
 func (s *Session) watchMappings() (end func()) {
 	watched, err := loader.WatchMappings()
 	if err != nil {
-		s.warn(err) // then processes are taken to have had all files from their beginning
+		s.warn(err) // then processes are taken to have had all files from their beginning, and are looked at each second
 		return func() {}
 	}
+	s.mu.Lock()
+	s.mappings.told = true
+	s.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -50,9 +53,42 @@ func (s *Session) noteMappings(watched *loader.Mappings) {
 			return
 		}
 		s.mappings.note(event)
+		if entry := s.processes[event.PID]; entry != nil {
+			s.noteMapped(entry)
+		}
 	})
-	if lost := watched.Lost(); lost != s.mappingsLost {
+	if lost := watched.Lost(); lost != s.mappingsLost || !watched.Complete() {
 		s.mappingsLost = lost
 		s.mappings.lostAt = readClock(unix.CLOCK_MONOTONIC)
 	}
+}
+
+const (
+	// askPause is how long a process that maps one file after the other is left alone, at least.
+	askPause = 200 * time.Millisecond
+	// unaskedPause is after how long a process is looked at without any reason.
+	unaskedPause = 30 * time.Second
+)
+
+// noteMapped has a process looked at that has mapped something: soon, or with the others. The session is locked.
+func (s *Session) noteMapped(entry *process) {
+	entry.mapped = true
+	if now := time.Now(); now.Sub(entry.askedAt) > askPause {
+		entry.askedAt = now
+		s.askToLook(entry.row.PID)
+	}
+}
+
+// wantsLook reports whether there is reason to look at a process, as no mapping of it may have been told. The session is
+// locked.
+func (s *Session) wantsLook(entry *process) bool {
+	switch {
+	case !s.mappings.told, entry.mapped, entry.refreshed < s.mappings.lostAt:
+		return true
+	case entry.target == nil, entry.looks < youngLooks:
+		return true
+	case !entry.retry.IsZero(), entry.unplanned != 0, entry.probed.Incomplete():
+		return true
+	}
+	return time.Since(entry.lookedAt) > unaskedPause
 }
