@@ -88,7 +88,7 @@ func TestCallersAreSeenInBodies(t *testing.T) {
 // told of each process for how long nothing was attached.
 func TestSharingInterrupts(t *testing.T) {
 	former, later, probed := startSharers(t)
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	former.Target.Distro = "" // then it is probed alone
 	attach(t, a, former, probed)
 	former.Target.Distro = later.Target.Distro
@@ -115,7 +115,7 @@ func TestSharingInterrupts(t *testing.T) {
 // TestWrittenFileIsUnarmed: a file that is probed no more has been since it was detached.
 func TestWrittenFileIsUnarmed(t *testing.T) {
 	p, _, probed := startSharers(t)
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	attach(t, a, p, probed)
 	told.kernel.open[0].written = true
 	a.Verify()

@@ -121,7 +121,7 @@ func (a *Attacher) attachBodySites(
 // returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before
 // it maps them, and once more before they do anything.
 func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
-	if a.options.SystemWide {
+	if a.options.Shared {
 		a.returnToSharedBodies(ctx, p)
 	}
 	b := &p.bodies

@@ -27,7 +27,7 @@ const IntraProcessPatience = 5 * time.Second
 // separateIntraProcess takes out the sites that only intra-process communication needs. Where processes share their
 // links they are for all.
 func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []probes.Site) {
-	if a.options.SystemWide {
+	if a.options.Shared {
 		return sites, nil
 	}
 	for _, site := range sites {

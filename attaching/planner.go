@@ -9,9 +9,10 @@ import (
 
 // Options say what is attached.
 type Options struct {
-	// SystemWide says that processes are recorded that do not exist yet: sites are attached for every process, where that
-	// is allowed.
-	SystemWide bool
+	// Shared says that sites are attached for every process, where that is allowed, and the kernel side chooses.
+	Shared bool
+	// ToCome says that processes are recorded that do not exist yet.
+	ToCome bool
 	// ShadowStacks says that processes of this machine may have shadow stacks, with which calls may not be probed. Who has
 	// one is known of a process that runs, not of those to come.
 	ShadowStacks bool
@@ -35,12 +36,12 @@ type Planner struct {
 // NewPlanner makes a planner. Where processes share their links, and may have shadow stacks, only functions are probed
 // unless the mode says otherwise.
 func NewPlanner(o Options) *Planner {
-	options := probes.Options{Expected: true, Cache: probes.NewCache(), Costs: o.Costs, Profile: o.Profile, Steps: o.SystemWide}
+	options := probes.Options{Expected: true, Cache: probes.NewCache(), Costs: o.Costs, Profile: o.Profile, Steps: o.Shared}
 	switch o.Sites {
 	case SitesEntries:
 		options.Choice = probes.ChooseEntries
 	case SitesAuto:
-		options.Callers = !o.SystemWide || !o.ShadowStacks
+		options.Callers = !o.Shared || !o.ShadowStacks
 	default:
 		options.Callers = true
 	}

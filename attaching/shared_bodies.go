@@ -20,7 +20,7 @@ const maxExamined = 1 << 16
 // separateSharedBodies takes out the bodies in files with links for every process. Those of files that are planned for
 // another distribution are left out.
 func (a *Attacher) separateSharedBodies(ctx context.Context, p *Process, bodies []probes.Site) (own, shared []probes.Site) {
-	if !a.options.SystemWide {
+	if !a.options.Shared {
 		return bodies, nil
 	}
 	for _, site := range bodies {

@@ -34,7 +34,7 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 	former, later, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	settle := func(p *Process) int {
 		a.bodies.since = time.Now().Add(-bodiesPatience)
 		a.Settle(t.Context(), p)
@@ -95,7 +95,7 @@ func TestSharedBodiesArmCallers(t *testing.T) {
 	former, later, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	attach(t, a, former, caller, body)
 	bodies := a.bodies.attached[keyOf(body)].at
 	other := caller
@@ -121,7 +121,7 @@ func TestBodiesThatCannotBeShared(t *testing.T) {
 	_, later, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	told.kernel.unable = errors.New("no memory")
 	attach(t, a, later, caller, body)
 	if got := len(told.kernel.events(later.Target.PID)); got != 2 || told.kernel.sharedBodies() != 0 {
@@ -139,7 +139,7 @@ func TestSharedBodiesAreTriedAgain(t *testing.T) {
 	first, second := bodyOf(caller), bodyOf(caller)
 	second.File.Inode++
 	second.Event = abi.EventCallbackEnd
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	a.share(former, caller.File)
 	a.share(former, second.File)
 	attempts := 0

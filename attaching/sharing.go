@@ -65,7 +65,7 @@ var (
 
 // groupSites sorts out which of a process's sites are attached, and for whom.
 func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.Site) []siteGroup {
-	if !a.options.SystemWide {
+	if !a.options.Shared {
 		return a.unattached(siteGroup{pid: p.Target.PID, attached: p.attached, sites: planned})
 	}
 	sortForAttaching(planned)
@@ -265,8 +265,12 @@ func (a *Attacher) tellApart(p *Process, site probes.Site, why error) {
 	}
 	a.sharing.apart[site.File] = why
 	if len(a.sharing.apart) == 1 {
-		a.reporter.Warn(fmt.Errorf("%s of PID %d is not probed for all processes: %w. It is probed for each process alone: what processes that begin later "+
-			"do before they are noticed is not recorded, and each of them makes the hits of all dearer", site.Library, p.Target.PID, why))
+		consequence := "each of them makes the hits of all dearer"
+		if a.options.ToCome {
+			consequence = "what processes that begin later do before they are noticed is not recorded, and " + consequence
+		}
+		a.reporter.Warn(fmt.Errorf("%s of PID %d is not probed for all processes: %w. It is probed for each process alone: %s",
+			site.Library, p.Target.PID, why, consequence))
 	}
 }
 

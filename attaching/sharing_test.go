@@ -74,7 +74,7 @@ func TestFileThatCannotBeShared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			former, later, probed := startSharers(t)
-			a, told := newTestAttacher(Options{SystemWide: true})
+			a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 			want := []abi.Event{probed.Event}
 
 			former.Target.Distro = distros.Unknown // then it is probed alone
@@ -132,7 +132,7 @@ func TestWhoseContestCounts(t *testing.T) {
 				t.Skip(err)
 			}
 			probed := probes.Site{Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened}
-			a, told := newTestAttacher(Options{SystemWide: true})
+			a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 			for _, p := range []*Process{former, later, former, later} {
 				attach(t, a, p, probed)
 			}
@@ -158,7 +158,7 @@ func TestWhoseContestCounts(t *testing.T) {
 // until it can.
 func TestProcessThatLosesItsLinks(t *testing.T) {
 	former, later, probed := startSharers(t)
-	a, told := newTestAttacher(Options{SystemWide: true})
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	attach(t, a, former, probed)
 	told.kernel.failing = errors.New("no memory")
 	a.unshare(probed.File, errContested)
@@ -190,7 +190,7 @@ func TestTrustedProcessesJoin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			finder := target.NewFinder()
-			a, told := newTestAttacher(Options{SystemWide: true})
+			a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 			var file target.FileID
 			for _, m := range mappers {
 				p, module := startProcess(t, finder, m.user)

@@ -170,13 +170,13 @@ func (c Configuration) compile() (*compiled, error) {
 	return result, nil
 }
 
-// systemWide says that sites are attached for every process, and the kernel side chooses: when processes that are not
-// there yet have to be recorded from their first event.
+// systemWide says that processes that are not there yet have to be recorded from their first event.
 func (c *compiled) systemWide() bool { return c.PIDs == "" }
 
 // attaching says what is to be attached.
-func (c *compiled) attaching(options Options) attaching.Options {
+func (c *compiled) attaching(options Options, links trace.Links) attaching.Options {
 	return attaching.Options{
-		SystemWide: c.systemWide(), ShadowStacks: loader.MayHaveShadowStacks(), Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
+		Shared: links.Shared, ToCome: c.systemWide(), ShadowStacks: loader.MayHaveShadowStacks(),
+		Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
 	}
 }

@@ -68,6 +68,7 @@ type Session struct {
 	// Of the session's own goroutine.
 	launched *launched // nil unless a command was given
 	turns    turns
+	links    trace.Links
 	planner  *attaching.Planner
 	attacher *attaching.Attacher
 	scans    scans
@@ -132,7 +133,6 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		headersAsked:   make(chan struct{}, 1),
 		scans:          newScans(),
 		processes:      map[int32]*process{},
-		planner:        attaching.NewPlanner(compiled.attaching(options)),
 		report:         trace.NewSession(),
 		lost:           map[loader.Loss]uint64{},
 	}
@@ -153,6 +153,10 @@ func (s *Session) run(ctx context.Context) error {
 		return err
 	}
 	defer s.closeProcesses()
+	if s.links = s.chooseLinks(ctx, found); s.links.Recorded > 0 {
+		s.message(fmt.Sprintf("probes are made %s", &s.links))
+	}
+	s.planner = attaching.NewPlanner(s.configuration.attaching(s.options, s.links))
 	defer func() { s.launched.kill() }()
 	if command := s.configuration.Command; len(command) > 0 {
 		if err := s.startCommand(command); err != nil {
@@ -230,6 +234,7 @@ func (s *Session) configure() error {
 	}
 	s.bootID = s.report.Host.BootID
 	s.report.Configuration = stored
+	s.report.Links = &s.links
 	s.report.SetAttributes(c.attributes)
 	s.report.Clock = s.clock
 	s.report.Enter(trace.StateConfigured, time.Now())
@@ -237,7 +242,7 @@ func (s *Session) configure() error {
 	s.loader, err = loader.New(context.Background(), loader.Options{
 		RingBytes:       c.BufferBytes,
 		Raw:             c.Raw,
-		FilterProcesses: c.systemWide() && !c.All,
+		FilterProcesses: s.links.Shared && !c.All,
 		FollowChildren:  len(c.Command) > 0,
 		ReportAllExecs:  c.All || c.name != nil,
 		FilterAddresses: !c.filter.Empty(),
@@ -249,7 +254,7 @@ func (s *Session) configure() error {
 	if err != nil {
 		return err
 	}
-	s.attacher = attaching.New(s.loader, c.attaching(s.options), attachReport{s}, attachReport{s})
+	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), attachReport{s}, attachReport{s})
 	for _, warning := range s.loader.Warnings() {
 		s.warn(warning)
 	}

@@ -203,19 +203,43 @@ func (f *Finder) GroupRuns(group int32) bool {
 
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
 func (f *Finder) openIfROS2(ctx context.Context, pid int32) (*Process, error) {
-	text, err := f.readMapFile(pid, "maps", maxMapsSize)
-	if err != nil {
-		return nil, processError(pid, err)
-	}
-	mentioned := func(library string) bool { return bytes.Contains(text, []byte("/"+library)) }
-	if !slices.ContainsFunc(ros2Libraries, mentioned) {
-		return nil, nil
-	}
-	mappings, err := parseMaps(text)
-	if err != nil || !slices.ContainsFunc(mappings, isROS2Mapping) {
+	if maps, err := f.mapsROS2(pid); err != nil || !maps {
 		return nil, err
 	}
 	return f.Open(ctx, pid)
+}
+
+// mapsROS2 reports whether a process maps libraries of ROS 2.
+func (f *Finder) mapsROS2(pid int32) (bool, error) {
+	text, err := f.readMapFile(pid, "maps", maxMapsSize)
+	if err != nil {
+		return false, processError(pid, err)
+	}
+	mentioned := func(library string) bool { return bytes.Contains(text, []byte("/"+library)) }
+	if !slices.ContainsFunc(ros2Libraries, mentioned) {
+		return false, nil
+	}
+	mappings, err := parseMaps(text)
+	return slices.ContainsFunc(mappings, isROS2Mapping), err
+}
+
+// CountROS2 counts the processes that map libraries of ROS 2, as far as they may be looked into and those of their user
+// do not take long.
+func (f *Finder) CountROS2(ctx context.Context) int {
+	count := 0
+	pids, _ := f.pids() // none where they cannot be read
+	for pid, inTime := range f.inTurns(pids) {
+		if ctx.Err() != nil {
+			break
+		}
+		if !inTime {
+			continue
+		}
+		if maps, err := f.mapsROS2(pid); err == nil && maps {
+			count++
+		}
+	}
+	return count
 }
 
 func isROS2Mapping(mapping Mapping) bool {

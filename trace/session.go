@@ -54,6 +54,8 @@ type Session struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Targets    []Target          `json:"targets"`
 	Plan       Plan              `json:"plan"`
+	// Links says for whom probes were made. Recordings of caret-bpf before it chose have none.
+	Links *Links `json:"links,omitempty"`
 	// State is the last state of History.
 	State   State         `json:"state"`
 	History []StateChange `json:"history"`
@@ -77,6 +79,28 @@ type Session struct {
 	Ending     Ending   `json:"ending"`
 	// Error is the error that ended the recording.
 	Error string `json:"error,omitempty"`
+}
+
+// Links says for whom probes were made: for each process alone, or for every one. What is not to be probed for every one,
+// or cannot be, is probed for each process alone nevertheless.
+type Links struct {
+	// Shared says that they were made for every process.
+	Shared bool `json:"shared"`
+	// Recorded and Others are the processes of ROS 2 that were to be recorded, and that were not, where that decided it.
+	Recorded int `json:"recorded,omitempty"`
+	Others   int `json:"others,omitempty"`
+}
+
+// String says for whom, and of how many processes that was decided.
+func (l *Links) String() string {
+	text := "for each process"
+	if l.Shared {
+		text = "for every process"
+	}
+	if l.Recorded > 0 {
+		text += fmt.Sprintf(", of %d that are recorded and %d others that run ROS 2", l.Recorded, l.Others)
+	}
+	return text
 }
 
 // Recorder is the program that made the dataset, and its process.

@@ -114,6 +114,9 @@ func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
 			fmt.Fprintf(w, "%s: %s\n", report.Printable(key), report.Printable(session.Attributes[key]))
 		}
 		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.MissingEvents()))
+		if links := session.Links; links != nil {
+			fmt.Fprintf(w, "probes: %s\n", links)
+		}
 	}
 	printUnstamped(w, s.Session)
 	printProcesses(w, s)

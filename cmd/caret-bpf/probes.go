@@ -9,6 +9,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -26,12 +27,14 @@ func probesCommand() command {
 				if *pids == "" {
 					return fmt.Errorf("%w: name the processes with -p", errUsage)
 				}
-				found, err := findByPIDs(ctx, c, target.NewFinder(), *pids)
+				finder := target.NewFinder()
+				found, err := findByPIDs(ctx, c, finder, *pids)
 				if err != nil {
 					return err
 				}
 				plans, cache := []*probes.Plan{}, probes.NewCache()
 				costs, origin := knownCosts(c)
+				links := session.ChooseLinks(ctx, finder, len(found), costs)
 				for _, p := range found {
 					plan, planError := probes.NewPlan(ctx, p, probes.Options{Expected: true, Callers: true, Costs: costs, Cache: cache})
 					err = errors.Join(err, planError)
@@ -49,6 +52,7 @@ func probesCommand() command {
 				for _, plan := range plans {
 					printPlan(c, plan)
 				}
+				fmt.Fprintf(c.out, "record would make probes %s\n", &links)
 				fmt.Fprintln(c.out, origin)
 				return err
 			}
