@@ -65,6 +65,7 @@ type Attacher struct {
 	shared    []unitAttachment // what holds them
 	released  []unitAttachment // of processes that are over
 	bodies    bodies           // that are attached for every process
+	opened    bool             // the recording has begun
 	sharing   sharing
 	budget    budget
 	// examined are files in which the callers of tracepoints are known.
@@ -154,6 +155,13 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 			return err
 		}
 		count += attached
+	}
+	if p.bodies.stay { // a caller could not be attached
+		bodyCount, err := a.attachRemembered(ctx, p, own, shared)
+		if err != nil {
+			return err
+		}
+		count += bodyCount
 	}
 	if len(groups) > 0 {
 		a.reporter.Message(fmt.Sprintf("PID %d (%s): %d probes in %s", p.Target.PID, p.Target.Command, count, distroAndRMW(p.Target)))

@@ -115,7 +115,14 @@ func (s *told) Missing(p *Process, missing []probes.Missing) { s.missing[p] = mi
 func (s *told) Retiring(unit abi.Unit, _ ThreadShare)        { s.retiring = append(s.retiring, unit) }
 func (s *told) HasIntraProcess(*Process) bool                { return s.hasIntra }
 func (s *told) NoIntraProcess(*Process) bool                 { return s.noIntra }
+// newTestAttacher is one whose recording has begun.
 func newTestAttacher(options Options) (a *Attacher, reporter *told) {
+	a, reporter = newUnopened(options)
+	a.Open()
+	return a, reporter
+}
+
+func newUnopened(options Options) (a *Attacher, reporter *told) {
 	reporter = &told{kernel: &fakeKernel{}, missing: map[*Process][]probes.Missing{}, armed: map[*Process][]Armed{}}
 	return newAttacher(reporter.kernel, options, reporter, reporter), reporter
 }

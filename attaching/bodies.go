@@ -75,13 +75,18 @@ func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.
 	return others, bodies
 }
 
-// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them.
-// uncertain says that it has callers that cannot be probed. attached is how many are probed that were not.
+// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. Before
+// the recording begins they are only remembered: there is time to attach all callers first. uncertain says that it has
+// callers that cannot be probed. attached is how many are probed that were not.
 func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.Site, uncertain bool) (attached int, err error) {
 	b := &p.bodies
 	b.since = time.Now()
 	b.stay = b.stay || uncertain
 	if len(b.attachments) > 0 || len(sites) == 0 {
+		return 0, nil
+	}
+	if !a.opened && !b.stay {
+		b.sites, b.detached = sites, true
 		return 0, nil
 	}
 	sortForAttaching(sites)
@@ -94,6 +99,20 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 		b.comeBack()
 	}
 	return attached, nil
+}
+
+// attachRemembered attaches those bodies of a process, its own and those of every process, that were only remembered.
+func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared []probes.Site) (attached int, err error) {
+	if p.bodies.detached {
+		if attached, err = a.attachBodies(ctx, p, own, true); err != nil {
+			return 0, err
+		}
+	}
+	if len(shared) == 0 || !a.bodies.detached {
+		return attached, nil
+	}
+	count, err := a.attachSharedBodies(ctx, p, shared)
+	return attached + count, err
 }
 
 // attachBodySites attaches bodies file by file, all or none: in a process, or in every one (0).
@@ -163,7 +182,7 @@ const NoticeTime = time.Second
 // warnOfLateCallers says which files were mapped while bodies were not probed: their first calls are not recorded.
 // Files that were expected were armed before.
 func (a *Attacher) warnOfLateCallers(p *Process, sites []probes.Site) {
-	if !p.bodies.detached {
+	if !p.bodies.detached || !a.opened {
 		return
 	}
 	warned := map[string]bool{}

@@ -61,12 +61,13 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 	return attached, nil
 }
 
-// attachSharedBodiesFor attaches the bodies of a process's plan, if it has callers that are not probed yet. Otherwise
-// they are remembered.
+// attachSharedBodiesFor attaches the bodies of a process's plan, if it has callers that are not probed yet. Otherwise, and
+// before the recording begins, they are remembered.
 func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites []probes.Site, groups []siteGroup) (attached int, err error) {
 	fresh := slices.ContainsFunc(groups, func(g siteGroup) bool { return slices.ContainsFunc(g.sites, isCaller) })
-	if !fresh && !p.bodies.stay {
+	if (!fresh || !a.opened) && !p.bodies.stay {
 		a.noteSharedBodies(sites)
+		a.bodies.detached = a.bodies.detached || len(a.bodies.attachments) == 0
 		return 0, nil
 	}
 	if len(sites) == 0 {
@@ -91,7 +92,7 @@ func (a *Attacher) noteSharedBodies(sites []probes.Site) {
 }
 
 // Open says that the recording begins now.
-func (a *Attacher) Open() { a.bodies.since = time.Now() }
+func (a *Attacher) Open() { a.opened, a.bodies.since = true, time.Now() }
 
 // Begin says that a process runs ROS 2 now, before anything is planned for it: what it has mapped may call tracepoints,
 // and was perhaps never looked at.
@@ -104,7 +105,7 @@ func (a *Attacher) Begin(ctx context.Context, p *Process) {
 // returnToSharedBodies attaches the bodies again that were detached.
 func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
 	a.bodies.since = time.Now()
-	if !a.bodies.detached {
+	if !a.bodies.detached || !a.opened {
 		return
 	}
 	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {

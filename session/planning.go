@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -115,4 +116,19 @@ func (s *Session) postponeArming(p *target.Process, turns *turns) {
 	}
 	s.askToLook(p.PID)
 	_ = p.Close()
+}
+
+// attachMeanwhile attaches what processes have mapped since they were planned. What they map from now on is announced.
+func (s *Session) attachMeanwhile(ctx context.Context) {
+	for _, entry := range s.entries() {
+		if ctx.Err() != nil {
+			return
+		}
+		if !entry.recorded || entry.target == nil {
+			continue
+		}
+		if err := s.refresh(ctx, entry); ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
+			s.warn(err)
+		}
+	}
 }

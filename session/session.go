@@ -346,6 +346,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	if err := s.loader.OpenGateForEntities(); err != nil {
 		return err
 	}
+	s.attachMeanwhile(ctx)
 	s.scanFound(ctx)
 	if s.launched != nil {
 		if err := s.addCommand(ctx); err != nil {

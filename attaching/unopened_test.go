@@ -1,0 +1,99 @@
+package attaching
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// bodies are how many bodies are attached to a process, or to every one (0).
+func (k *fakeKernel) bodies(pid int32) (count int) {
+	for _, a := range k.open {
+		if a.pid == pid {
+			count += len(slices.DeleteFunc(slices.Clone(a.sites), func(s probes.Site) bool { return s.Role != abi.RoleBody }))
+		}
+	}
+	return count
+}
+
+// Before a recording begins, bodies are attached to a process only if it has callers that are not probed. When it
+// loads libraries afterwards they are, and nobody is warned of callers that came before.
+func TestBodiesBeforeTheRecording(t *testing.T) {
+	refused := errors.New("refused")
+	caller, body := site(abi.EventCallbackStart, abi.RoleCaller), site(abi.EventCallbackStart, abi.RoleBody)
+	body.Offset = 32
+	later := site(abi.EventCallbackEnd, abi.RoleCaller)
+	for name, test := range map[string]struct {
+		uncertain bool
+		refuses   bool
+		want      int
+	}{
+		"all callers are probed":      {false, false, 0},
+		"a caller cannot be probed":   {true, false, 1},
+		"a caller cannot be attached": {false, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, told := newUnopened(Options{})
+			if test.refuses {
+				told.kernel.refuse = func(s probes.Site) error {
+					if s.Role == abi.RoleCaller {
+						return refused
+					}
+					return nil
+				}
+			}
+			p := processNumber(1)
+			plan := &probes.Plan{Sites: []probes.Site{caller, body}}
+			if test.uncertain {
+				plan.Uncertain = []probes.UncertainCallers{{Event: caller.Event}}
+			}
+			if err := a.Attach(t.Context(), p, plan); err != nil {
+				t.Fatal(err)
+			}
+			if got := told.kernel.bodies(1); got != test.want {
+				t.Errorf("%d bodies, want %d", got, test.want)
+			}
+			warned := len(told.warnings)
+			plan.Sites = append(plan.Sites, later)
+			if err := a.Attach(t.Context(), p, plan); err != nil {
+				t.Fatal(err)
+			}
+			if got := told.kernel.bodies(1); got != test.want || !test.refuses && len(told.warnings) != warned {
+				t.Errorf("mapped meanwhile: %d bodies, want %d; %v", got, test.want, told.warnings)
+			}
+			a.Open()
+			if a.LibrariesChange(t.Context(), p, monotonicNow()); told.kernel.bodies(1) != 1 {
+				t.Errorf("%d bodies when it loads libraries", told.kernel.bodies(1))
+			}
+		})
+	}
+}
+
+// The same for bodies that every process shares.
+func TestSharedBodiesBeforeTheRecording(t *testing.T) {
+	first, second, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	a, told := newUnopened(Options{Shared: true, ToCome: true})
+	a.Begin(t.Context(), first)
+	attach(t, a, first, caller, body)
+	if told.kernel.sharedBodies() != 0 {
+		t.Error("they are attached though all callers are probed")
+	}
+	plan := &probes.Plan{Sites: []probes.Site{caller, body}, Uncertain: []probes.UncertainCallers{{Event: caller.Event}}}
+	if err := a.Attach(t.Context(), second, plan); err != nil {
+		t.Fatal(err)
+	}
+	if told.kernel.sharedBodies() != 1 {
+		t.Error("they are not attached for a process with uncertain callers")
+	}
+	a, told = newUnopened(Options{Shared: true, ToCome: true})
+	attach(t, a, first, caller, body)
+	a.Open()
+	if a.LibrariesChange(t.Context(), first, monotonicNow()); told.kernel.sharedBodies() != 1 {
+		t.Error("they do not come for libraries to come")
+	}
+}
