@@ -65,9 +65,11 @@ type Attacher struct {
 	shared    []unitAttachment // what holds them
 	released  []unitAttachment // of processes that are over
 	bodies    bodies           // that are attached for every process
-	opened    bool             // the recording has begun
-	sharing   sharing
-	budget    budget
+	// intraProcess is what is attached for every process for intra-process communication only.
+	intraProcess intraProcess
+	opened       bool // the recording has begun
+	sharing      sharing
+	budget       budget
 	// examined are files in which the callers of tracepoints are known.
 	examined map[target.FileID]bool
 }
@@ -127,7 +129,7 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	for _, group := range groups {
 		a.warnOfLateCallers(p, group.sites)
 	}
-	own, shared := a.separateSharedBodies(ctx, p, bodySites)
+	own, shared := a.separateShared(ctx, p, bodySites)
 	count, err := a.attachBodies(ctx, p, own, len(plan.Uncertain) > 0)
 	if err != nil {
 		return err
@@ -285,10 +287,11 @@ func (a *Attacher) Sweep() {
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.
 // They are not probed again.
 func (a *Attacher) Verify() {
-	for _, held := range slices.Concat(a.shared, a.bodies.attachments) {
+	for _, held := range slices.Concat(a.shared, a.bodies.attachments, a.intraProcess.attachments) {
 		if err := held.Verify(); err != nil {
-			a.closeIf(ofFile(held.file), &a.shared, &a.bodies.attachments)
+			a.closeIf(ofFile(held.file), a.sharedLists()...)
 			a.bodies.forget(held.file)
+			a.intraProcess.forget(held.file)
 			for key, state := range a.attached {
 				if key.file == held.file {
 					a.attached[key] = siteState{settled: state.settled}
@@ -298,6 +301,11 @@ func (a *Attacher) Verify() {
 			a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))
 		}
 	}
+}
+
+// sharedLists are all lists of what is attached for every process.
+func (a *Attacher) sharedLists() []*[]unitAttachment {
+	return []*[]unitAttachment{&a.shared, &a.bodies.attachments, &a.intraProcess.attachments}
 }
 
 func (a *Attacher) close(attachments []unitAttachment) error {

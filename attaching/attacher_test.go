@@ -100,7 +100,8 @@ type told struct {
 	retiring          []abi.Unit
 	missing           map[*Process][]probes.Missing
 	armed             map[*Process][]Armed
-	hasIntra, noIntra bool
+	hasIntra, noIntra bool              // of every process
+	withIntra         map[*Process]bool // these have it whatever others do
 }
 
 func (s *told) Warn(err error) {
@@ -113,8 +114,9 @@ func (s *told) Attached(_ int32, sites []probes.Site)        { s.attached = appe
 func (s *told) Armed(p *Process, armed []Armed)              { s.armed[p] = append(s.armed[p], armed...) }
 func (s *told) Missing(p *Process, missing []probes.Missing) { s.missing[p] = missing }
 func (s *told) Retiring(unit abi.Unit, _ ThreadShare)        { s.retiring = append(s.retiring, unit) }
-func (s *told) HasIntraProcess(*Process) bool                { return s.hasIntra }
-func (s *told) NoIntraProcess(*Process) bool                 { return s.noIntra }
+func (s *told) HasIntraProcess(p *Process) bool              { return s.hasIntra || s.withIntra[p] }
+func (s *told) NoIntraProcess(p *Process) bool               { return s.noIntra && !s.withIntra[p] }
+
 // newTestAttacher is one whose recording has begun.
 func newTestAttacher(options Options) (a *Attacher, reporter *told) {
 	a, reporter = newUnopened(options)

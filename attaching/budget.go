@@ -103,7 +103,7 @@ func (a *Attacher) settlesSoon(pid int32) bool {
 		return true
 	}
 	return slices.ContainsFunc(a.processes, func(p *Process) bool {
-		in := &p.intraProcess
+		in := a.intraOf(p)
 		return p.Target.PID == pid && (len(p.bodies.attachments) > 0 && !p.bodies.stay ||
 			len(in.attachments) > 0 && time.Since(in.since) < IntraProcessPatience+NoticeTime)
 	})
@@ -129,12 +129,14 @@ func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 	a.reporter.Warn(a.kernel.RetireUnit(unit))
 	delete(a.budget.optional, unit)
 	a.budget.retired = append(a.budget.retired, unit)
-	lists := []*[]unitAttachment{&a.shared, &a.bodies.attachments}
+	lists := a.sharedLists()
 	for _, p := range a.processes {
 		lists = append(lists, p.attachmentLists()...)
 	}
 	a.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
-	a.bodies.sites = slices.DeleteFunc(a.bodies.sites, a.isRetired)
+	for _, group := range []*detachable{&a.bodies.detachable, &a.intraProcess.detachable} {
+		group.sites = slices.DeleteFunc(group.sites, a.isRetired)
+	}
 	for _, p := range a.processes {
 		for _, group := range p.detachables() {
 			group.sites = slices.DeleteFunc(group.sites, a.isRetired)

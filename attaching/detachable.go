@@ -2,11 +2,13 @@ package attaching
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // detachable are sites of a process that are detached when it turns out to do without them, and attached again when it
@@ -28,6 +30,12 @@ func (a *Attacher) detach(of *detachable, why string) {
 	of.attachments, of.detached = nil, true
 	a.budget.settling = true
 	a.reporter.Message(why)
+}
+
+// forget forgets the sites in a file, whose links are closed.
+func (of *detachable) forget(file target.FileID) {
+	of.attached.forget(file)
+	of.sites = slices.DeleteFunc(of.sites, func(site probes.Site) bool { return site.File == file })
 }
 
 // comeBack notes that the sites are attached again.

@@ -10,6 +10,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // intraProcess is what a process has attached for intra-process communication only. On Humble that are functions that
@@ -17,17 +18,16 @@ import (
 type intraProcess struct {
 	detachable
 	detachedAt int64 // CLOCK_MONOTONIC in nanoseconds
-	told       bool  // what was missed
 }
 
 // IntraProcessPatience is how long a process must have had nodes and created nothing before it is believed to do
 // without intra-process communication.
 const IntraProcessPatience = 5 * time.Second
 
-// separateIntraProcess takes out the sites that only intra-process communication needs. Where processes share their
-// links they are for all.
+// separateIntraProcess takes out the sites that only intra-process communication needs. Processes to come may need them
+// from their first event, so that nothing is gained by detaching them.
 func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []probes.Site) {
-	if a.options.Shared {
+	if a.options.ToCome {
 		return sites, nil
 	}
 	for _, site := range sites {
@@ -40,11 +40,38 @@ func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []pr
 	return others, intra
 }
 
+// intraSites are those that are attached for intra-process communication in a process, or in every one.
+type intraSites struct {
+	*intraProcess
+	pid     int32
+	account *quota.Account
+	known   attachedSites
+}
+
+// intraOf are those by which the intra-process communication of a process is observed.
+func (a *Attacher) intraOf(p *Process) intraSites {
+	if p.sharesIntra {
+		return intraSites{intraProcess: &a.intraProcess, known: a.attached}
+	}
+	return intraSites{&p.intraProcess, p.Target.PID, p.Target.Account(), p.attached}
+}
+
 // attachIntraProcess attaches what intra-process communication needs, unless the process is known to have none.
 // attached is how many are probed that were not.
 func (a *Attacher) attachIntraProcess(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
-	in := &p.intraProcess
-	fresh := slices.DeleteFunc(slices.Clone(sites), func(site probes.Site) bool { return p.attached.settled(site) })
+	own, shared := a.separateShared(ctx, p, sites)
+	if len(shared) > 0 && !p.sharesIntra {
+		p.sharesIntra = true
+		a.returnToIntraProcess(ctx, p)
+	}
+	if len(own) > 0 {
+		p.sharesIntra = false
+	}
+	return a.attachIntraSites(ctx, a.intraOf(p), slices.Concat(own, shared))
+}
+
+func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
+	fresh := slices.DeleteFunc(slices.Clone(sites), in.known.settled)
 	if len(fresh) == 0 {
 		return 0, nil
 	}
@@ -57,29 +84,54 @@ func (a *Attacher) attachIntraProcess(ctx context.Context, p *Process, sites []p
 	if in.detached {
 		return 0, nil
 	}
-	attachments, failed, err := a.attachSites(ctx, p.Target.PID, p.Target.Account(), fresh, p.attached)
+	for _, group := range byFile(fresh) {
+		count, err := a.attachIntraFile(ctx, in, group)
+		if err != nil {
+			return 0, err
+		}
+		attached += count
+	}
+	in.since = time.Now()
+	return attached, nil
+}
+
+// attachIntraFile attaches sites that are all in one file.
+func (a *Attacher) attachIntraFile(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
+	attachments, failed, err := a.attachSites(ctx, in.pid, in.account, sites, in.known)
 	if err != nil {
 		return 0, err
 	}
+	for i := range attachments {
+		attachments[i].file = sites[0].File
+	}
 	in.attachments = append(in.attachments, attachments...)
-	in.since = time.Now()
-	return len(fresh) - len(failed), nil
+	return len(sites) - len(failed), nil
 }
 
-// detachIntraProcess detaches what only intra-process communication needs from a process that does without.
+// detachIntraProcess detaches what only intra-process communication needs from a process that does without, or from
+// every one if all do.
 func (a *Attacher) detachIntraProcess(p *Process) {
-	in := &p.intraProcess
-	if len(in.attachments) == 0 || time.Since(in.since) < IntraProcessPatience || !a.entities.NoIntraProcess(p) {
+	in := a.intraOf(p)
+	if len(in.attachments) == 0 || time.Since(in.since) < IntraProcessPatience {
+		return
+	}
+	sharing, whose := []*Process{p}, fmt.Sprintf("PID %d (%s)", p.Target.PID, p.Target.Command)
+	if p.sharesIntra {
+		sharing, whose = a.processes, "all processes"
+	}
+	if slices.ContainsFunc(sharing, func(p *Process) bool { return !a.entities.NoIntraProcess(p) }) {
+		if p.sharesIntra {
+			in.since = in.since.Add(NoticeTime) // not all processes ask for all others each time
+		}
 		return
 	}
 	in.detachedAt = monotonicNow()
-	a.detach(&in.detachable,
-		fmt.Sprintf("PID %d (%s): there is no intra-process communication, it is not probed", p.Target.PID, p.Target.Command))
+	a.detach(&in.detachable, whose+": there is no intra-process communication, it is not probed")
 }
 
 // returnToIntraProcess attaches what intra-process communication needs again to a process that may begin with it.
 func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
-	in := &p.intraProcess
+	in := a.intraOf(p)
 	if !in.detached {
 		return
 	}
@@ -87,19 +139,17 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 	// beginning.
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
-		attachments, _, err := a.attachSites(ctx, p.Target.PID, p.Target.Account(), []probes.Site{site}, p.attached)
-		if err != nil { // all or none: the next look tries again
+		if _, err := a.attachIntraFile(ctx, in, []probes.Site{site}); err != nil { // all or none: the next look tries again
 			if !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
 			}
 			a.reporter.Warn(a.close(in.attachments))
 			in.attachments = nil
 			for _, closed := range in.sites {
-				p.attached[keyOf(closed)] = siteState{settled: p.attached.settled(closed)}
+				in.known[keyOf(closed)] = siteState{settled: in.known.settled(closed)}
 			}
 			return
 		}
-		in.attachments = append(in.attachments, attachments...)
 	}
 	in.comeBack()
 }
@@ -107,7 +157,7 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 // AwaitIntraProcess makes sure that a process is probed that has begun with intra-process communication, and says what
 // was missed of it. It began at an instant of CLOCK_MONOTONIC in nanoseconds; 0 says that it is not known when.
 func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int64) {
-	in := &p.intraProcess
+	in := a.intraOf(p)
 	if began == 0 {
 		if !in.detached {
 			return
@@ -115,9 +165,9 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 		began = in.detachedAt // it may have gone on since then
 	}
 	a.returnToIntraProcess(ctx, p)
-	if len(in.sites) > 0 && !in.detached && began < in.returned && !in.told {
-		in.told = true // it is not detached again
-		missed := a.armed(p, in.sites, func(probes.Site) bool { return true })
+	if len(in.sites) > 0 && !in.detached && began < in.returned && !p.toldIntra {
+		p.toldIntra = true // it is not detached again
+		missed := a.armed(p, in.sites, func(site probes.Site) bool { return !p.sharesIntra || p.maps(site) })
 		for i := range missed {
 			missed[i].Since, missed[i].At = began, in.returned
 		}
@@ -129,7 +179,7 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 
 // settleIntraProcess detaches it or returns to it, as has become known of a process.
 func (a *Attacher) settleIntraProcess(ctx context.Context, p *Process) {
-	if p.intraProcess.detached && a.entities.HasIntraProcess(p) {
+	if a.intraOf(p).detached && a.entities.HasIntraProcess(p) {
 		a.AwaitIntraProcess(ctx, p, 0)
 	}
 	a.detachIntraProcess(p)

@@ -36,7 +36,7 @@ type Planner struct {
 // NewPlanner makes a planner. Where processes share their links, and may have shadow stacks, only functions are probed
 // unless the mode says otherwise.
 func NewPlanner(o Options) *Planner {
-	options := probes.Options{Expected: true, Cache: probes.NewCache(), Costs: o.Costs, Profile: o.Profile, Steps: o.Shared}
+	options := probes.Options{Expected: true, Cache: probes.NewCache(), Costs: o.Costs, Profile: o.Profile, Steps: o.ToCome}
 	switch o.Sites {
 	case SitesEntries:
 		options.Choice = probes.ChooseEntries

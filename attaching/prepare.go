@@ -24,7 +24,7 @@ func (a *Attacher) Prepare(ctx context.Context, p *Process, plan *probes.Plan) (
 	var done Prepared
 	sites, bodies := a.separateBodies(plan.Sites)
 	groups := a.groupSites(ctx, p, sites)
-	_, shared := a.separateSharedBodies(ctx, p, bodies)
+	_, shared := a.separateShared(ctx, p, bodies)
 	count, err := a.attachSharedBodiesFor(ctx, p, shared, groups)
 	done.Attached += count
 	failed := []error{err}

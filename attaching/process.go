@@ -1,6 +1,8 @@
 package attaching
 
 import (
+	"slices"
+
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -23,6 +25,8 @@ type Process struct {
 	lostSince    map[target.FileID]int64
 	bodies       bodies
 	intraProcess intraProcess
+	sharesIntra  bool // it is observed by links for every process
+	toldIntra    bool // what was missed of it
 }
 
 // NewProcess returns a process to which nothing is attached.
@@ -51,4 +55,9 @@ func (p *Process) attachmentLists() []*[]unitAttachment {
 		lists = append(lists, &group.attachments)
 	}
 	return lists
+}
+
+// maps reports whether the process has mapped the file of a site.
+func (p *Process) maps(site probes.Site) bool {
+	return slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return m.File == site.File })
 }

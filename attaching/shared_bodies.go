@@ -17,13 +17,13 @@ import (
 // maxExamined bounds the memory of an Attacher that runs for months while programs are built anew.
 const maxExamined = 1 << 16
 
-// separateSharedBodies takes out the bodies in files with links for every process. Those of files that are planned for
-// another distribution are left out.
-func (a *Attacher) separateSharedBodies(ctx context.Context, p *Process, bodies []probes.Site) (own, shared []probes.Site) {
+// separateShared takes out the sites in files with links for every process. Those of files that are planned for another
+// distribution are left out.
+func (a *Attacher) separateShared(ctx context.Context, p *Process, sites []probes.Site) (own, shared []probes.Site) {
 	if !a.options.Shared {
-		return bodies, nil
+		return sites, nil
 	}
-	for _, site := range bodies {
+	for _, site := range sites {
 		switch a.shares(ctx, p, site) {
 		case sharedAsPlanned:
 			shared = append(shared, shareable(site))
@@ -74,12 +74,6 @@ func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites 
 		return 0, nil
 	}
 	return a.attachSharedBodies(ctx, p, sites)
-}
-
-// forget forgets the bodies in a file, whose links are closed.
-func (b *bodies) forget(file target.FileID) {
-	b.attached.forget(file)
-	b.sites = slices.DeleteFunc(b.sites, func(site probes.Site) bool { return site.File == file })
 }
 
 // noteSharedBodies remembers bodies that are to be attached when they are needed.

@@ -173,10 +173,12 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 	delete(a.sharing.unshareable, file)
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
-		lists = append(lists, &p.attachments, &p.bodies.attachments)
+		lists = append(lists, p.attachmentLists()...)
 		p.lose(file)
 		p.attached.forget(file)
-		p.bodies.forget(file)
+		for _, group := range p.detachables() {
+			group.forget(file)
+		}
 	}
 	a.closeIf(ofFile(file), lists...)
 }
@@ -228,9 +230,10 @@ func (a *Attacher) unshare(file target.FileID, why error) {
 }
 
 func (a *Attacher) closeShared(file target.FileID) {
-	a.closeIf(ofFile(file), &a.shared, &a.bodies.attachments)
+	a.closeIf(ofFile(file), a.sharedLists()...)
 	a.attached.forget(file)
 	a.bodies.forget(file)
+	a.intraProcess.forget(file)
 	a.lose(file)
 }
 
