@@ -79,6 +79,7 @@ bench: build testdata ## Measure; prints medians and ratios. BENCH_RUNS="1" repe
 	@cat bpf/instructions.txt
 	scripts/bench.sh $(BENCH_RUNS)
 	scripts/bench-added.sh $(BENCH_RUNS)
+	scripts/bench-vehicle.sh $(BENCH_RUNS)
 	scripts/bench-bytes.sh
 	scripts/bench-queries.sh $(BENCH_CALLBACKS)
 

@@ -72,8 +72,8 @@ func (hs *holders) find(proc string, recorder int) []holder {
 	return found
 }
 
-// threadWithMap is a directory of /proc that shows the memory map of a process, given by its own: a first thread that has
-// ended shows none, though the others go on.
+// threadWithMap is a directory of /proc that shows the memory map of a process, given by its own: a first thread that
+// has ended shows none, though the others go on.
 func threadWithMap(process string) string {
 	if !isInState(process, 'Z') {
 		return process

@@ -75,9 +75,9 @@ func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.
 	return others, bodies
 }
 
-// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them. Before
-// the recording begins they are only remembered: there is time to attach all callers first. uncertain says that it has
-// callers that cannot be probed. attached is how many are probed that were not.
+// attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them.
+// Before the recording begins they are only remembered: there is time to attach all callers first. uncertain says that
+// it has callers that cannot be probed. attached is how many are probed that were not.
 func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.Site, uncertain bool) (attached int, err error) {
 	b := &p.bodies
 	b.since = time.Now()

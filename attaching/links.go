@@ -3,7 +3,6 @@ package attaching
 import (
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -22,8 +21,7 @@ func AreSharedLinksCheaper(recorded, others int, costs *probes.Costs) bool {
 	if costs == nil {
 		costs = probes.DefaultCosts()
 	}
-	hit := costs.Of(probes.Site{Class: elffile.ClassEmulated, Emulation: "nop"}) // as most sites are
 	own := time.Duration(recorded) * time.Duration(recorded-1) * consumerCost
-	shared := time.Duration(recorded)*lookupCost + time.Duration(others)*hit
+	shared := time.Duration(recorded)*lookupCost + time.Duration(others)*costs.Usual()
 	return shared < own
 }

@@ -61,8 +61,8 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 	return attached, nil
 }
 
-// attachSharedBodiesFor attaches the bodies of a process's plan, if it has callers that are not probed yet. Otherwise, and
-// before the recording begins, they are remembered.
+// attachSharedBodiesFor attaches the bodies of a process's plan, if it has callers that are not probed yet. Otherwise,
+// and before the recording begins, they are remembered.
 func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites []probes.Site, groups []siteGroup) (attached int, err error) {
 	fresh := slices.ContainsFunc(groups, func(g siteGroup) bool { return slices.ContainsFunc(g.sites, isCaller) })
 	if (!fresh || !a.opened) && !p.bodies.stay {

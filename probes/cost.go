@@ -86,6 +86,9 @@ func isVirtual(cpuinfo string) bool {
 	return false
 }
 
+// Usual returns what a hit of most sites costs, its program included: of an instruction that the kernel emulates.
+func (c *Costs) Usual() time.Duration { return c.ofKind(elffile.ClassEmulated, kindNop) + c.Program }
+
 // Of returns what a hit of the site costs, its program included.
 func (c *Costs) Of(site Site) time.Duration { return c.ofKind(site.Class, site.kind()) + c.Program }
 

@@ -44,8 +44,8 @@ type process struct {
 	recorded bool
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
-	// mapped says that the kernel has told of a mapping since the process was last looked at, askedAt when it was asked for
-	// that that somebody looks.
+	// mapped says that the kernel has told of a mapping since the process was last looked at, askedAt when somebody was
+	// asked to look for that reason.
 	mapped  bool
 	askedAt time.Time
 

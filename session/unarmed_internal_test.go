@@ -16,8 +16,8 @@ import (
 )
 
 // TestSpans: what a row says of a file that was not probed is never shorter than the truth, and there is none where
-// nothing was missed. Times are tenths of a second before now; the recording was opened 90 before, and the process began
-// 80 before, when not said otherwise.
+// nothing was missed. Times are tenths of a second before now; the recording was opened 90 before, and the process
+// began 80 before, when not said otherwise.
 func TestSpans(t *testing.T) {
 	file := target.FileID{Inode: 7}
 	now := readClock(unix.CLOCK_MONOTONIC)

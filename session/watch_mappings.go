@@ -79,8 +79,8 @@ func (s *Session) noteMapped(entry *process) {
 	}
 }
 
-// wantsLook reports whether there is reason to look at a process, as no mapping of it may have been told. The session is
-// locked.
+// wantsLook reports whether there is reason to look at a process, or not all of its mappings may have been told. The
+// session is locked.
 func (s *Session) wantsLook(entry *process) bool {
 	switch {
 	case !s.mappings.told, entry.mapped, entry.refreshed < s.mappings.lostAt:

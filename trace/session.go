@@ -81,8 +81,8 @@ type Session struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Links says for whom probes were made: for each process alone, or for every one. What is not to be probed for every one,
-// or cannot be, is probed for each process alone nevertheless.
+// Links says for whom probes were made: for each process alone, or for every one. What is not to be probed for every
+// one, or cannot be, is probed for each process alone nevertheless.
 type Links struct {
 	// Shared says that they were made for every process.
 	Shared bool `json:"shared"`

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 3, "how often everything is measured")
 	sizes := flag.String("processes", "1,20,100,300", "how many processes there are, separated by commas")
-	only := flag.String("only", "stand-in", "measure the systems whose names match this regular expression")
+	only := flag.String("only", "", "measure the systems whose names match this regular expression")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -72,41 +73,74 @@ var ways = []way{
 	{"--all", func(*fleet) []string { return []string{"--all"} }},
 }
 
+// measureFleet prints a line for each way.
 func measureFleet(ctx context.Context, s busy.System, size, rounds int) error {
 	f, err := startFleet(ctx, s, size)
 	if err != nil {
 		return err
 	}
-	defer f.stop()
+	measured, err := measureRunning(ctx, f, rounds)
+	f.stop()
+	if err != nil {
+		return err
+	}
+	for i, w := range ways {
+		printFigures(w.name, size, measured[i], true)
+	}
+	untraced := median(slices.Concat(measured...), func(f figures) float64 { return f.untraced })
+	var launched []figures
+	for range rounds {
+		found, err := measureLaunched(ctx, s, size, untraced)
+		if err != nil {
+			return fmt.Errorf("a command: %w", err)
+		}
+		launched = append(launched, found)
+	}
+	printFigures("-- COMMAND", size, launched, false)
+	return nil
+}
+
+// measureRunning measures all ways to record processes that run, in turn.
+func measureRunning(ctx context.Context, f *fleet, rounds int) ([][]figures, error) {
 	measured := make([][]figures, len(ways))
 	for range rounds {
 		for i, w := range ways {
 			found, err := measureWay(ctx, f, w)
 			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
+				return nil, fmt.Errorf("%s: %w", w.name, err)
 			}
 			measured[i] = append(measured[i], found)
 		}
 	}
-	for i, w := range ways {
-		of := func(value func(figures) float64) float64 {
-			var values []float64
-			for _, found := range measured[i] {
-				values = append(values, value(found))
-			}
-			return measure.Median(values)
-		}
-		fmt.Printf("| `%s` | %d | %.2f s | %.2f s | %.2f µs | %.2f µs | %.0f MB | %.1f %% |\n", w.name, size,
-			of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.detaching.Seconds() }),
-			of(func(f figures) float64 { return f.atOnce / 1e3 }), of(func(f figures) float64 { return f.later / 1e3 }),
-			of(func(f figures) float64 { return float64(f.memory) / 1e6 }), of(func(f figures) float64 { return f.idle * 100 }))
+	return measured, nil
+}
+
+func median(of []figures, value func(figures) float64) float64 {
+	var values []float64
+	for _, found := range of {
+		values = append(values, value(found))
 	}
-	return nil
+	return measure.Median(values)
+}
+
+// printFigures prints a line of the table. What is attached before its processes begin has neither begin nor first
+// moments to measure, and a command takes its time to end.
+func printFigures(way string, size int, measured []figures, running bool) {
+	of := func(value func(figures) float64) float64 { return median(measured, value) }
+	attaching, detaching, atOnce := "–", "–", "–"
+	if running {
+		attaching = fmt.Sprintf("%.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }))
+		detaching = fmt.Sprintf("%.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }))
+		atOnce = fmt.Sprintf("%.2f µs", of(func(f figures) float64 { return f.atOnce / 1e3 }))
+	}
+	fmt.Printf("| `%s` | %d | %s | %s | %s | %.2f µs | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, atOnce, of(func(f figures) float64 { return f.later / 1e3 }),
+		of(func(f figures) float64 { return float64(f.memory) / 1e6 }), of(func(f figures) float64 { return f.idle * 100 }))
 }
 
 // figures are what one recording has cost.
 type figures struct {
 	attaching, detaching time.Duration
+	untraced             float64 // nanoseconds of a callback with its publish
 	atOnce, later        float64 // nanoseconds that were added to a callback with its publish
 	memory               int64   // bytes
 	idle                 float64 // processor time of the recorder for each second in which nothing happens, seconds
@@ -130,31 +164,31 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	found, err := measureRecording(f, r)
+	found, err := measureRecording(r, f.measured.Meter, func(signal syscall.Signal) error { return f.measured.Signal(signal) })
 	end, stopError := r.stop()
 	found.attaching, found.detaching, found.memory = r.began, end.detaching, end.memory
-	found.atOnce -= untraced
-	found.later -= untraced
+	found.untraced, found.atOnce, found.later = untraced, found.atOnce-untraced, found.later-untraced
 	return found, errors.Join(err, stopError)
 }
 
-// measureRecording measures a recording that has just begun. Both times include what the program takes untraced.
-func measureRecording(f *fleet, r *recorder) (found figures, err error) {
+// measureRecording measures a recording that has just begun of a program that is told by that meter, and can be sent
+// signals. Both times include what the program takes untraced.
+func measureRecording(r *recorder, meter *busy.Meter, send func(syscall.Signal) error) (found figures, err error) {
 	for range windowsAtOnce {
-		traced, err := f.measured.Meter.TimePerCallback(window)
+		traced, err := meter.TimePerCallback(window)
 		if err != nil {
 			return found, err
 		}
 		found.atOnce = max(found.atOnce, traced)
 	}
 	time.Sleep(settling)
-	if found.later, err = f.measured.Meter.TimePerCallback(laterWindow); err != nil {
+	if found.later, err = meter.TimePerCallback(laterWindow); err != nil {
 		return found, err
 	}
-	if err := f.measured.Signal(syscall.SIGSTOP); err != nil {
+	if err := send(syscall.SIGSTOP); err != nil {
 		return found, err
 	}
-	defer func() { err = errors.Join(err, f.measured.Signal(syscall.SIGCONT)) }()
+	defer func() { err = errors.Join(err, send(syscall.SIGCONT)) }()
 	time.Sleep(time.Second) // what was recorded is written
 	before, err := measure.ProcessorTime(r.command.Process.Pid)
 	if err != nil {
