@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -54,7 +53,7 @@ func requireRoles(t *testing.T, data *oracle.Dataset, mode attaching.SiteMode) {
 		attaching.SitesEntries: {"function": true},
 		attaching.SitesCallers: {"caller": true},
 		attaching.SitesBoth:    {"caller": true, "body": true},
-		attaching.SitesAuto:    {"caller": true, "body": true},
+		attaching.SitesAuto:    {"caller": true},
 	}[mode]
 	if runtime.GOARCH != "amd64" {
 		// Callers are not searched for: bodies are emulated.
@@ -76,27 +75,9 @@ func requireCallers(t *testing.T) {
 	}
 }
 
-// TestBodiesAreLeft records across the moment at which the bodies of tracepoints are no longer probed, because all
-// callers are.
-func TestBodiesAreLeft(t *testing.T) {
-	requireRecording(t)
-	requireLong(t)
-	requireCallers(t)
-	t.Parallel()
-	n := startReadyNode(t, layout{standin.Humble, standin.CycloneDDS}, behaviours["threads"])
-	r := record(t, session.Configuration{PIDs: n.pidText()})
-	r.waitForMessage("their bodies no longer")
-	r.waitForMoreRows(trace.TableCallback, enough)
-	data := r.stop()
-	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
-	if lasted := time.Duration(r.closing - r.opened); lasted < 5*time.Second {
-		t.Errorf("the bodies were left after %v", lasted)
-	}
-}
-
-// TestSharedBodiesAreLeft records across the moment at which bodies are no longer probed for any process, and a process
-// that begins later: its files are known, so that its callers are probed from its first event on.
-func TestSharedBodiesAreLeft(t *testing.T) {
+// TestSharedCallers records a process, and one that begins later: its files are known, so that its callers are probed
+// from its first event on, and bodies are for neither.
+func TestSharedCallers(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
 	requireCallers(t)
@@ -111,12 +92,14 @@ func TestSharedBodiesAreLeft(t *testing.T) {
 			flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
 			former := startReadyNode(t, l, flags)
 			r := record(t, session.Configuration{Name: prefix})
-			r.waitForMessage("for every process, their bodies no longer")
-			r.waitForMoreRows(trace.TableCallback, enough)
+			r.waitForRows(trace.TableCallback, enough)
 			later := startReadyNode(t, l, flags)
 			r.waitForMoreRows(trace.TableCallback, 2*enough)
 			truthOfLater, truthOfFormer := later.stop(), former.stop()
 			data := r.stop()
+			if r.said("their bodies no longer") {
+				t.Error("bodies were probed")
+			}
 			requireExactProcess(t, data, truthOfFormer, r.span(data, truthOfFormer.Header.PID), oracle.Circumstances{Found: true})
 			if from, to, found := unarmed(data, later.PID()); found {
 				t.Errorf("files of the later process were not probed for %d ns", to-from)
@@ -132,9 +115,9 @@ func TestSharedBodiesAreLeft(t *testing.T) {
 	}
 }
 
-// TestLibraryIsLoadedAfterBodies loads a component, which nobody expected, when bodies are no longer probed. They
-// return before it does anything, or the recorder says for how long they were missing.
-func TestLibraryIsLoadedAfterBodies(t *testing.T) {
+// TestBodiesComeForALibrary loads a component, which nobody expected. Bodies are probed before it does anything, or the
+// recorder says for how long they were missing. When its callers are probed they are no longer.
+func TestBodiesComeForALibrary(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
 	requireCallers(t)
@@ -143,8 +126,9 @@ func TestLibraryIsLoadedAfterBodies(t *testing.T) {
 			t.Parallel()
 			n := startReadyNode(t, layout{standin.Humble, rmw}, "--rate 20 --component default --threads 2")
 			r := record(t, session.Configuration{PIDs: n.pidText()})
-			r.waitForMessage("their bodies no longer")
+			r.waitForRows(trace.TableCallback, enough)
 			n.Signal(syscall.SIGUSR1)
+			r.waitForMessage("their bodies no longer")
 			r.waitForMoreRows(trace.TableCallback, 4*enough)
 			data := r.stop()
 			truth := n.stop()
