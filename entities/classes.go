@@ -49,7 +49,12 @@ func newClasses(v view) *classes {
 	return &classes{view: v, known: make(map[trace.Address]*class), flavors: make(map[trace.Address]string)}
 }
 
-var errManyClasses = errors.New("more classes than any program has")
+var (
+	errManyClasses = errors.New("more classes than any program has")
+	// Most of what a scan judges is no vtable: no words are made of each.
+	errNoVtable      = fmt.Errorf("it is no vtable: %w", errImplausible)
+	errNoOffsetToTop = fmt.Errorf("what should be the offset to top: %w", errImplausible)
+)
 
 // of returns the class of the object that a pointer leads to, and where the whole object begins.
 func (c *classes) of(pointer trace.Address) (found *class, object trace.Address, err error) {
@@ -67,7 +72,7 @@ func (c *classes) of(pointer trace.Address) (found *class, object trace.Address,
 func (c *classes) judge(vtable trace.Address) (*class, error) {
 	if found, ok := c.known[vtable]; ok {
 		if found == nil {
-			return nil, fmt.Errorf("%v is no vtable: %w", vtable, errImplausible)
+			return nil, errNoVtable
 		}
 		return found, nil
 	}
@@ -87,7 +92,7 @@ func (c *classes) read(vtable trace.Address) (*class, error) {
 	const maxObject = 1 << 24
 	offset := -int64(offsetToTop)
 	if offset < 0 || offset > maxObject || offset%wordSize != 0 {
-		return nil, fmt.Errorf("the offset to top at %v: %w", vtable-2*wordSize, errImplausible)
+		return nil, errNoOffsetToTop
 	}
 	typeInfo, err := c.view.constant(vtable - wordSize)
 	if err != nil {

@@ -74,13 +74,15 @@ var errManyReads = errors.New("more objects than one scan follows")
 // of times.
 type constantCache struct {
 	Space
-	pages  map[uint64][]byte
+	pages map[uint64][]byte
+	// around are the blocks of which those pages were read that were in RAM.
+	around map[uint64]bool
 	passed map[passedKey]passedMember
 	reads  int
 }
 
 func newConstantCache(space Space) *constantCache {
-	return &constantCache{Space: space, pages: make(map[uint64][]byte), passed: make(map[passedKey]passedMember)}
+	return &constantCache{Space: space, pages: make(map[uint64][]byte), around: make(map[uint64]bool), passed: make(map[passedKey]passedMember)}
 }
 
 func (c *constantCache) ReadAt(p []byte, address uint64) error {
@@ -91,6 +93,9 @@ func (c *constantCache) ReadAt(p []byte, address uint64) error {
 		}
 		return c.Space.ReadAt(p, address)
 	}
+	if err := c.readAround(number); err != nil {
+		return err
+	}
 	page, ok := c.pages[number]
 	if !ok {
 		if err := c.spend(pageSize); err != nil {
@@ -100,13 +105,54 @@ func (c *constantCache) ReadAt(p []byte, address uint64) error {
 		if err := c.Space.ReadAt(page, number*pageSize); err != nil {
 			return c.Space.ReadAt(p, address)
 		}
-		if len(c.pages) >= maxCachedPages {
-			clear(c.pages)
-		}
-		c.pages[number] = page
+		c.keep(number, page)
 	}
 	copy(p, page[at:])
 	return nil
+}
+
+// blockPages is how many pages are read at once, because one that is needed is mostly followed by its neighbours.
+const blockPages = 16
+
+// readAround reads the pages of a page's block that files hold and are in RAM, once. Others are read when they are
+// needed.
+func (c *constantCache) readAround(number uint64) error {
+	block := number / blockPages
+	if c.around[block] || c.pages[number] != nil {
+		return nil
+	}
+	first, end := number, number+1
+	for first > block*blockPages && c.ReadOnlyFile((first-1)*pageSize) {
+		first--
+	}
+	for end < (block+1)*blockPages && c.ReadOnlyFile(end*pageSize) {
+		end++
+	}
+	for resident, err := range c.ResidentRanges(first*pageSize, end*pageSize) {
+		if err != nil {
+			break // the page that is needed says why
+		}
+		pages := make([]byte, resident.End-resident.Start)
+		if err := c.spend(len(pages)); err != nil {
+			return err
+		}
+		if c.Space.ReadAt(pages, resident.Start) != nil {
+			continue // a page has gone meanwhile
+		}
+		for at := uint64(0); at < uint64(len(pages)); at += pageSize {
+			c.keep((resident.Start+at)/pageSize, pages[at:at+pageSize])
+		}
+	}
+	c.around[block] = true
+	return nil
+}
+
+func (c *constantCache) keep(number uint64, page []byte) {
+	if len(c.pages) >= maxCachedPages {
+		clear(c.pages)
+		clear(c.around)
+	}
+	c.pages[number] = page
 }
 
 // spend counts a read of some bytes. A large one counts as several.
