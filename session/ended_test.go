@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,4 +61,52 @@ func TestProbesOfEndedProcesses(t *testing.T) {
 	data := r.stop()
 	truth := stays.stop()
 	requireExactProcess(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{Found: true})
+}
+
+// endedPidfds is how many descriptors this process holds of processes that have ended.
+func endedPidfds(t *testing.T) (ended int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fdinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		text, _ := os.ReadFile(filepath.Join("/proc/self/fdinfo", entry.Name()))
+		if strings.Contains(string(text), "Pid:\t-1\n") {
+			ended++
+		}
+	}
+	return ended
+}
+
+// TestStrangersThatEndAreLetGo: of a process that is nothing of ROS 2, whose end the kernel side does not tell, nothing
+// is held when it has ended, although nobody looks at it any more by then.
+func TestStrangersThatEndAreLetGo(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	r := record(t, session.Configuration{All: true})
+	const strangers = 5
+	var programs []*exec.Cmd
+	for range strangers {
+		program := exec.Command("sleep", "8") // longer than it is young
+		if err := program.Start(); err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, program)
+	}
+	for _, program := range programs {
+		if err := program.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := 0
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if held = endedPidfds(t); held < strangers {
+			break
+		}
+	}
+	if held >= strangers {
+		t.Errorf("%d processes that have ended are held", held)
+	}
+	r.stop()
 }

@@ -554,7 +554,7 @@ func (s *Session) lookAtAll(ctx context.Context) {
 			s.endProcess(entry, s.now(), true)
 		}
 		pids = append(pids, pid)
-		wanted[pid] = s.wantsLook(entry)
+		wanted[pid] = entry.ended || s.wantsLook(entry) // a look buries who has ended
 	}
 	s.mu.Unlock()
 	for _, entry := range gone {
