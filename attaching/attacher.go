@@ -143,6 +143,9 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	}
 	count += sharedCount
 	intraCount, err := a.attachIntraProcess(ctx, p, intraSites)
+	if failed := (*sharingError)(nil); errors.As(err, &failed) {
+		return a.attachApart(ctx, p, siteGroup{file: failed.site.File, sites: []probes.Site{failed.site}}, plan, failed.error)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,6 +157,10 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 		}
 		if err != nil {
 			p.bodies.stay = p.bodies.stay || slices.ContainsFunc(group.sites, isCaller)
+			if p.bodies.stay { // until it is tried again
+				_, bodyErr := a.attachRemembered(ctx, p, own, shared)
+				a.reporter.Warn(bodyErr)
+			}
 			return err
 		}
 		count += attached

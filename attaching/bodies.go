@@ -108,7 +108,7 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 			return 0, err
 		}
 	}
-	if len(shared) == 0 || !a.bodies.detached {
+	if len(shared) == 0 {
 		return attached, nil
 	}
 	count, err := a.attachSharedBodies(ctx, p, shared)

@@ -11,7 +11,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// detachable are sites of a process that are detached when it turns out to do without them, and attached again when it
+// detachable are sites, of a process or of every one, that are detached when it turns out to do without them, and attached again when it
 // may need them.
 type detachable struct {
 	attachments []unitAttachment // empty while there are none

@@ -17,7 +17,8 @@ import (
 // every callback passes (the executor's step, guard conditions), which most processes have no use for.
 type intraProcess struct {
 	detachable
-	detachedAt int64 // CLOCK_MONOTONIC in nanoseconds
+	detachedAt int64     // CLOCK_MONOTONIC in nanoseconds
+	asked      time.Time // when it was last asked who does without
 }
 
 // IntraProcessPatience is how long a process must have had nodes and created nothing before it is believed to do
@@ -51,8 +52,16 @@ type intraSites struct {
 // intraOf are those by which the intra-process communication of a process is observed.
 func (a *Attacher) intraOf(p *Process) intraSites {
 	if p.sharesIntra {
-		return intraSites{intraProcess: &a.intraProcess, known: a.attached}
+		return a.sharedIntra()
 	}
+	return p.ownIntra()
+}
+
+func (a *Attacher) sharedIntra() intraSites {
+	return intraSites{intraProcess: &a.intraProcess, known: a.attached}
+}
+
+func (p *Process) ownIntra() intraSites {
 	return intraSites{&p.intraProcess, p.Target.PID, p.Target.Account(), p.attached}
 }
 
@@ -60,15 +69,31 @@ func (a *Attacher) intraOf(p *Process) intraSites {
 // attached is how many are probed that were not.
 func (a *Attacher) attachIntraProcess(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
 	own, shared := a.separateShared(ctx, p, sites)
+	if len(own) > 0 && len(shared) == 0 {
+		p.sharesIntra = false
+	}
 	if len(shared) > 0 && !p.sharesIntra {
 		p.sharesIntra = true
 		a.returnToIntraProcess(ctx, p)
 	}
-	if len(own) > 0 {
-		p.sharesIntra = false
+	count, err := a.attachIntraSites(ctx, a.sharedIntra(), shared)
+	if err != nil && ctx.Err() == nil {
+		return 0, &sharingError{shared[0], err}
 	}
-	return a.attachIntraSites(ctx, a.intraOf(p), slices.Concat(own, shared))
+	if err != nil {
+		return 0, err
+	}
+	attached, err = a.attachIntraSites(ctx, p.ownIntra(), own)
+	return count + attached, err
 }
+
+// sharingError: sites could not be attached for every process.
+type sharingError struct {
+	site probes.Site
+	error
+}
+
+func (e *sharingError) Unwrap() error { return e.error }
 
 func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
 	fresh := slices.DeleteFunc(slices.Clone(sites), in.known.settled)
@@ -115,14 +140,15 @@ func (a *Attacher) detachIntraProcess(p *Process) {
 	if len(in.attachments) == 0 || time.Since(in.since) < IntraProcessPatience {
 		return
 	}
+	if p.sharesIntra && time.Since(in.asked) < NoticeTime {
+		return // another process has asked for all of them
+	}
+	in.asked = time.Now()
 	sharing, whose := []*Process{p}, fmt.Sprintf("PID %d (%s)", p.Target.PID, p.Target.Command)
 	if p.sharesIntra {
 		sharing, whose = a.processes, "all processes"
 	}
 	if slices.ContainsFunc(sharing, func(p *Process) bool { return !a.entities.NoIntraProcess(p) }) {
-		if p.sharesIntra {
-			in.since = in.since.Add(NoticeTime) // not all processes ask for all others each time
-		}
 		return
 	}
 	in.detachedAt = monotonicNow()

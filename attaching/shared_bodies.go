@@ -99,7 +99,7 @@ func (a *Attacher) Begin(ctx context.Context, p *Process) {
 // returnToSharedBodies attaches the bodies again that were detached.
 func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
 	a.bodies.since = time.Now()
-	if !a.bodies.detached || !a.opened {
+	if !a.opened {
 		return
 	}
 	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {

@@ -1,6 +1,7 @@
 package attaching
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func TestSharedIntraProcessComesAndGoes(t *testing.T) {
 	for _, toCome := range []bool{false, true} {
 		a, told := newUnopened(Options{Shared: true, ToCome: toCome})
 		settle := func() {
-			a.intraProcess.since = time.Now().Add(-IntraProcessPatience)
+			a.intraProcess.since, a.intraProcess.asked = time.Now().Add(-IntraProcessPatience), time.Time{}
 			a.Settle(t.Context(), first)
 			a.Settle(t.Context(), second)
 		}
@@ -52,5 +53,40 @@ func TestSharedIntraProcessComesAndGoes(t *testing.T) {
 			t.Errorf("to come %v: it does not come back for another process", toCome)
 		}
 		first.sharesIntra, second.sharesIntra = false, false // as they were
+	}
+}
+
+// Where it cannot be attached for every process, each has links of its own.
+func TestIntraProcessThatCannotBeShared(t *testing.T) {
+	first, second, intra := startSharers(t)
+	intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
+	a, told := newUnopened(Options{Shared: true})
+	attach(t, a, first, intra)
+	if len(told.kernel.events(0)) != 1 {
+		t.Fatalf("attached for all: %v", told.kernel.events(0))
+	}
+	told.kernel.unable = errors.New("refused")
+	another := intra
+	another.Offset += 4096
+	attach(t, a, second, intra, another)
+	if own := told.kernel.events(second.Target.PID); len(own) != 2 || len(told.kernel.events(0)) != 0 {
+		t.Errorf("attached for it %v, for all %v", own, told.kernel.events(0))
+	}
+	if own := told.kernel.events(first.Target.PID); len(own) != 1 {
+		t.Errorf("attached for the other one %v", own)
+	}
+}
+
+// A budget counts where intra-process communication is shared, also if it stays.
+func TestBudgetBesideSharedIntraProcess(t *testing.T) {
+	first, _, intra := startSharers(t)
+	intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
+	a, told := newTestAttacher(Options{Shared: true})
+	attach(t, a, first, intra)
+	told.withIntra = map[*Process]bool{first: true}
+	a.intraProcess.since = time.Now().Add(-IntraProcessPatience - NoticeTime)
+	a.Settle(t.Context(), first)
+	if a.settlesSoon(first.Target.PID) {
+		t.Error("its costs are not believed yet")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// sharing says which files have links for every process, where processes are recorded that do not exist yet. All others
-// are probed for each process alone.
+// sharing says which files have links for every process, where links are shared. All others are probed for each process
+// alone.
 type sharing struct {
 	// users are trusted beside root.
 	users []uint32
@@ -176,6 +176,7 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 		lists = append(lists, p.attachmentLists()...)
 		p.lose(file)
 		p.attached.forget(file)
+		p.sharesIntra = p.sharesIntra || slices.ContainsFunc(p.intraProcess.sites, func(site probes.Site) bool { return site.File == file })
 		for _, group := range p.detachables() {
 			group.forget(file)
 		}

@@ -97,3 +97,45 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 		t.Error("they do not come for libraries to come")
 	}
 }
+
+// When callers cannot be attached at all, bodies are until it is tried again.
+func TestBodiesBeforeTheRecordingWhereCallersFail(t *testing.T) {
+	caller, body := site(abi.EventCallbackStart, abi.RoleCaller), site(abi.EventCallbackStart, abi.RoleBody)
+	body.Offset = 32
+	a, told := newUnopened(Options{})
+	told.kernel.failingAt = func(sites []probes.Site) error {
+		if slices.ContainsFunc(sites, isCaller) {
+			return errors.New("no room")
+		}
+		return nil
+	}
+	p := processNumber(1)
+	if err := a.Attach(t.Context(), p, &probes.Plan{Sites: []probes.Site{caller, body}}); err == nil {
+		t.Fatal("attached")
+	}
+	if told.kernel.bodies(1) != 1 {
+		t.Errorf("%d bodies", told.kernel.bodies(1))
+	}
+}
+
+// Bodies that were only remembered of one process come for its libraries, though those of another stay attached.
+func TestRememberedBodiesBesideOthers(t *testing.T) {
+	first, second, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	a, told := newUnopened(Options{Shared: true, ToCome: true})
+	plan := &probes.Plan{Sites: []probes.Site{caller, body}, Uncertain: []probes.UncertainCallers{{Event: caller.Event}}}
+	if err := a.Attach(t.Context(), first, plan); err != nil {
+		t.Fatal(err)
+	}
+	another := body
+	another.Offset += 4096
+	attach(t, a, second, caller, another)
+	if told.kernel.bodies(0) != 1 {
+		t.Fatalf("%d bodies", told.kernel.bodies(0))
+	}
+	a.Open()
+	if a.LibrariesChange(t.Context(), second, monotonicNow()); told.kernel.bodies(0) != 2 {
+		t.Errorf("%d bodies", told.kernel.bodies(0))
+	}
+}
