@@ -77,6 +77,8 @@ type constantCache struct {
 	pages map[uint64][]byte
 	// around are the blocks of which those pages were read that were in RAM.
 	around map[uint64]bool
+	// full says that there was no room for all pages once. From then on each is read alone, when it is needed.
+	full   bool
 	passed map[passedKey]passedMember
 	reads  int
 }
@@ -118,7 +120,7 @@ const blockPages = 16
 // needed.
 func (c *constantCache) readAround(number uint64) error {
 	block := number / blockPages
-	if c.around[block] || c.pages[number] != nil {
+	if c.full || c.around[block] || c.pages[number] != nil {
 		return nil
 	}
 	first, end := number, number+1
@@ -151,6 +153,7 @@ func (c *constantCache) keep(number uint64, page []byte) {
 	if len(c.pages) >= maxCachedPages {
 		clear(c.pages)
 		clear(c.around)
+		c.full = true
 	}
 	c.pages[number] = page
 }

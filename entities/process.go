@@ -29,7 +29,7 @@ type ProcessMemory struct {
 	mappings []target.Mapping
 	listed   time.Time
 	files    map[fileKey]*elffile.File // nil for what is no ELF file
-	// behind are files behind mappings that were read in their files: the next read is mostly of the same.
+	// behind are files behind mappings that were read in their files; nil if none are kept.
 	behind map[target.Mapping]*os.File
 }
 
@@ -45,7 +45,7 @@ func OpenMemory(process *target.Process) (*ProcessMemory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the memory of process %d: %w", process.PID, err)
 	}
-	return &ProcessMemory{process: process, memory: memory, files: map[fileKey]*elffile.File{}, behind: map[target.Mapping]*os.File{}}, nil
+	return &ProcessMemory{process: process, memory: memory, files: map[fileKey]*elffile.File{}}, nil
 }
 
 // Close ends the use of the memory.
@@ -70,31 +70,42 @@ func (m *ProcessMemory) ReadAt(p []byte, address uint64) error {
 	if !ok || !isReadOnlyFile(mapping) || uint64(len(p)) > mapping.End-address {
 		return err
 	}
-	file, openErr := m.fileBehind(mapping)
-	if openErr != nil {
-		return errors.Join(err, openErr)
+	if fileErr := m.readBehind(mapping, p, address); fileErr != nil {
+		return errors.Join(err, fileErr)
 	}
-	_, err = file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
+	return nil
+}
+
+// maxBehind bounds the descriptors of a memory that keeps files.
+const maxBehind = 8
+
+// KeepFiles keeps some files open that memory is read from, until the memory is closed: a search reads the same ones
+// again and again.
+func (m *ProcessMemory) KeepFiles() { m.behind = map[target.Mapping]*os.File{} }
+
+// readBehind fills p from the file behind a mapping, where it has what is at an address.
+func (m *ProcessMemory) readBehind(mapping target.Mapping, p []byte, address uint64) error {
+	file := m.behind[mapping]
+	if file == nil {
+		var err error
+		if file, err = m.process.OpenMapping(mapping); err != nil {
+			return err
+		}
+		if m.behind == nil {
+			defer file.Close()
+		} else {
+			m.keep(mapping, file)
+		}
+	}
+	_, err := file.ReadAt(p, int64(mapping.Offset+address-mapping.Start))
 	return err
 }
 
-// maxBehind bounds the descriptors of a memory.
-const maxBehind = 8
-
-// fileBehind opens the file behind a mapping. It is closed with the memory, or when many others were opened.
-func (m *ProcessMemory) fileBehind(mapping target.Mapping) (*os.File, error) {
-	if file := m.behind[mapping]; file != nil {
-		return file, nil
-	}
-	file, err := m.process.OpenMapping(mapping)
-	if err != nil {
-		return nil, err
-	}
+func (m *ProcessMemory) keep(mapping target.Mapping, file *os.File) {
 	if len(m.behind) >= maxBehind {
 		_ = m.closeBehind()
 	}
 	m.behind[mapping] = file
-	return file, nil
 }
 
 func (m *ProcessMemory) closeBehind() (err error) {

@@ -125,6 +125,7 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	if err != nil {
 		return
 	}
+	memory.KeepFiles()
 	// The end of the recording waits for it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.scans.running[entry] = cancel
