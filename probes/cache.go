@@ -2,7 +2,10 @@ package probes
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/elffile"
@@ -38,8 +41,12 @@ func NewCache() *Cache {
 	return &Cache{callers: make(map[cacheKey]elffile.Callers), sources: make(map[sourcesKey][]foundSource)}
 }
 
-// sourcesIn returns the sources in a file, by search if they are not known. What the search has found is kept if all of
-// the file could be read and it was not written meanwhile.
+// maxCached bounds the files of which something is kept, in a recording that goes on for months while programs are built
+// anew.
+const maxCached = 1 << 14
+
+// sourcesIn returns the sources in a file, by search if they are not known. What the search has found is kept if the
+// file could be read and was not written meanwhile.
 func (c *Cache) sourcesIn(ctx context.Context, p *Plan, f file, search func() []foundSource) []foundSource {
 	if c == nil || f.openErr != nil {
 		return search()
@@ -52,13 +59,22 @@ func (c *Cache) sourcesIn(ctx context.Context, p *Plan, f file, search func() []
 		return found
 	}
 	found = search()
-	if ctx.Err() != nil || f.opened.Unchanged() != nil {
+	if ctx.Err() != nil || slices.ContainsFunc(found, foundSource.isUnread) || f.opened.Unchanged() != nil {
 		return found
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.sources) >= maxCached {
+		clear(c.sources)
+	}
 	c.sources[key] = found
 	return found
+}
+
+// isUnread reports whether the file could not be read, as opposed to not having the source.
+func (s foundSource) isUnread() bool {
+	var errno syscall.Errno
+	return errors.As(s.err, &errno)
 }
 
 // callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot
@@ -89,6 +105,9 @@ func (c *Cache) callersInFile(ctx context.Context, f file) elffile.Callers {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.callers) >= maxCached {
+		clear(c.callers)
+	}
 	c.callers[key] = found
 	return found
 }

@@ -2,12 +2,16 @@ package probes
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/elffile"
 )
 
 // Sources are searched for once in each file, and once more for another distribution, name or shadow stack, or when the
@@ -37,15 +41,19 @@ func TestSourcesAreSearchedForOnce(t *testing.T) {
 		{"another distribution", &Plan{Distro: distros.Jazzy}, nil, 1},
 		{"a shadow stack", &Plan{Distro: distros.Humble, shadowStack: true}, nil, 1},
 		{"another name", &Plan{Distro: distros.Humble}, func(f file) file { f.soname = "librcl.so.2"; return f }, 1},
+		{"cannot be read", &Plan{Distro: distros.Iron}, nil, 3},
 		{"cannot be opened", &Plan{Distro: distros.Humble}, func(f file) file { f.openErr = os.ErrPermission; return f }, 3},
 	} {
 		other := f
 		if test.file != nil {
 			other = test.file(f)
 		}
-		searched := 0
+		searched, found := 0, []foundSource{{result: result{err: elffile.ErrSymbolNotFound}}}
+		if test.plan.Distro == distros.Iron {
+			found[0].err = fmt.Errorf("reading: %w", unix.EIO)
+		}
 		for range 3 {
-			cache.sourcesIn(t.Context(), test.plan, other, func() []foundSource { searched++; return nil })
+			cache.sourcesIn(t.Context(), test.plan, other, func() []foundSource { searched++; return found })
 		}
 		if searched != test.want {
 			t.Errorf("%s: searched %d times, want %d", test.name, searched, test.want)
