@@ -126,6 +126,10 @@ func (l *Loader) attachTracepoints() error {
 	return nil
 }
 
+// SharesLinks reports whether links are for every process anyway, because the kernel cannot filter the threads of one
+// (Linux 6.6 to 6.9).
+func (l *Loader) SharesLinks() bool { return l.filterInProgram }
+
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 

@@ -118,16 +118,28 @@ func (s *Session) postponeArming(p *target.Process, turns *turns) {
 	_ = p.Close()
 }
 
-// attachMeanwhile attaches what processes have mapped since they were planned. What they map from now on is announced.
+// attachMeanwhile attaches what processes have mapped since they were planned, their users taking turns. What they map
+// from then on is announced: the gate is open for that.
 func (s *Session) attachMeanwhile(ctx context.Context) {
-	for _, entry := range s.entries() {
+	entries := slices.DeleteFunc(s.entries(), func(entry *process) bool { return !entry.recorded || entry.target == nil })
+	users := map[uint32]bool{}
+	for _, entry := range entries {
+		users[entry.payer] = true
+	}
+	turns := newTurns(armTime)
+	turns.users = max(1, len(users))
+	for _, entry := range entries {
 		if ctx.Err() != nil {
 			return
 		}
-		if !entry.recorded || entry.target == nil {
+		if s.configuration.systemWide() && !turns.has(entry.payer) {
+			s.askToLook(entry.row.PID)
 			continue
 		}
-		if err := s.refresh(ctx, entry); ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
+		begin := time.Now()
+		err := s.refresh(ctx, entry)
+		turns.spend(entry.payer, time.Since(begin))
+		if ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
 			s.warn(err)
 		}
 	}

@@ -51,8 +51,9 @@ type Options struct {
 	Trusted []uint32
 }
 
-// Session is one recording. Three goroutines use it: its own, which looks at processes, attaches, and ends the
-// recording; the reader, which merges records and writes rows; and the one of a scan, which is given what it needs.
+// Session is one recording. These goroutines use it: its own, which looks at processes, attaches, and ends the
+// recording; the reader, which merges records and writes rows; the one that notes mappings; and those of scans, which
+// are given what they need.
 type Session struct {
 	// Set before the reader begins. What they hold has locks of its own.
 	configuration *compiled
@@ -234,7 +235,6 @@ func (s *Session) configure() error {
 	}
 	s.bootID = s.report.Host.BootID
 	s.report.Configuration = stored
-	s.report.Links = &s.links
 	s.report.SetAttributes(c.attributes)
 	s.report.Clock = s.clock
 	s.report.Enter(trace.StateConfigured, time.Now())
@@ -254,6 +254,9 @@ func (s *Session) configure() error {
 	if err != nil {
 		return err
 	}
+	made := s.links
+	made.Shared = made.Shared || s.loader.SharesLinks()
+	s.report.Links = &made
 	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), attachReport{s}, attachReport{s})
 	for _, warning := range s.loader.Warnings() {
 		s.warn(warning)
@@ -346,8 +349,8 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	if err := s.loader.OpenGateForEntities(); err != nil {
 		return err
 	}
-	s.attachMeanwhile(ctx)
 	s.scanFound(ctx)
+	s.attachMeanwhile(ctx)
 	if s.launched != nil {
 		if err := s.addCommand(ctx); err != nil {
 			return err
