@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// detachable are sites, of a process or of every one, that are detached when it turns out to do without them, and attached again when it
-// may need them.
+// detachable are sites, of a process or of every one, that are detached when it turns out to do without them, and
+// attached again when it may need them.
 type detachable struct {
 	attachments []unitAttachment // empty while there are none
 	// sites are those that are attached, or that were.

@@ -41,8 +41,8 @@ func NewCache() *Cache {
 	return &Cache{callers: make(map[cacheKey]elffile.Callers), sources: make(map[sourcesKey][]foundSource)}
 }
 
-// maxCached bounds the files of which something is kept, in a recording that goes on for months while programs are built
-// anew.
+// maxCached bounds the files of which something is kept, in a recording that goes on for months while programs are
+// built anew.
 const maxCached = 1 << 14
 
 // sourcesIn returns the sources in a file, by search if they are not known. What the search has found is kept if the
