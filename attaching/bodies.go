@@ -76,8 +76,8 @@ func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.
 }
 
 // attachBodies attaches the bodies of a process whose mappings have changed: whatever it loads now can call them.
-// Before the recording begins they are only remembered: there is time to attach all callers first. uncertain says that
-// it has callers that cannot be probed. attached is how many are probed that were not.
+// Before a recording begins they may be only remembered. uncertain says that it has callers that cannot be probed.
+// attached is how many are probed that were not.
 func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.Site, uncertain bool) (attached int, err error) {
 	b := &p.bodies
 	b.since = time.Now()
@@ -85,7 +85,7 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 	if len(b.attachments) > 0 || len(sites) == 0 {
 		return 0, nil
 	}
-	if !a.opened && !b.stay {
+	if a.remembersBodies() && !b.stay {
 		b.sites, b.detached = sites, true
 		return 0, nil
 	}
@@ -100,6 +100,10 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 	}
 	return attached, nil
 }
+
+// remembersBodies reports whether bodies of which all callers are probed are only remembered. Before a recording begins
+// there is time to attach all callers first, but for those of programs to come, which nobody knows.
+func (a *Attacher) remembersBodies() bool { return !a.opened && !a.options.ToCome }
 
 // attachRemembered attaches those bodies of a process, its own and those of every process, that were only remembered.
 func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared []probes.Site) (attached int, err error) {

@@ -62,12 +62,12 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 }
 
 // attachSharedBodiesFor attaches the bodies of a process's plan, if it has callers that are not probed yet. Otherwise,
-// and before the recording begins, they are remembered.
+// and perhaps before the recording begins, they are remembered.
 func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites []probes.Site, groups []siteGroup) (attached int, err error) {
 	fresh := slices.ContainsFunc(groups, func(g siteGroup) bool { return slices.ContainsFunc(g.sites, isCaller) })
-	if (!fresh || !a.opened) && !p.bodies.stay {
+	if (!fresh || a.remembersBodies()) && !p.bodies.stay {
 		a.noteSharedBodies(sites)
-		a.bodies.detached = a.bodies.detached || len(a.bodies.attachments) == 0
+		a.bodies.detached = a.bodies.detached || a.remembersBodies() && len(a.bodies.attachments) == 0
 		return 0, nil
 	}
 	if len(sites) == 0 {

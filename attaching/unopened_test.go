@@ -77,7 +77,7 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 	first, second, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
-	a, told := newUnopened(Options{Shared: true, ToCome: true})
+	a, told := newUnopened(Options{Shared: true})
 	a.Begin(t.Context(), first)
 	attach(t, a, first, caller, body)
 	if told.kernel.sharedBodies() != 0 {
@@ -91,6 +91,10 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 		t.Error("they are not attached for a process with uncertain callers")
 	}
 	a, told = newUnopened(Options{Shared: true, ToCome: true})
+	if attach(t, a, first, caller, body); told.kernel.sharedBodies() != 1 {
+		t.Error("they are not attached for processes to come, whose callers nobody knows")
+	}
+	a, told = newUnopened(Options{Shared: true})
 	attach(t, a, first, caller, body)
 	a.Open()
 	if a.LibrariesChange(t.Context(), first, monotonicNow()); told.kernel.sharedBodies() != 1 {
@@ -123,7 +127,7 @@ func TestRememberedBodiesBesideOthers(t *testing.T) {
 	first, second, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
-	a, told := newUnopened(Options{Shared: true, ToCome: true})
+	a, told := newUnopened(Options{Shared: true})
 	plan := &probes.Plan{Sites: []probes.Site{caller, body}, Uncertain: []probes.UncertainCallers{{Event: caller.Event}}}
 	if err := a.Attach(t.Context(), first, plan); err != nil {
 		t.Fatal(err)

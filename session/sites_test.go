@@ -75,9 +75,9 @@ func requireCallers(t *testing.T) {
 	}
 }
 
-// TestSharedCallers records a process, and one that begins later: its files are known, so that its callers are probed
-// from its first event on, and bodies are for neither.
-func TestSharedCallers(t *testing.T) {
+// TestSharedBodiesAreLeft records across the moment at which bodies are no longer probed for any process, and a process
+// that begins later: its files are known, so that its callers are probed from its first event on.
+func TestSharedBodiesAreLeft(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
 	requireCallers(t)
@@ -92,14 +92,12 @@ func TestSharedCallers(t *testing.T) {
 			flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
 			former := startReadyNode(t, l, flags)
 			r := record(t, session.Configuration{Name: prefix})
-			r.waitForRows(trace.TableCallback, enough)
+			r.waitForMessage("for every process, their bodies no longer")
+			r.waitForMoreRows(trace.TableCallback, enough)
 			later := startReadyNode(t, l, flags)
 			r.waitForMoreRows(trace.TableCallback, 2*enough)
 			truthOfLater, truthOfFormer := later.stop(), former.stop()
 			data := r.stop()
-			if r.said("their bodies no longer") {
-				t.Error("bodies were probed")
-			}
 			requireExactProcess(t, data, truthOfFormer, r.span(data, truthOfFormer.Header.PID), oracle.Circumstances{Found: true})
 			if from, to, found := unarmed(data, later.PID()); found {
 				t.Errorf("files of the later process were not probed for %d ns", to-from)

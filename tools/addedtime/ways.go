@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/tools/busy"
@@ -75,9 +77,16 @@ const ringBytes = 256 << 20
 // withoutIntraProcess is what the recorder says when it leaves what only intra-process communication needs.
 const withoutIntraProcess = "there is no intra-process communication"
 
-// recordingAll records every process.
-func recordingAll(ctx context.Context, p *busy.Program, _ *plans) (end, error) {
-	return record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, "")
+// withoutBodies is what the recorder says when callers that every process shares are enough.
+const withoutBodies = "their bodies no longer"
+
+// recordingAll records every process, once it has settled.
+func recordingAll(ctx context.Context, p *busy.Program, plans *plans) (end, error) {
+	settles := ""
+	if plans.certain && slices.ContainsFunc(plans.standard, func(s probes.Site) bool { return s.Role == abi.RoleCaller }) {
+		settles = withoutBodies
+	}
+	return record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, settles)
 }
 
 // recording records as the command does once it has settled: functions that are probed beside their callers in the
