@@ -134,18 +134,16 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	if err != nil {
 		return err
 	}
-	sharedCount, err := a.attachSharedBodiesFor(ctx, p, shared, groups)
+	ownIntra, sharedIntra := a.separateShared(ctx, p, intraSites)
+	sharedCount, failed, err := a.attachSharedFor(ctx, p, shared, sharedIntra, groups)
 	if err != nil && ctx.Err() == nil {
-		return a.attachApart(ctx, p, siteGroup{file: shared[0].File, sites: shared}, plan, err)
+		return a.attachApart(ctx, p, siteGroup{file: failed[0].File, sites: failed}, plan, err)
 	}
 	if err != nil {
 		return err
 	}
 	count += sharedCount
-	intraCount, err := a.attachIntraProcess(ctx, p, intraSites)
-	if failed := (*sharingError)(nil); errors.As(err, &failed) {
-		return a.attachApart(ctx, p, siteGroup{file: failed.site.File, sites: []probes.Site{failed.site}}, plan, failed.error)
-	}
+	intraCount, err := a.attachOwnIntraProcess(ctx, p, ownIntra, len(sharedIntra) > 0)
 	if err != nil {
 		return err
 	}
@@ -178,6 +176,22 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	a.reporter.Missing(p, plan.Missing)
 	a.tellArmed(p, plan.Sites)
 	return nil
+}
+
+// attachSharedFor attaches, for every process, what a process needs of those sites that are detached when no process
+// does. It also returns the sites that could not be attached.
+func (a *Attacher) attachSharedFor(
+	ctx context.Context, p *Process, bodies, intra []probes.Site, groups []siteGroup,
+) (attached int, failed []probes.Site, err error) {
+	count, err := a.attachSharedBodiesFor(ctx, p, bodies, groups)
+	if err != nil {
+		return 0, bodies, err
+	}
+	intraCount, err := a.attachSharedIntraProcess(ctx, p, intra)
+	if err != nil {
+		return 0, intra, err
+	}
+	return count + intraCount, nil, nil
 }
 
 // attachGroup attaches a group of sites, and returns how many of them are.
@@ -296,23 +310,29 @@ func (a *Attacher) Sweep() {
 func (a *Attacher) Verify() {
 	for _, held := range slices.Concat(a.shared, a.bodies.attachments, a.intraProcess.attachments) {
 		if err := held.Verify(); err != nil {
-			a.closeIf(ofFile(held.file), a.sharedLists()...)
-			a.bodies.forget(held.file)
-			a.intraProcess.forget(held.file)
+			a.detachShared(held.file)
 			for key, state := range a.attached {
 				if key.file == held.file {
 					a.attached[key] = siteState{settled: state.settled}
 				}
 			}
-			a.lose(held.file)
 			a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))
 		}
 	}
 }
 
+// sharedDetachables are the sites of every process that are detached at times.
+func (a *Attacher) sharedDetachables() []*detachable {
+	return []*detachable{&a.bodies.detachable, &a.intraProcess.detachable}
+}
+
 // sharedLists are all lists of what is attached for every process.
 func (a *Attacher) sharedLists() []*[]unitAttachment {
-	return []*[]unitAttachment{&a.shared, &a.bodies.attachments, &a.intraProcess.attachments}
+	lists := []*[]unitAttachment{&a.shared}
+	for _, group := range a.sharedDetachables() {
+		lists = append(lists, &group.attachments)
+	}
+	return lists
 }
 
 func (a *Attacher) close(attachments []unitAttachment) error {

@@ -134,7 +134,7 @@ func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 		lists = append(lists, p.attachmentLists()...)
 	}
 	a.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
-	for _, group := range []*detachable{&a.bodies.detachable, &a.intraProcess.detachable} {
+	for _, group := range a.sharedDetachables() {
 		group.sites = slices.DeleteFunc(group.sites, a.isRetired)
 	}
 	for _, p := range a.processes {

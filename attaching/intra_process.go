@@ -65,36 +65,26 @@ func (p *Process) ownIntra() intraSites {
 	return intraSites{&p.intraProcess, p.Target.PID, p.Target.Account(), p.attached}
 }
 
-// attachIntraProcess attaches what intra-process communication needs, unless the process is known to have none.
-// attached is how many are probed that were not.
-func (a *Attacher) attachIntraProcess(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
-	own, shared := a.separateShared(ctx, p, sites)
-	if len(own) > 0 && len(shared) == 0 {
+// attachOwnIntraProcess attaches what a process alone needs for intra-process communication. sharesToo says that it
+// also shares some of that, which then tells whether it has any.
+func (a *Attacher) attachOwnIntraProcess(ctx context.Context, p *Process, sites []probes.Site, sharesToo bool) (attached int, err error) {
+	if len(sites) > 0 && !sharesToo {
 		p.sharesIntra = false
 	}
-	if len(shared) > 0 && !p.sharesIntra {
+	return a.attachIntraSites(ctx, p.ownIntra(), sites)
+}
+
+// attachSharedIntraProcess attaches what a process needs for intra-process communication for every process.
+func (a *Attacher) attachSharedIntraProcess(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
+	if len(sites) > 0 && !p.sharesIntra {
 		p.sharesIntra = true
 		a.returnToIntraProcess(ctx, p)
 	}
-	count, err := a.attachIntraSites(ctx, a.sharedIntra(), shared)
-	if err != nil && ctx.Err() == nil {
-		return 0, &sharingError{shared[0], err}
-	}
-	if err != nil {
-		return 0, err
-	}
-	attached, err = a.attachIntraSites(ctx, p.ownIntra(), own)
-	return count + attached, err
+	return a.attachIntraSites(ctx, a.sharedIntra(), sites)
 }
 
-// sharingError: sites could not be attached for every process.
-type sharingError struct {
-	site probes.Site
-	error
-}
-
-func (e *sharingError) Unwrap() error { return e.error }
-
+// attachIntraSites attaches sites unless they were detached because there is no intra-process communication. attached
+// is how many are probed that were not.
 func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
 	fresh := slices.DeleteFunc(slices.Clone(sites), in.known.settled)
 	if len(fresh) == 0 {

@@ -67,7 +67,6 @@ func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites 
 	fresh := slices.ContainsFunc(groups, func(g siteGroup) bool { return slices.ContainsFunc(g.sites, isCaller) })
 	if (!fresh || a.remembersBodies()) && !p.bodies.stay {
 		a.noteSharedBodies(sites)
-		a.bodies.detached = a.bodies.detached || a.remembersBodies() && len(a.bodies.attachments) == 0
 		return 0, nil
 	}
 	if len(sites) == 0 {

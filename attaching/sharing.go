@@ -231,10 +231,16 @@ func (a *Attacher) unshare(file target.FileID, why error) {
 }
 
 func (a *Attacher) closeShared(file target.FileID) {
-	a.closeIf(ofFile(file), a.sharedLists()...)
+	a.detachShared(file)
 	a.attached.forget(file)
-	a.bodies.forget(file)
-	a.intraProcess.forget(file)
+}
+
+// detachShared detaches a file from every process.
+func (a *Attacher) detachShared(file target.FileID) {
+	a.closeIf(ofFile(file), a.sharedLists()...)
+	for _, group := range a.sharedDetachables() {
+		group.forget(file)
+	}
 	a.lose(file)
 }
 

@@ -19,6 +19,15 @@ func (k *fakeKernel) bodies(pid int32) (count int) {
 	return count
 }
 
+// attachUncertain attaches a caller and its body in a process that may have other callers.
+func attachUncertain(t *testing.T, a *Attacher, p *Process, caller, body probes.Site) {
+	t.Helper()
+	plan := &probes.Plan{Sites: []probes.Site{caller, body}, Uncertain: []probes.UncertainCallers{{Event: caller.Event}}}
+	if err := a.Attach(t.Context(), p, plan); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Before a recording begins, bodies are attached to a process only if it has callers that are not probed. When it
 // loads libraries afterwards they are, and nobody is warned of callers that came before.
 func TestBodiesBeforeTheRecording(t *testing.T) {
@@ -83,10 +92,7 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 	if told.kernel.sharedBodies() != 0 {
 		t.Error("they are attached though all callers are probed")
 	}
-	plan := &probes.Plan{Sites: []probes.Site{caller, body}, Uncertain: []probes.UncertainCallers{{Event: caller.Event}}}
-	if err := a.Attach(t.Context(), second, plan); err != nil {
-		t.Fatal(err)
-	}
+	attachUncertain(t, a, second, caller, body)
 	if told.kernel.sharedBodies() != 1 {
 		t.Error("they are not attached for a process with uncertain callers")
 	}
@@ -128,10 +134,7 @@ func TestRememberedBodiesBesideOthers(t *testing.T) {
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
 	a, told := newUnopened(Options{Shared: true})
-	plan := &probes.Plan{Sites: []probes.Site{caller, body}, Uncertain: []probes.UncertainCallers{{Event: caller.Event}}}
-	if err := a.Attach(t.Context(), first, plan); err != nil {
-		t.Fatal(err)
-	}
+	attachUncertain(t, a, first, caller, body)
 	another := body
 	another.Offset += 4096
 	attach(t, a, second, caller, another)

@@ -52,23 +52,33 @@ func (c *Cache) sourcesIn(ctx context.Context, p *Plan, f file, search func() []
 		return search()
 	}
 	key := sourcesKey{cacheKey{f.id, f.opened.Times()}, f.soname, p.Distro, p.shadowStack}
-	c.mu.Lock()
-	found, known := c.sources[key]
-	c.mu.Unlock()
-	if known {
+	if found, known := lookUp(c, c.sources, key); known {
 		return found
 	}
-	found = search()
+	found := search()
 	if ctx.Err() != nil || slices.ContainsFunc(found, foundSource.isUnread) || f.opened.Unchanged() != nil {
 		return found
 	}
+	keep(c, c.sources, key, found)
+	return found
+}
+
+// lookUp returns what a map of the cache has for a key.
+func lookUp[K comparable, V any](c *Cache, kept map[K]V, key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.sources) >= maxCached {
-		clear(c.sources)
+	found, known := kept[key]
+	return found, known
+}
+
+// keep puts something into a map of the cache, which it empties when it is full.
+func keep[K comparable, V any](c *Cache, kept map[K]V, key K, found V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(kept) >= maxCached {
+		clear(kept)
 	}
-	c.sources[key] = found
-	return found
+	kept[key] = found
 }
 
 // isUnread reports whether the file could not be read, as opposed to not having the source.
@@ -93,22 +103,14 @@ func (c *Cache) callersInFile(ctx context.Context, f file) elffile.Callers {
 		return unreadable(f.openErr)
 	}
 	key := cacheKey{f.id, f.opened.Times()}
-	c.mu.Lock()
-	found, known := c.callers[key]
-	c.mu.Unlock()
-	if known {
+	if found, known := lookUp(c, c.callers, key); known {
 		return found
 	}
 	found, err := f.callers(ctx)
 	if err != nil {
 		return unreadable(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.callers) >= maxCached {
-		clear(c.callers)
-	}
-	c.callers[key] = found
+	keep(c, c.callers, key, found)
 	return found
 }
 

@@ -103,6 +103,10 @@ func newArmingTurns(found []plannedProcess) turns {
 	for _, p := range found {
 		users[p.Account().User()] = true
 	}
+	return newArmingTurnsOf(users)
+}
+
+func newArmingTurnsOf(users map[uint32]bool) turns {
 	turns := newTurns(armTime)
 	turns.users = max(1, len(users))
 	return turns
@@ -126,8 +130,7 @@ func (s *Session) attachMeanwhile(ctx context.Context) {
 	for _, entry := range entries {
 		users[entry.payer] = true
 	}
-	turns := newTurns(armTime)
-	turns.users = max(1, len(users))
+	turns := newArmingTurnsOf(users)
 	for _, entry := range entries {
 		if ctx.Err() != nil {
 			return

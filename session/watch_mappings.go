@@ -46,6 +46,7 @@ func (s *Session) watchMappings() (end func()) {
 
 // noteMappings notes those of processes that are recorded, or may be.
 func (s *Session) noteMappings(watched *loader.Mappings) {
+	complete := watched.Complete()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	watched.Read(func(event loader.MappingEvent) {
@@ -57,7 +58,7 @@ func (s *Session) noteMappings(watched *loader.Mappings) {
 			s.noteMapped(entry)
 		}
 	})
-	if lost := watched.Lost(); lost != s.mappingsLost || !watched.Complete() {
+	if lost := watched.Lost(); lost != s.mappingsLost || !complete {
 		s.mappingsLost = lost
 		s.mappings.lostAt = readClock(unix.CLOCK_MONOTONIC)
 	}

@@ -34,7 +34,6 @@ func probesCommand() command {
 				}
 				plans, cache := []*probes.Plan{}, probes.NewCache()
 				costs, origin := knownCosts(c)
-				links := session.ChooseLinks(ctx, finder, len(found), costs)
 				for _, p := range found {
 					plan, planError := probes.NewPlan(ctx, p, probes.Options{Expected: true, Callers: true, Costs: costs, Cache: cache})
 					err = errors.Join(err, planError)
@@ -52,6 +51,7 @@ func probesCommand() command {
 				for _, plan := range plans {
 					printPlan(c, plan)
 				}
+				links := session.ChooseLinks(ctx, finder, len(found), costs)
 				fmt.Fprintf(c.out, "record would make probes %s\n", &links)
 				fmt.Fprintln(c.out, origin)
 				return err

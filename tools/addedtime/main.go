@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
 	"syscall"
 	"time"
 
@@ -30,7 +29,7 @@ func main() {
 
 // run measures every system and prints its table.
 func run(ctx context.Context, rounds int, window time.Duration, only string) error {
-	pattern, err := regexp.Compile(only)
+	systems, err := busy.Chosen(only, os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -39,14 +38,7 @@ func run(ctx context.Context, rounds int, window time.Duration, only string) err
 		fmt.Println("not measured:", err)
 	}
 	defer daemon.Stop()
-	for _, s := range busy.Systems() {
-		if !pattern.MatchString(s.Name) {
-			continue
-		}
-		if missing := s.Missing(); missing != "" {
-			fmt.Printf("%s is not measured: there is no %s\n", s.Name, missing)
-			continue
-		}
+	for _, s := range systems {
 		results, err := measureSystem(ctx, s, ways(s, daemon != nil), rounds, window)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)

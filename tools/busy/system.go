@@ -5,9 +5,11 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,9 +31,9 @@ type System struct {
 	Name, Prefix, Libraries, Program, RMW string
 }
 
-// Systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are
+// systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are
 // some, since that is what users have.
-func Systems() []System {
+func systems() []System {
 	var all []System
 	for _, distro := range []string{"humble", "jazzy"} {
 		prefix := filepath.Join("build/testdata", distro+"-stripped")
@@ -51,8 +53,28 @@ func Systems() []System {
 	return all
 }
 
-// Missing names what cannot be measured without, "" if all is there.
-func (s System) Missing() string {
+// Chosen are the systems whose names match a regular expression. Those without a program are left out, and said to be.
+func Chosen(expression string, tell io.Writer) ([]System, error) {
+	pattern, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []System
+	for _, s := range systems() {
+		if !pattern.MatchString(s.Name) {
+			continue
+		}
+		if missing := s.missing(); missing != "" {
+			fmt.Fprintf(tell, "%s is not measured: there is no %s\n", s.Name, missing)
+			continue
+		}
+		chosen = append(chosen, s)
+	}
+	return chosen, nil
+}
+
+// missing names what cannot be measured without, "" if all is there.
+func (s System) missing() string {
 	for _, path := range []string{s.Libraries, s.Program} {
 		if _, err := os.Stat(path); err != nil {
 			return path

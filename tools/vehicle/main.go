@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,18 +31,11 @@ func main() {
 }
 
 func run(ctx context.Context, rounds int, sizes, only string) error {
-	pattern, err := regexp.Compile(only)
+	systems, err := busy.Chosen(only, os.Stdout)
 	if err != nil {
 		return err
 	}
-	for _, s := range busy.Systems() {
-		if !pattern.MatchString(s.Name) {
-			continue
-		}
-		if missing := s.Missing(); missing != "" {
-			fmt.Printf("%s is not measured: there is no %s\n", s.Name, missing)
-			continue
-		}
+	for _, s := range systems {
 		fmt.Printf("%s, %s, medians of %d rounds\n\n", s.Name, s.RMW, rounds)
 		fmt.Println("| recorded by | processes | until it records | to the end | added at once | added later | memory | idle |")
 		fmt.Println("|---|---|---|---|---|---|---|---|")
