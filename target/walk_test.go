@@ -129,6 +129,9 @@ func whereTheKernelFinds(root rootDirectory, path string, follow bool) (inode ui
 		how.Flags |= unix.O_NOFOLLOW
 	}
 	fd, err := unix.Openat2(int(root.start.handle.Fd()), path, &how)
+	for errors.Is(err, unix.EAGAIN) { // somebody has renamed or mounted something meanwhile, wherever: the kernel is not sure of ".."
+		fd, err = unix.Openat2(int(root.start.handle.Fd()), path, &how)
+	}
 	if err != nil {
 		return 0, err
 	}
