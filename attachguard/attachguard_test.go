@@ -47,31 +47,41 @@ func writeLibrary(t *testing.T) string {
 	return path
 }
 
-// A stranger keeps his memory map locked. Whoever attaches goes on nevertheless, and is told.
-func TestAttachingGoesOn(t *testing.T) {
-	library := writeLibrary(t)
-	var told []string
+// attachBeside attaches to a library while processes keep their maps. It returns what the guard has told.
+func attachBeside(t *testing.T, library string, keepMaps func()) (told []string) {
+	t.Helper()
 	guard, err := Start(func(line string) { told = append(told, line) })
 	if err != nil {
 		t.Fatal(err)
 	}
+	keepMaps()
+	fd, err := attach(library)
+	guard.Close()
+	if err != nil {
+		t.Skip("cannot attach: ", err)
+	}
+	unix.Close(fd)
+	return told
+}
+
+// A stranger keeps his memory map locked. Whoever attaches goes on nevertheless, and is told.
+func TestAttachingGoesOn(t *testing.T) {
+	library := writeLibrary(t)
 	// A file system of the same user does not answer somebody else, who does not map the library.
 	bystander, _ := fuse.Mount(t, fuse.Options{Owner: user})
 	waits := exec.Command("cat", bystander)
 	if err := waits.Start(); err != nil {
 		t.Fatal(err)
 	}
-	holder := fuse.LockMap(t, library, user)
-	fd, err := attach(library)
-	if err != nil {
-		t.Skip("cannot attach: ", err)
-	}
-	unix.Close(fd)
-	guard.Close()
-	want := fmt.Sprintf("PID %d (\"holder\"), whose memory map was locked by a page that a file system of user %d (FUSE)", holder, user)
-	if len(told) != 1 || !strings.Contains(told[0], want) {
-		t.Errorf("told: %q", told)
-	}
+	fuse.Repeat(t, func() error {
+		var holder int
+		told := attachBeside(t, library, func() { holder = fuse.LockMap(t, library, user) })
+		want := fmt.Sprintf("PID %d (\"holder\"), whose memory map was locked by a page that a file system of user %d (FUSE)", holder, user)
+		if len(told) != 1 || !strings.Contains(told[0], want) {
+			return fmt.Errorf("told: %q", told)
+		}
+		return nil
+	})
 	if _, err := os.ReadDir(filepath.Dir(bystander)); errors.Is(err, unix.ENOTCONN) {
 		t.Error("the connection of a bystander was ended")
 	}
@@ -80,64 +90,44 @@ func TestAttachingGoesOn(t *testing.T) {
 // The first thread of who keeps his map has ended, so that the process seems to have none.
 func TestAttachingGoesOnBesideAThread(t *testing.T) {
 	library := writeLibrary(t)
-	var told []string
-	guard, err := Start(func(line string) { told = append(told, line) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	holder := fuse.LockMapOfThread(t, library, user)
-	fd, err := attach(library)
-	if err != nil {
-		t.Skip("cannot attach: ", err)
-	}
-	unix.Close(fd)
-	guard.Close()
-	if len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) {
-		t.Errorf("told: %q", told)
-	}
+	fuse.Repeat(t, func() error {
+		var holder int
+		told := attachBeside(t, library, func() { holder = fuse.LockMapOfThread(t, library, user) })
+		if len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) {
+			return fmt.Errorf("told: %q", told)
+		}
+		return nil
+	})
 }
 
 // Processes keep their maps one after the other: when one has been let go, attaching waits for the next.
 func TestHoldersOneAfterTheOther(t *testing.T) {
 	library := writeLibrary(t)
-	var told []string
-	guard, err := Start(func(line string) { told = append(told, line) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	holders := []int{fuse.LockMap(t, library, user), fuse.LockMap(t, library, user-1), fuse.LockMap(t, library, user-2)}
-	fd, err := attach(library)
-	if err != nil {
-		t.Skip("cannot attach: ", err)
-	}
-	unix.Close(fd)
-	guard.Close()
-	for _, holder := range holders {
-		if !slices.ContainsFunc(told, func(line string) bool { return strings.Contains(line, fmt.Sprintf("PID %d ", holder)) }) {
-			t.Errorf("of PID %d nothing is told: %q", holder, told)
+	fuse.Repeat(t, func() error {
+		var holders []int
+		told := attachBeside(t, library, func() {
+			holders = []int{fuse.LockMap(t, library, user), fuse.LockMap(t, library, user-1), fuse.LockMap(t, library, user-2)}
+		})
+		for _, holder := range holders {
+			if !slices.ContainsFunc(told, func(line string) bool { return strings.Contains(line, fmt.Sprintf("PID %d ", holder)) }) {
+				return fmt.Errorf("of PID %d nothing is told: %q", holder, told)
+			}
 		}
-	}
+		return nil
+	})
 }
 
 // A process that maps nothing of what is probed forks while its map is locked: every attachment waits for that.
 func TestAttachingGoesOnBesideAFork(t *testing.T) {
 	library := writeLibrary(t)
-	var told []string
-	guard, err := Start(func(line string) { told = append(told, line) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	holder := fuse.Fork(t, user)
-	fd, err := attach(library)
-	if err != nil {
-		t.Skip("cannot attach: ", err)
-	}
-	unix.Close(fd)
-	guard.Close()
-	// Every attachment of the machine has waited. The guard of somebody else's may have been faster.
-	if len(told) > 0 && !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) {
-		t.Errorf("told: %q", told)
-	}
+	fuse.Repeat(t, func() error {
+		var holder int
+		told := attachBeside(t, library, func() { holder = fuse.Fork(t, user) })
+		if len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) {
+			return fmt.Errorf("told: %q", told)
+		}
+		return nil
+	})
 }
 
 // Who ends the recorder may tell all of its processes. The guard is needed until the recorder has ended.

@@ -1,0 +1,19 @@
+package fuse
+
+import "testing"
+
+// attempts are enough for other tests that run meanwhile.
+const attempts = 10
+
+// Repeat runs a test anew while it fails: every recorder of the machine waits for who keeps his map, and the guard of
+// another one may let him go before the guard that is tested does.
+func Repeat(t *testing.T, test func() error) {
+	t.Helper()
+	var err error
+	for range attempts {
+		if err = test(); err == nil {
+			return
+		}
+	}
+	t.Error(err)
+}
