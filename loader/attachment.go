@@ -120,7 +120,7 @@ func (l *Loader) attach(ctx context.Context, process int32, sites []probes.Site,
 		return nil, problems, errors.Join(err, attachment.close())
 	}
 	if process != 0 && len(groups) > 0 {
-		problems = append(problems, readBackInTime(process, groups)...)
+		problems = append(problems, l.readBacks.inTime(ctx, process, groups)...)
 	}
 	return attachment, problems, nil
 }

@@ -41,6 +41,7 @@ type Loader struct {
 	tracepoints  []io.Closer
 	guard        *attachguard.Guard // from the first attachment on
 	guarded      bool               // it was tried
+	readBacks    readBacks
 	detached     bool
 
 	readerMutex sync.Mutex // guards against the reader's end
@@ -425,6 +426,7 @@ func (l *Loader) Close() error {
 		return err
 	}
 	l.closed = true
+	l.readBacks.helper.Close()
 	if l.reader != nil {
 		err = errors.Join(err, l.reader.Close())
 	}

@@ -2,43 +2,67 @@ package loader
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"runtime"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/memoryhelper"
 )
 
-// readBackPatience is how long the process's memory is waited for. A process can keep its map locked.
-const readBackPatience = 5 * time.Second
+const (
+	// readBackPatience is how long the process's memory map is waited for. A process can keep it locked.
+	readBackPatience = 5 * time.Second
+	// maxReadBacksWaiting is of how many processes an answer may be waited for that nobody needs any more.
+	maxReadBacksWaiting = 8
+)
 
-// readBackInTime is readBack, unless the process keeps whoever looks at it waiting.
-func readBackInTime(process int32, groups [][]placedSite) []SiteError {
+// readBacks looks for breakpoints in the memory of processes: that a link was made proves nothing about the bytes. A
+// page may be one that a program answers for (FUSE), although a library was there a moment ago, and who reads it cannot
+// be killed. So a process of its own reads, whoever the user is.
+type readBacks struct {
+	helper memoryhelper.Helper
+	// waiting is of how many processes answers are waited for that came too late, if they ever come.
+	waiting atomic.Int32
+}
+
+// inTime is of, unless the process keeps whoever looks at it waiting, or ctx ends.
+func (r *readBacks) inTime(ctx context.Context, process int32, groups [][]placedSite) []SiteError {
+	if r.waiting.Load() >= maxReadBacksWaiting {
+		return unverified(groups, "breakpoints are not looked for: %d processes have not answered", maxReadBacksWaiting)
+	}
 	answer := make(chan []SiteError, 1) // what comes later is nobody's
-	go func() { answer <- readBack(process, groups) }()
+	r.waiting.Add(1)
+	go func() {
+		defer r.waiting.Add(-1)
+		answer <- r.of(process, groups)
+	}()
 	select {
 	case problems := <-answer:
 		return problems
+	case <-ctx.Done():
+		return nil
 	case <-time.After(readBackPatience):
-		err := fmt.Errorf("%w: the kernel did not show the process's memory within %v: its map is locked", ErrUnverified, readBackPatience)
-		return []SiteError{{groups[0][0].Site, err}}
+		return unverified(groups, "the kernel did not show the process's memory within %v: its map is locked", readBackPatience)
 	}
 }
 
-// readBack looks for the breakpoints in the process's memory: that a link was made proves nothing about the bytes. One
-// site of each group that the process has mapped is looked at. It returns what is wrong as ErrUnverified.
-func readBack(process int32, groups [][]placedSite) []SiteError {
+func unverified(groups [][]placedSite, format string, arguments ...any) []SiteError {
+	return []SiteError{{groups[0][0].Site, fmt.Errorf("%w: "+format, append([]any{ErrUnverified}, arguments...)...)}}
+}
+
+// of looks for the breakpoints in the process's memory. One site of each group that the process has mapped is looked at.
+// It returns what is wrong as ErrUnverified.
+func (r *readBacks) of(process int32, groups [][]placedSite) []SiteError {
 	mappings, err := executableMappings(process)
 	if err != nil || len(mappings) == 0 {
 		return nil // the process is gone: there is nothing to verify
 	}
-	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", process))
-	if err != nil {
-		if isPermission(err) {
-			err = permissionError("reading the process's memory", err, capSysPtrace)
-		}
-		return []SiteError{{groups[0][0].Site, fmt.Errorf("%w: %w", ErrUnverified, err)}}
-	}
-	defer func() { _ = memory.Close() }()
 	var warnings []SiteError
 	for _, sites := range groups {
 		site, address, ok := mappedSite(process, mappings, sites)
@@ -48,8 +72,15 @@ func readBack(process int32, groups [][]placedSite) []SiteError {
 			}
 			continue
 		}
-		if err := expectBreakpoint(memory, site, address); err != nil {
+		err := r.expectBreakpoint(process, site, address)
+		switch {
+		case errors.Is(err, unix.ESRCH):
+			return nil
+		case err != nil:
 			warnings = append(warnings, SiteError{site.Site, err})
+		}
+		if errors.Is(err, memoryhelper.ErrUnanswered) {
+			return warnings
 		}
 	}
 	return warnings
@@ -67,13 +98,13 @@ func mappedSite(process int32, mappings []mapping, sites []placedSite) (placedSi
 
 // expectBreakpoint reports an instruction that is still the file's own. Anything else than a breakpoint there is how
 // the kernel rewrote the instruction.
-func expectBreakpoint(memory *os.File, site placedSite, address uint64) error {
+func (r *readBacks) expectBreakpoint(process int32, site placedSite, address uint64) error {
 	size := 1
 	if runtime.GOARCH == "arm64" {
 		size = 4
 	}
 	inMemory, inFile := make([]byte, size), make([]byte, size)
-	if _, err := memory.ReadAt(inMemory, int64(address)); err != nil {
+	if err := r.read(process, address, inMemory); err != nil {
 		return fmt.Errorf("%w: reading %#x: %w", ErrUnverified, address, err)
 	}
 	if _, err := site.file.ReadAt(inFile, int64(site.Offset)); err != nil {
@@ -83,4 +114,22 @@ func expectBreakpoint(memory *os.File, site placedSite, address uint64) error {
 		return fmt.Errorf("%w: the original instruction is at %#x", ErrUnverified, address)
 	}
 	return nil
+}
+
+func (r *readBacks) read(process int32, address uint64, into []byte) error {
+	n, ended, err := r.helper.Read(process, address, into)
+	if errors.Is(err, memoryhelper.ErrUnanswered) {
+		r.waiting.Add(1)
+		go func() {
+			<-ended
+			r.waiting.Add(-1)
+		}()
+	}
+	switch {
+	case err != nil && isPermission(err):
+		return permissionError("reading the process's memory", err, capSysPtrace)
+	case err == nil && n < len(into):
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
