@@ -263,6 +263,58 @@ func TestWaitsForMaps(t *testing.T) {
 	}
 }
 
+// Only those users are suspected of whom a process waits for a page: others can have anybody keep his map.
+func TestWhoAwaitsPages(t *testing.T) {
+	const page, file = "[<0>] fuse_read_folio+0x1/0x2\n[<0>] handle_mm_fault+0x1/0x2\n", "[<0>] fuse_lookup+0x1/0x2\n"
+	proc := t.TempDir()
+	for pid, process := range map[int]struct {
+		user   int
+		stacks []string
+	}{
+		1: {1000, []string{file, page}},
+		2: {1001, []string{file}},
+		3: {1002, []string{page}},
+		4: {1001, nil},
+	} {
+		folder := filepath.Join(proc, strconv.Itoa(pid))
+		for i, stack := range process.stacks {
+			thread := filepath.Join(folder, "task", strconv.Itoa(i))
+			if err := os.MkdirAll(thread, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(thread, "stack"), []byte(stack), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "status"), fmt.Appendf(nil, "Uid:\t%d\n", process.user), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var hs holders
+	awaiting := hs.awaitPages(proc, map[uint32]bool{1000: true, 1001: true})
+	if len(awaiting) != 1 || !awaiting[1000] {
+		t.Errorf("%v", awaiting)
+	}
+}
+
+func TestWaitsForPage(t *testing.T) {
+	const fault = "[<0>] filemap_fault+0x1/0x2\n[<0>] __do_fault+0x1/0x2\n[<0>] handle_mm_fault+0x1/0x2\n"
+	for stack, want := range map[string]bool{
+		"[<0>] request_wait_answer+0x1/0x2\n[<0>] fuse_read_folio+0x1/0x2\n" + fault:    true,
+		"[<0>] fuse_dev_do_read+0x1/0x2\n[<0>] vfs_read+0x1/0x2\n":                      false, // the program that answers
+		"[<0>] request_wait_answer+0x1/0x2\n[<0>] fuse_lookup+0x1/0x2\n[<0>] do_open\n": false,
+		fault: false,
+		"":    false,
+	} {
+		if got := waitsForPage([]byte(stack)); got != want {
+			t.Errorf("%q: %v", stack, got)
+		}
+	}
+}
+
 func TestRealUser(t *testing.T) {
 	for status, want := range map[string]uint32{
 		"Name:\tx\nUid:\t1000\t0\t0\t0\n": 1000, "Uid:\t4294967295\n": 4294967295, "Uid:\n": 0, "": 0, "Uid:\tx\n": 0,

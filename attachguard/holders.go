@@ -27,7 +27,7 @@ type holder struct {
 func (h holder) String() string { return fmt.Sprintf("PID %d (%.40q)", h.pid, h.command) }
 
 // holders finds processes that keep their map.
-type holders struct{ arguments, mappings questions }
+type holders struct{ arguments, mappings, stacks questions }
 
 // questions are asked about processes, of which no answer may ever come: none is asked twice while one is awaited.
 type questions struct {
@@ -47,13 +47,7 @@ const (
 // find looks at all processes but the recorder. Who wants to change a memory map goes before those who only want to
 // read it. So while the recorder waits to change one, reading the arguments of just that process gets no answer.
 func (hs *holders) find(proc string, recorder int) []holder {
-	directories, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
-	var pids []int
-	for _, directory := range directories {
-		if pid, err := strconv.Atoi(filepath.Base(directory)); err == nil && pid != recorder {
-			pids = append(pids, pid)
-		}
-	}
+	pids := slices.DeleteFunc(processes(proc), func(pid int) bool { return pid == recorder })
 	file := func(pid int, name string) string { return filepath.Join(proc, strconv.Itoa(pid), name) }
 	ofMap := func(pid int, name string) string { return filepath.Join(threadWithMap(file(pid, "")), name) }
 	for some := range slices.Chunk(pids, askedAtOnce) {
@@ -70,6 +64,55 @@ func (hs *holders) find(proc string, recorder int) []holder {
 		found = append(found, holder{pid, strings.TrimSuffix(string(command), "\n"), realUser(status), devices[pid]})
 	}
 	return found
+}
+
+func processes(proc string) (pids []int) {
+	directories, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
+	for _, directory := range directories {
+		if pid, err := strconv.Atoi(filepath.Base(directory)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// awaitPages are those of some users of whom a process waits for a page that a program answers for (FUSE). Who reads
+// the memory of another process keeps that one's map, which takes the same user or root.
+func (hs *holders) awaitPages(proc string, users map[uint32]bool) map[uint32]bool {
+	var mutex sync.Mutex
+	awaiting := map[uint32]bool{}
+	for some := range slices.Chunk(processes(proc), askedAtOnce) {
+		if len(hs.stacks.unanswered()) >= maxAwaited {
+			break
+		}
+		hs.stacks.ask(some, func(pid int) {
+			process := filepath.Join(proc, strconv.Itoa(pid))
+			status, err := os.ReadFile(filepath.Join(process, "status"))
+			user := realUser(status)
+			if err != nil || !users[user] {
+				return
+			}
+			stacks, _ := filepath.Glob(filepath.Join(process, "task/*/stack"))
+			for _, stack := range stacks {
+				if text, err := os.ReadFile(stack); err == nil && waitsForPage(text) {
+					mutex.Lock()
+					awaiting[user] = true
+					mutex.Unlock()
+					return
+				}
+			}
+		})
+	}
+	mutex.Lock()
+	defer mutex.Unlock()
+	return maps.Clone(awaiting) // an answer may still come
+}
+
+// waitsForPage reports whether a thread with that stack in the kernel (proc_pid_stack(5)) waits for a program that
+// answers for a file, while it holds the lock of a memory map.
+func waitsForPage(stack []byte) bool {
+	holds := func(function string) bool { return bytes.Contains(stack, []byte(function)) }
+	return holds("fuse_") && (holds("handle_mm_fault") || holds("mmap_region"))
 }
 
 // threadWithMap is a directory of /proc that shows the memory map of a process, given by its own: a first thread that

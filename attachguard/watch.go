@@ -54,8 +54,16 @@ func (w *watch) look() (told []string) {
 	}
 	defer connections.close()
 	w.silent = count(w.silent, connections.silent())
+	users := map[uint32]bool{}
+	for _, h := range found {
+		users[h.user] = true
+	}
+	awaiting := w.holders.awaitPages(w.proc, users)
 	var failed error
 	for _, h := range found {
+		if !awaiting[h.user] {
+			continue // others can have a process keep its map: the files of its user have no part in that
+		}
 		for _, c := range w.awaitedBy(h, connections, longest) {
 			if err := connections.end(c.id); err != nil {
 				failed = err
