@@ -19,6 +19,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -508,7 +509,7 @@ func (s *Session) writeReport(state trace.State) error {
 
 // warn tells session.json, once, of something that does not end the session, and the user: of one of its kind at once.
 func (s *Session) warn(err error) {
-	for _, part := range joined(err) {
+	for _, part := range report.Parts(err) {
 		text := part.Error()
 		s.mu.Lock()
 		tell := s.warnings.add(text)

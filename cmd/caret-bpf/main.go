@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/session"
 )
 
@@ -39,11 +39,11 @@ func newConsole(out, err io.Writer, getenv func(string) string) console {
 	}
 }
 
-// complain prints an error on the side. All of its lines are marked, so that no text in it passes for a message of
-// another kind.
+// complain prints an error on the side: a marked line for each of several that were joined. No name in one makes a
+// line.
 func (c console) complain(err error) {
-	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(c.err, "caret-bpf:", strings.TrimSuffix(line, "\n"))
+	for _, part := range report.Parts(err) {
+		fmt.Fprintln(c.err, "caret-bpf:", report.Printable(part.Error()))
 	}
 }
 
