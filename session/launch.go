@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ import (
 // LaunchArgument makes the recorder's own program wait for the recording and then become the command to record: it must
 // call BecomeCommand when this is its first argument.
 const LaunchArgument = "__become-command"
+
+// readyPatience is how long the process of a command has until it waits to become the command.
+const readyPatience = 10 * time.Second
 
 // patience is how long a launched command has for ending after each signal when the recording is over.
 const patience = 5 * time.Second
@@ -40,7 +44,7 @@ type launched struct {
 
 // startCommand starts the command's process, which waits for release. The error wraps ErrCommand if the command cannot
 // be run.
-func (s *Session) startCommand(command []string) error {
+func (s *Session) startCommand(ctx context.Context, command []string) error {
 	l, err := s.startWaiting(command, os.Environ())
 	if err != nil {
 		return err
@@ -49,7 +53,7 @@ func (s *Session) startCommand(command []string) error {
 	if s.options.Observer.Launched != nil {
 		s.options.Observer.Launched(l.command.Process.Pid)
 	}
-	return l.awaitReady()
+	return l.awaitReady(ctx)
 }
 
 // startWaiting starts a process that becomes the command when it is released, as the user who called.
@@ -86,16 +90,41 @@ func (s *Session) startWaiting(command, environment []string) (*launched, error)
 }
 
 // awaitReady returns when the process waits to become the command. Before it says so, it has no environment that could
-// be read.
-func (l *launched) awaitReady() error {
+// be read. It is of the user who called, whose other processes may stop it: it is killed when it does not answer in
+// time, or when ctx ends.
+func (l *launched) awaitReady(ctx context.Context) error {
+	_ = l.report.SetReadDeadline(time.Now().Add(readyPatience))
+	stop := context.AfterFunc(ctx, func() { _ = l.report.SetReadDeadline(time.Now()) })
 	ready := make([]byte, len(readyToRun))
 	_, err := io.ReadFull(l.report, ready)
+	if stop() {
+		_ = l.report.SetReadDeadline(time.Time{})
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = syscall.Kill(l.command.Process.Pid, syscall.SIGKILL)
+		go l.await()
+		<-l.done
+		return cmp.Or(ctx.Err(), fmt.Errorf("%w: its process (PID %d) did not begin within %v; is it stopped?", ErrCommand, l.command.Process.Pid, readyPatience))
+	}
 	go l.await()
 	if err != nil || string(ready) != readyToRun {
 		<-l.done
 		return fmt.Errorf("%w: %s%s", ErrCommand, bytes.TrimRight(ready, "\x00"), l.problem)
 	}
 	return nil
+}
+
+// discard ends a process that has run nothing, and never will.
+func (l *launched) discard() {
+	if l == nil {
+		return
+	}
+	l.once.Do(func() {
+		_ = l.gate.Close()
+		_ = syscall.Kill(l.command.Process.Pid, syscall.SIGKILL) // also if somebody has stopped it
+		<-l.done
+		_ = l.command.Wait()
+	})
 }
 
 // await collects what the process reports after it is ready, and its end.

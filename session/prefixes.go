@@ -129,7 +129,7 @@ func (s *Session) startGuide(ctx context.Context, prefixes []string) (*launched,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := waiting.awaitReady(); err != nil {
+	if err := waiting.awaitReady(ctx); err != nil {
 		return waiting, nil, err
 	}
 	process, err := s.finder.Inspect(ctx, int32(waiting.command.Process.Pid))
@@ -139,7 +139,7 @@ func (s *Session) startGuide(ctx context.Context, prefixes []string) (*launched,
 // packagesIn are the prefixes in folders that the user named.
 func (s *Session) packagesIn(ctx context.Context, folders []string) (prefixes []string, err error) {
 	waiting, process, err := s.startGuide(ctx, nil)
-	defer waiting.kill()
+	defer waiting.discard()
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func endPrepared(all []*prepared) {
 		if p.process != nil {
 			_ = p.process.Close()
 		}
-		p.waiting.kill()
+		p.waiting.discard()
 	}
 }
 

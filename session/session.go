@@ -161,7 +161,7 @@ func (s *Session) run(ctx context.Context) error {
 	s.planner = attaching.NewPlanner(s.configuration.attaching(s.options, s.links))
 	defer func() { s.launched.kill() }()
 	if command := s.configuration.Command; len(command) > 0 {
-		if err := s.startCommand(command); err != nil {
+		if err := s.startCommand(ctx, command); err != nil {
 			return err
 		}
 	}
