@@ -30,9 +30,18 @@ var (
 	// ErrUnverified marks a warning, not a failure: the site is attached as far as the kernel says, but the process's
 	// memory does not show it or cannot be read.
 	ErrUnverified = errors.New("attached, but not seen in the process's memory")
+	// ErrHeldUp is what Options.Tell is told of processes that attaching or detaching waits for, or waited.
+	ErrHeldUp = errors.New("attaching or detaching is held up")
 	// ErrClosed says that the loader was closed before.
 	ErrClosed = errors.New("the loader is closed")
 )
+
+// heldUpError is an ErrHeldUp that says it in its own words.
+type heldUpError string
+
+func (e heldUpError) Error() string { return string(e) }
+
+func (heldUpError) Is(target error) bool { return target == ErrHeldUp }
 
 // SiteError says what is wrong with one site of a plan. The site is attached only when Err is ErrUnverified.
 type SiteError struct {

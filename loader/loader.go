@@ -342,7 +342,7 @@ func (l *Loader) startGuard() {
 	if tell == nil {
 		tell = func(error) {}
 	}
-	guard, err := attachguard.Start(func(line string) { tell(errors.New(line)) })
+	guard, err := attachguard.Start(func(line string) { tell(heldUpError(line)) })
 	if err != nil {
 		tell(err)
 		return

@@ -56,8 +56,8 @@ func unverified(groups [][]placedSite, format string, arguments ...any) []SiteEr
 	return []SiteError{{groups[0][0].Site, fmt.Errorf("%w: "+format, append([]any{ErrUnverified}, arguments...)...)}}
 }
 
-// of looks for the breakpoints in the process's memory. One site of each group that the process has mapped is looked at.
-// It returns what is wrong as ErrUnverified.
+// of looks for the breakpoints in the process's memory. One site of each group that the process has mapped is looked
+// at. It returns what is wrong as ErrUnverified.
 func (r *readBacks) of(process int32, groups [][]placedSite) []SiteError {
 	mappings, err := executableMappings(process)
 	if err != nil || len(mappings) == 0 {

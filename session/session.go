@@ -512,7 +512,11 @@ func (s *Session) warn(err error) {
 	for _, part := range report.Parts(err) {
 		text := part.Error()
 		s.mu.Lock()
-		tell := s.warnings.add(text)
+		add := s.warnings.add
+		if isOwn(part) {
+			add = s.warnings.addOwn
+		}
+		tell := add(text)
 		s.mu.Unlock()
 		if tell {
 			s.message(text)

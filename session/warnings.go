@@ -1,16 +1,22 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/alike"
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 const (
 	// alikeWarnings of one kind are kept, the others are counted.
 	alikeWarnings = 128
-	// warningKinds are distinguished at most.
+	// warningKinds are distinguished at most, and ownKinds of what the recorder itself has to say: what processes are
+	// called and map makes kinds as well.
 	warningKinds = 200
+	ownKinds     = 50
 	// keptWarnings are kept of all kinds together, and one of each kind at least.
 	keptWarnings = 6400
 )
@@ -23,6 +29,8 @@ type warnings struct {
 	order []*warningKind          // as they came
 	// others are those of kinds for which there was no room.
 	others, othersTold uint64
+	// own are how many kinds are of what the recorder itself has to say.
+	own int
 }
 
 type warningKind struct {
@@ -36,8 +44,12 @@ type warningKind struct {
 }
 
 // add keeps or counts a warning. It returns whether the user has to be told at once: of one of its kind only.
-func (w *warnings) add(text string) bool {
-	kind := w.gather(text)
+func (w *warnings) add(text string) bool { return w.tell(w.gather(text)) }
+
+// addOwn is add for what the recorder itself has to say.
+func (w *warnings) addOwn(text string) bool { return w.tell(w.gatherOwn(text)) }
+
+func (w *warnings) tell(kind *warningKind) bool {
 	if kind == nil || kind.told {
 		return false
 	}
@@ -49,10 +61,22 @@ func (w *warnings) add(text string) bool {
 // gather keeps or counts a warning that is told with others. It returns its kind, nil if it has been kept before or
 // there is no room for its kind.
 func (w *warnings) gather(text string) *warningKind {
+	return w.gatherIf(text, len(w.kinds)-w.own < warningKinds)
+}
+
+func (w *warnings) gatherOwn(text string) *warningKind {
+	before := len(w.kinds)
+	kind := w.gatherIf(text, w.own < ownKinds)
+	w.own += len(w.kinds) - before
+	return kind
+}
+
+// gatherIf is gather if there is room for another kind.
+func (w *warnings) gatherIf(text string, room bool) *warningKind {
 	name := alike.Kind(text)
 	kind := w.kinds[name]
 	switch {
-	case kind == nil && len(w.kinds) == warningKinds:
+	case kind == nil && !room:
 		w.others++
 		return nil
 	case kind == nil:
@@ -120,4 +144,10 @@ func (w *warnings) takeGathered(where, otherwise string) (lines []string) {
 	}
 	w.othersTold = w.others
 	return lines
+}
+
+// isOwn reports whether a warning is of what may falsify a recording or end a part of it.
+func isOwn(err error) bool {
+	return slices.ContainsFunc([]error{loader.ErrConflictingSite, loader.ErrFileChanged, loader.ErrHeldUp, writer.ErrDiskFull},
+		func(kind error) bool { return errors.Is(err, kind) })
 }

@@ -38,6 +38,22 @@ func TestWarningsAreCounted(t *testing.T) {
 	}
 }
 
+// However many kinds of warnings processes give reason for, what the recorder itself has to say is told.
+func TestOwnWarningsHaveRoom(t *testing.T) {
+	var w warnings
+	for i := range 10 * warningKinds {
+		w.add(strings.Repeat("x", i))
+	}
+	for i := range ownKinds {
+		if !w.addOwn(strings.Repeat("y", i+1)) {
+			t.Errorf("%d of its own are not told", i)
+		}
+	}
+	if w.addOwn("z") || w.add("zz") {
+		t.Error("there is room for more kinds")
+	}
+}
+
 func TestKindsOfWarningsAreLimited(t *testing.T) {
 	var w warnings
 	for i := range 10 * warningKinds {
