@@ -51,7 +51,7 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 	}
 	// If the process was replaced meanwhile, by a program with other rights say, identity and root may not belong
 	// together.
-	if err := p.checkReplaced(); err != nil {
+	if err := p.checkReplaced(ctx); err != nil {
 		root.close()
 		return nil, err
 	}

@@ -125,22 +125,22 @@ func closeAll(processes []*Process) {
 // ByName opens the ROS 2 processes whose command or command line (arguments joined by spaces) the pattern matches.
 // None is no error. See All for the error.
 func (f *Finder) ByName(ctx context.Context, pattern *regexp.Regexp) ([]*Process, error) {
-	return f.all(ctx, func(pid int32) bool {
+	return f.all(ctx, func(pid int32) (bool, error) {
 		if stat, err := f.stat(pid); err == nil && pattern.MatchString(stat.command) {
-			return true
+			return true, nil
 		}
-		commandLine, err := f.readCommandLine(pid)
-		return err == nil && pattern.MatchString(strings.Join(commandLine, " "))
+		commandLine, err := f.readCommandLine(ctx, pid)
+		return err == nil && pattern.MatchString(strings.Join(commandLine, " ")), err
 	})
 }
 
 // All opens every ROS 2 process. Processes that may not be looked into are left out; they make the error, which comes
 // together with the processes that were found. When ctx ends its error comes alone.
 func (f *Finder) All(ctx context.Context) ([]*Process, error) {
-	return f.all(ctx, func(int32) bool { return true })
+	return f.all(ctx, func(int32) (bool, error) { return true, nil })
 }
 
-func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Process, error) {
+func (f *Finder) all(ctx context.Context, wanted func(pid int32) (bool, error)) ([]*Process, error) {
 	pids, err := f.pids()
 	if err != nil {
 		return nil, err
@@ -156,10 +156,11 @@ func (f *Finder) all(ctx context.Context, wanted func(pid int32) bool) ([]*Proce
 			found.leaveOut(fmt.Errorf("PID %d was not looked at, because those of its user take long: %w", pid, quota.ErrUsedUp))
 			continue
 		}
-		if !wanted(pid) {
-			continue
+		var process *Process
+		isWanted, problem := wanted(pid)
+		if isWanted {
+			process, problem = f.openIfROS2(ctx, pid)
 		}
-		process, problem := f.openIfROS2(ctx, pid)
 		if process != nil {
 			found.processes = append(found.processes, process)
 		}
@@ -203,15 +204,15 @@ func (f *Finder) GroupRuns(group int32) bool {
 
 // openIfROS2 is Open, but cheap for the many processes that are nothing of ROS 2: those are nil.
 func (f *Finder) openIfROS2(ctx context.Context, pid int32) (*Process, error) {
-	if maps, err := f.mapsROS2(pid); err != nil || !maps {
+	if maps, err := f.mapsROS2(ctx, pid); err != nil || !maps {
 		return nil, err
 	}
 	return f.Open(ctx, pid)
 }
 
 // mapsROS2 reports whether a process maps libraries of ROS 2.
-func (f *Finder) mapsROS2(pid int32) (bool, error) {
-	text, err := f.readMapFile(pid, "maps", maxMapsSize)
+func (f *Finder) mapsROS2(ctx context.Context, pid int32) (bool, error) {
+	text, err := f.readMapFile(ctx, pid, "maps", maxMapsSize)
 	if err != nil {
 		return false, processError(pid, err)
 	}
@@ -235,7 +236,7 @@ func (f *Finder) CountROS2(ctx context.Context) int {
 		if !inTime {
 			continue
 		}
-		if maps, err := f.mapsROS2(pid); err == nil && maps {
+		if maps, err := f.mapsROS2(ctx, pid); err == nil && maps {
 			count++
 		}
 	}
@@ -295,9 +296,9 @@ func (f *Finder) processPath(pid int32, name string) string {
 
 // readMapFile is readProcessFile for files that the kernel may need the process's memory map for: to open them, or to
 // read them.
-func (f *Finder) readMapFile(pid int32, name string, limit int64) ([]byte, error) {
+func (f *Finder) readMapFile(ctx context.Context, pid int32, name string, limit int64) ([]byte, error) {
 	read := func() ([]byte, error) { return f.readProcessFile(pid, name, limit) }
-	return patiently(f, pid, read, func([]byte) {})
+	return patiently(ctx, f, pid, read, func([]byte) {})
 }
 
 // readProcessFile reads what the kernel shows of a process without waiting for it.
@@ -319,15 +320,15 @@ func (f *Finder) readFile(name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-func (f *Finder) readMaps(pid int32) ([]Mapping, error) {
-	text, err := f.readMapFile(pid, "maps", maxMapsSize)
+func (f *Finder) readMaps(ctx context.Context, pid int32) ([]Mapping, error) {
+	text, err := f.readMapFile(ctx, pid, "maps", maxMapsSize)
 	if err != nil {
 		return nil, err
 	}
 	return parseMaps(text)
 }
 
-func (f *Finder) readCommandLine(pid int32) ([]string, error) {
+func (f *Finder) readCommandLine(ctx context.Context, pid int32) ([]string, error) {
 	// What is longer is cut, so it is not too long.
 	read := func() ([]byte, error) {
 		file, err := os.Open(f.processPath(pid, "cmdline"))
@@ -337,7 +338,7 @@ func (f *Finder) readCommandLine(pid int32) ([]string, error) {
 		defer file.Close()
 		return io.ReadAll(io.LimitReader(file, maxKeptCommandLine+1))
 	}
-	text, err := patiently(f, pid, read, func([]byte) {})
+	text, err := patiently(ctx, f, pid, read, func([]byte) {})
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ type Memory struct {
 // open as long as the Memory.
 func (p *Process) Memory() (*Memory, error) {
 	open := func() (*os.File, error) { return os.Open(p.finder.processPath(p.PID, "pagemap")) }
-	pagemap, err := patiently(p.finder, p.PID, open, func(late *os.File) { late.Close() })
+	pagemap, err := patiently(context.Background(), p.finder, p.PID, open, func(late *os.File) { late.Close() })
 	if err != nil {
 		return nil, processError(p.PID, err)
 	}
@@ -156,7 +157,7 @@ func (m *Memory) readPagemap(page, count uint64) ([]byte, error) {
 	}
 	if m.helper != nil {
 		read := func() ([]byte, error) { return m.readPagemapInto(make([]byte, size), page) }
-		return patiently(m.process.finder, m.process.PID, read, func([]byte) {})
+		return patiently(context.Background(), m.process.finder, m.process.PID, read, func([]byte) {})
 	}
 	if uint64(cap(m.entries)) < size {
 		m.entries = make([]byte, size)

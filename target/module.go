@@ -140,7 +140,7 @@ func (p *Process) OpenModule(ctx context.Context, module Module) (*elffile.File,
 
 // readModules reads the process's modules. Facts of those that were known before are taken over.
 func (p *Process) readModules(ctx context.Context, known []Module) ([]Module, error) {
-	mappings, err := p.finder.readMaps(p.PID)
+	mappings, err := p.finder.readMaps(ctx, p.PID)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	refuse := func(handle int) error { return p.refuseServed(ctx, handle) }
 	path := p.openPath(module)
 	learned := learnedFile{path: path}
-	if handle, err := p.finder.openMapped(p.PID, path); err != nil {
+	if handle, err := p.finder.openMapped(ctx, p.PID, path); err != nil {
 		learned.err = openError(path, err)
 	} else {
 		learned = p.finder.learnFile(ctx, handle, path, refuse)

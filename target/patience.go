@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,7 +20,7 @@ var ErrNotShown = errors.New("the kernel does not show it: the process keeps its
 // seconds.
 const (
 	showPatience = 5 * time.Second
-	// furtherPatience is that for processes of a user who is not trusted, and has some already that are not shown.
+	// furtherPatience is that for processes of a user who has some already that are not shown.
 	furtherPatience = 100 * time.Millisecond
 )
 
@@ -30,9 +31,10 @@ type unshown struct {
 }
 
 // patiently asks the kernel something about a process for which it may wait for the process's memory map. Who waits can
-// be killed, so a goroutine of this program does. ErrNotShown when there is no answer in time; an answer that comes
-// later is given to discard. Until then nothing more is asked about the process. Its user pays for what waits.
-func patiently[T any](f *Finder, pid int32, ask func() (T, error), discard func(T)) (T, error) {
+// be killed, so a goroutine of this program does. ErrNotShown when there is no answer in time, ctx's error when that
+// ends; an answer that comes later is given to discard. Until then nothing more is asked about the process. Its user
+// pays for what waits.
+func patiently[T any](ctx context.Context, f *Finder, pid int32, ask func() (T, error), discard func(T)) (T, error) {
 	type answer struct {
 		value T
 		err   error
@@ -53,14 +55,17 @@ func patiently[T any](f *Finder, pid int32, ask func() (T, error), discard func(
 	select {
 	case a := <-answers:
 		account.Give(quota.Delegates, 1)
-		account.Spend(quota.Waiting, time.Since(begin).Milliseconds())
+		f.spend(account, pid, time.Since(begin))
 		return a.value, a.err
 	case <-timeout.C:
+		err = fmt.Errorf("%w (for more than %v)", ErrNotShown, patience)
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	if account == nil {
 		account = f.payForWaiting(pid)
 	}
-	account.Spend(quota.Waiting, patience.Milliseconds())
+	f.spend(account, pid, time.Since(begin))
 	f.unshown.add(pid, account.User())
 	go func() {
 		a := <-answers
@@ -70,7 +75,17 @@ func patiently[T any](f *Finder, pid int32, ask func() (T, error), discard func(
 			discard(a.value)
 		}
 	}()
-	return none, fmt.Errorf("%w (for more than %v)", ErrNotShown, patience)
+	return none, err
+}
+
+// spend has the user of a process pay for the time that it was waited for. The account may not be known yet.
+func (f *Finder) spend(account *quota.Account, pid int32, waited time.Duration) {
+	if account == nil && waited >= furtherPatience {
+		if user, err := f.payer(pid); err == nil {
+			account = f.quota.Of(user)
+		}
+	}
+	account.Spend(quota.Waiting, waited.Milliseconds())
 }
 
 // mayAsk returns who pays if there is no answer (nil, which is decided then, as long as nothing waits), and how long it
@@ -91,7 +106,7 @@ func (f *Finder) mayAsk(pid int32) (*quota.Account, time.Duration, error) {
 	if err := account.Take(quota.Delegates, 1); err != nil {
 		return nil, 0, fmt.Errorf("%w, as do others of its user: %w", ErrNotShown, err)
 	}
-	if slices.Contains(users, user) && !f.trusts(user) {
+	if slices.Contains(users, user) {
 		return account, furtherPatience, nil
 	}
 	return account, showPatience, nil

@@ -1,7 +1,9 @@
 package target
 
 import (
+	"context"
 	"errors"
+	"regexp"
 	"testing"
 	"time"
 
@@ -19,6 +21,32 @@ func learnPath(t *testing.T, f *Finder, path string) learnedFile {
 	}
 	defer unix.Close(handle)
 	return f.learnFile(t.Context(), handle, path, trust)
+}
+
+// Whoever waits for a process that keeps its map locked can be told to wait no longer.
+func TestNobodyWaitsLongerThanHeWants(t *testing.T) {
+	holder, _ := fuse.KeepMap(t)
+	for kept := false; !kept; time.Sleep(10 * time.Millisecond) {
+		process, err := NewFinder().Inspect(t.Context(), int32(holder))
+		if kept = errors.Is(err, ErrNotShown); err == nil {
+			process.Close()
+		}
+	}
+	for name, look := range map[string]func(ctx context.Context) error{
+		"one process": func(ctx context.Context) error { _, err := NewFinder().Inspect(ctx, int32(holder)); return err },
+		"those of a name": func(ctx context.Context) error {
+			_, err := NewFinder().ByName(ctx, regexp.MustCompile("no process has this name"))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), showPatience/10)
+			defer cancel()
+			if err := look(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
 }
 
 // A process that keeps its map locked is given up after a while, and not asked for again as long as it does.

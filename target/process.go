@@ -146,7 +146,7 @@ func (p *Process) load(ctx context.Context, pid int32) error {
 		if err := p.read(ctx, pid); err != nil {
 			return err
 		}
-		if err := p.checkReplaced(); !errors.Is(err, ErrReplaced) {
+		if err := p.checkReplaced(ctx); !errors.Is(err, ErrReplaced) {
 			return err
 		}
 	}
@@ -174,10 +174,10 @@ func (p *Process) read(ctx context.Context, pid int32) error {
 		return f.explainThread(pid)
 	}
 	p.NamespacePID, p.UID = status.NamespacePID, status.UID
-	if p.CommandLine, err = f.readCommandLine(pid); err != nil {
+	if p.CommandLine, err = f.readCommandLine(ctx, pid); err != nil {
 		return err
 	}
-	if p.auxiliaryVector, err = p.finder.readMapFile(pid, "auxv", maxAuxiliaryVector); err != nil {
+	if p.auxiliaryVector, err = p.finder.readMapFile(ctx, pid, "auxv", maxAuxiliaryVector); err != nil {
 		return err
 	}
 	if p.Executable, err = os.Readlink(f.processPath(pid, "exe")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -289,7 +289,7 @@ func (p *Process) refresh(ctx context.Context) (Changes, error) {
 	if !p.Alive() {
 		return Changes{}, ErrNoProcess
 	}
-	if err := p.checkReplaced(); err != nil {
+	if err := p.checkReplaced(ctx); err != nil {
 		return Changes{}, err
 	}
 	modules, err := p.readModules(ctx, p.Modules)
@@ -297,7 +297,7 @@ func (p *Process) refresh(ctx context.Context) (Changes, error) {
 		return Changes{}, err
 	}
 	// An exec or exit in between would make all modules look removed.
-	if err := p.checkReplaced(); err != nil {
+	if err := p.checkReplaced(ctx); err != nil {
 		return Changes{}, err
 	}
 	changes := Changes{Added: missingFrom(p.Modules, modules), Removed: missingFrom(modules, p.Modules)}
@@ -310,8 +310,8 @@ func (p *Process) refresh(ctx context.Context) (Changes, error) {
 }
 
 // checkReplaced compares the auxiliary vector, in which the kernel puts addresses that it draws at every exec.
-func (p *Process) checkReplaced() error {
-	vector, err := p.finder.readMapFile(p.PID, "auxv", maxAuxiliaryVector)
+func (p *Process) checkReplaced(ctx context.Context) error {
+	vector, err := p.finder.readMapFile(ctx, p.PID, "auxv", maxAuxiliaryVector)
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func missingFrom(old, modules []Module) []Module {
 
 // Mappings are all memory mappings of the process as they are now, in order of address.
 func (p *Process) Mappings() ([]Mapping, error) {
-	mappings, err := p.finder.readMaps(p.PID)
+	mappings, err := p.finder.readMaps(context.Background(), p.PID)
 	if err == nil && !p.Alive() {
 		err = ErrNoProcess
 	}
@@ -358,7 +358,7 @@ func (p *Process) Status() (Status, error) {
 // Environment is a variable of the environment that the process was started with. What the process has changed
 // since does not show.
 func (p *Process) Environment(name string) (value string, found bool, err error) {
-	text, err := p.finder.readMapFile(p.PID, "environ", maxCommandLineSize)
+	text, err := p.finder.readMapFile(context.Background(), p.PID, "environ", maxCommandLineSize)
 	if err != nil {
 		return "", false, processError(p.PID, err)
 	}

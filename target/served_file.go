@@ -194,16 +194,16 @@ func parseMounts(text []byte) []mount {
 }
 
 // openMapped opens a link in map_files, with O_PATH.
-func (f *Finder) openMapped(pid int32, path string) (fd int, err error) {
+func (f *Finder) openMapped(ctx context.Context, pid int32, path string) (fd int, err error) {
 	open := func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) }
-	return patiently(f, pid, open, func(late int) { unix.Close(late) })
+	return patiently(ctx, f, pid, open, func(late int) { unix.Close(late) })
 }
 
 // OpenMapping opens the file behind a mapping for reading, as long as there is exactly this mapping: a regular file,
 // for which no program answers.
 func (p *Process) OpenMapping(mapping Mapping) (*os.File, error) {
 	path := p.finder.processPath(p.PID, fmt.Sprintf("map_files/%x-%x", mapping.Start, mapping.End))
-	fd, err := p.finder.openMapped(p.PID, path)
+	fd, err := p.finder.openMapped(context.Background(), p.PID, path)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
