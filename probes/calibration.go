@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/identity"
-	"github.com/caret-bpf/caret-bpf/wholefile"
+	"github.com/caret-bpf/caret-bpf/usercache"
 )
 
 // Calibration is a measurement of what hits cost on a machine.
@@ -77,15 +76,8 @@ func (m Machine) file() string {
 
 // Store keeps a calibration in a folder, which it makes if need be, and returns the file. Both are made by a user.
 func (c *Calibration) Store(folder string, as *identity.Identity) (string, error) {
-	text, err := json.MarshalIndent(c, "", "  ")
+	path, err := usercache.Store(folder, c.file(), c, as)
 	if err != nil {
-		return "", fmt.Errorf("keeping the calibration: %w", err)
-	}
-	if err := as.Run(func() error { return os.MkdirAll(folder, 0o755) }); err != nil {
-		return "", fmt.Errorf("keeping the calibration: %w", err)
-	}
-	path := filepath.Join(folder, c.file())
-	if err := wholefile.Write(path, append(text, '\n'), 0o644, as); err != nil {
 		return "", fmt.Errorf("keeping the calibration: %w", err)
 	}
 	return path, nil
@@ -95,11 +87,10 @@ func (c *Calibration) Store(folder string, as *identity.Identity) (string, error
 // is none, and ErrCalibration if what is there cannot be used, also if the user by whom it is read may not read it.
 func LoadCalibration(folder string, machine Machine, as *identity.Identity) (*Calibration, error) {
 	path := filepath.Join(folder, machine.file())
-	var text []byte
-	err := as.Run(func() (err error) {
-		text, err = readCalibration(path)
-		return err
-	})
+	text, err := usercache.Load(folder, machine.file(), maxFileBytes, as)
+	if errors.Is(err, usercache.ErrForeign) {
+		err = fmt.Errorf("%w: %w", ErrCalibration, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the calibration: %w", err)
 	}
@@ -111,19 +102,6 @@ func LoadCalibration(folder string, machine Machine, as *identity.Identity) (*Ca
 		return nil, fmt.Errorf("%s: %w: it is of Linux %s on %s", path, ErrCalibration, calibration.Kernel, calibration.CPU)
 	}
 	return calibration, nil
-}
-
-// readCalibration reads a regular file that is no longer than a calibration can be.
-func readCalibration(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxFileBytes {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrCalibration), err)
-	}
-	return io.ReadAll(io.LimitReader(f, maxFileBytes))
 }
 
 // Bounds of what a calibration may say: a file that says more was not written by one.
