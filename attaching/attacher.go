@@ -70,7 +70,7 @@ type Attacher struct {
 	opened       bool // the recording has begun
 	sharing      sharing
 	budget       budget
-	// examined are files in which the callers of tracepoints are known.
+	// examined are files in which the callers of tracepoints are known, and attached for every process.
 	examined map[target.FileID]bool
 }
 
@@ -97,7 +97,8 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
 	p.incomplete = false
-	a.noteExamined(p)
+	a.noteExamined(plan.Examined)
+	p.examined = plan.Examined
 	for _, other := range a.processes {
 		if len(other.lostSince) > 0 && other.plan != nil {
 			a.tellArmed(other, other.plan.Sites) // by links for every process, which took the place of its own

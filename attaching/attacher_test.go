@@ -139,7 +139,11 @@ func site(event abi.Event, role abi.Role) probes.Site {
 
 func attach(t *testing.T, a *Attacher, p *Process, sites ...probes.Site) {
 	t.Helper()
-	if err := a.Attach(t.Context(), p, &probes.Plan{Distro: distros.Humble, Sites: sites}); err != nil {
+	plan := &probes.Plan{Distro: distros.Humble, Sites: sites}
+	for _, module := range p.Target.Modules {
+		plan.Examined = append(plan.Examined, module.File)
+	}
+	if err := a.Attach(t.Context(), p, plan); err != nil {
 		t.Fatal(err)
 	}
 }

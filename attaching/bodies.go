@@ -101,9 +101,9 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 	return attached, nil
 }
 
-// remembersBodies reports whether bodies of which all callers are probed are only remembered. Before a recording begins
-// there is time to attach all callers first, but for those of programs to come, which nobody knows.
-func (a *Attacher) remembersBodies() bool { return !a.opened && !a.options.ToCome }
+// remembersBodies reports whether bodies of which all callers are probed are only remembered: before a recording begins
+// there is time to attach all callers first.
+func (a *Attacher) remembersBodies() bool { return !a.opened }
 
 // attachRemembered attaches those bodies of a process, its own and those of every process, that were only remembered.
 func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared []probes.Site) (attached int, err error) {

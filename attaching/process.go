@@ -18,6 +18,7 @@ type Process struct {
 	attachments []unitAttachment
 	plan        *probes.Plan          // the last
 	bodyOf      map[abi.Event]siteKey // the bodies in it
+	examined    []target.FileID       // in which its callers of tracepoints are known, and attached
 	incomplete  bool                  // what it lost with shared links could not be attached to it alone
 	// told are the sites of which it was told since when they are armed, lostSince says of files whose links were closed
 	// when that was.

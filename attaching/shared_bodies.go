@@ -87,10 +87,13 @@ func (a *Attacher) noteSharedBodies(sites []probes.Site) {
 // Open says that the recording begins now.
 func (a *Attacher) Open() { a.opened, a.bodies.since = true, time.Now() }
 
-// Begin says that a process runs ROS 2 now, before anything is planned for it: what it has mapped may call tracepoints,
-// and was perhaps never looked at.
+// Await says that a process is about to run a program of which nothing is known.
+func (a *Attacher) Await(ctx context.Context, p *Process) { a.returnToSharedBodies(ctx, p) }
+
+// Begin says that a process runs ROS 2 or is about to, before anything is planned for it: what it maps may call
+// tracepoints, and was perhaps never looked at.
 func (a *Attacher) Begin(ctx context.Context, p *Process) {
-	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.examined[m.File] }) {
+	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
 		a.returnToSharedBodies(ctx, p)
 	}
 }
@@ -106,13 +109,19 @@ func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
 	}
 }
 
-// noteExamined notes that the callers in what a process has mapped are known.
-func (a *Attacher) noteExamined(p *Process) {
+// IsForAll reports whether the callers in a file are known, and attached for every process, or it has none.
+func (a *Attacher) IsForAll(file target.FileID) bool { return a.examined[file] }
+
+// noteExamined notes that all callers in files are known and attached, but those in files that are probed for each
+// process alone.
+func (a *Attacher) noteExamined(files []target.FileID) {
 	if len(a.examined) > maxExamined {
 		clear(a.examined)
 	}
-	for _, module := range p.Target.Modules {
-		a.examined[module.File] = true
+	for _, file := range files {
+		if a.sharing.apart[file] == nil {
+			a.examined[file] = true
+		}
 	}
 }
 

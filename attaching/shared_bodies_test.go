@@ -60,6 +60,7 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 		t.Error("they stay then")
 	}
 	clear(a.examined)
+	later.examined = nil
 	if a.Begin(t.Context(), later); told.kernel.sharedBodies() != 1 {
 		t.Error("they do not come back for a process of whose files nothing is known")
 	}

@@ -97,8 +97,12 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 		t.Error("they are not attached for a process with uncertain callers")
 	}
 	a, told = newUnopened(Options{Shared: true, ToCome: true})
-	if attach(t, a, first, caller, body); told.kernel.sharedBodies() != 1 {
-		t.Error("they are not attached for processes to come, whose callers nobody knows")
+	if attach(t, a, first, caller, body); told.kernel.sharedBodies() != 0 {
+		t.Error("they are attached though no process is about to begin")
+	}
+	a.Open()
+	if a.Await(t.Context(), second); told.kernel.sharedBodies() != 1 {
+		t.Error("they are not attached for a program of which nothing is known")
 	}
 	a, told = newUnopened(Options{Shared: true})
 	attach(t, a, first, caller, body)

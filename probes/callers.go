@@ -25,6 +25,7 @@ func (p *Plan) addCallers(ctx context.Context, files []file) {
 		}
 	}
 	if len(bodies) == 0 {
+		p.examine(files...)
 		return
 	}
 	p.addLibraryLoad(ctx, files)
@@ -37,11 +38,23 @@ func (p *Plan) addCallers(ctx context.Context, files []file) {
 				p.Sites = append(p.Sites, site)
 			}
 		}
+		certain := true
 		for _, function := range slices.Sorted(maps.Keys(bodies)) {
 			if reason := callers.Uncertain[function]; reason != "" {
 				p.Uncertain = append(p.Uncertain, UncertainCallers{bodies[function].Event, f.soname, reason})
+				certain = false
 			}
 		}
+		if certain {
+			p.examine(f)
+		}
+	}
+}
+
+// examine notes that nothing else in files is to be probed.
+func (p *Plan) examine(files ...file) {
+	for _, f := range files {
+		p.Examined = append(p.Examined, f.id)
 	}
 }
 

@@ -28,6 +28,8 @@ type Plan struct {
 	// Uncertain are the reasons why functions whose callers are probed may have other callers: their bodies must stay
 	// probed.
 	Uncertain []UncertainCallers `json:"uncertain,omitempty"`
+	// Examined are the files, mapped or expected, all of whose calls that are to be probed are among the sites.
+	Examined []target.FileID `json:"-"`
 	// Unread says why libraries that the process will map could not all be looked for. It wraps target.ErrNotRead, or is
 	// nil.
 	Unread error `json:"-"`
@@ -137,6 +139,8 @@ func newPlan(ctx context.Context, process *target.Process, files []file, options
 	plan.Missing = append(plan.Missing, alike.missing(plan.Distro)...)
 	if options.Callers && options.Choice != ChooseEntries && !plan.shadowStack {
 		plan.addCallers(ctx, distinct)
+	} else {
+		plan.examine(distinct...)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // what was not looked at is not missing

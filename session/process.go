@@ -465,7 +465,10 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		entry.retry = time.Now().Add(retryPause)
 	}
 	again := !entry.retry.IsZero() && time.Now().After(entry.retry)
-	if changes.Empty() && entry.recorded && !forgotten && !again || !entry.target.IsROS2() {
+	if !entry.target.IsROS2() {
+		return s.prepare(ctx, entry)
+	}
+	if changes.Empty() && entry.recorded && !forgotten && !again {
 		return nil
 	}
 	s.mu.Lock()
@@ -490,6 +493,18 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		s.mu.Unlock()
 	}
 	s.attacher.Begin(ctx, entry.probed)
+	return s.attach(ctx, entry)
+}
+
+// prepare attaches what a process will map that has just begun to run a program of ROS 2, before it does.
+func (s *Session) prepare(ctx context.Context, entry *process) error {
+	if entry.looks >= youngLooks || !entry.target.WillRunROS2() {
+		return nil
+	}
+	s.attacher.Begin(ctx, entry.probed)
+	if entry.probed.Planned() {
+		return nil
+	}
 	return s.attach(ctx, entry)
 }
 

@@ -381,6 +381,9 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 			return s.stop(trace.EndingError, err, reading, false)
 		}
 	}
+		if entry := s.living(int32(s.launched.command.Process.Pid)); entry != nil {
+			s.attacher.Await(ctx, entry.probed)
+		}
 	if s.configuration.All || s.configuration.name != nil {
 		s.lookForLoading()
 	}

@@ -37,6 +37,8 @@ type Module struct {
 	BuildID string
 	// Soname is the library's DT_SONAME; "" for executables.
 	Soname string
+	// NeedsROS2 says that who maps the file will map libraries of ROS 2, which it names (DT_NEEDED).
+	NeedsROS2 bool
 	// Mappings are all mappings of the file, executable or not, in order of address.
 	Mappings []Mapping
 	// Deleted: the path no longer leads to this file.
@@ -259,7 +261,7 @@ func (p *Process) takeIn(ctx context.Context, module *Module, learned learnedFil
 	switch {
 	case learned.err == nil:
 		module.Device, module.Inode = learned.facts.version.device, learned.facts.version.inode
-		module.BuildID, module.Soname = learned.facts.buildID, learned.facts.soname
+		module.BuildID, module.Soname, module.NeedsROS2 = learned.facts.buildID, learned.facts.soname, learned.facts.needsROS2
 		module.File = file
 	case errors.Is(learned.err, os.ErrPermission), errors.Is(learned.err, ErrNotRead), errors.Is(learned.err, ErrNotShown),
 		errors.Is(learned.err, quota.ErrUsedUp):
@@ -314,7 +316,9 @@ type fileFacts struct {
 	version fileVersion
 	buildID string
 	soname  string
-	overlay bool
+	// needsROS2 is as in Module.
+	needsROS2 bool
+	overlay   bool
 	evidence
 	err error
 }
@@ -384,6 +388,11 @@ func readFacts(ctx context.Context, opened *OpenFile) (facts fileFacts) {
 	if facts.soname, err = file.Soname(); err != nil {
 		return fileFacts{err: err}
 	}
+	needed, err := file.Needed()
+	if err != nil {
+		return fileFacts{err: err}
+	}
+	facts.needsROS2 = slices.ContainsFunc(needed, isOfROS2)
 	facts.evidence = distroEvidence(file, facts.soname)
 	if err := meter.refusal(); err != nil {
 		return fileFacts{err: fmt.Errorf("%s: %w", opened.path, err)} // nor is it remembered for others

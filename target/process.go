@@ -244,6 +244,16 @@ func (p *Process) IsROS2() bool {
 
 // FindModule is the module whose soname or file name is that library, versions aside: "librcl.so" finds librcl.so
 // and librcl.so.9.2, but not librcl_action.so.
+// WillRunROS2 reports whether the process runs a program that needs libraries of ROS 2, mapped or not.
+func (p *Process) WillRunROS2() bool {
+	return slices.ContainsFunc(p.Modules, func(m Module) bool { return m.NeedsROS2 })
+}
+
+// isOfROS2 reports whether a library is one of those by which programs are linked with ROS 2, or one of its own.
+func isOfROS2(soname string) bool {
+	return strings.HasPrefix(soname, "librcl") || slices.ContainsFunc(ros2Libraries, func(library string) bool { return isVersionOf(soname, library) })
+}
+
 func (p *Process) FindModule(library string) (Module, bool) {
 	index := slices.IndexFunc(p.Modules, func(m Module) bool { return m.isLibrary(library) })
 	if index < 0 {
