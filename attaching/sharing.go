@@ -166,6 +166,16 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 	return nil
 }
 
+// CheckTrusted returns target.ErrUntrusted if others than root and trusted users could have written a module of a
+// process.
+func (a *Attacher) CheckTrusted(ctx context.Context, p *Process, module target.Module) error {
+	opened, err := module.Opened()
+	if err != nil {
+		return err
+	}
+	return p.Target.CheckTrusted(ctx, opened, a.sharing.users)
+}
+
 // share notes that a file is probed for every process from now on. What processes have probed of it for themselves
 // would record twice.
 func (a *Attacher) share(by *Process, file target.FileID) {

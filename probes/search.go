@@ -1,11 +1,13 @@
 package probes
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -77,13 +79,9 @@ type result struct {
 func mappedFiles(modules []target.Module) []file {
 	files := make([]file, 0, len(modules))
 	for _, module := range modules {
-		soname := module.Soname
-		if soname == "" {
-			soname = module.Name()
-		}
 		opened, err := module.Opened()
 		files = append(files, file{
-			soname: soname, buildID: module.BuildID, path: module.OpenPath(), opened: opened, openErr: err,
+			soname: cmp.Or(module.Soname, module.Name()), buildID: module.BuildID, path: module.OpenPath(), opened: opened, openErr: err,
 			device: module.Device, inode: module.Inode, id: module.File,
 		})
 	}
@@ -94,7 +92,7 @@ func expectedFiles(expected []target.ExpectedLibrary) []file {
 	files := make([]file, 0, len(expected))
 	for _, library := range expected {
 		files = append(files, file{
-			soname: library.Soname, buildID: library.BuildID, path: library.OpenPath, opened: library.Opened,
+			soname: cmp.Or(library.Soname, filepath.Base(library.Path)), buildID: library.BuildID, path: library.OpenPath, opened: library.Opened,
 			device: library.Device, inode: library.Inode, id: library.File, armed: true,
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/knownfiles"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -30,6 +31,8 @@ type searched struct {
 	prefixes []string
 	// named says that the user did, and wants to know when nothing was found.
 	named bool
+	// seen is what earlier recordings have seen.
+	seen knownfiles.Installation
 }
 
 // searchedPrefixes are those that the user named, together, and each distribution that is installed.
@@ -86,9 +89,10 @@ func (s *Session) preparePrefixes(ctx context.Context) <-chan []*prepared {
 		all <- nil
 		return all
 	}
+	toCome := slices.Concat(s.searchedPrefixes(), s.seenInstallations())
 	go func() {
 		var list []*prepared
-		for _, searched := range s.searchedPrefixes() {
+		for _, searched := range toCome {
 			if ctx.Err() != nil {
 				break
 			}
@@ -113,12 +117,21 @@ func (p *prepared) plan(ctx context.Context, s *Session) error {
 	if p.waiting, p.process, err = s.startGuide(ctx, p.prefixes); err != nil {
 		return err
 	}
+	p.process.Expect(p.seen.Files)
 	made := s.plan(ctx, p.process)
 	p.planned.plan = made.plan
 	if errors.Is(made.err, probes.ErrRequiredMissing) {
 		return nil // what the process lacks says nothing of those to come
 	}
 	return made.err
+}
+
+// seenInstallations are those that earlier recordings have seen.
+func (s *Session) seenInstallations() (all []searched) {
+	for _, installation := range s.known.list.Installations {
+		all = append(all, searched{name: "files of earlier recordings", seen: installation})
+	}
+	return all
 }
 
 // startGuide starts a process that waits, for nothing, in an environment that names prefixes. Its files are looked at
@@ -171,6 +184,9 @@ var errNothingFound = errors.New("no library of ROS 2 was found there, nor what 
 func (s *Session) armPrefixes(ctx context.Context, all []*prepared) {
 	for _, p := range all {
 		plan := p.planned.plan
+		if plan != nil && ctx.Err() == nil && len(p.seen.Files) > 0 {
+			s.forgetChanged(p)
+		}
 		switch {
 		case ctx.Err() != nil:
 		case p.planned.err != nil:

@@ -122,15 +122,16 @@ func actionServices(name, kind string) []string {
 	}
 }
 
-// entitiesOf lists, in order, the entities of a process that live at the end of a recording.
-func entitiesOf(data *oracle.Dataset, pid int) []string {
+// entitiesOf lists, in order, the entities of a process: those that live at the end of a recording, and perhaps those
+// that were over before.
+func entitiesOf(data *oracle.Dataset, pid int, over bool) []string {
 	lines := map[string]string{}
 	note := func(row trace.ProcessKey, ended trace.Optional[int64], kind string, handle trace.Address, line string) {
 		if int(row.PID) != pid {
 			return
 		}
 		lines[fmt.Sprint(kind, handle)] = line
-		if ended.Valid {
+		if ended.Valid && !over {
 			delete(lines, fmt.Sprint(kind, handle))
 		}
 	}
@@ -167,11 +168,21 @@ func entitiesOf(data *oracle.Dataset, pid int) []string {
 	return sorted
 }
 
-// requireNodes compares the entities of a process with what its sources say.
+// requireNodes compares the entities of a process that live with what its sources say.
 func requireNodes(t *testing.T, data *oracle.Dataset, distro string, pid int, nodes ...expectedNode) {
 	t.Helper()
+	requireEntitiesOf(t, entitiesOf(data, pid, false), distro, pid, nodes...)
+	for _, row := range data.CallbackGroups {
+		if int(row.PID) == pid && (row.NodeName == "" || row.GroupTypeName == "" || row.Executor == 0 && !row.EndTimestamp.Valid) {
+			t.Errorf("callback group %+v", row)
+		}
+	}
+}
+
+// requireEntitiesOf compares a list of entities of a process with what its sources say.
+func requireEntitiesOf(t *testing.T, got []string, distro string, pid int, nodes ...expectedNode) {
+	t.Helper()
 	var want []string
-	got := entitiesOf(data, pid)
 	for _, node := range nodes {
 		want = append(want, node.entities(distro)...)
 		node.withWholeExpiry(distro, got)
@@ -180,11 +191,6 @@ func requireNodes(t *testing.T, data *oracle.Dataset, distro string, pid int, no
 	missing, unexpected := oracle.Difference(want, got), oracle.Difference(got, want)
 	if len(missing) > 0 || len(unexpected) > 0 {
 		t.Errorf("PID %d: missing\n  %s\nunexpected\n  %s", pid, strings.Join(missing, "\n  "), strings.Join(unexpected, "\n  "))
-	}
-	for _, row := range data.CallbackGroups {
-		if int(row.PID) == pid && (row.NodeName == "" || row.GroupTypeName == "" || row.Executor == 0 && !row.EndTimestamp.Valid) {
-			t.Errorf("callback group %+v", row)
-		}
 	}
 }
 

@@ -44,6 +44,8 @@ type Options struct {
 	Observer Observer
 	// Costs are what hits of sites cost on this machine; nil means the built-in defaults.
 	Costs *probes.Costs
+	// Cache is the folder in which it is kept which files recordings have seen; "" means that it is not.
+	Cache string
 	// Installed is where the distributions of ROS 2 are installed, each in a folder of its own; "" means /opt/ros.
 	Installed string
 	// Caller is who makes the dataset, and for whom a command is run; nil is the program with all its rights.
@@ -75,6 +77,7 @@ type Session struct {
 	attacher *attaching.Attacher
 	scans    scans
 	stale    staleAddresses
+	known    knownFiles
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -168,6 +171,7 @@ func (s *Session) run(ctx context.Context) error {
 	planningContext, endPlanning := context.WithCancel(ctx)
 	defer endPlanning()
 	plans := s.planEach(planningContext, found)
+	s.loadKnownFiles()
 	toCome := s.preparePrefixes(planningContext)
 	if err := s.configure(); err != nil {
 		endPlanning()
@@ -377,13 +381,13 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		return s.stop(trace.EndingError, err, reading, false)
 	}
 	if s.launched != nil {
+		if entry := s.living(int32(s.launched.command.Process.Pid)); entry != nil {
+			s.attacher.Await(ctx, entry.probed)
+		}
 		if err := s.launched.release(); err != nil {
 			return s.stop(trace.EndingError, err, reading, false)
 		}
 	}
-		if entry := s.living(int32(s.launched.command.Process.Pid)); entry != nil {
-			s.attacher.Await(ctx, entry.probed)
-		}
 	if s.configuration.All || s.configuration.name != nil {
 		s.lookForLoading()
 	}
@@ -459,6 +463,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if over := s.stale.take(s.isUsed); len(over) > 0 {
 				s.warn(s.loader.ForgetProcesses(over))
 			}
+			s.noteKnownFiles(ctx)
 			s.scanNext(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/knownfiles"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/test/standin"
@@ -294,4 +295,39 @@ func openFiles(t *testing.T) []string {
 		}
 	}
 	return paths
+}
+
+// TestFilesOfOthersAreNotKept records a process that maps a file which another user could have written: the next
+// recording is not told of it, but of the others.
+func TestFilesOfOthersAreNotKept(t *testing.T) {
+	requireRecording(t)
+	l := layout{standin.Jazzy, standin.RMWs()[0]}
+	core := filepath.Join(standin.Directory(t, l.distro, false), "librcl.so")
+	others := filepath.Join(t.TempDir(), "library.so")
+	content, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(others, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(others, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	name, cache := uniqueName("keeps"), t.TempDir()
+	startMapper(t, name, core, filepath.Join(filepath.Dir(core), "libtracetools.so"), others)
+	record(t, session.Configuration{Name: name}, func(o *session.Options) { o.Cache = cache }).stop()
+	list, err := knownfiles.Load(cache, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]bool{}
+	for _, installation := range list.Installations {
+		for _, file := range installation.Files {
+			kept[file.Path] = true
+		}
+	}
+	if !kept[core] || kept[others] {
+		t.Errorf("kept: %v", kept)
+	}
 }

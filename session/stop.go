@@ -23,6 +23,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	if !read {
 		errs = append(errs, s.drain(reading))
 	}
+	s.noteKnownFiles(context.Background())
 	s.finishScans()
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))
@@ -40,6 +41,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)
 	s.warnOfUnlisted()
+	s.endKnownFiles()
 	return s.finish(ending, distinct(errs...))
 }
 

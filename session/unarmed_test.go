@@ -121,3 +121,28 @@ func TestPrefixesAreProbedBefore(t *testing.T) {
 		}
 	})
 }
+
+// TestFilesOfEarlierRecordingsAreProbedBefore launches the same programs twice, with their libraries where nothing says
+// that there are any: the second time nothing is missing.
+func TestFilesOfEarlierRecordingsAreProbedBefore(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		cache := t.TempDir()
+		for _, time := range []string{"first", "second"} {
+			together := launchTogether(t, l)
+			r, data := together.record(t, session.Configuration{}, func(o *session.Options) { o.Cache = cache })
+			if time == "first" {
+				continue
+			}
+			for _, path := range together.truths {
+				truth := readTruth(t, path)
+				if from, to, found := unarmed(data, truth.Header.PID); found {
+					t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
+				}
+				oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
+			}
+			if data.Session.Unarmed != 0 {
+				t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
+			}
+		}
+	})
+}

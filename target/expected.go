@@ -21,6 +21,8 @@ const (
 	KindDDS LibraryKind = "dds"
 	// KindComponent holds rclcpp components.
 	KindComponent LibraryKind = "component"
+	// KindKnown is a file that was named to Expect.
+	KindKnown LibraryKind = "known"
 )
 
 // ExpectedLibrary is a library that a process has not mapped but is likely to map. A probe belongs to the file and not
@@ -49,10 +51,11 @@ var rmwLibraries = []string{"librmw_fastrtps_cpp.so", "librmw_fastrtps_shared_cp
 var ddsLibraries = []string{"libfastrtps.so", "libfastdds.so", "libddsc.so"}
 
 // Expected are the libraries that the process is likely to map later: the RMW libraries and the DDS libraries that they
-// need, found as its dynamic linker would, and the component libraries of its ament index. Once an RMW
-// implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2 (yet) the core
-// libraries are expected too, if its environment leads to them, and Distro becomes what they say. What cannot be found,
-// or what the process could not read, is left out. When the error is ErrNotRead there may be more than was found.
+// need, found as its dynamic linker would, the component libraries of its ament index, and what was named to Expect.
+// Once an RMW implementation is mapped, only what that one needs is expected. Of a process that is not one of ROS 2
+// (yet) the core libraries are expected too, if its environment leads to them, and Distro becomes what they say. What
+// cannot be found, or what the process could not read, is left out. When the error is ErrNotRead there may be more than
+// was found.
 func (p *Process) Expected(ctx context.Context) ([]ExpectedLibrary, error) {
 	ctx = p.PaidBy(ctx)
 	d, err := p.newDelegate(ctx)
@@ -87,6 +90,13 @@ func (c *expectedCollector) collect() {
 	p := c.process
 	if c.search, c.err = p.librarySearchPath(c.delegate); c.err != nil {
 		return
+	}
+	p.unchanged = nil
+	for _, known := range p.known {
+		if c.err != nil || c.ctx.Err() != nil {
+			return
+		}
+		c.addKnown(known)
 	}
 	if !p.IsROS2() {
 		for _, library := range coreLibraries {
@@ -169,7 +179,7 @@ func (c *expectedCollector) addFirst(kind LibraryKind, paths []string) *OpenFile
 		if candidate.file == nil {
 			return nil
 		}
-		if opened := c.add(kind, candidate); opened != nil {
+		if opened := c.add(kind, candidate, nil); opened != nil {
 			return opened
 		}
 		paths = paths[candidate.index+1:]
@@ -207,8 +217,9 @@ func neededBy(ctx context.Context, opened *OpenFile) []string {
 	return needed
 }
 
-// add adds a library unless it is mapped or was added before. It returns the file, nil if that is no library.
-func (c *expectedCollector) add(kind LibraryKind, library namedFile) *OpenFile {
+// add adds a library unless it is mapped or was added before. It returns the file, nil if that is no library, or one
+// whose build ID is not accepted; nil accepts all.
+func (c *expectedCollector) add(kind LibraryKind, library namedFile, accepts func(buildID string) bool) *OpenFile {
 	openPath := c.delegate.root.prefix + library.path
 	finder := c.process.finder
 	opened, err := finder.opened.adopt(quota.From(c.ctx), library.file, openPath)
@@ -221,6 +232,9 @@ func (c *expectedCollector) add(kind LibraryKind, library namedFile) *OpenFile {
 	}
 	c.process.hold(opened)
 	facts := learned.facts
+	if accepts != nil && !accepts(facts.buildID) {
+		return nil
+	}
 	id, err := finder.distinctFile(c.ctx, facts, opened)
 	if err != nil {
 		return nil

@@ -53,6 +53,8 @@ type Process struct {
 	// held are the files that are kept open; expected are those of the last call of Expected.
 	held     map[*OpenFile]bool
 	expected []ExpectedLibrary
+	// known are the files that were named to Expect, unchanged those of them that Expected has found as they were.
+	known, unchanged []KnownFile
 	// headers are the answers of HeaderOffset that cannot change.
 	headers map[string]messageHeader
 }
@@ -242,8 +244,6 @@ func (p *Process) IsROS2() bool {
 	})
 }
 
-// FindModule is the module whose soname or file name is that library, versions aside: "librcl.so" finds librcl.so
-// and librcl.so.9.2, but not librcl_action.so.
 // WillRunROS2 reports whether the process runs a program that needs libraries of ROS 2, mapped or not.
 func (p *Process) WillRunROS2() bool {
 	return slices.ContainsFunc(p.Modules, func(m Module) bool { return m.NeedsROS2 })
@@ -254,6 +254,8 @@ func isOfROS2(soname string) bool {
 	return strings.HasPrefix(soname, "librcl") || slices.ContainsFunc(ros2Libraries, func(library string) bool { return isVersionOf(soname, library) })
 }
 
+// FindModule is the module whose soname or file name is that library, versions aside: "librcl.so" finds librcl.so
+// and librcl.so.9.2, but not librcl_action.so.
 func (p *Process) FindModule(library string) (Module, bool) {
 	index := slices.IndexFunc(p.Modules, func(m Module) bool { return m.isLibrary(library) })
 	if index < 0 {

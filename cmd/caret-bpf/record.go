@@ -101,6 +101,7 @@ func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
 	options := session.Options{Version: version, Caller: c.caller, Trusted: []uint32{uint32(c.caller.ID())}}
 	options.Costs, _ = knownCosts(c)
+	options.Cache, _ = cacheFolder(c.getenv, c.caller) // without one, what is to be known again is found again
 	progress := newProgress(c.err, quiet)
 	var directory *os.File
 	options.Observer = session.Observer{

@@ -1,0 +1,131 @@
+// Package knownfiles keeps, from one recording to the next, which files processes of ROS 2 had mapped. So they can be
+// probed before anybody maps them again, wherever they are.
+package knownfiles
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/usercache"
+)
+
+// Bounds of what is kept. What was seen last stays.
+const (
+	maxInstallations = 8
+	maxFiles         = 2048 // of an installation
+	maxBytes         = 32 << 20
+	maxPath          = 4096
+)
+
+// name is that of the file in a user's cache.
+const name = "known-files.json"
+
+// ErrForeign is returned for a file that this package did not write.
+var ErrForeign = errors.New("not a list of known files")
+
+// Installation is what processes have mapped of one installation of ROS 2, and of what is built on it.
+type Installation struct {
+	// Core is the library that tells one installation from another.
+	Core target.KnownFile `json:"core"`
+	// Files are those that processes have mapped, the core among them. Those that were seen last come first.
+	Files []target.KnownFile `json:"files"`
+}
+
+// List is what is known of all installations. Those that were seen last come first. It may be used by one goroutine.
+type List struct {
+	Installations []Installation `json:"installations"`
+}
+
+// Load reads what is kept in the folder of a user. The List is empty if nothing is.
+func Load(folder string, as *identity.Identity) (*List, error) {
+	text, err := usercache.Load(folder, name, maxBytes, as)
+	if err != nil {
+		return &List{}, fmt.Errorf("reading which files earlier recordings have seen: %w", err)
+	}
+	list, err := decode(text)
+	if err != nil {
+		return &List{}, fmt.Errorf("%s: %w", filepath.Join(folder, name), err)
+	}
+	return list, nil
+}
+
+func decode(text []byte) (*List, error) {
+	list := new(List)
+	if err := json.Unmarshal(text, list); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForeign, err)
+	}
+	if len(list.Installations) > maxInstallations {
+		return nil, fmt.Errorf("%w: %d installations", ErrForeign, len(list.Installations))
+	}
+	for _, installation := range list.Installations {
+		if len(installation.Files) > maxFiles {
+			return nil, fmt.Errorf("%w: %d files of one installation", ErrForeign, len(installation.Files))
+		}
+		for _, file := range installation.Files {
+			if !filepath.IsAbs(file.Path) || len(file.Path) > maxPath {
+				return nil, fmt.Errorf("%w: %.40q is no absolute path", ErrForeign, file.Path)
+			}
+		}
+	}
+	return list, nil
+}
+
+// Store keeps the list in the folder of a user, which is made if need be.
+func (l *List) Store(folder string, as *identity.Identity) error {
+	if _, err := usercache.Store(folder, name, l, as); err != nil {
+		return fmt.Errorf("keeping which files were seen: %w", err)
+	}
+	return nil
+}
+
+// Clone returns a copy, for another goroutine.
+func (l *List) Clone() *List {
+	clone := &List{slices.Clone(l.Installations)}
+	for i := range clone.Installations {
+		clone.Installations[i].Files = slices.Clone(clone.Installations[i].Files)
+	}
+	return clone
+}
+
+// Add notes what a process has mapped. Of files with one path the last one is kept. It reports whether that is news.
+func (l *List) Add(core target.KnownFile, files []target.KnownFile) bool {
+	files = slices.DeleteFunc(slices.Clone(files), func(f target.KnownFile) bool { return !filepath.IsAbs(f.Path) || len(f.Path) > maxPath })
+	index := slices.IndexFunc(l.Installations, func(i Installation) bool { return i.Core == core })
+	if index < 0 {
+		l.Installations = slices.Insert(l.Installations, 0, Installation{Core: core})
+		l.Installations = l.Installations[:min(len(l.Installations), maxInstallations)]
+		index = 0
+	}
+	installation := &l.Installations[index]
+	known := make(map[target.KnownFile]bool, len(installation.Files))
+	for _, f := range installation.Files {
+		known[f] = true
+	}
+	news := slices.DeleteFunc(files, func(f target.KnownFile) bool { return known[f] })
+	if len(news) == 0 {
+		return false
+	}
+	replaced := map[string]bool{}
+	for _, f := range news {
+		replaced[f.Path] = true
+	}
+	kept := slices.DeleteFunc(installation.Files, func(f target.KnownFile) bool { return replaced[f.Path] })
+	installation.Files = slices.Concat(news, kept)
+	installation.Files = installation.Files[:min(len(installation.Files), maxFiles)]
+	return true
+}
+
+// Keep forgets the files of an installation that are not what they were, and the installation if none is.
+func (l *List) Keep(core target.KnownFile, isThere func(target.KnownFile) bool) {
+	for i := range l.Installations {
+		if installation := &l.Installations[i]; installation.Core == core {
+			installation.Files = slices.DeleteFunc(installation.Files, func(f target.KnownFile) bool { return !isThere(f) })
+		}
+	}
+	l.Installations = slices.DeleteFunc(l.Installations, func(i Installation) bool { return len(i.Files) == 0 })
+}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/knownfiles"
+	"github.com/caret-bpf/caret-bpf/target"
+)
+
+const (
+	// storeInterval is how long what is news may be lost by a recorder that is killed.
+	storeInterval = time.Minute
+	// storePatience is how long the end of a recording waits for it to be stored.
+	storePatience = 5 * time.Second
+	// maxJudged bounds the memory of a recording that goes on for months while programs are built anew.
+	maxJudged = 1 << 16
+)
+
+// coreLibrary tells one installation of ROS 2 from another.
+const coreLibrary = "librcl.so"
+
+// knownFiles are the files that earlier recordings have seen, and this one.
+type knownFiles struct {
+	list *knownfiles.List
+	// noted is when the mappings of a process were read that were noted last, judged whether a file may be noted.
+	noted  map[*process]int64
+	judged map[target.KnownFile]bool
+	// news says that something is to be stored, begun when that was begun last, stored is closed when it has ended.
+	news   bool
+	begun  time.Time
+	stored chan struct{}
+}
+
+// remembers reports whether files are remembered: those of processes to come are of use.
+func (s *Session) remembers() bool { return s.options.Cache != "" && s.configuration.systemWide() }
+
+func (s *Session) loadKnownFiles() {
+	s.known = knownFiles{list: new(knownfiles.List), noted: map[*process]int64{}, judged: map[target.KnownFile]bool{}, begun: time.Now()}
+	if !s.remembers() {
+		return
+	}
+	list, err := knownfiles.Load(s.options.Cache, s.options.Caller)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.warn(err)
+	}
+	s.known.list = list
+}
+
+// noteKnownFiles notes what processes of ROS 2 have mapped that nobody but trusted users could have written, and stores
+// it now and then.
+func (s *Session) noteKnownFiles(ctx context.Context) {
+	if !s.remembers() {
+		return
+	}
+	alive := map[*process]int64{}
+	for _, entry := range s.entries() {
+		if !entry.recorded || entry.ended || entry.target == nil {
+			continue
+		}
+		alive[entry] = entry.refreshed
+		if at, noted := s.known.noted[entry]; !noted || at != entry.refreshed {
+			s.noteFilesOf(ctx, entry)
+		}
+	}
+	s.known.noted = alive
+	if time.Since(s.known.begun) > storeInterval {
+		s.storeKnownFiles()
+	}
+}
+
+func (s *Session) noteFilesOf(ctx context.Context, entry *process) {
+	core, _ := entry.target.FindModule(coreLibrary)
+	installation, ok := core.Known()
+	if !ok || !s.mayBeKnown(ctx, entry, core, installation) {
+		return
+	}
+	var files []target.KnownFile
+	for _, module := range entry.target.Modules {
+		if file, ok := module.Known(); ok && s.mayBeKnown(ctx, entry, module, file) {
+			files = append(files, file)
+		}
+	}
+	if s.known.list.Add(installation, files) {
+		s.known.news = true
+	}
+}
+
+// mayBeKnown reports whether a file is probed for every process, or has nothing to be probed, and nobody but trusted
+// users could have written it: what others wrote would take the place of what is of use.
+func (s *Session) mayBeKnown(ctx context.Context, entry *process, module target.Module, file target.KnownFile) bool {
+	if !s.attacher.IsForAll(module.File) {
+		return false
+	}
+	trusted, judged := s.known.judged[file]
+	if !judged {
+		if len(s.known.judged) > maxJudged {
+			clear(s.known.judged)
+		}
+		trusted = s.attacher.CheckTrusted(ctx, entry.probed, module) == nil
+		s.known.judged[file] = trusted
+	}
+	return trusted
+}
+
+// storeKnownFiles begins to store what is news. The folder may be of a file system that does not answer.
+func (s *Session) storeKnownFiles() {
+	if !s.known.news {
+		return
+	}
+	if s.known.stored != nil {
+		select {
+		case <-s.known.stored:
+		default:
+			return
+		}
+	}
+	s.known.news, s.known.begun, s.known.stored = false, time.Now(), make(chan struct{})
+	go func(list *knownfiles.List, stored chan struct{}) {
+		defer close(stored)
+		s.warn(list.Store(s.options.Cache, s.options.Caller))
+	}(s.known.list.Clone(), s.known.stored)
+}
+
+// endKnownFiles stores the rest.
+func (s *Session) endKnownFiles() {
+	patience := time.After(storePatience)
+	for range 2 { // what is being stored may be older
+		s.storeKnownFiles()
+		if s.known.stored == nil {
+			return
+		}
+		select {
+		case <-s.known.stored:
+		case <-patience:
+			return
+		}
+	}
+}
+
+// forgetChanged forgets the files that are no longer what earlier recordings have seen.
+func (s *Session) forgetChanged(p *prepared) {
+	unchanged := map[target.KnownFile]bool{}
+	for _, file := range p.process.Unchanged() {
+		unchanged[file] = true
+	}
+	if len(unchanged) < len(p.seen.Files) {
+		s.known.list.Keep(p.seen.Core, func(f target.KnownFile) bool { return unchanged[f] })
+		s.known.news = true
+	}
+}
