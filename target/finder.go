@@ -38,13 +38,19 @@ type Finder struct {
 	quota  *quota.Quota
 	// trusted are users whose processes' memory is read here, that of all others by the helper.
 	trusted []uint32
-	helper  memoryhelper.Helper
+	helpers [helperCount]memoryhelper.Helper
 	unshown unshown
 
 	mutex    sync.Mutex
 	files    map[fileVersion]fileFacts
 	distinct distinctFiles
 }
+
+// helperCount is how many helpers read memory. Those whose pages come late keep only few others waiting.
+const helperCount = 16
+
+// helperOf is who reads the memory of a user's processes.
+func (f *Finder) helperOf(user uint32) *memoryhelper.Helper { return &f.helpers[user%helperCount] }
 
 // NewFinder looks for processes in /proc.
 func NewFinder() *Finder { return NewFinderAt("/proc") }

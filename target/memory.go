@@ -55,7 +55,7 @@ func (p *Process) Memory() (*Memory, error) {
 	}
 	m := &Memory{process: p, pagemap: pagemap, pageSize: uint64(os.Getpagesize())}
 	if !p.finder.trusts(p.account.User()) {
-		m.helper = &p.finder.helper
+		m.helper = p.finder.helperOf(p.account.User())
 	}
 	return m, nil
 }

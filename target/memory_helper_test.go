@@ -14,7 +14,7 @@ import (
 
 // untrusted makes the memory one of somebody whom nobody trusts.
 func (m *Memory) untrusted() *Memory {
-	m.helper = &m.process.finder.helper
+	m.helper = m.process.finder.helperOf(0)
 	return m
 }
 
@@ -54,6 +54,14 @@ func TestWhoseMemoryTheHelperReads(t *testing.T) {
 		if (memory.helper != nil) != helped {
 			t.Errorf("user %d: by the helper: %v", owner, memory.helper != nil)
 		}
+	}
+}
+
+// Whose pages come late keeps nobody of another user waiting, but of one in sixteen.
+func TestHelpersOfUsers(t *testing.T) {
+	finder := NewFinder()
+	if finder.helperOf(1000) == finder.helperOf(1001) || finder.helperOf(1000) != finder.helperOf(1000) {
+		t.Error("users that follow each other have one helper, or one has several")
 	}
 }
 
