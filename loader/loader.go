@@ -229,7 +229,7 @@ func (l *Loader) Unignore(process int32, address uint64) error {
 	key := abi.ProcessAddress{Address: address, PID: uint32(process)}
 	err := l.collection.Maps[bpf.CaretMapIgnoredAddresses].Delete(key)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-		return fmt.Errorf("regarding %#x of PID %d again: %w", address, process, err)
+		return fmt.Errorf("ending to ignore %#x of PID %d: %w", address, process, err)
 	}
 	return nil
 }

@@ -58,8 +58,8 @@ type Configuration struct {
 	Raw bool `json:"raw,omitempty"`
 	// Profile trades what is recorded for what it costs.
 	Profile probes.Profile `json:"profile,omitempty"`
-	// MaxOverhead is the share of a thread's time that the recording may cost: above it, what is dearest and not needed
-	// for callbacks, takes and publishes is probed no more. 0 means no limit.
+	// MaxOverhead is the share of a thread's time that the recording may cost. Above it the costliest optional probes are
+	// detached. 0 means no limit.
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	// Sites says at which instructions events are observed.
 	Sites attaching.SiteMode `json:"sites,omitempty"`
