@@ -22,8 +22,8 @@ type Reporter interface {
 	// Attached tells of sites that are probed from now on and never were before, in a process or, if pid is 0, in every
 	// one.
 	Attached(pid int32, sites []probes.Site)
-	// Armed tells since when files that a process has mapped, or is expected to, are probed in it. What was told of a
-	// file before holds for other events, or until Armed.Since.
+	// Armed tells since when files that a process has mapped, or is expected to, are probed in it. Each call adds to
+	// earlier ones: other events of the same file keep their times, and the same events have them until Armed.Since.
 	Armed(p *Process, armed []Armed)
 	// Missing tells what cannot be observed of a process, in place of what was told of it before.
 	Missing(p *Process, missing []probes.Missing)

@@ -14,9 +14,9 @@ const (
 	lookupCost = 30 * time.Nanosecond
 )
 
-// AreSharedLinksCheaper tells what costs a machine less on which all processes have as many hits: links for every
-// process, which others that are not recorded pay for as well, or links of single processes, each of which makes the
-// hits of all dearer.
+// AreSharedLinksCheaper compares what two kinds of links cost a machine on which all processes have as many hits. For
+// links for every process, others that are not recorded pay as well. Each link of a single process adds to every hit of
+// all recorded processes.
 func AreSharedLinksCheaper(recorded, others int, costs *probes.Costs) bool {
 	if costs == nil {
 		costs = probes.DefaultCosts()

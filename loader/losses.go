@@ -21,8 +21,7 @@ type Loss struct {
 }
 
 // LostInits returns how many records of initialization events have found no room in the ring buffer. It is cheap: one
-// look at one counter. Who asks before he handles records that Read hands on knows of each that was lost before any of
-// them was made.
+// look at one counter. Call it before handling a batch of records: every loss older than the batch is counted then.
 func (l *Loader) LostInits() (count uint64, err error) {
 	index := uint32(abi.KindInit)*uint32(abi.ReasonCount) + uint32(abi.ReasonRingFull)
 	if err := l.collection.Maps[bpf.CaretMapLosses].Lookup(index, &count); err != nil {

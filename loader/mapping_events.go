@@ -99,15 +99,15 @@ func (m *Mappings) Read(handle func(MappingEvent)) {
 	}
 }
 
-// Complete reports whether the processors that run are those that were asked, and always were as often as this was
-// called. What others do is not told.
+// Complete reports whether the set of processors that run has been the same at every call. Mappings made on processors
+// that came later are missed.
 func (m *Mappings) Complete() bool {
 	online, err := os.ReadFile(onlineProcessors)
 	m.incomplete = m.incomplete || err != nil || string(online) != m.online
 	return !m.incomplete
 }
 
-// Lost is of how many mappings the kernel could not tell.
+// Lost is the number of mappings that the kernel had no room for.
 func (m *Mappings) Lost() uint64 { return m.lost.Load() }
 
 // Close ends it.

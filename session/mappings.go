@@ -86,8 +86,8 @@ func (m *mappings) note(event loader.MappingEvent) {
 	p.at[event.Address] = event.TimeNs
 }
 
-// first is when a process first mapped a module, as far as is told. False if it is not: then the process may have had
-// it from its beginning.
+// first is when a process first mapped a module. found is false if the kernel told of no such mapping: the process may
+// have had it from its beginning.
 func (m *mappings) first(pid int32, module target.Module) (first int64, found bool) {
 	p := m.of[pid]
 	if p == nil {

@@ -104,8 +104,8 @@ func (s *Session) list(entry *process) error {
 	return s.loader.RemoveProcess(entry.row.PID)
 }
 
-// enroll gives a process its place in the session and its graph in the merger. Records of it may have done so before:
-// then it returns what they led to, nil if the process was over when they were read.
+// enroll gives a process its place in the session and its graph in the merger. If a record of the process has done so
+// before, what it led to is returned; nil if the process was over when the record was read.
 func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
 	opened := s.openMemory(ctx, entry)

@@ -18,7 +18,7 @@ import (
 const (
 	strangersTime   = 100 * time.Millisecond
 	strangersPeriod = time.Second
-	// strangerPatience bounds one look. What it takes too long is taken from the periods that follow.
+	// strangerPatience bounds one look. Time beyond the allowance is deducted from the periods that follow.
 	strangerPatience = time.Second
 )
 

@@ -25,7 +25,8 @@ type arming struct {
 // mappingPatience is how long after a mapping was seen it may still have to be read when it was made.
 const mappingPatience = time.Second
 
-// noteArmed keeps what may be news: what was attached before the recording began was not missed. The session is locked.
+// noteArmed notes files that are probed now. Those that were before the recording began have missed nothing. The
+// session is locked.
 func (s *Session) noteArmed(entry *process, armed []attaching.Armed) {
 	if s.opened.IsZero() {
 		return
@@ -100,8 +101,7 @@ func (s *Session) tellSpan(entry *process, a arming, until int64) {
 	}
 }
 
-// mappedSince is from when on a file was mapped and not probed: exactly, or earlier if the kernel has not told. The
-// session is locked.
+// mappedSince is when a file was mapped, or an earlier bound where that is unknown. The session is locked.
 func (s *Session) mappedSince(entry *process, a arming) int64 {
 	if a.Since != 0 {
 		return a.Since
@@ -183,6 +183,7 @@ func (s *Session) tellUnarmedUntil(entry *process, end int64) {
 	entry.judged = true
 	s.judge(entry, true)
 	never := s.attacher.Unarmed(entry.probed)
+	blind := entry.ros2 && !entry.probed.Planned() && !s.isProbedForAll(entry)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opened.IsZero() {
@@ -195,11 +196,17 @@ func (s *Session) tellUnarmedUntil(entry *process, end int64) {
 		}
 	}
 	switch {
-	case entry.ros2 && !entry.probed.Planned():
+	case blind:
 		s.tellSpan(entry, arming{Armed: attaching.Armed{At: attaching.Never}}, end)
 	case entry.unplanned != 0:
 		s.tellSpan(entry, arming{Armed: attaching.Armed{Since: entry.unplanned, At: attaching.Never}}, end)
 	}
+}
+
+// isProbedForAll reports whether all that a process has mapped is probed for every process: say a child that has
+// its parent's files and was over before it was looked at.
+func (s *Session) isProbedForAll(entry *process) bool {
+	return !slices.ContainsFunc(entry.target.Modules, func(m target.Module) bool { return !s.attacher.IsForAll(m.File) })
 }
 
 // tellAllUnarmed does so for all processes that are still recorded when the recording is closed.
