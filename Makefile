@@ -45,6 +45,10 @@ test-programs: build ## Record random programs against /opt/ros/<distro>, late a
 	CARET_BPF_REQUIRE_ROS=1 CARET_BPF_PROGRAMS=$(or $(PROGRAMS),100) CARET_BPF_PROGRAM_SEED=$(or $(SEED),1) \
 		$(GO) test -count=1 -timeout 12h -run TestROSRandomPrograms -v ./test/programs
 
+.PHONY: test-vehicle
+test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times cold and warm, recorded in each way (as root)
+	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./session
+
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target

@@ -231,6 +231,36 @@ func TestForksAreReported(t *testing.T) {
 	})
 }
 
+// TestNewProcessesAreListed requires that a program that begins, or a child, is recorded before user space has decided
+// about it, and until it takes it off the list.
+func TestNewProcessesAreListed(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		former := startTargetWith(t, library)
+		w.options.FilterProcesses, w.options.ReportAllExecs = true, true
+		r := newRecording(t, w)
+		r.attach(0, former.callbackSites(library)...)
+		later := startTargetWith(t, library)
+		former.callbacks(10, 1)
+		later.callbacks(10, 1)
+		later.do("fork 10")
+		if err := r.loader.RemoveProcess(later.pid); err != nil {
+			t.Fatal(err)
+		}
+		later.callbacks(10, 1)
+		r.drain()
+		hits := map[int32]int{}
+		for _, record := range r.records {
+			if abi.Kind(record[0]) == abi.KindRaw && record[1] == uint8(abi.EventCallbackStart) {
+				hits[abi.PIDOf(record)]++
+			}
+		}
+		if hits[former.pid] != 0 || hits[later.pid] != 20 || len(hits) != 2 {
+			t.Errorf("hits by process: %v; want 20 of %d and 10 of its child", hits, later.pid)
+		}
+	})
+}
+
 func TestProcessesAreFollowed(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -26,6 +27,8 @@ type Process struct {
 	Graph *entities.Graph
 	// RMWImplementation is the name of the process's implementation of rmw, "" while it is not known.
 	RMWImplementation string
+	// Unwanted says that nothing of it is to be told, until it runs another program.
+	Unwanted bool
 	// Memory is what Graph reads, closed when the process is replaced; nil if it reads none.
 	Memory io.Closer
 
@@ -116,7 +119,7 @@ func New(options Options) *Merger {
 func (m *Merger) Introduce(pid int32, make func() *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.processes[pid] == nil {
+	if known := m.processes[pid]; known == nil || known.Unwanted {
 		m.processes[pid] = make()
 	}
 }
@@ -167,7 +170,7 @@ func (m *Merger) Record(encoded []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kind, err := abi.KindOf(encoded)
-	if err != nil {
+	if err != nil || m.isUnwanted(kind, encoded) {
 		return err
 	}
 	switch kind {
@@ -217,6 +220,41 @@ func (m *Merger) Record(encoded []byte) error {
 	return err
 }
 
+// isUnwanted reports whether a record is of a process of which nothing is to be told.
+func (m *Merger) isUnwanted(kind abi.Kind, encoded []byte) bool {
+	switch kind {
+	case abi.KindProcess:
+		return false
+	case abi.KindThread:
+		process := m.processes[abi.PIDOf(encoded)]
+		return process != nil && process.Unwanted
+	}
+	return m.identified(abi.PIDOf(encoded)).Unwanted
+}
+
+// ForgetUnwanted forgets the processes of which nothing was to be told. Of those whose records still come it is asked
+// again.
+func (m *Merger) ForgetUnwanted() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.processes, func(_ int32, process *Process) bool {
+		if process.Unwanted {
+			process.Graph.Release()
+		}
+		return process.Unwanted
+	})
+}
+
+// identified is the process of a PID that a record came from.
+func (m *Merger) identified(pid int32) *Process {
+	process := m.processes[pid]
+	if process == nil {
+		process = m.options.Identify(pid)
+		m.processes[pid] = process
+	}
+	return process
+}
+
 // changeProcess applies the beginning of a program: the entities of the former one are not its own. After the end of a
 // process its last threads may still have something to say.
 func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
@@ -225,6 +263,8 @@ func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 		record.Header.Status != abi.ProcessExit && record.Header.Status != abi.ProcessLoad {
 		same := process.Key.ProcessStart == record.Start()
 		switch {
+		case process.Unwanted:
+			delete(m.processes, process.Key.PID) // it may be wanted now
 		case same && record.Header.Status == abi.ProcessFork: // somebody has met it before this was read
 		case same:
 			m.regardAll(process.Key.PID)
@@ -385,11 +425,7 @@ func (m *Merger) tellMessageTypes(process *Process) {
 }
 
 func (m *Merger) processOf(pid uint32) *Process {
-	process := m.processes[int32(pid)]
-	if process == nil {
-		process = m.options.Identify(int32(pid))
-		m.processes[int32(pid)] = process
-	}
+	process := m.identified(int32(pid))
 	if !process.recorded {
 		process.recorded = true
 		if m.options.OnRecorded != nil {

@@ -53,6 +53,63 @@ func TestProcessChanges(t *testing.T) {
 	}
 }
 
+// TestUnwantedProcesses requires that nothing is told of a process that is not wanted, until it runs another program or
+// somebody introduces it.
+func TestUnwantedProcesses(t *testing.T) {
+	for name, test := range map[string]struct {
+		then func(m *merge.Merger) error
+		want int
+	}{
+		"nothing happens":         {func(*merge.Merger) error { return nil }, 0},
+		"it executes a program":   {func(m *merge.Merger) error { return m.Record(processChange(abi.ProcessExec, start)) }, 1},
+		"it is forgotten":         {func(m *merge.Merger) error { m.ForgetUnwanted(); return nil }, 1},
+		"somebody introduces one": {func(m *merge.Merger) error { m.Introduce(7, wantedProcess); return nil }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unwanted := true
+			recorded := 0
+			m := newMerger(merge.Options{
+				Identify: func(int32) *merge.Process {
+					process := wantedProcess()
+					process.Unwanted, unwanted = unwanted, false
+					return process
+				},
+				OnRecorded: func(trace.ProcessKey) { recorded++ },
+			})
+			for _, record := range append(announcedEntities(), fedCallback(0x30)) {
+				if err := m.Record(record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if recorded != 0 {
+				t.Error("it is told that there is a record")
+			}
+			if err := test.then(m); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Record(fedCallback(0x30)); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Take(func(rows *trace.Batch) error {
+				if len(rows.Callbacks) != test.want || len(rows.Nodes) != 0 {
+					t.Errorf("%d callbacks, %d nodes", len(rows.Callbacks), len(rows.Nodes))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if recorded != test.want {
+				t.Errorf("recorded: %d", recorded)
+			}
+		})
+	}
+}
+
+func wantedProcess() *merge.Process {
+	key := trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: start}
+	return &merge.Process{Key: key, Graph: entities.New(key)}
+}
+
 // TestEntitiesOfAFormerProgramAreTold requires that what is known of a program is told when another one takes its
 // place.
 func TestEntitiesOfAFormerProgramAreTold(t *testing.T) {

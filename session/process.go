@@ -422,14 +422,12 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 	}
 	if err != nil {
 		s.warnOfRefused(err)
+		s.unlist(pid)
 		return nil // it was short
 	}
-	wanted := s.configuration.All || len(s.configuration.Command) > 0
-	if name := s.configuration.name; name != nil {
-		wanted = name.MatchString(p.Command) || name.MatchString(strings.Join(p.CommandLine, " "))
-	}
-	if !wanted || s.configuration.PIDs != "" {
+	if !s.wants(p) || s.configuration.PIDs != "" {
 		_ = p.Close()
+		s.unlist(pid)
 		return nil
 	}
 	entry := s.enroll(ctx, p)
@@ -437,6 +435,21 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		s.warn(s.list(entry))
 	}
 	return entry
+}
+
+// wants reports whether the user wants a process recorded that begins to run a program.
+func (s *Session) wants(p *target.Process) bool {
+	if name := s.configuration.name; name != nil {
+		return name.MatchString(p.Command) || name.MatchString(strings.Join(p.CommandLine, " "))
+	}
+	return true
+}
+
+// unlist takes a process off the kernel's list, which has every new one where a name chooses.
+func (s *Session) unlist(pid int32) {
+	if s.configuration.name != nil {
+		s.warn(s.loader.RemoveProcess(pid))
+	}
 }
 
 // refresh looks at a process's mappings and attaches what came.

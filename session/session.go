@@ -460,6 +460,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.judgeArmings()
 			s.attacher.Sweep()
 			s.forgetLongEnded(time.Now())
+			s.merger.ForgetUnwanted()
 			if over := s.stale.take(s.isUsed); len(over) > 0 {
 				s.warn(s.loader.ForgetProcesses(over))
 			}

@@ -74,6 +74,10 @@ func (s *Session) identify(pid int32) *merge.Process {
 		s.warnOfRefused(err)
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
+	if !s.wants(p) {
+		defer p.Close()
+		return s.unwanted(keyOf(p))
+	}
 	entry := newProcess(p)
 	opened := s.openMemory(ctx, entry)
 	entry.forgotten = ctx.Err() != nil            // then the session opens it
@@ -92,6 +96,9 @@ func (s *Session) remember(pid int32, exited bool) *merge.Process {
 	defer s.mu.Unlock()
 	start := s.starts.of(pid)
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
+	if !s.mayWant(start.command) {
+		return s.unwanted(key)
+	}
 	s.put(&process{
 		row: trace.Process{ProcessKey: key, Command: start.command, Exited: exited}, ros2: true, ended: true, endedAt: time.Now(),
 	})
@@ -105,12 +112,26 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
+	if !s.mayWant(command) {
+		s.askToLook(pid)
+		return s.unwanted(key)
+	}
 	s.mu.Lock()
 	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer})
 	s.mu.Unlock()
 	s.askToLook(pid)
 	s.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(payer))}
+}
+
+// unwanted makes a process of which nothing is to be told, as long as nobody enrolls it.
+func (s *Session) unwanted(key trace.ProcessKey) *merge.Process {
+	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown)), Unwanted: true}
+}
+
+// mayWant reports whether a process may be wanted of which only the command is known: nobody else's was listed.
+func (s *Session) mayWant(command string) bool {
+	return s.configuration.name == nil || s.configuration.name.MatchString(command)
 }
 
 // meetLate looks at a process that is known by its records only. It returns nil if that is over, or never was to be

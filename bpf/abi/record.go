@@ -4,6 +4,7 @@ package abi
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -422,6 +423,11 @@ func KindOf(record []byte) (Kind, error) {
 		return 0, fmt.Errorf("%w: %d bytes", ErrRecord, len(record))
 	}
 	return Kind(record[0]), nil
+}
+
+// PIDOf returns the PID in an encoded record of which KindOf tells the kind.
+func PIDOf(record []byte) int32 {
+	return int32(binary.NativeEndian.Uint32(record[unsafe.Offsetof(RecordHeader{}.PID):]))
 }
 
 // Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.

@@ -31,7 +31,7 @@ volatile __u32 units_retired;
 /* Counts the subscriptions that were created in recorded processes. */
 volatile __u64 subscription_generation;
 
-/* Record only the processes listed in `processes`. */
+/* Record only the processes listed in `processes`. With report_all_execs new ones are listed. */
 const volatile bool filter_processes = false;
 /* A process forked by a listed one is listed too. */
 const volatile bool follow_children = false;

@@ -30,6 +30,26 @@ static __always_inline void emit_process(struct task_struct *task, __u8 status, 
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 }
 
+/* False if there is no room. */
+static __always_inline bool list_process(__u32 pid)
+{
+	__u32 listed = 1;
+
+	if (!bpf_map_update_elem(&processes, &pid, &listed, BPF_ANY))
+		return true;
+	count_loss(KIND_PROCESS, REASON_MAP_FULL);
+	return false;
+}
+
+/*
+ * Where user space decides about every program, it is listed until then: what it does first must
+ * not be missed.
+ */
+static __always_inline bool lists_new_processes(void)
+{
+	return filter_processes && report_all_execs;
+}
+
 /*
  * A child that runs its parent's program. Where not all children are to be recorded user space
  * decides, as it does about every program that starts.
@@ -38,7 +58,6 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 {
 	__u32 parent_pid = BPF_CORE_READ(parent, tgid);
 	__u32 child_pid = BPF_CORE_READ(child, tgid);
-	__u32 listed = 1;
 
 	if (child_pid == parent_pid)
 		return;
@@ -47,10 +66,8 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	/* vfork, posix_spawn: the child will only exec or exit, which is reported anyway. */
 	if (!follow_children && BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
 		return;
-	if (follow_children && bpf_map_update_elem(&processes, &child_pid, &listed, BPF_ANY)) {
-		count_loss(KIND_PROCESS, REASON_MAP_FULL);
+	if ((follow_children || lists_new_processes()) && !list_process(child_pid))
 		return;
-	}
 	emit_process(child, PROCESS_FORK, child_pid, parent_pid);
 }
 
@@ -72,6 +89,8 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_tid
 	close_thread(&event, pid);
 	if (old_tid != pid)
 		close_thread(&event, old_tid);
+	if (lists_new_processes())
+		list_process(pid);
 	if (report_all_execs || bpf_map_lookup_elem(&processes, &pid))
 		emit_process(task, PROCESS_EXEC, pid, 0);
 }
