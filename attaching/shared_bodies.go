@@ -40,13 +40,14 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 	b := &a.bodies
 	b.since = time.Now()
 	a.noteSharedBodies(sites)
-	fresh := b.sites
+	fresh := slices.Clone(b.sites)
 	if !b.detached {
-		fresh = slices.DeleteFunc(slices.Clone(fresh), b.attached.settled)
+		fresh = slices.DeleteFunc(fresh, b.attached.settled)
 	}
 	if len(fresh) == 0 {
 		return 0, nil
 	}
+	sortForAttaching(fresh)
 	attachments, attached, err := a.attachBodySites(ctx, 0, p, fresh, b.attached)
 	if err != nil {
 		for _, site := range fresh {

@@ -145,7 +145,7 @@ func TestSharedBodiesAreTriedAgain(t *testing.T) {
 	a.share(former, second.File)
 	attempts := 0
 	told.kernel.failingAt = func(sites []probes.Site) error {
-		if attempts++; sites[0].File == second.File && attempts < 3 {
+		if attempts++; sites[0].File == second.File && attempts < 2 {
 			return errors.New("no memory")
 		}
 		return nil
@@ -155,5 +155,21 @@ func TestSharedBodiesAreTriedAgain(t *testing.T) {
 	}
 	if _, err := a.attachSharedBodies(t.Context(), later, nil); err != nil || told.kernel.sharedBodies() != 2 {
 		t.Errorf("%v, %d bodies", err, told.kernel.sharedBodies())
+	}
+}
+
+// Nor must a process that runs meanwhile seem to begin what does not end where bodies are attached for all.
+func TestOrderOfSharedBodies(t *testing.T) {
+	former, _, caller := startSharers(t)
+	start, end := bodyOf(caller), bodyOf(caller)
+	start.Event, end.Event = abi.EventCallbackStart, abi.EventCallbackEnd
+	end.Offset++
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	a.share(former, caller.File)
+	if _, err := a.attachSharedBodies(t.Context(), former, []probes.Site{start, end}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := told.kernel.events(0), []abi.Event{end.Event, start.Event}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

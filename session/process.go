@@ -439,10 +439,7 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 
 // wants reports whether the user wants a process recorded that begins to run a program.
 func (s *Session) wants(p *target.Process) bool {
-	if name := s.configuration.name; name != nil {
-		return name.MatchString(p.Command) || name.MatchString(strings.Join(p.CommandLine, " "))
-	}
-	return true
+	return s.mayWant(p.Command) || s.matchesCommandLine(p.CommandLine)
 }
 
 // unlist takes a process off the kernel's list, which has every new one where a name chooses.

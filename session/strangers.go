@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -112,8 +113,7 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
-	if !s.mayWant(command) {
-		s.askToLook(pid)
+	if !s.mayWant(command) && !s.wantsCommandLine(pid) {
 		return s.unwanted(key)
 	}
 	s.mu.Lock()
@@ -129,9 +129,28 @@ func (s *Session) unwanted(key trace.ProcessKey) *merge.Process {
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown)), Unwanted: true}
 }
 
-// mayWant reports whether a process may be wanted of which only the command is known: nobody else's was listed.
+// mayWant reports whether a process may be wanted of which only the command is known.
 func (s *Session) mayWant(command string) bool {
 	return s.configuration.name == nil || s.configuration.name.MatchString(command)
+}
+
+// commandLinePatience is how long a command line is waited for that decides whether records are wanted.
+const commandLinePatience = 100 * time.Millisecond
+
+// wantsCommandLine reports whether a process is wanted by its command line, with nothing else looked at.
+func (s *Session) wantsCommandLine(pid int32) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), commandLinePatience)
+	defer cancel()
+	arguments, err := s.finder.CommandLine(ctx, pid)
+	if err != nil {
+		s.warn(fmt.Errorf("PID %d is not recorded before it was looked at: its command line, which tells whether it is wanted, was not shown: %w", pid, err))
+		return false
+	}
+	return s.matchesCommandLine(arguments)
+}
+
+func (s *Session) matchesCommandLine(arguments []string) bool {
+	return s.configuration.name.MatchString(strings.Join(arguments, " "))
 }
 
 // meetLate looks at a process that is known by its records only. It returns nil if that is over, or never was to be

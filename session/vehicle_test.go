@@ -41,9 +41,13 @@ func launchVehicle(t *testing.T, l layout, folder string, nodes int) launchedTog
 	}
 	together := launchedTogether{}
 	lines := []string{fmt.Sprintf("export LD_LIBRARY_PATH=%s RMW_IMPLEMENTATION=%s", directory, l.rmw)}
-	for range nodes {
-		command, path := standin.Command(t, standin.Config{Distro: l.distro, RMW: l.rmw, Arguments: []string{
-			"--rate", "10", "--component", component, "--load-after", "0.2",
+	domain := 0
+	for i := range nodes {
+		if i%8 == 0 { // there are not as many as nodes
+			domain = standin.Domain(t)
+		}
+		command, path := standin.Command(t, standin.Config{Distro: l.distro, RMW: l.rmw, Domain: domain, Arguments: []string{
+			"--prefix", fmt.Sprint("/n", i), "--rate", "10", "--component", component, "--load-after", "0.2",
 		}})
 		lines, together.truths = append(lines, strings.Join(command.Args, " ")+" &"), append(together.truths, path)
 	}
@@ -94,8 +98,8 @@ func (together launchedTogether) recordVehicle(t *testing.T, way, folder, cache 
 	return r, r.stop()
 }
 
-// TestAVehicleIsLaunched launches many nodes at once, before whose first time nothing is known of their files. Then what
-// is missing was done while rows say that files were not probed. The second time nothing is missing.
+// TestAVehicleIsLaunched launches many nodes at once. The first time nothing is known of their files before: what is
+// missing was done while rows say that files were not probed. The second time nothing is missing.
 func TestAVehicleIsLaunched(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)

@@ -334,6 +334,12 @@ func (f *Finder) readMaps(ctx context.Context, pid int32) ([]Mapping, error) {
 	return parseMaps(text)
 }
 
+// CommandLine returns the arguments of a process. Errors: ErrNotShown, ErrNoProcess, and that of ctx when it ends.
+func (f *Finder) CommandLine(ctx context.Context, pid int32) ([]string, error) {
+	arguments, err := f.readCommandLine(ctx, pid)
+	return arguments, processError(pid, err)
+}
+
 func (f *Finder) readCommandLine(ctx context.Context, pid int32) ([]string, error) {
 	// What is longer is cut, so it is not too long.
 	read := func() ([]byte, error) {
