@@ -40,6 +40,8 @@ type process struct {
 	shown   bool
 	ended   bool
 	endedAt time.Time
+	// undecided says that it is recorded though it is not known yet whether the user wants it.
+	undecided bool
 	// recorded says that it was attached to as a ROS 2 process.
 	recorded bool
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.

@@ -113,11 +113,14 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
-	if !s.mayWant(command) && !s.wantsCommandLine(pid) {
-		return s.unwanted(key)
+	wanted, decided := true, true
+	if !s.mayWant(command) {
+		if wanted, decided = s.wantsCommandLine(pid); decided && !wanted {
+			return s.unwanted(key)
+		}
 	}
 	s.mu.Lock()
-	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer})
+	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: !decided})
 	s.mu.Unlock()
 	s.askToLook(pid)
 	s.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
@@ -134,19 +137,17 @@ func (s *Session) mayWant(command string) bool {
 	return s.configuration.name == nil || s.configuration.name.MatchString(command)
 }
 
-// commandLinePatience is how long a command line is waited for that decides whether records are wanted.
+// commandLinePatience is how long a command line is waited for that decides whether records are wanted. Whose is not
+// shown in time is recorded until it was looked at: nothing is dropped that may be wanted.
 const commandLinePatience = 100 * time.Millisecond
 
-// wantsCommandLine reports whether a process is wanted by its command line, with nothing else looked at.
-func (s *Session) wantsCommandLine(pid int32) bool {
+// wantsCommandLine reports whether a process is wanted by its command line, with nothing else looked at, and whether it
+// shows that in time.
+func (s *Session) wantsCommandLine(pid int32) (wanted, decided bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandLinePatience)
 	defer cancel()
 	arguments, err := s.finder.CommandLine(ctx, pid)
-	if err != nil {
-		s.warn(fmt.Errorf("PID %d is not recorded before it was looked at: its command line, which tells whether it is wanted, was not shown: %w", pid, err))
-		return false
-	}
-	return s.matchesCommandLine(arguments)
+	return err == nil && s.matchesCommandLine(arguments), err == nil || errors.Is(err, target.ErrNoProcess)
 }
 
 func (s *Session) matchesCommandLine(arguments []string) bool {
@@ -171,7 +172,25 @@ func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
 		s.mu.Unlock()
 		return nil
 	}
+	if unmet.undecided && !s.wants(p) {
+		_ = p.Close()
+		s.dismiss(unmet)
+		return nil
+	}
 	return s.adopt(ctx, unmet, newProcess(p))
+}
+
+// dismiss ends the recording of a process that turns out not to be wanted.
+func (s *Session) dismiss(unmet *process) {
+	pid := unmet.row.PID
+	s.unlist(pid)
+	s.warn(s.merger.Update(pid, func(merged *merge.Process) error {
+		merged.Unwanted = merged.Key == unmet.row.ProcessKey
+		return nil
+	}))
+	s.mu.Lock()
+	s.endProcess(unmet, s.now(), false)
+	s.mu.Unlock()
 }
 
 // adopt puts a process that was looked at in the place of what its records had led to. It returns nil if that was

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"fmt"
 	"os/exec"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -87,7 +89,7 @@ func TestStrangersAreMet(t *testing.T) {
 			defer func() { _ = w.Discard() }()
 			pid := int32(command.Process.Pid)
 			s := &Session{
-				finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
+				configuration: new(compiled), finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
 				report: trace.NewSession(), writer: w, opened: time.Now(),
 			}
 			payer, err := s.finder.Payer(pid)
@@ -126,6 +128,46 @@ func TestStrangersAreMet(t *testing.T) {
 				t.Errorf("row %+v", entry.row)
 			}
 		})
+	}
+}
+
+// TestStrangersOfAName: where a name chooses, records come of every program that begins. Those that it does not fit are
+// dropped, whether or not there is time to look at them.
+func TestStrangersOfAName(t *testing.T) {
+	command := startSleeping(t)
+	pid := int32(command.Process.Pid)
+	for name, test := range map[string]struct {
+		pattern string
+		wanted  bool
+	}{
+		"the command fits":          {"^sleep$", true},
+		"the command line fits":     {"sleep 600", true},
+		"neither the one nor other": {"^talker$", false},
+	} {
+		for _, spent := range []time.Duration{0, strangersTime} {
+			t.Run(fmt.Sprint(name, " ", spent), func(t *testing.T) {
+				w, err := writer.Create(t.TempDir(), writer.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = w.Discard() }()
+				s := &Session{
+					configuration: &compiled{name: regexp.MustCompile(test.pattern)},
+					finder:        target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
+					report: trace.NewSession(), writer: w, opened: time.Now(),
+				}
+				payer, err := s.finder.Payer(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.strangers.has(payer, time.Now())
+				s.strangers.spend(payer, spent)
+				merged := s.identify(pid)
+				if merged.Unwanted == test.wanted || (s.processes[pid] != nil) != test.wanted {
+					t.Errorf("unwanted: %v, noted: %v", merged.Unwanted, s.processes[pid] != nil)
+				}
+			})
+		}
 	}
 }
 
