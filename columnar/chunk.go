@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	// chunkLimit, pageLimit and valueLimit bound what a segment can make a reader allocate and decompress: bytes of a
-	// column in a row group, in the file and uncompressed, bytes of a page when uncompressed, and values of a page. The
-	// writer stays far below, and so do other tools that rewrite a segment.
+	// chunkLimit, pagesLimit, pageLimit and valueLimit bound what a segment can make a reader allocate and decompress:
+	// bytes of a column in a row group, in the file and uncompressed, pages of it, whose headers take many times their
+	// size in memory, bytes of a page when uncompressed, and values of a page. The writer stays far below, and so do other
+	// tools that rewrite a segment.
 	chunkLimit = 256 << 20
+	pagesLimit = 64 << 10
 	pageLimit  = 32 << 20
 	valueLimit = 1 << 20
 )
@@ -47,14 +49,15 @@ func loadChunk(f io.ReaderAt, size int64, meta *format.ColumnMetaData, rows int6
 // pages and the number of values of the dictionary, which comes first if there is one.
 func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, err error) {
 	var values, plain int64
-	var protocol thrift.CompactProtocol
 	for len(chunk) > 0 {
-		reader := protocol.NewReaderFromBytes(chunk)
-		var header format.PageHeader
-		if err := thrift.NewDecoder(reader).Decode(&header); err != nil {
+		if len(pages) == pagesLimit {
+			return nil, 0, fmt.Errorf("%w: more than %d pages", ErrCorrupt, pagesLimit)
+		}
+		header, size, err := decodePageHeader(chunk)
+		if err != nil {
 			return nil, 0, Corrupt(fmt.Errorf("page header: %w", err))
 		}
-		chunk = chunk[reader.BytesRead():]
+		chunk = chunk[size:]
 		held, data := pageValues(&header)
 		switch {
 		case data:
@@ -77,6 +80,16 @@ func splitPages(chunk []byte, rows int64) (pages []chunkPage, dictionary int64, 
 		return nil, 0, fmt.Errorf("%w: %d values in a row group of %d rows", ErrCorrupt, values, rows)
 	}
 	return pages, dictionary, nil
+}
+
+// decodePageHeader decodes the page header that a chunk begins with, and returns its size.
+func decodePageHeader(chunk []byte) (header format.PageHeader, size int, err error) {
+	if size, err = checkThrift(chunk, nil); err != nil {
+		return header, 0, err
+	}
+	var protocol thrift.CompactProtocol
+	err = thrift.NewDecoder(protocol.NewReaderFromBytes(chunk[:size])).Decode(&header)
+	return header, size, err
 }
 
 // pageValues returns the number of values of a page, nulls included, and whether they are rows' values (not a

@@ -10,7 +10,7 @@ import (
 )
 
 // page returns a page header with some bytes of content behind it.
-func page(t *testing.T, header format.PageHeader, content int) []byte {
+func page(t testing.TB, header format.PageHeader, content int) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	var protocol thrift.CompactProtocol
@@ -36,7 +36,7 @@ func dictionaryPage(values, compressed, uncompressed int32) format.PageHeader {
 
 func TestPageHeadersAreChecked(t *testing.T) {
 	dictionary := page(t, dictionaryPage(5, 20, 40), 20)
-	ten, five := page(t, dataPage(10, 30, 80), 30), page(t, dataPage(5, 0, 0), 0)
+	ten, five, none := page(t, dataPage(10, 30, 80), 30), page(t, dataPage(5, 0, 0), 0), page(t, dataPage(0, 0, 0), 0)
 	join := func(pages ...[]byte) []byte { return bytes.Join(pages, nil) }
 	cases := []struct {
 		name  string
@@ -54,6 +54,10 @@ func TestPageHeadersAreChecked(t *testing.T) {
 		{"claims many values", page(t, dataPage(1<<30, 4, 80), 4), false},
 		{"negative size", join(ten, page(t, dataPage(5, -1, 80), 4)), false},
 		{"negative number", join(ten, five, page(t, dataPage(-5, 4, 80), 4), five), false},
+		{"as many pages as may be", join(bytes.Repeat(none, pagesLimit-2), ten, five), true},
+		{"too many pages", join(bytes.Repeat(none, pagesLimit-1), ten, five), false},
+		{"a list that claims a billion elements", join([]byte("\x09\xc8\x01\xfc\xff\xff\xff\xff\x07"), ten, five), false},
+		{"lists in each other", join([]byte("\x09\xc8\x01"), bytes.Repeat([]byte{0x19}, 6<<20)), false},
 		{"a dictionary that claims many values", join(page(t, dictionaryPage(1<<30, 20, 40), 20), ten, five), false},
 	}
 	for _, c := range cases {

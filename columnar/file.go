@@ -20,45 +20,62 @@ var (
 const (
 	magic = "PAR1"
 	// parquetFrame is the least size of a Parquet file: the magic at both ends and the length of the footer.
-	parquetFrame = 4 + 4 + 4
-	// footerLimit bounds the footer that is loaded. One that a FileWriter wrote has one of some kilobytes.
-	footerLimit = 64 << 20
+	parquetFrame = 4 + tailSize
+	// tailSize is that of the footer's length and the magic behind it.
+	tailSize = 4 + 4
 )
 
 // Open reads the footer of a Parquet file and checks what can be checked without reading pages.
 func Open(r io.ReaderAt, size int64) (_ *parquet.File, err error) {
 	defer ContainPanic(&err)
-	if err := checkFrame(r, size); err != nil {
+	e, err := readEnds(r, size)
+	if err != nil {
 		return nil, err
 	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err := checkFooter(e.last[:len(e.last)-tailSize]); err != nil {
+		return nil, err
+	}
+	f, err := parquet.OpenFile(e, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, Corrupt(err)
 	}
 	return f, checkMetadata(f)
 }
 
-// checkFrame tells a truncated file from a corrupt one, and bounds the footer before it is loaded.
-func checkFrame(r io.ReaderAt, size int64) error {
+// readEnds tells a truncated file from a corrupt one, and bounds the footer before it is loaded.
+func readEnds(r io.ReaderAt, size int64) (*ends, error) {
 	if size < parquetFrame {
-		return fmt.Errorf("%w: it has %d bytes", ErrTruncated, size)
+		return nil, fmt.Errorf("%w: it has %d bytes", ErrTruncated, size)
 	}
-	var head [4]byte
-	var tail [8]byte
-	if _, err := r.ReadAt(head[:], 0); err != nil {
-		return Corrupt(err)
+	var head [len(magic)]byte
+	if err := readAt(r, head[:], 0); err != nil {
+		return nil, err
 	}
-	if _, err := r.ReadAt(tail[:], size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return Corrupt(err)
+	var tail [tailSize]byte
+	if err := readAt(r, tail[:], size-tailSize); err != nil {
+		return nil, err
 	}
 	if string(head[:]) != magic {
-		return fmt.Errorf("%w: it does not begin as a Parquet file", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it does not begin as a Parquet file", ErrCorrupt)
 	}
 	if string(tail[4:]) != magic {
-		return fmt.Errorf("%w: its footer is missing", ErrTruncated)
+		return nil, fmt.Errorf("%w: its footer is missing", ErrTruncated)
 	}
-	if footer := int64(binary.LittleEndian.Uint32(tail[:4])); footer > min(size-parquetFrame, footerLimit) {
-		return fmt.Errorf("%w: its footer claims %d bytes", ErrCorrupt, footer)
+	length := int64(binary.LittleEndian.Uint32(tail[:4]))
+	if length > min(size-parquetFrame, footerLimit) {
+		return nil, fmt.Errorf("%w: its footer claims %d bytes", ErrCorrupt, length)
+	}
+	begin := size - tailSize - length
+	last := make([]byte, length, length+tailSize)
+	if err := readAt(r, last, begin); err != nil {
+		return nil, err
+	}
+	return &ends{footer: begin, last: append(last, tail[:]...)}, nil
+}
+
+func readAt(r io.ReaderAt, b []byte, offset int64) error {
+	if n, err := r.ReadAt(b, offset); n < len(b) {
+		return Corrupt(err)
 	}
 	return nil
 }
@@ -66,6 +83,9 @@ func checkFrame(r io.ReaderAt, size int64) error {
 // checkMetadata checks what the Parquet library and readers take for granted.
 func checkMetadata(f *parquet.File) error {
 	columns := len(f.Schema().Columns())
+	if elements := len(f.Metadata().Schema); elements != columns+1 {
+		return fmt.Errorf("%w: its %d columns are nested", ErrCorrupt, columns)
+	}
 	var rows int64
 	for i, group := range f.Metadata().RowGroups {
 		if group.NumRows < 0 || len(group.Columns) != columns {

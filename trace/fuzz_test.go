@@ -20,6 +20,8 @@ func FuzzSegment(f *testing.F) {
 	f.Add(whole[len(whole)/2:])
 	f.Add([]byte("PAR1PAR1"))
 	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
+	f.Add(footerOnly(endlessList))
+	f.Add(footerOnly(endlessNesting))
 	dir := f.TempDir()
 	tracetest.AddSession(f, dir, trace.NewSession())
 	path := filepath.Join(dir, trace.TableLoss, "0.parquet")

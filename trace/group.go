@@ -59,7 +59,7 @@ func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 func groupsOf(as As, path string, of *Table, f *segmentFile) []*Group {
 	var columns, unsigned []string
 	for _, name := range f.Schema().Columns() {
-		columns = append(columns, name[0]) // a nested column's root; it has no statistics that are asked for
+		columns = append(columns, name[0])
 		if isUnsigned(f.Schema(), name) {
 			unsigned = append(unsigned, name[0])
 		}
