@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"unsafe"
 )
 
 // maxPasses bounds how often a table of entities is read again because segments have gone or are damaged.
@@ -19,7 +20,9 @@ type latestScan[T any] struct {
 	table   *Table
 	columns []Column
 	each    func(rows []T) error
+	limit   *EntityLimit
 
+	beyond  bool               // the limit are entities that were met
 	passed  map[EntityKey]bool // whose row was passed on
 	read    map[string]bool    // segments that were read to their end
 	damaged damage
@@ -37,7 +40,7 @@ func (s *latestScan[T]) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !again {
+		if !again || s.limit.Entities == 0 {
 			break
 		}
 	}
@@ -53,14 +56,9 @@ func (s *latestScan[T]) pass(ctx context.Context) (again bool, err error) {
 	segments = slices.DeleteFunc(segments, func(segment Segment) bool {
 		return slices.ContainsFunc(s.damaged.segments, func(known *SegmentError) bool { return known.Path == segment.Path })
 	})
-	latest := make(map[EntityKey]uint64)
-	for _, segment := range segments {
-		_, err := s.visit(segment, func(f *segmentFile) error {
-			return scanTellings(ctx, s.table, f, func(key EntityKey, revision uint64) { latest[key] = max(latest[key], revision) })
-		})
-		if err != nil && ctx.Err() != nil {
-			return false, err
-		}
+	latest, err := s.latest(ctx, segments)
+	if err != nil {
+		return false, err
 	}
 	for _, segment := range segments {
 		gone, err := s.visit(segment, func(f *segmentFile) error { return s.scan(ctx, f, segment.Path, latest) })
@@ -79,6 +77,29 @@ func (s *latestScan[T]) pass(ctx context.Context) (again bool, err error) {
 	return again, nil
 }
 
+// latest returns the greatest revision of each entity that was not passed on. It leaves out entities beyond the limit.
+func (s *latestScan[T]) latest(ctx context.Context, segments []Segment) (latest map[EntityKey]uint64, err error) {
+	latest = make(map[EntityKey]uint64)
+	for _, segment := range segments {
+		_, err := s.visit(segment, func(f *segmentFile) error {
+			return scanTellings(ctx, s.table, f, func(key EntityKey, revision uint64) {
+				former, known := latest[key]
+				switch {
+				case revision <= former || s.passed[key]:
+				case known || len(latest) < s.limit.Entities:
+					latest[key] = revision
+				default:
+					s.beyond = true
+				}
+			})
+		})
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	return latest, nil
+}
+
 // visit opens a segment, unless it has gone.
 func (s *latestScan[T]) visit(segment Segment, use func(*segmentFile) error) (gone bool, err error) {
 	f, segmentError := s.dataset.as.openSegment(segment.Path)
@@ -94,25 +115,12 @@ func (s *latestScan[T]) visit(segment Segment, use func(*segmentFile) error) (go
 
 // scan passes on the rows of a segment that count and were not passed on before.
 func (s *latestScan[T]) scan(ctx context.Context, f *segmentFile, path string, latest map[EntityKey]uint64) error {
-	var counting []telling
-	row := int64(0)
-	tellingsError := scanTellings(ctx, s.table, f, func(key EntityKey, revision uint64) {
-		switch {
-		case revision == 0:
-			if !s.read[path] {
-				counting = append(counting, telling{row: row})
-			}
-		case revision == latest[key] && !s.passed[key]:
-			s.passed[key] = true
-			counting = append(counting, telling{row, key})
-		}
-		row++
-	})
+	counting, problem := s.counting(ctx, f, path, latest)
 	var damaged *SegmentError
-	if tellingsError != nil && !errors.As(tellingsError, &damaged) {
-		return tellingsError
+	if problem != nil && !errors.As(problem, &damaged) {
+		return problem
 	}
-	row = 0
+	row := int64(0)
 	scanner := newScanner(s.columns, func(rows []T) error {
 		kept := rows[:0]
 		for i := range rows {
@@ -122,13 +130,12 @@ func (s *latestScan[T]) scan(ctx context.Context, f *segmentFile, path string, l
 			}
 			row++
 		}
-		if len(kept) == 0 {
-			return nil
-		}
-		return s.each(kept)
+		return s.passOn(kept)
 	})
 	err := scanner.scan(ctx, f)
-	if scanner.stop != nil {
+	if errors.Is(scanner.stop, ErrTooManyEntities) {
+		err = scanner.stop
+	} else if scanner.stop != nil {
 		return scanner.stop
 	}
 	for _, t := range counting {
@@ -139,6 +146,54 @@ func (s *latestScan[T]) scan(ctx context.Context, f *segmentFile, path string, l
 	}
 	if err != nil {
 		return &SegmentError{Path: path, Err: err}
+	}
+	return nil
+}
+
+// counting returns the rows of a segment that scan passes on, as many as the limit allows.
+func (s *latestScan[T]) counting(ctx context.Context, f *segmentFile, path string, latest map[EntityKey]uint64) (counting []telling, err error) {
+	exceeded := false
+	row := int64(0)
+	count := func(key EntityKey) {
+		if exceeded = exceeded || len(counting) >= s.limit.Entities; !exceeded {
+			counting = append(counting, telling{row, key})
+		}
+	}
+	err = scanTellings(ctx, s.table, f, func(key EntityKey, revision uint64) {
+		switch {
+		case revision == 0:
+			if !s.read[path] {
+				count(EntityKey{})
+			}
+		case s.passed[key]:
+		case latest[key] == 0:
+			exceeded = exceeded || s.beyond
+		case revision == latest[key]:
+			if count(key); !exceeded {
+				s.passed[key] = true
+			}
+		}
+		row++
+	})
+	if err == nil && exceeded {
+		err = &SegmentError{Path: path, Err: ErrTooManyEntities}
+	}
+	return counting, err
+}
+
+// passOn passes on rows that count, as many as the limit allows.
+func (s *latestScan[T]) passOn(rows []T) error {
+	n := 0
+	for n < len(rows) && s.limit.admit(textOf(s.columns, unsafe.Pointer(&rows[n]))) {
+		n++
+	}
+	if n > 0 {
+		if err := s.each(rows[:n]); err != nil {
+			return err
+		}
+	}
+	if n < len(rows) {
+		return ErrTooManyEntities
 	}
 	return nil
 }

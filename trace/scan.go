@@ -19,8 +19,14 @@ const scanRows = 1024
 // reused after each returns; strings in it may be kept. An error of each ends the scan and is returned as it is.
 //
 // A segment that cannot be read, or not to its end, does not stop the scan: it is in the DamageError that Scan returns
-// after everything else was read. A column that a segment does not have (an older format) is null.
+// after everything else was read. A column that a segment does not have (an older format) is null. Of entities and
+// processes only so many are read (EntityLimit).
 func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows []T) error) error {
+	return ScanWithin(ctx, d, table, NewEntityLimit(), each)
+}
+
+// ScanWithin is Scan with a limit that several tables of entities and processes share.
+func ScanWithin[T any](ctx context.Context, d *Dataset, table string, limit *EntityLimit, each func(rows []T) error) error {
 	segments, _, err := d.Segments(table)
 	if err != nil {
 		return err
@@ -31,7 +37,7 @@ func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows [
 		return err
 	}
 	if of.HasEntities() {
-		s := latestScan[T]{dataset: d, table: of, columns: columns, each: each, passed: make(map[EntityKey]bool), read: make(map[string]bool)}
+		s := latestScan[T]{dataset: d, table: of, columns: columns, each: each, limit: limit, passed: make(map[EntityKey]bool), read: make(map[string]bool)}
 		return s.run(ctx)
 	}
 	s := newScanner(columns, each)

@@ -12,8 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
-// SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment or the error of the
-// system.
+// SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment,
+// ErrTooManyEntities or the error of the system.
 type SegmentError struct {
 	Path string
 	Err  error
@@ -22,8 +22,11 @@ type SegmentError struct {
 // Error names the file, the cause and the remedy.
 func (e *SegmentError) Error() string {
 	remedy := "copy it again from where it was recorded, or remove it to read the rest without this warning"
-	if errors.Is(e.Err, fs.ErrPermission) {
+	switch {
+	case errors.Is(e.Err, fs.ErrPermission):
 		remedy = "read it as its owner, or change its owner"
+	case errors.Is(e.Err, ErrTooManyEntities):
+		remedy = "its others are left out; record for a shorter time"
 	}
 	return fmt.Sprintf("segment %s: %v: %s", e.Path, e.Err, remedy)
 }

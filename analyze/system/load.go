@@ -30,7 +30,7 @@ func Load(ctx context.Context, progress func(read, total int64), datasets ...*tr
 func LoadEntities(ctx context.Context, datasets ...*trace.Dataset) (*Loader, error) {
 	l := newLoader()
 	for _, d := range datasets {
-		if err := l.readEntities(ctx, d); err != nil {
+		if err := l.readEntities(ctx, d, trace.NewEntityLimit()); err != nil {
 			return nil, fmt.Errorf("read the entities of %s: %w", d.Dir(), err)
 		}
 	}
@@ -143,23 +143,23 @@ func (l *Loader) Lives(table string) []Life {
 	return nil
 }
 
-func (l *Loader) readEntities(ctx context.Context, d *trace.Dataset) error {
+func (l *Loader) readEntities(ctx context.Context, d *trace.Dataset, limit *trace.EntityLimit) error {
 	for _, err := range []error{
-		trace.Scan(ctx, d, trace.TableProcess, func(rows []trace.Process) error {
+		trace.ScanWithin(ctx, d, trace.TableProcess, limit, func(rows []trace.Process) error {
 			for _, p := range rows {
 				l.processes[p.ProcessKey] = p
 			}
 			return nil
 		}),
-		readLives(ctx, d, trace.TableNode, l.nodes),
-		readLives(ctx, d, trace.TablePublisher, l.publishers),
-		readLives(ctx, d, trace.TableSubscription, l.subscriptions),
-		readLives(ctx, d, trace.TableTimer, l.timers),
-		readLives(ctx, d, trace.TableServiceServer, l.services),
-		readLives(ctx, d, trace.TableClient, l.clients),
-		readLives(ctx, d, trace.TableCallbackInfo, l.callbacks),
-		readLives(ctx, d, trace.TableCallbackGroup, l.groups),
-		readLives(ctx, d, trace.TableExecutor, l.executors),
+		readLives(ctx, d, trace.TableNode, limit, l.nodes),
+		readLives(ctx, d, trace.TablePublisher, limit, l.publishers),
+		readLives(ctx, d, trace.TableSubscription, limit, l.subscriptions),
+		readLives(ctx, d, trace.TableTimer, limit, l.timers),
+		readLives(ctx, d, trace.TableServiceServer, limit, l.services),
+		readLives(ctx, d, trace.TableClient, limit, l.clients),
+		readLives(ctx, d, trace.TableCallbackInfo, limit, l.callbacks),
+		readLives(ctx, d, trace.TableCallbackGroup, limit, l.groups),
+		readLives(ctx, d, trace.TableExecutor, limit, l.executors),
 	} {
 		if err := l.warnOfDamage(err); err != nil {
 			return err
@@ -168,8 +168,8 @@ func (l *Loader) readEntities(ctx context.Context, d *trace.Dataset) error {
 	return nil
 }
 
-func readLives[K comparable, R any](ctx context.Context, d *trace.Dataset, table string, lives *lifeRows[K, R]) error {
-	return trace.Scan(ctx, d, table, func(rows []R) error {
+func readLives[K comparable, R any](ctx context.Context, d *trace.Dataset, table string, limit *trace.EntityLimit, lives *lifeRows[K, R]) error {
+	return trace.ScanWithin(ctx, d, table, limit, func(rows []R) error {
 		for i := range rows {
 			lives.add(&rows[i])
 		}
