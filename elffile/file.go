@@ -34,8 +34,9 @@ const (
 type File struct {
 	reader   io.ReaderAt
 	closer   io.Closer
-	meter    Meter        // nil bounds nothing
-	kept     atomic.Int64 // bytes that the meter knows of
+	meter    Meter                 // nil bounds nothing
+	kept     atomic.Int64          // bytes that the meter knows of
+	refused  atomic.Pointer[error] // the meter's last
 	header   elf.Header64
 	segments []Segment
 	sections []Section

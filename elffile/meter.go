@@ -16,7 +16,7 @@ func (f *File) examine(bytes int) error {
 	if f.meter == nil {
 		return nil
 	}
-	return f.meter.Examine(bytes)
+	return f.noteRefused(f.meter.Examine(bytes))
 }
 
 // keep is asked before memory is taken that the file holds until it is closed.
@@ -24,10 +24,26 @@ func (f *File) keep(bytes int) error {
 	if f.meter == nil {
 		return nil
 	}
-	if err := f.meter.Keep(bytes); err != nil {
+	if err := f.noteRefused(f.meter.Keep(bytes)); err != nil {
 		return err
 	}
 	f.kept.Add(int64(bytes))
+	return nil
+}
+
+func (f *File) noteRefused(err error) error {
+	if err != nil {
+		f.refused.Store(&err)
+	}
+	return err
+}
+
+// Refused is the error by which the meter refused something last, nil if it never did. What the file was asked for then
+// is not what it says, and is remembered: such a File is of no more use.
+func (f *File) Refused() error {
+	if err := f.refused.Load(); err != nil {
+		return *err
+	}
 	return nil
 }
 

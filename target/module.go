@@ -376,8 +376,7 @@ func isContentError(err error) bool {
 }
 
 func readFacts(ctx context.Context, opened *OpenFile) (facts fileFacts) {
-	meter := newMeter(ctx)
-	file, err := opened.elf(meter)
+	file, err := opened.ELF(ctx)
 	if err != nil {
 		return fileFacts{err: err}
 	}
@@ -394,7 +393,7 @@ func readFacts(ctx context.Context, opened *OpenFile) (facts fileFacts) {
 	}
 	facts.needsROS2 = slices.ContainsFunc(needed, isOfROS2)
 	facts.evidence = distroEvidence(file, facts.soname)
-	if err := meter.refusal(); err != nil {
+	if err := file.Refused(); err != nil {
 		return fileFacts{err: fmt.Errorf("%s: %w", opened.path, err)} // nor is it remembered for others
 	}
 	var statfs unix.Statfs_t

@@ -208,10 +208,8 @@ func (o *OpenFile) ReadAt(buffer []byte, offset int64) (int, error) {
 
 // ELF reads the file's headers as they are now. The result is of use as long as the file is held and ctx has not ended.
 // It must be closed. Who pays for ctx pays for what the result is asked for.
-func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) { return o.elf(newMeter(ctx)) }
-
-func (o *OpenFile) elf(meter *meter) (*elffile.File, error) {
-	file, err := elffile.NewMetered(o, meter)
+func (o *OpenFile) ELF(ctx context.Context) (*elffile.File, error) {
+	file, err := elffile.NewMetered(o, newMeter(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.path, err)
 	}
