@@ -192,18 +192,37 @@ type accessorWalk struct {
 	code       map[uint64]Instruction
 	// beginning is decoded as far as it is followed, where that is not the whole function; it may be nil.
 	beginning *codeBeginning
+	copied    int // entries of maps
 }
 
 func (w *accessorWalk) decode(bounds Range) error {
 	code, err := w.file.Decode(bounds)
+	if err == nil {
+		err = w.file.keepDecoded(len(code))
+	}
 	for _, instruction := range code {
 		w.code[instruction.Address] = instruction
 	}
 	return err
 }
 
-// maxAccessorSteps bounds the walk. Accessors are short.
-const maxAccessorSteps = 20_000
+const (
+	// maxAccessorSteps bounds the walk. Accessors are short.
+	maxAccessorSteps = 20_000
+	// maxAccessorCopied bounds what is known on all paths together, which takes 64 MB then.
+	maxAccessorCopied = 1 << 20
+	// copyWork is how many bytes could be read while a part of it is copied.
+	copyWork = 512
+)
+
+// fork returns a copy of what is known, for another path.
+func (w *accessorWalk) fork(s *accessorState) (*accessorState, error) {
+	size := len(s.registers) + len(s.stack) + len(s.passed)
+	if w.copied += size; w.copied > maxAccessorCopied {
+		return nil, fmt.Errorf("%w: too much is known on too many paths", ErrUnexpectedShape)
+	}
+	return s.clone(), w.file.examine(size * copyWork)
+}
 
 // follow returns what the function at an address gives, each different value once. given tells it at the instructions
 // where a path is followed no further; a path that returns without has given nothing.
@@ -244,7 +263,10 @@ func (w *accessorWalk) follow(start uint64, given func(*accessorState, Instructi
 					branches = append(branches, instruction.End())
 				}
 				for i, branch := range branches {
-					next := at.state.clone()
+					next, err := w.fork(at.state)
+					if err != nil {
+						return nil, err
+					}
 					if instruction.Flow == FlowConditional {
 						w.convention.branch(next, instruction, i == 0)
 					}

@@ -1,6 +1,7 @@
 package elffile
 
 import (
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"slices"
@@ -239,7 +240,7 @@ func (f *File) outlinedPart(target uint64) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
-	if slices.ContainsFunc(entries, func(e PLTEntry) bool { return e.Address == target }) {
+	if _, isEntry := slices.BinarySearchFunc(entries, target, func(e PLTEntry, a uint64) int { return cmp.Compare(e.Address, a) }); isEntry {
 		return Range{}, nil
 	}
 	symbols, err := f.SymbolsAt(target)

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -53,6 +54,11 @@ func (f *File) Decode(bounds Range) ([]Instruction, error) {
 	}
 	var instructions []Instruction
 	for address := bounds.Start; len(code) > 0; {
+		if len(instructions)%decodeStep == 0 {
+			if err := f.keepDecoded(min(len(code), decodeStep)); err != nil {
+				return nil, err
+			}
+		}
 		instruction, err := f.decodeOne(code, address)
 		if err != nil {
 			return nil, err
@@ -62,6 +68,19 @@ func (f *File) Decode(bounds Range) ([]Instruction, error) {
 		code = code[len(instruction.Bytes):]
 	}
 	return instructions, nil
+}
+
+// decodeStep is how many instructions are decoded between two questions to the meter.
+const decodeStep = 1 << 12
+
+// keepDecoded is asked before so many instructions are decoded: each takes far more memory than its bytes, and as much
+// time as that.
+func (f *File) keepDecoded(instructions int) error {
+	size := instructions * int(unsafe.Sizeof(Instruction{}))
+	if err := f.examine(size); err != nil {
+		return err
+	}
+	return f.keep(size)
 }
 
 func (f *File) decodeOne(code []byte, address uint64) (Instruction, error) {

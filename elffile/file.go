@@ -52,6 +52,10 @@ type File struct {
 	addressIndex []addressedSymbol
 	addressError error
 
+	slotsOnce  sync.Once
+	slots      map[uint64]string
+	slotsError error
+
 	pltOnce  sync.Once
 	plt      []PLTEntry
 	pltError error

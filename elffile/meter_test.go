@@ -41,6 +41,8 @@ func TestMeterEndsWork(t *testing.T) {
 	path := buildLibraryFile(t, "library.c", `
 		extern void traced(void);
 		void caller(void) { traced(); traced(); }
+		extern void given(char *member);
+		void give(char *object) { given(object + 8); traced(); }
 		void *get(void **object) { return object[3]; }`, "-shared", "-fPIC", "-O2")
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -61,6 +63,13 @@ func TestMeterEndsWork(t *testing.T) {
 		"at":       func(f *File) error { _, err := f.SymbolsAt(0x1000); return err },
 		"callers":  func(f *File) error { _, err := f.CallersOf([]string{"traced"}); return err },
 		"build id": func(f *File) error { _, err := f.BuildID(); return err },
+		"passed": func(f *File) error {
+			symbol, err := f.Lookup("give")
+			if err == nil {
+				_, err = f.PassedMember(symbol.Address, "given")
+			}
+			return err
+		},
 		"code": func(f *File) error {
 			symbol, err := f.Lookup("get")
 			if err == nil {
@@ -74,8 +83,10 @@ func TestMeterEndsWork(t *testing.T) {
 			for allowed := 0; ; allowed++ {
 				meter := &testMeter{questions: allowed}
 				file, err := NewMetered(bytes.NewReader(content), meter)
+				refused := err
 				if err == nil {
 					err = do(file)
+					refused = file.Refused()
 					if meter.kept == 0 {
 						t.Error("nothing is kept")
 					}
@@ -87,14 +98,170 @@ func TestMeterEndsWork(t *testing.T) {
 				if err == nil && meter.questions >= 0 {
 					return // it was allowed everything
 				}
-				if err != nil && !errors.Is(err, errMetered) {
-					t.Fatalf("after %d questions: %v", allowed, err)
+				if !errors.Is(refused, errMetered) {
+					t.Fatalf("after %d questions: %v, refused: %v", allowed, err, refused)
 				}
 				if allowed > 1000 {
 					t.Fatal("no end")
 				}
 			}
 		})
+	}
+}
+
+// roomMeter has room for so many bytes that are kept.
+type roomMeter struct{ left int }
+
+func (m *roomMeter) Examine(int) error { return nil }
+
+func (m *roomMeter) Keep(bytes int) error {
+	if bytes > m.left {
+		return errMetered
+	}
+	m.left -= bytes
+	return nil
+}
+
+func (m *roomMeter) Release(bytes int) { m.left += bytes }
+
+// What takes far more memory than the file's bytes that it is made of is refused where there is no room for it.
+func TestMemoryIsCounted(t *testing.T) {
+	requireX86(t)
+	const room = 2 << 20
+	passed := func(f *File) error {
+		symbol, err := f.Lookup("give")
+		if err == nil {
+			_, err = f.PassedMember(symbol.Address, "given")
+		}
+		return err
+	}
+	for name, test := range map[string]struct {
+		source string
+		do     func(*File) error
+	}{
+		"a long function": {
+			".text\n" + assemblyOf("long", ".fill 65536, 1, 0x90"),
+			func(f *File) error {
+				symbol, err := f.Lookup("long")
+				if err == nil {
+					_, err = f.Decode(Range{symbol.Address, symbol.Address + symbol.Size})
+				}
+				return err
+			},
+		},
+		"a long function that another goes on in": {
+			".text\n" + assemblyOf("give", "jmp part") + assemblyOf("part", ".fill 65536, 1, 0x90\n.hidden part"), passed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			content, err := os.ReadFile(buildLibraryFile(t, "library.s", test.source, "-shared", "-nostdlib", "-Wl,-z,norelro"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkRefused(t, content, room, test.do)
+		})
+	}
+}
+
+// assemblyOf is that of a function.
+func assemblyOf(name, code string) string {
+	return fmt.Sprintf(".globl %[1]s\n.type %[1]s, @function\n%[1]s:\n.cfi_startproc\n%[2]s\nret\n.cfi_endproc\n.size %[1]s, .-%[1]s\n", name, code)
+}
+
+// A function with many paths, on which much lies on the stack, is not followed on all of them.
+func TestPathsAreLimited(t *testing.T) {
+	requireX86(t)
+	source := ".text\n" + assemblyOf("give", "jmp part") +
+		assemblyOf("part", ".hidden part\n.set place, 8\n.rept 9000\nmov %rdi, place(%rsp)\nje 1f\n.set place, place + 8\n.endr\n1:")
+	file := buildLibrary(t, "library.s", source, "-shared", "-nostdlib")
+	_, err := file.PassedMember(mustLookup(t, file, "give").Address, "given")
+	if !errors.Is(err, ErrUnexpectedShape) || !strings.Contains(err.Error(), "too much is known") {
+		t.Error(err)
+	}
+}
+
+// checkRefused checks that a file is refused something for which there is no room, and gives back what it was given.
+func checkRefused(t *testing.T, content []byte, room int, do func(*File) error) {
+	t.Helper()
+	meter := &roomMeter{left: room}
+	file, err := NewMetered(bytes.NewReader(content), meter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := do(file); !errors.Is(err, errMetered) || !errors.Is(file.Refused(), errMetered) {
+		t.Errorf("%v", err)
+	}
+	if file.Close(); meter.left != room {
+		t.Errorf("%d of %d bytes are given back", meter.left, room)
+	}
+}
+
+// Any number of relocations may name one long symbol.
+func TestNamesOfRelocationsAreCounted(t *testing.T) {
+	const count, room = 1 << 10, 1 << 20
+	var relocations, symbols bytes.Buffer
+	for i := range count {
+		_ = binary.Write(&relocations, binary.LittleEndian, elf.Rela64{Off: uint64(8 * i), Info: elf.R_INFO(1, uint32(elf.R_X86_64_JMP_SLOT))})
+	}
+	_ = binary.Write(&symbols, binary.LittleEndian, []elf.Sym64{{}, {Name: 1}})
+	content := craftedFile(t, []craftedSection{
+		{".dynsym", elf.Section64{Type: uint32(elf.SHT_DYNSYM), Link: 2, Entsize: symbolSize}, symbols.Bytes()},
+		{".dynstr", elf.Section64{Type: uint32(elf.SHT_STRTAB)}, []byte("\x00" + strings.Repeat("n", room/count) + "\x00")},
+		{".rela.plt", elf.Section64{Type: uint32(elf.SHT_RELA), Link: 1, Entsize: relocationSize}, relocations.Bytes()},
+	})
+	checkRefused(t, content, room, func(f *File) error { _, err := f.PLT(); return err })
+}
+
+type craftedSection struct {
+	name    string
+	header  elf.Section64
+	content []byte
+}
+
+// craftedFile is a file for x86-64 of sections that no linker need have made. The first has the number 1.
+func craftedFile(t *testing.T, sections []craftedSection) []byte {
+	t.Helper()
+	names := []byte{0}
+	headers := make([]elf.Section64, 1)
+	var content bytes.Buffer
+	const begin = 64
+	for _, section := range append(sections, craftedSection{name: ".shstrtab", header: elf.Section64{Type: uint32(elf.SHT_STRTAB)}}) {
+		section.header.Name = uint32(len(names))
+		names = append(names, section.name+"\x00"...)
+		if section.content == nil {
+			section.content = names
+		}
+		section.header.Off, section.header.Size = uint64(begin+content.Len()), uint64(len(section.content))
+		content.Write(section.content)
+		headers = append(headers, section.header)
+	}
+	file := bytes.NewBuffer(nil)
+	err := binary.Write(file, binary.LittleEndian, elf.Header64{
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1},
+		Type:  uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Phentsize: 56, Shentsize: 64,
+		Shoff: uint64(begin + content.Len()), Shnum: uint16(len(headers)), Shstrndx: uint16(len(headers) - 1),
+	})
+	if err == nil {
+		_, _ = content.WriteTo(file)
+		err = binary.Write(file, binary.LittleEndian, headers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// An address of which thousands of functions begin tells nothing.
+func TestNamesOfOneAddressAreLimited(t *testing.T) {
+	var source strings.Builder
+	source.WriteString(".text\n")
+	for i := range maxNames + 1 {
+		fmt.Fprintf(&source, ".type f%[1]d, @function\nf%[1]d:\n", i)
+	}
+	source.WriteString("nop\n")
+	file := buildLibrary(t, "library.s", source.String(), "-shared", "-nostdlib")
+	if symbols, err := file.SymbolsAt(mustLookup(t, file, "f0").Address); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%d symbols, %v", len(symbols), err)
 	}
 }
 

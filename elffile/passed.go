@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -128,17 +127,17 @@ func (f *File) callsOf(name string) (func(Instruction) bool, error) {
 	if err != nil && !errors.Is(err, ErrSymbolNotFound) {
 		return nil, err
 	}
-	slots := sync.OnceValue(func() map[uint64]string {
-		slots, _ := f.boundSlots(func(symbol string) bool { return symbol == name })
-		return slots
-	})
+	slots, err := f.allSlots()
+	if err != nil {
+		return nil, err
+	}
 	return func(i Instruction) bool {
 		switch i.Flow {
 		case FlowCall:
 			return slices.Contains(addresses, i.Target)
 		case FlowIndirectCall:
 			slot, ok := f.calledSlot(i)
-			return ok && slots()[slot] == name
+			return ok && slots[slot] == name
 		}
 		return false
 	}, nil

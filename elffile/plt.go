@@ -2,10 +2,12 @@ package elffile
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -22,7 +24,12 @@ type PLTEntry struct {
 // PLT are the file's PLT entries in order of address. An entry is only what decodes as a jump through a GOT slot
 // that a relocation binds to a named symbol.
 func (f *File) PLT() ([]PLTEntry, error) {
-	f.pltOnce.Do(func() { f.plt, f.pltError = f.readPLT(func(string) bool { return true }) })
+	f.pltOnce.Do(func() {
+		var slots map[uint64]string
+		if slots, f.pltError = f.allSlots(); f.pltError == nil {
+			f.plt, f.pltError = f.entriesOf(slots)
+		}
+	})
 	return f.plt, f.pltError
 }
 
@@ -48,6 +55,11 @@ func (f *File) readPLT(wanted func(symbol string) bool) ([]PLTEntry, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.entriesOf(slots)
+}
+
+// entriesOf finds the entries that jump through slots.
+func (f *File) entriesOf(slots map[uint64]string) ([]PLTEntry, error) {
 	var entries []PLTEntry
 	for _, section := range f.sections {
 		if !slices.Contains([]string{".plt", ".plt.sec", ".plt.got"}, section.Name) {
@@ -69,11 +81,14 @@ func (f *File) readPLT(wanted func(symbol string) bool) ([]PLTEntry, error) {
 				continue
 			}
 			if name, bound := slots[slot]; bound {
+				if err := f.keep(int(unsafe.Sizeof(PLTEntry{}))); err != nil {
+					return nil, err
+				}
 				entries = append(entries, PLTEntry{Address: address, Name: name})
 			}
 		}
 	}
-	slices.SortFunc(entries, func(a, b PLTEntry) int { return int(int64(a.Address - b.Address)) })
+	slices.SortFunc(entries, func(a, b PLTEntry) int { return cmp.Compare(a.Address, b.Address) })
 	return entries, nil
 }
 
@@ -163,6 +178,15 @@ func (f *File) stubSlotARM64(address uint64) (uint64, bool) {
 	return page + uint64(words[1]>>10&0xfff)*8, true
 }
 
+// allSlots are the boundSlots of all symbols.
+func (f *File) allSlots() (map[uint64]string, error) {
+	f.slotsOnce.Do(func() { f.slots, f.slotsError = f.boundSlots(func(string) bool { return true }) })
+	return f.slots, f.slotsError
+}
+
+// slotSize is what a slot takes beside its name.
+const slotSize = 64
+
 // boundSlots are the addresses that a relocation fills with the address of a symbol that is wanted, by name.
 func (f *File) boundSlots(wanted func(symbol string) bool) (map[uint64]string, error) {
 	table, err := f.exportedSymbols()
@@ -178,16 +202,31 @@ func (f *File) boundSlots(wanted func(symbol string) bool) (map[uint64]string, e
 		if err != nil {
 			return nil, fmt.Errorf("relocations: %w", err)
 		}
-		for ; len(data) >= 24; data = data[24:] {
+		unasked := 0
+		for ; len(data) >= relocationSize; data = data[relocationSize:] {
+			// Any number of relocations may name one long symbol.
+			if unasked > maxReadChunk {
+				if err := f.examine(unasked); err != nil {
+					return nil, err
+				}
+				unasked = 0
+			}
+			unasked += relocationSize
 			slot := binary.LittleEndian.Uint64(data)
 			info := binary.LittleEndian.Uint64(data[8:])
 			index := uint32(info >> 32)
 			if !f.bindsFunction(uint32(info)) || index == 0 || index >= table.count() {
 				continue
 			}
-			if name, ok := table.name(index); ok && len(name) > 0 && wanted(string(name)) {
-				slots[slot] = string(name)
+			name, ok := table.name(index)
+			unasked += len(name)
+			if !ok || len(name) == 0 || !wanted(string(name)) {
+				continue
 			}
+			if err := f.keep(slotSize + len(name)); err != nil {
+				return nil, err
+			}
+			slots[slot] = string(name)
 		}
 	}
 	return slots, nil

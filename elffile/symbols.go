@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -94,12 +95,25 @@ func (f *File) SymbolsAt(address uint64) ([]Symbol, error) {
 	start, _ := slices.BinarySearchFunc(index, address, func(s addressedSymbol, a uint64) int { return cmp.Compare(s.address, a) })
 	var found []Symbol
 	for ; start < len(index) && index[start].address == address; start++ {
+		if len(found) == maxNames {
+			return nil, fmt.Errorf("%w: more than %d functions begin at %#x", ErrTooLarge, maxNames, address)
+		}
+		if err := f.examine(nameWork); err != nil {
+			return nil, err
+		}
 		if found, err = f.collect(found, index[start].table, index[start].symbol); err != nil {
 			return nil, err
 		}
 	}
 	return inOrder(found), nil
 }
+
+const (
+	// maxNames bounds the names of one address, which are collected for each question.
+	maxNames = 1 << 12
+	// nameWork is how many bytes could be read while one is.
+	nameWork = 1 << 10
+)
 
 // Exports reports whether .dynsym defines name, function or not.
 func (f *File) Exports(name string) (bool, error) {
@@ -416,6 +430,10 @@ func (f *File) indexAddresses() ([]addressedSymbol, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	// Sorting takes longer than reading does.
+	if err := f.examine(len(index) * bits.Len(uint(len(index))) * int(unsafe.Sizeof(addressedSymbol{}))); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(index, func(a, b addressedSymbol) int {
 		switch {
