@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -377,7 +378,10 @@ func (f *File) readFile(offset, size, limit uint64) ([]byte, error) {
 		if err := f.keep(chunk); err != nil {
 			return nil, err
 		}
-		data = append(data, make([]byte, chunk)...)
+		if start+chunk > cap(data) {
+			data = slices.Grow(data, int(min(size-uint64(start), uint64(max(start, chunk)))))
+		}
+		data = data[:start+chunk]
 		if err := f.readWhole(offset+uint64(start), data[start:]); err != nil {
 			return nil, err
 		}
