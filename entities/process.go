@@ -8,12 +8,9 @@ import (
 	"iter"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -28,35 +25,25 @@ type ProcessMemory struct {
 	memory   *target.Memory
 	mappings []target.Mapping
 	listed   time.Time
-	files    map[fileKey]*elffile.File // nil for what is no ELF file
+	code     codeFiles
 	// behind are files behind mappings that were read in their files; nil if none are kept.
 	behind map[target.Mapping]*os.File
 }
 
-// fileKey is a mapped file.
-type fileKey struct {
-	device, inode uint64
-	path          string
-}
-
-// OpenMemory opens the memory of a process, which must stay open as long. Close it in the end.
-func OpenMemory(process *target.Process) (*ProcessMemory, error) {
+// OpenMemory opens the memory of a process, which must stay open as long. Close it in the end. When ctx ends, the files
+// that hold the process's code are not read any more.
+func OpenMemory(ctx context.Context, process *target.Process) (*ProcessMemory, error) {
 	memory, err := process.Memory()
 	if err != nil {
 		return nil, fmt.Errorf("open the memory of process %d: %w", process.PID, err)
 	}
-	return &ProcessMemory{process: process, memory: memory, files: map[fileKey]*elffile.File{}}, nil
+	return &ProcessMemory{process: process, memory: memory, code: codeFiles{ctx: ctx, process: process}}, nil
 }
 
 // Close ends the use of the memory.
 func (m *ProcessMemory) Close() error {
-	err := errors.Join(m.memory.Close(), m.closeBehind())
-	for _, file := range m.files {
-		if file != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}
-	return err
+	m.code.close()
+	return errors.Join(m.memory.Close(), m.closeBehind())
 }
 
 // ReadAt fills p from an address. What a file holds there is read from the file if the process has not it in RAM, as is
@@ -133,69 +120,6 @@ func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range
 func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
 	mapping, ok := m.mapping(address)
 	return ok && isReadOnlyFile(mapping)
-}
-
-// FunctionAt returns the function that begins at an address, as the file that is mapped there tells: its bounds are
-// those of the frame description, so it need not have a name.
-func (m *ProcessMemory) FunctionAt(address uint64) (Function, bool) {
-	mapping, file, inFile, err := m.codeAt(address)
-	if err != nil {
-		return Function{}, false
-	}
-	bounds, err := file.FrameRange(inFile)
-	if err != nil || bounds.Start != inFile {
-		return Function{}, false
-	}
-	function := Function{
-		Start: address, End: address + bounds.End - bounds.Start,
-		Module: filepath.Base(strings.TrimSuffix(mapping.Path, " (deleted)")), Offset: inFile,
-	}
-	if symbols, err := file.SymbolsAt(inFile); err == nil {
-		for _, symbol := range symbols {
-			function.Names = append(function.Names, symbol.Name)
-		}
-	}
-	return function, true
-}
-
-// PassedMember follows the code of the function at an address in the file that is mapped there.
-func (m *ProcessMemory) PassedMember(function uint64, callee string) (elffile.Member, error) {
-	_, file, inFile, err := m.codeAt(function)
-	if err != nil {
-		return elffile.Member{}, err
-	}
-	return file.PassedMember(inFile, callee)
-}
-
-// codeAt returns the mapping of code that an address lies in, its file, and the address in the file's own address
-// space.
-func (m *ProcessMemory) codeAt(address uint64) (target.Mapping, *elffile.File, uint64, error) {
-	mapping, ok := m.presentMapping(address)
-	if !ok || !mapping.Executable() || mapping.Inode == 0 {
-		return mapping, nil, 0, fmt.Errorf("no file's code is at %#x: %w", address, errNoCode)
-	}
-	file := m.fileOf(mapping)
-	if file == nil {
-		return mapping, nil, 0, fmt.Errorf("%s: %w", mapping.Path, errNoCode)
-	}
-	inFile, err := file.AddressOf(mapping.Offset + address - mapping.Start)
-	return mapping, file, inFile, err
-}
-
-// fileOf opens the file behind a mapping, nil if it is no ELF file.
-func (m *ProcessMemory) fileOf(mapping target.Mapping) *elffile.File {
-	key := fileKey{mapping.Device, mapping.Inode, mapping.Path}
-	file, known := m.files[key]
-	if !known {
-		if opened, err := m.process.OpenMapping(mapping); err == nil {
-			if file, err = elffile.Open(fmt.Sprintf("/proc/self/fd/%d", opened.Fd())); err != nil {
-				file = nil
-			}
-			_ = opened.Close()
-		}
-		m.files[key] = file
-	}
-	return file
 }
 
 func isReadOnlyFile(mapping target.Mapping) bool {

@@ -51,7 +51,7 @@ func TestReadingWhereAnotherFileWasMapped(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Close()
-			memory, err := OpenMemory(p)
+			memory, err := OpenMemory(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

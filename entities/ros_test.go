@@ -185,7 +185,7 @@ func startROS(t *testing.T, prefix, rmw, program string) *target.Process {
 
 func openGraph(t *testing.T, process *target.Process) *Graph {
 	t.Helper()
-	memory, err := OpenMemory(process)
+	memory, err := OpenMemory(t.Context(), process)
 	if err != nil {
 		t.Fatal(err)
 	}

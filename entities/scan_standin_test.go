@@ -91,7 +91,7 @@ func checkGroupsOfStandIn(t testing.TB, rows trace.Batch, truth []truthLine) {
 
 func scan(t testing.TB, process *target.Process) *Snapshot {
 	t.Helper()
-	memory, err := OpenMemory(process)
+	memory, err := OpenMemory(t.Context(), process)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func TestAProcessUnmapsDuringAScan(t *testing.T) {
 		t.Skip(err)
 	}
 	defer process.Close()
-	opened, err := OpenMemory(process)
+	opened, err := OpenMemory(t.Context(), process)
 	if err != nil {
 		t.Skip(err)
 	}

@@ -26,7 +26,8 @@ func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory 
 	if !entry.ros2 || entry.target.Distro == distros.Unknown {
 		return opened
 	}
-	memory, err := entities.OpenMemory(entry.target)
+	// Records are read when the recording is over, too.
+	memory, err := entities.OpenMemory(context.WithoutCancel(ctx), entry.target)
 	if err != nil {
 		s.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
 		return opened

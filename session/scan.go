@@ -121,13 +121,14 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 	if err != nil {
 		return // openMemory has said so
 	}
-	memory, err := entities.OpenMemory(entry.target)
+	// The end of the recording waits for it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	memory, err := entities.OpenMemory(ctx, entry.target)
 	if err != nil {
+		cancel()
 		return
 	}
 	memory.KeepFiles()
-	// The end of the recording waits for it.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.scans.running[entry] = cancel
 	early := !s.scans.closed
 	go func(searching chan struct{}) {

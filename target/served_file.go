@@ -202,15 +202,23 @@ func (f *Finder) openMapped(ctx context.Context, pid int32, path string) (fd int
 // OpenMapping opens the file behind a mapping for reading, as long as there is exactly this mapping: a regular file,
 // for which no program answers.
 func (p *Process) OpenMapping(mapping Mapping) (*os.File, error) {
+	handle, err := p.findMapping(mapping)
+	if err != nil {
+		return nil, err
+	}
+	defer handle.Close()
+	if err := p.refuseServed(p.PaidBy(context.Background()), int(handle.Fd())); err != nil {
+		return nil, fmt.Errorf("%s: %w", mapping.Path, err)
+	}
+	return openFound(handle, unix.S_IFREG)
+}
+
+// findMapping opens the file behind a mapping with O_PATH.
+func (p *Process) findMapping(mapping Mapping) (*os.File, error) {
 	path := p.finder.processPath(p.PID, fmt.Sprintf("map_files/%x-%x", mapping.Start, mapping.End))
 	fd, err := p.finder.openMapped(context.Background(), p.PID, path)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	handle := os.NewFile(uintptr(fd), mapping.Path)
-	defer handle.Close()
-	if err := p.refuseServed(p.PaidBy(context.Background()), fd); err != nil {
-		return nil, fmt.Errorf("%s: %w", mapping.Path, err)
-	}
-	return openFound(handle, unix.S_IFREG)
+	return os.NewFile(uintptr(fd), mapping.Path), nil
 }

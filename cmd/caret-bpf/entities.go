@@ -117,7 +117,7 @@ func readEntities(ctx context.Context, p *target.Process) (liveProcess, error) {
 		live.Problem = err.Error()
 		return live, err
 	}
-	memory, err := entities.OpenMemory(p)
+	memory, err := entities.OpenMemory(ctx, p)
 	if err != nil {
 		live.Problem = err.Error()
 		return live, err
