@@ -15,6 +15,7 @@ import (
 // libraries of a process can take long, and while the merger is locked no record of any process is read.
 type openedMemory struct {
 	memory *entities.ProcessMemory // nil where it cannot be read or understood, and when it was taken
+	named  namedMemory             // the same
 	layout *layouts.Layout
 	lost   func() bool // lostInits.meanwhile
 }
@@ -40,7 +41,7 @@ func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory 
 		s.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close())))
 	default:
 		s.warnOfDifferences(entry, layout)
-		opened.memory, opened.layout = memory, layout
+		opened.memory, opened.named, opened.layout = memory, namedMemory{memory, s, entry.payer}, layout
 	}
 	return opened
 }
@@ -72,7 +73,7 @@ func mergedProcess(entry *process, opened openedMemory) *merge.Process {
 // give lets the graph of a process without memory read this one.
 func (o openedMemory) give(merged *merge.Process) {
 	if o.memory != nil {
-		merged.Graph.SetMemory(watchedMemory{o.memory, o.lost}, o.layout)
+		merged.Graph.SetMemory(watchedMemory{o.named, o.lost}, o.layout)
 		merged.Memory = o.memory
 	}
 }

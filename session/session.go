@@ -89,6 +89,7 @@ type Session struct {
 
 	lostInits lostInits // of the reader; its count may be read by all
 	strangers allowance // used with the merger locked
+	naming    allowance // as well
 
 	mu              sync.Mutex // guards what follows; it is locked last, also with the merger locked
 	processes       map[int32]*process

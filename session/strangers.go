@@ -17,36 +17,10 @@ import (
 // To look at it at once gives its first rows their names, but no record of anybody is read meanwhile. Each user's
 // strangers may take this much of a period. Those beyond it are looked at by the session, in the turn of their user.
 const (
-	strangersTime   = 100 * time.Millisecond
-	strangersPeriod = time.Second
+	strangersTime = 100 * time.Millisecond
 	// strangerPatience bounds one look. Time beyond the allowance is deducted from the periods that follow.
 	strangerPatience = time.Second
 )
-
-// allowance is a time that each user may take in a period. It is used with the merger locked.
-type allowance struct {
-	began time.Time
-	spent map[uint32]time.Duration // what no period has made up for yet
-}
-
-func (a *allowance) has(user uint32, now time.Time) bool {
-	if a.spent == nil {
-		a.began, a.spent = now, map[uint32]time.Duration{}
-	}
-	if periods := now.Sub(a.began) / strangersPeriod; periods > 0 {
-		a.began = a.began.Add(periods * strangersPeriod)
-		for user, spent := range a.spent {
-			if spent = spent - periods*strangersTime; spent > 0 {
-				a.spent[user] = spent
-			} else {
-				delete(a.spent, user)
-			}
-		}
-	}
-	return a.spent[user] < strangersTime
-}
-
-func (a *allowance) spend(user uint32, took time.Duration) { a.spent[user] += took }
 
 // isUnmet reports whether a process is known by its records only, and is to be looked at.
 func (p *process) isUnmet() bool { return p.target == nil && !p.ended }
@@ -58,7 +32,7 @@ func (s *Session) identify(pid int32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	begin := time.Now()
-	if !s.strangers.has(payer, begin) {
+	if !s.strangers.has(payer, strangersTime, begin) {
 		return s.postpone(pid, payer)
 	}
 	defer func() { s.strangers.spend(payer, time.Since(begin)) }()

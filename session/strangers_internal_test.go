@@ -31,16 +31,16 @@ func TestStrangersTime(t *testing.T) {
 		{0, 1, 0, false},
 		{0, 2, strangersTime * 5, true},
 		{0, 2, 0, false},
-		{strangersPeriod / 2, 1, 0, false},
-		{strangersPeriod / 2, 1, strangersTime, true},
+		{allowancePeriod / 2, 1, 0, false},
+		{allowancePeriod / 2, 1, strangersTime, true},
 		{0, 1, 0, false},
 		{0, 2, 0, false},
-		{3 * strangersPeriod, 2, 0, false}, // it has taken what five periods have
+		{3 * allowancePeriod, 2, 0, false}, // it has taken what five periods have
 		{0, 1, 0, true},
-		{strangersPeriod, 2, 0, true},
+		{allowancePeriod, 2, 0, true},
 	} {
 		now = now.Add(step.after)
-		if got := a.has(step.user, now); got != step.want {
+		if got := a.has(step.user, strangersTime, now); got != step.want {
 			t.Fatalf("step %d: has time: %v", i, got)
 		}
 		if step.want {
@@ -96,7 +96,7 @@ func TestStrangersAreMet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.strangers.has(payer, time.Now())
+			s.strangers.has(payer, strangersTime, time.Now())
 			s.strangers.spend(payer, test.spent)
 
 			merged := s.identify(pid)
@@ -160,7 +160,7 @@ func TestStrangersOfAName(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.strangers.has(payer, time.Now())
+				s.strangers.has(payer, strangersTime, time.Now())
 				s.strangers.spend(payer, spent)
 				merged := s.identify(pid)
 				if merged.Unwanted == test.wanted || (s.processes[pid] != nil) != test.wanted {
