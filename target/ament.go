@@ -31,7 +31,7 @@ func (p *Process) amentPrefixes() []string {
 // Packages are the install prefixes in a folder that the process's user names: the folder itself, and that of each
 // package in it, as colcon installs them unless it merges.
 func (p *Process) Packages(ctx context.Context, folder string) ([]string, error) {
-	d, err := p.newDelegate(p.PaidBy(ctx))
+	d, err := p.newDelegate(ctx)
 	if err != nil {
 		return nil, processError(p.PID, err)
 	}

@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -29,44 +28,50 @@ var (
 // end, never used for anything else.
 type delegate struct {
 	ctx      context.Context // when it ends, nobody waits for answers any more
+	end      context.CancelFunc
 	account  *quota.Account
 	root     rootDirectory
 	tasks    chan func()
 	patience time.Duration // that is left
-	over     atomic.Bool
 }
 
 // isOver says that nobody waits for an answer any more.
-func (d *delegate) isOver() bool { return d.over.Load() }
+func (d *delegate) isOver() bool { return d.ctx.Err() != nil }
 
-// newDelegate starts a delegate for the process as it is now. It must be closed.
+// newDelegate starts a delegate for the process as it is now, whose user pays. It must be closed.
 func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 	user, err := p.fileIdentity()
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithCancel(p.PaidBy(ctx))
 	root, err := p.openRoot(ctx)
 	if err != nil {
+		cancel()
 		return nil, err
+	}
+	giveUp := func() {
+		cancel()
+		root.close()
 	}
 	// If the process was replaced meanwhile, by a program with other rights say, identity and root may not belong
 	// together.
 	if err := p.checkReplaced(ctx); err != nil {
-		root.close()
+		giveUp()
 		return nil, err
 	}
 	account := p.account
 	if err := account.Take(quota.Waiting, 1); err != nil {
-		root.close()
+		giveUp()
 		return nil, fmt.Errorf("%w: %w", ErrNotRead, err)
 	}
 	if err := account.Take(quota.Delegates, 1); err != nil {
-		root.close()
+		giveUp()
 		return nil, fmt.Errorf("%w: %w", errDelegatesHang, err)
 	}
-	d := &delegate{ctx: ctx, account: account, root: root, tasks: make(chan func()), patience: delegatePatience}
+	d := &delegate{ctx: ctx, end: cancel, account: account, root: root, tasks: make(chan func()), patience: delegatePatience}
 	end := func() {
-		root.close()
+		giveUp()
 		account.Give(quota.Delegates, 1)
 	}
 	err = user.Go(func() {
@@ -84,7 +89,7 @@ func (p *Process) newDelegate(ctx context.Context) (*delegate, error) {
 
 // close lets the thread end, as soon as it can.
 func (d *delegate) close() {
-	d.over.Store(true)
+	d.end()
 	close(d.tasks)
 }
 

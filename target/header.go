@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -228,15 +229,25 @@ func (d messageDefinition) introspect(root rootDirectory, of messageType, fields
 			continue
 		}
 		defer file.Close()
-		library, err := elffile.New(file)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", file.Name(), err)
-		}
-		offset, err := introspectedOffset(library, of, fields, index)
+		offset, err := offsetIn(root.ctx, file, of, fields, index)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		return offset, nil
 	}
 	return 0, fmt.Errorf("the header is not the first field, and %s is not in %s/lib to tell its offset", name, d.prefix)
+}
+
+// offsetIn is introspectedOffset for an introspection library, which is read until ctx ends. Who pays for ctx pays.
+func offsetIn(ctx context.Context, file *os.File, of messageType, fields []messageField, index int) (uint64, error) {
+	library, err := elffile.NewMetered(file, newMeter(ctx))
+	if err != nil {
+		return 0, err
+	}
+	defer library.Close()
+	offset, err := introspectedOffset(library, of, fields, index)
+	if refused := library.Refused(); refused != nil {
+		return 0, refused
+	}
+	return offset, err
 }

@@ -2,7 +2,9 @@ package target
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
+	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // introspectionSource is a library with the tables of one message, as rosidl_typesupport_introspection_cpp lays them
@@ -114,6 +117,75 @@ func TestHeaderOffsetByIntrospection(t *testing.T) {
 				t.Errorf("another error: %v", err)
 			}
 		})
+	}
+}
+
+// withIntrospection is a process that maps a library of a message type whose header only the introspection library of
+// the prefix places.
+func withIntrospection(t *testing.T) *fakeProcess {
+	t.Helper()
+	fake := withScan(t)
+	fake.writeRoot(humblePrefix+scanFile, scanText)
+	introspectionLibrary(t, fake.inRoot(humblePrefix+"/lib"), humbleTables, scanMembers)
+	return fake
+}
+
+// The process's user pays for reading the introspection library, which is of his making.
+func TestIntrospectionIsPaidFor(t *testing.T) {
+	process := withIntrospection(t).open()
+	account := process.Account()
+	held := int64(0)
+	for size := int64(1) << 40; size > 0; size /= 2 {
+		for account.Take(quota.Memory, size) == nil {
+			held += size
+		}
+	}
+	_, ok, err := process.HeaderOffset(t.Context(), scanType)
+	if ok || !errors.Is(err, quota.ErrUsedUp) || !strings.Contains(err.Error(), fmt.Sprint("user ", account.User())) {
+		t.Errorf("header %v, %v", ok, err)
+	}
+	account.Give(quota.Memory, held)
+	for range 2 { // nothing is kept of it
+		if offset, ok, err := process.HeaderOffset(t.Context(), scanType); offset != 8 || !ok || err != nil {
+			t.Errorf("with room: %d, %v, %v", offset, ok, err)
+		}
+	}
+	if err := account.Take(quota.Memory, held); err != nil {
+		t.Error(err)
+	}
+}
+
+// What was given up does not go on.
+func TestIntrospectionEnds(t *testing.T) {
+	library := humblePrefix + "/lib/liblidar_msgs__rosidl_typesupport_introspection_cpp.so"
+	fields := scanFields(t)
+	d := withIntrospection(t).delegate()
+	opened, givenUp := make(chan error), make(chan struct{})
+	errs := make(chan error, 2)
+	go ask(d, func(root rootDirectory) (int, error) {
+		defer close(errs)
+		file, err := root.openFile(library)
+		opened <- err
+		if err != nil {
+			return 0, err
+		}
+		defer file.Close()
+		<-givenUp
+		_, err = offsetIn(root.ctx, file, messageType{"lidar_msgs", "msg", "Scan"}, fields, 2)
+		errs <- err
+		_, err = root.openFile(library)
+		errs <- err
+		return 0, nil
+	})
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	d.close()
+	close(givenUp)
+	for err := range errs {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

@@ -17,16 +17,20 @@ type rootDirectory struct {
 	prefix string // such as /proc/PID/root
 	path   string // what the kernel calls it
 	start  step
+	// ctx is of who asks: when it ends, nothing more is looked for.
+	ctx context.Context
 	// refuse returns an error for a mount that is not asked for anything.
 	refuse func(m handleMount) error
 }
 
-// openRoot opens the process's root directory. What is read to resolve paths in it is done for ctx.
+// openRoot opens the process's root directory. What is read to resolve paths in it is done for ctx, until that ends. The
+// process's user pays.
 func (p *Process) openRoot(ctx context.Context) (rootDirectory, error) {
+	ctx = p.PaidBy(ctx)
 	foreign := p.mountsAreForeign() // a delegate may not ask that
 	root := rootDirectory{
-		prefix: p.finder.processPath(p.PID, "root"),
-		refuse: func(m handleMount) error { return p.refuseMount(p.PaidBy(ctx), m, foreign) },
+		prefix: p.finder.processPath(p.PID, "root"), ctx: ctx,
+		refuse: func(m handleMount) error { return p.refuseMount(ctx, m, foreign) },
 	}
 	fd, err := unix.Open(root.prefix, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

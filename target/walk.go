@@ -36,6 +36,9 @@ type walk struct {
 // link, this is followed or else found itself. ErrNotRead if the path leads through a file system for which a program
 // answers.
 func (r rootDirectory) find(name string, follow bool) (*os.File, error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
 	w := walk{root: r, names: namesIn(name)}
 	defer w.end()
 	found, err := w.last(follow)
