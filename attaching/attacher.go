@@ -260,7 +260,7 @@ func (a *Attacher) attachPaid(
 	if err := account.Take(quota.Probes, count); err != nil {
 		return unitAttachment{}, nil, err
 	}
-	attached, problems, err := a.kernel.Attach(ctx, pid, sites)
+	attached, problems, err := a.kernel.Attach(account.With(ctx), pid, sites)
 	if err != nil {
 		account.Give(quota.Probes, count)
 		return unitAttachment{}, problems, err

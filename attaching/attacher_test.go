@@ -3,6 +3,7 @@ package attaching
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -25,6 +27,8 @@ type fakeKernel struct {
 	// failingAt decides for some sites.
 	failingAt func([]probes.Site) error
 	retired   []abi.Unit
+	// payers are who pays for what is done in processes, or in every one (0).
+	payers map[int32]*quota.Account
 }
 
 type fakeAttachment struct {
@@ -40,7 +44,10 @@ func (a *fakeAttachment) Verify() error {
 	return nil
 }
 
-func (k *fakeKernel) Attach(_ context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error) {
+func (k *fakeKernel) Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error) {
+	if k.payers != nil {
+		k.payers[pid] = quota.From(ctx)
+	}
 	if k.failing != nil {
 		return nil, nil, k.failing
 	}
@@ -145,6 +152,34 @@ func attach(t *testing.T, a *Attacher, p *Process, sites ...probes.Site) {
 	}
 	if err := a.Attach(t.Context(), p, plan); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The user of a process pays for what is attached to it, and nobody for what is attached for everybody.
+func TestWhoPaysForAttaching(t *testing.T) {
+	process, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
+	if err != nil {
+		t.Skip(err)
+	}
+	defer process.Close()
+	own := site(abi.EventCallbackStart, abi.RoleFunction)
+	for name, own := range map[string]probes.Site{
+		"a function": own, "a body": site(abi.EventCallbackEnd, abi.RoleBody),
+		"for intra-process communication": site(abi.EventRclcppRingBufferEnqueue, abi.RoleFunction),
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, told := newTestAttacher(Options{})
+			told.kernel.payers = map[int32]*quota.Account{}
+			attach(t, a, NewProcess(process), own)
+			if got := told.kernel.payers[process.PID]; got != process.Account() {
+				t.Errorf("%v pay", told.kernel.payers)
+			}
+		})
+	}
+	a, told := newTestAttacher(Options{})
+	told.kernel.payers = map[int32]*quota.Account{}
+	if _, _, err := a.attachSites(process.PaidBy(t.Context()), 0, nil, []probes.Site{own}, attachedSites{}); err != nil || told.kernel.payers[0] != nil {
+		t.Errorf("for everybody, %v pays, %v", told.kernel.payers[0], err)
 	}
 }
 

@@ -28,4 +28,6 @@ var (
 	ErrNotRelocated = errors.New("no pointer into the file")
 	// ErrUnexpectedShape: the function's code is not as the search expects it.
 	ErrUnexpectedShape = errors.New("function does not have the expected shape")
+	// ErrRefused is what all errors of meters are: it says nothing of the file.
+	ErrRefused = errors.New("refused by the meter")
 )

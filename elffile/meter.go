@@ -32,11 +32,20 @@ func (f *File) keep(bytes int) error {
 }
 
 func (f *File) noteRefused(err error) error {
-	if err != nil {
-		f.refused.Store(&err)
+	if err == nil {
+		return nil
 	}
+	err = refusal{err}
+	f.refused.Store(&err)
 	return err
 }
+
+// refusal is an error of a meter.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+func (r refusal) Is(target error) bool { return target == ErrRefused }
 
 // Refused is the error by which the meter refused something last, nil if it never did. What the file was asked for then
 // is not what it says, and is remembered: such a File is of no more use.

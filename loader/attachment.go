@@ -93,7 +93,8 @@ func closeAll(links []io.Closer) error {
 //
 // Sites that could not be attached, and warnings (SiteError.Attached), are in the second result. When one of them is
 // Required the error is ErrRequiredSite and nothing stays attached, as after any other error: ErrProcessGone,
-// ErrPermission, ErrFileChanged when a file was written meanwhile, ctx's.
+// ErrPermission, ErrFileChanged when a file was written meanwhile, ctx's. Who pays for ctx pays for proofs:
+// probes.ErrRefused if he has used his share.
 func (l *Loader) Attach(ctx context.Context, process int32, sites []probes.Site) (*Attachment, []SiteError, error) {
 	return l.attach(ctx, process, sites, holdProbedFile)
 }
@@ -127,7 +128,10 @@ func (l *Loader) attach(ctx context.Context, process int32, sites []probes.Site,
 
 // place proves the sites, attaches them, and proves them again. It returns the groups that are attached.
 func (a *Attachment) place(ctx context.Context, sites []probes.Site, hold holdFile, shadowStack bool) ([][]placedSite, []SiteError, error) {
-	placed, problems := a.placeSites(sites, hold, shadowStack)
+	placed, problems := a.placeSites(ctx, sites, hold, shadowStack)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err // nothing is wrong with the sites
+	}
 	if err := requiredFailure(problems); err != nil {
 		return nil, problems, err
 	}
@@ -138,20 +142,21 @@ func (a *Attachment) place(ctx context.Context, sites []probes.Site, hold holdFi
 	}
 	if err == nil {
 		a.placed = slices.Concat(groups...)
-		err = proveAll(a.placed)
+		err = proveAll(ctx, a.placed)
 	}
 	return groups, problems, err
 }
 
 // Verify returns ErrFileChanged if a file was written since it was opened, and a site that is attached is not proven in
-// it any more. New mappings of the file get breakpoints where they were: the attachment should be closed.
+// it any more. New mappings of the file get breakpoints where they were: the attachment should be closed. Nobody pays:
+// it is for attachments to every process.
 func (a *Attachment) Verify() error {
 	a.loader.attachMutex.Lock()
 	defer a.loader.attachMutex.Unlock()
 	if a.closed || !slices.ContainsFunc(a.files, func(file *probedFile) bool { return file.Unchanged() != nil }) {
 		return nil
 	}
-	return proveAll(slices.DeleteFunc(slices.Clone(a.placed), func(site placedSite) bool {
+	return proveAll(context.Background(), slices.DeleteFunc(slices.Clone(a.placed), func(site placedSite) bool {
 		return site.file.Unchanged() == nil
 	}))
 }
@@ -160,7 +165,7 @@ func (a *Attachment) Verify() error {
 type holdFile func(probes.Site) (*probedFile, error)
 
 // placeSites holds the sites' files, and proves the sites in them. A site given twice is placed once.
-func (a *Attachment) placeSites(sites []probes.Site, hold holdFile, shadowStack bool) ([]placedSite, []SiteError) {
+func (a *Attachment) placeSites(ctx context.Context, sites []probes.Site, hold holdFile, shadowStack bool) ([]placedSite, []SiteError) {
 	var placed []placedSite
 	var problems []SiteError
 	files := make(map[fileID]*probedFile)
@@ -181,7 +186,7 @@ func (a *Attachment) placeSites(sites []probes.Site, hold holdFile, shadowStack 
 		p := placedSite{site, file}
 		err := checkSite(file, site, shadowStack)
 		if err == nil {
-			err = provers.prove(p)
+			err = provers.prove(ctx, p)
 		}
 		if err != nil {
 			problems = append(problems, SiteError{site, err})
@@ -202,18 +207,24 @@ func (a *Attachment) placeSites(sites []probes.Site, hold holdFile, shadowStack 
 // provers are the proofs of one pass over sites, one for each file.
 type provers map[*probedFile]prover
 
-func (p provers) prove(site placedSite) error {
+// prove returns ErrUnsafeSite for what is not proven, and probes.ErrRefused for what nobody knows.
+func (p provers) prove(ctx context.Context, site placedSite) error {
+	err := p.proveIn(ctx, site)
+	if err != nil && !errors.Is(err, probes.ErrRefused) {
+		return fmt.Errorf("%w: %w", ErrUnsafeSite, err)
+	}
+	return err
+}
+
+func (p provers) proveIn(ctx context.Context, site placedSite) error {
 	if p[site.file] == nil {
-		begun, err := site.file.newProver()
+		begun, err := site.file.newProver(ctx)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrUnsafeSite, err)
+			return err
 		}
 		p[site.file] = begun
 	}
-	if err := p[site.file].Prove(site.Site); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnsafeSite, err)
-	}
-	return nil
+	return p[site.file].Prove(site.Site)
 }
 
 // close ends the proofs. There is nothing to do about an error: nothing was written.
@@ -224,11 +235,15 @@ func (p provers) close() {
 }
 
 // proveAll proves sites that are attached: the owner of a file can write it at any time.
-func proveAll(sites []placedSite) error {
+func proveAll(ctx context.Context, sites []placedSite) error {
 	provers := make(provers)
 	defer provers.close()
 	for _, site := range sites {
-		if err := provers.prove(site); err != nil {
+		err := provers.prove(ctx, site)
+		if errors.Is(err, probes.ErrRefused) {
+			return SiteError{site.Site, err}
+		}
+		if err != nil {
 			return fmt.Errorf("%w: it was written meanwhile: %w", ErrFileChanged, SiteError{site.Site, err})
 		}
 	}

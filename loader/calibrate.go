@@ -127,7 +127,7 @@ func holdOwnFile(probes.Site) (*probedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newProbedFile(ownFile{file}, func() (prover, error) { return ownStubs{}, nil })
+	return newProbedFile(ownFile{file}, func(context.Context) (prover, error) { return ownStubs{}, nil })
 }
 
 func (f ownFile) KernelPath() string { return ownFilePath }

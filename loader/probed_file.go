@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -26,8 +27,8 @@ func fileOf(site probes.Site) fileID {
 // more, so that what was checked is what is attached.
 type probedFile struct {
 	openFile
-	// newProver begins a proof on the bytes that the file has then.
-	newProver func() (prover, error)
+	// newProver begins a proof on the bytes that the file has then, for which who pays for the context pays.
+	newProver func(context.Context) (prover, error)
 	name      fileName
 	machine   elf.Machine
 	text      []textSegment
@@ -76,10 +77,10 @@ func holdProbedFile(site probes.Site) (*probedFile, error) {
 	if site.Opened == nil {
 		return nil, fmt.Errorf("%s: %w", site.Path, errNoFile)
 	}
-	return newProbedFile(site.Opened, func() (prover, error) { return probes.NewProver(site.Opened) })
+	return newProbedFile(site.Opened, func(ctx context.Context) (prover, error) { return probes.NewProver(ctx, site.Opened) })
 }
 
-func newProbedFile(opened openFile, newProver func() (prover, error)) (*probedFile, error) {
+func newProbedFile(opened openFile, newProver func(context.Context) (prover, error)) (*probedFile, error) {
 	if err := opened.Hold(); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package loader
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -130,7 +132,33 @@ func provenIn(site probes.Site) error {
 		return err
 	}
 	defer file.Release()
-	return make(provers).prove(placedSite{site, file})
+	return make(provers).prove(context.Background(), placedSite{site, file})
+}
+
+// refusedProof is of a file that who pays has no share left to read.
+type refusedProof struct{}
+
+func (refusedProof) Prove(probes.Site) error {
+	return fmt.Errorf("no share left: %w", probes.ErrRefused)
+}
+
+func (refusedProof) Close() error { return nil }
+
+// TestRefusedProofsSayNothingOfTheSite: what could not be proven for want of a share may be tried again.
+func TestRefusedProofsSayNothingOfTheSite(t *testing.T) {
+	for name, newProver := range map[string]func(context.Context) (prover, error){
+		"headers": func(context.Context) (prover, error) { return nil, refusedProof{}.Prove(probes.Site{}) },
+		"code":    func(context.Context) (prover, error) { return refusedProof{}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := placedSite{file: &probedFile{newProver: newProver}}
+			for _, err := range []error{make(provers).prove(t.Context(), site), proveAll(t.Context(), []placedSite{site})} {
+				if !errors.Is(err, probes.ErrRefused) || errors.Is(err, ErrUnsafeSite) || errors.Is(err, ErrFileChanged) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
 }
 
 // writtenWhileAttached is a file that somebody writes after the first proof.
@@ -156,7 +184,7 @@ func TestProofHasTheLastWord(t *testing.T) {
 	r := newRecording(t, w)
 	proof := &writtenWhileAttached{}
 	_, _, err := r.loader.attach(t.Context(), target.pid, target.callbackSites(library)[:1], func(site probes.Site) (*probedFile, error) {
-		return newProbedFile(site.Opened, func() (prover, error) { return proof, nil })
+		return newProbedFile(site.Opened, func(context.Context) (prover, error) { return proof, nil })
 	})
 	expectError(t, err, ErrFileChanged)
 	if proof.proofs != 2 || !bytes.Equal(target.text(library), before) {

@@ -142,7 +142,7 @@ func TestPlanOfRunningProcess(t *testing.T) {
 // checkProof wants a site to be proven in its file, and not elsewhere.
 func checkProof(t *testing.T, site Site) {
 	t.Helper()
-	prover, err := NewProver(site.Opened)
+	prover, err := NewProver(t.Context(), site.Opened)
 	if err != nil {
 		t.Fatal(err)
 	}
