@@ -81,10 +81,10 @@ func keep[K comparable, V any](c *Cache, kept map[K]V, key K, found V) {
 	kept[key] = found
 }
 
-// isUnread reports whether the file could not be read, as opposed to not having the source.
+// isUnread reports whether the file could not be read, or was not read to its end, as opposed to not having the source.
 func (s foundSource) isUnread() bool {
 	var errno syscall.Errno
-	return errors.As(s.err, &errno)
+	return errors.As(s.err, &errno) || errors.Is(s.err, ErrRefused)
 }
 
 // callersIn returns the callers of tracepoints in each of the files, several of which are read at a time. What cannot
@@ -122,6 +122,9 @@ func (f file) callers(ctx context.Context) (elffile.Callers, error) {
 	}
 	defer opened.Close()
 	found, err := opened.CallersOf(tracepointFunctions())
+	if refused := opened.Refused(); refused != nil {
+		err = refused // what is said to be uncertain may not be so for who can pay
+	}
 	if err != nil {
 		return elffile.Callers{}, err
 	}

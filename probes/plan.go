@@ -90,8 +90,9 @@ type Options struct {
 func (o Options) costs() *Costs { return cmp.Or(o.Costs, DefaultCosts()) }
 
 // NewPlan plans the sites of a process. When a required event is missing the error wraps ErrRequiredMissing, and the
-// plan is returned nevertheless. When ctx ends there is no plan, and its error is returned.
+// plan is returned nevertheless. When ctx ends there is no plan, and its error is returned. The process's user pays.
 func NewPlan(ctx context.Context, process *target.Process, options Options) (*Plan, error) {
+	ctx = process.PaidBy(ctx)
 	files := mappedFiles(process.Modules)
 	var unread error
 	if options.Expected {

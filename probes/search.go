@@ -141,6 +141,9 @@ func (p *Plan) sourcesIn(ctx context.Context, f file) (all []foundSource) {
 			found := result{err: openErr}
 			if openErr == nil {
 				found.sites, found.err = p.locate(opened, source, version)
+				if refused := opened.Refused(); refused != nil {
+					found.sites, found.err = nil, refused
+				}
 			}
 			if found.err != nil {
 				found.err = fmt.Errorf("%s: %w", f.soname, found.err)
