@@ -221,7 +221,7 @@ func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	if !errors.Is(learned.err, os.ErrPermission) || module.Deleted {
 		return learned
 	}
-	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same inode.
+	// The links of map_files are for CAP_CHECKPOINT_RESTORE. The path is as good if it leads to the same file.
 	return p.learnByPath(ctx, module)
 }
 
@@ -238,7 +238,7 @@ func (p *Process) learnByPath(ctx context.Context, module Module) learnedFile {
 		return learnedFile{path: path, err: err}
 	}
 	defer handle.Close()
-	if version, _, err := versionOf(int(handle.Fd())); err != nil || version.inode != module.Mappings[0].Inode {
+	if refuseSpecial(handle, unix.S_IFREG) != nil || !isMapped(handle, module.Mappings[0]) {
 		return learnedFile{path: path, err: &os.PathError{Op: "open", Path: path, Err: os.ErrPermission}}
 	}
 	opened, err := p.finder.opened.openHandle(quota.From(ctx), int(handle.Fd()), path)
@@ -246,6 +246,21 @@ func (p *Process) learnByPath(ctx context.Context, module Module) learnedFile {
 		return learnedFile{path: path, err: err}
 	}
 	return p.finder.learn(ctx, opened, path)
+}
+
+// isMapped reports whether a file is the one that a mapping shows. On overlays and btrfs stat tells another device than
+// the kernel prints of mappings.
+func isMapped(file *os.File, mapping Mapping) bool {
+	version, _, err := versionOf(int(file.Fd()))
+	if err != nil || version.inode != mapping.Inode {
+		return false
+	}
+	if version.device == mapping.Device {
+		return true
+	}
+	var fileSystem unix.Statfs_t
+	err = unix.Fstatfs(int(file.Fd()), &fileSystem)
+	return err == nil && (fileSystem.Type == unix.OVERLAYFS_SUPER_MAGIC || fileSystem.Type == unix.BTRFS_SUPER_MAGIC)
 }
 
 // takeIn makes the module what its file says. False for a file that is not ELF or is no longer mapped.
