@@ -275,6 +275,7 @@ func TestWhoAwaitsPages(t *testing.T) {
 		2: {1001, []string{file}},
 		3: {1002, []string{page}},
 		4: {1001, nil},
+		5: {0, []string{page}}, // of its own
 	} {
 		folder := filepath.Join(proc, strconv.Itoa(pid))
 		for i, stack := range process.stacks {
@@ -298,14 +299,23 @@ func TestWhoAwaitsPages(t *testing.T) {
 	if len(awaiting) != 1 || !awaiting[1000] {
 		t.Errorf("%v", awaiting)
 	}
+	// Root reads the memory of somebody.
+	if err := os.WriteFile(filepath.Join(proc, "5", "task", "0", "stack"), []byte(page+"[<0>] process_vm_rw+0x1/0x2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if awaiting := hs.awaitPages(proc, map[uint32]bool{1000: true, 1001: true}); len(awaiting) != 2 {
+		t.Errorf("%v", awaiting)
+	}
 }
 
 func TestWaitsForPage(t *testing.T) {
 	const fault = "[<0>] filemap_fault+0x1/0x2\n[<0>] __do_fault+0x1/0x2\n[<0>] handle_mm_fault+0x1/0x2\n"
 	for stack, want := range map[string]bool{
-		"[<0>] request_wait_answer+0x1/0x2\n[<0>] fuse_read_folio+0x1/0x2\n" + fault:    true,
-		"[<0>] fuse_dev_do_read+0x1/0x2\n[<0>] vfs_read+0x1/0x2\n":                      false, // the program that answers
-		"[<0>] request_wait_answer+0x1/0x2\n[<0>] fuse_lookup+0x1/0x2\n[<0>] do_open\n": false,
+		"[<0>] request_wait_answer+0x1/0x2\n[<0>] fuse_read_folio+0x1/0x2\n" + fault:                                                   true,
+		"[<0>] fuse_dev_do_read+0x1/0x2\n[<0>] vfs_read+0x1/0x2\n":                                                                     false, // the program that answers
+		"[<0>] request_wait_answer+0x1/0x2\n[<0>] fuse_lookup+0x1/0x2\n[<0>] do_open\n":                                                false,
+		"[<0>] folio_wait_writeback+0x1/0x2\n[<0>] fuse_vma_close+0x1/0x2\n[<0>] remove_vma+0x1/0x2\n[<0>] __x64_sys_munmap+0x1/0x2\n": true,
+		"[<0>] folio_wait_bit_common+0x1/0x2\n" + fault:                                                                                true, // somebody else has asked for it
 		fault: false,
 		"":    false,
 	} {

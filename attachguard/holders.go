@@ -76,11 +76,17 @@ func processes(proc string) (pids []int) {
 	return pids
 }
 
-// awaitPages are those of some users of whom a process waits for a page that a program answers for (FUSE). Who reads
-// the memory of another process keeps that one's map, which takes the same user or root.
+// awaitPages are those of some users for whom a thread waits, with the lock of a memory map, for what a program answers
+// for (FUSE): a thread of the user's, or one of root's that reads the memory of another process, whose that is cannot
+// be told. Others can have a process keep its map as well, but not in this way.
 func (hs *holders) awaitPages(proc string, users map[uint32]bool) map[uint32]bool {
 	var mutex sync.Mutex
 	awaiting := map[uint32]bool{}
+	note := func(found map[uint32]bool) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		maps.Copy(awaiting, found)
+	}
 	for some := range slices.Chunk(processes(proc), askedAtOnce) {
 		if len(hs.stacks.unanswered()) >= maxAwaited {
 			break
@@ -89,16 +95,18 @@ func (hs *holders) awaitPages(proc string, users map[uint32]bool) map[uint32]boo
 			process := filepath.Join(proc, strconv.Itoa(pid))
 			status, err := os.ReadFile(filepath.Join(process, "status"))
 			user := realUser(status)
-			if err != nil || !users[user] {
+			if err != nil || user != 0 && !users[user] {
 				return
 			}
 			stacks, _ := filepath.Glob(filepath.Join(process, "task/*/stack"))
 			for _, stack := range stacks {
-				if text, err := os.ReadFile(stack); err == nil && waitsForPage(text) {
-					mutex.Lock()
-					awaiting[user] = true
-					mutex.Unlock()
-					return
+				text, err := os.ReadFile(stack)
+				switch {
+				case err != nil || !waitsForPage(text):
+				case users[user]:
+					note(map[uint32]bool{user: true})
+				case hasAny(text, remoteAccess):
+					note(users)
 				}
 			}
 		})
@@ -108,11 +116,23 @@ func (hs *holders) awaitPages(proc string, users map[uint32]bool) map[uint32]boo
 	return maps.Clone(awaiting) // an answer may still come
 }
 
+// Functions of the kernel that tell, in a thread's stack, that it holds the lock of a memory map, that it waits for a
+// program that answers for a file, and that it reads the memory of another process. Who waits for a page that somebody
+// else has asked for waits for its lock only.
+var (
+	withMapLock  = []string{"handle_mm_fault", "mmap", "munmap", "remove_vma", "mremap", "madvise", "populate"}
+	awaitsAnswer = []string{"fuse_", "request_wait_answer", "folio_wait", "__folio_lock", "wait_on_page", "__lock_page"}
+	remoteAccess = []string{"process_vm_rw", "access_remote_vm", "get_user_pages_remote", "pin_user_pages_remote"}
+)
+
+func hasAny(stack []byte, functions []string) bool {
+	return slices.ContainsFunc(functions, func(f string) bool { return bytes.Contains(stack, []byte(f)) })
+}
+
 // waitsForPage reports whether a thread with that stack in the kernel (proc_pid_stack(5)) waits for a program that
-// answers for a file, while it holds the lock of a memory map.
+// answers for a file, or for what looks like it, while it holds the lock of a memory map.
 func waitsForPage(stack []byte) bool {
-	holds := func(function string) bool { return bytes.Contains(stack, []byte(function)) }
-	return holds("fuse_") && (holds("handle_mm_fault") || holds("mmap_region"))
+	return hasAny(stack, withMapLock) && hasAny(stack, awaitsAnswer)
 }
 
 // threadWithMap is a directory of /proc that shows the memory map of a process, given by its own: a first thread that
