@@ -173,3 +173,18 @@ func TestOrderOfSharedBodies(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// A file that is probed for every process no longer is not said to be.
+func TestFilesThatAreProbedForAll(t *testing.T) {
+	former, _, caller := startSharers(t)
+	a, _ := newTestAttacher(Options{Shared: true, ToCome: true})
+	if a.IsForAll(caller.File) {
+		t.Error("before anything is attached")
+	}
+	if attach(t, a, former, caller); !a.IsForAll(caller.File) {
+		t.Error("not when it is attached")
+	}
+	if a.unshare(caller.File, errNotShared); a.IsForAll(caller.File) {
+		t.Error("still when it is detached")
+	}
+}

@@ -247,6 +247,7 @@ func (a *Attacher) closeShared(file target.FileID) {
 
 // detachShared detaches a file from every process.
 func (a *Attacher) detachShared(file target.FileID) {
+	delete(a.examined, file)
 	a.closeIf(ofFile(file), a.sharedLists()...)
 	for _, group := range a.sharedDetachables() {
 		group.forget(file)

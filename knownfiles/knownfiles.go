@@ -92,39 +92,43 @@ func (l *List) Clone() *List {
 	return clone
 }
 
-// Add notes what a process has mapped. Of files with one path the last one is kept. It reports whether that is news.
-func (l *List) Add(core target.KnownFile, files []target.KnownFile) bool {
+// Add notes what a process has mapped, which comes first from now on. Of files with one path the last one is kept. It
+// reports whether any of it is news.
+func (l *List) Add(core target.KnownFile, files []target.KnownFile) (news bool) {
 	files = slices.DeleteFunc(slices.Clone(files), func(f target.KnownFile) bool { return !filepath.IsAbs(f.Path) || len(f.Path) > maxPath })
-	index := slices.IndexFunc(l.Installations, func(i Installation) bool { return i.Core == core })
-	if index < 0 {
-		l.Installations = slices.Insert(l.Installations, 0, Installation{Core: core})
-		l.Installations = l.Installations[:min(len(l.Installations), maxInstallations)]
-		index = 0
-	}
-	installation := &l.Installations[index]
-	known := make(map[target.KnownFile]bool, len(installation.Files))
-	for _, f := range installation.Files {
-		known[f] = true
-	}
-	news := slices.DeleteFunc(files, func(f target.KnownFile) bool { return known[f] })
-	if len(news) == 0 {
+	if len(files) == 0 {
 		return false
 	}
-	replaced := map[string]bool{}
-	for _, f := range news {
-		replaced[f.Path] = true
+	var former []target.KnownFile
+	if index := slices.IndexFunc(l.Installations, func(i Installation) bool { return i.Core == core }); index >= 0 {
+		former = l.Installations[index].Files
+		l.Installations = slices.Delete(l.Installations, index, index+1)
 	}
-	kept := slices.DeleteFunc(installation.Files, func(f target.KnownFile) bool { return replaced[f.Path] })
-	installation.Files = slices.Concat(news, kept)
-	installation.Files = installation.Files[:min(len(installation.Files), maxFiles)]
-	return true
+	known := make(map[target.KnownFile]bool, len(former))
+	for _, f := range former {
+		known[f] = true
+	}
+	present := map[string]bool{}
+	for _, f := range files {
+		news = news || !known[f]
+		present[f.Path] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(former), func(f target.KnownFile) bool { return present[f.Path] })
+	all := slices.Concat(files, kept)
+	l.Installations = slices.Insert(l.Installations, 0, Installation{core, all[:min(len(all), maxFiles)]})
+	l.Installations = l.Installations[:min(len(l.Installations), maxInstallations)]
+	return news
 }
 
-// Keep forgets the files of an installation that are not what they were, and the installation if none is.
-func (l *List) Keep(core target.KnownFile, isThere func(target.KnownFile) bool) {
+// Forget forgets files of an installation, and the installation if it has no others.
+func (l *List) Forget(core target.KnownFile, files []target.KnownFile) {
+	forgotten := make(map[target.KnownFile]bool, len(files))
+	for _, f := range files {
+		forgotten[f] = true
+	}
 	for i := range l.Installations {
 		if installation := &l.Installations[i]; installation.Core == core {
-			installation.Files = slices.DeleteFunc(installation.Files, func(f target.KnownFile) bool { return !isThere(f) })
+			installation.Files = slices.DeleteFunc(installation.Files, func(f target.KnownFile) bool { return forgotten[f] })
 		}
 	}
 	l.Installations = slices.DeleteFunc(l.Installations, func(i Installation) bool { return len(i.Files) == 0 })

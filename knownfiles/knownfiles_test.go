@@ -46,6 +46,7 @@ func TestAdd(t *testing.T) {
 		want  map[string][]target.KnownFile // by path of the core
 	}{
 		"nothing new":             {core, []target.KnownFile{core}, false, map[string][]target.KnownFile{core.Path: {core, file("/a", 2)}}},
+		"seen again":              {core, []target.KnownFile{file("/a", 2)}, false, map[string][]target.KnownFile{core.Path: {file("/a", 2), core}}},
 		"another file":            {core, []target.KnownFile{file("/b", 3)}, true, map[string][]target.KnownFile{core.Path: {file("/b", 3), core, file("/a", 2)}}},
 		"a file that was changed": {core, []target.KnownFile{file("/a", 4)}, true, map[string][]target.KnownFile{core.Path: {file("/a", 4), core}}},
 		"no path":                 {core, []target.KnownFile{file("a", 4)}, false, map[string][]target.KnownFile{core.Path: {core, file("/a", 2)}}},
@@ -96,13 +97,25 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+// An installation that is in use stays, however many others there were.
+func TestWhatWasSeenLastStays(t *testing.T) {
+	list := new(List)
+	for i := range 3 * maxInstallations {
+		list.Add(core, []target.KnownFile{core})
+		list.Add(file("/core", uint64(i)), []target.KnownFile{core})
+	}
+	if len(list.Installations) != maxInstallations || list.Installations[1].Core != core {
+		t.Errorf("%v", list.Installations)
+	}
+}
+
+func TestForget(t *testing.T) {
 	list := &List{[]Installation{{core, []target.KnownFile{core, file("/a", 2)}}, {file("/b", 3), []target.KnownFile{core}}}}
-	list.Keep(core, func(f target.KnownFile) bool { return f == core })
+	list.Forget(core, []target.KnownFile{file("/a", 2)})
 	if want := []Installation{{core, []target.KnownFile{core}}, {file("/b", 3), []target.KnownFile{core}}}; !reflect.DeepEqual(list.Installations, want) {
 		t.Errorf("%v", list.Installations)
 	}
-	list.Keep(core, func(target.KnownFile) bool { return false })
+	list.Forget(core, []target.KnownFile{core})
 	if len(list.Installations) != 1 || list.Installations[0].Core.Path != "/b" {
 		t.Errorf("%v", list.Installations)
 	}

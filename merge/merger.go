@@ -290,6 +290,10 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	open := state.PublishOpen+state.TakePending+state.DequeuePending+state.RequestPending+state.Depth > 0
+	if process := m.processes[int32(state.PID)]; process != nil && process.Unwanted || open && m.identified(int32(state.PID)).Unwanted {
+		return nil
+	}
 	if state.PublishOpen != 0 {
 		m.closePublish(&state.Publish, state.PublishCount)
 	}

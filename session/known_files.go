@@ -3,8 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/knownfiles"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -13,8 +16,8 @@ import (
 const (
 	// storeInterval is how long what is news may be lost by a recorder that is killed.
 	storeInterval = time.Minute
-	// storePatience is how long the end of a recording waits for it to be stored.
-	storePatience = 5 * time.Second
+	// cachePatience is how long the list is waited for, at the begin of a recording and at its end.
+	cachePatience = 5 * time.Second
 	// maxJudged bounds the memory of a recording that goes on for months while programs are built anew.
 	maxJudged = 1 << 16
 )
@@ -28,6 +31,8 @@ type knownFiles struct {
 	// noted is when the mappings of a process were read that were noted last, judged whether a file may be noted.
 	noted  map[*process]int64
 	judged map[target.KnownFile]bool
+	// namespace is the recorder's mount namespace.
+	namespace uint64
 	// news says that something is to be stored, begun when that was begun last, stored is closed when it has ended.
 	news   bool
 	begun  time.Time
@@ -37,16 +42,35 @@ type knownFiles struct {
 // remembers reports whether files are remembered: those of processes to come are of use.
 func (s *Session) remembers() bool { return s.options.Cache != "" && s.configuration.systemWide() }
 
-func (s *Session) loadKnownFiles() {
+func (s *Session) loadKnownFiles(ctx context.Context) {
 	s.known = knownFiles{list: new(knownfiles.List), noted: map[*process]int64{}, judged: map[target.KnownFile]bool{}, begun: time.Now()}
 	if !s.remembers() {
 		return
 	}
-	list, err := knownfiles.Load(s.options.Cache, s.options.Caller)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.warn(err)
+	var own unix.Stat_t
+	if unix.Stat("/proc/self/ns/mnt", &own) == nil {
+		s.known.namespace = own.Ino
 	}
-	s.known.list = list
+	type answer struct {
+		list *knownfiles.List
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		list, err := knownfiles.Load(s.options.Cache, s.options.Caller)
+		answers <- answer{list, err}
+	}()
+	select {
+	case a := <-answers:
+		if a.err != nil && !errors.Is(a.err, fs.ErrNotExist) {
+			s.warn(a.err)
+		}
+		s.known.list = a.list
+	case <-time.After(cachePatience):
+		s.warn(fmt.Errorf("%s does not answer within %v: files of earlier recordings are not known", s.options.Cache, cachePatience))
+		s.options.Cache = ""
+	case <-ctx.Done():
+	}
 }
 
 // noteKnownFiles notes what processes of ROS 2 have mapped that nobody but trusted users could have written, and stores
@@ -57,8 +81,8 @@ func (s *Session) noteKnownFiles(ctx context.Context) {
 	}
 	alive := map[*process]int64{}
 	for _, entry := range s.entries() {
-		if !entry.recorded || entry.ended || entry.target == nil {
-			continue
+		if !entry.recorded || entry.ended || entry.target == nil || entry.target.MountNamespace != s.known.namespace {
+			continue // its paths are not those of the next recording
 		}
 		alive[entry] = entry.refreshed
 		if at, noted := s.known.noted[entry]; !noted || at != entry.refreshed {
@@ -69,6 +93,13 @@ func (s *Session) noteKnownFiles(ctx context.Context) {
 	if time.Since(s.known.begun) > storeInterval {
 		s.storeKnownFiles()
 	}
+}
+
+// noteLastKnownFiles notes what there is to note when the recording ends, in the time that there is.
+func (s *Session) noteLastKnownFiles() {
+	ctx, cancel := context.WithTimeout(context.Background(), mappingPatience)
+	defer cancel()
+	s.noteKnownFiles(ctx)
 }
 
 func (s *Session) noteFilesOf(ctx context.Context, entry *process) {
@@ -126,7 +157,7 @@ func (s *Session) storeKnownFiles() {
 
 // endKnownFiles stores the rest.
 func (s *Session) endKnownFiles() {
-	patience := time.After(storePatience)
+	patience := time.After(cachePatience)
 	for range 2 { // what is being stored may be older
 		s.storeKnownFiles()
 		if s.known.stored == nil {
@@ -142,12 +173,8 @@ func (s *Session) endKnownFiles() {
 
 // forgetChanged forgets the files that are no longer what earlier recordings have seen.
 func (s *Session) forgetChanged(p *prepared) {
-	unchanged := map[target.KnownFile]bool{}
-	for _, file := range p.process.Unchanged() {
-		unchanged[file] = true
-	}
-	if len(unchanged) < len(p.seen.Files) {
-		s.known.list.Keep(p.seen.Core, func(f target.KnownFile) bool { return unchanged[f] })
+	if changed := p.process.Changed(); len(changed) > 0 {
+		s.known.list.Forget(p.seen.Core, changed)
 		s.known.news = true
 	}
 }

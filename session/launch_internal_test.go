@@ -25,6 +25,7 @@ func startStopped(t *testing.T) *launched {
 	}
 	command := exec.Command("sleep", "1000")
 	command.ExtraFiles = []*os.File{reports}
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as commands have
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

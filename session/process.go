@@ -70,6 +70,8 @@ type process struct {
 	// unplanned since when something that it has mapped could not be planned; 0: all could. On CLOCK_MONOTONIC, in
 	// nanoseconds.
 	refreshed int64
+	// met is when it was known first what it has mapped, on the same clock.
+	met       int64
 	absent    map[target.FileID]int64
 	unplanned int64
 	// judged says that all is told of when its files were not probed.
@@ -158,6 +160,7 @@ func (s *Session) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + s.clock
 func newProcess(p *target.Process) *process {
 	return &process{
 		target: p, probed: attaching.NewProcess(p), row: describe(p), ros2: p.IsROS2(), payer: p.Account().User(),
+		met: readClock(unix.CLOCK_MONOTONIC),
 	}
 }
 
@@ -424,12 +427,13 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 	}
 	if err != nil {
 		s.warnOfRefused(err)
-		s.unlist(pid)
+		if errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong) {
+			s.unlist(pid)
+		}
 		return nil // it was short
 	}
 	if !s.wants(p) || s.configuration.PIDs != "" {
-		_ = p.Close()
-		s.unlist(pid)
+		s.dropUnwanted(ctx, p)
 		return nil
 	}
 	entry := s.enroll(ctx, p)
@@ -442,6 +446,17 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 // wants reports whether the user wants a process recorded that begins to run a program.
 func (s *Session) wants(p *target.Process) bool {
 	return s.mayWant(p.Command) || s.matchesCommandLine(p.CommandLine)
+}
+
+// dropUnwanted lets go of a process that is not wanted. If it has begun to run another program meanwhile, this may be
+// wanted.
+func (s *Session) dropUnwanted(ctx context.Context, p *target.Process) {
+	defer p.Close()
+	s.unlist(p.PID)
+	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) && s.configuration.name != nil {
+		s.warn(s.loader.AddProcess(p.PID))
+		s.askToLook(p.PID)
+	}
 }
 
 // unlist takes a process off the kernel's list, which has every new one where a name chooses.

@@ -172,7 +172,7 @@ func (s *Session) run(ctx context.Context) error {
 	planningContext, endPlanning := context.WithCancel(ctx)
 	defer endPlanning()
 	plans := s.planEach(planningContext, found)
-	s.loadKnownFiles()
+	s.loadKnownFiles(ctx)
 	toCome := s.preparePrefixes(planningContext)
 	if err := s.configure(); err != nil {
 		endPlanning()

@@ -23,7 +23,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	if !read {
 		errs = append(errs, s.drain(reading))
 	}
-	s.noteKnownFiles(context.Background())
+	s.noteLastKnownFiles()
 	s.finishScans()
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))

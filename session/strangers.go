@@ -47,6 +47,9 @@ func (s *Session) identify(pid int32) *merge.Process {
 	}
 	if err != nil {
 		s.warnOfRefused(err)
+		if errors.Is(err, target.ErrNotShown) {
+			return s.postpone(pid, payer)
+		}
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	if !s.wants(p) {
@@ -68,12 +71,15 @@ func (s *Session) identify(pid int32) *merge.Process {
 // to know.
 func (s *Session) remember(pid int32, exited bool) *merge.Process {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	start := s.starts.of(pid)
+	s.mu.Unlock()
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
 	if !s.mayWant(start.command) {
+		s.warn(fmt.Errorf("PID %d (%s) was over before its arguments were read: if --name fits these, what it did is missing", pid, start.command))
 		return s.unwanted(key)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.put(&process{
 		row: trace.Process{ProcessKey: key, Command: start.command, Exited: exited}, ros2: true, ended: true, endedAt: time.Now(),
 	})
@@ -87,14 +93,16 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
-	wanted, decided := true, true
+	undecided := false
 	if !s.mayWant(command) {
-		if wanted, decided = s.wantsCommandLine(pid); decided && !wanted {
+		wanted, decided := s.wantsCommandLine(pid, payer)
+		if decided && !wanted {
 			return s.unwanted(key)
 		}
+		undecided = !decided
 	}
 	s.mu.Lock()
-	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: !decided})
+	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: undecided})
 	s.mu.Unlock()
 	s.askToLook(pid)
 	s.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
@@ -116,8 +124,13 @@ func (s *Session) mayWant(command string) bool {
 const commandLinePatience = 100 * time.Millisecond
 
 // wantsCommandLine reports whether a process is wanted by its command line, with nothing else looked at, and whether it
-// shows that in time.
-func (s *Session) wantsCommandLine(pid int32) (wanted, decided bool) {
+// shows that in time. Its user pays for the time, and has only so much.
+func (s *Session) wantsCommandLine(pid int32, payer uint32) (wanted, decided bool) {
+	begin := time.Now()
+	if !s.strangers.has(payer, 2*strangersTime, begin) {
+		return false, false
+	}
+	defer func() { s.strangers.spend(payer, time.Since(begin)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), commandLinePatience)
 	defer cancel()
 	arguments, err := s.finder.CommandLine(ctx, pid)
@@ -158,6 +171,7 @@ func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
 func (s *Session) dismiss(unmet *process) {
 	pid := unmet.row.PID
 	s.unlist(pid)
+	s.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
 	s.warn(s.merger.Update(pid, func(merged *merge.Process) error {
 		merged.Unwanted = merged.Key == unmet.row.ProcessKey
 		return nil

@@ -183,7 +183,7 @@ func (s *Session) tellUnarmedUntil(entry *process, end int64) {
 	entry.judged = true
 	s.judge(entry, true)
 	never := s.attacher.Unarmed(entry.probed)
-	blind := entry.ros2 && !entry.probed.Planned() && !s.isProbedForAll(entry)
+	blind := entry.ros2 && !entry.probed.Planned() && !s.isProbedForAll(entry, end)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opened.IsZero() {
@@ -203,9 +203,12 @@ func (s *Session) tellUnarmedUntil(entry *process, end int64) {
 	}
 }
 
-// isProbedForAll reports whether all that a process has mapped is probed for every process: say a child that has
-// its parent's files and was over before it was looked at.
-func (s *Session) isProbedForAll(entry *process) bool {
+// isProbedForAll reports whether all that a process has mapped is probed for every process, as far as that is sure: say
+// of a child that has its parent's files and was over soon after it was looked at.
+func (s *Session) isProbedForAll(entry *process, end int64) bool {
+	if end-max(entry.met, entry.refreshed) > int64(mappingPatience) {
+		return false
+	}
 	return !slices.ContainsFunc(entry.target.Modules, func(m target.Module) bool { return !s.attacher.IsForAll(m.File) })
 }
 

@@ -91,7 +91,7 @@ func (c *expectedCollector) collect() {
 	if c.search, c.err = p.librarySearchPath(c.delegate); c.err != nil {
 		return
 	}
-	p.unchanged = nil
+	p.changed = nil
 	for _, known := range p.known {
 		if c.err != nil || c.ctx.Err() != nil {
 			return

@@ -36,8 +36,8 @@ func (k KnownFile) is(file *os.File) bool {
 // Expect names files that Expected returns as well, those of them that are what they were.
 func (p *Process) Expect(files []KnownFile) { p.known = files }
 
-// Unchanged are the files named to Expect that were what they were when Expected was called last.
-func (p *Process) Unchanged() []KnownFile { return p.unchanged }
+// Changed are the files named to Expect that were seen not to be what they were when Expected was called last.
+func (p *Process) Changed() []KnownFile { return p.changed }
 
 // addKnown adds a file if it is what it was.
 func (c *expectedCollector) addKnown(known KnownFile) {
@@ -47,13 +47,23 @@ func (c *expectedCollector) addKnown(known KnownFile) {
 		return
 	}
 	if candidate.file == nil {
+		c.changed(known)
 		return
 	}
 	if !known.is(candidate.file) {
 		candidate.file.Close()
+		c.changed(known)
 		return
 	}
-	if c.add(KindKnown, candidate, func(buildID string) bool { return buildID == known.BuildID }) != nil {
-		c.process.unchanged = append(c.process.unchanged, known)
-	}
+	c.add(KindKnown, candidate, func(buildID string) bool {
+		same := buildID == known.BuildID
+		if !same {
+			c.changed(known)
+		}
+		return same
+	})
+}
+
+func (c *expectedCollector) changed(known KnownFile) {
+	c.process.changed = append(c.process.changed, known)
 }

@@ -53,8 +53,8 @@ type Process struct {
 	// held are the files that are kept open; expected are those of the last call of Expected.
 	held     map[*OpenFile]bool
 	expected []ExpectedLibrary
-	// known are the files that were named to Expect, unchanged those of them that Expected has found as they were.
-	known, unchanged []KnownFile
+	// known are the files that were named to Expect, changed those of them that Expected has found to be others.
+	known, changed []KnownFile
 	// headers are the answers of HeaderOffset that cannot change.
 	headers map[string]messageHeader
 }

@@ -23,8 +23,8 @@ type rootDirectory struct {
 	refuse func(m handleMount) error
 }
 
-// openRoot opens the process's root directory. What is read to resolve paths in it is done for ctx, until that ends. The
-// process's user pays.
+// openRoot opens the process's root directory. What is read to resolve paths in it is done for ctx, until that ends.
+// The process's user pays.
 func (p *Process) openRoot(ctx context.Context) (rootDirectory, error) {
 	ctx = p.PaidBy(ctx)
 	foreign := p.mountsAreForeign() // a delegate may not ask that
