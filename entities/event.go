@@ -8,11 +8,11 @@ import (
 // The types of executors, as abi.EventConstructExecutor tells them. The base class's constructor runs for executors of
 // any type.
 const (
-	ExecutorBase uint64 = iota
-	ExecutorSingleThreaded
-	ExecutorMultiThreaded
-	ExecutorStaticSingleThreaded
-	ExecutorEvents
+	ExecutorBase                 = uint64(abi.FormExecutorBase)
+	ExecutorSingleThreaded       = uint64(abi.FormSingleThreadedExecutor)
+	ExecutorMultiThreaded        = uint64(abi.FormMultiThreadedExecutor)
+	ExecutorStaticSingleThreaded = uint64(abi.FormStaticSingleThreadedExecutor)
+	ExecutorEvents               = uint64(abi.FormEventsExecutor)
 )
 
 // The types of callback groups, as rclcpp::CallbackGroupType numbers them.
