@@ -18,9 +18,15 @@ type attributeFlags struct {
 	by   string
 }
 
-func defineAttributeFlags(flags *pflag.FlagSet) *attributeFlags {
+// defineAttributeFlag is for what takes all datasets for one system.
+func defineAttributeFlag(flags *pflag.FlagSet) *attributeFlags {
 	f := new(attributeFlags)
 	flags.StringArrayVar(&f.only, "attribute", nil, "only datasets whose recording was given `KEY=VALUE` (record --attribute); repeatable: all have to fit")
+	return f
+}
+
+func defineAttributeFlags(flags *pflag.FlagSet) *attributeFlags {
+	f := defineAttributeFlag(flags)
 	flags.StringVar(&f.by, "by", "", "answer separately for each value of the attribute `KEY`, which the column group shows")
 	return f
 }
@@ -44,6 +50,19 @@ func attributesOf(ctx context.Context, d *trace.Dataset) (map[string]string, err
 		return nil
 	})
 	return attributes, err
+}
+
+// open opens datasets and chooses among them and groups them, as group does.
+func (f *attributeFlags) open(ctx context.Context, directories []string) ([]datasetGroup, error) {
+	var datasets []*trace.Dataset
+	for _, directory := range directories {
+		d, err := trace.Open(directory)
+		if err != nil {
+			return nil, err
+		}
+		datasets = append(datasets, d)
+	}
+	return f.group(ctx, datasets)
 }
 
 // group chooses among datasets and groups them, in the order of the values. Without a key there is one group.

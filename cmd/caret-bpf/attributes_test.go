@@ -31,6 +31,18 @@ func attributedDataset(t *testing.T, executions int, attributes ...trace.Attribu
 	return dir
 }
 
+// TestSystemsByAttributes: what draws a system takes only the datasets that were chosen.
+func TestSystemsByAttributes(t *testing.T) {
+	datasets := []string{attributedDataset(t, 2, trace.Attribute{Key: "route", Value: "b"}), attributedDataset(t, 2)}
+	for _, command := range []string{"graph", "paths"} {
+		for value, want := range map[string]int{"b": exitSuccess, "a": exitFailure} {
+			if code, out, problems := runCommand(append([]string{command, "--attribute", "route=" + value}, datasets...)...); code != want {
+				t.Errorf("%s of route %s: exit code %d: %s%s", command, value, code, out, problems)
+			}
+		}
+	}
+}
+
 // TestAnswersByAttributes: several datasets are chosen, and told apart, by what was noted when they were recorded.
 func TestAnswersByAttributes(t *testing.T) {
 	route := func(value string) trace.Attribute { return trace.Attribute{Key: "route", Value: value} }

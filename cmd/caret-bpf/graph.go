@@ -9,7 +9,6 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/report"
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func graphCommand() command {
@@ -24,6 +23,7 @@ func graphCommand() command {
 				"json":    flags.Bool("json", false, "print JSON"),
 			}
 			file := architectureFlag(flags)
+			attributes := defineAttributeFlag(flags)
 			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				form := ""
@@ -34,7 +34,7 @@ func graphCommand() command {
 						form = name
 					}
 				}
-				a, err := loadArchitecture(ctx, c, *quiet, arguments, *file)
+				a, err := loadArchitecture(ctx, c, *quiet, arguments, attributes, *file)
 				if err != nil {
 					return err
 				}
@@ -72,20 +72,19 @@ func architectureFlag(flags *pflag.FlagSet) *string {
 	return flags.String("architecture", "", "take variable passings, message contexts and named paths from CARET's architecture `FILE`")
 }
 
-// loadArchitecture reads the architecture of the datasets and what the file adds to it. Warnings go to the console.
-func loadArchitecture(ctx context.Context, c console, quiet bool, directories []string, file string) (*system.Architecture, error) {
+// loadArchitecture reads the architecture of those of the datasets that have some attributes, and what the file adds to
+// it. Warnings go to the console.
+func loadArchitecture(
+	ctx context.Context, c console, quiet bool, directories []string, attributes *attributeFlags, file string,
+) (*system.Architecture, error) {
 	if len(directories) == 0 {
 		return nil, fmt.Errorf("%w: name a dataset", errUsage)
 	}
-	var datasets []*trace.Dataset
-	for _, dir := range directories {
-		d, err := trace.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		datasets = append(datasets, d)
+	chosen, err := attributes.open(ctx, directories)
+	if err != nil {
+		return nil, err
 	}
-	a, err := system.Load(ctx, newReadProgress(c.err, quiet), datasets...)
+	a, err := system.Load(ctx, newReadProgress(c.err, quiet), chosen[0].datasets...)
 	endProgress(c.err, quiet)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ func pathsCommand() command {
 			flags.IntVar(&query.Limit, "limit", system.DefaultPathLimit, "`NUMBER` of paths at most")
 			flags.IntVar(&query.Nodes, "max-nodes", system.DefaultPathNodes, "`NUMBER` of nodes of a path at most")
 			file := architectureFlag(flags)
+			attributes := defineAttributeFlag(flags)
 			output := defineOutputFlags(flags)
 			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
@@ -40,7 +41,7 @@ func pathsCommand() command {
 				if err := output.check(); err != nil {
 					return err
 				}
-				a, err := loadArchitecture(ctx, c, *quiet, arguments, *file)
+				a, err := loadArchitecture(ctx, c, *quiet, arguments, attributes, *file)
 				if err != nil {
 					return err
 				}

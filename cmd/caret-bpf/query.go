@@ -52,15 +52,7 @@ func (q *question) open(ctx context.Context, directories []string) ([]datasetGro
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	var datasets []*trace.Dataset
-	for _, directory := range directories {
-		d, err := trace.Open(directory)
-		if err != nil {
-			return nil, err
-		}
-		datasets = append(datasets, d)
-	}
-	return q.attributes.group(ctx, datasets)
+	return q.attributes.open(ctx, directories)
 }
 
 // prepare makes the query to datasets.
