@@ -81,8 +81,8 @@ func (s *Session) noteKnownFiles(ctx context.Context) {
 	}
 	alive := map[*process]int64{}
 	for _, entry := range s.entries() {
-		if !entry.recorded || entry.ended || entry.target == nil || entry.target.MountNamespace != s.known.namespace {
-			continue // its paths are not those of the next recording
+		if !entry.recorded || s.living(entry.row.PID) != entry || entry.target.MountNamespace != s.known.namespace {
+			continue // it is over, or its paths are not those of the next recording
 		}
 		alive[entry] = entry.refreshed
 		if at, noted := s.known.noted[entry]; !noted || at != entry.refreshed {
