@@ -62,6 +62,21 @@ func (together launchedTogether) record(
 	return r, r.wait()
 }
 
+// requireNothingMissing requires that all files were probed before they were mapped, and nothing is missing.
+func (together launchedTogether) requireNothingMissing(t *testing.T, r *recording, data *oracle.Dataset) {
+	t.Helper()
+	for _, path := range together.truths {
+		truth := readTruth(t, path)
+		if from, to, found := unarmed(data, truth.Header.PID); found {
+			t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
+		}
+		oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
+	}
+	if data.Session.Unarmed != 0 {
+		t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
+	}
+}
+
 // TestWhatWasNotProbedIsSaid launches programs whose files are not known before the first one maps them. What is
 // missing was done while rows say that the files were not probed.
 func TestWhatWasNotProbedIsSaid(t *testing.T) {
@@ -107,16 +122,7 @@ func TestPrefixesAreProbedBefore(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				together := launchTogether(t, l)
 				r, data := together.record(t, where.configuration, func(o *session.Options) { o.Installed = where.installed })
-				for _, path := range together.truths {
-					truth := readTruth(t, path)
-					if from, to, found := unarmed(data, truth.Header.PID); found {
-						t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
-					}
-					oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
-				}
-				if data.Session.Unarmed != 0 {
-					t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
-				}
+				together.requireNothingMissing(t, r, data)
 			})
 		}
 	})
@@ -133,16 +139,7 @@ func TestFilesOfEarlierRecordingsAreProbedBefore(t *testing.T) {
 			if time == "first" {
 				continue
 			}
-			for _, path := range together.truths {
-				truth := readTruth(t, path)
-				if from, to, found := unarmed(data, truth.Header.PID); found {
-					t.Errorf("files of PID %d were not probed for %d ns", truth.Header.PID, to-from)
-				}
-				oracle.RequireExact(t, data, truth, r.span(data, truth.Header.PID), oracle.Circumstances{})
-			}
-			if data.Session.Unarmed != 0 {
-				t.Errorf("%d files are said to have been unarmed", data.Session.Unarmed)
-			}
+			together.requireNothingMissing(t, r, data)
 		}
 	})
 }
