@@ -100,6 +100,19 @@ func TestAttachingGoesOnBesideAThread(t *testing.T) {
 	})
 }
 
+// Nothing is read: a page is written, while its mapping is being taken away.
+func TestAttachingGoesOnBesideAnUnmapping(t *testing.T) {
+	library := writeLibrary(t)
+	fuse.Repeat(t, func() error {
+		var holder int
+		told := attachBeside(t, library, func() { holder = fuse.LockMapByUnmapping(t, library, user) })
+		if len(told) != 1 || !strings.Contains(told[0], fmt.Sprintf("PID %d ", holder)) || !strings.Contains(told[0], "was ended") {
+			return fmt.Errorf("told: %q", told)
+		}
+		return nil
+	})
+}
+
 // Processes keep their maps one after the other: when one has been let go, attaching waits for the next.
 func TestHoldersOneAfterTheOther(t *testing.T) {
 	library := writeLibrary(t)

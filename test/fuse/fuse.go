@@ -17,6 +17,7 @@ const (
 	getattr = 3
 	open    = 14
 	read    = 15
+	write   = 16
 	initial = 26
 
 	rootNode, fileNode = 1, 2
@@ -29,6 +30,8 @@ type Options struct {
 	Owner int
 	// Errors is how many requests to read fail at once. Those that follow are not answered.
 	Errors int
+	// Writes says that requests to read are answered, and those to write are not.
+	Writes bool
 }
 
 // Mount mounts a file system with one file of one page, which can be opened and mapped. What is in it is never told,
@@ -51,7 +54,7 @@ func Mount(t *testing.T, options Options) (file string, release func()) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		serve(fd, options.Errors)
+		serve(fd, options)
 	}()
 	release = func() {
 		_ = unix.Unmount(path, unix.MNT_FORCE) // which ends all that waits
@@ -65,8 +68,9 @@ func Mount(t *testing.T, options Options) (file string, release func()) {
 	return filepath.Join(path, "file"), release
 }
 
-// serve answers all requests but those to read that do not fail, until the file system is unmounted.
-func serve(fd, failing int) {
+// serve answers all requests but those to read that do not fail, or those to write, until the file system is unmounted.
+func serve(fd int, options Options) {
+	failing := options.Errors
 	order := binary.NativeEndian
 	buffer := make([]byte, 1<<20)
 	for {
@@ -81,7 +85,13 @@ func serve(fd, failing int) {
 		var out []byte
 		errno := unix.Errno(0)
 		switch opcode {
+		case write:
+			continue
 		case read:
+			if options.Writes {
+				out = make([]byte, os.Getpagesize())
+				break
+			}
 			if failing == 0 {
 				continue
 			}
@@ -118,7 +128,7 @@ func attributes(node uint64) []byte {
 	a := make([]byte, 88)
 	order.PutUint64(a, node)
 	order.PutUint64(a[8:], uint64(os.Getpagesize()))
-	mode := uint32(unix.S_IFREG | 0o644)
+	mode := uint32(unix.S_IFREG | 0o666)
 	if node == rootNode {
 		mode = unix.S_IFDIR | 0o755
 	}

@@ -40,6 +40,15 @@ func LockMapOfThread(t *testing.T, file string, owner int) (pid int) {
 	return pid
 }
 
+// LockMapByUnmapping is LockMap by a process of owner's that unmaps a page which it has written, and which is not
+// taken. The file's folder must be a temporary one of the test.
+func LockMapByUnmapping(t *testing.T, file string, owner int) (pid int) {
+	t.Helper()
+	pid, _ = run(t, owner, "unmap", file)
+	await(t, pid, "munmap", "writeback")
+	return pid
+}
+
 // Fork starts a process that does the same, maps nothing but the page, and forks. Until the wait ends, who attaches any
 // uprobe waits, and no process of the machine can fork.
 func Fork(t *testing.T, owner int) (pid int) {
@@ -58,7 +67,7 @@ func KeepMap(t *testing.T) (pid int, release func()) {
 
 func run(t *testing.T, owner int, does string, arguments ...string) (pid int, release func()) {
 	t.Helper()
-	served, release := Mount(t, Options{Owner: owner, Errors: 1})
+	served, release := Mount(t, Options{Owner: owner, Errors: 1, Writes: does == "unmap"})
 	source, program := filepath.Join(t.TempDir(), "holder.c"), filepath.Join(t.TempDir(), "holder")
 	if err := os.WriteFile(source, holderSource, 0o600); err != nil {
 		t.Fatal(err)
@@ -67,6 +76,12 @@ func run(t *testing.T, owner int, does string, arguments ...string) (pid int, re
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	command := exec.Command(program, append([]string{does, served}, arguments...)...)
+	if does == "unmap" { // what it does not map any more is known by who has mounted it
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(owner), Gid: uint32(owner)}}
+		if err := os.Chmod(filepath.Dir(filepath.Dir(program)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

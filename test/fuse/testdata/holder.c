@@ -2,7 +2,7 @@
  * Keeps its memory map locked: it reads a page that does not come. The first attempt to read it fails; in the second one
  * the kernel holds the lock. It is linked statically, so that it maps nothing which others probe.
  *
- * usage: holder read|leave|fork|map SERVED [LIBRARY]
+ * usage: holder read|unmap|leave|fork|map SERVED [LIBRARY]
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,6 +33,15 @@ int main(int count, char **arguments) {
   int fd;
 
   if (count < 3 || (count > 3 && map_executable(arguments[3]))) return 1;
+  if (strcmp(arguments[1], "unmap") == 0) {
+    char *written;
+
+    fd = open(arguments[2], O_RDWR);
+    written = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (written == MAP_FAILED) return 1;
+    *written = 1;
+    return munmap(written, 4096);
+  }
   fd = open(arguments[2], O_RDONLY);
   page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
   if (page == MAP_FAILED) return 1;
