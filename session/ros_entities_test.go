@@ -253,11 +253,15 @@ func (r *recording) namedSince(processes uint64) int64 {
 	return time.Now().UnixNano()
 }
 
-// load loads components into the container that runs.
+// withIntraProcess is what a component is loaded with that is to use intra-process communication.
+const withIntraProcess = " -e use_intra_process_comms:=true"
+
+// load loads components, each a package and a class, into the container that runs.
 func (ros rosEnvironment) load(t *testing.T, components ...string) {
 	t.Helper()
+	ros.requireCommands(t)
 	for _, component := range components {
-		ros.run(t, "caret_targets", "load_component", strings.Fields(component)...)
+		ros.runScript(t, "ros2 component load --no-daemon --spin-time 3 /ComponentManager "+component)
 	}
 }
 
@@ -296,7 +300,7 @@ func TestROSLateAttachIsComplete(t *testing.T) {
 		threads := ros.start(t, "examples_rclcpp_multithreaded_executor", "multithreaded_executor")
 		server := ros.start(t, "action_tutorials_cpp", "fibonacci_action_server")
 		client := ros.startActionClient(t, "/waiting")
-		ros.load(t, "--ipc composition composition::Talker", "--ipc composition composition::Listener",
+		ros.load(t, "composition composition::Talker"+withIntraProcess, "composition composition::Listener"+withIntraProcess,
 			"composition composition::Server", "composition composition::Client")
 		managed := ros.start(t, "lifecycle", "lifecycle_talker")
 		manager := ros.startUntil(t, "Transition 1 successfully triggered", "lifecycle", "lifecycle_service_client")
@@ -386,11 +390,12 @@ func countRows[R any](rows []R, wanted func(R) bool) int {
 // recording that attaches to them: both have the same entities.
 func TestROSLateAttachFindsTheSameEntities(t *testing.T) {
 	programs := map[string][]string{
-		"lifecycle": {"lifecycle", "lifecycle_talker"},
-		"action":    {"action_tutorials_cpp", "fibonacci_action_server"},
-		"threads":   {"caret_targets", "mt_nodes"},
-		"intra":     {"caret_targets", "intra_nodes"},
-		"static":    {"caret_targets", "static_nodes"},
+		"lifecycle":  {"lifecycle", "lifecycle_talker"},
+		"action":     {"action_tutorials_cpp", "fibonacci_action_server"},
+		"threads":    {"examples_rclcpp_multithreaded_executor", "multithreaded_executor"},
+		"intra":      {"intra_process_demo", "cyclic_pipeline"},
+		"components": {"composition", "manual_composition"},
+		"parameters": {"demo_nodes_cpp", "parameter_blackboard"},
 	}
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		ros.export(t)

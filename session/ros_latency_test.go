@@ -16,8 +16,10 @@ import (
 func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		pids := []int{
-			ros.start(t, "demo_nodes_cpp", "talker"), ros.start(t, "demo_nodes_cpp", "listener"), ros.start(t, "caret_targets", "mt_nodes"),
-			ros.start(t, "caret_targets", "intra_nodes"), ros.start(t, "caret_targets", "static_nodes"),
+			ros.start(t, "demo_nodes_cpp", "talker"), ros.start(t, "demo_nodes_cpp", "listener"),
+			ros.start(t, "examples_rclcpp_multithreaded_executor", "multithreaded_executor"),
+			ros.start(t, "intra_process_demo", "two_node_pipeline"), ros.start(t, "intra_process_demo", "cyclic_pipeline"),
+			ros.start(t, "composition", "manual_composition"),
 		}
 		time.Sleep(5 * time.Second)
 		r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint(pids), "[]"), Raw: true})
@@ -28,13 +30,14 @@ func TestROSLatenciesAreThoseOfTheHits(t *testing.T) {
 		}
 		compared := oracle.RequireAnswersOfHits(t, r.dir, data)
 		t.Logf("compared %v", compared)
-		for _, what := range []string{"executions", "messages received", "messages through buffers", "messages polled", "inputs and outputs", "periods", "ways", "flows", "calls"} {
+		for _, what := range []string{"executions", "messages received", "messages through buffers", "inputs and outputs", "periods", "ways", "flows", "calls"} {
 			if compared[what] == 0 {
 				t.Errorf("no %s", what)
 			}
 		}
-		if compared["longest path"] < 3 {
-			t.Errorf("the longest path has %d hops", compared["longest path"])
+		// Paths of several hops, and messages that are polled, are those of stand-ins: no demo has any.
+		if compared["longest path"] < 1 {
+			t.Error("no path")
 		}
 	})
 }

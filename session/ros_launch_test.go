@@ -37,12 +37,27 @@ def generate_launch_description():
 // launches is how often the launch file is launched in one recording.
 const launches = 5
 
-// requireLaunch skips where ros2 launch is not installed.
-func (ros rosEnvironment) requireLaunch(t *testing.T) {
+// requireCommands skips where the ros2 command is not installed.
+func (ros rosEnvironment) requireCommands(t *testing.T) {
 	t.Helper()
-	script := fmt.Sprintf("source %s/setup.bash && ros2 launch --help && ros2 pkg prefix composition", ros.prefix)
+	script := fmt.Sprintf("source %s/setup.bash && ros2 launch --help && ros2 component load --help && ros2 pkg prefix composition", ros.prefix)
 	if out, err := exec.Command("bash", "-c", script).CombinedOutput(); err != nil {
-		t.Skipf("ros2 launch is not installed: %v: %.200s", err, out)
+		t.Skipf("the ros2 command is not installed: %v: %.200s", err, out)
+	}
+}
+
+// runScript runs a shell script in the distribution's environment.
+func (ros rosEnvironment) runScript(t *testing.T, script string) {
+	t.Helper()
+	c := exec.Command("timeout", "60", "bash", "-c", fmt.Sprintf("source %s/setup.bash && %s", ros.prefix, script))
+	c.Env = os.Environ()
+	for name, value := range ros.variables() {
+		if name != "AMENT_PREFIX_PATH" && name != "LD_LIBRARY_PATH" {
+			c.Env = append(c.Env, name+"="+value)
+		}
+	}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 }
 
@@ -50,7 +65,7 @@ func (ros rosEnvironment) requireLaunch(t *testing.T) {
 // and messages are there, from the first one on.
 func TestROSLaunchFile(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
-		ros.requireLaunch(t)
+		ros.requireCommands(t)
 		folder := t.TempDir()
 		file := filepath.Join(folder, "nodes.launch.py")
 		if err := os.WriteFile(file, []byte(launchFile), 0o600); err != nil {
