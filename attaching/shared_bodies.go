@@ -88,8 +88,13 @@ func (a *Attacher) noteSharedBodies(sites []probes.Site) {
 // Open says that the recording begins now.
 func (a *Attacher) Open() { a.opened, a.bodies.since = true, time.Now() }
 
-// Await says that a process is about to run a program of which nothing is known.
-func (a *Attacher) Await(ctx context.Context, p *Process) { a.returnToSharedBodies(ctx, p) }
+// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins.
+func (a *Attacher) Await(ctx context.Context, p *Process) {
+	a.bodies.since = time.Now()
+	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {
+		a.reporter.Warn(fmt.Errorf("attaching for all processes: %w", err))
+	}
+}
 
 // Begin says that a process runs ROS 2 or is about to, before anything is planned for it: what it maps may call
 // tracepoints, and was perhaps never looked at.
@@ -101,12 +106,8 @@ func (a *Attacher) Begin(ctx context.Context, p *Process) {
 
 // returnToSharedBodies attaches the bodies again that were detached.
 func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
-	a.bodies.since = time.Now()
-	if !a.opened {
-		return
-	}
-	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {
-		a.reporter.Warn(fmt.Errorf("attaching for all processes: %w", err))
+	if a.opened {
+		a.Await(ctx, p)
 	}
 }
 

@@ -361,6 +361,9 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		if err := s.addCommand(ctx); err != nil {
 			return err
 		}
+		if entry := s.living(int32(s.launched.command.Process.Pid)); entry != nil {
+			s.attacher.Await(ctx, entry.probed)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -382,9 +385,6 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		return s.stop(trace.EndingError, err, reading, false)
 	}
 	if s.launched != nil {
-		if entry := s.living(int32(s.launched.command.Process.Pid)); entry != nil {
-			s.attacher.Await(ctx, entry.probed)
-		}
 		if err := s.launched.release(); err != nil {
 			return s.stop(trace.EndingError, err, reading, false)
 		}
