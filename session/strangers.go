@@ -173,7 +173,7 @@ func (s *Session) dismiss(unmet *process) {
 	s.unlist(pid)
 	s.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
 	s.warn(s.merger.Update(pid, func(merged *merge.Process) error {
-		merged.Unwanted = merged.Key == unmet.row.ProcessKey
+		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey
 		return nil
 	}))
 	s.mu.Lock()
