@@ -82,6 +82,9 @@ func processes(proc string) (pids []int) {
 func (hs *holders) awaitPages(proc string, users map[uint32]bool) map[uint32]bool {
 	var mutex sync.Mutex
 	awaiting := map[uint32]bool{}
+	if len(users) == 0 {
+		return awaiting
+	}
 	note := func(found map[uint32]bool) {
 		mutex.Lock()
 		defer mutex.Unlock()

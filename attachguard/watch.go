@@ -54,17 +54,20 @@ func (w *watch) look() (told []string) {
 	}
 	defer connections.close()
 	w.silent = count(w.silent, connections.silent())
-	users := map[uint32]bool{}
+	awaited, users := map[int][]connection{}, map[uint32]bool{}
 	for _, h := range found {
-		users[h.user] = true
+		if awaited[h.pid] = w.awaitedBy(h, connections, longest); len(awaited[h.pid]) > 0 {
+			users[h.user] = true
+		}
 	}
+	// Others can have a process keep its map: then the files of its user have no part in that.
 	awaiting := w.holders.awaitPages(w.proc, users)
 	var failed error
 	for _, h := range found {
 		if !awaiting[h.user] {
-			continue // others can have a process keep its map: the files of its user have no part in that
+			continue
 		}
-		for _, c := range w.awaitedBy(h, connections, longest) {
+		for _, c := range awaited[h.pid] {
 			if err := connections.end(c.id); err != nil {
 				failed = err
 				continue

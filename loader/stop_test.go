@@ -231,6 +231,17 @@ func TestForksAreReported(t *testing.T) {
 	})
 }
 
+// startsByProcess counts the hits of callback_start.
+func (r *recording) startsByProcess() map[int32]int {
+	hits := map[int32]int{}
+	for _, record := range r.records {
+		if abi.Kind(record[0]) == abi.KindRaw && record[1] == uint8(abi.EventCallbackStart) {
+			hits[abi.PIDOf(record)]++
+		}
+	}
+	return hits
+}
+
 // TestNewProcessesAreListed requires that a program that begins, or a child, is recorded before user space has decided
 // about it, and until it takes it off the list.
 func TestNewProcessesAreListed(t *testing.T) {
@@ -249,12 +260,7 @@ func TestNewProcessesAreListed(t *testing.T) {
 		}
 		later.callbacks(10, 1)
 		r.drain()
-		hits := map[int32]int{}
-		for _, record := range r.records {
-			if abi.Kind(record[0]) == abi.KindRaw && record[1] == uint8(abi.EventCallbackStart) {
-				hits[abi.PIDOf(record)]++
-			}
-		}
+		hits := r.startsByProcess()
 		if hits[former.pid] != 0 || hits[later.pid] != 20 || len(hits) != 2 {
 			t.Errorf("hits by process: %v; want 20 of %d and 10 of its child", hits, later.pid)
 		}
@@ -273,13 +279,8 @@ func TestProcessesAreFollowed(t *testing.T) {
 		r.attach(0, target.callbackSites(library)...)
 		target.do("fork 10")
 		r.drain()
-		byProcess := map[uint32]int{}
-		for _, record := range r.records {
-			if abi.Kind(record[0]) == abi.KindRaw && record[1] == uint8(abi.EventCallbackStart) {
-				byProcess[binary.NativeEndian.Uint32(record[8:])]++
-			}
-		}
-		if len(byProcess) != 2 || byProcess[uint32(target.pid)] != 10 {
+		byProcess := r.startsByProcess()
+		if len(byProcess) != 2 || byProcess[target.pid] != 10 {
 			t.Errorf("hits by process: %v; want 10 of %d and 10 of its child", byProcess, target.pid)
 		}
 		for pid, hits := range byProcess {

@@ -170,7 +170,7 @@ func (m *Merger) Record(encoded []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kind, err := abi.KindOf(encoded)
-	if err != nil || m.isUnwanted(kind, encoded) {
+	if err != nil || kind != abi.KindProcess && m.isUnwanted(abi.PIDOf(encoded), kind != abi.KindThread) {
 		return err
 	}
 	switch kind {
@@ -220,16 +220,14 @@ func (m *Merger) Record(encoded []byte) error {
 	return err
 }
 
-// isUnwanted reports whether a record is of a process of which nothing is to be told.
-func (m *Merger) isUnwanted(kind abi.Kind, encoded []byte) bool {
-	switch kind {
-	case abi.KindProcess:
-		return false
-	case abi.KindThread:
-		process := m.processes[abi.PIDOf(encoded)]
-		return process != nil && process.Unwanted
+// isUnwanted reports whether nothing is to be told of a process. Where rows are to be, one that is not known is
+// identified.
+func (m *Merger) isUnwanted(pid int32, rows bool) bool {
+	if rows {
+		return m.identified(pid).Unwanted
 	}
-	return m.identified(abi.PIDOf(encoded)).Unwanted
+	process := m.processes[pid]
+	return process != nil && process.Unwanted
 }
 
 // ForgetUnwanted forgets the processes of which nothing was to be told. Of those whose records still come it is asked
@@ -290,8 +288,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	open := state.PublishOpen+state.TakePending+state.DequeuePending+state.RequestPending+state.Depth > 0
-	if process := m.processes[int32(state.PID)]; process != nil && process.Unwanted || open && m.identified(int32(state.PID)).Unwanted {
+	if m.isUnwanted(int32(state.PID), state.PublishOpen+state.TakePending+state.DequeuePending+state.RequestPending+state.Depth > 0) {
 		return nil
 	}
 	if state.PublishOpen != 0 {

@@ -70,10 +70,10 @@ type process struct {
 	// unplanned since when something that it has mapped could not be planned; 0: all could. On CLOCK_MONOTONIC, in
 	// nanoseconds.
 	refreshed int64
-	// met is when it was known first what it has mapped, on the same clock.
-	met       int64
 	absent    map[target.FileID]int64
 	unplanned int64
+	// met is when it was known first what it has mapped, on the same clock.
+	met int64
 	// judged says that all is told of when its files were not probed.
 	judged bool
 }
@@ -426,8 +426,7 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		return nil // as was said
 	}
 	if err != nil {
-		s.warnOfRefused(err)
-		if errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong) {
+		if s.warnOfRefused(err) {
 			s.unlist(pid)
 		}
 		return nil // it was short
@@ -452,8 +451,11 @@ func (s *Session) wants(p *target.Process) bool {
 // wanted.
 func (s *Session) dropUnwanted(ctx context.Context, p *target.Process) {
 	defer p.Close()
+	if s.configuration.name == nil {
+		return // the kernel has no list of new ones
+	}
 	s.unlist(p.PID)
-	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) && s.configuration.name != nil {
+	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) {
 		s.warn(s.loader.AddProcess(p.PID))
 		s.askToLook(p.PID)
 	}

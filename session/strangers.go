@@ -197,9 +197,10 @@ func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
 	return entry
 }
 
-// warnOfRefused says that a process is left out for what it would take.
-func (s *Session) warnOfRefused(err error) {
-	if errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong) {
+// warnOfRefused says that a process is left out for what it would take. It reports whether that is so.
+func (s *Session) warnOfRefused(err error) (refused bool) {
+	if refused = errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong); refused {
 		s.warn(fmt.Errorf("not recorded: %w", err))
 	}
+	return refused
 }
