@@ -46,7 +46,7 @@ test-programs: build ## Record random programs against /opt/ros/<distro>, late a
 		$(GO) test -count=1 -timeout 12h -run TestROSRandomPrograms -v ./test/programs
 
 .PHONY: test-vehicle
-test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times cold and warm, recorded in each way (as root)
+test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded in each way (as root)
 	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./session
 
 .PHONY: test-vm

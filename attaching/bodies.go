@@ -43,6 +43,8 @@ type bodies struct {
 	armed int64
 	// stay says that not all callers are certain: the bodies stay attached.
 	stay bool
+	// awaitFirst says that those for every process stay attached until one runs ROS 2.
+	awaitFirst bool
 }
 
 func newBodies() bodies { return bodies{detachable: detachable{attached: attachedSites{}}} }

@@ -88,7 +88,8 @@ func (a *Attacher) noteSharedBodies(sites []probes.Site) {
 // Open says that the recording begins now.
 func (a *Attacher) Open() { a.opened, a.bodies.since = true, time.Now() }
 
-// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins.
+// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins. It
+// is nil if it is not there yet.
 func (a *Attacher) Await(ctx context.Context, p *Process) {
 	a.bodies.since = time.Now()
 	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {
@@ -96,9 +97,29 @@ func (a *Attacher) Await(ctx context.Context, p *Process) {
 	}
 }
 
+// AwaitFirst keeps bodies attached until Begin tells of a process. They cost nobody anything as long as none runs ROS
+// 2, and the first one may be faster than who attaches for it.
+func (a *Attacher) AwaitFirst(ctx context.Context) {
+	if !a.bodies.awaitFirst {
+		a.bodies.awaitFirst = true
+		a.Await(ctx, nil)
+	}
+}
+
+// AwaitNone says that processes run ROS 2 that are not recorded: bodies would cost them something.
+func (a *Attacher) AwaitNone() {
+	if b := &a.bodies; b.awaitFirst {
+		b.awaitFirst, b.since = false, time.Time{}
+		a.detachSharedBodies()
+	}
+}
+
 // Begin says that a process runs ROS 2 or is about to, before anything is planned for it: what it maps may call
 // tracepoints, and was perhaps never looked at.
 func (a *Attacher) Begin(ctx context.Context, p *Process) {
+	if b := &a.bodies; b.awaitFirst {
+		b.awaitFirst, b.since = false, time.Now()
+	}
 	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
 		a.returnToSharedBodies(ctx, p)
 	}
@@ -130,7 +151,7 @@ func (a *Attacher) noteExamined(files []target.FileID) {
 // detachSharedBodies detaches the bodies when no process has mapped anything for a while, if all callers are probed.
 func (a *Attacher) detachSharedBodies() {
 	b := &a.bodies
-	if len(b.attachments) == 0 || time.Since(b.since) < bodiesPatience {
+	if len(b.attachments) == 0 || b.awaitFirst || time.Since(b.since) < bodiesPatience {
 		return
 	}
 	if a.bodiesStay() {

@@ -188,3 +188,47 @@ func TestFilesThatAreProbedForAll(t *testing.T) {
 		t.Error("still when it is detached")
 	}
 }
+
+// As long as nobody runs ROS 2, bodies wait for who does, and stay for a while then.
+func TestBodiesAwaitTheFirst(t *testing.T) {
+	first, _, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	over := time.Now().Add(-bodiesPatience)
+	for _, test := range []struct {
+		name  string
+		event func(a *Attacher)
+		want  int
+	}{
+		{"nobody comes", func(*Attacher) {}, 1},
+		{"others run it", func(a *Attacher) { a.AwaitNone() }, 0},
+		{"the first has begun", func(a *Attacher) { a.Begin(t.Context(), first) }, 1},
+		{"and was there for long", func(a *Attacher) {
+			a.Begin(t.Context(), first)
+			a.bodies.since = over
+		}, 0},
+		{"and is over", func(a *Attacher) {
+			a.Begin(t.Context(), first)
+			a.bodies.since = over
+			a.Settle(t.Context(), first)
+			a.AwaitFirst(t.Context())
+			a.bodies.since = over
+		}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a, told := newUnopened(Options{Shared: true, ToCome: true})
+			a.share(first, caller.File)
+			a.noteSharedBodies([]probes.Site{body})
+			a.AwaitFirst(t.Context())
+			a.Open()
+			a.bodies.since = over
+			if told.kernel.sharedBodies() != 1 {
+				t.Fatalf("%d bodies when nobody runs it", told.kernel.sharedBodies())
+			}
+			test.event(a)
+			if a.Settle(t.Context(), first); told.kernel.sharedBodies() != test.want {
+				t.Errorf("%d bodies, want %d; %v", told.kernel.sharedBodies(), test.want, told.warnings)
+			}
+		})
+	}
+}

@@ -78,6 +78,7 @@ type Session struct {
 	scans    scans
 	stale    staleAddresses
 	known    knownFiles
+	first    firstAwaited
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -365,6 +366,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 			s.attacher.Await(ctx, entry.probed)
 		}
 	}
+	s.awaitFirst(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -459,6 +461,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
 			s.judgeArmings()
+			s.awaitFirst(ctx)
 			s.attacher.Sweep()
 			s.forgetLongEnded(time.Now())
 			s.merger.ForgetUnwanted()
