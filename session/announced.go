@@ -23,7 +23,7 @@ func (s *Session) followLoad(ctx context.Context, load libraryLoad) {
 	s.attacher.LibrariesChange(ctx, entry.probed, load.at)
 	if entry.looks >= youngLooks {
 		entry.looks = 0 // as of a process that has just begun: libraries are mapped one after the other
-		s.askToLook(load.pid)
+		s.askToLookFirst(load.pid)
 	}
 }
 

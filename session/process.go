@@ -275,7 +275,11 @@ func (s *Session) onProcess(record abi.ProcessRecord) {
 			s.mappings.begin(pid, int64(record.TimeNs))
 		}
 		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
-		s.askToLook(pid)
+		if record.Header.Status == abi.ProcessExec {
+			s.askToLookFirst(pid)
+		} else {
+			s.askToLook(pid)
+		}
 	case abi.ProcessLoad:
 		select {
 		case s.loads <- libraryLoad{pid, int64(record.TimeNs)}:
@@ -290,7 +294,10 @@ func (s *Session) onProcess(record abi.ProcessRecord) {
 }
 
 // askToLook never blocks.
-func (s *Session) askToLook(pid int32) { s.looks.ask(pid) }
+func (s *Session) askToLook(pid int32) { s.looks.ask(pid, canWait) }
+
+// askToLookFirst does so for a process that has begun something which is not recorded before it was looked at.
+func (s *Session) askToLookFirst(pid int32) { s.looks.ask(pid, isUrgent) }
 
 // youngLooks is how often a process that has just begun is looked at, at intervals that double from youngInterval: its
 // libraries are mapped one after the other. Together they are about five seconds.
@@ -352,7 +359,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 		s.warn(err)
 	}
 	if entry.looks < youngLooks {
-		time.AfterFunc(youngInterval<<entry.looks, func() { s.askToLook(pid) })
+		time.AfterFunc(youngInterval<<entry.looks, func() { s.askToLookFirst(pid) })
 	}
 }
 
@@ -457,7 +464,7 @@ func (s *Session) dropUnwanted(ctx context.Context, p *target.Process) {
 	s.unlist(p.PID)
 	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) {
 		s.warn(s.loader.AddProcess(p.PID))
-		s.askToLook(p.PID)
+		s.askToLookFirst(p.PID)
 	}
 }
 
@@ -553,7 +560,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	if fresh == nil {
 		return nil
 	}
-	s.askToLook(fresh.row.PID) // as at any process that has just begun
+	s.askToLookFirst(fresh.row.PID) // as at any process that has just begun
 	if !fresh.ros2 && (s.configuration.All || s.configuration.name != nil) {
 		return nil
 	}

@@ -63,7 +63,7 @@ func (s *Session) identify(pid int32) *merge.Process {
 	s.mu.Lock()
 	s.begin(entry)
 	s.mu.Unlock()
-	s.askToLook(pid)
+	s.askToLookFirst(pid)
 	return merged
 }
 

@@ -76,7 +76,7 @@ func (s *Session) noteMapped(entry *process) {
 	entry.mapped = true
 	if now := time.Now(); now.Sub(entry.askedAt) > askPause {
 		entry.askedAt = now
-		s.askToLook(entry.row.PID)
+		s.askToLookFirst(entry.row.PID)
 	}
 }
 
