@@ -50,7 +50,7 @@ func TestSpans(t *testing.T) {
 		"some were lost, and a later one told":         {armed: 50, absent: 70, before: []loader.MappingEvent{maps(55)}, lost: 60, from: 70},
 		"others were lost before":                      {armed: 50, absent: 55, before: []loader.MappingEvent{maps(52)}, lost: 60, from: 52},
 		"unmapped again":                               {armed: 50, before: []loader.MappingEvent{maps(60)}, closed: true, from: 60},
-		"mapped, replaced by another program":          {armed: 50, before: []loader.MappingEvent{maps(60)}, after: []loader.MappingEvent{{PID: mapper, TimeNs: ago(-5)}, maps(-6)}, from: 80},
+		"mapped, replaced by another program":          {armed: 50, before: []loader.MappingEvent{maps(60)}, after: []loader.MappingEvent{{PID: mapper, TimeNs: ago(-600)}, maps(-601)}, from: 80},
 		"links of another kind took the others' place": {armed: 50, since: 51, before: []loader.MappingEvent{maps(60)}, from: 51},
 	} {
 		t.Run(name, func(t *testing.T) {
