@@ -13,28 +13,11 @@ import (
 // asks.
 type attachReport struct{ *Session }
 
-func (s attachReport) Warn(err error) { s.warn(err) }
+func (s attachReport) Warn(err error) { s.journal.warn(err) }
 
-func (s attachReport) Message(text string) { s.message(text) }
+func (s attachReport) Message(text string) { s.journal.message(text) }
 
-func (s attachReport) Attached(pid int32, sites []probes.Site) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, site := range sites {
-		if len(s.report.Plan.Sites) == listedSites {
-			s.listed.sitesLeftOut++
-			continue
-		}
-		described := trace.Site{
-			Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
-			Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
-		}
-		if pid != 0 {
-			described.PIDs = []int{int(pid)}
-		}
-		s.report.Plan.Sites = append(s.report.Plan.Sites, described)
-	}
-}
+func (s attachReport) Attached(pid int32, sites []probes.Site) { s.journal.noteSites(pid, sites) }
 
 func (s attachReport) Armed(p *attaching.Process, armed []attaching.Armed) {
 	s.mu.Lock()
@@ -51,13 +34,11 @@ func (s attachReport) Missing(p *attaching.Process, missing []probes.Missing) {
 	if entry := s.processes[p.Target.PID]; entry == nil || entry.probed != p || !entry.ros2 {
 		missing = nil
 	}
-	s.missing.replaceMissing(p.Target.PID, missing)
+	s.journal.noteMissing(p.Target.PID, missing)
 }
 
 func (s attachReport) Retiring(unit abi.Unit, cost attaching.ThreadShare) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.retired = append(s.retired, trace.DetachedEvent{
+	s.journal.noteRetired(trace.DetachedEvent{
 		Event: unit.String(), Timestamp: s.now(), PID: int(cost.PID), TID: int(cost.TID), Share: cost.Share, OwnShare: cost.Units[unit],
 	})
 }
@@ -82,7 +63,7 @@ func (s attachReport) NoIntraProcess(p *attaching.Process) (none bool) {
 
 // askGraph asks the graph of a process, unless another one has its PID by now.
 func (s attachReport) askGraph(p *attaching.Process, ask func(*entities.Graph)) {
-	s.warn(s.merger.Update(p.Target.PID, func(merged *merge.Process) error {
+	s.journal.warn(s.merger.Update(p.Target.PID, func(merged *merge.Process) error {
 		if merged.Key == keyOf(p.Target) {
 			ask(merged.Graph)
 		}

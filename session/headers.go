@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -33,7 +32,7 @@ func (s *Session) onMessageType(process trace.ProcessKey, known entities.KnownTy
 // forgetHeaders forgets where the messages of a process that is over have their headers.
 func (s *Session) forgetHeaders(entry *process) {
 	for _, address := range entry.headers {
-		s.warn(s.loader.ForgetHeaderOffset(entry.row.PID, address))
+		s.journal.warn(s.loader.ForgetHeaderOffset(entry.row.PID, address))
 	}
 	entry.headers = nil
 }
@@ -57,28 +56,18 @@ func (s *Session) answerHeaderQuestions(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
-			s.noteUnstamped(question, err)
+			s.journal.noteUnstamped(question.process.PID, question.MessageType, err)
 			if errors.Is(err, target.ErrNotRead) || errors.Is(err, quota.ErrUsedUp) {
-				s.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
+				s.journal.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
 			}
 		case ok:
 			if err := s.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
-				s.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
+				s.journal.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
 				continue
 			}
 			entry.headers = append(entry.headers, address)
 		default: // the address may have belonged to an entity with another type
-			s.warn(s.loader.ForgetHeaderOffset(question.process.PID, address))
+			s.journal.warn(s.loader.ForgetHeaderOffset(question.process.PID, address))
 		}
 	}
-}
-
-// noteUnstamped notes for session.json that messages of a type have no message_timestamp. That is no warning: it takes
-// nothing from who does not ask for it, and types that are not installed are many.
-func (s *Session) noteUnstamped(of headerQuestion, why error) {
-	reason := strings.TrimPrefix(why.Error(), fmt.Sprintf("PID %d: ", of.process.PID))
-	reason = strings.TrimPrefix(reason, of.MessageType+": ")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unstamped.note(of.process.PID, lack{of.MessageType, reason})
 }

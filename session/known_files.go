@@ -63,11 +63,11 @@ func (s *Session) loadKnownFiles(ctx context.Context) {
 	select {
 	case a := <-answers:
 		if a.err != nil && !errors.Is(a.err, fs.ErrNotExist) {
-			s.warn(a.err)
+			s.journal.warn(a.err)
 		}
 		s.known.list = a.list
 	case <-time.After(cachePatience):
-		s.warn(fmt.Errorf("%s does not answer within %v: files of earlier recordings are not known", s.options.Cache, cachePatience))
+		s.journal.warn(fmt.Errorf("%s does not answer within %v: files of earlier recordings are not known", s.options.Cache, cachePatience))
 		s.options.Cache = ""
 	case <-ctx.Done():
 	}
@@ -151,7 +151,7 @@ func (s *Session) storeKnownFiles() {
 	s.known.news, s.known.begun, s.known.stored = false, time.Now(), make(chan struct{})
 	go func(list *knownfiles.List, stored chan struct{}) {
 		defer close(stored)
-		s.warn(list.Store(s.options.Cache, s.options.Caller))
+		s.journal.warn(list.Store(s.options.Cache, s.options.Caller))
 	}(s.known.list.Clone(), s.known.stored)
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -40,20 +41,25 @@ func (l *listed) target(report *trace.Session, row trace.Process) {
 	}
 }
 
-// warnOfUnlisted says what session.json does not list.
-func (s *Session) warnOfUnlisted() {
-	s.mu.Lock()
-	l, missing, unstamped := s.listed, s.missing.unlisted, s.unstamped.unlisted
-	s.mu.Unlock()
-	if l.targetsLeftOut+l.sitesLeftOut+missing+unstamped > 0 {
-		s.warn(fmt.Errorf("session.json lists only so much: it lacks %d states of processes (the table process has them), %d sites, %d missing events "+
-			"and %d types of messages without stamps", l.targetsLeftOut, l.sitesLeftOut, missing, unstamped))
+// site lists a site that is probed in a process or, if pid is 0, in every one.
+func (l *listed) site(report *trace.Session, pid int32, site probes.Site) {
+	if len(report.Plan.Sites) == listedSites {
+		l.sitesLeftOut++
+		return
 	}
+	described := trace.Site{
+		Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
+		Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
+	}
+	if pid != 0 {
+		described.PIDs = []int{int(pid)}
+	}
+	report.Plan.Sites = append(report.Plan.Sites, described)
 }
 
 // warnOfRefusals says what was left out because one user's processes would have taken too much.
 func (s *Session) warnOfRefusals() {
 	for _, refusal := range s.finder.Quota().Refusals() {
-		s.warn(fmt.Errorf("left out, so that there is enough for others: %s", refusal))
+		s.journal.warn(fmt.Errorf("left out, so that there is enough for others: %s", refusal))
 	}
 }

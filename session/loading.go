@@ -16,7 +16,7 @@ const loadingTime = 10 * time.Second
 // else the young ones.
 func (s *Session) lookForLoading() {
 	entries, err := os.ReadDir("/proc")
-	s.warn(err)
+	s.journal.warn(err)
 	for _, entry := range entries {
 		pid, err := strconv.ParseInt(entry.Name(), 10, 32)
 		if err != nil || int(pid) == os.Getpid() {

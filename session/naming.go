@@ -36,7 +36,7 @@ func (m namedMemory) PassedMember(function uint64, callee string) (member elffil
 func (m namedMemory) inTime(look func()) {
 	begin := time.Now()
 	if !m.session.naming.has(m.payer, namingTime, begin) {
-		m.session.warn(fmt.Errorf("looking up functions of processes of user %d takes long: names of callbacks may be missing until memory is searched",
+		m.session.journal.warn(fmt.Errorf("looking up functions of processes of user %d takes long: names of callbacks may be missing until memory is searched",
 			m.payer))
 		return
 	}

@@ -173,17 +173,14 @@ func accountsOf(threads []loader.ThreadState) ([]abi.ThreadRecord, error) {
 // takeAccounts takes the accounts of all threads, and returns what they were charged since the last time.
 func (s *Session) takeAccounts() []attaching.ThreadShare {
 	threads, err := s.loader.LiveThreads()
-	s.warn(err)
+	s.journal.warn(err)
 	accounts, err := accountsOf(threads)
-	s.warn(err)
+	s.journal.warn(err)
 	return s.overhead.look(accounts, readClock(unix.CLOCK_MONOTONIC))
 }
 
 // noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.
 func (s *Session) noteOverhead(closed int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	costs := cmp.Or(s.options.Costs, probes.DefaultCosts())
-	s.report.Overhead = s.overhead.report(costs, time.Duration(closed-s.openedMonotonic))
-	s.report.Overhead.Detached = s.retired
+	s.journal.noteOverhead(s.overhead.report(costs, time.Duration(closed-s.openedMonotonic)))
 }

@@ -116,7 +116,7 @@ func newArmingTurnsOf(users map[uint32]bool) turns {
 func (s *Session) postponeArming(p *target.Process, turns *turns) {
 	user := p.Account().User()
 	if turns.postpone(p.PID, user) {
-		s.warn(fmt.Errorf("attaching to the processes of user %d takes long: the recording begins without some of them", user))
+		s.journal.warn(fmt.Errorf("attaching to the processes of user %d takes long: the recording begins without some of them", user))
 	}
 	s.askToLook(p.PID)
 	_ = p.Close()
@@ -143,7 +143,7 @@ func (s *Session) attachMeanwhile(ctx context.Context) {
 		err := s.refresh(ctx, entry)
 		turns.spend(entry.payer, time.Since(begin))
 		if ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
-			s.warn(err)
+			s.journal.warn(err)
 		}
 	}
 }

@@ -190,23 +190,23 @@ func (s *Session) armPrefixes(ctx context.Context, all []*prepared) {
 		switch {
 		case ctx.Err() != nil:
 		case p.planned.err != nil:
-			s.warn(fmt.Errorf("%s: nothing is probed before it is mapped: %w", p.name, p.planned.err))
+			s.journal.warn(fmt.Errorf("%s: nothing is probed before it is mapped: %w", p.name, p.planned.err))
 		case plan == nil || plan.Distro == distros.Unknown || len(plan.Sites) == 0:
 			if p.named {
-				s.warn(fmt.Errorf("%s: %w", p.name, errNothingFound))
+				s.journal.warn(fmt.Errorf("%s: %w", p.name, errNothingFound))
 			}
 		default:
-			s.warn(plan.Unread)
+			s.journal.warn(plan.Unread)
 			done, err := s.attacher.Prepare(ctx, attaching.NewProcess(p.process), plan)
 			if err != nil && ctx.Err() == nil {
-				s.warn(fmt.Errorf("%s: %w", p.name, err))
+				s.journal.warn(fmt.Errorf("%s: %w", p.name, err))
 			}
 			if len(done.Apart) > 0 {
-				s.warn(fmt.Errorf("%s: what processes do first in %s may not be recorded: others can write it, or it is not known of which distribution it is",
+				s.journal.warn(fmt.Errorf("%s: what processes do first in %s may not be recorded: others can write it, or it is not known of which distribution it is",
 					p.name, strings.Join(done.Apart, ", ")))
 			}
 			if done.Attached > 0 {
-				s.message(fmt.Sprintf("%s: %d probes in %s, before anybody maps it", p.name, done.Attached, plan.Distro))
+				s.journal.message(fmt.Sprintf("%s: %d probes in %s, before anybody maps it", p.name, done.Attached, plan.Distro))
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 		s.begin(entry)
 		return mergedProcess(entry, opened.take())
 	})
-	s.warn(opened.close())
+	s.journal.warn(opened.close())
 	s.mu.Lock()
 	known := s.processes[p.PID]
 	unmet := known != nil && known.isUnmet()
@@ -332,7 +332,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	}
 	if !s.turns.has(payer) {
 		if s.turns.postpone(pid, payer) {
-			s.warn(fmt.Errorf("looking at the processes of user %d takes long: what they begin to do is noticed later than usual", payer))
+			s.journal.warn(fmt.Errorf("looking at the processes of user %d takes long: what they begin to do is noticed later than usual", payer))
 		}
 		return
 	}
@@ -356,7 +356,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	case errors.Is(err, target.ErrNoProcess) || errors.Is(err, loader.ErrProcessGone):
 	case errors.Is(err, probes.ErrRequiredMissing) && entry.looks != youngLooks: // it is still mapping its libraries, or was told already
 	default:
-		s.warn(err)
+		s.journal.warn(err)
 	}
 	if entry.looks < youngLooks {
 		time.AfterFunc(youngInterval<<entry.looks, func() { s.askToLookFirst(pid) })
@@ -382,7 +382,7 @@ func (s *Session) bury(entry *process) {
 	ranROS2 := entry.ros2 || entry.shown
 	s.mu.Unlock()
 	if ranROS2 {
-		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+		s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 			if merged.Key != entry.row.ProcessKey {
 				return nil
 			}
@@ -401,7 +401,7 @@ func (s *Session) forget(entry *process) {
 		s.mappings.forget(entry.row.PID)
 	}
 	s.mu.Unlock()
-	s.warn(s.merger.Forget(entry.row.ProcessKey))
+	s.journal.warn(s.merger.Forget(entry.row.ProcessKey))
 }
 
 // afterlife is how long what is known of a process is kept when it has ended: its last records are still to be read.
@@ -444,7 +444,7 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 	}
 	entry := s.enroll(ctx, p)
 	if entry != nil && !s.configuration.All {
-		s.warn(s.list(entry))
+		s.journal.warn(s.list(entry))
 	}
 	return entry
 }
@@ -463,7 +463,7 @@ func (s *Session) dropUnwanted(ctx context.Context, p *target.Process) {
 	}
 	s.unlist(p.PID)
 	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) {
-		s.warn(s.loader.AddProcess(p.PID))
+		s.journal.warn(s.loader.AddProcess(p.PID))
 		s.askToLookFirst(p.PID)
 	}
 }
@@ -471,7 +471,7 @@ func (s *Session) dropUnwanted(ctx context.Context, p *target.Process) {
 // unlist takes a process off the kernel's list, which has every new one where a name chooses.
 func (s *Session) unlist(pid int32) {
 	if s.configuration.name != nil {
-		s.warn(s.loader.RemoveProcess(pid))
+		s.journal.warn(s.loader.RemoveProcess(pid))
 	}
 }
 
@@ -518,7 +518,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		s.readAnew(ctx, entry)
 	}
 	if forgotten || !ros2 || entry.row.RMWImplementation != rmw {
-		s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+		s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 			merged.RMWImplementation = entry.row.RMWImplementation
 			return nil
 		}))
@@ -552,7 +552,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.tellUnarmed(entry)
 	s.release(entry)
 	s.attacher.Sweep() // the former program's links would match the new one, too
-	s.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
+	s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
 	s.mu.Lock()
 	s.closeTarget(entry)
 	s.mu.Unlock()
@@ -645,13 +645,11 @@ func (s *Session) writeProcess(entry *process) {
 		return
 	}
 	entry.told = entry.row
-	s.listed.target(s.report, entry.row)
+	s.journal.noteTarget(entry.row)
 	s.processRows++
 	row := entry.row
 	row.Revision = s.processRows
-	if err := s.writer.Write(&trace.Batch{Processes: []trace.Process{row}}); err != nil {
-		s.warnings.gather(err.Error())
-	}
+	s.journal.gather(s.writer.Write(&trace.Batch{Processes: []trace.Process{row}}))
 }
 
 func (s *Session) endProcesses(at int64) {
@@ -672,7 +670,7 @@ func (s *Session) entries() []*process {
 // closeMemories ends the reading of the memory of all processes.
 func (s *Session) closeMemories() {
 	for _, entry := range s.entries() {
-		s.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
+		s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
 	}
 }
 
@@ -737,5 +735,5 @@ func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
 	if !ignored {
 		decide = s.loader.Unignore
 	}
-	s.warn(decide(pid, address))
+	s.journal.warn(decide(pid, address))
 }

@@ -30,15 +30,15 @@ func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory 
 	// Records are read when the recording is over, too.
 	memory, err := entities.OpenMemory(context.WithoutCancel(ctx), entry.target)
 	if err != nil {
-		s.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
+		s.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
 		return opened
 	}
 	layout, err := entities.LayoutOf(ctx, entry.target)
 	switch {
 	case ctx.Err() != nil: // the recording is over
-		s.warn(memory.Close())
+		s.journal.warn(memory.Close())
 	case err != nil:
-		s.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close())))
+		s.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close())))
 	default:
 		s.warnOfDifferences(entry, layout)
 		opened.memory, opened.named, opened.layout = memory, namedMemory{memory, s, entry.payer}, layout
@@ -81,7 +81,7 @@ func (o openedMemory) give(merged *merge.Process) {
 // readAnew gives the merger what is known now of a process that it knows: its memory, and its implementation of rmw.
 func (s *Session) readAnew(ctx context.Context, entry *process) {
 	opened := s.openMemory(ctx, entry)
-	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+	s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 		if merged.Key != entry.row.ProcessKey {
 			return nil
 		}
@@ -90,7 +90,7 @@ func (s *Session) readAnew(ctx context.Context, entry *process) {
 		opened.take().give(merged)
 		return err
 	}))
-	s.warn(opened.close())
+	s.journal.warn(opened.close())
 }
 
 // warnOfDifferences says when a process has other builds of rcl and rclcpp than are known.
@@ -98,6 +98,6 @@ func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
 	if len(layout.Differences) == 0 {
 		return
 	}
-	s.warn(fmt.Errorf("PID %d has other builds than the known releases of %s; what their accessor functions tell is used, other members "+
+	s.journal.warn(fmt.Errorf("PID %d has other builds than the known releases of %s; what their accessor functions tell is used, other members "+
 		"may have moved, too: %v", entry.row.PID, layout.Distro, layout.Differences))
 }

@@ -107,7 +107,7 @@ func (s *Session) wantsScan(entry *process) bool {
 		return true
 	}
 	wanted := false
-	s.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+	s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 		wanted = merged.Key == entry.row.ProcessKey && merged.Graph.WantsScan()
 		return nil
 	}))
@@ -163,27 +163,27 @@ func (s *Session) applyScan(result scanResult) {
 		s.warnOfUnfoundEntities(key)
 		return
 	}
-	s.warn(s.merger.Update(key.PID, func(merged *merge.Process) error {
+	s.journal.warn(s.merger.Update(key.PID, func(merged *merge.Process) error {
 		if merged.Key == key && result.snapshot != nil {
 			s.takeIn(merged.Graph, result)
 		}
 		return nil
 	}))
 	if result.err != nil {
-		s.warn(fmt.Errorf("not all entities of PID %d were found: %w", key.PID, result.err))
+		s.journal.warn(fmt.Errorf("not all entities of PID %d were found: %w", key.PID, result.err))
 	}
 	if result.snapshot == nil {
 		return
 	}
 	entry.scanned.partial = len(result.snapshot.Skipped) > 0
 	for _, unsearched := range result.snapshot.Unsearched() {
-		s.warn(fmt.Errorf("of the memory of PID %d, %s", key.PID, unsearched))
+		s.journal.warn(fmt.Errorf("of the memory of PID %d, %s", key.PID, unsearched))
 	}
 }
 
 // warnOfUnfoundEntities says that a process was not searched, or not to the end, within the time that is given for it.
 func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
-	s.warn(fmt.Errorf("the search for the entities of PID %d was cut short: those of them that show no initialization event may lack names",
+	s.journal.warn(fmt.Errorf("the search for the entities of PID %d was cut short: those of them that show no initialization event may lack names",
 		process.PID))
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +17,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
-	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -61,6 +58,7 @@ type Session struct {
 	// Set before the reader begins. What they hold has locks of its own.
 	configuration *compiled
 	options       Options
+	journal       *journal
 	finder        *target.Finder
 	loader        *loader.Loader
 	merger        *merge.Merger
@@ -79,6 +77,7 @@ type Session struct {
 	stale    staleAddresses
 	known    knownFiles
 	first    firstAwaited
+	losses   losses
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -92,7 +91,7 @@ type Session struct {
 	strangers allowance // used with the merger locked
 	naming    allowance // as well
 
-	mu              sync.Mutex // guards what follows; it is locked last, also with the merger locked
+	mu              sync.Mutex // guards what follows; it is locked after the merger, and before the journal
 	processes       map[int32]*process
 	processRows     uint64     // rows that were written of processes
 	gone            []*process // whose PIDs other processes have
@@ -100,15 +99,6 @@ type Session struct {
 	starts          recentStarts
 	mappings        mappings
 	mappingsLost    uint64 // by the kernel
-	unarmed         int    // rows of what was mapped and not probed
-	missing         lacks  // events
-	unstamped       lacks  // types of messages whose header.stamp is not read
-	listed          listed
-	warnings        warnings
-	retired         []trace.DetachedEvent
-	report          *trace.Session
-	lost            map[loader.Loss]uint64 // what is in the loss table, by loss without count
-	lostSince       int64                  // when losses were last counted, Unix ns
 	opened          time.Time
 	openedMonotonic int64 // the same on CLOCK_MONOTONIC, in nanoseconds
 }
@@ -130,6 +120,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 	s := &Session{
 		configuration:  compiled,
 		options:        options,
+		journal:        newJournal(options.Observer),
 		finder:         target.NewFinder(),
 		looks:          newLooks(),
 		stale:          staleAddresses{},
@@ -140,12 +131,10 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		headersAsked:   make(chan struct{}, 1),
 		scans:          newScans(),
 		processes:      map[int32]*process{},
-		report:         trace.NewSession(),
-		lost:           map[loader.Loss]uint64{},
 	}
 	s.finder.Trust(options.Trusted...)
 	err = s.run(ctx)
-	s.tellGathered()
+	s.journal.tellGathered()
 	return err
 }
 
@@ -161,7 +150,7 @@ func (s *Session) run(ctx context.Context) error {
 	}
 	defer s.closeProcesses()
 	if s.links = s.chooseLinks(ctx, found); s.links.Recorded > 0 {
-		s.message(fmt.Sprintf("probes are made %s", &s.links))
+		s.journal.message(fmt.Sprintf("probes are made %s", &s.links))
 	}
 	s.planner = attaching.NewPlanner(s.configuration.attaching(s.options, s.links))
 	defer func() { s.launched.kill() }()
@@ -204,7 +193,7 @@ func (s *Session) findTargets(ctx context.Context) ([]*target.Process, error) {
 			return nil, err
 		}
 		for _, err := range refused {
-			s.warn(fmt.Errorf("not recorded: %w", err))
+			s.journal.warn(fmt.Errorf("not recorded: %w", err))
 		}
 		return found, nil
 	case c.name != nil:
@@ -223,7 +212,7 @@ func (s *Session) warnUnlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	s.warn(err)
+	s.journal.warn(err)
 	return nil
 }
 
@@ -235,16 +224,19 @@ func (s *Session) configure() error {
 		return fmt.Errorf("storing the configuration: %w", err)
 	}
 	s.clock = measureClock()
-	s.report.Recorder = trace.Recorder{Name: "caret-bpf", Version: s.options.Version, PID: os.Getpid()}
-	s.report.Host, err = describeHost()
+	host, err := describeHost()
 	if err != nil {
 		return err
 	}
-	s.bootID = s.report.Host.BootID
-	s.report.Configuration = stored
-	s.report.SetAttributes(c.attributes)
-	s.report.Clock = s.clock
-	s.report.Enter(trace.StateConfigured, time.Now())
+	s.bootID = host.BootID
+	s.journal.with(func(report *trace.Session) {
+		report.Recorder = trace.Recorder{Name: "caret-bpf", Version: s.options.Version, PID: os.Getpid()}
+		report.Host = host
+		report.Configuration = stored
+		report.SetAttributes(c.attributes)
+		report.Clock = s.clock
+		report.Enter(trace.StateConfigured, time.Now())
+	})
 
 	s.loader, err = loader.New(context.Background(), loader.Options{
 		RingBytes:       c.BufferBytes,
@@ -256,17 +248,17 @@ func (s *Session) configure() error {
 		MessageStamps:   c.Profile != probes.ProfileMinimal,
 		NoIntraProcess:  c.Profile == probes.ProfileMinimal,
 		ForceTracefs:    c.ForceTracefs,
-		Tell:            s.warn,
+		Tell:            s.journal.warn,
 	})
 	if err != nil {
 		return err
 	}
 	made := s.links
 	made.Shared = made.Shared || s.loader.SharesLinks()
-	s.report.Links = &made
+	s.journal.with(func(report *trace.Session) { report.Links = &made })
 	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), attachReport{s}, attachReport{s})
 	for _, warning := range s.loader.Warnings() {
-		s.warn(warning)
+		s.journal.warn(warning)
 	}
 	s.writer, err = writer.Create(c.Output, writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode})
 	if err != nil {
@@ -315,10 +307,7 @@ func (s *Session) read(ctx context.Context) <-chan error {
 // open for what becomes of these only. It fails with ctx's error as soon as that has one.
 func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*prepared) error {
 	defer endPrepared(toCome)
-	s.mu.Lock()
-	s.report.Warnings = s.warnings.list()
-	s.mu.Unlock()
-	if err := s.writer.WriteSession(s.report); err != nil {
+	if err := s.journal.begin(s.writer); err != nil {
 		return err
 	}
 	if err := s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clock}, Attributes: s.configuration.attributes}); err != nil {
@@ -349,7 +338,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		return distinct(refused...)
 	}
 	for _, err := range refused {
-		s.warn(err)
+		s.journal.warn(err)
 	}
 	s.armPrefixes(ctx, toCome)
 	// Not before: an entity that is created while probes are being attached shows only some of its events.
@@ -370,7 +359,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.enter(trace.StateArmed)
+	return s.journal.enter(trace.StateArmed, s.writer)
 }
 
 // record opens the gate and stays until the recording is to end.
@@ -383,7 +372,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	s.open(before, after)
 	s.takeAccounts() // what follows is compared with these
 	s.attacher.Open()
-	if err := s.enter(trace.StateRecording); err != nil {
+	if err := s.journal.enter(trace.StateRecording, s.writer); err != nil {
 		return s.stop(trace.EndingError, err, reading, false)
 	}
 	if s.launched != nil {
@@ -394,7 +383,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	if s.configuration.All || s.configuration.name != nil {
 		s.lookForLoading()
 	}
-	s.tellGathered()
+	s.journal.tellGathered()
 	if s.options.Observer.Recording != nil {
 		s.options.Observer.Recording()
 	}
@@ -409,7 +398,7 @@ func (s *Session) open(before, after int64) {
 	s.opened = time.Now()
 	s.openedMonotonic = before
 	at := before + (after-before)/2 + s.clock.RealtimeOffset
-	s.lostSince = at
+	s.losses.since = at
 	for _, p := range s.processes {
 		p.row.RecordingStartTimestamp = trace.Some(at)
 		s.writeProcess(p)
@@ -454,9 +443,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-s.headersAsked:
 			s.answerHeaderQuestions(ctx)
 		case <-losses.C:
-			s.warn(s.countLosses())
+			s.journal.warn(s.countLosses())
 		case <-clock.C:
-			s.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
+			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 		case <-tick.C:
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
@@ -466,7 +455,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.forgetLongEnded(time.Now())
 			s.merger.ForgetUnwanted()
 			if over := s.stale.take(s.isUsed); len(over) > 0 {
-				s.warn(s.loader.ForgetProcesses(over))
+				s.journal.warn(s.loader.ForgetProcesses(over))
 			}
 			s.noteKnownFiles(ctx)
 			s.scanNext(ctx)
@@ -501,81 +490,25 @@ func (s *Session) handle(records [][]byte) error {
 	return s.merger.Take(s.writer.Write)
 }
 
-// enter writes the session's new state to session.json.
-func (s *Session) enter(state trace.State) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.writeReport(state)
-}
-
-// writeReport writes session.json as of now. The session is locked.
-func (s *Session) writeReport(state trace.State) error {
-	s.report.Enter(state, time.Now())
-	s.report.Rows = s.writer.StoredRows()
-	s.report.Plan.Missing = s.missing.missingEvents()
-	s.report.Unstamped = s.unstamped.unstampedTypes()
-	// What ended the session is its error, not a warning, too.
-	parts := append(strings.Split(s.report.Error, "\n"), s.report.Error)
-	s.report.Warnings = slices.DeleteFunc(s.warnings.list(), func(text string) bool { return slices.Contains(parts, text) })
-	return s.writer.WriteSession(s.report)
-}
-
-// warn tells session.json, once, of something that does not end the session, and the user: of one of its kind at once.
-func (s *Session) warn(err error) {
-	for _, part := range report.Parts(err) {
-		text := part.Error()
-		s.mu.Lock()
-		add := s.warnings.add
-		if isOwn(part) {
-			add = s.warnings.addOwn
-		}
-		tell := add(text)
-		s.mu.Unlock()
-		if tell {
-			s.message(text)
-		}
-	}
-}
-
-// tellGathered tells the user of the warnings like others that have come since these were told.
-func (s *Session) tellGathered() {
-	s.mu.Lock()
-	where := ""
-	if s.report.State == trace.StateRecording || s.report.State == trace.StateStopped {
-		where = ", see session.json"
-	}
-	lines := s.warnings.takeGathered(where, s.report.Error)
-	s.mu.Unlock()
-	for _, line := range lines {
-		s.message(line)
-	}
-}
-
-func (s *Session) message(text string) {
-	if s.options.Observer.Message != nil {
-		s.options.Observer.Message(text)
-	}
-}
-
 func (s *Session) tellStatus(state trace.State) {
 	if s.options.Observer.Status == nil {
 		return
 	}
 	ring := s.loader.Statistics()
-	s.mu.Lock()
 	status := Status{
-		State: state, Elapsed: time.Since(s.opened), Rows: s.writer.AcceptedRows(),
-		Unarmed: s.unarmed, Warnings: s.warnings.waiting(), Overhead: s.overhead.highest(), RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+		State: state, Rows: s.writer.AcceptedRows(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
+		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
 	}
+	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
+	s.mu.Lock()
+	status.Elapsed = time.Since(s.opened)
 	for _, p := range s.processes {
 		if p.recorded && !p.ended {
 			status.Processes++
 		}
 	}
-	for _, count := range s.lost {
-		status.Lost += count
-	}
 	s.mu.Unlock()
+	status.Lost = s.losses.records()
 	s.options.Observer.Status(status)
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -17,7 +16,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	_, closed, err := s.loader.CloseGate()
 	s.tellStatus(trace.StateFlushing)
 	s.lookLast()
-	errs := []error{cause, s.launched.failure(), err, s.enter(trace.StateFlushing), s.loader.Detach()}
+	errs := []error{cause, s.launched.failure(), err, s.journal.enter(trace.StateFlushing, s.writer), s.loader.Detach()}
 	threads, err := s.loader.OpenThreads()
 	errs = append(errs, err)
 	if !read {
@@ -40,7 +39,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.warnOfRefusals()
 	s.endProcesses(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)
-	s.warnOfUnlisted()
+	s.journal.warnOfUnlisted()
 	s.endKnownFiles()
 	return s.finish(ending, distinct(errs...))
 }
@@ -63,9 +62,7 @@ func (s *Session) noteUnresolved() {
 	if more := len(unresolved) - maxUnresolved; more > 0 {
 		unresolved = append(unresolved[:maxUnresolved], fmt.Sprintf("and %d more", more))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report.Unresolved = unresolved
+	s.journal.with(func(report *trace.Session) { report.Unresolved = unresolved })
 }
 
 // warnOfNothing tells the user when the command that was to be recorded ran no ROS 2 program.
@@ -73,11 +70,10 @@ func (s *Session) warnOfNothing() {
 	if s.launched == nil {
 		return
 	}
-	s.mu.Lock()
-	recorded := len(s.report.Targets) > 0
-	s.mu.Unlock()
+	recorded := false
+	s.journal.with(func(report *trace.Session) { recorded = len(report.Targets) > 0 })
 	if !recorded {
-		s.warn(errors.New("the command ran no ROS 2 program (nothing mapped librcl.so or libtracetools.so): nothing was recorded"))
+		s.journal.warn(errors.New("the command ran no ROS 2 program (nothing mapped librcl.so or libtracetools.so): nothing was recorded"))
 	}
 }
 
@@ -102,7 +98,7 @@ func (s *Session) finish(ending trace.Ending, err error) error {
 	defer cancel()
 	flushError := s.writer.Flush(ctx)
 	if flushError == nil {
-		s.warn(s.writer.Compact(ctx))
+		s.journal.warn(s.writer.Compact(ctx))
 	}
 	err = cmp.Or(err, flushError)
 	if err != nil {
@@ -114,14 +110,14 @@ func (s *Session) finish(ending trace.Ending, err error) error {
 }
 
 func (s *Session) closeWriter(ending trace.Ending, err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report.Ending = ending
-	if err != nil {
-		s.report.Error = err.Error()
-	}
-	s.report.Unstored = unstored(s.writer.AcceptedRows(), s.writer.StoredRows())
-	return errors.Join(s.writeReport(trace.StateStopped), s.writer.Close())
+	s.journal.with(func(report *trace.Session) {
+		report.Ending = ending
+		if err != nil {
+			report.Error = err.Error()
+		}
+		report.Unstored = unstored(s.writer.AcceptedRows(), s.writer.StoredRows())
+	})
+	return errors.Join(s.journal.enter(trace.StateStopped, s.writer), s.writer.Close())
 }
 
 // unstored returns the rows that were accepted and not stored, by table; nil if there are none.
@@ -137,50 +133,4 @@ func unstored(accepted, stored map[string]uint64) map[string]uint64 {
 		missing[table] = count - stored[table]
 	}
 	return missing
-}
-
-// countLosses adds to the loss table what was lost since the last time.
-func (s *Session) countLosses() error {
-	losses, err := s.loader.Losses()
-	if err != nil {
-		return err
-	}
-	now := s.now()
-	from, rows := s.newLosses(losses, now)
-	for _, row := range rows {
-		if row.Kind == trace.LostInit && row.Reason != trace.LossRingFull { // of those the reader knows
-			s.merger.Doubt(from-s.clock.RealtimeOffset, now-s.clock.RealtimeOffset)
-		}
-	}
-	return s.writer.Write(&trace.Batch{Losses: rows})
-}
-
-// newLosses returns what the loss table has not got yet, and since when it was lost.
-func (s *Session) newLosses(losses []loader.Loss, now int64) (from int64, rows []trace.Loss) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	from = s.lostSince
-	for _, loss := range losses {
-		key := loader.Loss{Kind: loss.Kind, Reason: loss.Reason}
-		fresh := loss.Count - s.lost[key]
-		if fresh == 0 {
-			continue
-		}
-		s.lost[key] = loss.Count
-		rows = append(rows, trace.Loss{
-			Kind: trace.LossKind(loss.Kind.String()), Reason: trace.LossReason(loss.Reason.String()), Count: fresh,
-			FromTimestamp: s.lostSince, ToTimestamp: now,
-		})
-	}
-	s.lostSince = now
-	if len(rows) == 0 {
-		return from, nil
-	}
-	s.report.Losses = s.report.Losses[:0]
-	for key, count := range s.lost {
-		s.report.Losses = append(s.report.Losses, trace.LossTotal{
-			Kind: trace.LossKind(key.Kind.String()), Reason: trace.LossReason(key.Reason.String()), Count: count,
-		})
-	}
-	return from, rows
 }

@@ -75,7 +75,7 @@ func (s *Session) remember(pid int32, exited bool) *merge.Process {
 	s.mu.Unlock()
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
 	if !s.mayWant(start.command) {
-		s.warn(fmt.Errorf("PID %d (%s) was over before its arguments were read: if --name fits these, what it did is missing", pid, start.command))
+		s.journal.warn(fmt.Errorf("PID %d (%s) was over before its arguments were read: if --name fits these, what it did is missing", pid, start.command))
 		return s.unwanted(key)
 	}
 	s.mu.Lock()
@@ -105,7 +105,7 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: undecided})
 	s.mu.Unlock()
 	s.askToLook(pid)
-	s.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
+	s.journal.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(payer))}
 }
 
@@ -171,8 +171,8 @@ func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
 func (s *Session) dismiss(unmet *process) {
 	pid := unmet.row.PID
 	s.unlist(pid)
-	s.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
-	s.warn(s.merger.Update(pid, func(merged *merge.Process) error {
+	s.journal.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
+	s.journal.warn(s.merger.Update(pid, func(merged *merge.Process) error {
 		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey
 		return nil
 	}))
@@ -200,7 +200,7 @@ func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
 // warnOfRefused says that a process is left out for what it would take. It reports whether that is so.
 func (s *Session) warnOfRefused(err error) (refused bool) {
 	if refused = errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong); refused {
-		s.warn(fmt.Errorf("not recorded: %w", err))
+		s.journal.warn(fmt.Errorf("not recorded: %w", err))
 	}
 	return refused
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
-	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -90,7 +89,7 @@ func TestStrangersAreMet(t *testing.T) {
 			pid := int32(command.Process.Pid)
 			s := &Session{
 				configuration: new(compiled), finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
-				report: trace.NewSession(), writer: w, opened: time.Now(),
+				journal: newJournal(Observer{}), writer: w, opened: time.Now(),
 			}
 			payer, err := s.finder.Payer(pid)
 			if err != nil {
@@ -154,7 +153,7 @@ func TestStrangersOfAName(t *testing.T) {
 				s := &Session{
 					configuration: &compiled{name: regexp.MustCompile(test.pattern)},
 					finder:        target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
-					report: trace.NewSession(), writer: w, opened: time.Now(),
+					journal: newJournal(Observer{}), writer: w, opened: time.Now(),
 				}
 				payer, err := s.finder.Payer(pid)
 				if err != nil {
@@ -205,7 +204,7 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 	pid := int32(startSleeping(t).Process.Pid)
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), turns: newTurns(roundTime), processes: map[int32]*process{}, report: trace.NewSession(),
+		looks: newLooks(), turns: newTurns(roundTime), processes: map[int32]*process{}, journal: newJournal(Observer{}),
 	}
 	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
 	payer, err := s.finder.Payer(pid)
@@ -223,7 +222,7 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 			t.Fatalf("%+v, to be looked at again are %v", s.processes[pid], late)
 		}
 	}
-	if list := s.warnings.list(); len(list) != 1 {
+	if list := s.journal.warnings.list(); len(list) != 1 {
 		t.Errorf("warnings %q", list)
 	}
 	account.Give(quota.Processes, taken)

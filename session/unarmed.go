@@ -90,15 +90,12 @@ func (s *Session) tellSpan(entry *process, a arming, until int64) {
 	for _, event := range a.Events {
 		events = append(events, event.String())
 	}
-	s.unarmed++
-	s.report.Unarmed = s.unarmed
+	s.journal.with(func(report *trace.Session) { report.Unarmed++ })
 	row := trace.Loss{
 		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: from + s.clock.RealtimeOffset, ToTimestamp: until + s.clock.RealtimeOffset,
 		PID: entry.row.PID, ProcessStart: entry.row.ProcessStart, File: a.module.Path, Events: strings.Join(events, ","),
 	}
-	if err := s.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}); err != nil {
-		s.warnings.gather(err.Error())
-	}
+	s.journal.gather(s.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}))
 }
 
 // mappedSince is when a file was mapped, or an earlier bound where that is unknown. The session is locked.

@@ -11,7 +11,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
-	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -72,7 +71,7 @@ func TestSpans(t *testing.T) {
 				entry.absent[file] = ago(test.absent)
 			}
 			s := &Session{
-				merger: merge.New(merge.Options{}), processes: map[int32]*process{mapper: entry}, report: trace.NewSession(), writer: w,
+				merger: merge.New(merge.Options{}), processes: map[int32]*process{mapper: entry}, journal: newJournal(Observer{}), writer: w,
 				opened: time.Now(), openedMonotonic: ago(90),
 			}
 			if test.lost != 0 {
@@ -87,7 +86,7 @@ func TestSpans(t *testing.T) {
 			}
 			s.noteArmed(entry, []attaching.Armed{armed})
 			s.judge(entry, false)
-			if s.unarmed != 0 {
+			if s.journal.report.Unarmed != 0 {
 				t.Error("it is judged before the kernel's notice must have been read")
 			}
 			if test.closed {
@@ -97,8 +96,8 @@ func TestSpans(t *testing.T) {
 				s.mappings.note(event)
 			}
 			s.judge(entry, true)
-			if s.unarmed > 1 || (s.unarmed == 1) != (test.from != none) {
-				t.Fatalf("%d rows", s.unarmed)
+			if s.journal.report.Unarmed > 1 || (s.journal.report.Unarmed == 1) != (test.from != none) {
+				t.Fatalf("%d rows", s.journal.report.Unarmed)
 			}
 			if test.from == none {
 				return

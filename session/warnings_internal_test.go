@@ -104,73 +104,72 @@ func TestAlikeWarningsAreToldOnce(t *testing.T) {
 	const processes = 30
 	of := func(pid int) error { return fmt.Errorf("PID %d (node_%c) has other builds", pid, 'a'+rune(pid)) }
 	for name, test := range map[string]struct {
-		happens func(*Session)
+		happens func(*journal)
 		told    []string // at once
 		later   []string
 		listed  int
 	}{
-		"one":            {func(s *Session) { s.warn(of(1)) }, []string{of(1).Error()}, nil, 1},
-		"one, and again": {func(s *Session) { s.warn(of(1)); s.warn(of(1)) }, []string{of(1).Error()}, nil, 1},
+		"one":            {func(j *journal) { j.warn(of(1)) }, []string{of(1).Error()}, nil, 1},
+		"one, and again": {func(j *journal) { j.warn(of(1)); j.warn(of(1)) }, []string{of(1).Error()}, nil, 1},
 		"one each of 30 processes": {
-			func(s *Session) {
+			func(j *journal) {
 				for pid := range processes {
-					s.warn(of(pid))
+					j.warn(of(pid))
 				}
 			},
 			[]string{of(0).Error()}, []string{"29 more like this, see session.json: " + of(0).Error()}, processes,
 		},
 		"those of 30 processes, in one error": {
-			func(s *Session) {
+			func(j *journal) {
 				var all []error
 				for pid := range processes {
 					all = append(all, of(pid))
 				}
-				s.warn(errors.Join(all...))
+				j.warn(errors.Join(all...))
 			},
 			[]string{of(0).Error()}, []string{"29 more like this, see session.json: " + of(0).Error()}, processes,
 		},
 		"two kinds": {
-			func(s *Session) {
+			func(j *journal) {
 				for pid := range 2 {
-					s.warn(of(pid))
-					s.warn(fmt.Errorf("PID %d is gone", pid))
+					j.warn(of(pid))
+					j.warn(fmt.Errorf("PID %d is gone", pid))
 				}
 			},
 			[]string{of(0).Error(), "PID 0 is gone"},
 			[]string{"1 more like this, see session.json: " + of(0).Error(), "1 more like this, see session.json: PID 0 is gone"}, 4,
 		},
 		"one that could not be told at once": {
-			func(s *Session) { s.warnings.gather(of(1).Error()) }, nil, []string{of(1).Error()}, 1,
+			func(j *journal) { j.gather(of(1)) }, nil, []string{of(1).Error()}, 1,
 		},
 		"several that could not be told at once": {
-			func(s *Session) {
-				s.warnings.gather(of(1).Error())
-				s.warnings.gather(of(2).Error())
+			func(j *journal) {
+				j.gather(of(1))
+				j.gather(of(2))
 			}, nil, []string{of(1).Error() + " (and 1 more of this kind)"}, 2,
 		},
 		"what ended the session, which is told as its error": {
-			func(s *Session) {
-				s.report.Error = "the disk is full"
-				s.warnings.gather("the disk is full")
+			func(j *journal) {
+				j.report.Error = "the disk is full"
+				j.gather(errors.New("the disk is full"))
 			}, nil, nil, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []string
-			s := &Session{report: trace.NewSession()}
-			s.report.State = trace.StateStopped
-			s.options.Observer.Message = func(text string) { told = append(told, text) }
-			test.happens(s)
+			j := newJournal(Observer{Message: func(text string) { told = append(told, text) }})
+			j.report.State = trace.StateStopped
+			test.happens(j)
 			if !slices.Equal(told, test.told) {
 				t.Errorf("told %q, want %q", told, test.told)
 			}
 			told = nil
-			s.tellGathered()
-			s.tellGathered()
-			if !slices.Equal(told, test.later) || s.warnings.waiting() != 0 {
-				t.Errorf("told later %q, want %q; %d wait", told, test.later, s.warnings.waiting())
+			j.tellGathered()
+			j.tellGathered()
+			if !slices.Equal(told, test.later) || j.warnings.waiting() != 0 {
+				t.Errorf("told later %q, want %q; %d wait", told, test.later, j.warnings.waiting())
 			}
-			if listed := s.warnings.list(); len(listed) != test.listed {
+			if listed := j.warnings.list(); len(listed) != test.listed {
 				t.Errorf("listed %q", listed)
 			}
 		})
@@ -180,11 +179,10 @@ func TestAlikeWarningsAreToldOnce(t *testing.T) {
 // TestNothingRefersToADatasetThatIsNot: a recording that did not begin leaves none.
 func TestNothingRefersToADatasetThatIsNot(t *testing.T) {
 	var told []string
-	s := &Session{report: trace.NewSession()}
-	s.options.Observer.Message = func(text string) { told = append(told, text) }
-	s.warn(errors.New("PID 1 is gone"))
-	s.warn(errors.New("PID 2 is gone"))
-	s.tellGathered()
+	j := newJournal(Observer{Message: func(text string) { told = append(told, text) }})
+	j.warn(errors.New("PID 1 is gone"))
+	j.warn(errors.New("PID 2 is gone"))
+	j.tellGathered()
 	if want := []string{"PID 1 is gone", "1 more like this: PID 1 is gone"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}

@@ -17,7 +17,7 @@ const mappingInterval = 50 * time.Millisecond
 func (s *Session) watchMappings() (end func()) {
 	watched, err := loader.WatchMappings()
 	if err != nil {
-		s.warn(err) // then processes are taken to have had all files from their beginning, and are looked at each second
+		s.journal.warn(err) // then processes are taken to have had all files from their beginning, and are looked at each second
 		return func() {}
 	}
 	s.mu.Lock()
@@ -40,7 +40,7 @@ func (s *Session) watchMappings() (end func()) {
 	return func() {
 		cancel()
 		<-ended
-		s.warn(watched.Close())
+		s.journal.warn(watched.Close())
 	}
 }
 
