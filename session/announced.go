@@ -16,7 +16,7 @@ type intraProcessSeen struct {
 
 // followLoad attaches what a process may need that changes its libraries. What it loads is looked for soon.
 func (s *Session) followLoad(ctx context.Context, load libraryLoad) {
-	entry := s.living(load.pid)
+	entry := s.processes.living(load.pid)
 	if entry == nil {
 		return
 	}
@@ -37,18 +37,7 @@ func (s *Session) onIntraProcess(pid int32, at int64) {
 
 // followIntraProcess makes sure that a process is probed that has begun with intra-process communication.
 func (s *Session) followIntraProcess(ctx context.Context, seen intraProcessSeen) {
-	if entry := s.living(seen.pid); entry != nil {
+	if entry := s.processes.living(seen.pid); entry != nil {
 		s.attacher.AwaitIntraProcess(ctx, entry.probed, seen.at)
 	}
-}
-
-// living returns a process that has not ended, nil if there is none with the PID.
-func (s *Session) living(pid int32) *process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entry := s.processes[pid]
-	if entry == nil || entry.ended || entry.target == nil {
-		return nil
-	}
-	return entry
 }

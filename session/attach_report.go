@@ -20,18 +20,14 @@ func (s attachReport) Message(text string) { s.journal.message(text) }
 func (s attachReport) Attached(pid int32, sites []probes.Site) { s.journal.noteSites(pid, sites) }
 
 func (s attachReport) Armed(p *attaching.Process, armed []attaching.Armed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if entry := s.processes[p.Target.PID]; entry != nil && entry.probed == p && entry.target != nil {
+	if entry := s.processes.find(p.Target.PID); entry != nil && entry.probed == p && entry.target != nil {
 		s.noteArmed(entry, armed)
 	}
 }
 
 // Missing does not tell of a process that does not run ROS 2, or not yet: it lacks nothing.
 func (s attachReport) Missing(p *attaching.Process, missing []probes.Missing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if entry := s.processes[p.Target.PID]; entry == nil || entry.probed != p || !entry.ros2 {
+	if entry := s.processes.find(p.Target.PID); entry == nil || entry.probed != p || !entry.ros2 {
 		missing = nil
 	}
 	s.journal.noteMissing(p.Target.PID, missing)
@@ -39,7 +35,7 @@ func (s attachReport) Missing(p *attaching.Process, missing []probes.Missing) {
 
 func (s attachReport) Retiring(unit abi.Unit, cost attaching.ThreadShare) {
 	s.journal.noteRetired(trace.DetachedEvent{
-		Event: unit.String(), Timestamp: s.now(), PID: int(cost.PID), TID: int(cost.TID), Share: cost.Share, OwnShare: cost.Units[unit],
+		Event: unit.String(), Timestamp: s.clock.now(), PID: int(cost.PID), TID: int(cost.TID), Share: cost.Share, OwnShare: cost.Units[unit],
 	})
 }
 
@@ -49,14 +45,12 @@ func (s attachReport) HasIntraProcess(p *attaching.Process) (has bool) {
 }
 
 func (s attachReport) NoIntraProcess(p *attaching.Process) (none bool) {
-	s.mu.Lock()
-	entry := s.processes[p.Target.PID]
-	s.mu.Unlock()
+	entry := s.processes.find(p.Target.PID)
 	if entry == nil || !entry.scanned.covered || entry.scanned.partial {
 		return false
 	}
 	s.askGraph(p, func(g *entities.Graph) {
-		none = g.HasNodes() && !g.HasIntraProcess() && s.now()-g.LastEvent() > int64(attaching.IntraProcessPatience)
+		none = g.HasNodes() && !g.HasIntraProcess() && s.clock.now()-g.LastEvent() > int64(attaching.IntraProcessPatience)
 	})
 	return none
 }

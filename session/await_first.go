@@ -22,7 +22,7 @@ func (s *Session) awaitFirst(ctx context.Context) {
 	if !s.configuration.systemWide() {
 		return
 	}
-	runs := s.recordsROS2()
+	_, runs := s.processes.run()
 	ended := s.first.ran && !runs
 	s.first.ran = runs
 	if runs || !ended && time.Since(s.first.looked) < firstInterval {
@@ -34,16 +34,4 @@ func (s *Session) awaitFirst(ctx context.Context) {
 	} else if ctx.Err() == nil {
 		s.attacher.AwaitFirst(ctx)
 	}
-}
-
-// recordsROS2 reports whether a process that is recorded runs ROS 2.
-func (s *Session) recordsROS2() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, entry := range s.processes {
-		if entry.ros2 && !entry.ended {
-			return true
-		}
-	}
-	return false
 }

@@ -31,6 +31,12 @@ func measureClock() trace.Clock {
 	return best
 }
 
+// datasetClock is the clock of the dataset: real time, at a distance from CLOCK_MONOTONIC that was measured once.
+type datasetClock struct{ trace.Clock }
+
+// now is the present on it.
+func (c datasetClock) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + c.RealtimeOffset }
+
 // readClock returns a clock of the system in nanoseconds.
 func readClock(clock int32) int64 {
 	var now unix.Timespec

@@ -44,9 +44,7 @@ func (s *Session) answerHeaderQuestions(ctx context.Context) {
 	s.headerQuestions = nil
 	s.mu.Unlock()
 	for _, question := range questions {
-		s.mu.Lock()
-		entry := s.processes[question.process.PID]
-		s.mu.Unlock()
+		entry := s.processes.find(question.process.PID)
 		if entry == nil || entry.target == nil || entry.row.ProcessKey != question.process {
 			continue // it has ended
 		}

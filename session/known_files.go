@@ -80,8 +80,8 @@ func (s *Session) noteKnownFiles(ctx context.Context) {
 		return
 	}
 	alive := map[*process]int64{}
-	for _, entry := range s.entries() {
-		if !entry.recorded || s.living(entry.row.PID) != entry || entry.target.MountNamespace != s.known.namespace {
+	for _, entry := range s.processes.all() {
+		if !entry.recorded || s.processes.living(entry.row.PID) != entry || entry.target.MountNamespace != s.known.namespace {
 			continue // it is over, or its paths are not those of the next recording
 		}
 		alive[entry] = entry.refreshed

@@ -57,7 +57,7 @@ func (s *Session) countLosses() error {
 	if err != nil {
 		return err
 	}
-	now := s.now()
+	now := s.clock.now()
 	from, rows := s.losses.fresh(losses, now)
 	for _, row := range rows {
 		if row.Kind == trace.LostInit && row.Reason != trace.LossRingFull { // of those the reader knows

@@ -125,7 +125,7 @@ func (s *Session) postponeArming(p *target.Process, turns *turns) {
 // attachMeanwhile attaches what processes have mapped since they were planned, their users taking turns. What they map
 // from then on is announced: the gate is open for that.
 func (s *Session) attachMeanwhile(ctx context.Context) {
-	entries := slices.DeleteFunc(s.entries(), func(entry *process) bool { return !entry.recorded || entry.target == nil })
+	entries := slices.DeleteFunc(s.processes.all(), func(entry *process) bool { return !entry.recorded || entry.target == nil })
 	users := map[uint32]bool{}
 	for _, entry := range entries {
 		users[entry.payer] = true

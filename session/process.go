@@ -1,13 +1,10 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +26,7 @@ type process struct {
 	// payer is whose time it is looked at in. It is set once.
 	payer uint32
 
-	// Written with the session locked, and read so by the reader of records.
+	// Written with the processes locked, and read so by the reader of records.
 
 	// ros2 says that it maps ROS 2's libraries.
 	ros2 bool
@@ -114,22 +111,20 @@ func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
 	opened := s.openMemory(ctx, entry)
 	s.merger.Introduce(p.PID, func() *merge.Process {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.begin(entry)
+		s.processes.begin(entry)
 		return mergedProcess(entry, opened.take())
 	})
 	s.journal.warn(opened.close())
-	s.mu.Lock()
-	known := s.processes[p.PID]
+	s.processes.mu.Lock()
+	known := s.processes.byPID[p.PID]
 	unmet := known != nil && known.isUnmet()
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	switch {
 	case known == entry:
 	case unmet:
 		entry = s.adopt(ctx, known, entry)
 	default:
-		s.closeTarget(entry)
+		entry.close()
 		entry = known
 	}
 	if entry == nil || entry.target == nil {
@@ -137,25 +132,6 @@ func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	}
 	return entry
 }
-
-// begin gives a process its place. The session is locked.
-func (s *Session) begin(entry *process) {
-	if !s.opened.IsZero() {
-		entry.row.RecordingStartTimestamp = trace.Some(s.now())
-	}
-	s.put(entry)
-}
-
-// put lets a process have its PID. Who had it before is over, although nothing has told of it. The session is locked.
-func (s *Session) put(entry *process) {
-	if former := s.processes[entry.row.PID]; former != nil {
-		s.gone = append(s.gone, former)
-	}
-	s.processes[entry.row.PID] = entry
-}
-
-// now is the present on the dataset's clock.
-func (s *Session) now() int64 { return readClock(unix.CLOCK_MONOTONIC) + s.clock.RealtimeOffset }
 
 func newProcess(p *target.Process) *process {
 	return &process{
@@ -233,46 +209,21 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	if entry.recorded || !entry.ros2 {
 		return nil
 	}
-	s.mu.Lock()
+	s.processes.mu.Lock()
 	entry.recorded = true
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return s.list(entry)
-}
-
-// onRecorded gives a process its row when the first record of it comes: every process key of the dataset has one. It is
-// called with the merger locked.
-func (s *Session) onRecorded(key trace.ProcessKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entry := s.processes[key.PID]
-	if entry == nil || entry.row.ProcessKey != key {
-		// It was given up as none of ROS 2's, just before.
-		entry = &process{row: trace.Process{ProcessKey: key, Exited: true}, ended: true}
-	}
-	entry.shown = true
-	s.writeProcess(entry)
 }
 
 // onProcess is told by the kernel of forks, execs, exits and changes of libraries. It is called with the merger locked.
 func (s *Session) onProcess(record abi.ProcessRecord) {
 	pid := int32(record.Header.PID)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch record.Header.Status {
 	case abi.ProcessFork, abi.ProcessExec:
-		entry := s.processes[pid]
-		switch {
-		case entry == nil:
-		case entry.ended && entry.row.ProcessStart == record.Start(): // it was over before its begin was read
-		case entry.ended:
-			delete(s.processes, pid) // another process has the PID now
-			s.gone = append(s.gone, entry)
-		case record.Header.Status == abi.ProcessExec:
-			entry.forgotten = true
-		}
+		s.processes.noteBegin(pid, record.Start(), record.Header.Status == abi.ProcessExec)
 		if record.Header.Status == abi.ProcessFork {
-			s.mappings.begin(pid, int64(record.TimeNs))
+			s.mappings.beginProcess(pid, int64(record.TimeNs))
 		}
 		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
 		if record.Header.Status == abi.ProcessExec {
@@ -286,9 +237,7 @@ func (s *Session) onProcess(record abi.ProcessRecord) {
 		default: // the next tick looks at all processes
 		}
 	case abi.ProcessExit:
-		if entry := s.processes[pid]; entry != nil {
-			s.endProcess(entry, int64(record.TimeNs)+s.clock.RealtimeOffset, true)
-		}
+		s.processes.noteExit(pid, int64(record.TimeNs)+s.clock.RealtimeOffset)
 		s.askToLook(pid)
 	}
 }
@@ -308,14 +257,14 @@ const (
 
 // look attaches what is new in a process. It may be called at any time for any process.
 func (s *Session) look(ctx context.Context, pid int32) {
-	s.mu.Lock()
-	entry := s.processes[pid]
+	s.processes.mu.Lock()
+	entry := s.processes.byPID[pid]
 	ended := entry != nil && entry.ended
 	unmet := entry != nil && entry.isUnmet()
 	if entry != nil {
 		entry.mapped = false
 	}
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	if ended {
 		s.bury(entry)
 		return
@@ -323,11 +272,9 @@ func (s *Session) look(ctx context.Context, pid int32) {
 	payer, err := s.payerOf(pid, entry)
 	if err != nil {
 		s.turns.settle(pid)
-		s.mu.Lock()
 		if entry == nil {
 			s.mappings.forget(pid)
 		}
-		s.mu.Unlock()
 		return // it was short
 	}
 	if !s.turns.has(payer) {
@@ -377,10 +324,10 @@ func (s *Session) bury(entry *process) {
 	s.forgetHeaders(entry)
 	s.tellUnarmed(entry)
 	s.release(entry)
-	defer s.closeTarget(entry) // after the memory that is read through it
-	s.mu.Lock()
+	defer entry.close() // after the memory that is read through it
+	s.processes.mu.Lock()
 	ranROS2 := entry.ros2 || entry.shown
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	if ranROS2 {
 		s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
 			if merged.Key != entry.row.ProcessKey {
@@ -395,12 +342,7 @@ func (s *Session) bury(entry *process) {
 
 // forget frees what is known of a process that is over.
 func (s *Session) forget(entry *process) {
-	s.mu.Lock()
-	if s.processes[entry.row.PID] == entry {
-		delete(s.processes, entry.row.PID)
-		s.mappings.forget(entry.row.PID)
-	}
-	s.mu.Unlock()
+	s.processes.remove(entry, s.mappings.forget)
 	s.journal.warn(s.merger.Forget(entry.row.ProcessKey))
 }
 
@@ -410,15 +352,7 @@ const afterlife = 30 * time.Second
 // forgetLongEnded frees what is known of processes that no record comes of any more, so that a recording of every
 // process needs no more memory the longer it goes on.
 func (s *Session) forgetLongEnded(now time.Time) {
-	s.mu.Lock()
-	var over []*process
-	for _, entry := range s.processes {
-		if entry.ended && now.Sub(entry.endedAt) > afterlife {
-			over = append(over, entry)
-		}
-	}
-	s.mu.Unlock()
-	for _, entry := range over {
+	for _, entry := range s.processes.endedBefore(now.Add(-afterlife)) {
 		s.forget(entry)
 		s.stale.note(entry)
 	}
@@ -493,10 +427,10 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	if changes.Empty() && entry.retry.IsZero() {
 		entry.unplanned = 0
 	}
-	s.mu.Lock()
+	s.processes.mu.Lock()
 	forgotten := entry.forgotten
 	entry.forgotten = false
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	if entry.probed.Incomplete() && entry.retry.IsZero() {
 		entry.retry = time.Now().Add(retryPause)
 	}
@@ -507,10 +441,10 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 	if changes.Empty() && entry.recorded && !forgotten && !again {
 		return nil
 	}
-	s.mu.Lock()
+	s.processes.mu.Lock()
 	entry.describeAnew()
 	entry.ros2 = true
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	if forgotten {
 		entry.scanned.begun = false
 	}
@@ -524,9 +458,7 @@ func (s *Session) refresh(ctx context.Context, entry *process) error {
 		}))
 	}
 	if !entry.recorded {
-		s.mu.Lock()
-		s.writeProcess(entry)
-		s.mu.Unlock()
+		s.processes.write(entry)
 	}
 	s.attacher.Begin(ctx, entry.probed)
 	return s.attach(ctx, entry)
@@ -553,9 +485,9 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.release(entry)
 	s.attacher.Sweep() // the former program's links would match the new one, too
 	s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
-	s.mu.Lock()
-	s.closeTarget(entry)
-	s.mu.Unlock()
+	s.processes.mu.Lock()
+	entry.close()
+	s.processes.mu.Unlock()
 	fresh := s.meetLate(ctx, entry)
 	if fresh == nil {
 		return nil
@@ -564,9 +496,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	if !fresh.ros2 && (s.configuration.All || s.configuration.name != nil) {
 		return nil
 	}
-	s.mu.Lock()
-	s.writeProcess(fresh)
-	s.mu.Unlock()
+	s.processes.write(fresh)
 	return s.attach(ctx, fresh)
 }
 
@@ -587,101 +517,30 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	for _, pid := range s.turns.next() {
 		s.askToLook(pid)
 	}
-	s.mu.Lock()
-	var pids []int32
-	wanted := map[int32]bool{}
-	gone := s.gone
-	s.gone = nil
-	// Those first that were put off.
-	entries := slices.SortedFunc(maps.Values(s.processes), func(a, b *process) int {
-		return cmp.Or(a.lookedAt.Compare(b.lookedAt), cmp.Compare(a.row.PID, b.row.PID))
-	})
-	for _, entry := range entries {
-		pid := entry.row.PID
-		if entry.ended {
-			continue
-		}
-		if entry.target != nil && !entry.target.Alive() {
-			s.endProcess(entry, s.now(), true)
-		}
-		pids = append(pids, pid)
-		wanted[pid] = entry.ended || s.wantsLook(entry) // a look buries who has ended
-	}
-	s.mu.Unlock()
+	pids, wanted, gone := s.processes.inTurn(s.wantsLook)
 	for _, entry := range gone {
 		s.stopScan(entry)
 		s.forgetHeaders(entry)
 		s.tellUnarmed(entry)
 		s.release(entry)
 		s.stale.note(entry)
-		s.closeTarget(entry)
+		entry.close()
 	}
 	for _, pid := range pids {
 		if wanted[pid] {
 			s.look(ctx, pid)
 			s.lookAtAsked(ctx)
 		}
-		if entry := s.living(pid); entry != nil {
+		if entry := s.processes.living(pid); entry != nil {
 			s.attacher.Settle(ctx, entry.probed)
 		}
 	}
 }
 
-// endProcess writes the last row of a process. The session is locked.
-func (s *Session) endProcess(entry *process, at int64, exited bool) {
-	if entry.ended {
-		return
-	}
-	entry.ended = true
-	entry.endedAt = time.Now()
-	entry.row.Exited = exited
-	entry.row.RecordingEndTimestamp = trace.Some(at)
-	s.writeProcess(entry)
-}
-
-// writeProcess writes the row of a process as known now, if it runs ROS 2 and the row is news. The session is locked.
-func (s *Session) writeProcess(entry *process) {
-	if !entry.ros2 && !entry.shown || entry.row == entry.told {
-		return
-	}
-	entry.told = entry.row
-	s.journal.noteTarget(entry.row)
-	s.processRows++
-	row := entry.row
-	row.Revision = s.processRows
-	s.journal.gather(s.writer.Write(&trace.Batch{Processes: []trace.Process{row}}))
-}
-
-func (s *Session) endProcesses(at int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, entry := range s.processes {
-		s.endProcess(entry, at, entry.target != nil && !entry.target.Alive())
-	}
-}
-
-// entries are the processes as they are now.
-func (s *Session) entries() []*process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.processes), func(a, b *process) int { return cmp.Compare(a.row.PID, b.row.PID) })
-}
-
 // closeMemories ends the reading of the memory of all processes.
 func (s *Session) closeMemories() {
-	for _, entry := range s.entries() {
+	for _, entry := range s.processes.all() {
 		s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
-	}
-}
-
-func (s *Session) closeProcesses() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, entry := range s.processes {
-		s.closeTarget(entry)
-	}
-	for _, entry := range s.gone {
-		s.closeTarget(entry)
 	}
 }
 
@@ -692,11 +551,11 @@ func (s *Session) release(entry *process) {
 	}
 }
 
-// closeTarget lets go of the operating system's process. There is nothing to do about an error.
-func (s *Session) closeTarget(entry *process) {
-	if entry.target != nil {
-		_ = entry.target.Close()
-		entry.target = nil
+// close lets go of the operating system's process. There is nothing to do about an error.
+func (p *process) close() {
+	if p.target != nil {
+		_ = p.target.Close()
+		p.target = nil
 	}
 }
 
@@ -712,21 +571,12 @@ func (s *Session) targetsEnded() bool {
 	if !s.looks.empty() {
 		return false // a child may be waiting to be met
 	}
-	s.mu.Lock()
-	others := false // of a launched command's children, those that run no ROS 2
-	for _, entry := range s.processes {
-		if entry.ended {
-			continue
-		}
-		if s.launched == nil || entry.ros2 {
-			s.mu.Unlock()
-			return false
-		}
-		others = true
+	living, ros2 := s.processes.run()
+	if s.launched == nil || ros2 || !living {
+		return !living
 	}
-	s.mu.Unlock()
-	// One that the command waits for may still start a node; a daemon that it has left behind need not be waited for.
-	return !others || !s.launched.runs()
+	// A child that the command waits for may still start a node; a daemon that it has left behind need not be waited for.
+	return !s.launched.runs()
 }
 
 // onIgnored tells the kernel what the filter has decided. It is called with the merger locked.

@@ -34,12 +34,13 @@ func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
 // Of a process that has ended the last records are still to be read: it is forgotten later.
 func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	now := time.Now()
-	s := &Session{stale: staleAddresses{}, merger: merge.New(merge.Options{}), processes: map[int32]*process{
+	s := &Session{stale: staleAddresses{}, merger: merge.New(merge.Options{}), processes: newProcesses(datasetClock{}, nil, nil)}
+	s.processes.byPID = map[int32]*process{
 		1: {},
 		2: {ended: true, endedAt: now.Add(-afterlife / 2)},
 		3: {ended: true, endedAt: now.Add(-2 * afterlife)},
-	}}
-	for pid, entry := range s.processes {
+	}
+	for pid, entry := range s.processes.byPID {
 		entry.row.ProcessKey = trace.ProcessKey{PID: pid}
 		s.merger.Introduce(pid, func() *merge.Process {
 			return &merge.Process{Key: entry.row.ProcessKey, Graph: entities.New(entry.row.ProcessKey)}
@@ -52,7 +53,7 @@ func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 			merged = true
 			return nil
 		})
-		if _, listed := s.processes[pid]; listed != want || merged != want {
+		if _, listed := s.processes.byPID[pid]; listed != want || merged != want {
 			t.Errorf("process %d: known to the session %v, to the merger %v, want %v", pid, listed, merged, want)
 		}
 	}
@@ -71,12 +72,13 @@ func TestBeginThatIsReadAfterTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			entry := &process{ended: true, row: trace.Process{ProcessKey: trace.ProcessKey{PID: 7, ProcessStart: 5 * tick}}}
-			s := &Session{looks: newLooks(), processes: map[int32]*process{7: entry}}
+			s := &Session{looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil)}
+			s.processes.put(entry)
 			record := abi.ProcessRecord{StartBoottimeNs: uint64(test.begins)}
 			record.Header.PID, record.Header.Status = 7, abi.ProcessFork
 			s.onProcess(record)
-			if known := s.processes[7] == entry; known != test.known || len(s.gone) == 1 == test.known {
-				t.Errorf("known: %v, %d are gone", known, len(s.gone))
+			if known := s.processes.find(7) == entry; known != test.known || len(s.processes.gone) == 1 == test.known {
+				t.Errorf("known: %v, %d are gone", known, len(s.processes.gone))
 			}
 		})
 	}

@@ -85,10 +85,10 @@ func (s *Session) scanNext(ctx context.Context) {
 // scannable returns the processes that live and run ROS 2, first those whose user's processes have been scanned for the
 // least time.
 func (s *Session) scannable() []*process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.processes.mu.Lock()
+	defer s.processes.mu.Unlock()
 	var entries []*process
-	for _, entry := range s.processes {
+	for _, entry := range s.processes.byPID {
 		if entry.ros2 && entry.recorded && !entry.ended && entry.target != nil && entry.target.Distro != distros.Unknown {
 			entries = append(entries, entry)
 		}
@@ -135,9 +135,9 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 		defer memory.Close()
 		searching <- struct{}{}
 		begin := time.Now()
-		snapshot, err := entities.Scan(ctx, memory, layout, s.now())
+		snapshot, err := entities.Scan(ctx, memory, layout, s.clock.now())
 		if snapshot != nil {
-			snapshot.End = s.now()
+			snapshot.End = s.clock.now()
 		}
 		<-searching
 		time.Sleep(settleTime)
@@ -152,9 +152,9 @@ func (s *Session) applyScan(result scanResult) {
 	delete(s.scans.running, entry)
 	s.scans.spent[entry.payer] += result.took
 	entry.scanned.pause = time.Now().Add(max(scanPause, scanShare*result.took))
-	s.mu.Lock()
-	current := s.processes[key.PID] == entry && !entry.ended
-	s.mu.Unlock()
+	s.processes.mu.Lock()
+	current := s.processes.byPID[key.PID] == entry && !entry.ended
+	s.processes.mu.Unlock()
 	switch {
 	case !current || errors.Is(result.err, target.ErrExited):
 		return // the process has ended, or runs another program

@@ -63,8 +63,9 @@ type Session struct {
 	loader        *loader.Loader
 	merger        *merge.Merger
 	writer        *writer.Writer
+	processes     *processes
 	overhead      *overhead
-	clock         trace.Clock
+	clock         datasetClock
 	bootID        string
 
 	// Of the session's own goroutine.
@@ -78,6 +79,9 @@ type Session struct {
 	known    knownFiles
 	first    firstAwaited
 	losses   losses
+	opened   time.Time
+	// openedMonotonic is the same on CLOCK_MONOTONIC, in nanoseconds.
+	openedMonotonic int64
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -87,20 +91,14 @@ type Session struct {
 	intraProcesses chan intraProcessSeen // processes that begin with intra-process communication
 	headersAsked   chan struct{}         // there are headerQuestions
 
-	lostInits lostInits // of the reader; its count may be read by all
-	strangers allowance // used with the merger locked
-	naming    allowance // as well
+	lostInits lostInits    // of the reader; its count may be read by all
+	strangers allowance    // used with the merger locked
+	naming    allowance    // as well
+	starts    recentStarts // as well
+	mappings  mappings     // it has a lock of its own
 
-	mu              sync.Mutex // guards what follows; it is locked after the merger, and before the journal
-	processes       map[int32]*process
-	processRows     uint64     // rows that were written of processes
-	gone            []*process // whose PIDs other processes have
+	mu              sync.Mutex // guards what follows; it is locked last, also with the merger locked
 	headerQuestions []headerQuestion
-	starts          recentStarts
-	mappings        mappings
-	mappingsLost    uint64 // by the kernel
-	opened          time.Time
-	openedMonotonic int64 // the same on CLOCK_MONOTONIC, in nanoseconds
 }
 
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete
@@ -130,7 +128,6 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		overhead:       newOverhead(),
 		headersAsked:   make(chan struct{}, 1),
 		scans:          newScans(),
-		processes:      map[int32]*process{},
 	}
 	s.finder.Trust(options.Trusted...)
 	err = s.run(ctx)
@@ -148,7 +145,6 @@ func (s *Session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.closeProcesses()
 	if s.links = s.chooseLinks(ctx, found); s.links.Recorded > 0 {
 		s.journal.message(fmt.Sprintf("probes are made %s", &s.links))
 	}
@@ -170,6 +166,7 @@ func (s *Session) run(ctx context.Context) error {
 		endPrepared(<-toCome)
 		return err
 	}
+	defer s.processes.close()
 	defer s.loader.Close()
 
 	reading := s.read(ctx)
@@ -223,7 +220,7 @@ func (s *Session) configure() error {
 	if err != nil {
 		return fmt.Errorf("storing the configuration: %w", err)
 	}
-	s.clock = measureClock()
+	s.clock = datasetClock{measureClock()}
 	host, err := describeHost()
 	if err != nil {
 		return err
@@ -234,7 +231,7 @@ func (s *Session) configure() error {
 		report.Host = host
 		report.Configuration = stored
 		report.SetAttributes(c.attributes)
-		report.Clock = s.clock
+		report.Clock = s.clock.Clock
 		report.Enter(trace.StateConfigured, time.Now())
 	})
 
@@ -271,11 +268,12 @@ func (s *Session) configure() error {
 		}
 		s.options.Observer.Created(directory)
 	}
+	s.processes = newProcesses(s.clock, s.writer, s.journal)
 	s.merger = merge.New(merge.Options{
 		RealtimeOffset: s.clock.RealtimeOffset,
 		Filter:         &c.filter,
 		Identify:       s.identify,
-		OnRecorded:     s.onRecorded,
+		OnRecorded:     s.processes.show,
 		OnProcess:      s.onProcess,
 		OnIgnored:      s.onIgnored,
 		OnIntraProcess: s.onIntraProcess,
@@ -310,7 +308,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	if err := s.journal.begin(s.writer); err != nil {
 		return err
 	}
-	if err := s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clock}, Attributes: s.configuration.attributes}); err != nil {
+	if err := s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clock.Clock}, Attributes: s.configuration.attributes}); err != nil {
 		return err
 	}
 	var refused []error
@@ -351,7 +349,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		if err := s.addCommand(ctx); err != nil {
 			return err
 		}
-		if entry := s.living(int32(s.launched.command.Process.Pid)); entry != nil {
+		if entry := s.processes.living(int32(s.launched.command.Process.Pid)); entry != nil {
 			s.attacher.Await(ctx, entry.probed)
 		}
 	}
@@ -393,16 +391,11 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 
 // open notes when the recording began.
 func (s *Session) open(before, after int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.opened = time.Now()
 	s.openedMonotonic = before
 	at := before + (after-before)/2 + s.clock.RealtimeOffset
 	s.losses.since = at
-	for _, p := range s.processes {
-		p.row.RecordingStartTimestamp = trace.Some(at)
-		s.writeProcess(p)
-	}
+	s.processes.start(at)
 }
 
 // watch serves the running session until something ends it: cause is the error, if one does, and read says that the
@@ -454,7 +447,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.attacher.Sweep()
 			s.forgetLongEnded(time.Now())
 			s.merger.ForgetUnwanted()
-			if over := s.stale.take(s.isUsed); len(over) > 0 {
+			if over := s.stale.take(s.processes.isUsed); len(over) > 0 {
 				s.journal.warn(s.loader.ForgetProcesses(over))
 			}
 			s.noteKnownFiles(ctx)
@@ -496,19 +489,11 @@ func (s *Session) tellStatus(state trace.State) {
 	}
 	ring := s.loader.Statistics()
 	status := Status{
-		State: state, Rows: s.writer.AcceptedRows(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
+		State: state, Elapsed: time.Since(s.opened), Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
+		Lost: s.losses.records(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
 	}
 	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
-	s.mu.Lock()
-	status.Elapsed = time.Since(s.opened)
-	for _, p := range s.processes {
-		if p.recorded && !p.ended {
-			status.Processes++
-		}
-	}
-	s.mu.Unlock()
-	status.Lost = s.losses.records()
 	s.options.Observer.Status(status)
 }
 

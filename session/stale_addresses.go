@@ -1,7 +1,5 @@
 package session
 
-import "golang.org/x/sys/unix"
-
 // staleAddresses are PIDs of processes that are over, of whose addresses the kernel side may remember something. It
 // knows processes by their PIDs only.
 type staleAddresses map[int32]bool
@@ -22,11 +20,4 @@ func (s staleAddresses) take(isUsed func(pid int32) bool) (free []int32) {
 		}
 	}
 	return free
-}
-
-// isUsed reports whether a process has the PID, or records may come of the one that had it.
-func (s *Session) isUsed(pid int32) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.processes[pid] != nil || unix.Kill(int(pid), 0) != unix.ESRCH
 }

@@ -17,19 +17,20 @@ func TestStaleAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	free, living, recorded := int32(over.Process.Pid), int32(os.Getpid()), int32(over.Process.Pid+1<<22) // beyond all PIDs
-	s := &Session{stale: staleAddresses{}, processes: map[int32]*process{recorded: {}}}
+	stale, known := staleAddresses{}, newProcesses(datasetClock{}, nil, nil)
+	known.byPID[recorded] = &process{}
 	for _, pid := range []int32{free, living, recorded} {
-		s.stale.note(&process{ros2: true, row: trace.Process{ProcessKey: trace.ProcessKey{PID: pid}}})
+		stale.note(&process{ros2: true, row: trace.Process{ProcessKey: trace.ProcessKey{PID: pid}}})
 	}
-	s.stale.note(&process{row: trace.Process{ProcessKey: trace.ProcessKey{PID: recorded + 1}}}) // never recorded
-	if taken := s.stale.take(s.isUsed); !slices.Equal(taken, []int32{free}) {
+	stale.note(&process{row: trace.Process{ProcessKey: trace.ProcessKey{PID: recorded + 1}}}) // never recorded
+	if taken := stale.take(known.isUsed); !slices.Equal(taken, []int32{free}) {
 		t.Errorf("%v are freed", taken)
 	}
-	delete(s.processes, recorded)
-	if taken := s.stale.take(s.isUsed); !slices.Equal(taken, []int32{recorded}) {
+	delete(known.byPID, recorded)
+	if taken := stale.take(known.isUsed); !slices.Equal(taken, []int32{recorded}) {
 		t.Errorf("then %v", taken)
 	}
-	if taken := s.stale.take(s.isUsed); taken != nil {
+	if taken := stale.take(known.isUsed); taken != nil {
 		t.Errorf("in the end %v", taken)
 	}
 }

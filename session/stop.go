@@ -37,7 +37,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.warnOfNothing()
 	s.attacher.WarnOfApart()
 	s.warnOfRefusals()
-	s.endProcesses(closed + s.clock.RealtimeOffset)
+	s.processes.endAll(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)
 	s.journal.warnOfUnlisted()
 	s.endKnownFiles()

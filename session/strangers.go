@@ -60,9 +60,7 @@ func (s *Session) identify(pid int32) *merge.Process {
 	opened := s.openMemory(ctx, entry)
 	entry.forgotten = ctx.Err() != nil            // then the session opens it
 	merged := mergedProcess(entry, opened.take()) // before anybody else sees the entry
-	s.mu.Lock()
-	s.begin(entry)
-	s.mu.Unlock()
+	s.processes.begin(entry)
 	s.askToLookFirst(pid)
 	return merged
 }
@@ -70,17 +68,13 @@ func (s *Session) identify(pid int32) *merge.Process {
 // remember makes a process that is gone, or may not be looked into: what the kernel said when it began is all there is
 // to know.
 func (s *Session) remember(pid int32, exited bool) *merge.Process {
-	s.mu.Lock()
 	start := s.starts.of(pid)
-	s.mu.Unlock()
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
 	if !s.mayWant(start.command) {
 		s.journal.warn(fmt.Errorf("PID %d (%s) was over before its arguments were read: if --name fits these, what it did is missing", pid, start.command))
 		return s.unwanted(key)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.put(&process{
+	s.processes.put(&process{
 		row: trace.Process{ProcessKey: key, Command: start.command, Exited: exited}, ros2: true, ended: true, endedAt: time.Now(),
 	})
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown))}
@@ -101,9 +95,7 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 		}
 		undecided = !decided
 	}
-	s.mu.Lock()
-	s.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: undecided})
-	s.mu.Unlock()
+	s.processes.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: undecided})
 	s.askToLook(pid)
 	s.journal.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(payer))}
@@ -154,9 +146,7 @@ func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
 		if unmet.looks++; exited && unmet.looks < youngLooks {
 			return nil // the kernel tells when that was
 		}
-		s.mu.Lock()
-		s.endProcess(unmet, s.now(), exited)
-		s.mu.Unlock()
+		s.processes.end(unmet, s.clock.now(), exited)
 		return nil
 	}
 	if unmet.undecided && !s.wants(p) {
@@ -176,23 +166,16 @@ func (s *Session) dismiss(unmet *process) {
 		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey
 		return nil
 	}))
-	s.mu.Lock()
-	s.endProcess(unmet, s.now(), false)
-	s.mu.Unlock()
+	s.processes.end(unmet, s.clock.now(), false)
 }
 
 // adopt puts a process that was looked at in the place of what its records had led to. It returns nil if that was
 // another process, whose end is still to be told.
 func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
-	s.mu.Lock()
-	if s.processes[entry.row.PID] != unmet || unmet.ended || unmet.row.ProcessKey != entry.row.ProcessKey {
-		s.mu.Unlock()
-		s.closeTarget(entry)
+	if !s.processes.adopt(unmet, entry) {
+		entry.close()
 		return nil
 	}
-	entry.row.RecordingStartTimestamp, entry.told, entry.shown = unmet.row.RecordingStartTimestamp, unmet.told, unmet.shown
-	s.processes[entry.row.PID] = entry
-	s.mu.Unlock()
 	s.readAnew(ctx, entry)
 	return entry
 }

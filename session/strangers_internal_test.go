@@ -88,9 +88,11 @@ func TestStrangersAreMet(t *testing.T) {
 			defer func() { _ = w.Discard() }()
 			pid := int32(command.Process.Pid)
 			s := &Session{
-				configuration: new(compiled), finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
-				journal: newJournal(Observer{}), writer: w, opened: time.Now(),
+				configuration: new(compiled), finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(),
+				journal: newJournal(Observer{}),
 			}
+			s.processes = newProcesses(s.clock, w, s.journal)
+			s.processes.open = true
 			payer, err := s.finder.Payer(pid)
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +102,7 @@ func TestStrangersAreMet(t *testing.T) {
 
 			merged := s.identify(pid)
 			s.merger.Introduce(pid, func() *merge.Process { return merged })
-			entry := s.processes[pid]
+			entry := s.processes.find(pid)
 			if s.looks.count() != 1 || merged.Key != entry.row.ProcessKey || !entry.row.RecordingStartTimestamp.Valid {
 				t.Errorf("%d to be looked at, key %v, row %+v", s.looks.count(), merged.Key, entry.row)
 			}
@@ -118,11 +120,11 @@ func TestStrangersAreMet(t *testing.T) {
 				if !test.met {
 					return
 				}
-				if entry != s.processes[pid] || entry.row.RecordingStartTimestamp != unmet.row.RecordingStartTimestamp {
+				if entry != s.processes.find(pid) || entry.row.RecordingStartTimestamp != unmet.row.RecordingStartTimestamp {
 					t.Errorf("row %+v, was %+v", entry.row, unmet.row)
 				}
 			}
-			defer s.closeTarget(entry)
+			defer entry.close()
 			if entry.target == nil || entry.row.ProcessKey != keyOf(entry.target) {
 				t.Errorf("row %+v", entry.row)
 			}
@@ -152,9 +154,10 @@ func TestStrangersOfAName(t *testing.T) {
 				defer func() { _ = w.Discard() }()
 				s := &Session{
 					configuration: &compiled{name: regexp.MustCompile(test.pattern)},
-					finder:        target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(), processes: map[int32]*process{},
-					journal: newJournal(Observer{}), writer: w, opened: time.Now(),
+					finder:        target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(),
+					journal: newJournal(Observer{}),
 				}
+				s.processes = newProcesses(s.clock, w, s.journal)
 				payer, err := s.finder.Payer(pid)
 				if err != nil {
 					t.Fatal(err)
@@ -162,8 +165,8 @@ func TestStrangersOfAName(t *testing.T) {
 				s.strangers.has(payer, strangersTime, time.Now())
 				s.strangers.spend(payer, spent)
 				merged := s.identify(pid)
-				if merged.Unwanted == test.wanted || (s.processes[pid] != nil) != test.wanted {
-					t.Errorf("unwanted: %v, noted: %v", merged.Unwanted, s.processes[pid] != nil)
+				if merged.Unwanted == test.wanted || (s.processes.find(pid) != nil) != test.wanted {
+					t.Errorf("unwanted: %v, noted: %v", merged.Unwanted, s.processes.find(pid) != nil)
 				}
 			})
 		}
@@ -177,7 +180,7 @@ func TestProcessIsReplacedWithoutRoom(t *testing.T) {
 	pid := int32(command.Process.Pid)
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), processes: map[int32]*process{},
+		looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil),
 	}
 	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
 	p, err := s.finder.Inspect(t.Context(), pid)
@@ -191,8 +194,8 @@ func TestProcessIsReplacedWithoutRoom(t *testing.T) {
 	if err := s.replace(t.Context(), entry); err != nil {
 		t.Fatal(err)
 	}
-	fresh := s.processes[pid]
-	defer s.closeTarget(fresh)
+	fresh := s.processes.find(pid)
+	defer fresh.close()
 	if fresh == entry || fresh.target == nil || fresh.ended || entry.target != nil {
 		t.Errorf("the former one %+v, the new one %+v", entry, fresh)
 	}
@@ -204,7 +207,7 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 	pid := int32(startSleeping(t).Process.Pid)
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), turns: newTurns(roundTime), processes: map[int32]*process{}, journal: newJournal(Observer{}),
+		looks: newLooks(), turns: newTurns(roundTime), journal: newJournal(Observer{}), processes: newProcesses(datasetClock{}, nil, nil),
 	}
 	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
 	payer, err := s.finder.Payer(pid)
@@ -218,8 +221,8 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 	}
 	for range 3 {
 		s.look(t.Context(), pid)
-		if late := s.turns.next(); s.processes[pid] != nil || !slices.Equal(late, []int32{pid}) {
-			t.Fatalf("%+v, to be looked at again are %v", s.processes[pid], late)
+		if late := s.turns.next(); s.processes.find(pid) != nil || !slices.Equal(late, []int32{pid}) {
+			t.Fatalf("%+v, to be looked at again are %v", s.processes.find(pid), late)
 		}
 	}
 	if list := s.journal.warnings.list(); len(list) != 1 {
@@ -227,9 +230,9 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 	}
 	account.Give(quota.Processes, taken)
 	s.look(t.Context(), pid)
-	entry := s.processes[pid]
+	entry := s.processes.find(pid)
 	if entry == nil || entry.target == nil || len(s.turns.next()) != 0 {
 		t.Fatalf("%+v, to be looked at again are %v", entry, s.turns.next())
 	}
-	s.closeTarget(entry)
+	entry.close()
 }

@@ -25,8 +25,7 @@ type arming struct {
 // mappingPatience is how long after a mapping was seen it may still have to be read when it was made.
 const mappingPatience = time.Second
 
-// noteArmed notes files that are probed now. Those that were before the recording began have missed nothing. The
-// session is locked.
+// noteArmed notes files that are probed now. Those that were before the recording began have missed nothing.
 func (s *Session) noteArmed(entry *process, armed []attaching.Armed) {
 	if s.opened.IsZero() {
 		return
@@ -50,18 +49,18 @@ func (a *arming) look(entry *process) {
 
 // judgeArmings writes rows of files that were mapped before they were probed.
 func (s *Session) judgeArmings() {
-	for _, entry := range s.entries() {
+	for _, entry := range s.processes.all() {
 		s.judge(entry, false)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mappings.expire(readClock(unix.CLOCK_MONOTONIC)-int64(mappingMemory), func(pid int32) bool { return s.processes[pid] != nil })
+	s.processes.mu.Lock()
+	defer s.processes.mu.Unlock()
+	s.mappings.expire(readClock(unix.CLOCK_MONOTONIC)-int64(mappingMemory), func(pid int32) bool { return s.processes.byPID[pid] != nil })
 }
 
 // judge writes what is clear of a process, or in the end all of it.
 func (s *Session) judge(entry *process, end bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.processes.mu.Lock()
+	defer s.processes.mu.Unlock()
 	if entry.target == nil || len(entry.armings) == 0 {
 		return
 	}
@@ -80,7 +79,7 @@ func (s *Session) judge(entry *process, end bool) {
 }
 
 // tellSpan writes that what a process did in a file is not recorded until an instant, as far as that is in the
-// recording. The session is locked.
+// recording. The processes are locked.
 func (s *Session) tellSpan(entry *process, a arming, until int64) {
 	from := max(s.mappedSince(entry, a), s.openedMonotonic)
 	if from >= until || !entry.ros2 && !entry.shown {
@@ -98,7 +97,7 @@ func (s *Session) tellSpan(entry *process, a arming, until int64) {
 	s.journal.gather(s.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}))
 }
 
-// mappedSince is when a file was mapped, or an earlier bound where that is unknown. The session is locked.
+// mappedSince is when a file was mapped, or an earlier bound where that is unknown. The processes are locked.
 func (s *Session) mappedSince(entry *process, a arming) int64 {
 	if a.Since != 0 {
 		return a.Since
@@ -107,18 +106,17 @@ func (s *Session) mappedSince(entry *process, a arming) int64 {
 	// When it began, on the clock that stands still while the machine sleeps, rounded down as /proc does it.
 	least := entry.row.ProcessStart - (readClock(unix.CLOCK_BOOTTIME) - readClock(unix.CLOCK_MONOTONIC))
 	least = max(least, entry.absent[a.File])
-	if s.processes[pid] != entry {
+	if s.processes.byPID[pid] != entry {
 		return least // what is known of the PID is of another process
 	}
-	begun, replaced := s.mappings.begun(pid)
-	if begun <= a.At {
-		least = max(least, begun)
+	told := s.mappings.of(pid, a.module)
+	if told.begun <= a.At {
+		least = max(least, told.begun)
 	}
-	first, found := s.mappings.first(pid, a.module)
-	if !found || replaced > a.seen || s.mappings.lostAt > least {
+	if !told.found || told.replaced > a.seen || told.lostAt > least {
 		return least // what is told may be of another program, or a later mapping of the file
 	}
-	return first
+	return told.first
 }
 
 // noteRefreshed notes which files the process had not mapped when it was looked at before.
@@ -143,11 +141,11 @@ func (p *process) noteUnplanned() {
 func (s *Session) lookLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), mappingPatience)
 	defer cancel()
-	for _, entry := range s.entries() {
+	for _, entry := range s.processes.all() {
 		if ctx.Err() != nil {
 			return
 		}
-		if s.living(entry.row.PID) != entry || !entry.recorded {
+		if s.processes.living(entry.row.PID) != entry || !entry.recorded {
 			continue
 		}
 		began := readClock(unix.CLOCK_MONOTONIC)
@@ -165,11 +163,11 @@ func (s *Session) lookLast() {
 // tellUnarmed writes what there is to say of a process that is over, or runs another program.
 func (s *Session) tellUnarmed(entry *process) {
 	end := readClock(unix.CLOCK_MONOTONIC)
-	s.mu.Lock()
+	s.processes.mu.Lock()
 	if until := entry.row.RecordingEndTimestamp; until.Valid {
 		end = until.Value - s.clock.RealtimeOffset
 	}
-	s.mu.Unlock()
+	s.processes.mu.Unlock()
 	s.tellUnarmedUntil(entry, end)
 }
 
@@ -181,8 +179,8 @@ func (s *Session) tellUnarmedUntil(entry *process, end int64) {
 	s.judge(entry, true)
 	never := s.attacher.Unarmed(entry.probed)
 	blind := entry.ros2 && !entry.probed.Planned() && !s.isProbedForAll(entry, end)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.processes.mu.Lock()
+	defer s.processes.mu.Unlock()
 	if s.opened.IsZero() {
 		return
 	}
@@ -211,13 +209,10 @@ func (s *Session) isProbedForAll(entry *process, end int64) bool {
 
 // tellAllUnarmed does so for all processes that are still recorded when the recording is closed.
 func (s *Session) tellAllUnarmed(closed int64) {
-	s.mu.Lock()
-	gone := slices.Clone(s.gone)
-	s.mu.Unlock()
-	for _, entry := range gone {
+	for _, entry := range s.processes.allGone() {
 		s.tellUnarmed(entry)
 	}
-	for _, entry := range s.entries() {
+	for _, entry := range s.processes.all() {
 		if entry.ended {
 			s.tellUnarmed(entry)
 			continue

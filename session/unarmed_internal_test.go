@@ -71,9 +71,10 @@ func TestSpans(t *testing.T) {
 				entry.absent[file] = ago(test.absent)
 			}
 			s := &Session{
-				merger: merge.New(merge.Options{}), processes: map[int32]*process{mapper: entry}, journal: newJournal(Observer{}), writer: w,
+				merger: merge.New(merge.Options{}), processes: newProcesses(datasetClock{}, w, nil), journal: newJournal(Observer{}), writer: w,
 				opened: time.Now(), openedMonotonic: ago(90),
 			}
+			s.processes.put(entry)
 			if test.lost != 0 {
 				s.mappings.lostAt = ago(test.lost)
 			}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/caret-bpf/caret-bpf/loader"
 )
 
@@ -20,9 +18,7 @@ func (s *Session) watchMappings() (end func()) {
 		s.journal.warn(err) // then processes are taken to have had all files from their beginning, and are looked at each second
 		return func() {}
 	}
-	s.mu.Lock()
-	s.mappings.told = true
-	s.mu.Unlock()
+	s.mappings.begin()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -47,21 +43,15 @@ func (s *Session) watchMappings() (end func()) {
 // noteMappings notes those of processes that are recorded, or may be.
 func (s *Session) noteMappings(watched *loader.Mappings) {
 	complete := watched.Complete()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	watched.Read(func(event loader.MappingEvent) {
-		if s.configuration.PIDs != "" && s.processes[event.PID] == nil {
-			return
-		}
-		s.mappings.note(event)
-		if entry := s.processes[event.PID]; entry != nil {
+	s.processes.mu.Lock()
+	defer s.processes.mu.Unlock()
+	s.mappings.read(watched, complete, func(pid int32) bool {
+		entry := s.processes.byPID[pid]
+		if entry != nil {
 			s.noteMapped(entry)
 		}
+		return entry != nil || s.configuration.systemWide()
 	})
-	if lost := watched.Lost(); lost != s.mappingsLost || !complete {
-		s.mappingsLost = lost
-		s.mappings.lostAt = readClock(unix.CLOCK_MONOTONIC)
-	}
 }
 
 const (
@@ -71,7 +61,7 @@ const (
 	unaskedPause = 30 * time.Second
 )
 
-// noteMapped has a process looked at that has mapped something: soon, or with the others. The session is locked.
+// noteMapped has a process looked at that has mapped something: soon, or with the others. The processes are locked.
 func (s *Session) noteMapped(entry *process) {
 	entry.mapped = true
 	if now := time.Now(); now.Sub(entry.askedAt) > askPause {
@@ -81,10 +71,10 @@ func (s *Session) noteMapped(entry *process) {
 }
 
 // wantsLook reports whether there is reason to look at a process, or not all of its mappings may have been told. The
-// session is locked.
+// processes are locked.
 func (s *Session) wantsLook(entry *process) bool {
 	switch {
-	case !s.mappings.told, entry.mapped, entry.refreshed < s.mappings.lostAt:
+	case entry.mapped, s.mappings.mayLack(entry.refreshed):
 		return true
 	case entry.target == nil, entry.looks < youngLooks:
 		return true
