@@ -1,6 +1,10 @@
 package session
 
-import "context"
+import (
+	"context"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+)
 
 // libraryLoad is the dynamic linker's word that a process changes its libraries.
 type libraryLoad struct {
@@ -14,6 +18,61 @@ type intraProcessSeen struct {
 	at  int64 // CLOCK_MONOTONIC in nanoseconds, 0 where it is not known
 }
 
+// announced is what the kernel and the merger announce of processes, for the session's own goroutine. Its methods are
+// called with the merger locked, and never wait.
+type announced struct {
+	// Set once.
+	clock     datasetClock
+	processes *processes
+	mappings  *mappings
+	strangers *strangers
+	looks     *looks
+
+	loads          chan libraryLoad      // processes that change their libraries
+	intraProcesses chan intraProcessSeen // processes that begin with intra-process communication
+}
+
+func newAnnounced(clock datasetClock, processes *processes, mappings *mappings, strangers *strangers, looks *looks) *announced {
+	return &announced{
+		clock: clock, processes: processes, mappings: mappings, strangers: strangers, looks: looks,
+		loads: make(chan libraryLoad, 4096), intraProcesses: make(chan intraProcessSeen, 64),
+	}
+}
+
+// onProcess is told by the kernel of forks, execs, exits and changes of libraries.
+func (a *announced) onProcess(record abi.ProcessRecord) {
+	pid := int32(record.Header.PID)
+	switch record.Header.Status {
+	case abi.ProcessFork, abi.ProcessExec:
+		a.processes.noteBegin(pid, record.Start(), record.Header.Status == abi.ProcessExec)
+		if record.Header.Status == abi.ProcessFork {
+			a.mappings.beginProcess(pid, int64(record.TimeNs))
+		}
+		a.strangers.starts.note(pid, processStart{record.Start(), record.CommandName()})
+		if record.Header.Status == abi.ProcessExec {
+			a.looks.ask(pid, isUrgent)
+		} else {
+			a.looks.ask(pid, canWait)
+		}
+	case abi.ProcessLoad:
+		select {
+		case a.loads <- libraryLoad{pid, int64(record.TimeNs)}:
+		default: // the next tick looks at all processes
+		}
+	case abi.ProcessExit:
+		a.processes.noteExit(pid, int64(record.TimeNs)+a.clock.RealtimeOffset)
+		a.looks.ask(pid, canWait)
+	}
+}
+
+// onIntraProcess is told of a new subscription with intra-process communication.
+func (a *announced) onIntraProcess(pid int32, at int64) {
+	select {
+	case a.intraProcesses <- intraProcessSeen{pid, at}:
+	default: // the next tick looks at all processes
+	}
+}
+
 // followLoad attaches what a process may need that changes its libraries. What it loads is looked for soon.
 func (s *Session) followLoad(ctx context.Context, load libraryLoad) {
 	entry := s.processes.living(load.pid)
@@ -23,15 +82,7 @@ func (s *Session) followLoad(ctx context.Context, load libraryLoad) {
 	s.attacher.LibrariesChange(ctx, entry.probed, load.at)
 	if entry.looks >= youngLooks {
 		entry.looks = 0 // as of a process that has just begun: libraries are mapped one after the other
-		s.askToLookFirst(load.pid)
-	}
-}
-
-// onIntraProcess is told of a new subscription with intra-process communication. It is called with the merger locked.
-func (s *Session) onIntraProcess(pid int32, at int64) {
-	select {
-	case s.intraProcesses <- intraProcessSeen{pid, at}:
-	default: // the next tick looks at all processes
+		s.looks.ask(load.pid, isUrgent)
 	}
 }
 

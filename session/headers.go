@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/caret-bpf/caret-bpf/entities"
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -17,34 +19,51 @@ type headerQuestion struct {
 	entities.KnownType
 }
 
-// onMessageType notes that the type of an entity's messages has become known. It is called with the merger locked, so
+// headers answers where messages have their headers: the merger asks, and the session's own goroutine reads the files
+// that define the types.
+type headers struct {
+	// Set once.
+	loader    *loader.Loader
+	processes *processes
+	journal   *journal
+	asked     chan struct{} // has an element while there are questions
+
+	mu        sync.Mutex // guards what follows; it is locked last, also with the merger locked
+	questions []headerQuestion
+}
+
+func newHeaders(l *loader.Loader, processes *processes, journal *journal) *headers {
+	return &headers{loader: l, processes: processes, journal: journal, asked: make(chan struct{}, 1)}
+}
+
+// ask notes that the type of an entity's messages has become known. It is called with the merger locked, so
 // the files that define the type are read later.
-func (s *Session) onMessageType(process trace.ProcessKey, known entities.KnownType) {
-	s.mu.Lock()
-	s.headerQuestions = append(s.headerQuestions, headerQuestion{process, known})
-	s.mu.Unlock()
+func (h *headers) ask(process trace.ProcessKey, known entities.KnownType) {
+	h.mu.Lock()
+	h.questions = append(h.questions, headerQuestion{process, known})
+	h.mu.Unlock()
 	select {
-	case s.headersAsked <- struct{}{}:
+	case h.asked <- struct{}{}:
 	default: // somebody has asked already
 	}
 }
 
-// forgetHeaders forgets where the messages of a process that is over have their headers.
-func (s *Session) forgetHeaders(entry *process) {
+// forget forgets where the messages of a process that is over have their headers.
+func (h *headers) forget(entry *process) {
 	for _, address := range entry.headers {
-		s.journal.warn(s.loader.ForgetHeaderOffset(entry.row.PID, address))
+		h.journal.warn(h.loader.ForgetHeaderOffset(entry.row.PID, address))
 	}
 	entry.headers = nil
 }
 
-// answerHeaderQuestions tells the kernel side where messages have their headers.
-func (s *Session) answerHeaderQuestions(ctx context.Context) {
-	s.mu.Lock()
-	questions := s.headerQuestions
-	s.headerQuestions = nil
-	s.mu.Unlock()
+// answer tells the kernel side where messages have their headers.
+func (h *headers) answer(ctx context.Context) {
+	h.mu.Lock()
+	questions := h.questions
+	h.questions = nil
+	h.mu.Unlock()
 	for _, question := range questions {
-		entry := s.processes.find(question.process.PID)
+		entry := h.processes.find(question.process.PID)
 		if entry == nil || entry.target == nil || entry.row.ProcessKey != question.process {
 			continue // it has ended
 		}
@@ -54,18 +73,18 @@ func (s *Session) answerHeaderQuestions(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !errors.Is(err, target.ErrNoProcess):
-			s.journal.noteUnstamped(question.process.PID, question.MessageType, err)
+			h.journal.noteUnstamped(question.process.PID, question.MessageType, err)
 			if errors.Is(err, target.ErrNotRead) || errors.Is(err, quota.ErrUsedUp) {
-				s.journal.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
+				h.journal.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
 			}
 		case ok:
-			if err := s.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
-				s.journal.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
+			if err := h.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
+				h.journal.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
 				continue
 			}
 			entry.headers = append(entry.headers, address)
 		default: // the address may have belonged to an entity with another type
-			s.journal.warn(s.loader.ForgetHeaderOffset(question.process.PID, address))
+			h.journal.warn(h.loader.ForgetHeaderOffset(question.process.PID, address))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
@@ -49,6 +52,14 @@ func (j *journal) warn(err error) {
 			j.message(text)
 		}
 	}
+}
+
+// warnOfRefused says that a process is left out for what it would take. It reports whether that is so.
+func (j *journal) warnOfRefused(err error) (refused bool) {
+	if refused = errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong); refused {
+		j.warn(fmt.Errorf("not recorded: %w", err))
+	}
+	return refused
 }
 
 // gather is warn for who must not wait: the user is told with others.

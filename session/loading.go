@@ -23,7 +23,7 @@ func (s *Session) lookForLoading() {
 			continue
 		}
 		if s.configuration.name != nil || s.isYoung(int32(pid)) {
-			s.askToLook(int32(pid))
+			s.looks.ask(int32(pid), canWait)
 		}
 	}
 }

@@ -15,11 +15,17 @@ const namingTime = 300 * time.Millisecond
 
 var errNamedLate = errors.New("looking up functions takes long, and others wait")
 
+// naming is the time that users have for it. It is used with the merger locked.
+type naming struct {
+	allowance
+	journal *journal
+}
+
 // namedMemory is the memory of a process in which functions are looked up as long as its user has time for it.
 type namedMemory struct {
 	understoodMemory
-	session *Session
-	payer   uint32
+	naming *naming
+	payer  uint32
 }
 
 func (m namedMemory) FunctionAt(address uint64) (function entities.Function, ok bool) {
@@ -35,11 +41,11 @@ func (m namedMemory) PassedMember(function uint64, callee string) (member elffil
 
 func (m namedMemory) inTime(look func()) {
 	begin := time.Now()
-	if !m.session.naming.has(m.payer, namingTime, begin) {
-		m.session.journal.warn(fmt.Errorf("looking up functions of processes of user %d takes long: names of callbacks may be missing until memory is searched",
+	if !m.naming.has(m.payer, namingTime, begin) {
+		m.naming.journal.warn(fmt.Errorf("looking up functions of processes of user %d takes long: names of callbacks may be missing until memory is searched",
 			m.payer))
 		return
 	}
 	look()
-	m.session.naming.spend(m.payer, time.Since(begin))
+	m.naming.spend(m.payer, time.Since(begin))
 }

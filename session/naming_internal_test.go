@@ -27,8 +27,8 @@ func (slowCode) PassedMember(uint64, string) (elffile.Member, error) {
 // time.
 func TestNamingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Session{journal: newJournal(Observer{})}
-		of := func(user uint32) namedMemory { return namedMemory{slowCode{}, s, user} }
+		n := &naming{journal: newJournal(Observer{})}
+		of := func(user uint32) namedMemory { return namedMemory{slowCode{}, n, user} }
 		function := func(user uint32) bool { _, ok := of(user).FunctionAt(0); return ok }
 		member := func(user uint32) bool {
 			_, err := of(user).PassedMember(0, "")
@@ -58,7 +58,7 @@ func TestNamingTime(t *testing.T) {
 				t.Errorf("step %d: %v", i, got)
 			}
 		}
-		if list := s.journal.warnings.list(); len(list) != 1 {
+		if list := n.journal.warnings.list(); len(list) != 1 {
 			t.Errorf("warnings %q", list)
 		}
 	})

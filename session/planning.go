@@ -118,7 +118,7 @@ func (s *Session) postponeArming(p *target.Process, turns *turns) {
 	if turns.postpone(p.PID, user) {
 		s.journal.warn(fmt.Errorf("attaching to the processes of user %d takes long: the recording begins without some of them", user))
 	}
-	s.askToLook(p.PID)
+	s.looks.ask(p.PID, canWait)
 	_ = p.Close()
 }
 
@@ -136,7 +136,7 @@ func (s *Session) attachMeanwhile(ctx context.Context) {
 			return
 		}
 		if s.configuration.systemWide() && !turns.has(entry.payer) {
-			s.askToLook(entry.row.PID)
+			s.looks.ask(entry.row.PID, canWait)
 			continue
 		}
 		begin := time.Now()

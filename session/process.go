@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
-	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -109,7 +108,7 @@ func (s *Session) list(entry *process) error {
 // before, what it led to is returned; nil if the process was over when the record was read.
 func (s *Session) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
-	opened := s.openMemory(ctx, entry)
+	opened := s.memories.open(ctx, entry)
 	s.merger.Introduce(p.PID, func() *merge.Process {
 		s.processes.begin(entry)
 		return mergedProcess(entry, opened.take())
@@ -216,38 +215,6 @@ func (s *Session) attachPlan(ctx context.Context, entry *process, made planning)
 	return s.list(entry)
 }
 
-// onProcess is told by the kernel of forks, execs, exits and changes of libraries. It is called with the merger locked.
-func (s *Session) onProcess(record abi.ProcessRecord) {
-	pid := int32(record.Header.PID)
-	switch record.Header.Status {
-	case abi.ProcessFork, abi.ProcessExec:
-		s.processes.noteBegin(pid, record.Start(), record.Header.Status == abi.ProcessExec)
-		if record.Header.Status == abi.ProcessFork {
-			s.mappings.beginProcess(pid, int64(record.TimeNs))
-		}
-		s.starts.note(pid, processStart{record.Start(), record.CommandName()})
-		if record.Header.Status == abi.ProcessExec {
-			s.askToLookFirst(pid)
-		} else {
-			s.askToLook(pid)
-		}
-	case abi.ProcessLoad:
-		select {
-		case s.loads <- libraryLoad{pid, int64(record.TimeNs)}:
-		default: // the next tick looks at all processes
-		}
-	case abi.ProcessExit:
-		s.processes.noteExit(pid, int64(record.TimeNs)+s.clock.RealtimeOffset)
-		s.askToLook(pid)
-	}
-}
-
-// askToLook never blocks.
-func (s *Session) askToLook(pid int32) { s.looks.ask(pid, canWait) }
-
-// askToLookFirst does so for a process that has begun something which is not recorded before it was looked at.
-func (s *Session) askToLookFirst(pid int32) { s.looks.ask(pid, isUrgent) }
-
 // youngLooks is how often a process that has just begun is looked at, at intervals that double from youngInterval: its
 // libraries are mapped one after the other. Together they are about five seconds.
 const (
@@ -306,7 +273,7 @@ func (s *Session) look(ctx context.Context, pid int32) {
 		s.journal.warn(err)
 	}
 	if entry.looks < youngLooks {
-		time.AfterFunc(youngInterval<<entry.looks, func() { s.askToLookFirst(pid) })
+		time.AfterFunc(youngInterval<<entry.looks, func() { s.looks.ask(pid, isUrgent) })
 	}
 }
 
@@ -320,8 +287,8 @@ func (s *Session) payerOf(pid int32, entry *process) (uint32, error) {
 
 // bury lets go of a process that has ended. A row of it may still come, unless it never ran ROS 2.
 func (s *Session) bury(entry *process) {
-	s.stopScan(entry)
-	s.forgetHeaders(entry)
+	s.scans.stop(entry)
+	s.headers.forget(entry)
 	s.tellUnarmed(entry)
 	s.release(entry)
 	defer entry.close() // after the memory that is read through it
@@ -367,12 +334,12 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		return nil // as was said
 	}
 	if err != nil {
-		if s.warnOfRefused(err) {
+		if s.journal.warnOfRefused(err) {
 			s.unlist(pid)
 		}
 		return nil // it was short
 	}
-	if !s.wants(p) || s.configuration.PIDs != "" {
+	if !s.configuration.wants(p) || s.configuration.PIDs != "" {
 		s.dropUnwanted(ctx, p)
 		return nil
 	}
@@ -381,11 +348,6 @@ func (s *Session) meet(ctx context.Context, pid int32) *process {
 		s.journal.warn(s.list(entry))
 	}
 	return entry
-}
-
-// wants reports whether the user wants a process recorded that begins to run a program.
-func (s *Session) wants(p *target.Process) bool {
-	return s.mayWant(p.Command) || s.matchesCommandLine(p.CommandLine)
 }
 
 // dropUnwanted lets go of a process that is not wanted. If it has begun to run another program meanwhile, this may be
@@ -398,7 +360,7 @@ func (s *Session) dropUnwanted(ctx context.Context, p *target.Process) {
 	s.unlist(p.PID)
 	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) {
 		s.journal.warn(s.loader.AddProcess(p.PID))
-		s.askToLookFirst(p.PID)
+		s.looks.ask(p.PID, isUrgent)
 	}
 }
 
@@ -479,8 +441,8 @@ func (s *Session) prepare(ctx context.Context, entry *process) error {
 // replace begins anew with a process that runs another program now. The former one is let go of first: its user may
 // have no room for both.
 func (s *Session) replace(ctx context.Context, entry *process) error {
-	s.stopScan(entry)
-	s.forgetHeaders(entry)
+	s.scans.stop(entry)
+	s.headers.forget(entry)
 	s.tellUnarmed(entry)
 	s.release(entry)
 	s.attacher.Sweep() // the former program's links would match the new one, too
@@ -492,7 +454,7 @@ func (s *Session) replace(ctx context.Context, entry *process) error {
 	if fresh == nil {
 		return nil
 	}
-	s.askToLookFirst(fresh.row.PID) // as at any process that has just begun
+	s.looks.ask(fresh.row.PID, isUrgent) // as at any process that has just begun
 	if !fresh.ros2 && (s.configuration.All || s.configuration.name != nil) {
 		return nil
 	}
@@ -515,12 +477,12 @@ func (s *Session) lookAtAsked(ctx context.Context) {
 // lookAtAll looks at the processes that are recorded, if there is reason to, and at those whose looks were forgotten.
 func (s *Session) lookAtAll(ctx context.Context) {
 	for _, pid := range s.turns.next() {
-		s.askToLook(pid)
+		s.looks.ask(pid, canWait)
 	}
 	pids, wanted, gone := s.processes.inTurn(s.wantsLook)
 	for _, entry := range gone {
-		s.stopScan(entry)
-		s.forgetHeaders(entry)
+		s.scans.stop(entry)
+		s.headers.forget(entry)
 		s.tellUnarmed(entry)
 		s.release(entry)
 		s.stale.note(entry)
@@ -586,4 +548,66 @@ func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
 		decide = s.loader.Unignore
 	}
 	s.journal.warn(decide(pid, address))
+}
+
+// readAnew gives the merger what is known now of a process that it knows: its memory, and its implementation of rmw.
+func (s *Session) readAnew(ctx context.Context, entry *process) {
+	opened := s.memories.open(ctx, entry)
+	s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+		if merged.Key != entry.row.ProcessKey {
+			return nil
+		}
+		merged.RMWImplementation = entry.row.RMWImplementation
+		err := merged.CloseMemory()
+		opened.take().give(merged)
+		return err
+	}))
+	s.journal.warn(opened.close())
+}
+
+// meetLate looks at a process that is known by its records only. It returns nil if that is over, or never was to be
+// looked into.
+func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
+	p, err := s.finder.Inspect(ctx, unmet.row.PID)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		s.journal.warnOfRefused(err)
+		exited := errors.Is(err, target.ErrNoProcess)
+		if unmet.looks++; exited && unmet.looks < youngLooks {
+			return nil // the kernel tells when that was
+		}
+		s.processes.end(unmet, s.clock.now(), exited)
+		return nil
+	}
+	if unmet.undecided && !s.configuration.wants(p) {
+		_ = p.Close()
+		s.dismiss(unmet)
+		return nil
+	}
+	return s.adopt(ctx, unmet, newProcess(p))
+}
+
+// dismiss ends the recording of a process that turns out not to be wanted.
+func (s *Session) dismiss(unmet *process) {
+	pid := unmet.row.PID
+	s.unlist(pid)
+	s.journal.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
+	s.journal.warn(s.merger.Update(pid, func(merged *merge.Process) error {
+		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey
+		return nil
+	}))
+	s.processes.end(unmet, s.clock.now(), false)
+}
+
+// adopt puts a process that was looked at in the place of what its records had led to. It returns nil if that was
+// another process, whose end is still to be told.
+func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
+	if !s.processes.adopt(unmet, entry) {
+		entry.close()
+		return nil
+	}
+	s.readAnew(ctx, entry)
+	return entry
 }

@@ -17,31 +17,38 @@ type openedMemory struct {
 	memory *entities.ProcessMemory // nil where it cannot be read or understood, and when it was taken
 	named  namedMemory             // the same
 	layout *layouts.Layout
-	lost   func() bool // lostInits.meanwhile
+	lost   func() bool // as of memories
 }
 
-// openMemory opens the memory of a process, as far as that is possible and understood, and warns where it is not.
+// memories opens the memory of processes. Its method may be called from several goroutines.
+type memories struct {
+	lost    func() bool // reports whether initialization events may have been lost that the merger has not heard of
+	naming  *naming
+	journal *journal
+}
+
+// open opens the memory of a process, as far as that is possible and understood, and warns where it is not.
 // Whoever does not take it closes it.
-func (s *Session) openMemory(ctx context.Context, entry *process) *openedMemory {
-	opened := &openedMemory{lost: func() bool { return s.lostInits.meanwhile(s.loader.LostInits) }}
+func (m *memories) open(ctx context.Context, entry *process) *openedMemory {
+	opened := &openedMemory{lost: m.lost}
 	if !entry.ros2 || entry.target.Distro == distros.Unknown {
 		return opened
 	}
 	// Records are read when the recording is over, too.
 	memory, err := entities.OpenMemory(context.WithoutCancel(ctx), entry.target)
 	if err != nil {
-		s.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
+		m.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
 		return opened
 	}
 	layout, err := entities.LayoutOf(ctx, entry.target)
 	switch {
 	case ctx.Err() != nil: // the recording is over
-		s.journal.warn(memory.Close())
+		m.journal.warn(memory.Close())
 	case err != nil:
-		s.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close())))
+		m.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, errors.Join(err, memory.Close())))
 	default:
-		s.warnOfDifferences(entry, layout)
-		opened.memory, opened.named, opened.layout = memory, namedMemory{memory, s, entry.payer}, layout
+		m.warnOfDifferences(entry, layout)
+		opened.memory, opened.named, opened.layout = memory, namedMemory{memory, m.naming, entry.payer}, layout
 	}
 	return opened
 }
@@ -78,26 +85,11 @@ func (o openedMemory) give(merged *merge.Process) {
 	}
 }
 
-// readAnew gives the merger what is known now of a process that it knows: its memory, and its implementation of rmw.
-func (s *Session) readAnew(ctx context.Context, entry *process) {
-	opened := s.openMemory(ctx, entry)
-	s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
-		if merged.Key != entry.row.ProcessKey {
-			return nil
-		}
-		merged.RMWImplementation = entry.row.RMWImplementation
-		err := merged.CloseMemory()
-		opened.take().give(merged)
-		return err
-	}))
-	s.journal.warn(opened.close())
-}
-
 // warnOfDifferences says when a process has other builds of rcl and rclcpp than are known.
-func (s *Session) warnOfDifferences(entry *process, layout *layouts.Layout) {
+func (m *memories) warnOfDifferences(entry *process, layout *layouts.Layout) {
 	if len(layout.Differences) == 0 {
 		return
 	}
-	s.journal.warn(fmt.Errorf("PID %d has other builds than the known releases of %s; what their accessor functions tell is used, other members "+
+	m.journal.warn(fmt.Errorf("PID %d has other builds than the known releases of %s; what their accessor functions tell is used, other members "+
 		"may have moved, too: %v", entry.row.PID, layout.Distro, layout.Differences))
 }

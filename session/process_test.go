@@ -72,13 +72,13 @@ func TestBeginThatIsReadAfterTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			entry := &process{ended: true, row: trace.Process{ProcessKey: trace.ProcessKey{PID: 7, ProcessStart: 5 * tick}}}
-			s := &Session{looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil)}
-			s.processes.put(entry)
+			table := newProcesses(datasetClock{}, nil, nil)
+			table.put(entry)
 			record := abi.ProcessRecord{StartBoottimeNs: uint64(test.begins)}
 			record.Header.PID, record.Header.Status = 7, abi.ProcessFork
-			s.onProcess(record)
-			if known := s.processes.find(7) == entry; known != test.known || len(s.processes.gone) == 1 == test.known {
-				t.Errorf("known: %v, %d are gone", known, len(s.processes.gone))
+			newAnnounced(datasetClock{}, table, new(mappings), new(strangers), newLooks()).onProcess(record)
+			if known := table.find(7) == entry; known != test.known || len(table.gone) == 1 == test.known {
+				t.Errorf("known: %v, %d are gone", known, len(table.gone))
 			}
 		})
 	}

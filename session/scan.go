@@ -33,10 +33,18 @@ const scansAtOnce = 64
 
 // scans is the state of the scans of processes' memory for their entities. They run beside the session.
 type scans struct {
+	// Set once.
+	clock     datasetClock
+	processes *processes
+	merger    *merge.Merger
+	journal   *journal
+
+	// Of the session's own goroutine.
+
 	running map[*process]context.CancelFunc
 	// searching has room for as many scans as have a processor, which bounds the memory of them.
 	searching chan struct{}
-	results   chan scanResult // with room for all that run
+	results   chan scanResult // with room for all that run; read by the session's own goroutine
 	closed    bool            // the recording is over
 	// spent is how long the processes of each user have been scanned.
 	spent map[uint32]time.Duration
@@ -62,29 +70,30 @@ type scanResult struct {
 	early    bool // it began before the end of the recording
 }
 
-func newScans() scans {
-	return scans{
+func newScans(clock datasetClock, processes *processes, merger *merge.Merger, journal *journal) *scans {
+	return &scans{
+		clock: clock, processes: processes, merger: merger, journal: journal,
 		running: map[*process]context.CancelFunc{}, searching: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		results: make(chan scanResult, scansAtOnce), spent: map[uint32]time.Duration{},
 	}
 }
 
-// scanNext begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing
+// next begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing
 // while a scan runs: nobody waits for it.
-func (s *Session) scanNext(ctx context.Context) {
+func (s *scans) next(ctx context.Context) {
 	for _, entry := range s.scannable() {
-		if len(s.scans.running) > 0 {
+		if len(s.running) > 0 {
 			return
 		}
-		if s.wantsScan(entry) {
-			s.scan(ctx, entry)
+		if s.wants(entry) {
+			s.begin(ctx, entry)
 		}
 	}
 }
 
 // scannable returns the processes that live and run ROS 2, first those whose user's processes have been scanned for the
 // least time.
-func (s *Session) scannable() []*process {
+func (s *scans) scannable() []*process {
 	s.processes.mu.Lock()
 	defer s.processes.mu.Unlock()
 	var entries []*process
@@ -94,12 +103,12 @@ func (s *Session) scannable() []*process {
 		}
 	}
 	slices.SortFunc(entries, func(a, b *process) int {
-		return cmp.Or(cmp.Compare(s.scans.spent[a.payer], s.scans.spent[b.payer]), cmp.Compare(a.row.PID, b.row.PID))
+		return cmp.Or(cmp.Compare(s.spent[a.payer], s.spent[b.payer]), cmp.Compare(a.row.PID, b.row.PID))
 	})
 	return entries
 }
 
-func (s *Session) wantsScan(entry *process) bool {
+func (s *scans) wants(entry *process) bool {
 	if time.Now().Before(entry.scanned.pause) {
 		return false
 	}
@@ -114,12 +123,12 @@ func (s *Session) wantsScan(entry *process) bool {
 	return wanted
 }
 
-// scan begins to scan a process. The result comes through s.scans.results.
-func (s *Session) scan(ctx context.Context, entry *process) {
+// begin begins to scan a process. The result comes through s.results.
+func (s *scans) begin(ctx context.Context, entry *process) {
 	entry.scanned.begun = true
 	layout, err := entities.LayoutOf(ctx, entry.target)
 	if err != nil {
-		return // openMemory has said so
+		return // it was said when its memory was opened
 	}
 	// The end of the recording waits for it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -129,8 +138,8 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 		return
 	}
 	memory.KeepFiles()
-	s.scans.running[entry] = cancel
-	early := !s.scans.closed
+	s.running[entry] = cancel
+	early := !s.closed
 	go func(searching chan struct{}) {
 		defer memory.Close()
 		searching <- struct{}{}
@@ -141,16 +150,16 @@ func (s *Session) scan(ctx context.Context, entry *process) {
 		}
 		<-searching
 		time.Sleep(settleTime)
-		s.scans.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
-	}(s.scans.searching)
+		s.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
+	}(s.searching)
 }
 
-// applyScan takes in what a scan has found. One that was cut short is no scan.
-func (s *Session) applyScan(result scanResult) {
+// apply takes in what a scan has found. One that was cut short is no scan.
+func (s *scans) apply(result scanResult) {
 	entry, key := result.entry, result.entry.row.ProcessKey
-	s.scans.running[entry]()
-	delete(s.scans.running, entry)
-	s.scans.spent[entry.payer] += result.took
+	s.running[entry]()
+	delete(s.running, entry)
+	s.spent[entry.payer] += result.took
 	entry.scanned.pause = time.Now().Add(max(scanPause, scanShare*result.took))
 	s.processes.mu.Lock()
 	current := s.processes.byPID[key.PID] == entry && !entry.ended
@@ -182,7 +191,7 @@ func (s *Session) applyScan(result scanResult) {
 }
 
 // warnOfUnfoundEntities says that a process was not searched, or not to the end, within the time that is given for it.
-func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
+func (s *scans) warnOfUnfoundEntities(process trace.ProcessKey) {
 	s.journal.warn(fmt.Errorf("the search for the entities of PID %d was cut short: those of them that show no initialization event may lack names",
 		process.PID))
 }
@@ -190,9 +199,9 @@ func (s *Session) warnOfUnfoundEntities(process trace.ProcessKey) {
 // takeIn puts what a scan has found into a graph. The scan at the end sees the process as it is after the recording.
 // When an earlier one has seen what was there before, all that is new then has an initialization event, or was created
 // afterwards and does not belong to the recording.
-func (s *Session) takeIn(g *entities.Graph, result scanResult) {
+func (s *scans) takeIn(g *entities.Graph, result scanResult) {
 	covered := &result.entry.scanned.covered
-	if s.scans.closed && *covered {
+	if s.closed && *covered {
 		g.Complete(result.snapshot)
 		return
 	}
@@ -200,75 +209,68 @@ func (s *Session) takeIn(g *entities.Graph, result scanResult) {
 	*covered = *covered || result.early && result.err == nil
 }
 
-// stopScan ends the scan of a process whose target is about to be closed.
-func (s *Session) stopScan(entry *process) {
-	if cancel := s.scans.running[entry]; cancel != nil {
+// stop ends the scan of a process whose target is about to be closed.
+func (s *scans) stop(entry *process) {
+	if cancel := s.running[entry]; cancel != nil {
 		cancel()
 	}
-	for s.scans.running[entry] != nil {
-		s.applyScan(<-s.scans.results)
+	for s.running[entry] != nil {
+		s.apply(<-s.results)
 	}
 	entry.scanned = scanned{}
 }
 
-// scanFound scans the processes that are there before the recording opens, so that its first rows have their names.
-func (s *Session) scanFound(ctx context.Context) {
-	s.scanEach(ctx)
-	s.merger.TellEntities(false)
-	s.answerHeaderQuestions(ctx)
-}
-
-// finishScans scans once more what has created entities since its last scan.
-func (s *Session) finishScans() {
-	s.scans.closed = true
+// finish scans once more what has created entities since its last scan.
+func (s *scans) finish() {
+	s.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), scanTime)
 	defer cancel()
-	s.awaitScans(ctx, 0)
+	s.await(ctx, 0)
 	for _, entry := range s.scannable() {
 		entry.scanned.pause = time.Time{}
 	}
-	s.scanEach(ctx)
+	s.each(ctx)
 }
 
-// scanEach scans, a few side by side and for a bounded time, every process that wants it. The time is shared by their
+// each scans, a few side by side and for a bounded time, every process that wants it. The time is shared by their
 // users.
-func (s *Session) scanEach(ctx context.Context) {
-	shares := newShares(time.Now().Add(scanTime), slices.DeleteFunc(s.scannable(), func(entry *process) bool { return !s.wantsScan(entry) }))
+func (s *scans) each(ctx context.Context) {
+	shares := newShares(time.Now().Add(scanTime), slices.DeleteFunc(s.scannable(), func(entry *process) bool { return !s.wants(entry) }))
 	for {
 		entries, until, ok := shares.next(time.Now())
 		if !ok {
 			return
 		}
-		s.scanUntil(ctx, entries, until)
+		s.until(ctx, entries, until)
 	}
 }
 
-// scanUntil scans processes, a few side by side. Those that do not get their turn are told.
-func (s *Session) scanUntil(ctx context.Context, entries []*process, until time.Time) {
+// until scans processes, a few side by side. Those that do not get their turn are told.
+func (s *scans) until(ctx context.Context, entries []*process, until time.Time) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	for _, entry := range entries {
-		if !entry.target.Alive() || !s.wantsScan(entry) {
+		if !entry.target.Alive() || !s.wants(entry) {
 			continue
 		}
 		if ctx.Err() != nil {
 			s.warnOfUnfoundEntities(entry.row.ProcessKey)
 			continue
 		}
-		s.scan(ctx, entry)
-		s.awaitScans(ctx, scansAtOnce-1)
+		s.begin(ctx, entry)
+		s.await(ctx, scansAtOnce-1)
 	}
-	s.awaitScans(ctx, 0)
+	s.await(ctx, 0)
 }
 
-// awaitScans waits until so many scans run at most. It cuts all short when ctx ends.
-func (s *Session) awaitScans(ctx context.Context, most int) {
-	for len(s.scans.running) > most {
+// await waits until so many scans run at most. It cuts all short when ctx ends.
+func (s *scans) await(ctx context.Context, most int) {
+	for len(s.running) > most {
 		select {
-		case result := <-s.scans.results:
-			s.applyScan(result)
+		case result := <-s.results:
+			s.apply(result)
 		case <-ctx.Done():
-			for _, cancel := range s.scans.running {
+			for _, cancel := range s.running {
 				cancel()
 			}
 			ctx, most = context.Background(), 0

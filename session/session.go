@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,7 +65,6 @@ type Session struct {
 	processes     *processes
 	overhead      *overhead
 	clock         datasetClock
-	bootID        string
 
 	// Of the session's own goroutine.
 	launched *launched // nil unless a command was given
@@ -74,7 +72,7 @@ type Session struct {
 	links    trace.Links
 	planner  *attaching.Planner
 	attacher *attaching.Attacher
-	scans    scans
+	scans    *scans
 	stale    staleAddresses
 	known    knownFiles
 	first    firstAwaited
@@ -86,19 +84,13 @@ type Session struct {
 	endMappings func()
 
 	// By which the reader tells the session's own goroutine. They have locks of their own, or are channels.
-	looks          *looks                // processes to look at again
-	loads          chan libraryLoad      // processes that change their libraries
-	intraProcesses chan intraProcessSeen // processes that begin with intra-process communication
-	headersAsked   chan struct{}         // there are headerQuestions
+	looks     *looks // processes to look at again
+	announced *announced
+	headers   *headers
 
-	lostInits lostInits    // of the reader; its count may be read by all
-	strangers allowance    // used with the merger locked
-	naming    allowance    // as well
-	starts    recentStarts // as well
-	mappings  mappings     // it has a lock of its own
-
-	mu              sync.Mutex // guards what follows; it is locked last, also with the merger locked
-	headerQuestions []headerQuestion
+	lostInits lostInits // of the reader; its count may be read by all
+	memories  *memories
+	mappings  mappings // it has a lock of its own
 }
 
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete
@@ -116,18 +108,14 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		return err
 	}
 	s := &Session{
-		configuration:  compiled,
-		options:        options,
-		journal:        newJournal(options.Observer),
-		finder:         target.NewFinder(),
-		looks:          newLooks(),
-		stale:          staleAddresses{},
-		turns:          newTurns(roundTime),
-		loads:          make(chan libraryLoad, 4096),
-		intraProcesses: make(chan intraProcessSeen, 64),
-		overhead:       newOverhead(),
-		headersAsked:   make(chan struct{}, 1),
-		scans:          newScans(),
+		configuration: compiled,
+		options:       options,
+		journal:       newJournal(options.Observer),
+		finder:        target.NewFinder(),
+		looks:         newLooks(),
+		stale:         staleAddresses{},
+		turns:         newTurns(roundTime),
+		overhead:      newOverhead(),
 	}
 	s.finder.Trust(options.Trusted...)
 	err = s.run(ctx)
@@ -225,7 +213,6 @@ func (s *Session) configure() error {
 	if err != nil {
 		return err
 	}
-	s.bootID = host.BootID
 	s.journal.with(func(report *trace.Session) {
 		report.Recorder = trace.Recorder{Name: "caret-bpf", Version: s.options.Version, PID: os.Getpid()}
 		report.Host = host
@@ -269,18 +256,28 @@ func (s *Session) configure() error {
 		s.options.Observer.Created(directory)
 	}
 	s.processes = newProcesses(s.clock, s.writer, s.journal)
+	s.headers = newHeaders(s.loader, s.processes, s.journal)
+	s.memories = &memories{
+		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
+		naming: &naming{journal: s.journal}, journal: s.journal,
+	}
+	strangers := &strangers{
+		configuration: c, finder: s.finder, bootID: host.BootID, processes: s.processes, memories: s.memories, looks: s.looks, journal: s.journal,
+	}
+	s.announced = newAnnounced(s.clock, s.processes, &s.mappings, strangers, s.looks)
 	s.merger = merge.New(merge.Options{
 		RealtimeOffset: s.clock.RealtimeOffset,
 		Filter:         &c.filter,
-		Identify:       s.identify,
+		Identify:       strangers.identify,
 		OnRecorded:     s.processes.show,
-		OnProcess:      s.onProcess,
+		OnProcess:      s.announced.onProcess,
 		OnIgnored:      s.onIgnored,
-		OnIntraProcess: s.onIntraProcess,
-		OnMessageType:  s.onMessageType,
+		OnIntraProcess: s.announced.onIntraProcess,
+		OnMessageType:  s.headers.ask,
 		OnThread:       s.overhead.end,
 		EventName:      eventName,
 	})
+	s.scans = newScans(s.clock, s.processes, s.merger, s.journal)
 	return nil
 }
 
@@ -343,7 +340,9 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	if err := s.loader.OpenGateForEntities(); err != nil {
 		return err
 	}
-	s.scanFound(ctx)
+	s.scans.each(ctx) // so that the first rows of the processes that are there have their names
+	s.merger.TellEntities(false)
+	s.headers.answer(ctx)
 	s.attachMeanwhile(ctx)
 	if s.launched != nil {
 		if err := s.addCommand(ctx); err != nil {
@@ -425,16 +424,16 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if pid, ok := s.looks.next(); ok {
 				s.look(ctx, pid)
 			}
-		case load := <-s.loads:
+		case load := <-s.announced.loads:
 			s.followLoad(ctx, load)
-		case seen := <-s.intraProcesses:
+		case seen := <-s.announced.intraProcesses:
 			s.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
-			s.applyScan(result)
+			s.scans.apply(result)
 			s.merger.TellEntities(false)
-			s.scanNext(ctx)
-		case <-s.headersAsked:
-			s.answerHeaderQuestions(ctx)
+			s.scans.next(ctx)
+		case <-s.headers.asked:
+			s.headers.answer(ctx)
 		case <-losses.C:
 			s.journal.warn(s.countLosses())
 		case <-clock.C:
@@ -451,7 +450,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 				s.journal.warn(s.loader.ForgetProcesses(over))
 			}
 			s.noteKnownFiles(ctx)
-			s.scanNext(ctx)
+			s.scans.next(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false

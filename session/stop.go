@@ -23,7 +23,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 		errs = append(errs, s.drain(reading))
 	}
 	s.noteLastKnownFiles()
-	s.finishScans()
+	s.scans.finish()
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/merge"
-	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -25,17 +23,32 @@ const (
 // isUnmet reports whether a process is known by its records only, and is to be looked at.
 func (p *process) isUnmet() bool { return p.target == nil && !p.ended }
 
+// strangers makes processes of PIDs that records come from and nobody has added. It is used with the merger locked.
+type strangers struct {
+	// Set once.
+	configuration *compiled
+	finder        *target.Finder
+	bootID        string
+	processes     *processes
+	memories      *memories
+	looks         *looks
+	journal       *journal
+
+	time   allowance
+	starts recentStarts
+}
+
 // identify makes a process of a PID that a record came from and nobody has added. It is called with the merger locked.
-func (s *Session) identify(pid int32) *merge.Process {
+func (s *strangers) identify(pid int32) *merge.Process {
 	payer, err := s.finder.Payer(pid)
 	if err != nil {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	begin := time.Now()
-	if !s.strangers.has(payer, strangersTime, begin) {
+	if !s.time.has(payer, strangersTime, begin) {
 		return s.postpone(pid, payer)
 	}
-	defer func() { s.strangers.spend(payer, time.Since(begin)) }()
+	defer func() { s.time.spend(payer, time.Since(begin)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), strangerPatience) // whether or not the recording is over
 	defer cancel()
 	p, err := s.finder.Inspect(ctx, pid)
@@ -46,31 +59,31 @@ func (s *Session) identify(pid int32) *merge.Process {
 		return s.postpone(pid, payer)
 	}
 	if err != nil {
-		s.warnOfRefused(err)
+		s.journal.warnOfRefused(err)
 		if errors.Is(err, target.ErrNotShown) {
 			return s.postpone(pid, payer)
 		}
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
-	if !s.wants(p) {
+	if !s.configuration.wants(p) {
 		defer p.Close()
 		return s.unwanted(keyOf(p))
 	}
 	entry := newProcess(p)
-	opened := s.openMemory(ctx, entry)
+	opened := s.memories.open(ctx, entry)
 	entry.forgotten = ctx.Err() != nil            // then the session opens it
 	merged := mergedProcess(entry, opened.take()) // before anybody else sees the entry
 	s.processes.begin(entry)
-	s.askToLookFirst(pid)
+	s.looks.ask(pid, isUrgent)
 	return merged
 }
 
 // remember makes a process that is gone, or may not be looked into: what the kernel said when it began is all there is
 // to know.
-func (s *Session) remember(pid int32, exited bool) *merge.Process {
+func (s *strangers) remember(pid int32, exited bool) *merge.Process {
 	start := s.starts.of(pid)
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
-	if !s.mayWant(start.command) {
+	if !s.configuration.mayWant(start.command) {
 		s.journal.warn(fmt.Errorf("PID %d (%s) was over before its arguments were read: if --name fits these, what it did is missing", pid, start.command))
 		return s.unwanted(key)
 	}
@@ -81,14 +94,14 @@ func (s *Session) remember(pid int32, exited bool) *merge.Process {
 }
 
 // postpone makes a process that the session is to look at. Until then its rows have no names.
-func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
+func (s *strangers) postpone(pid int32, payer uint32) *merge.Process {
 	identity, command, err := s.finder.Identify(pid)
 	if err != nil {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
 	undecided := false
-	if !s.mayWant(command) {
+	if !s.configuration.mayWant(command) {
 		wanted, decided := s.wantsCommandLine(pid, payer)
 		if decided && !wanted {
 			return s.unwanted(key)
@@ -96,19 +109,14 @@ func (s *Session) postpone(pid int32, payer uint32) *merge.Process {
 		undecided = !decided
 	}
 	s.processes.begin(&process{row: trace.Process{ProcessKey: key, Command: command}, ros2: true, payer: payer, undecided: undecided})
-	s.askToLook(pid)
+	s.looks.ask(pid, canWait)
 	s.journal.warn(fmt.Errorf("looking at new processes of user %d takes long: names may be missing in their first rows", payer))
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(payer))}
 }
 
 // unwanted makes a process of which nothing is to be told, as long as nobody enrolls it.
-func (s *Session) unwanted(key trace.ProcessKey) *merge.Process {
+func (s *strangers) unwanted(key trace.ProcessKey) *merge.Process {
 	return &merge.Process{Key: key, Graph: newGraph(key, s.finder.Quota().Of(nobodyKnown)), Unwanted: true}
-}
-
-// mayWant reports whether a process may be wanted of which only the command is known.
-func (s *Session) mayWant(command string) bool {
-	return s.configuration.name == nil || s.configuration.name.MatchString(command)
 }
 
 // commandLinePatience is how long a command line is waited for that decides whether records are wanted. Whose is not
@@ -117,73 +125,14 @@ const commandLinePatience = 100 * time.Millisecond
 
 // wantsCommandLine reports whether a process is wanted by its command line, with nothing else looked at, and whether it
 // shows that in time. Its user pays for the time, and has only so much.
-func (s *Session) wantsCommandLine(pid int32, payer uint32) (wanted, decided bool) {
+func (s *strangers) wantsCommandLine(pid int32, payer uint32) (wanted, decided bool) {
 	begin := time.Now()
-	if !s.strangers.has(payer, 2*strangersTime, begin) {
+	if !s.time.has(payer, 2*strangersTime, begin) {
 		return false, false
 	}
-	defer func() { s.strangers.spend(payer, time.Since(begin)) }()
+	defer func() { s.time.spend(payer, time.Since(begin)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), commandLinePatience)
 	defer cancel()
 	arguments, err := s.finder.CommandLine(ctx, pid)
-	return err == nil && s.matchesCommandLine(arguments), err == nil || errors.Is(err, target.ErrNoProcess)
-}
-
-func (s *Session) matchesCommandLine(arguments []string) bool {
-	return s.configuration.name.MatchString(strings.Join(arguments, " "))
-}
-
-// meetLate looks at a process that is known by its records only. It returns nil if that is over, or never was to be
-// looked into.
-func (s *Session) meetLate(ctx context.Context, unmet *process) *process {
-	p, err := s.finder.Inspect(ctx, unmet.row.PID)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		s.warnOfRefused(err)
-		exited := errors.Is(err, target.ErrNoProcess)
-		if unmet.looks++; exited && unmet.looks < youngLooks {
-			return nil // the kernel tells when that was
-		}
-		s.processes.end(unmet, s.clock.now(), exited)
-		return nil
-	}
-	if unmet.undecided && !s.wants(p) {
-		_ = p.Close()
-		s.dismiss(unmet)
-		return nil
-	}
-	return s.adopt(ctx, unmet, newProcess(p))
-}
-
-// dismiss ends the recording of a process that turns out not to be wanted.
-func (s *Session) dismiss(unmet *process) {
-	pid := unmet.row.PID
-	s.unlist(pid)
-	s.journal.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
-	s.journal.warn(s.merger.Update(pid, func(merged *merge.Process) error {
-		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey
-		return nil
-	}))
-	s.processes.end(unmet, s.clock.now(), false)
-}
-
-// adopt puts a process that was looked at in the place of what its records had led to. It returns nil if that was
-// another process, whose end is still to be told.
-func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
-	if !s.processes.adopt(unmet, entry) {
-		entry.close()
-		return nil
-	}
-	s.readAnew(ctx, entry)
-	return entry
-}
-
-// warnOfRefused says that a process is left out for what it would take. It reports whether that is so.
-func (s *Session) warnOfRefused(err error) (refused bool) {
-	if refused = errors.Is(err, quota.ErrUsedUp) || errors.Is(err, target.ErrTooLong); refused {
-		s.journal.warn(fmt.Errorf("not recorded: %w", err))
-	}
-	return refused
+	return err == nil && s.configuration.matchesCommandLine(arguments), err == nil || errors.Is(err, target.ErrNoProcess)
 }

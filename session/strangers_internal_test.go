@@ -48,6 +48,15 @@ func TestStrangersTime(t *testing.T) {
 	}
 }
 
+// strangersOf are those of a recording that writes to w.
+func strangersOf(configuration *compiled, w *writer.Writer) *strangers {
+	j := newJournal(Observer{})
+	return &strangers{
+		configuration: configuration, finder: target.NewFinder(), processes: newProcesses(datasetClock{}, w, j),
+		memories: &memories{journal: j}, looks: newLooks(), journal: j,
+	}
+}
+
 func startSleeping(t *testing.T) *exec.Cmd {
 	t.Helper()
 	command := exec.Command("sleep", "600")
@@ -87,21 +96,21 @@ func TestStrangersAreMet(t *testing.T) {
 			}
 			defer func() { _ = w.Discard() }()
 			pid := int32(command.Process.Pid)
-			s := &Session{
-				configuration: new(compiled), finder: target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(),
-				journal: newJournal(Observer{}),
-			}
-			s.processes = newProcesses(s.clock, w, s.journal)
+			s := strangersOf(new(compiled), w)
 			s.processes.open = true
 			payer, err := s.finder.Payer(pid)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.strangers.has(payer, strangersTime, time.Now())
-			s.strangers.spend(payer, test.spent)
+			s.time.has(payer, strangersTime, time.Now())
+			s.time.spend(payer, test.spent)
 
 			merged := s.identify(pid)
-			s.merger.Introduce(pid, func() *merge.Process { return merged })
+			session := &Session{
+				configuration: s.configuration, finder: s.finder, merger: merge.New(merge.Options{}), processes: s.processes, memories: s.memories,
+				journal: s.journal,
+			}
+			session.merger.Introduce(pid, func() *merge.Process { return merged })
 			entry := s.processes.find(pid)
 			if s.looks.count() != 1 || merged.Key != entry.row.ProcessKey || !entry.row.RecordingStartTimestamp.Valid {
 				t.Errorf("%d to be looked at, key %v, row %+v", s.looks.count(), merged.Key, entry.row)
@@ -114,7 +123,7 @@ func TestStrangersAreMet(t *testing.T) {
 			}
 			if entry.isUnmet() {
 				unmet := entry
-				if entry = s.meetLate(t.Context(), unmet); (entry != nil) != test.met {
+				if entry = session.meetLate(t.Context(), unmet); (entry != nil) != test.met {
 					t.Fatalf("met: %v", entry)
 				}
 				if !test.met {
@@ -152,18 +161,13 @@ func TestStrangersOfAName(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = w.Discard() }()
-				s := &Session{
-					configuration: &compiled{name: regexp.MustCompile(test.pattern)},
-					finder:        target.NewFinder(), merger: merge.New(merge.Options{}), looks: newLooks(),
-					journal: newJournal(Observer{}),
-				}
-				s.processes = newProcesses(s.clock, w, s.journal)
+				s := strangersOf(&compiled{name: regexp.MustCompile(test.pattern)}, w)
 				payer, err := s.finder.Payer(pid)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.strangers.has(payer, strangersTime, time.Now())
-				s.strangers.spend(payer, spent)
+				s.time.has(payer, strangersTime, time.Now())
+				s.time.spend(payer, spent)
 				merged := s.identify(pid)
 				if merged.Unwanted == test.wanted || (s.processes.find(pid) != nil) != test.wanted {
 					t.Errorf("unwanted: %v, noted: %v", merged.Unwanted, s.processes.find(pid) != nil)
@@ -180,8 +184,9 @@ func TestProcessIsReplacedWithoutRoom(t *testing.T) {
 	pid := int32(command.Process.Pid)
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil),
+		looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil), memories: new(memories),
 	}
+	s.scans, s.headers = newScans(s.clock, s.processes, s.merger, s.journal), newHeaders(nil, s.processes, s.journal)
 	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
 	p, err := s.finder.Inspect(t.Context(), pid)
 	if err != nil {
@@ -208,6 +213,7 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
 		looks: newLooks(), turns: newTurns(roundTime), journal: newJournal(Observer{}), processes: newProcesses(datasetClock{}, nil, nil),
+		memories: new(memories),
 	}
 	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
 	payer, err := s.finder.Payer(pid)

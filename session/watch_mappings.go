@@ -66,7 +66,7 @@ func (s *Session) noteMapped(entry *process) {
 	entry.mapped = true
 	if now := time.Now(); now.Sub(entry.askedAt) > askPause {
 		entry.askedAt = now
-		s.askToLookFirst(entry.row.PID)
+		s.looks.ask(entry.row.PID, isUrgent)
 	}
 }
 
