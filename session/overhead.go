@@ -182,5 +182,5 @@ func (s *Session) takeAccounts() []attaching.ThreadShare {
 // noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.
 func (s *Session) noteOverhead(closed int64) {
 	costs := cmp.Or(s.options.Costs, probes.DefaultCosts())
-	s.journal.noteOverhead(s.overhead.report(costs, time.Duration(closed-s.openedMonotonic)))
+	s.journal.noteOverhead(s.overhead.report(costs, time.Duration(closed-s.blind.from)))
 }

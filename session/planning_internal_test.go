@@ -12,6 +12,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // Processes that are planned when the user does not want a recording any more come back without plans, and nothing is
@@ -24,8 +25,7 @@ func TestPlanningOfEachEnds(t *testing.T) {
 	defer p.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &Session{configuration: &compiled{}, finder: target.NewFinder()}
-	planned := <-s.planEach(ctx, []*target.Process{p, p})
+	planned := <-newPlanner(&compiled{}, Options{}, trace.Links{}, target.NewFinder().Quota()).each(ctx, []*target.Process{p, p})
 	if len(planned) != 2 {
 		t.Fatalf("%d processes", len(planned))
 	}
@@ -65,10 +65,10 @@ func startForUsers(t *testing.T, finder *target.Finder, users ...uint32) (found 
 
 // TestPlanningTakesTurns: the only process of one user does not wait for all of another one.
 func TestPlanningTakesTurns(t *testing.T) {
-	s := &Session{finder: target.NewFinder()}
-	found := startForUsers(t, s.finder, 4242, 4242, 4242, 4242, 1000)
+	finder := target.NewFinder()
+	found := startForUsers(t, finder, 4242, 4242, 4242, 4242, 1000)
 	var order []int
-	for i := range s.fairly(found) {
+	for i := range fairly(finder.Quota(), found) {
 		order = append(order, i)
 		if err := found[i].Account().Take(quota.Work, 1<<30); err != nil {
 			t.Fatal(err)
@@ -82,13 +82,13 @@ func TestPlanningTakesTurns(t *testing.T) {
 // TestPlanningThatWaitsTakesTurns: nothing is read for a user while a file system of his is waited for. Others do not
 // wait for all of his processes.
 func TestPlanningThatWaitsTakesTurns(t *testing.T) {
-	s := &Session{finder: target.NewFinder()}
-	found := startForUsers(t, s.finder, 4242, 4242, 4242, 4242, 1000)
+	finder := target.NewFinder()
+	found := startForUsers(t, finder, 4242, 4242, 4242, 4242, 1000)
 	if err := found[len(found)-1].Account().Take(quota.Work, 1<<20); err != nil { // he has done more than one who waits
 		t.Fatal(err)
 	}
 	var order []int
-	for i := range s.fairly(found) {
+	for i := range fairly(finder.Quota(), found) {
 		order = append(order, i)
 		time.Sleep(200 * time.Millisecond)
 	}

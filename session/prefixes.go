@@ -118,7 +118,7 @@ func (p *prepared) plan(ctx context.Context, s *Session) error {
 		return err
 	}
 	p.process.Expect(p.seen.Files)
-	made := s.plan(ctx, p.process)
+	made := s.planner.plan(ctx, p.process)
 	p.planned.plan = made.plan
 	if errors.Is(made.err, probes.ErrRequiredMissing) {
 		return nil // what the process lacks says nothing of those to come

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,7 +188,7 @@ const retryPause = 10 * time.Second
 
 // attach attaches what the process maps now, or will, and is not attached yet.
 func (s *Session) attach(ctx context.Context, entry *process) error {
-	return s.attachPlan(ctx, entry, s.plan(ctx, entry.target))
+	return s.attachPlan(ctx, entry, s.planner.plan(ctx, entry.target))
 }
 
 func (s *Session) attachPlan(ctx context.Context, entry *process, made planning) error {
@@ -289,7 +290,7 @@ func (s *Session) payerOf(pid int32, entry *process) (uint32, error) {
 func (s *Session) bury(entry *process) {
 	s.scans.stop(entry)
 	s.headers.forget(entry)
-	s.tellUnarmed(entry)
+	s.blind.tell(entry)
 	s.release(entry)
 	defer entry.close() // after the memory that is read through it
 	s.processes.mu.Lock()
@@ -443,7 +444,7 @@ func (s *Session) prepare(ctx context.Context, entry *process) error {
 func (s *Session) replace(ctx context.Context, entry *process) error {
 	s.scans.stop(entry)
 	s.headers.forget(entry)
-	s.tellUnarmed(entry)
+	s.blind.tell(entry)
 	s.release(entry)
 	s.attacher.Sweep() // the former program's links would match the new one, too
 	s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
@@ -479,11 +480,11 @@ func (s *Session) lookAtAll(ctx context.Context) {
 	for _, pid := range s.turns.next() {
 		s.looks.ask(pid, canWait)
 	}
-	pids, wanted, gone := s.processes.inTurn(s.wantsLook)
+	pids, wanted, gone := s.processes.inTurn(func(entry *process) bool { return entry.wantsLook(s.mappings) })
 	for _, entry := range gone {
 		s.scans.stop(entry)
 		s.headers.forget(entry)
-		s.tellUnarmed(entry)
+		s.blind.tell(entry)
 		s.release(entry)
 		s.stale.note(entry)
 		entry.close()
@@ -610,4 +611,40 @@ func (s *Session) adopt(ctx context.Context, unmet, entry *process) *process {
 	}
 	s.readAnew(ctx, entry)
 	return entry
+}
+
+// postponeArming has a process looked at when the recording has begun, as one that begins later.
+func (s *Session) postponeArming(p *target.Process, turns *turns) {
+	user := p.Account().User()
+	if turns.postpone(p.PID, user) {
+		s.journal.warn(fmt.Errorf("attaching to the processes of user %d takes long: the recording begins without some of them", user))
+	}
+	s.looks.ask(p.PID, canWait)
+	_ = p.Close()
+}
+
+// attachMeanwhile attaches what processes have mapped since they were planned, their users taking turns. What they map
+// from then on is announced: the gate is open for that.
+func (s *Session) attachMeanwhile(ctx context.Context) {
+	entries := slices.DeleteFunc(s.processes.all(), func(entry *process) bool { return !entry.recorded || entry.target == nil })
+	users := map[uint32]bool{}
+	for _, entry := range entries {
+		users[entry.payer] = true
+	}
+	turns := newArmingTurnsOf(users)
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			return
+		}
+		if s.configuration.systemWide() && !turns.has(entry.payer) {
+			s.looks.ask(entry.row.PID, canWait)
+			continue
+		}
+		begin := time.Now()
+		err := s.refresh(ctx, entry)
+		turns.spend(entry.payer, time.Since(begin))
+		if ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
+			s.journal.warn(err)
+		}
+	}
 }

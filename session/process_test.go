@@ -34,7 +34,7 @@ func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
 // Of a process that has ended the last records are still to be read: it is forgotten later.
 func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	now := time.Now()
-	s := &Session{stale: staleAddresses{}, merger: merge.New(merge.Options{}), processes: newProcesses(datasetClock{}, nil, nil)}
+	s := &Session{stale: staleAddresses{}, merger: merge.New(merge.Options{}), processes: newProcesses(datasetClock{}, nil, nil), mappings: new(mappings)}
 	s.processes.byPID = map[int32]*process{
 		1: {},
 		2: {ended: true, endedAt: now.Add(-afterlife / 2)},

@@ -70,16 +70,15 @@ type Session struct {
 	launched *launched // nil unless a command was given
 	turns    turns
 	links    trace.Links
-	planner  *attaching.Planner
+	planner  *planner
 	attacher *attaching.Attacher
 	scans    *scans
+	blind    *blindSpans
 	stale    staleAddresses
 	known    knownFiles
 	first    firstAwaited
 	losses   losses
 	opened   time.Time
-	// openedMonotonic is the same on CLOCK_MONOTONIC, in nanoseconds.
-	openedMonotonic int64
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -90,7 +89,7 @@ type Session struct {
 
 	lostInits lostInits // of the reader; its count may be read by all
 	memories  *memories
-	mappings  mappings // it has a lock of its own
+	mappings  *mappings
 }
 
 // Run records until ctx ends, the configured duration has passed, or all targets have ended. The dataset is complete
@@ -136,7 +135,7 @@ func (s *Session) run(ctx context.Context) error {
 	if s.links = s.chooseLinks(ctx, found); s.links.Recorded > 0 {
 		s.journal.message(fmt.Sprintf("probes are made %s", &s.links))
 	}
-	s.planner = attaching.NewPlanner(s.configuration.attaching(s.options, s.links))
+	s.planner = newPlanner(s.configuration, s.options, s.links, s.finder.Quota())
 	defer func() { s.launched.kill() }()
 	if command := s.configuration.Command; len(command) > 0 {
 		if err := s.startCommand(ctx, command); err != nil {
@@ -145,7 +144,7 @@ func (s *Session) run(ctx context.Context) error {
 	}
 	planningContext, endPlanning := context.WithCancel(ctx)
 	defer endPlanning()
-	plans := s.planEach(planningContext, found)
+	plans := s.planner.each(planningContext, found)
 	s.loadKnownFiles(ctx)
 	toCome := s.preparePrefixes(planningContext)
 	if err := s.configure(); err != nil {
@@ -240,7 +239,6 @@ func (s *Session) configure() error {
 	made := s.links
 	made.Shared = made.Shared || s.loader.SharesLinks()
 	s.journal.with(func(report *trace.Session) { report.Links = &made })
-	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), attachReport{s}, attachReport{s})
 	for _, warning := range s.loader.Warnings() {
 		s.journal.warn(warning)
 	}
@@ -256,6 +254,7 @@ func (s *Session) configure() error {
 		s.options.Observer.Created(directory)
 	}
 	s.processes = newProcesses(s.clock, s.writer, s.journal)
+	s.mappings = new(mappings)
 	s.headers = newHeaders(s.loader, s.processes, s.journal)
 	s.memories = &memories{
 		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
@@ -264,7 +263,7 @@ func (s *Session) configure() error {
 	strangers := &strangers{
 		configuration: c, finder: s.finder, bootID: host.BootID, processes: s.processes, memories: s.memories, looks: s.looks, journal: s.journal,
 	}
-	s.announced = newAnnounced(s.clock, s.processes, &s.mappings, strangers, s.looks)
+	s.announced = newAnnounced(s.clock, s.processes, s.mappings, strangers, s.looks)
 	s.merger = merge.New(merge.Options{
 		RealtimeOffset: s.clock.RealtimeOffset,
 		Filter:         &c.filter,
@@ -278,6 +277,12 @@ func (s *Session) configure() error {
 		EventName:      eventName,
 	})
 	s.scans = newScans(s.clock, s.processes, s.merger, s.journal)
+	s.blind = &blindSpans{
+		clock: s.clock, processes: s.processes, mappings: s.mappings, planner: s.planner, writer: s.writer, journal: s.journal,
+	}
+	report := attachReport{s.journal, s.processes, s.merger, s.clock, s.blind}
+	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), report, report)
+	s.blind.attacher = s.attacher
 	return nil
 }
 
@@ -361,7 +366,8 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 
 // record opens the gate and stays until the recording is to end.
 func (s *Session) record(ctx context.Context, reading <-chan error) error {
-	s.endMappings = s.watchMappings()
+	watch := &mappingWatch{s.processes, s.mappings, s.looks, s.journal, s.configuration.systemWide()}
+	s.endMappings = watch.begin()
 	before, after, err := s.loader.OpenGate()
 	if err != nil {
 		return s.stop(trace.EndingError, err, reading, false)
@@ -391,7 +397,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 // open notes when the recording began.
 func (s *Session) open(before, after int64) {
 	s.opened = time.Now()
-	s.openedMonotonic = before
+	s.blind.from = before
 	at := before + (after-before)/2 + s.clock.RealtimeOffset
 	s.losses.since = at
 	s.processes.start(at)
@@ -441,7 +447,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-tick.C:
 			s.attacher.Verify()
 			s.lookAtAll(ctx)
-			s.judgeArmings()
+			s.blind.judgeAll()
 			s.awaitFirst(ctx)
 			s.attacher.Sweep()
 			s.forgetLongEnded(time.Now())

@@ -15,7 +15,7 @@ import (
 func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
 	_, closed, err := s.loader.CloseGate()
 	s.tellStatus(trace.StateFlushing)
-	s.lookLast()
+	s.blind.lookLast()
 	errs := []error{cause, s.launched.failure(), err, s.journal.enter(trace.StateFlushing, s.writer), s.loader.Detach()}
 	threads, err := s.loader.OpenThreads()
 	errs = append(errs, err)
@@ -31,7 +31,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	errs = append(errs, s.merger.Take(s.writer.Write), s.countLosses())
 	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 	s.endMappings()
-	s.tellAllUnarmed(closed)
+	s.blind.tellAll(closed)
 	s.noteUnresolved()
 	s.closeMemories()
 	s.warnOfNothing()

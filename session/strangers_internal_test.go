@@ -184,10 +184,11 @@ func TestProcessIsReplacedWithoutRoom(t *testing.T) {
 	pid := int32(command.Process.Pid)
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil), memories: new(memories),
+		looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil), memories: new(memories), mappings: new(mappings),
 	}
 	s.scans, s.headers = newScans(s.clock, s.processes, s.merger, s.journal), newHeaders(nil, s.processes, s.journal)
-	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
+	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{}, attachReport{})
+	s.blind = &blindSpans{processes: s.processes, mappings: s.mappings, attacher: s.attacher}
 	p, err := s.finder.Inspect(t.Context(), pid)
 	if err != nil {
 		t.Fatal(err)
@@ -213,9 +214,10 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 	s := &Session{
 		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
 		looks: newLooks(), turns: newTurns(roundTime), journal: newJournal(Observer{}), processes: newProcesses(datasetClock{}, nil, nil),
-		memories: new(memories),
+		memories: new(memories), mappings: new(mappings),
 	}
-	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{s}, attachReport{s})
+	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{}, attachReport{})
+	s.blind = &blindSpans{processes: s.processes, mappings: s.mappings, attacher: s.attacher}
 	payer, err := s.finder.Payer(pid)
 	if err != nil {
 		t.Fatal(err)

@@ -11,14 +11,24 @@ import (
 // counted.
 const mappingInterval = 50 * time.Millisecond
 
-// watchMappings notes what processes map, until the function that it returns is called: then all is noted.
-func (s *Session) watchMappings() (end func()) {
+// mappingWatch has a goroutine of its own note what processes map that are recorded, or may be.
+type mappingWatch struct {
+	processes *processes
+	mappings  *mappings
+	looks     *looks
+	journal   *journal
+	// mayCome says that processes may be recorded that are not known yet.
+	mayCome bool
+}
+
+// begin notes what processes map, until the function that it returns is called: then all is noted.
+func (w *mappingWatch) begin() (end func()) {
 	watched, err := loader.WatchMappings()
 	if err != nil {
-		s.journal.warn(err) // then processes are taken to have had all files from their beginning, and are looked at each second
+		w.journal.warn(err) // then processes are taken to have had all files from their beginning, and are looked at each second
 		return func() {}
 	}
-	s.mappings.begin()
+	w.mappings.begin()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -30,27 +40,26 @@ func (s *Session) watchMappings() (end func()) {
 			case <-ctx.Done():
 			case <-tick.C:
 			}
-			s.noteMappings(watched)
+			w.note(watched)
 		}
 	}()
 	return func() {
 		cancel()
 		<-ended
-		s.journal.warn(watched.Close())
+		w.journal.warn(watched.Close())
 	}
 }
 
-// noteMappings notes those of processes that are recorded, or may be.
-func (s *Session) noteMappings(watched *loader.Mappings) {
+func (w *mappingWatch) note(watched *loader.Mappings) {
 	complete := watched.Complete()
-	s.processes.mu.Lock()
-	defer s.processes.mu.Unlock()
-	s.mappings.read(watched, complete, func(pid int32) bool {
-		entry := s.processes.byPID[pid]
+	w.processes.mu.Lock()
+	defer w.processes.mu.Unlock()
+	w.mappings.read(watched, complete, func(pid int32) bool {
+		entry := w.processes.byPID[pid]
 		if entry != nil {
-			s.noteMapped(entry)
+			entry.noteMapped(w.looks)
 		}
-		return entry != nil || s.configuration.systemWide()
+		return entry != nil || w.mayCome
 	})
 }
 
@@ -62,24 +71,24 @@ const (
 )
 
 // noteMapped has a process looked at that has mapped something: soon, or with the others. The processes are locked.
-func (s *Session) noteMapped(entry *process) {
-	entry.mapped = true
-	if now := time.Now(); now.Sub(entry.askedAt) > askPause {
-		entry.askedAt = now
-		s.looks.ask(entry.row.PID, isUrgent)
+func (p *process) noteMapped(looks *looks) {
+	p.mapped = true
+	if now := time.Now(); now.Sub(p.askedAt) > askPause {
+		p.askedAt = now
+		looks.ask(p.row.PID, isUrgent)
 	}
 }
 
 // wantsLook reports whether there is reason to look at a process, or not all of its mappings may have been told. The
 // processes are locked.
-func (s *Session) wantsLook(entry *process) bool {
+func (p *process) wantsLook(mappings *mappings) bool {
 	switch {
-	case entry.mapped, s.mappings.mayLack(entry.refreshed):
+	case p.mapped, mappings.mayLack(p.refreshed):
 		return true
-	case entry.target == nil, entry.looks < youngLooks:
+	case p.target == nil, p.looks < youngLooks:
 		return true
-	case !entry.retry.IsZero(), entry.unplanned != 0, entry.probed.Incomplete():
+	case !p.retry.IsZero(), p.unplanned != 0, p.probed.Incomplete():
 		return true
 	}
-	return time.Since(entry.lookedAt) > unaskedPause
+	return time.Since(p.lookedAt) > unaskedPause
 }

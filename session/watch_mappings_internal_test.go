@@ -12,27 +12,27 @@ import (
 func TestWantsLook(t *testing.T) {
 	const looked = int64(1000) // when it was
 	for name, test := range map[string]struct {
-		change func(s *Session, entry *process)
+		change func(m *mappings, entry *process)
 		want   bool
 	}{
-		"no reason":                      {func(*Session, *process) {}, false},
-		"mappings are not told":          {func(s *Session, _ *process) { s.mappings.told = false }, true},
-		"some were not told since":       {func(s *Session, _ *process) { s.mappings.lostAt = looked + 1 }, true},
-		"some were not told before":      {func(s *Session, _ *process) { s.mappings.lostAt = looked - 1 }, false},
-		"it has mapped something":        {func(s *Session, entry *process) { s.noteMapped(entry) }, true},
-		"it is young":                    {func(_ *Session, entry *process) { entry.looks = 1 }, true},
-		"nobody has looked":              {func(_ *Session, entry *process) { entry.target = nil }, true},
-		"attaching is tried again":       {func(_ *Session, entry *process) { entry.retry = time.Now() }, true},
-		"something could not be planned": {func(_ *Session, entry *process) { entry.unplanned = 1 }, true},
-		"it was long ago":                {func(_ *Session, entry *process) { entry.lookedAt = time.Now().Add(-2 * unaskedPause) }, true},
+		"no reason":                      {func(*mappings, *process) {}, false},
+		"mappings are not told":          {func(m *mappings, _ *process) { m.told = false }, true},
+		"some were not told since":       {func(m *mappings, _ *process) { m.lostAt = looked + 1 }, true},
+		"some were not told before":      {func(m *mappings, _ *process) { m.lostAt = looked - 1 }, false},
+		"it has mapped something":        {func(_ *mappings, entry *process) { entry.noteMapped(newLooks()) }, true},
+		"it is young":                    {func(_ *mappings, entry *process) { entry.looks = 1 }, true},
+		"nobody has looked":              {func(_ *mappings, entry *process) { entry.target = nil }, true},
+		"attaching is tried again":       {func(_ *mappings, entry *process) { entry.retry = time.Now() }, true},
+		"something could not be planned": {func(_ *mappings, entry *process) { entry.unplanned = 1 }, true},
+		"it was long ago":                {func(_ *mappings, entry *process) { entry.lookedAt = time.Now().Add(-2 * unaskedPause) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Session{looks: newLooks()}
-			s.mappings.told = true
+			var m mappings
+			m.begin()
 			p := &target.Process{}
 			entry := &process{target: p, probed: attaching.NewProcess(p), looks: youngLooks, lookedAt: time.Now(), refreshed: looked}
-			test.change(s, entry)
-			if got := s.wantsLook(entry); got != test.want {
+			test.change(&m, entry)
+			if got := entry.wantsLook(&m); got != test.want {
 				t.Errorf("wanted: %v", got)
 			}
 		})
@@ -41,22 +41,22 @@ func TestWantsLook(t *testing.T) {
 
 // Who maps one file after the other is looked at soon, and then not each time.
 func TestLooksAreAskedFor(t *testing.T) {
-	s, entry := &Session{looks: newLooks()}, &process{}
+	looks, entry := newLooks(), &process{}
 	entry.row.PID = 7
 	asked := func() bool {
-		pid, ok := s.looks.next()
+		pid, ok := looks.next()
 		return ok && pid == 7
 	}
-	s.noteMapped(entry)
+	entry.noteMapped(looks)
 	if !asked() {
 		t.Error("nobody looks")
 	}
-	s.noteMapped(entry)
+	entry.noteMapped(looks)
 	if asked() || !entry.mapped {
 		t.Errorf("it is looked at again; mapped: %v", entry.mapped)
 	}
 	entry.askedAt = entry.askedAt.Add(-2 * askPause)
-	s.noteMapped(entry)
+	entry.noteMapped(looks)
 	if !asked() {
 		t.Error("nobody looks again")
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
-	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
@@ -70,40 +69,38 @@ func TestSpans(t *testing.T) {
 			if test.absent != 0 {
 				entry.absent[file] = ago(test.absent)
 			}
-			s := &Session{
-				merger: merge.New(merge.Options{}), processes: newProcesses(datasetClock{}, w, nil), journal: newJournal(Observer{}), writer: w,
-				opened: time.Now(), openedMonotonic: ago(90),
-			}
-			s.processes.put(entry)
+			j := newJournal(Observer{})
+			b := &blindSpans{processes: newProcesses(datasetClock{}, w, j), mappings: new(mappings), writer: w, journal: j, from: ago(90)}
+			b.processes.put(entry)
 			if test.lost != 0 {
-				s.mappings.lostAt = ago(test.lost)
+				b.mappings.lostAt = ago(test.lost)
 			}
 			for _, event := range test.before {
-				s.mappings.note(event)
+				b.mappings.note(event)
 			}
 			armed := attaching.Armed{File: file, Events: []abi.Event{abi.EventRclPublish}, At: ago(test.armed)}
 			if test.since != 0 {
 				armed.Since = ago(test.since)
 			}
-			s.noteArmed(entry, []attaching.Armed{armed})
-			s.judge(entry, false)
-			if s.journal.report.Unarmed != 0 {
+			b.noteArmed(entry, []attaching.Armed{armed})
+			b.judge(entry, false)
+			if j.report.Unarmed != 0 {
 				t.Error("it is judged before the kernel's notice must have been read")
 			}
 			if test.closed {
 				p.Modules = nil
 			}
 			for _, event := range test.after {
-				s.mappings.note(event)
+				b.mappings.note(event)
 			}
-			s.judge(entry, true)
-			if s.journal.report.Unarmed > 1 || (s.journal.report.Unarmed == 1) != (test.from != none) {
-				t.Fatalf("%d rows", s.journal.report.Unarmed)
+			b.judge(entry, true)
+			if j.report.Unarmed > 1 || (j.report.Unarmed == 1) != (test.from != none) {
+				t.Fatalf("%d rows", j.report.Unarmed)
 			}
 			if test.from == none {
 				return
 			}
-			from := max(s.mappedSince(entry, arming{Armed: armed, module: module, seen: now}), s.openedMonotonic)
+			from := max(b.mappedSince(entry, arming{Armed: armed, module: module, seen: now}), b.from)
 			if units := (now - from + unit/2) / unit; units != test.from {
 				t.Errorf("from %d units ago, want %d", units, test.from)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // arming says since when events of a file are recorded of a process, until it is clear since when the process has had
@@ -25,9 +26,24 @@ type arming struct {
 // mappingPatience is how long after a mapping was seen it may still have to be read when it was made.
 const mappingPatience = time.Second
 
+// blindSpans are what processes did in files while these were not probed. It is of the session's own goroutine.
+type blindSpans struct {
+	// Set once.
+	clock     datasetClock
+	processes *processes
+	mappings  *mappings
+	attacher  *attaching.Attacher
+	planner   *planner
+	writer    *writer.Writer
+	journal   *journal
+
+	// from is when the recording began, on CLOCK_MONOTONIC in nanoseconds; 0: it has not.
+	from int64
+}
+
 // noteArmed notes files that are probed now. Those that were before the recording began have missed nothing.
-func (s *Session) noteArmed(entry *process, armed []attaching.Armed) {
-	if s.opened.IsZero() {
+func (b *blindSpans) noteArmed(entry *process, armed []attaching.Armed) {
+	if b.from == 0 {
 		return
 	}
 	for _, a := range armed {
@@ -47,20 +63,20 @@ func (a *arming) look(entry *process) {
 	}
 }
 
-// judgeArmings writes rows of files that were mapped before they were probed.
-func (s *Session) judgeArmings() {
-	for _, entry := range s.processes.all() {
-		s.judge(entry, false)
+// judgeAll writes rows of files that were mapped before they were probed.
+func (b *blindSpans) judgeAll() {
+	for _, entry := range b.processes.all() {
+		b.judge(entry, false)
 	}
-	s.processes.mu.Lock()
-	defer s.processes.mu.Unlock()
-	s.mappings.expire(readClock(unix.CLOCK_MONOTONIC)-int64(mappingMemory), func(pid int32) bool { return s.processes.byPID[pid] != nil })
+	b.processes.mu.Lock()
+	defer b.processes.mu.Unlock()
+	b.mappings.expire(readClock(unix.CLOCK_MONOTONIC)-int64(mappingMemory), func(pid int32) bool { return b.processes.byPID[pid] != nil })
 }
 
 // judge writes what is clear of a process, or in the end all of it.
-func (s *Session) judge(entry *process, end bool) {
-	s.processes.mu.Lock()
-	defer s.processes.mu.Unlock()
+func (b *blindSpans) judge(entry *process, end bool) {
+	b.processes.mu.Lock()
+	defer b.processes.mu.Unlock()
 	if entry.target == nil || len(entry.armings) == 0 {
 		return
 	}
@@ -70,7 +86,7 @@ func (s *Session) judge(entry *process, end bool) {
 		a.look(entry)
 		switch {
 		case a.seen != 0 && (end || a.seen <= settled):
-			s.tellSpan(entry, a, a.At)
+			b.tellSpan(entry, a, a.At)
 		case !end:
 			left = append(left, a)
 		}
@@ -80,8 +96,8 @@ func (s *Session) judge(entry *process, end bool) {
 
 // tellSpan writes that what a process did in a file is not recorded until an instant, as far as that is in the
 // recording. The processes are locked.
-func (s *Session) tellSpan(entry *process, a arming, until int64) {
-	from := max(s.mappedSince(entry, a), s.openedMonotonic)
+func (b *blindSpans) tellSpan(entry *process, a arming, until int64) {
+	from := max(b.mappedSince(entry, a), b.from)
 	if from >= until || !entry.ros2 && !entry.shown {
 		return
 	}
@@ -89,16 +105,16 @@ func (s *Session) tellSpan(entry *process, a arming, until int64) {
 	for _, event := range a.Events {
 		events = append(events, event.String())
 	}
-	s.journal.with(func(report *trace.Session) { report.Unarmed++ })
+	b.journal.with(func(report *trace.Session) { report.Unarmed++ })
 	row := trace.Loss{
-		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: from + s.clock.RealtimeOffset, ToTimestamp: until + s.clock.RealtimeOffset,
+		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: from + b.clock.RealtimeOffset, ToTimestamp: until + b.clock.RealtimeOffset,
 		PID: entry.row.PID, ProcessStart: entry.row.ProcessStart, File: a.module.Path, Events: strings.Join(events, ","),
 	}
-	s.journal.gather(s.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}))
+	b.journal.gather(b.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}))
 }
 
 // mappedSince is when a file was mapped, or an earlier bound where that is unknown. The processes are locked.
-func (s *Session) mappedSince(entry *process, a arming) int64 {
+func (b *blindSpans) mappedSince(entry *process, a arming) int64 {
 	if a.Since != 0 {
 		return a.Since
 	}
@@ -106,10 +122,10 @@ func (s *Session) mappedSince(entry *process, a arming) int64 {
 	// When it began, on the clock that stands still while the machine sleeps, rounded down as /proc does it.
 	least := entry.row.ProcessStart - (readClock(unix.CLOCK_BOOTTIME) - readClock(unix.CLOCK_MONOTONIC))
 	least = max(least, entry.absent[a.File])
-	if s.processes.byPID[pid] != entry {
+	if b.processes.byPID[pid] != entry {
 		return least // what is known of the PID is of another process
 	}
-	told := s.mappings.of(pid, a.module)
+	told := b.mappings.of(pid, a.module)
 	if told.begun <= a.At {
 		least = max(least, told.begun)
 	}
@@ -138,14 +154,14 @@ func (p *process) noteUnplanned() {
 }
 
 // lookLast looks once more at what processes have mapped: what is not attached any more is to be told.
-func (s *Session) lookLast() {
+func (b *blindSpans) lookLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), mappingPatience)
 	defer cancel()
-	for _, entry := range s.processes.all() {
+	for _, entry := range b.processes.all() {
 		if ctx.Err() != nil {
 			return
 		}
-		if s.processes.living(entry.row.PID) != entry || !entry.recorded {
+		if b.processes.living(entry.row.PID) != entry || !entry.recorded {
 			continue
 		}
 		began := readClock(unix.CLOCK_MONOTONIC)
@@ -154,69 +170,69 @@ func (s *Session) lookLast() {
 			continue
 		}
 		entry.noteRefreshed(began, changes)
-		if made := s.plan(ctx, entry.target); made.err == nil {
-			s.attacher.Intend(entry.probed, made.plan)
+		if made := b.planner.plan(ctx, entry.target); made.err == nil {
+			b.attacher.Intend(entry.probed, made.plan)
 		}
 	}
 }
 
-// tellUnarmed writes what there is to say of a process that is over, or runs another program.
-func (s *Session) tellUnarmed(entry *process) {
+// tell writes what there is to say of a process that is over, or runs another program.
+func (b *blindSpans) tell(entry *process) {
 	end := readClock(unix.CLOCK_MONOTONIC)
-	s.processes.mu.Lock()
+	b.processes.mu.Lock()
 	if until := entry.row.RecordingEndTimestamp; until.Valid {
-		end = until.Value - s.clock.RealtimeOffset
+		end = until.Value - b.clock.RealtimeOffset
 	}
-	s.processes.mu.Unlock()
-	s.tellUnarmedUntil(entry, end)
+	b.processes.mu.Unlock()
+	b.tellUntil(entry, end)
 }
 
-func (s *Session) tellUnarmedUntil(entry *process, end int64) {
+func (b *blindSpans) tellUntil(entry *process, end int64) {
 	if entry.target == nil || entry.probed == nil || entry.judged {
 		return
 	}
 	entry.judged = true
-	s.judge(entry, true)
-	never := s.attacher.Unarmed(entry.probed)
-	blind := entry.ros2 && !entry.probed.Planned() && !s.isProbedForAll(entry, end)
-	s.processes.mu.Lock()
-	defer s.processes.mu.Unlock()
-	if s.opened.IsZero() {
+	b.judge(entry, true)
+	never := b.attacher.Unarmed(entry.probed)
+	blind := entry.ros2 && !entry.probed.Planned() && !b.isProbedForAll(entry, end)
+	b.processes.mu.Lock()
+	defer b.processes.mu.Unlock()
+	if b.from == 0 {
 		return
 	}
 	for _, armed := range never {
 		a := arming{Armed: armed}
 		if a.look(entry); a.seen != 0 {
-			s.tellSpan(entry, a, end)
+			b.tellSpan(entry, a, end)
 		}
 	}
 	switch {
 	case blind:
-		s.tellSpan(entry, arming{Armed: attaching.Armed{At: attaching.Never}}, end)
+		b.tellSpan(entry, arming{Armed: attaching.Armed{At: attaching.Never}}, end)
 	case entry.unplanned != 0:
-		s.tellSpan(entry, arming{Armed: attaching.Armed{Since: entry.unplanned, At: attaching.Never}}, end)
+		b.tellSpan(entry, arming{Armed: attaching.Armed{Since: entry.unplanned, At: attaching.Never}}, end)
 	}
 }
 
 // isProbedForAll reports whether all that a process has mapped is probed for every process, as far as that is sure: say
 // of a child that has its parent's files and was over soon after it was looked at.
-func (s *Session) isProbedForAll(entry *process, end int64) bool {
+func (b *blindSpans) isProbedForAll(entry *process, end int64) bool {
 	if end-max(entry.met, entry.refreshed) > int64(mappingPatience) {
 		return false
 	}
-	return !slices.ContainsFunc(entry.target.Modules, func(m target.Module) bool { return !s.attacher.IsForAll(m.File) })
+	return !slices.ContainsFunc(entry.target.Modules, func(m target.Module) bool { return !b.attacher.IsForAll(m.File) })
 }
 
-// tellAllUnarmed does so for all processes that are still recorded when the recording is closed.
-func (s *Session) tellAllUnarmed(closed int64) {
-	for _, entry := range s.processes.allGone() {
-		s.tellUnarmed(entry)
+// tellAll does so for all processes that are still recorded when the recording is closed.
+func (b *blindSpans) tellAll(closed int64) {
+	for _, entry := range b.processes.allGone() {
+		b.tell(entry)
 	}
-	for _, entry := range s.processes.all() {
+	for _, entry := range b.processes.all() {
 		if entry.ended {
-			s.tellUnarmed(entry)
+			b.tell(entry)
 			continue
 		}
-		s.tellUnarmedUntil(entry, closed)
+		b.tellUntil(entry, closed)
 	}
 }
