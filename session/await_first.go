@@ -3,35 +3,38 @@ package session
 import (
 	"context"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // firstInterval is how often it is looked whether others run ROS 2 while no process that is recorded does.
 const firstInterval = 30 * time.Second
 
-// firstAwaited is what awaitFirst knows.
+// firstAwaited has bodies attached while nobody on the machine runs ROS 2, which costs nobody anything. A program of
+// which nothing is known may call tracepoints before anybody has looked at it. It is of the session's own goroutine.
 type firstAwaited struct {
+	finder    *target.Finder
+	processes *processes
+	attacher  *attaching.Attacher
 	// ran says that a process that is recorded ran ROS 2 when that was last looked at.
 	ran bool
 	// looked is when it was last looked for others.
 	looked time.Time
 }
 
-// awaitFirst has bodies attached while nobody on the machine runs ROS 2, which costs nobody anything. A program of
-// which nothing is known may call tracepoints before anybody has looked at it.
-func (s *Session) awaitFirst(ctx context.Context) {
-	if !s.configuration.systemWide() {
+// look looks whether somebody runs ROS 2 now.
+func (f *firstAwaited) look(ctx context.Context) {
+	_, runs := f.processes.run()
+	ended := f.ran && !runs
+	f.ran = runs
+	if runs || !ended && time.Since(f.looked) < firstInterval {
 		return
 	}
-	_, runs := s.processes.run()
-	ended := s.first.ran && !runs
-	s.first.ran = runs
-	if runs || !ended && time.Since(s.first.looked) < firstInterval {
-		return
-	}
-	s.first.looked = time.Now()
-	if s.finder.CountROS2(ctx) > 0 {
-		s.attacher.AwaitNone()
+	f.looked = time.Now()
+	if f.finder.CountROS2(ctx) > 0 {
+		f.attacher.AwaitNone()
 	} else if ctx.Err() == nil {
-		s.attacher.AwaitFirst(ctx)
+		f.attacher.AwaitFirst(ctx)
 	}
 }

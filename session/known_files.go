@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/knownfiles"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -25,8 +27,16 @@ const (
 // coreLibrary tells one installation of ROS 2 from another.
 const coreLibrary = "librcl.so"
 
-// knownFiles are the files that earlier recordings have seen, and this one.
+// knownFiles are the files that earlier recordings have seen, and this one. It is of the session's own goroutine.
 type knownFiles struct {
+	// cache is the folder in which they are kept; "" means that they are not: they are of no use, or it does not answer.
+	cache   string
+	caller  *identity.Identity
+	journal *journal
+	// processes are those whose files are noted, attacher knows which these are. They are set when there are some.
+	processes *processes
+	attacher  *attaching.Attacher
+
 	list *knownfiles.List
 	// noted is when the mappings of a process were read that were noted last, judged whether a file may be noted.
 	noted  map[*process]int64
@@ -39,17 +49,26 @@ type knownFiles struct {
 	stored chan struct{}
 }
 
-// remembers reports whether files are remembered: those of processes to come are of use.
-func (s *Session) remembers() bool { return s.options.Cache != "" && s.configuration.systemWide() }
+// newKnownFiles keeps files for processes to come: for others they are of no use.
+func newKnownFiles(c *compiled, options Options, journal *journal) *knownFiles {
+	k := &knownFiles{
+		caller: options.Caller, journal: journal,
+		list: new(knownfiles.List), noted: map[*process]int64{}, judged: map[target.KnownFile]bool{}, begun: time.Now(),
+	}
+	if c.systemWide() {
+		k.cache = options.Cache
+	}
+	return k
+}
 
-func (s *Session) loadKnownFiles(ctx context.Context) {
-	s.known = knownFiles{list: new(knownfiles.List), noted: map[*process]int64{}, judged: map[target.KnownFile]bool{}, begun: time.Now()}
-	if !s.remembers() {
+// load reads what earlier recordings have seen.
+func (k *knownFiles) load(ctx context.Context) {
+	if k.cache == "" {
 		return
 	}
 	var own unix.Stat_t
 	if unix.Stat("/proc/self/ns/mnt", &own) == nil {
-		s.known.namespace = own.Ino
+		k.namespace = own.Ino
 	}
 	type answer struct {
 		list *knownfiles.List
@@ -57,114 +76,114 @@ func (s *Session) loadKnownFiles(ctx context.Context) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		list, err := knownfiles.Load(s.options.Cache, s.options.Caller)
+		list, err := knownfiles.Load(k.cache, k.caller)
 		answers <- answer{list, err}
 	}()
 	select {
 	case a := <-answers:
 		if a.err != nil && !errors.Is(a.err, fs.ErrNotExist) {
-			s.journal.warn(a.err)
+			k.journal.warn(a.err)
 		}
-		s.known.list = a.list
+		k.list = a.list
 	case <-time.After(cachePatience):
-		s.journal.warn(fmt.Errorf("%s does not answer within %v: files of earlier recordings are not known", s.options.Cache, cachePatience))
-		s.options.Cache = ""
+		k.journal.warn(fmt.Errorf("%s does not answer within %v: files of earlier recordings are not known", k.cache, cachePatience))
+		k.cache = ""
 	case <-ctx.Done():
 	}
 }
 
-// noteKnownFiles notes what processes of ROS 2 have mapped that nobody but trusted users could have written, and stores
+// note notes what processes of ROS 2 have mapped that nobody but trusted users could have written, and stores
 // it now and then.
-func (s *Session) noteKnownFiles(ctx context.Context) {
-	if !s.remembers() {
+func (k *knownFiles) note(ctx context.Context) {
+	if k.cache == "" {
 		return
 	}
 	alive := map[*process]int64{}
-	for _, entry := range s.processes.all() {
-		if !entry.recorded || s.processes.living(entry.row.PID) != entry || entry.target.MountNamespace != s.known.namespace {
+	for _, entry := range k.processes.all() {
+		if !entry.recorded || k.processes.living(entry.row.PID) != entry || entry.target.MountNamespace != k.namespace {
 			continue // it is over, or its paths are not those of the next recording
 		}
 		alive[entry] = entry.refreshed
-		if at, noted := s.known.noted[entry]; !noted || at != entry.refreshed {
-			s.noteFilesOf(ctx, entry)
+		if at, noted := k.noted[entry]; !noted || at != entry.refreshed {
+			k.noteFilesOf(ctx, entry)
 		}
 	}
-	s.known.noted = alive
-	if time.Since(s.known.begun) > storeInterval {
-		s.storeKnownFiles()
+	k.noted = alive
+	if time.Since(k.begun) > storeInterval {
+		k.store()
 	}
 }
 
-// noteLastKnownFiles notes what there is to note when the recording ends, in the time that there is.
-func (s *Session) noteLastKnownFiles() {
+// noteLast notes what there is to note when the recording ends, in the time that there is.
+func (k *knownFiles) noteLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), mappingPatience)
 	defer cancel()
-	s.noteKnownFiles(ctx)
+	k.note(ctx)
 }
 
-func (s *Session) noteFilesOf(ctx context.Context, entry *process) {
+func (k *knownFiles) noteFilesOf(ctx context.Context, entry *process) {
 	core, _ := entry.target.FindModule(coreLibrary)
 	installation, ok := core.Known()
-	if !ok || !s.mayBeKnown(ctx, entry, core, installation) {
+	if !ok || !k.mayBeKnown(ctx, entry, core, installation) {
 		return
 	}
 	var files []target.KnownFile
 	for _, module := range entry.target.Modules {
-		if file, ok := module.Known(); ok && s.mayBeKnown(ctx, entry, module, file) {
+		if file, ok := module.Known(); ok && k.mayBeKnown(ctx, entry, module, file) {
 			files = append(files, file)
 		}
 	}
-	if s.known.list.Add(installation, files) {
-		s.known.news = true
+	if k.list.Add(installation, files) {
+		k.news = true
 	}
 }
 
 // mayBeKnown reports whether a file is probed for every process, or has nothing to be probed, and nobody but trusted
 // users could have written it: what others wrote would take the place of what is of use.
-func (s *Session) mayBeKnown(ctx context.Context, entry *process, module target.Module, file target.KnownFile) bool {
-	if !s.attacher.IsForAll(module.File) {
+func (k *knownFiles) mayBeKnown(ctx context.Context, entry *process, module target.Module, file target.KnownFile) bool {
+	if !k.attacher.IsForAll(module.File) {
 		return false
 	}
-	trusted, judged := s.known.judged[file]
+	trusted, judged := k.judged[file]
 	if !judged {
-		if len(s.known.judged) > maxJudged {
-			clear(s.known.judged)
+		if len(k.judged) > maxJudged {
+			clear(k.judged)
 		}
-		trusted = s.attacher.CheckTrusted(ctx, entry.probed, module) == nil
-		s.known.judged[file] = trusted
+		trusted = k.attacher.CheckTrusted(ctx, entry.probed, module) == nil
+		k.judged[file] = trusted
 	}
 	return trusted
 }
 
-// storeKnownFiles begins to store what is news. The folder may be of a file system that does not answer.
-func (s *Session) storeKnownFiles() {
-	if !s.known.news {
+// store begins to store what is news. The folder may be of a file system that does not answer.
+func (k *knownFiles) store() {
+	if !k.news {
 		return
 	}
-	if s.known.stored != nil {
+	if k.stored != nil {
 		select {
-		case <-s.known.stored:
+		case <-k.stored:
 		default:
 			return
 		}
 	}
-	s.known.news, s.known.begun, s.known.stored = false, time.Now(), make(chan struct{})
+	k.news, k.begun, k.stored = false, time.Now(), make(chan struct{})
 	go func(list *knownfiles.List, stored chan struct{}) {
 		defer close(stored)
-		s.journal.warn(list.Store(s.options.Cache, s.options.Caller))
-	}(s.known.list.Clone(), s.known.stored)
+		k.journal.warn(list.Store(k.cache, k.caller))
+	}(k.list.Clone(), k.stored)
 }
 
-// endKnownFiles stores the rest.
-func (s *Session) endKnownFiles() {
+// end stores the rest.
+func (k *knownFiles) end() {
 	patience := time.After(cachePatience)
 	for range 2 { // what is being stored may be older
-		s.storeKnownFiles()
-		if s.known.stored == nil {
+		k.store()
+		if k.stored == nil {
 			return
 		}
 		select {
-		case <-s.known.stored:
+		case <-k.stored:
 		case <-patience:
 			return
 		}
@@ -172,9 +191,9 @@ func (s *Session) endKnownFiles() {
 }
 
 // forgetChanged forgets the files that are no longer what earlier recordings have seen.
-func (s *Session) forgetChanged(p *prepared) {
+func (k *knownFiles) forgetChanged(p *prepared) {
 	if changed := p.process.Changed(); len(changed) > 0 {
-		s.known.list.Forget(p.seen.Core, changed)
-		s.known.news = true
+		k.list.Forget(p.seen.Core, changed)
+		k.news = true
 	}
 }

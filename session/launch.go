@@ -45,7 +45,7 @@ type launched struct {
 // startCommand starts the command's process, which waits for release. The error wraps ErrCommand if the command cannot
 // be run.
 func (s *Session) startCommand(ctx context.Context, command []string) error {
-	l, err := s.startWaiting(command, os.Environ())
+	l, err := startWaiting(s.finder, s.options.Caller, command, os.Environ())
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Session) startCommand(ctx context.Context, command []string) error {
 }
 
 // startWaiting starts a process that becomes the command when it is released, as the user who called.
-func (s *Session) startWaiting(command, environment []string) (*launched, error) {
+func startWaiting(finder *target.Finder, caller *identity.Identity, command, environment []string) (*launched, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting the command: %w", err)
@@ -70,7 +70,7 @@ func (s *Session) startWaiting(command, environment []string) (*launched, error)
 	defer reports.Close()
 	l := &launched{
 		command: exec.Command("/proc/self/exe", append([]string{LaunchArgument}, command...)...),
-		gate:    write, report: report, done: make(chan struct{}), patience: patience, finder: s.finder,
+		gate:    write, report: report, done: make(chan struct{}), patience: patience, finder: finder,
 	}
 	c := l.command
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
@@ -79,9 +79,9 @@ func (s *Session) startWaiting(command, environment []string) (*launched, error)
 	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a
 	// group cannot read from the terminal, so its input is empty.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	user := s.options.Caller.ID()
+	user := caller.ID()
 	if user != os.Geteuid() {
-		runAs(c, s.options.Caller)
+		runAs(c, caller)
 	}
 	if err := startWithout(c, user == 0); err != nil {
 		return nil, fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))

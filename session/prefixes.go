@@ -12,6 +12,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/knownfiles"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -22,6 +23,24 @@ const installedROS = "/opt/ros"
 
 // maxPrefixes bounds what is looked at before the recording begins.
 const maxPrefixes = 1024
+
+// prefixes are those of programs to come, of which nothing is known but where their packages are.
+type prefixes struct {
+	// named are those that the user did, installed is where distributions are, each in a folder of its own.
+	named     []string
+	installed string
+	caller    *identity.Identity
+	finder    *target.Finder
+	planner   *planner
+	known     *knownFiles
+	journal   *journal
+}
+
+func newPrefixes(
+	c *compiled, options Options, finder *target.Finder, planner *planner, known *knownFiles, journal *journal,
+) *prefixes {
+	return &prefixes{c.Prefixes, cmp.Or(options.Installed, installedROS), options.Caller, finder, planner, known, journal}
+}
 
 // searched are prefixes that programs to come see together, and what they are called to the user.
 type searched struct {
@@ -35,14 +54,13 @@ type searched struct {
 	seen knownfiles.Installation
 }
 
-// searchedPrefixes are those that the user named, together, and each distribution that is installed.
-func (s *Session) searchedPrefixes() []searched {
+// toSearch are those that the user named, together, and each distribution that is installed.
+func (p *prefixes) toSearch() []searched {
 	var installed []string
-	folder := cmp.Or(s.options.Installed, installedROS)
-	_ = s.options.Caller.Run(func() error {
-		entries, err := os.ReadDir(folder)
+	_ = p.caller.Run(func() error {
+		entries, err := os.ReadDir(p.installed)
 		for _, entry := range entries {
-			prefix := filepath.Join(folder, entry.Name())
+			prefix := filepath.Join(p.installed, entry.Name())
 			if _, err := os.Stat(filepath.Join(prefix, "lib")); err == nil {
 				installed = append(installed, prefix)
 			}
@@ -51,15 +69,15 @@ func (s *Session) searchedPrefixes() []searched {
 	})
 	installed = installed[:min(len(installed), maxPrefixes)]
 	var all []searched
-	if named := s.configuration.Prefixes; len(named) > 0 {
-		together := searched{name: strings.Join(named, ", "), named: true, folders: named}
+	if len(p.named) > 0 {
+		together := searched{name: strings.Join(p.named, ", "), named: true, folders: p.named}
 		// Packages are built on a distribution. Which one is clear where only one is installed.
-		if len(installed) == 1 && !slices.Contains(named, installed[0]) {
+		if len(installed) == 1 && !slices.Contains(p.named, installed[0]) {
 			together.prefixes = installed
 		}
 		all = append(all, together)
 		installed = slices.DeleteFunc(slices.Clone(installed), func(prefix string) bool {
-			return slices.Contains(named, prefix) || slices.Contains(together.prefixes, prefix)
+			return slices.Contains(p.named, prefix) || slices.Contains(together.prefixes, prefix)
 		})
 	}
 	for _, prefix := range installed {
@@ -81,54 +99,51 @@ type prepared struct {
 	planned planning
 }
 
-// preparePrefixes plans what programs to come will map. Nothing is known of them but where their packages are: for each
-// environment that they may have, a process has it that never runs anything.
-func (s *Session) preparePrefixes(ctx context.Context) <-chan []*prepared {
+// prepare plans what programs to come will map: for each environment that they may have, a process has it that never
+// runs anything.
+func (p *prefixes) prepare(ctx context.Context) <-chan []*prepared {
 	all := make(chan []*prepared, 1)
-	if !s.configuration.systemWide() {
-		all <- nil
-		return all
-	}
-	toCome := slices.Concat(s.searchedPrefixes(), s.seenInstallations())
+	toCome := slices.Concat(p.toSearch(), p.seenBefore())
 	go func() {
 		var list []*prepared
 		for _, searched := range toCome {
 			if ctx.Err() != nil {
 				break
 			}
-			p := &prepared{searched: searched}
-			p.planned.err = p.plan(ctx, s)
-			list = append(list, p)
+			one := &prepared{searched: searched}
+			one.planned.err = p.plan(ctx, one)
+			list = append(list, one)
 		}
 		all <- list
 	}()
 	return all
 }
 
-func (p *prepared) plan(ctx context.Context, s *Session) error {
-	if len(p.folders) > 0 {
-		packages, err := s.packagesIn(ctx, p.folders)
+// plan plans what programs of one environment will map.
+func (p *prefixes) plan(ctx context.Context, one *prepared) error {
+	if len(one.folders) > 0 {
+		packages, err := p.packagesIn(ctx, one.folders)
 		if err != nil {
 			return err
 		}
-		p.prefixes = slices.Concat(packages, p.prefixes)
+		one.prefixes = slices.Concat(packages, one.prefixes)
 	}
 	var err error
-	if p.waiting, p.process, err = s.startGuide(ctx, p.prefixes); err != nil {
+	if one.waiting, one.process, err = p.startGuide(ctx, one.prefixes); err != nil {
 		return err
 	}
-	p.process.Expect(p.seen.Files)
-	made := s.planner.plan(ctx, p.process)
-	p.planned.plan = made.plan
+	one.process.Expect(one.seen.Files)
+	made := p.planner.plan(ctx, one.process)
+	one.planned.plan = made.plan
 	if errors.Is(made.err, probes.ErrRequiredMissing) {
 		return nil // what the process lacks says nothing of those to come
 	}
 	return made.err
 }
 
-// seenInstallations are those that earlier recordings have seen.
-func (s *Session) seenInstallations() (all []searched) {
-	for _, installation := range s.known.list.Installations {
+// seenBefore are those that earlier recordings have seen.
+func (p *prefixes) seenBefore() (all []searched) {
+	for _, installation := range p.known.list.Installations {
 		all = append(all, searched{name: "files of earlier recordings", seen: installation})
 	}
 	return all
@@ -136,22 +151,22 @@ func (s *Session) seenInstallations() (all []searched) {
 
 // startGuide starts a process that waits, for nothing, in an environment that names prefixes. Its files are looked at
 // with the rights of the user who called, and nobody waits for them for ever.
-func (s *Session) startGuide(ctx context.Context, prefixes []string) (*launched, *target.Process, error) {
+func (p *prefixes) startGuide(ctx context.Context, prefixes []string) (*launched, *target.Process, error) {
 	// It never becomes the command, which only has to be a program.
-	waiting, err := s.startWaiting([]string{"/proc/self/exe"}, []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")})
+	waiting, err := startWaiting(p.finder, p.caller, []string{"/proc/self/exe"}, []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")})
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := waiting.awaitReady(ctx); err != nil {
 		return waiting, nil, err
 	}
-	process, err := s.finder.Inspect(ctx, int32(waiting.command.Process.Pid))
+	process, err := p.finder.Inspect(ctx, int32(waiting.command.Process.Pid))
 	return waiting, process, err
 }
 
 // packagesIn are the prefixes in folders that the user named.
-func (s *Session) packagesIn(ctx context.Context, folders []string) (prefixes []string, err error) {
-	waiting, process, err := s.startGuide(ctx, nil)
+func (p *prefixes) packagesIn(ctx context.Context, folders []string) (prefixes []string, err error) {
+	waiting, process, err := p.startGuide(ctx, nil)
 	defer waiting.discard()
 	if err != nil {
 		return nil, err
@@ -180,33 +195,33 @@ func endPrepared(all []*prepared) {
 // errNothingFound: no file of ROS 2 is where the user said.
 var errNothingFound = errors.New("no library of ROS 2 was found there, nor what it is built on: name the prefix of its distribution, too")
 
-// armPrefixes arms what was planned.
-func (s *Session) armPrefixes(ctx context.Context, all []*prepared) {
-	for _, p := range all {
-		plan := p.planned.plan
-		if plan != nil && ctx.Err() == nil && len(p.seen.Files) > 0 {
-			s.forgetChanged(p)
+// arm arms what was planned.
+func (p *prefixes) arm(ctx context.Context, attacher *attaching.Attacher, all []*prepared) {
+	for _, one := range all {
+		plan := one.planned.plan
+		if plan != nil && ctx.Err() == nil && len(one.seen.Files) > 0 {
+			p.known.forgetChanged(one)
 		}
 		switch {
 		case ctx.Err() != nil:
-		case p.planned.err != nil:
-			s.journal.warn(fmt.Errorf("%s: nothing is probed before it is mapped: %w", p.name, p.planned.err))
+		case one.planned.err != nil:
+			p.journal.warn(fmt.Errorf("%s: nothing is probed before it is mapped: %w", one.name, one.planned.err))
 		case plan == nil || plan.Distro == distros.Unknown || len(plan.Sites) == 0:
-			if p.named {
-				s.journal.warn(fmt.Errorf("%s: %w", p.name, errNothingFound))
+			if one.named {
+				p.journal.warn(fmt.Errorf("%s: %w", one.name, errNothingFound))
 			}
 		default:
-			s.journal.warn(plan.Unread)
-			done, err := s.attacher.Prepare(ctx, attaching.NewProcess(p.process), plan)
+			p.journal.warn(plan.Unread)
+			done, err := attacher.Prepare(ctx, attaching.NewProcess(one.process), plan)
 			if err != nil && ctx.Err() == nil {
-				s.journal.warn(fmt.Errorf("%s: %w", p.name, err))
+				p.journal.warn(fmt.Errorf("%s: %w", one.name, err))
 			}
 			if len(done.Apart) > 0 {
-				s.journal.warn(fmt.Errorf("%s: what processes do first in %s may not be recorded: others can write it, or it is not known of which distribution it is",
-					p.name, strings.Join(done.Apart, ", ")))
+				p.journal.warn(fmt.Errorf("%s: what processes do first in %s may not be recorded: others can write it, or it is not known of which distribution it is",
+					one.name, strings.Join(done.Apart, ", ")))
 			}
 			if done.Attached > 0 {
-				s.journal.message(fmt.Sprintf("%s: %d probes in %s, before anybody maps it", p.name, done.Attached, plan.Distro))
+				p.journal.message(fmt.Sprintf("%s: %d probes in %s, before anybody maps it", one.name, done.Attached, plan.Distro))
 			}
 		}
 	}

@@ -75,7 +75,8 @@ type Session struct {
 	scans    *scans
 	blind    *blindSpans
 	stale    staleAddresses
-	known    knownFiles
+	known    *knownFiles
+	prefixes *prefixes
 	first    firstAwaited
 	losses   losses
 	opened   time.Time
@@ -145,8 +146,10 @@ func (s *Session) run(ctx context.Context) error {
 	planningContext, endPlanning := context.WithCancel(ctx)
 	defer endPlanning()
 	plans := s.planner.each(planningContext, found)
-	s.loadKnownFiles(ctx)
-	toCome := s.preparePrefixes(planningContext)
+	s.known = newKnownFiles(s.configuration, s.options, s.journal)
+	s.known.load(ctx)
+	s.prefixes = newPrefixes(s.configuration, s.options, s.finder, s.planner, s.known, s.journal)
+	toCome := s.planToCome(planningContext)
 	if err := s.configure(); err != nil {
 		endPlanning()
 		<-plans // the processes are about to be let go
@@ -164,6 +167,16 @@ func (s *Session) run(ctx context.Context) error {
 		return s.abandon(err, reading)
 	}
 	return s.record(ctx, reading)
+}
+
+// planToCome plans what processes to come will map, where these are to be recorded.
+func (s *Session) planToCome(ctx context.Context) <-chan []*prepared {
+	if s.configuration.systemWide() {
+		return s.prefixes.prepare(ctx)
+	}
+	none := make(chan []*prepared, 1)
+	none <- nil
+	return none
 }
 
 // findTargets finds the processes that exist before the recording. Those that were named and cannot be recorded are
@@ -283,6 +296,8 @@ func (s *Session) configure() error {
 	report := attachReport{s.journal, s.processes, s.merger, s.clock, s.blind}
 	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), report, report)
 	s.blind.attacher = s.attacher
+	s.known.processes, s.known.attacher = s.processes, s.attacher
+	s.first = firstAwaited{finder: s.finder, processes: s.processes, attacher: s.attacher}
 	return nil
 }
 
@@ -340,7 +355,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	for _, err := range refused {
 		s.journal.warn(err)
 	}
-	s.armPrefixes(ctx, toCome)
+	s.prefixes.arm(ctx, s.attacher, toCome)
 	// Not before: an entity that is created while probes are being attached shows only some of its events.
 	if err := s.loader.OpenGateForEntities(); err != nil {
 		return err
@@ -403,6 +418,13 @@ func (s *Session) open(before, after int64) {
 	s.processes.start(at)
 }
 
+// awaitFirst has the first events of programs recorded of which nothing is known, where these are wanted.
+func (s *Session) awaitFirst(ctx context.Context) {
+	if s.configuration.systemWide() {
+		s.first.look(ctx)
+	}
+}
+
 // watch serves the running session until something ends it: cause is the error, if one does, and read says that the
 // reader has ended.
 func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace.Ending, cause error, read bool) {
@@ -455,7 +477,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if over := s.stale.take(s.processes.isUsed); len(over) > 0 {
 				s.journal.warn(s.loader.ForgetProcesses(over))
 			}
-			s.noteKnownFiles(ctx)
+			s.known.note(ctx)
 			s.scans.next(ctx)
 			s.merger.TellEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {

@@ -22,7 +22,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	if !read {
 		errs = append(errs, s.drain(reading))
 	}
-	s.noteLastKnownFiles()
+	s.known.noteLast()
 	s.scans.finish()
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))
@@ -40,7 +40,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.processes.endAll(closed + s.clock.RealtimeOffset)
 	s.noteOverhead(closed)
 	s.journal.warnOfUnlisted()
-	s.endKnownFiles()
+	s.known.end()
 	return s.finish(ending, distinct(errs...))
 }
 
