@@ -1,8 +1,6 @@
 package session
 
 import (
-	"context"
-
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
@@ -70,25 +68,5 @@ func (a *announced) onIntraProcess(pid int32, at int64) {
 	select {
 	case a.intraProcesses <- intraProcessSeen{pid, at}:
 	default: // the next tick looks at all processes
-	}
-}
-
-// followLoad attaches what a process may need that changes its libraries. What it loads is looked for soon.
-func (s *Session) followLoad(ctx context.Context, load libraryLoad) {
-	entry := s.processes.living(load.pid)
-	if entry == nil {
-		return
-	}
-	s.attacher.LibrariesChange(ctx, entry.probed, load.at)
-	if entry.looks >= youngLooks {
-		entry.looks = 0 // as of a process that has just begun: libraries are mapped one after the other
-		s.looks.ask(load.pid, isUrgent)
-	}
-}
-
-// followIntraProcess makes sure that a process is probed that has begun with intra-process communication.
-func (s *Session) followIntraProcess(ctx context.Context, seen intraProcessSeen) {
-	if entry := s.processes.living(seen.pid); entry != nil {
-		s.attacher.AwaitIntraProcess(ctx, entry.probed, seen.at)
 	}
 }

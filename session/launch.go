@@ -150,7 +150,7 @@ func (s *Session) addCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.add(ctx, p, s.planner.plan(ctx, p))
+	return s.follower.add(ctx, p, s.planner.plan(ctx, p))
 }
 
 // runAs makes the command run as the user who called sudo: the recorder needs privileges, what it records does not.

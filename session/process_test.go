@@ -34,26 +34,26 @@ func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
 // Of a process that has ended the last records are still to be read: it is forgotten later.
 func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	now := time.Now()
-	s := &Session{stale: staleAddresses{}, merger: merge.New(merge.Options{}), processes: newProcesses(datasetClock{}, nil, nil), mappings: new(mappings)}
-	s.processes.byPID = map[int32]*process{
+	f := followerOfAll()
+	f.processes.byPID = map[int32]*process{
 		1: {},
 		2: {ended: true, endedAt: now.Add(-afterlife / 2)},
 		3: {ended: true, endedAt: now.Add(-2 * afterlife)},
 	}
-	for pid, entry := range s.processes.byPID {
+	for pid, entry := range f.processes.byPID {
 		entry.row.ProcessKey = trace.ProcessKey{PID: pid}
-		s.merger.Introduce(pid, func() *merge.Process {
+		f.merger.Introduce(pid, func() *merge.Process {
 			return &merge.Process{Key: entry.row.ProcessKey, Graph: entities.New(entry.row.ProcessKey)}
 		})
 	}
-	s.forgetLongEnded(now)
+	f.forgetLongEnded(now)
 	for pid, want := range map[int32]bool{1: true, 2: true, 3: false} {
 		merged := false
-		_ = s.merger.Update(pid, func(*merge.Process) error {
+		_ = f.merger.Update(pid, func(*merge.Process) error {
 			merged = true
 			return nil
 		})
-		if _, listed := s.processes.byPID[pid]; listed != want || merged != want {
+		if _, listed := f.processes.byPID[pid]; listed != want || merged != want {
 			t.Errorf("process %d: known to the session %v, to the merger %v, want %v", pid, listed, merged, want)
 		}
 	}

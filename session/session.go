@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
-	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -68,13 +67,12 @@ type Session struct {
 
 	// Of the session's own goroutine.
 	launched *launched // nil unless a command was given
-	turns    turns
 	links    trace.Links
 	planner  *planner
 	attacher *attaching.Attacher
 	scans    *scans
 	blind    *blindSpans
-	stale    staleAddresses
+	follower *follower
 	known    *knownFiles
 	prefixes *prefixes
 	first    firstAwaited
@@ -89,7 +87,6 @@ type Session struct {
 	headers   *headers
 
 	lostInits lostInits // of the reader; its count may be read by all
-	memories  *memories
 	mappings  *mappings
 }
 
@@ -113,8 +110,6 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		journal:       newJournal(options.Observer),
 		finder:        target.NewFinder(),
 		looks:         newLooks(),
-		stale:         staleAddresses{},
-		turns:         newTurns(roundTime),
 		overhead:      newOverhead(),
 	}
 	s.finder.Trust(options.Trusted...)
@@ -266,46 +261,8 @@ func (s *Session) configure() error {
 		}
 		s.options.Observer.Created(directory)
 	}
-	s.processes = newProcesses(s.clock, s.writer, s.journal)
-	s.mappings = new(mappings)
-	s.headers = newHeaders(s.loader, s.processes, s.journal)
-	s.memories = &memories{
-		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
-		naming: &naming{journal: s.journal}, journal: s.journal,
-	}
-	strangers := &strangers{
-		configuration: c, finder: s.finder, bootID: host.BootID, processes: s.processes, memories: s.memories, looks: s.looks, journal: s.journal,
-	}
-	s.announced = newAnnounced(s.clock, s.processes, s.mappings, strangers, s.looks)
-	s.merger = merge.New(merge.Options{
-		RealtimeOffset: s.clock.RealtimeOffset,
-		Filter:         &c.filter,
-		Identify:       strangers.identify,
-		OnRecorded:     s.processes.show,
-		OnProcess:      s.announced.onProcess,
-		OnIgnored:      s.onIgnored,
-		OnIntraProcess: s.announced.onIntraProcess,
-		OnMessageType:  s.headers.ask,
-		OnThread:       s.overhead.end,
-		EventName:      eventName,
-	})
-	s.scans = newScans(s.clock, s.processes, s.merger, s.journal)
-	s.blind = &blindSpans{
-		clock: s.clock, processes: s.processes, mappings: s.mappings, planner: s.planner, writer: s.writer, journal: s.journal,
-	}
-	report := attachReport{s.journal, s.processes, s.merger, s.clock, s.blind}
-	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), report, report)
-	s.blind.attacher = s.attacher
-	s.known.processes, s.known.attacher = s.processes, s.attacher
-	s.first = firstAwaited{finder: s.finder, processes: s.processes, attacher: s.attacher}
+	s.wire(host.BootID)
 	return nil
-}
-
-// eventName describes the event of a raw record.
-func eventName(id uint8) (string, int) {
-	event := abi.Event(id)
-	entry, _ := probes.Lookup(event)
-	return event.String(), len(entry.Arguments)
 }
 
 // read begins to read what the kernel side tells. The channel gets the error that ends it.
@@ -336,11 +293,11 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		}
 		user := p.Account().User()
 		if s.configuration.systemWide() && (!turns.has(user) || errors.Is(p.first.err, errPlannedLate)) {
-			s.postponeArming(p.Process, &turns)
+			s.follower.postponeArming(p.Process, &turns)
 			continue
 		}
 		begin := time.Now()
-		err := s.add(ctx, p.Process, p.first)
+		err := s.follower.add(ctx, p.Process, p.first)
 		turns.spend(user, time.Since(begin))
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -363,7 +320,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	s.scans.each(ctx) // so that the first rows of the processes that are there have their names
 	s.merger.TellEntities(false)
 	s.headers.answer(ctx)
-	s.attachMeanwhile(ctx)
+	s.follower.attachMeanwhile(ctx)
 	if s.launched != nil {
 		if err := s.addCommand(ctx); err != nil {
 			return err
@@ -399,7 +356,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		}
 	}
 	if s.configuration.All || s.configuration.name != nil {
-		s.lookForLoading()
+		s.follower.lookForLoading()
 	}
 	s.journal.tellGathered()
 	if s.options.Observer.Recording != nil {
@@ -450,12 +407,12 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			return trace.EndingError, err, true
 		case <-s.looks.asked:
 			if pid, ok := s.looks.next(); ok {
-				s.look(ctx, pid)
+				s.follower.look(ctx, pid)
 			}
 		case load := <-s.announced.loads:
-			s.followLoad(ctx, load)
+			s.follower.followLoad(ctx, load)
 		case seen := <-s.announced.intraProcesses:
-			s.followIntraProcess(ctx, seen)
+			s.follower.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
 			s.scans.apply(result)
 			s.merger.TellEntities(false)
@@ -468,15 +425,13 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 		case <-tick.C:
 			s.attacher.Verify()
-			s.lookAtAll(ctx)
+			s.follower.lookAtAll(ctx)
 			s.blind.judgeAll()
 			s.awaitFirst(ctx)
 			s.attacher.Sweep()
-			s.forgetLongEnded(time.Now())
+			s.follower.forgetLongEnded(time.Now())
 			s.merger.ForgetUnwanted()
-			if over := s.stale.take(s.processes.isUsed); len(over) > 0 {
-				s.journal.warn(s.loader.ForgetProcesses(over))
-			}
+			s.follower.forgetStale()
 			s.known.note(ctx)
 			s.scans.next(ctx)
 			s.merger.TellEntities(false)
@@ -492,6 +447,26 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			return trace.EndingTargetsExited, nil, false
 		}
 	}
+}
+
+// targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something
+// new.
+func (s *Session) targetsEnded() bool {
+	if s.configuration.All || s.configuration.name != nil {
+		return false
+	}
+	if s.launched != nil && !s.launched.exited() {
+		return false
+	}
+	if !s.looks.empty() {
+		return false // a child may be waiting to be met
+	}
+	living, ros2 := s.processes.run()
+	if s.launched == nil || ros2 || !living {
+		return !living
+	}
+	// A child that the command waits for may still start a node; a daemon that it has left behind need not be waited for.
+	return !s.launched.runs()
 }
 
 // handle merges a batch of records and hands the rows on.
@@ -539,4 +514,13 @@ func describeHost() (trace.Host, error) {
 		Machine: unix.ByteSliceToString(name.Machine[:]),
 		BootID:  string(boot[:len(boot)-1]),
 	}, nil
+}
+
+// onIgnored tells the kernel what the filter has decided. It is called with the merger locked.
+func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
+	decide := s.loader.Ignore
+	if !ignored {
+		decide = s.loader.Unignore
+	}
+	s.journal.warn(decide(pid, address))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -133,4 +134,11 @@ func unstored(accepted, stored map[string]uint64) map[string]uint64 {
 		missing[table] = count - stored[table]
 	}
 	return missing
+}
+
+// closeMemories ends the reading of the memory of all processes.
+func (s *Session) closeMemories() {
+	for _, entry := range s.processes.all() {
+		s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
+	}
 }

@@ -20,9 +20,6 @@ const (
 	strangerPatience = time.Second
 )
 
-// isUnmet reports whether a process is known by its records only, and is to be looked at.
-func (p *process) isUnmet() bool { return p.target == nil && !p.ended }
-
 // strangers makes processes of PIDs that records come from and nobody has added. It is used with the merger locked.
 type strangers struct {
 	// Set once.

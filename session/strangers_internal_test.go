@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/merge"
-	"github.com/caret-bpf/caret-bpf/quota"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
@@ -106,11 +103,11 @@ func TestStrangersAreMet(t *testing.T) {
 			s.time.spend(payer, test.spent)
 
 			merged := s.identify(pid)
-			session := &Session{
+			a := &admission{
 				configuration: s.configuration, finder: s.finder, merger: merge.New(merge.Options{}), processes: s.processes, memories: s.memories,
 				journal: s.journal,
 			}
-			session.merger.Introduce(pid, func() *merge.Process { return merged })
+			a.merger.Introduce(pid, func() *merge.Process { return merged })
 			entry := s.processes.find(pid)
 			if s.looks.count() != 1 || merged.Key != entry.row.ProcessKey || !entry.row.RecordingStartTimestamp.Valid {
 				t.Errorf("%d to be looked at, key %v, row %+v", s.looks.count(), merged.Key, entry.row)
@@ -123,7 +120,7 @@ func TestStrangersAreMet(t *testing.T) {
 			}
 			if entry.isUnmet() {
 				unmet := entry
-				if entry = session.meetLate(t.Context(), unmet); (entry != nil) != test.met {
+				if entry = a.meetLate(t.Context(), unmet); (entry != nil) != test.met {
 					t.Fatalf("met: %v", entry)
 				}
 				if !test.met {
@@ -175,72 +172,4 @@ func TestStrangersOfAName(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestProcessIsReplacedWithoutRoom: a process that executes another program stays where its user has no room for one
-// more.
-func TestProcessIsReplacedWithoutRoom(t *testing.T) {
-	command := startSleeping(t)
-	pid := int32(command.Process.Pid)
-	s := &Session{
-		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), processes: newProcesses(datasetClock{}, nil, nil), memories: new(memories), mappings: new(mappings),
-	}
-	s.scans, s.headers = newScans(s.clock, s.processes, s.merger, s.journal), newHeaders(nil, s.processes, s.journal)
-	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{}, attachReport{})
-	s.blind = &blindSpans{processes: s.processes, mappings: s.mappings, attacher: s.attacher}
-	p, err := s.finder.Inspect(t.Context(), pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := p.Account()
-	entry := s.enroll(t.Context(), p)
-	for account.Take(quota.Processes, 1) == nil {
-	}
-	if err := s.replace(t.Context(), entry); err != nil {
-		t.Fatal(err)
-	}
-	fresh := s.processes.find(pid)
-	defer fresh.close()
-	if fresh == entry || fresh.target == nil || fresh.ended || entry.target != nil {
-		t.Errorf("the former one %+v, the new one %+v", entry, fresh)
-	}
-}
-
-// TestRefusedProcessesAreMetLater: a process for which its user has no room is recorded as soon as there is some, and
-// it is said once that it is not.
-func TestRefusedProcessesAreMetLater(t *testing.T) {
-	pid := int32(startSleeping(t).Process.Pid)
-	s := &Session{
-		configuration: &compiled{Configuration: Configuration{All: true}}, finder: target.NewFinder(), merger: merge.New(merge.Options{}),
-		looks: newLooks(), turns: newTurns(roundTime), journal: newJournal(Observer{}), processes: newProcesses(datasetClock{}, nil, nil),
-		memories: new(memories), mappings: new(mappings),
-	}
-	s.attacher = attaching.New(nil, attaching.Options{}, attachReport{}, attachReport{})
-	s.blind = &blindSpans{processes: s.processes, mappings: s.mappings, attacher: s.attacher}
-	payer, err := s.finder.Payer(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := s.finder.Quota().Of(payer)
-	taken := int64(0)
-	for account.Take(quota.Processes, 1) == nil {
-		taken++
-	}
-	for range 3 {
-		s.look(t.Context(), pid)
-		if late := s.turns.next(); s.processes.find(pid) != nil || !slices.Equal(late, []int32{pid}) {
-			t.Fatalf("%+v, to be looked at again are %v", s.processes.find(pid), late)
-		}
-	}
-	if list := s.journal.warnings.list(); len(list) != 1 {
-		t.Errorf("warnings %q", list)
-	}
-	account.Give(quota.Processes, taken)
-	s.look(t.Context(), pid)
-	entry := s.processes.find(pid)
-	if entry == nil || entry.target == nil || len(s.turns.next()) != 0 {
-		t.Fatalf("%+v, to be looked at again are %v", entry, s.turns.next())
-	}
-	entry.close()
 }

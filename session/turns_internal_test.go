@@ -118,9 +118,9 @@ func TestArmingTakesTurns(t *testing.T) {
 		t.Error("one user takes the time of another")
 	}
 	told := 0
-	s := &Session{looks: newLooks(), journal: newJournal(Observer{Message: func(string) { told++ }})}
-	s.postponeArming(p, &turns)
-	if pid, ok := s.looks.next(); !ok || pid != p.PID || told != 1 || turns.postpone(p.PID, user) {
+	f := &follower{looks: newLooks(), journal: newJournal(Observer{Message: func(string) { told++ }})}
+	f.postponeArming(p, &turns)
+	if pid, ok := f.looks.next(); !ok || pid != p.PID || told != 1 || turns.postpone(p.PID, user) {
 		t.Errorf("PID %d is looked at later, said %d times", pid, told)
 	}
 }
