@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -40,7 +41,7 @@ func TestCommandThatCannotBeRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			output := filepath.Join(t.TempDir(), "recording")
 			err := session.Run(t.Context(), session.Configuration{Command: []string{test.command}, Output: output}, session.Options{Caller: test.caller})
-			if !errors.Is(err, session.ErrCommand) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), test.command) {
+			if !errors.Is(err, launch.ErrCommand) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), test.command) {
 				t.Errorf("error %v", err)
 			}
 			if _, err := os.Stat(output); err == nil {
@@ -60,7 +61,7 @@ func TestCommandThatIsNoProgram(t *testing.T) {
 	}
 	r, _ := begin(t, session.Configuration{Command: []string{text}})
 	err := r.waitForEnd()
-	if !errors.Is(err, session.ErrCommand) || !strings.Contains(err.Error(), "exec format error") {
+	if !errors.Is(err, launch.ErrCommand) || !strings.Contains(err.Error(), "exec format error") {
 		t.Errorf("error %v", err)
 	}
 	if data := oracle.ReadDataset(t, r.dir); data.Session.Ending != trace.EndingError {

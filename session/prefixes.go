@@ -14,6 +14,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/knownfiles"
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -94,7 +95,7 @@ func withoutColons(prefixes []string) []string {
 // prepared is a process that waits with the environment of programs to come, and the plan for it.
 type prepared struct {
 	searched
-	waiting *launched
+	waiting *launch.Command
 	process *target.Process
 	planned planning
 }
@@ -151,23 +152,23 @@ func (p *prefixes) seenBefore() (all []searched) {
 
 // startGuide starts a process that waits, for nothing, in an environment that names prefixes. Its files are looked at
 // with the rights of the user who called, and nobody waits for them for ever.
-func (p *prefixes) startGuide(ctx context.Context, prefixes []string) (*launched, *target.Process, error) {
+func (p *prefixes) startGuide(ctx context.Context, prefixes []string) (*launch.Command, *target.Process, error) {
 	// It never becomes the command, which only has to be a program.
-	waiting, err := startWaiting(p.finder, p.caller, []string{"/proc/self/exe"}, []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")})
+	waiting, err := launch.Start(p.finder, p.caller, []string{"/proc/self/exe"}, []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := waiting.awaitReady(ctx); err != nil {
+	if err := waiting.AwaitReady(ctx); err != nil {
 		return waiting, nil, err
 	}
-	process, err := p.finder.Inspect(ctx, int32(waiting.command.Process.Pid))
+	process, err := p.finder.Inspect(ctx, int32(waiting.PID()))
 	return waiting, process, err
 }
 
 // packagesIn are the prefixes in folders that the user named.
 func (p *prefixes) packagesIn(ctx context.Context, folders []string) (prefixes []string, err error) {
 	waiting, process, err := p.startGuide(ctx, nil)
-	defer waiting.discard()
+	defer waiting.Discard()
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +189,7 @@ func endPrepared(all []*prepared) {
 		if p.process != nil {
 			_ = p.process.Close()
 		}
-		p.waiting.discard()
+		p.waiting.Discard()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -66,7 +67,7 @@ type Session struct {
 	clock         datasetClock
 
 	// Of the session's own goroutine.
-	launched *launched // nil unless a command was given
+	launched *launch.Command // nil unless a command was given
 	links    trace.Links
 	planner  *planner
 	attacher *attaching.Attacher
@@ -94,7 +95,7 @@ type Session struct {
 // and readable when it returns, also with an error, as far as rows were written; there is none if the recording did not
 // begin.
 //
-// Errors wrap ErrConfiguration, ErrCommand, ErrNotBegun and the sentinels of packages target, loader and writer.
+// Errors wrap ErrConfiguration, ErrNotBegun and the sentinels of packages launch, target, loader and writer.
 func Run(ctx context.Context, configuration Configuration, options Options) error {
 	compiled, err := configuration.compile()
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Session) run(ctx context.Context) error {
 		s.journal.message(fmt.Sprintf("probes are made %s", &s.links))
 	}
 	s.planner = newPlanner(s.configuration, s.options, s.links, s.finder.Quota())
-	defer func() { s.launched.kill() }()
+	defer func() { s.launched.Kill() }()
 	if command := s.configuration.Command; len(command) > 0 {
 		if err := s.startCommand(ctx, command); err != nil {
 			return err
@@ -172,6 +173,26 @@ func (s *Session) planToCome(ctx context.Context) <-chan []*prepared {
 	none := make(chan []*prepared, 1)
 	none <- nil
 	return none
+}
+
+// startCommand starts the command's process, which waits to be released.
+func (s *Session) startCommand(ctx context.Context, command []string) (err error) {
+	if s.launched, err = launch.Start(s.finder, s.options.Caller, command, os.Environ()); err != nil {
+		return err
+	}
+	if s.options.Observer.Launched != nil {
+		s.options.Observer.Launched(s.launched.PID())
+	}
+	return s.launched.AwaitReady(ctx)
+}
+
+// addCommand arms what the command will map.
+func (s *Session) addCommand(ctx context.Context) error {
+	p, err := s.finder.Inspect(ctx, int32(s.launched.PID()))
+	if err != nil {
+		return err
+	}
+	return s.follower.add(ctx, p, s.planner.plan(ctx, p))
 }
 
 // findTargets finds the processes that exist before the recording. Those that were named and cannot be recorded are
@@ -325,7 +346,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		if err := s.addCommand(ctx); err != nil {
 			return err
 		}
-		if entry := s.processes.living(int32(s.launched.command.Process.Pid)); entry != nil {
+		if entry := s.processes.living(int32(s.launched.PID())); entry != nil {
 			s.attacher.Await(ctx, entry.probed)
 		}
 	}
@@ -351,7 +372,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		return s.stop(trace.EndingError, err, reading, false)
 	}
 	if s.launched != nil {
-		if err := s.launched.release(); err != nil {
+		if err := s.launched.Release(); err != nil {
 			return s.stop(trace.EndingError, err, reading, false)
 		}
 	}
@@ -455,7 +476,7 @@ func (s *Session) targetsEnded() bool {
 	if s.configuration.All || s.configuration.name != nil {
 		return false
 	}
-	if s.launched != nil && !s.launched.exited() {
+	if s.launched != nil && !s.launched.Exited() {
 		return false
 	}
 	if !s.looks.empty() {
@@ -466,7 +487,7 @@ func (s *Session) targetsEnded() bool {
 		return !living
 	}
 	// A child that the command waits for may still start a node; a daemon that it has left behind need not be waited for.
-	return !s.launched.runs()
+	return !s.launched.Runs()
 }
 
 // handle merges a batch of records and hands the rows on.

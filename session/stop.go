@@ -17,7 +17,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	_, closed, err := s.loader.CloseGate()
 	s.tellStatus(trace.StateFlushing)
 	s.blind.lookLast()
-	errs := []error{cause, s.launched.failure(), err, s.journal.enter(trace.StateFlushing, s.writer), s.loader.Detach()}
+	errs := []error{cause, s.launched.Failure(), err, s.journal.enter(trace.StateFlushing, s.writer), s.loader.Detach()}
 	threads, err := s.loader.OpenThreads()
 	errs = append(errs, err)
 	if !read {

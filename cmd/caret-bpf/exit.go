@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
@@ -63,7 +64,7 @@ func exitCode(err error) int {
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,
 		}},
-		{exitCommandNotFound, []error{session.ErrCommand}},
+		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable}},
 		{exitDiffers, []error{errDiffers}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},

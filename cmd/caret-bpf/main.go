@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/report"
-	"github.com/caret-bpf/caret-bpf/session"
 )
 
 // version is set by the build.
@@ -84,8 +84,8 @@ func commands() []command {
 
 func main() {
 	c := newConsole(os.Stdout, os.Stderr, os.Getenv)
-	if len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
-		if err := session.BecomeCommand(os.Args[2:]); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == launch.Argument {
+		if err := launch.Become(os.Args[2:]); err != nil {
 			c.complain(err)
 		}
 		os.Exit(exitCommandNotFound)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -102,7 +103,7 @@ func TestExitCodes(t *testing.T) {
 		loader.ErrUnsupportedKernel:     exitKernel,
 		loader.ErrPIDNamespace:          exitKernel,
 		loader.ErrNoTracefs:             exitKernel,
-		session.ErrCommand:              exitCommandNotFound,
+		launch.ErrCommand:               exitCommandNotFound,
 		writer.ErrDiskFull:              exitOutput,
 		writer.ErrExists:                exitOutput,
 		writer.ErrUnwritable:            exitOutput,

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
-	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -22,7 +22,7 @@ import (
 const programVariable = "CARET_BPF_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && (os.Args[1] == session.LaunchArgument || os.Args[1] == loader.CalibrationArgument) {
+	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && (os.Args[1] == launch.Argument || os.Args[1] == loader.CalibrationArgument) {
 		main()
 	}
 	if folder := os.Getenv(bystanderVariable); folder != "" {

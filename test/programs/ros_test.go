@@ -16,13 +16,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == session.LaunchArgument {
-		if err := session.BecomeCommand(os.Args[2:]); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == launch.Argument {
+		if err := launch.Become(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(127)

@@ -1,4 +1,4 @@
-package session
+package launch
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // startStopped starts a process that is to become a command, and that somebody has stopped.
-func startStopped(t *testing.T) *launched {
+func startStopped(t *testing.T) *Command {
 	t.Helper()
 	report, reports, err := os.Pipe()
 	if err != nil {
@@ -32,7 +32,7 @@ func startStopped(t *testing.T) *launched {
 	if err := command.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	return &launched{command: command, gate: gate, report: report, done: make(chan struct{}), patience: patience, finder: target.NewFinder()}
+	return &Command{command: command, gate: gate, report: report, done: make(chan struct{}), patience: patience, finder: target.NewFinder()}
 }
 
 // Whoever waits for a process that is stopped goes on when he wants, and the process is gone.
@@ -40,11 +40,11 @@ func TestStoppedBeforeItBegan(t *testing.T) {
 	l := startStopped(t)
 	ctx, cancel := context.WithTimeout(t.Context(), readyPatience/20)
 	defer cancel()
-	if err := l.awaitReady(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := l.AwaitReady(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
-	l.discard()
-	if l.runs() {
+	l.Discard()
+	if l.Runs() {
 		t.Error("the process runs")
 	}
 }
@@ -53,7 +53,7 @@ func TestStoppedBeforeItBegan(t *testing.T) {
 func TestStoppedWhenReady(t *testing.T) {
 	l := startStopped(t)
 	go l.await()
-	if l.discard(); l.runs() {
+	if l.Discard(); l.Runs() {
 		t.Error("the process runs")
 	}
 }

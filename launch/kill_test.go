@@ -1,4 +1,4 @@
-package session
+package launch
 
 import (
 	"os/exec"
@@ -24,7 +24,7 @@ func TestKillSparesStrangers(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			l := &launched{command: c, done: make(chan struct{}), patience: 200 * time.Millisecond, finder: target.NewFinder()}
+			l := &Command{command: c, done: make(chan struct{}), patience: 200 * time.Millisecond, finder: target.NewFinder()}
 			go l.await()
 			if name != "runs" {
 				<-l.done
@@ -32,8 +32,8 @@ func TestKillSparesStrangers(t *testing.T) {
 			if err := syscall.Kill(-c.Process.Pid, 0); err != nil {
 				t.Errorf("the number was free before the session let go of it: %v", err)
 			}
-			l.kill()
-			if l.runs() {
+			l.Kill()
+			if l.Runs() {
 				t.Error("something of the command still runs")
 			}
 			if err := syscall.Kill(c.Process.Pid, 0); err == nil {
