@@ -115,7 +115,7 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 		at = min(at, p.bodies.armed)
 	}
 	if isCaller(site) {
-		at = min(at, a.sharedBodySince(p, site.Event))
+		at = min(at, a.bodies.attachedSince(p, site.Event))
 	}
 	return at
 }

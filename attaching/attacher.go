@@ -2,7 +2,6 @@ package attaching
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -53,10 +52,10 @@ type attachment interface {
 	Verify() error
 }
 
-// Attacher attaches the sites of one recording.
+// Attacher attaches the sites of one recording. It is used by one goroutine.
 type Attacher struct {
 	options  Options
-	kernel   kernel
+	prober   prober
 	reporter Reporter
 	entities Entities
 
@@ -69,9 +68,7 @@ type Attacher struct {
 	intraProcess intraProcess
 	opened       bool // the recording has begun
 	sharing      sharing
-	budget       budget
-	// examined are files in which the callers of tracepoints are known, and attached for every process.
-	examined map[target.FileID]bool
+	budget       *budget
 }
 
 // New makes an Attacher that attaches with l.
@@ -80,10 +77,10 @@ func New(l *loader.Loader, options Options, reporter Reporter, entities Entities
 }
 
 func newAttacher(k kernel, options Options, reporter Reporter, entities Entities) *Attacher {
+	budget := &budget{limit: options.MaxOverhead, optional: map[abi.Unit]bool{}}
 	return &Attacher{
-		options: options, kernel: k, reporter: reporter, entities: entities,
-		attached: attachedSites{}, sharing: newSharing(options.Trusted), budget: budget{optional: map[abi.Unit]bool{}},
-		bodies: newBodies(), examined: map[target.FileID]bool{},
+		options: options, prober: prober{k, reporter, budget}, reporter: reporter, entities: entities,
+		attached: attachedSites{}, sharing: newSharing(options, reporter), budget: budget, bodies: newBodies(),
 	}
 }
 
@@ -97,7 +94,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
 	p.incomplete = false
-	a.noteExamined(plan.Examined)
+	a.sharing.noteExamined(plan.Examined)
 	p.examined = plan.Examined
 	for _, other := range a.processes {
 		if len(other.lostSince) > 0 && other.plan != nil {
@@ -109,7 +106,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 
 // Intend notes what should be attached to a process, so that Unarmed tells what is not.
 func (a *Attacher) Intend(p *Process, plan *probes.Plan) {
-	a.omitRetired(plan)
+	a.budget.omitRetired(plan)
 	p.plan = plan
 	p.bodyOf = map[abi.Event]siteKey{}
 	for _, site := range plan.Sites {
@@ -202,7 +199,7 @@ func (a *Attacher) attachGroup(ctx context.Context, p *Process, group siteGroup)
 	if group.pid != 0 {
 		account = p.Target.Account()
 	}
-	attachments, failed, err := a.attachSites(ctx, group.pid, account, group.sites, group.attached)
+	attachments, failed, err := a.prober.attach(ctx, group.pid, account, group.sites, group.attached)
 	if err != nil {
 		return 0, err
 	}
@@ -218,78 +215,6 @@ func (a *Attacher) attachGroup(ctx context.Context, p *Process, group siteGroup)
 	return len(group.sites) - len(failed), nil
 }
 
-// attachSites attaches sites in a process, or in every one (0), those that a budget may ask to detach apart from the
-// others. It tells what came of it, notes in known which sites need not be tried again, and returns what is not
-// attached. The account pays; nobody does for what is attached for everybody.
-func (a *Attacher) attachSites(
-	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known attachedSites,
-) (attachments []unitAttachment, failed map[siteKey]error, err error) {
-	var problems []loader.SiteError
-	for _, group := range a.groupByUnit(sites) {
-		attachment, groupProblems, attachError := a.attachPaid(ctx, pid, account, group.sites)
-		problems = append(problems, groupProblems...)
-		if attachError != nil {
-			err = errors.Join(attachError, a.close(attachments))
-			break
-		}
-		if group.unit != notOptional {
-			a.budget.optional[group.unit] = true
-		}
-		attachment.unit = group.unit
-		attachments = append(attachments, attachment)
-	}
-	failed = map[siteKey]error{}
-	for _, problem := range problems {
-		a.reporter.Warn(problem)
-		if !problem.Attached() {
-			failed[keyOf(problem.Site)] = problem
-		}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	a.note(pid, sites, failed, known)
-	return attachments, failed, nil
-}
-
-// attachPaid attaches sites if there is room for them in the account.
-func (a *Attacher) attachPaid(
-	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site,
-) (unitAttachment, []loader.SiteError, error) {
-	count := int64(len(sites))
-	if err := account.Take(quota.Probes, count); err != nil {
-		return unitAttachment{}, nil, err
-	}
-	attached, problems, err := a.kernel.Attach(account.With(ctx), pid, sites)
-	if err != nil {
-		account.Give(quota.Probes, count)
-		return unitAttachment{}, problems, err
-	}
-	return unitAttachment{attachment: attached, account: account, probes: count}, problems, nil
-}
-
-// note tells of sites that are attached and were not known. What failed is tried again at the next look unless it can
-// never succeed.
-func (a *Attacher) note(pid int32, sites []probes.Site, failed map[siteKey]error, known attachedSites) {
-	var fresh []probes.Site
-	now := monotonicNow()
-	for _, site := range sites {
-		key := keyOf(site)
-		err := failed[key]
-		if err == nil && !known[key].settled {
-			fresh = append(fresh, site)
-		}
-		state := siteState{settled: err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)}
-		if err == nil {
-			state.at = now
-		}
-		known[key] = state
-	}
-	if len(fresh) > 0 {
-		a.reporter.Attached(pid, fresh)
-	}
-}
-
 // Release says that a process has ended, or runs another program now. What was attached for it alone is detached by the
 // next Sweep.
 func (a *Attacher) Release(p *Process) {
@@ -302,7 +227,7 @@ func (a *Attacher) Release(p *Process) {
 
 // Sweep detaches what was attached for processes that were released. The kernel waits once for all of it.
 func (a *Attacher) Sweep() {
-	a.reporter.Warn(a.close(a.released))
+	a.reporter.Warn(a.prober.close(a.released))
 	a.released = nil
 }
 
@@ -334,33 +259,6 @@ func (a *Attacher) sharedLists() []*[]unitAttachment {
 		lists = append(lists, &group.attachments)
 	}
 	return lists
-}
-
-func (a *Attacher) close(attachments []unitAttachment) error {
-	if len(attachments) == 0 {
-		return nil
-	}
-	plain := make([]attachment, 0, len(attachments))
-	for _, held := range attachments {
-		held.account.Give(quota.Probes, held.probes)
-		plain = append(plain, held.attachment)
-	}
-	return a.kernel.Close(plain)
-}
-
-// closeIf takes those of the attachments out of their lists that are chosen, and closes them together.
-func (a *Attacher) closeIf(chosen func(unitAttachment) bool, lists ...*[]unitAttachment) {
-	var closing []unitAttachment
-	for _, list := range lists {
-		*list = slices.DeleteFunc(*list, func(held unitAttachment) bool {
-			if !chosen(held) {
-				return false
-			}
-			closing = append(closing, held)
-			return true
-		})
-	}
-	a.reporter.Warn(a.close(closing))
 }
 
 // ofFile chooses the attachments to a file.

@@ -178,7 +178,7 @@ func TestWhoPaysForAttaching(t *testing.T) {
 	}
 	a, told := newTestAttacher(Options{})
 	told.kernel.payers = map[int32]*quota.Account{}
-	if _, _, err := a.attachSites(process.PaidBy(t.Context()), 0, nil, []probes.Site{own}, attachedSites{}); err != nil || told.kernel.payers[0] != nil {
+	if _, _, err := a.prober.attach(process.PaidBy(t.Context()), 0, nil, []probes.Site{own}, attachedSites{}); err != nil || told.kernel.payers[0] != nil {
 		t.Errorf("for everybody, %v pays, %v", told.kernel.payers[0], err)
 	}
 }

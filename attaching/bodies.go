@@ -59,6 +59,25 @@ func (b *bodies) probes(event abi.Event) bool {
 	return false
 }
 
+// remember remembers bodies that are to be attached when they are needed.
+func (b *bodies) remember(sites []probes.Site) {
+	for _, site := range sites {
+		if !slices.ContainsFunc(b.sites, func(known probes.Site) bool { return keyOf(known) == keyOf(site) }) {
+			b.sites = append(b.sites, site)
+		}
+	}
+}
+
+// attachedSince is since when a body is attached for every process by which an event of a process's plan is seen;
+// Never if it is not.
+func (b *bodies) attachedSince(p *Process, event abi.Event) int64 {
+	key, planned := p.bodyOf[event]
+	if state := b.attached[key]; planned && len(b.attachments) > 0 && state.at != 0 {
+		return state.at
+	}
+	return Never
+}
+
 // separateBodies takes out the bodies that are not attached like all other sites, because they can be detached again.
 func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.Site) {
 	if a.options.Sites == SitesBoth {
@@ -130,9 +149,9 @@ func (a *Attacher) attachBodySites(
 		account = p.Target.Account()
 	}
 	for _, group := range byFile(sites) {
-		attachments, failed, err := a.attachSites(ctx, pid, account, group, known)
+		attachments, failed, err := a.prober.attach(ctx, pid, account, group, known)
 		if err != nil {
-			return nil, 0, errors.Join(err, a.close(all))
+			return nil, 0, errors.Join(err, a.prober.close(all))
 		}
 		for i := range attachments {
 			attachments[i].file = group[0].File
@@ -178,7 +197,7 @@ func (a *Attacher) detachBodies(p *Process) {
 	if len(b.attachments) == 0 || b.stay || time.Since(b.since) < bodiesPatience {
 		return
 	}
-	a.detach(&b.detachable,
+	a.prober.detach(&b.detachable,
 		fmt.Sprintf("PID %d (%s): all callers of tracepoints are probed, their bodies no longer", p.Target.PID, p.Target.Command))
 }
 

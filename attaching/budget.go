@@ -36,6 +36,8 @@ const notOptional = abi.HitUnits
 
 // budget is what a recording has given up to cost no more than it may.
 type budget struct {
+	// limit is what it may cost a thread, as a share of its time; 0: whatever it takes.
+	limit    float64
 	optional map[abi.Unit]bool // units that are attached and may be retired
 	retired  []abi.Unit
 	told     bool // that there is nothing left to give up
@@ -50,8 +52,8 @@ type unitSites struct {
 }
 
 // groupByUnit puts what is not optional first. Without a budget all sites are one group.
-func (a *Attacher) groupByUnit(sites []probes.Site) []unitSites {
-	if a.options.MaxOverhead == 0 {
+func (b *budget) groupByUnit(sites []probes.Site) []unitSites {
+	if b.limit == 0 {
 		return []unitSites{{notOptional, sites}}
 	}
 	groups := []unitSites{{unit: notOptional}}
@@ -70,11 +72,37 @@ func (a *Attacher) groupByUnit(sites []probes.Site) []unitSites {
 	return slices.DeleteFunc(groups, func(g unitSites) bool { return len(g.sites) == 0 })
 }
 
+// optionalUnits returns the optional units that have cost a thread anything, the dearest first.
+func (b *budget) optionalUnits(of ThreadShare) []abi.Unit {
+	var units []abi.Unit
+	for unit := range b.optional {
+		if of.Units[unit] > 0 {
+			units = append(units, unit)
+		}
+	}
+	slices.SortFunc(units, func(x, y abi.Unit) int {
+		return cmp.Or(cmp.Compare(of.Units[y], of.Units[x]), cmp.Compare(x, y))
+	})
+	return units
+}
+
+// isRetired reports whether a site is not to be probed any more.
+func (b *budget) isRetired(site probes.Site) bool {
+	return site.Optional && slices.Contains(b.retired, site.Unit())
+}
+
+// omitRetired takes out of a plan what is not to be probed any more.
+func (b *budget) omitRetired(plan *probes.Plan) {
+	if len(b.retired) > 0 {
+		plan.Omit(b.isRetired, "it was detached while recording, to keep --max-overhead "+percent(b.limit))
+	}
+}
+
 // KeepBudget retires units until the thread with the highest cost is within the budget: the dearest first, by what
 // their hits cost this thread. It is given what threads were charged in the last window, the dearest first, and reports
 // whether units were retired.
 func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
-	limit := a.options.MaxOverhead
+	limit := a.budget.limit
 	settling := a.budget.settling
 	a.budget.settling = false
 	// Most of what bodies cost ends by itself.
@@ -83,7 +111,7 @@ func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
 		return false
 	}
 	worst := threads[0]
-	units := a.optionalUnits(worst)
+	units := a.budget.optionalUnits(worst)
 	for expected, rest := worst.Share, units; expected > limit && len(rest) > 0; rest = rest[1:] {
 		expected -= worst.Units[rest[0]]
 		a.retire(rest[0], worst)
@@ -109,57 +137,29 @@ func (a *Attacher) settlesSoon(pid int32) bool {
 	})
 }
 
-// optionalUnits returns the optional units that have cost a thread anything, the dearest first.
-func (a *Attacher) optionalUnits(of ThreadShare) []abi.Unit {
-	var units []abi.Unit
-	for unit := range a.budget.optional {
-		if of.Units[unit] > 0 {
-			units = append(units, unit)
-		}
-	}
-	slices.SortFunc(units, func(x, y abi.Unit) int {
-		return cmp.Or(cmp.Compare(of.Units[y], of.Units[x]), cmp.Compare(x, y))
-	})
-	return units
-}
-
 // retire detaches a unit from all processes for the rest of the recording, because of what it costs a thread.
 func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 	a.reporter.Retiring(unit, of)
-	a.reporter.Warn(a.kernel.RetireUnit(unit))
-	delete(a.budget.optional, unit)
-	a.budget.retired = append(a.budget.retired, unit)
+	a.prober.retire(unit)
 	lists := a.sharedLists()
 	for _, p := range a.processes {
 		lists = append(lists, p.attachmentLists()...)
 	}
-	a.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
+	a.prober.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
 	for _, group := range a.sharedDetachables() {
-		group.sites = slices.DeleteFunc(group.sites, a.isRetired)
+		group.sites = slices.DeleteFunc(group.sites, a.budget.isRetired)
 	}
 	for _, p := range a.processes {
 		for _, group := range p.detachables() {
-			group.sites = slices.DeleteFunc(group.sites, a.isRetired)
+			group.sites = slices.DeleteFunc(group.sites, a.budget.isRetired)
 		}
 		if p.plan != nil {
-			a.omitRetired(p.plan)
+			a.budget.omitRetired(p.plan)
 			a.reporter.Missing(p, p.plan.Missing)
 		}
 	}
 	a.reporter.Message(fmt.Sprintf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: %s, %s of it, is probed no more",
-		of.TID, of.PID, percent(of.Share), percent(a.options.MaxOverhead), unit, percent(of.Units[unit])))
-}
-
-// isRetired reports whether a site is not to be probed any more.
-func (a *Attacher) isRetired(site probes.Site) bool {
-	return site.Optional && slices.Contains(a.budget.retired, site.Unit())
-}
-
-// omitRetired takes out of a plan what is not to be probed any more.
-func (a *Attacher) omitRetired(plan *probes.Plan) {
-	if len(a.budget.retired) > 0 {
-		plan.Omit(a.isRetired, "it was detached while recording, to keep --max-overhead "+percent(a.options.MaxOverhead))
-	}
+		of.TID, of.PID, percent(of.Share), percent(a.budget.limit), unit, percent(of.Units[unit])))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

@@ -24,14 +24,6 @@ type detachable struct {
 	returned int64
 }
 
-// detach detaches the sites, and says why.
-func (a *Attacher) detach(of *detachable, why string) {
-	a.reporter.Warn(a.close(of.attachments))
-	of.attachments, of.detached = nil, true
-	a.budget.settling = true
-	a.reporter.Message(why)
-}
-
 // forget forgets the sites in a file, whose links are closed.
 func (of *detachable) forget(file target.FileID) {
 	of.attached.forget(file)

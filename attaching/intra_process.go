@@ -112,7 +112,7 @@ func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []
 
 // attachIntraFile attaches sites that are all in one file.
 func (a *Attacher) attachIntraFile(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
-	attachments, failed, err := a.attachSites(ctx, in.pid, in.account, sites, in.known)
+	attachments, failed, err := a.prober.attach(ctx, in.pid, in.account, sites, in.known)
 	if err != nil {
 		return 0, err
 	}
@@ -142,7 +142,7 @@ func (a *Attacher) detachIntraProcess(p *Process) {
 		return
 	}
 	in.detachedAt = monotonicNow()
-	a.detach(&in.detachable, whose+": there is no intra-process communication, it is not probed")
+	a.prober.detach(&in.detachable, whose+": there is no intra-process communication, it is not probed")
 }
 
 // returnToIntraProcess attaches what intra-process communication needs again to a process that may begin with it.
@@ -159,7 +159,7 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 			if !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
 			}
-			a.reporter.Warn(a.close(in.attachments))
+			a.reporter.Warn(a.prober.close(in.attachments))
 			in.attachments = nil
 			for _, closed := range in.sites {
 				in.known[keyOf(closed)] = siteState{settled: in.known.settled(closed)}

@@ -46,7 +46,7 @@ func (a *Attacher) Prepare(ctx context.Context, p *Process, plan *probes.Plan) (
 		a.attachOthers(ctx, p) // what they had of their own was closed
 		return done, err
 	}
-	a.noteExamined(plan.Examined)
+	a.sharing.noteExamined(plan.Examined)
 	return done, nil
 }
 

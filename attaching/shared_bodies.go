@@ -6,16 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // Where processes share their links, bodies are attached for every process as long as one of them may have callers that
 // are not probed. A body that every process shares makes each hit dear for all, so it is detached as soon as it can be.
-
-// maxExamined bounds the memory of an Attacher that runs for months while programs are built anew.
-const maxExamined = 1 << 16
 
 // separateShared takes out the sites in files with links for every process. Those of files that are planned for another
 // distribution are left out.
@@ -39,7 +35,7 @@ func (a *Attacher) separateShared(ctx context.Context, p *Process, sites []probe
 func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
 	b := &a.bodies
 	b.since = time.Now()
-	a.noteSharedBodies(sites)
+	a.bodies.remember(sites)
 	fresh := slices.Clone(b.sites)
 	if !b.detached {
 		fresh = slices.DeleteFunc(fresh, b.attached.settled)
@@ -67,22 +63,13 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites []probes.Site, groups []siteGroup) (attached int, err error) {
 	fresh := slices.ContainsFunc(groups, func(g siteGroup) bool { return slices.ContainsFunc(g.sites, isCaller) })
 	if (!fresh || a.remembersBodies()) && !p.bodies.stay {
-		a.noteSharedBodies(sites)
+		a.bodies.remember(sites)
 		return 0, nil
 	}
 	if len(sites) == 0 {
 		return 0, nil
 	}
 	return a.attachSharedBodies(ctx, p, sites)
-}
-
-// noteSharedBodies remembers bodies that are to be attached when they are needed.
-func (a *Attacher) noteSharedBodies(sites []probes.Site) {
-	for _, site := range sites {
-		if !slices.ContainsFunc(a.bodies.sites, func(known probes.Site) bool { return keyOf(known) == keyOf(site) }) {
-			a.bodies.sites = append(a.bodies.sites, site)
-		}
-	}
 }
 
 // Open says that the recording begins now.
@@ -120,7 +107,7 @@ func (a *Attacher) Begin(ctx context.Context, p *Process) {
 	if b := &a.bodies; b.awaitFirst {
 		b.awaitFirst, b.since = false, time.Now()
 	}
-	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
+	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.sharing.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
 		a.returnToSharedBodies(ctx, p)
 	}
 }
@@ -133,20 +120,7 @@ func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
 }
 
 // IsForAll reports whether the callers in a file are known, and attached for every process, or it has none.
-func (a *Attacher) IsForAll(file target.FileID) bool { return a.examined[file] }
-
-// noteExamined notes that all callers in files are known and attached, but those in files that are probed for each
-// process alone.
-func (a *Attacher) noteExamined(files []target.FileID) {
-	if len(a.examined) > maxExamined {
-		clear(a.examined)
-	}
-	for _, file := range files {
-		if a.sharing.apart[file] == nil {
-			a.examined[file] = true
-		}
-	}
-}
+func (a *Attacher) IsForAll(file target.FileID) bool { return a.sharing.examined[file] }
 
 // detachSharedBodies detaches the bodies when no process has mapped anything for a while, if all callers are probed.
 func (a *Attacher) detachSharedBodies() {
@@ -158,20 +132,10 @@ func (a *Attacher) detachSharedBodies() {
 		b.since = time.Now() // until a process ends, which is seen soon enough
 		return
 	}
-	a.detach(&b.detachable, "all callers of tracepoints are probed for every process, their bodies no longer")
+	a.prober.detach(&b.detachable, "all callers of tracepoints are probed for every process, their bodies no longer")
 }
 
 // bodiesStay reports whether a process has callers that are not certain.
 func (a *Attacher) bodiesStay() bool {
 	return slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.stay })
-}
-
-// sharedBodySince is since when a body is attached for every process by which an event of a process's plan is seen;
-// Never if it is not.
-func (a *Attacher) sharedBodySince(p *Process, event abi.Event) int64 {
-	key, planned := p.bodyOf[event]
-	if state := a.bodies.attached[key]; planned && len(a.bodies.attachments) > 0 && state.at != 0 {
-		return state.at
-	}
-	return Never
 }

@@ -59,7 +59,7 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 	if settle(later) != 0 {
 		t.Error("they stay then")
 	}
-	clear(a.examined)
+	clear(a.sharing.examined)
 	later.examined = nil
 	if a.Begin(t.Context(), later); told.kernel.sharedBodies() != 1 {
 		t.Error("they do not come back for a process of whose files nothing is known")
@@ -218,7 +218,7 @@ func TestBodiesAwaitTheFirst(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			a, told := newUnopened(Options{Shared: true, ToCome: true})
 			a.share(first, caller.File)
-			a.noteSharedBodies([]probes.Site{body})
+			a.bodies.remember([]probes.Site{body})
 			a.AwaitFirst(t.Context())
 			a.Open()
 			a.bodies.since = over

@@ -16,6 +16,9 @@ import (
 // sharing says which files have links for every process, where links are shared. All others are probed for each process
 // alone.
 type sharing struct {
+	// toCome says that processes may come for which links for every process are of use.
+	toCome   bool
+	reporter Reporter
 	// users are trusted beside root.
 	users []uint32
 	// planned are the files with shared links.
@@ -24,6 +27,8 @@ type sharing struct {
 	unshareable map[target.FileID]error
 	// apart are the files that were probed for single processes, and why.
 	apart map[target.FileID]error
+	// examined are files in which the callers of tracepoints are known, and attached for every process.
+	examined map[target.FileID]bool
 }
 
 // sharedPlan is what a file with shared links was planned for. What is a site of it depends on the distribution alone.
@@ -38,12 +43,16 @@ func (s *sharing) planFor(p *Process) sharedPlan {
 	return sharedPlan{p.Target.Distro, slices.Contains(s.users, p.Target.Account().User())}
 }
 
-func newSharing(trusted []uint32) sharing {
+func newSharing(options Options, reporter Reporter) sharing {
 	return sharing{
-		users:   append([]uint32{uint32(os.Geteuid())}, trusted...),
+		toCome: options.ToCome, reporter: reporter, users: append([]uint32{uint32(os.Geteuid())}, options.Trusted...),
 		planned: map[target.FileID]sharedPlan{}, unshareable: map[target.FileID]error{}, apart: map[target.FileID]error{},
+		examined: map[target.FileID]bool{},
 	}
 }
+
+// maxExamined bounds the memory of an Attacher that runs for months while programs are built anew.
+const maxExamined = 1 << 16
 
 // siteGroup are sites that are attached together, for a process or, if pid is 0, for every one.
 type siteGroup struct {
@@ -119,12 +128,12 @@ func (a *Attacher) shares(ctx context.Context, p *Process, first probes.Site) sh
 	// The C++ runtime and the dynamic linker are mapped by most programs: a link for all of them would slow down those
 	// that are not recorded.
 	if !known && !isOfEveryProgram(first) {
-		err := a.shareable(ctx, p, file, first.Opened)
+		err := a.sharing.check(ctx, p, file, first.Opened)
 		if err == nil {
 			a.share(p, file)
 			known = true
 		} else {
-			a.tellApart(p, first, err)
+			a.sharing.tellApart(p, first, err)
 		}
 	}
 	switch {
@@ -148,13 +157,13 @@ func (a *Attacher) unattached(group siteGroup) []siteGroup {
 	return []siteGroup{group}
 }
 
-// shareable returns why a file may not be probed for every process by the plan of one, nil if it may.
-func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID, opened *target.OpenFile) error {
-	err := a.sharing.unshareable[file]
-	if isLifted := errors.Is(err, errStrangersContest) && a.sharing.planFor(p).trusted; err != nil && !isLifted {
+// check returns why a file may not be probed for every process by the plan of one, nil if it may.
+func (s *sharing) check(ctx context.Context, p *Process, file target.FileID, opened *target.OpenFile) error {
+	err := s.unshareable[file]
+	if isLifted := errors.Is(err, errStrangersContest) && s.planFor(p).trusted; err != nil && !isLifted {
 		return err
 	}
-	if err := p.Target.CheckTrusted(ctx, opened, a.sharing.users); err != nil {
+	if err := p.Target.CheckTrusted(ctx, opened, s.users); err != nil {
 		return err
 	}
 	if p.Target.Distro == distros.Unknown {
@@ -164,6 +173,36 @@ func (a *Attacher) shareable(ctx context.Context, p *Process, file target.FileID
 		return fmt.Errorf("%w, which is of %s: %s", errOtherDistro, p.Target.Distro, says)
 	}
 	return nil
+}
+
+// tellApart says of the first file that is not probed for every process what that means. How many they were is said in
+// the end.
+func (s *sharing) tellApart(p *Process, site probes.Site, why error) {
+	if s.apart[site.File] != nil {
+		return
+	}
+	s.apart[site.File] = why
+	if len(s.apart) == 1 {
+		consequence := "each of them makes the hits of all dearer"
+		if s.toCome {
+			consequence = "what processes that begin later do before they are noticed is not recorded, and " + consequence
+		}
+		s.reporter.Warn(fmt.Errorf("%s of PID %d is not probed for all processes: %w. It is probed for each process alone: %s",
+			site.Library, p.Target.PID, why, consequence))
+	}
+}
+
+// noteExamined notes that all callers in files are known and attached, but those in files that are probed for each
+// process alone.
+func (s *sharing) noteExamined(files []target.FileID) {
+	if len(s.examined) > maxExamined {
+		clear(s.examined)
+	}
+	for _, file := range files {
+		if s.apart[file] == nil {
+			s.examined[file] = true
+		}
+	}
 }
 
 // CheckTrusted returns target.ErrUntrusted if others than root and trusted users could have written a module of a
@@ -191,7 +230,7 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 			group.forget(file)
 		}
 	}
-	a.closeIf(ofFile(file), lists...)
+	a.prober.closeIf(ofFile(file), lists...)
 }
 
 // contest ends the sharing of files that a process maps and that were planned for another distribution, though what
@@ -247,8 +286,8 @@ func (a *Attacher) closeShared(file target.FileID) {
 
 // detachShared detaches a file from every process.
 func (a *Attacher) detachShared(file target.FileID) {
-	delete(a.examined, file)
-	a.closeIf(ofFile(file), a.sharedLists()...)
+	delete(a.sharing.examined, file)
+	a.prober.closeIf(ofFile(file), a.sharedLists()...)
 	for _, group := range a.sharedDetachables() {
 		group.forget(file)
 	}
@@ -276,23 +315,6 @@ func (a *Attacher) attachApart(ctx context.Context, p *Process, group siteGroup,
 	a.sharing.apart[group.file] = errNotShared
 	a.attachOthers(ctx, p)
 	return a.attachPlan(ctx, p, plan)
-}
-
-// tellApart says of the first file that is not probed for every process what that means. How many they were is said in
-// the end.
-func (a *Attacher) tellApart(p *Process, site probes.Site, why error) {
-	if a.sharing.apart[site.File] != nil {
-		return
-	}
-	a.sharing.apart[site.File] = why
-	if len(a.sharing.apart) == 1 {
-		consequence := "each of them makes the hits of all dearer"
-		if a.options.ToCome {
-			consequence = "what processes that begin later do before they are noticed is not recorded, and " + consequence
-		}
-		a.reporter.Warn(fmt.Errorf("%s of PID %d is not probed for all processes: %w. It is probed for each process alone: %s",
-			site.Library, p.Target.PID, why, consequence))
-	}
 }
 
 // WarnOfApart says how many files were probed for single processes, and why.
