@@ -42,3 +42,17 @@ type Observer struct {
 	// Recording is called when the gate has opened. May be nil.
 	Recording func()
 }
+
+func (s *Session) tellStatus(state trace.State) {
+	if s.options.Observer.Status == nil {
+		return
+	}
+	ring := s.loader.Statistics()
+	status := Status{
+		State: state, Elapsed: time.Since(s.opened), Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
+		Lost: s.losses.records(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
+		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+	}
+	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
+	s.options.Observer.Status(status)
+}

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// watch serves the running session until something ends it: cause is the error, if one does, and read says that the
+// reader has ended.
+func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace.Ending, cause error, read bool) {
+	tick := time.NewTicker(tickInterval)
+	defer tick.Stop()
+	losses := time.NewTicker(lossInterval)
+	defer losses.Stop()
+	clock := time.NewTicker(clockInterval)
+	defer clock.Stop()
+	var timeout <-chan time.Time
+	if d := s.configuration.Duration; d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return trace.EndingSignal, nil, false
+		case <-timeout:
+			return trace.EndingDuration, nil, false
+		case err := <-reading:
+			return trace.EndingError, err, true
+		case <-s.looks.asked:
+			if pid, ok := s.looks.next(); ok {
+				s.follower.look(ctx, pid)
+			}
+		case load := <-s.announced.loads:
+			s.follower.followLoad(ctx, load)
+		case seen := <-s.announced.intraProcesses:
+			s.follower.followIntraProcess(ctx, seen)
+		case result := <-s.scans.results:
+			s.scans.apply(result)
+			s.merger.TellEntities(false)
+			s.scans.next(ctx)
+		case <-s.headers.asked:
+			s.headers.answer(ctx)
+		case <-losses.C:
+			s.journal.warn(s.countLosses())
+		case <-clock.C:
+			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
+		case <-tick.C:
+			s.attacher.Verify()
+			s.follower.lookAtAll(ctx)
+			s.blind.judgeAll()
+			s.awaitFirst(ctx)
+			s.attacher.Sweep()
+			s.follower.forgetLongEnded(time.Now())
+			s.merger.ForgetUnwanted()
+			s.follower.forgetStale()
+			s.known.note(ctx)
+			s.scans.next(ctx)
+			s.merger.TellEntities(false)
+			if err := s.writer.Tick(time.Now()); err != nil {
+				return trace.EndingError, err, false
+			}
+			if s.attacher.KeepBudget(s.takeAccounts()) {
+				s.takeAccounts() // what the rest costs is seen from now on
+			}
+			s.tellStatus(trace.StateRecording)
+		}
+		if s.targetsEnded() {
+			return trace.EndingTargetsExited, nil, false
+		}
+	}
+}
+
+// handle merges a batch of records and hands the rows on.
+func (s *Session) handle(records [][]byte) error {
+	doubt, err := s.lostInits.look(s.loader.LostInits)
+	if err != nil {
+		return err
+	}
+	doubt(s.merger)
+	defer doubt(s.merger) // of what has begun meanwhile
+	for _, record := range records {
+		if err := s.merger.Record(record); err != nil {
+			return err
+		}
+	}
+	return s.merger.Take(s.writer.Write)
+}
+
+// targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something
+// new.
+func (s *Session) targetsEnded() bool {
+	if s.configuration.All || s.configuration.name != nil {
+		return false
+	}
+	if s.launched != nil && !s.launched.Exited() {
+		return false
+	}
+	if !s.looks.empty() {
+		return false // a child may be waiting to be met
+	}
+	living, ros2 := s.processes.run()
+	if s.launched == nil || ros2 || !living {
+		return !living
+	}
+	// A child that the command waits for may still start a node; a daemon that it has left behind need not be waited for.
+	return !s.launched.Runs()
+}
+
+// awaitFirst has the first events of programs recorded of which nothing is known, where these are wanted.
+func (s *Session) awaitFirst(ctx context.Context) {
+	if s.configuration.systemWide() {
+		s.first.look(ctx)
+	}
+}
+
+// onIgnored tells the kernel what the filter has decided. It is called with the merger locked.
+func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
+	decide := s.loader.Ignore
+	if !ignored {
+		decide = s.loader.Unignore
+	}
+	s.journal.warn(decide(pid, address))
+}
