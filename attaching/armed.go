@@ -29,8 +29,8 @@ const Never = int64(1<<63 - 1)
 // counted are the sites without which rows are missing. Functions whose callers are probed are seen there. Of an
 // exception that is not seen, only the end of its callback is late, and what the linker tells debuggers only says when
 // to look.
-func (a *Attacher) counted(sites []probes.Site) []probes.Site {
-	others, _ := a.separateBodies(sites)
+func (m SiteMode) counted(sites []probes.Site) []probes.Site {
+	others, _ := m.separateBodies(sites)
 	return slices.DeleteFunc(slices.Clone(others), func(site probes.Site) bool {
 		return site.Event == abi.EventExceptionCaught || site.Event == abi.EventLibraryLoad
 	})
@@ -38,7 +38,7 @@ func (a *Attacher) counted(sites []probes.Site) []probes.Site {
 
 // tellArmed tells what of a process's plan is recorded and was not told yet.
 func (a *Attacher) tellArmed(p *Process, planned []probes.Site) {
-	sites := a.counted(planned)
+	sites := a.options.Sites.counted(planned)
 	fresh := a.armed(p, sites, func(site probes.Site) bool { return !p.told[keyOf(site)] && a.armedAt(p, site) != Never })
 	for _, armed := range fresh {
 		for _, site := range sites {
@@ -71,7 +71,7 @@ func (a *Attacher) Unarmed(p *Process) []Armed {
 	if p.plan == nil {
 		return nil
 	}
-	return a.armed(p, a.counted(p.plan.Sites), func(site probes.Site) bool { return a.armedAt(p, site) == Never })
+	return a.armed(p, a.options.Sites.counted(p.plan.Sites), func(site probes.Site) bool { return a.armedAt(p, site) == Never })
 }
 
 // armed gathers chosen sites by file. The events of one have the latest instant of their sites.

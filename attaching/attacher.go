@@ -121,8 +121,8 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 		a.reporter.Warn(plan.Unread)
 	}
 	a.Intend(p, plan)
-	planned, bodySites := a.separateBodies(plan.Sites)
-	planned, intraSites := a.separateIntraProcess(planned)
+	planned, bodySites := a.options.Sites.separateBodies(plan.Sites)
+	planned, intraSites := a.options.separateIntraProcess(planned)
 	groups := a.groupSites(ctx, p, slices.Clone(planned))
 	for _, group := range groups {
 		a.warnOfLateCallers(p, group.sites)

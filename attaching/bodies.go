@@ -10,7 +10,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
-	"github.com/caret-bpf/caret-bpf/quota"
 )
 
 // SiteMode says at which instructions events are observed.
@@ -79,8 +78,8 @@ func (b *bodies) attachedSince(p *Process, event abi.Event) int64 {
 }
 
 // separateBodies takes out the bodies that are not attached like all other sites, because they can be detached again.
-func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.Site) {
-	if a.options.Sites == SitesBoth {
+func (m SiteMode) separateBodies(sites []probes.Site) (others, bodies []probes.Site) {
+	if m == SitesBoth {
 		return sites, nil
 	}
 	for _, site := range sites {
@@ -90,7 +89,7 @@ func (a *Attacher) separateBodies(sites []probes.Site) (others, bodies []probes.
 			others = append(others, site)
 		}
 	}
-	if a.options.Sites == SitesCallers {
+	if m == SitesCallers {
 		bodies = nil
 	}
 	return others, bodies
@@ -111,7 +110,7 @@ func (a *Attacher) attachBodies(ctx context.Context, p *Process, sites []probes.
 		return 0, nil
 	}
 	sortForAttaching(sites)
-	attachments, attached, err := a.attachBodySites(ctx, p.Target.PID, p, sites, b.attached)
+	attachments, attached, err := a.prober.attachByFile(ctx, p.Target.PID, p.Target.Account(), sites, b.attached)
 	if err != nil {
 		return 0, err
 	}
@@ -138,28 +137,6 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 	}
 	count, err := a.attachSharedBodies(ctx, p, shared)
 	return attached + count, err
-}
-
-// attachBodySites attaches bodies file by file, all or none: in a process, or in every one (0).
-func (a *Attacher) attachBodySites(
-	ctx context.Context, pid int32, p *Process, sites []probes.Site, known attachedSites,
-) (all []unitAttachment, attached int, err error) {
-	var account *quota.Account
-	if pid != 0 {
-		account = p.Target.Account()
-	}
-	for _, group := range byFile(sites) {
-		attachments, failed, err := a.prober.attach(ctx, pid, account, group, known)
-		if err != nil {
-			return nil, 0, errors.Join(err, a.prober.close(all))
-		}
-		for i := range attachments {
-			attachments[i].file = group[0].File
-		}
-		all = append(all, attachments...)
-		attached += len(group) - len(failed)
-	}
-	return all, attached, nil
 }
 
 // returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before

@@ -27,8 +27,8 @@ const IntraProcessPatience = 5 * time.Second
 
 // separateIntraProcess takes out the sites that only intra-process communication needs. Processes to come may need them
 // from their first event, so that nothing is gained by detaching them.
-func (a *Attacher) separateIntraProcess(sites []probes.Site) (others, intra []probes.Site) {
-	if a.options.ToCome {
+func (o Options) separateIntraProcess(sites []probes.Site) (others, intra []probes.Site) {
+	if o.ToCome {
 		return sites, nil
 	}
 	for _, site := range sites {
@@ -71,7 +71,7 @@ func (a *Attacher) attachOwnIntraProcess(ctx context.Context, p *Process, sites 
 	if len(sites) > 0 && !sharesToo {
 		p.sharesIntra = false
 	}
-	return a.attachIntraSites(ctx, p.ownIntra(), sites)
+	return p.ownIntra().attach(ctx, &a.prober, sites)
 }
 
 // attachSharedIntraProcess attaches what a process needs for intra-process communication for every process.
@@ -80,12 +80,12 @@ func (a *Attacher) attachSharedIntraProcess(ctx context.Context, p *Process, sit
 		p.sharesIntra = true
 		a.returnToIntraProcess(ctx, p)
 	}
-	return a.attachIntraSites(ctx, a.sharedIntra(), sites)
+	return a.sharedIntra().attach(ctx, &a.prober, sites)
 }
 
-// attachIntraSites attaches sites unless they were detached because there is no intra-process communication. attached
+// attach attaches sites unless they were detached because there is no intra-process communication. attached
 // is how many are probed that were not.
-func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
+func (in intraSites) attach(ctx context.Context, with *prober, sites []probes.Site) (attached int, err error) {
 	fresh := slices.DeleteFunc(slices.Clone(sites), in.known.settled)
 	if len(fresh) == 0 {
 		return 0, nil
@@ -100,7 +100,7 @@ func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []
 		return 0, nil
 	}
 	for _, group := range byFile(fresh) {
-		count, err := a.attachIntraFile(ctx, in, group)
+		count, err := in.attachFile(ctx, with, group)
 		if err != nil {
 			return 0, err
 		}
@@ -110,9 +110,9 @@ func (a *Attacher) attachIntraSites(ctx context.Context, in intraSites, sites []
 	return attached, nil
 }
 
-// attachIntraFile attaches sites that are all in one file.
-func (a *Attacher) attachIntraFile(ctx context.Context, in intraSites, sites []probes.Site) (attached int, err error) {
-	attachments, failed, err := a.prober.attach(ctx, in.pid, in.account, sites, in.known)
+// attachFile attaches sites that are all in one file.
+func (in intraSites) attachFile(ctx context.Context, with *prober, sites []probes.Site) (attached int, err error) {
+	attachments, failed, err := with.attach(ctx, in.pid, in.account, sites, in.known)
 	if err != nil {
 		return 0, err
 	}
@@ -155,7 +155,7 @@ func (a *Attacher) returnToIntraProcess(ctx context.Context, p *Process) {
 	// beginning.
 	slices.SortStableFunc(in.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range in.sites {
-		if _, err := a.attachIntraFile(ctx, in, []probes.Site{site}); err != nil { // all or none: the next look tries again
+		if _, err := in.attachFile(ctx, &a.prober, []probes.Site{site}); err != nil { // all or none: the next look tries again
 			if !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
 			}

@@ -22,7 +22,7 @@ type Prepared struct {
 // anything itself. What cannot be attached is left to those.
 func (a *Attacher) Prepare(ctx context.Context, p *Process, plan *probes.Plan) (Prepared, error) {
 	var done Prepared
-	sites, bodies := a.separateBodies(plan.Sites)
+	sites, bodies := a.options.Sites.separateBodies(plan.Sites)
 	groups := a.groupSites(ctx, p, sites)
 	_, shared := a.separateShared(ctx, p, bodies)
 	count, err := a.attachSharedBodiesFor(ctx, p, shared, groups)

@@ -53,6 +53,24 @@ func (p *prober) attach(
 	return attachments, failed, nil
 }
 
+// attachByFile attaches sites file by file, all or none: in a process, or in every one (0).
+func (p *prober) attachByFile(
+	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known attachedSites,
+) (all []unitAttachment, attached int, err error) {
+	for _, group := range byFile(sites) {
+		attachments, failed, err := p.attach(ctx, pid, account, group, known)
+		if err != nil {
+			return nil, 0, errors.Join(err, p.close(all))
+		}
+		for i := range attachments {
+			attachments[i].file = group[0].File
+		}
+		all = append(all, attachments...)
+		attached += len(group) - len(failed)
+	}
+	return all, attached, nil
+}
+
 // attachPaid attaches sites if there is room for them in the account.
 func (p *prober) attachPaid(
 	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site,

@@ -44,7 +44,7 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []p
 		return 0, nil
 	}
 	sortForAttaching(fresh)
-	attachments, attached, err := a.attachBodySites(ctx, 0, p, fresh, b.attached)
+	attachments, attached, err := a.prober.attachByFile(ctx, 0, nil, fresh, b.attached)
 	if err != nil {
 		for _, site := range fresh {
 			delete(b.attached, keyOf(site)) // those of some files were attached, and are not any more

@@ -75,7 +75,7 @@ var (
 // groupSites sorts out which of a process's sites are attached, and for whom.
 func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.Site) []siteGroup {
 	if !a.options.Shared {
-		return a.unattached(siteGroup{pid: p.Target.PID, attached: p.attached, sites: planned})
+		return siteGroup{pid: p.Target.PID, attached: p.attached, sites: planned}.unattached()
 	}
 	sortForAttaching(planned)
 	a.contest(ctx, p)
@@ -91,7 +91,7 @@ func (a *Attacher) groupSites(ctx context.Context, p *Process, planned []probes.
 				group.sites[i] = shareable(group.sites[i])
 			}
 		}
-		groups = append(groups, a.unattached(group)...)
+		groups = append(groups, group.unattached()...)
 	}
 	return groups
 }
@@ -149,7 +149,7 @@ func (a *Attacher) shares(ctx context.Context, p *Process, first probes.Site) sh
 }
 
 // unattached is the group without what is attached, none if that is all.
-func (a *Attacher) unattached(group siteGroup) []siteGroup {
+func (group siteGroup) unattached() []siteGroup {
 	group.sites = slices.DeleteFunc(group.sites, func(site probes.Site) bool { return group.attached.settled(site) })
 	if len(group.sites) == 0 {
 		return nil
