@@ -125,7 +125,7 @@ func TestEveryProcessSharesItsSites(t *testing.T) {
 		r.expectHits(second.pid, 100)
 
 		r.attach(0, first.callbackSites(library)...)
-		if err := r.loader.RemoveProcess(first.pid); err != nil {
+		if err := r.loader.RemoveProcess(first.pid, 0); err != nil {
 			t.Fatal(err)
 		}
 		first.callbacks(50, 2)

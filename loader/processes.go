@@ -7,6 +7,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // recordedProcesses is the kernel's set of processes to record. A process is in it while the caller listed it or an
@@ -32,10 +34,15 @@ func (p *recordedProcesses) list(process int32) error {
 	return nil
 }
 
-func (p *recordedProcesses) unlist(process int32) error {
+// unlist leaves a process on the list that began at another time: the kernel has listed it since.
+func (p *recordedProcesses) unlist(process int32, start int64) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	delete(p.listed, process)
+	var listed uint64
+	if start != 0 && p.set.Lookup(uint32(process), &listed) == nil && listed != 0 && abi.StartOf(listed) != start {
+		return nil
+	}
 	return p.removeUnused(process)
 }
 
@@ -59,8 +66,11 @@ func (p *recordedProcesses) release(process int32) error {
 }
 
 func (p *recordedProcesses) put(process int32) error {
-	const recorded = uint32(1)
-	err := p.set.Put(uint32(process), recorded)
+	const unknownStart = uint64(0)
+	err := p.set.Update(uint32(process), unknownStart, ebpf.UpdateNoExist)
+	if errors.Is(err, ebpf.ErrKeyExist) {
+		return nil // the kernel has listed it, and knows when it began
+	}
 	if errors.Is(err, unix.E2BIG) {
 		return fmt.Errorf("recording PID %d: the kernel's set of %d processes is full", process, p.set.MaxEntries())
 	}

@@ -1,9 +1,14 @@
 package loader
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -242,8 +247,23 @@ func (r *recording) startsByProcess() map[int32]int {
 	return hits
 }
 
+// startOf is when a process began, in nanoseconds since boot to the clock tick.
+func startOf(t *testing.T, pid int32) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	ticks, err := strconv.ParseInt(fields[19], 10, 64) // starttime, of 100 a second
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ticks * int64(time.Second/100)
+}
+
 // TestNewProcessesAreListed requires that a program that begins, or a child, is recorded before user space has decided
-// about it, and until it takes it off the list.
+// about it, and until it takes it off the list: it, and not one that had its PID before.
 func TestNewProcessesAreListed(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")
@@ -255,14 +275,19 @@ func TestNewProcessesAreListed(t *testing.T) {
 		former.callbacks(10, 1)
 		later.callbacks(10, 1)
 		later.do("fork 10")
-		if err := r.loader.RemoveProcess(later.pid); err != nil {
+		start := startOf(t, later.pid)
+		if err := r.loader.RemoveProcess(later.pid, start-10_000_000); err != nil {
+			t.Fatal(err)
+		}
+		later.callbacks(10, 1)
+		if err := r.loader.RemoveProcess(later.pid, start); err != nil {
 			t.Fatal(err)
 		}
 		later.callbacks(10, 1)
 		r.drain()
 		hits := r.startsByProcess()
-		if hits[former.pid] != 0 || hits[later.pid] != 20 || len(hits) != 2 {
-			t.Errorf("hits by process: %v; want 20 of %d and 10 of its child", hits, later.pid)
+		if hits[former.pid] != 0 || hits[later.pid] != 30 || len(hits) != 2 {
+			t.Errorf("hits by process: %v; want 30 of %d and 10 of its child", hits, later.pid)
 		}
 	})
 }

@@ -37,6 +37,7 @@ func TestProcessChanges(t *testing.T) {
 		"an exec of another process with the PID":            {processChange(abi.ProcessExec, start+10_000_000), "", 2 * start},
 		"a fork with a PID that another process had":         {processChange(abi.ProcessFork, 2*start), "", 2 * start},
 		"a fork that is known already":                       {processChange(abi.ProcessFork, start), "/in", start},
+		"an exit of another process that had the PID":        {processChange(abi.ProcessExit, start-10_000_000), "/in", start},
 		"an exit, after which other threads have their ends": {processChange(abi.ProcessExit, start), "/in", start},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -23,6 +25,7 @@ type admission struct {
 	processes     *processes
 	memories      *memories
 	looks         *looks
+	starts        *recentStarts
 	turns         *turns
 	journal       *journal
 }
@@ -36,7 +39,7 @@ func (a *admission) list(entry *process) error {
 	if entry.target != nil && entry.target.Alive() {
 		return nil
 	}
-	return a.loader.RemoveProcess(entry.row.PID)
+	return a.loader.RemoveProcess(entry.row.PID, entry.row.ProcessStart)
 }
 
 // enroll gives a process its place in the session and its graph in the merger. If a record of the process has done so
@@ -77,9 +80,13 @@ func (a *admission) meet(ctx context.Context, pid int32) *process {
 	}
 	if err != nil {
 		if a.journal.warnOfRefused(err) {
-			a.unlist(pid)
+			a.unlist(pid, 0)
 		}
 		return nil // it was short
+	}
+	if a.starts.isOfFormer(p.PID, p.StartTime, readClock(unix.CLOCK_MONOTONIC)) {
+		_ = p.Close()
+		return nil // its own announcement is still to be read
 	}
 	if !a.configuration.wants(p) || a.configuration.PIDs != "" {
 		a.dropUnwanted(ctx, p)
@@ -99,7 +106,7 @@ func (a *admission) dropUnwanted(ctx context.Context, p *target.Process) {
 	if a.configuration.name == nil {
 		return // the kernel has no list of new ones
 	}
-	a.unlist(p.PID)
+	a.unlist(p.PID, p.StartTime)
 	if _, err := p.Refresh(ctx); errors.Is(err, target.ErrReplaced) {
 		a.journal.warn(a.loader.AddProcess(p.PID))
 		a.looks.ask(p.PID, isUrgent)
@@ -107,9 +114,9 @@ func (a *admission) dropUnwanted(ctx context.Context, p *target.Process) {
 }
 
 // unlist takes a process off the kernel's list, which has every new one where a name chooses.
-func (a *admission) unlist(pid int32) {
+func (a *admission) unlist(pid int32, start int64) {
 	if a.configuration.name != nil {
-		a.journal.warn(a.loader.RemoveProcess(pid))
+		a.journal.warn(a.loader.RemoveProcess(pid, start))
 	}
 }
 
@@ -140,7 +147,7 @@ func (a *admission) meetLate(ctx context.Context, unmet *process) *process {
 // dismiss ends the recording of a process that turns out not to be wanted.
 func (a *admission) dismiss(unmet *process) {
 	pid := unmet.row.PID
-	a.unlist(pid)
+	a.unlist(pid, unmet.row.ProcessStart)
 	a.journal.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
 	a.journal.warn(a.merger.Update(pid, func(merged *merge.Process) error {
 		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey

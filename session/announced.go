@@ -46,7 +46,7 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 		if record.Header.Status == abi.ProcessFork {
 			a.mappings.beginProcess(pid, int64(record.TimeNs))
 		}
-		a.strangers.starts.note(pid, processStart{record.Start(), record.CommandName()})
+		a.strangers.starts.note(pid, processStart{record.Start(), record.CommandName(), int64(record.TimeNs)})
 		if record.Header.Status == abi.ProcessExec {
 			a.looks.ask(pid, isUrgent)
 		} else {
@@ -58,7 +58,7 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 		default: // the next tick looks at all processes
 		}
 	case abi.ProcessExit:
-		a.processes.noteExit(pid, int64(record.TimeNs)+a.clock.RealtimeOffset)
+		a.processes.noteExit(pid, record.Start(), int64(record.TimeNs)+a.clock.RealtimeOffset)
 		a.looks.ask(pid, canWait)
 	}
 }

@@ -182,12 +182,16 @@ func (p *processes) noteBegin(pid int32, start int64, program bool) {
 	}
 }
 
-// noteExit notes that who has a PID has ended, at an instant of the dataset's clock.
-func (p *processes) noteExit(pid int32, at int64) {
+// noteExit notes that the process has ended, at an instant of the dataset's clock, that has or had a PID and began at
+// start. Another one may have got the PID before this is read.
+func (p *processes) noteExit(pid int32, start, at int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if entry := p.byPID[pid]; entry != nil {
+	isIt := func(entry *process) bool { return entry.row.PID == pid && entry.row.ProcessStart == start }
+	if entry := p.byPID[pid]; entry != nil && isIt(entry) {
 		p.over(entry, at, true)
+	} else if index := slices.IndexFunc(p.gone, isIt); index >= 0 {
+		p.over(p.gone[index], at, true)
 	}
 }
 

@@ -1,5 +1,10 @@
 package session
 
+import (
+	"sync"
+	"time"
+)
+
 // rememberedStarts is how many processes recentStarts keeps at least.
 const rememberedStarts = 1 << 14
 
@@ -8,16 +13,31 @@ const rememberedStarts = 1 << 14
 type processStart struct {
 	time    int64
 	command string
+	// announced is when the kernel said so, CLOCK_MONOTONIC in nanoseconds.
+	announced int64
+}
+
+// unreadFor is how long after a process was announced records of it may still be unread though it is over.
+const unreadFor = 10 * time.Second
+
+// isOfFormer reports whether records of a PID that are read at an instant of CLOCK_MONOTONIC are of a process that was
+// announced, and not of the one that began at start: this one has got the PID, and nothing of it was read yet.
+func (r *recentStarts) isOfFormer(pid int32, start, at int64) bool {
+	announced := r.of(pid)
+	return announced.time != 0 && announced.time != start && at-announced.announced < int64(unreadFor)
 }
 
 // recentStarts are the starts of the processes that the kernel announced last, by PID. A record of a process that was
 // too short to be looked at comes soon after its announcement, so older ones may be forgotten; on a machine that starts
-// processes all the time they must be.
+// processes all the time they must be. They may be used by several goroutines.
 type recentStarts struct {
+	mu           sync.Mutex // guards what follows; it is locked last
 	fresh, stale map[int32]processStart
 }
 
 func (r *recentStarts) note(pid int32, start processStart) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.fresh) >= rememberedStarts {
 		r.fresh, r.stale = nil, r.fresh
 	}
@@ -29,6 +49,8 @@ func (r *recentStarts) note(pid int32, start processStart) {
 
 // of returns nothing for a process that was not announced, or long ago.
 func (r *recentStarts) of(pid int32) processStart {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if start, known := r.fresh[pid]; known {
 		return start
 	}

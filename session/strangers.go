@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -29,10 +31,10 @@ type strangers struct {
 	processes     *processes
 	memories      *memories
 	looks         *looks
+	starts        *recentStarts
 	journal       *journal
 
-	time   allowance
-	starts recentStarts
+	time allowance
 }
 
 // identify makes a process of a PID that a record came from and nobody has added. It is called with the merger locked.
@@ -62,6 +64,10 @@ func (s *strangers) identify(pid int32) *merge.Process {
 		}
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
+	if s.isOfFormer(keyOf(p)) {
+		_ = p.Close()
+		return s.remember(pid, true)
+	}
 	if !s.configuration.wants(p) {
 		defer p.Close()
 		return s.unwanted(keyOf(p))
@@ -73,6 +79,11 @@ func (s *strangers) identify(pid int32) *merge.Process {
 	s.processes.begin(entry)
 	s.looks.ask(pid, isUrgent)
 	return merged
+}
+
+// isOfFormer reports whether what is read of a PID is not yet of the process that has it now.
+func (s *strangers) isOfFormer(now trace.ProcessKey) bool {
+	return s.starts.isOfFormer(now.PID, now.ProcessStart, readClock(unix.CLOCK_MONOTONIC))
 }
 
 // remember makes a process that is gone, or may not be looked into: what the kernel said when it began is all there is
@@ -97,6 +108,9 @@ func (s *strangers) postpone(pid int32, payer uint32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
+	if s.isOfFormer(key) {
+		return s.remember(pid, true)
+	}
 	undecided := false
 	if !s.configuration.mayWant(command) {
 		wanted, decided := s.wantsCommandLine(pid, payer)

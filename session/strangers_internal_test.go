@@ -50,7 +50,7 @@ func strangersOf(configuration *compiled, w *writer.Writer) *strangers {
 	j := newJournal(Observer{})
 	return &strangers{
 		configuration: configuration, finder: target.NewFinder(), processes: newProcesses(datasetClock{}, w, j),
-		memories: &memories{journal: j}, looks: newLooks(), journal: j,
+		memories: &memories{journal: j}, looks: newLooks(), starts: new(recentStarts), journal: j,
 	}
 }
 

@@ -17,8 +17,10 @@ func (s *Session) wire(bootID string) {
 		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
 		naming: &naming{journal: s.journal}, journal: s.journal,
 	}
+	starts := new(recentStarts)
 	strangers := &strangers{
-		configuration: c, finder: s.finder, bootID: bootID, processes: s.processes, memories: memories, looks: s.looks, journal: s.journal,
+		configuration: c, finder: s.finder, bootID: bootID, processes: s.processes, memories: memories, looks: s.looks, starts: starts,
+		journal: s.journal,
 	}
 	s.announced = newAnnounced(s.clock, s.processes, s.mappings, strangers, s.looks)
 	s.merger = merge.New(merge.Options{
@@ -44,7 +46,7 @@ func (s *Session) wire(bootID string) {
 	turns := newTurns(roundTime)
 	admission := &admission{
 		configuration: c, finder: s.finder, loader: s.loader, merger: s.merger, clock: s.clock, processes: s.processes, memories: memories,
-		looks: s.looks, turns: &turns, journal: s.journal,
+		looks: s.looks, starts: starts, turns: &turns, journal: s.journal,
 	}
 	s.follower = &follower{
 		configuration: c, finder: s.finder, loader: s.loader, merger: s.merger, processes: s.processes, mappings: s.mappings,

@@ -327,8 +327,11 @@ const startResolution = 10_000_000
 
 // Start returns when the process started, in nanoseconds since boot, as /proc tells it.
 func (r ProcessRecord) Start() int64 {
-	return int64(r.StartBoottimeNs / startResolution * startResolution)
+	return StartOf(r.StartBoottimeNs)
 }
+
+// StartOf is when a process began, as /proc tells it: nanoseconds since boot to the clock tick, of the kernel's time.
+func StartOf(boottime uint64) int64 { return int64(boottime / startResolution * startResolution) }
 
 // CommandName returns the name of the program, as /proc/PID/comm has it.
 func (r ProcessRecord) CommandName() string {

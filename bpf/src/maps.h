@@ -65,12 +65,13 @@ struct {
 	__type(value, struct thread_state);
 } threads SEC(".maps");
 
+/* Who is recorded, with when it began, in nanoseconds since boot; 0: user space has not said. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 262144);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, __u64);
 } processes SEC(".maps");
 
 struct process_address {

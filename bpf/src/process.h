@@ -31,11 +31,11 @@ static __always_inline void emit_process(struct task_struct *task, __u8 status, 
 }
 
 /* False if there is no room. */
-static __always_inline bool list_process(__u32 pid)
+static __always_inline bool list_process(struct task_struct *task, __u32 pid)
 {
-	__u32 listed = 1;
+	__u64 start = BPF_CORE_READ(task, group_leader, start_boottime);
 
-	if (!bpf_map_update_elem(&processes, &pid, &listed, BPF_ANY))
+	if (!bpf_map_update_elem(&processes, &pid, &start, BPF_ANY))
 		return true;
 	count_loss(KIND_PROCESS, REASON_MAP_FULL);
 	return false;
@@ -66,7 +66,7 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	/* vfork, posix_spawn: the child will only exec or exit, which is reported anyway. */
 	if (!follow_children && BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
 		return;
-	if ((follow_children || lists_new_processes()) && !list_process(child_pid))
+	if ((follow_children || lists_new_processes()) && !list_process(child, child_pid))
 		return;
 	emit_process(child, PROCESS_FORK, child_pid, parent_pid);
 }
@@ -90,7 +90,7 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_tid
 	if (old_tid != pid)
 		close_thread(&event, old_tid);
 	if (lists_new_processes())
-		list_process(pid);
+		list_process(task, pid);
 	if (report_all_execs || bpf_map_lookup_elem(&processes, &pid))
 		emit_process(task, PROCESS_EXEC, pid, 0);
 }
