@@ -41,6 +41,19 @@ func NewProcess(p *target.Process) *Process {
 // Planned reports whether it was ever planned what to attach.
 func (p *Process) Planned() bool { return p.plan != nil }
 
+// ProbedFiles are those in which anything of ROS 2 is planned to be probed.
+func (p *Process) ProbedFiles() map[target.FileID]bool {
+	files := map[target.FileID]bool{}
+	if p.plan != nil {
+		for _, site := range p.plan.Sites {
+			if !isOfEveryProgram(site) {
+				files[site.File] = true
+			}
+		}
+	}
+	return files
+}
+
 // Incomplete reports whether the process has lost probes, of its last plan, that Attach has to attach again.
 func (p *Process) Incomplete() bool { return p.incomplete }
 

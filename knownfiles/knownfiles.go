@@ -18,6 +18,8 @@ import (
 const (
 	maxInstallations = 8
 	maxFiles         = 2048 // of an installation
+	// maxUnprobed of these are files in which nothing was probed: any process can map thousands of them.
+	maxUnprobed = 1024
 	maxBytes         = 32 << 20
 	maxPath          = 4096
 )
@@ -32,7 +34,8 @@ var ErrForeign = errors.New("not a list of known files")
 type Installation struct {
 	// Core is the library that tells one installation from another.
 	Core target.KnownFile `json:"core"`
-	// Files are those that processes have mapped, the core among them. Those that were seen last come first.
+	// Files are those that processes have mapped, the core among them. Those in which something was probed come first, and
+	// among them those that were seen last.
 	Files []target.KnownFile `json:"files"`
 }
 
@@ -92,7 +95,7 @@ func (l *List) Clone() *List {
 	return clone
 }
 
-// Add notes what a process has mapped, which comes first from now on. Of files with one path the last one is kept. It
+// Add notes what a process has mapped, which comes before what was seen earlier. Of files with one path the last one is kept. It
 // reports whether any of it is news.
 func (l *List) Add(core target.KnownFile, files []target.KnownFile) (news bool) {
 	files = slices.DeleteFunc(slices.Clone(files), func(f target.KnownFile) bool { return !filepath.IsAbs(f.Path) || len(f.Path) > maxPath })
@@ -114,10 +117,23 @@ func (l *List) Add(core target.KnownFile, files []target.KnownFile) (news bool) 
 		present[f.Path] = true
 	}
 	kept := slices.DeleteFunc(slices.Clone(former), func(f target.KnownFile) bool { return present[f.Path] })
-	all := slices.Concat(files, kept)
-	l.Installations = slices.Insert(l.Installations, 0, Installation{core, all[:min(len(all), maxFiles)]})
+	l.Installations = slices.Insert(l.Installations, 0, Installation{core, bounded(slices.Concat(files, kept))})
 	l.Installations = l.Installations[:min(len(l.Installations), maxInstallations)]
 	return news
+}
+
+// bounded keeps as many files as may be kept, those first in which something was probed.
+func bounded(files []target.KnownFile) []target.KnownFile {
+	var probed, unprobed []target.KnownFile
+	for _, f := range files {
+		if f.Probed {
+			probed = append(probed, f)
+		} else {
+			unprobed = append(unprobed, f)
+		}
+	}
+	all := slices.Concat(probed, unprobed[:min(len(unprobed), maxUnprobed)])
+	return all[:min(len(all), maxFiles)]
 }
 
 // Forget forgets files of an installation, and the installation if it has no others.

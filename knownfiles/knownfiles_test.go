@@ -84,6 +84,9 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	for i := range maxFiles {
 		files = append(files, file(fmt.Sprintf("/%d", i), 1))
 	}
+	for i := range files {
+		files[i].Probed = true
+	}
 	list.Add(file("/core", maxInstallations), files)
 	if len(list.Installations) != maxInstallations || len(list.Installations[0].Files) != maxFiles || list.Installations[0].Files[0].Path != "/0" {
 		t.Errorf("%d installations, %d files", len(list.Installations), len(list.Installations[0].Files))
@@ -94,6 +97,25 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 	if _, err := Load(folder, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whatever processes map in which nothing is probed, what is of use stays.
+func TestProbedFilesStay(t *testing.T) {
+	list := new(List)
+	library := file("/opt/ros/humble/lib/librclcpp.so", 2)
+	library.Probed = true
+	list.Add(core, []target.KnownFile{file("/usr/bin/node", 3), library})
+	for process := range 3 {
+		var others []target.KnownFile
+		for i := range maxFiles {
+			others = append(others, file(fmt.Sprintf("/usr/%d/%d", process, i), 4))
+		}
+		list.Add(core, others)
+	}
+	files := list.Installations[0].Files
+	if len(files) != 1+maxUnprobed || files[0] != library || files[1].Path != "/usr/2/0" {
+		t.Errorf("%d files, %v first", len(files), files[:2])
 	}
 }
 

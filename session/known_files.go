@@ -128,8 +128,10 @@ func (k *knownFiles) noteFilesOf(ctx context.Context, entry *process) {
 		return
 	}
 	var files []target.KnownFile
+	probed := entry.probed.ProbedFiles()
 	for _, module := range entry.target.Modules {
 		if file, ok := module.Known(); ok && k.mayBeKnown(ctx, entry, module, file) {
+			file.Probed = probed[module.File]
 			files = append(files, file)
 		}
 	}

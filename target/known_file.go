@@ -14,6 +14,8 @@ type KnownFile struct {
 	Modified int64 `json:"modified_ns"`
 	// BuildID is in hexadecimal; "" where the file has none.
 	BuildID string `json:"build_id,omitempty"`
+	// Probed says that anything of ROS 2 was probed in it.
+	Probed bool `json:"probed,omitempty"`
 }
 
 // Known describes the file of a module. False if it was not opened, or its path leads to it no longer.
