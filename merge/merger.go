@@ -59,8 +59,9 @@ type Options struct {
 	// OnProcess is told of forks, execs, exits and changes of libraries.
 	OnProcess func(abi.ProcessRecord)
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record
-	// it. ignored is false when a new entity took the address.
-	OnIgnored func(pid int32, address uint64, ignored bool)
+	// it. ignored is false when a new entity took the address. It returns whether there is room: if not, it is asked no more
+	// for this process, whose records are dropped here.
+	OnIgnored func(pid int32, address uint64, ignored bool) bool
 	// OnIntraProcess is told of a process that creates a subscription with intra-process communication, with the time of
 	// the event on CLOCK_MONOTONIC in nanoseconds, and once of a process that is seen to have had one: at is 0. nil if
 	// nobody wants to know.
@@ -80,7 +81,7 @@ type Merger struct {
 	mu        sync.Mutex
 	options   Options
 	processes map[int32]*Process
-	ignored   map[processAddress]bool
+	ignored   map[int32]*ignoredAddresses // by PID
 	rows      trace.Batch
 	numbers   entities.Numbers // of entities and their rows
 	gids      gidTexts
@@ -101,17 +102,12 @@ type Merger struct {
 	thread   abi.ThreadRecord
 }
 
-type processAddress struct {
-	pid     int32
-	address uint64
-}
-
 // New returns a Merger without processes.
 func New(options Options) *Merger {
 	if options.Filter == nil {
 		options.Filter = &Filter{}
 	}
-	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[processAddress]bool{}, gids: gidTexts{}}
+	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[int32]*ignoredAddresses{}, gids: gidTexts{}}
 }
 
 // Introduce adds the process that make returns, unless one with its PID is known already, of which records may have
@@ -516,32 +512,4 @@ func (m *Merger) addRaw(record *abi.RawRecord) {
 		}
 	}
 	m.rows.Events = append(m.rows.Events, row)
-}
-
-// ignore tells the kernel, once, that an address is filtered out.
-func (m *Merger) ignore(pid int32, address uint64) {
-	key := processAddress{pid, address}
-	if address == 0 || m.ignored[key] || m.options.OnIgnored == nil {
-		return
-	}
-	m.ignored[key] = true
-	m.options.OnIgnored(pid, address, true)
-}
-
-// regardAll lets the kernel record all addresses of a process again.
-func (m *Merger) regardAll(pid int32) {
-	for key := range m.ignored {
-		if key.pid == pid {
-			m.forgetIgnored(pid, key.address)
-		}
-	}
-}
-
-// forgetIgnored lets the kernel record an address again that a new entity has taken.
-func (m *Merger) forgetIgnored(pid int32, address uint64) {
-	key := processAddress{pid, address}
-	if m.ignored[key] {
-		delete(m.ignored, key)
-		m.options.OnIgnored(pid, address, false)
-	}
 }

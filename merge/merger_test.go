@@ -202,7 +202,7 @@ func TestFilter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ignored := 0
-			options := merge.Options{Filter: &test.filter, OnIgnored: func(int32, uint64, bool) { ignored++ }}
+			options := merge.Options{Filter: &test.filter, OnIgnored: func(int32, uint64, bool) bool { ignored++; return true }}
 			records := append(announcedEntities(), fedCallback(0x30), timer, publish, unknown)
 			rows := feed(t, options, records...)
 			if len(rows.Callbacks) != test.callbacks || len(rows.Publishes) != test.publishes || ignored != test.ignored {
@@ -241,7 +241,7 @@ func TestForgottenProcesses(t *testing.T) {
 	var decisions []bool
 	m := newMerger(merge.Options{
 		Filter:    &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/out$")}},
-		OnIgnored: func(_ int32, _ uint64, ignored bool) { decisions = append(decisions, ignored) },
+		OnIgnored: func(_ int32, _ uint64, ignored bool) bool { decisions = append(decisions, ignored); return true },
 	})
 	unknown := encode(abi.CallbackRecord{Header: header(abi.KindCallback, abi.CallbackComplete, 0), Callback: 0x77, StartNs: 300, EndNs: 400})
 	ignored := encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: 100, Layers: abi.LayerRcl})
@@ -298,7 +298,7 @@ func TestIgnoredAddressIsRegardedAgainWhenReused(t *testing.T) {
 	var decisions []bool
 	options := merge.Options{
 		Filter:    &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/out$")}},
-		OnIgnored: func(_ int32, _ uint64, ignored bool) { decisions = append(decisions, ignored) },
+		OnIgnored: func(_ int32, _ uint64, ignored bool) bool { decisions = append(decisions, ignored); return true },
 	}
 	publish := func(at uint64) []byte {
 		return encode(abi.PublishRecord{Header: header(abi.KindPublish, 0, 0), Publisher: 0x60, RclNs: at, Layers: abi.LayerRcl})

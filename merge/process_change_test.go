@@ -150,7 +150,7 @@ func TestIgnoredAddressesEndWithTheProgram(t *testing.T) {
 			ignored := map[uint64]bool{}
 			options := identified(start, 2*start)
 			options.Filter = &merge.Filter{IgnoreTopics: []*regexp.Regexp{regexp.MustCompile("^/in$")}}
-			options.OnIgnored = func(_ int32, address uint64, is bool) { ignored[address] = is }
+			options.OnIgnored = func(_ int32, address uint64, is bool) bool { ignored[address] = is; return true }
 			feed(t, options, append(append(announcedEntities(), fedCallback(0x30)), change)...)
 			if is, decided := ignored[0x30]; !decided || is {
 				t.Errorf("the callback was ignored: %t, is still: %t", decided, is)

@@ -31,12 +31,17 @@ const (
 	Delegates
 	// Waiting is the time, in milliseconds, in which files that processes name are read. It is forgotten as work is.
 	Waiting
+	// Ignored are addresses of what a filter leaves out, which the kernel side knows.
+	Ignored
+	// Headers are publishers and subscriptions in whose messages the kernel side reads header.stamp.
+	Headers
 
 	kinds
 )
 
 // names complete "the share of user N in …".
-var names = [kinds]string{"the work on files", "the memory for files", "open files", "processes", "probes of single processes", "entities", "threads that read files", "the time for reading files"}
+var names = [kinds]string{"the work on files", "the memory for files", "open files", "processes", "probes of single processes", "entities", "threads that read files", "the time for reading files",
+	"addresses that are filtered out", "publishers and subscriptions with message_timestamp"}
 
 // ErrUsedUp says that a user has used his share.
 var ErrUsedUp = errors.New("left out, so that there is enough for other users")

@@ -15,7 +15,7 @@ func TestWhatOthersLeave(t *testing.T) {
 	const total = 1 << 20
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 13))
-		q := New(Totals{total, total, total, total, total, total, total, total})
+		q := New(Totals{total, total, total, total, total, total, total, total, total, total})
 		others := random.IntN(6)
 		kind := Kind(random.IntN(int(kinds)))
 		held := map[uint32]int64{}

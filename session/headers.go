@@ -24,6 +24,7 @@ type headerQuestion struct {
 type headers struct {
 	// Set once.
 	loader    *loader.Loader
+	quota     *quota.Quota
 	processes *processes
 	journal   *journal
 	asked     chan struct{} // has an element while there are questions
@@ -32,8 +33,8 @@ type headers struct {
 	questions []headerQuestion
 }
 
-func newHeaders(l *loader.Loader, processes *processes, journal *journal) *headers {
-	return &headers{loader: l, processes: processes, journal: journal, asked: make(chan struct{}, 1)}
+func newHeaders(l *loader.Loader, q *quota.Quota, processes *processes, journal *journal) *headers {
+	return &headers{loader: l, quota: q, processes: processes, journal: journal, asked: make(chan struct{}, 1)}
 }
 
 // ask notes that the type of an entity's messages has become known. It is called with the merger locked, so
@@ -50,10 +51,35 @@ func (h *headers) ask(process trace.ProcessKey, known entities.KnownType) {
 
 // forget forgets where the messages of a process that is over have their headers.
 func (h *headers) forget(entry *process) {
-	for _, address := range entry.headers {
-		h.journal.warn(h.loader.ForgetHeaderOffset(entry.row.PID, address))
+	for address := range entry.headers {
+		h.forgetOne(entry, address)
 	}
-	entry.headers = nil
+}
+
+func (h *headers) forgetOne(entry *process, address uint64) {
+	h.journal.warn(h.loader.ForgetHeaderOffset(entry.row.PID, address))
+	if entry.headers[address] {
+		delete(entry.headers, address)
+		h.quota.Of(entry.payer).Give(quota.Headers, 1)
+	}
+}
+
+// set tells the kernel side where the messages of an entity have their header.
+func (h *headers) set(entry *process, address uint64, offset uint32, adapted bool) error {
+	if !entry.headers[address] {
+		if err := h.quota.Of(entry.payer).Take(quota.Headers, 1); err != nil {
+			return fmt.Errorf("some messages have no message_timestamp: %w", err)
+		}
+		if entry.headers == nil {
+			entry.headers = map[uint64]bool{}
+		}
+		entry.headers[address] = true
+	}
+	if err := h.loader.SetHeaderOffset(entry.row.PID, address, offset, adapted); err != nil {
+		h.forgetOne(entry, address)
+		return fmt.Errorf("some messages have no message_timestamp: %w", err)
+	}
+	return nil
 }
 
 // answer tells the kernel side where messages have their headers.
@@ -78,13 +104,9 @@ func (h *headers) answer(ctx context.Context) {
 				h.journal.warn(fmt.Errorf("messages of type %s have no message_timestamp: %w", question.MessageType, err))
 			}
 		case ok:
-			if err := h.loader.SetHeaderOffset(question.process.PID, address, uint32(offset), question.Adapted); err != nil {
-				h.journal.warn(errors.New("some messages have no message_timestamp: the kernel side cannot hold so many publishers and subscriptions"))
-				continue
-			}
-			entry.headers = append(entry.headers, address)
+			h.journal.warn(h.set(entry, address, uint32(offset), question.Adapted))
 		default: // the address may have belonged to an entity with another type
-			h.journal.warn(h.loader.ForgetHeaderOffset(question.process.PID, address))
+			h.forgetOne(entry, address)
 		}
 	}
 }

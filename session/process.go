@@ -48,7 +48,7 @@ type process struct {
 	// retry is from when on planning and attaching, which have failed, are tried again; zero: they have not.
 	retry time.Time
 	// headers are the addresses that the kernel side knows the header offset of.
-	headers []uint64
+	headers map[uint64]bool
 	// looks counts how often a young process was looked at, lookedAt says when it was last.
 	looks    int
 	lookedAt time.Time

@@ -116,12 +116,3 @@ func (s *Session) awaitFirst(ctx context.Context) {
 		s.first.look(ctx)
 	}
 }
-
-// onIgnored tells the kernel what the filter has decided. It is called with the merger locked.
-func (s *Session) onIgnored(pid int32, address uint64, ignored bool) {
-	decide := s.loader.Ignore
-	if !ignored {
-		decide = s.loader.Unignore
-	}
-	s.journal.warn(decide(pid, address))
-}

@@ -12,7 +12,7 @@ func (s *Session) wire(bootID string) {
 	c := s.configuration
 	s.processes = newProcesses(s.clock, s.writer, s.journal)
 	s.mappings = new(mappings)
-	s.headers = newHeaders(s.loader, s.processes, s.journal)
+	s.headers = newHeaders(s.loader, s.finder.Quota(), s.processes, s.journal)
 	memories := &memories{
 		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
 		naming: &naming{journal: s.journal}, journal: s.journal,
@@ -29,7 +29,7 @@ func (s *Session) wire(bootID string) {
 		Identify:       strangers.identify,
 		OnRecorded:     s.processes.show,
 		OnProcess:      s.announced.onProcess,
-		OnIgnored:      s.onIgnored,
+		OnIgnored:      newIgnored(s.loader, s.finder.Quota(), s.processes, s.journal).decide,
 		OnIntraProcess: s.announced.onIntraProcess,
 		OnMessageType:  s.headers.ask,
 		OnThread:       s.overhead.end,

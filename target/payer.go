@@ -30,8 +30,13 @@ func quotaTotals() quota.Totals {
 		quota.Entities:  1 << 21,
 		quota.Delegates: 2 * maxDelegates,
 		quota.Waiting:   waitingTime.Milliseconds(),
+		quota.Ignored:   kernelAddresses,
+		quota.Headers:   kernelAddresses,
 	}
 }
+
+// kernelAddresses is how many the kernel side's maps of addresses hold, each of them.
+const kernelAddresses = 1 << 16
 
 // waitingTime is how long the files that processes name are read in ten minutes: one user's half as long, at most.
 const waitingTime = 4 * time.Minute
