@@ -154,6 +154,8 @@ func newServiceNames(a *system.Architecture) *serviceNames {
 			names.clients.Add(n.Process, c.Handle, c.Life, c)
 		}
 	}
+	names.services.Arrange()
+	names.clients.Arrange()
 	return names
 }
 

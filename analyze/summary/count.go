@@ -50,22 +50,20 @@ type unnamedPublisher struct {
 
 // lifeCounts are the counts of the entities that had one address. Nearly every address has one.
 type lifeCounts[E any, C any] struct {
-	lives  []system.Resident[E]
+	lives  *system.Residents[E]
 	counts []C
 	// unknown counts what lies in none of the lives.
 	unknown C
 }
 
-func newLifeCounts[E any, C any](lives []system.Resident[E]) *lifeCounts[E, C] {
-	return &lifeCounts[E, C]{lives: lives, counts: make([]C, len(lives))}
+func newLifeCounts[E any, C any](lives *system.Residents[E]) *lifeCounts[E, C] {
+	return &lifeCounts[E, C]{lives: lives, counts: make([]C, lives.Len())}
 }
 
 // at returns the count of the entity that lived at that time.
 func (l *lifeCounts[E, C]) at(time int64) *C {
-	for i := len(l.lives) - 1; i >= 0; i-- {
-		if l.lives[i].Life.Contains(time) {
-			return &l.counts[i]
-		}
+	if i := l.lives.At(time); i >= 0 {
+		return &l.counts[i]
 	}
 	return &l.unknown
 }

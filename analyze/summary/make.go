@@ -251,13 +251,13 @@ func (s *summarizer) collect() {
 			for address, lives := range p.callbacks {
 				at := system.Place{Process: p.key, Address: address}
 				for i := range lives.counts {
-					mergeCallback(callbacks, lives.lives[i].Entity, at, lives.lives[i].Entity, &lives.counts[i])
+					mergeCallback(callbacks, lives.lives.Entity(i), at, lives.lives.Entity(i), &lives.counts[i])
 				}
 				mergeCallback(strangers, at, at, nil, &lives.unknown)
 			}
 			for _, lives := range p.publishers {
 				for i := range lives.counts {
-					publisher := lives.lives[i].Entity
+					publisher := lives.lives.Entity(i)
 					s.addPublisher(p.key, publisher.TopicName, publisher.Node.Name, &lives.counts[i])
 				}
 			}

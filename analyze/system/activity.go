@@ -122,8 +122,8 @@ func (a *activity) readPublishes(ctx context.Context, g *trace.Group) error {
 func (a *activity) addPublishes(counts map[publishedColumns]uint64, span trace.Span) bool {
 	found := make(map[publishedIn]uint64, len(counts))
 	for row, count := range counts {
-		p, sure := a.index.Publishers.during(Place{row.ProcessKey, row.PublisherHandle}, span)
-		c, sureToo := a.index.Callbacks.during(Place{row.ProcessKey, row.Callback}, span)
+		p, sure := a.index.Publishers[Place{row.ProcessKey, row.PublisherHandle}].during(span)
+		c, sureToo := a.index.Callbacks[Place{row.ProcessKey, row.Callback}].during(span)
 		if !sure || !sureToo {
 			return false
 		}
@@ -201,7 +201,9 @@ func (l *Loader) finish() {
 			slices.SortFunc(s.PolledBy, compareCallbacks)
 		}
 	}
-	l.result.connect()
+	if !l.result.connect(maxCommunications) {
+		l.warn(fmt.Sprintf("of the pairs of publishers and subscriptions that communicate only %d are known: record for a shorter time, or fewer processes", maxCommunications))
+	}
 }
 
 // compareCallbacks is the order of their nodes and in their nodes.
@@ -209,27 +211,5 @@ func compareCallbacks(a, b *Callback) int {
 	if a.Node != b.Node {
 		return cmp.Or(cmp.Compare(a.Node.Name, b.Node.Name), CompareProcesses(a.Node.Process, b.Node.Process))
 	}
-	return cmp.Compare(slices.Index(a.Node.Callbacks, a), slices.Index(b.Node.Callbacks, b))
-}
-
-// connect finds the communications: every publisher of a topic reaches every subscription of it that lived at the same
-// time.
-func (a *Architecture) connect() {
-	subscriptions := make(map[string][]*Subscription)
-	for _, n := range a.Nodes {
-		for _, s := range n.Subscriptions {
-			if s.TopicName != "" {
-				subscriptions[s.TopicName] = append(subscriptions[s.TopicName], s)
-			}
-		}
-	}
-	for _, n := range a.Nodes {
-		for _, p := range n.Publishers {
-			for _, s := range subscriptions[p.TopicName] {
-				if p.Life.overlaps(s.Life) {
-					a.Communications = append(a.Communications, &Communication{TopicName: p.TopicName, Publisher: p, Subscription: s})
-				}
-			}
-		}
-	}
+	return cmp.Compare(a.position, b.position)
 }

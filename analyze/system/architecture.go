@@ -50,27 +50,6 @@ type Node struct {
 	MessageContexts  []MessageContext
 }
 
-// Life is when an entity existed, on the recording's clock in Unix nanoseconds: from Init on until before End. Null is:
-// before or after what was recorded.
-type Life struct {
-	Init, End trace.Optional[int64]
-}
-
-// Contains tells whether the time lies in the life.
-func (l Life) Contains(at int64) bool {
-	return (!l.Init.Valid || l.Init.Value <= at) && (!l.End.Valid || at < l.End.Value)
-}
-
-// touches tells whether a time of the span lies in the life.
-func (l Life) touches(span trace.Span) bool {
-	return (!l.Init.Valid || l.Init.Value <= span.Last) && (!l.End.Valid || span.First < l.End.Value)
-}
-
-func (l Life) overlaps(other Life) bool {
-	return (!l.Init.Valid || !other.End.Valid || l.Init.Value < other.End.Value) &&
-		(!other.Init.Valid || !l.End.Valid || other.Init.Value < l.End.Value)
-}
-
 // Callback is a function that an executor calls, for a message, a timer or a request. A subscription's has two
 // addresses where messages reach it by intra-process communication, too.
 type Callback struct {
@@ -98,6 +77,8 @@ type Callback struct {
 	Publishes []CallbackPublish
 	// Polls has the subscriptions that the callback was seen to take from (Subscription::take()).
 	Polls []CallbackPoll
+
+	position int // in Node.Callbacks
 }
 
 // CallbackPublish counts the publishes of a publisher in a callback.
@@ -188,6 +169,8 @@ type CallbackGroup struct {
 	// Executor is nil where none runs the group.
 	Executor  *Executor
 	Callbacks []*Callback
+
+	position int // in Node.CallbackGroups
 }
 
 // Executor runs callback groups.

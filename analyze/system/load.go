@@ -53,13 +53,28 @@ type Loader struct {
 	groups        *lifeRows[Place, trace.CallbackGroup]
 	executors     *lifeRows[Place, trace.Executor]
 
-	described   map[int]bool // indexes of callbacks.rows that belong to a known owner
-	nodesAt     LivesAt[*Node]
-	nodesNamed  map[nodeName]*Node
-	groupsAt    LivesAt[*CallbackGroup]
-	executorsAt LivesAt[*Executor]
-	publishes   map[publishedIn]uint64
-	polls       map[polledIn]uint64
+	finders
+	warned    map[string]bool
+	publishes map[publishedIn]uint64
+	polls     map[polledIn]uint64
+}
+
+// finders find what rows name while the entities are made. They are dropped then.
+type finders struct {
+	described    map[int32]bool // indexes of callbacks.rows that belong to a known owner
+	infosAt      LivesAt[int32] // of callbacks.rows
+	nodesAt      LivesAt[*Node]
+	nodesByName  map[nodeName]*Residents[*Node] // nil until a row names one
+	unknownNodes map[nodeName]*Node
+	groupsAt     LivesAt[*CallbackGroup]
+	executorsAt  LivesAt[*Executor]
+}
+
+func newFinders() finders {
+	return finders{
+		described: make(map[int32]bool), infosAt: make(LivesAt[int32]), nodesAt: make(LivesAt[*Node]),
+		unknownNodes: make(map[nodeName]*Node), groupsAt: make(LivesAt[*CallbackGroup]), executorsAt: make(LivesAt[*Executor]),
+	}
 }
 
 // subscriptionKey is what a row of the table subscription is of: an rcl subscription and an object that serves it.
@@ -106,13 +121,10 @@ func newLoader() *Loader {
 			func(r *trace.CallbackGroup) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
 		executors: newLifeRows(func(r *trace.Executor) Place { return Place{r.ProcessKey, r.Executor} },
 			func(r *trace.Executor) Life { return Life{r.InitTimestamp, r.EndTimestamp} }),
-		described:   make(map[int]bool),
-		nodesAt:     make(LivesAt[*Node]),
-		nodesNamed:  make(map[nodeName]*Node),
-		groupsAt:    make(LivesAt[*CallbackGroup]),
-		executorsAt: make(LivesAt[*Executor]),
-		publishes:   make(map[publishedIn]uint64),
-		polls:       make(map[polledIn]uint64),
+		finders:   newFinders(),
+		warned:    make(map[string]bool),
+		publishes: make(map[publishedIn]uint64),
+		polls:     make(map[polledIn]uint64),
 	}
 }
 
@@ -190,7 +202,8 @@ func (l *Loader) warnOfDamage(err error) error {
 }
 
 func (l *Loader) warn(text string) {
-	if !slices.Contains(l.result.Warnings, text) {
+	if !l.warned[text] {
+		l.warned[text] = true
 		l.result.Warnings = append(l.result.Warnings, text)
 	}
 }
@@ -204,18 +217,26 @@ func (l *Loader) build() {
 		l.nodesAt.Add(row.ProcessKey, row.NodeHandle, node.Life, node)
 		l.result.Nodes = append(l.result.Nodes, node)
 	}
+	l.nodesAt.Arrange()
 	for i := range l.executors.rows {
 		row := &l.executors.rows[i]
 		e := &Executor{Process: row.ProcessKey, Type: row.ExecutorType, Address: row.Executor, Life: Life{row.InitTimestamp, row.EndTimestamp}}
 		l.executorsAt.Add(row.ProcessKey, row.Executor, e.Life, e)
 		l.result.Executors = append(l.result.Executors, e)
 	}
+	l.executorsAt.Arrange()
+	for i := range l.callbacks.rows {
+		row := &l.callbacks.rows[i]
+		l.infosAt.Add(row.ProcessKey, row.Callback, Life{row.InitTimestamp, row.EndTimestamp}, int32(i))
+	}
+	l.infosAt.Arrange()
 	l.buildGroups()
 	l.buildPublishers()
 	l.buildSubscriptions()
 	l.buildTimers()
 	l.buildServices()
 	l.buildOtherCallbacks()
+	l.finders = finders{}
 	l.result.index.settle()
 	l.nameEntities()
 }
@@ -232,26 +253,35 @@ func fullName(namespace, name string) string {
 // known, that of the process's entities without a node.
 func (l *Loader) node(process trace.ProcessKey, handle trace.Address, name string, life Life) *Node {
 	if handle != 0 {
-		for _, r := range slices.Backward(l.nodesAt[Place{process, handle}]) {
-			if r.Life.overlaps(life) {
-				return r.Entity
-			}
-		}
-	}
-	if name != "" {
-		for _, n := range l.result.Nodes {
-			if n.Process == process && n.Name == name && n.Life.overlaps(life) {
-				return n
-			}
+		if n := l.nodesAt[Place{process, handle}].overlapping(life); n != nil {
+			return n
 		}
 	}
 	key := nodeName{process, name}
-	if l.nodesNamed[key] == nil {
+	if name != "" {
+		if n := l.nodesNamed()[key].overlapping(life); n != nil {
+			return n
+		}
+	}
+	if l.unknownNodes[key] == nil {
 		n := &Node{Process: process, Name: name}
-		l.nodesNamed[key] = n
+		l.unknownNodes[key] = n
 		l.result.Nodes = append(l.result.Nodes, n)
 	}
-	return l.nodesNamed[key]
+	return l.unknownNodes[key]
+}
+
+// nodesNamed finds the nodes that the table has by their names. Of several the first one that was told of is found: it
+// is the last one here.
+func (l *Loader) nodesNamed() map[nodeName]*Residents[*Node] {
+	if l.nodesByName == nil {
+		l.nodesByName = make(map[nodeName]*Residents[*Node])
+		for _, n := range slices.Backward(l.result.Nodes[:len(l.nodes.rows)]) {
+			addResident(l.nodesByName, nodeName{n.Process, n.Name}, n.Life, n)
+		}
+		arrange(l.nodesByName)
+	}
+	return l.nodesByName
 }
 
 func (l *Loader) buildGroups() {
@@ -259,23 +289,13 @@ func (l *Loader) buildGroups() {
 		row := &l.groups.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
 		g := &CallbackGroup{Type: row.GroupTypeName, Address: row.CallbackGroup, Life: life, Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life)}
-		if g.Executor = overlapping(l.executorsAt, row.ProcessKey, row.Executor, life); g.Executor != nil {
+		if g.Executor = l.executorsAt[Place{row.ProcessKey, row.Executor}].overlapping(life); g.Executor != nil {
 			g.Executor.Groups = append(g.Executor.Groups, g)
 		}
 		g.Node.CallbackGroups = append(g.Node.CallbackGroups, g)
 		l.groupsAt.Add(row.ProcessKey, row.CallbackGroup, life, g)
 	}
-}
-
-// overlapping returns the entity at the address whose life overlaps the other, of several the one that was told of
-// last.
-func overlapping[E any](lives LivesAt[E], process trace.ProcessKey, address trace.Address, life Life) (found E) {
-	for _, r := range slices.Backward(lives[Place{process, address}]) {
-		if r.Life.overlaps(life) {
-			return r.Entity
-		}
-	}
-	return found
+	l.groupsAt.Arrange()
 }
 
 func (l *Loader) buildPublishers() {
@@ -293,18 +313,26 @@ func (l *Loader) buildPublishers() {
 
 // buildSubscriptions makes one subscription of the rows of its objects.
 func (l *Loader) buildSubscriptions() {
-	subscriptions := make(LivesAt[*Subscription])
+	subscriptions := make(map[Place]*disjointLives[*Subscription])
 	for i := range l.subscriptions.rows {
 		row := &l.subscriptions.rows[i]
 		life := Life{row.InitTimestamp, row.EndTimestamp}
-		s := overlapping(subscriptions, row.ProcessKey, row.SubscriptionHandle, life)
-		if s == nil || row.SubscriptionHandle == 0 {
+		at := Place{row.ProcessKey, row.SubscriptionHandle}
+		known := subscriptions[at]
+		if known == nil {
+			known = new(disjointLives[*Subscription])
+			subscriptions[at] = known
+		}
+		s := known.overlapping(life)
+		if s == nil {
 			s = &Subscription{
 				Node: l.node(row.ProcessKey, row.NodeHandle, row.NodeName, life), TopicName: row.TopicName, MessageType: row.MessageType,
 				Handle: row.SubscriptionHandle, RMWHandle: row.RMWSubscriptionHandle, Life: life,
 			}
 			s.Node.Subscriptions = append(s.Node.Subscriptions, s)
-			subscriptions.Add(row.ProcessKey, s.Handle, life, s)
+			if s.Handle != 0 {
+				known.add(life, s)
+			}
 			l.result.index.Subscriptions.Add(row.ProcessKey, s.Handle, life, s)
 		}
 		s.TopicName = cmp.Or(s.TopicName, row.TopicName)
@@ -337,17 +365,16 @@ func (l *Loader) addSubscriptionCallback(s *Subscription, row *trace.Subscriptio
 // describeCallback completes a callback by what the table callback_info and its owner's row say of its address.
 func (l *Loader) describeCallback(c *Callback, process trace.ProcessKey, address, group trace.Address) {
 	l.result.index.Callbacks.Add(process, address, c.Life, c)
-	for _, i := range slices.Backward(l.callbacks.at[Place{process, address}]) {
-		info := &l.callbacks.rows[i]
-		if (Life{info.InitTimestamp, info.EndTimestamp}).overlaps(c.Life) {
-			l.described[i] = true
-			c.Symbol = cmp.Or(c.Symbol, info.Symbol)
-			group = cmp.Or(group, info.CallbackGroup)
-			break
-		}
+	infos := l.infosAt[Place{process, address}]
+	if i := infos.overlappingAt(c.Life); i >= 0 {
+		of := infos.Entity(i)
+		info := &l.callbacks.rows[of]
+		l.described[of] = true
+		c.Symbol = cmp.Or(c.Symbol, info.Symbol)
+		group = cmp.Or(group, info.CallbackGroup)
 	}
 	if c.Group == nil {
-		if c.Group = overlapping(l.groupsAt, process, group, c.Life); c.Group != nil {
+		if c.Group = l.groupsAt[Place{process, group}].overlapping(c.Life); c.Group != nil {
 			c.Group.Callbacks = append(c.Group.Callbacks, c)
 		}
 	}
@@ -397,7 +424,7 @@ func (l *Loader) buildServices() {
 func (l *Loader) buildOtherCallbacks() {
 	for i := range l.callbacks.rows {
 		row := &l.callbacks.rows[i]
-		if l.described[i] {
+		if l.described[int32(i)] {
 			continue
 		}
 		life := Life{row.InitTimestamp, row.EndTimestamp}

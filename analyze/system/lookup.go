@@ -7,7 +7,7 @@ import "github.com/caret-bpf/caret-bpf/trace"
 type Lookup[E any] struct {
 	lives     LivesAt[E]
 	processes ProcessNumbers
-	known     map[numberedPlace][]Resident[E]
+	known     map[numberedPlace]*Residents[E]
 	recent    [64]foundPlace[E] // of known, by the address: hashing takes longer
 }
 
@@ -18,12 +18,12 @@ type numberedPlace struct {
 
 type foundPlace[E any] struct {
 	numberedPlace
-	residents []Resident[E]
+	residents *Residents[E]
 }
 
 // NewLookup returns a Lookup that has looked nothing up.
 func NewLookup[E any](lives LivesAt[E]) *Lookup[E] {
-	return &Lookup[E]{lives: lives, known: make(map[numberedPlace][]Resident[E])}
+	return &Lookup[E]{lives: lives, known: make(map[numberedPlace]*Residents[E])}
 }
 
 // Find returns the entity whose life contains the time; the zero value where none does.
@@ -31,17 +31,11 @@ func (l *Lookup[E]) Find(process *trace.ProcessKey, address trace.Address, at in
 	if address == 0 {
 		return found
 	}
-	residents := l.residents(process, address)
-	for i := len(residents) - 1; i >= 0; i-- {
-		if residents[i].Life.Contains(at) {
-			return residents[i].Entity
-		}
-	}
-	return found
+	return l.residents(process, address).find(at)
 }
 
 // residents returns what lived at an address at any time.
-func (l *Lookup[E]) residents(process *trace.ProcessKey, address trace.Address) []Resident[E] {
+func (l *Lookup[E]) residents(process *trace.ProcessKey, address trace.Address) *Residents[E] {
 	at := numberedPlace{l.processes.Number(process), address}
 	recent := &l.recent[scatter(address)>>58]
 	if recent.numberedPlace == at { // a zero one is of no address that is looked up

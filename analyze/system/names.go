@@ -27,7 +27,7 @@ func (l *Loader) nameEntities() {
 	}
 	for _, e := range a.Executors {
 		slices.SortFunc(e.Groups, func(x, y *CallbackGroup) int {
-			return cmp.Or(cmp.Compare(x.Node.Name, y.Node.Name), cmp.Compare(slices.Index(x.Node.CallbackGroups, x), slices.Index(y.Node.CallbackGroups, y)))
+			return cmp.Or(cmp.Compare(x.Node.Name, y.Node.Name), cmp.Compare(x.position, y.position))
 		})
 	}
 }
@@ -95,6 +95,7 @@ func (n *Node) nameCallbacks() {
 	digits := len(strconv.Itoa(len(n.Callbacks) - services))
 	services = 0
 	for i, c := range n.Callbacks {
+		c.position = i
 		if c.Kind == trace.KindService {
 			c.Name = fmt.Sprintf("%s/service_callback_%0*d", n.Name, serviceDigits, services)
 			services++
@@ -126,9 +127,9 @@ func (n *Node) nameGroups() {
 	slices.SortStableFunc(n.CallbackGroups, func(x, y *CallbackGroup) int {
 		return cmp.Or(compareLives(x.Life, y.Life), cmp.Compare(x.Address, y.Address))
 	})
-	position := func(c *Callback) int { return slices.Index(n.Callbacks, c) }
 	for i, g := range n.CallbackGroups {
+		g.position = i
 		g.Name = fmt.Sprintf("%s/callback_group_%d", n.Name, i)
-		slices.SortFunc(g.Callbacks, func(x, y *Callback) int { return cmp.Compare(position(x), position(y)) })
+		slices.SortFunc(g.Callbacks, func(x, y *Callback) int { return cmp.Compare(x.position, y.position) })
 	}
 }

@@ -52,7 +52,9 @@ func Read(r io.Reader) (*Architecture, error) {
 			return nil, fmt.Errorf("%w: path %q: %w", ErrArchitectureFile, entry.Name, err)
 		}
 	}
-	a.connect()
+	if !a.connect(maxCommunications) {
+		return nil, fmt.Errorf("%w: it has more than %d pairs of publishers and subscriptions of one topic", ErrArchitectureFile, maxCommunications)
+	}
 	return a, nil
 }
 
