@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -362,8 +361,8 @@ func (f *File) programHeaders(wanted elf.ProgType) ([]elf.Prog64, error) {
 	return found, nil
 }
 
-// readFile reads size bytes at a file offset. Memory grows with what the file really holds, not with what it
-// claims to hold.
+// readFile reads size bytes at a file offset. Memory is taken when the file has shown to be as long as it claims to be,
+// and all at once: to grow would leave as much again to the garbage collector.
 func (f *File) readFile(offset, size, limit uint64) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
@@ -371,20 +370,22 @@ func (f *File) readFile(offset, size, limit uint64) ([]byte, error) {
 	if overflows(offset, size) || offset+size > 1<<62 {
 		return nil, fmt.Errorf("%w: offset %#x", ErrMalformed, offset)
 	}
-	data := make([]byte, 0, min(size, maxReadChunk))
-	for uint64(len(data)) < size {
-		chunk := int(min(size-uint64(len(data)), maxReadChunk))
-		start := len(data)
-		if err := f.keep(chunk); err != nil {
+	if size > maxReadChunk {
+		var last [1]byte
+		if err := f.readWhole(offset+size-1, last[:]); err != nil {
 			return nil, err
 		}
-		if start+chunk > cap(data) {
-			data = slices.Grow(data, int(min(size-uint64(start), uint64(max(start, chunk)))))
-		}
-		data = data[:start+chunk]
-		if err := f.readWhole(offset+uint64(start), data[start:]); err != nil {
+	}
+	if err := f.keep(int(size)); err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	for read := data; len(read) > 0; {
+		chunk := read[:min(len(read), maxReadChunk)]
+		if err := f.readWhole(offset+size-uint64(len(read)), chunk); err != nil {
 			return nil, err
 		}
+		read = read[len(chunk):]
 	}
 	return data, nil
 }

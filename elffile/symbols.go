@@ -409,6 +409,9 @@ func (f *File) byAddress() ([]addressedSymbol, error) {
 	return f.addressIndex, f.addressError
 }
 
+// indexStep is for how many functions there is room at first. Most libraries have fewer.
+const indexStep = 1 << 12
+
 func (f *File) indexAddresses() ([]addressedSymbol, error) {
 	tables, err := f.tables()
 	if err != nil {
@@ -418,7 +421,7 @@ func (f *File) indexAddresses() ([]addressedSymbol, error) {
 	for _, table := range tables {
 		err := f.walk(table, func(i uint32, _ []byte) error {
 			if len(index) == cap(index) {
-				more := max(len(index)/4, walkStep)
+				more := max(len(index)/4, indexStep)
 				if err := f.keep(more * int(unsafe.Sizeof(addressedSymbol{}))); err != nil {
 					return err
 				}

@@ -21,8 +21,9 @@ const (
 	codeFilesKept = 10 * time.Second
 )
 
-// codeFiles are the files that hold a process's code. Its user pays for them. A file that is none, or that was refused
-// because his share is used up, is not asked for again as long as the others are kept.
+// codeFiles are the files that hold a process's code. Its user pays for them, and when he is short of memory they are
+// let go of. A file that is none, or that was refused because his share is used up, is not asked for again as long as
+// the others are kept.
 type codeFiles struct {
 	ctx     context.Context // when it ends, nothing more is read
 	process *target.Process
@@ -30,6 +31,7 @@ type codeFiles struct {
 	mutex sync.Mutex
 	open  map[fileKey]*target.MappedFile // nil for what is not to be asked for
 	timer *time.Timer                    // lets go of them
+	stop  func()                         // they need not be let go of any more when memory is short
 }
 
 // fileKey is a mapped file.
@@ -75,6 +77,7 @@ func (c *codeFiles) of(mapping target.Mapping) (*target.MappedFile, error) {
 	if len(c.open) == 0 {
 		c.open = map[fileKey]*target.MappedFile{}
 		c.timer = time.AfterFunc(codeFilesKept, c.close)
+		c.stop = c.process.Account().WhenShort(c.spare)
 	}
 	file, err := c.process.OpenMappedFile(c.ctx, mapping)
 	c.open[key] = file
@@ -88,6 +91,15 @@ func (c *codeFiles) close() {
 	c.letGo()
 }
 
+// spare lets go of all files that nobody is asking just now.
+func (c *codeFiles) spare() {
+	if !c.mutex.TryLock() {
+		return
+	}
+	defer c.mutex.Unlock()
+	c.letGo()
+}
+
 func (c *codeFiles) letGo() {
 	for _, file := range c.open {
 		if file != nil {
@@ -97,6 +109,7 @@ func (c *codeFiles) letGo() {
 	clear(c.open)
 	if c.timer != nil {
 		c.timer.Stop()
+		c.stop()
 	}
 }
 

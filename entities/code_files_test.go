@@ -220,3 +220,27 @@ func TestFewFilesOfCodeAreKept(t *testing.T) {
 		}
 	})
 }
+
+// When a user is short of memory, the files of his other processes are let go of: they can be read anew.
+func TestCodeIsLetGoOfWhenMemoryIsShort(t *testing.T) {
+	code := newMappedCode(t)
+	const room = 16 << 20
+	idle, asking := code.open(), code.open()
+	honest := code.library("honest")
+	large := code.hostile("large.so")
+	before := code.refused(quota.Memory)
+	if function, ok := idle.FunctionAt(honest); !ok {
+		t.Fatalf("%+v", function)
+	}
+	code.leave(quota.Memory, room)
+	_, _ = asking.PassedMember(large, callbackStart) // takes more than there is
+	if code.refused(quota.Memory) == before {
+		t.Fatal("memory is not short")
+	}
+	if count := len(idle.code.open); count > 0 {
+		t.Errorf("%d files are still kept", count)
+	}
+	if function, ok := idle.FunctionAt(honest); !ok || !slices.Equal(function.Names, []string{"honest"}) {
+		t.Errorf("%+v, %t", function, ok)
+	}
+}

@@ -38,6 +38,31 @@ func (a *Account) Give(kind Kind, amount int64) {
 	}
 }
 
+// Discard takes back memory that is no longer kept. It counts as used until it is collected: what one user's files
+// leave behind is as much of the machine as what they take.
+func (a *Account) Discard(bytes int64) {
+	if a != nil {
+		a.quota.discard(a.user, bytes)
+	}
+}
+
+// WhenShort has letGo called, until stop is, before the user is refused memory. It discards what need not be kept, and
+// waits for nobody who may be asking for memory.
+func (a *Account) WhenShort(letGo func()) (stop func()) {
+	if a == nil {
+		return func() {}
+	}
+	s := &spare{a.user, letGo}
+	a.quota.mutex.Lock()
+	defer a.quota.mutex.Unlock()
+	a.quota.spares[s] = struct{}{}
+	return func() {
+		a.quota.mutex.Lock()
+		defer a.quota.mutex.Unlock()
+		delete(a.quota.spares, s)
+	}
+}
+
 type contextKey struct{}
 
 // With returns a context for work that the account pays for.

@@ -5,6 +5,7 @@ package quota
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ const (
 	// Work is bytes that are read or walked through. What was used is forgotten with time, because work is over when it is
 	// done.
 	Work Kind = iota
-	// Memory is bytes that are kept of files while these are looked at.
+	// Memory is bytes that are kept of files while these are looked at, and until they are collected then.
 	Memory
 	// Files are those that are kept open.
 	Files
@@ -54,8 +55,12 @@ type Totals [kinds]int64
 // A user gets no more than what is left for all others then: alone he gets half of all, and whatever n others do, each
 // of them by any number of processes, he gets what he asks for up to one part in 2^(n+1).
 type Quota struct {
-	totals Totals
-	now    func() time.Time
+	totals  Totals
+	now     func() time.Time
+	collect func() // has garbage collected
+
+	collecting sync.Mutex // of who collects
+	spares     map[*spare]struct{}
 
 	mutex   sync.Mutex
 	used    Totals
@@ -67,6 +72,8 @@ type Quota struct {
 type usage struct {
 	used    Totals
 	refused [kinds]uint64
+	// garbage is memory that is used as long as it was not collected.
+	garbage int64
 }
 
 // drainTime is how long it takes until all work that there can be is forgotten.
@@ -76,39 +83,115 @@ const drainTime = 10 * time.Minute
 func New(totals Totals) *Quota { return newAt(totals, time.Now) }
 
 func newAt(totals Totals, now func() time.Time) *Quota {
-	return &Quota{totals: totals, now: now, users: map[uint32]*usage{}, drained: now()}
+	return &Quota{totals: totals, now: now, collect: runtime.GC, users: map[uint32]*usage{}, spares: map[*spare]struct{}{}, drained: now()}
 }
 
-// take uses an amount for a user, or returns ErrUsedUp.
+// take uses an amount for a user, or returns ErrUsedUp. Nobody is refused memory because of what is no longer kept, or
+// need not be: it is collected before.
 func (q *Quota) take(user uint32, kind Kind, amount int64) error {
+	if q.fits(user, kind, amount) {
+		return nil
+	}
+	if kind == Memory {
+		q.collecting.Lock()
+		defer q.collecting.Unlock()
+		if q.fits(user, kind, amount) { // somebody else has collected meanwhile
+			return nil
+		}
+		q.letGo(user)
+		if q.giveGarbage() && q.fits(user, kind, amount) {
+			return nil
+		}
+	}
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.of(user).refused[kind]++
+	return fmt.Errorf("%w: the share of user %d in %s is used up", ErrUsedUp, user, names[kind])
+}
+
+// fits uses an amount for a user, unless it is more than his share.
+func (q *Quota) fits(user uint32, kind Kind, amount int64) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if kind == Work || kind == Waiting {
 		q.drain()
 	}
+	of := q.of(user)
+	if left := q.totals[kind] - q.used[kind]; amount > left || of.used[kind] > left-2*amount {
+		return false
+	}
+	of.used[kind] += amount
+	q.used[kind] += amount
+	return true
+}
+
+// of returns what a user uses.
+func (q *Quota) of(user uint32) *usage {
 	of := q.users[user]
 	if of == nil {
 		of = new(usage)
 		q.users[user] = of
 	}
-	if left := q.totals[kind] - q.used[kind]; amount > left || of.used[kind] > left-2*amount {
-		of.refused[kind]++
-		return fmt.Errorf("%w: the share of user %d in %s is used up", ErrUsedUp, user, names[kind])
+	return of
+}
+
+// discard takes back memory that is no longer kept, when it is collected.
+func (q *Quota) discard(user uint32, amount int64) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.of(user).garbage += amount
+}
+
+// spare is memory that a user's work need not keep.
+type spare struct {
+	user  uint32
+	letGo func()
+}
+
+// letGo has everything discarded that a user's work need not keep.
+func (q *Quota) letGo(user uint32) {
+	q.mutex.Lock()
+	var spares []*spare
+	for s := range q.spares {
+		if s.user == user {
+			spares = append(spares, s)
+		}
 	}
-	of.used[kind] += amount
-	q.used[kind] += amount
-	return nil
+	q.mutex.Unlock()
+	for _, s := range spares {
+		s.letGo()
+	}
+}
+
+// giveGarbage has garbage collected, and takes back what was discarded before. False where nothing was.
+func (q *Quota) giveGarbage() bool {
+	q.mutex.Lock()
+	garbage := map[*usage]int64{}
+	for _, of := range q.users {
+		if of.garbage > 0 {
+			garbage[of] = of.garbage
+		}
+	}
+	q.mutex.Unlock()
+	if len(garbage) == 0 {
+		return false
+	}
+	q.collect()
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	for of, amount := range garbage {
+		of.garbage -= amount
+		of.used[Memory] -= amount
+		q.used[Memory] -= amount
+	}
+	return true
 }
 
 // spend uses an amount that is used already, as far as there is any left.
 func (q *Quota) spend(user uint32, kind Kind, amount int64) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	of := q.users[user]
-	if of == nil {
-		of = new(usage)
-		q.users[user] = of
-	}
+	of := q.of(user)
 	amount = max(0, min(amount, q.totals[kind]-q.used[kind]-of.used[kind])) // it leaves others what take leaves them
 	of.used[kind] += amount
 	q.used[kind] += amount

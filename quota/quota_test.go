@@ -158,3 +158,63 @@ func TestSpending(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Memory that is no longer kept is used until it is collected, which is done before anybody is refused.
+func TestGarbageIsUsedUntilItIsCollected(t *testing.T) {
+	q := New(Totals{Memory: 100})
+	collected := 0
+	q.collect = func() { collected++ }
+	user, other := q.Of(1), q.Of(2)
+	take := func(account *Account, amount int64, wantErr error, wantCollected int) {
+		t.Helper()
+		if err := account.Take(Memory, amount); !errors.Is(err, wantErr) || collected != wantCollected {
+			t.Errorf("%v after %d collections, want %v after %d", err, collected, wantErr, wantCollected)
+		}
+	}
+	take(user, 40, nil, 0)
+	take(user, 20, ErrUsedUp, 0) // there is nothing to be collected
+	user.Discard(30)
+	take(user, 5, nil, 0) // there is enough
+	take(user, 20, nil, 1)
+	take(user, 20, ErrUsedUp, 1)
+	user.Discard(35)
+	take(other, 40, nil, 2) // who needs it has it collected, whosever it was
+	take(other, 40, ErrUsedUp, 2)
+}
+
+// What need not be kept is let go of before its user is refused memory, and only then.
+func TestWhatNeedNotBeKept(t *testing.T) {
+	q := New(Totals{Memory: 100, Files: 2})
+	q.collect = func() {}
+	user, other := q.Of(1), q.Of(2)
+	if err := user.Take(Memory, 40); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	stop := user.WhenShort(func() {
+		asked++
+		user.Discard(30)
+	})
+	for _, c := range []struct {
+		name    string
+		account *Account
+		kind    Kind
+		amount  int64
+		wantErr error
+		asked   int
+	}{
+		{"there is enough", user, Memory, 5, nil, 0},
+		{"another user is short", other, Memory, 50, ErrUsedUp, 0},
+		{"something else is short", user, Files, 2, ErrUsedUp, 0},
+		{"memory is short", user, Memory, 20, nil, 1},
+	} {
+		if err := c.account.Take(c.kind, c.amount); !errors.Is(err, c.wantErr) || asked != c.asked {
+			t.Errorf("%s: %v, asked %d times", c.name, err, asked)
+		}
+	}
+	stop()
+	if err := user.Take(Memory, 40); !errors.Is(err, ErrUsedUp) || asked != 1 {
+		t.Errorf("%v, asked %d times", err, asked)
+	}
+	(*Account)(nil).WhenShort(nil)() // the program itself is never short
+}

@@ -21,7 +21,7 @@ func (m *meter) Examine(bytes int) error { return m.ask(quota.Work, bytes) }
 func (m *meter) Keep(bytes int) error { return m.ask(quota.Memory, bytes) }
 
 // Release takes back what was kept.
-func (m *meter) Release(bytes int) { m.account.Give(quota.Memory, int64(bytes)) }
+func (m *meter) Release(bytes int) { m.account.Discard(int64(bytes)) }
 
 func (m *meter) ask(kind quota.Kind, bytes int) error {
 	if err := m.ctx.Err(); err != nil {

@@ -22,8 +22,8 @@ func quotaTotals() quota.Totals {
 		descriptors = int64(max(fewDescriptors, min(limit.Cur, manyDescriptors)))
 	}
 	return quota.Totals{
-		quota.Work:      32 << 30, // two thirds of a minute of one processor
-		quota.Memory:    2 << 30,
+		quota.Work:      32 << 30,  // two thirds of a minute of one processor
+		quota.Memory:    512 << 20, // a library of 110 MB takes 10 MB
 		quota.Files:     descriptors / 2,
 		quota.Processes: min(descriptors/8, 1<<14), // each has up to four; the kernel side lists so many
 		quota.Probes:    1 << 19,
