@@ -79,7 +79,7 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 		e, g := states[worker], groups[i]
 		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, selection, func(rows []executionColumns) error {
 			e.add(rows, &q.clocks[g.dataset])
-			return nil
+			return q.unknown.Err()
 		})
 		progress.Add(g.Rows())
 		if err := damaged.Add(err); err != nil {
@@ -137,6 +137,10 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 		if !at.Valid {
 			at = row.End
 		}
+		begin := clock.correct(at.Value)
+		if !e.query.filter.covers(begin) {
+			continue
+		}
 		c := e.callbacks.Find(&row.ProcessKey, row.Callback, at.Value)
 		if c == nil {
 			c = e.query.unknown.Callback(row.ProcessKey, row.Callback)
@@ -146,8 +150,7 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 			l = &executionLatency{selected: e.query.filter.callback(c)}
 			e.latencies[c] = l
 		}
-		begin := clock.correct(at.Value)
-		if !l.selected || !e.query.filter.covers(begin) {
+		if !l.selected {
 			continue
 		}
 		var latency trace.Optional[int64]

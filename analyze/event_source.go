@@ -39,7 +39,7 @@ func newStream[R, E any](ctx context.Context, source *eventSource, table string,
 					events = append(events, timed[E]{at(e), e})
 				}
 			}
-			return nil
+			return source.query.unknown.Err()
 		})
 		source.progress.Add(g.Rows())
 		return events, source.damaged.Add(err)

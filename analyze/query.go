@@ -47,7 +47,7 @@ type Query struct {
 
 // NewQuery prepares a question: it reads the entities and the clocks.
 func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*Query, error) {
-	q := &Query{datasets: datasets, filter: filter, unknown: system.NewUnknowns()}
+	q := &Query{datasets: datasets, filter: filter, unknown: system.NewUnknowns(system.NewUnknownLimit())}
 	for _, d := range datasets {
 		if w := d.Warning(); w != "" {
 			q.Warnings = append(q.Warnings, w)

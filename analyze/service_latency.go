@@ -126,12 +126,18 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 		for _, step := range window {
 			calls.add(step)
 		}
+		if err := q.unknown.Err(); err != nil {
+			return err
+		}
 		return calls.finished.flush()
 	})
 	if err != nil {
 		return nil, err
 	}
 	calls.end()
+	if err := q.unknown.Err(); err != nil {
+		return nil, err
+	}
 	if err := calls.finished.flush(); err != nil {
 		return nil, err
 	}
@@ -368,6 +374,7 @@ func (c *serviceCalls) finish(call *ServiceCall) {
 	}
 	parts := c.parts[call.ServiceLabel]
 	if parts == nil {
+		c.query.unknown.Keep(len(call.Service) + len(call.ClientNode) + len(call.ServerNode))
 		parts = new(serviceParts)
 		c.parts[call.ServiceLabel] = parts
 	}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -14,7 +15,7 @@ func TestFewServiceCallsAreKept(t *testing.T) {
 		"server alone": {trace.RequestTaken, trace.ResponseSent},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newServiceCalls(new(Query), kept, nil)
+			c := newServiceCalls(&Query{unknown: system.NewUnknowns(system.NewUnknownLimit())}, kept, nil)
 			for i := range int64(calls) {
 				// An answer comes when a few more calls have begun.
 				c.add(&serviceStep{serviceColumns{Step: steps[0], ClientGID: "aa", SequenceNumber: i, ServiceName: "/add"}, 100 * i})
@@ -45,7 +46,7 @@ func TestFewServiceCallsAreKept(t *testing.T) {
 // An answer that comes after the call was given up is a call of its own, and there is a warning.
 func TestLateAnswersAreWarnedOf(t *testing.T) {
 	const kept = 8
-	c := newServiceCalls(new(Query), kept, nil)
+	c := newServiceCalls(&Query{unknown: system.NewUnknowns(system.NewUnknownLimit())}, kept, nil)
 	for i := range int64(kept + 1) {
 		c.add(&serviceStep{serviceColumns{Step: trace.RequestSent, ClientGID: "aa", SequenceNumber: i, ServiceName: "/add"}, 100 * i})
 	}

@@ -15,18 +15,20 @@ func scanTable[T any](ctx context.Context, s *summarizer, table string, add func
 		return s.damages.Add(trace.ScanGroup(ctx, table, groups[i], nil, func(rows []T) error {
 			add(s.workers[worker], rows)
 			s.read(len(rows))
-			return nil
+			return s.unknown.Err()
 		}))
 	})
 }
 
-// worker is what one goroutine counted. Its memory grows with the entities, not with the rows.
+// worker is what one goroutine counted. Its memory grows with the entities, not with the rows; what rows name beside
+// these is limited.
 type worker struct {
-	index  *system.Index
-	within trace.Optional[trace.Span] // as in Summary
+	index   *system.Index
+	within  trace.Optional[trace.Span] // as in Summary
+	unknown *system.UnknownLimit
 
-	last      *processCount // of the last row
-	processes []*processCount
+	numbers   system.ProcessNumbers
+	processes []*processCount // by their numbers
 	// unnamed are publishes without a publisher's handle, by topic.
 	unnamed map[unnamedPublisher]*publishCount
 	takes   map[unnamedPublisher]*takeCount
@@ -83,34 +85,51 @@ type publishCount struct {
 // takeCount counts takes by what became of them.
 type takeCount struct{ polled, ignored, unattributed uint64 }
 
-func newWorker(index *system.Index, within trace.Optional[trace.Span]) *worker {
+func newWorker(index *system.Index, within trace.Optional[trace.Span], unknown *system.UnknownLimit) *worker {
 	return &worker{
 		index:   index,
 		within:  within,
+		unknown: unknown,
 		unnamed: make(map[unnamedPublisher]*publishCount),
 		takes:   make(map[unnamedPublisher]*takeCount),
 		status:  make(map[Status]uint64),
 	}
 }
 
-// process returns the counts of a row's process. There are few processes, and rows of one follow each other: looking
-// through them is faster than hashing the key of every row.
+// process returns the counts of a row's process.
 func (w *worker) process(key *trace.ProcessKey) *processCount {
-	if w.last != nil && w.last.key == *key {
-		return w.last
+	number := w.numbers.Number(key)
+	if int(number) == len(w.processes) {
+		w.unknown.Keep(0)
+		w.processes = append(w.processes, &processCount{
+			key: *key, number: number, callbacks: make(map[trace.Address]*lifeCounts[*system.Callback, callbackCount]),
+			publishers: make(map[trace.Address]*lifeCounts[*system.Publisher, publishCount]),
+		})
 	}
-	for _, p := range w.processes {
-		if p.key.PID == key.PID && p.key == *key {
-			w.last = p
-			return p
+	return w.processes[number]
+}
+
+// lifeCountsAt returns the counts of an address, whose lives are asked for if there are none yet.
+func lifeCountsAt[E any, C any](w *worker, counts map[trace.Address]*lifeCounts[E, C], lives system.LivesAt[E], process *trace.ProcessKey, address trace.Address) *lifeCounts[E, C] {
+	of := counts[address]
+	if of == nil {
+		at := lives[system.Place{Process: *process, Address: address}]
+		if at.Len() == 0 {
+			w.unknown.Keep(0)
 		}
+		of = newLifeCounts[E, C](at)
+		counts[address] = of
 	}
-	w.last = &processCount{
-		key: *key, number: int32(len(w.processes)), callbacks: make(map[trace.Address]*lifeCounts[*system.Callback, callbackCount]),
-		publishers: make(map[trace.Address]*lifeCounts[*system.Publisher, publishCount]),
+	return of
+}
+
+// addStatus counts a row that is not complete.
+func (w *worker) addStatus(table, status string) {
+	of := Status{Table: table, Status: status}
+	if w.status[of] == 0 {
+		w.unknown.Keep(len(status))
 	}
-	w.processes = append(w.processes, w.last)
-	return w.last
+	w.status[of]++
 }
 
 // executionCounts are the columns of callback that a Summary needs.
@@ -134,12 +153,7 @@ func (w *worker) addCallbacks(rows []executionCounts) {
 		}
 		p := w.process(&row.ProcessKey)
 		p.executions++
-		lives := p.callbacks[row.Callback]
-		if lives == nil {
-			lives = newLifeCounts[*system.Callback, callbackCount](w.index.Callbacks[system.Place{Process: row.ProcessKey, Address: row.Callback}])
-			p.callbacks[row.Callback] = lives
-		}
-		c := lives.at(at)
+		c := lifeCountsAt(w, p.callbacks, w.index.Callbacks, &row.ProcessKey, row.Callback).at(at)
 		c.count++
 		if row.Start.Valid {
 			widen(&c.span, &c.started, row.Start.Value)
@@ -151,7 +165,7 @@ func (w *worker) addCallbacks(rows []executionCounts) {
 			}
 		}
 		if row.Status != trace.CallbackComplete {
-			w.status[Status{Table: trace.TableCallback, Status: string(row.Status)}]++
+			w.addStatus(trace.TableCallback, string(row.Status))
 		}
 	}
 }
@@ -215,18 +229,14 @@ func (w *worker) addPublishes(rows []publishCounts) {
 			widen(&c.span, &c.timed, at)
 		}
 		if row.Status != trace.PublishComplete {
-			w.status[Status{Table: trace.TablePublish, Status: string(row.Status)}]++
+			w.addStatus(trace.TablePublish, string(row.Status))
 		}
 	}
 }
 
 func (w *worker) publishCount(p *processCount, row *publishCounts, at int64) *publishCount {
 	if row.PublisherHandle != 0 {
-		lives := p.publishers[row.PublisherHandle]
-		if lives == nil {
-			lives = newLifeCounts[*system.Publisher, publishCount](w.index.Publishers[system.Place{Process: row.ProcessKey, Address: row.PublisherHandle}])
-			p.publishers[row.PublisherHandle] = lives
-		}
+		lives := lifeCountsAt(w, p.publishers, w.index.Publishers, &row.ProcessKey, row.PublisherHandle)
 		if c := lives.at(at); c != &lives.unknown {
 			return c
 		}
@@ -234,6 +244,7 @@ func (w *worker) publishCount(p *processCount, row *publishCounts, at int64) *pu
 	key := unnamedPublisher{p.number, row.TopicName, row.NodeName}
 	c := w.unnamed[key]
 	if c == nil {
+		w.unknown.Keep(len(row.TopicName) + len(row.NodeName))
 		c = new(publishCount)
 		w.unnamed[key] = c
 	}
@@ -275,6 +286,7 @@ func (w *worker) addTake(row *takeCounts) {
 	key := unnamedPublisher{p.number, row.TopicName, row.NodeName}
 	c := w.takes[key]
 	if c == nil {
+		w.unknown.Keep(len(row.TopicName) + len(row.NodeName))
 		c = new(takeCount)
 		w.takes[key] = c
 	}

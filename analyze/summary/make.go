@@ -21,10 +21,17 @@ func Of(ctx context.Context, d *trace.Dataset, progress func(read, total int64))
 // OfPart is Of for what began in a part of the recording's span, both ends included. part, if not nil, gets the span,
 // if there is one, and returns the part; an error of it is returned as it is.
 func OfPart(ctx context.Context, d *trace.Dataset, part func(trace.Span) (trace.Span, error), progress func(read, total int64)) (*Summary, error) {
-	s := &summarizer{
-		dataset: d, part: part, progress: progress, groups: make(map[string][]*trace.Group),
+	return newSummarizer(d, part, progress).run(ctx)
+}
+
+func newSummarizer(d *trace.Dataset, part func(trace.Span) (trace.Span, error), progress func(read, total int64)) *summarizer {
+	return &summarizer{
+		dataset: d, part: part, progress: progress, groups: make(map[string][]*trace.Group), unknown: system.NewUnknownLimit(),
 		result: Summary{Session: d.Session(), Live: d.Live(), Killed: d.Killed()},
 	}
+}
+
+func (s *summarizer) run(ctx context.Context) (*Summary, error) {
 	for _, step := range []func(context.Context) error{s.footers, s.restrict, s.hits, s.entities, s.events, s.losses, s.clockSteps, s.count} {
 		if err := s.damages.Add(step(ctx)); err != nil {
 			return nil, err
@@ -47,6 +54,7 @@ type summarizer struct {
 	damages  scan.Damages
 	groups   map[string][]*trace.Group
 	system   *system.Architecture
+	unknown  *system.UnknownLimit
 	workers  []*worker
 
 	total    int64
@@ -131,10 +139,10 @@ func (s *summarizer) events(ctx context.Context) error {
 	}) error {
 		for i := range rows {
 			if s.covers(rows[i].At) {
-				steps[string(rows[i].Step)]++
+				s.countName(steps, string(rows[i].Step))
 			}
 		}
-		return nil
+		return s.unknown.Err()
 	})
 	s.addTracepoints(trace.TableService, steps)
 	if err := s.damages.Add(err); err != nil {
@@ -145,7 +153,7 @@ func (s *summarizer) events(ctx context.Context) error {
 	groups := s.groups[trace.TableEvent]
 	err = scan.InParallel(ctx, len(groups), func(ctx context.Context, _, i int) error {
 		of := make(map[string]uint64)
-		count := func(event string) { of[event]++ }
+		count := func(event string) { s.countName(of, event) }
 		read := s.scanEvents
 		if s.result.Within.Valid {
 			read = s.scanTimedEvents
@@ -162,6 +170,14 @@ func (s *summarizer) events(ctx context.Context) error {
 	return err
 }
 
+// countName counts what rows name.
+func (s *summarizer) countName(counts map[string]uint64, name string) {
+	if counts[name] == 0 {
+		s.unknown.Keep(len(name))
+	}
+	counts[name]++
+}
+
 // scanEvents names the event of each unmerged hit of a group.
 func (s *summarizer) scanEvents(ctx context.Context, g *trace.Group, count func(event string)) error {
 	return trace.ScanGroup(ctx, trace.TableEvent, g, nil, func(rows []struct {
@@ -170,7 +186,7 @@ func (s *summarizer) scanEvents(ctx context.Context, g *trace.Group, count func(
 		for i := range rows {
 			count(rows[i].Event)
 		}
-		return nil
+		return s.unknown.Err()
 	})
 }
 
@@ -185,7 +201,7 @@ func (s *summarizer) scanTimedEvents(ctx context.Context, g *trace.Group, count 
 				count(rows[i].Event)
 			}
 		}
-		return nil
+		return s.unknown.Err()
 	})
 }
 
@@ -198,7 +214,7 @@ func (s *summarizer) addTracepoints(table string, counts map[string]uint64) {
 // count reads the large tables.
 func (s *summarizer) count(ctx context.Context) error {
 	for range scan.MaxWorkers() {
-		s.workers = append(s.workers, newWorker(s.system.Index(), s.result.Within))
+		s.workers = append(s.workers, newWorker(s.system.Index(), s.result.Within, s.unknown))
 	}
 	for _, table := range []string{trace.TableCallback, trace.TablePublish, trace.TableTake, trace.TableEnqueue} {
 		s.groups[table] = slices.DeleteFunc(s.groups[table], func(g *trace.Group) bool { return s.outside(table, g) })
@@ -383,11 +399,14 @@ func (s *summarizer) finish() {
 	r.Damaged = append(r.Damaged, s.system.Warnings...)
 	slices.Sort(r.Damaged)
 	r.Damaged = append([]string{}, slices.Compact(r.Damaged)...) // never null in JSON
+	type process struct{ pid, start int64 }
+	commands := make(map[process]string, len(r.Processes))
+	for _, p := range r.Processes {
+		commands[process{int64(p.PID), p.ProcessStart}] = p.Command
+	}
 	for i := range r.Unarmed {
-		for _, p := range r.Processes {
-			if int(p.PID) == r.Unarmed[i].PID && p.ProcessStart == r.Unarmed[i].ProcessStart {
-				r.Unarmed[i].Command = p.Command
-			}
+		if command, ok := commands[process{int64(r.Unarmed[i].PID), r.Unarmed[i].ProcessStart}]; ok {
+			r.Unarmed[i].Command = command
 		}
 	}
 	r.Warnings = append([]string{}, s.warnings()...)

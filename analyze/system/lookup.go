@@ -34,8 +34,14 @@ func (l *Lookup[E]) Find(process *trace.ProcessKey, address trace.Address, at in
 	return l.residents(process, address).find(at)
 }
 
+// maxLookedUp bounds what is remembered: rows may name as many addresses and processes as there are rows.
+const maxLookedUp = 1 << 20
+
 // residents returns what lived at an address at any time.
 func (l *Lookup[E]) residents(process *trace.ProcessKey, address trace.Address) *Residents[E] {
+	if len(l.known) >= maxLookedUp {
+		return l.lives[Place{*process, address}]
+	}
 	at := numberedPlace{l.processes.Number(process), address}
 	recent := &l.recent[scatter(address)>>58]
 	if recent.numberedPlace == at { // a zero one is of no address that is looked up

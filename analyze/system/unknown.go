@@ -9,6 +9,7 @@ import (
 
 // Unknowns are the entities that rows name and no entity table tells of. It is safe for concurrent use.
 type Unknowns struct {
+	limit         *UnknownLimit
 	mu            sync.Mutex
 	nodes         map[nodeName]*Node
 	callbacks     map[Place]*Callback
@@ -22,17 +23,25 @@ type unknownEndpoint struct {
 	topic, node string
 }
 
-// NewUnknowns returns none.
-func NewUnknowns() *Unknowns {
+// NewUnknowns returns none. They are counted against the limit.
+func NewUnknowns(limit *UnknownLimit) *Unknowns {
 	return &Unknowns{
+		limit: limit,
 		nodes: make(map[nodeName]*Node), callbacks: make(map[Place]*Callback),
 		publishers: make(map[unknownEndpoint]*Publisher), subscriptions: make(map[unknownEndpoint]*Subscription),
 	}
 }
 
+// Err returns ErrTooManyUnknown when there are more than may be kept.
+func (u *Unknowns) Err() error { return u.limit.Err() }
+
+// Keep counts something else that rows name, with so much text.
+func (u *Unknowns) Keep(text int) { u.limit.Keep(text) }
+
 func (u *Unknowns) node(process trace.ProcessKey, name string) *Node {
 	key := nodeName{process, name}
 	if u.nodes[key] == nil {
+		u.limit.Keep(len(name))
 		u.nodes[key] = &Node{Process: process, Name: name}
 	}
 	return u.nodes[key]
@@ -45,6 +54,7 @@ func (u *Unknowns) Callback(process trace.ProcessKey, address trace.Address) *Ca
 	key := Place{process, address}
 	c := u.callbacks[key]
 	if c == nil {
+		u.limit.Keep(0)
 		c = &Callback{Node: u.node(process, ""), Name: strconv.Itoa(int(process.PID)) + "/" + address.String(), Address: address}
 		u.callbacks[key] = c
 	}
@@ -57,6 +67,7 @@ func (u *Unknowns) Publisher(process trace.ProcessKey, handle trace.Address, top
 	defer u.mu.Unlock()
 	key := unknownEndpoint{Place{process, handle}, topic, node}
 	if u.publishers[key] == nil {
+		u.limit.Keep(len(topic))
 		u.publishers[key] = &Publisher{Node: u.node(process, node), TopicName: topic, Handle: handle}
 	}
 	return u.publishers[key]
@@ -68,6 +79,7 @@ func (u *Unknowns) Subscription(process trace.ProcessKey, handle trace.Address, 
 	defer u.mu.Unlock()
 	key := unknownEndpoint{Place{process, handle}, topic, node}
 	if u.subscriptions[key] == nil {
+		u.limit.Keep(len(topic))
 		u.subscriptions[key] = &Subscription{Node: u.node(process, node), TopicName: topic, Handle: handle}
 	}
 	return u.subscriptions[key]
