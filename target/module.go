@@ -225,44 +225,6 @@ func (p *Process) learnFile(ctx context.Context, module Module) learnedFile {
 	return p.learnByPath(ctx, module)
 }
 
-// learnByPath is learnFile for what the path of a module leads to, if that is its file.
-func (p *Process) learnByPath(ctx context.Context, module Module) learnedFile {
-	root, err := p.openRoot(ctx)
-	if err != nil {
-		return learnedFile{err: err}
-	}
-	defer root.close()
-	path := root.prefix + module.Path
-	handle, err := root.find(module.Path, true)
-	if err != nil {
-		return learnedFile{path: path, err: err}
-	}
-	defer handle.Close()
-	if refuseSpecial(handle, unix.S_IFREG) != nil || !isMapped(handle, module.Mappings[0]) {
-		return learnedFile{path: path, err: &os.PathError{Op: "open", Path: path, Err: os.ErrPermission}}
-	}
-	opened, err := p.finder.opened.openHandle(quota.From(ctx), int(handle.Fd()), path)
-	if err != nil {
-		return learnedFile{path: path, err: err}
-	}
-	return p.finder.learn(ctx, opened, path)
-}
-
-// isMapped reports whether a file is the one that a mapping shows. On overlays and btrfs stat tells another device than
-// the kernel prints of mappings.
-func isMapped(file *os.File, mapping Mapping) bool {
-	version, _, err := versionOf(int(file.Fd()))
-	if err != nil || version.inode != mapping.Inode {
-		return false
-	}
-	if version.device == mapping.Device {
-		return true
-	}
-	var fileSystem unix.Statfs_t
-	err = unix.Fstatfs(int(file.Fd()), &fileSystem)
-	return err == nil && (fileSystem.Type == unix.OVERLAYFS_SUPER_MAGIC || fileSystem.Type == unix.BTRFS_SUPER_MAGIC)
-}
-
 // takeIn makes the module what its file says. False for a file that is not ELF or is no longer mapped.
 func (p *Process) takeIn(ctx context.Context, module *Module, learned learnedFile) bool {
 	var file FileID
