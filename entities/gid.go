@@ -126,7 +126,7 @@ func clientIdentity(text string) string {
 
 // rmwDataAt returns the name of an rmw object's implementation and what the implementation keeps for it.
 func (r reader) rmwDataAt(rmw trace.Address, offset uint64) (identifier string, data trace.Address, err error) {
-	if identifier, err = r.namePointer(rmw, isIdentifier); err != nil {
+	if identifier, err = r.identifierAt(rmw); err != nil {
 		return "", 0, fmt.Errorf("no rmw object: %w", err)
 	}
 	data, err = r.pointer(rmw + trace.Address(offset))

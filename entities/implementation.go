@@ -6,7 +6,7 @@ import "github.com/caret-bpf/caret-bpf/trace"
 // and clients tell it, "" while none has.
 func (g *Graph) RMWImplementation() string { return g.implementation }
 
-// noteImplementation notes the name that every object of rmw begins with, or reads it where its initialization did not
+// noteImplementation notes the name that every object of rmw has, or reads it where its initialization did not
 // tell it. A process has one implementation.
 func (g *Graph) noteImplementation(name string, rmwHandle trace.Address) {
 	if g.implementation != "" {
@@ -14,7 +14,7 @@ func (g *Graph) noteImplementation(name string, rmwHandle trace.Address) {
 	}
 	if isIdentifier(name) {
 		g.implementation = name
-	} else if name, err := g.reader.namePointer(rmwHandle, isIdentifier); err == nil {
+	} else if name, err := g.reader.identifierAt(rmwHandle); err == nil {
 		g.implementation = name
 	}
 }

@@ -58,7 +58,7 @@ func isBaseNameOf(text string, limit int) bool {
 	return true
 }
 
-// isIdentifier reports whether text can be the implementation identifier that every rmw object begins with
+// isIdentifier reports whether text can be the implementation identifier that every rmw object has
 // ("rmw_fastrtps_cpp").
 func isIdentifier(text string) bool { return strings.HasPrefix(text, "rmw_") && isBaseName(text) }
 

@@ -183,9 +183,18 @@ func (r reader) endpointAt(handle trace.Address, layout layouts.Endpoint) (rmw t
 	return rmw, depth, nil
 }
 
-// rmwNameAt reads a name of an rmw object, which begins with the identifier of its implementation.
+// identifierAt reads the name of an rmw object's implementation.
+func (r reader) identifierAt(rmw trace.Address) (string, error) {
+	layout, err := r.readable()
+	if err != nil {
+		return "", err
+	}
+	return r.namePointer(rmw+trace.Address(layout.RMWIdentifier), isIdentifier)
+}
+
+// rmwNameAt reads a name of an rmw object, which has the identifier of its implementation.
 func (r reader) rmwNameAt(rmw trace.Address, offset uint64, valid func(string) bool) (string, error) {
-	if _, err := r.namePointer(rmw, isIdentifier); err != nil {
+	if _, err := r.identifierAt(rmw); err != nil {
 		return "", fmt.Errorf("no rmw object: %w", err)
 	}
 	return r.namePointer(rmw+trace.Address(offset), valid)

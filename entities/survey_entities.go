@@ -92,7 +92,7 @@ func (s *survey) addPublisher(part trace.Address, found *class) error {
 
 // anyGIDAt reads the gid that an rclcpp publisher keeps of any implementation of rmw.
 func (s *survey) anyGIDAt(rmw, part trace.Address) string {
-	identifier, err := s.namePointer(rmw, isIdentifier)
+	identifier, err := s.identifierAt(rmw)
 	if err != nil {
 		return ""
 	}

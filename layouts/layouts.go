@@ -40,10 +40,14 @@ type Layout struct {
 	Client       Client
 	Timer        Timer
 	RMWNode      RMWNode
-	RMWTopicName RMWTopicName
-	GID          GID
-	StateMachine StateMachine
-	RosoutEntry  RosoutEntry
+	// RMWIdentifier is that of implementation_identifier, a char pointer, in every rmw object.
+	RMWIdentifier     uint64
+	RMWTopicName      RMWTopicName
+	MessageInfo       MessageInfo
+	SerializedMessage SerializedMessage
+	GID               GID
+	StateMachine      StateMachine
+	RosoutEntry       RosoutEntry
 
 	Context                  Context
 	NodeBase                 NodeBase
@@ -105,6 +109,17 @@ type RMWTopicName struct {
 	Subscription uint64 // rmw_subscription_t.topic_name
 	Service      uint64 // rmw_service_t.service_name
 	Client       uint64 // rmw_client_t.service_name
+}
+
+// MessageInfo holds members of rmw_message_info_t, which whoever takes a message has filled.
+type MessageInfo struct {
+	SourceTimestamp uint64 // source_timestamp, int64 nanoseconds
+	PublisherGID    uint64 // publisher_gid.data
+}
+
+// SerializedMessage holds members of rcl_serialized_message_t, which is an rcutils_uint8_array_t.
+type SerializedMessage struct {
+	Buffer uint64 // buffer, to its bytes
 }
 
 // OwnerKind says which rclcpp class a callback is a member of.
@@ -253,16 +268,22 @@ func (r *offsetReader) layout() *Layout {
 			RMWHandle: r.at("rcl_subscription_impl_s.rmw_handle"),
 			Depth:     r.at("rcl_subscription_impl_s.actual_qos.depth"),
 		},
-		Service: Service{Impl: r.at("rcl_service_s.impl"), RMWHandle: r.at("rcl_service_impl_s.rmw_handle")},
-		Client:  Client{Impl: r.at("rcl_client_s.impl"), RMWHandle: r.at("rcl_client_impl_s.rmw_handle")},
-		Timer:   Timer{Impl: r.at("rcl_timer_s.impl"), Context: r.at("rcl_timer_impl_s.context"), Period: r.at("rcl_timer_impl_s.period")},
-		RMWNode: RMWNode{Name: r.at("rmw_node_s.name"), Namespace: r.at("rmw_node_s.namespace_")},
+		Service:       Service{Impl: r.at("rcl_service_s.impl"), RMWHandle: r.at("rcl_service_impl_s.rmw_handle")},
+		Client:        Client{Impl: r.at("rcl_client_s.impl"), RMWHandle: r.at("rcl_client_impl_s.rmw_handle")},
+		Timer:         Timer{Impl: r.at("rcl_timer_s.impl"), Context: r.at("rcl_timer_impl_s.context"), Period: r.at("rcl_timer_impl_s.period")},
+		RMWNode:       RMWNode{Name: r.at("rmw_node_s.name"), Namespace: r.at("rmw_node_s.namespace_")},
+		RMWIdentifier: r.at("rmw_publisher_s.implementation_identifier"),
 		RMWTopicName: RMWTopicName{
 			Publisher:    r.at("rmw_publisher_s.topic_name"),
 			Subscription: r.at("rmw_subscription_s.topic_name"),
 			Service:      r.at("rmw_service_s.service_name"),
 			Client:       r.at("rmw_client_s.service_name"),
 		},
+		MessageInfo: MessageInfo{
+			SourceTimestamp: r.at("rmw_message_info_s.source_timestamp"),
+			PublisherGID:    r.at("rmw_message_info_s.publisher_gid.data"),
+		},
+		SerializedMessage: SerializedMessage{Buffer: r.at("rcutils_uint8_array_s.buffer")},
 		GID: GID{
 			PublisherData:    r.at("rmw_publisher_s.data"),
 			ClientData:       r.at("rmw_client_s.data"),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"os"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 
 	"github.com/caret-bpf/caret-bpf/bpf"
-	"github.com/caret-bpf/caret-bpf/probes"
 )
 
 // Options are the settings of a recording. They are constants to the kernel's verifier, which removes what is not used.
@@ -107,11 +107,11 @@ func loadCollection(ctx context.Context, options Options, m mode) (*ebpf.Collect
 // configure applies the settings to the specification and takes out what this recording does not need.
 func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 	ring := ringSize(options.RingBytes)
-	objects, err := probes.FindHumbleObjects()
+	settings, err := offsets()
 	if err != nil {
-		return fmt.Errorf("where objects of Humble have their members: %w", err)
+		return fmt.Errorf("where ROS 2's objects have their members: %w", err)
 	}
-	for name, value := range map[string]any{
+	maps.Copy(settings, map[string]any{
 		bpf.CaretVarFilterProcesses: options.FilterProcesses || m.filterInProgram,
 		bpf.CaretVarFollowChildren:  options.FollowChildren,
 		bpf.CaretVarReportAllExecs:  options.ReportAllExecs,
@@ -120,16 +120,8 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		bpf.CaretVarMessageStamps:   options.MessageStamps,
 		bpf.CaretVarIntraProcess:    !options.NoIntraProcess,
 		bpf.CaretVarWakeupBytes:     wakeupBytes(ring),
-
-		bpf.CaretVarGenericCallbackOffset:     objects.GenericCallback,
-		bpf.CaretVarIntraGuardConditionOffset: objects.IntraGuardCondition,
-		bpf.CaretVarIntraBufferOffset:         objects.IntraBuffer,
-		bpf.CaretVarIntraCallbackOffset:       objects.IntraCallback,
-		bpf.CaretVarTypedBufferRingOffset:     objects.TypedBufferRing,
-		bpf.CaretVarRingCapacityOffset:        objects.RingCapacity,
-		bpf.CaretVarExecutableWaitableOffset:  objects.ExecutableWaitable,
-		bpf.CaretVarExecutableDataOffset:      objects.ExecutableData,
-	} {
+	})
+	for name, value := range settings {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the BPF object has no setting %s", name)

@@ -5,6 +5,7 @@
 #ifndef CARET_INIT_H
 #define CARET_INIT_H
 
+#include "common_objects.h"
 #include "ring.h"
 
 /* Bytes of rmw_gid_t.data: 24 on Humble, 16 later, where what follows is not read as a gid. */
@@ -38,14 +39,6 @@ static __always_inline __u64 word_at(__u64 address)
 #define RMW_FAST_DDS	0x747361665f776d72ULL /* rmw_fast */
 #define RMW_CYCLONE_DDS 0x6c6379635f776d72ULL /* rmw_cycl */
 
-/* rmw_client_t, rmw_service_t, rmw_publisher_t */
-#define RMW_IDENTIFIER 0
-#define RMW_DATA       8
-
-/* CddsCS.pub and CddsPublisher.pubiid of rmw_cyclonedds */
-#define CYCLONE_PUBLISHER 0
-#define CYCLONE_HANDLE	  8
-
 /* What servers know a client by, and where it is. */
 struct client_identity {
 	__u64 address;
@@ -59,8 +52,8 @@ struct client_identity {
 static __always_inline void find_client_identity(struct client_identity *identity, __u64 rmw_client,
 						 __u64 fast_dds_offset)
 {
-	__u64 identifier = word_at(rmw_client + RMW_IDENTIFIER);
-	__u64 data = word_at(rmw_client + RMW_DATA);
+	__u64 identifier = word_at(rmw_client + rmw_identifier_offset);
+	__u64 data = word_at(rmw_client + rmw_client_data_offset);
 
 	identity->address = 0;
 	identity->size = 0;
@@ -70,7 +63,8 @@ static __always_inline void find_client_identity(struct client_identity *identit
 		identity->size = fast_dds_offset ? CLIENT_GUIDS_SIZE : 0;
 		break;
 	case RMW_CYCLONE_DDS:
-		identity->address = word_at(data + CYCLONE_PUBLISHER) + CYCLONE_HANDLE;
+		identity->address =
+			word_at(data + cyclone_publisher_offset) + cyclone_handle_offset;
 		identity->size = CLIENT_HANDLE_SIZE;
 		break;
 	}
@@ -79,9 +73,9 @@ static __always_inline void find_client_identity(struct client_identity *identit
 /* Cyclone DDS: the instance handle by which messages name their publisher in its own process. */
 static __always_inline __u64 publisher_instance(__u64 rmw_publisher)
 {
-	if (word_at(word_at(rmw_publisher + RMW_IDENTIFIER)) != RMW_CYCLONE_DDS)
+	if (word_at(word_at(rmw_publisher + rmw_identifier_offset)) != RMW_CYCLONE_DDS)
 		return 0;
-	return word_at(word_at(rmw_publisher + RMW_DATA) + CYCLONE_HANDLE);
+	return word_at(word_at(rmw_publisher + rmw_publisher_data_offset) + cyclone_handle_offset);
 }
 
 /* Which arguments are strings: the first, the second; 0 = none. */
@@ -101,7 +95,7 @@ static __always_inline void find_strings(const struct event *event, struct init_
 		break;
 	case EVENT_RCL_SERVICE_INIT: /* handle, node, rmw handle, service name */
 		strings->first = event->arguments[3];
-		strings->second = word_at(event->arguments[2] + RMW_IDENTIFIER);
+		strings->second = word_at(event->arguments[2] + rmw_identifier_offset);
 		break;
 	case EVENT_RCL_PUBLISHER_INIT: /* handle, node, rmw handle, topic or service name, depth */
 	case EVENT_RCL_SUBSCRIPTION_INIT:
@@ -143,10 +137,17 @@ static __always_inline void complete_subscription(struct event *event, __u64 coo
 /* No type of a callback group, which are 0 and 1. */
 #define GROUP_TYPE_UNKNOWN (~0U)
 
+static __always_inline bool read_group_type(__u32 *type, __u64 group)
+{
+	return !bpf_probe_read_user(type, sizeof(*type), (const void *)(group + group_type_offset));
+}
+
 /*
  * Events that no tracepoint has get the arguments that CARET gives them, and some get what is best
  * read at once. The parameter is an offset in a member function's object, the form a number that
- * says which function it was.
+ * says which function it was. Nodes, groups, publishers and what a group gets are given by the
+ * address of a shared_ptr, which begins with the pointer: that is the C++ library's ABI, not ROS
+ * 2's. Stand-ins are compiled with a real one.
  */
 static __always_inline void complete_arguments(struct event *event, __u64 cookie)
 {
@@ -158,12 +159,11 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	case EVENT_RCLCPP_SUBSCRIPTION_CALLBACK_ADDED:
 		complete_subscription(event, cookie);
 		break;
-	case EVENT_RCL_SERVICE_INIT: /* handle, node, rmw handle, name: rcl_service_t begins with
-					impl */
-		arguments[4] = word_at(arguments[0]);
+	case EVENT_RCL_SERVICE_INIT: /* handle, node, rmw handle, name */
+		arguments[4] = word_at(arguments[0] + service_impl_offset);
 		break;
 	case EVENT_RCLCPP_SERVICE_CALLBACK_ADDED: /* handle, callback */
-		arguments[2] = word_at(arguments[0]);
+		arguments[2] = word_at(arguments[0] + service_impl_offset);
 		break;
 	case EVENT_CONSTRUCT_EXECUTOR: /* constructor of Executor or of a derived class */
 		arguments[1] = COOKIE_FORM(cookie);
@@ -175,8 +175,7 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	case EVENT_ADD_CALLBACK_GROUP_STATIC_EXECUTOR: /* collector, &group */
 	case EVENT_CALLBACK_GROUP_TO_EXECUTOR_ENTITY_COLLECTOR:
 		arguments[1] = word_at(arguments[1]);
-		/* CallbackGroup begins with its type */
-		if (bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[1]))
+		if (!read_group_type(&type, arguments[1]))
 			type = GROUP_TYPE_UNKNOWN;
 		arguments[2] = type;
 		break;
@@ -191,9 +190,7 @@ static __always_inline void complete_arguments(struct event *event, __u64 cookie
 	case EVENT_CALLBACK_GROUP_ADD_CLIENT:
 		arguments[1] = word_at(word_at(arguments[1]) + parameter);
 		/* and the group's type, counted from 1 */
-		arguments[2] = bpf_probe_read_user(&type, sizeof(type), (const void *)arguments[0])
-				       ? 0
-				       : (__u64)type + 1;
+		arguments[2] = read_group_type(&type, arguments[0]) ? (__u64)type + 1 : 0;
 		break;
 	}
 }

@@ -6,6 +6,7 @@
 #ifndef CARET_MESSAGE_STAMP_H
 #define CARET_MESSAGE_STAMP_H
 
+#include "common_objects.h"
 #include "probe.h"
 
 /* The CDR encapsulation that precedes a serialized message; its second byte is odd for little
@@ -38,8 +39,7 @@ static __always_inline void read_message_stamp(struct event *event, __u64 owner,
 		return;
 	place = *offset & ~HEADER_ADAPTED;
 	if (event->details & DETAIL_SERIALIZED) {
-		/* rcl_serialized_message_t begins with the pointer to its buffer */
-		if (place || !read_word(&address, message) ||
+		if (place || !read_word(&address, message + serialized_buffer_offset) ||
 		    bpf_probe_read_user(encapsulation, sizeof(encapsulation),
 					(const void *)address) ||
 		    !(encapsulation[1] & 1))

@@ -5,6 +5,7 @@
 #ifndef CARET_PUBLISH_PROBES_H
 #define CARET_PUBLISH_PROBES_H
 
+#include "common_objects.h"
 #include "message_stamp.h"
 #include "publish.h"
 #include "task.h"
@@ -23,7 +24,8 @@ static __always_inline void note_stack_handle(struct event *event, __u64 rmw_han
 	if (event->arguments[0] - event->stack_pointer >= CALLERS_STACK)
 		return;
 	event->details |= DETAIL_STACK_HANDLE;
-	if (read_word(&impl, event->arguments[0]) && read_word(&publisher, impl + rmw_handle))
+	if (read_word(&impl, event->arguments[0] + publisher_impl_offset) &&
+	    read_word(&publisher, impl + rmw_handle))
 		event->arguments[2] = publisher;
 }
 

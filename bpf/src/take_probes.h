@@ -8,12 +8,9 @@
 #ifndef CARET_TAKE_PROBES_H
 #define CARET_TAKE_PROBES_H
 
+#include "common_objects.h"
 #include "message_stamp.h"
 #include "take.h"
-
-/* rmw_message_info_t */
-#define INFO_SOURCE_TIMESTAMP 0
-#define INFO_PUBLISHER_GID    40
 
 /* (subscription, message, message_info): the parameter leads from rcl_subscription_impl_t to rmw.
  */
@@ -24,7 +21,7 @@ static __always_inline void open_take_call(struct thread_state *state, const str
 
 	if (!state)
 		return;
-	if (details && (!read_word(&impl, event->arguments[0]) ||
+	if (details && (!read_word(&impl, event->arguments[0] + subscription_impl_offset) ||
 			!read_word(&subscription, impl + rmw_handle)))
 		subscription = 0; /* unknown */
 	state->take_call.subscription = subscription;
@@ -49,8 +46,9 @@ static __always_inline bool add_take_details(struct thread_state *state, struct 
 		return false;
 	call->open = 0;
 	event->details |= call->details;
-	if (call->info && !bpf_probe_read_user(gid, sizeof(gid),
-					       (const void *)(call->info + INFO_PUBLISHER_GID))) {
+	if (call->info &&
+	    !bpf_probe_read_user(gid, sizeof(gid),
+				 (const void *)(call->info + message_publisher_gid_offset))) {
 		event->gid[0] = gid[0];
 		event->gid[1] = gid[1];
 		event->details |= DETAIL_GID;
@@ -73,7 +71,7 @@ static __always_inline bool read_untraced_take(struct thread_state *state, struc
 		call->open = 0;
 		return false;
 	}
-	if (!read_word(&stamp, call->info + INFO_SOURCE_TIMESTAMP)) {
+	if (!read_word(&stamp, call->info + message_source_timestamp_offset)) {
 		count_loss(KIND_TAKE, REASON_FAULT);
 		stamp = 0;
 	}
