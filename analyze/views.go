@@ -68,8 +68,8 @@ func unstampedComment(session *trace.Session) string {
 	return sql.String() + "\n"
 }
 
-// storesDistances tells whether segments have the columns of distances that the table has now.
-func storesDistances(table *trace.Table, groups []*trace.Group) bool {
+// storesOffsets tells whether segments have the columns of offsets that the table has now.
+func storesOffsets(table *trace.Table, groups []*trace.Group) bool {
 	for i := range table.Columns {
 		if c := &table.Columns[i]; c.IsOffset() {
 			return slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.HasColumn(c.Name) })
@@ -108,7 +108,7 @@ func countingRow(table *trace.Table, groups []*trace.Group) string {
 	return fmt.Sprintf("\nQUALIFY row_number() OVER (PARTITION BY %s\n                           ORDER BY %s) = 1", strings.Join(identity, ", "), order)
 }
 
-// wholeTime is SQL for a time of which a segment may hold the distance from another.
+// wholeTime is SQL for a time of which a segment may hold the offset from another.
 func wholeTime(c *trace.Column) string {
 	return fmt.Sprintf("coalesce(%s, %s + %s)", c.Name, c.After, c.OffsetName())
 }
@@ -128,8 +128,8 @@ func signed(c *trace.Column) string {
 // tableView is the view of a table that has these row groups. Whatever the format and the age of the recorder, it has
 // the columns of the table as it is now, in the types that they have now.
 func tableView(table *trace.Table, dir string, exists bool, groups []*trace.Group) string {
-	storesDistances := storesDistances(table, groups)
-	var nulls, missing, replaced, distances, times []string
+	storesOffsets := storesOffsets(table, groups)
+	var nulls, missing, replaced, offsets, times []string
 	for i := range table.Columns {
 		c := &table.Columns[i]
 		if c.IsOffset() {
@@ -139,9 +139,9 @@ func tableView(table *trace.Table, dir string, exists bool, groups []*trace.Grou
 		nulls = append(nulls, null)
 		value := c.Name
 		switch {
-		case c.After != "" && storesDistances:
+		case c.After != "" && storesOffsets:
 			value = wholeTime(c)
-			distances = append(distances, c.OffsetName())
+			offsets = append(offsets, c.OffsetName())
 		case slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.IsUnsigned(c.Name) }):
 			value = signed(c)
 		case len(groups) > 0 && !slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.HasColumn(c.Name) }):
@@ -162,8 +162,8 @@ func tableView(table *trace.Table, dir string, exists bool, groups []*trace.Grou
 		selection = ""
 	}
 	all := "*"
-	if len(distances) > 0 {
-		all += fmt.Sprintf(" EXCLUDE (%s)", strings.Join(distances, ", "))
+	if len(offsets) > 0 {
+		all += fmt.Sprintf(" EXCLUDE (%s)", strings.Join(offsets, ", "))
 	}
 	if len(replaced) > 0 {
 		all += fmt.Sprintf(" REPLACE (%s)", strings.Join(replaced, ", "))

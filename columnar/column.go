@@ -32,9 +32,9 @@ const (
 	EncodingPlain Encoding = "plain"
 	// EncodingDelta is DELTA_BINARY_PACKED.
 	EncodingDelta Encoding = "delta"
-	// EncodingDistance is DELTA_BINARY_PACKED or PLAIN, whichever a row group's first page is smaller in: distances of
-	// times are small numbers, and how they are spread depends on what was recorded.
-	EncodingDistance Encoding = "distance"
+	// EncodingSmaller is DELTA_BINARY_PACKED or PLAIN, whichever a row group's first page is smaller in. It is for small
+	// numbers whose spread depends on what was recorded, as that of times from other times.
+	EncodingSmaller Encoding = "smaller"
 	// EncodingDictionary is RLE_DICTIONARY.
 	EncodingDictionary Encoding = "dict"
 )
@@ -44,7 +44,7 @@ type Column struct {
 	Name     string
 	Type     Type
 	Nullable bool
-	// Encoding is EncodingDelta or EncodingDistance for TypeInt64 only.
+	// Encoding is EncodingDelta or EncodingSmaller for TypeInt64 only.
 	Encoding Encoding
 }
 

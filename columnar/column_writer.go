@@ -45,8 +45,8 @@ type ColumnWriter[V Value] struct {
 	// dictionary is nil for a column that has none, and plain is set when it has become too large for its row group.
 	dictionary *dictionary[V]
 	plain      bool
-	// distances is how the distances of a row group are encoded.
-	distances distanceEncoding
+	// smaller is the encoding that a row group's first page has decided for, with EncodingSmaller.
+	smaller smallerEncoding
 
 	// Of the page:
 	rows    int
@@ -139,7 +139,7 @@ func (c *ColumnWriter[V]) encode() (format.Encoding, error) {
 	case len(c.numbers) > 0:
 		c.encoded, err = (&rle.DictionaryEncoding{}).EncodeInt32(c.encoded[:0], c.numbers)
 		return format.RLEDictionary, err
-	case len(c.values) == 0 || c.column.Encoding != EncodingDelta && c.column.Encoding != EncodingDistance:
+	case len(c.values) == 0 || c.column.Encoding != EncodingDelta && c.column.Encoding != EncodingSmaller:
 		c.encoded = appendPlain(c.encoded[:0], c.values)
 		return format.Plain, nil
 	}
@@ -147,18 +147,18 @@ func (c *ColumnWriter[V]) encode() (format.Encoding, error) {
 	if !ok {
 		return 0, fmt.Errorf("%s cannot be delta-encoded", c.column.Type)
 	}
-	if c.column.Encoding == EncodingDistance && c.distances != distancesDelta {
+	if c.column.Encoding == EncodingSmaller && c.smaller != smallerDelta {
 		c.encoded = appendPlain(c.encoded[:0], c.values)
-		if c.distances == distancesPlain {
+		if c.smaller == smallerPlain {
 			return format.Plain, nil
 		}
 		plain := c.pages.compressedSize(c.encoded)
 		c.encoded, err = (&delta.BinaryPackedEncoding{}).EncodeInt64(c.encoded[:0], values)
 		if err != nil || c.pages.compressedSize(c.encoded) <= plain {
-			c.distances = distancesDelta
+			c.smaller = smallerDelta
 			return format.DeltaBinaryPacked, err
 		}
-		c.distances = distancesPlain
+		c.smaller = smallerPlain
 		c.encoded = appendPlain(c.encoded[:0], c.values)
 		return format.Plain, nil
 	}
@@ -166,13 +166,13 @@ func (c *ColumnWriter[V]) encode() (format.Encoding, error) {
 	return format.DeltaBinaryPacked, err
 }
 
-// distanceEncoding is what a row group's first page has decided about its distances.
-type distanceEncoding uint8
+// smallerEncoding is which encoding a row group's first page was smaller in.
+type smallerEncoding uint8
 
 const (
-	distancesUndecided distanceEncoding = iota
-	distancesDelta
-	distancesPlain
+	smallerUndecided smallerEncoding = iota
+	smallerDelta
+	smallerPlain
 )
 
 func (c *ColumnWriter[V]) writeTo(w io.Writer, offset int64) (format.ColumnChunk, error) {
@@ -214,6 +214,6 @@ func (c *ColumnWriter[V]) reset() {
 		c.dictionary.reset()
 	}
 	c.bounds.reset()
-	c.plain, c.distances = false, distancesUndecided
+	c.plain, c.smaller = false, smallerUndecided
 	c.totalRows, c.nulls, c.encodings = 0, 0, c.encodings[:0]
 }

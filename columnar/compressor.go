@@ -7,8 +7,8 @@ type Compressors struct {
 	// times is for delta-encoded times. Those of periodic timers come in bursts, of which it finds the pattern: a seventh
 	// less than fast.
 	times *zstd.Encoder
-	// fast is for all else. Distances are numbers without a pattern, which it makes a tenth smaller than slower ones do:
-	// it looks for no matches where there are few.
+	// fast is for all else. Numbers without a pattern, as those of times from other times, it makes a tenth smaller than
+	// slower ones do: it looks for no matches where there are few.
 	fast *zstd.Encoder
 }
 

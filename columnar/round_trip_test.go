@@ -155,7 +155,7 @@ func TestRoundTrip(t *testing.T) {
 		roundTrips(t, TypeInt32, []Encoding{EncodingPlain, EncodingDictionary}, func(random *rand.Rand) int32 { return int32(random.Uint32()) })
 	})
 	t.Run("int64", func(t *testing.T) {
-		roundTrips(t, TypeInt64, []Encoding{EncodingPlain, EncodingDictionary, EncodingDelta, EncodingDistance},
+		roundTrips(t, TypeInt64, []Encoding{EncodingPlain, EncodingDictionary, EncodingDelta, EncodingSmaller},
 			func(random *rand.Rand) int64 { return int64(random.Uint64()) >> random.IntN(64) })
 	})
 	t.Run("string", func(t *testing.T) { roundTrips(t, TypeString, []Encoding{EncodingPlain, EncodingDictionary}, text) })
@@ -322,7 +322,7 @@ func FuzzRoundTrip(f *testing.F) {
 			value, level := int64(binary.LittleEndian.Uint64(content)), byte(nulls>>(row%64)&1)^1
 			c.values, c.levels = append(c.values, value*int64(level)), append(c.levels, level)
 		}
-		for _, encoding := range []Encoding{EncodingPlain, EncodingDictionary, EncodingDelta, EncodingDistance} {
+		for _, encoding := range []Encoding{EncodingPlain, EncodingDictionary, EncodingDelta, EncodingSmaller} {
 			checkRoundTrip(t, Column{Name: "c", Type: TypeInt64, Nullable: true, Encoding: encoding}, c)
 		}
 	})

@@ -43,8 +43,8 @@ func (w *thriftWalk) structure(depth int) error {
 		if err != nil || header == byte(thrift.STOP) {
 			return err
 		}
-		if distance := header >> 4; distance != 0 {
-			number += int16(distance)
+		if step := header >> 4; step != 0 {
+			number += int16(step)
 		} else if number, err = w.fieldNumber(); err != nil {
 			return err
 		}

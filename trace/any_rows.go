@@ -25,8 +25,8 @@ type AnyRows interface {
 
 	// empty returns other rows of the same table, of which there are none yet.
 	empty() AnyRows
-	// in returns the rows of the same table that are at an offset in a batch.
-	in(b *Batch, offset uintptr) AnyRows
+	// in returns the rows of the same table that are at a place in a batch.
+	in(b *Batch, place uintptr) AnyRows
 	// reset is Clear for rows that are about to be written over.
 	reset()
 	// reserve makes room for as many rows as have that many bytes.
@@ -82,8 +82,8 @@ func (r *Rows[T]) Clear() {
 
 func (*Rows[T]) empty() AnyRows { return new(Rows[T]) }
 
-func (*Rows[T]) in(b *Batch, offset uintptr) AnyRows {
-	return (*Rows[T])(unsafe.Add(unsafe.Pointer(b), offset))
+func (*Rows[T]) in(b *Batch, place uintptr) AnyRows {
+	return (*Rows[T])(unsafe.Add(unsafe.Pointer(b), place))
 }
 
 func (r *Rows[T]) reset() { *r = (*r)[:0] }

@@ -2,7 +2,7 @@ package trace
 
 // Of returns the batch's rows of a table.
 func (b *Batch) Of(table *Table) AnyRows {
-	return table.rows.in(b, table.offset)
+	return table.rows.in(b, table.place)
 }
 
 // Append copies the rows of another batch.

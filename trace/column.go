@@ -38,14 +38,14 @@ type Column struct {
 	// Tracepoint is whose hit a value shows, by CARET's name; "" for columns that show none.
 	Tracepoint string
 
-	offset uintptr // of the value in the row
-	// present is the offset of Optional.Valid from the value. It is 0 where the zero value is null.
+	place uintptr // of the value in the row, in bytes
+	// present is how far behind the value Optional.Valid is. It is 0 where the zero value is null.
 	present uintptr
 
 	// After names the time column that this one comes shortly after or before, "" for most. Where that has a value, this
-	// one's is not stored, but its distance in the column OffsetName.
+	// one's is not stored, but its offset from it, in the column OffsetName.
 	After string
-	// base is where the value of After lies in the row, of a column that has one and of a column of distances. Its
+	// base is where the value of After lies in the row, of a column that has one and of a column of offsets. Its
 	// Optional.Valid follows as this column's own does.
 	base     uintptr
 	isOffset bool
@@ -56,14 +56,14 @@ const (
 	offsetSuffix = "_offset"
 )
 
-// OffsetName is the name of the column with the distances from After.
+// OffsetName is the name of the column with the offsets from After.
 func (c *Column) OffsetName() string { return strings.TrimSuffix(c.Name, timeSuffix) + offsetSuffix }
 
-// IsOffset tells whether the column holds distances of a time from another one, in nanoseconds. Rows have no field of
+// IsOffset tells whether the column holds offsets of a time from another one, in nanoseconds. Rows have no field of
 // its own for it.
 func (c *Column) IsOffset() bool { return c.isOffset }
 
-// withOffsets gives each column that is stored as a distance where it can be the column of distances behind it.
+// withOffsets gives each column that is stored as an offset where it can be the column of offsets behind it.
 func withOffsets(columns []Column) ([]Column, error) {
 	var all []Column
 	for _, c := range columns {
@@ -71,32 +71,32 @@ func withOffsets(columns []Column) ([]Column, error) {
 			all = append(all, c)
 			continue
 		}
-		offset, err := c.distances(columns)
+		offsets, err := c.offsets(columns)
 		if err != nil {
 			return nil, err
 		}
-		c.base = offset.base
-		all = append(all, c, offset)
+		c.base = offsets.base
+		all = append(all, c, offsets)
 	}
 	return all, nil
 }
 
-// distances returns the column of distances of a column, whose After is among the columns.
-func (c *Column) distances(columns []Column) (Column, error) {
+// offsets returns the column of offsets of a column, whose After is among the columns.
+func (c *Column) offsets(columns []Column) (Column, error) {
 	for i := range columns {
 		base := &columns[i]
 		if base.Name != c.After {
 			continue
 		}
 		if base.Type != TypeInt64 || c.Type != TypeInt64 || base.present == 0 || base.present != c.present || !strings.HasSuffix(c.Name, timeSuffix) {
-			return Column{}, fmt.Errorf("column %s cannot be stored as a distance from %s", c.Name, c.After)
+			return Column{}, fmt.Errorf("column %s cannot be stored as an offset from %s", c.Name, c.After)
 		}
 		return Column{
-			Name: c.OffsetName(), Type: TypeInt64, Nullable: true, Encoding: EncodingDistance,
-			offset: c.offset, present: c.present, base: base.offset, isOffset: true,
+			Name: c.OffsetName(), Type: TypeInt64, Nullable: true, Encoding: EncodingSmaller,
+			place: c.place, present: c.present, base: base.place, isOffset: true,
 		}, nil
 	}
-	return Column{}, fmt.Errorf("column %s is stored as a distance from %s, which is not there", c.Name, c.After)
+	return Column{}, fmt.Errorf("column %s is stored as an offset from %s, which is not there", c.Name, c.After)
 }
 
 // newColumn reads the tag and the type of a row type's field.
@@ -105,7 +105,7 @@ func newColumn(field reflect.StructField) (Column, error) {
 	if name == "" {
 		return Column{}, fmt.Errorf("field %s has no column tag", field.Name)
 	}
-	c := Column{Name: name, offset: field.Offset}
+	c := Column{Name: name, place: field.Offset}
 	valueType := field.Type
 	if valid, ok := optionalLayout(valueType); ok {
 		c.Nullable = true
@@ -152,34 +152,34 @@ func Cells[V columnar.Value](c *Column, rows AnyRows, values []V, levels []byte)
 	var zero V
 	in := rows.memory()
 	switch {
-	case c.isDistance():
-		distances, ok := any(values).([]int64)
+	case c.storesOffset():
+		offsets, ok := any(values).([]int64)
 		if !ok {
-			panic("trace: distances are of type int64")
+			panic("trace: offsets are of type int64")
 		}
 		for i := range in.count {
 			level := byte(0)
-			if distance, ok := distanceOf(c, in.at(i)); ok {
-				distances, level = append(distances, distance), 1
+			if value, ok := storedTime(c, in.at(i)); ok {
+				offsets, level = append(offsets, value), 1
 			}
 			levels = append(levels, level)
 		}
-		values = any(distances).([]V)
+		values = any(offsets).([]V)
 	case !c.Nullable:
 		for i := range in.count {
-			values = append(values, *(*V)(unsafe.Add(in.at(i), c.offset)))
+			values = append(values, *(*V)(unsafe.Add(in.at(i), c.place)))
 		}
 	case c.present == 0:
 		for i := range in.count {
 			level := byte(0)
-			if v := *(*V)(unsafe.Add(in.at(i), c.offset)); v != zero {
+			if v := *(*V)(unsafe.Add(in.at(i), c.place)); v != zero {
 				values, level = append(values, v), 1
 			}
 			levels = append(levels, level)
 		}
 	default:
 		for i := range in.count {
-			p := unsafe.Add(in.at(i), c.offset)
+			p := unsafe.Add(in.at(i), c.place)
 			level := *(*byte)(unsafe.Add(p, c.present)) // a bool is 0 or 1
 			if level != 0 {
 				values = append(values, *(*V)(p))
@@ -190,13 +190,13 @@ func Cells[V columnar.Value](c *Column, rows AnyRows, values []V, levels []byte)
 	return values, levels
 }
 
-// isDistance tells whether what is stored of the column depends on another one.
-func (c *Column) isDistance() bool { return c.isOffset || c.After != "" }
+// storesOffset tells whether what is stored of the column depends on another one.
+func (c *Column) storesOffset() bool { return c.isOffset || c.After != "" }
 
-// distanceOf returns what a row's time has to store in the column: in the one of distances that from the other time, in
+// storedTime returns what a row's time has to store in the column: in the one of offsets that from the other time, in
 // its own the time where there is no other.
-func distanceOf(c *Column, row unsafe.Pointer) (value int64, ok bool) {
-	at, base := unsafe.Add(row, c.offset), unsafe.Add(row, c.base)
+func storedTime(c *Column, row unsafe.Pointer) (value int64, ok bool) {
+	at, base := unsafe.Add(row, c.place), unsafe.Add(row, c.base)
 	if !*(*bool)(unsafe.Add(at, c.present)) || *(*bool)(unsafe.Add(base, c.present)) != c.isOffset {
 		return 0, false
 	}

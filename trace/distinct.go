@@ -95,7 +95,7 @@ func (s *scanner[T]) rowOf(key uint64, readers []columnReader) (row T, err error
 func coded(columns []Column, readers []columnReader) bool {
 	combinations := uint64(1)
 	for i := range readers {
-		if columns[i].isDistance() {
+		if columns[i].storesOffset() {
 			return false
 		}
 		high, low := bits.Mul64(combinations, readers[i].codes())

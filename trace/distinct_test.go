@@ -10,7 +10,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// The columns of these types are coded by dictionaries, not so, and stored as distances.
+// The columns of these types are coded by dictionaries, not so, and stored as offsets.
 type (
 	codedColumns struct {
 		trace.ProcessKey
@@ -25,7 +25,7 @@ type (
 		TopicName     string `column:"topic_name,null"`
 		PublishNumber uint64 `column:"publish_number,delta"`
 	}
-	distanceColumns struct {
+	offsetColumns struct {
 		Rclcpp trace.Optional[int64] `column:"rclcpp_publish_timestamp"`
 		Rcl    trace.Optional[int64] `column:"rcl_publish_timestamp"`
 	}
@@ -55,7 +55,7 @@ func TestDistinct(t *testing.T) {
 			}
 			testDistinct[codedColumns](t, groups)
 			testDistinct[deltaColumns](t, groups)
-			testDistinct[distanceColumns](t, groups)
+			testDistinct[offsetColumns](t, groups)
 			testDistinct[manyColumns](t, groups)
 		})
 	}

@@ -34,7 +34,7 @@ type Encoding = columnar.Encoding
 const (
 	EncodingPlain      = columnar.EncodingPlain
 	EncodingDelta      = columnar.EncodingDelta
-	EncodingDistance   = columnar.EncodingDistance
+	EncodingSmaller    = columnar.EncodingSmaller
 	EncodingDictionary = columnar.EncodingDictionary
 )
 

@@ -43,7 +43,7 @@ func (l *EntityLimit) admit(text int) bool {
 func textOf(columns []Column, row unsafe.Pointer) (bytes int) {
 	for i := range columns {
 		if c := &columns[i]; c.Type == TypeString {
-			bytes += len(*(*string)(unsafe.Add(row, c.offset)))
+			bytes += len(*(*string)(unsafe.Add(row, c.place)))
 		}
 	}
 	return bytes

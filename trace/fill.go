@@ -68,7 +68,7 @@ func store[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
 
 // put stores a value of the column in a row.
 func put[V any](c *Column, row unsafe.Pointer, value V) {
-	p := unsafe.Add(row, c.offset)
+	p := unsafe.Add(row, c.place)
 	*(*V)(p) = value
 	if c.present != 0 {
 		*(*bool)(unsafe.Add(p, c.present)) = true

@@ -11,7 +11,7 @@ import (
 )
 
 // Datasets that recorders of formats 1 and 2 have written: they have unsigned columns, that of format 1 has no
-// distances, and neither has numbers of entities.
+// offsets, and neither has numbers of entities.
 func TestFormerFormatsAreRead(t *testing.T) {
 	for format := 1; format < trace.FormatVersion; format++ {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) {

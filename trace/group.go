@@ -88,7 +88,7 @@ func isUnsigned(schema *parquet.Schema, name []string) bool {
 func (g *Group) Rows() int64 { return g.rows }
 
 // Span returns the least and the greatest value of an INT64 column, from the group's statistics; ok is false where the
-// column has no value, and where its statistics are missing. Of a column that is stored as distances the span may be
+// column has no value, and where its statistics are missing. Of a column that is stored as offsets the span may be
 // longer than its values'.
 func (g *Group) Span(column string) (span Span, ok bool) {
 	span, ok = g.storedSpan(column)
@@ -96,12 +96,12 @@ func (g *Group) Span(column string) (span Span, ok bool) {
 	if c == nil || c.After == "" {
 		return span, ok
 	}
-	distances, hasDistances := g.storedSpan(c.OffsetName())
+	offsets, hasOffsets := g.storedSpan(c.OffsetName())
 	base, hasBase := g.storedSpan(c.After)
-	if !hasDistances || !hasBase {
+	if !hasOffsets || !hasBase {
 		return span, ok
 	}
-	from := Span{First: base.First + distances.First, Last: base.Last + distances.Last}
+	from := Span{First: base.First + offsets.First, Last: base.Last + offsets.Last}
 	if ok {
 		from = Span{First: min(span.First, from.First), Last: max(span.Last, from.Last)}
 	}

@@ -61,7 +61,7 @@ func ScanWithin[T any](ctx context.Context, d *Dataset, table string, limit *Ent
 }
 
 // projection returns the columns of a struct type, which must be columns of the table. Behind them are the columns of
-// distances that some are stored in: those need the time that the distance is from.
+// offsets that some are stored in: those need the time that the offset is from.
 func projection(table *Table, row reflect.Type) ([]Column, error) {
 	columns, err := columnsOf(row)
 	if err != nil {
@@ -79,11 +79,11 @@ func projection(table *Table, row reflect.Type) ([]Column, error) {
 		if c.After == "" {
 			continue
 		}
-		distances, err := c.distances(columns)
+		offsets, err := c.offsets(columns)
 		if err != nil {
 			return nil, fmt.Errorf("scan table %s: %v: %w", table.Name, row, err)
 		}
-		columns = append(columns, distances)
+		columns = append(columns, offsets)
 	}
 	return columns, nil
 }

@@ -25,7 +25,7 @@ const (
 
 // BenchmarkSegmentWriter compares package columnar with the Parquet library's GenericWriter for the same rows, columns
 // and encodings: nanoseconds of processor time and bytes a row. The library gets rows of a struct with its own tags;
-// making those is not measured, nor are the distances of times, which are made already. The day that package columnar
+// making those is not measured, nor are the offsets of times, which are made already. The day that package columnar
 // is not worth its lines is seen here.
 func BenchmarkSegmentWriter(b *testing.B) {
 	rows := tracetest.Synthetic(benchRows)
@@ -109,7 +109,7 @@ func librarySchema[T, L any](b *testing.B) *parquet.Schema {
 		switch c.Encoding {
 		case trace.EncodingDictionary:
 			tag += ",dict"
-		case trace.EncodingDelta, trace.EncodingDistance:
+		case trace.EncodingDelta, trace.EncodingSmaller:
 			tag += ",delta"
 		}
 		fields[i] = reflect.StructField{Name: row.Field(i).Name, Type: types[c.Type], Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag))}

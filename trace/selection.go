@@ -133,8 +133,8 @@ func openSelectors(f *segmentFile, group int, selection Selection) (_ *selectors
 	return s, closeAll, nil
 }
 
-// positions appends which of the next n rows are selected, counted from offset.
-func (s *selectors) positions(positions []int32, n, offset int) ([]int32, error) {
+// positions appends which of the next n rows are selected, counted from first.
+func (s *selectors) positions(positions []int32, n, first int) ([]int32, error) {
 	marks := s.marks[:n]
 	clear(marks)
 	for i := range s.conditions {
@@ -147,7 +147,7 @@ func (s *selectors) positions(positions []int32, n, offset int) ([]int32, error)
 	}
 	for i, marked := range marks {
 		if marked {
-			positions = append(positions, int32(offset+i))
+			positions = append(positions, int32(first+i))
 		}
 	}
 	return positions, nil

@@ -14,7 +14,7 @@ type Table struct {
 	Columns []Column
 	rows    AnyRows // without any
 	row     reflect.Type
-	offset  uintptr // of the rows in a Batch
+	place   uintptr // of the rows in a Batch, in bytes
 }
 
 // Column returns the column of that name, or nil.
@@ -43,7 +43,7 @@ func (t *Table) clockColumns() []string {
 
 // newTable returns the table of a field of Batch.
 func newTable(field reflect.StructField) *Table {
-	t := &Table{Name: field.Tag.Get("table"), rows: reflect.New(field.Type).Interface().(AnyRows), offset: field.Offset}
+	t := &Table{Name: field.Tag.Get("table"), rows: reflect.New(field.Type).Interface().(AnyRows), place: field.Offset}
 	t.row = t.rows.rowType()
 	columns, err := columnsOf(t.row)
 	if err == nil {
@@ -84,7 +84,7 @@ func columnsOf(row reflect.Type) ([]Column, error) {
 		}
 		// A promoted field's offset is relative to its embedded struct.
 		for depth := len(field.Index) - 1; depth > 0; depth-- {
-			column.offset += row.FieldByIndex(field.Index[:depth]).Offset
+			column.place += row.FieldByIndex(field.Index[:depth]).Offset
 		}
 		columns = append(columns, column)
 	}

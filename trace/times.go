@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// timeRow is a row of which only a time is read, with the time that it may be stored as the distance from.
+// timeRow is a row of which only a time is read, with the time that it may be stored as the offset from.
 type timeRow struct{ base, at Optional[int64] }
 
 // ScanTimes passes on the values of a time column in a group, nulls left out, in batches. The slice is reused. A group
@@ -33,23 +33,23 @@ func ScanTimes(ctx context.Context, g *Group, column string, each func(times []i
 
 // timeColumns are the columns by which a timeRow is read.
 func timeColumns(of *Table, column string) ([]Column, error) {
-	place := func(name string, offset uintptr) (Column, error) {
+	put := func(name string, place uintptr) (Column, error) {
 		c := of.Column(name)
 		if c == nil || c.Type != TypeInt64 {
 			return Column{}, fmt.Errorf("table %s has no time column %s", of.Name, name)
 		}
 		placed := *c
-		placed.offset, placed.present = offset, unsafe.Offsetof(timeRow{}.at.Valid)
+		placed.place, placed.present = place, unsafe.Offsetof(timeRow{}.at.Valid)
 		return placed, nil
 	}
-	at, err := place(column, unsafe.Offsetof(timeRow{}.at))
+	at, err := put(column, unsafe.Offsetof(timeRow{}.at))
 	if err != nil || at.After == "" {
 		return []Column{at}, err
 	}
-	base, err := place(at.After, unsafe.Offsetof(timeRow{}.base))
+	base, err := put(at.After, unsafe.Offsetof(timeRow{}.base))
 	if err != nil {
 		return nil, err
 	}
-	distances, err := at.distances([]Column{base})
-	return []Column{base, at, distances}, err
+	offsets, err := at.offsets([]Column{base})
+	return []Column{base, at, offsets}, err
 }

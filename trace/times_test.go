@@ -28,9 +28,9 @@ func TestTimesOfAColumn(t *testing.T) {
 		table, column string
 		want          []int64
 	}{
-		"with nulls":                     {trace.TablePublish, "rclcpp_publish_timestamp", published},
-		"as distances from another time": {trace.TablePublish, "dds_bind_addr_to_stamp_timestamp", stamped},
-		"without nulls":                  {trace.TableEnqueue, "enqueue_timestamp", enqueued},
+		"with nulls":                   {trace.TablePublish, "rclcpp_publish_timestamp", published},
+		"as offsets from another time": {trace.TablePublish, "dds_bind_addr_to_stamp_timestamp", stamped},
+		"without nulls":                {trace.TableEnqueue, "enqueue_timestamp", enqueued},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// layerTimes are two columns of publish, of which the second is stored as a distance from the first where there is one.
+// layerTimes are two columns of publish, of which the second is stored as an offset from the first where there is one.
 type layerTimes struct {
 	Rclcpp trace.Optional[int64] `column:"rclcpp_publish_timestamp"`
 	RMW    trace.Optional[int64] `column:"rmw_publish_timestamp"`
@@ -21,15 +21,15 @@ type layerTimes struct {
 
 var someLayerTimes = []layerTimes{
 	{trace.Some(int64(1_000)), trace.Some(int64(1_250))},
-	{trace.Some(int64(2_000)), trace.Some(int64(1_999))}, // a distance may be negative,
+	{trace.Some(int64(2_000)), trace.Some(int64(1_999))}, // an offset may be negative,
 	{trace.Some(int64(3_000)), trace.Some(int64(3_000))}, // or 0, which is not null
 	{trace.Some(int64(4_000)), trace.Optional[int64]{}},
 	{trace.Optional[int64]{}, trace.Some(int64(5_250))},
 	{},
 }
 
-// TestDistancesAreTimesAgain writes times and distances, and reads times.
-func TestDistancesAreTimesAgain(t *testing.T) {
+// TestOffsetsAreTimesAgain writes times and offsets, and reads times.
+func TestOffsetsAreTimesAgain(t *testing.T) {
 	dir := t.TempDir()
 	var rows []trace.Publish
 	for _, times := range someLayerTimes {
@@ -51,12 +51,12 @@ func TestDistancesAreTimesAgain(t *testing.T) {
 		t.Errorf("span %+v", span)
 	}
 	if stored, ok := g.Span("rmw_publish_offset"); !ok || stored != (trace.Span{First: -1, Last: 250}) {
-		t.Errorf("the distances are %+v", stored)
+		t.Errorf("the offsets are %+v", stored)
 	}
 }
 
-// TestSegmentWithoutDistancesReads: datasets of format 1 have times only.
-func TestSegmentWithoutDistancesReads(t *testing.T) {
+// TestSegmentWithoutOffsetsReads: datasets of format 1 have times only.
+func TestSegmentWithoutOffsetsReads(t *testing.T) {
 	type row struct {
 		Rclcpp *int64 `parquet:"rclcpp_publish_timestamp,optional"`
 		RMW    *int64 `parquet:"rmw_publish_timestamp,optional"`
@@ -87,7 +87,7 @@ func TestSegmentWithoutDistancesReads(t *testing.T) {
 	}
 }
 
-// TestScanOfATimeNeedsWhatItIsStoredFrom refuses a struct that has a time without the one that its distance is from.
+// TestScanOfATimeNeedsWhatItIsStoredFrom refuses a struct that has a time without the one that its offset is from.
 func TestScanOfATimeNeedsWhatItIsStoredFrom(t *testing.T) {
 	type alone struct {
 		RMW trace.Optional[int64] `column:"rmw_publish_timestamp"`
