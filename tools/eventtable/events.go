@@ -18,9 +18,11 @@ type event struct {
 	shownBy string
 	// derived says that it is concluded from others.
 	derived bool
-	// only, if set, are the distributions that have the event, and instead says what others have.
-	only    []string
+	// instead, if set, says what distributions without the event have. The catalogue knows which have it.
 	instead string
+	// alongside, if set, names the event of the catalogue that the same distributions have; it has the event's own name
+	// otherwise.
+	alongside string
 	// note explains.
 	note string
 }
@@ -69,11 +71,6 @@ const (
 	// unfinished: its status tells.
 	unfinished = "the publish did not reach the middleware: it failed there, or the recording or the thread ended"
 	ownCopy    = "a publisher of `/rosout`, until a scan of the memory has found where rcl keeps it"
-)
-
-var (
-	humbleOnly = []string{"humble"}
-	fromJazzy  = []string{"jazzy"}
 )
 
 var sections = []section{
@@ -238,20 +235,20 @@ var sections = []section{
 			fields: same("executor", "entities_collector", "executor_type"),
 		},
 		{
-			name: "add_callback_group", tables: []string{trace.TableCallbackGroup}, holds: has("executor"), only: humbleOnly,
+			name: "add_callback_group", tables: []string{trace.TableCallbackGroup}, holds: has("executor"),
 			instead: "`callback_group_to_executor_entity_collector`", fields: same("executor", "callback_group", "group_type_name"),
 		},
 		{
-			name: "add_callback_group_static_executor", tables: []string{trace.TableCallbackGroup}, holds: is("executor.executor_type", staticExecutor), only: humbleOnly,
+			name: "add_callback_group_static_executor", tables: []string{trace.TableCallbackGroup}, holds: is("executor.executor_type", staticExecutor),
 			instead: "`callback_group_to_executor_entity_collector`", fields: same("executor.entities_collector", "callback_group", "group_type_name"),
 		},
 		{
-			name: "callback_group_to_executor_entity_collector", tables: []string{trace.TableCallbackGroup}, holds: has("executor"), only: fromJazzy,
+			name: "callback_group_to_executor_entity_collector", tables: []string{trace.TableCallbackGroup}, holds: has("executor"),
 			instead: "`add_callback_group`", fields: same("executor.entities_collector", "callback_group", "group_type_name"),
 		},
 		{
-			name: "executor_entity_collector_to_executor", tables: []string{trace.TableExecutor}, holds: has("entities_collector"), only: fromJazzy,
-			instead: "none needed", shownBy: "construct_executor", fields: same("executor", "entities_collector"),
+			name: "executor_entity_collector_to_executor", tables: []string{trace.TableExecutor}, holds: has("entities_collector"),
+			instead: "none needed", alongside: "callback_group_to_executor_entity_collector", shownBy: "construct_executor", fields: same("executor", "entities_collector"),
 		},
 		{
 			name: "callback_group_add_timer", tables: []string{trace.TableTimer}, holds: has("callback_group"), fields: same("callback_group", "timer_handle"),

@@ -77,7 +77,7 @@ func (f *finding) add(event event, r *recording) {
 	if r.late {
 		when = 1
 	}
-	if event.only != nil && !slices.Contains(event.only, r.distro) {
+	if !event.isIn(distros.Distro(r.distro)) {
 		return
 	}
 	for _, table := range event.tables {
@@ -125,6 +125,29 @@ func (e event) provenance(table string, row record, distro string) string {
 	return string(trace.Derived)
 }
 
+// isIn tells whether a distribution has the event.
+func (e event) isIn(distro distros.Distro) bool {
+	if e.instead == "" {
+		return true
+	}
+	name := cmp.Or(e.alongside, e.name)
+	return slices.ContainsFunc(probes.Catalogue(), func(entry probes.Entry) bool {
+		return entry.Name == name && slices.ContainsFunc(entry.Sources, func(source probes.Source) bool {
+			return slices.Contains(source.Distros, distro)
+		})
+	})
+}
+
+// distros returns the names of the distributions that have the event, oldest first.
+func (e event) distros() (names []string) {
+	for _, distro := range distros.Released() {
+		if e.isIn(distro) {
+			names = append(names, string(distro))
+		}
+	}
+	return names
+}
+
 // markdown returns the generated part of the page.
 func (f findings) markdown() []byte {
 	var text bytes.Buffer
@@ -162,7 +185,7 @@ func (e event) fieldNames() string {
 }
 
 func (f *finding) cell(event event, distro string) string {
-	if event.tables == nil || event.only != nil && !slices.Contains(event.only, distro) {
+	if event.tables == nil || !event.isIn(distros.Distro(distro)) {
 		return "–"
 	}
 	var parts []string
@@ -197,8 +220,8 @@ func (f findings) writeNotes(text *bytes.Buffer, section section) {
 		if event.note != "" {
 			notes = append(notes, fmt.Sprintf("- %s: %s", event.title(), event.note))
 		}
-		if event.only != nil {
-			notes = append(notes, fmt.Sprintf("- %s: only in %s; in others %s.", event.title(), strings.Join(event.only, ", "), event.instead))
+		if event.instead != "" {
+			notes = append(notes, fmt.Sprintf("- %s: only in %s; in others %s.", event.title(), strings.Join(event.distros(), ", "), event.instead))
 		}
 		for _, field := range event.fields {
 			if f.nulls(event, field) > 0 && field.null != "" {

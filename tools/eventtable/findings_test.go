@@ -35,6 +35,9 @@ func TestNullsAreCountedAndExplained(t *testing.T) {
 		"| callbacks with node, kind and function | kind, node_name, symbol | 2 tracepoint / 0; null: symbol (1) |",
 		"| `rcl_timer_init` | timer_handle, period | 1 memory / 0; null: period (always) |",
 		"| `add_callback_group` | executor, callback_group, group_type_name | – |",
+		"- `add_callback_group`: only in humble, iron; in others\n  `callback_group_to_executor_entity_collector`.",
+		"- `callback_group_to_executor_entity_collector`: only in iron, jazzy, kilted, lyrical; in others\n  `add_callback_group`.",
+		"- `executor_entity_collector_to_executor`: only in iron, jazzy, kilted, lyrical; in others none\n  needed.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
