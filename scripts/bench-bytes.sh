@@ -18,18 +18,9 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# tell NAME WHO BYTES CALLBACKS: what a recording of so many callbacks takes for each merged record of the dataset.
-tell() {
-	awk -v who="$2" -v bytes="$3" -v recorded="$4" '
-		$1 == "callback:" { callbacks = $2 }
-		/ merged records, / { merged = $2; own = $5; name = $1 }
-		END { each = bytes / recorded * callbacks / merged; printf "%s %s: %.2f bytes a merged record, %.1f times as many\n", name, who, each, each / own }
-	' "$output/$1.sizes"
-}
-
 # measure NAME [lttng] records the process $node in all ways at once, then ends it.
 measure() {
-	local name=$1 lttng=${2:-} others=(-p "$node")
+	local name=$1 lttng=${2:-} others=(-p "$node") beside=()
 	if command -v bpftrace >/dev/null; then
 		others+=(-bpftrace "$output/$name.txt")
 	else
@@ -42,11 +33,11 @@ measure() {
 	kill -INT "$node"
 	wait "$node" || true
 	node=
-	"$output/columnbytes" "$output/$name" | tee "$output/$name.sizes"
 	[ ! -s "$output/$name.txt" ] ||
-		tell "$name" bpftrace "$(stat -c %s "$output/$name.txt")" "$(grep -c callback_end "$output/$name.txt")"
-	[ -z "$lttng" ] || tell "$name" LTTng "$(find "$output/$name.ctf" -name 'events_*' ! -name '*.idx' -printf '%s\n' | awk '{ sum += $1 } END { print sum }')" \
-		"$(babeltrace2 "$output/$name.ctf" | grep -c callback_end)"
+		beside+=(-beside "bpftrace,$(stat -c %s "$output/$name.txt"),$(grep -c callback_end "$output/$name.txt")")
+	[ -z "$lttng" ] ||
+		beside+=(-beside "LTTng,$(find "$output/$name.ctf" -name 'events_*' ! -name '*.idx' -exec cat {} + | wc -c),$(babeltrace2 "$output/$name.ctf" | grep -c callback_end)")
+	"$output/columnbytes" "${beside[@]}" "$output/$name"
 }
 
 go build -o "$output" ./tools/columnbytes ./tools/synthetic ./tools/tracewith

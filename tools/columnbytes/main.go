@@ -1,12 +1,13 @@
 // Command columnbytes prints what each column of a dataset takes on disk: the bytes of its pages, a row, and its share
-// of the table.
+// of the table. What another recorder of the same programs wrote is compared with it.
 //
-// usage: columnbytes DATASET...
+// usage: columnbytes [-beside WHO,BYTES,CALLBACKS]... DATASET
 package main
 
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,22 +18,27 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: columnbytes DATASET...")
+	var others []recording
+	flag.Func("beside", "what another recorder wrote: `WHO,BYTES,CALLBACKS`", func(text string) error {
+		other, err := parseRecording(text)
+		others = append(others, other)
+		return err
+	})
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: columnbytes [-beside WHO,BYTES,CALLBACKS]... DATASET")
 		os.Exit(2)
 	}
-	for _, dir := range os.Args[1:] {
-		if err := describe(os.Stdout, dir); err != nil {
-			fmt.Fprintln(os.Stderr, "columnbytes:", err)
-			os.Exit(1)
-		}
+	if err := describe(os.Stdout, flag.Arg(0), others); err != nil {
+		fmt.Fprintln(os.Stderr, "columnbytes:", err)
+		os.Exit(1)
 	}
 }
 
 // merged are the tables whose rows are merged records.
 var merged = []string{trace.TableCallback, trace.TablePublish, trace.TableTake, trace.TableEnqueue}
 
-func describe(out io.Writer, dir string) error {
+func describe(out io.Writer, dir string, others []recording) error {
 	dataset, err := trace.Open(dir)
 	if err != nil {
 		return err
@@ -41,7 +47,8 @@ func describe(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	var rows, size int64
+	var own recording
+	var rows int64
 	for _, name := range tables {
 		sizes, err := measure(dataset, name)
 		if err != nil {
@@ -52,7 +59,10 @@ func describe(out io.Writer, dir string) error {
 		}
 		if slices.Contains(merged, name) {
 			rows += sizes.rows
-			size += sizes.files
+			own.bytes += sizes.files
+			if name == trace.TableCallback {
+				own.callbacks = sizes.rows
+			}
 			if err := sizes.print(out); err != nil {
 				return err
 			}
@@ -61,8 +71,13 @@ func describe(out io.Writer, dir string) error {
 	if rows == 0 {
 		return fmt.Errorf("%s has no merged records", dir)
 	}
-	_, err = fmt.Fprintf(out, "%s: %d merged records, %.2f bytes each\n", dir, rows, float64(size)/float64(rows))
-	return err
+	each := float64(own.bytes) / float64(rows)
+	fmt.Fprintf(out, "%s: %d merged records, %.2f bytes each\n", dir, rows, each)
+	for _, other := range others {
+		times := other.times(own)
+		fmt.Fprintf(out, "%s %s: %.2f bytes a merged record, %.1f times as many\n", dir, other.who, times*each, times)
+	}
+	return nil
 }
 
 // tableSizes is what a table takes on disk, in bytes.
