@@ -29,8 +29,9 @@ testdata: ## Build the ROS-shaped programs that tests trace
 	$(MAKE) -C testdata
 
 .PHONY: test
-test: build testdata ## Run all tests (as root, those that attach run too)
+test: build testdata ## Run all tests (as root, those that attach run too; those with DuckDB where it can be had)
 	$(GO) test ./...
+	scripts/test-duckdb.sh
 
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector

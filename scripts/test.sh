@@ -17,5 +17,4 @@ export CGO_ENABLED=1
 # Tests that record spend most of their time waiting for what they trace.
 parallel=$((2 * $(nproc)))
 go test "${as_root_flags[@]}" -timeout 30m -parallel "$parallel" "$@" ./...
-# A module of its own, because nothing else needs DuckDB. Its tests read files outside of it, which the cache of tests does not notice.
-(cd test/duckdb && go test -count=1 -timeout 10m ./...)
+scripts/test-duckdb.sh --required
