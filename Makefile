@@ -48,15 +48,15 @@ test-programs: build ## Record random programs against /opt/ros/<distro>, late a
 
 .PHONY: test-vehicle
 test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded in each way (as root)
-	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./session
+	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./test/recording
 
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
-	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target
+	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target ./test/recording
 
 .PHONY: test-vm-arm64
 test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 kernels 6.1 and 6.12 in QEMU
-	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./entities ./session
+	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./entities ./session ./test/recording
 
 .PHONY: compare-lttng
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)

@@ -1,0 +1,67 @@
+package recording
+
+import (
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
+	"github.com/caret-bpf/caret-bpf/test/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestProfilesAreExact compares what the profiles record that others do not with the ground truth, as far as they are
+// to know it: standard is what all other tests record, and full has its hits.
+func TestProfilesAreExact(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		forEachBehaviour(t, []string{"threads", "services", "intra_unique", "nested", "polled", "raw", "features", "fail_rcl", "static"},
+			func(t *testing.T, name string) { requireExactProfile(t, l, behaviours[name], probes.ProfileMinimal) })
+		if l == oneLayout {
+			t.Run("full", func(t *testing.T) { requireExactProfile(t, l, behaviours["threads"], probes.ProfileFull) })
+		}
+	})
+}
+
+func requireExactProfile(t *testing.T, l layout, flags string, profile probes.Profile) {
+	t.Helper()
+	n := startReadyNode(t, l, flags)
+	r := record(t, session.Configuration{PIDs: n.pidText(), Profile: profile})
+	r.waitForRows(trace.TableCallback, enough)
+	data, truth := r.stop(), n.stop()
+	if profile == probes.ProfileMinimal {
+		truth.ReduceToMinimal()
+		requireMinimal(t, data, l)
+	}
+	if raw := len(data.Events) > 0; raw != (profile == probes.ProfileFull) {
+		t.Errorf("%d raw events", len(data.Events))
+	}
+	r.requireExact(data, truth, oracle.Circumstances{Found: true})
+}
+
+// requireMinimal requires that no more was probed than the profile needs, and that the plan says so.
+func requireMinimal(t *testing.T, data *oracle.Dataset, l layout) {
+	t.Helper()
+	needed := map[string]bool{
+		"callback_start": true, "callback_end": true, "rmw_take": true, "exception_caught": true, "executor_execute": false, "rmw_publish": l.distro != standin.Humble,
+		"rcl_publish": l.distro == standin.Humble, "dds_bind_addr_to_stamp": l.distro == standin.Humble,
+	}
+	unneeded := []string{"rclcpp_publish", "rclcpp_intra_publish", "rclcpp_ring_buffer_enqueue", "rclcpp_ring_buffer_dequeue", "sim_time"}
+	probed := map[string]bool{}
+	for _, site := range data.Session.Plan.Sites {
+		probed[site.Event] = true
+	}
+	for event, want := range needed {
+		if probed[event] != want {
+			t.Errorf("%s is probed: %v", event, probed[event])
+		}
+	}
+	missing := map[string]bool{}
+	for _, event := range data.Session.MissingEvents() {
+		missing[event] = true
+	}
+	for _, event := range unneeded {
+		if probed[event] || !missing[event] {
+			t.Errorf("%s is probed: %v, missing: %v", event, probed[event], missing[event])
+		}
+	}
+}
