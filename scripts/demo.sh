@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets everything up, starts a talker and a listener, and records both while they run: those of an installed ROS 2
-# (demo_nodes_cpp under /opt/ros), or else the bundled ROS-shaped ones. Attaching needs root: it asks for sudo.
+# Sets everything up, starts example programs, and records them while they run: those of an installed ROS 2 (under
+# /opt/ros), or else the bundled ROS-shaped talker and listener. Attaching needs root: it asks for sudo.
 #
 # usage: scripts/demo.sh [seconds]
 set -euo pipefail
@@ -14,16 +14,39 @@ scripts/setup.sh --recorder
 . scripts/environment.sh
 make -s build
 
-# The newest installed distribution with demo_nodes_cpp.
-find_ros() {
-	local distro newest=
-	for distro in $(build/caret-bpf version --distros); do
-		if [ -x "/opt/ros/$distro/lib/demo_nodes_cpp/talker" ]; then newest=/opt/ros/$distro; fi
+# Programs that publish by themselves and need no arguments. What a line names is recorded together; the first line that is
+# installed is taken.
+examples=(
+	"demo_nodes_cpp/talker demo_nodes_cpp/listener"
+	"examples_rclcpp_minimal_publisher/publisher_member_function examples_rclcpp_minimal_subscriber/subscriber_member_function"
+	"composition/manual_composition"
+	"intra_process_demo/two_node_pipeline"
+	"examples_rclcpp_multithreaded_executor/multithreaded_executor"
+)
+
+# find_programs prints the newest distribution's folder that has some, and then the programs.
+find_programs() {
+	local distro line program
+	for distro in $(build/caret-bpf version --distros | tac) rolling; do
+		for line in "${examples[@]}"; do
+			for program in $line; do
+				[ -x "/opt/ros/$distro/lib/$program" ] || continue 2
+			done
+			echo "/opt/ros/$distro $line"
+			return
+		done
 	done
-	echo "$newest"
 }
 
-ros=$(find_ros)
+read -r ros programs <<<"$(find_programs)"
+if [ -n "$ros" ]; then
+	echo "demo: recording $programs of $ros"
+elif compgen -G '/opt/ros/*/lib/librclcpp.so' >/dev/null; then
+	echo "demo: the ROS 2 in /opt/ros has none of the programs that the demo knows, recording the bundled stand-in for them"
+	printf 'demo: it knows %s\n' "${examples[@]}"
+else
+	echo "demo: no ROS 2 in /opt/ros, recording the bundled stand-in for it"
+fi
 [ -n "$ros" ] || scripts/setup.sh --stand-ins
 
 started=()
@@ -64,12 +87,9 @@ use_ros() {
 }
 
 if [ -n "$ros" ]; then
-	echo "demo: recording demo_nodes_cpp of $ros"
 	use_ros "$ros"
-	start "$ros/lib/demo_nodes_cpp/talker"
-	start "$ros/lib/demo_nodes_cpp/listener"
+	for program in $programs; do start "$ros/lib/$program"; done
 else
-	echo "demo: no ROS 2 in /opt/ros, recording the bundled stand-in for it"
 	make -s -C testdata jazzy
 	start build/testdata/jazzy/ros_node --demo-talker
 	start build/testdata/jazzy/ros_node --demo-listener
