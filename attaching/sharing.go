@@ -39,8 +39,8 @@ type sharedPlan struct {
 	trusted bool
 }
 
-func (s *sharing) planFor(p *Process) sharedPlan {
-	return sharedPlan{p.Target.Distro, slices.Contains(s.users, p.Target.Account().User())}
+func planFor(p *Process) sharedPlan {
+	return sharedPlan{p.Target.Distro, p.Target.IsTrusted()}
 }
 
 func newSharing(options Options, reporter Reporter) sharing {
@@ -142,8 +142,8 @@ func (a *Attacher) shares(ctx context.Context, p *Process, first probes.Site) sh
 	case a.sharing.planned[file].distro != p.Target.Distro:
 		return otherDistros
 	}
-	if a.sharing.planFor(p).trusted {
-		a.sharing.planned[file] = a.sharing.planFor(p)
+	if planFor(p).trusted {
+		a.sharing.planned[file] = planFor(p)
 	}
 	return sharedAsPlanned
 }
@@ -160,7 +160,7 @@ func (group siteGroup) unattached() []siteGroup {
 // check returns why a file may not be probed for every process by the plan of one, nil if it may.
 func (s *sharing) check(ctx context.Context, p *Process, file target.FileID, opened *target.OpenFile) error {
 	err := s.unshareable[file]
-	if isLifted := errors.Is(err, errStrangersContest) && s.planFor(p).trusted; err != nil && !isLifted {
+	if isLifted := errors.Is(err, errStrangersContest) && planFor(p).trusted; err != nil && !isLifted {
 		return err
 	}
 	if err := p.Target.CheckTrusted(ctx, opened, s.users); err != nil {
@@ -218,7 +218,7 @@ func (a *Attacher) CheckTrusted(ctx context.Context, p *Process, module target.M
 // share notes that a file is probed for every process from now on. What processes have probed of it for themselves
 // would record twice.
 func (a *Attacher) share(by *Process, file target.FileID) {
-	a.sharing.planned[file] = a.sharing.planFor(by)
+	a.sharing.planned[file] = planFor(by)
 	delete(a.sharing.unshareable, file)
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
@@ -238,7 +238,7 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 // of a trusted user, its plan is the one that counts: nobody else can end the sharing of a file.
 func (a *Attacher) contest(ctx context.Context, p *Process) {
 	var contested []target.FileID
-	own := a.sharing.planFor(p)
+	own := planFor(p)
 	for _, module := range p.Target.Modules {
 		planned, shared := a.sharing.planned[module.File]
 		opened, err := module.Opened()

@@ -17,11 +17,21 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
+// containersRoot is root in a user namespace that root has made for a container.
+const containersRoot = 100_000
+
 // startProcess starts a program that maps a library which only root can write.
 func startProcess(t *testing.T, finder *target.Finder, user uint32) (*Process, target.Module) {
 	t.Helper()
 	command := exec.Command("sleep", "600")
-	if user != 0 {
+	switch user {
+	case 0:
+	case containersRoot:
+		ids := []syscall.SysProcIDMap{{HostID: containersRoot, Size: 1 << 16}}
+		command.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: syscall.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, Credential: &syscall.Credential{},
+		}
+	default:
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	}
 	if err := command.Start(); err != nil {
@@ -121,6 +131,7 @@ func TestWhoseContestCounts(t *testing.T) {
 		"a stranger comes later": {[2]uint32{0, stranger}, distros.Humble},
 		"a stranger came before": {[2]uint32{stranger, 0}, distros.Jazzy},
 		"both are strangers":     {[2]uint32{stranger, stranger + 1}, distros.Unknown},
+		"one is in a container":  {[2]uint32{0, containersRoot}, distros.Humble},
 	} {
 		t.Run(name, func(t *testing.T) {
 			finder := target.NewFinder()

@@ -36,7 +36,7 @@ type Finder struct {
 	root   string
 	opened *openFiles
 	quota  *quota.Quota
-	// trusted are users whose processes' memory is read here, that of all others by the helper.
+	// trusted are users whose processes' memory is read here (see IsTrusted), that of all others by the helper.
 	trusted []uint32
 	helpers [helperCount]memoryhelper.Helper
 	unshown unshown

@@ -54,7 +54,7 @@ func (p *Process) Memory() (*Memory, error) {
 		return nil, processError(p.PID, err)
 	}
 	m := &Memory{process: p, pagemap: pagemap, pageSize: uint64(os.Getpagesize())}
-	if !p.finder.trusts(p.account.User()) {
+	if !p.IsTrusted() {
 		m.helper = p.finder.helperOf(p.account.User())
 	}
 	return m, nil

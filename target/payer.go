@@ -1,16 +1,13 @@
 package target
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/quota"
+	"github.com/caret-bpf/caret-bpf/usernamespace"
 )
 
 // quotaTotals are what all processes together may use of the program, far above what the largest systems need.
@@ -63,58 +60,19 @@ func (f *Finder) Payer(pid int32) (uint32, error) {
 }
 
 // payer is the user to whom what is done for a process is charged: who started it, whatever rights its program has
-// beside his. In a user namespace of somebody's making there are as many users as he likes: there he pays for all.
+// beside his. See usernamespace.Namespace.Payer for user namespaces. Who pays says nothing of who is trusted.
 func (f *Finder) payer(pid int32) (uint32, error) {
-	if owner, ok := namespaceOwner(f.processPath(pid, "ns/user")); ok {
-		return owner, nil
+	namespace, err := usernamespace.Of(f.processPath(pid, ""))
+	if err == nil && !namespace.Own {
+		return namespace.Payer(0, f.trusts), nil
 	}
 	text, err := f.readProcessFile(pid, "status", maxStatusSize)
 	if err != nil {
 		return 0, err
 	}
-	for line := range bytes.Lines(text) {
-		if value, found := strings.CutPrefix(string(line), "Uid:"); found {
-			ids, err := parseIDs(strings.Fields(value))
-			if err != nil || len(ids) == 0 {
-				break
-			}
-			return ids[0], nil // the real one
-		}
-	}
-	return 0, fmt.Errorf("status without Uid")
-}
-
-// maxNamespaceDepth is the kernel's.
-const maxNamespaceDepth = 32
-
-// namespaceOwner is the user who made a user namespace, as this program's namespace knows him: that of the outermost
-// one below it. False for this program's own namespace, and where that cannot be told.
-func namespaceOwner(path string) (uint32, bool) {
-	own, err := os.Readlink("/proc/self/ns/user")
+	users, err := userIDs(text)
 	if err != nil {
-		return 0, false
+		return 0, err
 	}
-	link, err := os.Readlink(path)
-	if err != nil || link == own {
-		return 0, false
-	}
-	handle, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, false
-	}
-	defer func() { unix.Close(handle) }()
-	for range maxNamespaceDepth {
-		parent, err := unix.IoctlRetInt(handle, unix.NS_GET_PARENT)
-		if err != nil {
-			return 0, false // it is not below this program's
-		}
-		if link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", parent)); err == nil && link == own {
-			unix.Close(parent)
-			owner, err := unix.IoctlGetUint32(handle, unix.NS_GET_OWNER_UID)
-			return owner, err == nil
-		}
-		unix.Close(handle)
-		handle = parent
-	}
-	return 0, false
+	return users[0], nil // the real one
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -155,8 +154,7 @@ func TestWhoPays(t *testing.T) {
 	if _, err := io.ReadFull(output, make([]byte, len("ready"))); err != nil {
 		t.Skip("no user namespaces: ", err)
 	}
-	path := filepath.Join("/proc", fmt.Sprint(command.Process.Pid), "ns/user")
-	if own, _ := os.Readlink("/proc/self/ns/user"); own == readLink(t, path) {
+	if readLink(t, "/proc/self/ns/user") == readLink(t, fmt.Sprintf("/proc/%d/ns/user", command.Process.Pid)) {
 		t.Fatal("it is in the namespace of the test")
 	}
 	if user, err := NewFinder().payer(int32(command.Process.Pid)); user != attacker || err != nil {
