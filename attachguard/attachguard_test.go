@@ -308,16 +308,30 @@ func TestWhoAwaitsPages(t *testing.T) {
 		}
 	}
 	var hs holders
-	awaiting := hs.awaitPages(proc, map[uint32]bool{1000: true, 1001: true})
-	if len(awaiting) != 1 || !awaiting[1000] {
-		t.Errorf("%v", awaiting)
+	of := map[int]holder{1: {pid: 1, user: 1000, account: 1000}, 2: {pid: 2, user: 1001, account: 1001}, 3: {pid: 6, user: 1000, account: 1000}}
+	awaiting := func() (held, own []int) {
+		waiters := hs.awaitPages(proc, map[uint32]bool{1000: true, 1001: true})
+		for pid, h := range of {
+			if slices.ContainsFunc(waiters, func(w waiter) bool { return w.mayHold(h) }) {
+				held = append(held, pid)
+			}
+			if slices.ContainsFunc(waiters, func(w waiter) bool { return w.mayBeOf(h) }) {
+				own = append(own, pid)
+			}
+		}
+		slices.Sort(held)
+		slices.Sort(own)
+		return held, own
+	}
+	if held, own := awaiting(); !slices.Equal(held, []int{1}) || !slices.Equal(own, []int{1, 3}) {
+		t.Errorf("%v, %v", held, own)
 	}
 	// Root reads the memory of somebody.
 	if err := os.WriteFile(filepath.Join(proc, "5", "task", "0", "stack"), []byte(page+"[<0>] process_vm_rw+0x1/0x2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if awaiting := hs.awaitPages(proc, map[uint32]bool{1000: true, 1001: true}); len(awaiting) != 2 {
-		t.Errorf("%v", awaiting)
+	if held, own := awaiting(); !slices.Equal(held, []int{1, 2, 3}) || !slices.Equal(own, held) {
+		t.Errorf("%v, %v", held, own)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,22 +46,50 @@ func openConnections() (connections, error) {
 
 func (c connections) close() { _ = c.root.Close() }
 
-// silent are the connections with requests that were not answered yet.
-func (c connections) silent() []string {
+// How often connections are looked at to tell whether one has requests all the time. What is answered before long, and
+// not asked for by many at once, is not seen so often.
+const (
+	samples        = 20
+	sampleInterval = 5 * time.Millisecond
+)
+
+// requests are the connections that have requests which were not answered yet, and of them those that have some all the
+// time.
+func (c connections) requests() (asked, hanging []string) {
+	seen := map[string]int{}
+	for i := range samples {
+		if i > 0 {
+			time.Sleep(sampleInterval)
+		}
+		for _, id := range c.waiting() {
+			seen[id]++
+		}
+	}
+	for id, times := range seen {
+		asked = append(asked, id)
+		if times == samples {
+			hanging = append(hanging, id)
+		}
+	}
+	return asked, hanging
+}
+
+// waiting are the connections with requests that were not answered yet.
+func (c connections) waiting() []string {
 	directory, err := c.root.Open(".")
 	if err != nil {
 		return nil
 	}
 	defer directory.Close()
 	names, _ := directory.Readdirnames(-1)
-	var silent []string
+	var found []string
 	for _, name := range names {
 		text, err := c.root.ReadFile(name + "/waiting")
 		if waiting, parseErr := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && parseErr == nil && waiting > 0 {
-			silent = append(silent, name)
+			found = append(found, name)
 		}
 	}
-	return silent
+	return found
 }
 
 func (c connections) get(id string) (connection, bool) {

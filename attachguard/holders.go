@@ -20,6 +20,7 @@ type holder struct {
 	pid     int
 	command string
 	user    uint32
+	account uint32          // who answers for the user
 	devices map[uint64]bool // of the files that it maps; nil where that cannot be told
 }
 
@@ -61,7 +62,8 @@ func (hs *holders) find(proc string, recorder int) []holder {
 	for _, pid := range keeping {
 		command, _ := os.ReadFile(file(pid, "comm"))
 		status, _ := os.ReadFile(file(pid, "status"))
-		found = append(found, holder{pid, strings.TrimSuffix(string(command), "\n"), realUser(status), devices[pid]})
+		user := realUser(status)
+		found = append(found, holder{pid, strings.TrimSuffix(string(command), "\n"), user, accountOf(file(pid, ""), user), devices[pid]})
 	}
 	return found
 }
@@ -74,68 +76,6 @@ func processes(proc string) (pids []int) {
 		}
 	}
 	return pids
-}
-
-// awaitPages are those of some users for whom a thread waits, with the lock of a memory map, for what a program answers
-// for (FUSE): a thread of the user's, or one of root's that reads the memory of another process, whose that is cannot
-// be told. Others can have a process keep its map as well, but not in this way.
-func (hs *holders) awaitPages(proc string, users map[uint32]bool) map[uint32]bool {
-	var mutex sync.Mutex
-	awaiting := map[uint32]bool{}
-	if len(users) == 0 {
-		return awaiting
-	}
-	note := func(found map[uint32]bool) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		maps.Copy(awaiting, found)
-	}
-	for some := range slices.Chunk(processes(proc), askedAtOnce) {
-		if len(hs.stacks.unanswered()) >= maxAwaited {
-			break
-		}
-		hs.stacks.ask(some, func(pid int) {
-			process := filepath.Join(proc, strconv.Itoa(pid))
-			status, err := os.ReadFile(filepath.Join(process, "status"))
-			user := realUser(status)
-			if err != nil || user != 0 && !users[user] {
-				return
-			}
-			stacks, _ := filepath.Glob(filepath.Join(process, "task/*/stack"))
-			for _, stack := range stacks {
-				text, err := os.ReadFile(stack)
-				switch {
-				case err != nil || !waitsForPage(text):
-				case users[user]:
-					note(map[uint32]bool{user: true})
-				case hasAny(text, remoteAccess):
-					note(users)
-				}
-			}
-		})
-	}
-	mutex.Lock()
-	defer mutex.Unlock()
-	return maps.Clone(awaiting) // an answer may still come
-}
-
-// Functions of the kernel that tell, in a thread's stack, that it holds the lock of a memory map, that it waits for a
-// program that answers for a file, and that it reads the memory of another process. Who waits for a page that somebody
-// else has asked for waits for its lock only.
-var (
-	withMapLock  = []string{"handle_mm_fault", "mmap", "munmap", "remove_vma", "mremap", "madvise", "populate"}
-	awaitsAnswer = []string{"fuse_", "request_wait_answer", "folio_wait", "__folio_lock", "wait_on_page", "__lock_page"}
-	remoteAccess = []string{"process_vm_rw", "access_remote_vm", "get_user_pages_remote", "pin_user_pages_remote"}
-)
-
-func hasAny(stack []byte, functions []string) bool {
-	return slices.ContainsFunc(functions, func(f string) bool { return bytes.Contains(stack, []byte(f)) })
-}
-
-// waitsForPage reports whether a thread with that stack in the kernel (proc_pid_stack(5)) waits for a program that
-// answers for a file, or for what looks like it, while it holds the lock of a memory map.
-func waitsForPage(stack []byte) bool {
-	return hasAny(stack, withMapLock) && hasAny(stack, awaitsAnswer)
 }
 
 // threadWithMap is a directory of /proc that shows the memory map of a process, given by its own: a first thread that

@@ -3,17 +3,19 @@ package attachguard
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 const (
-	// looksBeforeEnding are in how many looks in a row the recorder waits, and a process keeps its map or a connection
-	// does not answer, before it is ended.
-	looksBeforeEnding = 3
-	// looksBeforeComplaining are after how many looks the recorder is told of a wait that nothing ends.
-	looksBeforeComplaining = 6
+	// patienceWithHolders is how long the recorder waits, and a process keeps its map or a connection does not answer,
+	// before it is ended.
+	patienceWithHolders = 2 * lookInterval
+	// patienceToComplain is after how long the recorder is told of a wait that nothing ends.
+	patienceToComplain = 6 * lookInterval
 	// toldHolders are named to the recorder at most.
 	toldHolders = 8
 )
@@ -23,60 +25,67 @@ type watch struct {
 	proc     string
 	recorder int
 	holders  holders
-	// waiting counts the looks in a row in which a thread of the recorder waited for memory maps, keeping those in which a
-	// process kept its own, silent those in which a connection had requests that were not answered.
-	waiting map[string]int
-	keeping map[int]int
-	silent  map[string]int
-	// ended are the users whose connections were ended: processes can keep their maps one after the other, and for every
-	// site anew.
+	accounts accounts
+	// now is when the last look began. All that follow say since when something was so in each look.
+	now time.Time
+	// waiting are the threads of the recorder that wait for memory maps, keeping the processes that keep their own.
+	waiting map[string]time.Time
+	keeping map[int]time.Time
+	// asked are the connections with requests that are not answered yet, hanging those that have some all the time, waits
+	// the waits of threads that have the lock of a map.
+	asked, hanging, waits map[string]time.Time
+	// tried is what was ended for the sake of a process that has kept its map since.
+	tried map[int]attempt
+	// ended are those whose connections kept a process's map until they were ended: processes can keep their maps one
+	// after the other, and for every site anew.
 	ended map[uint32]bool
 	// complained says that the recorder was told of a wait that nothing ends.
 	complained bool
 }
 
-// isUrgent reports whether the next look should come soon: somebody has held up the recorder before.
-func (w *watch) isUrgent() bool { return len(w.ended) > 0 }
+// attempt is what was ended last.
+type attempt struct {
+	at       time.Time
+	accounts []uint32 // whose it was
+	rounds   int      // how often something was ended
+}
+
+// isUrgent reports whether the next look should come soon: somebody has held up the recorder before, or may be let go.
+func (w *watch) isUrgent() bool { return len(w.ended) > 0 || len(w.tried) > 0 }
 
 // look looks once. It returns what is to be told.
 func (w *watch) look() (told []string) {
-	w.waiting = count(w.waiting, w.waitingThreads())
-	longest := longest(w.waiting)
-	if longest == 0 {
-		w.silent, w.keeping, w.complained = nil, nil, false
+	w.now = time.Now()
+	w.waiting = since(w.waiting, w.waitingThreads(), w.now)
+	if len(w.waiting) == 0 {
+		w.settle(nil)
+		w.asked, w.hanging, w.waits, w.keeping, w.complained = nil, nil, nil, nil, false
 		return nil
 	}
 	found := w.holders.find(w.proc, w.recorder)
-	w.noteKeeping(found)
+	w.settle(found)
 	connections, err := openConnections()
 	if err != nil {
-		return w.complain(longest, found, err)
+		return w.complain(found, err)
 	}
 	defer connections.close()
-	w.silent = count(w.silent, connections.silent())
-	awaited, users := map[int][]connection{}, map[uint32]bool{}
-	for _, h := range found {
-		if awaited[h.pid] = w.awaitedBy(h, connections, longest); len(awaited[h.pid]) > 0 {
-			users[h.user] = true
-		}
+	asked, hanging := connections.requests()
+	w.asked, w.hanging = since(w.asked, asked, w.now), since(w.hanging, hanging, w.now)
+	var waiters []waiter
+	if len(asked) > 0 {
+		w.accounts = accountsOf(w.proc)
+		waiters = w.holders.awaitPages(w.proc, accountsOfHolders(found))
 	}
-	// Others can have a process keep its map: then the files of its user have no part in that.
-	awaiting := w.holders.awaitPages(w.proc, users)
+	w.noteWaits(waiters)
 	var failed error
 	for _, h := range found {
-		if !awaiting[h.user] {
-			continue
-		}
-		for _, c := range awaited[h.pid] {
+		suspects := w.suspects(h, connections, waiters)
+		for _, c := range suspects {
 			if err := connections.end(c.id); err != nil {
 				failed = err
 				continue
 			}
-			delete(w.silent, c.id)
-			if w.ended == nil {
-				w.ended = map[uint32]bool{}
-			}
-			w.ended[c.owner] = true
+			w.note(h, c)
 			told = append(told, fmt.Sprintf("attaching or detaching waited for %s, whose memory map was locked by a page that a file system of user %d "+
 				"(FUSE) did not serve; connection %s to that file system was ended", h, c.owner, c.id))
 		}
@@ -84,53 +93,75 @@ func (w *watch) look() (told []string) {
 	if len(told) > 0 {
 		return told
 	}
-	return w.complain(longest, found, failed)
+	return w.complain(found, failed)
 }
 
-// noteKeeping counts one more look for processes that keep their maps.
-func (w *watch) noteKeeping(found []holder) {
-	before := w.keeping
-	w.keeping = make(map[int]int, len(found))
+// settle notes which processes keep their maps now. Whoever had a connection ended for the sake of one that has been
+// let go since was to blame.
+func (w *watch) settle(found []holder) {
+	var pids []int
 	for _, h := range found {
-		w.keeping[h.pid] = before[h.pid] + 1
+		pids = append(pids, h.pid)
 	}
-}
-
-// mayEnd reports whether a process has held up the recorder long enough, itself or by a connection, or is of a user who
-// has done so before.
-func (w *watch) mayEnd(h holder, c connection, longest int) bool {
-	if w.ended[c.owner] {
-		return true
-	}
-	// Who answers each time before long, by an error say, keeps the map as well.
-	return longest >= looksBeforeEnding && (w.silent[c.id] >= looksBeforeEnding || w.keeping[h.pid] >= looksBeforeEnding)
-}
-
-// awaitedBy are the connections that a process waits for, which may be ended: those of the files that it maps. If it
-// maps none, by way of an overlay say, or if its table of mappings cannot be read, those are that its user has mounted.
-func (w *watch) awaitedBy(h holder, connections connections, longest int) []connection {
-	var mapped, mounted []connection
-	for id := range w.silent {
-		c, ok := connections.get(id)
-		if !ok || !c.mayBeEnded() || !w.mayEnd(h, c, longest) {
+	w.keeping = since(w.keeping, pids, w.now)
+	for pid, attempt := range w.tried {
+		if slices.Contains(pids, pid) {
 			continue
 		}
-		if h.devices[c.device] {
-			mapped = append(mapped, c)
+		delete(w.tried, pid)
+		if w.ended == nil {
+			w.ended = map[uint32]bool{}
 		}
-		if h.user == c.owner {
-			mounted = append(mounted, c)
+		for _, account := range attempt.accounts {
+			w.ended[account] = true
 		}
 	}
-	if len(mapped) > 0 {
-		return mapped
+}
+
+// note notes that a connection was ended for the sake of a process.
+func (w *watch) note(h holder, c connection) {
+	delete(w.asked, c.id)
+	delete(w.hanging, c.id)
+	if w.tried == nil {
+		w.tried = map[int]attempt{}
 	}
-	return mounted
+	tried := w.tried[h.pid]
+	if !tried.at.Equal(w.now) { // what was ended earlier did not help
+		tried = attempt{at: w.now, rounds: tried.rounds + 1}
+	}
+	tried.accounts = append(tried.accounts, w.accounts.of(c.owner))
+	w.tried[h.pid] = tried
+}
+
+func (w *watch) noteWaits(waiters []waiter) {
+	var waits []string
+	for _, waiter := range waiters {
+		waits = append(waits, waiter.wait)
+	}
+	w.waits = since(w.waits, waits, w.now)
+}
+
+// longest is since when the recorder waits.
+func (w *watch) longest() time.Time {
+	return slices.MinFunc(slices.Collect(maps.Values(w.waiting)), time.Time.Compare)
+}
+
+// lasts reports whether what began at a time, if it did, has lasted too long.
+func (w *watch) lasts(began time.Time) bool {
+	return !began.IsZero() && w.now.Sub(began) >= patienceWithHolders
+}
+
+func accountsOfHolders(found []holder) map[uint32]bool {
+	users := map[uint32]bool{}
+	for _, h := range found {
+		users[h.account] = true
+	}
+	return users
 }
 
 // complain tells, once, of a wait that goes on.
-func (w *watch) complain(looks int, found []holder, reason error) []string {
-	if w.complained || looks <= looksBeforeComplaining {
+func (w *watch) complain(found []holder, reason error) []string {
+	if w.complained || w.now.Sub(w.longest()) < patienceToComplain {
 		return nil
 	}
 	w.complained = true
@@ -171,19 +202,14 @@ func waitsForMaps(stack []byte) bool {
 	return false // uprobe_unregister_sync, for one, waits for programs that run
 }
 
-// count counts one more for those that are there now, and forgets the others.
-func count(before map[string]int, now []string) map[string]int {
-	counted := make(map[string]int, len(now))
-	for _, key := range now {
-		counted[key] = before[key] + 1
+// since keeps since when there is what is there now, and forgets the rest.
+func since[K comparable](before map[K]time.Time, there []K, now time.Time) map[K]time.Time {
+	kept := make(map[K]time.Time, len(there))
+	for _, key := range there {
+		kept[key] = now
+		if began, ok := before[key]; ok {
+			kept[key] = began
+		}
 	}
-	return counted
-}
-
-func longest(counted map[string]int) int {
-	most := 0
-	for _, looks := range counted {
-		most = max(most, looks)
-	}
-	return most
+	return kept
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +33,8 @@ type Options struct {
 	Errors int
 	// Writes says that requests to read are answered, and those to write are not.
 	Writes bool
+	// Slow says that everything is answered, what the file is like after this time.
+	Slow time.Duration
 }
 
 // Mount mounts a file system with one file of one page, which can be opened and mapped. What is in it is never told,
@@ -88,7 +91,7 @@ func serve(fd int, options Options) {
 		case write:
 			continue
 		case read:
-			if options.Writes {
+			if options.Writes || options.Slow > 0 {
 				out = make([]byte, os.Getpagesize())
 				break
 			}
@@ -106,11 +109,16 @@ func serve(fd int, options Options) {
 			out = make([]byte, 40, 128)
 			order.PutUint64(out, fileNode)
 			order.PutUint64(out[16:], 60)
-			order.PutUint64(out[24:], 60)
+			if options.Slow == 0 { // it is asked for anew each time
+				order.PutUint64(out[24:], 60)
+			}
 			out = append(out, attributes(fileNode)...)
 		case getattr:
 			out = append(make([]byte, 16, 104), attributes(node)...)
-			order.PutUint64(out, 60)
+			if options.Slow == 0 {
+				order.PutUint64(out, 60)
+			}
+			time.Sleep(options.Slow)
 		case open:
 			out = make([]byte, 16)
 		default:

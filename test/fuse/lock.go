@@ -22,12 +22,18 @@ var holderSource []byte
 // because a test fails.
 const rescue = time.Minute
 
-// LockMap starts a process that maps a file executable and keeps its memory map locked: it waits for a page of a file
-// system of owner's, which does not come. Until the wait ends, who attaches a uprobe to the file waits, and no process
-// of the machine can fork.
-func LockMap(t *testing.T, file string, owner int) (pid int) {
+// LockMap starts a process of a user that maps a file executable and keeps its memory map locked: it waits for a page
+// of a file system of his, which does not come. Until the wait ends, who attaches a uprobe to the file waits, and no
+// process of the machine can fork. The process also maps further files, of which it reads nothing.
+func LockMap(t *testing.T, file string, user int, further ...string) (pid int) {
 	t.Helper()
-	pid, _ = run(t, owner, "read", file)
+	return LockMapBy(t, file, user, user, further...)
+}
+
+// LockMapBy is LockMap for a page of a file system that somebody else has mounted.
+func LockMapBy(t *testing.T, file string, user, owner int, further ...string) (pid int) {
+	t.Helper()
+	pid, _ = run(t, user, owner, "read", append([]string{file}, further...)...)
 	await(t, pid, "handle_mm_fault", "fuse")
 	return pid
 }
@@ -35,16 +41,16 @@ func LockMap(t *testing.T, file string, owner int) (pid int) {
 // LockMapOfThread is LockMap by a process whose first thread has ended: what /proc shows of the process has no map.
 func LockMapOfThread(t *testing.T, file string, owner int) (pid int) {
 	t.Helper()
-	pid, _ = run(t, owner, "leave", file)
+	pid, _ = run(t, owner, owner, "leave", file)
 	await(t, pid, "handle_mm_fault", "fuse")
 	return pid
 }
 
 // LockMapByUnmapping is LockMap by a process of owner's that unmaps a page which it has written, and which is not
-// taken. The file's folder must be a temporary one of the test.
+// taken.
 func LockMapByUnmapping(t *testing.T, file string, owner int) (pid int) {
 	t.Helper()
-	pid, _ = run(t, owner, "unmap", file)
+	pid, _ = run(t, owner, owner, "unmap", file)
 	await(t, pid, "munmap", "writeback")
 	return pid
 }
@@ -53,7 +59,7 @@ func LockMapByUnmapping(t *testing.T, file string, owner int) (pid int) {
 // uprobe waits, and no process of the machine can fork.
 func Fork(t *testing.T, owner int) (pid int) {
 	t.Helper()
-	pid, _ = run(t, owner, "fork")
+	pid, _ = run(t, owner, owner, "fork")
 	await(t, pid, "dup_mm")
 	return pid
 }
@@ -62,10 +68,10 @@ func Fork(t *testing.T, owner int) (pid int) {
 // it either, until release.
 func KeepMap(t *testing.T) (pid int, release func()) {
 	t.Helper()
-	return run(t, 0, "map")
+	return run(t, 0, 0, "map")
 }
 
-func run(t *testing.T, owner int, does string, arguments ...string) (pid int, release func()) {
+func run(t *testing.T, user, owner int, does string, arguments ...string) (pid int, release func()) {
 	t.Helper()
 	served, release := Mount(t, Options{Owner: owner, Errors: 1, Writes: does == "unmap"})
 	source, program := filepath.Join(t.TempDir(), "holder.c"), filepath.Join(t.TempDir(), "holder")
@@ -76,11 +82,9 @@ func run(t *testing.T, owner int, does string, arguments ...string) (pid int, re
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	command := exec.Command(program, append([]string{does, served}, arguments...)...)
-	if does == "unmap" { // what it does not map any more is known by who has mounted it
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(owner), Gid: uint32(owner)}}
-		if err := os.Chmod(filepath.Dir(filepath.Dir(program)), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
+	for _, file := range append([]string{program, served}, arguments...) {
+		let(t, filepath.Dir(filepath.Dir(file)))
 	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -93,6 +97,18 @@ func run(t *testing.T, owner int, does string, arguments ...string) (pid int, re
 		_ = command.Wait()
 	})
 	return command.Process.Pid, release
+}
+
+// let lets everybody into a folder of a test.
+func let(t *testing.T, folder string) {
+	t.Helper()
+	info, err := os.Stat(folder)
+	if err == nil && info.Mode().Perm()&0o005 != 0o005 {
+		err = os.Chmod(folder, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // await returns when the kernel's stack of a thread of a process has some functions.

@@ -2,7 +2,7 @@
  * Keeps its memory map locked: it reads a page that does not come. The first attempt to read it fails; in the second one
  * the kernel holds the lock. It is linked statically, so that it maps nothing which others probe.
  *
- * usage: holder read|unmap|leave|fork|map SERVED [LIBRARY]
+ * usage: holder read|unmap|leave|fork|map SERVED [LIBRARY [FILE...]]
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,7 +32,9 @@ int main(int count, char **arguments) {
   pthread_t reader;
   int fd;
 
-  if (count < 3 || (count > 3 && map_executable(arguments[3]))) return 1;
+  if (count < 3) return 1;
+  for (int i = 3; i < count; i++)
+    if (map_executable(arguments[i])) return 1;
   if (strcmp(arguments[1], "unmap") == 0) {
     char *written;
 
