@@ -151,7 +151,7 @@ func listSegments(folder string) (segments []Segment, unfinished []string, err e
 func (d *Dataset) Live() bool {
 	var f *os.File
 	err := d.as(func() (err error) {
-		f, err = os.Open(d.dir)
+		f, err = os.OpenFile(d.dir, os.O_RDONLY|unix.O_DIRECTORY, 0) // nothing else may stand there by now and be waited for
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errNotRegular = errors.New("it is no regular file")
+var (
+	// ErrLeased marks a file that another program holds a lease on. To open it could take 45 seconds each time, which no
+	// signal ends, and a file's owner may take the lease again and again.
+	ErrLeased = errors.New("another program holds a lease on it")
+
+	errNotRegular = errors.New("it is no regular file")
+)
 
 // openRegular is openRegular done in its way.
 func (as As) openRegular(path string) (f *os.File, info fs.FileInfo, err error) {
@@ -22,7 +28,7 @@ func (as As) openRegular(path string) (f *os.File, info fs.FileInfo, err error) 
 }
 
 // openRegular opens a regular file for reading. What is none (a FIFO, a device) is not opened at all: opening one may
-// wait for ever, or do something to the device.
+// wait for ever, or do something to the device. Nor is a lease waited for: then the error is ErrLeased.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	number, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -38,7 +44,10 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errNotRegular
 	}
 	// The path may lead elsewhere by now, the descriptor may not.
-	number, err = unix.Open(fmt.Sprintf("/proc/self/fd/%d", place.Fd()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	number, err = unix.Open(fmt.Sprintf("/proc/self/fd/%d", place.Fd()), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EAGAIN) {
+		return nil, nil, fmt.Errorf("%w: %w", ErrLeased, err)
+	}
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
-// SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment,
+// SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment, ErrLeased,
 // ErrTooManyEntities or the error of the system.
 type SegmentError struct {
 	Path string
@@ -25,6 +25,8 @@ func (e *SegmentError) Error() string {
 	switch {
 	case errors.Is(e.Err, fs.ErrPermission):
 		remedy = "read it as its owner, or change its owner"
+	case errors.Is(e.Err, ErrLeased):
+		remedy = "end that program (lslocks names it), or read a copy of the dataset"
 	case errors.Is(e.Err, ErrTooManyEntities):
 		remedy = "its others are left out; record for a shorter time"
 	}

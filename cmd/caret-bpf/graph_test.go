@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
@@ -80,6 +82,23 @@ func TestGraphWritesWhatItReads(t *testing.T) {
 	code, out, problems := runCommand("graph", dir, "--architecture", file)
 	if code != exitSuccess || !strings.Contains(out, "path all: [/talker]-[/chatter]-[/relay]") || problems != "" {
 		t.Errorf("exit code %d, %s\n%s", code, problems, out)
+	}
+}
+
+// TestArchitectureWithALease has a file whose owner would have each open of it wait.
+func TestArchitectureWithALease(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "architecture.yaml")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		t.Skipf("the file system gives no leases: %v", err)
+	}
+	code, _, problems := runCommand("graph", relayDataset(t), "--architecture", file)
+	if code != exitFailure || !strings.Contains(problems, trace.ErrLeased.Error()) {
+		t.Errorf("exit code %d, %s", code, problems)
 	}
 }
 
