@@ -73,10 +73,10 @@ func boundBytes[V Value](value V) []byte {
 
 func (b *bounds[V]) reset() { *b = bounds[V]{less: b.less} }
 
-// Int64Bounds returns the least and the greatest value of a column of TypeInt64, as the footer has them; ok is false
+// int64Bounds returns the least and the greatest value of a column of TypeInt64, as the footer has them; ok is false
 // where it has none.
-func Int64Bounds(s *format.Statistics) (least, greatest int64, ok bool) {
-	if s == nil || len(s.MinValue) != 8 || len(s.MaxValue) != 8 {
+func int64Bounds(s *format.Statistics) (least, greatest int64, ok bool) {
+	if len(s.MinValue) != 8 || len(s.MaxValue) != 8 {
 		return 0, 0, false
 	}
 	return int64(binary.LittleEndian.Uint64(s.MinValue)), int64(binary.LittleEndian.Uint64(s.MaxValue)), true

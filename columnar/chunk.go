@@ -29,17 +29,12 @@ type chunkPage struct {
 
 // loadChunk reads the pages of a column in a row group of that many rows into the buffer, and returns them and the
 // number of values of the dictionary.
-func loadChunk(f io.ReaderAt, size int64, meta *format.ColumnMetaData, rows int64, buffer *[]byte) (pages []chunkPage, dictionary int64, err error) {
-	begin := meta.DataPageOffset
-	if meta.DictionaryPageOffset != 0 {
-		begin = meta.DictionaryPageOffset
+func loadChunk(f io.ReaderAt, size int64, c *Chunk, rows int64, buffer *[]byte) (pages []chunkPage, dictionary int64, err error) {
+	if c.Offset < 0 || c.Length < 0 || c.Length > min(chunkLimit, size) || c.Offset > size-c.Length {
+		return nil, 0, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorrupt, c.Length, c.Offset)
 	}
-	length := meta.TotalCompressedSize
-	if begin < 0 || length < 0 || length > min(chunkLimit, size) || begin > size-length {
-		return nil, 0, fmt.Errorf("%w: pages of %d bytes at %d", ErrCorrupt, length, begin)
-	}
-	*buffer = slices.Grow((*buffer)[:0], int(length))[:length]
-	if _, err := f.ReadAt(*buffer, begin); err != nil && !errors.Is(err, io.EOF) {
+	*buffer = slices.Grow((*buffer)[:0], int(c.Length))[:c.Length]
+	if _, err := f.ReadAt(*buffer, c.Offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, Corrupt(err)
 	}
 	return splitPages(*buffer, rows)

@@ -54,14 +54,12 @@ type chunkBuffers struct {
 var chunkBufferPool = sync.Pool{New: func() any { return new(chunkBuffers) }}
 
 // Open begins to read a column of a row group. The pages come from the reader, strings through the interner.
-func (r *ColumnReader) Open(f *parquet.File, from io.ReaderAt, group, index int, strings *Interner) (err error) {
+func (r *ColumnReader) Open(f *File, from io.ReaderAt, group, leaf int, strings *Interner) (err error) {
 	defer ContainPanic(&err)
-	r.strings = strings
-	rows := &f.Metadata().RowGroups[group]
-	leaf, _ := f.Schema().Lookup(f.Schema().Columns()[index]...)
-	r.codec, r.kind, r.nullable = rows.Columns[index].MetaData.Codec, leaf.Node.Type().Kind(), leaf.MaxDefinitionLevel > 0
+	chunk, of := &f.Groups[group].Chunks[leaf], &f.Leaves[leaf]
+	r.codec, r.kind, r.nullable, r.strings = format.CompressionCodec(chunk.codec), of.Kind, of.Nullable, strings
 	r.buffers = chunkBufferPool.Get().(*chunkBuffers)
-	r.pages, r.DictionarySize, err = loadChunk(from, f.Size(), &rows.Columns[index].MetaData, rows.NumRows, &r.buffers.chunk)
+	r.pages, r.DictionarySize, err = loadChunk(from, f.Size, chunk, f.Groups[group].Rows, &r.buffers.chunk)
 	return err
 }
 

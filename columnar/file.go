@@ -26,7 +26,7 @@ const (
 )
 
 // Open reads the footer of a Parquet file and checks what can be checked without reading pages.
-func Open(r io.ReaderAt, size int64) (_ *parquet.File, err error) {
+func Open(r io.ReaderAt, size int64) (_ *File, err error) {
 	defer ContainPanic(&err)
 	e, err := readEnds(r, size)
 	if err != nil {
@@ -39,7 +39,7 @@ func Open(r io.ReaderAt, size int64) (_ *parquet.File, err error) {
 	if err != nil {
 		return nil, Corrupt(err)
 	}
-	return f, checkMetadata(f)
+	return fileOf(f)
 }
 
 // readEnds tells a truncated file from a corrupt one, and bounds the footer before it is loaded.

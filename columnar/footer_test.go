@@ -91,7 +91,7 @@ func TestOpenReadsWhatWasChecked(t *testing.T) {
 	column := Column{Name: "c", Type: TypeInt64, Encoding: EncodingPlain}
 	file := encode(t, column, cells[int64]{values: make([]int64, 30)}, 10)
 	f, err := Open(&readOnce{file: file}, int64(len(file)))
-	if err != nil || f.NumRows() != 30 || f.Size() != int64(len(file)) {
+	if err != nil || f.Rows != 30 || f.Size != int64(len(file)) {
 		t.Error(err)
 	}
 }

@@ -59,10 +59,10 @@ func decode[V Value](t testing.TB, file []byte) (c cells[V]) {
 	t.Helper()
 	f, err := Open(bytes.NewReader(file), int64(len(file)))
 	must(t, err)
-	for group := range f.Metadata().RowGroups {
+	for group := range f.Groups {
 		var r ColumnReader
 		must(t, r.Open(f, bytes.NewReader(file), group, 0, new(Interner)))
-		for rows := f.Metadata().RowGroups[group].NumRows; rows > 0; rows -= int64(r.Rows) {
+		for rows := f.Groups[group].Rows; rows > 0; rows -= int64(r.Rows) {
 			must(t, r.NextPage())
 			values := valuesOf[V](&r.Values)
 			if r.Indexes != nil {
@@ -266,7 +266,7 @@ func TestDictionaryThatOutgrowsItsBoundEndsInPlainPages(t *testing.T) {
 		}
 	}
 	file := encode(t, Column{Name: "c", Type: TypeInt64, Encoding: EncodingDictionary}, c, perGroup)
-	f, err := Open(bytes.NewReader(file), int64(len(file)))
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 	must(t, err)
 	for i, wanted := range []bool{true, false} {
 		meta := &f.Metadata().RowGroups[i].Columns[0].MetaData
@@ -305,7 +305,7 @@ func TestNullsThatFollowAPatternTakeNextToNothing(t *testing.T) {
 		f, err := Open(bytes.NewReader(file), int64(len(file)))
 		must(t, err)
 		const headers = 200 // of the pages, and the dictionary
-		size := f.Metadata().RowGroups[0].Columns[0].MetaData.TotalCompressedSize
+		size := f.Groups[0].Chunks[0].Length
 		if bits := float64(8*(size-headers)) / float64(rows); bits > most {
 			t.Errorf("%s: %.3f bits a row", name, bits)
 		}

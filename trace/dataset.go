@@ -18,6 +18,7 @@ type Dataset struct {
 	session *Session
 	warning string
 	as      As
+	kept    keptGroups
 }
 
 // As does what looks at the file system or opens a file, in a way of its own: on a thread with the rights of another

@@ -56,7 +56,7 @@ func (s *scanner[T]) countCodes(ctx context.Context, f *segmentFile, group int, 
 	}
 	var byKey keyCounts
 	keys := make([]uint64, scanRows)
-	err = s.eachBatch(ctx, f.RowGroups()[group].NumRows(), func(n int) error {
+	err = s.eachBatch(ctx, f.Groups[group].Rows, func(n int) error {
 		keys := keys[:n]
 		clear(keys)
 		for i := range readers {

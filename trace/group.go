@@ -6,93 +6,82 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
-
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // Group is a row group of a segment: the smallest part of a table that is read by itself. Its statistics tell whether
 // it has to be.
 type Group struct {
-	as      As
-	path    string
-	segment *segmentFile // closed; it holds the footer
+	segment *keptSegment
 	index   int
-	rows    int64
-	columns []string
-	// unsigned are those of the columns that are unsigned numbers.
-	unsigned []string
-	chunks   []format.ColumnChunk
-	of       *Table
 }
 
-// Groups returns the row groups of a table, in its order. With a DamageError it returns those of the other segments.
+// keptSegment is what is kept of a segment whose row groups are known.
+type keptSegment struct {
+	*columnar.File
+	as      As
+	path    string
+	version fileVersion
+	of      *Table
+}
+
+// Groups returns the row groups of a table that have rows, in its order. With a DamageError it returns those of the other segments.
+// Of a dataset with more than can be kept it returns the first ones (ErrTooManyGroups).
 func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
-	segments, _, err := d.Segments(table)
-	if err != nil {
+	var groups []*Group
+	var beyond *SegmentError
+	var leaves []columnar.Leaf
+	room := d.kept.room(table)
+	used := int64(0)
+	err := eachSegment(ctx, d, table, func(path string, f *segmentFile) bool {
+		segment := &keptSegment{File: f.File, as: d.as, path: path, version: f.version, of: TableByName(table)}
+		own := !slices.Equal(f.Leaves, leaves)
+		if !own {
+			segment.Leaves = leaves // one for all segments of a recording
+		}
+		if used += segment.memory(own); used > room {
+			beyond = &SegmentError{Path: path, Err: ErrTooManyGroups}
+			return false
+		}
+		leaves = segment.Leaves
+		of := make([]Group, len(f.Groups))
+		for i := range of {
+			if f.Groups[i].Rows > 0 {
+				of[i] = Group{segment: segment, index: i}
+				groups = append(groups, &of[i])
+			}
+		}
+		return true
+	})
+	var damaged damage
+	if err := damaged.collect(err); err != nil {
 		return nil, err
 	}
-	var groups []*Group
-	var damaged damage
-	for _, segment := range segments {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f, segmentError := d.as.openSegment(segment.Path)
-		if segmentError != nil {
-			damaged.add(segmentError)
-			continue
-		}
-		err := visitContained(f.File, func(*parquet.File) error {
-			groups = append(groups, groupsOf(d.as, segment.Path, TableByName(table), f)...)
-			return nil
-		})
-		_ = f.Close()
-		if err != nil {
-			damaged.add(&SegmentError{Path: segment.Path, Err: err})
-		}
+	if beyond != nil {
+		damaged.add(beyond)
 	}
+	d.kept.set(table, min(used, room))
 	return groups, damaged.err()
 }
 
-func groupsOf(as As, path string, of *Table, f *segmentFile) []*Group {
-	var columns, unsigned []string
-	for _, name := range f.Schema().Columns() {
-		columns = append(columns, name[0])
-		if isUnsigned(f.Schema(), name) {
-			unsigned = append(unsigned, name[0])
-		}
+// chunk returns what is known of a column's pages, nil where the file does not have it.
+func (g *Group) chunk(column string) *columnar.Chunk {
+	i := g.segment.Leaf(column)
+	if i < 0 {
+		return nil
 	}
-	var groups []*Group
-	for i, group := range f.Metadata().RowGroups {
-		groups = append(groups, &Group{as: as, path: path, segment: f, index: i, rows: group.NumRows, columns: columns, unsigned: unsigned, chunks: group.Columns, of: of})
-	}
-	return groups
-}
-
-func isUnsigned(schema *parquet.Schema, name []string) bool {
-	leaf, ok := schema.Lookup(name...)
-	if !ok {
-		return false
-	}
-	logical := leaf.Node.Type().LogicalType()
-	if logical == nil {
-		return false
-	}
-	integer, ok := logical.Value.(*format.IntType)
-	return ok && !integer.IsSigned
+	return &g.segment.Groups[g.index].Chunks[i]
 }
 
 // Rows returns the number of rows.
-func (g *Group) Rows() int64 { return g.rows }
+func (g *Group) Rows() int64 { return g.segment.Groups[g.index].Rows }
 
 // Span returns the least and the greatest value of an INT64 column, from the group's statistics; ok is false where the
 // column has no value, and where its statistics are missing. Of a column that is stored as offsets the span may be
 // longer than its values'.
 func (g *Group) Span(column string) (span Span, ok bool) {
 	span, ok = g.storedSpan(column)
-	c := g.of.Column(column)
+	c := g.segment.of.Column(column)
 	if c == nil || c.After == "" {
 		return span, ok
 	}
@@ -110,35 +99,30 @@ func (g *Group) Span(column string) (span Span, ok bool) {
 
 // storedSpan is Span for what is stored in the column itself.
 func (g *Group) storedSpan(column string) (span Span, ok bool) {
-	span.First, span.Last, ok = columnar.Int64Bounds(g.statistics(column))
-	return span, ok
+	c := g.chunk(column)
+	if c == nil || !c.Bounded {
+		return Span{}, false
+	}
+	return Span{First: c.Least, Last: c.Greatest}, true
 }
 
 // HasColumn tells whether the column is in the file.
-func (g *Group) HasColumn(column string) bool { return slices.Contains(g.columns, column) }
+func (g *Group) HasColumn(column string) bool { return g.segment.Leaf(column) >= 0 }
 
 // IsUnsigned tells whether the column is an unsigned number in the file. In format 3 none is.
-func (g *Group) IsUnsigned(column string) bool { return slices.Contains(g.unsigned, column) }
+func (g *Group) IsUnsigned(column string) bool {
+	i := g.segment.Leaf(column)
+	return i >= 0 && g.segment.Leaves[i].Unsigned
+}
 
 // HasOnlyNull tells whether the statistics say that the column has no value in the group, or that the column does not
 // exist.
 func (g *Group) HasOnlyNull(column string) bool {
-	if c := g.of.Column(column); c != nil && c.After != "" && !g.HasOnlyNull(c.OffsetName()) {
+	if c := g.segment.of.Column(column); c != nil && c.After != "" && !g.HasOnlyNull(c.OffsetName()) {
 		return false
 	}
-	if !slices.Contains(g.columns, column) {
-		return true
-	}
-	statistics := g.statistics(column)
-	return statistics != nil && statistics.NullCount == g.rows
-}
-
-func (g *Group) statistics(column string) *format.Statistics {
-	i := slices.Index(g.columns, column)
-	if i < 0 || i >= len(g.chunks) {
-		return nil
-	}
-	return &g.chunks[i].MetaData.Statistics
+	c := g.chunk(column)
+	return c == nil || c.Nulls == g.Rows()
 }
 
 // ScanGroup reads the rows of a group that are selected as Scan reads a table. A group that cannot be read to its end
@@ -172,14 +156,14 @@ func scanGroup[T any](ctx context.Context, g *Group, columns []Column, selection
 	if !g.MayHold(selection) {
 		return ctx.Err()
 	}
-	f, segmentError := g.as.openSegmentAgain(g.path, g.segment)
+	f, segmentError := g.segment.as.openSegmentAgain(g.segment.path, g.segment.File, g.segment.version)
 	if segmentError != nil {
 		return &DamageError{Segments: []*SegmentError{segmentError}}
 	}
 	defer func() { _ = f.Close() }()
 	s := newScanner[T](columns, nil)
 	indexes, err := locate(f.File, columns)
-	if err == nil && g.index >= len(f.RowGroups()) {
+	if err == nil && g.index >= len(f.Groups) {
 		err = fmt.Errorf("%w: it has lost row group %d", ErrCorruptSegment, g.index)
 	}
 	if err == nil {
@@ -189,33 +173,28 @@ func scanGroup[T any](ctx context.Context, g *Group, columns []Column, selection
 		return s.stop
 	}
 	if err != nil {
-		return &DamageError{Segments: []*SegmentError{{Path: g.path, Err: err}}}
+		return &DamageError{Segments: []*SegmentError{{Path: g.segment.path, Err: err}}}
 	}
 	return nil
 }
 
-// Values returns the number of rows in which the column is not null. Of a column without statistics it is all of them.
+// Values returns the number of rows in which the column is not null, as the statistics tell.
 func (g *Group) Values(column string) int64 {
 	values := int64(0)
-	if c := g.of.Column(column); c != nil && c.After != "" {
+	if c := g.segment.of.Column(column); c != nil && c.After != "" {
 		values = g.Values(c.OffsetName())
 	}
-	if !slices.Contains(g.columns, column) {
-		return values
+	if c := g.chunk(column); c != nil {
+		values += g.Rows() - min(max(c.Nulls, 0), g.Rows())
 	}
-	statistics := g.statistics(column)
-	if statistics == nil {
-		return g.rows
-	}
-	return values + g.rows - min(max(statistics.NullCount, 0), g.rows)
+	return values
 }
 
 // StoredBytes returns what the pages of a column take in the file, compressed; 0 for a column that the file does not
 // have.
 func (g *Group) StoredBytes(column string) int64 {
-	i := slices.Index(g.columns, column)
-	if i < 0 || i >= len(g.chunks) {
-		return 0
+	if c := g.chunk(column); c != nil {
+		return c.Length
 	}
-	return g.chunks[i].MetaData.TotalCompressedSize
+	return 0
 }

@@ -106,7 +106,7 @@ func (s *scanner[T]) scan(ctx context.Context, f *segmentFile) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range f.RowGroups() {
+	for i := range f.Groups {
 		if err := s.scanGroup(ctx, f, i, indexes); err != nil || s.stop != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *scanner[T]) scanGroup(ctx context.Context, f *segmentFile, group int, i
 	if err != nil {
 		return err
 	}
-	return s.eachBatch(ctx, f.RowGroups()[group].NumRows(), func(n int) error {
+	return s.eachBatch(ctx, f.Groups[group].Rows, func(n int) error {
 		rows := s.rows[:n]
 		clear(rows)
 		for i := range readers {
@@ -171,30 +171,26 @@ func (s *scanner[T]) eachBatch(ctx context.Context, rows int64, each func(n int)
 }
 
 // locate finds the columns in a file: their indexes, or −1 for a nullable column that the file does not have.
-func locate(f *parquet.File, columns []Column) (indexes []int, err error) {
-	defer columnar.ContainPanic(&err)
+func locate(f *columnar.File, columns []Column) (indexes []int, err error) {
 	indexes = make([]int, len(columns))
 	for i := range columns {
 		c := &columns[i]
-		leaf, ok := f.Schema().Lookup(c.Name)
+		indexes[i] = f.Leaf(c.Name)
 		switch {
-		case !ok && c.Nullable:
-			indexes[i] = -1
-			continue
-		case !ok:
+		case indexes[i] < 0 && c.Nullable:
+		case indexes[i] < 0:
 			return nil, fmt.Errorf("%w: it has no column %s", ErrCorruptSegment, c.Name)
-		case !c.fits(leaf):
-			return nil, fmt.Errorf("%w: column %s has type %v", ErrCorruptSegment, c.Name, leaf.Node.Type())
+		case !c.fits(&f.Leaves[indexes[i]]):
+			return nil, fmt.Errorf("%w: column %s has type %v", ErrCorruptSegment, c.Name, f.Leaves[indexes[i]].Kind)
 		}
-		indexes[i] = leaf.ColumnIndex
 	}
 	return indexes, nil
 }
 
 // fits tells whether values of the file's column can be stored. A writer may have made a column optional that has no
 // nulls.
-func (c *Column) fits(leaf parquet.LeafColumn) bool {
-	return leaf.Node.Leaf() && leaf.MaxRepetitionLevel == 0 && leaf.MaxDefinitionLevel <= 1 && leaf.Node.Type().Kind() == parquetKinds[c.Type]
+func (c *Column) fits(leaf *columnar.Leaf) bool {
+	return !leaf.Repeated && leaf.Kind == parquetKinds[c.Type]
 }
 
 var parquetKinds = map[ColumnType]parquet.Kind{

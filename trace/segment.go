@@ -6,14 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
+	"syscall"
 
 	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // SegmentError is what is wrong with one segment. It wraps ErrTruncatedSegment, ErrCorruptSegment, ErrLeased,
-// ErrTooManyEntities or the error of the system.
+// ErrTooManyEntities, ErrTooManyGroups or the error of the system.
 type SegmentError struct {
 	Path string
 	Err  error
@@ -29,6 +28,8 @@ func (e *SegmentError) Error() string {
 		remedy = "end that program (lslocks names it), or read a copy of the dataset"
 	case errors.Is(e.Err, ErrTooManyEntities):
 		remedy = "its others are left out; record for a shorter time"
+	case errors.Is(e.Err, ErrTooManyGroups):
+		remedy = "it and the later ones of its table are left out; ask of a dataset that has a part of the segments, or record for a shorter time"
 	}
 	return fmt.Sprintf("segment %s: %v: %s", e.Path, e.Err, remedy)
 }
@@ -78,24 +79,24 @@ func (d *damage) err() error {
 
 // segmentFile is an opened segment.
 type segmentFile struct {
-	*parquet.File
-	file *os.File
-	info fs.FileInfo
+	*columnar.File
+	file    *os.File
+	version fileVersion
 }
 
 func (s *segmentFile) Close() error { return s.file.Close() }
 
-// ReadAt implements io.ReaderAt, also for a segment that was opened again.
+// ReadAt implements io.ReaderAt.
 func (s *segmentFile) ReadAt(b []byte, offset int64) (int, error) { return s.file.ReadAt(b, offset) }
 
 // openSegment opens a segment and checks what can be checked without reading pages.
 func (as As) openSegment(path string) (*segmentFile, *SegmentError) {
-	return as.openSegmentAgain(path, nil)
+	return as.openSegmentAgain(path, nil, fileVersion{})
 }
 
-// openSegmentAgain is openSegment for one that may have been opened before: its footer is not read again unless the
-// file is another one.
-func (as As) openSegmentAgain(path string, former *segmentFile) (_ *segmentFile, segmentError *SegmentError) {
+// openSegmentAgain is openSegment for one of which something may be known: its footer is read only if the file is
+// another one than the one that this was read from.
+func (as As) openSegmentAgain(path string, known *columnar.File, from fileVersion) (_ *segmentFile, segmentError *SegmentError) {
 	fail := func(err error) (*segmentFile, *SegmentError) {
 		return nil, &SegmentError{Path: path, Err: err}
 	}
@@ -112,18 +113,24 @@ func (as As) openSegmentAgain(path string, former *segmentFile) (_ *segmentFile,
 			_ = f.Close()
 		}
 	}()
-	if former == nil || !sameContent(former.info, info) {
-		parsed, err := columnar.Open(f, info.Size())
-		if err != nil {
+	version := versionOf(info)
+	if known == nil || version != from {
+		if known, err = columnar.Open(f, info.Size()); err != nil {
 			return fail(err)
 		}
-		former = &segmentFile{File: parsed}
 	}
 	opened = true
-	return &segmentFile{File: former.File, file: f, info: info}, nil
+	return &segmentFile{File: known, file: f, version: version}, nil
 }
 
-// sameContent tells whether a file is the one that it was, as far as the file system tells.
-func sameContent(before, now fs.FileInfo) bool {
-	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
+// fileVersion differs where a file is not the one that it was, as far as the file system tells.
+type fileVersion struct {
+	device, inode uint64
+	size          int64
+	modified      int64
+}
+
+func versionOf(info fs.FileInfo) fileVersion {
+	stat := info.Sys().(*syscall.Stat_t)
+	return fileVersion{device: stat.Dev, inode: stat.Ino, size: info.Size(), modified: info.ModTime().UnixNano()}
 }

@@ -42,14 +42,14 @@ func (g *Group) mayHold(c Condition) bool {
 	if c.Text != nil {
 		return true
 	}
-	least, greatest, ok := columnar.Int64Bounds(g.statistics(c.Column))
-	if !ok {
+	chunk := g.chunk(c.Column)
+	if !chunk.Bounded {
 		return len(c.Addresses) > 0
 	}
 	for address := range c.Addresses {
 		// How far they are above the least: that is right for signed bounds, and for those of formats 1 and 2, which
 		// are unsigned.
-		if uint64(address)-uint64(least) <= uint64(greatest)-uint64(least) {
+		if uint64(address)-uint64(chunk.Least) <= uint64(chunk.Greatest)-uint64(chunk.Least) {
 			return true
 		}
 	}
@@ -70,7 +70,7 @@ func (s *scanner[T]) selectGroup(ctx context.Context, f *segmentFile, group int,
 	defer func() { closeReaders() }()
 	positions := make([]int32, 0, scanRows)
 	passed := 0 // rows that the readers are behind
-	return s.eachBatch(ctx, f.RowGroups()[group].NumRows(), func(n int) error {
+	return s.eachBatch(ctx, f.Groups[group].Rows, func(n int) error {
 		positions, err = selectors.positions(positions[:0], n, passed)
 		passed += n
 		if err != nil || len(positions) == 0 {

@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-
-	"github.com/parquet-go/parquet-go"
-
-	"github.com/caret-bpf/caret-bpf/columnar"
 )
 
 // Span is a time span on the recording's clock, in Unix nanoseconds, both ends included.
@@ -26,9 +22,9 @@ var spanTables = []string{TableCallback, TablePublish, TableTake, TableEnqueue, 
 // others.
 func Count(ctx context.Context, d *Dataset, table string) (uint64, error) {
 	var rows uint64
-	err := eachFile(ctx, d, table, func(f *parquet.File) error {
-		rows += uint64(f.NumRows())
-		return nil
+	err := eachSegment(ctx, d, table, func(_ string, f *segmentFile) bool {
+		rows += uint64(f.Rows)
+		return true
 	})
 	return rows, err
 }
@@ -59,9 +55,9 @@ func TimeSpan(ctx context.Context, d *Dataset) (span Span, ok bool, err error) {
 	return span, ok, damaged.err()
 }
 
-// eachFile opens the table's segments one after another. Segments that fail are in the DamageError that it returns at
-// the end.
-func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet.File) error) error {
+// eachSegment opens the table's segments one after another, as long as visit wants more. Segments that fail are in the
+// DamageError that it returns at the end.
+func eachSegment(ctx context.Context, d *Dataset, table string, visit func(path string, f *segmentFile) bool) error {
 	segments, _, err := d.Segments(table)
 	if err != nil {
 		return err
@@ -76,18 +72,13 @@ func eachFile(ctx context.Context, d *Dataset, table string, visit func(*parquet
 			damaged.add(segmentError)
 			continue
 		}
-		err := visitContained(f.File, visit)
+		more := visit(segment.Path, f)
 		_ = f.Close()
-		if err != nil {
-			damaged.add(&SegmentError{Path: segment.Path, Err: err})
+		if !more {
+			break
 		}
 	}
 	return damaged.err()
-}
-
-func visitContained(f *parquet.File, visit func(*parquet.File) error) (err error) {
-	defer columnar.ContainPanic(&err)
-	return visit(f)
 }
 
 // collect takes the segments of a DamageError over and returns any other error.

@@ -44,7 +44,7 @@ func segmentOf(file *os.File) (*segmentFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &segmentFile{File: parsed, file: file, info: info}, nil
+	return &segmentFile{File: parsed, file: file, version: versionOf(info)}, nil
 }
 
 // ScanTellings calls each with whose row each row of a segment is and with its revision, in the order of the rows. The

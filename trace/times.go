@@ -12,7 +12,7 @@ type timeRow struct{ base, at Optional[int64] }
 // ScanTimes passes on the values of a time column in a group, nulls left out, in batches. The slice is reused. A group
 // that cannot be read to its end gives a DamageError after what was read.
 func ScanTimes(ctx context.Context, g *Group, column string, each func(times []int64) error) error {
-	columns, err := timeColumns(g.of, column)
+	columns, err := timeColumns(g.segment.of, column)
 	if err != nil {
 		return err
 	}
