@@ -51,6 +51,7 @@ func TestPageHeadersAreChecked(t *testing.T) {
 		{"a header cut short", join(ten, five)[:len(ten)+2], false},
 		{"longer than the chunk", join(ten, page(t, dataPage(5, 1<<30, 80), 4)), false},
 		{"claims much when uncompressed", join(ten, page(t, dataPage(5, 4, 1<<30), 4)), false},
+		{"more than any compression makes", join(ten, page(t, dataPage(5, 38<<20, 80), 38<<20)), false},
 		{"claims many values", page(t, dataPage(1<<30, 4, 80), 4), false},
 		{"negative size", join(ten, page(t, dataPage(5, -1, 80), 4)), false},
 		{"negative number", join(ten, five, page(t, dataPage(-5, 4, 80), 4), five), false},
@@ -62,7 +63,7 @@ func TestPageHeadersAreChecked(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := splitPages(c.pages, 15)
+			_, err := checkPages(c.pages, 15, pageLimit)
 			if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Errorf("error %v", err)
 			}

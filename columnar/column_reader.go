@@ -35,7 +35,7 @@ type ColumnReader struct {
 	Dictionary     Values
 
 	buffers  *chunkBuffers // nil for a column that the file does not have
-	pages    []chunkPage   // that have not been read
+	pages    []byte        // that have not been read
 	codec    format.CompressionCodec
 	kind     parquet.Kind
 	nullable bool
@@ -59,7 +59,8 @@ func (r *ColumnReader) Open(f *File, from io.ReaderAt, group, leaf int, strings 
 	chunk, of := &f.Groups[group].Chunks[leaf], &f.Leaves[leaf]
 	r.codec, r.kind, r.nullable, r.strings = format.CompressionCodec(chunk.codec), of.Kind, of.Nullable, strings
 	r.buffers = chunkBufferPool.Get().(*chunkBuffers)
-	r.pages, r.DictionarySize, err = loadChunk(from, f.Size, chunk, f.Groups[group].Rows, &r.buffers.chunk)
+	r.DictionarySize, err = chunk.load(from, f.Groups[group].Rows, &r.buffers.chunk)
+	r.pages = r.buffers.chunk
 	return err
 }
 
@@ -69,8 +70,11 @@ func (r *ColumnReader) IsMissing() bool { return r.buffers == nil }
 // NextPage decodes the next page. It fails behind the last one, for the row group has more rows.
 func (r *ColumnReader) NextPage() error {
 	for len(r.pages) > 0 {
-		page := &r.pages[0]
-		r.pages = r.pages[1:]
+		page, rest, err := cutPage(r.pages)
+		if err != nil {
+			return err
+		}
+		r.pages = rest
 		if sum := uint32(page.header.CRC); sum != 0 && sum != crc32.ChecksumIEEE(page.content) {
 			return fmt.Errorf("%w: a page does not have its checksum", ErrCorrupt)
 		}
@@ -81,7 +85,7 @@ func (r *ColumnReader) NextPage() error {
 		case format.DataPageV2:
 			read = r.readPageV2
 		}
-		if err := read(page); err != nil {
+		if err := read(&page); err != nil {
 			return Corrupt(err)
 		}
 		if page.header.Type != format.DictionaryPage {
@@ -176,7 +180,17 @@ func (r *ColumnReader) decode(rows int, levels []byte, encoding format.Encoding,
 func (r *ColumnReader) Close() {
 	if r.buffers != nil {
 		r.buffers.values.Strings = nil
-		chunkBufferPool.Put(r.buffers)
+		if r.buffers.memory() <= keptBuffers {
+			chunkBufferPool.Put(r.buffers)
+		}
 		r.buffers = nil
 	}
+}
+
+// keptBuffers bounds the memory that is kept for the next column. Row groups of the writer need a sixth of it.
+const keptBuffers = 8 << 20
+
+func (b *chunkBuffers) memory() int {
+	v := &b.values
+	return cap(b.chunk) + cap(b.plain) + cap(b.levels) + 4*cap(b.indexes) + cap(v.Bools) + 4*cap(v.Int32s) + 8*cap(v.Int64s)
 }

@@ -39,7 +39,7 @@ func Open(r io.ReaderAt, size int64) (_ *File, err error) {
 	if err != nil {
 		return nil, Corrupt(err)
 	}
-	return fileOf(f)
+	return fileOf(f, e.footer)
 }
 
 // readEnds tells a truncated file from a corrupt one, and bounds the footer before it is loaded.

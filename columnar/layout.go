@@ -1,6 +1,9 @@
 package columnar
 
 import (
+	"cmp"
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unsafe"
@@ -43,6 +46,9 @@ type Chunk struct {
 	Nulls, Least, Greatest int64
 	Bounded                bool
 	codec                  int8
+	// plain is the size of its pages when uncompressed, as the footer tells it, or the limit of a page if that is less. No
+	// page may be larger.
+	plain int32
 }
 
 // Memory is what a File keeps in memory without its leaves, in bytes.
@@ -51,13 +57,29 @@ func (f *File) Memory() int {
 	return bytes + len(f.Groups)*len(f.Leaves)*int(unsafe.Sizeof(Chunk{}))
 }
 
+// ReadingMemory bounds what reading a column of a row group takes in memory at once, in bytes: its pages as they are in
+// the file, one of them uncompressed, the text in that, its values with their levels and indexes, and the dictionary.
+func (f *File) ReadingMemory(group, leaf int) int64 {
+	const (
+		number = 8 + 4 + 1 // with its index and its level
+		text   = 16 + 4 + 1
+		empty  = 4 // a text without any bytes in a page
+	)
+	c := &f.Groups[group].Chunks[leaf]
+	values, plain := min(f.Groups[group].Rows, valueLimit), int64(c.plain)
+	if f.Leaves[leaf].Kind != parquet.ByteArray {
+		return c.Length + 2*plain + values*number
+	}
+	return c.Length + 2*plain + values*text + min(plain/empty, valueLimit)*text
+}
+
 // Leaf returns the index of a column, −1 where there is none.
 func (f *File) Leaf(name string) int {
 	return slices.IndexFunc(f.Leaves, func(l Leaf) bool { return l.Name == name })
 }
 
-// fileOf takes what is needed from the Parquet library, which has read the footer.
-func fileOf(f *parquet.File) (*File, error) {
+// fileOf takes what is needed from the Parquet library, which has read the footer; end is where that begins.
+func fileOf(f *parquet.File, end int64) (*File, error) {
 	if err := checkMetadata(f); err != nil {
 		return nil, err
 	}
@@ -76,7 +98,7 @@ func fileOf(f *parquet.File) (*File, error) {
 			of.Chunks[j] = chunkOf(&groups[i].Columns[j].MetaData, file.Leaves[j].Kind)
 		}
 	}
-	return file, nil
+	return file, file.checkPlaces(end)
 }
 
 func leafOf(name string, leaf *parquet.LeafColumn) Leaf {
@@ -93,7 +115,10 @@ func leafOf(name string, leaf *parquet.LeafColumn) Leaf {
 func chunkOf(meta *format.ColumnMetaData, kind parquet.Kind) Chunk {
 	c := Chunk{
 		Offset: meta.DataPageOffset, Length: meta.TotalCompressedSize, Nulls: meta.Statistics.NullCount,
-		codec: int8(meta.Codec),
+		codec: int8(meta.Codec), plain: pageLimit,
+	}
+	if size := meta.TotalUncompressedSize; size > 0 && size < pageLimit {
+		c.plain = int32(size)
 	}
 	if meta.DictionaryPageOffset != 0 {
 		c.Offset = meta.DictionaryPageOffset
@@ -102,4 +127,46 @@ func chunkOf(meta *format.ColumnMetaData, kind parquet.Kind) Chunk {
 		c.Least, c.Greatest, c.Bounded = int64Bounds(&meta.Statistics)
 	}
 	return c
+}
+
+// checkPlaces checks that no byte is of two chunks, and none behind the pages. Else all chunks of a large file could be
+// one that takes a few kilobytes, and reading them would take as much memory and time as if each were there.
+func (f *File) checkPlaces(end int64) error {
+	sorted, last := true, int64(len(magic))
+	for c := range f.chunks() {
+		if c.Offset < 0 || c.Length < 0 || c.Length > end || c.Offset > end-c.Length {
+			return fmt.Errorf("%w: pages of %d bytes at %d", ErrCorrupt, c.Length, c.Offset)
+		}
+		sorted = sorted && c.Offset >= last
+		last = c.Offset + c.Length
+	}
+	if sorted {
+		return nil
+	}
+	var places []*Chunk
+	for c := range f.chunks() {
+		places = append(places, c)
+	}
+	slices.SortFunc(places, func(a, b *Chunk) int { return cmp.Compare(a.Offset, b.Offset) })
+	last = int64(len(magic))
+	for _, c := range places {
+		if c.Offset < last {
+			return fmt.Errorf("%w: several columns have the pages at %d", ErrCorrupt, c.Offset)
+		}
+		last = c.Offset + c.Length
+	}
+	return nil
+}
+
+// chunks goes through the chunks that have pages.
+func (f *File) chunks() iter.Seq[*Chunk] {
+	return func(yield func(*Chunk) bool) {
+		for i := range f.Groups {
+			for j := range f.Groups[i].Chunks {
+				if c := &f.Groups[i].Chunks[j]; c.Length != 0 && !yield(c) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -29,20 +29,20 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x00\x05\x01\x01"), int8(0), int8(format.RLE), int8(parquet.Boolean), uint16(5), uint16(7), int16(0))
 	// The size of levels makes the page one of version 2, if it is not negative.
 	f.Fuzz(func(t *testing.T, content []byte, codec, encoding, kind int8, values, plain uint16, levels int16) {
-		page := chunkPage{content: content, header: format.PageHeader{
+		header := format.PageHeader{
 			Type: format.DataPage, CompressedPageSize: int32(len(content)), UncompressedPageSize: int32(plain),
 			DataPageHeader: thrift.New(format.DataPageHeader{
 				NumValues: int32(values), Encoding: format.Encoding(encoding), DefinitionLevelEncoding: format.RLE,
 			}),
-		}}
+		}
 		if levels >= 0 {
-			page.header.Type = format.DataPageV2
-			page.header.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{
+			header.Type = format.DataPageV2
+			header.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{
 				NumValues: int32(values), Encoding: format.Encoding(encoding), DefinitionLevelsByteLength: int32(levels),
 			})
 		}
 		r := ColumnReader{
-			buffers: new(chunkBuffers), pages: []chunkPage{page}, strings: new(Interner),
+			buffers: new(chunkBuffers), pages: append(page(t, header, 0), content...), strings: new(Interner),
 			codec: format.CompressionCodec(codec), kind: parquet.Kind(kind), nullable: levels != 0,
 		}
 		var before, after runtime.MemStats

@@ -158,7 +158,7 @@ func forge(t *testing.T, segment []byte, column string, codec format.Compression
 		meta := &columns[i].MetaData
 		if meta.PathInSchema[0] == column {
 			meta.Codec, meta.DataPageOffset, meta.DictionaryPageOffset = codec, int64(begin), 0
-			meta.TotalCompressedSize = int64(len(body) - begin)
+			meta.TotalCompressedSize, meta.TotalUncompressedSize = int64(len(body)-begin), 1<<30
 		}
 	}
 	footer = encoded(t, &metadata)

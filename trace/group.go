@@ -167,7 +167,8 @@ func scanGroup[T any](ctx context.Context, g *Group, columns []Column, selection
 		err = fmt.Errorf("%w: it has lost row group %d", ErrCorruptSegment, g.index)
 	}
 	if err == nil {
-		err = read(s, f, indexes)
+		all := append(selection.indexes(f.File), indexes...)
+		err = s.withMemory(ctx, f, g.index, all, func() error { return read(s, f, indexes) })
 	}
 	if s.stop != nil {
 		return s.stop

@@ -21,6 +21,9 @@ const scanRows = 1024
 // A segment that cannot be read, or not to its end, does not stop the scan: it is in the DamageError that Scan returns
 // after everything else was read. A column that a segment does not have (an older format) is null. Of entities and
 // processes only so many are read (EntityLimit).
+//
+// All that read rows share memory, and wait for each other when it is used up. So each should not read rows itself, nor
+// wait for others who do.
 func Scan[T any](ctx context.Context, d *Dataset, table string, each func(rows []T) error) error {
 	return ScanWithin(ctx, d, table, NewEntityLimit(), each)
 }
@@ -107,11 +110,23 @@ func (s *scanner[T]) scan(ctx context.Context, f *segmentFile) (err error) {
 		return err
 	}
 	for i := range f.Groups {
-		if err := s.scanGroup(ctx, f, i, indexes); err != nil || s.stop != nil {
+		err := s.withMemory(ctx, f, i, indexes, func() error { return s.scanGroup(ctx, f, i, indexes) })
+		if err != nil || s.stop != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withMemory reads columns of a group when there is memory for them.
+func (s *scanner[T]) withMemory(ctx context.Context, f *segmentFile, group int, indexes []int, read func() error) error {
+	giveBack, err := reading.forColumns(ctx, f.File, group, indexes)
+	if err != nil {
+		s.stop = ctx.Err()
+		return err
+	}
+	defer giveBack()
+	return read()
 }
 
 func (s *scanner[T]) scanGroup(ctx context.Context, f *segmentFile, group int, indexes []int) error {

@@ -56,6 +56,14 @@ func (g *Group) mayHold(c Condition) bool {
 	return false
 }
 
+// indexes are those of the conditions' columns in a file, −1 for those that it does not have.
+func (s Selection) indexes(f *columnar.File) (indexes []int) {
+	for _, c := range s {
+		indexes = append(indexes, f.Leaf(c.Column))
+	}
+	return indexes
+}
+
 // selectGroup is scanGroup for the rows that are selected. The columns of T are opened when the first such row is
 // found: where addresses lie scattered, the statistics rule few groups out, and the columns of the conditions are
 // small.
