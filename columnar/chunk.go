@@ -39,8 +39,8 @@ func (c *Chunk) load(f io.ReaderAt, rows int64, buffer *[]byte) (dictionary int6
 }
 
 // checkPages follows the page headers and compares what they claim with the limits and with each other; no page may
-// have more uncompressed bytes than plain. It returns the number of values of the dictionary, which comes first if there
-// is one. The headers are not kept: they take many times the bytes of pages that are small.
+// have more uncompressed bytes than plain. It returns the number of values of the dictionary, which comes first if
+// there is one. The headers are not kept: they take many times the bytes of pages that are small.
 func checkPages(chunk []byte, rows, plain int64) (dictionary int64, err error) {
 	var values, sum int64
 	for pages := 0; len(chunk) > 0; pages++ {

@@ -13,7 +13,7 @@ import (
 )
 
 // File is what readers need to know of a Parquet file: the part of its footer that pages are found by. What the Parquet
-// library makes of a footer takes twenty times as much, and a question keeps thousands of these.
+// library makes of a footer takes more than ten times as much, and a question keeps thousands of these.
 type File struct {
 	Size   int64 // in bytes
 	Rows   int64

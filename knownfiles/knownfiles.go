@@ -20,8 +20,8 @@ const (
 	maxFiles         = 2048 // of an installation
 	// maxUnprobed of these are files in which nothing was probed: any process can map thousands of them.
 	maxUnprobed = 1024
-	maxBytes         = 32 << 20
-	maxPath          = 4096
+	maxBytes    = 32 << 20
+	maxPath     = 4096
 )
 
 // name is that of the file in a user's cache.
@@ -34,8 +34,8 @@ var ErrForeign = errors.New("not a list of known files")
 type Installation struct {
 	// Core is the library that tells one installation from another.
 	Core target.KnownFile `json:"core"`
-	// Files are those that processes have mapped, the core among them. Those in which something was probed come first, and
-	// among them those that were seen last.
+	// Files are those that processes have mapped, the core among them. Those in which something was probed come first,
+	// and among them those that were seen last.
 	Files []target.KnownFile `json:"files"`
 }
 
@@ -95,8 +95,8 @@ func (l *List) Clone() *List {
 	return clone
 }
 
-// Add notes what a process has mapped, which comes before what was seen earlier. Of files with one path the last one is kept. It
-// reports whether any of it is news.
+// Add notes what a process has mapped, which comes before what was seen earlier. Of files with one path the last one is
+// kept. It reports whether any of it is news.
 func (l *List) Add(core target.KnownFile, files []target.KnownFile) (news bool) {
 	files = slices.DeleteFunc(slices.Clone(files), func(f target.KnownFile) bool { return !filepath.IsAbs(f.Path) || len(f.Path) > maxPath })
 	if len(files) == 0 {

@@ -208,9 +208,9 @@ func monotonicNow() int64 {
 // takes it off the list when it exits.
 func (l *Loader) AddProcess(process int32) error { return l.processes.list(process) }
 
-// RemoveProcess takes a process off the list that began at an instant, in nanoseconds since boot to the clock tick, 0 if
-// that is not known. It stays recorded as long as an attachment relies on it. One that has got its PID, and was listed by
-// the kernel, stays on the list.
+// RemoveProcess takes a process off the list that began at an instant, in nanoseconds since boot to the clock tick, or
+// 0 if that is not known. It stays recorded as long as an attachment relies on it. One that has got its PID, and was
+// listed by the kernel, stays on the list.
 func (l *Loader) RemoveProcess(process int32, start int64) error {
 	return l.processes.unlist(process, start)
 }

@@ -59,8 +59,8 @@ type Options struct {
 	// OnProcess is told of forks, execs, exits and changes of libraries.
 	OnProcess func(abi.ProcessRecord)
 	// OnIgnored is told when the filter has decided about an address (a callback, or a handle): the kernel need not record
-	// it. ignored is false when a new entity took the address. It returns whether there is room: if not, it is asked no more
-	// for this process, whose records are dropped here.
+	// it. ignored is false when a new entity took the address. It returns whether there is room: if not, it is asked no
+	// more for this process, whose records are dropped here.
 	OnIgnored func(pid int32, address uint64, ignored bool) bool
 	// OnIntraProcess is told of a process that creates a subscription with intra-process communication, with the time of
 	// the event on CLOCK_MONOTONIC in nanoseconds, and once of a process that is seen to have had one: at is 0. nil if

@@ -24,7 +24,7 @@ func followerOfAll() *follower {
 	f.blind = &blindSpans{processes: f.processes, mappings: f.mappings, attacher: f.attacher, journal: f.journal}
 	f.admission = &admission{
 		configuration: f.configuration, finder: f.finder, merger: f.merger, processes: f.processes, memories: new(memories),
-		looks: f.looks, turns: f.turns, journal: f.journal,
+		looks: f.looks, starts: new(recentStarts), turns: f.turns, journal: f.journal,
 	}
 	return f
 }

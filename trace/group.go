@@ -25,8 +25,8 @@ type keptSegment struct {
 	of      *Table
 }
 
-// Groups returns the row groups of a table that have rows, in its order. With a DamageError it returns those of the other segments.
-// Of a dataset with more than can be kept it returns the first ones (ErrTooManyGroups).
+// Groups returns the row groups of a table that have rows, in its order. With a DamageError it returns those of the
+// other segments. Of a dataset with more than can be kept it returns the first ones (ErrTooManyGroups).
 func Groups(ctx context.Context, d *Dataset, table string) ([]*Group, error) {
 	var groups []*Group
 	var beyond *SegmentError

@@ -15,8 +15,8 @@ const maxGroupMemory = 2 << 30
 // ErrTooManyGroups says that a dataset has more row groups than are kept.
 var ErrTooManyGroups = fmt.Errorf("what is kept of the row groups of a dataset would take more than %d MiB", maxGroupMemory>>20)
 
-// keptGroups is how much memory the row groups of each table take that Groups has returned last. Questions keep those of
-// several tables.
+// keptGroups is how much memory the row groups of each table take that Groups has returned last. Questions keep those
+// of several tables.
 type keptGroups struct {
 	mu      sync.Mutex
 	byTable map[string]int64
