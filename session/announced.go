@@ -42,7 +42,11 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 	pid := int32(record.Header.PID)
 	switch record.Header.Status {
 	case abi.ProcessFork, abi.ProcessExec:
-		a.processes.noteBegin(pid, record.Start(), record.Header.Status == abi.ProcessExec)
+		program := ""
+		if record.Header.Status == abi.ProcessExec {
+			program = record.CommandName()
+		}
+		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs), program)
 		if record.Header.Status == abi.ProcessFork {
 			a.mappings.beginProcess(pid, int64(record.TimeNs))
 		}

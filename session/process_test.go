@@ -83,3 +83,36 @@ func TestBeginThatIsReadAfterTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestProgramsThatNobodySaw: a process that runs another program and ends before anybody looks has no other name in its
+// last row than the kernel told, and nothing of its former program.
+func TestProgramsThatNobodySaw(t *testing.T) {
+	const pid, start = 7, 10_000_000
+	seen := trace.Process{
+		ProcessKey: trace.ProcessKey{PID: pid, ProcessStart: start}, Command: "sh", Executable: "/bin/sh", CommandLine: "sh -c talker", Distro: "humble",
+	}
+	unseen := trace.Process{ProcessKey: seen.ProcessKey, Command: "talker"}
+	for name, test := range map[string]struct {
+		at   int64 // when the program began; the row was made at 100
+		want trace.Process
+	}{
+		"after the look":  {101, unseen},
+		"before the look": {99, seen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entry := &process{row: seen, described: 100}
+			all := newProcesses(datasetClock{}, nil, newJournal(Observer{}))
+			all.put(entry)
+			a := newAnnounced(datasetClock{}, all, new(mappings), &strangers{starts: new(recentStarts)}, newLooks())
+			record := abi.ProcessRecord{Header: abi.RecordHeader{PID: pid, Status: abi.ProcessExec}, StartBoottimeNs: start, TimeNs: uint64(test.at)}
+			copy(record.Command[:], "talker")
+			a.onProcess(record)
+			record.Header.Status, record.TimeNs = abi.ProcessExit, 200
+			a.onProcess(record)
+			test.want.Exited, test.want.RecordingEndTimestamp = true, trace.Some[int64](200)
+			if entry.row != test.want {
+				t.Errorf("%+v, want %+v", entry.row, test.want)
+			}
+		})
+	}
+}

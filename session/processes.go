@@ -166,8 +166,9 @@ func (p *processes) show(key trace.ProcessKey) {
 	p.tell(entry)
 }
 
-// noteBegin notes that a process has begun, or one that was known a program.
-func (p *processes) noteBegin(pid int32, start int64, program bool) {
+// noteBegin notes that a process has begun, or one that was known a program: at an instant of CLOCK_MONOTONIC, in
+// nanoseconds. The program's name is "" where it is the parent's.
+func (p *processes) noteBegin(pid int32, start, at int64, program string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	entry := p.byPID[pid]
@@ -177,8 +178,11 @@ func (p *processes) noteBegin(pid int32, start int64, program bool) {
 	case entry.ended:
 		delete(p.byPID, pid) // another process has the PID now
 		p.gone = append(p.gone, entry)
-	case program:
+	case program != "":
 		entry.forgotten = true
+		if at > entry.described {
+			entry.program = program
+		}
 	}
 }
 
@@ -218,6 +222,7 @@ func (p *processes) over(entry *process, at int64, exited bool) {
 	}
 	entry.ended = true
 	entry.endedAt = time.Now()
+	entry.describeUnseen()
 	entry.row.Exited = exited
 	entry.row.RecordingEndTimestamp = trace.Some(at)
 	p.tell(entry)
