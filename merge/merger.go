@@ -140,12 +140,12 @@ func (m *Merger) forget(process *Process) error {
 	return process.CloseMemory()
 }
 
-// Update calls change with the process of a PID, if there is one, while nothing else uses it.
-func (m *Merger) Update(pid int32, change func(*Process) error) error {
+// Update calls change with a process, if it is known and no other one has its PID now, while nothing else uses it.
+func (m *Merger) Update(key trace.ProcessKey, change func(*Process) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	process := m.processes[pid]
-	if process == nil {
+	process := m.processes[key.PID]
+	if process == nil || process.Key != key {
 		return nil
 	}
 	return change(process)

@@ -74,13 +74,16 @@ func fedCallback(callback uint64) []byte {
 	})
 }
 
+// tracedProcess is the process of all records that header makes.
+var tracedProcess = trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}
+
 func TestCallbackIsNamedAndFed(t *testing.T) {
 	rows := feed(t, merge.Options{}, append(announcedEntities(), fedCallback(0x30))...)
 	if len(rows.Callbacks) != 1 || len(rows.Takes) != 0 {
 		t.Fatalf("rows %+v", rows)
 	}
 	want := trace.Callback{
-		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, Callback: 0x30,
+		ProcessKey: tracedProcess, TID: 8, CPU: 1, Callback: 0x30,
 		CallbackStartTimestamp: trace.Some(100 + offset), CallbackEndTimestamp: trace.Some(200 + offset),
 		Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x99,
 		SourceTimestamp: trace.Some(int64(12345)), RMWSubscriptionHandle: 0x21, RMWTakeTimestamp: trace.Some(90 + offset),
@@ -138,7 +141,7 @@ func TestPublishLayers(t *testing.T) {
 	}
 	got := feed(t, merge.Options{}, append(announcedEntities(), encode(record))...).Publishes[0]
 	want := trace.Publish{
-		ProcessKey: trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}, TID: 8, CPU: 1, PublishNumber: 3,
+		ProcessKey: tracedProcess, TID: 8, CPU: 1, PublishNumber: 3,
 		PublisherHandle: 0x60, RMWPublisherHandle: 0x61, Message: 0x99, RclcppPublishTimestamp: trace.Some(100 + offset),
 		RclPublishTimestamp: trace.Some(101 + offset), RMWPublishTimestamp: trace.Some(102 + offset),
 		DDSBindAddrToStampTimestamp: trace.Some(103 + offset), SourceTimestamp: trace.Some(int64(55)), Status: trace.PublishComplete, Kind: trace.PublishMessage, Provenance: trace.FromTracepoint,

@@ -197,3 +197,18 @@ func TestRecordedProcessesAreTold(t *testing.T) {
 		t.Errorf("told %d, not %d", told, want)
 	}
 }
+
+// TestUpdateIsOfOneProcess: what is done with a process is not done with another one that has its PID.
+func TestUpdateIsOfOneProcess(t *testing.T) {
+	m := merge.New(merge.Options{})
+	present := trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 2 * start}
+	m.Introduce(present.PID, func() *merge.Process { return &merge.Process{Key: present, Graph: entities.New(present)} })
+	for key, want := range map[trace.ProcessKey]bool{
+		present: true, {BootID: "boot", PID: 7, ProcessStart: start}: false, {BootID: "boot", PID: 8, ProcessStart: 2 * start}: false,
+	} {
+		updated := false
+		if err := m.Update(key, func(*merge.Process) error { updated = true; return nil }); err != nil || updated != want {
+			t.Errorf("%v: updated %v, %v; want %v", key, updated, err, want)
+		}
+	}
+}

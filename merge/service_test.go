@@ -28,7 +28,7 @@ func TestForeignResponses(t *testing.T) {
 			if err := m.Record(initEvent(abi.EventRclNodeInit, 1, "node", "/ns", 0x10, 0x11)); err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Update(7, func(p *merge.Process) error {
+			if err := m.Update(tracedProcess, func(p *merge.Process) error {
 				p.RMWImplementation = test.rmw
 				p.Graph.Apply(&entities.Snapshot{Entities: trace.Batch{Clients: []trace.Client{{
 					ClientHandle: 0x70, ServiceName: "/s", NodeName: "/n", GID: test.client, Provenance: trace.FromMemory,

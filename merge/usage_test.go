@@ -188,7 +188,7 @@ func TestTakesOfAnOldSubscriptionAreNoGuess(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := m.Update(7, func(p *merge.Process) error {
+			if err := m.Update(tracedProcess, func(p *merge.Process) error {
 				p.Graph.SetMemory(memory, layout)
 				p.Graph.Init(entities.InitEvent{Event: abi.EventCallbackGroupAddSubscription, Time: 10, Arguments: [6]uint64{0xf00, memoryHandle}})
 				return nil

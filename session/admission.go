@@ -149,8 +149,8 @@ func (a *admission) dismiss(unmet *process) {
 	pid := unmet.row.PID
 	a.unlist(pid, unmet.row.ProcessStart)
 	a.journal.warn(fmt.Errorf("PID %d (%s) was recorded for a moment, until it was known that --name does not fit it", pid, unmet.row.Command))
-	a.journal.warn(a.merger.Update(pid, func(merged *merge.Process) error {
-		merged.Unwanted = merged.Unwanted || merged.Key == unmet.row.ProcessKey
+	a.journal.warn(a.merger.Update(unmet.row.ProcessKey, func(merged *merge.Process) error {
+		merged.Unwanted = true
 		return nil
 	}))
 	a.processes.end(unmet, a.clock.now(), false)
@@ -170,10 +170,7 @@ func (a *admission) adopt(ctx context.Context, unmet, entry *process) *process {
 // readAnew gives the merger what is known now of a process that it knows: its memory, and its implementation of rmw.
 func (a *admission) readAnew(ctx context.Context, entry *process) {
 	opened := a.memories.open(ctx, entry)
-	a.journal.warn(a.merger.Update(entry.row.PID, func(merged *merge.Process) error {
-		if merged.Key != entry.row.ProcessKey {
-			return nil
-		}
+	a.journal.warn(a.merger.Update(entry.row.ProcessKey, func(merged *merge.Process) error {
 		merged.RMWImplementation = entry.row.RMWImplementation
 		err := merged.CloseMemory()
 		opened.take().give(merged)

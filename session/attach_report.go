@@ -63,10 +63,8 @@ func (r attachReport) NoIntraProcess(p *attaching.Process) (none bool) {
 
 // askGraph asks the graph of a process, unless another one has its PID by now.
 func (r attachReport) askGraph(p *attaching.Process, ask func(*entities.Graph)) {
-	r.journal.warn(r.merger.Update(p.Target.PID, func(merged *merge.Process) error {
-		if merged.Key == keyOf(p.Target) {
-			ask(merged.Graph)
-		}
+	r.journal.warn(r.merger.Update(keyOf(p.Target), func(merged *merge.Process) error {
+		ask(merged.Graph)
 		return nil
 	}))
 }

@@ -14,12 +14,7 @@ func (f *follower) bury(entry *process) {
 	ranROS2 := entry.ros2 || entry.shown
 	f.processes.mu.Unlock()
 	if ranROS2 {
-		f.journal.warn(f.merger.Update(entry.row.PID, func(merged *merge.Process) error {
-			if merged.Key != entry.row.ProcessKey {
-				return nil
-			}
-			return merged.CloseMemory()
-		}))
+		f.journal.warn(f.merger.Update(entry.row.ProcessKey, (*merge.Process).CloseMemory))
 		return
 	}
 	f.forget(entry)

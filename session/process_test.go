@@ -49,7 +49,7 @@ func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	f.forgetLongEnded(now)
 	for pid, want := range map[int32]bool{1: true, 2: true, 3: false} {
 		merged := false
-		_ = f.merger.Update(pid, func(*merge.Process) error {
+		_ = f.merger.Update(trace.ProcessKey{PID: pid}, func(*merge.Process) error {
 			merged = true
 			return nil
 		})

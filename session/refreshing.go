@@ -108,7 +108,7 @@ func (f *follower) refresh(ctx context.Context, entry *process) error {
 		f.admission.readAnew(ctx, entry)
 	}
 	if forgotten || !ros2 || entry.row.RMWImplementation != rmw {
-		f.journal.warn(f.merger.Update(entry.row.PID, func(merged *merge.Process) error {
+		f.journal.warn(f.merger.Update(entry.row.ProcessKey, func(merged *merge.Process) error {
 			merged.RMWImplementation = entry.row.RMWImplementation
 			return nil
 		}))
@@ -137,7 +137,7 @@ func (f *follower) prepare(ctx context.Context, entry *process) error {
 func (f *follower) replace(ctx context.Context, entry *process) error {
 	f.letGo(entry)
 	f.attacher.Sweep() // the former program's links would match the new one, too
-	f.journal.warn(f.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
+	f.journal.warn(f.merger.Update(entry.row.ProcessKey, (*merge.Process).CloseMemory))
 	f.processes.mu.Lock()
 	entry.close()
 	f.processes.mu.Unlock()

@@ -116,8 +116,8 @@ func (s *scans) wants(entry *process) bool {
 		return true
 	}
 	wanted := false
-	s.journal.warn(s.merger.Update(entry.row.PID, func(merged *merge.Process) error {
-		wanted = merged.Key == entry.row.ProcessKey && merged.Graph.WantsScan()
+	s.journal.warn(s.merger.Update(entry.row.ProcessKey, func(merged *merge.Process) error {
+		wanted = merged.Graph.WantsScan()
 		return nil
 	}))
 	return wanted
@@ -172,8 +172,8 @@ func (s *scans) apply(result scanResult) {
 		s.warnOfUnfoundEntities(key)
 		return
 	}
-	s.journal.warn(s.merger.Update(key.PID, func(merged *merge.Process) error {
-		if merged.Key == key && result.snapshot != nil {
+	s.journal.warn(s.merger.Update(key, func(merged *merge.Process) error {
+		if result.snapshot != nil {
 			s.takeIn(merged.Graph, result)
 		}
 		return nil

@@ -139,6 +139,6 @@ func unstored(accepted, stored map[string]uint64) map[string]uint64 {
 // closeMemories ends the reading of the memory of all processes.
 func (s *Session) closeMemories() {
 	for _, entry := range s.processes.all() {
-		s.journal.warn(s.merger.Update(entry.row.PID, (*merge.Process).CloseMemory))
+		s.journal.warn(s.merger.Update(entry.row.ProcessKey, (*merge.Process).CloseMemory))
 	}
 }
