@@ -75,21 +75,31 @@ func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites 
 // Open says that the recording begins now.
 func (a *Attacher) Open() { a.opened, a.bodies.since = true, time.Now() }
 
-// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins. It
-// is nil if it is not there yet.
-func (a *Attacher) Await(ctx context.Context, p *Process) {
+// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins.
+func (a *Attacher) Await(ctx context.Context, p *Process) { a.await(ctx, p) }
+
+// await attaches the bodies, for a process or for those that are not there yet, and reports whether it could.
+func (a *Attacher) await(ctx context.Context, p *Process) bool {
 	a.bodies.since = time.Now()
-	if _, err := a.attachSharedBodies(ctx, p, nil); err != nil {
+	_, err := a.attachSharedBodies(ctx, p, nil)
+	if err != nil {
 		a.reporter.Warn(fmt.Errorf("attaching for all processes: %w", err))
 	}
+	return err == nil
 }
 
 // AwaitFirst keeps bodies attached until Begin tells of a process. They cost nobody anything as long as none runs ROS
 // 2, and the first one may be faster than who attaches for it.
 func (a *Attacher) AwaitFirst(ctx context.Context) {
 	if !a.bodies.awaitFirst {
-		a.bodies.awaitFirst = true
-		a.Await(ctx, nil)
+		a.bodies.awaitFirst = a.await(ctx, nil)
+	}
+}
+
+// EndAwaiting says that the first one runs: bodies stay for a while.
+func (a *Attacher) EndAwaiting() {
+	if b := &a.bodies; b.awaitFirst {
+		b.awaitFirst, b.since = false, time.Now()
 	}
 }
 
@@ -104,9 +114,7 @@ func (a *Attacher) AwaitNone() {
 // Begin says that a process runs ROS 2 or is about to, before anything is planned for it: what it maps may call
 // tracepoints, and was perhaps never looked at.
 func (a *Attacher) Begin(ctx context.Context, p *Process) {
-	if b := &a.bodies; b.awaitFirst {
-		b.awaitFirst, b.since = false, time.Now()
-	}
+	a.EndAwaiting()
 	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.sharing.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
 		a.returnToSharedBodies(ctx, p)
 	}

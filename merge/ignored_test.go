@@ -3,6 +3,10 @@ package merge
 import (
 	"slices"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/entities"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // decision is what the kernel was told of an address.
@@ -69,4 +73,40 @@ func TestIgnoredAddressesOfOthers(t *testing.T) {
 	if got := len(m.ignored[1].addresses); got != 500_000 {
 		t.Errorf("%d addresses are left", got)
 	}
+}
+
+// TestIgnoredAddressesOfUnwantedProcesses: who turns out not to be wanted has no addresses any more.
+func TestIgnoredAddressesOfUnwantedProcesses(t *testing.T) {
+	for name, end := range map[string]func(m *Merger){
+		"forgotten":     (*Merger).ForgetUnwanted,
+		"another comes": func(m *Merger) { m.Introduce(7, func() *Process { return newUnwanted(8) }) },
+		"it runs another program": func(m *Merger) {
+			record := abi.ProcessRecord{Header: abi.RecordHeader{PID: 7, Status: abi.ProcessExec}, StartBoottimeNs: 10_000_000}
+			if err := m.changeProcess(&record); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			held := 0
+			m := New(Options{OnIgnored: func(_ int32, _ uint64, ignored bool) bool {
+				if ignored {
+					held++
+				} else {
+					held--
+				}
+				return true
+			}})
+			m.Introduce(7, func() *Process { return newUnwanted(10_000_000) })
+			m.ignore(7, 10)
+			if end(m); held != 0 {
+				t.Errorf("%d addresses are held", held)
+			}
+		})
+	}
+}
+
+func newUnwanted(start int64) *Process {
+	key := trace.ProcessKey{PID: 7, ProcessStart: start}
+	return &Process{Key: key, Graph: entities.New(key), Unwanted: true}
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 
@@ -115,9 +114,14 @@ func New(options Options) *Merger {
 func (m *Merger) Introduce(pid int32, make func() *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.processes[pid]; known == nil || known.Unwanted {
-		m.processes[pid] = make()
+	known := m.processes[pid]
+	if known != nil && !known.Unwanted {
+		return
 	}
+	if known != nil {
+		m.discard(known)
+	}
+	m.processes[pid] = make()
 }
 
 // Forget ends a process, unless another one has its PID now. What remains to be told of its entities comes with the
@@ -231,12 +235,19 @@ func (m *Merger) isUnwanted(pid int32, rows bool) bool {
 func (m *Merger) ForgetUnwanted() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.processes, func(_ int32, process *Process) bool {
+	for _, process := range m.processes {
 		if process.Unwanted {
-			process.Graph.Release()
+			m.discard(process)
 		}
-		return process.Unwanted
-	})
+	}
+}
+
+// discard lets go of a process of which nothing is to be told.
+func (m *Merger) discard(process *Process) {
+	m.regardAll(process.Key.PID)
+	delete(m.processes, process.Key.PID)
+	process.Graph.Release()
+	_ = process.CloseMemory() // it was only read
 }
 
 // identified is the process of a PID that a record came from.
@@ -258,7 +269,7 @@ func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 		same := process.Key.ProcessStart == record.Start()
 		switch {
 		case process.Unwanted:
-			delete(m.processes, process.Key.PID) // it may be wanted now
+			m.discard(process) // it may be wanted now
 		case same && record.Header.Status == abi.ProcessFork: // somebody has met it before this was read
 		case same:
 			m.regardAll(process.Key.PID)

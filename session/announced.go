@@ -42,11 +42,7 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 	pid := int32(record.Header.PID)
 	switch record.Header.Status {
 	case abi.ProcessFork, abi.ProcessExec:
-		program := ""
-		if record.Header.Status == abi.ProcessExec {
-			program = record.CommandName()
-		}
-		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs), program)
+		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs)+a.clock.RealtimeOffset, record.Header.Status == abi.ProcessExec)
 		if record.Header.Status == abi.ProcessFork {
 			a.mappings.beginProcess(pid, int64(record.TimeNs))
 		}

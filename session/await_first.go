@@ -11,6 +11,9 @@ import (
 // firstInterval is how often it is looked whether others run ROS 2 while no process that is recorded does.
 const firstInterval = 30 * time.Second
 
+// firstPatience is how long that may take: memory maps can be long, and many.
+const firstPatience = time.Second
+
 // firstAwaited has bodies attached while nobody on the machine runs ROS 2, which costs nobody anything. A program of
 // which nothing is known may call tracepoints before anybody has looked at it. It is of the session's own goroutine.
 type firstAwaited struct {
@@ -28,13 +31,20 @@ func (f *firstAwaited) look(ctx context.Context) {
 	_, runs := f.processes.run()
 	ended := f.ran && !runs
 	f.ran = runs
-	if runs || !ended && time.Since(f.looked) < firstInterval {
+	switch {
+	case runs:
+		f.attacher.EndAwaiting()
+		return
+	case !ended && time.Since(f.looked) < firstInterval:
 		return
 	}
-	f.looked = time.Now()
-	if f.finder.CountROS2(ctx) > 0 {
+	defer func() { f.looked = time.Now() }()
+	patient, cancel := context.WithTimeout(ctx, firstPatience)
+	defer cancel()
+	switch others := f.finder.CountROS2(patient); {
+	case others > 0:
 		f.attacher.AwaitNone()
-	} else if ctx.Err() == nil {
+	case patient.Err() == nil: // else nobody knows
 		f.attacher.AwaitFirst(ctx)
 	}
 }

@@ -56,8 +56,11 @@ func (h *headers) forget(entry *process) {
 	}
 }
 
+// forgetOne leaves what the kernel side knows of another process that has the PID by now.
 func (h *headers) forgetOne(entry *process, address uint64) {
-	h.journal.warn(h.loader.ForgetHeaderOffset(entry.row.PID, address))
+	if holder := h.processes.find(entry.row.PID); holder == nil || holder == entry {
+		h.journal.warn(h.loader.ForgetHeaderOffset(entry.row.PID, address))
+	}
 	if entry.headers[address] {
 		delete(entry.headers, address)
 		h.quota.Of(entry.payer).Give(quota.Headers, 1)

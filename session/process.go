@@ -33,10 +33,6 @@ type process struct {
 	recorded bool
 	// forgotten says that the merger has read of an exec since the process was met, and may know nothing of its program.
 	forgotten bool
-	// described is when the row was last made of what the process was seen to be, CLOCK_MONOTONIC in nanoseconds. program
-	// is the name of the one that it has begun to run since, "" if none.
-	described int64
-	program   string
 	// mapped says that the kernel has told of a mapping since the process was last looked at, askedAt when somebody was
 	// asked to look for that reason.
 	mapped  bool
@@ -70,9 +66,9 @@ type process struct {
 }
 
 func newProcess(p *target.Process) *process {
-	now := readClock(unix.CLOCK_MONOTONIC)
 	return &process{
-		target: p, probed: attaching.NewProcess(p), row: describe(p), ros2: p.IsROS2(), payer: p.Account().User(), met: now, described: now,
+		target: p, probed: attaching.NewProcess(p), row: describe(p), ros2: p.IsROS2(), payer: p.Account().User(),
+		met: readClock(unix.CLOCK_MONOTONIC),
 	}
 }
 
@@ -100,15 +96,6 @@ func (p *process) describeAnew() {
 	p.row.RecordingStartTimestamp = former.RecordingStartTimestamp
 	p.row.RecordingEndTimestamp = former.RecordingEndTimestamp
 	p.row.Exited = former.Exited
-	p.described, p.program = readClock(unix.CLOCK_MONOTONIC), ""
-}
-
-// describeUnseen leaves of the row what holds for a program that nobody has looked at: its name, which the kernel told.
-func (p *process) describeUnseen() {
-	if p.program == "" {
-		return
-	}
-	p.row.Command, p.row.Executable, p.row.CommandLine, p.row.Distro, p.row.RMWImplementation = p.program, "", "", "", ""
 }
 
 // close lets go of the operating system's process. There is nothing to do about an error.

@@ -59,59 +59,33 @@ func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	}
 }
 
-// That a process was over is seen before the record of its begin is read: it is no other one with its PID, and is
-// forgotten in its time.
-func TestBeginThatIsReadAfterTheEnd(t *testing.T) {
+// TestBeginsThatAreRead: a process may have ended before its begin is read, and another one may have got its PID
+// although nothing has told that it has ended.
+func TestBeginsThatAreRead(t *testing.T) {
 	const tick = 10_000_000
 	for name, test := range map[string]struct {
+		ended  bool
+		status uint8
 		begins int64
-		known  bool
+		known  bool // that it is known still
 	}{
-		"its own":                 {5 * tick, true},
-		"of another with its PID": {9 * tick, false},
+		"its own, after its end":        {true, abi.ProcessFork, 5 * tick, true},
+		"of another, after its end":     {true, abi.ProcessFork, 9 * tick, false},
+		"its own":                       {false, abi.ProcessExec, 5 * tick, true},
+		"of another, instead of an end": {false, abi.ProcessExec, 9 * tick, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			entry := &process{ended: true, row: trace.Process{ProcessKey: trace.ProcessKey{PID: 7, ProcessStart: 5 * tick}}}
+			entry := &process{ended: test.ended, row: trace.Process{ProcessKey: trace.ProcessKey{PID: 7, ProcessStart: 5 * tick}}}
 			table := newProcesses(datasetClock{}, nil, nil)
 			table.put(entry)
 			record := abi.ProcessRecord{StartBoottimeNs: uint64(test.begins)}
-			record.Header.PID, record.Header.Status = 7, abi.ProcessFork
-			newAnnounced(datasetClock{}, table, new(mappings), new(strangers), newLooks()).onProcess(record)
-			if known := table.find(7) == entry; known != test.known || len(table.gone) == 1 == test.known {
-				t.Errorf("known: %v, %d are gone", known, len(table.gone))
+			record.Header.PID, record.Header.Status = 7, test.status
+			newAnnounced(datasetClock{}, table, new(mappings), &strangers{starts: new(recentStarts)}, newLooks()).onProcess(record)
+			if known := table.find(7) == entry; known != test.known || len(table.gone) == 1 == test.known || entry.ended != (test.ended || !test.known) {
+				t.Errorf("known: %v, ended: %v, %d are gone", known, entry.ended, len(table.gone))
 			}
-		})
-	}
-}
-
-// TestProgramsThatNobodySaw: a process that runs another program and ends before anybody looks has no other name in its
-// last row than the kernel told, and nothing of its former program.
-func TestProgramsThatNobodySaw(t *testing.T) {
-	const pid, start = 7, 10_000_000
-	seen := trace.Process{
-		ProcessKey: trace.ProcessKey{PID: pid, ProcessStart: start}, Command: "sh", Executable: "/bin/sh", CommandLine: "sh -c talker", Distro: "humble",
-	}
-	unseen := trace.Process{ProcessKey: seen.ProcessKey, Command: "talker"}
-	for name, test := range map[string]struct {
-		at   int64 // when the program began; the row was made at 100
-		want trace.Process
-	}{
-		"after the look":  {101, unseen},
-		"before the look": {99, seen},
-	} {
-		t.Run(name, func(t *testing.T) {
-			entry := &process{row: seen, described: 100}
-			all := newProcesses(datasetClock{}, nil, newJournal(Observer{}))
-			all.put(entry)
-			a := newAnnounced(datasetClock{}, all, new(mappings), &strangers{starts: new(recentStarts)}, newLooks())
-			record := abi.ProcessRecord{Header: abi.RecordHeader{PID: pid, Status: abi.ProcessExec}, StartBoottimeNs: start, TimeNs: uint64(test.at)}
-			copy(record.Command[:], "talker")
-			a.onProcess(record)
-			record.Header.Status, record.TimeNs = abi.ProcessExit, 200
-			a.onProcess(record)
-			test.want.Exited, test.want.RecordingEndTimestamp = true, trace.Some[int64](200)
-			if entry.row != test.want {
-				t.Errorf("%+v, want %+v", entry.row, test.want)
+			if entry.forgotten != (test.known && test.status == abi.ProcessExec) {
+				t.Errorf("forgotten: %v", entry.forgotten)
 			}
 		})
 	}

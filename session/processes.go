@@ -166,23 +166,21 @@ func (p *processes) show(key trace.ProcessKey) {
 	p.tell(entry)
 }
 
-// noteBegin notes that a process has begun, or one that was known a program: at an instant of CLOCK_MONOTONIC, in
-// nanoseconds. The program's name is "" where it is the parent's.
-func (p *processes) noteBegin(pid int32, start, at int64, program string) {
+// noteBegin notes that a process has begun, or one that was known a program, at an instant of the dataset's clock. If
+// another one is known by the PID, its end was not told.
+func (p *processes) noteBegin(pid int32, start, at int64, program bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	entry := p.byPID[pid]
 	switch {
 	case entry == nil:
-	case entry.ended && entry.row.ProcessStart == start: // it was over before its begin was read
-	case entry.ended:
-		delete(p.byPID, pid) // another process has the PID now
+	case entry.row.ProcessStart != start:
+		p.over(entry, at, true)
+		delete(p.byPID, pid)
 		p.gone = append(p.gone, entry)
-	case program != "":
+	case entry.ended: // it was over before its begin was read
+	case program:
 		entry.forgotten = true
-		if at > entry.described {
-			entry.program = program
-		}
 	}
 }
 
@@ -210,8 +208,16 @@ func (p *processes) end(entry *process, at int64, exited bool) {
 func (p *processes) endAll(at int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endGone()
 	for _, entry := range p.byPID {
 		p.over(entry, at, entry.target != nil && !entry.target.Alive())
+	}
+}
+
+// endGone ends those whose PIDs other processes have, if nothing has told of it. The processes are locked.
+func (p *processes) endGone() {
+	for _, entry := range p.gone {
+		p.over(entry, p.clock.now(), true)
 	}
 }
 
@@ -222,7 +228,6 @@ func (p *processes) over(entry *process, at int64, exited bool) {
 	}
 	entry.ended = true
 	entry.endedAt = time.Now()
-	entry.describeUnseen()
 	entry.row.Exited = exited
 	entry.row.RecordingEndTimestamp = trace.Some(at)
 	p.tell(entry)
@@ -266,6 +271,7 @@ func (p *processes) endedBefore(instant time.Time) (over []*process) {
 func (p *processes) inTurn(wantsLook func(*process) bool) (pids []int32, wanted map[int32]bool, gone []*process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endGone()
 	gone, p.gone = p.gone, nil
 	wanted = map[int32]bool{}
 	for _, entry := range slices.SortedFunc(maps.Values(p.byPID), func(a, b *process) int {

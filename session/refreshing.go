@@ -150,5 +150,8 @@ func (f *follower) replace(ctx context.Context, entry *process) error {
 		return nil
 	}
 	f.processes.write(fresh)
+	if fresh.ros2 {
+		f.attacher.Begin(ctx, fresh.probed)
+	}
 	return f.attach(ctx, fresh)
 }
