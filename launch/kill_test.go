@@ -24,7 +24,7 @@ func TestKillSparesStrangers(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			l := &Command{command: c, done: make(chan struct{}), patience: 200 * time.Millisecond, finder: target.NewFinder()}
+			l := &Command{command: c, done: make(chan struct{}), patience: time.Second, finder: target.NewFinder()}
 			go l.await()
 			if name != "runs" {
 				<-l.done
