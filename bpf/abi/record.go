@@ -396,8 +396,7 @@ type ThreadState struct {
 	DequeuePending       uint32
 	RequestPending       uint32
 	Steps                uint8
-	Reserved             [3]uint8
-	GenericShown         uint32
+	Reserved             [7]uint8
 	Account              ThreadRecord
 	Take                 TakeRecord
 	Dequeue              TakeRecord

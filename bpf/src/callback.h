@@ -83,8 +83,6 @@ static __always_inline void callback_start(struct thread_state *state, const str
 
 	if (!has_state(state, KIND_CALLBACK))
 		return;
-	if (flags)
-		state->generic_shown = 1;
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
 	flags |= flush_others(state, event, intra_process);
@@ -144,16 +142,18 @@ static __always_inline __u32 find_callback(const struct thread_state *state,
 }
 
 /*
- * callback_end(callback). A derived one also follows when nothing was there to be taken: where the
- * thread has shown what precedes a start, an end without one is no end.
+ * callback_end(callback). A derived one also follows when nothing was there to be taken: without a
+ * start that was seen, it is the end of nothing that is known.
  */
 static __always_inline void callback_end(struct thread_state *state, const struct event *event)
 {
+	bool derived = event->flags & FLAG_DERIVED;
 	__u32 match;
 	__u8 *steps;
 
 	if (!state) {
-		emit_callback_without_start(event, 0);
+		if (!derived)
+			emit_callback_without_start(event, 0);
 		return;
 	}
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
@@ -176,7 +176,7 @@ static __always_inline void callback_end(struct thread_state *state, const struc
 	match = find_callback(state, event);
 	if (!match) {
 		unwind(state, event->stack_pointer);
-		if (event->flags & FLAG_DERIVED && state->generic_shown)
+		if (derived)
 			return;
 		/* What was shown since it began was shown by an executor within it. */
 		*executor_steps(state) = STEPS_HIDDEN;

@@ -106,8 +106,6 @@ int on_rmw_take(struct pt_regs *regs)
 		return 0;
 	case FORM_TAKE_SERIALIZED_ENTRY:
 		open_take_call(state, &event, DETAIL_SERIALIZED, COOKIE_PARAMETER(cookie));
-		if (state)
-			state->generic_shown = 1;
 		return 0;
 	case FORM_TAKE_LOANED_ENTRY:
 		open_take_call(state, &event, DETAIL_LOANED, COOKIE_PARAMETER(cookie));

@@ -82,8 +82,7 @@ struct thread_state {
 	__u32 dequeue_pending;
 	__u32 request_pending;
 	__u8 steps; /* one of STEPS_..., of the executor outside of callbacks */
-	__u8 reserved[3];
-	__u32 generic_shown; /* a serialized take or a derived callback_start was seen */
+	__u8 reserved[7];
 	/* Kept as the records that they become if nothing follows. */
 	struct thread_record account;
 	struct take_record take;

@@ -55,3 +55,31 @@ func TestWhatALeftCallbackTookFeedsNone(t *testing.T) {
 		})
 	}
 }
+
+// TestDerivedEndsWithoutStarts: an end that is derived also follows a take that has failed. Without its start it makes
+// no record, on a thread of which nothing is known and on one that has shown something.
+func TestDerivedEndsWithoutStarts(t *testing.T) {
+	const other, generic = 0x30, 0x40
+	start := model.Event{ID: abi.EventCallbackStart, Arguments: [5]uint64{other}}
+	end := model.Event{ID: abi.EventCallbackEnd, Arguments: [5]uint64{other}}
+	for name, before := range map[string][]model.Event{
+		"the first event": nil, "after another callback": {start, end}, "in another callback": {start},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := append(before, model.Event{ID: abi.EventCallbackEnd, Arguments: [5]uint64{generic}, Derived: true})
+			machine, compiled := model.NewMachine(), newKernel(t)
+			for i, e := range events {
+				e.PID, e.TID, e.TimeNs, e.StackPointer = 1, 1, uint64(i+1), 0x1000
+				machine.Handle(e)
+				compiled.handle(t, e)
+			}
+			for who, records := range map[string][]any{"model": machine.Records, "kernel": compiled.drain(t)} {
+				for _, record := range records {
+					if record, ok := record.(*abi.CallbackRecord); ok && record.Callback == generic {
+						t.Errorf("%s: %+v", who, record)
+					}
+				}
+			}
+		})
+	}
+}

@@ -71,8 +71,6 @@ type thread struct {
 	take         *abi.TakeRecord
 	dequeue      *abi.TakeRecord
 	request      *abi.ServiceRecord
-	// genericShown: a derived callback_start was seen.
-	genericShown bool
 	// atCaller is the last event that was seen at a caller and not yet in its body.
 	atCaller *Event
 }
@@ -341,7 +339,6 @@ func (m *Machine) callbackStart(e Event) {
 	m.unwind(t, e.StackPointer)
 	record := abi.CallbackRecord{Callback: e.Arguments[0], StartNs: e.TimeNs}
 	flags := e.derived()
-	t.genericShown = t.genericShown || e.Derived
 	intraProcess := e.Arguments[1]&1 != 0
 	if intraProcess {
 		flags |= abi.FlagIntraProcess
@@ -385,6 +382,9 @@ func (m *Machine) callbackStart(e Event) {
 
 func (m *Machine) callbackEnd(e Event) {
 	orphan := func(depth int) {
+		if e.Derived {
+			return // it also follows when nothing was there to be taken
+		}
 		m.Records = append(m.Records, &abi.CallbackRecord{
 			Header:   header(e, abi.KindCallback, abi.CallbackStartMissing, uint8(depth), 0),
 			Callback: e.Arguments[0],
@@ -410,9 +410,7 @@ func (m *Machine) callbackEnd(e Event) {
 	match := t.ending(e)
 	if match < 0 {
 		m.unwind(t, e.StackPointer)
-		if !e.Derived || !t.genericShown {
-			orphan(len(t.frames))
-		}
+		orphan(len(t.frames))
 		return
 	}
 	for len(t.frames) > match+1 {
