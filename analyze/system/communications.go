@@ -48,43 +48,25 @@ func (a *Architecture) connect(limit int) (complete bool) {
 // audience finds which subscriptions of a topic live at the same time as a publisher, without looking at the others.
 type audience struct {
 	subscriptions []*Subscription
-	spans         []livedSpan // of the subscriptions, by their begin
-	// lasts is a tree over spans: behind as many elements as there are spans has the last time of each, and before that
-	// each element i has the greater one of 2i and 2i+1.
-	lasts []int64
-	found []int32
+	spans         []livedSpan    // of the subscriptions, by their begin
+	lasts         maxTree[int64] // the last times of spans
+	found         []int32
 }
 
 func (x *audience) arrange() {
-	n := len(x.subscriptions)
-	x.spans, x.lasts = make([]livedSpan, n), make([]int64, 2*n)
+	x.spans = make([]livedSpan, len(x.subscriptions))
 	for i, s := range x.subscriptions {
 		x.spans[i] = livedSpan{s.Life.first(), s.Life.last(), int32(i)}
 	}
 	slices.SortFunc(x.spans, func(a, b livedSpan) int { return cmp.Compare(a.first, b.first) })
-	for i := range x.spans {
-		x.lasts[n+i] = x.spans[i].last
-	}
-	for i := n - 1; i > 0; i-- {
-		x.lasts[i] = max(x.lasts[2*i], x.lasts[2*i+1])
-	}
+	x.lasts = newMaxTree(len(x.spans), func(i int) int64 { return x.spans[i].last })
 }
 
 // during returns at most so many of those that live during a life, in the order of subscriptions.
 func (x *audience) during(life Life, most int) []int32 {
-	n := len(x.spans)
 	x.found = x.found[:0]
-	end := sort.Search(n, func(i int) bool { return x.spans[i].first > life.last() })
-	for begin, end := n, end+n; begin < end; begin, end = begin/2, end/2 {
-		if begin%2 == 1 {
-			x.collect(begin, life.first(), most)
-			begin++
-		}
-		if end%2 == 1 {
-			end--
-			x.collect(end, life.first(), most)
-		}
-	}
+	end := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].first > life.last() })
+	x.lasts.cover(0, end, func(element int) { x.collect(element, life.first(), most) })
 	slices.Sort(x.found)
 	return x.found
 }

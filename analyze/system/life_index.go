@@ -13,10 +13,9 @@ import (
 type lifeIndex struct {
 	// pieces divide all time where what At finds changes. The first one begins with the first time that there is.
 	pieces []livedPiece
-	// begins are the begins of all lives in their order. latest is a tree over them: behind as many elements as there are
-	// lives has an element for each, its number, and before that each element i has the greater one of 2i and 2i+1.
+	// begins are the begins of all lives in their order, latest has their numbers.
 	begins []int64
-	latest []int32
+	latest maxTree[int32]
 }
 
 // livedPiece is a span of time, up to the next piece, in which one life is the one that is found; -1 is none.
@@ -31,14 +30,12 @@ func newLifeIndex(n int, life func(i int) Life) *lifeIndex {
 		l := life(i)
 		lives[i] = livedSpan{l.first(), l.last(), int32(i)}
 	}
-	x := &lifeIndex{pieces: piecesOf(lives), begins: make([]int64, n), latest: make([]int32, 2*n)}
+	x := &lifeIndex{pieces: piecesOf(lives), begins: make([]int64, n)}
 	slices.SortFunc(lives, func(a, b livedSpan) int { return cmp.Compare(a.first, b.first) })
 	for i := range lives {
-		x.begins[i], x.latest[n+i] = lives[i].first, lives[i].number
+		x.begins[i] = lives[i].first
 	}
-	for i := n - 1; i > 0; i-- {
-		x.latest[i] = max(x.latest[2*i], x.latest[2*i+1])
-	}
+	x.latest = newMaxTree(n, func(i int) int32 { return lives[i].number })
 	return x
 }
 
@@ -112,21 +109,11 @@ func (x *lifeIndex) overlapping(life Life) int {
 	if life.first() == math.MaxInt64 {
 		return int(found)
 	}
-	n := len(x.begins)
 	begin, _ := slices.BinarySearch(x.begins, life.first()+1)
-	end := n
+	end := len(x.begins)
 	if last := life.last(); last < math.MaxInt64 {
 		end, _ = slices.BinarySearch(x.begins, last+1)
 	}
-	for begin, end = begin+n, end+n; begin < end; begin, end = begin/2, end/2 {
-		if begin%2 == 1 {
-			found = max(found, x.latest[begin])
-			begin++
-		}
-		if end%2 == 1 {
-			end--
-			found = max(found, x.latest[end])
-		}
-	}
+	x.latest.cover(begin, end, func(element int) { found = max(found, x.latest[element]) })
 	return int(found)
 }
