@@ -186,8 +186,8 @@ func (g *Graph) StateMachine(address trace.Address, time int64) (*trace.Lifecycl
 
 // Callback returns what is known of the callback that callback_start passed at a time.
 func (g *Graph) Callback(address trace.Address, time int64) (*trace.CallbackInfo, bool) {
-	if late, ok := g.lateCallback(address, time); ok {
-		return &late.current, true
+	if known, ok := g.callbackOf(address, time); ok {
+		return &known.current, true
 	}
 	found, ok := find(g, g.callbacks.lives, address, time, "callback", g.readCallback)
 	if !ok {

@@ -47,10 +47,7 @@ func (g *Graph) IsIntraProcess(handle trace.Address, time int64) trace.Optional[
 
 // BufferOfCallback returns the ring buffer whose messages an intra-process callback gets; null if it is unknown.
 func (g *Graph) BufferOfCallback(address trace.Address, time int64) trace.Address {
-	c, ok := g.callbacks.at(address, time)
-	if !ok {
-		c, ok = g.lateCallback(address, time)
-	}
+	c, ok := g.callbackOf(address, time)
 	if !ok || c.object == nil {
 		return 0
 	}

@@ -2,19 +2,18 @@ package entities
 
 import "github.com/caret-bpf/caret-bpf/trace"
 
-// lateCallback is the callback of an intra-process subscription that began after its rcl subscription was finalized. An
-// executor may have chosen the subscription's waitable before, which it keeps alive while it runs the callback. Whoever
-// has the address next is announced before it can run, unless that event was lost.
-func (g *Graph) lateCallback(address trace.Address, time int64) (*callback, bool) {
-	lives := g.callbacks.lives[address]
-	for i := len(lives) - 1; i >= 0; i-- {
-		c := lives[i]
-		if c.begin() > time {
-			continue
-		}
-		until, ended := c.end()
-		late := ended && until <= time && until > g.lostUntil && c.current.Kind == trace.KindIntraProcessSubscription
-		return c, late
+// callbackOf is the callback that lived at an address at a time, or began late there: after the rcl subscription of an
+// intra-process subscription was finalized. An executor may have chosen the subscription's waitable before, which it
+// keeps alive while it runs the callback. Whoever has the address next is announced before it can run, unless that
+// event was lost.
+func (g *Graph) callbackOf(address trace.Address, time int64) (*callback, bool) {
+	if c, ok := g.callbacks.at(address, time); ok {
+		return c, true
 	}
-	return nil, false
+	c, ok := g.callbacks.latest(address, time)
+	if !ok || c.current.Kind != trace.KindIntraProcessSubscription {
+		return nil, false
+	}
+	until, ended := c.end()
+	return c, ended && until <= time && until > g.lostUntil
 }

@@ -78,19 +78,27 @@ type lives[E mortal] map[trace.Address][]E
 // at returns the entity that lived at the address at that time.
 func (l lives[E]) at(address trace.Address, time int64) (E, bool) {
 	var none E
-	entities := l[address]
-	for i := len(entities) - 1; i >= 0; i-- {
-		if entities[i].begin() > time {
-			continue
-		}
-		if until, ended := entities[i].end(); ended && until <= time {
-			return none, false
-		}
-		if doubt, doubtful := entities[i].doubted(); doubtful && doubt <= time || entities[i].absent(time) {
-			return none, false
-		}
-		return entities[i], true
+	entity, ok := l.latest(address, time)
+	if !ok {
+		return none, false
 	}
+	if until, ended := entity.end(); ended && until <= time {
+		return none, false
+	}
+	if doubt, doubtful := entity.doubted(); doubtful && doubt <= time || entity.absent(time) {
+		return none, false
+	}
+	return entity, true
+}
+
+// latest returns the entity that began last at the address until that time, dead or alive.
+func (l lives[E]) latest(address trace.Address, time int64) (E, bool) {
+	for _, entity := range slices.Backward(l[address]) {
+		if entity.begin() <= time {
+			return entity, true
+		}
+	}
+	var none E
 	return none, false
 }
 
