@@ -119,7 +119,7 @@ func (m *Merger) Introduce(pid int32, make func() *Process) {
 		return
 	}
 	if known != nil {
-		m.discard(known)
+		_ = m.discard(known) // its memory was only read
 	}
 	m.processes[pid] = make()
 }
@@ -136,10 +136,15 @@ func (m *Merger) Forget(key trace.ProcessKey) error {
 }
 
 func (m *Merger) forget(process *Process) error {
-	m.regardAll(process.Key.PID)
-	delete(m.processes, process.Key.PID)
 	m.tellEntities(process, true)
 	m.noteUnresolved(process)
+	return m.discard(process)
+}
+
+// discard lets go of a process of which nothing more is to be told.
+func (m *Merger) discard(process *Process) error {
+	m.regardAll(process.Key.PID)
+	delete(m.processes, process.Key.PID)
 	process.Graph.Release()
 	return process.CloseMemory()
 }
@@ -237,17 +242,9 @@ func (m *Merger) ForgetUnwanted() {
 	defer m.mu.Unlock()
 	for _, process := range m.processes {
 		if process.Unwanted {
-			m.discard(process)
+			_ = m.discard(process) // its memory was only read
 		}
 	}
-}
-
-// discard lets go of a process of which nothing is to be told.
-func (m *Merger) discard(process *Process) {
-	m.regardAll(process.Key.PID)
-	delete(m.processes, process.Key.PID)
-	process.Graph.Release()
-	_ = process.CloseMemory() // it was only read
 }
 
 // identified is the process of a PID that a record came from.
@@ -269,7 +266,7 @@ func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 		same := process.Key.ProcessStart == record.Start()
 		switch {
 		case process.Unwanted:
-			m.discard(process) // it may be wanted now
+			err = m.discard(process) // it may be wanted now
 		case same && record.Header.Status == abi.ProcessFork: // somebody has met it before this was read
 		case same:
 			m.regardAll(process.Key.PID)
