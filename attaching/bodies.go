@@ -135,7 +135,7 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 	if len(shared) == 0 {
 		return attached, nil
 	}
-	count, err := a.attachSharedBodies(ctx, p, shared)
+	count, err := a.attachSharedBodies(ctx, shared)
 	return attached + count, err
 }
 
@@ -143,7 +143,7 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 // it maps them, and once more before they do anything.
 func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
 	if a.options.Shared {
-		a.returnToSharedBodies(ctx, p)
+		a.returnToSharedBodies(ctx)
 	}
 	b := &p.bodies
 	switch {

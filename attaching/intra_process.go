@@ -83,8 +83,8 @@ func (a *Attacher) attachSharedIntraProcess(ctx context.Context, p *Process, sit
 	return a.sharedIntra().attach(ctx, &a.prober, sites)
 }
 
-// attach attaches sites unless they were detached because there is no intra-process communication. attached
-// is how many are probed that were not.
+// attach attaches sites unless they were detached because there is no intra-process communication. attached is how many
+// are probed that were not.
 func (in intraSites) attach(ctx context.Context, with *prober, sites []probes.Site) (attached int, err error) {
 	fresh := slices.DeleteFunc(slices.Clone(sites), in.known.settled)
 	if len(fresh) == 0 {
@@ -112,15 +112,9 @@ func (in intraSites) attach(ctx context.Context, with *prober, sites []probes.Si
 
 // attachFile attaches sites that are all in one file.
 func (in intraSites) attachFile(ctx context.Context, with *prober, sites []probes.Site) (attached int, err error) {
-	attachments, failed, err := with.attach(ctx, in.pid, in.account, sites, in.known)
-	if err != nil {
-		return 0, err
-	}
-	for i := range attachments {
-		attachments[i].file = sites[0].File
-	}
+	attachments, attached, err := with.attachFile(ctx, in.pid, in.account, sites, in.known)
 	in.attachments = append(in.attachments, attachments...)
-	return len(sites) - len(failed), nil
+	return attached, err
 }
 
 // detachIntraProcess detaches what only intra-process communication needs from a process that does without, or from

@@ -58,17 +58,28 @@ func (p *prober) attachByFile(
 	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known attachedSites,
 ) (all []unitAttachment, attached int, err error) {
 	for _, group := range byFile(sites) {
-		attachments, failed, err := p.attach(ctx, pid, account, group, known)
+		attachments, count, err := p.attachFile(ctx, pid, account, group, known)
 		if err != nil {
 			return nil, 0, errors.Join(err, p.close(all))
 		}
-		for i := range attachments {
-			attachments[i].file = group[0].File
-		}
 		all = append(all, attachments...)
-		attached += len(group) - len(failed)
+		attached += count
 	}
 	return all, attached, nil
+}
+
+// attachFile attaches sites that are all in one file.
+func (p *prober) attachFile(
+	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known attachedSites,
+) (attachments []unitAttachment, attached int, err error) {
+	attachments, failed, err := p.attach(ctx, pid, account, sites, known)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range attachments {
+		attachments[i].file = sites[0].File
+	}
+	return attachments, len(sites) - len(failed), nil
 }
 
 // attachPaid attaches sites if there is room for them in the account.

@@ -32,7 +32,7 @@ func (a *Attacher) separateShared(ctx context.Context, p *Process, sites []probe
 
 // attachSharedBodies attaches bodies for every process, and those that were detached. attached is how many are probed
 // that were not.
-func (a *Attacher) attachSharedBodies(ctx context.Context, p *Process, sites []probes.Site) (attached int, err error) {
+func (a *Attacher) attachSharedBodies(ctx context.Context, sites []probes.Site) (attached int, err error) {
 	b := &a.bodies
 	b.since = time.Now()
 	a.bodies.remember(sites)
@@ -69,19 +69,16 @@ func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites 
 	if len(sites) == 0 {
 		return 0, nil
 	}
-	return a.attachSharedBodies(ctx, p, sites)
+	return a.attachSharedBodies(ctx, sites)
 }
 
 // Open says that the recording begins now.
 func (a *Attacher) Open() { a.opened, a.bodies.since = true, time.Now() }
 
-// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins.
-func (a *Attacher) Await(ctx context.Context, p *Process) { a.await(ctx, p) }
-
-// await attaches the bodies, for a process or for those that are not there yet, and reports whether it could.
-func (a *Attacher) await(ctx context.Context, p *Process) bool {
-	a.bodies.since = time.Now()
-	_, err := a.attachSharedBodies(ctx, p, nil)
+// Await says that a process is about to run a program of which nothing is known, perhaps when the recording begins. It
+// reports whether the bodies could be attached.
+func (a *Attacher) Await(ctx context.Context) bool {
+	_, err := a.attachSharedBodies(ctx, nil)
 	if err != nil {
 		a.reporter.Warn(fmt.Errorf("attaching for all processes: %w", err))
 	}
@@ -92,7 +89,7 @@ func (a *Attacher) await(ctx context.Context, p *Process) bool {
 // 2, and the first one may be faster than who attaches for it.
 func (a *Attacher) AwaitFirst(ctx context.Context) {
 	if !a.bodies.awaitFirst {
-		a.bodies.awaitFirst = a.await(ctx, nil)
+		a.bodies.awaitFirst = a.Await(ctx)
 	}
 }
 
@@ -116,14 +113,14 @@ func (a *Attacher) AwaitNone() {
 func (a *Attacher) Begin(ctx context.Context, p *Process) {
 	a.EndAwaiting()
 	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.sharing.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
-		a.returnToSharedBodies(ctx, p)
+		a.returnToSharedBodies(ctx)
 	}
 }
 
 // returnToSharedBodies attaches the bodies again that were detached.
-func (a *Attacher) returnToSharedBodies(ctx context.Context, p *Process) {
+func (a *Attacher) returnToSharedBodies(ctx context.Context) {
 	if a.opened {
-		a.Await(ctx, p)
+		a.Await(ctx)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestBodiesThatCannotBeShared(t *testing.T) {
 
 // When bodies in one file cannot be attached, those in another one are attached with the next attempt.
 func TestSharedBodiesAreTriedAgain(t *testing.T) {
-	former, later, caller := startSharers(t)
+	former, _, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	first, second := bodyOf(caller), bodyOf(caller)
 	second.File.Inode++
@@ -150,10 +150,10 @@ func TestSharedBodiesAreTriedAgain(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := a.attachSharedBodies(t.Context(), later, []probes.Site{first, second}); err == nil || told.kernel.sharedBodies() != 0 {
+	if _, err := a.attachSharedBodies(t.Context(), []probes.Site{first, second}); err == nil || told.kernel.sharedBodies() != 0 {
 		t.Fatalf("%v, %d bodies", err, told.kernel.sharedBodies())
 	}
-	if _, err := a.attachSharedBodies(t.Context(), later, nil); err != nil || told.kernel.sharedBodies() != 2 {
+	if _, err := a.attachSharedBodies(t.Context(), nil); err != nil || told.kernel.sharedBodies() != 2 {
 		t.Errorf("%v, %d bodies", err, told.kernel.sharedBodies())
 	}
 }
@@ -166,7 +166,7 @@ func TestOrderOfSharedBodies(t *testing.T) {
 	end.Offset++
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	a.share(former, caller.File)
-	if _, err := a.attachSharedBodies(t.Context(), former, []probes.Site{start, end}); err != nil {
+	if _, err := a.attachSharedBodies(t.Context(), []probes.Site{start, end}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := told.kernel.events(0), []abi.Event{end.Event, start.Event}; !slices.Equal(got, want) {

@@ -100,7 +100,7 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 	if attach(t, a, first, caller, body); told.kernel.sharedBodies() != 0 {
 		t.Error("they are attached though no process is about to begin")
 	}
-	if a.Await(t.Context(), second); told.kernel.sharedBodies() != 1 {
+	if a.Await(t.Context()); told.kernel.sharedBodies() != 1 {
 		t.Error("they are not attached for a program of which nothing is known")
 	}
 	a, told = newUnopened(Options{Shared: true})

@@ -282,9 +282,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		if err := s.addCommand(ctx); err != nil {
 			return err
 		}
-		if entry := s.processes.living(int32(s.launched.PID())); entry != nil {
-			s.attacher.Await(ctx, entry.probed)
-		}
+		s.attacher.Await(ctx)
 	}
 	s.awaitFirst(ctx)
 	if err := ctx.Err(); err != nil {
