@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/quota"
@@ -84,7 +82,7 @@ func (a *admission) meet(ctx context.Context, pid int32) *process {
 		}
 		return nil // it was short
 	}
-	if a.starts.isOfFormer(p.PID, p.StartTime, readClock(unix.CLOCK_MONOTONIC)) {
+	if a.starts.isOfFormer(keyOf(p)) {
 		_ = p.Close()
 		return nil // its own announcement is still to be read
 	}

@@ -23,16 +23,16 @@ type announced struct {
 	clock     datasetClock
 	processes *processes
 	mappings  *mappings
-	strangers *strangers
+	starts    *recentStarts
 	looks     *looks
 
 	loads          chan libraryLoad      // processes that change their libraries
 	intraProcesses chan intraProcessSeen // processes that begin with intra-process communication
 }
 
-func newAnnounced(clock datasetClock, processes *processes, mappings *mappings, strangers *strangers, looks *looks) *announced {
+func newAnnounced(clock datasetClock, processes *processes, mappings *mappings, starts *recentStarts, looks *looks) *announced {
 	return &announced{
-		clock: clock, processes: processes, mappings: mappings, strangers: strangers, looks: looks,
+		clock: clock, processes: processes, mappings: mappings, starts: starts, looks: looks,
 		loads: make(chan libraryLoad, 4096), intraProcesses: make(chan intraProcessSeen, 64),
 	}
 }
@@ -42,16 +42,15 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 	pid := int32(record.Header.PID)
 	switch record.Header.Status {
 	case abi.ProcessFork, abi.ProcessExec:
-		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs)+a.clock.RealtimeOffset, record.Header.Status == abi.ProcessExec)
-		if record.Header.Status == abi.ProcessFork {
+		program := record.Header.Status == abi.ProcessExec
+		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs)+a.clock.RealtimeOffset, program)
+		how := isUrgent
+		if !program {
+			how = canWait
 			a.mappings.beginProcess(pid, int64(record.TimeNs))
 		}
-		a.strangers.starts.note(pid, processStart{record.Start(), record.CommandName(), int64(record.TimeNs)})
-		if record.Header.Status == abi.ProcessExec {
-			a.looks.ask(pid, isUrgent)
-		} else {
-			a.looks.ask(pid, canWait)
-		}
+		a.starts.note(pid, processStart{record.Start(), record.CommandName(), int64(record.TimeNs)})
+		a.looks.ask(pid, how)
 	case abi.ProcessLoad:
 		select {
 		case a.loads <- libraryLoad{pid, int64(record.TimeNs)}:

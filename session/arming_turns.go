@@ -11,6 +11,21 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
+// newArmingTurns are the turns in which processes that were found are attached to.
+func newArmingTurns(found []plannedProcess) turns {
+	users := map[uint32]bool{}
+	for _, p := range found {
+		users[p.Account().User()] = true
+	}
+	return newArmingTurnsOf(users)
+}
+
+func newArmingTurnsOf(users map[uint32]bool) turns {
+	turns := newTurns(armTime)
+	turns.users = max(1, len(users))
+	return turns
+}
+
 // postponeArming has a process looked at when the recording has begun, as one that begins later.
 func (f *follower) postponeArming(p *target.Process, turns *turns) {
 	user := p.Account().User()

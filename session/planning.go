@@ -109,18 +109,3 @@ func fairly(quota *quota.Quota, found []*target.Process) iter.Seq[int] {
 		}
 	}
 }
-
-// newArmingTurns are the turns in which processes that were found are attached to.
-func newArmingTurns(found []plannedProcess) turns {
-	users := map[uint32]bool{}
-	for _, p := range found {
-		users[p.Account().User()] = true
-	}
-	return newArmingTurnsOf(users)
-}
-
-func newArmingTurnsOf(users map[uint32]bool) turns {
-	turns := newTurns(armTime)
-	turns.users = max(1, len(users))
-	return turns
-}

@@ -80,7 +80,7 @@ func TestBeginsThatAreRead(t *testing.T) {
 			table.put(entry)
 			record := abi.ProcessRecord{StartBoottimeNs: uint64(test.begins)}
 			record.Header.PID, record.Header.Status = 7, test.status
-			newAnnounced(datasetClock{}, table, new(mappings), &strangers{starts: new(recentStarts)}, newLooks()).onProcess(record)
+			newAnnounced(datasetClock{}, table, new(mappings), new(recentStarts), newLooks()).onProcess(record)
 			if known := table.find(7) == entry; known != test.known || len(table.gone) == 1 == test.known || entry.ended != (test.ended || !test.known) {
 				t.Errorf("known: %v, ended: %v, %d are gone", known, entry.ended, len(table.gone))
 			}

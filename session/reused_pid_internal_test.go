@@ -20,7 +20,7 @@ func TestExitOfTheFormer(t *testing.T) {
 	all := newProcesses(datasetClock{}, nil, newJournal(Observer{}))
 	all.put(former)
 	all.put(present)
-	a := newAnnounced(datasetClock{}, all, new(mappings), &strangers{starts: new(recentStarts)}, newLooks())
+	a := newAnnounced(datasetClock{}, all, new(mappings), new(recentStarts), newLooks())
 	a.onProcess(abi.ProcessRecord{
 		Header: abi.RecordHeader{PID: pid, Status: abi.ProcessExit}, StartBoottimeNs: formerStart, TimeNs: exit,
 	})

@@ -3,6 +3,10 @@ package session
 import (
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // rememberedStarts is how many processes recentStarts keeps at least.
@@ -20,11 +24,11 @@ type processStart struct {
 // unreadFor is how long after a process was announced records of it may still be unread though it is over.
 const unreadFor = 10 * time.Second
 
-// isOfFormer reports whether records of a PID that are read at an instant of CLOCK_MONOTONIC are of a process that was
-// announced, and not of the one that began at start: this one has got the PID, and nothing of it was read yet.
-func (r *recentStarts) isOfFormer(pid int32, start, at int64) bool {
-	announced := r.of(pid)
-	return announced.time != 0 && announced.time != start && at-announced.announced < int64(unreadFor)
+// isOfFormer reports whether what is read now of the PID that a process has is of one that was announced, and not of
+// this one: it has got the PID, and nothing of it was read yet.
+func (r *recentStarts) isOfFormer(process trace.ProcessKey) bool {
+	former := r.of(process.PID)
+	return former.time != 0 && former.time != process.ProcessStart && readClock(unix.CLOCK_MONOTONIC)-former.announced < int64(unreadFor)
 }
 
 // recentStarts are the starts of the processes that the kernel announced last, by PID. A record of a process that was

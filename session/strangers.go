@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -64,7 +62,7 @@ func (s *strangers) identify(pid int32) *merge.Process {
 		}
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
-	if s.isOfFormer(keyOf(p)) {
+	if s.starts.isOfFormer(keyOf(p)) {
 		_ = p.Close()
 		return s.remember(pid, true)
 	}
@@ -79,11 +77,6 @@ func (s *strangers) identify(pid int32) *merge.Process {
 	s.processes.begin(entry)
 	s.looks.ask(pid, isUrgent)
 	return merged
-}
-
-// isOfFormer reports whether what is read of a PID is not yet of the process that has it now.
-func (s *strangers) isOfFormer(now trace.ProcessKey) bool {
-	return s.starts.isOfFormer(now.PID, now.ProcessStart, readClock(unix.CLOCK_MONOTONIC))
 }
 
 // remember makes a process that is gone, or may not be looked into: what the kernel said when it began is all there is
@@ -108,7 +101,7 @@ func (s *strangers) postpone(pid int32, payer uint32) *merge.Process {
 		return s.remember(pid, errors.Is(err, target.ErrNoProcess))
 	}
 	key := trace.ProcessKey{BootID: identity.BootID, PID: pid, ProcessStart: identity.StartTime}
-	if s.isOfFormer(key) {
+	if s.starts.isOfFormer(key) {
 		return s.remember(pid, true)
 	}
 	undecided := false

@@ -22,7 +22,7 @@ func (s *Session) wire(bootID string) {
 		configuration: c, finder: s.finder, bootID: bootID, processes: s.processes, memories: memories, looks: s.looks, starts: starts,
 		journal: s.journal,
 	}
-	s.announced = newAnnounced(s.clock, s.processes, s.mappings, strangers, s.looks)
+	s.announced = newAnnounced(s.clock, s.processes, s.mappings, starts, s.looks)
 	s.merger = merge.New(merge.Options{
 		RealtimeOffset: s.clock.RealtimeOffset,
 		Filter:         &c.filter,
