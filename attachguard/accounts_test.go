@@ -2,39 +2,18 @@ package attachguard
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/test/otheruser"
 )
 
 // Whoever has 65,536 subordinate users is one, as soon as they are in a user namespace of his.
 func TestSubordinateUsersAreOne(t *testing.T) {
 	const creator, first, stranger = 4242, 700_000, 800_000
-	if os.Geteuid() != 0 {
-		t.Skip("making users subordinate needs root")
-	}
-	command := exec.Command("unshare", "--user", "sh", "-c", "echo ready; exec sleep 1000")
-	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: creator, Gid: creator}}
-	command.Dir = "/"
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	})
-	if _, err := io.ReadFull(output, make([]byte, len("ready"))); err != nil {
-		t.Skip("no user namespaces: ", err)
-	}
-	process := fmt.Sprintf("/proc/%d", command.Process.Pid)
+	process := fmt.Sprintf("/proc/%d", otheruser.Start(t, creator, "unshare", "--user"))
 	if err := os.WriteFile(process+"/uid_map", fmt.Appendf(nil, "0 %d 65536", first), 0); err != nil {
 		t.Fatal(err)
 	}

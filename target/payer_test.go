@@ -3,16 +3,14 @@ package target
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/quota"
+	"github.com/caret-bpf/caret-bpf/test/otheruser"
 )
 
 const attacker, victim = 4242, 1000
@@ -136,28 +134,11 @@ func TestWhoPays(t *testing.T) {
 	if user, err := NewFinderAt(fake.proc).payer(fakePID); user != attacker || err != nil {
 		t.Errorf("%d, %v", user, err)
 	}
-	requireRoot(t)
-	command := exec.Command("unshare", "--user", "--map-root-user", "unshare", "--user", "--map-root-user", "sh", "-c", "echo ready; exec sleep 1000")
-	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: attacker, Gid: attacker}}
-	command.Dir = "/"
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Skip(err)
-	}
-	defer func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	}()
-	if _, err := io.ReadFull(output, make([]byte, len("ready"))); err != nil {
-		t.Skip("no user namespaces: ", err)
-	}
-	if readLink(t, "/proc/self/ns/user") == readLink(t, fmt.Sprintf("/proc/%d/ns/user", command.Process.Pid)) {
+	pid := otheruser.Start(t, attacker, "unshare", "--user", "--map-root-user", "unshare", "--user", "--map-root-user")
+	if readLink(t, "/proc/self/ns/user") == readLink(t, fmt.Sprintf("/proc/%d/ns/user", pid)) {
 		t.Fatal("it is in the namespace of the test")
 	}
-	if user, err := NewFinder().payer(int32(command.Process.Pid)); user != attacker || err != nil {
+	if user, err := NewFinder().payer(int32(pid)); user != attacker || err != nil {
 		t.Errorf("%d, %v", user, err)
 	}
 }

@@ -2,42 +2,16 @@ package usernamespace
 
 import (
 	"errors"
-	"io"
+	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-)
 
-// start starts a program with the rights of a user that prints a line and waits, and returns its directory in /proc.
-func start(t *testing.T, user uint32, arguments ...string) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("starting processes of other users needs root")
-	}
-	command := exec.Command(arguments[0], append(arguments[1:], "sh", "-c", "echo ready; exec sleep 1000")...)
-	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-	command.Dir = "/"
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	})
-	if _, err := io.ReadFull(output, make([]byte, len("ready"))); err != nil {
-		t.Skip("no user namespaces: ", err)
-	}
-	return filepath.Join("/proc", strconv.Itoa(command.Process.Pid))
-}
+	"github.com/caret-bpf/caret-bpf/test/otheruser"
+)
 
 func numberOf(t *testing.T, process string) uint32 {
 	t.Helper()
@@ -70,7 +44,7 @@ func TestOf(t *testing.T) {
 		"in a user's": {user, []string{"unshare", "--user", "--map-root-user", "unshare", "--user", "--map-root-user"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			process := start(t, test.user, test.arguments...)
+			process := fmt.Sprintf("/proc/%d", otheruser.Start(t, test.user, test.arguments...))
 			got, err := Of(process)
 			if err != nil || got.Own || got.Creator != test.user || (got.Number == numberOf(t, process)) == test.nested {
 				t.Errorf("%+v, %v", got, err)

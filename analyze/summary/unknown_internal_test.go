@@ -10,54 +10,41 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
+// segment adds a segment of so many rows to a dataset.
+func segment[R any](row func(i int) R) func(t *testing.T, dir string, n int) {
+	return func(t *testing.T, dir string, n int) {
+		rows := make([]R, n)
+		for i := range rows {
+			rows[i] = row(i)
+		}
+		tracetest.AddSegment(t, dir, 0, rows)
+	}
+}
+
 // TestWhatOnlyRowsNameIsLimited: callbacks and others that no table of entities has are counted up to a limit.
 func TestWhatOnlyRowsNameIsLimited(t *testing.T) {
 	const strangers = 10
 	key := func(i int) trace.ProcessKey { return trace.ProcessKey{BootID: "boot", PID: int32(i), ProcessStart: 1} }
 	one, address := key(0), func(i int) trace.Address { return trace.Address(i + 1) }
 	for name, add := range map[string]func(t *testing.T, dir string, n int){
-		"callbacks": func(t *testing.T, dir string, n int) {
-			rows := make([]trace.Callback, n)
-			for i := range rows {
-				rows[i] = trace.Callback{ProcessKey: one, Callback: address(i), CallbackStartTimestamp: trace.Some(int64(1)), Status: trace.CallbackComplete}
-			}
-			tracetest.AddSegment(t, dir, 0, rows)
-		},
-		"processes": func(t *testing.T, dir string, n int) {
-			rows := make([]trace.Enqueue, n)
-			for i := range rows {
-				rows[i] = trace.Enqueue{ProcessKey: key(i), EnqueueTimestamp: 1}
-			}
-			tracetest.AddSegment(t, dir, 0, rows)
-		},
-		"publishers": func(t *testing.T, dir string, n int) {
-			rows := make([]trace.Publish, n)
-			for i := range rows {
-				rows[i] = trace.Publish{ProcessKey: one, PublisherHandle: address(i), RclPublishTimestamp: trace.Some(int64(1)), Status: trace.PublishComplete}
-			}
-			tracetest.AddSegment(t, dir, 0, rows)
-		},
-		"topics that are published": func(t *testing.T, dir string, n int) {
-			rows := make([]trace.Publish, n)
-			for i := range rows {
-				rows[i] = trace.Publish{ProcessKey: one, TopicName: fmt.Sprint("/topic", i), RclPublishTimestamp: trace.Some(int64(1)), Status: trace.PublishComplete}
-			}
-			tracetest.AddSegment(t, dir, 0, rows)
-		},
-		"topics that are taken": func(t *testing.T, dir string, n int) {
-			rows := make([]trace.Take, n)
-			for i := range rows {
-				rows[i] = trace.Take{ProcessKey: one, Kind: trace.TakeRMW, TopicName: fmt.Sprint("/topic", i), RMWTakeTimestamp: trace.Some(int64(1))}
-			}
-			tracetest.AddSegment(t, dir, 0, rows)
-		},
-		"events": func(t *testing.T, dir string, n int) {
-			rows := make([]trace.Event, n)
-			for i := range rows {
-				rows[i] = trace.Event{ProcessKey: one, Event: fmt.Sprint("event", i), EventTimestamp: 1}
-			}
-			tracetest.AddSegment(t, dir, 0, rows)
-		},
+		"callbacks": segment(func(i int) trace.Callback {
+			return trace.Callback{ProcessKey: one, Callback: address(i), CallbackStartTimestamp: trace.Some(int64(1)), Status: trace.CallbackComplete}
+		}),
+		"processes": segment(func(i int) trace.Enqueue {
+			return trace.Enqueue{ProcessKey: key(i), EnqueueTimestamp: 1}
+		}),
+		"publishers": segment(func(i int) trace.Publish {
+			return trace.Publish{ProcessKey: one, PublisherHandle: address(i), RclPublishTimestamp: trace.Some(int64(1)), Status: trace.PublishComplete}
+		}),
+		"topics that are published": segment(func(i int) trace.Publish {
+			return trace.Publish{ProcessKey: one, TopicName: fmt.Sprint("/topic", i), RclPublishTimestamp: trace.Some(int64(1)), Status: trace.PublishComplete}
+		}),
+		"topics that are taken": segment(func(i int) trace.Take {
+			return trace.Take{ProcessKey: one, Kind: trace.TakeRMW, TopicName: fmt.Sprint("/topic", i), RMWTakeTimestamp: trace.Some(int64(1))}
+		}),
+		"events": segment(func(i int) trace.Event {
+			return trace.Event{ProcessKey: one, Event: fmt.Sprint("event", i), EventTimestamp: 1}
+		}),
 	} {
 		for rows, want := range map[int]error{strangers: nil, 2 * strangers: system.ErrTooManyUnknown} {
 			t.Run(fmt.Sprintf("%d %s", rows, name), func(t *testing.T) {

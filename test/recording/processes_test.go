@@ -184,16 +184,22 @@ func TestLibraryIsLoaded(t *testing.T) {
 		} else {
 			r.requireExact(data, truth, oracle.Circumstances{Found: true})
 		}
-		fromComponent := 0
-		for _, row := range data.Callbacks {
-			if row.NodeName == "/component" {
-				fromComponent++
-			}
-		}
-		if fromComponent < enough {
-			t.Errorf("%d callbacks of the component were recorded", fromComponent)
-		}
+		requireComponent(t, data)
 	})
+}
+
+// requireComponent requires callbacks of a component that was loaded while recording.
+func requireComponent(t *testing.T, data *oracle.Dataset) {
+	t.Helper()
+	fromComponent := 0
+	for _, row := range data.Callbacks {
+		if row.NodeName == "/component" {
+			fromComponent++
+		}
+	}
+	if fromComponent < enough {
+		t.Errorf("%d callbacks of the component were recorded", fromComponent)
+	}
 }
 
 // TestOverlappingRecordings records the same process twice at a time.

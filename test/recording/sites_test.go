@@ -142,15 +142,7 @@ func TestBodiesComeForALibrary(t *testing.T) {
 			} else {
 				r.requireExact(data, truth, oracle.Circumstances{Found: true})
 			}
-			fromComponent := 0
-			for _, row := range data.Callbacks {
-				if row.NodeName == "/component" {
-					fromComponent++
-				}
-			}
-			if fromComponent < enough {
-				t.Errorf("%d callbacks of the component were recorded", fromComponent)
-			}
+			requireComponent(t, data)
 		})
 	}
 }
