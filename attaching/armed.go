@@ -27,12 +27,13 @@ type Armed struct {
 const Never = int64(1<<63 - 1)
 
 // counted are the sites without which rows are missing. Functions whose callers are probed are seen there. Of an
-// exception that is not seen, only the end of its callback is late, and what the linker tells debuggers only says when
-// to look.
+// exception that is not seen, only the end of its callback is late, the executor's step only tells of exceptions, and
+// what the linker tells debuggers only says when to look.
 func (m SiteMode) counted(sites []probes.Site) []probes.Site {
 	others, _ := m.separateBodies(sites)
 	return slices.DeleteFunc(slices.Clone(others), func(site probes.Site) bool {
-		return site.Event == abi.EventExceptionCaught || site.Event == abi.EventLibraryLoad
+		return site.Event == abi.EventExceptionCaught || site.Event == abi.EventLibraryLoad ||
+			site.Event == abi.EventExecutorExecute && !site.ShowsIntraProcess()
 	})
 }
 
@@ -116,6 +117,9 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 	}
 	if isCaller(site) {
 		at = min(at, a.bodies.attachedSince(p, site.Event))
+	}
+	if a.options.isOccasional(site) && site.ShowsIntraProcess() {
+		at = min(at, a.intraProcessArmedAt(p))
 	}
 	return at
 }

@@ -59,16 +59,15 @@ type Attacher struct {
 	reporter Reporter
 	entities Entities
 
-	processes []*Process       // those that were given to Attach and not to Release, in this order
-	attached  attachedSites    // sites that are attached for every process
-	shared    []unitAttachment // what holds them
-	released  []unitAttachment // of processes that are over
-	bodies    bodies           // that are attached for every process
-	// intraProcess is what is attached for every process for intra-process communication only.
-	intraProcess intraProcess
-	opened       bool // the recording has begun
-	sharing      sharing
-	budget       *budget
+	processes  []*Process       // those that were given to Attach and not to Release, in this order
+	attached   attachedSites    // sites that are attached for every process
+	shared     []unitAttachment // what holds them
+	released   []unitAttachment // of processes that are over
+	bodies     bodies           // that are attached for every process
+	occasional occasional       // that is attached for every process
+	opened     bool             // the recording has begun
+	sharing    sharing
+	budget     *budget
 }
 
 // New makes an Attacher that attaches with l.
@@ -122,7 +121,7 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	}
 	a.Intend(p, plan)
 	planned, bodySites := a.options.Sites.separateBodies(plan.Sites)
-	planned, intraSites := a.options.separateIntraProcess(planned)
+	planned, occasionalSites := a.options.separateOccasional(planned)
 	groups := a.groupSites(ctx, p, slices.Clone(planned))
 	for _, group := range groups {
 		a.warnOfLateCallers(p, group.sites)
@@ -132,8 +131,8 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	if err != nil {
 		return err
 	}
-	ownIntra, sharedIntra := a.separateShared(ctx, p, intraSites)
-	sharedCount, failed, err := a.attachSharedFor(ctx, p, shared, sharedIntra, groups)
+	ownOccasional, sharedOccasional := a.separateShared(ctx, p, occasionalSites)
+	sharedCount, failed, err := a.attachSharedFor(ctx, p, shared, sharedOccasional, groups)
 	if err != nil && ctx.Err() == nil {
 		return a.attachApart(ctx, p, siteGroup{file: failed[0].File, sites: failed}, plan, err)
 	}
@@ -141,11 +140,11 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 		return err
 	}
 	count += sharedCount
-	intraCount, err := a.attachOwnIntraProcess(ctx, p, ownIntra, len(sharedIntra) > 0)
+	occasionalCount, err := a.attachOwnOccasional(ctx, p, ownOccasional, len(sharedOccasional) > 0)
 	if err != nil {
 		return err
 	}
-	count += intraCount
+	count += occasionalCount
 	for _, group := range groups {
 		attached, err := a.attachGroup(ctx, p, group)
 		if err != nil && group.pid == 0 && ctx.Err() == nil {
@@ -179,17 +178,17 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 // attachSharedFor attaches, for every process, what a process needs of those sites that are detached when no process
 // does. It also returns the sites that could not be attached.
 func (a *Attacher) attachSharedFor(
-	ctx context.Context, p *Process, bodies, intra []probes.Site, groups []siteGroup,
+	ctx context.Context, p *Process, bodies, occasional []probes.Site, groups []siteGroup,
 ) (attached int, failed []probes.Site, err error) {
 	count, err := a.attachSharedBodiesFor(ctx, p, bodies, groups)
 	if err != nil {
 		return 0, bodies, err
 	}
-	intraCount, err := a.attachSharedIntraProcess(ctx, p, intra)
+	occasionalCount, err := a.attachSharedOccasional(ctx, p, occasional)
 	if err != nil {
-		return 0, intra, err
+		return 0, occasional, err
 	}
-	return count + intraCount, nil, nil
+	return count + occasionalCount, nil, nil
 }
 
 // attachGroup attaches a group of sites, and returns how many of them are.
@@ -234,7 +233,7 @@ func (a *Attacher) Sweep() {
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.
 // They are not probed again.
 func (a *Attacher) Verify() {
-	for _, held := range slices.Concat(a.shared, a.bodies.attachments, a.intraProcess.attachments) {
+	for _, held := range slices.Concat(a.shared, a.bodies.attachments, a.occasional.attachments) {
 		if err := held.Verify(); err != nil {
 			a.detachShared(held.file)
 			for key, state := range a.attached {
@@ -249,7 +248,7 @@ func (a *Attacher) Verify() {
 
 // sharedDetachables are the sites of every process that are detached at times.
 func (a *Attacher) sharedDetachables() []*detachable {
-	return []*detachable{&a.bodies.detachable, &a.intraProcess.detachable}
+	return []*detachable{&a.bodies.detachable, &a.occasional.detachable}
 }
 
 // sharedLists are all lists of what is attached for every process.

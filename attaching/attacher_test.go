@@ -305,7 +305,7 @@ func TestIntraProcessComesAndGoes(t *testing.T) {
 	}
 	attach(t, a, p, site(abi.EventCallbackStart, abi.RoleFunction), intra)
 	told.noIntra = true
-	p.intraProcess.since = time.Now().Add(-IntraProcessPatience)
+	p.occasional.since = time.Now().Add(-IntraProcessPatience)
 	a.Settle(t.Context(), p)
 	if slices.Contains(told.kernel.events(1), intra.Event) {
 		t.Fatal("not detached")
@@ -316,7 +316,7 @@ func TestIntraProcessComesAndGoes(t *testing.T) {
 		t.Errorf("attached %v, warnings %v, told %d", told.kernel.events(1), told.warnings, len(told.attached))
 	}
 	missed := told.armed[p][len(told.armed[p])-1]
-	if missed.Since != p.intraProcess.detachedAt || missed.At != p.intraProcess.returned || !slices.Equal(missed.Events, []abi.Event{intra.Event}) {
+	if missed.Since != p.occasional.detachedAt || missed.At <= missed.Since || missed.At > p.occasional.returned || !slices.Equal(missed.Events, []abi.Event{intra.Event}) {
 		t.Errorf("missed is said to be %+v", missed)
 	}
 }
@@ -406,7 +406,7 @@ func TestIntraProcessThatCannotReturn(t *testing.T) {
 	intra.Optional, intra.Form = true, abi.FormDerived
 	attach(t, a, p, site(abi.EventCallbackStart, abi.RoleFunction), intra)
 	told.noIntra = true
-	p.intraProcess.since = time.Now().Add(-IntraProcessPatience)
+	p.occasional.since = time.Now().Add(-IntraProcessPatience)
 	a.Settle(t.Context(), p)
 	told.noIntra, told.hasIntra = false, true
 	told.kernel.failing = errors.New("the share is used up")

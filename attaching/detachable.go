@@ -38,7 +38,10 @@ func (of *detachable) comeBack() {
 // LibrariesChange attaches what a process may need now that its dynamic linker has said, at an instant of
 // CLOCK_MONOTONIC in nanoseconds, that it changes its libraries.
 func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
-	a.returnToIntraProcess(ctx, p)
+	a.returnToOccasional(ctx, p.ownOccasional())
+	if a.options.Shared {
+		a.awaitOccasional(ctx)
+	}
 	a.returnToBodies(ctx, p, at)
 }
 
@@ -47,7 +50,7 @@ func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
 func (a *Attacher) Settle(ctx context.Context, p *Process) {
 	a.detachBodies(p)
 	a.detachSharedBodies()
-	a.settleIntraProcess(ctx, p)
+	a.settleOccasional(ctx, p)
 }
 
 // monotonicNow returns CLOCK_MONOTONIC in nanoseconds.

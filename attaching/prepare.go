@@ -23,9 +23,11 @@ type Prepared struct {
 func (a *Attacher) Prepare(ctx context.Context, p *Process, plan *probes.Plan) (Prepared, error) {
 	var done Prepared
 	sites, bodies := a.options.Sites.separateBodies(plan.Sites)
+	sites, occasional := a.options.separateOccasional(sites)
 	groups := a.groupSites(ctx, p, sites)
 	_, shared := a.separateShared(ctx, p, bodies)
-	count, err := a.attachSharedBodiesFor(ctx, p, shared, groups)
+	_, sharedOccasional := a.separateShared(ctx, p, occasional)
+	count, _, err := a.attachSharedFor(ctx, p, shared, sharedOccasional, groups)
 	done.Attached += count
 	failed := []error{err}
 	for _, group := range groups {

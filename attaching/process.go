@@ -22,19 +22,20 @@ type Process struct {
 	incomplete  bool                  // what it lost with shared links could not be attached to it alone
 	// told are the sites of which it was told since when they are armed, lostSince says of files whose links were closed
 	// when that was.
-	told         map[siteKey]bool
-	lostSince    map[target.FileID]int64
-	bodies       bodies
-	intraProcess intraProcess
-	sharesIntra  bool // it is observed by links for every process
-	toldIntra    bool // what was missed of it
+	told             map[siteKey]bool
+	lostSince        map[target.FileID]int64
+	bodies           bodies
+	occasional       occasional
+	sharesOccasional bool  // what it needs of that is attached for every process
+	toldIntra        bool  // what was missed of its intra-process communication
+	begun            int64 // when it was first looked at, CLOCK_MONOTONIC in nanoseconds
 }
 
 // NewProcess returns a process to which nothing is attached.
 func NewProcess(p *target.Process) *Process {
 	return &Process{
 		Target: p, attached: attachedSites{}, bodies: newBodies(),
-		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{},
+		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{}, begun: monotonicNow(),
 	}
 }
 
@@ -59,7 +60,7 @@ func (p *Process) Incomplete() bool { return p.incomplete }
 
 // detachables are the sites of the process that are detached at times.
 func (p *Process) detachables() []*detachable {
-	return []*detachable{&p.bodies.detachable, &p.intraProcess.detachable}
+	return []*detachable{&p.bodies.detachable, &p.occasional.detachable}
 }
 
 // attachmentLists are all lists of what is attached to the process alone.

@@ -85,9 +85,10 @@ func (a *Attacher) Await(ctx context.Context) bool {
 	return err == nil
 }
 
-// AwaitFirst keeps bodies attached until Begin tells of a process. They cost nobody anything as long as none runs ROS
-// 2, and the first one may be faster than who attaches for it.
+// AwaitFirst keeps attached what is detached at times until Begin tells of a process. It costs nobody anything as long
+// as none runs ROS 2, and the first one may be faster than who attaches for it.
 func (a *Attacher) AwaitFirst(ctx context.Context) {
+	a.awaitOccasional(ctx)
 	if !a.bodies.awaitFirst {
 		a.bodies.awaitFirst = a.Await(ctx)
 	}
@@ -112,6 +113,7 @@ func (a *Attacher) AwaitNone() {
 // tracepoints, and was perhaps never looked at.
 func (a *Attacher) Begin(ctx context.Context, p *Process) {
 	a.EndAwaiting()
+	a.awaitOccasional(ctx)
 	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.sharing.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
 		a.returnToSharedBodies(ctx)
 	}

@@ -225,7 +225,7 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 		lists = append(lists, p.attachmentLists()...)
 		p.lose(file)
 		p.attached.forget(file)
-		p.sharesIntra = p.sharesIntra || slices.ContainsFunc(p.intraProcess.sites, func(site probes.Site) bool { return site.File == file })
+		p.sharesOccasional = p.sharesOccasional || slices.ContainsFunc(p.occasional.sites, func(site probes.Site) bool { return site.File == file })
 		for _, group := range p.detachables() {
 			group.forget(file)
 		}

@@ -74,7 +74,10 @@ func (s Site) Program() string {
 
 // OnlyIntraProcess reports whether the site is of use only in a process that has subscriptions with intra-process
 // communication, though others hit it: on Humble, which has no tracepoints for it.
-func (s Site) OnlyIntraProcess() bool {
-	return s.Optional && s.Form == abi.FormDerived &&
+func (s Site) OnlyIntraProcess() bool { return s.Optional && s.ShowsIntraProcess() }
+
+// ShowsIntraProcess reports whether intra-process communication is concluded from hits of the site, as on Humble.
+func (s Site) ShowsIntraProcess() bool {
+	return s.Form == abi.FormDerived &&
 		(s.Event == abi.EventExecutorExecute || s.Event == abi.EventRclcppIntraPublish || s.Event == abi.EventRclcppRingBufferEnqueue)
 }

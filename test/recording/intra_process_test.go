@@ -42,6 +42,38 @@ func TestIntraProcessIsLeft(t *testing.T) {
 	}
 }
 
+// TestIntraProcessBegins records, with links for every process, one that begins with intra-process communication while
+// what only that needs is detached, on Humble, because nobody else has any. It is attached again before, or rows say
+// until when it was not.
+func TestIntraProcessBegins(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	for _, rmw := range standin.RMWs() {
+		t.Run(rmw, func(t *testing.T) {
+			t.Parallel()
+			l := layout{standin.Humble, rmw}
+			prefix := uniqueName("begins_" + rmw)
+			flags := "--rate 50 --threads 2 --prefix " + prefix
+			former := startReadyNode(t, l, flags)
+			r := record(t, session.Configuration{Name: prefix})
+			r.waitForMessage("there is no intra-process communication")
+			later := startReadyNode(t, l, flags+" --intra-process")
+			r.waitForRows(trace.TableEnqueue, enough)
+			r.waitForMoreRows(trace.TableCallback, enough)
+			truthOfLater, truthOfFormer := later.stop(), former.stop()
+			data := r.stop()
+			requireExactProcess(t, data, truthOfFormer, r.span(data, truthOfFormer.Header.PID), oracle.Circumstances{Found: true})
+			first, ok := data.FirstRow(later.PID())
+			if !ok {
+				t.Fatal("nothing of the later process was recorded")
+			}
+			_, armed, late := unarmed(data, later.PID())
+			part := oracle.Span{OpenFrom: r.began, OpenTo: max(first, armed), CloseFrom: r.closing, CloseTo: r.ended}
+			requireExactProcess(t, data, truthOfLater, part, oracle.Circumstances{Unnamed: true, Unarmed: late})
+		})
+	}
+}
+
 var toldTime = regexp.MustCompile(`[0-9.]+(µs|ms|s)\b`)
 
 // longestTold returns the longest time for which the recorder has told that something may be missing.
