@@ -136,6 +136,22 @@ func (p *processes) run() (living, ros2 bool) {
 	return living, ros2
 }
 
+// launchTime is how long after one process of a vehicle others may begin.
+const launchTime = 10 * time.Second
+
+// areBeingLaunched reports whether any has just begun: others are about to.
+func (p *processes) areBeingLaunched() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since := readClock(unix.CLOCK_BOOTTIME) - int64(launchTime)
+	for _, entry := range p.byPID {
+		if !entry.ended && entry.row.ProcessStart > since {
+			return true
+		}
+	}
+	return false
+}
+
 // isUsed reports whether a process has the PID, or records may come of the one that had it.
 func (p *processes) isUsed(pid int32) bool {
 	return p.find(pid) != nil || unix.Kill(int(pid), 0) != unix.ESRCH

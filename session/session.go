@@ -282,6 +282,8 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		if err := s.addCommand(ctx); err != nil {
 			return err
 		}
+	}
+	if s.launched != nil || s.configuration.systemWide() && s.processes.areBeingLaunched() {
 		s.attacher.Await(ctx)
 	}
 	s.awaitFirst(ctx)
