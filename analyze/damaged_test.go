@@ -1,6 +1,7 @@
 package analyze_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,15 +14,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// askAll asks every question and returns the first error.
-func askAll(t testing.TB, d ...*trace.Dataset) error {
-	t.Helper()
-	ctx := t.Context()
-	q, err := analyze.NewQuery(ctx, analyze.Filter{}, d...)
-	if err != nil {
-		return err
-	}
-	for _, ask := range []func() error{
+// questions are those that a query answers of a system without paths; what the answers are does not matter.
+func questions(ctx context.Context, q *analyze.Query) []func() error {
+	return []func() error{
 		func() error { _, err := q.CallbackLatency(ctx, nil); return err },
 		func() error {
 			_, err := q.CommunicationLatency(ctx, func([]analyze.CommunicationInstance) error { return nil })
@@ -34,8 +29,19 @@ func askAll(t testing.TB, d ...*trace.Dataset) error {
 		func() error { _, err := q.ServiceLatency(ctx, nil); return err },
 		func() error { _, err := q.Periods(ctx, analyze.Callbacks, false, nil); return err },
 		func() error { _, err := q.Frequencies(ctx, analyze.Topics, false, 1_000_000_000, nil); return err },
+		func() error { _, err := q.Loads(ctx, 1_000_000_000, nil); return err },
 		func() error { _, _, err := q.TimeSpan(ctx); return err },
-	} {
+	}
+}
+
+// askAll asks every question and returns the first error.
+func askAll(t testing.TB, d ...*trace.Dataset) error {
+	t.Helper()
+	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d...)
+	if err != nil {
+		return err
+	}
+	for _, ask := range questions(t.Context(), q) {
 		if err := ask(); err != nil {
 			return err
 		}

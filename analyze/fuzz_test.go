@@ -88,9 +88,10 @@ func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
 	if err != nil {
 		return
 	}
-	_, _, _ = q.TimeSpan(ctx)
+	for _, ask := range questions(ctx, q) {
+		_ = ask()
+	}
 	_, _ = q.CallbackLatency(ctx, func([]analyze.CallbackExecution) error { return nil })
-	_, _ = q.CommunicationLatency(ctx, func([]analyze.CommunicationInstance) error { return nil })
 	_, _ = q.ServiceLatency(ctx, func([]analyze.ServiceCall) error { return nil })
 	for _, subject := range []analyze.Subject{analyze.Callbacks, analyze.Topics} {
 		_, _ = q.Periods(ctx, subject, true, func([]analyze.PeriodInstance) error { return nil })

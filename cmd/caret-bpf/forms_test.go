@@ -11,6 +11,15 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
+// questions are the commands that answer with rows, of a relayDataset with these topics.
+func questions(dir, chatter, relayed string) [][]string {
+	return [][]string{
+		{"info", dir, "--part", "tables"}, {"latency", "callback", dir}, {"latency", "communication", dir}, {"latency", "node", dir},
+		{"latency", "path", dir, "--from", chatter, "--to", relayed}, {"latency", "service", dir}, {"latency", "response-time", dir, "--from", chatter, "--to", relayed},
+		{"period", dir, "--of", "topic"}, {"frequency", dir, "--of", "topic"}, {"load", dir}, {"paths", dir}, {"diff", dir, dir},
+	}
+}
+
 // Every command that answers with rows has every form, tells of damage on the side, and is silent there with --quiet.
 func TestFormsOfAnswers(t *testing.T) {
 	dir := relayDataset(t)
@@ -19,11 +28,7 @@ func TestFormsOfAnswers(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("no Parquet"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{
-		{"info", dir, "--part", "tables"}, {"latency", "callback", dir}, {"latency", "communication", dir}, {"latency", "node", dir},
-		{"latency", "path", dir, "--from", "/chatter", "--to", "/relayed"}, {"latency", "service", dir}, {"latency", "response-time", dir, "--from", "/chatter", "--to", "/relayed"},
-		{"period", dir, "--of", "topic"}, {"frequency", dir, "--of", "topic"}, {"paths", dir}, {"diff", dir, dir},
-	} {
+	for _, arguments := range questions(dir, "/chatter", "/relayed") {
 		t.Run(strings.Join(arguments[:2], " "), func(t *testing.T) {
 			ask := func(flags ...string) (out, problems string) {
 				code, out, problems := runCommand(append(append([]string{}, arguments...), flags...)...)

@@ -90,15 +90,14 @@ func hostileDataset(t *testing.T) string {
 func TestNothingInADatasetSteersTheTerminal(t *testing.T) {
 	dir := hostileDataset(t)
 	path := []string{"latency", "path", dir, "--path", "[/talker" + hostile + "]-[/chatter" + hostile + "]-[/relay" + hostile + "]"}
-	for _, question := range [][]string{
-		{"info", dir}, {"info", dir, "--part", "tables"}, {"info", dir, "--part", "tracepoints"}, {"info", dir, "--part", "processes"}, {"info", dir, "--part", "nodes"},
+	for _, question := range append(questions(dir, "/chatter"+hostile, "/relayed"+hostile), [][]string{
+		{"info", dir}, {"info", dir, "--part", "tracepoints"}, {"info", dir, "--part", "processes"}, {"info", dir, "--part", "nodes"},
 		{"info", dir, "--part", "callbacks"}, {"info", dir, "--part", "topics"}, {"info", dir, "--part", "losses"}, {"info", dir, "--part", "unarmed"}, {"info", dir, "--part", "unstamped"}, {"info", dir, "--part", "warnings"},
-		{"graph", dir}, {"paths", dir}, {"paths", dir, "--undefined"}, {"diff", dir, dir, "--all"}, {"sql", dir}, {"sql", dir, "--write"},
-		{"latency", "callback", dir}, {"latency", "callback", dir, "--series"}, {"latency", "communication", dir}, {"latency", "node", dir}, {"latency", "service", dir}, path,
-		{"latency", "response-time", dir, "--from", hostile, "--to", hostile}, {"period", dir, "--of", "topic"}, {"frequency", dir, "--of", "callback"},
+		{"graph", dir}, {"paths", dir, "--undefined"}, {"diff", dir, dir, "--all"}, {"sql", dir}, {"sql", dir, "--write"},
+		{"latency", "callback", dir, "--series"}, path, {"latency", "response-time", dir, "--from", hostile, "--to", hostile}, {"frequency", dir, "--of", "callback"},
 		{"info", dir + hostile}, {hostile}, {"info", "--" + hostile}, {"graph", dir, "--architecture", dir + hostile}, {"latency", "callback", dir, "--node", "(" + hostile},
 		{"record", "-p", hostile}, {"record", hostile}, {"record", "--name", "(" + hostile}, {"completion", hostile}, {"info", dir, "--part", hostile}, {"latency", hostile},
-	} {
+	}...) {
 		for _, form := range []string{"", "--json", "--csv", "--dot", "--mermaid", "--yaml"} {
 			arguments := question
 			if form != "" {

@@ -77,6 +77,7 @@ func commands() []command {
 		latencyCommand(),
 		periodCommand(),
 		frequencyCommand(),
+		loadCommand(),
 		versionCommand(),
 		completionCommand(),
 	}
