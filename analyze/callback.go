@@ -12,7 +12,7 @@ import (
 
 // CallbackLabel names a callback in results.
 type CallbackLabel struct {
-	PID      int32              `report:"pid,detail"`
+	PID      int32              `report:"pid,identifier,detail"`
 	Node     string             `report:"node_name"`
 	Callback string             `report:"callback_name"`
 	Kind     trace.CallbackKind `report:"kind"`
@@ -43,7 +43,7 @@ type CallbackLatency struct {
 // CallbackExecution is one execution of a callback.
 type CallbackExecution struct {
 	CallbackLabel
-	TID   int32 `report:"tid"`
+	TID   int32 `report:"tid,identifier"`
 	Begin int64 `report:"callback_start_timestamp,time"`
 	// End and Latency are null for an execution that was left by an exception or did not end while it was observed.
 	End     trace.Optional[int64] `report:"callback_end_timestamp,time"`

@@ -13,8 +13,8 @@ import (
 
 // LoadLabel names a thread or, with a callback, that callback on the thread.
 type LoadLabel struct {
-	PID int32 `report:"pid"`
-	TID int32 `report:"tid"`
+	PID int32 `report:"pid,identifier"`
+	TID int32 `report:"tid,identifier"`
 	CallbackLabel
 }
 

@@ -12,7 +12,7 @@ import (
 // NodeLabel names a subscription and a publisher of a node in results.
 type NodeLabel struct {
 	Node              string `report:"node_name"`
-	PID               int32  `report:"pid,detail"`
+	PID               int32  `report:"pid,identifier,detail"`
 	SubscriptionTopic string `report:"subscription_topic_name"`
 	PublisherTopic    string `report:"publisher_topic_name"`
 	// Context is how outputs were found to belong to inputs.

@@ -24,7 +24,7 @@ const (
 // PeriodicLabel names a callback or a publisher in results. A publisher has no callback and no kind.
 type PeriodicLabel struct {
 	Node     string             `report:"node_name"`
-	PID      int32              `report:"pid,detail"`
+	PID      int32              `report:"pid,identifier,detail"`
 	Callback string             `report:"callback_name"`
 	Kind     trace.CallbackKind `report:"kind"`
 	Topic    string             `report:"topic_name"`

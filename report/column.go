@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -19,14 +20,16 @@ const (
 	kindCount    kind = "count"
 	kindPercent  kind = "percent"
 	kindText     kind = "text"
+	// kindIdentifier are numbers that only tell things apart.
+	kindIdentifier kind = "identifier"
 )
 
 // kindsOf are the kinds that the values of a Go type can have, its default first.
 var kindsOf = map[reflect.Kind][]kind{
 	reflect.Bool:    {kindText},
 	reflect.String:  {kindText},
-	reflect.Int:     {kindCount},
-	reflect.Int32:   {kindCount},
+	reflect.Int:     {kindCount, kindIdentifier},
+	reflect.Int32:   {kindCount, kindIdentifier},
 	reflect.Int64:   {kindCount, kindDuration, kindTime},
 	reflect.Uint32:  {kindCount},
 	reflect.Uint64:  {kindCount, kindText},
@@ -150,6 +153,8 @@ func (c *column) cell(row reflect.Value) string {
 		return Rate(value.Float())
 	case kindPercent:
 		return Percent(value.Float())
+	case kindIdentifier:
+		return strconv.FormatInt(value.Int(), 10)
 	case kindCount:
 		if value.CanUint() {
 			return Count(value.Uint())

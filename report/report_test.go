@@ -18,7 +18,7 @@ import (
 )
 
 type key struct {
-	PID int32 `report:"pid,detail"`
+	PID int32 `report:"pid,identifier,detail"`
 }
 
 type row struct {
@@ -60,7 +60,6 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Rows beyond those that decide the widths are written as they come.
 // grouped has another row's columns behind one of its own.
 type grouped struct {
 	Group string `report:"group"`
@@ -75,6 +74,7 @@ func TestRowWithinARow(t *testing.T) {
 	}
 }
 
+// Rows beyond those that decide the widths are written as they come.
 func TestLongTable(t *testing.T) {
 	type line struct {
 		N int `report:"n"`
@@ -94,6 +94,18 @@ func TestCSV(t *testing.T) {
 		"1,/a\\x1b[2J,1500000,1600000000123456789,9.96,1234,12.34,0x7f00,true\n" +
 		"2,,-20,,0,,0,0x0,false\n"
 	if got := write(t, report.CSV, rows()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Numbers that only tell things apart are not grouped by thousands.
+func TestIdentifiers(t *testing.T) {
+	type line struct {
+		PID   int32 `report:"pid,identifier"`
+		Count int32 `report:"count"`
+	}
+	want := " PID  COUNT\n4200  4,200\n"
+	if got := write(t, report.Table, []line{{4200, 4200}}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -63,7 +63,7 @@ type Process struct {
 	Command           string `json:"command" report:"command"`
 	Distro            string `json:"distro" report:"distro"`
 	RMWImplementation string `json:"rmw_implementation" report:"rmw"`
-	Number            int32  `json:"-" report:"pid,detail"`
+	Number            int32  `json:"-" report:"pid,identifier,detail"`
 	Callbacks         uint64 `json:"callbacks" report:"callbacks"`
 	Publishes         uint64 `json:"publishes" report:"publishes"`
 	Takes             uint64 `json:"takes" report:"takes"`
@@ -72,7 +72,7 @@ type Process struct {
 
 // Node is the activity of one node.
 type Node struct {
-	PID int32 `json:"pid" report:"pid"`
+	PID int32 `json:"pid" report:"pid,identifier"`
 	// NodeName is empty for what belongs to no known node.
 	NodeName string `json:"node_name" report:"node_name"`
 	// Callbacks, Publishes and Takes are numbers of executions, publishes and polled takes; the rates are a second of the
@@ -93,7 +93,7 @@ type Node struct {
 
 // Callback is the activity of one callback; an address that was used again counts for each callback that had it.
 type Callback struct {
-	PID      int32                 `json:"pid" report:"pid,detail"`
+	PID      int32                 `json:"pid" report:"pid,identifier,detail"`
 	NodeName string                `json:"node_name" report:"node_name"`
 	Kind     trace.CallbackKind    `json:"kind" report:"kind"`
 	Topic    string                `json:"topic_name" report:"topic_name"`
@@ -136,7 +136,7 @@ type Loss struct {
 // Unarmed is a file that a process had mapped and that was not probed: what it did in the file in that time is not
 // recorded. How often it did something is not known.
 type Unarmed struct {
-	PID          int   `json:"pid" report:"pid"`
+	PID          int   `json:"pid" report:"pid,identifier"`
 	ProcessStart int64 `json:"process_start" report:"process_start,detail"`
 	// Command is the process's name, "" if it is not known.
 	Command string `json:"command" report:"command"`
