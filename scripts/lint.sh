@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# go vet, golangci-lint (import directions, staticcheck) at the versions named here, shellcheck.
+# go.mod, go vet, golangci-lint (import directions, staticcheck) at the versions named here, shellcheck.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/environment.sh
 . scripts/environment.sh
 
+# Whatever the main module requires anew, the one of DuckDB's tests has to follow.
+(cd test/duckdb && go list -deps -test ./... >/dev/null)
 go vet ./...
 GOARCH=arm64 go vet ./...
 go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run --allow-parallel-runners ./...
