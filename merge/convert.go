@@ -44,6 +44,9 @@ func (m *Merger) addCallback(record *abi.CallbackRecord) {
 		ParentCallbackStartTimestamp: m.optionalUnix(record.ParentStartNs),
 		Provenance:                   provenance(record.Header),
 	}
+	if record.EndNs != 0 {
+		row.EndCPU = trace.Some(int32(record.Feed.CallbackEndCPU))
+	}
 	if record.StartNs != 0 && record.EndNs != 0 {
 		row.Overhead = trace.Some(int64(record.OverheadNs))
 	}

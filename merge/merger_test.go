@@ -70,7 +70,7 @@ func announcedEntities() [][]byte {
 func fedCallback(callback uint64) []byte {
 	return encode(abi.CallbackRecord{
 		Header: header(abi.KindCallback, abi.CallbackComplete, abi.FlagFedByTake), Callback: callback, StartNs: 100, EndNs: 200, OverheadNs: 30,
-		Feed: abi.Feed{Source: 0x21, Message: 0x99, Stamp: 12345, TimeNs: 90},
+		Feed: abi.Feed{Source: 0x21, Message: 0x99, Stamp: 12345, TimeNs: 90, CallbackEndCPU: 2},
 	})
 }
 
@@ -88,9 +88,32 @@ func TestCallbackIsNamedAndFed(t *testing.T) {
 		Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x99,
 		SourceTimestamp: trace.Some(int64(12345)), RMWSubscriptionHandle: 0x21, RMWTakeTimestamp: trace.Some(90 + offset),
 		SubscriptionHandle: 0x20, TopicName: "/in", NodeName: "/ns/node", Provenance: trace.FromTracepoint, Overhead: trace.Some(int64(30)),
+		EndCPU: trace.Some(int32(2)),
 	}
 	if got := rows.Callbacks[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestCPUAtTheEndOfCallbacks: it is known where the end is, CPU 0 like any other.
+func TestCPUAtTheEndOfCallbacks(t *testing.T) {
+	for name, test := range map[string]struct {
+		start, end uint64
+		cpu        uint32
+		want       trace.Optional[int32]
+	}{
+		"complete":           {100, 200, 3, trace.Some(int32(3))},
+		"complete, on CPU 0": {100, 200, 0, trace.Some(int32(0))},
+		"start missing":      {0, 200, 3, trace.Some(int32(3))},
+		"no end":             {100, 0, 0, trace.Optional[int32]{}},
+	} {
+		rows := feed(t, merge.Options{}, encode(abi.CallbackRecord{
+			Header: header(abi.KindCallback, abi.CallbackComplete, 0), Callback: 1, StartNs: test.start, EndNs: test.end,
+			Feed: abi.Feed{CallbackEndCPU: test.cpu},
+		}))
+		if got := rows.Callbacks[0].EndCPU; got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
 	}
 }
 

@@ -96,6 +96,9 @@ type Callback struct {
 	// Overhead is what the recording's probes are expected to have added between start and end, in nanoseconds; null
 	// unless the status is complete.
 	Overhead Optional[int64] `column:"overhead,dict"`
+	// EndCPU is the CPU at CallbackEndTimestamp, and null where that is. It differs from CPU if the callback was moved and
+	// not moved back. For status start_missing the two are the same hit's.
+	EndCPU Optional[int32] `column:"end_cpu"`
 }
 
 // PublishStatus says how a publish was closed.

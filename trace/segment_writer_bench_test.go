@@ -180,6 +180,7 @@ type libraryCallback struct {
 	MessageTimestamp             *int64 `parquet:"message_timestamp,optional"`
 	Provenance                   string `parquet:"provenance,dict"`
 	Overhead                     *int64 `parquet:"overhead,optional"`
+	EndCPU                       *int32 `parquet:"end_cpu,optional,dict"`
 }
 
 type libraryPublish struct {

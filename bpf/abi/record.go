@@ -190,7 +190,8 @@ type Feed struct {
 	// MessageStamp is the message's header.stamp.
 	MessageStamp int64
 	Details      uint32
-	Reserved     uint32
+	// CallbackEndCPU is the CPU at EndNs of a callback's record, which has no other room for it; 0 in takes.
+	CallbackEndCPU uint32
 }
 
 // CallbackRecord is merged_callback_timing.

@@ -114,6 +114,7 @@ static __always_inline void emit_callback_without_start(const struct event *even
 	fill_header(&record->header, event, KIND_CALLBACK, CALLBACK_START_MISSING, depth, 0);
 	record->callback = event->arguments[0];
 	record->end_ns = event->time_ns;
+	record->feed.callback_end_cpu = event->cpu;
 	submit(record, sizeof(*record));
 }
 
@@ -184,8 +185,8 @@ static __always_inline void callback_end(struct thread_state *state, const struc
 		return;
 	}
 	for (int i = 0; i < MAX_DEPTH && state->depth > match; i++)
-		close_callback(state, 0, CALLBACK_UNWOUND);
-	close_callback(state, event->time_ns, CALLBACK_COMPLETE);
+		close_callback(state, 0, 0, CALLBACK_UNWOUND);
+	close_callback(state, event->time_ns, event->cpu, CALLBACK_COMPLETE);
 	steps = executor_steps(state);
 	if (*steps == STEPS_UNKNOWN)
 		*steps = STEPS_HIDDEN;

@@ -209,7 +209,8 @@ struct feed {
 	__u64 gid[2];  /* first 16 bytes of the publisher's | the message's address, 0 if unknown */
 	__s64 message_stamp; /* header.stamp of the message, ns */
 	__u32 details;
-	__u32 reserved;
+	/* CPU at end_ns of a callback's record, which has no other room for it; 0 in takes. */
+	__u32 callback_end_cpu;
 };
 
 /* merged_callback_timing: callback_start + callback_end + what fed it. */

@@ -22,7 +22,7 @@ static __always_inline void hold_take(struct thread_state *state, const struct e
 	take->feed.gid[1] = event->gid[1];
 	take->feed.message_stamp = event->message_stamp;
 	take->feed.details = event->details;
-	take->feed.reserved = 0;
+	take->feed.callback_end_cpu = 0;
 	take->callback = callback ? callback->callback : 0;
 	take->callback_start_ns = callback ? callback->start_ns : 0;
 }

@@ -180,8 +180,8 @@ __noinline int flush_request(struct thread_state *state)
 	return 0;
 }
 
-/* Pops the innermost callback and emits it. end_ns is 0 where the end was not seen. */
-__noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 status)
+/* Pops the innermost callback and emits it. end_ns and end_cpu are 0 where the end was not seen. */
+__noinline int close_callback(struct thread_state *state, __u64 end_ns, __u32 end_cpu, __u8 status)
 {
 	struct callback_frame *frame, *parent;
 	struct callback_record *record;
@@ -215,6 +215,7 @@ __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u8 sta
 		record->parent_start_ns = parent->start_ns;
 	}
 	record->feed = frame->feed;
+	record->feed.callback_end_cpu = end_cpu;
 	submit(record, sizeof(*record));
 	return 0;
 }
@@ -232,7 +233,7 @@ static __always_inline void unwind_below(struct thread_state *state, __u64 stack
 		    state->frames[(state->depth - 1) & (MAX_DEPTH - 1)].stack_pointer >=
 			    stack_pointer)
 			break;
-		close_callback(state, 0, CALLBACK_UNWOUND);
+		close_callback(state, 0, 0, CALLBACK_UNWOUND);
 	}
 }
 
@@ -254,7 +255,7 @@ static __always_inline void close_thread(const struct event *event, __u32 tid)
 	flush_dequeue(state);
 	flush_request(state);
 	for (int i = 0; i < MAX_DEPTH && state->depth; i++)
-		close_callback(state, 0, CALLBACK_THREAD_EXIT);
+		close_callback(state, 0, 0, CALLBACK_THREAD_EXIT);
 	fill_header(&state->account.header, event, KIND_THREAD, 0, 0, 0);
 	state->account.header.tid = tid;
 	state->account.time_ns = event->time_ns;

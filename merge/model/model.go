@@ -179,7 +179,7 @@ func (m *Machine) handle(e Event) {
 			m.flush(&t.dequeue)
 			m.flushRequest(t)
 			for len(t.frames) > 0 {
-				m.pop(t, 0, abi.CallbackThreadExit)
+				m.pop(t, 0, 0, abi.CallbackThreadExit)
 			}
 			t.account.Header, t.account.TimeNs = header(e, abi.KindThread, 0, 0, 0), e.TimeNs
 			m.Records = append(m.Records, &t.account)
@@ -284,7 +284,7 @@ func (m *Machine) unwindBelow(t *thread, stackPointer uint64) {
 		t.tooDeep = 0
 	}
 	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < stackPointer {
-		m.pop(t, 0, abi.CallbackUnwound)
+		m.pop(t, 0, 0, abi.CallbackUnwound)
 	}
 }
 
@@ -303,21 +303,21 @@ func (m *Machine) serviceExecuted(e Event) {
 	for len(t.frames) > 0 && t.frames[len(t.frames)-1].stackPointer < e.StackPointer {
 		last := len(t.frames) - 1
 		if last > 0 && t.frames[last-1].stackPointer < e.StackPointer {
-			m.pop(t, 0, abi.CallbackUnwound)
+			m.pop(t, 0, 0, abi.CallbackUnwound)
 			continue
 		}
 		t.frames[last].record.Header.Flags |= abi.FlagDerived
-		m.pop(t, e.TimeNs, abi.CallbackComplete)
+		m.pop(t, e.TimeNs, e.CPU, abi.CallbackComplete)
 	}
 }
 
-func (m *Machine) pop(t *thread, endNs uint64, status uint8) {
+func (m *Machine) pop(t *thread, endNs uint64, endCPU uint32, status uint8) {
 	last := len(t.frames) - 1
 	record, costNs := t.frames[last].record, t.frames[last].costNs
 	t.frames = t.frames[:last]
 	record.Header.Status = status
 	record.Header.Depth = uint8(last)
-	record.EndNs = endNs
+	record.EndNs, record.Feed.CallbackEndCPU = endNs, endCPU
 	if endNs != 0 {
 		record.OverheadNs = t.account.CostNs - costNs
 	}
@@ -389,6 +389,7 @@ func (m *Machine) callbackEnd(e Event) {
 			Header:   header(e, abi.KindCallback, abi.CallbackStartMissing, uint8(depth), 0),
 			Callback: e.Arguments[0],
 			EndNs:    e.TimeNs,
+			Feed:     abi.Feed{CallbackEndCPU: e.CPU},
 		})
 	}
 	t := m.threads[e.TID]
@@ -414,9 +415,9 @@ func (m *Machine) callbackEnd(e Event) {
 		return
 	}
 	for len(t.frames) > match+1 {
-		m.pop(t, 0, abi.CallbackUnwound)
+		m.pop(t, 0, 0, abi.CallbackUnwound)
 	}
-	m.pop(t, e.TimeNs, abi.CallbackComplete)
+	m.pop(t, e.TimeNs, e.CPU, abi.CallbackComplete)
 }
 
 // ending returns the frame of the callback that ends, or -1. Of several frames of one callback, all at or below the

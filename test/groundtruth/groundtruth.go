@@ -230,6 +230,10 @@ type Callback struct {
 	Depth    int     `field:"depth"` // 0: outermost
 	Outcome  Outcome `field:"outcome"`
 
+	// CPU and EndCPU are the only CPU that its thread could run on when it started and when it was over; -1: any.
+	CPU    int32 `field:"cpu"`
+	EndCPU int32 `field:"end_cpu"`
+
 	// The enclosing callback and its Start.Before.
 	Parent      uint64 `field:"parent"`
 	ParentStart uint64 `field:"parent_start"`

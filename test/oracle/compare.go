@@ -311,6 +311,7 @@ func (c *comparer) compareCallback(thread *threadTruth, hits []groundtruth.Brack
 	if e.unfinished {
 		return
 	}
+	c.checkCPUs(what, row, e.CPU, e.EndCPU)
 	equal(c, what+": intra-process", row.IsIntraProcess, trace.Some(e.Kind == groundtruth.KindIntraSubscription))
 	if e.Take.Happened() {
 		c.checkTake(what, thread, rows, row, e)
@@ -349,9 +350,21 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 	}
 	equal(c, what+": status", row.Status, trace.CallbackStartMissing)
 	equal(c, what+": depth", int(row.Depth), depth)
+	c.checkCPUs(what, row, e.EndCPU, e.EndCPU)
 	c.checkCallbackNames(what, row, e)
 	c.Compared[trace.LostCallback]++
 	c.Statuses[string(row.Status)]++
+}
+
+// checkCPUs compares where the callback was seen first, and where at its end; -1: it could be anywhere.
+func (c *comparer) checkCPUs(what string, row *trace.Callback, first, end int32) {
+	if first >= 0 {
+		equal(c, what+": CPU", row.CPU, first)
+	}
+	equal(c, what+": whether the CPU at the end is known", row.EndCPU.Valid, row.CallbackEndTimestamp.Valid)
+	if end >= 0 && row.EndCPU.Valid {
+		equal(c, what+": CPU at the end", row.EndCPU.Value, end)
+	}
 }
 
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {

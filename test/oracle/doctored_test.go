@@ -29,18 +29,18 @@ service service=0x60 node=0x10 name=/add callback=0x61 time=1
 client client=0x50 node=0x10 name=/add time=1
 service_step tid=8 step=send_request client=0x50 message=0xa0 client_gid=CLIENT sequence_number=3 source_timestamp=90 before=50 after=59
 take tid=8 seq=3 rmw_subscription=0x41 message=0x91 source_timestamp=-5 header_stamp=44 info_gid=WRITER before=220 after=229 polled=1 callback=0x31 callback_start=200
-callback tid=8 seq=2 callback=0x31 kind=timer before_start=200 after_start=209 before_end=280 after_end=289 left=289 depth=1 parent=0x43 parent_start=120 outcome=returned
+callback tid=8 seq=2 callback=0x31 kind=timer before_start=200 after_start=209 before_end=280 after_end=289 left=289 depth=1 cpu=3 end_cpu=3 parent=0x43 parent_start=120 outcome=returned
 intra_publish tid=8 publish_number=0 publisher=0x20 message=0x92 before=290 after=319
 enqueue tid=8 buffer=0x46 index=1 size=1 overwritten=1 before=310 after=319 publish_number=0 message=0x92
 publish tid=8 seq=4 publish_number=0 publisher=0x20 rmw_publisher=0x21 message=0x93 intra_message=0x92 topic=/out layers=intra,rclcpp,rcl,rmw,stamp before_intra=300 after_intra=309 before_rclcpp=320 after_rclcpp=329 before_rcl=330 after_rcl=339 before_rmw=340 after_rmw=349 before_stamp=350 after_stamp=359 source_timestamp=77 header_stamp=45 enqueues=1 depth=1 callback=0x43 callback_start=120
-callback tid=8 seq=1 callback=0x43 kind=subscription before_start=120 after_start=129 before_end=400 after_end=409 left=409 depth=0 outcome=returned message=0x90 source_timestamp=66 header_stamp=43 info_gid=WRITER subscription=0x41 take_before=100 take_after=109
+callback tid=8 seq=1 callback=0x43 kind=subscription before_start=120 after_start=129 before_end=400 after_end=409 left=409 depth=0 cpu=2 end_cpu=3 outcome=returned message=0x90 source_timestamp=66 header_stamp=43 info_gid=WRITER subscription=0x41 take_before=100 take_after=109
 dequeue tid=8 buffer=0x46 index=1 size=0 before=500 after=509 message=0x92
-callback tid=8 seq=5 callback=0x45 kind=intra_subscription before_start=520 after_start=529 left=540 depth=0 outcome=threw message=0x92 buffer=0x46 index=1 size=0 dequeue_before=500 dequeue_after=509
+callback tid=8 seq=5 callback=0x45 kind=intra_subscription before_start=520 after_start=529 left=540 depth=0 cpu=3 end_cpu=3 outcome=threw message=0x92 buffer=0x46 index=1 size=0 dequeue_before=500 dequeue_after=509
 publish tid=8 seq=6 publish_number=1 publisher=0x20 rmw_publisher=0x21 message=0x94 topic=/out layers=rclcpp before_rclcpp=600 after_rclcpp=609 enqueues=0 depth=0
 take tid=8 seq=7 rmw_subscription=0x41 message=0x95 source_timestamp=67 header_stamp=46 info_gid=WRITER before=700 after=709 polled=1
-callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 before_end=880 after_end=889 left=889 depth=0 outcome=returned
+callback tid=8 seq=8 callback=0x31 kind=timer before_start=800 after_start=809 before_end=880 after_end=889 left=889 depth=0 cpu=3 end_cpu=2 outcome=returned
 service_step tid=8 step=take_request service=0x60 message=0xa1 taken=1 client_gid=CLIENT sequence_number=3 source_timestamp=90 before=1010 after=1019
-callback tid=8 seq=9 callback=0x61 kind=service before_start=1020 after_start=1029 before_end=1080 after_end=1089 left=1089 depth=0 outcome=returned client_gid=CLIENT sequence_number=3
+callback tid=8 seq=9 callback=0x61 kind=service before_start=1020 after_start=1029 before_end=1080 after_end=1089 left=1089 depth=0 cpu=2 end_cpu=2 outcome=returned client_gid=CLIENT sequence_number=3
 service_step tid=8 step=send_response service=0x60 message=0xa2 client_gid=CLIENT sequence_number=3 source_timestamp=91 before=1030 after=1039 callback=0x61 callback_start=1020
 service_step tid=8 step=take_response client=0x50 message=0xa3 taken=1 client_gid=CLIENT sequence_number=3 source_timestamp=91 before=1100 after=1109
 service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=1200 after=1209
@@ -49,7 +49,7 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 		t.Fatal(err)
 	}
 	at := func(time int64) trace.Optional[int64] { return trace.Some(time + sampleOffset) }
-	number := trace.Some[uint64]
+	number, cpu := trace.Some[uint64], trace.Some[int32]
 	key := trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}
 	session := trace.NewSession()
 	session.Clock.RealtimeOffset = sampleOffset
@@ -58,23 +58,23 @@ service_step tid=8 step=take_response client=0x50 message=0xa4 taken=0 before=12
 		Batch: trace.Batch{
 			Callbacks: []trace.Callback{
 				{
-					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(205), CallbackEndTimestamp: at(285), Status: trace.CallbackComplete,
+					ProcessKey: key, TID: 8, CPU: 3, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(205), CallbackEndTimestamp: at(285), EndCPU: cpu(3), Status: trace.CallbackComplete,
 					Depth: 1, IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, ParentCallback: 0x43, ParentCallbackStartTimestamp: at(125),
 					NodeName: "/node", Period: trace.Some(int64(500)),
 				}, {
-					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), Status: trace.CallbackComplete,
+					ProcessKey: key, TID: 8, CPU: 2, Provenance: trace.FromTracepoint, Callback: 0x43, CallbackStartTimestamp: at(125), CallbackEndTimestamp: at(405), EndCPU: cpu(3), Status: trace.CallbackComplete,
 					IsIntraProcess: trace.Some(false), Kind: trace.KindSubscription, Message: 0x90, SourceTimestamp: trace.Some(int64(66)),
 					RMWSubscriptionHandle: 0x41, RMWTakeTimestamp: at(105), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
 					PublisherGID: writer, MessageTimestamp: trace.Some(int64(43)),
 				}, {
-					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
+					ProcessKey: key, TID: 8, CPU: 3, Provenance: trace.FromTracepoint, Callback: 0x45, CallbackStartTimestamp: at(525), Status: trace.CallbackUnwound,
 					IsIntraProcess: trace.Some(true), Kind: trace.KindIntraProcessSubscription, Buffer: 0x46, DequeueIndex: number(1),
 					DequeueSize: number(0), DequeueTimestamp: at(505), SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node",
 				}, {
-					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), Status: trace.CallbackComplete,
+					ProcessKey: key, TID: 8, CPU: 3, Provenance: trace.FromTracepoint, Callback: 0x31, CallbackStartTimestamp: at(805), CallbackEndTimestamp: at(885), EndCPU: cpu(2), Status: trace.CallbackComplete,
 					IsIntraProcess: trace.Some(false), Kind: trace.KindTimer, NodeName: "/node", Period: trace.Some(int64(500)),
 				}, {
-					ProcessKey: key, TID: 8, Provenance: trace.FromTracepoint, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085),
+					ProcessKey: key, TID: 8, CPU: 2, Provenance: trace.FromTracepoint, Callback: 0x61, CallbackStartTimestamp: at(1025), CallbackEndTimestamp: at(1085), EndCPU: cpu(2),
 					Status: trace.CallbackComplete, IsIntraProcess: trace.Some(false), Kind: trace.KindService, TopicName: "/add", NodeName: "/node",
 				},
 			},
@@ -161,7 +161,7 @@ var tablesOfEvents = []string{"Callbacks", "Publishes", "Takes", "Enqueues", "Se
 // TestComparisonSeesEveryColumn changes each column of each row in turn.
 func TestComparisonSeesEveryColumn(t *testing.T) {
 	// The ground truth does not know these. TestOverheadIsHitsTimesCost is about the overhead.
-	unknown := []string{"ProcessKey", "CPU", "Symbol", "Overhead"}
+	unknown := []string{"ProcessKey", "CPU of Publishes", "CPU of Takes", "CPU of Enqueues", "CPU of Services", "Symbol", "Overhead"}
 	_, data := sample(t)
 	for _, table := range tablesOfEvents {
 		rows := reflect.ValueOf(data).Elem().FieldByName(table)
@@ -276,7 +276,7 @@ func TestComparisonAtTheEdges(t *testing.T) {
 		"a callback whose end only is recorded": {from(190), func(d *Dataset) {
 			c := &d.Callbacks[1]
 			*c = trace.Callback{
-				ProcessKey: c.ProcessKey, TID: 8, Callback: 0x43, CallbackEndTimestamp: c.CallbackEndTimestamp, Status: trace.CallbackStartMissing,
+				ProcessKey: c.ProcessKey, TID: 8, CPU: 3, Callback: 0x43, CallbackEndTimestamp: c.CallbackEndTimestamp, EndCPU: c.EndCPU, Status: trace.CallbackStartMissing,
 				Kind: c.Kind, SubscriptionHandle: 0x40, TopicName: "/in", NodeName: "/node", Provenance: trace.FromTracepoint,
 			}
 			d.Callbacks[0].Depth, d.Callbacks[0].ParentCallback, d.Callbacks[0].ParentCallbackStartTimestamp = 0, 0, null
@@ -286,6 +286,7 @@ func TestComparisonAtTheEdges(t *testing.T) {
 		}, false},
 		"a callback whose end alone is not recorded": {until(860), func(d *Dataset) {
 			d.Callbacks[3].CallbackEndTimestamp, d.Callbacks[3].Status = null, trace.CallbackRecordingEnd
+			d.Callbacks[3].EndCPU = trace.Optional[int32]{}
 			d.Callbacks, d.Services = d.Callbacks[:4], d.Services[:1]
 		}, false},
 		"an end after the end":  {until(860), nil, true},

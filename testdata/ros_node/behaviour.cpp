@@ -1,5 +1,7 @@
 #include "behaviour.hpp"
 
+#include "standin/ground_truth.hpp"
+
 namespace {
 // One callback in so many acts at random.
 constexpr unsigned kActionInterval = 8;
@@ -18,6 +20,9 @@ void Behaviour::inside_callback() {
   const std::uint64_t count = ++callbacks_;
   if (options_.random) {
     if (std::function<void()> *const action = choose_action()) (*action)();
+  }
+  if (options_.move_every != 0 && count % options_.move_every == 0) {
+    ground_truth::move_to_another_cpu();
   }
   if (options_.throw_every != 0 && count % options_.throw_every == 0) throw Interruption();
 }

@@ -149,6 +149,8 @@ const std::vector<Flag> &flags() {
       {"empty-take-rate", "HZ", "takes of requests and responses where there are none",
        set_number<&O::empty_take_rate>},
       {"throw-every", "N", "every Nth callback throws", set_number<&O::throw_every>},
+      {"move-every", "N", "every Nth callback moves its thread to another CPU, where it stays",
+       set_number<&O::move_every>},
       {"publish-after-throw", nullptr, "publishes where what a callback threw is caught",
        set_switch<&O::publish_after_throw>},
       {"outside-rate", "HZ", "publishes outside of callbacks", set_number<&O::outside_rate>},

@@ -61,6 +61,7 @@ struct Options {
   double untaken_response_rate = 0;
   double empty_take_rate = 0;
   unsigned throw_every = 0;
+  unsigned move_every = 0;
   bool publish_after_throw = false;
   double outside_rate = 0;
   unsigned fail_every = 0;

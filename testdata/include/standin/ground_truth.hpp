@@ -109,6 +109,11 @@ void enqueued(const BufferOperation &operation);
 // Belongs to the next intra-process callback of this thread.
 void dequeued(const BufferOperation &operation);
 
+// Moves this thread to another CPU, where it stays. Only from then on it is known where its
+// tracepoints are called: the kernel moves any other thread when it likes. Does nothing where the
+// process may use one CPU only.
+void move_to_another_cpu();
+
 // The running time of one callback on this thread, up to an exception or pthread_exit.
 class CallbackScope {
  public:
@@ -138,6 +143,7 @@ class CallbackScope {
   Take take_;
   BufferOperation dequeue_;
   RequestIdentity request_;
+  int cpu_;  // -1: not known
 };
 
 // Says that this thread is about to leave its open callbacks through pthread_exit.

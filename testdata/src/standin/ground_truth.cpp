@@ -1,6 +1,7 @@
 #include "standin/ground_truth.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,6 +38,8 @@ struct CallbackRecord {
   Take take;
   BufferOperation dequeue;
   RequestIdentity request;
+  int cpu;
+  int end_cpu;
 };
 
 struct PublishRecord {
@@ -135,6 +138,8 @@ struct Formatter {
     line.bracket("before_end", "after_end", r.end);
     line.number("left", r.left);
     line.number("depth", r.depth);
+    line.signed_number("cpu", r.cpu);
+    line.signed_number("end_cpu", r.end_cpu);
     if (r.parent != nullptr) {
       line.address("parent", r.parent);
       line.number("parent_start", r.parent_start);
@@ -265,6 +270,7 @@ struct Thread {
   std::uint64_t next_sequence = 0;
   std::uint64_t next_publish = 0;
   unsigned unwritten = 0;
+  int cpu = -1;  // the one that it has moved to
 
   Thread() {
     File &output = file();
@@ -400,9 +406,30 @@ void dequeued(const BufferOperation &operation) {
   self.append(DequeueRecord{operation});
 }
 
+void move_to_another_cpu() {
+  // Of the process, not of a thread that has moved.
+  static const cpu_set_t allowed = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    return set;
+  }();
+  const int here = sched_getcpu();
+  for (int step = 1; step < CPU_SETSIZE; ++step) {
+    const int there = (here + step) % CPU_SETSIZE;
+    if (!CPU_ISSET(there, &allowed)) continue;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(there, &only);
+    if (sched_setaffinity(0, sizeof(only), &only) == 0) thread().cpu = there;
+    return;
+  }
+}
+
 CallbackScope::CallbackScope(const void *callback, CallbackKind kind)
     : callback_(callback), kind_(kind) {
   Thread &self = thread();
+  cpu_ = self.cpu;
   parent_ = self.top;
   sequence_ = self.next_sequence++;
   if (kind == CallbackKind::subscription) {
@@ -426,7 +453,8 @@ CallbackScope::~CallbackScope() {
                         : self.exiting   ? "exited"
                                          : "threw";
   self.append(CallbackRecord{callback_, kind_, outcome, sequence_, start_, end_, now(), self.depth,
-                             self.top_callback(), self.top_start(), take_, dequeue_, request_});
+                             self.top_callback(), self.top_start(), take_, dequeue_, request_, cpu_,
+                             self.cpu});
 }
 
 void thread_will_exit() { thread().exiting = true; }
