@@ -20,6 +20,8 @@ type firstAwaited struct {
 	finder    *target.Finder
 	processes *processes
 	attacher  *attaching.Attacher
+	// all says that every process is recorded: who runs ROS 2 and is not yet, is about to be.
+	all bool
 	// ran says that a process that is recorded ran ROS 2 when that was last looked at.
 	ran bool
 	// looked is when it was last looked for others.
@@ -42,7 +44,7 @@ func (f *firstAwaited) look(ctx context.Context) {
 	patient, cancel := context.WithTimeout(ctx, firstPatience)
 	defer cancel()
 	switch others := f.finder.CountROS2(patient); {
-	case others > 0:
+	case others > 0 && !f.all:
 		f.attacher.AwaitNone()
 	case patient.Err() == nil: // else nobody knows
 		f.attacher.AwaitFirst(ctx)

@@ -53,7 +53,7 @@ func (s *Session) wire(bootID string) {
 		admission: admission, planner: s.planner, attacher: s.attacher, scans: s.scans, headers: s.headers, blind: s.blind, looks: s.looks,
 		journal: s.journal, turns: &turns, stale: staleAddresses{},
 	}
-	s.first = firstAwaited{finder: s.finder, processes: s.processes, attacher: s.attacher}
+	s.first = firstAwaited{finder: s.finder, processes: s.processes, attacher: s.attacher, all: s.configuration.All}
 }
 
 // eventName describes the event of a raw record.
