@@ -106,6 +106,7 @@ const (
 	CaretProgOnSchedProcessFork          = "on_sched_process_fork"
 	CaretProgOnServiceExecuted           = "on_service_executed"
 	CaretProgOnSimTime                   = "on_sim_time"
+	CaretProgOnWait                      = "on_wait"
 	CaretProgRunEvent                    = "run_event"
 	CaretProgRunRing                     = "run_ring"
 	CaretVarBodiesProbed                 = "bodies_probed"
@@ -167,6 +168,8 @@ const (
 	CaretVarSharedStackLimit             = "shared_stack_limit"
 	CaretVarSharedThreadRecord           = "shared_thread_record"
 	CaretVarSharedUnknownSlot            = "shared_unknown_slot"
+	CaretVarSharedWaitRecord             = "shared_wait_record"
+	CaretVarSharedWaitStatus             = "shared_wait_status"
 	CaretVarSubscriptionGeneration       = "subscription_generation"
 	CaretVarSubscriptionImplOffset       = "subscription_impl_offset"
 	CaretVarTypedBufferRingOffset        = "typed_buffer_ring_offset"
@@ -239,6 +242,7 @@ type CaretProgramSpecs struct {
 	OnSchedProcessFork        *ebpf.ProgramSpec `ebpf:"on_sched_process_fork"`
 	OnServiceExecuted         *ebpf.ProgramSpec `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.ProgramSpec `ebpf:"on_sim_time"`
+	OnWait                    *ebpf.ProgramSpec `ebpf:"on_wait"`
 	RunEvent                  *ebpf.ProgramSpec `ebpf:"run_event"`
 	RunRing                   *ebpf.ProgramSpec `ebpf:"run_ring"`
 }
@@ -321,6 +325,8 @@ type CaretVariableSpecs struct {
 	SharedStackLimit             *ebpf.VariableSpec `ebpf:"shared_stack_limit"`
 	SharedThreadRecord           *ebpf.VariableSpec `ebpf:"shared_thread_record"`
 	SharedUnknownSlot            *ebpf.VariableSpec `ebpf:"shared_unknown_slot"`
+	SharedWaitRecord             *ebpf.VariableSpec `ebpf:"shared_wait_record"`
+	SharedWaitStatus             *ebpf.VariableSpec `ebpf:"shared_wait_status"`
 	SubscriptionGeneration       *ebpf.VariableSpec `ebpf:"subscription_generation"`
 	SubscriptionImplOffset       *ebpf.VariableSpec `ebpf:"subscription_impl_offset"`
 	TypedBufferRingOffset        *ebpf.VariableSpec `ebpf:"typed_buffer_ring_offset"`
@@ -436,6 +442,8 @@ type CaretVariables struct {
 	SharedStackLimit             *ebpf.Variable `ebpf:"shared_stack_limit"`
 	SharedThreadRecord           *ebpf.Variable `ebpf:"shared_thread_record"`
 	SharedUnknownSlot            *ebpf.Variable `ebpf:"shared_unknown_slot"`
+	SharedWaitRecord             *ebpf.Variable `ebpf:"shared_wait_record"`
+	SharedWaitStatus             *ebpf.Variable `ebpf:"shared_wait_status"`
 	SubscriptionGeneration       *ebpf.Variable `ebpf:"subscription_generation"`
 	SubscriptionImplOffset       *ebpf.Variable `ebpf:"subscription_impl_offset"`
 	TypedBufferRingOffset        *ebpf.Variable `ebpf:"typed_buffer_ring_offset"`
@@ -470,6 +478,7 @@ type CaretPrograms struct {
 	OnSchedProcessFork        *ebpf.Program `ebpf:"on_sched_process_fork"`
 	OnServiceExecuted         *ebpf.Program `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.Program `ebpf:"on_sim_time"`
+	OnWait                    *ebpf.Program `ebpf:"on_wait"`
 	RunEvent                  *ebpf.Program `ebpf:"run_event"`
 	RunRing                   *ebpf.Program `ebpf:"run_ring"`
 }
@@ -499,6 +508,7 @@ func (p *CaretPrograms) Close() error {
 		p.OnSchedProcessFork,
 		p.OnServiceExecuted,
 		p.OnSimTime,
+		p.OnWait,
 		p.RunEvent,
 		p.RunRing,
 	)

@@ -98,6 +98,7 @@ type Merger struct {
 	process  abi.ProcessRecord
 	service  abi.ServiceRecord
 	simTime  abi.SimTimeRecord
+	wait     abi.WaitRecord
 	thread   abi.ThreadRecord
 }
 
@@ -211,6 +212,10 @@ func (m *Merger) Record(encoded []byte) error {
 		if err = abi.Decode(encoded, &m.simTime); err == nil {
 			m.addSimTime(&m.simTime)
 		}
+	case abi.KindWait:
+		if err = abi.Decode(encoded, &m.wait); err == nil {
+			m.addWait(&m.wait)
+		}
 	case abi.KindThread:
 		if err = abi.Decode(encoded, &m.thread); err == nil {
 			m.tellThread(m.thread)
@@ -292,7 +297,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.isUnwanted(int32(state.PID), state.PublishOpen+state.TakePending+state.DequeuePending+state.RequestPending+state.Depth > 0) {
+	if m.isUnwanted(int32(state.PID), state.PublishOpen+state.TakePending+state.DequeuePending+state.RequestPending+state.Depth+state.WaitOpen > 0) {
 		return nil
 	}
 	if state.PublishOpen != 0 {
@@ -320,6 +325,10 @@ func (m *Merger) CloseThread(encoded []byte) error {
 			record.ParentCallback, record.ParentStartNs = state.Frames[depth-1].Callback, state.Frames[depth-1].StartNs
 		}
 		m.addCallback(&record)
+	}
+	if state.WaitOpen != 0 {
+		state.Wait.Header.Status = abi.WaitRecordingEnd
+		m.addWait(&state.Wait)
 	}
 	m.tellThread(state.ThreadRecord())
 	return nil

@@ -17,6 +17,8 @@ type Entry struct {
 	Arguments []string
 	// Required marks the events without which a recording says nothing: a plan without them is an error.
 	Required bool
+	// OnlyFull marks the events that no profile but ProfileFull records.
+	OnlyFull bool
 	// Consequence says what a recording lacks without the event.
 	Consequence string
 	// Sources are the places that show the event; of those that fit a process the first in order is used.
@@ -407,7 +409,25 @@ var catalogue = []Entry{
 			Provenance: FromSymbol, Shows: "its stack pointer: a service's callback whose frame is below is over, with or without a callback_end",
 		}},
 	},
+	{
+		Event: abi.EventWait, Name: "wait", Arguments: []string{"executor", "timeout"}, OnlyFull: true,
+		Consequence: "it is not recorded when executors wait for work",
+		Sources: []Source{
+			// First, because what begins while sites are attached must not seem to go on.
+			{
+				Distros: everyDistro, Library: LibraryRclcpp, Symbol: waitForWork, Prefix: true, Returns: true, Besides: true, Provenance: FromSymbol,
+				Shows: "where calls return to, the stack pointer: the wait that was entered from this frame is over", Consequence: "waits have no end",
+			},
+			{
+				Distros: everyDistro, Library: LibraryRclcpp, Symbol: waitForWork, Prefix: true, Provenance: FromSymbol,
+				Shows: "arguments 1-2 of Executor::wait_for_work; an EventsExecutor and a StaticSingleThreadedExecutor do not call it",
+			},
+		},
+	},
 }
+
+// waitForWork is where executors wait that choose one executable after the other.
+const waitForWork = "_ZN6rclcpp8Executor13wait_for_workE"
 
 // genericCallback is the source of callbacks of generic subscriptions on Humble: a member function of theirs.
 func genericCallback(symbol, shows string) Source {

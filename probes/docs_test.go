@@ -79,6 +79,9 @@ func documentEntry(page *bytes.Buffer, entry Entry) {
 	if entry.Required {
 		consequence = fmt.Sprintf("**Required:** without it %s, and there is no recording.", entry.Consequence)
 	}
+	if entry.OnlyFull {
+		consequence += " Only `record --profile full` observes it."
+	}
 	fmt.Fprintf(page, "\n### %s\n\nArguments: %s.\n%s\n", entry.Name, arguments, docs.Wrap(consequence, ""))
 	page.WriteString("\n| distributions | library | function | form | provenance | what a probe finds |\n|---|---|---|---|---|---|\n")
 	for _, source := range entry.Sources {

@@ -153,6 +153,9 @@ func newPlan(ctx context.Context, process *target.Process, files []file, options
 func (p *Plan) assemble() {
 	observed := make(map[abi.Event]bool)
 	for _, entry := range catalogue {
+		if entry.OnlyFull && p.options.Profile != ProfileFull {
+			continue
+		}
 		sites, reason := p.choose(entry)
 		p.Sites = append(p.Sites, sites...)
 		observed[entry.Event] = len(sites) > 0 && reason == ""

@@ -96,7 +96,7 @@ func TestPlanOfRunningProcess(t *testing.T) {
 			if p.process.Distro != test.distro {
 				t.Fatalf("distro %v: %s", p.process.Distro, p.process.DistroEvidence)
 			}
-			plan, err := NewPlan(t.Context(), p.process, Options{})
+			plan, err := NewPlan(t.Context(), p.process, Options{Profile: ProfileFull})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -435,7 +435,7 @@ func TestProgramThatHasMappedNothingYet(t *testing.T) {
 	}
 	for _, f := range libraries {
 		p.load(f)
-		if plan, err = NewPlan(t.Context(), p.process, Options{}); err != nil {
+		if plan, err = NewPlan(t.Context(), p.process, Options{Profile: ProfileFull}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -15,9 +15,9 @@ const (
 	// ProfileMinimal records callbacks, takes and publishes by the last layer that says which publish it was and joins it
 	// to its callbacks.
 	ProfileMinimal Profile = "minimal"
-	// ProfileStandard records every event. The empty profile is the same.
+	// ProfileStandard records every event but those that are for ProfileFull only. The empty profile is the same.
 	ProfileStandard Profile = "standard"
-	// ProfileFull probes no more than ProfileStandard, and keeps every hit as a row of its own.
+	// ProfileFull records every event, and keeps every hit as a row of its own.
 	ProfileFull Profile = "full"
 )
 

@@ -68,6 +68,42 @@ func TestMinimalProfile(t *testing.T) {
 	}
 }
 
+// TestFullProfile: it probes what the standard profile does, and where executors wait. Others do not say that they lack
+// it: who wants it asks for it.
+func TestFullProfile(t *testing.T) {
+	p := start(t, t.TempDir(), tracetools("jazzy"), rclOfJazzy, rclcpp("jazzy"), rmwCyclone, cycloneDDS)
+	plans := make(map[Profile]*Plan)
+	for _, profile := range Profiles() {
+		plan, err := NewPlan(t.Context(), p.process, Options{Profile: profile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans[profile] = plan
+	}
+	isWait := func(site Site) bool { return site.Event == abi.EventWait }
+	if got, want := len(slices.DeleteFunc(slices.Clone(plans[ProfileFull].Sites), isWait)), len(plans[ProfileStandard].Sites); got != want {
+		t.Errorf("full has %d sites beside its own, standard %d", got, want)
+	}
+	for _, profile := range Profiles() {
+		var roles []abi.Role
+		for _, site := range plans[profile].Sites {
+			if isWait(site) {
+				roles = append(roles, site.Role)
+			}
+		}
+		want := []abi.Role(nil)
+		if profile == ProfileFull {
+			want = []abi.Role{abi.RoleReturn, abi.RoleFunction}
+		}
+		if !slices.Equal(roles, want) {
+			t.Errorf("%s: waits are seen at %v, want %v", profile, roles, want)
+		}
+		if reason, missing := missingOf(plans[profile])[abi.EventWait]; missing {
+			t.Errorf("%s: waits are missing: %s", profile, reason)
+		}
+	}
+}
+
 // checkLeftUnits requires that of observed events just these units are said to be left out, with the consequence that
 // the catalogue tells.
 func checkLeftUnits(t *testing.T, plan *Plan, want []abi.Unit) {

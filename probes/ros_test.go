@@ -35,7 +35,7 @@ func TestPlanOfRealROS(t *testing.T) {
 					if process.Distro != distro || process.RMW != rmw {
 						t.Fatalf("taken for %v with %s: %s", process.Distro, process.RMW, process.DistroEvidence)
 					}
-					plan, err := NewPlan(t.Context(), process, Options{})
+					plan, err := NewPlan(t.Context(), process, Options{Profile: ProfileFull})
 					if err != nil {
 						t.Fatal(err)
 					}

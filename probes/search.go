@@ -66,9 +66,10 @@ type sourceName struct {
 	library Library
 	symbol  string
 	form    abi.Form
+	returns bool
 }
 
-func (s Source) name() sourceName { return sourceName{s.Library, s.Symbol, s.Form} }
+func (s Source) name() sourceName { return sourceName{s.Library, s.Symbol, s.Form, s.Returns} }
 
 // result is what the search for a source in a file came to.
 type result struct {

@@ -69,9 +69,11 @@ var rclcppFunctions = strings.Fields(`
 	_ZNK6rclcpp13PublisherBase22get_subscription_countEv _ZN6rclcpp14GuardCondition7triggerEv
 `)
 
-// executeService is what executors call; each goes on where it returns.
-const executeService = "int _ZN6rclcpp8Executor15execute_serviceESt10shared_ptrINS_11ServiceBaseEE(void) { return 0; }\n" +
-	"int executes(void) { return _ZN6rclcpp8Executor15execute_serviceESt10shared_ptrINS_11ServiceBaseEE() + 1; }\n"
+// returningFunctions are every distribution's functions of rclcpp that its executors call and go on after.
+var returningFunctions = strings.Fields(`
+	_ZN6rclcpp8Executor15execute_serviceESt10shared_ptrINS_11ServiceBaseEE
+	_ZN6rclcpp8Executor13wait_for_workENSt6chrono8durationIlSt5ratioILl1ELl1000000000EEEE
+`)
 
 const (
 	staticExecutor = "_ZN6rclcpp9executors28StaticSingleThreadedExecutorC2ERKNS_15ExecutorOptionsE"
@@ -169,7 +171,9 @@ void ros_trace_%[1]s(void *a, void *b, void *c, void *d, void *e) { if (state_of
 		}
 		fmt.Fprintf(&rcl, "int %s(void) { return 0; }\n", name)
 	}
-	rclcpp.WriteString(executeService)
+	for _, name := range returningFunctions {
+		fmt.Fprintf(&rclcpp, "int %[1]s(void) { return 0; }\nint calls%[1]s(void) { return %[1]s() + 1; }\n", name)
+	}
 	for _, name := range s.rclcpp {
 		fmt.Fprintf(&rclcpp, "void %s(void) {}\n", name)
 		// The variant for complete objects shares the code.
@@ -192,7 +196,7 @@ func TestPlanOfDistrosThatAreNotInstalled(t *testing.T) {
 				if p.process.Distro != distro {
 					t.Fatalf("taken for %v: %s", p.process.Distro, p.process.DistroEvidence)
 				}
-				plan, err := NewPlan(t.Context(), p.process, Options{})
+				plan, err := NewPlan(t.Context(), p.process, Options{Profile: ProfileFull})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -251,7 +255,7 @@ func requireEverySource(t *testing.T, plan *Plan) {
 	for _, entry := range catalogue {
 		for _, source := range entry.sources(plan.Distro) {
 			if source.Besides && plan.serves(source) && !slices.ContainsFunc(plan.Sites, func(site Site) bool {
-				return site.Event == entry.Event && site.Form == source.Form && strings.HasPrefix(site.Symbol, source.Symbol)
+				return site.Event == entry.Event && site.Form == source.Form && (site.Role == abi.RoleReturn) == source.Returns && strings.HasPrefix(site.Symbol, source.Symbol)
 			}) {
 				t.Errorf("%s: no site in %s", entry.Name, source.Symbol)
 			}

@@ -66,7 +66,7 @@ run_programs() {
 }
 
 record() {
-	as_root env "${environment[@]}" build/caret-bpf record --quiet --buffer-size 64M "$@"
+	as_root env "${environment[@]}" build/caret-bpf record --quiet --buffer-size 64M --profile full "$@"
 }
 
 # Cyclone DDS of Humble has room for ten processes in a domain without multicast.

@@ -14,6 +14,7 @@ const (
 	LostProcess  LossKind = "process"
 	LostService  LossKind = "service"
 	LostSimTime  LossKind = "sim_time"
+	LostWait     LossKind = "wait"
 	// LostThread: what the recording cost a thread that has ended; the total lacks it.
 	LostThread LossKind = "thread"
 	// LostEvent: calls of which it is not known which rows they would have led to.

@@ -315,6 +315,41 @@ type SimTime struct {
 	SimTime int64 `column:"sim_time,delta"`
 }
 
+// WaitStatus says how a wait was closed.
+type WaitStatus string
+
+const (
+	// WaitComplete has a start and an end.
+	WaitComplete WaitStatus = "complete"
+	// WaitStartMissing began before the recording did: only its end is known.
+	WaitStartMissing WaitStatus = "start_missing"
+	// WaitEndMissing has no end, and its thread waits again: an exception has left it, or it was not called by librclcpp.
+	WaitEndMissing WaitStatus = "end_missing"
+	// WaitRecordingEnd had not been seen to end when the recording ended.
+	WaitRecordingEnd WaitStatus = "recording_end"
+	// WaitThreadExit had not been seen to end when its thread exited.
+	WaitThreadExit WaitStatus = "thread_exit"
+)
+
+// Wait is one wait of a thread for work of an executor (rclcpp::Executor::wait_for_work). Only record --profile full
+// has them.
+type Wait struct {
+	ProcessKey
+	TID int32 `column:"tid"`
+	// CPU on which it began, or ended where there is no start.
+	CPU int32 `column:"cpu"`
+	// WaitStartTimestamp is null for status start_missing.
+	WaitStartTimestamp Optional[int64] `column:"wait_start_timestamp,hit=wait"`
+	// WaitEndTimestamp is null unless the status is complete or start_missing.
+	WaitEndTimestamp Optional[int64] `column:"wait_end_timestamp"`
+	Status           WaitStatus      `column:"status"`
+	// Executor is the executor's address; null for status start_missing.
+	Executor Address `column:"executor,null"`
+	// Timeout is how long it was to wait at most, in nanoseconds, a negative one for ever; null for status start_missing.
+	Timeout    Optional[int64] `column:"timeout,dict"`
+	Provenance Provenance      `column:"provenance"`
+}
+
 // Event is one unmerged tracepoint hit (record --raw).
 type Event struct {
 	ProcessKey

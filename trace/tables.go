@@ -13,6 +13,7 @@ type Batch struct {
 	Services               Rows[Service]               `table:"service"`
 	Lifecycles             Rows[Lifecycle]             `table:"lifecycle"`
 	SimTimes               Rows[SimTime]               `table:"sim_time"`
+	Waits                  Rows[Wait]                  `table:"wait"`
 	Events                 Rows[Event]                 `table:"event"`
 	Nodes                  Rows[Node]                  `table:"node"`
 	Publishers             Rows[Publisher]             `table:"publisher"`
@@ -40,6 +41,7 @@ const (
 	TableService               = "service"
 	TableLifecycle             = "lifecycle"
 	TableSimTime               = "sim_time"
+	TableWait                  = "wait"
 	TableEvent                 = "event"
 	TableNode                  = "node"
 	TablePublisher             = "publisher"

@@ -81,13 +81,15 @@ const (
 // EventRclLifecycleTransition is no initialization, but as rare, and carries strings like one.
 const EventRclLifecycleTransition Event = 60
 
-// Events of the running system again: those from here on are no initialization. These two are bookkeeping, not CARET
-// events.
+// Events of the running system again: those from here on are no initialization. The first two are bookkeeping, and none
+// is a CARET event.
 const (
 	// EventExceptionCaught is the C++ runtime's __cxa_begin_catch.
 	EventExceptionCaught Event = 64
 	// EventServiceExecuted: rclcpp::Executor::execute_service has returned.
 	EventServiceExecuted Event = 65
+	// EventWait: rclcpp::Executor::wait_for_work is called, or has returned.
+	EventWait Event = 66
 )
 
 // IsInit reports whether the event is handled like an initialization: it is rare and concerns the entities themselves.
@@ -154,6 +156,7 @@ var eventNames = [...]string{
 	EventRclLifecycleTransition:                 "rcl_lifecycle_transition",
 	EventExceptionCaught:                        "exception_caught",
 	EventServiceExecuted:                        "service_executed",
+	EventWait:                                   "wait",
 }
 
 // String returns the event's name, "event_N" for a number that none has.

@@ -25,7 +25,8 @@ const (
 	KindService  Kind = 8
 	KindSimTime  Kind = 9
 	KindThread   Kind = 10
-	KindCount    Kind = 11
+	KindWait     Kind = 11
+	KindCount    Kind = 12
 )
 
 // kinds are the records by their kinds. A test compares each with the structure NAME_record of the kernel side.
@@ -43,6 +44,7 @@ var kinds = [KindCount]struct {
 	KindService:  {"service", ServiceRecord{}},
 	KindSimTime:  {"sim_time", SimTimeRecord{}},
 	KindThread:   {"thread", ThreadRecord{}},
+	KindWait:     {"wait", WaitRecord{}},
 }
 
 // String returns the kind's name in the dataset's loss table.
@@ -76,6 +78,15 @@ const (
 	ServiceRequestTaken  = 1
 	ServiceResponseSent  = 2
 	ServiceResponseTaken = 3
+)
+
+// Statuses of wait records.
+const (
+	WaitComplete     = 0
+	WaitStartMissing = 1
+	WaitEndMissing   = 2
+	WaitRecordingEnd = 3
+	WaitThreadExit   = 4
 )
 
 // Statuses of process records.
@@ -271,6 +282,16 @@ type SimTimeRecord struct {
 	SimTimeNs int64
 }
 
+// WaitRecord is a call of rclcpp::Executor::wait_for_work. The start is 0 if it was before the recording, the end if it
+// was not seen.
+type WaitRecord struct {
+	Header    RecordHeader
+	StartNs   uint64
+	EndNs     uint64
+	Executor  uint64
+	TimeoutNs int64
+}
+
 // HitUnits is the number of units by which hits are counted.
 const HitUnits = 32
 
@@ -397,12 +418,15 @@ type ThreadState struct {
 	DequeuePending       uint32
 	RequestPending       uint32
 	Steps                uint8
-	Reserved             [7]uint8
+	Reserved             [3]uint8
+	WaitOpen             uint32
+	WaitStackPointer     uint64
 	Account              ThreadRecord
 	Take                 TakeRecord
 	Dequeue              TakeRecord
 	Publish              PublishRecord
 	Request              ServiceRecord
+	Wait                 WaitRecord
 	TakeCall             TakeCall
 	ServiceCall          ServiceCall
 	IntraPublisher       IntraPublisher
@@ -434,7 +458,7 @@ func PIDOf(record []byte) int32 {
 }
 
 // Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.
-func Decode[T CallbackRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
+func Decode[T CallbackRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | WaitRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
 	size := int(unsafe.Sizeof(*into))
 	if len(encoded) < size || len(encoded) >= size+8 {
 		return fmt.Errorf("%w: %d bytes, want %d", ErrRecord, len(encoded), size)

@@ -22,6 +22,7 @@
 #include "scripted.h"
 #include "service_probes.h"
 #include "take_probes.h"
+#include "wait.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -32,6 +33,7 @@ SHARED(struct, callback_record);
 SHARED(struct, enqueue_record);
 SHARED(struct, service_record);
 SHARED(struct, sim_time_record);
+SHARED(struct, wait_record);
 SHARED(struct, init_record);
 SHARED(struct, raw_record);
 SHARED(struct, thread_record);
@@ -41,6 +43,7 @@ SHARED(enum, record_kind);
 SHARED(enum, callback_status);
 SHARED(enum, publish_status);
 SHARED(enum, service_step);
+SHARED(enum, wait_status);
 SHARED(enum, process_status);
 SHARED(enum, record_flag);
 SHARED(enum, message_detail);
@@ -130,6 +133,21 @@ int on_sim_time(struct pt_regs *regs)
 	record->clock = event.arguments[0];
 	record->sim_time_ns = event.arguments[1];
 	submit(record, sizeof(*record));
+	return 0;
+}
+
+/* Executor::wait_for_work(timeout): its entry, and where calls of it return to */
+SEC("uprobe.multi")
+int on_wait(struct pt_regs *regs)
+{
+	struct thread_state *state;
+	struct event event;
+
+	if (!begin_event(&event, &state, EVENT_WAIT, regs, bpf_get_attach_cookie(regs)))
+		return 0;
+	if (event.role != ROLE_RETURN)
+		emit_raw(&event);
+	wait_for_work(state, &event);
 	return 0;
 }
 

@@ -69,6 +69,7 @@ enum event_id {
 	EVENT_RCL_LIFECYCLE_TRANSITION = 60,
 	EVENT_EXCEPTION_CAUGHT = 64,
 	EVENT_SERVICE_EXECUTED = 65,
+	EVENT_WAIT = 66,
 };
 
 enum record_kind {
@@ -82,7 +83,8 @@ enum record_kind {
 	KIND_SERVICE = 8,
 	KIND_SIM_TIME = 9,
 	KIND_THREAD = 10,
-	KIND_COUNT = 11,
+	KIND_WAIT = 11,
+	KIND_COUNT = 12,
 };
 
 enum callback_status {
@@ -105,6 +107,14 @@ enum service_step {
 	SERVICE_REQUEST_TAKEN = 1,
 	SERVICE_RESPONSE_SENT = 2,
 	SERVICE_RESPONSE_TAKEN = 3,
+};
+
+enum wait_status {
+	WAIT_COMPLETE = 0,
+	WAIT_START_MISSING = 1,
+	WAIT_END_MISSING = 2, /* the thread waits again, and nothing has shown an end */
+	WAIT_RECORDING_END = 3,
+	WAIT_THREAD_EXIT = 4,
 };
 
 enum process_status {
@@ -287,6 +297,15 @@ struct sim_time_record {
 	__u64 time_ns;
 	__u64 clock;
 	__s64 sim_time_ns;
+};
+
+/* Executor::wait_for_work, from its entry to where it has returned. */
+struct wait_record {
+	struct record_header header;
+	__u64 start_ns; /* 0: began before the recording */
+	__u64 end_ns;	/* 0: unknown, the status says why */
+	__u64 executor;
+	__s64 timeout_ns; /* negative: for ever */
 };
 
 struct hit_count {

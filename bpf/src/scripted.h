@@ -12,6 +12,7 @@
 #include "ring_history.h"
 #include "service.h"
 #include "take.h"
+#include "wait.h"
 
 static __always_inline void dispatch(struct thread_state *state, const struct event *event)
 {
@@ -69,6 +70,9 @@ static __always_inline void dispatch(struct thread_state *state, const struct ev
 		break;
 	case EVENT_RESPONSE_TAKEN:
 		service_step(state, event, SERVICE_RESPONSE_TAKEN);
+		break;
+	case EVENT_WAIT:
+		wait_for_work(state, event);
 		break;
 	case EVENT_THREAD_EXIT:
 		close_thread(event, event->tid);

@@ -180,6 +180,18 @@ __noinline int flush_request(struct thread_state *state)
 	return 0;
 }
 
+/* A wait is over, or nothing more is to be seen of it. end_ns is 0 where its end was not seen. */
+__noinline int close_wait(struct thread_state *state, __u64 end_ns, __u8 status)
+{
+	if (!state || !state->wait_open)
+		return 0;
+	state->wait_open = 0;
+	state->wait.end_ns = end_ns;
+	state->wait.header.status = status;
+	output(KIND_WAIT, &state->wait, sizeof(state->wait));
+	return 0;
+}
+
 /* Pops the innermost callback and emits it. end_ns and end_cpu are 0 where the end was not seen. */
 __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u32 end_cpu, __u8 status)
 {
@@ -256,6 +268,7 @@ static __always_inline void close_thread(const struct event *event, __u32 tid)
 	flush_request(state);
 	for (int i = 0; i < MAX_DEPTH && state->depth; i++)
 		close_callback(state, 0, 0, CALLBACK_THREAD_EXIT);
+	close_wait(state, 0, WAIT_THREAD_EXIT);
 	fill_header(&state->account.header, event, KIND_THREAD, 0, 0, 0);
 	state->account.header.tid = tid;
 	state->account.time_ns = event->time_ns;

@@ -82,13 +82,16 @@ struct thread_state {
 	__u32 dequeue_pending;
 	__u32 request_pending;
 	__u8 steps; /* one of STEPS_..., of the executor outside of callbacks */
-	__u8 reserved[7];
+	__u8 reserved[3];
+	__u32 wait_open;
+	__u64 wait_stack_pointer; /* at the entry of the function that waits */
 	/* Kept as the records that they become if nothing follows. */
 	struct thread_record account;
 	struct take_record take;
 	struct take_record dequeue;
 	struct publish_record publish;
 	struct service_record request;
+	struct wait_record wait;
 	struct take_call take_call;
 	struct service_call service_call;
 	struct intra_publisher intra_publisher;

@@ -47,7 +47,7 @@ func recordCommand() command {
 			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
 			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
 			flags.StringVar((*string)(&configuration.Profile), "profile", "", "`WHICH` events: minimal (callbacks, takes and publishes with the fewest probes), "+
-				"standard (all), full (also every tracepoint hit) (default standard)")
+				"standard (all but waits), full (also waits, and every tracepoint hit) (default standard)")
 			flags.Var((*percentage)(&configuration.MaxOverhead), "max-overhead", "if recording takes more than this `SHARE` of a thread's time, such as 2%, "+
 				"detach the costliest probes that callbacks, takes and publishes can do without (default: no limit)")
 			flags.StringVar((*string)(&configuration.Sites), "sites", "",

@@ -1,5 +1,5 @@
 // Package model is an executable statement of the kernel's per-thread state machine (bpf/src/callback.h, publish.h,
-// take.h).
+// take.h, wait.h).
 //
 // It is written for reading, not for speed. Tests feed the same random events to it and to the compiled BPF programs
 // and require the same records.
@@ -43,8 +43,8 @@ type Event struct {
 // Machine is the state of all threads.
 type Machine struct {
 	threads map[uint32]*thread
-	// Records are *abi.CallbackRecord, *abi.PublishRecord, *abi.TakeRecord, *abi.EnqueueRecord, *abi.ServiceRecord and
-	// *abi.ThreadRecord in the order in which they complete.
+	// Records are *abi.CallbackRecord, *abi.PublishRecord, *abi.TakeRecord, *abi.EnqueueRecord, *abi.ServiceRecord,
+	// *abi.WaitRecord and *abi.ThreadRecord in the order in which they complete.
 	Records []any
 	// DepthExceeded counts callbacks that were nested too deep to be recorded.
 	DepthExceeded uint64
@@ -71,6 +71,9 @@ type thread struct {
 	take         *abi.TakeRecord
 	dequeue      *abi.TakeRecord
 	request      *abi.ServiceRecord
+	wait         *abi.WaitRecord
+	waitStack    uint64 // the stack pointer at the entry of the function that waits
+	hits         uint64
 	// atCaller is the last event that was seen at a caller and not yet in its body.
 	atCaller *Event
 }
@@ -87,6 +90,7 @@ func (m *Machine) Handle(e Event) {
 // countHit reports whether it was the second sight of a call.
 func (m *Machine) countHit(e Event) (repeated bool) {
 	t := m.thread(e)
+	t.hits++
 	unit := &t.account.Units[int(e.ID)%abi.HitUnits]
 	unit.Hits++
 	unit.CostNs += uint64(e.CostNs)
@@ -172,6 +176,12 @@ func (m *Machine) handle(e Event) {
 		m.serviceStep(e, abi.ServiceResponseSent)
 	case abi.EventResponseTaken:
 		m.serviceStep(e, abi.ServiceResponseTaken)
+	case abi.EventWait:
+		if e.Role == abi.RoleReturn {
+			m.waitEnds(m.thread(e), e)
+		} else {
+			m.waitBegins(m.thread(e), e)
+		}
 	case abi.EventThreadExit:
 		if t := m.threads[e.TID]; t != nil {
 			m.endPublish(t, abi.PublishThreadExit)
@@ -181,6 +191,7 @@ func (m *Machine) handle(e Event) {
 			for len(t.frames) > 0 {
 				m.pop(t, 0, 0, abi.CallbackThreadExit)
 			}
+			m.closeWait(t, 0, abi.WaitThreadExit)
 			t.account.Header, t.account.TimeNs = header(e, abi.KindThread, 0, 0, 0), e.TimeNs
 			m.Records = append(m.Records, &t.account)
 			delete(m.threads, e.TID)
@@ -439,6 +450,35 @@ func (t *thread) ending(e Event) int {
 		return over
 	}
 	return innermost
+}
+
+func (m *Machine) waitBegins(t *thread, e Event) {
+	m.closeWait(t, 0, abi.WaitEndMissing)
+	t.wait = &abi.WaitRecord{
+		Header: header(e, abi.KindWait, 0, 0, 0), StartNs: e.TimeNs, Executor: e.Arguments[0], TimeoutNs: int64(e.Arguments[1]),
+	}
+	t.waitStack = e.StackPointer
+}
+
+// waitEnds closes the wait that was called from this frame, at most a return address below. A thread that has shown
+// nothing has waited since before the recording.
+func (m *Machine) waitEnds(t *thread, e Event) {
+	const returnAddress = 8
+	switch {
+	case t.hits == 1:
+		t.wait = &abi.WaitRecord{Header: header(e, abi.KindWait, 0, 0, 0)}
+		m.closeWait(t, e.TimeNs, abi.WaitStartMissing)
+	case t.waitStack <= e.StackPointer && e.StackPointer <= t.waitStack+returnAddress:
+		m.closeWait(t, e.TimeNs, abi.WaitComplete)
+	}
+}
+
+func (m *Machine) closeWait(t *thread, endNs uint64, status uint8) {
+	if t.wait != nil {
+		t.wait.EndNs, t.wait.Header.Status = endNs, status
+		m.Records = append(m.Records, t.wait)
+		t.wait = nil
+	}
 }
 
 func (m *Machine) closePublish(t *thread, status uint8) {

@@ -79,7 +79,7 @@ func (k *kernel) handle(t *testing.T, e model.Event) {
 	}
 }
 
-func decode[T abi.CallbackRecord | abi.ThreadRecord | abi.PublishRecord | abi.TakeRecord | abi.EnqueueRecord | abi.ServiceRecord](t *testing.T, raw []byte) any {
+func decode[T abi.CallbackRecord | abi.ThreadRecord | abi.PublishRecord | abi.TakeRecord | abi.EnqueueRecord | abi.ServiceRecord | abi.WaitRecord](t *testing.T, raw []byte) any {
 	t.Helper()
 	record := new(T)
 	if err := abi.Decode(raw, record); err != nil {
@@ -118,6 +118,8 @@ func (k *kernel) drain(t *testing.T) []any {
 			records = append(records, decode[abi.ThreadRecord](t, record.RawSample))
 		case abi.KindService:
 			records = append(records, decode[abi.ServiceRecord](t, record.RawSample))
+		case abi.KindWait:
+			records = append(records, decode[abi.WaitRecord](t, record.RawSample))
 		default:
 			t.Fatalf("unexpected kind %d", kind)
 		}
@@ -128,8 +130,19 @@ func (k *kernel) drain(t *testing.T) []any {
 // unwinding and depths beyond the limit all happen. Some calls are seen twice, at the caller and in the body.
 func script(random *rand.Rand, length int) []model.Event {
 	var events []model.Event
+	waits := map[uint32]uint64{} // where a thread waits on its stack
 	for _, e := range singleSights(random, length) {
 		e.Role = abi.Role(random.IntN(3))
+		switch {
+		case e.ID != abi.EventWait:
+		case random.IntN(2) == 0:
+			waits[e.TID] = e.StackPointer
+		default:
+			e.Role = abi.RoleReturn
+			if random.IntN(3) > 0 {
+				e.StackPointer = waits[e.TID] + uint64(random.IntN(12))
+			}
+		}
 		events = append(events, e)
 		if e.Role == abi.RoleCaller && random.IntN(3) > 0 {
 			e.Role = abi.RoleBody
@@ -151,6 +164,7 @@ func singleSights(random *rand.Rand, length int) []model.Event {
 		abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish, abi.EventDDSBindAddrToStamp, abi.EventRclcppIntraPublish,
 		abi.EventRclcppRingBufferEnqueue, abi.EventRclcppRingBufferDequeue, abi.EventRMWTake, abi.EventExecutorExecute, abi.EventExceptionCaught,
 		abi.EventRequestSent, abi.EventRequestTaken, abi.EventRequestTaken, abi.EventResponseSent, abi.EventResponseTaken, abi.EventServiceCall, abi.EventServiceExecuted,
+		abi.EventWait, abi.EventWait,
 	}
 	stack := map[uint32]uint64{}
 	events := make([]model.Event, length)

@@ -385,6 +385,15 @@ type SimTime struct {
 	Bracket Bracket `field:"before,after"`
 }
 
+// Wait is a call of Executor::wait_for_work. Start and End enclose its entry and its return.
+type Wait struct {
+	TID      int     `field:"tid"`
+	Executor uint64  `field:"executor"`
+	Timeout  int64   `field:"timeout"` // nanoseconds; negative: for ever
+	Start    Bracket `field:"before_start,after_start"`
+	End      Bracket `field:"before_end,after_end"`
+}
+
 // RawKind says how a message was handed over that is not the user's own.
 type RawKind string
 
@@ -496,6 +505,7 @@ type Truth struct {
 	LifecycleStateMachineInits []LifecycleStateMachineInit `line:"lifecycle_state_machine_init"`
 	LifecycleTransitions       []LifecycleTransition       `line:"lifecycle_transition"`
 	SimTimes                   []SimTime                   `line:"sim_time"`
+	Waits                      []Wait                      `line:"wait"`
 	RawPublishes               []RawPublish                `line:"raw_publish"`
 	RawTakes                   []RawTake                   `line:"raw_take"`
 	ServiceSteps               []ServiceStep               `line:"service_step"`

@@ -1,6 +1,6 @@
 package groundtruth
 
-// executors checks that what executors and callback groups are made of existed before.
+// executors checks that what executors and callback groups are made of existed before, and what executors waited.
 func (v *validator) executors(t *Truth) {
 	constructed := make(map[uint64]uint64) // executors and collectors, by the time their first construction began
 	remember := func(address, time uint64) {
@@ -22,6 +22,11 @@ func (v *validator) executors(t *Truth) {
 		first, known := constructed[owner]
 		v.check(known && first <= added.Bracket.Before, "%+v: to no executor", added)
 		v.check(groups[added.Group] == added.Type, "%+v: unknown group", added)
+	}
+	for _, wait := range t.Waits {
+		first, known := constructed[wait.Executor]
+		v.check(known && first <= wait.Start.Before, "%+v: of no executor", wait)
+		v.check(wait.Start.Happened() && wait.End.Happened() && wait.Start.After <= wait.End.Before, "%+v: brackets", wait)
 	}
 	for _, added := range t.CallbackGroupAdds {
 		_, known := groups[added.Group]

@@ -87,6 +87,8 @@ type comparer struct {
 	seen map[*execution]uint64
 	// numbers are the publish numbers of the recorded publishes.
 	numbers map[*publishTruth]uint64
+	// waits: the recording is to have the waits for work.
+	waits bool
 	// exited: the process ended while it was recorded.
 	exited bool
 	// stamped are the publishers and rmw subscriptions, by thread and beginning of their life, whose messages have had a
@@ -130,6 +132,7 @@ func compare(t *Truth, data *Dataset, s Span, known Circumstances) *Comparison {
 		},
 		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, population: t.population(),
 		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, stamped: map[stampSource]bool{}, Circumstances: known,
+		waits: observes(data.Session, "wait"),
 	}
 	for _, process := range data.Processes {
 		c.exited = c.exited || int(process.PID) == t.Header.PID && process.Exited

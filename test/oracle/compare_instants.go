@@ -6,7 +6,7 @@ import (
 )
 
 // instantKinds are the kinds of instants.
-var instantKinds = []instantKind{lifecycleTransitions, simTimeUpdates}
+var instantKinds = []instantKind{lifecycleTransitions, simTimeUpdates, waits, earlierWaits}
 
 // lifecycleTransitions are the steps of life cycles. Those that are lost count as initialization events.
 var lifecycleTransitions = &instantTable[groundtruth.LifecycleTransition, trace.Lifecycle]{

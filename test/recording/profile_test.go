@@ -11,20 +11,23 @@ import (
 )
 
 // TestProfilesAreExact compares what the profiles record that others do not with the ground truth, as far as they are
-// to know it: standard is what all other tests record, and full has its hits.
+// to know it: standard is what all other tests record, and full has its hits, and waits.
 func TestProfilesAreExact(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
-		forEachBehaviour(t, []string{"threads", "services", "intra_unique", "nested", "polled", "raw", "features", "fail_rcl", "static"},
-			func(t *testing.T, name string) { requireExactProfile(t, l, behaviours[name], probes.ProfileMinimal) })
-		if l == oneLayout {
-			t.Run("full", func(t *testing.T) { requireExactProfile(t, l, behaviours["threads"], probes.ProfileFull) })
+		for profile, names := range map[probes.Profile][]string{
+			probes.ProfileMinimal: {"threads", "services", "intra_unique", "nested", "polled", "raw", "features", "fail_rcl", "static"},
+			probes.ProfileFull:    {"threads", "nested", "static"},
+		} {
+			t.Run(string(profile), func(t *testing.T) {
+				forEachBehaviour(t, names, func(t *testing.T, name string) { requireExactProfile(t, l, name, profile) })
+			})
 		}
 	})
 }
 
-func requireExactProfile(t *testing.T, l layout, flags string, profile probes.Profile) {
+func requireExactProfile(t *testing.T, l layout, behaviour string, profile probes.Profile) {
 	t.Helper()
-	n := startReadyNode(t, l, flags)
+	n := startReadyNode(t, l, behaviours[behaviour])
 	r := record(t, session.Configuration{PIDs: n.pidText(), Profile: profile})
 	r.waitForRows(trace.TableCallback, enough)
 	data, truth := r.stop(), n.stop()
@@ -32,8 +35,13 @@ func requireExactProfile(t *testing.T, l layout, flags string, profile probes.Pr
 		truth.ReduceToMinimal()
 		requireMinimal(t, data, l)
 	}
-	if raw := len(data.Events) > 0; raw != (profile == probes.ProfileFull) {
+	full := profile == probes.ProfileFull
+	if raw := len(data.Events) > 0; raw != full {
 		t.Errorf("%d raw events", len(data.Events))
+	}
+	// A static executor waits in another way.
+	if waits := len(data.Waits) > 0; waits != (full && behaviour != "static") {
+		t.Errorf("%d waits", len(data.Waits))
 	}
 	r.requireExact(data, truth, oracle.Circumstances{Found: true})
 }

@@ -70,6 +70,7 @@ const (
 	noName = "the process had ended, or had just begun, when its memory was read"
 	// unfinished: its status tells.
 	unfinished = "the publish did not reach the middleware: it failed there, or the recording or the thread ended"
+	earlier    = "the wait began before the recording"
 	ownCopy    = "a publisher of `/rosout`, until a scan of the memory has found where rcl keeps it"
 )
 
@@ -268,6 +269,11 @@ var sections = []section{
 	{"Beyond CARET", []event{
 		serviceStep("request_sent", "client_handle"), serviceStep("request_taken", "service_handle"),
 		serviceStep("response_sent", "service_handle"), serviceStep("response_taken", "client_handle"),
+		{
+			name: "wait", tables: []string{trace.TableWait},
+			fields: []field{{name: "executor", column: "executor", null: earlier}, {name: "timeout", column: "timeout", null: earlier}},
+			note:   "Only with `--profile full`.",
+		},
 		{
 			name: "steps of actions' calls", tables: []string{trace.TableService}, shownBy: "request_sent",
 			holds:  func(r record) bool { return isOfAction(r.text("service_name")) },

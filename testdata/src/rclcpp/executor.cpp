@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(1);
 
+// What the thread's last call of wait_for_work has done lies between these instants.
+thread_local ground_truth::Bracket last_wait;
+
 // Visits the entities of one group.
 struct Collector {
   std::deque<Candidate> &ready;
@@ -211,7 +214,10 @@ bool Executor::get_next_executable(AnyExecutable &any_executable,
                                    std::chrono::nanoseconds timeout) {
   ros_trace_rclcpp_executor_get_next_ready();
   if (get_next_ready_executable(any_executable)) return true;
+  const std::uint64_t before = ground_truth::now();
   wait_for_work(timeout);
+  const std::uint64_t after = ground_truth::now();
+  ground_truth::waited(this, timeout.count(), {before, last_wait.before}, {last_wait.after, after});
   if (!spinning) return false;
   return get_next_ready_executable(any_executable);
 }
@@ -240,8 +246,10 @@ bool Executor::get_next_ready_executable(AnyExecutable &any_executable) {
 }
 
 void Executor::wait_for_work(std::chrono::nanoseconds timeout) {
+  last_wait.before = ground_truth::now();
   ros_trace_rclcpp_executor_wait_for_work(timeout.count());
   wait_until_ready(timeout);
+  last_wait.after = ground_truth::now();
 }
 
 void Executor::wait_until_ready(std::chrono::nanoseconds timeout) {

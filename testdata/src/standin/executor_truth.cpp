@@ -21,6 +21,15 @@ void executor_destroyed(const void *executor, std::uint64_t before) {
   });
 }
 
+void waited(const void *executor, std::int64_t timeout, Bracket start, Bracket end) {
+  append_line("wait", [&](Line &line) {
+    line.address("executor", executor);
+    line.signed_number("timeout", timeout);
+    line.bracket("before_start", "after_start", start);
+    line.bracket("before_end", "after_end", end);
+  });
+}
+
 void group_created(const void *group, const char *type, const void *node, bool automatic) {
   entity("callback_group\tgroup=" + hex(group) + "\ttype=" + type + "\tnode=" + hex(node) +
          "\tautomatic=" + (automatic ? "1" : "0"));
