@@ -59,8 +59,13 @@ func TestOffsetsOfRealROS(t *testing.T) {
 				member("struct rmw_client_s", "service_name"):                    layout.RMWTopicName.Client,
 				member("struct rmw_client_s", "data"):                            layout.GID.ClientData,
 				member("struct rmw_publisher_s", "data"):                         layout.GID.PublisherData,
-				member("rosout_map_entry_t", "node"):                             layout.RosoutEntry.Node,
-				member("rosout_map_entry_t", "publisher"):                        layout.RosoutEntry.Publisher,
+				// bpf/src/service_probes.h has these as structs: they are public types of rmw.
+				member("struct rmw_service_info_s", "source_timestamp"):           0,
+				member("struct rmw_service_info_s", "received_timestamp"):         8,
+				member("struct rmw_service_info_s", "request_id.writer_guid"):     16,
+				member("struct rmw_service_info_s", "request_id.sequence_number"): 32,
+				member("rosout_map_entry_t", "node"):                              layout.RosoutEntry.Node,
+				member("rosout_map_entry_t", "publisher"):                         layout.RosoutEntry.Publisher,
 			})
 			compareOffsets(t, filepath.Join(prefix, "lib", "librmw_fastrtps_shared_cpp.so"), map[string]uint64{
 				member("CustomPublisherInfo", "publisher_gid"): layout.GID.FastDDSPublisher,

@@ -71,7 +71,9 @@ const (
 	// unfinished: its status tells.
 	unfinished = "the publish did not reach the middleware: it failed there, or the recording or the thread ended"
 	earlier    = "the wait began before the recording"
-	ownCopy    = "a publisher of `/rosout`, until a scan of the memory has found where rcl keeps it"
+	// uncertainSlot is said of Humble only: later distributions have the tracepoint.
+	uncertainSlot = "a subscription was created between enqueue and dequeue, or another thread may have used the buffer"
+	ownCopy       = "a publisher of `/rosout`, until a scan of the memory has found where rcl keeps it"
 )
 
 var sections = []section{
@@ -156,7 +158,7 @@ var sections = []section{
 		{
 			name: "rclcpp_ring_buffer_dequeue", tables: []string{trace.TableCallback, trace.TableTake}, holds: has("dequeue_timestamp"),
 			fields: []field{
-				{name: "buffer", column: "buffer"}, {name: "index", column: "dequeue_index"}, {name: "size", column: "dequeue_size"},
+				{name: "buffer", column: "buffer"}, {name: "index", column: "dequeue_index", null: uncertainSlot}, {name: "size", column: "dequeue_size"},
 			},
 		},
 		{name: "rcl_lifecycle_transition", tables: []string{trace.TableLifecycle}, fields: same("state_machine", "start_label", "goal_label")},
