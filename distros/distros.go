@@ -14,13 +14,12 @@ const (
 	Jazzy   Distro = "jazzy"
 	Kilted  Distro = "kilted"
 	Lyrical Distro = "lyrical"
-	Trial   Distro = "trial"
 	// Rolling is what the next distribution is made from. It is taken to be like the newest.
 	Rolling Distro = "rolling"
 )
 
 // released are the distributions in the order of their release.
-var released = []Distro{Humble, Iron, Jazzy, Kilted, Lyrical, Trial}
+var released = []Distro{Humble, Iron, Jazzy, Kilted, Lyrical}
 
 // String is the name, or "unknown".
 func (d Distro) String() string {

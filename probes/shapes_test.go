@@ -141,25 +141,7 @@ var shapes = map[distros.Distro]shape{
 		fastDDS: fixture{
 			"libfastdds.so.3.6", "void _ZN8eprosima7fastdds4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
 		},
-		missing: []abi.Event{abi.EventRclcppCallbackRegister, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor},
-		parameters: map[abi.Event]uint16{
-			abi.EventRclPublish: 248, abi.EventCallbackGroupAddTimer: 96, abi.EventCallbackGroupAddSubscription: 120, abi.EventCallbackGroupAddService: 96,
-			abi.EventCallbackGroupAddClient: 160, abi.EventAddPublisher: 40,
-		},
-	},
-	distros.Trial: {
-		tracepoints: slices.Concat(tracepointsOfIron, tracepointsOfKilted, tracepointsOfLyrical),
-		rcl:         append(slices.Clone(rclFunctions), "rcl_timer_init2"),
-		rclcpp: slices.Concat(rclcppFunctions, []string{
-			"_ZN6rclcpp5TrialC2Ev",
-			// The parameters of its constructor come in another order.
-			"_ZN6rclcpp12experimental9executors14EventsExecutorC2ERKNS_15ExecutorOptionsESt10unique_ptrINS1_11EventsQueueESt14default_deleteIS7_EEb",
-			genericService,
-		}, byReference(addTimer, addSubscriber, addService, addClient, addWaitable, addToCollector, executeTimer+"RKS1_IvE")),
-		fastDDS: fixture{
-			"libfastdds.so.3.7", "void _ZN8eprosima7fastdds4rtps13WriterHistory13set_fragmentsEPNS1_13CacheChange_tE(void *h, void *c) {}\n",
-		},
-		environment: []string{"ROS_DISTRO=trial"}, // Rolling's libraries are like it
+		environment: []string{"ROS_DISTRO=lyrical"}, // Rolling's libraries are like it
 		missing:     []abi.Event{abi.EventRclcppCallbackRegister, abi.EventAddCallbackGroup, abi.EventAddCallbackGroupStaticExecutor},
 		parameters: map[abi.Event]uint16{
 			abi.EventRclPublish: 248, abi.EventCallbackGroupAddTimer: 96, abi.EventCallbackGroupAddSubscription: 120, abi.EventCallbackGroupAddService: 96,

@@ -62,8 +62,6 @@ const (
 	executeTimerWithData = executeTimer + "RKS1_IvE"
 	// execute_timer(const shared_ptr<TimerBase> &, …): from Lyrical on.
 	executeTimerByReference = "_ZN6rclcpp8Executor13execute_timerERKSt10shared_ptr"
-	// The class Trial: from Trial on.
-	trialClass = "_ZN6rclcpp5Trial"
 	// The class ExecutorEntitiesCollector: from Iron on.
 	entitiesCollector = "_ZN6rclcpp9executors25ExecutorEntitiesCollector"
 	// The class GenericService: from Kilted on.
@@ -95,10 +93,8 @@ func distroEvidence(file *elffile.File, soname string) evidence {
 
 	case isVersionOf(soname, "librclcpp.so"):
 		switch {
-		case exportsPrefix(trialClass):
-			return evidence{since(distros.Trial), "librclcpp.so has Trial"}
 		case exportsPrefix(executeTimerByReference):
-			return evidence{only(distros.Lyrical), "librclcpp.so executes timers by reference and has no Trial"}
+			return evidence{since(distros.Lyrical), "librclcpp.so executes timers by reference"}
 		case exports(executeTimerWithData) && exportsPrefix(genericService):
 			return evidence{only(distros.Kilted), "librclcpp.so passes timers data and has GenericService"}
 		case exports(executeTimerWithData):
@@ -132,8 +128,7 @@ var fastDDSVersions = map[string]distroSet{
 	"libfastrtps.so.2.10": only(distros.Iron),
 	"libfastrtps.so.2.14": only(distros.Jazzy),
 	"libfastdds.so.3.2":   only(distros.Kilted),
-	"libfastdds.so.3.6":   only(distros.Lyrical),
-	"libfastdds.so.3.7":   since(distros.Trial),
+	"libfastdds.so.3.6":   since(distros.Lyrical),
 }
 
 // evidenceOrder is from the library whose object layouts differ most between distributions to the one that users

@@ -64,7 +64,6 @@ func TestDetectDistroByLibraries(t *testing.T) {
 	rclcppJazzy := build("jazzy", "librclcpp.so", executeTimerWithData, collector)
 	rclcppKilted := build("kilted", "librclcpp.so", executeTimerWithData, collector, generic)
 	rclcppLyrical := build("lyrical", "librclcpp.so", byReference, collector, generic)
-	rclcppTrial := build("trial", "librclcpp.so", byReference, collector, generic, "_ZN6rclcpp5TrialC2Ev")
 	fastDDSHumble := build("humble", "libfastrtps.so.2.6", "f")
 	fastDDSJazzy := build("jazzy", "libfastrtps.so.2.14", "f")
 	fastDDSKilted := build("kilted", "libfastdds.so.3.2", "f")
@@ -75,21 +74,20 @@ func TestDetectDistroByLibraries(t *testing.T) {
 		distro    distros.Distro
 		evidence  string
 	}{
-		"humble":                          {[]string{tracetoolsHumble, rclHumble, rclcppHumble}, distros.Humble, "ExecutorEntitiesCollector"},
-		"humble without rclcpp":           {[]string{tracetoolsHumble, rclHumble}, distros.Humble, "ros_trace_enabled_"},
-		"iron":                            {[]string{tracetoolsIron, rclHumble, rclcppIron}, distros.Iron, "ExecutorEntitiesCollector"},
-		"iron without rclcpp":             {[]string{tracetoolsIron, rclHumble}, distros.Iron, "rcl_timer_init2"},
-		"jazzy":                           {[]string{tracetoolsIron, rclJazzy, rclcppJazzy}, distros.Jazzy, "GenericService"},
-		"jazzy without rclcpp":            {[]string{tracetoolsIron, rclJazzy}, distros.Jazzy, "rcl_timer_init2"},
-		"kilted":                          {[]string{tracetoolsKilted, rclJazzy, rclcppKilted}, distros.Kilted, "GenericService"},
-		"kilted by Fast DDS":              {[]string{tracetoolsKilted, rclJazzy, fastDDSKilted}, distros.Kilted, "Fast DDS"},
-		"lyrical":                         {[]string{tracetoolsKilted, rclJazzy, rclcppLyrical}, distros.Lyrical, "no Trial"},
-		"trial and rolling look the same": {[]string{tracetoolsKilted, rclJazzy, rclcppTrial}, distros.Unknown, "trial or rolling"},
-		"librcl and Fast DDS of humble":   {[]string{rclHumble, fastDDSHumble}, distros.Humble, "Fast DDS is libfastrtps.so.2.6"},
-		"another Fast DDS":                {[]string{tracetoolsHumble, rclHumble, fastDDSDebian}, distros.Humble, ""},
-		"a newer Fast DDS":                {[]string{rclHumble, fastDDSJazzy}, distros.Unknown, "ignored: Fast DDS"},
-		"another libtracetools":           {[]string{tracetoolsForeign}, distros.Unknown, "no library"},
-		"only librcl":                     {[]string{rclHumble}, distros.Unknown, "humble or iron"},
+		"humble":                            {[]string{tracetoolsHumble, rclHumble, rclcppHumble}, distros.Humble, "ExecutorEntitiesCollector"},
+		"humble without rclcpp":             {[]string{tracetoolsHumble, rclHumble}, distros.Humble, "ros_trace_enabled_"},
+		"iron":                              {[]string{tracetoolsIron, rclHumble, rclcppIron}, distros.Iron, "ExecutorEntitiesCollector"},
+		"iron without rclcpp":               {[]string{tracetoolsIron, rclHumble}, distros.Iron, "rcl_timer_init2"},
+		"jazzy":                             {[]string{tracetoolsIron, rclJazzy, rclcppJazzy}, distros.Jazzy, "GenericService"},
+		"jazzy without rclcpp":              {[]string{tracetoolsIron, rclJazzy}, distros.Jazzy, "rcl_timer_init2"},
+		"kilted":                            {[]string{tracetoolsKilted, rclJazzy, rclcppKilted}, distros.Kilted, "GenericService"},
+		"kilted by Fast DDS":                {[]string{tracetoolsKilted, rclJazzy, fastDDSKilted}, distros.Kilted, "Fast DDS"},
+		"lyrical and rolling look the same": {[]string{tracetoolsKilted, rclJazzy, rclcppLyrical}, distros.Unknown, "lyrical or rolling"},
+		"librcl and Fast DDS of humble":     {[]string{rclHumble, fastDDSHumble}, distros.Humble, "Fast DDS is libfastrtps.so.2.6"},
+		"another Fast DDS":                  {[]string{tracetoolsHumble, rclHumble, fastDDSDebian}, distros.Humble, ""},
+		"a newer Fast DDS":                  {[]string{rclHumble, fastDDSJazzy}, distros.Unknown, "ignored: Fast DDS"},
+		"another libtracetools":             {[]string{tracetoolsForeign}, distros.Unknown, "no library"},
+		"only librcl":                       {[]string{rclHumble}, distros.Unknown, "humble or iron"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := processWith(t, test.libraries...)
