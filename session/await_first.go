@@ -20,12 +20,13 @@ type firstAwaited struct {
 	finder    *target.Finder
 	processes *processes
 	attacher  *attaching.Attacher
-	// all says that every process is recorded: who runs ROS 2 and is not yet, is about to be.
+	// all says that every process is recorded: who runs ROS 2 and is not yet, is about to be, or could not be met.
 	all bool
 	// ran says that a process that is recorded ran ROS 2 when that was last looked at.
 	ran bool
-	// looked is when it was last looked for others.
-	looked time.Time
+	// next is when to look for others, found whether there were any.
+	next  time.Time
+	found bool
 }
 
 // look looks whether somebody runs ROS 2 now.
@@ -37,14 +38,19 @@ func (f *firstAwaited) look(ctx context.Context) {
 	case runs:
 		f.attacher.EndAwaiting()
 		return
-	case !ended && time.Since(f.looked) < firstInterval:
+	case !ended && time.Now().Before(f.next):
 		return
 	}
-	defer func() { f.looked = time.Now() }()
 	patient, cancel := context.WithTimeout(ctx, firstPatience)
 	defer cancel()
-	switch others := f.finder.CountROS2(patient); {
-	case others > 0 && !f.all:
+	others := f.finder.CountROS2(patient) > 0
+	areComing := others && f.all && !f.found
+	f.found, f.next = others, time.Now().Add(firstInterval)
+	switch {
+	case areComing:
+		f.next = time.Now().Add(launchTime)
+		f.attacher.AwaitFirst(ctx)
+	case others:
 		f.attacher.AwaitNone()
 	case patient.Err() == nil: // else nobody knows
 		f.attacher.AwaitFirst(ctx)
