@@ -94,7 +94,9 @@ func (c *comparer) compareTakenRequest(e *Event) {
 	what := describe("request taken", e)
 	var row *serviceRow
 	for _, candidate := range c.services[e.TID] {
-		if candidate.Step == trace.RequestTaken && candidate.Callback == callback.Callback.Callback && candidate.CallbackStartTimestamp == callback.CallbackStartTimestamp {
+		// What it took itself, as an action server that it lets run, names it, too, as where that happened.
+		if candidate.Step == trace.RequestTaken && candidate.at < callback.start &&
+			candidate.Callback == callback.Callback.Callback && candidate.CallbackStartTimestamp == callback.CallbackStartTimestamp {
 			if row != nil {
 				c.wrong("%s: two requests fed one callback", what)
 			}
@@ -113,9 +115,6 @@ func (c *comparer) compareTakenRequest(e *Event) {
 	expect(c, what, "service", row.ServiceName, e.Entity.Name)
 	expect(c, what, "node", row.NodeName, e.Entity.Node)
 	expect(c, what, "handle", row.ServiceHandle, trace.Address(e.Entity.Handle))
-	if row.at > callback.start {
-		c.wrong("%s: was taken at %d, after its callback began", what, row.at)
-	}
 	request := c.sent[call{row.ClientGID, row.SequenceNumber}]
 	switch {
 	case request == nil:
