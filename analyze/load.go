@@ -60,7 +60,7 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 		return nil, err
 	}
 	source.progress = q.newProgress(executions.groups)
-	instances := series[LoadInstance]{each: each}
+	instances := series[LoadInstance]{each: interruptible(ctx, each)}
 	threads := make(map[threadNumber]*threadLoad)
 	var ordered []*threadLoad
 	err = readAhead(ctx, windowLimits(executions.groups), executions.reading, func(window []*threadExecution) error {
@@ -68,7 +68,7 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 			t := threads[e.thread]
 			if t == nil {
 				q.unknown.Keep(0)
-				t = newThreadLoad(q, e, recorded.of(e), interval, &instances)
+				t = newThreadLoad(q, e, recorded, interval, &instances)
 				threads[e.thread] = t
 				ordered = append(ordered, t)
 			}
@@ -85,6 +85,9 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 	var results [][]Load
 	for _, t := range ordered {
 		t.finish()
+		if instances.err != nil {
+			break
+		}
 		if rows := t.results(); len(rows) > 0 {
 			results = append(results, rows)
 		}
@@ -98,9 +101,30 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 	return slices.Concat(results...), q.warnOfDamage(damaged.Err())
 }
 
-// recordedSpans are the times in which processes were recorded, as far as they are asked for.
+// interruptible has each return ctx's error when that has one. It is nil if each is.
+func interruptible[I any](ctx context.Context, each func([]I) error) func([]I) error {
+	if each == nil {
+		return nil
+	}
+	return func(batch []I) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return each(batch)
+	}
+}
+
+// recordedSpan is a time in which a process was recorded, on the common clock.
+type recordedSpan struct {
+	trace.Span
+	// whole says that the process was there when the recording began.
+	whole bool
+}
+
+// recordedSpans are those of all processes.
 type recordedSpans struct {
-	processes map[recordedProcess]trace.Span
+	query     *Query
+	processes map[recordedProcess]*recordedSpan
 	datasets  []trace.Span // of processes that no row tells of
 }
 
@@ -114,52 +138,57 @@ type recordedColumns struct {
 // recordedSpans reads them. Where nothing tells from when or until when a process was recorded, the first or the last
 // event of its dataset bounds the time.
 func (q *Query) recordedSpans(ctx context.Context) (*recordedSpans, error) {
-	spans := &recordedSpans{processes: make(map[recordedProcess]trace.Span), datasets: make([]trace.Span, len(q.datasets))}
+	spans := &recordedSpans{query: q, processes: make(map[recordedProcess]*recordedSpan), datasets: make([]trace.Span, len(q.datasets))}
 	for i, d := range q.datasets {
+		clock := &q.clocks[i]
 		events, _, err := trace.TimeSpan(ctx, d)
 		if err := q.warnOfDamage(err); err != nil {
 			return nil, err
 		}
-		spans.datasets[i] = q.asked(i, events)
+		spans.datasets[i] = trace.Span{First: clock.correct(events.First), Last: clock.correct(events.Last)}
+		opened := int64(math.MaxInt64) // the recording
 		err = trace.Scan(ctx, d, trace.TableProcess, func(rows []recordedColumns) error {
 			for _, row := range rows {
-				of := events
+				of := &recordedSpan{Span: spans.datasets[i]}
 				if row.Start.Valid {
-					of.First = row.Start.Value
+					of.First = clock.correct(row.Start.Value)
+					opened = min(opened, of.First)
 				}
 				if row.End.Valid {
-					of.Last = row.End.Value
+					of.Last = clock.correct(row.End.Value)
 				}
-				spans.processes[recordedProcess{i, row.ProcessKey}] = q.asked(i, of)
+				spans.processes[recordedProcess{i, row.ProcessKey}] = of
 			}
 			return nil
 		})
 		if err := q.warnOfDamage(err); err != nil {
 			return nil, err
 		}
+		for process, of := range spans.processes {
+			of.whole = of.whole || process.dataset == i && of.First == opened
+		}
 	}
 	return spans, nil
 }
 
-// asked returns what is asked for of a span of a dataset, on the common clock. What is left may end before it begins.
-func (q *Query) asked(dataset int, span trace.Span) trace.Span {
-	clock := &q.clocks[dataset]
-	asked := trace.Span{First: clock.correct(span.First), Last: clock.correct(span.Last)}
-	if q.filter.From.Valid {
-		asked.First = max(asked.First, q.filter.From.Value)
+// of returns the span of the process that an execution was in, as far as it is asked for: it may end before it begins.
+// The execution is the first one of its thread. A process that begins later is met a moment after its first event.
+func (s *recordedSpans) of(e *threadExecution) recordedSpan {
+	span := s.processes[recordedProcess{e.dataset, e.callback.Node.Process}]
+	if span == nil {
+		span = &recordedSpan{Span: s.datasets[e.dataset]}
 	}
-	if q.filter.To.Valid {
-		asked.Last = min(asked.Last, q.filter.To.Value)
+	if !span.whole {
+		span.First = min(span.First, e.at())
+	}
+	asked := *span
+	if filter := &s.query.filter; filter.From.Valid {
+		asked.First = max(asked.First, filter.From.Value)
+	}
+	if filter := &s.query.filter; filter.To.Valid {
+		asked.Last = min(asked.Last, filter.To.Value)
 	}
 	return asked
-}
-
-// of returns the span of the process that an execution was in.
-func (s *recordedSpans) of(e *threadExecution) trace.Span {
-	if span, told := s.processes[recordedProcess{e.dataset, e.callback.Node.Process}]; told {
-		return span
-	}
-	return s.datasets[e.dataset]
 }
 
 // threadNumber identifies a thread by the query's number of its process.
@@ -223,7 +252,7 @@ func (l *load) spend(time, interval int64, whole bool) {
 type threadLoad struct {
 	load
 	query     *Query
-	recorded  trace.Span
+	recorded  recordedSpan
 	interval  int64
 	callbacks map[*system.Callback]*load
 	instances *series[LoadInstance]
@@ -241,7 +270,8 @@ type openExecution struct {
 	until int64
 }
 
-func newThreadLoad(q *Query, first *threadExecution, recorded trace.Span, interval int64, instances *series[LoadInstance]) *threadLoad {
+func newThreadLoad(q *Query, first *threadExecution, spans *recordedSpans, interval int64, instances *series[LoadInstance]) *threadLoad {
+	recorded := spans.of(first)
 	t := &threadLoad{query: q, recorded: recorded, callbacks: make(map[*system.Callback]*load), instances: instances, now: noTime}
 	t.label.PID, t.label.TID = first.callback.Node.Process.PID, first.thread.tid
 	// Of a longer interval no share is known.
@@ -255,7 +285,7 @@ func (t *threadLoad) run(e *threadExecution) {
 		return // nothing of the process is asked for
 	}
 	start, end := e.start, e.end
-	if e.status == trace.CallbackStartMissing && !t.seen {
+	if e.status == trace.CallbackStartMissing && !t.seen && t.recorded.whole {
 		start = t.recorded.First // it was running when the recording began
 	}
 	if e.status == trace.CallbackRecordingEnd {
@@ -320,7 +350,7 @@ func (t *threadLoad) pass(until int64) {
 // spend gives time to a callback and the thread, interval by interval.
 func (t *threadLoad) spend(of *load, from, to int64) {
 	from, to = max(from, t.recorded.First), min(to, t.recorded.Last)
-	for from < to {
+	for from < to && t.instances.err == nil {
 		since := from - t.recorded.First
 		if number := since / t.interval; number != t.number {
 			t.close()

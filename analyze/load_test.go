@@ -1,6 +1,7 @@
 package analyze_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -191,6 +192,37 @@ func TestLoadsOfUnknownRecordedTime(t *testing.T) {
 			s.rows.Processes = process
 			wantLines(t, loadsOf(t, s.query(analyze.Filter{})), "1 : 2+0, 300 of 400, 75.0 66.7", "1 /n/callback_0: 2+0, 300 of 400, 75.0 66.7")
 		})
+	}
+}
+
+// A process that was met while recording ran before, too. What has no start there did not run since the begin.
+func TestLoadsOfAProcessThatBeganLater(t *testing.T) {
+	s := loadedRecording(t, []ran{{1, 0, 900, 1100, trace.CallbackComplete}, {2, 1, 0, 1500, trace.CallbackStartMissing}})
+	s.rows.Processes = append(s.rows.Processes, trace.Process{
+		ProcessKey: trace.ProcessKey{BootID: robot.BootID, PID: robot.PID + 1}, RecordingStartTimestamp: trace.Some(int64(500)),
+	})
+	wantLines(t, loadsOf(t, s.query(analyze.Filter{})),
+		"1 : 1+0, 200 of 1100, 18.2 66.7", "1 /n/callback_0: 1+0, 200 of 1100, 18.2 66.7",
+		"2 : 0+1, 0 of 1100, 0.0 0.0", "2 /n/callback_1: 0+1, 0 of 1100, 0.0 0.0")
+}
+
+// However many intervals there are, few of them are in memory, and who no longer wants them is asked for no more.
+func TestLoadsOfManyIntervals(t *testing.T) {
+	stop := errors.New("enough")
+	s := loadedRecording(t, []ran{{1, 0, 1000, 2000, trace.CallbackComplete}})
+	s.rows.Processes[0].RecordingEndTimestamp = trace.Some(int64(1_000_000_000))
+	s.rows.Callbacks[0].CallbackEndTimestamp = trace.Some(int64(1_000_000_000))
+	batches, most := 0, 0
+	_, err := s.query(analyze.Filter{}).Loads(t.Context(), 1, func(batch []analyze.LoadInstance) error {
+		batches++
+		most = max(most, len(batch))
+		if batches == 3 {
+			return stop
+		}
+		return nil
+	})
+	if !errors.Is(err, stop) || batches != 3 || most > 1<<16 {
+		t.Errorf("%v after %d batches of up to %d", err, batches, most)
 	}
 }
 
