@@ -54,6 +54,8 @@ func (a *Attacher) tellArmed(p *Process, planned []probes.Site) {
 	for _, armed := range fresh {
 		delete(p.lostSince, armed.File)
 	}
+	showing := a.showingIntraProcess(p)
+	p.toldIntra = p.toldIntra || len(showing) > 0 && p.told[keyOf(showing[0])] && a.entities.HasIntraProcess(p)
 	a.reporter.Armed(p, fresh)
 }
 

@@ -316,7 +316,7 @@ func TestIntraProcessComesAndGoes(t *testing.T) {
 		t.Errorf("attached %v, warnings %v, told %d", told.kernel.events(1), told.warnings, len(told.attached))
 	}
 	missed := told.armed[p][len(told.armed[p])-1]
-	if missed.Since != p.occasional.detachedAt || missed.At <= missed.Since || missed.At > p.occasional.returned || !slices.Equal(missed.Events, []abi.Event{intra.Event}) {
+	if missed.Since != p.occasional.gaps[0].from || missed.At != p.occasional.returned || missed.At <= missed.Since || !slices.Equal(missed.Events, []abi.Event{intra.Event}) {
 		t.Errorf("missed is said to be %+v", missed)
 	}
 }

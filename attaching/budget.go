@@ -133,7 +133,7 @@ func (a *Attacher) settlesSoon(pid int32) bool {
 	return slices.ContainsFunc(a.processes, func(p *Process) bool {
 		in := a.occasionalOf(p)
 		return p.Target.PID == pid && (len(p.bodies.attachments) > 0 && !p.bodies.stay ||
-			len(in.attachments) > 0 && time.Since(in.since) < IntraProcessPatience+NoticeTime)
+			len(in.attachments) > 0 && time.Since(in.attachedAt) < IntraProcessPatience+NoticeTime)
 	})
 }
 

@@ -28,6 +28,7 @@ type detachable struct {
 func (of *detachable) forget(file target.FileID) {
 	of.attached.forget(file)
 	of.sites = slices.DeleteFunc(of.sites, func(site probes.Site) bool { return site.File == file })
+	of.detached = of.detached && len(of.sites) > 0
 }
 
 // comeBack notes that the sites are attached again.
@@ -49,8 +50,14 @@ func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
 // about every second.
 func (a *Attacher) Settle(ctx context.Context, p *Process) {
 	a.detachBodies(p)
-	a.detachSharedBodies()
 	a.settleOccasional(ctx, p)
+}
+
+// SettleShared detaches what is attached for every process and none needs. It is to be called about every second,
+// behind Settle for each.
+func (a *Attacher) SettleShared() {
+	a.detachSharedBodies()
+	a.detachOccasional(a.sharedOccasional(), a.processesWith(a.occasional.sites))
 }
 
 // monotonicNow returns CLOCK_MONOTONIC in nanoseconds.

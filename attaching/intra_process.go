@@ -16,29 +16,49 @@ const IntraProcessPatience = 5 * time.Second
 // AwaitIntraProcess makes sure that a process is probed that has begun with intra-process communication, and says what
 // was missed of it. It began at an instant of CLOCK_MONOTONIC in nanoseconds; 0 says that it is not known when.
 func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int64) {
-	o := a.occasionalOf(p)
 	showing := a.showingIntraProcess(p)
-	if len(showing) == 0 || began == 0 && !o.detached {
+	if len(showing) == 0 {
 		return
 	}
-	if began == 0 && p.begun < o.detachedAt {
-		began = o.detachedAt // it may have gone on since then
-	}
+	o := a.occasionalOf(p)
 	a.returnToOccasional(ctx, o)
-	missed := a.armed(p, showing, func(site probes.Site) bool {
-		at := a.armedAt(p, site)
-		return (!p.sharesOccasional || p.maps(site)) && began < at && at != Never // what never is, is told in the end
-	})
-	if len(missed) == 0 || p.toldIntra {
-		return
+	if o.detached || p.toldIntra {
+		return // it is tried again, or was told
 	}
 	p.toldIntra = true // it is not detached again
-	for i := range missed {
-		missed[i].Since = began
+	instant := began
+	if instant == 0 {
+		instant = p.begun
 	}
-	a.reporter.Armed(p, missed)
-	a.reporter.Warn(fmt.Errorf("PID %d (%s) has begun with intra-process communication: what passed its buffers in the first %v is not recorded",
-		p.Target.PID, p.Target.Command, time.Duration(missed[len(missed)-1].At-max(began, p.begun))))
+	var longest int64
+	for _, missed := range o.gaps.after(instant) {
+		since := max(missed.from, began)
+		if began == 0 && missed.from < p.begun {
+			since = 0 // since it has mapped them
+		}
+		a.reporter.Armed(p, a.missedIn(p, showing, since, missed.to))
+		longest = max(longest, missed.to-max(missed.from, began, p.begun))
+	}
+	if longest > 0 {
+		a.reporter.Warn(fmt.Errorf("PID %d (%s) has begun with intra-process communication: what passed its buffers is not recorded for %v",
+			p.Target.PID, p.Target.Command, time.Duration(longest)))
+	}
+}
+
+// missedIn says that sites were not attached from one instant to another.
+func (a *Attacher) missedIn(p *Process, sites []probes.Site, since, at int64) []Armed {
+	missed := a.armed(p, sites, func(site probes.Site) bool { return !p.sharesOccasional || p.maps(site) })
+	for i := range missed {
+		missed[i].Since, missed[i].At = since, at
+	}
+	return missed
+}
+
+// MissedIntraProcess reports whether what passes buffers of intra-process communication is missing of a process that
+// shares all links and has any, if it has been there since an instant of CLOCK_MONOTONIC in nanoseconds: the sites for
+// that are not attached all the time.
+func (a *Attacher) MissedIntraProcess(since int64) bool {
+	return len(a.occasional.gaps.after(since)) > 0 && slices.ContainsFunc(a.occasional.sites, probes.Site.ShowsIntraProcess)
 }
 
 // showingIntraProcess are the sites planned for a process that show its intra-process communication and are detached at

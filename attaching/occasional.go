@@ -19,8 +19,8 @@ import (
 // tells of exceptions until these are seen being caught.
 type occasional struct {
 	detachable
-	detachedAt int64     // CLOCK_MONOTONIC in nanoseconds
-	asked      time.Time // when it was last asked who does without
+	gaps       gaps      // in which it was not attached
+	attachedAt time.Time // when it was last attached
 }
 
 // separateOccasional takes out the sites that are not attached like all others.
@@ -105,7 +105,7 @@ func (o occasionalSites) attach(ctx context.Context, with *prober, sites []probe
 		}
 		attached += count
 	}
-	o.since = time.Now()
+	o.since, o.attachedAt = time.Now(), time.Now()
 	return attached, nil
 }
 
@@ -125,12 +125,14 @@ func (o occasionalSites) forgetAttached() {
 
 // needsOccasional reports whether a process has a use for what it has planned of that.
 func (a *Attacher) needsOccasional(p *Process) bool {
-	_, planned := a.options.separateOccasional(p.plan.Sites)
-	if slices.ContainsFunc(planned, probes.Site.ShowsIntraProcess) && !a.entities.NoIntraProcess(p) {
-		return true
-	}
-	stepsTell := slices.ContainsFunc(planned, func(site probes.Site) bool { return site.Event == abi.EventExecutorExecute && !site.Optional })
-	return stepsTell && !p.seesExceptions()
+	return len(a.showingIntraProcess(p)) > 0 && !a.entities.NoIntraProcess(p) || a.needsSteps(p)
+}
+
+// needsSteps reports whether only the executor's steps tell which exceptions the process catches.
+func (a *Attacher) needsSteps(p *Process) bool {
+	return !p.seesExceptions() && slices.ContainsFunc(p.plan.Sites, func(site probes.Site) bool {
+		return site.Event == abi.EventExecutorExecute && !site.Optional && a.options.isOccasional(site)
+	})
 }
 
 // seesExceptions reports whether it is seen that the process catches exceptions.
@@ -140,31 +142,27 @@ func (p *Process) seesExceptions() bool {
 	})
 }
 
-// detachOccasional detaches it from a process that does without, or from every one if all do. Where nobody has mapped
-// it, it costs nothing, and the first one may need it.
-func (a *Attacher) detachOccasional(p *Process) {
-	o := a.occasionalOf(p)
-	if len(o.attachments) == 0 || time.Since(o.since) < IntraProcessPatience {
+// detachOccasional detaches it from the processes that share it, if none of them needs it. Where none has mapped it, it
+// stays: it costs nobody that is recorded anything, and the first one may need it.
+func (a *Attacher) detachOccasional(o occasionalSites, sharing []*Process) {
+	if len(o.attachments) == 0 || len(sharing) == 0 || time.Since(o.since) < IntraProcessPatience || slices.ContainsFunc(sharing, a.needsOccasional) {
 		return
 	}
-	if p.sharesOccasional && time.Since(o.asked) < NoticeTime {
-		return // another process has asked for all of them
-	}
-	o.asked = time.Now()
-	sharing, whose := []*Process{p}, fmt.Sprintf("PID %d (%s)", p.Target.PID, p.Target.Command)
-	if p.sharesOccasional {
-		sharing, whose = a.processesWith(o.sites), "all processes"
-	}
-	if len(sharing) == 0 || slices.ContainsFunc(sharing, a.needsOccasional) {
-		return
-	}
-	o.detachedAt = monotonicNow()
-	o.forgetAttached()
 	why := "exceptions are seen being caught, the executor's steps are not probed"
 	if slices.ContainsFunc(o.sites, probes.Site.ShowsIntraProcess) {
 		why = "there is no intra-process communication, it is not probed"
 	}
-	a.prober.detach(&o.detachable, whose+": "+why)
+	whose := "all processes"
+	if o.pid != 0 {
+		whose = fmt.Sprintf("PID %d (%s)", o.pid, sharing[0].Target.Command)
+	}
+	o.detach(&a.prober, whose+": "+why)
+}
+
+func (o occasionalSites) detach(with *prober, why string) {
+	o.gaps.begin(monotonicNow())
+	o.forgetAttached()
+	with.detach(&o.detachable, why)
 }
 
 // processesWith are those with a plan that have mapped a file of the sites.
@@ -187,8 +185,9 @@ func (a *Attacher) returnToOccasional(ctx context.Context, o occasionalSites) {
 	// beginning.
 	slices.SortStableFunc(o.sites, func(a, b probes.Site) int { return passRank(a.Event) - passRank(b.Event) })
 	for _, site := range o.sites {
-		if _, err := o.attachFile(ctx, &a.prober, []probes.Site{site}); err != nil { // all or none: the next look tries again
-			if !errors.Is(err, loader.ErrProcessGone) {
+		attached, err := o.attachFile(ctx, &a.prober, []probes.Site{site})
+		if refused := attached == 0 && !o.known.settled(site); err != nil || refused { // all or none: the next look tries again
+			if err != nil && !errors.Is(err, loader.ErrProcessGone) {
 				a.reporter.Warn(fmt.Errorf("attaching to %s: %w", o.whom(), err))
 			}
 			a.reporter.Warn(a.prober.close(o.attachments))
@@ -198,6 +197,8 @@ func (a *Attacher) returnToOccasional(ctx context.Context, o occasionalSites) {
 		}
 	}
 	o.comeBack()
+	o.attachedAt = time.Now()
+	o.gaps.end(o.returned)
 }
 
 func (o occasionalSites) whom() string {
@@ -213,12 +214,19 @@ func (a *Attacher) awaitOccasional(ctx context.Context) {
 	a.occasional.since = time.Now()
 }
 
-// settleOccasional detaches it or returns to it, as has become known of a process.
+// settleOccasional detaches what a process alone has, or returns to it, as has become known of the process.
 func (a *Attacher) settleOccasional(ctx context.Context, p *Process) {
-	if a.occasionalOf(p).detached && a.entities.HasIntraProcess(p) {
+	if p.plan == nil {
+		return
+	}
+	o := a.occasionalOf(p)
+	if len(o.gaps) > 0 && !p.toldIntra && a.entities.HasIntraProcess(p) {
 		a.AwaitIntraProcess(ctx, p, 0)
 	}
-	a.detachOccasional(p)
+	if o.detached && a.needsSteps(p) {
+		a.returnToOccasional(ctx, o)
+	}
+	a.detachOccasional(p.ownOccasional(), []*Process{p})
 }
 
 // passRank is an event's place on the way of a message; attachOrder has them the other way round, for a recording that

@@ -13,10 +13,15 @@ import (
 
 // settleAll lets the patience of an Attacher with shared links be over, and settles processes.
 func settleAll(t *testing.T, a *Attacher, processes ...*Process) {
-	a.occasional.since, a.occasional.asked = time.Now().Add(-IntraProcessPatience), time.Time{}
+	a.occasional.since = time.Now().Add(-IntraProcessPatience)
+	settleNow(t, a, processes...)
+}
+
+func settleNow(t *testing.T, a *Attacher, processes ...*Process) {
 	for _, p := range processes {
 		a.Settle(t.Context(), p)
 	}
+	a.SettleShared()
 }
 
 // What all processes share for intra-process communication is detached when all do without, and comes back for the
@@ -51,7 +56,7 @@ func TestSharedIntraProcessComesAndGoes(t *testing.T) {
 					t.Errorf("it does not come back for %s", name)
 				}
 				told.withIntra = nil
-				if a.Settle(t.Context(), first); !attached() {
+				if settleNow(t, a, first); !attached() {
 					t.Errorf("it does not stay for %s", name)
 				}
 			}
@@ -158,6 +163,88 @@ func TestArmedWithoutIntraProcess(t *testing.T) {
 	}
 }
 
+// What was missed of a process is told whenever it becomes known that it has intra-process communication, though the
+// sites are attached again by then, for another process.
+func TestGapsAreToldLate(t *testing.T) {
+	first, second, intra := startSharers(t)
+	init := intra
+	init.Event, init.Offset = abi.EventRclcppSubscriptionCallbackAdded, 32
+	intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	told.noIntra = true
+	for _, p := range []*Process{first, second} {
+		attach(t, a, p, intra, init)
+	}
+	for range 2 {
+		settleAll(t, a, first, second)
+		a.Begin(t.Context(), NewProcess(first.Target))
+	}
+	if !a.MissedIntraProcess(0) || a.MissedIntraProcess(monotonicNow()) {
+		t.Error("it is not known when it was missed")
+	}
+	before := len(told.armed[second])
+	told.withIntra = map[*Process]bool{second: true}
+	for range 2 {
+		settleNow(t, a, second) // nobody has announced it
+	}
+	missed := told.armed[second][before:]
+	if len(missed) != 2 || missed[0].Since != a.occasional.gaps[0].from || missed[0].At != a.occasional.gaps[0].to || missed[1].At != a.occasional.gaps[1].to {
+		t.Errorf("told %+v of %+v", missed, a.occasional.gaps)
+	}
+}
+
+// Beyond their number gaps become longer, never fewer.
+func TestGapsAreBounded(t *testing.T) {
+	var all gaps
+	for i := range int64(maxGaps + 2) {
+		all.begin(10 * i)
+		all.end(10*i + 5)
+	}
+	if len(all) != maxGaps || all[0] != (gap{0, 25}) || all[1] != (gap{30, 35}) || len(all.after(25)) != maxGaps-1 {
+		t.Errorf("%d: %v, %v", len(all), all[0], all[1])
+	}
+}
+
+// Links for every process cost others something when none that is recorded runs ROS 2.
+func TestOccasionalSitesOfNobody(t *testing.T) {
+	first, _, step := startSharers(t)
+	step.Event = abi.EventExecutorExecute
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	attach(t, a, first, step)
+	if a.AwaitNone(); len(told.kernel.events(0)) != 1 {
+		t.Error("detached though a recorded process needs it")
+	}
+	a.Release(first)
+	if a.AwaitNone(); len(told.kernel.events(0)) != 0 {
+		t.Error("not detached")
+	}
+	if a.Begin(t.Context(), NewProcess(first.Target)); len(told.kernel.events(0)) != 1 {
+		t.Error("it does not come back")
+	}
+}
+
+// A file whose links were single ones is shared, and then is not again: what was detached meanwhile is attached as at
+// first.
+func TestOccasionalSitesOfAFileThatIsApartAgain(t *testing.T) {
+	first, second, step := startSharers(t)
+	step.Event = abi.EventExecutorExecute
+	exception := site(abi.EventExceptionCaught, abi.RoleFunction)
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	a.sharing.unshareable[step.File] = errNotShared
+	attach(t, a, first, step, exception)
+	first.occasional.since = time.Now().Add(-IntraProcessPatience)
+	if settleNow(t, a, first); slices.Contains(told.kernel.events(first.Target.PID), step.Event) {
+		t.Fatal("not detached")
+	}
+	delete(a.sharing.unshareable, step.File)
+	attach(t, a, second, step, exception)
+	a.unshare(step.File, errNotShared)
+	attach(t, a, first, step)
+	if !slices.Contains(told.kernel.events(first.Target.PID), step.Event) {
+		t.Error("not attached, though its exceptions are not seen")
+	}
+}
+
 // Where it cannot be attached for every process, each has links of its own.
 func TestIntraProcessThatCannotBeShared(t *testing.T) {
 	first, second, intra := startSharers(t)
@@ -186,7 +273,7 @@ func TestBudgetBesideSharedIntraProcess(t *testing.T) {
 	a, told := newTestAttacher(Options{Shared: true})
 	attach(t, a, first, intra)
 	told.withIntra = map[*Process]bool{first: true}
-	a.occasional.since = time.Now().Add(-IntraProcessPatience - NoticeTime)
+	a.occasional.attachedAt = time.Now().Add(-IntraProcessPatience - NoticeTime)
 	a.Settle(t.Context(), first)
 	if a.settlesSoon(first.Target.PID) {
 		t.Error("its costs are not believed yet")

@@ -3,6 +3,8 @@ package attaching
 import (
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -28,15 +30,23 @@ type Process struct {
 	occasional       occasional
 	sharesOccasional bool  // what it needs of that is attached for every process
 	toldIntra        bool  // what was missed of its intra-process communication
-	begun            int64 // when it was first looked at, CLOCK_MONOTONIC in nanoseconds
+	begun            int64 // when it began or, if the machine has slept since, earlier; CLOCK_MONOTONIC in nanoseconds
 }
 
 // NewProcess returns a process to which nothing is attached.
 func NewProcess(p *target.Process) *Process {
 	return &Process{
 		Target: p, attached: attachedSites{}, bodies: newBodies(),
-		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{}, begun: monotonicNow(),
+		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{}, begun: Begun(p.StartTime),
 	}
+}
+
+// Begun converts when a process began, in nanoseconds since boot, to CLOCK_MONOTONIC. It is earlier if the machine has
+// slept since.
+func Begun(start int64) int64 {
+	var sinceBoot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot) // as monotonicNow
+	return start - (sinceBoot.Nano() - monotonicNow())
 }
 
 // Planned reports whether it was ever planned what to attach.

@@ -37,11 +37,11 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	settle := func(p *Process) int {
 		a.bodies.since = time.Now().Add(-bodiesPatience)
-		a.Settle(t.Context(), p)
+		settleNow(t, a, p)
 		return told.kernel.sharedBodies()
 	}
 	attach(t, a, former, caller, body)
-	if a.Settle(t.Context(), former); told.kernel.sharedBodies() != 1 || len(told.warnings) != 0 {
+	if settleNow(t, a, former); told.kernel.sharedBodies() != 1 || len(told.warnings) != 0 {
 		t.Fatalf("%d bodies, warnings %v", told.kernel.sharedBodies(), told.warnings)
 	}
 	if settle(former) != 0 {
@@ -107,7 +107,7 @@ func TestSharedBodiesArmCallers(t *testing.T) {
 		t.Errorf("armed %+v, the bodies are since %d", armed, bodies)
 	}
 	a.bodies.since = time.Now().Add(-bodiesPatience)
-	a.Settle(t.Context(), former)
+	settleNow(t, a, former)
 	third := caller
 	third.Offset = 768
 	before := monotonicNow()
@@ -210,7 +210,7 @@ func TestBodiesAwaitTheFirst(t *testing.T) {
 		{"and is over", func(a *Attacher) {
 			a.Begin(t.Context(), first)
 			a.bodies.since = over
-			a.Settle(t.Context(), first)
+			settleNow(t, a, first)
 			a.AwaitFirst(t.Context())
 			a.bodies.since = over
 		}, 1},
@@ -226,7 +226,7 @@ func TestBodiesAwaitTheFirst(t *testing.T) {
 				t.Fatalf("%d bodies when nobody runs it", told.kernel.sharedBodies())
 			}
 			test.event(a)
-			if a.Settle(t.Context(), first); told.kernel.sharedBodies() != test.want {
+			if settleNow(t, a, first); told.kernel.sharedBodies() != test.want {
 				t.Errorf("%d bodies, want %d; %v", told.kernel.sharedBodies(), test.want, told.warnings)
 			}
 		})

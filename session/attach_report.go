@@ -45,8 +45,12 @@ func (r attachReport) Retiring(unit abi.Unit, cost attaching.ThreadShare) {
 	})
 }
 
-func (r attachReport) HasIntraProcess(p *attaching.Process) (has bool) {
-	r.askGraph(p, func(g *entities.Graph) { has = g.HasIntraProcess() })
+func (r attachReport) HasIntraProcess(p *attaching.Process) bool {
+	return r.hasIntraProcess(keyOf(p.Target))
+}
+
+func (r attachReport) hasIntraProcess(process trace.ProcessKey) (has bool) {
+	r.askGraph(process, func(g *entities.Graph) { has = g.HasIntraProcess() })
 	return has
 }
 
@@ -55,15 +59,15 @@ func (r attachReport) NoIntraProcess(p *attaching.Process) (none bool) {
 	if entry == nil || !entry.scanned.covered || entry.scanned.partial {
 		return false
 	}
-	r.askGraph(p, func(g *entities.Graph) {
+	r.askGraph(keyOf(p.Target), func(g *entities.Graph) {
 		none = g.HasNodes() && !g.HasIntraProcess() && r.clock.now()-g.LastEvent() > int64(attaching.IntraProcessPatience)
 	})
 	return none
 }
 
 // askGraph asks the graph of a process, unless another one has its PID by now.
-func (r attachReport) askGraph(p *attaching.Process, ask func(*entities.Graph)) {
-	r.journal.warn(r.merger.Update(keyOf(p.Target), func(merged *merge.Process) error {
+func (r attachReport) askGraph(process trace.ProcessKey, ask func(*entities.Graph)) {
+	r.journal.warn(r.merger.Update(process, func(merged *merge.Process) error {
 		ask(merged.Graph)
 		return nil
 	}))

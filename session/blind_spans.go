@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -36,6 +37,10 @@ type blindSpans struct {
 	planner   *planner
 	writer    *writer.Writer
 	journal   *journal
+	// hasIntraProcess reports whether a process is known to have intra-process communication, missedIntraProcess whether
+	// that is missing of one that has been there since an instant (attaching.Attacher.MissedIntraProcess).
+	hasIntraProcess    func(trace.ProcessKey) bool
+	missedIntraProcess func(since int64) bool
 
 	// from is when the recording began, on CLOCK_MONOTONIC in nanoseconds; 0: it has not.
 	from int64
@@ -208,10 +213,28 @@ func (b *blindSpans) tellUntil(entry *process, end int64) {
 	}
 	switch {
 	case blind:
+		entry.toldBlind = true
 		b.tellSpan(entry, arming{Armed: attaching.Armed{At: attaching.Never}}, end)
 	case entry.unplanned != 0:
 		b.tellSpan(entry, arming{Armed: attaching.Armed{Since: entry.unplanned, At: attaching.Never}}, end)
 	}
+}
+
+// tellMissedIntraProcess writes, of a process that was over before anything was planned for it, what it lacks though
+// all that it had mapped was probed for every process. Its last records have been read.
+func (b *blindSpans) tellMissedIntraProcess(entry *process, closed int64) {
+	if b.from == 0 || entry.toldBlind || entry.probed != nil && entry.probed.Planned() ||
+		!b.missedIntraProcess(attaching.Begun(entry.row.ProcessStart)) || !b.hasIntraProcess(entry.row.ProcessKey) {
+		return
+	}
+	b.processes.mu.Lock()
+	defer b.processes.mu.Unlock()
+	end := closed
+	if until := entry.row.RecordingEndTimestamp; until.Valid {
+		end = until.Value - b.clock.RealtimeOffset
+	}
+	events := []abi.Event{abi.EventRclcppIntraPublish, abi.EventRclcppRingBufferEnqueue, abi.EventRclcppRingBufferDequeue}
+	b.tellSpan(entry, arming{Armed: attaching.Armed{At: attaching.Never, Events: events}}, end)
 }
 
 // isProbedForAll reports whether all that a process has mapped is probed for every process, as far as that is sure: say
@@ -231,8 +254,9 @@ func (b *blindSpans) tellAll(closed int64) {
 	for _, entry := range b.processes.all() {
 		if entry.ended {
 			b.tell(entry)
-			continue
+		} else {
+			b.tellUntil(entry, closed)
 		}
-		b.tellUntil(entry, closed)
+		b.tellMissedIntraProcess(entry, closed)
 	}
 }

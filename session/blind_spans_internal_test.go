@@ -9,7 +9,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -122,5 +124,43 @@ func TestWhatIsMappedInTheEnd(t *testing.T) {
 	p.noteUnplanned()
 	if p.unplanned != 70 {
 		t.Errorf("unplanned since %d", p.unplanned)
+	}
+}
+
+// TestIntraProcessOfTheShortLived: of a process that was over before anything was planned for it, intra-process
+// communication may be missing though all its files were probed.
+func TestIntraProcessOfTheShortLived(t *testing.T) {
+	for name, test := range map[string]struct {
+		has, missed, planned, told bool
+		rows                       int
+	}{
+		"it had some, and the sites were not attached": {has: true, missed: true, rows: 1},
+		"it had none":                        {missed: true},
+		"the sites were attached":            {has: true},
+		"it was planned: the attacher tells": {has: true, missed: true, planned: true},
+		"it is told that nothing was probed": {has: true, missed: true, told: true},
+		"neither":                            {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := writer.Create(t.TempDir(), writer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Discard() }()
+			j := newJournal(Observer{})
+			b := &blindSpans{
+				processes: newProcesses(datasetClock{}, w, j), mappings: new(mappings), writer: w, journal: j, from: 1,
+				hasIntraProcess: func(trace.ProcessKey) bool { return test.has }, missedIntraProcess: func(int64) bool { return test.missed },
+			}
+			entry := &process{shown: true, toldBlind: test.told}
+			if test.planned {
+				entry.probed = attaching.NewProcess(new(target.Process))
+				attaching.New(nil, attaching.Options{}, nil, nil).Intend(entry.probed, new(probes.Plan))
+			}
+			b.tellMissedIntraProcess(entry, readClock(unix.CLOCK_MONOTONIC))
+			if j.report.Unarmed != test.rows {
+				t.Errorf("%d rows, want %d", j.report.Unarmed, test.rows)
+			}
+		})
 	}
 }

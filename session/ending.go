@@ -3,6 +3,8 @@ package session
 import (
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
@@ -32,6 +34,7 @@ func (f *follower) letGo(entry *process) {
 
 // forget frees what is known of a process that is over.
 func (f *follower) forget(entry *process) {
+	f.blind.tellMissedIntraProcess(entry, readClock(unix.CLOCK_MONOTONIC))
 	f.processes.remove(entry, f.mappings.forget)
 	f.journal.warn(f.merger.Forget(entry.row.ProcessKey))
 }

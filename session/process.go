@@ -61,8 +61,9 @@ type process struct {
 	unplanned int64
 	// met is when it was known first what it has mapped, on the same clock.
 	met int64
-	// judged says that all is told of when its files were not probed.
-	judged bool
+	// judged says that all is told of when its files were not probed, toldBlind that it is that none was.
+	judged    bool
+	toldBlind bool
 }
 
 func newProcess(p *target.Process) *process {

@@ -116,7 +116,9 @@ func (f *follower) refresh(ctx context.Context, entry *process) error {
 	if !entry.recorded {
 		f.processes.write(entry)
 	}
-	f.attacher.Begin(ctx, entry.probed)
+	if !changes.Empty() || forgotten || entry.retry.IsZero() { // not for what could not be attached before
+		f.attacher.Begin(ctx, entry.probed)
+	}
 	return f.attach(ctx, entry)
 }
 

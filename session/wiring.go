@@ -42,6 +42,7 @@ func (s *Session) wire(bootID string) {
 	report := attachReport{s.journal, s.processes, s.merger, s.clock, s.blind}
 	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), report, report)
 	s.blind.attacher = s.attacher
+	s.blind.hasIntraProcess, s.blind.missedIntraProcess = report.hasIntraProcess, s.attacher.MissedIntraProcess
 	s.known.processes, s.known.attacher = s.processes, s.attacher
 	turns := newTurns(roundTime)
 	admission := &admission{
