@@ -321,7 +321,7 @@ type WaitStatus string
 const (
 	// WaitComplete has a start and an end.
 	WaitComplete WaitStatus = "complete"
-	// WaitStartMissing began before the recording did: only its end is known.
+	// WaitStartMissing began before its process was probed: only its end is known.
 	WaitStartMissing WaitStatus = "start_missing"
 	// WaitEndMissing has no end, and its thread waits again: an exception has left it, or it was not called by librclcpp.
 	WaitEndMissing WaitStatus = "end_missing"

@@ -70,7 +70,7 @@ const (
 	noName = "the process had ended, or had just begun, when its memory was read"
 	// unfinished: its status tells.
 	unfinished = "the publish did not reach the middleware: it failed there, or the recording or the thread ended"
-	earlier    = "the wait began before the recording"
+	earlier    = "the wait began before its process was probed"
 	// uncertainSlot is said of Humble only: later distributions have the tracepoint.
 	uncertainSlot = "a subscription was created between enqueue and dequeue, or another thread may have used the buffer"
 	ownCopy       = "a publisher of `/rosout`, until a scan of the memory has found where rcl keeps it"
