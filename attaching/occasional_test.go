@@ -211,10 +211,17 @@ func TestOccasionalSitesOfNobody(t *testing.T) {
 	step.Event = abi.EventExecutorExecute
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	attach(t, a, first, step)
+	long := time.Now().Add(-IntraProcessPatience)
+	a.occasional.since = long
 	if a.AwaitNone(); len(told.kernel.events(0)) != 1 {
 		t.Error("detached though a recorded process needs it")
 	}
 	a.Release(first)
+	a.occasional.since = time.Now()
+	if a.AwaitNone(); len(told.kernel.events(0)) != 1 {
+		t.Error("detached though another one is just beginning")
+	}
+	a.occasional.since = long
 	if a.AwaitNone(); len(told.kernel.events(0)) != 0 {
 		t.Error("not detached")
 	}

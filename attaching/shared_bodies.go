@@ -104,9 +104,11 @@ func (a *Attacher) EndAwaiting() {
 // AwaitNone says that no process that is recorded runs ROS 2, but others do: what waits for the first one would cost
 // them something.
 func (a *Attacher) AwaitNone() {
-	a.bodies.awaitFirst, a.bodies.since = false, time.Time{}
-	a.detachSharedBodies()
-	if o := a.sharedOccasional(); len(o.attachments) > 0 && len(a.processesWith(o.sites)) == 0 {
+	if b := &a.bodies; b.awaitFirst {
+		b.awaitFirst, b.since = false, time.Time{}
+		a.detachSharedBodies()
+	}
+	if o := a.sharedOccasional(); len(o.attachments) > 0 && time.Since(o.since) >= IntraProcessPatience && len(a.processesWith(o.sites)) == 0 {
 		o.detach(&a.prober, "all processes: none that is recorded runs ROS 2, but others do: what is not always needed is not probed")
 	}
 }

@@ -202,6 +202,11 @@ func TestBodiesAwaitTheFirst(t *testing.T) {
 	}{
 		{"nobody comes", func(*Attacher) {}, 1},
 		{"others run it", func(a *Attacher) { a.AwaitNone() }, 0},
+		{"others run it, and a command is about to begin", func(a *Attacher) {
+			a.AwaitNone()
+			a.Await(t.Context())
+			a.AwaitNone()
+		}, 1},
 		{"the first has begun", func(a *Attacher) { a.Begin(t.Context(), first) }, 1},
 		{"and was there for long", func(a *Attacher) {
 			a.Begin(t.Context(), first)

@@ -56,8 +56,9 @@ type scanned struct {
 	begun bool
 	// covered says that a whole scan has taken effect that began before the end of the recording.
 	covered bool
-	// partial says that the last scan has left memory out.
+	// partial says that the last scan has left memory out, repeats how often that was the reason for another one.
 	partial bool
+	repeats int
 	// pause is until when the process is left alone.
 	pause time.Time
 }
@@ -108,11 +109,15 @@ func (s *scans) scannable() []*process {
 	return entries
 }
 
+// maxRepeats is how often a process is scanned again because memory was left out: it is given back and taken all the
+// time. What is known of a process as a whole waits for a scan without gaps.
+const maxRepeats = 3
+
 func (s *scans) wants(entry *process) bool {
 	if time.Now().Before(entry.scanned.pause) {
 		return false
 	}
-	if !entry.scanned.begun {
+	if !entry.scanned.begun || entry.scanned.partial && !s.closed && entry.scanned.repeats < maxRepeats {
 		return true
 	}
 	wanted := false
@@ -126,6 +131,9 @@ func (s *scans) wants(entry *process) bool {
 // begin begins to scan a process. The result comes through s.results.
 func (s *scans) begin(ctx context.Context, entry *process) {
 	entry.scanned.begun = true
+	if entry.scanned.partial {
+		entry.scanned.repeats++
+	}
 	layout, err := entities.LayoutOf(ctx, entry.target)
 	if err != nil {
 		return // it was said when its memory was opened
