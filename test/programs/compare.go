@@ -39,8 +39,8 @@ type comparer struct {
 	// sent are the requests by what identifies them in the recording.
 	sent map[call]*Event
 	// departed and arrived are publishes and receptions by what passages tell of them.
-	departed map[departure]*Event
-	arrived  map[instant]*Event
+	departed map[departure]simultaneous
+	arrived  map[instant]simultaneous
 	// unattributed are when takes were of which it is not said who got the message, on the dataset's clock.
 	unattributed map[int64]bool
 }
@@ -105,7 +105,7 @@ func Compare(t *Truth, r *Recording) *Findings {
 		Findings: &Findings{Compared: map[string]int{}}, truth: t, Recording: r,
 		callbacks: map[int32][]*callbackRow{}, publishes: map[int32][]*publishRow{}, takes: map[int32][]*takeRow{}, services: map[int32][]*serviceRow{},
 		rowOf: map[*Event]*callbackRow{}, addresses: map[addressOf]trace.Address{}, topics: map[string]bool{}, nodes: map[string]bool{},
-		sent: map[call]*Event{}, departed: map[departure]*Event{}, arrived: map[instant]*Event{},
+		sent: map[call]*Event{}, departed: map[departure]simultaneous{}, arrived: map[instant]simultaneous{},
 		unattributed: map[int64]bool{},
 	}
 	c.index()

@@ -124,7 +124,8 @@ func (c *comparer) compareCallback(e, before, after *Event) {
 	}
 	c.compareWhere(what, e.In, row.ParentCallback, row.ParentCallbackStartTimestamp)
 	if e.Entity.Name != "" && e.Number != 0 {
-		c.arrived[instant{row.CallbackStartTimestamp.Value, e.Entity.Name, e.Entity.Node}] = e
+		at := instant{row.CallbackStartTimestamp.Value, e.Entity.Name, e.Entity.Node}
+		c.arrived[at] = append(c.arrived[at], e)
 	}
 }
 

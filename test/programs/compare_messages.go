@@ -2,6 +2,7 @@ package programs
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -48,7 +49,8 @@ func (c *comparer) comparePublishes() {
 		}
 		for layer, at := range row.layers() {
 			if at.Valid {
-				c.departed[departure{instant{at.Value, e.Entity.Name, e.Entity.Node}, layer}] = e
+				at := departure{instant{at.Value, e.Entity.Name, e.Entity.Node}, layer}
+				c.departed[at] = append(c.departed[at], e)
 			}
 		}
 	}
@@ -103,7 +105,8 @@ func (c *comparer) compareTakes() {
 		expect(c, what, "topic", row.TopicName, e.Entity.Name)
 		expect(c, what, "subscription", row.SubscriptionHandle, trace.Address(e.Entity.Handle))
 		c.compareWhere(what, e.In, row.Callback, row.CallbackStartTimestamp)
-		c.arrived[instant{row.RMWTakeTimestamp.Value, e.Entity.Name, e.Entity.Node}] = e
+		at := instant{row.RMWTakeTimestamp.Value, e.Entity.Name, e.Entity.Node}
+		c.arrived[at] = append(c.arrived[at], e)
 	}
 	for _, rows := range c.takes {
 		for _, row := range rows {
@@ -146,7 +149,8 @@ func (c *comparer) comparePassages() {
 		if !c.topics[passage.Topic] {
 			continue
 		}
-		published := c.publishOf(&passage)
+		publishes := c.publishesOf(&passage)
+		published := publishes.numbered(0)
 		if published == nil {
 			continue // it began before the recording, or is reported as wrong
 		}
@@ -172,7 +176,12 @@ func (c *comparer) comparePassages() {
 			start = passage.Take
 		}
 		reception := instant{start.Value, passage.Topic, passage.SubscriptionNode}
-		got := c.arrived[reception]
+		got := c.arrived[reception].numbered(published.Number)
+		for _, candidate := range c.arrived[reception] {
+			if of := publishes.numbered(candidate.Number); of.Number == candidate.Number {
+				got, published = candidate, of
+			}
+		}
 		if got == nil && c.unattributed[start.Value] {
 			continue // it was looked into with the takes
 		}
@@ -189,8 +198,25 @@ func (c *comparer) comparePassages() {
 	c.compareUnjoined(received)
 }
 
-// publishOf returns the publish that a passage begins with. Which layers it has depends on the distribution.
-func (c *comparer) publishOf(passage *analyze.CommunicationInstance) *Event {
+// simultaneous are events of several threads at the same moment, of which nothing but the message tells one from the
+// other: two processors may read the same time.
+type simultaneous []*Event
+
+// numbered returns the event of a message, another one if there is none, nil if there are no events.
+func (s simultaneous) numbered(message uint64) *Event {
+	for _, e := range s {
+		if e.Number == message {
+			return e
+		}
+	}
+	if len(s) == 0 {
+		return nil
+	}
+	return s[0]
+}
+
+// publishesOf returns what a passage may begin with. Which layers it has depends on the distribution.
+func (c *comparer) publishesOf(passage *analyze.CommunicationInstance) simultaneous {
 	for layer, at := range []trace.Optional[int64]{
 		passage.RclcppIntraPublish, passage.RclcppPublish, passage.RclPublish, passage.RMWPublish, passage.DDSBindAddrToStamp,
 	} {
@@ -210,10 +236,12 @@ func (c *comparer) slotsAreDerived() bool {
 // compareUnjoined looks for messages that were recorded at both ends, and not joined.
 func (c *comparer) compareUnjoined(received map[*Event]bool) {
 	numbers := map[uint64]bool{}
-	for _, e := range c.departed {
-		numbers[e.Number] = true
+	for _, events := range c.departed {
+		for _, e := range events {
+			numbers[e.Number] = true
+		}
 	}
-	for _, e := range c.arrived {
+	for _, e := range slices.Concat(slices.Collect(maps.Values(c.arrived))...) {
 		isMessage := slices.Contains([]EntityKind{KindSubscription, KindGenericSubscription, KindPolledSubscription}, e.Entity.Kind)
 		if !isMessage || !numbers[e.Number] || received[e] {
 			continue
