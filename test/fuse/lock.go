@@ -62,7 +62,9 @@ func LockMapByUnmapping(t *testing.T, file string, owner int) (pid int) {
 func Fork(t *testing.T, owner int) (pid int) {
 	t.Helper()
 	pid, _ = run(t, owner, owner, "fork")
-	await(t, pid, "dup_mm")
+	if !isReached(t, pid, "dup_mm") {
+		t.Skip("this kernel lets a process fork that waits for a page")
+	}
 	return pid
 }
 
