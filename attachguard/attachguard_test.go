@@ -87,8 +87,8 @@ func TestAttachingGoesOn(t *testing.T) {
 	}
 }
 
-// areMapsShown reports whether the kernel shows which files a process maps while that keeps its map: from Linux 6.17 on.
-// Where it does not, all file systems of a user that do not answer are ended, and none of others.
+// areMapsShown reports whether the kernel shows which files a process maps while that keeps its map, as from Linux 6.17
+// on. Where it does not, all file systems of a user that do not answer are ended, and none of others.
 func areMapsShown(t *testing.T) bool {
 	t.Helper()
 	var name unix.Utsname
