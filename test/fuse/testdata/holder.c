@@ -54,10 +54,11 @@ int main(int count, char **arguments) {
   if (pthread_create(&reader, NULL, read_page, NULL)) return 1;
   if (strcmp(arguments[1], "leave") == 0) syscall(SYS_exit, 0); /* the first thread only */
   usleep(500000);
-  if (strcmp(arguments[1], "fork") == 0)
-    fork();
-  else
+  if (strcmp(arguments[1], "fork") == 0) {
+    if (fork() == 0) return 0;
+  } else {
     mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
   pause();
   return 0;
 }
