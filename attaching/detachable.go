@@ -57,7 +57,9 @@ func (a *Attacher) Settle(ctx context.Context, p *Process) {
 // behind Settle for each.
 func (a *Attacher) SettleShared() {
 	a.detachSharedBodies()
-	a.detachOccasional(a.sharedOccasional(), a.processesWith(a.occasional.sites))
+	if o := a.sharedOccasional(); o.mayGo() {
+		a.detachOccasional(o, a.processesWith(o.sites))
+	}
 }
 
 // monotonicNow returns CLOCK_MONOTONIC in nanoseconds.

@@ -142,10 +142,15 @@ func (p *Process) seesExceptions() bool {
 	})
 }
 
-// detachOccasional detaches it from the processes that share it, if none of them needs it. Where none has mapped it, it
-// stays: it costs nobody that is recorded anything, and the first one may need it.
+// mayGo reports whether it is attached, and nothing has asked for it for a while.
+func (o occasionalSites) mayGo() bool {
+	return len(o.attachments) > 0 && time.Since(o.since) >= IntraProcessPatience
+}
+
+// detachOccasional detaches what may go from the processes that share it, if none of them needs it. Where none has
+// mapped it, it stays: it costs nobody that is recorded anything, and the first one may need it.
 func (a *Attacher) detachOccasional(o occasionalSites, sharing []*Process) {
-	if len(o.attachments) == 0 || len(sharing) == 0 || time.Since(o.since) < IntraProcessPatience || slices.ContainsFunc(sharing, a.needsOccasional) {
+	if len(sharing) == 0 || slices.ContainsFunc(sharing, a.needsOccasional) {
 		return
 	}
 	why := "exceptions are seen being caught, the executor's steps are not probed"
@@ -226,7 +231,9 @@ func (a *Attacher) settleOccasional(ctx context.Context, p *Process) {
 	if o.detached && a.needsSteps(p) {
 		a.returnToOccasional(ctx, o)
 	}
-	a.detachOccasional(p.ownOccasional(), []*Process{p})
+	if own := p.ownOccasional(); own.mayGo() {
+		a.detachOccasional(own, []*Process{p})
+	}
 }
 
 // passRank is an event's place on the way of a message; attachOrder has them the other way round, for a recording that

@@ -41,8 +41,8 @@ func NewProcess(p *target.Process) *Process {
 	}
 }
 
-// Begun converts when a process began, in nanoseconds since boot, to CLOCK_MONOTONIC. It is earlier if the machine has
-// slept since.
+// Begun converts when a process began, in nanoseconds since boot, to CLOCK_MONOTONIC, which stands still while the
+// machine sleeps. It is earlier if that has slept since, and rounded down to the clock tick as /proc does it.
 func Begun(start int64) int64 {
 	var sinceBoot unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot) // as monotonicNow

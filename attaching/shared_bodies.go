@@ -108,7 +108,7 @@ func (a *Attacher) AwaitNone() {
 		b.awaitFirst, b.since = false, time.Time{}
 		a.detachSharedBodies()
 	}
-	if o := a.sharedOccasional(); len(o.attachments) > 0 && time.Since(o.since) >= IntraProcessPatience && len(a.processesWith(o.sites)) == 0 {
+	if o := a.sharedOccasional(); o.mayGo() && len(a.processesWith(o.sites)) == 0 {
 		o.detach(&a.prober, "all processes: none that is recorded runs ROS 2, but others do: what is not always needed is not probed")
 	}
 }

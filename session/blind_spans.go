@@ -124,9 +124,7 @@ func (b *blindSpans) mappedSince(entry *process, a arming) int64 {
 		return a.Since
 	}
 	pid := entry.row.PID
-	// When it began, on the clock that stands still while the machine sleeps, rounded down as /proc does it.
-	least := entry.row.ProcessStart - (readClock(unix.CLOCK_BOOTTIME) - readClock(unix.CLOCK_MONOTONIC))
-	least = max(least, entry.absent[a.File])
+	least := max(attaching.Begun(entry.row.ProcessStart), entry.absent[a.File])
 	if b.processes.byPID[pid] != entry {
 		return least // what is known of the PID is of another process
 	}
