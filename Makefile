@@ -30,7 +30,7 @@ testdata: ## Build the ROS-shaped programs that tests trace
 
 .PHONY: test
 test: build testdata ## Run all tests (as root, those that attach run too; those with DuckDB where it can be had)
-	$(GO) test ./...
+	scripts/run-tests.sh
 	scripts/test-duckdb.sh
 
 .PHONY: test-privileged

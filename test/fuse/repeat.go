@@ -2,7 +2,8 @@ package fuse
 
 import "testing"
 
-// attempts are enough for other tests that run meanwhile.
+// attempts are enough beside a few recorders of others. Beside other tests that record they are not: see
+// scripts/run-tests.sh.
 const attempts = 10
 
 // Repeat runs a test anew while it fails: every recorder of the machine waits for who keeps his map, and the guard of
