@@ -8,9 +8,18 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// constants tells quickly whether an address lies in a mapping of a file that the process cannot write: this is asked
-// of every word.
+// constants tells quickly whether a vtable can lie at an address: this is asked of every word.
 type constants struct{ spans []span }
+
+// anywhere is the lowest address of programs that can be loaded anywhere. Others are linked to be below.
+const anywhere = 1 << 32
+
+// mayHoldVtables reports whether a mapping is of a file, and such that the process cannot write. A vtable holds
+// addresses, which are only known when a library or a program is loaded that can be loaded anywhere: it does not lie
+// beside their code, which is not written then. Most constants that memory is full of are addresses of code.
+func mayHoldVtables(mapping target.Mapping) bool {
+	return isReadOnlyFile(mapping) && !(mapping.Executable() && mapping.Start >= anywhere)
+}
 
 // span is a piece of the address space with a bit for each page.
 type span struct {
@@ -24,7 +33,7 @@ const maxGap = 256 << 20
 func newConstants(mappings []target.Mapping) constants {
 	var c constants
 	for _, mapping := range mappings {
-		if !isReadOnlyFile(mapping) || mapping.End-mapping.Start > maxMapping {
+		if !mayHoldVtables(mapping) || mapping.End-mapping.Start > maxMapping {
 			continue
 		}
 		last := len(c.spans) - 1

@@ -58,6 +58,14 @@ func BenchmarkScanOfLargeProcess(b *testing.B) {
 	}
 }
 
+// BenchmarkScanOfSmallProcess scans one of a few nodes, as most processes of a vehicle are.
+func BenchmarkScanOfSmallProcess(b *testing.B) {
+	_, process := startStandIn(b, "humble", "rmw_fastrtps_cpp")
+	for b.Loop() {
+		scan(b, process)
+	}
+}
+
 // TestScanAmongOtherMemory: entities are found, and nothing else, in a process most of whose memory is full of other
 // things.
 func TestScanAmongOtherMemory(t *testing.T) {
@@ -96,6 +104,7 @@ func scan(t testing.TB, process *target.Process) *Snapshot {
 		t.Fatal(err)
 	}
 	defer memory.Close()
+	memory.KeepFiles()
 	layout, err := LayoutOf(t.Context(), process)
 	if err != nil {
 		t.Fatal(err)
