@@ -115,7 +115,6 @@ const (
 	CaretVarExecutableDataOffset         = "executable_data_offset"
 	CaretVarExecutableWaitableOffset     = "executable_waitable_offset"
 	CaretVarFilterAddresses              = "filter_addresses"
-	CaretVarFilterProcesses              = "filter_processes"
 	CaretVarFollowChildren               = "follow_children"
 	CaretVarGate                         = "gate"
 	CaretVarGenericCallbackOffset        = "generic_callback_offset"
@@ -124,6 +123,7 @@ const (
 	CaretVarIntraCallbackOffset          = "intra_callback_offset"
 	CaretVarIntraGuardConditionOffset    = "intra_guard_condition_offset"
 	CaretVarIntraProcess                 = "intra_process"
+	CaretVarLinks                        = "links"
 	CaretVarMessagePublisherGidOffset    = "message_publisher_gid_offset"
 	CaretVarMessageSourceTimestampOffset = "message_source_timestamp_offset"
 	CaretVarMessageStamps                = "message_stamps"
@@ -147,6 +147,7 @@ const (
 	CaretVarSharedGatePosition           = "shared_gate_position"
 	CaretVarSharedHeaderOffset           = "shared_header_offset"
 	CaretVarSharedInitRecord             = "shared_init_record"
+	CaretVarSharedLinksRule              = "shared_links_rule"
 	CaretVarSharedLossReason             = "shared_loss_reason"
 	CaretVarSharedMessageDetail          = "shared_message_detail"
 	CaretVarSharedPlanUnit               = "shared_plan_unit"
@@ -272,7 +273,6 @@ type CaretVariableSpecs struct {
 	ExecutableDataOffset         *ebpf.VariableSpec `ebpf:"executable_data_offset"`
 	ExecutableWaitableOffset     *ebpf.VariableSpec `ebpf:"executable_waitable_offset"`
 	FilterAddresses              *ebpf.VariableSpec `ebpf:"filter_addresses"`
-	FilterProcesses              *ebpf.VariableSpec `ebpf:"filter_processes"`
 	FollowChildren               *ebpf.VariableSpec `ebpf:"follow_children"`
 	Gate                         *ebpf.VariableSpec `ebpf:"gate"`
 	GenericCallbackOffset        *ebpf.VariableSpec `ebpf:"generic_callback_offset"`
@@ -281,6 +281,7 @@ type CaretVariableSpecs struct {
 	IntraCallbackOffset          *ebpf.VariableSpec `ebpf:"intra_callback_offset"`
 	IntraGuardConditionOffset    *ebpf.VariableSpec `ebpf:"intra_guard_condition_offset"`
 	IntraProcess                 *ebpf.VariableSpec `ebpf:"intra_process"`
+	Links                        *ebpf.VariableSpec `ebpf:"links"`
 	MessagePublisherGidOffset    *ebpf.VariableSpec `ebpf:"message_publisher_gid_offset"`
 	MessageSourceTimestampOffset *ebpf.VariableSpec `ebpf:"message_source_timestamp_offset"`
 	MessageStamps                *ebpf.VariableSpec `ebpf:"message_stamps"`
@@ -304,6 +305,7 @@ type CaretVariableSpecs struct {
 	SharedGatePosition           *ebpf.VariableSpec `ebpf:"shared_gate_position"`
 	SharedHeaderOffset           *ebpf.VariableSpec `ebpf:"shared_header_offset"`
 	SharedInitRecord             *ebpf.VariableSpec `ebpf:"shared_init_record"`
+	SharedLinksRule              *ebpf.VariableSpec `ebpf:"shared_links_rule"`
 	SharedLossReason             *ebpf.VariableSpec `ebpf:"shared_loss_reason"`
 	SharedMessageDetail          *ebpf.VariableSpec `ebpf:"shared_message_detail"`
 	SharedPlanUnit               *ebpf.VariableSpec `ebpf:"shared_plan_unit"`
@@ -389,7 +391,6 @@ type CaretVariables struct {
 	ExecutableDataOffset         *ebpf.Variable `ebpf:"executable_data_offset"`
 	ExecutableWaitableOffset     *ebpf.Variable `ebpf:"executable_waitable_offset"`
 	FilterAddresses              *ebpf.Variable `ebpf:"filter_addresses"`
-	FilterProcesses              *ebpf.Variable `ebpf:"filter_processes"`
 	FollowChildren               *ebpf.Variable `ebpf:"follow_children"`
 	Gate                         *ebpf.Variable `ebpf:"gate"`
 	GenericCallbackOffset        *ebpf.Variable `ebpf:"generic_callback_offset"`
@@ -398,6 +399,7 @@ type CaretVariables struct {
 	IntraCallbackOffset          *ebpf.Variable `ebpf:"intra_callback_offset"`
 	IntraGuardConditionOffset    *ebpf.Variable `ebpf:"intra_guard_condition_offset"`
 	IntraProcess                 *ebpf.Variable `ebpf:"intra_process"`
+	Links                        *ebpf.Variable `ebpf:"links"`
 	MessagePublisherGidOffset    *ebpf.Variable `ebpf:"message_publisher_gid_offset"`
 	MessageSourceTimestampOffset *ebpf.Variable `ebpf:"message_source_timestamp_offset"`
 	MessageStamps                *ebpf.Variable `ebpf:"message_stamps"`
@@ -421,6 +423,7 @@ type CaretVariables struct {
 	SharedGatePosition           *ebpf.Variable `ebpf:"shared_gate_position"`
 	SharedHeaderOffset           *ebpf.Variable `ebpf:"shared_header_offset"`
 	SharedInitRecord             *ebpf.Variable `ebpf:"shared_init_record"`
+	SharedLinksRule              *ebpf.Variable `ebpf:"shared_links_rule"`
 	SharedLossReason             *ebpf.Variable `ebpf:"shared_loss_reason"`
 	SharedMessageDetail          *ebpf.Variable `ebpf:"shared_message_detail"`
 	SharedPlanUnit               *ebpf.Variable `ebpf:"shared_plan_unit"`

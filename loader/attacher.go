@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -15,7 +16,11 @@ import (
 type placedSite struct {
 	probes.Site
 	file *probedFile
+	set  int // of links
 }
+
+// Cookie is that of the site, with the set of links that the site is attached with.
+func (s placedSite) Cookie() uint64 { return s.Site.Cookie() | uint64(s.set)<<abi.CookieSetShift }
 
 // attachGroup names the sites that are attached together.
 type attachGroup struct {

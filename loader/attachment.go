@@ -19,7 +19,8 @@ type Attachment struct {
 	files    []*probedFile // held
 	placed   []placedSite  // those that are attached
 	links    []io.Closer
-	shared   []siteKey // held in loader.shared
+	set      *linkSet
+	shared   []siteKey // held in set.shared
 	filtered bool      // holds the process in loader.processes
 	bodies   bool      // is counted in loader.bodies
 	closed   bool
@@ -49,7 +50,7 @@ func (l *Loader) closeEach(attachments []*Attachment) error {
 		a.closed = true
 		delete(l.attachments, a)
 		links = append(links, a.links...)
-		links = append(links, l.shared.release(a.shared)...)
+		links = append(links, a.set.shared.release(a.shared)...)
 	}
 	errs := []error{closeAll(links)}
 	for _, a := range open {
@@ -114,7 +115,7 @@ func (l *Loader) attach(ctx context.Context, process int32, sites []probes.Site,
 	if err != nil {
 		return nil, nil, err
 	}
-	attachment := &Attachment{loader: l, process: process}
+	attachment := &Attachment{loader: l, process: process, set: l.links}
 	l.attachments[attachment] = struct{}{}
 	groups, problems, err := attachment.place(ctx, sites, hold, shadowStack)
 	if err != nil {
@@ -183,7 +184,7 @@ func (a *Attachment) placeSites(ctx context.Context, sites []probes.Site, hold h
 			files[fileOf(site)] = file
 			a.files = append(a.files, file)
 		}
-		p := placedSite{site, file}
+		p := placedSite{site, file, a.set.index}
 		err := checkSite(file, site, shadowStack)
 		if err == nil {
 			err = provers.prove(ctx, p)
@@ -289,7 +290,7 @@ func (a *Attachment) attachAll(ctx context.Context, sites []placedSite) ([][]pla
 	var problems []SiteError
 	if filter == 0 {
 		var held []placedSite
-		held, sites, problems = a.loader.shared.hold(sites)
+		held, sites, problems = a.set.shared.hold(sites)
 		for _, site := range held {
 			a.shared = append(a.shared, site.key())
 		}
@@ -346,7 +347,7 @@ func (a *Attachment) attachGroup(filter int32, sites []placedSite) ([]placedSite
 		return nil, bad, err
 	}
 	if filter == 0 {
-		a.shared = append(a.shared, a.loader.shared.add(link, good)...)
+		a.shared = append(a.shared, a.set.shared.add(link, good)...)
 	} else {
 		a.links = append(a.links, link)
 	}

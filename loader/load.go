@@ -21,7 +21,8 @@ type Options struct {
 	RingBytes int
 	// Raw adds a record of every hit to the merged records.
 	Raw bool
-	// FilterProcesses records only the processes that AddProcess listed. Meant for sites attached for every process.
+	// FilterProcesses records only the processes that AddProcess listed. Meant for sites attached for every process. It
+	// holds for what is attached before a change of all links: BeginChange says it of the new ones.
 	FilterProcesses bool
 	// FollowChildren lists the children of listed processes.
 	FollowChildren bool
@@ -112,7 +113,7 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		return fmt.Errorf("where ROS 2's objects have their members: %w", err)
 	}
 	maps.Copy(settings, map[string]any{
-		bpf.CaretVarFilterProcesses: options.FilterProcesses || m.filterInProgram,
+		bpf.CaretVarLinks:           [2]uint32{newLinkSet(0, options.FilterProcesses || m.filterInProgram).rule()},
 		bpf.CaretVarFollowChildren:  options.FollowChildren,
 		bpf.CaretVarReportAllExecs:  options.ReportAllExecs,
 		bpf.CaretVarRawRecords:      options.Raw,

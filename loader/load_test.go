@@ -51,12 +51,16 @@ func TestSettingsReachThePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"filter_processes": true, "follow_children": true, "report_all_execs": false, "raw_records": true, "filter_addresses": true,
+		"follow_children": true, "report_all_execs": false, "raw_records": true, "filter_addresses": true,
 	} {
 		var got bool
 		if err := spec.Variables[name].Get(&got); err != nil || got != want {
 			t.Errorf("%s is %v, want %v (%v)", name, got, want, err)
 		}
+	}
+	var rules [2]uint32
+	if err := spec.Variables["links"].Get(&rules); err != nil || rules != [2]uint32{abi.LinksFilter, 0} {
+		t.Errorf("links do %v, want those of set 0 to filter (%v)", rules, err)
 	}
 	if got := spec.Maps[bpf.CaretMapRecords].MaxEntries; got != 1<<20 {
 		t.Errorf("the ring has %d bytes", got)

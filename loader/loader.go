@@ -35,7 +35,10 @@ type Loader struct {
 
 	attachMutex  sync.Mutex // guards what follows
 	attachments  map[*Attachment]struct{}
-	shared       sharedSites
+	links        *linkSet     // what is attached belongs to it
+	change       *linksChange // nil: none is under way
+	changes      uint32       // so many have begun
+	rules        [2]uint32    // bpf.CaretVarLinks
 	unitsRetired uint32
 	bodies       int // attachments with bodies that are probed beside callers
 	tracepoints  []io.Closer
@@ -64,7 +67,7 @@ func newLoader(ctx context.Context, options Options, features Features) (*Loader
 	}
 	l := &Loader{
 		attachments:     make(map[*Attachment]struct{}),
-		shared:          make(sharedSites),
+		links:           newLinkSet(0, options.FilterProcesses || m.filterInProgram),
 		mode:            m,
 		filterInProgram: m.filterInProgram,
 		options:         options,
@@ -74,6 +77,7 @@ func newLoader(ctx context.Context, options Options, features Features) (*Loader
 			l.warnings = append(l.warnings, err)
 		}
 	}
+	l.rules[l.links.index] = l.links.rule()
 	l.collection, err = loadCollection(ctx, options, m)
 	if err != nil {
 		return nil, err
@@ -342,16 +346,19 @@ func (l *Loader) startGuard() {
 		return
 	}
 	l.guarded = true
-	tell := l.options.Tell
-	if tell == nil {
-		tell = func(error) {}
-	}
-	guard, err := attachguard.Start(func(line string) { tell(heldUpError(line)) })
+	guard, err := attachguard.Start(func(line string) { l.tell(heldUpError(line)) })
 	if err != nil {
-		tell(err)
+		l.tell(err)
 		return
 	}
 	l.guard = guard
+}
+
+// tell passes on what went wrong while recording goes on.
+func (l *Loader) tell(err error) {
+	if l.options.Tell != nil {
+		l.options.Tell(err)
+	}
 }
 
 // waitForPrograms returns when every program that ran at a tracepoint has finished. Unlike that of a uprobe, the

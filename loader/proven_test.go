@@ -132,7 +132,7 @@ func provenIn(site probes.Site) error {
 		return err
 	}
 	defer file.Release()
-	return make(provers).prove(context.Background(), placedSite{site, file})
+	return make(provers).prove(context.Background(), placedSite{Site: site, file: file})
 }
 
 // refusedProof is of a file that who pays has no share left to read.

@@ -15,7 +15,8 @@ type siteKey struct {
 func (s placedSite) key() siteKey { return siteKey{fileOf(s.Site), s.Offset, s.Program()} }
 
 // sharedSites are the sites that are attached for every process. Each is attached once, however many attachments hold
-// it: a second link would record every event twice.
+// it: a second link would record every event twice. While all links are replaced there are those of the old links, and
+// those of the new ones.
 type sharedSites map[siteKey]*sharedSite
 
 type sharedSite struct {

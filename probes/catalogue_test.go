@@ -92,7 +92,7 @@ func TestCookie(t *testing.T) {
 		{Site{Event: abi.EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 6<<19 | 0x64_0001_0006},
 		{Site{Event: abi.EventDDSBindAddrToStamp, Form: abi.FormCycloneDDSWrite, LastLayer: true}, 6<<19 | 0x1_0106},
 		{Site{Event: abi.EventRclClientInit, Cost: 700 * time.Nanosecond}, 700<<48 | 32},
-		{Site{Event: abi.EventRclClientInit, Cost: time.Millisecond}, 0xffff<<48 | 32},
+		{Site{Event: abi.EventRclClientInit, Cost: time.Millisecond}, 0x7fff<<48 | 32},
 		{Site{Event: 0x3f, Form: 0xff, Parameter: 0xffff, LastLayer: true, StackWords: -1}, 0xffff_ff01_ff3f},
 	} {
 		if got := test.site.Cookie(); got != test.want {

@@ -170,6 +170,15 @@ const (
 	GateOpen     uint32 = 2
 )
 
+// What the links of a set do with a hit.
+const (
+	LinksFilter uint32 = 1  // record only listed processes
+	LinksEarly  uint32 = 2  // do not record yet
+	LinksTake   uint32 = 4  // record in place of the other set's, and note that
+	LinksYield  uint32 = 8  // record what the other set's have not taken
+	LinksChange uint32 = 16 // the rest is the number of the change that the last two are of
+)
+
 // HeaderAdapted comes with the offset of a header: intra-process messages of the publisher may be of another type.
 const HeaderAdapted uint32 = 1 << 31
 
@@ -421,6 +430,7 @@ type ThreadState struct {
 	Reserved             [3]uint8
 	WaitOpen             uint32
 	WaitStackPointer     uint64
+	LinksTaken           [HitUnits]uint32
 	Account              ThreadRecord
 	Take                 TakeRecord
 	Dequeue              TakeRecord

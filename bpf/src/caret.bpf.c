@@ -53,6 +53,7 @@ SHARED(enum, client_identity_size);
 SHARED(enum, unknown_slot);
 SHARED(enum, loss_reason);
 SHARED(enum, gate_position);
+SHARED(enum, links_rule);
 SHARED(enum, header_offset);
 SHARED(enum, cookie_shift);
 SHARED(enum, site_role);
@@ -160,7 +161,7 @@ int on_init_event(struct pt_regs *regs)
 SEC("uprobe.multi")
 int on_library_load(struct pt_regs *regs)
 {
-	process_load((struct task_struct *)bpf_get_current_task());
+	process_load((struct task_struct *)bpf_get_current_task(), bpf_get_attach_cookie(regs));
 	return 0;
 }
 

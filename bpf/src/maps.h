@@ -28,11 +28,22 @@ volatile __u32 bodies_probed;
  */
 volatile __u32 units_retired;
 
+/* What the links of a set do with a hit: see links.h. */
+enum links_rule {
+	LINKS_FILTER = 1, /* record only the processes listed in `processes` */
+	LINKS_EARLY = 2,  /* do not record yet */
+	LINKS_TAKE = 4,	  /* record in place of the other set's, and note that */
+	LINKS_YIELD = 8,  /* record what the other set's have not taken */
+	LINKS_CHANGE =
+		16, /* the rest: the number of the change that LINKS_TAKE and LINKS_YIELD are of */
+};
+
+/* By set. */
+volatile __u32 links[2];
+
 /* Counts the subscriptions that were created in recorded processes. */
 volatile __u64 subscription_generation;
 
-/* Record only the processes listed in `processes`. With report_all_execs new ones are listed. */
-const volatile bool filter_processes = false;
 /* A process forked by a listed one is listed too. */
 const volatile bool follow_children = false;
 /* Report every exec on the machine: any program may turn out to be a ROS 2 process. */

@@ -4,21 +4,32 @@
 #define CARET_PROBE_H
 
 #include "callers.h"
+#include "links.h"
 #include "registers.h"
 
-/* False when the hit is of a process that is not recorded. The state is that of the thread. */
+/*
+ * False when the hit is of a process that is not recorded, or recorded through another link. The
+ * state is that of the thread.
+ */
 static __always_inline bool fill_event(struct event *event, struct thread_state **state, __u8 id,
 				       struct pt_regs *regs, __u64 cookie)
 {
 	__u64 pid_tid;
-	__u32 pid;
+	__u32 pid, rule;
 
 	pid_tid = bpf_get_current_pid_tgid();
 	pid = pid_tid >> 32;
-	if (filter_processes && !bpf_map_lookup_elem(&processes, &pid))
+	rule = links[COOKIE_SET(cookie)];
+	/* Before the thread gets a state: it does so for the first hit that is recorded. */
+	if (rule & LINKS_EARLY)
 		return false;
-	event->pid = pid;
+	if (rule & LINKS_FILTER && !bpf_map_lookup_elem(&processes, &pid))
+		return false;
+	event->pid = pid_tid >> 32;
 	event->tid = pid_tid;
+	*state = get_thread(event);
+	if (rule & (LINKS_TAKE | LINKS_YIELD) && !takes_hit(*state, rule, COOKIE_UNIT(cookie)))
+		return false;
 	event->id = id;
 	event->time_ns = bpf_ktime_get_ns();
 	event->cpu = bpf_get_smp_processor_id();
@@ -38,7 +49,6 @@ static __always_inline bool fill_event(struct event *event, struct thread_state 
 	event->arguments[2] = ARGUMENT_3(regs);
 	event->arguments[3] = ARGUMENT_4(regs);
 	event->arguments[4] = ARGUMENT_5(regs);
-	*state = get_thread(event);
 	count_hit(*state, event, COOKIE_UNIT(cookie));
 	return true;
 }

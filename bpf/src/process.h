@@ -6,6 +6,7 @@
 #ifndef CARET_PROCESS_H
 #define CARET_PROCESS_H
 
+#include "links.h"
 #include "task.h"
 #include "thread.h"
 
@@ -47,7 +48,7 @@ static __always_inline bool list_process(struct task_struct *task, __u32 pid)
  */
 static __always_inline bool lists_new_processes(void)
 {
-	return filter_processes && report_all_execs;
+	return report_all_execs && (links[0] | links[1]) & LINKS_FILTER;
 }
 
 /*
@@ -71,10 +72,13 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	emit_process(child, PROCESS_FORK, child_pid, parent_pid);
 }
 
-/* The dynamic linker tells debuggers of a change: user space then probes bodies again. */
-static __always_inline void process_load(struct task_struct *task)
+/*
+ * The dynamic linker tells debuggers of a change: user space then probes bodies again. While links
+ * are replaced one change may be told of twice, which does no harm.
+ */
+static __always_inline void process_load(struct task_struct *task, __u64 cookie)
 {
-	if (gate)
+	if (gate && !(links[COOKIE_SET(cookie)] & LINKS_EARLY))
 		emit_process(task, PROCESS_LOAD, BPF_CORE_READ(task, tgid), 0);
 }
 

@@ -13,7 +13,8 @@ enum cookie_shift {
 	COOKIE_UNIT_SHIFT = 19,	      /* 5: the part of the plan that the site belongs to */
 	COOKIE_STACK_SHIFT = 24,      /* 8: signed words to the stack pointer at function entry */
 	COOKIE_PARAMETER_SHIFT = 32,  /* 16: a byte offset */
-	COOKIE_COST_SHIFT = 48,	      /* 16: what a hit is expected to cost, in nanoseconds */
+	COOKIE_COST_SHIFT = 48,	      /* 15: what a hit is expected to cost, in nanoseconds */
+	COOKIE_SET_SHIFT = 63,	      /* 1: the set of links that this one belongs to: links.h */
 };
 
 #define COOKIE_EVENT(cookie)	  ((cookie)&0xff)
@@ -23,7 +24,8 @@ enum cookie_shift {
 #define COOKIE_UNIT(cookie)	  (((cookie) >> COOKIE_UNIT_SHIFT) & 31)
 #define COOKIE_STACK(cookie)	  ((__s64)(__s8)((cookie) >> COOKIE_STACK_SHIFT) * 8)
 #define COOKIE_PARAMETER(cookie)  (((cookie) >> COOKIE_PARAMETER_SHIFT) & 0xffff)
-#define COOKIE_COST(cookie)	  ((cookie) >> COOKIE_COST_SHIFT)
+#define COOKIE_COST(cookie)	  (((cookie) >> COOKIE_COST_SHIFT) & 0x7fff)
+#define COOKIE_SET(cookie)	  ((cookie) >> COOKIE_SET_SHIFT)
 
 /* What was probed. */
 enum site_role {

@@ -85,6 +85,8 @@ struct thread_state {
 	__u8 reserved[3];
 	__u32 wait_open;
 	__u64 wait_stack_pointer; /* at the entry of the function that waits */
+	/* The change of links, by unit, that was committed when a new link last recorded a hit. */
+	__u32 links_taken[HIT_UNITS];
 	/* Kept as the records that they become if nothing follows. */
 	struct thread_record account;
 	struct take_record take;

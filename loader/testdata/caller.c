@@ -2,6 +2,7 @@
  * Calls the tracepoints on command, one line each from standard input, answered with "ok":
  *   load PATH        dlopen
  *   run COUNT THREADS  each thread does COUNT callbacks
+ *   pace ROUNDS      from now on those threads count so far after each callback
  *   fork COUNT       the process and a child of it do COUNT callbacks each
  *   spawn            a child of it does nothing
  *   open             one callback_start without its end, on the main thread
@@ -28,7 +29,7 @@
 
 static void (*callback_start)(const void *, bool);
 static void (*callback_end)(const void *);
-static long count;
+static long count, pace;
 static void *library;
 
 static void *work(void *callback)
@@ -36,6 +37,8 @@ static void *work(void *callback)
 	for (long i = 0; i < count; i++) {
 		callback_start(callback, false);
 		callback_end(callback);
+		for (volatile long rounds = 0; rounds < pace; rounds++)
+			;
 	}
 	return NULL;
 }
@@ -146,6 +149,8 @@ int main(void)
 			load(line + 5);
 		else if (sscanf(line, "run %ld %d", &count, &threads) == 2 && threads <= 64)
 			run(threads);
+		else if (sscanf(line, "pace %ld", &pace) == 1)
+			;
 		else if (sscanf(line, "fork %ld", &count) == 1)
 			fork_and_work();
 		else if (!strcmp(line, "spawn"))
