@@ -37,21 +37,27 @@ func TestFormOfTheFirstPublish(t *testing.T) {
 					target.do(line)
 				}
 				r.drain()
-				var got []uint16
-				for _, encoded := range r.records {
-					if abi.Kind(encoded[0]) != abi.KindPublish {
-						continue
-					}
-					var publish abi.PublishRecord
-					if err := abi.Decode(encoded, &publish); err != nil {
-						t.Fatal(err)
-					}
-					got = append(got, publish.Details)
-				}
-				if !slices.Equal(got, test.want) {
+				if got := r.publishDetails(); !slices.Equal(got, test.want) {
 					t.Errorf("details %v, want %v", got, test.want)
 				}
 			})
 		})
 	}
+}
+
+// publishDetails are the details of the publishes that had arrived at the last drain.
+func (r *recording) publishDetails() []uint16 {
+	r.t.Helper()
+	var details []uint16
+	for _, encoded := range r.records {
+		if abi.Kind(encoded[0]) != abi.KindPublish {
+			continue
+		}
+		var publish abi.PublishRecord
+		if err := abi.Decode(encoded, &publish); err != nil {
+			r.t.Fatal(err)
+		}
+		details = append(details, publish.Details)
+	}
+	return details
 }

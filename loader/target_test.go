@@ -135,13 +135,20 @@ func startTargetWith(t testing.TB, library string) *target {
 // do has the target carry out a command and waits for it.
 func (c *target) do(command string) {
 	c.t.Helper()
+	if err := c.try(command); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *target) try(command string) error {
 	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
-		c.t.Fatalf("%s: %v", command, err)
+		return fmt.Errorf("%s: %w", command, err)
 	}
 	answer, err := c.stdout.ReadString('\n')
 	if err != nil || answer != "ok\n" {
-		c.t.Fatalf("%s: answer %q, %v", command, answer, err)
+		return fmt.Errorf("%s: answer %q, %w", command, answer, err)
 	}
+	return nil
 }
 
 // callbacks has each of some threads do some callbacks. When it returns, the kernel has told of their ends: the target
@@ -149,6 +156,12 @@ func (c *target) do(command string) {
 func (c *target) callbacks(count, threads int) {
 	c.t.Helper()
 	c.do(fmt.Sprintf("run %d %d", count, threads))
+	c.awaitThreads()
+}
+
+// awaitThreads waits until the kernel has told of the ends of all threads that have done callbacks.
+func (c *target) awaitThreads() {
+	c.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		left, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", c.pid))
 		if err == nil && len(left) == 1 {
