@@ -45,6 +45,9 @@ type kernel interface {
 	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
 	RetireUnit(unit abi.Unit) error
 	Close(attachments []attachment) error
+	BeginChange(filter bool) error
+	CommitChange() error
+	EndChange() error
 }
 
 // attachment is a *loader.Attachment.
@@ -59,15 +62,24 @@ type Attacher struct {
 	reporter Reporter
 	entities Entities
 
-	processes  []*Process       // those that were given to Attach and not to Release, in this order
-	attached   attachedSites    // sites that are attached for every process
+	processes []*Process // those that were given to Attach and not to Release, in this order
+	sharedLinks
+	released []unitAttachment // of processes that are over
+	opened   bool             // the recording has begun
+	budget   *budget
+}
+
+// sharedLinks is what is attached for every process, and what is known of that.
+type sharedLinks struct {
+	attached   attachedSites    // sites that are attached
 	shared     []unitAttachment // what holds them
-	released   []unitAttachment // of processes that are over
-	bodies     bodies           // that are attached for every process
-	occasional occasional       // that is attached for every process
-	opened     bool             // the recording has begun
+	bodies     bodies
+	occasional occasional
 	sharing    sharing
-	budget     *budget
+}
+
+func newSharedLinks(sharing sharing) sharedLinks {
+	return sharedLinks{attached: attachedSites{}, bodies: newBodies(), sharing: sharing}
 }
 
 // New makes an Attacher that attaches with l.
@@ -79,7 +91,7 @@ func newAttacher(k kernel, options Options, reporter Reporter, entities Entities
 	budget := &budget{limit: options.MaxOverhead, optional: map[abi.Unit]bool{}}
 	return &Attacher{
 		options: options, prober: prober{k, reporter, budget}, reporter: reporter, entities: entities,
-		attached: attachedSites{}, sharing: newSharing(options, reporter), budget: budget, bodies: newBodies(),
+		sharedLinks: newSharedLinks(newSharing(options, reporter)), budget: budget,
 	}
 }
 

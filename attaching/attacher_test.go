@@ -27,6 +27,10 @@ type fakeKernel struct {
 	// failingAt decides for some sites.
 	failingAt func([]probes.Site) error
 	retired   []abi.Unit
+	// changes are the steps of replacing all links, and what was attached at each.
+	changes      []changeStep
+	unchangeable error // of all links
+	gone         int32 // a process that has ended
 	// payers are who pays for what is done in processes, or in every one (0).
 	payers map[int32]*quota.Account
 }
@@ -51,6 +55,9 @@ func (k *fakeKernel) Attach(ctx context.Context, pid int32, sites []probes.Site)
 	if k.failing != nil {
 		return nil, nil, k.failing
 	}
+	if pid != 0 && pid == k.gone {
+		return nil, nil, loader.ErrProcessGone
+	}
 	if pid == 0 && k.unable != nil {
 		return nil, nil, k.unable
 	}
@@ -73,6 +80,24 @@ func (k *fakeKernel) Attach(ctx context.Context, pid int32, sites []probes.Site)
 	k.open = append(k.open, attached)
 	return attached, problems, nil
 }
+
+// changeStep is a step of replacing all links.
+type changeStep struct {
+	name   string
+	filter bool
+	open   []*fakeAttachment
+}
+
+func (k *fakeKernel) step(name string, filter bool) error {
+	k.changes = append(k.changes, changeStep{name, filter, slices.Clone(k.open)})
+	return nil
+}
+
+func (k *fakeKernel) BeginChange(filter bool) error {
+	return errors.Join(k.unchangeable, k.step("begin", filter))
+}
+func (k *fakeKernel) CommitChange() error { return k.step("commit", false) }
+func (k *fakeKernel) EndChange() error    { return k.step("end", false) }
 
 func (k *fakeKernel) RetireUnit(unit abi.Unit) error {
 	k.retired = append(k.retired, unit)

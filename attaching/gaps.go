@@ -1,5 +1,7 @@
 package attaching
 
+import "slices"
+
 // gap is a time, on CLOCK_MONOTONIC in nanoseconds, in which something was not attached. It ends at Never while it
 // lasts.
 type gap struct{ from, to int64 }
@@ -33,4 +35,14 @@ func (g gaps) after(instant int64) gaps {
 		}
 	}
 	return nil
+}
+
+// followedBy are these and later ones.
+func (g gaps) followedBy(later gaps) gaps {
+	all := slices.Clone(g)
+	for _, next := range later {
+		all.begin(next.from)
+		all.end(next.to)
+	}
+	return all
 }

@@ -31,7 +31,7 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 		instant = p.begun
 	}
 	var longest int64
-	for _, missed := range o.gaps.after(instant) {
+	for _, missed := range p.formerGaps.followedBy(o.gaps).after(instant) {
 		since := max(missed.from, began)
 		if began == 0 && missed.from < p.begun {
 			since = 0 // since it has mapped them

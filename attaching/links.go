@@ -18,10 +18,27 @@ const (
 // links for every process, others that are not recorded pay as well. Each link of a single process adds to every hit of
 // all recorded processes.
 func AreSharedLinksCheaper(recorded, others int, costs *probes.Costs) bool {
+	own, shared := linkCosts(recorded, others, costs)
+	return shared < own
+}
+
+// IsChangeWorth reports whether links of the other kind than a recording has are cheaper by so much that it may pay to
+// replace all links.
+func IsChangeWorth(isShared bool, recorded, others int, costs *probes.Costs) bool {
+	current, other := linkCosts(recorded, others, costs)
+	if isShared {
+		current, other = other, current
+	}
+	return recorded > 0 && other+other/4 < current
+}
+
+// linkCosts are what links of single processes, and such for every process, cost all processes together when each has
+// one hit.
+func linkCosts(recorded, others int, costs *probes.Costs) (own, shared time.Duration) {
 	if costs == nil {
 		costs = probes.DefaultCosts()
 	}
-	own := time.Duration(recorded) * time.Duration(recorded-1) * consumerCost
-	shared := time.Duration(recorded)*lookupCost + time.Duration(others)*costs.Usual()
-	return shared < own
+	own = time.Duration(recorded) * time.Duration(recorded-1) * consumerCost
+	shared = time.Duration(recorded)*lookupCost + time.Duration(others)*costs.Usual()
+	return own, shared
 }

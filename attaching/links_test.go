@@ -25,3 +25,22 @@ func TestAreSharedLinksCheaper(t *testing.T) {
 		t.Error("without costs")
 	}
 }
+
+// Replacing all links pays where the other kind is clearly cheaper. Otherwise they stay as they are.
+func TestIsChangeWorth(t *testing.T) {
+	costs := &probes.Costs{Instructions: map[string]time.Duration{"nop": 600 * time.Nanosecond}, Program: 200 * time.Nanosecond}
+	for _, test := range []struct {
+		isShared         bool
+		recorded, others int
+		want             bool
+	}{
+		{false, 20, 60, false}, {true, 20, 60, true},
+		{false, 20, 0, true}, {true, 20, 0, false},
+		{false, 20, 15, false}, {true, 20, 15, false}, // about the same
+		{true, 1, 5, true}, {true, 1, 0, true}, {true, 0, 5, false}, {false, 0, 0, false},
+	} {
+		if got := IsChangeWorth(test.isShared, test.recorded, test.others, costs); got != test.want {
+			t.Errorf("shared %v, %d recorded, %d others: %v", test.isShared, test.recorded, test.others, got)
+		}
+	}
+}

@@ -15,28 +15,36 @@ type Process struct {
 	// Target is the process, as it was when it was last looked at.
 	Target *target.Process
 
-	// attached are the sites that are attached for it alone, attachments what holds them.
-	attached    attachedSites
-	attachments []unitAttachment
-	plan        *probes.Plan          // the last
-	bodyOf      map[abi.Event]siteKey // the bodies in it
-	examined    []target.FileID       // in which its callers of tracepoints are known, and attached
-	incomplete  bool                  // what it lost with shared links could not be attached to it alone
+	ownLinks
+	plan     *probes.Plan          // the last
+	bodyOf   map[abi.Event]siteKey // the bodies in it
+	examined []target.FileID       // in which its callers of tracepoints are known, and attached
 	// told are the sites of which it was told since when they are armed, lostSince says of files whose links were closed
 	// when that was.
-	told             map[siteKey]bool
-	lostSince        map[target.FileID]int64
+	told      map[siteKey]bool
+	lostSince map[target.FileID]int64
+	toldIntra bool // what was missed of its intra-process communication
+	// formerGaps are those of occasional sites before all links were last replaced.
+	formerGaps gaps
+	begun      int64 // when it began or, if the machine has slept since, earlier; CLOCK_MONOTONIC in nanoseconds
+}
+
+// ownLinks is what is attached for a process alone, and what is known of that.
+type ownLinks struct {
+	attached         attachedSites    // sites that are attached
+	attachments      []unitAttachment // what holds them
+	incomplete       bool             // what it lost with shared links could not be attached to it alone
 	bodies           bodies
 	occasional       occasional
-	sharesOccasional bool  // what it needs of that is attached for every process
-	toldIntra        bool  // what was missed of its intra-process communication
-	begun            int64 // when it began or, if the machine has slept since, earlier; CLOCK_MONOTONIC in nanoseconds
+	sharesOccasional bool // what it needs of that is attached for every process
 }
+
+func newOwnLinks() ownLinks { return ownLinks{attached: attachedSites{}, bodies: newBodies()} }
 
 // NewProcess returns a process to which nothing is attached.
 func NewProcess(p *target.Process) *Process {
 	return &Process{
-		Target: p, attached: attachedSites{}, bodies: newBodies(),
+		Target: p, ownLinks: newOwnLinks(),
 		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{}, begun: Begun(p.StartTime),
 	}
 }

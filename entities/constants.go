@@ -18,7 +18,7 @@ const anywhere = 1 << 32
 // addresses, which are only known when a library or a program is loaded that can be loaded anywhere: it does not lie
 // beside their code, which is not written then. Most constants that memory is full of are addresses of code.
 func mayHoldVtables(mapping target.Mapping) bool {
-	return isReadOnlyFile(mapping) && !(mapping.Executable() && mapping.Start >= anywhere)
+	return isReadOnlyFile(mapping) && (!mapping.Executable() || mapping.Start < anywhere)
 }
 
 // span is a piece of the address space with a bit for each page.

@@ -86,8 +86,8 @@ func (l *Loader) CommitChange() error {
 		return errors.Join(err, l.setRule(replaced, replaced.rule()), bystander.Close())
 	}
 	l.change.committed = true
-	// A hit that has passed the new link before the commit is for the old one, and misses it if the kernel takes that off
-	// its list meanwhile (6.12 and later). Whenever a uprobe is detached, the kernel waits for all hits that are under way.
+	// A hit that has passed the new link before the commit is for the old one, and misses it if the kernel takes that
+	// off its list meanwhile (6.12 and later). When a uprobe is detached, the kernel waits for hits that are under way.
 	if err := bystander.Close(); err != nil {
 		l.tell(fmt.Errorf("waiting for hits that are under way: %w", err))
 	}

@@ -67,18 +67,19 @@ type Session struct {
 	clock         datasetClock
 
 	// Of the session's own goroutine.
-	launched *launch.Command // nil unless a command was given
-	links    trace.Links
-	planner  *planner
-	attacher *attaching.Attacher
-	scans    *scans
-	blind    *blindSpans
-	follower *follower
-	known    *knownFiles
-	prefixes *prefixes
-	first    firstAwaited
-	losses   losses
-	opened   time.Time
+	launched    *launch.Command // nil unless a command was given
+	links       trace.Links
+	planner     *planner
+	attacher    *attaching.Attacher
+	scans       *scans
+	blind       *blindSpans
+	follower    *follower
+	known       *knownFiles
+	prefixes    *prefixes
+	first       firstAwaited
+	linkChanges linkChanges
+	losses      losses
+	opened      time.Time
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 

@@ -53,6 +53,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.follower.lookAtAll(ctx)
 			s.blind.judgeAll()
 			s.awaitFirst(ctx)
+			if s.mayChangeLinks() {
+				s.linkChanges.look(ctx)
+			}
 			s.attacher.Sweep()
 			s.follower.forgetLongEnded(time.Now())
 			s.merger.ForgetUnwanted()

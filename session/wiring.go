@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/merge"
@@ -53,6 +55,10 @@ func (s *Session) wire(bootID string) {
 		configuration: c, finder: s.finder, loader: s.loader, merger: s.merger, processes: s.processes, mappings: s.mappings,
 		admission: admission, planner: s.planner, attacher: s.attacher, scans: s.scans, headers: s.headers, blind: s.blind, looks: s.looks,
 		journal: s.journal, turns: &turns, stale: staleAddresses{},
+	}
+	s.linkChanges = linkChanges{
+		finder: s.finder, processes: s.processes, attacher: s.attacher, costs: s.options.Costs, clock: s.clock, journal: s.journal,
+		patience: linkPatience, next: time.Now().Add(linkInterval),
 	}
 	s.first = firstAwaited{finder: s.finder, processes: s.processes, attacher: s.attacher, all: s.configuration.All}
 }

@@ -56,6 +56,8 @@ type Session struct {
 	Plan       Plan              `json:"plan"`
 	// Links says for whom probes were made. Recordings of caret-bpf before it chose have none.
 	Links *Links `json:"links,omitempty"`
+	// LinkChanges say when all links were replaced, because processes had come or gone, in the order of time.
+	LinkChanges []LinkChange `json:"link_changes,omitempty"`
 	// State is the last state of History.
 	State   State         `json:"state"`
 	History []StateChange `json:"history"`
@@ -89,6 +91,12 @@ type Links struct {
 	// Recorded and Others are the processes of ROS 2 that were to be recorded, and that were not, where that decided it.
 	Recorded int `json:"recorded,omitempty"`
 	Others   int `json:"others,omitempty"`
+}
+
+// LinkChange says for whom probes were made from an instant on, in nanoseconds since the epoch.
+type LinkChange struct {
+	Timestamp int64 `json:"timestamp"`
+	Links
 }
 
 // String says for whom, and of how many processes that was decided.

@@ -114,9 +114,7 @@ func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
 			fmt.Fprintf(w, "%s: %s\n", report.Printable(key), report.Printable(session.Attributes[key]))
 		}
 		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.MissingEvents()))
-		if links := session.Links; links != nil {
-			fmt.Fprintf(w, "probes: %s\n", links)
-		}
+		printLinks(w, session)
 	}
 	printUnstamped(w, s.Session)
 	printProcesses(w, s)
@@ -385,4 +383,14 @@ func printLosses(w io.Writer, s *summary.Summary) {
 		printTable(w, []string{"INCOMPLETE", "STATUS", "COUNT>"}, rows)
 	}
 	printWarnings(w, s.Warnings)
+}
+
+// printLinks says for whom probes were made, from the beginning and from each change on.
+func printLinks(w io.Writer, session *trace.Session) {
+	if session.Links != nil {
+		fmt.Fprintf(w, "probes: %s\n", session.Links)
+	}
+	for _, change := range session.LinkChanges {
+		fmt.Fprintf(w, "probes from %s on: %s\n", report.Time(change.Timestamp), &change.Links)
+	}
 }

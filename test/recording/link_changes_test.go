@@ -1,0 +1,84 @@
+package recording
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
+	"github.com/caret-bpf/caret-bpf/test/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// startBystanders starts processes that map a library of ROS 2 and do nothing, until they are ended.
+func startBystanders(t *testing.T, distro string, count int) (end func()) {
+	t.Helper()
+	var all []*exec.Cmd
+	end = func() {
+		for _, one := range all {
+			_ = one.Process.Kill()
+			_ = one.Wait()
+		}
+		all = nil
+	}
+	t.Cleanup(end)
+	library := filepath.Join(standin.Directory(t, distro, false), "libtracetools.so")
+	for range count {
+		one := exec.Command("sleep", "1000")
+		one.Env = append(os.Environ(), "LD_PRELOAD="+library)
+		if err := one.Start(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	return end
+}
+
+// TestLinksChangeWhileRecording: beside many others that run ROS 2, links are of single processes. They are replaced by
+// such for every process when these end, and back when others begin. Each event is recorded once.
+func TestLinksChangeWhileRecording(t *testing.T) {
+	const many, others = 20, 60 // so many that other tests, which run meanwhile, do not weigh more
+	requireRecording(t)
+	if loader.MayHaveShadowStacks() {
+		t.Skip("where processes may have shadow stacks, links are of single ones")
+	}
+	for _, distro := range standin.Distros() {
+		t.Run(distro, func(t *testing.T) {
+			l := layout{distro, oneLayout.rmw}
+			end := startBystanders(t, distro, others)
+			var nodes []*node
+			var pids []string
+			for range many {
+				n := startNode(t, l, "--rate 20")
+				nodes, pids = append(nodes, n), append(pids, n.pidText())
+			}
+			for _, n := range nodes {
+				n.WaitReady()
+			}
+			r := record(t, session.Configuration{PIDs: strings.Join(pids, " ")})
+			r.waitForMoreRows(trace.TableCallback, many*enough)
+			end()
+			r.waitForMessage("from now on probes are made for every process")
+			r.waitForMoreRows(trace.TableCallback, many*enough)
+			startBystanders(t, distro, others)
+			r.waitForMessage("from now on probes are made for each process")
+			r.waitForMoreRows(trace.TableCallback, many*enough)
+			data := r.stop()
+			changes := data.Session.LinkChanges
+			if links := data.Session.Links; links == nil || links.Shared || len(changes) != 2 || !changes[0].Shared || changes[1].Shared ||
+				changes[0].Recorded != many || changes[1].Others < others || changes[0].Timestamp >= changes[1].Timestamp {
+				t.Errorf("links: %v, then %+v", links, changes)
+			}
+			if len(data.Losses) != 0 {
+				t.Errorf("lost: %+v", data.Losses)
+			}
+			for _, n := range nodes {
+				r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
+			}
+		})
+	}
+}
