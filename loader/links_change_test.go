@@ -20,10 +20,9 @@ const (
 	steadyThreads = 4
 )
 
-// steadily lets threads of the target do callbacks, each run on new threads, until stop is called. It returns how many
-// each site was hit.
-func (c *target) steadily(callbacks int) (stop func() int) {
-	const runs = 1 << 30
+// steadily lets threads of the target do callbacks, each run on new threads, until stop is called. It goes through the
+// given numbers of callbacks of a thread again and again. stop returns how often each site was hit.
+func (c *target) steadily(callbacks ...int) (stop func() int) {
 	stopping := make(chan struct{})
 	type end struct {
 		hits int
@@ -32,18 +31,19 @@ func (c *target) steadily(callbacks int) (stop func() int) {
 	ended := make(chan end, 1)
 	go func() {
 		hits := 0
-		for range runs {
+		for run := 0; ; run++ {
 			select {
 			case <-stopping:
 				ended <- end{hits, nil}
 				return
 			default:
 			}
-			if err := c.try(fmt.Sprintf("run %d %d", callbacks, steadyThreads)); err != nil {
+			count := callbacks[run%len(callbacks)]
+			if err := c.try(fmt.Sprintf("run %d %d", count, steadyThreads)); err != nil {
 				ended <- end{0, err}
 				return
 			}
-			hits += callbacks * steadyThreads
+			hits += count * steadyThreads
 		}
 	}()
 	return func() int {
@@ -231,7 +231,8 @@ func TestLinksAreReplaced(t *testing.T) {
 		for _, target := range []*target{recorded, other} {
 			target.do("pace 10000")
 		}
-		stop, stopOther := recorded.steadily(500), other.steadily(500)
+		// Of the threads some see one change at most, and some several.
+		stop, stopOther := recorded.steadily(500, 20_000), other.steadily(500)
 		const changes = 20
 		shared := false
 		for i := range changes {
@@ -466,4 +467,41 @@ func TestChangesOutOfOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLibraryLoadsAreToldOf: while a change is committed and the old links are there one may be told of twice, never not
+// at all.
+func TestLibraryLoadsAreToldOf(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		library := buildLibrary(t, "libtracepoints.so")
+		target := startTargetWith(t, library)
+		site := target.callbackSites(library)[0]
+		site.Event = abi.EventLibraryLoad
+		r := newRecording(t, w)
+		told := 0
+		expect := func(least, most int) {
+			t.Helper()
+			target.do("call ros_trace_callback_start 10 20 0")
+			r.drain()
+			before := told
+			told = 0
+			for _, record := range r.records {
+				if abi.Kind(record[0]) == abi.KindProcess && record[1] == abi.ProcessLoad {
+					told++
+				}
+			}
+			if now := told - before; now < least || now > most {
+				t.Errorf("told of %d, want %d to %d", now, least, most)
+			}
+		}
+		old := r.attach(target.pid, site)
+		expect(1, 1)
+		begin(t, r.loader, false)
+		r.attach(target.pid, site)
+		expect(1, 1)
+		commit(t, r.loader)
+		expect(1, 2)
+		end(t, r.loader, []*Attachment{old})
+		expect(1, 1)
+	})
 }

@@ -217,3 +217,12 @@ func TestNames(t *testing.T) {
 		t.Errorf("rcl_publish is read as %v (%v)", event, err)
 	}
 }
+
+// TestCostLeavesRoomForTheSet: a cost that is too large does not make a link one of the other set.
+func TestCostLeavesRoomForTheSet(t *testing.T) {
+	for cost, want := range map[uint16]uint64{0: 0, 700: 700, 0x7fff: 0x7fff, 0x8000: 0x7fff, 0xffff: 0x7fff} {
+		if got := (abi.Cookie{CostNs: cost}).Pack(); got != want<<abi.CookieCostShift {
+			t.Errorf("%d ns: cookie %#x, want %#x", cost, got, want<<abi.CookieCostShift)
+		}
+	}
+}
