@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -186,6 +188,14 @@ func (r *run) compare(t *testing.T, record func(t *testing.T, dir string) Span) 
 
 // recordLate records a program that has been running for a while.
 func (r *run) recordLate(t *testing.T, dir string) Span {
+	return r.start(t, func(pid int) Span {
+		return record(t, session.Configuration{PIDs: fmt.Sprint(pid), Output: dir}, sleep(recorded))
+	})
+}
+
+// start starts the program, has it recorded when it has been running for a while, and ends it.
+func (r *run) start(t *testing.T, recordIt func(pid int) Span) Span {
+	t.Helper()
 	command := exec.Command(r.program)
 	var said strings.Builder
 	command.Stderr = &said
@@ -202,7 +212,7 @@ func (r *run) recordLate(t *testing.T, dir string) Span {
 		_ = command.Wait()
 		t.Fatalf("the program says %q, %v, and:\n%s", line, err, said.String())
 	}
-	span := record(t, session.Configuration{PIDs: fmt.Sprint(command.Process.Pid), Output: dir}, recorded)
+	span := recordIt(command.Process.Pid)
 	_ = command.Process.Signal(syscall.SIGINT)
 	if err := command.Wait(); err != nil {
 		t.Fatalf("the program: %v\n%s", err, said.String())
@@ -212,24 +222,58 @@ func (r *run) recordLate(t *testing.T, dir string) Span {
 
 // recordFromTheStart lets the recorder start the program.
 func (r *run) recordFromTheStart(t *testing.T, dir string) Span {
-	span := record(t, session.Configuration{Command: []string{r.program}, Output: dir}, recorded+2*time.Second)
+	span := record(t, session.Configuration{Command: []string{r.program}, Output: dir}, sleep(recorded+2*time.Second))
 	span.OpenFrom, span.OpenTo = 0, 0 // the program began when the recording was open
 	return span
 }
 
-// record records until so much time has passed since everything was attached.
-func record(t *testing.T, configuration session.Configuration, duration time.Duration) Span {
+// messages are what the recorder has said.
+type messages struct {
+	mutex sync.Mutex
+	texts []string
+}
+
+func (m *messages) add(text string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.texts = append(m.texts, text)
+}
+
+func (m *messages) contain(text string) bool {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return slices.ContainsFunc(m.texts, func(message string) bool { return strings.Contains(message, text) })
+}
+
+// await waits until the recorder has said something that contains a text.
+func (m *messages) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !m.contain(text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the recorder does not say %q", text)
+		}
+	}
+}
+
+func sleep(duration time.Duration) func(*messages) { return func(*messages) { time.Sleep(duration) } }
+
+// record records as long as something is done when everything is attached.
+func record(t *testing.T, configuration session.Configuration, during func(said *messages)) Span {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	opened := make(chan uint64, 1)
 	done := make(chan error, 1)
+	var said messages
 	span := Span{OpenFrom: monotonic()}
 	go func() {
 		done <- session.Run(ctx, configuration, session.Options{Version: "test", Observer: session.Observer{
 			Recording: func() { opened <- monotonic() },
 			Status:    func(session.Status) {},
-			Message:   func(text string) { t.Log("recorder:", text) },
+			Message: func(text string) {
+				t.Log("recorder:", text)
+				said.add(text)
+			},
 		}})
 	}()
 	select {
@@ -239,7 +283,7 @@ func record(t *testing.T, configuration session.Configuration, duration time.Dur
 	case <-time.After(patience):
 		t.Fatal("the recording does not begin")
 	}
-	time.Sleep(duration)
+	during(&said)
 	span.CloseFrom = monotonic()
 	cancel()
 	if err := <-done; err != nil {
