@@ -37,8 +37,9 @@ type linksChange struct {
 	committed bool
 }
 
-// BeginChange begins to replace all links. What is attached from now on records nothing before CommitChange: it has to
-// be attached to the same sites as the links that there are. filter says that the kernel side looks up whether a
+// BeginChange begins to replace all links. What is attached from now on records nothing before CommitChange, and then
+// every site of the links that there are has to be attached once more. What only new links are attached to, such as a
+// process that begins meanwhile, is recorded from the commit on. filter says that the kernel side looks up whether a
 // process is recorded (AddProcess) for the new links, as Options.FilterProcesses does for the first ones.
 func (l *Loader) BeginChange(filter bool) error {
 	l.attachMutex.Lock()

@@ -469,8 +469,7 @@ func TestChangesOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestLibraryLoadsAreToldOf: while a change is committed and the old links are there one may be told of twice, never not
-// at all.
+// TestLibraryLoadsAreToldOf: from a commit until the old links are closed one may be told of twice, never not at all.
 func TestLibraryLoadsAreToldOf(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")
