@@ -233,7 +233,10 @@ func TestLinksAreReplaced(t *testing.T) {
 		}
 		// Of the threads some see one change at most, and some several.
 		stop, stopOther := recorded.steadily(500, 20_000), other.steadily(500)
-		const changes = 20
+		changes := 20
+		if testing.Short() {
+			changes = 7
+		}
 		shared := false
 		for i := range changes {
 			inVain := i%5 == 3
@@ -316,8 +319,12 @@ func TestHitsUnderWay(t *testing.T) {
 		}
 		attach(start)
 		attach(beside)
+		changes := 5
+		if testing.Short() {
+			changes = 2
+		}
 		stop := target.steadily(5)
-		for range 5 {
+		for range changes {
 			old := links
 			links = nil
 			begin(t, c.loader, false)
