@@ -2,6 +2,7 @@ package attaching
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -144,9 +145,9 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 		return err
 	}
 	ownOccasional, sharedOccasional := a.separateShared(ctx, p, occasionalSites)
-	sharedCount, failed, err := a.attachSharedFor(ctx, p, shared, sharedOccasional, groups)
-	if err != nil && ctx.Err() == nil {
-		return a.attachApart(ctx, p, siteGroup{file: failed[0].File, sites: failed}, plan, err)
+	sharedCount, err := a.attachSharedFor(ctx, p, shared, sharedOccasional, groups)
+	if failed, ok := errors.AsType[failedFile](err); ok && ctx.Err() == nil {
+		return a.attachApart(ctx, p, failed.site, plan, err)
 	}
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 	for _, group := range groups {
 		attached, err := a.attachGroup(ctx, p, group)
 		if err != nil && group.pid == 0 && ctx.Err() == nil {
-			return a.attachApart(ctx, p, group, plan, err)
+			return a.attachApart(ctx, p, group.sites[0], plan, err)
 		}
 		if err != nil {
 			p.bodies.stay = p.bodies.stay || slices.ContainsFunc(group.sites, isCaller)
@@ -188,19 +189,16 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 }
 
 // attachSharedFor attaches, for every process, what a process needs of those sites that are detached when no process
-// does. It also returns the sites that could not be attached.
+// does. The error is a failedFile.
 func (a *Attacher) attachSharedFor(
 	ctx context.Context, p *Process, bodies, occasional []probes.Site, groups []siteGroup,
-) (attached int, failed []probes.Site, err error) {
+) (attached int, err error) {
 	count, err := a.attachSharedBodiesFor(ctx, p, bodies, groups)
 	if err != nil {
-		return 0, bodies, err
+		return 0, err
 	}
 	occasionalCount, err := a.attachSharedOccasional(ctx, p, occasional)
-	if err != nil {
-		return 0, occasional, err
-	}
-	return count + occasionalCount, nil, nil
+	return count + occasionalCount, err
 }
 
 // attachGroup attaches a group of sites, and returns how many of them are.

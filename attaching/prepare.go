@@ -27,7 +27,7 @@ func (a *Attacher) Prepare(ctx context.Context, p *Process, plan *probes.Plan) (
 	groups := a.groupSites(ctx, p, sites)
 	_, shared := a.separateShared(ctx, p, bodies)
 	_, sharedOccasional := a.separateShared(ctx, p, occasional)
-	count, _, err := a.attachSharedFor(ctx, p, shared, sharedOccasional, groups)
+	count, err := a.attachSharedFor(ctx, p, shared, sharedOccasional, groups)
 	done.Attached += count
 	failed := []error{err}
 	for _, group := range groups {

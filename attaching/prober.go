@@ -68,13 +68,21 @@ func (p *prober) attachByFile(
 	return all, attached, nil
 }
 
-// attachFile attaches sites that are all in one file.
+// failedFile is an error of attaching to a file, of which it has one of the sites.
+type failedFile struct {
+	site probes.Site
+	error
+}
+
+func (f failedFile) Unwrap() error { return f.error }
+
+// attachFile attaches sites that are all in one file. The error is a failedFile.
 func (p *prober) attachFile(
 	ctx context.Context, pid int32, account *quota.Account, sites []probes.Site, known attachedSites,
 ) (attachments []unitAttachment, attached int, err error) {
 	attachments, failed, err := p.attach(ctx, pid, account, sites, known)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, failedFile{sites[0], err}
 	}
 	for i := range attachments {
 		attachments[i].file = sites[0].File

@@ -158,6 +158,34 @@ func TestSharedBodiesAreTriedAgain(t *testing.T) {
 	}
 }
 
+// Of several files, only the one that cannot be attached to for every process is probed for each alone.
+func TestOnlyTheFileThatFailsIsApart(t *testing.T) {
+	former, _, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	good, bad := bodyOf(caller), bodyOf(caller)
+	bad.File.Inode++
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	a.share(former, bad.File)
+	failed := false
+	told.kernel.failingAt = func(sites []probes.Site) error {
+		if sites[0].File == bad.File && !failed {
+			failed = true
+			return errors.New("no memory")
+		}
+		return nil
+	}
+	attach(t, a, former, caller, good, bad)
+	if _, apart := a.sharing.apart[bad.File]; !apart || len(a.sharing.apart) != 1 {
+		t.Errorf("apart: %v", a.sharing.apart)
+	}
+	if got := told.kernel.bodies(0); got != 1 {
+		t.Errorf("%d bodies for every process", got)
+	}
+	if got := told.kernel.events(former.Target.PID); !slices.Equal(got, []abi.Event{bad.Event}) {
+		t.Errorf("%v of the process alone", got)
+	}
+}
+
 // Nor must a process that runs meanwhile seem to begin what does not end where bodies are attached for all.
 func TestOrderOfSharedBodies(t *testing.T) {
 	former, _, caller := startSharers(t)

@@ -307,12 +307,12 @@ func (a *Attacher) attachOthers(ctx context.Context, p *Process) {
 	}
 }
 
-// attachApart probes a file for each process alone, because attaching to it for all of them has failed. The links of
-// single processes were closed for that.
-func (a *Attacher) attachApart(ctx context.Context, p *Process, group siteGroup, plan *probes.Plan, failed error) error {
-	a.reporter.Warn(fmt.Errorf("%s is probed for each process alone from now on: %w: %w", group.sites[0].Library, errNotShared, failed))
-	a.unshare(group.file, errNotShared)
-	a.sharing.apart[group.file] = errNotShared
+// attachApart probes the file of a site for each process alone, because attaching to it for all of them has failed. The
+// links of single processes were closed for that.
+func (a *Attacher) attachApart(ctx context.Context, p *Process, site probes.Site, plan *probes.Plan, failed error) error {
+	a.reporter.Warn(fmt.Errorf("%s is probed for each process alone from now on: %w: %w", site.Library, errNotShared, failed))
+	a.unshare(site.File, errNotShared)
+	a.sharing.apart[site.File] = errNotShared
 	a.attachOthers(ctx, p)
 	return a.attachPlan(ctx, p, plan)
 }
