@@ -29,8 +29,9 @@ type fakeKernel struct {
 	retired   []abi.Unit
 	// changes are the steps of replacing all links, and what was attached at each.
 	changes      []changeStep
-	unchangeable error // of all links
-	gone         int32 // a process that has ended
+	unchangeable error           // of all links
+	committing   func() error    // what comes of committing
+	failingOf    map[int32]error // of single processes
 	// payers are who pays for what is done in processes, or in every one (0).
 	payers map[int32]*quota.Account
 }
@@ -55,8 +56,8 @@ func (k *fakeKernel) Attach(ctx context.Context, pid int32, sites []probes.Site)
 	if k.failing != nil {
 		return nil, nil, k.failing
 	}
-	if pid != 0 && pid == k.gone {
-		return nil, nil, loader.ErrProcessGone
+	if err := k.failingOf[pid]; err != nil {
+		return nil, nil, err
 	}
 	if pid == 0 && k.unable != nil {
 		return nil, nil, k.unable
@@ -96,8 +97,17 @@ func (k *fakeKernel) step(name string, filter bool) error {
 func (k *fakeKernel) BeginChange(filter bool) error {
 	return errors.Join(k.unchangeable, k.step("begin", filter))
 }
-func (k *fakeKernel) CommitChange() error { return k.step("commit", false) }
-func (k *fakeKernel) EndChange() error    { return k.step("end", false) }
+
+func (k *fakeKernel) CommitChange() error {
+	if k.committing != nil {
+		if err := k.committing(); err != nil {
+			return err
+		}
+	}
+	return k.step("commit", false)
+}
+
+func (k *fakeKernel) EndChange() error { return k.step("end", false) }
 
 func (k *fakeKernel) RetireUnit(unit abi.Unit) error {
 	k.retired = append(k.retired, unit)

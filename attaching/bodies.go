@@ -48,6 +48,17 @@ type bodies struct {
 
 func newBodies() bodies { return bodies{detachable: detachable{attached: attachedSites{}}} }
 
+// recordFrom says that what is attached records from an instant of CLOCK_MONOTONIC in nanoseconds on.
+func (b *bodies) recordFrom(at int64) {
+	b.attached.recordFrom(at)
+	b.armed = at
+}
+
+// isAttached reports whether the body at a site is attached.
+func (b *bodies) isAttached(site probes.Site) bool {
+	return len(b.attachments) > 0 && b.attached[keyOf(site)].at != 0
+}
+
 // probes reports whether a body of an event is among those that could be attached.
 func (b *bodies) probes(event abi.Event) bool {
 	for key, state := range b.attached {

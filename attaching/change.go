@@ -8,7 +8,6 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
-	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // ErrLinksStay says that links could not be replaced by such of the other kind.
@@ -34,8 +33,8 @@ func (a *Attacher) MayChangeLinks() bool {
 }
 
 // ChangeLinks replaces all links while the recording goes on: by such for every process, which look up whether it is
-// recorded, or by such of single processes. Each hit is recorded by either the former links or the new ones. If something
-// that is attached cannot be attached by new links, the former ones stay, and the error wraps ErrLinksStay.
+// recorded, or by such of single processes. Each hit is recorded by either the former links or the new ones. If
+// something that is attached cannot be attached by new links, the former ones stay, and the error wraps ErrLinksStay.
 func (a *Attacher) ChangeLinks(ctx context.Context, shared bool) error {
 	a.Sweep()
 	if err := a.prober.kernel.BeginChange(shared); err != nil {
@@ -46,85 +45,23 @@ func (a *Attacher) ChangeLinks(ctx context.Context, shared bool) error {
 	if err == nil {
 		err = a.prober.kernel.CommitChange()
 	}
-	superseded := former
 	if err != nil {
-		superseded = a.copyLinks()
+		vain := a.copyLinks()
 		former.restore(a)
-		err = fmt.Errorf("%w: %w", ErrLinksStay, err)
+		return errors.Join(fmt.Errorf("%w: %w", ErrLinksStay, err), a.endChange(vain))
 	}
-	errs := []error{err, a.prober.close(superseded.attachments())}
-	errs = append(errs, a.prober.kernel.EndChange())
-	if err == nil {
-		former.keepGaps(monotonicNow())
-		a.budget.settling = true
-		for _, p := range a.processes {
-			if p.plan != nil {
-				a.tellArmed(p, p.plan.Sites) // what could not be attached by the former links
-			}
-		}
-	}
-	return errors.Join(errs...)
+	at := monotonicNow()
+	err = a.endChange(former)
+	a.copyLinks().record(at)
+	former.keepGaps(at)
+	a.budget.settling = true
+	a.tellAttached(former)
+	return err
 }
 
-// allLinks are all links of a recording at one time.
-type allLinks struct {
-	isShared bool
-	shared   sharedLinks
-	own      map[*Process]ownLinks
-	plans    map[*Process]*probes.Plan
-	told     map[*Process]map[siteKey]bool
-	lost     map[*Process]map[target.FileID]int64
-}
-
-func (a *Attacher) copyLinks() allLinks {
-	all := allLinks{
-		isShared: a.options.Shared, shared: a.sharedLinks, own: map[*Process]ownLinks{}, plans: map[*Process]*probes.Plan{},
-		told: map[*Process]map[siteKey]bool{}, lost: map[*Process]map[target.FileID]int64{},
-	}
-	for _, p := range a.processes {
-		all.own[p], all.plans[p], all.told[p], all.lost[p] = p.ownLinks, p.plan, maps.Clone(p.told), maps.Clone(p.lostSince)
-	}
-	return all
-}
-
-func (l allLinks) restore(a *Attacher) {
-	a.options.Shared, a.sharedLinks = l.isShared, l.shared
-	for p, own := range l.own {
-		p.ownLinks = own
-	}
-}
-
-// restoreTold has what was told of processes as it was: nothing was lost.
-func (l allLinks) restoreTold() {
-	for p := range l.own {
-		p.plan, p.told, p.lostSince = l.plans[p], l.told[p], l.lost[p]
-	}
-}
-
-// attachments are all that there are.
-func (l allLinks) attachments() []unitAttachment {
-	all := append([]unitAttachment(nil), l.shared.shared...)
-	all = append(all, l.shared.bodies.attachments...)
-	all = append(all, l.shared.occasional.attachments...)
-	for _, own := range l.own {
-		all = append(all, own.attachments...)
-		all = append(all, own.bodies.attachments...)
-		all = append(all, own.occasional.attachments...)
-	}
-	return all
-}
-
-// keepGaps keeps when occasional sites were not attached by these links, which were replaced at an instant of
-// CLOCK_MONOTONIC in nanoseconds by others that have them all.
-func (l allLinks) keepGaps(at int64) {
-	for p, own := range l.own {
-		last := own.occasional.gaps
-		if own.sharesOccasional {
-			last = l.shared.occasional.gaps
-		}
-		p.formerGaps = p.formerGaps.followedBy(last)
-		p.formerGaps.end(at)
-	}
+func (a *Attacher) endChange(superseded allLinks) error {
+	err := a.prober.close(superseded.attachments())
+	return errors.Join(err, a.prober.kernel.EndChange())
 }
 
 // beginAnew has an Attacher to which nothing is attached, and returns what was.
@@ -135,9 +72,9 @@ func (a *Attacher) beginAnew(shared bool) allLinks {
 	maps.Copy(sharing.unshareable, former.shared.sharing.unshareable)
 	maps.Copy(sharing.apart, former.shared.sharing.apart)
 	a.sharedLinks = newSharedLinks(sharing)
-	for _, p := range a.processes {
+	for p, links := range former.of {
 		p.ownLinks = newOwnLinks()
-		p.bodies.stay = former.own[p].bodies.stay
+		p.bodies.stay = links.own.bodies.stay
 	}
 	return former
 }
@@ -159,31 +96,65 @@ func (a *Attacher) attachAnew(ctx context.Context, former allLinks) error {
 		plan := *p.plan
 		plan.Unread = nil // it was told
 		err := a.attachPlan(ctx, p, &plan)
-		if err != nil && !errors.Is(err, loader.ErrProcessGone) {
-			return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			a.sharing.noteExamined(p.examined)
+		case !errors.Is(err, loader.ErrProcessGone): // perhaps it could not be attached by the former links either
+			a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
 		}
 	}
-	a.bodies.awaitFirst = former.shared.bodies.awaitFirst
 	return a.checkReplaced(former)
 }
 
 // checkReplaced returns errNotReplaced if something was attached to a process that is not attached by new links.
 func (a *Attacher) checkReplaced(former allLinks) error {
-	before := &Attacher{options: a.options, entities: a.entities, sharedLinks: former.shared}
 	for _, p := range a.processes {
 		if p.plan == nil || !p.Target.Alive() {
 			continue
 		}
-		was := *p
-		was.ownLinks = former.own[p]
-		sites, _ := a.options.Sites.separateBodies(p.plan.Sites)
-		for _, site := range sites {
-			if before.armedAt(&was, site) != Never && a.armedAt(p, site) == Never {
+		before, was := former.attachedTo(p, a)
+		for _, site := range p.plan.Sites {
+			if before.isAttached(was, site) && !a.isAttached(p, site) {
 				return fmt.Errorf("%w: %s in %s of PID %d", errNotReplaced, site.Event, site.Library, p.Target.PID)
 			}
 		}
 	}
 	return nil
+}
+
+// isAttached reports whether a site of a process's plan is attached, or what it shows is seen elsewhere.
+func (a *Attacher) isAttached(p *Process, site probes.Site) bool {
+	if _, bodies := a.options.Sites.separateBodies([]probes.Site{site}); len(bodies) > 0 {
+		return p.bodies.isAttached(site) || a.bodies.isAttached(site)
+	}
+	return a.armedAt(p, site) != Never
+}
+
+// tellAttached tells what is attached that could not be attached by the former links.
+func (a *Attacher) tellAttached(former allLinks) {
+	for _, p := range a.processes {
+		if p.plan == nil {
+			continue
+		}
+		before, was := former.attachedTo(p, a)
+		for _, known := range []struct {
+			pid   int32
+			sites attachedSites
+		}{{0, a.attached}, {p.Target.PID, p.attached}} {
+			var fresh []probes.Site
+			for _, site := range p.plan.Sites {
+				if known.sites[keyOf(site)].at != 0 && !before.isAttached(was, site) {
+					fresh = append(fresh, site)
+				}
+			}
+			if len(fresh) > 0 {
+				a.reporter.Attached(known.pid, fresh)
+			}
+		}
+		a.tellArmed(p, p.plan.Sites)
+	}
 }
 
 func (a *Attacher) setReporter(reporter Reporter) {

@@ -1,6 +1,7 @@
 package attaching
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,6 +97,7 @@ func TestLinksStay(t *testing.T) {
 		},
 		"attaching fails": func(k *fakeKernel) { k.failing = errors.New("no memory") },
 		"it is refused":   func(k *fakeKernel) { k.unchangeable = errors.New("no") },
+		"not committed":   func(k *fakeKernel) { k.committing = func() error { return errors.New("no") } },
 	} {
 		for _, toShared := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, to shared %v", name, toShared), func(t *testing.T) {
@@ -111,6 +113,9 @@ func TestLinksStay(t *testing.T) {
 					t.Fatal(err)
 				}
 				told.kernel.failing, told.kernel.refuse = nil, nil
+				if names := told.kernel.changeNames(); slices.Contains(names, "commit") || len(names) > 1 && names[len(names)-1] != "end" {
+					t.Errorf("steps: %v", names)
+				}
 				if !slices.Equal(told.kernel.open, before) || a.SharesLinks() == toShared {
 					t.Errorf("attached: %v, for all: %v", pidsOf(told.kernel.open), a.SharesLinks())
 				}
@@ -183,27 +188,32 @@ func TestBodiesBesideReplacedLinks(t *testing.T) {
 // to have any.
 func TestGapsBeforeReplacedLinks(t *testing.T) {
 	for _, toShared := range []bool{true, false} {
-		t.Run(fmt.Sprintf("to shared %v", toShared), func(t *testing.T) {
-			first, second, intra := startSharers(t)
-			intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
-			a, told := newTestAttacher(Options{Shared: !toShared})
-			attach(t, a, first, intra)
-			attach(t, a, second, intra)
-			told.noIntra = true
-			first.occasional.since, second.occasional.since = time.Now().Add(-IntraProcessPatience), time.Now().Add(-IntraProcessPatience)
-			settleAll(t, a, first, second)
-			gap := a.occasionalOf(first).gaps[0]
-			if err := a.ChangeLinks(t.Context(), toShared); err != nil {
-				t.Fatal(err)
-			}
-			armed := len(told.armed[first])
-			told.noIntra, told.withIntra = false, map[*Process]bool{first: true}
-			settleNow(t, a, first, second)
-			missed := told.armed[first][armed:]
-			if len(missed) != 1 || missed[0].At <= gap.from || missed[0].At == Never || !slices.Equal(missed[0].Events, []abi.Event{intra.Event}) {
-				t.Errorf("missed: %+v", missed)
-			}
-		})
+		for _, before := range []bool{true, false} {
+			t.Run(fmt.Sprintf("to shared %v, known before %v", toShared, before), func(t *testing.T) {
+				first, second, intra := startSharers(t)
+				intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
+				a, told := newTestAttacher(Options{Shared: !toShared})
+				attach(t, a, first, intra)
+				attach(t, a, second, intra)
+				told.noIntra = true
+				first.occasional.since, second.occasional.since = time.Now().Add(-IntraProcessPatience), time.Now().Add(-IntraProcessPatience)
+				settleAll(t, a, first, second)
+				gap, armed := a.occasionalOf(first).gaps[0], len(told.armed[first])
+				turnsOut := func() { told.noIntra, told.withIntra = false, map[*Process]bool{first: true} }
+				if before {
+					turnsOut()
+				}
+				if err := a.ChangeLinks(t.Context(), toShared); err != nil {
+					t.Fatal(err)
+				}
+				turnsOut()
+				settleNow(t, a, first, second)
+				missed := told.armed[first][armed:]
+				if len(missed) != 1 || missed[0].At <= gap.from || missed[0].At == Never || !slices.Equal(missed[0].Events, []abi.Event{intra.Event}) {
+					t.Errorf("missed: %+v", missed)
+				}
+			})
+		}
 	}
 }
 
@@ -219,11 +229,103 @@ func TestLinksAreReplacedBesideAnEnd(t *testing.T) {
 	for second.Target.Alive() {
 		time.Sleep(time.Millisecond)
 	}
-	told.kernel.gone = second.Target.PID
+	told.kernel.failingOf = map[int32]error{second.Target.PID: loader.ErrProcessGone}
 	if err := a.ChangeLinks(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	if got := pidsOf(told.kernel.open); !maps.Equal(got, map[int32]int{first.Target.PID: 1}) {
 		t.Errorf("attached: %v", got)
+	}
+}
+
+// What the former links did not have is recorded from the instant on at which the new ones take over, however early
+// they were attached, and is told.
+func TestNewLinksRecordFromTheCommit(t *testing.T) {
+	for _, toShared := range []bool{true, false} {
+		t.Run(fmt.Sprintf("to shared %v", toShared), func(t *testing.T) {
+			first, _, start := startSharers(t)
+			end := start
+			end.Event, end.Offset = abi.EventCallbackEnd, start.Offset+8
+			a, told := newTestAttacher(Options{Shared: !toShared})
+			refused := true
+			told.kernel.refuse = func(s probes.Site) error {
+				if s.Event == end.Event && refused {
+					return errors.New("no room")
+				}
+				return nil
+			}
+			attach(t, a, first, start, end)
+			armed, sites := len(told.armed[first]), len(told.attached)
+			refused = false
+			committed := Never
+			told.kernel.committing = func() error {
+				time.Sleep(time.Millisecond)
+				committed = monotonicNow()
+				return nil
+			}
+			if err := a.ChangeLinks(t.Context(), toShared); err != nil {
+				t.Fatal(err)
+			}
+			fresh := told.armed[first][armed:]
+			if len(fresh) != 1 || fresh[0].At < committed || !slices.Equal(fresh[0].Events, []abi.Event{end.Event}) {
+				t.Errorf("armed: %+v, committed at %d", fresh, committed)
+			}
+			if got := told.attached[sites:]; len(got) != 1 || got[0].Event != end.Event {
+				t.Errorf("attached: %v", got)
+			}
+		})
+	}
+}
+
+// A process to which nothing could be attached does not keep the others from their new links.
+func TestLinksAreReplacedBesideAProcessWithoutAny(t *testing.T) {
+	first, second, start := startSharers(t)
+	a, told := newTestAttacher(Options{})
+	told.kernel.failingOf = map[int32]error{first.Target.PID: errors.New("the share is used up")}
+	if err := a.Attach(t.Context(), first, &probes.Plan{Distro: first.Target.Distro, Sites: []probes.Site{start}}); err == nil {
+		t.Fatal("attached")
+	}
+	attach(t, a, second, start)
+	if err := a.ChangeLinks(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if got := pidsOf(told.kernel.open); !maps.Equal(got, map[int32]int{0: 1}) {
+		t.Errorf("attached: %v", got)
+	}
+	if err := a.ChangeLinks(t.Context(), false); !errors.Is(err, ErrLinksStay) {
+		t.Errorf("%v, though the first one would lose its probes", err)
+	}
+}
+
+// Files whose callers are known, and attached for every process, are known to be.
+func TestFilesAreForAllAfterAChange(t *testing.T) {
+	first, _, start := startSharers(t)
+	a, _ := newTestAttacher(Options{})
+	attach(t, a, first, start)
+	if err := a.ChangeLinks(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if !a.IsForAll(start.File) {
+		t.Error("it is not")
+	}
+}
+
+// Who ends the recording meanwhile waits for no further process.
+func TestLinksStayWhenTheRecordingEnds(t *testing.T) {
+	first, second, start := startSharers(t)
+	a, told := newTestAttacher(Options{Shared: true})
+	attach(t, a, first, start)
+	attach(t, a, second, start)
+	before := slices.Clone(told.kernel.open)
+	ctx, cancel := context.WithCancel(t.Context())
+	told.kernel.failingAt = func([]probes.Site) error {
+		cancel()
+		return ctx.Err()
+	}
+	if err := a.ChangeLinks(ctx, false); !errors.Is(err, ErrLinksStay) || !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if !slices.Equal(told.kernel.open, before) {
+		t.Errorf("attached: %v", pidsOf(told.kernel.open))
 	}
 }

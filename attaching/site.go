@@ -34,6 +34,16 @@ type siteState struct {
 
 func (s attachedSites) settled(site probes.Site) bool { return s[keyOf(site)].settled }
 
+// recordFrom says that what is attached records from an instant of CLOCK_MONOTONIC in nanoseconds on.
+func (s attachedSites) recordFrom(at int64) {
+	for key, state := range s {
+		if state.at != 0 {
+			state.at = at
+			s[key] = state
+		}
+	}
+}
+
 // forget removes what is known of a file.
 func (s attachedSites) forget(file target.FileID) {
 	maps.DeleteFunc(s, func(key siteKey, _ siteState) bool { return key.file == file })

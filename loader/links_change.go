@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/caret-bpf/caret-bpf/bpf"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
@@ -74,23 +75,32 @@ func (l *Loader) CommitChange() error {
 		return errors.New("the change of all links is committed already")
 	}
 	l.startGuard()
-	replaced, number := l.change.replaced, l.change.number*abi.LinksChange
-	if err := l.setRule(replaced, replaced.rule()|abi.LinksYield|number); err != nil {
-		return err
-	}
-	// The system calls of this also keep the two rules in order, on processors that would not.
 	bystander, err := l.attachBystander()
 	if err != nil {
-		return errors.Join(fmt.Errorf("committing a change of all links: %w", err), l.setRule(replaced, replaced.rule()))
+		return fmt.Errorf("committing a change of all links: %w", err)
 	}
-	if err := l.setRule(l.links, l.links.rule()|abi.LinksTake|number); err != nil {
-		return errors.Join(err, l.setRule(replaced, replaced.rule()), bystander.Close())
+	if err := l.takeOver(); err != nil {
+		return errors.Join(err, bystander.Close())
 	}
 	l.change.committed = true
 	// A hit that has passed the new link before the commit is for the old one, and misses it if the kernel takes that
 	// off its list meanwhile (6.12 and later). When a uprobe is detached, the kernel waits for hits that are under way.
 	if err := bystander.Close(); err != nil {
 		l.tell(fmt.Errorf("waiting for hits that are under way: %w", err))
+	}
+	return nil
+}
+
+// takeOver has the new links record in place of the old ones. Between the two stores a hit is for the old links.
+func (l *Loader) takeOver() error {
+	replaced, number := l.change.replaced, l.change.number*abi.LinksChange
+	if err := l.setRule(replaced, replaced.rule()|abi.LinksYield|number); err != nil {
+		return err
+	}
+	var order atomic.Int32 // keeps the stores in order, on processors that would not
+	order.Add(1)
+	if err := l.setRule(l.links, l.links.rule()|abi.LinksTake|number); err != nil {
+		return errors.Join(err, l.setRule(replaced, replaced.rule()))
 	}
 	return nil
 }
@@ -123,10 +133,12 @@ func (l *Loader) setRule(set *linkSet, rule uint32) error {
 	if l.detached {
 		return nil // nothing is attached, and what is told of it may be gone
 	}
-	l.rules[set.index] = rule
-	if err := l.collection.Variables[bpf.CaretVarLinks].Set(l.rules); err != nil {
+	rules := l.rules
+	rules[set.index] = rule
+	if err := l.collection.Variables[bpf.CaretVarLinks].Set(rules); err != nil {
 		return fmt.Errorf("telling the kernel side what links do: %w", err)
 	}
+	l.rules = rules
 	return nil
 }
 

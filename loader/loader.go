@@ -135,6 +135,14 @@ func (l *Loader) attachTracepoints() error {
 // (Linux 6.6 to 6.9).
 func (l *Loader) SharesLinks() bool { return l.filterInProgram }
 
+// MayChangeLinks reports whether all links may be replaced while recording (BeginChange): there are two kinds of them,
+// and the kernel has uprobe_multi. With tracefs, a hit that a commit overtakes would be lost if its thread did not run
+// until the old link was closed.
+func (l *Loader) MayChangeLinks() bool {
+	_, multi := l.attacher.(uprobeMulti)
+	return multi && !l.filterInProgram
+}
+
 // Warnings returns what went wrong without hindering the recording.
 func (l *Loader) Warnings() []error { return l.warnings }
 

@@ -39,7 +39,7 @@ const (
 	linkInterval = 5 * time.Second
 	linkShare    = 200
 	// linkPatience is how long they must have been before all links are replaced, which costs some 10 ms for each
-	// process. After each change it doubles.
+	// process. After each attempt it doubles.
 	linkPatience    = 10 * time.Second
 	maxLinkPatience = time.Hour
 	// maxLinkChanges bounds session.json.
@@ -50,37 +50,59 @@ const (
 // goroutine.
 type linkChanges struct {
 	// Set once.
-	finder    *target.Finder
-	processes *processes
-	attacher  *attaching.Attacher
-	costs     *probes.Costs
-	clock     datasetClock
-	journal   *journal
+	attacher linkAttacher
+	// recorded counts the processes of ROS 2 that are recorded, all those that run; the error says that it took too long.
+	recorded func() int
+	all      func(ctx context.Context) (int, error)
+	costs    *probes.Costs
+	clock    datasetClock
+	journal  *journal
 
 	patience time.Duration
 	next     time.Time // when to look again
 	since    time.Time // since when the other kind was cheaper; zero: it is not
-	changes  int
+	attempts int
+}
+
+// linkAttacher is the part of an attaching.Attacher that replaces links.
+type linkAttacher interface {
+	SharesLinks() bool
+	MayChangeLinks() bool
+	ChangeLinks(ctx context.Context, shared bool) error
 }
 
 // mayChangeLinks reports whether a recording has a choice.
 func (s *Session) mayChangeLinks() bool {
-	return !s.configuration.systemWide() && !loader.MayHaveShadowStacks() && !s.loader.SharesLinks()
+	return !s.configuration.systemWide() && !loader.MayHaveShadowStacks() && s.loader.MayChangeLinks()
+}
+
+// countROS2 counts the processes that run ROS 2, unless that takes long.
+func (s *Session) countROS2(ctx context.Context) (int, error) {
+	patient, cancel := context.WithTimeout(ctx, firstPatience)
+	defer cancel()
+	count := s.finder.CountROS2(patient)
+	return count, patient.Err()
 }
 
 // look replaces the links if the other kind is cheaper, and has been for a while.
-func (l *linkChanges) look(ctx context.Context) {
-	now := time.Now()
-	if now.Before(l.next) || l.changes >= maxLinkChanges {
+func (l *linkChanges) look(ctx context.Context, now time.Time) {
+	if now.Before(l.next) || l.attempts >= maxLinkChanges {
 		return
 	}
-	patient, cancel := context.WithTimeout(ctx, firstPatience)
-	defer cancel()
-	recorded := l.processes.count()
-	others := max(0, l.finder.CountROS2(patient)-recorded)
-	l.next = now.Add(max(linkInterval, linkShare*time.Since(now)))
-	switch shares := l.attacher.SharesLinks(); {
-	case patient.Err() != nil: // nobody knows
+	l.next = now.Add(linkInterval)
+	recorded, shares := l.recorded(), l.attacher.SharesLinks()
+	if !shares && !attaching.IsChangeWorth(shares, recorded, 0, l.costs) {
+		l.since = time.Time{} // others would only make links for every process dearer
+		return
+	}
+	begin := time.Now()
+	all, err := l.all(ctx)
+	l.next = now.Add(max(linkInterval, linkShare*time.Since(begin)))
+	if err != nil {
+		return // nobody knows
+	}
+	others := max(0, all-recorded)
+	switch {
 	case !attaching.IsChangeWorth(shares, recorded, others, l.costs):
 		l.since = time.Time{}
 	case l.since.IsZero():
@@ -92,20 +114,19 @@ func (l *linkChanges) look(ctx context.Context) {
 
 func (l *linkChanges) change(ctx context.Context, to trace.Links) {
 	err := l.attacher.ChangeLinks(ctx, to.Shared)
-	if ctx.Err() != nil {
+	stay := errors.Is(err, attaching.ErrLinksStay)
+	if stay && ctx.Err() != nil {
+		return // the recording ends
+	}
+	l.since, l.attempts = time.Time{}, l.attempts+1
+	l.patience = min(2*l.patience, maxLinkPatience)
+	l.journal.warn(err)
+	if stay {
 		return
 	}
-	l.since, l.changes = time.Time{}, l.changes+1
-	l.patience = min(2*l.patience, maxLinkPatience)
-	if errors.Is(err, attaching.ErrLinksStay) {
-		l.changes = maxLinkChanges // what hinders it lasts
-	}
-	l.journal.warn(err)
-	if err == nil {
-		at := l.clock.now()
-		l.journal.with(func(report *trace.Session) {
-			report.LinkChanges = append(report.LinkChanges, trace.LinkChange{Timestamp: at, Links: to})
-		})
-		l.journal.message(fmt.Sprintf("from now on probes are made %s", &to))
-	}
+	at := l.clock.now()
+	l.journal.with(func(report *trace.Session) {
+		report.LinkChanges = append(report.LinkChanges, trace.LinkChange{Timestamp: at, Links: to})
+	})
+	l.journal.message(fmt.Sprintf("from now on probes are made %s", &to))
 }

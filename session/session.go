@@ -77,7 +77,7 @@ type Session struct {
 	known       *knownFiles
 	prefixes    *prefixes
 	first       firstAwaited
-	linkChanges linkChanges
+	linkChanges *linkChanges // nil where there is no choice
 	losses      losses
 	opened      time.Time
 	// endMappings has all noted that processes have mapped.

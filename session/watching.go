@@ -53,8 +53,8 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.follower.lookAtAll(ctx)
 			s.blind.judgeAll()
 			s.awaitFirst(ctx)
-			if s.mayChangeLinks() {
-				s.linkChanges.look(ctx)
+			if s.linkChanges != nil {
+				s.linkChanges.look(ctx, time.Now())
 			}
 			s.attacher.Sweep()
 			s.follower.forgetLongEnded(time.Now())

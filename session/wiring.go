@@ -56,9 +56,11 @@ func (s *Session) wire(bootID string) {
 		admission: admission, planner: s.planner, attacher: s.attacher, scans: s.scans, headers: s.headers, blind: s.blind, looks: s.looks,
 		journal: s.journal, turns: &turns, stale: staleAddresses{},
 	}
-	s.linkChanges = linkChanges{
-		finder: s.finder, processes: s.processes, attacher: s.attacher, costs: s.options.Costs, clock: s.clock, journal: s.journal,
-		patience: linkPatience, next: time.Now().Add(linkInterval),
+	if s.mayChangeLinks() {
+		s.linkChanges = &linkChanges{
+			attacher: s.attacher, recorded: s.processes.count, all: s.countROS2, costs: s.options.Costs, clock: s.clock, journal: s.journal,
+			patience: linkPatience, next: time.Now().Add(linkInterval),
+		}
 	}
 	s.first = firstAwaited{finder: s.finder, processes: s.processes, attacher: s.attacher, all: s.configuration.All}
 }

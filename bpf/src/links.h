@@ -20,7 +20,7 @@
 
 /*
  * After a commit: whether the hit is recorded through this link. Without a state nothing can be
- * noted: the new link has the hit, and has counted the loss.
+ * noted: the new link has the hit, and counts the loss.
  */
 static __always_inline bool takes_hit(struct thread_state *state, __u32 rule, __u32 unit)
 {

@@ -25,7 +25,7 @@ static __always_inline bool fill_event(struct event *event, struct thread_state 
 		return false;
 	if (rule & LINKS_FILTER && !bpf_map_lookup_elem(&processes, &pid))
 		return false;
-	event->pid = pid_tid >> 32;
+	event->pid = pid_tid >> 32; /* not pid, which stays in memory: its address escapes */
 	event->tid = pid_tid;
 	*state = get_thread(event);
 	if (rule & (LINKS_TAKE | LINKS_YIELD) && !takes_hit(*state, rule, COOKIE_UNIT(cookie)))
