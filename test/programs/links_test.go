@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/standin"
 )
 
 // TestROSLinksChange records random programs while all links are replaced: by such for every process when the others
@@ -62,8 +62,9 @@ func TestROSLinksChange(t *testing.T) {
 // recordWhileLinksChange records the program beside others that map ROS 2 and do nothing.
 func (r *run) recordWhileLinksChange(t *testing.T, dir string) Span {
 	const companions, bystanders = 7, 20
-	_, pids := r.startIdle(t, companions)
-	end, _ := r.startIdle(t, bystanders)
+	library := filepath.Join(r.prefix, "lib", "librclcpp.so")
+	_, pids := standin.StartIdle(t, library, companions)
+	end, _ := standin.StartIdle(t, library, bystanders)
 	return r.start(t, func(pid int) Span {
 		pids := append(pids, fmt.Sprint(pid))
 		return record(t, session.Configuration{PIDs: strings.Join(pids, " "), Output: dir}, func(said *messages) {
@@ -71,33 +72,9 @@ func (r *run) recordWhileLinksChange(t *testing.T, dir string) Span {
 			end()
 			said.await(t, "from now on probes are made for every process")
 			time.Sleep(recorded)
-			r.startIdle(t, bystanders)
+			standin.StartIdle(t, library, bystanders)
 			said.await(t, "from now on probes are made for each process")
 			time.Sleep(recorded)
 		})
 	})
-}
-
-// startIdle starts processes that map rclcpp and do nothing, until they are ended.
-func (r *run) startIdle(t *testing.T, count int) (end func(), pids []string) {
-	t.Helper()
-	var all []*exec.Cmd
-	end = func() {
-		for _, one := range all {
-			_ = one.Process.Kill()
-			_ = one.Wait()
-		}
-		all = nil
-	}
-	t.Cleanup(end)
-	for range count {
-		one := exec.Command("sleep", "1000")
-		one.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Join(r.prefix, "lib", "librclcpp.so"))
-		if err := one.Start(); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, one)
-		pids = append(pids, fmt.Sprint(one.Process.Pid))
-	}
-	return end, pids
 }

@@ -1,8 +1,6 @@
 package recording
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,30 +11,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
-
-// startBystanders starts processes that map a library of ROS 2 and do nothing, until they are ended.
-func startBystanders(t *testing.T, distro string, count int) (end func()) {
-	t.Helper()
-	var all []*exec.Cmd
-	end = func() {
-		for _, one := range all {
-			_ = one.Process.Kill()
-			_ = one.Wait()
-		}
-		all = nil
-	}
-	t.Cleanup(end)
-	library := filepath.Join(standin.Directory(t, distro, false), "libtracetools.so")
-	for range count {
-		one := exec.Command("sleep", "1000")
-		one.Env = append(os.Environ(), "LD_PRELOAD="+library)
-		if err := one.Start(); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, one)
-	}
-	return end
-}
 
 // TestLinksChangeWhileRecording: beside many others that run ROS 2, links are of single processes. They are replaced by
 // such for every process when these end, and back when others begin. Each event is recorded once.
@@ -49,7 +23,8 @@ func TestLinksChangeWhileRecording(t *testing.T) {
 	for _, distro := range standin.Distros() {
 		t.Run(distro, func(t *testing.T) {
 			l := layout{distro, oneLayout.rmw}
-			end := startBystanders(t, distro, others)
+			library := filepath.Join(standin.Directory(t, distro, false), "libtracetools.so")
+			end, _ := standin.StartIdle(t, library, others)
 			var nodes []*node
 			var pids []string
 			for range many {
@@ -64,7 +39,7 @@ func TestLinksChangeWhileRecording(t *testing.T) {
 			end()
 			r.waitForMessage("from now on probes are made for every process")
 			r.waitForMoreRows(trace.TableCallback, many*enough)
-			startBystanders(t, distro, others)
+			standin.StartIdle(t, library, others)
 			r.waitForMessage("from now on probes are made for each process")
 			r.waitForMoreRows(trace.TableCallback, many*enough)
 			data := r.stop()
