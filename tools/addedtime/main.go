@@ -10,11 +10,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/tools/busy"
 	"github.com/caret-bpf/caret-bpf/tools/tracers"
 )
 
 func main() {
+	// A recording of all processes starts this program anew, to wait in the environment of those to come.
+	if len(os.Args) > 1 && os.Args[1] == launch.Argument {
+		if err := launch.Become(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "addedtime:", err)
+		}
+		os.Exit(127)
+	}
 	rounds := flag.Int("rounds", 5, "how often everything is measured")
 	window := flag.Duration("window", 800*time.Millisecond, "how long each measurement takes")
 	only := flag.String("only", "", "measure the systems whose names match this regular expression")

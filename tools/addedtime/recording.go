@@ -37,7 +37,7 @@ func record(ctx context.Context, configuration session.Configuration, settles st
 		return nil, err
 	case <-time.After(settlingPatience):
 		cancel()
-		return nil, errors.Join(errors.New("the recording does not settle"), <-ended)
+		return nil, errors.Join(errors.New("the recording does not settle"), <-ended, os.RemoveAll(configuration.Output))
 	}
 	return func() (lost uint64, err error) {
 		cancel()

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
-	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/tools/busy"
@@ -77,16 +76,18 @@ const ringBytes = 256 << 20
 // withoutIntraProcess is what the recorder says when it leaves what only intra-process communication needs.
 const withoutIntraProcess = "there is no intra-process communication"
 
-// withoutBodies is what the recorder says when callers that every process shares are enough.
-const withoutBodies = "their bodies no longer"
+// bodiesLinger is how much longer bodies of young processes may be probed.
+const bodiesLinger = 2 * time.Second
 
 // recordingAll records every process, once it has settled.
 func recordingAll(ctx context.Context, p *busy.Program, plans *plans) (end, error) {
 	settles := ""
-	if plans.certain && slices.ContainsFunc(plans.standard, func(s probes.Site) bool { return s.Role == abi.RoleCaller }) {
-		settles = withoutBodies
+	if plans.leaves {
+		settles = withoutIntraProcess
 	}
-	return record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, settles)
+	end, err := record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, settles)
+	time.Sleep(bodiesLinger)
+	return end, err
 }
 
 // recording records as the command does once it has settled: functions that are probed beside their callers in the
