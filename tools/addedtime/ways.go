@@ -76,16 +76,15 @@ const ringBytes = 256 << 20
 // withoutIntraProcess is what the recorder says when it leaves what only intra-process communication needs.
 const withoutIntraProcess = "there is no intra-process communication"
 
+// withoutOccasional is how the recorder begins to say that all processes do without some probes.
+const withoutOccasional = "all processes: "
+
 // bodiesLinger is how much longer bodies of young processes may be probed.
 const bodiesLinger = 2 * time.Second
 
 // recordingAll records every process, once it has settled.
-func recordingAll(ctx context.Context, p *busy.Program, plans *plans) (end, error) {
-	settles := ""
-	if plans.leaves {
-		settles = withoutIntraProcess
-	}
-	end, err := record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, settles)
+func recordingAll(ctx context.Context, p *busy.Program, _ *plans) (end, error) {
+	end, err := record(ctx, session.Configuration{All: true, Output: filepath.Join(p.Scratch, "recording"), BufferBytes: ringBytes}, withoutOccasional)
 	time.Sleep(bodiesLinger)
 	return end, err
 }
