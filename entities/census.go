@@ -34,6 +34,8 @@ type Space interface {
 	// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the
 	// sequence.
 	ResidentRanges(start, end uint64) iter.Seq2[target.Range, error]
+	// IsGivenBack reports whether nothing is left of what the process has written into the page at an address.
+	IsGivenBack(address uint64) bool
 }
 
 // Skipped is memory that a scan left out.
@@ -136,7 +138,8 @@ func (c *census) takeMapping(ctx context.Context, mapping target.Mapping) error 
 	return nil
 }
 
-// takeRange looks through a range that was in RAM a moment ago. Parts of it that are gone are left out.
+// takeRange looks through a range that was in RAM a moment ago. Parts of it that have left RAM are left out. What was
+// given back held nothing: objects do not outlive their memory, and what is created there meanwhile shows an event.
 func (c *census) takeRange(start uint64, block []byte) error {
 	err := c.space.ReadAt(block, start)
 	switch {
@@ -145,12 +148,13 @@ func (c *census) takeRange(start uint64, block []byte) error {
 		return c.takeBlock(start, block)
 	case errors.Is(err, target.ErrExited):
 		return fmt.Errorf("scan memory: %w", err)
-	case len(block) <= pageSize:
-		reason := skippedUnreadable
-		if errors.Is(err, target.ErrNotResident) {
-			reason = skippedGone
+	case len(block) <= pageSize && errors.Is(err, target.ErrNotResident):
+		if !c.space.IsGivenBack(start) {
+			c.skip(start, start+uint64(len(block)), skippedGone)
 		}
-		c.skip(start, start+uint64(len(block)), reason)
+		return nil
+	case len(block) <= pageSize:
+		c.skip(start, start+uint64(len(block)), skippedUnreadable)
 		return nil
 	}
 	half := max(len(block)/2/pageSize*pageSize, pageSize)

@@ -24,6 +24,8 @@ func (m *image) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error]
 	return func(yield func(target.Range, error) bool) { yield(target.Range{Start: start, End: end}, nil) }
 }
 
+func (m *image) IsGivenBack(uint64) bool { return false }
+
 func (m *image) FunctionAt(address uint64) (Function, bool) {
 	f, ok := m.functions[address]
 	return f, ok

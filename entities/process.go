@@ -116,6 +116,9 @@ func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range
 	return m.memory.ResidentRanges(start, end)
 }
 
+// IsGivenBack reports whether nothing is left of what the process has written into the page at an address.
+func (m *ProcessMemory) IsGivenBack(address uint64) bool { return m.memory.IsGivenBack(address) }
+
 // ReadOnlyFile reports whether an address lies in a mapping of a file that the process cannot write.
 func (m *ProcessMemory) ReadOnlyFile(address uint64) bool {
 	mapping, ok := m.mapping(address)

@@ -8,7 +8,7 @@ import (
 
 // Reasons for which memory is left out.
 const (
-	skippedGone       = "it was unmapped or left RAM meanwhile"
+	skippedGone       = "it left RAM meanwhile"
 	skippedUnreadable = "it could not be read"
 )
 

@@ -48,7 +48,7 @@ func TestUnsearchedInWords(t *testing.T) {
 	}}
 	want := []string{
 		"20 KiB in 4 parts (0x1000-0x3000, 0x5000-0x6000, 0x8000-0x9000, …) was not searched for entities: " +
-			"it was unmapped or left RAM meanwhile; 1.5 MiB was searched",
+			"it left RAM meanwhile; 1.5 MiB was searched",
 		"some of it, nobody knows where, was not searched for entities: " +
 			"more words that may be classes than one scan judges; 1.5 MiB was searched",
 		"1024.0 GiB in 1 part (0x10000000000-0x20000000000) was not searched for entities: too large a mapping; 1.5 MiB was searched",
@@ -58,23 +58,20 @@ func TestUnsearchedInWords(t *testing.T) {
 	}
 }
 
-// unmapping is the memory of this process as far as one mapping goes, the middle of which is unmapped when it is about
-// to be read.
-type unmapping struct {
+// losing is the memory of this process as far as one mapping goes, the middle of which goes when it is about to be read.
+type losing struct {
 	*ProcessMemory
-	t       *testing.T
 	mapping target.Mapping
-	gone    []byte
+	lose    func()
+	swapped bool // what goes is somewhere else
 }
 
-func (u unmapping) Mappings() ([]target.Mapping, error) { return []target.Mapping{u.mapping}, nil }
+func (l losing) Mappings() ([]target.Mapping, error) { return []target.Mapping{l.mapping}, nil }
 
-func (u unmapping) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error] {
+func (l losing) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error] {
 	return func(yield func(target.Range, error) bool) {
-		for resident, err := range u.ProcessMemory.ResidentRanges(start, end) {
-			if _, _, errno := unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&u.gone[0])), uintptr(len(u.gone)), 0); errno != 0 {
-				u.t.Fatal(errno)
-			}
+		for resident, err := range l.ProcessMemory.ResidentRanges(start, end) {
+			l.lose()
 			if !yield(resident, err) {
 				return
 			}
@@ -82,33 +79,67 @@ func (u unmapping) ResidentRanges(start, end uint64) iter.Seq2[target.Range, err
 	}
 }
 
-// TestAProcessUnmapsDuringAScan looks through memory of this very process.
-func TestAProcessUnmapsDuringAScan(t *testing.T) {
+func (l losing) IsGivenBack(address uint64) bool {
+	return !l.swapped && l.ProcessMemory.IsGivenBack(address)
+}
+
+// TestAProcessLosesMemoryDuringAScan looks through memory of this very process. What it gives back held nothing that
+// lives; what has only left RAM was not searched.
+func TestAProcessLosesMemoryDuringAScan(t *testing.T) {
 	const pages, first, last = 8, 3, 5
 	size := uint64(os.Getpagesize())
-	memory, err := unix.Mmap(-1, 0, int(pages*size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
-	if err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct {
+		lose    func(part []byte) error
+		swapped bool
+	}{
+		"it unmaps":     {lose: unmap},
+		"it gives back": {lose: func(part []byte) error { return unix.Madvise(part, unix.MADV_DONTNEED) }},
+		"it is swapped": {lose: unmap, swapped: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory, err := unix.Mmap(-1, 0, int(pages*size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
+			if err != nil {
+				t.Fatal(err)
+			}
+			process, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
+			if err != nil {
+				t.Skip(err)
+			}
+			defer process.Close()
+			opened, err := OpenMemory(t.Context(), process)
+			if err != nil {
+				t.Skip(err)
+			}
+			defer opened.Close()
+			layout, err := layouts.For("jazzy", elf.EM_X86_64, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := uint64(uintptr(unsafe.Pointer(&memory[0])))
+			if opened.IsGivenBack(start) {
+				t.Error("memory that is there is said to be given back")
+			}
+			lose := func() {
+				if err := test.lose(memory[first*size : last*size]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			space := losing{opened, target.Mapping{Start: start, End: start + pages*size, Perm: "rw-p"}, lose, test.swapped}
+			snapshot, err := Scan(context.Background(), space, layout, 1)
+			var want []Skipped
+			if test.swapped {
+				want = []Skipped{{start + first*size, start + last*size, skippedGone}}
+			}
+			if err != nil || !slices.Equal(snapshot.Skipped, want) || snapshot.Scanned != (pages-last+first)*size {
+				t.Errorf("skipped %v, want %v; searched %d bytes, %v", snapshot.Skipped, want, snapshot.Scanned, err)
+			}
+		})
 	}
-	process, err := target.NewFinder().Inspect(t.Context(), int32(os.Getpid()))
-	if err != nil {
-		t.Skip(err)
+}
+
+func unmap(part []byte) error {
+	if _, _, errno := unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&part[0])), uintptr(len(part)), 0); errno != 0 {
+		return errno
 	}
-	defer process.Close()
-	opened, err := OpenMemory(t.Context(), process)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer opened.Close()
-	layout, err := layouts.For("jazzy", elf.EM_X86_64, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := uint64(uintptr(unsafe.Pointer(&memory[0])))
-	space := unmapping{opened, t, target.Mapping{Start: start, End: start + pages*size, Perm: "rw-p"}, memory[first*size : last*size]}
-	snapshot, err := Scan(context.Background(), space, layout, 1)
-	want := []Skipped{{start + first*size, start + last*size, skippedGone}}
-	if err != nil || !slices.Equal(snapshot.Skipped, want) || snapshot.Scanned != (pages-last+first)*size {
-		t.Errorf("skipped %v, want %v; searched %d bytes, %v", snapshot.Skipped, want, snapshot.Scanned, err)
-	}
+	return nil
 }

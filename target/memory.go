@@ -22,6 +22,7 @@ const (
 
 	pagemapEntrySize = 8
 	pagePresent      = 1 << 63 // in RAM, not swapped out
+	pageSwapped      = 1 << 62 // swapped out, or on its way to another place in RAM
 	pagemapBlock     = 4096    // entries a read
 )
 
@@ -128,6 +129,13 @@ func (m *Memory) ResidentRanges(start, end uint64) iter.Seq2[Range, error] {
 			yield(open, nil)
 		}
 	}
+}
+
+// IsGivenBack reports whether the page at an address is nowhere: not in RAM, and not swapped out. Of what the process has
+// written there nothing is left.
+func (m *Memory) IsGivenBack(address uint64) bool {
+	entries, err := m.readPagemap(address/m.pageSize, 1)
+	return err == nil && (len(entries) == 0 || binary.LittleEndian.Uint64(entries)&(pagePresent|pageSwapped) == 0)
 }
 
 // residentPrefix is how many of the bytes at address are in RAM before the first page that is not.
