@@ -58,7 +58,8 @@ func TestUnsearchedInWords(t *testing.T) {
 	}
 }
 
-// losing is the memory of this process as far as one mapping goes, the middle of which goes when it is about to be read.
+// losing is the memory of this process as far as one mapping goes, the middle of which goes when it is about to be
+// read.
 type losing struct {
 	*ProcessMemory
 	mapping target.Mapping

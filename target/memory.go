@@ -131,8 +131,8 @@ func (m *Memory) ResidentRanges(start, end uint64) iter.Seq2[Range, error] {
 	}
 }
 
-// IsGivenBack reports whether the page at an address is nowhere: not in RAM, and not swapped out. Of what the process has
-// written there nothing is left.
+// IsGivenBack reports whether the page at an address is nowhere: not in RAM, and not swapped out. Of what the process
+// has written there nothing is left.
 func (m *Memory) IsGivenBack(address uint64) bool {
 	entries, err := m.readPagemap(address/m.pageSize, 1)
 	return err == nil && (len(entries) == 0 || binary.LittleEndian.Uint64(entries)&(pagePresent|pageSwapped) == 0)
