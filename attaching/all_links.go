@@ -46,13 +46,13 @@ func (l allLinks) restoreTold() {
 
 // attachments are all that there are.
 func (l allLinks) attachments() []unitAttachment {
-	all := append([]unitAttachment(nil), l.shared.shared...)
-	all = append(all, l.shared.bodies.attachments...)
-	all = append(all, l.shared.occasional.attachments...)
+	lists := l.shared.sharedLists()
 	for _, links := range l.of {
-		all = append(all, links.own.attachments...)
-		all = append(all, links.own.bodies.attachments...)
-		all = append(all, links.own.occasional.attachments...)
+		lists = append(lists, links.own.attachmentLists()...)
+	}
+	var all []unitAttachment
+	for _, list := range lists {
+		all = append(all, *list...)
 	}
 	return all
 }
@@ -67,16 +67,6 @@ func (l allLinks) keepGaps(at int64) {
 		}
 		p.formerGaps = p.formerGaps.followedBy(last)
 		p.formerGaps.end(at)
-	}
-}
-
-// record says that nothing was recorded by these links before an instant of CLOCK_MONOTONIC in nanoseconds.
-func (l allLinks) record(at int64) {
-	l.shared.attached.recordFrom(at)
-	l.shared.bodies.recordFrom(at)
-	for p := range l.of {
-		p.attached.recordFrom(at)
-		p.bodies.recordFrom(at)
 	}
 }
 

@@ -257,14 +257,14 @@ func (a *Attacher) Verify() {
 }
 
 // sharedDetachables are the sites of every process that are detached at times.
-func (a *Attacher) sharedDetachables() []*detachable {
-	return []*detachable{&a.bodies.detachable, &a.occasional.detachable}
+func (l *sharedLinks) sharedDetachables() []*detachable {
+	return []*detachable{&l.bodies.detachable, &l.occasional.detachable}
 }
 
 // sharedLists are all lists of what is attached for every process.
-func (a *Attacher) sharedLists() []*[]unitAttachment {
-	lists := []*[]unitAttachment{&a.shared}
-	for _, group := range a.sharedDetachables() {
+func (l *sharedLinks) sharedLists() []*[]unitAttachment {
+	lists := []*[]unitAttachment{&l.shared}
+	for _, group := range l.sharedDetachables() {
 		lists = append(lists, &group.attachments)
 	}
 	return lists

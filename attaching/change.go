@@ -52,11 +52,21 @@ func (a *Attacher) ChangeLinks(ctx context.Context, shared bool) error {
 	}
 	at := monotonicNow()
 	err = a.endChange(former)
-	a.copyLinks().record(at)
+	a.recordFrom(at)
 	former.keepGaps(at)
 	a.budget.settling = true
 	a.tellAttached(former)
 	return err
+}
+
+// recordFrom says that nothing was recorded by the present links before an instant of CLOCK_MONOTONIC in nanoseconds.
+func (a *Attacher) recordFrom(at int64) {
+	a.attached.recordFrom(at)
+	a.bodies.recordFrom(at)
+	for _, p := range a.processes {
+		p.attached.recordFrom(at)
+		p.bodies.recordFrom(at)
+	}
 }
 
 func (a *Attacher) endChange(superseded allLinks) error {

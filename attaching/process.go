@@ -77,14 +77,14 @@ func (p *Process) ProbedFiles() map[target.FileID]bool {
 func (p *Process) Incomplete() bool { return p.incomplete }
 
 // detachables are the sites of the process that are detached at times.
-func (p *Process) detachables() []*detachable {
-	return []*detachable{&p.bodies.detachable, &p.occasional.detachable}
+func (l *ownLinks) detachables() []*detachable {
+	return []*detachable{&l.bodies.detachable, &l.occasional.detachable}
 }
 
 // attachmentLists are all lists of what is attached to the process alone.
-func (p *Process) attachmentLists() []*[]unitAttachment {
-	lists := []*[]unitAttachment{&p.attachments}
-	for _, group := range p.detachables() {
+func (l *ownLinks) attachmentLists() []*[]unitAttachment {
+	lists := []*[]unitAttachment{&l.attachments}
+	for _, group := range l.detachables() {
 		lists = append(lists, &group.attachments)
 	}
 	return lists
