@@ -54,6 +54,9 @@ func (b *bodies) recordFrom(at int64) {
 	b.armed = at
 }
 
+// goSoon reports whether they are attached only for some seconds.
+func (b *bodies) goSoon() bool { return len(b.attachments) > 0 && !b.stay }
+
 // isAttached reports whether the body at a site is attached.
 func (b *bodies) isAttached(site probes.Site) bool {
 	return len(b.attachments) > 0 && b.attached[keyOf(site)].at != 0

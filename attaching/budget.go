@@ -127,12 +127,12 @@ func (a *Attacher) KeepBudget(threads []ThreadShare) (retired bool) {
 // settlesSoon reports whether a process has bodies probed for the few seconds after it has changed its libraries, or
 // what only intra-process communication needs while it is not known to do without.
 func (a *Attacher) settlesSoon(pid int32) bool {
-	if len(a.bodies.attachments) > 0 && !a.bodiesStay() {
+	if a.sharedBodiesGoSoon() {
 		return true
 	}
 	return slices.ContainsFunc(a.processes, func(p *Process) bool {
 		in := a.occasionalOf(p)
-		return p.Target.PID == pid && (len(p.bodies.attachments) > 0 && !p.bodies.stay ||
+		return p.Target.PID == pid && (p.bodies.goSoon() ||
 			len(in.attachments) > 0 && time.Since(in.attachedAt) < IntraProcessPatience+NoticeTime)
 	})
 }

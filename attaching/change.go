@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -21,15 +22,7 @@ func (a *Attacher) SharesLinks() bool { return a.options.Shared }
 
 // MayChangeLinks reports whether ChangeLinks would not attach bodies that are about to be detached: they are dear.
 func (a *Attacher) MayChangeLinks() bool {
-	if len(a.bodies.attachments) > 0 && !a.bodiesStay() {
-		return false
-	}
-	for _, p := range a.processes {
-		if len(p.bodies.attachments) > 0 && !p.bodies.stay {
-			return false
-		}
-	}
-	return true
+	return !a.sharedBodiesGoSoon() && !slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.goSoon() })
 }
 
 // ChangeLinks replaces all links while the recording goes on: by such for every process, which look up whether it is

@@ -146,6 +146,9 @@ func (a *Attacher) detachSharedBodies() {
 	a.prober.detach(&b.detachable, "all callers of tracepoints are probed for every process, their bodies no longer")
 }
 
+// sharedBodiesGoSoon reports whether those for every process are attached only for some seconds.
+func (a *Attacher) sharedBodiesGoSoon() bool { return len(a.bodies.attachments) > 0 && !a.bodiesStay() }
+
 // bodiesStay reports whether a process has callers that are not certain.
 func (a *Attacher) bodiesStay() bool {
 	return slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.stay })
