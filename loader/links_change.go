@@ -121,7 +121,8 @@ func (l *Loader) EndChange() error {
 			return fmt.Errorf("links that a change leaves behind are still attached (PID %d)", attachment.process)
 		}
 	}
-	if err := errors.Join(l.setRule(kept, kept.rule()), l.setRule(retired, 0)); err != nil {
+	// Whoever has them open too, such as a child between fork and exec, keeps them for a while.
+	if err := errors.Join(l.setRule(kept, kept.rule()), l.setRule(retired, abi.LinksEarly)); err != nil {
 		return err
 	}
 	l.links, l.change = kept, nil
