@@ -34,11 +34,14 @@ func (l *Loader) LostInits() (count uint64, err error) {
 func (l *Loader) Losses() ([]Loss, error) {
 	counts := make(map[Loss]uint64) // by loss without count
 	counters := l.collection.Maps[bpf.CaretMapLosses]
-	for index := range counters.MaxEntries() {
-		var count uint64
-		if err := counters.Lookup(index, &count); err != nil {
-			return nil, fmt.Errorf("reading the loss counters: %w", err)
-		}
+	indexes, values := make([]uint32, counters.MaxEntries()), make([]uint64, counters.MaxEntries())
+	// All at once: it is done several times a second.
+	read, err := counters.BatchLookup(new(ebpf.MapBatchCursor), indexes, values, nil)
+	if read != len(values) {
+		return nil, fmt.Errorf("reading the loss counters, of which %d of %d could be read: %w", read, len(values), err)
+	}
+	for i, index := range indexes {
+		count := values[i]
 		counts[Loss{Kind: abi.Kind(index / uint32(abi.ReasonCount)), Reason: abi.Reason(index % uint32(abi.ReasonCount))}] += count
 	}
 	for name, program := range l.collection.Programs {

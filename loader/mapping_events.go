@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -32,7 +33,8 @@ const mappingPages = 32
 type Mappings struct {
 	rings  []*mappingRing
 	lost   atomic.Uint64
-	online string // the processors, when it began
+	online *os.File // onlineProcessors
+	begun  string   // which they were
 	// incomplete says that these have changed. A processor that comes back is not asked any more either.
 	incomplete bool
 }
@@ -48,14 +50,17 @@ type mappingRing struct {
 
 // WatchMappings has the kernel tell of mappings from now on. It must be closed.
 func WatchMappings() (*Mappings, error) {
-	online, err := os.ReadFile(onlineProcessors)
+	online, err := os.Open(onlineProcessors)
 	if err != nil {
 		return nil, fmt.Errorf("which processors run: %w", err)
 	}
-	m := &Mappings{online: string(online)}
+	m := &Mappings{online: online}
+	if m.begun, err = m.processors(); err != nil {
+		return nil, errors.Join(fmt.Errorf("which processors run: %w", err), m.Close())
+	}
 	processors, err := ebpf.PossibleCPU()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.Close())
 	}
 	for processor := range processors {
 		ring, err := newMappingRing(processor)
@@ -102,9 +107,19 @@ func (m *Mappings) Read(handle func(MappingEvent)) {
 // Complete reports whether the set of processors that run has been the same at every call. Mappings made on processors
 // that came later are missed.
 func (m *Mappings) Complete() bool {
-	online, err := os.ReadFile(onlineProcessors)
-	m.incomplete = m.incomplete || err != nil || string(online) != m.online
+	online, err := m.processors()
+	m.incomplete = m.incomplete || err != nil || online != m.begun
 	return !m.incomplete
+}
+
+// processors names those that run.
+func (m *Mappings) processors() (string, error) {
+	var text [4096]byte // sysfs has no longer files
+	size, err := m.online.ReadAt(text[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return string(text[:size]), nil
 }
 
 // Lost is the number of mappings that the kernel had no room for.
@@ -117,7 +132,7 @@ func (m *Mappings) Close() error {
 		errs = append(errs, unix.Munmap(ring.memory), unix.Close(ring.fd))
 	}
 	m.rings = nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, m.online.Close())...)
 }
 
 // read takes records out of the ring. How they lie there is the kernel's interface (perf_event_open(2)): the first page
@@ -126,6 +141,9 @@ func (r *mappingRing) read(handle func(MappingEvent)) (lost uint64) {
 	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.memory[0]))
 	data := r.memory[os.Getpagesize():]
 	head, tail := atomic.LoadUint64(&page.Data_head), page.Data_tail
+	if tail == head {
+		return 0 // mostly
+	}
 	record := make([]byte, 0, 1<<16)
 	for head-tail >= perfHeaderSize {
 		length := uint64(binary.NativeEndian.Uint16(ringBytes(record, data, tail+6, 2)))

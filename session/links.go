@@ -37,7 +37,7 @@ const (
 	// linkInterval is how often it is looked whether links of the other kind would be cheaper. A look takes at most
 	// 1/linkShare of the time.
 	linkInterval = 5 * time.Second
-	linkShare    = 200
+	linkShare    = 1000
 	// linkPatience is how long they must have been before all links are replaced, which costs some 10 ms for each
 	// process. After each attempt it doubles.
 	linkPatience    = 10 * time.Second
