@@ -54,6 +54,7 @@ type found struct {
 // census looks through memory for objects that contain one of some base classes.
 type census struct {
 	space     Space
+	memory    *scanMemory
 	classes   *classes
 	wanted    []string // mangled names of base classes
 	mappings  []target.Mapping
@@ -116,7 +117,7 @@ func (c *census) skip(start, end uint64, reason string) {
 }
 
 func (c *census) takeMapping(ctx context.Context, mapping target.Mapping) error {
-	block := make([]byte, min(scanBlock, mapping.End-mapping.Start))
+	block := c.memory.block(min(scanBlock, mapping.End-mapping.Start))
 	for resident, err := range c.space.ResidentRanges(mapping.Start, mapping.End) {
 		if err != nil {
 			return err

@@ -83,7 +83,8 @@ var errManyReads = errors.New("more objects than one scan follows")
 // of times.
 type constantCache struct {
 	Space
-	pages map[uint64][]byte
+	memory *scanMemory
+	pages  map[uint64][]byte
 	// around are the blocks of which those pages were read that were in RAM.
 	around map[uint64]bool
 	// full says that there was no room for all pages once. From then on each is read alone, when it is needed.
@@ -92,8 +93,8 @@ type constantCache struct {
 	reads  int
 }
 
-func newConstantCache(space Space) *constantCache {
-	return &constantCache{Space: space, pages: make(map[uint64][]byte), around: make(map[uint64]bool), passed: make(map[passedKey]passedMember)}
+func newConstantCache(space Space, memory *scanMemory) *constantCache {
+	return &constantCache{Space: space, memory: memory, pages: make(map[uint64][]byte), around: make(map[uint64]bool), passed: make(map[passedKey]passedMember)}
 }
 
 func (c *constantCache) ReadAt(p []byte, address uint64) error {
@@ -112,7 +113,7 @@ func (c *constantCache) ReadAt(p []byte, address uint64) error {
 		if err := c.spend(pageSize); err != nil {
 			return err
 		}
-		page = make([]byte, pageSize)
+		page = make([]byte, pageSize) // there may be many, one after the other: too many for c.memory
 		if err := c.Space.ReadAt(page, number*pageSize); err != nil {
 			return c.Space.ReadAt(p, address)
 		}
@@ -143,11 +144,13 @@ func (c *constantCache) readAround(number uint64) error {
 		if err != nil {
 			break // the page that is needed says why
 		}
-		pages := make([]byte, resident.End-resident.Start)
-		if err := c.spend(len(pages)); err != nil {
+		size := resident.End - resident.Start
+		if err := c.spend(int(size)); err != nil {
 			return err
 		}
+		pages := c.memory.pages(size)
 		if c.Space.ReadAt(pages, resident.Start) != nil {
+			c.memory.giveBack(size)
 			continue // a page has gone meanwhile
 		}
 		for at := uint64(0); at < uint64(len(pages)); at += pageSize {

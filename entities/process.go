@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"slices"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
@@ -173,37 +171,4 @@ func mappingAt(mappings []target.Mapping, address uint64) (target.Mapping, bool)
 		return target.Mapping{}, false
 	}
 	return mappings[index], true
-}
-
-// LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is
-// not known.
-func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, error) {
-	if len(process.Modules) == 0 {
-		return nil, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
-	}
-	file, err := process.OpenModule(ctx, process.Modules[0])
-	if err != nil {
-		return nil, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
-	}
-	defer file.Close()
-	return layouts.For(string(process.Distro.Like()), file.Machine(), learnLayout(ctx, process))
-}
-
-// learnLayout learns what the accessor functions of the process's own libraries prove. Libraries that cannot be read
-// teach nothing.
-func learnLayout(ctx context.Context, process *target.Process) layouts.Learned {
-	learned := make(layouts.Learned)
-	libraries := layouts.AccessorLibraries()
-	for _, module := range process.Modules {
-		if !slices.Contains(libraries, module.Soname) {
-			continue
-		}
-		library, err := process.OpenModule(ctx, module)
-		if err != nil {
-			continue
-		}
-		maps.Copy(learned, layouts.Learn(module.Soname, library))
-		_ = library.Close()
-	}
-	return learned
 }

@@ -31,17 +31,26 @@ const (
 	subscriptionBaseName = "N6rclcpp16SubscriptionBaseE"
 )
 
+// Scanner scans one process after the other, in memory of its own that it uses again. The zero value is ready.
+type Scanner struct{ memory scanMemory }
+
+// Scan is that of a new Scanner.
+func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64) (*Snapshot, error) {
+	return new(Scanner).Scan(ctx, space, layout, begin)
+}
+
 // Scan finds the entities in the memory of a process: every object of rclcpp's classes that is alive, and what its
 // members lead to. It reads only what is in RAM, stops when the context ends, and takes about a second for two
 // gigabytes. begin is the present on the dataset's clock.
 //
 // The Snapshot holds what was found even if there is an error: the context's, or target.ErrExited if the process ended
 // meanwhile. Scan uses no Graph; space must not be used otherwise while it runs.
-func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64) (*Snapshot, error) {
-	cache := newConstantCache(space)
+func (scanner *Scanner) Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64) (*Snapshot, error) {
+	scanner.memory.reuse()
+	cache := newConstantCache(space, &scanner.memory)
 	s := newSurvey(reader{view{cache}, layout})
 	c := &census{
-		space: space, classes: s.classes, vtables: make(map[uint64]*class),
+		space: space, memory: &scanner.memory, classes: s.classes, vtables: make(map[uint64]*class),
 		wanted: []string{nodeBaseName, publisherBaseName, subscriptionBaseName, executorName, contextName, lifecycleNodeName},
 	}
 	err := c.take(ctx)

@@ -19,7 +19,7 @@ func followerOfAll() *follower {
 	turns := newTurns(roundTime)
 	f.turns = &turns
 	f.processes = newProcesses(datasetClock{}, nil, f.journal)
-	f.scans, f.headers = newScans(datasetClock{}, f.processes, f.merger, f.journal), newHeaders(nil, nil, f.processes, f.journal)
+	f.scans, f.headers = newScans(datasetClock{}, f.processes, f.merger, nil, f.journal), newHeaders(nil, nil, f.processes, f.journal)
 	f.attacher = attaching.New(nil, attaching.Options{}, attachReport{}, attachReport{})
 	f.blind = &blindSpans{processes: f.processes, mappings: f.mappings, attacher: f.attacher, journal: f.journal}
 	f.admission = &admission{

@@ -24,6 +24,7 @@ type openedMemory struct {
 type memories struct {
 	lost    func() bool // reports whether initialization events may have been lost that the merger has not heard of
 	naming  *naming
+	layouts *entities.Layouts
 	journal *journal
 }
 
@@ -40,7 +41,7 @@ func (m *memories) open(ctx context.Context, entry *process) *openedMemory {
 		m.journal.warn(fmt.Errorf("what exists already in PID %d stays without names: %w", entry.row.PID, err))
 		return opened
 	}
-	layout, err := entities.LayoutOf(ctx, entry.target)
+	layout, err := m.layouts.Of(ctx, entry.target)
 	switch {
 	case ctx.Err() != nil: // the recording is over
 		m.journal.warn(memory.Close())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/distros"
@@ -37,6 +38,7 @@ type scans struct {
 	clock     datasetClock
 	processes *processes
 	merger    *merge.Merger
+	layouts   *entities.Layouts
 	journal   *journal
 
 	// Of the session's own goroutine.
@@ -44,6 +46,7 @@ type scans struct {
 	running map[*process]context.CancelFunc
 	// searching has room for as many scans as have a processor, which bounds the memory of them.
 	searching chan struct{}
+	scanners  sync.Pool       // of *entities.Scanner
 	results   chan scanResult // with room for all that run; read by the session's own goroutine
 	closed    bool            // the recording is over
 	// spent is how long the processes of each user have been scanned.
@@ -71,11 +74,12 @@ type scanResult struct {
 	early    bool // it began before the end of the recording
 }
 
-func newScans(clock datasetClock, processes *processes, merger *merge.Merger, journal *journal) *scans {
+func newScans(clock datasetClock, processes *processes, merger *merge.Merger, layouts *entities.Layouts, journal *journal) *scans {
 	return &scans{
-		clock: clock, processes: processes, merger: merger, journal: journal,
+		clock: clock, processes: processes, merger: merger, layouts: layouts, journal: journal,
 		running: map[*process]context.CancelFunc{}, searching: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		results: make(chan scanResult, scansAtOnce), spent: map[uint32]time.Duration{},
+		scanners: sync.Pool{New: func() any { return new(entities.Scanner) }},
+		results:  make(chan scanResult, scansAtOnce), spent: map[uint32]time.Duration{},
 	}
 }
 
@@ -134,7 +138,7 @@ func (s *scans) begin(ctx context.Context, entry *process) {
 	if entry.scanned.partial {
 		entry.scanned.repeats++
 	}
-	layout, err := entities.LayoutOf(ctx, entry.target)
+	layout, err := s.layouts.Of(ctx, entry.target)
 	if err != nil {
 		return // it was said when its memory was opened
 	}
@@ -152,7 +156,9 @@ func (s *scans) begin(ctx context.Context, entry *process) {
 		defer memory.Close()
 		searching <- struct{}{}
 		begin := time.Now()
-		snapshot, err := entities.Scan(ctx, memory, layout, s.clock.now())
+		scanner := s.scanners.Get().(*entities.Scanner)
+		snapshot, err := scanner.Scan(ctx, memory, layout, s.clock.now())
+		s.scanners.Put(scanner)
 		if snapshot != nil {
 			snapshot.End = s.clock.now()
 		}

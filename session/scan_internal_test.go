@@ -20,7 +20,7 @@ func TestPartialScansAreRepeated(t *testing.T) {
 		"partly, and nobody will ask": {scanned: scanned{begun: true, partial: true}, closed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScans(datasetClock{}, nil, merge.New(merge.Options{}), newJournal(Observer{}))
+			s := newScans(datasetClock{}, nil, merge.New(merge.Options{}), nil, newJournal(Observer{}))
 			s.closed = test.closed
 			if got := s.wants(&process{scanned: test.scanned}); got != test.want {
 				t.Errorf("wanted: %v", got)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -17,7 +18,7 @@ func (s *Session) wire(bootID string) {
 	s.headers = newHeaders(s.loader, s.finder.Quota(), s.processes, s.journal)
 	memories := &memories{
 		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
-		naming: &naming{journal: s.journal}, journal: s.journal,
+		naming: &naming{journal: s.journal}, layouts: entities.NewLayouts(), journal: s.journal,
 	}
 	starts := new(recentStarts)
 	strangers := &strangers{
@@ -37,7 +38,7 @@ func (s *Session) wire(bootID string) {
 		OnThread:       s.overhead.end,
 		EventName:      eventName,
 	})
-	s.scans = newScans(s.clock, s.processes, s.merger, s.journal)
+	s.scans = newScans(s.clock, s.processes, s.merger, memories.layouts, s.journal)
 	s.blind = &blindSpans{
 		clock: s.clock, processes: s.processes, mappings: s.mappings, planner: s.planner, writer: s.writer, journal: s.journal,
 	}
