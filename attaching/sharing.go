@@ -142,7 +142,7 @@ func (a *Attacher) shares(ctx context.Context, p *Process, first probes.Site) sh
 	case a.sharing.planned[file].distro != p.Target.Distro:
 		return otherDistros
 	}
-	if planFor(p).trusted {
+	if !a.sharing.planned[file].trusted {
 		a.sharing.planned[file] = planFor(p)
 	}
 	return sharedAsPlanned

@@ -111,7 +111,7 @@ func (l *Loader) attach(ctx context.Context, process int32, sites []probes.Site,
 		return nil, nil, ErrClosed
 	}
 	l.startGuard()
-	shadowStack, err := hasShadowStack(process)
+	shadowStack, err := l.hasShadowStack(process)
 	if err != nil {
 		return nil, nil, err
 	}

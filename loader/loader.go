@@ -28,6 +28,7 @@ type Loader struct {
 	attacher        attacher
 	mode            mode
 	filterInProgram bool
+	shadowStacks    bool // processes may have them
 	options         Options
 	warnings        []error
 	processes       *recordedProcesses
@@ -70,6 +71,7 @@ func newLoader(ctx context.Context, options Options, features Features) (*Loader
 		links:           newLinkSet(0, options.FilterProcesses || m.filterInProgram),
 		mode:            m,
 		filterInProgram: m.filterInProgram,
+		shadowStacks:    MayHaveShadowStacks(),
 		options:         options,
 	}
 	if root, err := findTracefs(); err == nil {

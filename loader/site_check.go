@@ -106,13 +106,16 @@ func isNopOpcode(opcode []byte) bool {
 
 // hasShadowStack reports whether the process's first thread has a user shadow stack, which its other threads inherit;
 // for process 0, whether any process on the machine has one. The error is ErrProcessGone.
-func hasShadowStack(process int32) (bool, error) {
+func (l *Loader) hasShadowStack(process int32) (bool, error) {
 	if process != 0 {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
 		if err != nil || statusIsOfZombie(string(status)) {
 			return false, fmt.Errorf("%w: PID %d", ErrProcessGone, process)
 		}
 		return statusHasShadowStack(string(status)), nil
+	}
+	if !l.shadowStacks {
+		return false, nil // there can be hundreds of processes, and this is asked often
 	}
 	paths, _ := filepath.Glob("/proc/[0-9]*/status") // the pattern is well-formed
 	for _, path := range paths {
