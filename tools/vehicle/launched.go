@@ -97,5 +97,5 @@ func measureScript(ctx context.Context, r *recorder, scratch string, meters []*b
 	if err != nil {
 		return figures{}, err
 	}
-	return measureRecording(r, meters[0], func(signal syscall.Signal) error { return syscall.Kill(pid, signal) })
+	return measureRecording(r, meters[0], func(signal os.Signal) error { return syscall.Kill(pid, signal.(syscall.Signal)) })
 }

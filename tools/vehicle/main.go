@@ -37,7 +37,7 @@ func run(ctx context.Context, rounds int, sizes, only string) error {
 	}
 	for _, s := range systems {
 		fmt.Printf("%s, %s, medians of %d rounds\n\n", s.Name, s.RMW, rounds)
-		fmt.Println("| recorded by | processes | until it records | to the end | added at once | added later | memory | idle |")
+		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added at once | added later | memory | idle |")
 		fmt.Println("|---|---|---|---|---|---|---|---|")
 		for size := range strings.SplitSeq(sizes, ",") {
 			count, err := strconv.Atoi(size)
@@ -121,8 +121,8 @@ func printFigures(way string, size int, measured []figures, running bool) {
 	of := func(value func(figures) float64) float64 { return median(measured, value) }
 	attaching, detaching, atOnce := "–", "–", "–"
 	if running {
-		attaching = fmt.Sprintf("%.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }))
-		detaching = fmt.Sprintf("%.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }))
+		attaching = fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.attachingAlone.Seconds() }))
+		detaching = fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }), of(func(f figures) float64 { return f.detachingAlone.Seconds() }))
 		atOnce = fmt.Sprintf("%.2f µs", of(func(f figures) float64 { return f.atOnce / 1e3 }))
 	}
 	fmt.Printf("| `%s` | %d | %s | %s | %s | %.2f µs | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, atOnce, of(func(f figures) float64 { return f.later / 1e3 }),
@@ -132,10 +132,12 @@ func printFigures(way string, size int, measured []figures, running bool) {
 // figures are what one recording has cost.
 type figures struct {
 	attaching, detaching time.Duration
-	untraced             float64 // nanoseconds of a callback with its publish
-	atOnce, later        float64 // nanoseconds that were added to a callback with its publish
-	memory               int64   // bytes
-	idle                 float64 // processor time of the recorder for each second in which nothing happens, seconds
+	// The same while no other program does anything.
+	attachingAlone, detachingAlone time.Duration
+	untraced                       float64 // nanoseconds of a callback with its publish
+	atOnce, later                  float64 // nanoseconds that were added to a callback with its publish
+	memory                         int64   // bytes
+	idle                           float64 // processor time of the recorder for each second in which nothing happens, seconds
 }
 
 const (
@@ -144,10 +146,16 @@ const (
 	// settling is when a recorder has detached all that it does without.
 	settling    = 10 * time.Second
 	laterWindow = 2 * time.Second
-	idleWindow  = 5 * time.Second
+	// writing is when what was recorded is written.
+	writing    = 5 * time.Second
+	idleWindow = 5 * time.Second
 )
 
 func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
+	alone, err := measureAlone(ctx, f, w)
+	if err != nil {
+		return figures{}, err
+	}
 	untraced, err := f.measured.Meter.TimePerCallback(laterWindow)
 	if err != nil {
 		return figures{}, err
@@ -156,16 +164,31 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	found, err := measureRecording(r, f.measured.Meter, func(signal syscall.Signal) error { return f.measured.Signal(signal) })
+	found, err := measureRecording(r, f.measured.Meter, f.measured.Signal)
 	end, stopError := r.stop()
 	found.attaching, found.detaching, found.memory = r.began, end.detaching, end.memory
+	found.attachingAlone, found.detachingAlone = alone.attaching, alone.detaching
 	found.untraced, found.atOnce, found.later = untraced, found.atOnce-untraced, found.later-untraced
 	return found, errors.Join(err, stopError)
 }
 
+// measureAlone measures how a recording begins and ends while no program does anything.
+func measureAlone(ctx context.Context, f *fleet, w way) (found figures, err error) {
+	if err := f.measured.Signal(syscall.SIGSTOP); err != nil {
+		return figures{}, err
+	}
+	defer func() { err = errors.Join(err, f.measured.Signal(syscall.SIGCONT)) }()
+	r, err := start(ctx, w.arguments(f)...)
+	if err != nil {
+		return figures{}, err
+	}
+	end, err := r.stop()
+	return figures{attaching: r.began, detaching: end.detaching}, err
+}
+
 // measureRecording measures a recording that has just begun of a program that is told by that meter, and can be sent
 // signals. Both times include what the program takes untraced.
-func measureRecording(r *recorder, meter *busy.Meter, send func(syscall.Signal) error) (found figures, err error) {
+func measureRecording(r *recorder, meter *busy.Meter, send func(os.Signal) error) (found figures, err error) {
 	for range windowsAtOnce {
 		traced, err := meter.TimePerCallback(window)
 		if err != nil {
@@ -181,7 +204,7 @@ func measureRecording(r *recorder, meter *busy.Meter, send func(syscall.Signal) 
 		return found, err
 	}
 	defer func() { err = errors.Join(err, send(syscall.SIGCONT)) }()
-	time.Sleep(time.Second) // what was recorded is written
+	time.Sleep(writing)
 	before, err := measure.ProcessorTime(r.command.Process.Pid)
 	if err != nil {
 		return found, err
