@@ -158,13 +158,19 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 	if err != nil {
 		return nil, err
 	}
+	var origins timerOrigins
+	if subject == Callbacks && sim == nil {
+		if origins, err = q.timerOrigins(ctx); err != nil {
+			return nil, err
+		}
+	}
 	periods := make(map[source]*periodic)
 	instances := series[PeriodInstance]{each: each}
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := source{o.callback, o.publisher}
 		p := periods[of]
 		if p == nil {
-			p = newPeriodic(q, of, sim)
+			p = newPeriodic(of, origins)
 			periods[of] = p
 		}
 		if p.seen > 0 {
@@ -203,13 +209,10 @@ type periodic struct {
 }
 
 // newPeriodic lays the grid of a timer.
-func newPeriodic(q *Query, of source, sim *simClock) *periodic {
+func newPeriodic(of source, origins timerOrigins) *periodic {
 	p := new(periodic)
 	if c := of.callback; c != nil && c.Kind == trace.KindTimer && c.Period.Value > 0 {
-		p.grid = c.Period.Value
-		if c.Life.Init.Valid && sim == nil && len(q.datasets) == 1 {
-			p.origin = c.Life.Init
-		}
+		p.grid, p.origin = c.Period.Value, origins[initOf(c)]
 	}
 	return p
 }

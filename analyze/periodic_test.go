@@ -81,6 +81,38 @@ func TestLateness(t *testing.T) {
 	}
 }
 
+// The grid of a timer is known by its init, in whichever of several datasets that was recorded.
+func TestLatenessInSeveralDatasets(t *testing.T) {
+	const late = 3
+	for name, offset := range map[string]int64{"one clock": 0, "clocks that differ": 40} {
+		t.Run(name, func(t *testing.T) {
+			former, latter := newRecording(t), newRecording(t)
+			former.session.Host.BootID, latter.session.Host.BootID = "boot", "boot"
+			former.session.Clock.RealtimeOffset, latter.session.Clock.RealtimeOffset = 1_000, 1_000+offset
+			latter.key = processKey(200)
+			n, other := former.node("/n"), latter.node("/other")
+			timer, otherTimer := former.timer(n, 100), latter.timer(other, 70)
+			former.rows.Timers[0].InitTimestamp = trace.Some(int64(1_000))
+			latter.rows.Timers[0].InitTimestamp = trace.Some(1_000 + offset)
+			for i := range int64(5) {
+				former.runs(n, timer, 1_000+100*i+late, 1_000+100*i+late+1)
+				latter.runs(other, otherTimer, 1_000+70*i+late+offset, 1_000+70*i+late+offset+1)
+			}
+			for _, datasets := range [][]*trace.Dataset{{former.write(), latter.write()}, {latter.write(), former.write()}} {
+				results, err := newQuery(t, analyze.Filter{}, datasets...).Periods(t.Context(), analyze.Callbacks, false, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, i := range []int{1, 3} {
+					if l := results[i]; l.Count != 5 || l.Min.Value != late || l.Max.Value != late || l.Missed.Value != 0 {
+						t.Errorf("%+v, want 5 starts, each %d late", l, late)
+					}
+				}
+			}
+		})
+	}
+}
+
 // Simulated time runs at half the pace, and every node's clock hears of it.
 func TestSimTime(t *testing.T) {
 	s := newRecording(t)
