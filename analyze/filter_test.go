@@ -51,7 +51,7 @@ func TestFilters(t *testing.T) {
 		"several nodes":  {analyze.Filter{Nodes: patterns("/sen.*", "/viewer")}, 6, 6, 0, 3},
 		"topic":          {analyze.Filter{Topics: patterns("/points")}, 6, 6, 3, 3},
 		"other topic":    {analyze.Filter{Topics: patterns("/objects")}, 0, 0, 3, 3},
-		"callback":       {analyze.Filter{Callbacks: patterns(`/viewer/callback_\d+`)}, 3, 3, 3, 6},
+		"callback":       {analyze.Filter{Callbacks: patterns(`/viewer/callback_\d+`)}, 3, 3, 0, 6},
 		"symbol":         {analyze.Filter{Callbacks: patterns("Filter::.*")}, 3, 3, 3, 6},
 		"process":        {analyze.Filter{Processes: []int32{100}}, 3, 6, 0, 3},
 		"node and topic": {analyze.Filter{Nodes: patterns("/viewer"), Topics: patterns("/points")}, 3, 3, 0, 0},

@@ -73,7 +73,7 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 		}
 		for _, s := range n.Subscriptions {
 			for _, p := range n.Publishers {
-				if !matches(q.filter.Topics, s.TopicName, p.TopicName) {
+				if !matches(q.filter.Topics, s.TopicName, p.TopicName) || !q.filter.subscription(s) {
 					continue
 				}
 				context := n.Context(s, p)

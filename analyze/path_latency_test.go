@@ -75,6 +75,45 @@ func TestPathLatency(t *testing.T) {
 	}
 }
 
+// Paths are asked for by what they lead through.
+func TestPathsTakeFilters(t *testing.T) {
+	d := pathSystem(t).write()
+	for name, test := range map[string]struct {
+		filter analyze.Filter
+		found  bool
+	}{
+		"node":                {analyze.Filter{Nodes: patterns("/filter")}, true},
+		"other node":          {analyze.Filter{Nodes: patterns("/viewer")}, false},
+		"topic":               {analyze.Filter{Topics: patterns("/objects")}, true},
+		"other topic":         {analyze.Filter{Topics: patterns("/object")}, false},
+		"callback":            {analyze.Filter{Callbacks: patterns("/filter/callback_0")}, true},
+		"callback at the end": {analyze.Filter{Callbacks: patterns("/sensor/callback_0")}, true},
+		"other callback":      {analyze.Filter{Callbacks: patterns("/filter/callback_1")}, false},
+		"process":             {analyze.Filter{Processes: []int32{100}}, true},
+		"other process":       {analyze.Filter{Processes: []int32{200}}, false},
+		"one does not fit":    {analyze.Filter{Nodes: patterns("/filter"), Topics: patterns("/other")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQuery(t, test.filter, d)
+			if err := q.LoadActivity(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			paths, _, err := q.Architecture.Paths(t.Context(), system.PathQuery{From: "/points", To: "/objects"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			hops, err := q.PathLatency(t.Context(), paths, false, nil)
+			if found := len(hops) == 4 && err == nil; found != test.found || !found && !errors.Is(err, analyze.ErrNothingSelected) {
+				t.Errorf("the latency has %d hops, %v", len(hops), err)
+			}
+			times, err := q.ResponseTime(t.Context(), paths, false, nil)
+			if found := len(times) == 3 && err == nil; found != test.found || !found && !errors.Is(err, analyze.ErrNothingSelected) {
+				t.Errorf("%d response times, %v", len(times), err)
+			}
+		})
+	}
+}
+
 func TestResponseTimeOfPath(t *testing.T) {
 	q := pathSystem(t).query(analyze.Filter{})
 	if err := q.LoadActivity(t.Context()); err != nil {

@@ -96,9 +96,15 @@ func newPathTracker(q *Query, paths []*system.Path, latest bool, completed func(
 		begins: make(map[*system.Publisher][]*trackedPath), beginsIn: make(map[*system.Subscription][]*trackedPath),
 	}
 	for _, p := range paths {
+		if !q.filter.path(p) {
+			continue
+		}
 		if err := t.addPath(p, latest); err != nil {
 			return nil, err
 		}
+	}
+	if len(t.paths) == 0 && len(paths) > 0 {
+		return nil, fmt.Errorf("%w: of %d paths, none leads through what the filters name", ErrNothingSelected, len(paths))
 	}
 	return t, nil
 }

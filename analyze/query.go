@@ -142,20 +142,40 @@ func (f *Filter) node(n *system.Node) bool {
 }
 
 func (f *Filter) callback(c *system.Callback) bool {
-	return f.node(c.Node) && matches(f.Topics, c.TopicName, c.ServiceName) && matches(f.Callbacks, c.Name, c.Symbol)
+	return f.node(c.Node) && matches(f.Topics, c.TopicName, c.ServiceName) && f.named(c)
 }
 
 // communication tells whether the messages from a publisher to a subscription are asked for: the topic fits, and one of
 // the nodes.
 func (f *Filter) communication(p *system.Publisher, s *system.Subscription) bool {
-	if !matches(f.Topics, s.TopicName) {
-		return false
-	}
-	if len(f.Callbacks) > 0 && (s.Callback == nil || !matches(f.Callbacks, s.Callback.Name, s.Callback.Symbol)) {
+	if !matches(f.Topics, s.TopicName) || !f.subscription(s) {
 		return false
 	}
 	return f.node(s.Node) || p.Node != nil && f.node(p.Node)
 }
+
+// path tells whether a path is asked for: it leads over one of the topics, and through one of the nodes, of the
+// processes and of the callbacks, which receive its messages or publish them.
+func (f *Filter) path(p *system.Path) bool {
+	fits := func(fit func(*system.NodePath) bool) bool {
+		return slices.ContainsFunc(p.Nodes, func(n system.NodePath) bool { return fit(&n) })
+	}
+	return fits(func(n *system.NodePath) bool { return f.node(n.Node) }) &&
+		fits(func(n *system.NodePath) bool {
+			return n.Subscription != nil && matches(f.Topics, n.Subscription.TopicName) || n.Publisher != nil && matches(f.Topics, n.Publisher.TopicName)
+		}) &&
+		(len(f.Callbacks) == 0 || fits(func(n *system.NodePath) bool {
+			return n.Subscription != nil && f.subscription(n.Subscription) || n.Publisher != nil && slices.ContainsFunc(n.Publisher.Callbacks, f.named)
+		}))
+}
+
+// subscription tells whether the callback of a subscription is asked for.
+func (f *Filter) subscription(s *system.Subscription) bool {
+	return len(f.Callbacks) == 0 || s.Callback != nil && f.named(s.Callback)
+}
+
+// named tells whether the name or the symbol of a callback is asked for.
+func (f *Filter) named(c *system.Callback) bool { return matches(f.Callbacks, c.Name, c.Symbol) }
 
 // TimeSpan returns the span of what the datasets hold, on the clock of the first; ok is false where they hold no event.
 func (q *Query) TimeSpan(ctx context.Context) (span trace.Span, ok bool, err error) {

@@ -66,6 +66,17 @@ func (a *Architecture) FindPaths(text string) ([]*Path, error) {
 	return paths, nil
 }
 
+// UndefinedNodes is the number of nodes of the path that nobody said how messages get through.
+func (p *Path) UndefinedNodes() int {
+	count := 0
+	for _, n := range p.Nodes {
+		if n.Context == ContextUndefined {
+			count++
+		}
+	}
+	return count
+}
+
 func (p *Path) setContexts() {
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.Subscription != nil && n.Publisher != nil {

@@ -140,3 +140,44 @@ func TestMermaidLabelsAreQuoted(t *testing.T) {
 		t.Errorf("no listener in\n%s", text.String())
 	}
 }
+
+// A node has a further subscription of the topic, of which nothing tells that its messages lead to what the node
+// publishes. The path that `paths` lists is the one that its text means.
+func TestPathThatIsListed(t *testing.T) {
+	dir := relayDataset(t)
+	key := trace.ProcessKey{BootID: "boot", PID: 77, ProcessStart: 1}
+	tracetest.AddSegment(t, dir, 1, []trace.Subscription{{ProcessKey: key, SubscriptionHandle: 0x32, NodeHandle: 0x20, TopicName: "/chatter", Subscription: 0x33, Callback: 0x34}})
+	code, out, problems := runCommand("paths", dir, "--from", "/chatter", "--to", "/relayed", "--json")
+	var listed []struct{ Path string }
+	if err := json.Unmarshal([]byte(out), &listed); code != exitSuccess || err != nil || len(listed) != 1 {
+		t.Fatalf("exit code %d, %v, %s\n%s", code, err, problems, out)
+	}
+	for _, question := range []string{"path", "response-time"} {
+		for latest, test := range map[bool]struct {
+			paths int
+			says  string
+		}{false: {1, "1 of the 2 paths"}, true: {2, ""}} {
+			arguments := []string{"latency", question, dir, "--path", listed[0].Path, "--json"}
+			if latest {
+				arguments = append(arguments, "--use-latest-message")
+			}
+			code, out, problems := runCommand(arguments...)
+			var rows []struct {
+				Hop  int
+				Case string
+			}
+			if err := json.Unmarshal([]byte(out), &rows); code != exitSuccess || err != nil {
+				t.Fatalf("%v: exit code %d, %v, %s\n%s", arguments, code, err, problems, out)
+			}
+			paths := 0
+			for _, row := range rows {
+				if row.Case == "best" || row.Case == "" && row.Hop == 0 {
+					paths++
+				}
+			}
+			if paths != test.paths || !strings.Contains(problems, test.says) || test.says == "" && problems != "" {
+				t.Errorf("%v: %d paths, %s\n%s", arguments, paths, problems, out)
+			}
+		}
+	}
+}

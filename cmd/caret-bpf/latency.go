@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -60,6 +61,20 @@ func definePathFlags(flags *pflag.FlagSet) *pathFlags {
 	return f
 }
 
+// passable are those of the paths that a text means of which it is known how messages get through all nodes, if there
+// are any: a node may have further subscriptions or publishers of the same topics.
+func (f *pathFlags) passable(query *analyze.Query, text string, paths []*system.Path) []*system.Path {
+	isUndefined := func(p *system.Path) bool { return p.UndefinedNodes() > 0 }
+	defined := slices.DeleteFunc(slices.Clone(paths), isUndefined)
+	left := len(paths) - len(defined)
+	if f.latest || left == 0 || len(defined) == 0 {
+		return paths
+	}
+	query.Warnings = append(query.Warnings, fmt.Sprintf("%d of the %d paths %s are left out: nothing tells how messages get through their nodes; --use-latest-message takes them",
+		left, len(paths), text))
+	return defined
+}
+
 // find returns the paths.
 func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.Path, error) {
 	if len(f.paths) == 0 && f.from == "" && f.to == "" {
@@ -77,7 +92,7 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.P
 		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, named...)
+		paths = append(paths, f.passable(query, text, named)...)
 	}
 	if f.from == "" && f.to == "" {
 		return paths, nil

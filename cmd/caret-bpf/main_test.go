@@ -75,6 +75,9 @@ func TestCommandLine(t *testing.T) {
 		"two forms":          {[]string{"latency", "callback", "--json", "--csv", empty}, exitUsage, "--csv"},
 		"period of what":     {[]string{"period", "--of", "nodes", empty}, exitUsage, "--of"},
 		"no interval":        {[]string{"frequency", "--interval", "0s", empty}, exitUsage, "--interval"},
+		"calls by callback":  {[]string{"latency", "service", "--callback", "x", empty}, exitUsage, "not chosen by --callback"},
+		"topics by callback": {[]string{"period", "--of", "topic", "--callback", "x", empty}, exitUsage, "not chosen by --callback"},
+		"counts by callback": {[]string{"frequency", "--of", "topic", "--callback", "x", empty}, exitUsage, "not chosen by --callback"},
 		"completion":         {[]string{"completion", "bash"}, exitSuccess, "complete -o default"},
 		"no such shell":      {[]string{"completion", "csh"}, exitUsage, "bash, zsh, fish"},
 	} {

@@ -61,13 +61,7 @@ func listPaths(ctx context.Context, c console, quiet bool, a *system.Architectur
 	}
 	var rows []pathRow
 	for i, p := range paths {
-		row := pathRow{Number: i + 1, Nodes: len(p.Nodes), Name: p.Name, Path: p.String()}
-		for _, n := range p.Nodes {
-			if n.Context == system.ContextUndefined {
-				row.Undefined++
-			}
-		}
-		rows = append(rows, row)
+		rows = append(rows, pathRow{Number: i + 1, Nodes: len(p.Nodes), Undefined: p.UndefinedNodes(), Name: p.Name, Path: p.String()})
 	}
 	if err := writeRows(c, output, rows); err != nil {
 		return err

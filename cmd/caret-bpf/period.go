@@ -23,9 +23,14 @@ func definePeriodicFlags(flags *pflag.FlagSet) *periodicFlags {
 	return f
 }
 
-func (f *periodicFlags) subject() (analyze.Subject, error) {
+func (f *periodicFlags) subject(q *question) (analyze.Subject, error) {
 	switch of := analyze.Subject(f.of); of {
-	case analyze.Callbacks, analyze.Topics:
+	case analyze.Topics:
+		if len(q.callbacks) > 0 {
+			return "", fmt.Errorf("%w: publishes are not chosen by --callback: take --topic, --node or --process", errUsage)
+		}
+		return of, nil
+	case analyze.Callbacks:
 		return of, nil
 	}
 	return "", fmt.Errorf("%w: --of callback or --of topic", errUsage)
@@ -38,7 +43,7 @@ func periodCommand() command {
 			q := defineQuestion(flags)
 			f := definePeriodicFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
-				subject, err := f.subject()
+				subject, err := f.subject(q)
 				if err != nil {
 					return err
 				}
@@ -58,7 +63,7 @@ func frequencyCommand() command {
 			f := definePeriodicFlags(flags)
 			interval := flags.Duration("interval", time.Second, "count in intervals of this `DURATION`")
 			return func(ctx context.Context, c console, arguments []string) error {
-				subject, err := f.subject()
+				subject, err := f.subject(q)
 				if err != nil {
 					return err
 				}
