@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -269,12 +270,18 @@ func TestFilesThatAreNotAnswered(t *testing.T) {
 
 // awaitThreads has the end of a test wait until its delegates' threads are gone: others look at the threads there are.
 func awaitThreads(t *testing.T) {
-	before := identityOfThreads(t)
-	t.Cleanup(func() {
-		for !slices.Equal(identityOfThreads(t), before) {
-			time.Sleep(time.Millisecond)
-		}
-	})
+	t.Cleanup(func() { awaitOwnThreads(t) })
+}
+
+// awaitOwnThreads waits until all threads have the identity of this one. Those of earlier tests may be ending.
+func awaitOwnThreads(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own := identityOfThread(t, "/proc/thread-self/status")
+	for !slices.Equal(identityOfThreads(t), []string{own}) {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // inspectFake opens the fake process with a finder that others use, too.
@@ -352,7 +359,6 @@ func TestWaitingIsShared(t *testing.T) {
 // A delegate's identity is its thread's alone, and ends with it.
 func TestDelegatesLeaveNoTrace(t *testing.T) {
 	requireRoot(t)
-	before := identityOfThreads(t)
 	fake := newFakeProcess(t)
 	fake.ownedBy(nobody)
 	process := fake.inspect()
@@ -375,10 +381,7 @@ func TestDelegatesLeaveNoTrace(t *testing.T) {
 		}
 		d.close()
 	}
-	// A thread is still there for a moment after its goroutine.
-	for after := identityOfThreads(t); !slices.Equal(after, before); after = identityOfThreads(t) {
-		time.Sleep(time.Millisecond)
-	}
+	awaitOwnThreads(t) // a thread is still there for a moment after its goroutine
 }
 
 // identityOfThreads are the different identities of this process's threads.
@@ -390,20 +393,28 @@ func identityOfThreads(t *testing.T) []string {
 	}
 	var identities []string
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended
+		if identity := identityOfThread(t, path); identity != "" {
+			identities = append(identities, identity)
 		}
-		var identity []string
-		for line := range strings.Lines(string(text)) {
-			if key, _, _ := strings.Cut(line, ":"); slices.Contains([]string{"Uid", "Gid", "Groups", "CapEff"}, key) {
-				identity = append(identity, line)
-			}
-		}
-		identities = append(identities, strings.Join(identity, ""))
 	}
 	slices.Sort(identities)
 	return slices.Compact(identities)
+}
+
+// identityOfThread is that of a thread, by its status; "" if it has ended.
+func identityOfThread(t *testing.T, status string) string {
+	t.Helper()
+	text, err := os.ReadFile(status)
+	if err != nil {
+		return ""
+	}
+	var identity strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if key, _, _ := strings.Cut(line, ":"); slices.Contains([]string{"Uid", "Gid", "Groups", "CapEff"}, key) {
+			identity.WriteString(line)
+		}
+	}
+	return identity.String()
 }
 
 func TestParseFileIdentity(t *testing.T) {

@@ -151,6 +151,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 	executable, _ := buildROSProgram(t)
 	program := start(t, executable)
 	var limit unix.Rlimit
+	var err error
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
@@ -158,19 +159,27 @@ func TestTooManyOpenFiles(t *testing.T) {
 	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &lower, nil); err != nil {
 		t.Fatal(err)
 	}
-	var used []int
-	for fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil; fd, err = unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0) {
-		used = append(used, fd)
-	}
-	const few = 3 // enough for reading /proc, too few for the modules
-	closeAll := func(fds []int) {
-		for _, fd := range fds {
+	finder := NewFinder()
+	// What earlier tests have opened may be closed meanwhile: then there is room for more, and it is filled again.
+	for range 10 {
+		var used []int
+		for fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil; fd, err = unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0) {
+			used = append(used, fd)
+		}
+		const few = 3 // enough for reading /proc, too few for the modules
+		for _, fd := range used[:few] {
 			unix.Close(fd)
 		}
+		var process *Process
+		process, err = finder.Open(t.Context(), program.pid)
+		for _, fd := range used[few:] {
+			unix.Close(fd)
+		}
+		if err != nil {
+			break
+		}
+		_ = process.Close()
 	}
-	closeAll(used[:few])
-	_, err := NewFinder().Open(t.Context(), program.pid)
-	closeAll(used[few:])
 	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
 		t.Fatal(err)
 	}
