@@ -34,6 +34,33 @@ SELECT boot_id, pid, process_start, any_value(node_name) AS node_name, any_value
 FROM callback_execution
 GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp;
 
+-- Subscriptions by what takes name them by, their rcl handles and their intra-process buffers, and when they lived, as in callback_life.
+CREATE OR REPLACE VIEW subscription_life AS
+WITH named AS (
+  SELECT DISTINCT boot_id, pid, process_start, 'handle' AS kind, subscription_handle AS address, topic_name, node_name, init_timestamp, end_timestamp
+  FROM subscription WHERE subscription_handle IS NOT NULL
+  UNION ALL
+  SELECT DISTINCT boot_id, pid, process_start, 'buffer', buffer, topic_name, node_name, init_timestamp, end_timestamp
+  FROM subscription WHERE buffer IS NOT NULL
+)
+SELECT *, coalesce(init_timestamp, lag(end_timestamp) OVER (PARTITION BY boot_id, pid, process_start, kind, address ORDER BY end_timestamp NULLS LAST)) AS since
+FROM named;
+
+-- Takes with what is known of their subscription at the end of the recording, where it was not known yet.
+CREATE OR REPLACE VIEW taken AS
+SELECT t.* REPLACE (coalesce(t.topic_name, h.topic_name, b.topic_name) AS topic_name, coalesce(t.node_name, h.node_name, b.node_name) AS node_name)
+FROM take t
+LEFT JOIN subscription_life h
+  ON t.topic_name IS NULL AND h.kind = 'handle' AND t.boot_id = h.boot_id AND t.pid = h.pid AND t.process_start = h.process_start
+ AND t.subscription_handle = h.address
+ AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) >= coalesce(h.since, -9223372036854775807)
+ AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) < coalesce(h.end_timestamp, 9223372036854775807)
+LEFT JOIN subscription_life b
+  ON t.topic_name IS NULL AND b.kind = 'buffer' AND t.boot_id = b.boot_id AND t.pid = b.pid AND t.process_start = b.process_start
+ AND t.buffer = b.address
+ AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) >= coalesce(b.since, -9223372036854775807)
+ AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) < coalesce(b.end_timestamp, 9223372036854775807);
+
 -- caret-bpf info --part topics.
 CREATE OR REPLACE VIEW topic_summary AS
 WITH published AS (
@@ -45,7 +72,7 @@ WITH published AS (
 ), received AS (
   SELECT topic_name, count(*) AS received FROM (
     SELECT topic_name FROM callback_execution WHERE kind = 'subscription' AND callback_start_timestamp IS NOT NULL
-    UNION ALL SELECT topic_name FROM take WHERE kind NOT IN ('ignored', 'unattributed'))
+    UNION ALL SELECT topic_name FROM taken WHERE kind NOT IN ('ignored', 'unattributed'))
   WHERE topic_name IS NOT NULL GROUP BY topic_name
 )
 SELECT topic_name, coalesce(publishes, 0) AS publishes,
@@ -83,7 +110,7 @@ SELECT boot_id, pid, process_start, tid, topic_name, node_name, true, CASE WHEN 
        CASE WHEN kind <> 'unattributed' THEN callback_start_timestamp END, NULL,
        CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END, source_timestamp, publisher_gid, buffer, dequeue_index,
        CASE WHEN dequeue_timestamp IS NULL THEN rmw_take_timestamp ELSE dequeue_timestamp END
-FROM take WHERE kind <> 'ignored';
+FROM taken WHERE kind <> 'ignored';
 
 -- Messages that were received, each with its publish: the received ones of caret-bpf latency communication --series. Through the middleware they are
 -- joined by the publisher's gid and the source timestamp, or by topic and source timestamp where a gid is unknown (joined_by);

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/caret-bpf/caret-bpf/analyze/scan"
@@ -251,31 +252,35 @@ func (w *worker) publishCount(p *processCount, row *publishCounts, at int64) *pu
 	return c
 }
 
+// subscription is that of a take whose row does not name the topic: it was not known yet when the message was taken. Nil
+// where it was never known.
+func (w *worker) subscription(row *takeCounts) *system.Subscription {
+	if row.TopicName != "" {
+		return nil
+	}
+	at := scan.FirstTime(row.Dequeue, row.Take)
+	if s := w.index.Subscriptions.Find(row.ProcessKey, row.SubscriptionHandle, at); s != nil {
+		return s
+	}
+	return w.index.Buffers.Find(row.ProcessKey, row.Buffer, at)
+}
+
 // takeCounts are the columns of take that a Summary needs.
 type takeCounts struct {
 	trace.ProcessKey
-	Kind      trace.TakeKind `column:"kind"`
-	TopicName string         `column:"topic_name,null"`
-	NodeName  string         `column:"node_name,null"`
-}
-
-// timedTakeCounts tell besides when that was.
-type timedTakeCounts struct {
-	takeCounts
-	Take    trace.Optional[int64] `column:"rmw_take_timestamp"`
-	Dequeue trace.Optional[int64] `column:"dequeue_timestamp"`
+	Kind               trace.TakeKind        `column:"kind"`
+	Take               trace.Optional[int64] `column:"rmw_take_timestamp"`
+	Dequeue            trace.Optional[int64] `column:"dequeue_timestamp"`
+	SubscriptionHandle trace.Address         `column:"subscription_handle,null"`
+	Buffer             trace.Address         `column:"buffer,null"`
+	TopicName          string                `column:"topic_name,null"`
+	NodeName           string                `column:"node_name,null"`
 }
 
 func (w *worker) addTakes(rows []takeCounts) {
 	for i := range rows {
-		w.addTake(&rows[i])
-	}
-}
-
-func (w *worker) addTimedTakes(rows []timedTakeCounts) {
-	for i := range rows {
 		if row := &rows[i]; isWithin(&w.within, scan.FirstTime(row.Take, row.Dequeue)) {
-			w.addTake(&row.takeCounts)
+			w.addTake(row)
 		}
 	}
 }
@@ -284,9 +289,12 @@ func (w *worker) addTake(row *takeCounts) {
 	p := w.process(&row.ProcessKey)
 	p.takes++
 	key := unnamedPublisher{p.number, row.TopicName, row.NodeName}
+	if s := w.subscription(row); s != nil {
+		key.topic, key.nodeName = s.TopicName, cmp.Or(row.NodeName, s.Node.Name)
+	}
 	c := w.takes[key]
 	if c == nil {
-		w.unknown.Keep(len(row.TopicName) + len(row.NodeName))
+		w.unknown.Keep(len(key.topic) + len(key.nodeName))
 		c = new(takeCount)
 		w.takes[key] = c
 	}

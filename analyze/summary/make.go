@@ -225,12 +225,7 @@ func (s *summarizer) count(ctx context.Context) error {
 	for _, read := range []func() error{
 		func() error { return scanTable(ctx, s, trace.TableCallback, (*worker).addCallbacks) },
 		func() error { return scanTable(ctx, s, trace.TablePublish, (*worker).addPublishes) },
-		func() error {
-			if s.result.Within.Valid {
-				return scanTable(ctx, s, trace.TableTake, (*worker).addTimedTakes)
-			}
-			return scanTable(ctx, s, trace.TableTake, (*worker).addTakes)
-		},
+		func() error { return scanTable(ctx, s, trace.TableTake, (*worker).addTakes) },
 		func() error {
 			if s.result.Within.Valid {
 				return scanTable(ctx, s, trace.TableEnqueue, (*worker).addTimedEnqueues)

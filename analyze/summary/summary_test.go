@@ -192,6 +192,35 @@ func TestSummaryKeepsTheLivesOfAnAddressApart(t *testing.T) {
 	}
 }
 
+// What is polled while its subscription is not known yet counts for the topic that the subscription turned out to be of.
+func TestPollsWithoutTopicCount(t *testing.T) {
+	dir := t.TempDir()
+	robot := trace.ProcessKey{BootID: "boot", PID: 100, ProcessStart: 1}
+	tracetest.AddSegment(t, dir, 0, []trace.Node{{ProcessKey: robot, NodeHandle: 1, NodeName: "n", Namespace: "/"}})
+	tracetest.AddSegment(t, dir, 0, []trace.Subscription{
+		{ProcessKey: robot, SubscriptionHandle: 0x10, NodeHandle: 1, TopicName: "/first", EndTimestamp: trace.Some(int64(500))},
+		{ProcessKey: robot, SubscriptionHandle: 0x10, NodeHandle: 1, TopicName: "/second", InitTimestamp: trace.Some(int64(600)), Buffer: 0x20},
+	})
+	tracetest.AddSegment(t, dir, 0, []trace.Take{
+		{ProcessKey: robot, Kind: trace.TakeRMW, SubscriptionHandle: 0x10, RMWTakeTimestamp: trace.Some(int64(100))},
+		{ProcessKey: robot, Kind: trace.TakeRMW, SubscriptionHandle: 0x10, RMWTakeTimestamp: trace.Some(int64(700))},
+		{ProcessKey: robot, Kind: trace.TakeDequeue, Buffer: 0x20, DequeueTimestamp: trace.Some(int64(800))},
+		{ProcessKey: robot, Kind: trace.TakeRMW, TopicName: "/second", NodeName: "/n", SubscriptionHandle: 0x10, RMWTakeTimestamp: trace.Some(int64(900))},
+		{ProcessKey: robot, Kind: trace.TakeRMW, SubscriptionHandle: 0x99, RMWTakeTimestamp: trace.Some(int64(900))},
+		{ProcessKey: robot, Kind: trace.TakeIgnored, SubscriptionHandle: 0x10, RMWTakeTimestamp: trace.Some(int64(900))},
+	})
+	tracetest.AddSession(t, dir, trace.NewSession())
+	got, err := summary.Of(t.Context(), tracetest.Open(t, dir), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "topics", got.Topics, []summary.Topic{{TopicName: "/first", Received: 1}, {TopicName: "/second", Received: 3}})
+	none := trace.Some(0.0)
+	same(t, "nodes", got.Nodes, []summary.Node{
+		{PID: 100, CallbackRate: none, PublishRate: none, Takes: 1}, {PID: 100, NodeName: "/n", CallbackRate: none, PublishRate: none, Takes: 4, IgnoredTakes: 1},
+	})
+}
+
 func TestSummarizeEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Callback](3000, 1))

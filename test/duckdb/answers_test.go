@@ -43,9 +43,13 @@ func addPollsAndCalls(t *testing.T, w *writer.Writer) {
 		if i%7 == 0 {
 			kind = trace.TakeIgnored
 		}
+		topic, node := "/asked", "/poller"
+		if i < 50 {
+			topic, node = "", "" // the subscription was not known yet
+		}
 		if i%14 != 0 {
 			takes = append(takes, trace.Take{
-				ProcessKey: key, TID: pollerThread, Kind: kind, SubscriptionHandle: subscription, TopicName: "/asked", NodeName: "/poller",
+				ProcessKey: key, TID: pollerThread, Kind: kind, SubscriptionHandle: subscription, TopicName: topic, NodeName: node,
 				SourceTimestamp: trace.Some(at + 3), RMWTakeTimestamp: trace.Some(at + 150 + i), Callback: timer, CallbackStartTimestamp: start, PublisherGID: "0102",
 			})
 		}
@@ -124,6 +128,7 @@ func addUncertainSlots(t *testing.T, w *writer.Writer) {
 	var publishes []trace.Publish
 	var enqueues []trace.Enqueue
 	var callbacks []trace.Callback
+	var takes []trace.Take
 	for i := range int64(300) {
 		at := begin + i*1_000_000
 		publishes = append(publishes, trace.Publish{
@@ -138,6 +143,12 @@ func addUncertainSlots(t *testing.T, w *writer.Writer) {
 			continue // it is dropped
 		}
 		taken := at + 20 + i%3*900_000
+		if i%10 == 1 {
+			takes = append(takes, trace.Take{
+				ProcessKey: key, TID: callersThread, Kind: trace.TakeDequeue, Buffer: buffer, DequeueIndex: slot(i%4, i%7 != 0), DequeueTimestamp: trace.Some(taken),
+			})
+			continue
+		}
 		callbacks = append(callbacks, trace.Callback{
 			ProcessKey: key, TID: callersThread, Callback: callback, CallbackStartTimestamp: trace.Some(taken + 5), CallbackEndTimestamp: trace.Some(taken + 50),
 			Kind: trace.KindIntraProcessSubscription, Status: trace.CallbackComplete, NodeName: "/sink", TopicName: "/uncertain", SubscriptionHandle: subscription,
@@ -146,6 +157,7 @@ func addUncertainSlots(t *testing.T, w *writer.Writer) {
 	}
 	add(t, w, publishes)
 	add(t, w, enqueues)
+	add(t, w, takes)
 	add(t, w, callbacks)
 	add(t, w, []trace.Process{{ProcessKey: key}})
 	add(t, w, []trace.Node{{ProcessKey: key, NodeHandle: 1, NodeName: "source", Namespace: "/"}, {ProcessKey: key, NodeHandle: 2, NodeName: "sink", Namespace: "/"}})
