@@ -99,6 +99,41 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// A callback that polls gets the messages of the subscription.
+func TestPollingCallbacksAreChosen(t *testing.T) {
+	s := newRecording(t)
+	n, source := s.node("/n"), s.node("/source")
+	timer, other := s.timer(n, 100), s.timer(n, 200)
+	in, out := s.publisher(source, "/in", "aa"), s.publisher(n, "/out", "bb")
+	polled := s.subscription(n, "/in")
+	for at := int64(1000); at < 2000; at += 100 {
+		s.publishes(in, at-50, at-45, 0, 0)
+		s.runs(n, timer, at, at+50)
+		s.polls(polled, "aa", at-45, at+10, timer, at)
+		s.publishes(out, at+20, at+25, timer, at)
+		s.runs(n, other, at+60, at+70)
+	}
+	d := s.write()
+	for callback, want := range map[string]uint64{"/n/callback_0": 10, "/n/callback_1": 0} {
+		q := newQuery(t, analyze.Filter{Callbacks: patterns(callback)}, d)
+		var count uint64
+		nodes, err := q.NodeLatency(t.Context(), false, nil)
+		for _, r := range nodes {
+			count += r.Count
+		}
+		if err != nil || count != want {
+			t.Errorf("%s: %d outputs of inputs, want %d, %v", callback, count, want, err)
+		}
+		paths, err := q.Architecture.FindPaths("[/source]-[/in]-[/n]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.PathLatency(t.Context(), paths, false, nil); (err == nil) != (want > 0) {
+			t.Errorf("%s: the path that it ends: %v", callback, err)
+		}
+	}
+}
+
 // Row groups that can hold nothing of what is asked for are not read.
 func TestRowGroupsArePruned(t *testing.T) {
 	s := newRecording(t)

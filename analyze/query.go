@@ -169,9 +169,9 @@ func (f *Filter) path(p *system.Path) bool {
 		}))
 }
 
-// subscription tells whether the callback of a subscription is asked for.
+// subscription tells whether a callback that gets the messages of a subscription, or polls them, is asked for.
 func (f *Filter) subscription(s *system.Subscription) bool {
-	return len(f.Callbacks) == 0 || s.Callback != nil && f.named(s.Callback)
+	return len(f.Callbacks) == 0 || s.Callback != nil && f.named(s.Callback) || slices.ContainsFunc(s.PolledBy, f.named)
 }
 
 // named tells whether the name or the symbol of a callback is asked for.

@@ -165,6 +165,7 @@ func (c *constantCache) keep(number uint64, page []byte) {
 	if len(c.pages) >= maxCachedPages {
 		clear(c.pages)
 		clear(c.around)
+		c.memory.release()
 		c.full = true
 	}
 	c.pages[number] = page

@@ -2,6 +2,7 @@ package entities
 
 import (
 	"context"
+	"debug/elf"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,8 +12,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// Layouts keeps the layouts of processes by their libraries: on a vehicle hundreds of processes have the same. It may
-// be used by several goroutines. The nil Layouts keeps nothing.
+// Layouts keeps the layouts of processes by what they depend on, machine and libraries: on a vehicle hundreds of
+// processes have the same. It may be used by several goroutines. The nil Layouts keeps nothing.
 type Layouts struct {
 	mutex sync.Mutex
 	kept  map[string]*layouts.Layout
@@ -30,16 +31,23 @@ func (l *Layouts) Of(ctx context.Context, process *target.Process) (*layouts.Lay
 	if l == nil {
 		return LayoutOf(ctx, process)
 	}
-	key := layoutKey(process)
+	machine, err := machineOf(ctx, process)
+	if err != nil {
+		return nil, err
+	}
+	key, settled := layoutKey(process, machine)
 	l.mutex.Lock()
 	known := l.kept[key]
 	l.mutex.Unlock()
-	if known != nil {
+	if known != nil && settled {
 		return known, nil
 	}
-	layout, whole, err := learnLayoutOf(ctx, process)
-	if err != nil || !whole || layoutKey(process) != key {
+	layout, whole, err := learnLayoutOf(ctx, process, machine)
+	if err != nil || !whole {
 		return layout, err
+	}
+	if _, still := layoutKey(process, machine); !still {
+		return layout, nil
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -50,43 +58,54 @@ func (l *Layouts) Of(ctx context.Context, process *target.Process) (*layouts.Lay
 	return layout, nil
 }
 
-// layoutKey names the contents of all files that a layout depends on. A file that was written since has other times.
-func layoutKey(process *target.Process) string {
-	key := fmt.Appendf(nil, "%s", process.Distro.Like())
+// layoutKey names what a layout depends on: the contents of the libraries that teach something, by the times that these
+// had when they were opened. settled says that none was written since.
+func layoutKey(process *target.Process, machine elf.Machine) (key string, settled bool) {
+	text := fmt.Appendf(nil, "%s %v", process.Distro.Like(), machine)
+	settled = true
 	libraries := layouts.AccessorLibraries()
-	for i, module := range process.Modules {
-		if i != 0 && !slices.Contains(libraries, module.Soname) {
+	for _, module := range process.Modules {
+		if !slices.Contains(libraries, module.Soname) {
 			continue
 		}
 		opened, err := module.Opened()
 		if err != nil {
-			key = fmt.Appendf(key, " %d unread", i)
-			continue
+			return "", false
 		}
-		key = fmt.Appendf(key, " %s %v %v %v", module.Soname, module.File, opened.Times(), opened.Unchanged() == nil)
+		text = fmt.Appendf(text, " %s %v %v", module.Soname, module.File, opened.Times())
+		settled = settled && opened.Unchanged() == nil
 	}
-	return string(key)
+	return string(text), settled
+}
+
+// machineOf is what the process's code is for.
+func machineOf(ctx context.Context, process *target.Process) (elf.Machine, error) {
+	if len(process.Modules) == 0 {
+		return 0, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
+	}
+	file, err := process.OpenModule(ctx, process.Modules[0])
+	if err != nil {
+		return 0, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
+	}
+	defer file.Close()
+	return file.Machine(), nil
 }
 
 // LayoutOf returns the layout of the objects of a process. The error wraps layouts.ErrUnknown when its distribution is
 // not known.
 func LayoutOf(ctx context.Context, process *target.Process) (*layouts.Layout, error) {
-	layout, _, err := learnLayoutOf(ctx, process)
+	machine, err := machineOf(ctx, process)
+	if err != nil {
+		return nil, err
+	}
+	layout, _, err := learnLayoutOf(ctx, process, machine)
 	return layout, err
 }
 
 // learnLayoutOf reports as well whether all libraries could be read that teach something.
-func learnLayoutOf(ctx context.Context, process *target.Process) (layout *layouts.Layout, whole bool, err error) {
-	if len(process.Modules) == 0 {
-		return nil, false, fmt.Errorf("process %d has mapped no files: %w", process.PID, layouts.ErrUnknown)
-	}
-	file, err := process.OpenModule(ctx, process.Modules[0])
-	if err != nil {
-		return nil, false, fmt.Errorf("read the architecture of process %d: %w", process.PID, err)
-	}
-	defer file.Close()
+func learnLayoutOf(ctx context.Context, process *target.Process, machine elf.Machine) (layout *layouts.Layout, whole bool, err error) {
 	learned, whole := learnLayout(ctx, process)
-	layout, err = layouts.For(string(process.Distro.Like()), file.Machine(), learned)
+	layout, err = layouts.For(string(process.Distro.Like()), machine, learned)
 	return layout, whole, err
 }
 

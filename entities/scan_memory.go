@@ -14,6 +14,9 @@ const pageChunk = 4 * blockPages * pageSize
 // reuse says that nobody uses what was taken.
 func (m *scanMemory) reuse() { m.taken = 0 }
 
+// release lets go of the chunks: who has taken pages of them keeps them.
+func (m *scanMemory) release() { m.chunks, m.taken = nil, 0 }
+
 // block is for at most scanBlock bytes, until the next one is wanted.
 func (m *scanMemory) block(size uint64) []byte {
 	if uint64(len(m.read)) < size {

@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// holdLinks has the links of an attachment open beside the recorder until the test ends, as a child of his has between
-// fork and exec: to close them detaches nothing.
+// holdLinks has the links of an attachment open beside the recorder until the test ends, as a child of the
+// recorder has between fork and exec: to close them detaches nothing.
 func holdLinks(t *testing.T, attachments ...*Attachment) {
 	t.Helper()
 	held := 0

@@ -122,7 +122,7 @@ func (l *Loader) EndChange() error {
 		}
 	}
 	// Whoever has them open too, such as a child between fork and exec, keeps them for a while.
-	if err := errors.Join(l.setRule(kept, kept.rule()), l.setRule(retired, abi.LinksEarly)); err != nil {
+	if err := errors.Join(l.setRule(retired, abi.LinksEarly), l.setRule(kept, kept.rule())); err != nil {
 		return err
 	}
 	l.links, l.change = kept, nil

@@ -37,8 +37,11 @@ func (l *Loader) Losses() ([]Loss, error) {
 	indexes, values := make([]uint32, counters.MaxEntries()), make([]uint64, counters.MaxEntries())
 	// All at once: it is done several times a second.
 	read, err := counters.BatchLookup(new(ebpf.MapBatchCursor), indexes, values, nil)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) { // which says that these were all
+		return nil, fmt.Errorf("reading the loss counters: %w", err)
+	}
 	if read != len(values) {
-		return nil, fmt.Errorf("reading the loss counters, of which %d of %d could be read: %w", read, len(values), err)
+		return nil, fmt.Errorf("of %d loss counters %d could be read", len(values), read)
 	}
 	for i, index := range indexes {
 		count := values[i]

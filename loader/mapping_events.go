@@ -114,7 +114,7 @@ func (m *Mappings) Complete() bool {
 
 // processors names those that run.
 func (m *Mappings) processors() (string, error) {
-	var text [4096]byte // sysfs has no longer files
+	var text [4096]byte // more than the list of all processors that Linux takes, as ranges, on any machine
 	size, err := m.online.ReadAt(text[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err

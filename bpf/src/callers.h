@@ -47,8 +47,8 @@ static __always_inline bool was_seen_at_caller(struct thread_state *state,
  * makes something else of them.
  *
  * A link goes when nobody has it open any more. A child of the recorder has it, too, between fork
- * and exec, so that bodies can be hit for 80 ms after they were detached. Callers are not noted
- * then: all of them are probed, or nothing of the file is to be recorded.
+ * and exec, so that bodies can be hit for some 80 ms after they were detached. Callers are not
+ * noted then: all of them are probed, or nothing of the file is to be recorded.
  */
 static __always_inline bool is_repeated(struct thread_state *state, const struct event *event)
 {

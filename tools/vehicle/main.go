@@ -182,6 +182,7 @@ func measureAlone(ctx context.Context, f *fleet, w way) (found figures, err erro
 	if err != nil {
 		return figures{}, err
 	}
+	time.Sleep(settling)
 	end, err := r.stop()
 	return figures{attaching: r.began, detaching: end.detaching}, err
 }
