@@ -15,8 +15,14 @@ import (
 // ErrUnanswered: a page of the process did not come in time. Its helper is given up.
 var ErrUnanswered = errors.New("a page does not come")
 
-// Patience is how long one read is waited for.
-const Patience = time.Second
+const (
+	// Patience is how long one read is waited for.
+	Patience = time.Second
+	// startPatience is how long the process may take to begin, which is up to the machine alone.
+	startPatience = 10 * time.Second
+)
+
+var errNotBegun = errors.New("it does not begin")
 
 // Helper reads memory for several goroutines, one read at a time. The zero Helper begins its process with the first
 // one, and another one when the first was given up.
@@ -49,11 +55,16 @@ func (h *Helper) Read(pid int32, address uint64, into []byte) (n int, ended <-ch
 }
 
 func (h *Helper) ask(r request) (answer, error) {
-	fd := int(h.socket.Fd())
-	if _, err := unix.Write(fd, r.encode()); err != nil {
+	if _, err := unix.Write(int(h.socket.Fd()), r.encode()); err != nil {
 		return answer{}, fmt.Errorf("asking for memory: %w", err)
 	}
-	deadline := time.Now().Add(Patience)
+	return h.await(Patience)
+}
+
+// await waits for what the process says next.
+func (h *Helper) await(patience time.Duration) (answer, error) {
+	fd := int(h.socket.Fd())
+	deadline := time.Now().Add(patience)
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(max(0, time.Until(deadline)).Milliseconds())+1)
 		switch {
@@ -110,6 +121,10 @@ func (h *Helper) start() (err error) {
 		_ = command.Wait()
 	}()
 	h.socket, h.buffer, h.ended = own, buffer, ended
+	if _, err := h.await(startPatience); err != nil { // its greeting
+		h.giveUp()
+		return errNotBegun
+	}
 	return nil
 }
 

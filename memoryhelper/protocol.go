@@ -90,10 +90,13 @@ func init() {
 	}
 }
 
-// serve answers until the other end is closed.
+// serve greets by an empty answer, and answers until the other end is closed.
 func serve() {
 	buffer, err := unix.Mmap(bufferDescriptor, 0, BlockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
+		return
+	}
+	if _, err := unix.Write(socketDescriptor, answer{}.encode()); err != nil {
 		return
 	}
 	message := make([]byte, requestSize+1)

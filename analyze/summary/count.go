@@ -252,8 +252,8 @@ func (w *worker) publishCount(p *processCount, row *publishCounts, at int64) *pu
 	return c
 }
 
-// subscription is that of a take whose row does not name the topic: it was not known yet when the message was taken. Nil
-// where it was never known.
+// subscription is that of a take whose row does not name the topic: it was not known yet when the message was taken.
+// Nil where it was never known.
 func (w *worker) subscription(row *takeCounts) *system.Subscription {
 	if row.TopicName != "" {
 		return nil

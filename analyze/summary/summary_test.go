@@ -192,7 +192,8 @@ func TestSummaryKeepsTheLivesOfAnAddressApart(t *testing.T) {
 	}
 }
 
-// What is polled while its subscription is not known yet counts for the topic that the subscription turned out to be of.
+// What is polled while its subscription is not known yet counts for the topic that the subscription turned out to be
+// of.
 func TestPollsWithoutTopicCount(t *testing.T) {
 	dir := t.TempDir()
 	robot := trace.ProcessKey{BootID: "boot", PID: 100, ProcessStart: 1}

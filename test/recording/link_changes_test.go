@@ -17,6 +17,10 @@ import (
 func TestLinksChangeWhileRecording(t *testing.T) {
 	const many, others = 20, 60 // so many that other tests, which run meanwhile, do not weigh more
 	requireRecording(t)
+	requireLong(t)
+	if err := loader.Probe().UprobeMulti; err != nil {
+		t.Skipf("links are not replaced without uprobe_multi: %v", err)
+	}
 	if loader.MayHaveShadowStacks() {
 		t.Skip("where processes may have shadow stacks, links are of single ones")
 	}
