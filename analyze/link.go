@@ -14,6 +14,7 @@ type linked struct {
 	// noTime where there is no such callback or its time is unknown.
 	inputEnd, outputStart int64
 	output                *departure // nil: the input led to none
+	again                 bool       // it has led to another output before
 }
 
 // link finds for the messages of a subscription the messages of a publisher of the same node that were made of them.
@@ -58,8 +59,8 @@ func (l *latestLink) settle(int64) {
 			next++
 		}
 		if l.latest != nil {
+			l.emit(linked{input: l.latest, inputEnd: l.latest.end, outputStart: d.start, output: d, again: l.used})
 			l.used = true
-			l.emit(linked{input: l.latest, inputEnd: l.latest.end, outputStart: d.start, output: d})
 		}
 	}
 	for _, a := range l.received[next:] {
@@ -148,8 +149,8 @@ func (l *chainLink) settle(limit int64) {
 			continue
 		}
 		if first, input := l.inputOf(e); input != nil {
+			l.emit(linked{input: input, inputEnd: first.end, outputStart: d.start, output: d, again: e.answered})
 			e.answered = true
-			l.emit(linked{input: input, inputEnd: first.end, outputStart: d.start, output: d})
 		}
 	}
 	l.published = l.published[:0]

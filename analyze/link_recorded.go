@@ -103,8 +103,8 @@ func (l *recordedLink) settle(limit int64) {
 		}
 		for i := range slices.Backward(of.inputs) {
 			if in := &of.inputs[i]; in.start <= d.at {
+				l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: d.start, output: d, again: in.used})
 				in.used = true
-				l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: d.start, output: d})
 				break
 			}
 		}

@@ -19,8 +19,9 @@ const (
 	HopNode HopKind = "node"
 )
 
-// PathHop is the latency of a path or of one of its hops. The hops' durations are those of the messages that went all
-// the way, so their means add up to the path's.
+// PathHop is the latency of a path or of one of its hops. The Statistics are of ways: of each output at the path's end
+// that leads back to a begin. So the means of the hops add up to the path's. A message may be on several ways, or on
+// none.
 type PathHop struct {
 	Path string `report:"path,detail"`
 	// Hop counts from 1; 0 is the path as a whole.
@@ -28,11 +29,11 @@ type PathHop struct {
 	Kind HopKind `report:"kind"`
 	Name string  `report:"name"`
 	Statistics
-	// Begun is the number of messages that set out on the path or the hop, whether or not they came from its begin;
-	// Dropped of them were lost or, in a node, led to no publish. For the path as a whole, Begun that led to no end are
+	// Messages is the number of messages that set out on the path or the hop, whether or not they came from its begin;
+	// Dropped of them were lost or, in a node, led to no publish. For the path as a whole, those that led to no end are
 	// Dropped.
-	Begun   uint64 `report:"begun"`
-	Dropped uint64 `report:"dropped"`
+	Messages uint64 `report:"messages"`
+	Dropped  uint64 `report:"dropped_messages"`
 }
 
 // PathHopInstance is one hop of one message that went all the way along a path. Instance numbers the messages of a path

@@ -55,21 +55,63 @@ func TestPathLatency(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := []struct {
-				kind           analyze.HopKind
-				mean           int64
-				count          uint64
-				begun, dropped uint64
+				kind              analyze.HopKind
+				mean              int64
+				count             uint64
+				messages, dropped uint64
 			}{{analyze.HopPath, 60, 3, 5, 2}, {analyze.HopCommunication, 10, 3, 5, 1}, {analyze.HopNode, 20, 3, 4, 1}, {analyze.HopCommunication, 30, 3, 3, 0}}
 			if len(hops) != len(want) {
 				t.Fatalf("%d hops: %+v", len(hops), hops)
 			}
 			for i, w := range want {
-				if h := hops[i]; h.Hop != i || h.Kind != w.kind || h.Mean.Value != w.mean || h.Count != w.count || h.Begun != w.begun || h.Dropped != w.dropped {
+				if h := hops[i]; h.Hop != i || h.Kind != w.kind || h.Mean.Value != w.mean || h.Count != w.count || h.Messages != w.messages || h.Dropped != w.dropped {
 					t.Errorf("hop %d is %+v, want %+v", i, h, w)
 				}
 			}
 			if len(instances) != 3*4 || instances[4].Begin != 1101 || instances[4].End != 1161 || instances[7].Begin != 1131 || instances[7].Latency != 30 {
 				t.Errorf("the instances are %+v", instances)
+			}
+		})
+	}
+}
+
+// Each message of a node leads to two: the ways are twice as many as the messages that set out.
+func TestMessagesAreCountedOnce(t *testing.T) {
+	for name, within := range map[string]bool{"in the callback": true, "by the latest message": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newRecording(t)
+			sensor, filter, actuator := s.node("/sensor"), s.node("/filter"), s.node("/actuator")
+			points, in := s.publisher(sensor, "/points", "aa"), s.subscription(filter, "/points")
+			objects, out := s.publisher(filter, "/objects", "bb"), s.subscription(actuator, "/objects")
+			for i := range int64(3) {
+				at := 1000 + 100*i
+				s.publishes(points, at+1, at+2, 0, 0)
+				s.receives(in, "aa", at+2, at+11, at+40)
+				for _, later := range []int64{20, 30} {
+					if within {
+						s.publishes(objects, at+later, at+later+1, in.callback, at+11)
+					} else {
+						s.publishes(objects, at+later, at+later+1, 0, 0)
+					}
+					s.receives(out, "bb", at+later+1, at+later+40, at+later+45)
+				}
+			}
+			q := s.query(analyze.Filter{})
+			if err := q.LoadActivity(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			paths, err := q.Architecture.FindPaths("[/sensor]-[/points]-[/filter]-[/objects]-[/actuator]")
+			if err != nil {
+				t.Fatal(err)
+			}
+			hops, err := q.PathLatency(t.Context(), paths, !within, nil)
+			if err != nil || len(hops) != 4 {
+				t.Fatalf("%+v, %v", hops, err)
+			}
+			for i, messages := range []uint64{3, 3, 3, 6} {
+				if h := hops[i]; h.Count != 6 || h.Messages != messages || h.Dropped != 0 {
+					t.Errorf("hop %d has %d ways of %d messages, %d dropped, want 6 of %d", i, h.Count, h.Messages, h.Dropped, messages)
+				}
 			}
 		})
 	}

@@ -68,7 +68,7 @@ type inNode struct {
 
 // hopCount counts the messages of a hop, which several paths may share.
 type hopCount struct {
-	begun, dropped uint64
+	messages, dropped uint64
 }
 
 // trackedPath gathers the latencies of one path.
@@ -205,15 +205,15 @@ func (t *pathTracker) passed(p passage) {
 		return
 	}
 	count := t.pairs[route{p.departure.publisher, p.subscription}]
-	count.begun++
+	count.messages++
 	if p.fate == Lost {
 		count.dropped++
 	}
 }
 
 func (t *pathTracker) linked(count *hopCount, l linked) {
-	if t.query.filter.covers(l.input.start) {
-		count.begun++
+	if t.query.filter.covers(l.input.start) && !l.again {
+		count.messages++
 		if l.output == nil {
 			count.dropped++
 		}
@@ -347,12 +347,12 @@ func (p *trackedPath) results(ctx context.Context) ([]PathHop, error) {
 	// Ranking the latencies of a hop takes long, and hops do not depend on each other.
 	err := scan.InParallel(ctx, len(results), func(_ context.Context, _, i int) error {
 		if i == 0 {
-			results[i] = PathHop{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Begun: p.begun, Dropped: p.begun - p.reached}
+			results[i] = PathHop{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Messages: p.begun, Dropped: p.begun - p.reached}
 			return nil
 		}
 		hop := p.hops[i-1]
 		results[i] = PathHop{
-			Path: p.name, Hop: i, Kind: hop.kind, Name: hop.name, Statistics: hop.statistics(), Begun: hop.count.begun, Dropped: hop.count.dropped,
+			Path: p.name, Hop: i, Kind: hop.kind, Name: hop.name, Statistics: hop.statistics(), Messages: hop.count.messages, Dropped: hop.count.dropped,
 		}
 		return nil
 	})

@@ -494,11 +494,11 @@ func (of *hitPath) answers(c *hitComparison) (rows []analyze.PathHop, instances 
 	}
 	begun := uint64(len(c.points(of.hops[0], false)))
 	rows = append(rows, analyze.PathHop{
-		Path: of.name, Kind: analyze.HopPath, Name: of.name, Statistics: statistics[0].statistics(), Begun: begun, Dropped: begun - uint64(len(reached)),
+		Path: of.name, Kind: analyze.HopPath, Name: of.name, Statistics: statistics[0].statistics(), Messages: begun, Dropped: begun - uint64(len(reached)),
 	})
 	for i, hop := range of.hops {
 		row := analyze.PathHop{Path: of.name, Hop: i + 1, Kind: hop.kind, Name: hop.name, Statistics: statistics[i+1].statistics()}
-		row.Begun, row.Dropped = c.through(hop)
+		row.Messages, row.Dropped = c.through(hop)
 		rows = append(rows, row)
 	}
 	return rows, instances
@@ -508,8 +508,12 @@ func (of *hitPath) answers(c *hitComparison) (rows []analyze.PathHop, instances 
 // no further.
 func (c *hitComparison) through(hop hitHop) (begun, dropped uint64) {
 	if hop.kind == analyze.HopNode {
+		seen := map[*hitReception]bool{}
 		for _, l := range c.links[hop.hitPair] {
-			begun++
+			if !seen[l.input] {
+				begun++
+			}
+			seen[l.input] = true
 			if l.output == nil {
 				dropped++
 			}
