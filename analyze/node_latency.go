@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
@@ -65,6 +66,7 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 		return nil, err
 	}
 	var nodes []*nodeLatency
+	var uncomputed []string
 	instances := series[NodeInstance]{each: each}
 	links := newLinks()
 	for _, n := range q.Architecture.Nodes {
@@ -88,9 +90,15 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 					instances.add(of.add(l))
 				}) {
 					nodes = append(nodes, of)
+				} else if context.IsNamedOnly() {
+					uncomputed = append(uncomputed, fmt.Sprintf("%s from %s to %s (%s)", n.Name, s.TopicName, p.TopicName, context))
 				}
 			}
 		}
+	}
+	if len(uncomputed) > 0 {
+		q.Warnings = append(q.Warnings, fmt.Sprintf("%d pairs of a subscription and a publisher are left out, because the context that the architecture file names is not computed, such as %s",
+			len(uncomputed), uncomputed[0]))
 	}
 	err := q.eachMessageWindow(ctx, links.wants(), func(w *messageWindow) error {
 		links.add(w)

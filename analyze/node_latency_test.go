@@ -1,8 +1,10 @@
 package analyze_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -77,6 +79,29 @@ func TestUseLatestMessage(t *testing.T) {
 		s.polls(sub, "bb", 13, 13, 0, 0)
 	})
 	wantLines(t, nodeOf(t, q, false), "0, 4, Lost, Lost", "13, Lost, 13, 14", "2, 6, Lost, Lost", "8, 9, 11, 12", "8, 9, 7, 8")
+}
+
+// What a file names and nobody computes is not left out in silence.
+func TestContextsThatAreNotComputed(t *testing.T) {
+	for _, context := range []system.ContextType{system.ContextInheritUniqueStamp, system.ContextTilde} {
+		t.Run(string(context), func(t *testing.T) {
+			q := chained(t, context, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
+				s.receives(sub, "bb", 0, 0, 4)
+				s.publishes(pub, 8, 8, timer, 7)
+			})
+			wantLines(t, nodeOf(t, q, true))
+			if want := "/n from /in to /out (" + string(context) + ")"; len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], want) {
+				t.Errorf("warnings %q, want one of %s", q.Warnings, want)
+			}
+			paths, err := q.Architecture.FindPaths("[/in]-[/n]-[/out]")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.PathLatency(t.Context(), paths, true, nil); !errors.Is(err, analyze.ErrNothingSelected) || !strings.Contains(err.Error(), "by the context "+string(context)) {
+				t.Errorf("the path's latency: %v", err)
+			}
+		})
+	}
 }
 
 // Without any context the recorded callback of each publish tells.

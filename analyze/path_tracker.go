@@ -130,6 +130,10 @@ func (t *pathTracker) addPath(p *system.Path, latest bool) error {
 			if context == system.ContextUndefined && latest {
 				context = system.ContextUseLatestMessage
 			}
+			if context.IsNamedOnly() {
+				return fmt.Errorf("%w: how %s gets from %s to %s in %s is not computed by the context %s that the architecture file names: name another one there",
+					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, context)
+			}
 			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(count, l) }) {
 				return fmt.Errorf("%w: nothing tells how %s gets from %s to %s in %s (context %s): name it in an architecture file, or take the latest message",
 					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, n.Context)

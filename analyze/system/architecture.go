@@ -213,6 +213,12 @@ const (
 	ContextTilde ContextType = "tilde"
 )
 
+// IsNamedOnly reports whether a context can be named in an architecture file, as CARET writes it, but no latency is
+// computed by it.
+func (c ContextType) IsNamedOnly() bool {
+	return c == ContextInheritUniqueStamp || c == ContextTilde
+}
+
 // MessageContext is the relation between the messages of a subscription and those of a publisher of the same node.
 type MessageContext struct {
 	Type         ContextType
