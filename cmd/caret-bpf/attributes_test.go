@@ -35,7 +35,7 @@ func attributedDataset(t *testing.T, executions int, attributes ...trace.Attribu
 func TestSystemsByAttributes(t *testing.T) {
 	datasets := []string{attributedDataset(t, 2, trace.Attribute{Key: "route", Value: "b"}), attributedDataset(t, 2)}
 	for _, command := range []string{"graph", "paths"} {
-		for value, want := range map[string]int{"b": exitSuccess, "a": exitFailure} {
+		for value, want := range map[string]int{"b": exitSuccess, "a": exitNoTarget} {
 			if code, out, problems := runCommand(append([]string{command, "--attribute", "route=" + value}, datasets...)...); code != want {
 				t.Errorf("%s of route %s: exit code %d: %s%s", command, value, code, out, problems)
 			}
@@ -101,7 +101,7 @@ func TestAnswersByAttributes(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"nobody has it":      {[]string{"--attribute", "route=c"}, exitFailure, "route=c"},
+		"nobody has it":      {[]string{"--attribute", "route=c"}, exitNoTarget, "route=c"},
 		"no attribute":       {[]string{"--attribute", "route"}, exitUsage, "KEY=VALUE"},
 		"no key":             {[]string{"--by", "the route"}, exitUsage, "--by"},
 		"warnings have them": {[]string{"--by", "route", "--attribute", "route=b"}, exitSuccess, "route=b: "},

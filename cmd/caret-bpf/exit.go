@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -38,7 +39,7 @@ var exitCodes = []struct {
 	{exitSuccess, "success"},
 	{exitFailure, "any other error"},
 	{exitUsage, "wrong usage"},
-	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded"},
+	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded; nothing in a dataset fits a question"},
 	{exitPermission, "privileges are missing; the message names them"},
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
 	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails"},
@@ -62,7 +63,7 @@ func exitCode(err error) int {
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
-			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite,
+			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable}},

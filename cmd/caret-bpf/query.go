@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -155,15 +156,32 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 	if err != nil {
 		return err
 	}
+	var misfits []string
+	answered := false
 	for i, group := range groups {
-		err := ask(queries[i], func(rows []T) error { return w.write(group, rows) })
+		err := ask(queries[i], func(rows []T) error {
+			answered = answered || len(rows) > 0
+			return w.write(group, rows)
+		})
+		for _, m := range queries[i].Misfits() {
+			misfits = append(misfits, explain(m))
+		}
 		endProgress(c.err, *q.quiet)
 		warn(c, *q.quiet, group.warnings(queries[i].Warnings))
 		if err != nil {
 			return errors.Join(err, w.discard())
 		}
 	}
-	return w.close()
+	slices.Sort(misfits)
+	misfits = slices.Compact(misfits)
+	if err := w.close(); err != nil {
+		return err
+	}
+	if len(misfits) > 0 && !answered {
+		return fmt.Errorf("%w: %s", analyze.ErrNothingSelected, strings.Join(misfits, "; "))
+	}
+	warn(c, *q.quiet, misfits)
+	return nil
 }
 
 // warn says on the side what an answer lacks.
