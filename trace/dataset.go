@@ -39,6 +39,9 @@ func OpenAs(dir string, as As) (*Dataset, error) {
 		info, err = os.Stat(dir)
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no %s: %w", ErrNotDataset, dir, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)
 	}
@@ -59,7 +62,7 @@ func OpenAs(dir string, as As) (*Dataset, error) {
 	}
 	if len(tables) == 0 {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %s has no %s", ErrNotDataset, dir, SessionFile)
+			return nil, fmt.Errorf("%w: %s has no %s%s", ErrNotDataset, dir, SessionFile, d.elsewhere())
 		}
 		return nil, fmt.Errorf("open dataset %s: %w", dir, err)
 	}

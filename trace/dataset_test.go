@@ -2,9 +2,11 @@ package trace_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -37,6 +39,36 @@ func TestOpenRefusesWhatIsNoDataset(t *testing.T) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+// Whoever names a directory beside the dataset is told which one it is.
+func TestOpenTellsWhereDatasetsAre(t *testing.T) {
+	above := t.TempDir()
+	var datasets []string
+	for i := range 5 {
+		dir := filepath.Join(above, fmt.Sprint("drive", i))
+		tracetest.AddSegment(t, dir, 0, tracetest.Random[trace.Clock](1, 1))
+		tracetest.AddSession(t, dir, trace.NewSession())
+		datasets = append(datasets, dir)
+	}
+	empty := filepath.Join(above, "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(above, "missing")
+	for dir, want := range map[string]string{
+		above:                                  "in it are " + strings.Join(datasets[:3], ", ") + ", 2 more: name one of them",
+		filepath.Join(datasets[0], "clock"):    "it is a part of " + datasets[0] + ": name that",
+		filepath.Join(datasets[0], "clock/."):  "it is a part of " + datasets[0] + ": name that",
+		empty:                                  empty + " has no " + trace.SessionFile,
+		missing:                                "there is no " + missing,
+		filepath.Join(datasets[0], "clock/no"): "there is no ",
+	} {
+		_, err := trace.Open(dir)
+		if !errors.Is(err, trace.ErrNotDataset) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", dir, err, want)
+		}
 	}
 }
 

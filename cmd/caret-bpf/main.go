@@ -108,6 +108,9 @@ func main() {
 // execute runs a command, tells what went wrong and returns the exit code.
 func execute(ctx context.Context, c console, arguments []string) int {
 	err := run(ctx, c, arguments)
+	if c.out.isClosed() && errors.Is(err, syscall.EPIPE) {
+		err = nil // nobody wants the rest
+	}
 	if failure := c.out.end(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
 		err = fmt.Errorf("not everything could be printed: %w", failure)
 	}

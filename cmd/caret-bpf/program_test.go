@@ -139,6 +139,7 @@ func TestOutputThatCannotBePrinted(t *testing.T) {
 	}
 	defer closed.Close()
 	_ = reader.Close()
+	dir, _ := syntheticDataset(t)
 	for name, test := range map[string]struct {
 		stdout *os.File
 		code   int
@@ -147,7 +148,7 @@ func TestOutputThatCannotBePrinted(t *testing.T) {
 		"a full device": {full, exitFailure, "no space left"},
 		"a closed pipe": {closed, exitSuccess, ""},
 	} {
-		for _, command := range []string{"version", "help", "completion bash"} {
+		for _, command := range []string{"version", "help", "completion bash", "info " + dir, "latency callback --series " + dir, "latency callback --csv " + dir} {
 			t.Run(name+", "+command, func(t *testing.T) {
 				c := programCommand(strings.Fields(command)...)
 				c.Stdout = test.stdout

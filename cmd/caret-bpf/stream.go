@@ -81,8 +81,14 @@ func (o *output) terminal() *os.File {
 	return nil
 }
 
-// end writes what waits, and returns what kept text from being written. That nobody reads on, as in `caret-bpf list |
-// head -1`, is not a failure.
+// isClosed reports whether nobody reads on, as in `caret-bpf list | head -1`.
+func (o *output) isClosed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return errors.Is(o.err, syscall.EPIPE)
+}
+
+// end writes what waits, and returns what kept text from being written. That nobody reads on is not a failure.
 func (o *output) end() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
