@@ -14,6 +14,7 @@ type csvSink struct {
 	out     *csv.Writer
 	columns []column
 	cells   []string
+	begun   bool // a row was written
 	// formulas leaves text that begins like a formula as it is.
 	formulas bool
 }
@@ -28,6 +29,7 @@ func newCSVSink(w io.Writer, columns []column, formulas bool) *csvSink {
 }
 
 func (s *csvSink) write(row reflect.Value) error {
+	s.begun = true
 	for i := range s.columns {
 		s.cells[i] = s.columns[i].plain(row)
 		if s.columns[i].value.Kind() == reflect.String {
@@ -68,4 +70,10 @@ func (c *column) plain(row reflect.Value) string {
 	return fmt.Sprint(value.Interface())
 }
 
-func (s *csvSink) discard() error { return s.close() }
+// discard leaves no header where there is no row.
+func (s *csvSink) discard() error {
+	if !s.begun {
+		return nil
+	}
+	return s.close()
+}

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -267,6 +268,25 @@ func TestCount(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", 100000: "100,000", -1234: "-1,234", -1 << 63: "-9,223,372,036,854,775,808"} {
 		if got := report.Count(n); got != want {
 			t.Errorf("%d is shown as %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Of a report that fails before its first row nothing is left, not even a header.
+func TestDiscardedBeforeTheFirstRow(t *testing.T) {
+	type row struct {
+		Name string `report:"name"`
+	}
+	for _, format := range []report.Format{report.Table, report.CSV, report.JSON} {
+		for rows, want := range map[int]bool{0: false, 1: true} {
+			var out bytes.Buffer
+			w, err := report.NewWriter[row](&out, format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(w.Write(make([]row, rows)), w.Discard()); err != nil || (out.Len() > 0) != want {
+				t.Errorf("%v with %d rows: %q, %v", format, rows, out.String(), err)
+			}
 		}
 	}
 }

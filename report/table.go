@@ -64,4 +64,10 @@ func (s *tableSink) close() error {
 	return s.out.Flush()
 }
 
-func (s *tableSink) discard() error { return s.close() }
+// discard leaves no header where there is no row.
+func (s *tableSink) discard() error {
+	if !s.settled && len(s.waiting) == 0 {
+		return nil
+	}
+	return s.close()
+}

@@ -43,8 +43,9 @@ type PathQuery struct {
 // bounds left paths out. It fails with ErrNoSuchName for an unknown From or To.
 func (a *Architecture) Paths(ctx context.Context, q PathQuery) (paths []*Path, complete bool, err error) {
 	s := newPathSearch(ctx, a, q)
+	names := a.Names()
 	for _, name := range []string{q.From, q.To} {
-		if name != "" && !a.has(name) {
+		if name != "" && !slices.Contains(names, name) {
 			return nil, false, fmt.Errorf("%w: %s", ErrNoSuchName, name)
 		}
 	}
@@ -67,15 +68,20 @@ func (a *Architecture) Paths(ctx context.Context, q PathQuery) (paths []*Path, c
 	return s.paths, !s.cut, nil
 }
 
-func (a *Architecture) has(name string) bool {
+// Names are the different names of nodes and topics, in order.
+func (a *Architecture) Names() []string {
+	var names []string
 	for _, n := range a.Nodes {
-		if n.Name == name ||
-			slices.ContainsFunc(n.Publishers, func(p *Publisher) bool { return p.TopicName == name }) ||
-			slices.ContainsFunc(n.Subscriptions, func(s *Subscription) bool { return s.TopicName == name }) {
-			return true
+		names = append(names, n.Name)
+		for _, p := range n.Publishers {
+			names = append(names, p.TopicName)
+		}
+		for _, s := range n.Subscriptions {
+			names = append(names, s.TopicName)
 		}
 	}
-	return false
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 // pathSearch is a depth-first search along communications and through nodes.

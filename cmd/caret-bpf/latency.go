@@ -90,7 +90,7 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.P
 	for _, text := range f.paths {
 		named, err := query.Architecture.FindPaths(text)
 		if err != nil {
-			return nil, err
+			return nil, suggestNames(err, query.Architecture, text)
 		}
 		paths = append(paths, f.passable(query, text, named)...)
 	}
@@ -99,7 +99,7 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.P
 	}
 	found, complete, err := query.Architecture.Paths(ctx, system.PathQuery{From: f.from, To: f.to, Undefined: f.latest})
 	if err != nil {
-		return nil, err
+		return nil, suggestNames(err, query.Architecture, f.from, f.to)
 	}
 	if !complete {
 		query.Warnings = append(query.Warnings, "there are more paths: name both --from and --to, or --path")

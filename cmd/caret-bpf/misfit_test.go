@@ -44,3 +44,24 @@ func TestFiltersThatFitNothing(t *testing.T) {
 		})
 	}
 }
+
+// So is who names a path.
+func TestPathsOfNamesThatThereAreNot(t *testing.T) {
+	dir := relayDataset(t)
+	for name, test := range map[string]struct {
+		arguments []string
+		says      string
+	}{
+		"from":           {[]string{"paths", dir, "--from", "/chater", "--to", "/relayed"}, `no such topic or node: /chater; by "/chater", did you mean "/chatter"?`},
+		"to":             {[]string{"latency", "path", dir, "--from", "/chatter", "--to", "/relay3d"}, `by "/relay3d", did you mean "/relayed" or "/relay"?`},
+		"in a path":      {[]string{"latency", "response-time", dir, "--path", "[/talker]-[/chatter]-[/realy]"}, `by "/realy", did you mean "/relay"?`},
+		"nothing alike":  {[]string{"paths", dir, "--from", "/camera"}, "no such topic or node: /camera\n"},
+		"no path at all": {[]string{"latency", "path", dir, "--path", "[/relay]-[/chatter]-[/talker]"}, "a path is [node]-[topic]-[node]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, out, problems := runCommand(test.arguments...); code != exitUsage || !strings.Contains(problems, test.says) || out != "" {
+				t.Errorf("exit code %d; %q should be in:\n%s\n%s", code, test.says, problems, out)
+			}
+		})
+	}
+}

@@ -54,7 +54,7 @@ func pathsCommand() command {
 func listPaths(ctx context.Context, c console, quiet bool, a *system.Architecture, query system.PathQuery, output outputFlags) error {
 	paths, complete, err := a.Paths(ctx, query)
 	if err != nil {
-		return err
+		return suggestNames(err, a, query.From, query.To)
 	}
 	if query.From == "" && query.To == "" {
 		paths = append(a.NamedPaths[:len(a.NamedPaths):len(a.NamedPaths)], paths...)
