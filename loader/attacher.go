@@ -67,7 +67,7 @@ func separateBad(attach func([]placedSite) (io.Closer, error), sites []placedSit
 	for _, half := range [][]placedSite{sites[:len(sites)/2], sites[len(sites)/2:]} {
 		attached, cause := attach(half)
 		if cause == nil {
-			if err := attached.Close(); err != nil {
+			if err := closeAll([]io.Closer{attached}); err != nil {
 				return nil, nil, err
 			}
 			good = append(good, half...)

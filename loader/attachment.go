@@ -10,6 +10,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/selfexec"
 )
 
 // Attachment is what one call of Loader.Attach attached. Closing it restores the process's text.
@@ -70,6 +71,10 @@ func (l *Loader) closeEach(attachments []*Attachment) error {
 // closeAll closes links side by side: each waits for the kernel to be sure that nobody is in its programs, and those
 // waits can be one. A process of hundreds of libraries has more than a thousand links.
 func closeAll(links []io.Closer) error {
+	return selfexec.CloseEverywhere(func() error { return closeSideBySide(links) })
+}
+
+func closeSideBySide(links []io.Closer) error {
 	const atOnce = 256
 	errs := make([]error, len(links))
 	slots := make(chan struct{}, atOnce)

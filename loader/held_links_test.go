@@ -7,28 +7,16 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/memoryhelper"
 )
 
 // holdLinks has the links of an attachment open beside the recorder until the test ends, as a child of the
 // recorder has between fork and exec: to close them detaches nothing.
 func holdLinks(t *testing.T, attachments ...*Attachment) {
 	t.Helper()
-	held := 0
 	for _, attachment := range attachments {
-		closers := slices.Clone(attachment.links)
-		for _, key := range attachment.shared {
-			closers = append(closers, attachment.set.shared[key].link.Closer)
-		}
-		for _, closer := range closers {
-			attached, isLink := closer.(link.Link)
-			if !isLink {
-				t.Skip("only links can be opened once more")
-			}
-			info, err := attached.Info()
-			if err != nil {
-				t.Fatal(err)
-			}
-			again, err := link.NewFromID(info.ID)
+		for _, id := range linkNumbers(t, attachment) {
+			again, err := link.NewFromID(id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,12 +25,32 @@ func holdLinks(t *testing.T, attachments ...*Attachment) {
 					t.Error(err)
 				}
 			})
-			held++
 		}
 	}
-	if held == 0 {
-		t.Fatal("there is nothing to hold")
+}
+
+// linkNumbers are those by which the kernel knows the links of an attachment.
+func linkNumbers(t *testing.T, a *Attachment) (ids []link.ID) {
+	t.Helper()
+	closers := slices.Clone(a.links)
+	for _, key := range a.shared {
+		closers = append(closers, a.set.shared[key].link.Closer)
 	}
+	for _, closer := range closers {
+		attached, isLink := closer.(link.Link)
+		if !isLink {
+			t.Skip("only links have numbers")
+		}
+		info, err := attached.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, info.ID)
+	}
+	if len(ids) == 0 {
+		t.Fatal("there is no link")
+	}
+	return ids
 }
 
 // TestHeldBodiesRecordNothing detaches bodies that somebody else has open: what they are hit by is seen at callers.
@@ -88,5 +96,47 @@ func TestHeldLinksRecordNothing(t *testing.T) {
 		recorded.do("run 100 1")
 		recorded.awaitThreads()
 		c.expect(recorded.pid, 100, abi.EventCallbackStart, abi.EventCallbackEnd)
+	})
+}
+
+// TestClosedLinksAreGone closes links while helpers are begun all the time, which have all of them open between fork
+// and exec.
+func TestClosedLinksAreGone(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		if w.options.ForceTracefs {
+			t.Skip("only links have numbers")
+		}
+		c := startCallerTest(t)
+		r := newRecording(t, w)
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					var helper memoryhelper.Helper
+					_, _, _ = helper.Read(c.pid, 0, make([]byte, 8))
+					helper.Close()
+				}
+			}
+		}()
+		defer func() {
+			close(stop)
+			<-stopped
+		}()
+		const rounds = 30
+		for range rounds {
+			attachment := r.attach(c.pid, c.bodies...)
+			ids := linkNumbers(t, attachment)
+			closeAttachment(t, attachment)
+			for _, id := range ids {
+				if left, err := link.NewFromID(id); err == nil {
+					t.Error("a link is there after it was closed")
+					_ = left.Close()
+				}
+			}
+		}
 	})
 }

@@ -85,7 +85,7 @@ func (l *Loader) CommitChange() error {
 	l.change.committed = true
 	// A hit that has passed the new link before the commit is for the old one, and misses it if the kernel takes that
 	// off its list meanwhile (6.12 and later). When a uprobe is detached, the kernel waits for hits that are under way.
-	if err := bystander.Close(); err != nil {
+	if err := closeAll([]io.Closer{bystander}); err != nil {
 		l.tell(fmt.Errorf("waiting for hits that are under way: %w", err))
 	}
 	return nil
@@ -97,8 +97,7 @@ func (l *Loader) takeOver() error {
 	if err := l.setRule(replaced, replaced.rule()|abi.LinksYield|number); err != nil {
 		return err
 	}
-	var order atomic.Int32 // keeps the stores in order, on processors that would not
-	order.Add(1)
+	keepStoresInOrder()
 	if err := l.setRule(l.links, l.links.rule()|abi.LinksTake|number); err != nil {
 		return errors.Join(err, l.setRule(replaced, replaced.rule()))
 	}
@@ -122,11 +121,21 @@ func (l *Loader) EndChange() error {
 		}
 	}
 	// Whoever has them open too, such as a child between fork and exec, keeps them for a while.
-	if err := errors.Join(l.setRule(retired, abi.LinksEarly), l.setRule(kept, kept.rule())); err != nil {
+	if err := l.setRule(retired, abi.LinksEarly); err != nil {
+		return err
+	}
+	keepStoresInOrder() // as long as retired ones may record, the others have to note what they record
+	if err := l.setRule(kept, kept.rule()); err != nil {
 		return err
 	}
 	l.links, l.change = kept, nil
 	return nil
+}
+
+// keepStoresInOrder keeps stores before it and behind it in this order, on processors that would not.
+func keepStoresInOrder() {
+	var order atomic.Int32
+	order.Add(1)
 }
 
 // setRule says what the links of a set do with a hit.

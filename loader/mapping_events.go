@@ -114,8 +114,8 @@ func (m *Mappings) Complete() bool {
 
 // processors names those that run.
 func (m *Mappings) processors() (string, error) {
-	var text [4096]byte // more than the list of all processors that Linux takes, as ranges, on any machine
-	size, err := m.online.ReadAt(text[:], 0)
+	text := make([]byte, os.Getpagesize()) // sysfs tells no more
+	size, err := m.online.ReadAt(text, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}

@@ -201,7 +201,8 @@ func (e *traceEvent) linkProgram(program *ebpf.Program, cookie uint64) error {
 	return fmt.Errorf("linking a program to a perf event: %w", errno)
 }
 
-// Close detaches the program, removes the breakpoints, and then the event, which the kernel refuses while it is in use.
+// Close detaches the program, removes the breakpoints, and then the event. While that is in use the kernel refuses to
+// remove its last site only: selfexec.CloseEverywhere keeps it from being in use.
 func (e *traceEvent) Close() error {
 	var errs []error
 	for _, fd := range []*int{&e.link, &e.perf} {

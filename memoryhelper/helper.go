@@ -18,11 +18,10 @@ var ErrUnanswered = errors.New("a page does not come")
 const (
 	// Patience is how long one read is waited for.
 	Patience = time.Second
-	// startPatience is how long the process may take to begin, which is up to the machine alone.
-	startPatience = 10 * time.Second
+	// startPatience is how long the process may take to begin, which is up to the machine alone. It is less than those
+	// wait who ask.
+	startPatience = 4 * time.Second
 )
-
-var errNotBegun = errors.New("it does not begin")
 
 // Helper reads memory for several goroutines, one read at a time. The zero Helper begins its process with the first
 // one, and another one when the first was given up.
@@ -34,13 +33,14 @@ type Helper struct {
 }
 
 // Read reads memory of a process into a buffer of at most BlockSize bytes. The error is an Errno of process_vm_readv,
-// ErrUnanswered, or why there is no helper. With ErrUnanswered, ended is closed when the helper that waits has ended.
+// or ErrUnanswered, also where there is no helper. With ErrUnanswered, ended is closed when the helper that waits has
+// ended.
 func (h *Helper) Read(pid int32, address uint64, into []byte) (n int, ended <-chan struct{}, err error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.socket == nil {
-		if err := h.start(); err != nil {
-			return 0, nil, fmt.Errorf("starting a process that reads memory: %w", err)
+		if ended, err := h.start(); err != nil {
+			return 0, ended, fmt.Errorf("%w: starting a process that reads memory: %w", ErrUnanswered, err)
 		}
 	}
 	into = into[:min(len(into), BlockSize)]
@@ -86,36 +86,41 @@ func (h *Helper) await(patience time.Duration) (answer, error) {
 	return a, nil
 }
 
-func (h *Helper) start() (err error) {
+// start begins the process. After an error, what is returned is closed when no process of it is there any more.
+func (h *Helper) start() (ended chan struct{}, err error) {
+	none := make(chan struct{})
+	close(none)
 	sockets, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return none, err
 	}
 	own, theirs := os.NewFile(uintptr(sockets[0]), "memory helper"), os.NewFile(uintptr(sockets[1]), "memory helper")
 	defer theirs.Close()
 	defer func() {
-		if err != nil {
+		if h.socket == nil {
 			own.Close()
 		}
 	}()
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
-		return err
+		return none, err
 	}
 	shared := os.NewFile(uintptr(fd), "memory helper's buffer")
 	defer shared.Close()
 	if err := shared.Truncate(BlockSize); err != nil {
-		return err
+		return none, err
 	}
 	buffer, err := unix.Mmap(fd, 0, BlockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return err
+		return none, err
 	}
+	runs := selfexec.Begin()
 	command, err := selfexec.Start(name, theirs, shared)
 	if err != nil {
-		return errors.Join(err, unix.Munmap(buffer))
+		runs()
+		return none, errors.Join(err, unix.Munmap(buffer))
 	}
-	ended := make(chan struct{})
+	ended = make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = command.Wait()
@@ -123,9 +128,14 @@ func (h *Helper) start() (err error) {
 	h.socket, h.buffer, h.ended = own, buffer, ended
 	if _, err := h.await(startPatience); err != nil { // its greeting
 		h.giveUp()
-		return errNotBegun
+		go func() {
+			<-ended
+			runs()
+		}()
+		return ended, err
 	}
-	return nil
+	runs()
+	return ended, nil
 }
 
 // giveUp lets the process end as soon as it can.

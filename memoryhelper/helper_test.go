@@ -93,6 +93,34 @@ func TestTheHelperHoldsNothing(t *testing.T) {
 	}
 }
 
+// Where no helper can be begun nobody waits for one, and one is begun when it can be.
+func TestNoHelperCanBegin(t *testing.T) {
+	var h Helper
+	defer h.Close()
+	read := func() (<-chan struct{}, error) {
+		_, ended, err := h.Read(int32(os.Getpid()), addressOf(known), make([]byte, 8))
+		return ended, err
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := read()
+	if limitErr := unix.Prlimit(0, unix.RLIMIT_NOFILE, &limit, nil); limitErr != nil {
+		t.Fatal(limitErr)
+	}
+	if !errors.Is(err, ErrUnanswered) || !errors.Is(err, unix.EMFILE) {
+		t.Fatalf("without descriptors: %v", err)
+	}
+	<-ended
+	if _, err := read(); err != nil {
+		t.Errorf("with descriptors: %v", err)
+	}
+}
+
 // A helper that is killed is replaced.
 func TestAnotherHelperComes(t *testing.T) {
 	var h Helper
