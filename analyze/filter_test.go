@@ -124,6 +124,14 @@ func TestPollingCallbacksAreChosen(t *testing.T) {
 		if err != nil || count != want {
 			t.Errorf("%s: %d outputs of inputs, want %d, %v", callback, count, want, err)
 		}
+		messages, err := newQuery(t, analyze.Filter{Callbacks: patterns(callback)}, d).CommunicationLatency(t.Context(), nil)
+		count = 0
+		for _, r := range messages {
+			count += r.Count
+		}
+		if err != nil || count != want {
+			t.Errorf("%s: %d messages, want %d, %v", callback, count, want, err)
+		}
 		paths, err := q.Architecture.FindPaths("[/source]-[/in]-[/n]")
 		if err != nil {
 			t.Fatal(err)

@@ -66,7 +66,8 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 		return nil, err
 	}
 	var nodes []*nodeLatency
-	var uncomputed []string
+	var uncomputed int
+	var example string
 	instances := series[NodeInstance]{each: each}
 	links := newLinks()
 	for _, n := range q.Architecture.Nodes {
@@ -90,15 +91,17 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 					instances.add(of.add(l))
 				}) {
 					nodes = append(nodes, of)
-				} else if context.IsNamedOnly() {
-					uncomputed = append(uncomputed, fmt.Sprintf("%s from %s to %s (%s)", n.Name, s.TopicName, p.TopicName, context))
+				} else if context != system.ContextUndefined {
+					if uncomputed++; uncomputed == 1 {
+						example = fmt.Sprintf("%s from %s to %s (%s)", n.Name, s.TopicName, p.TopicName, context)
+					}
 				}
 			}
 		}
 	}
-	if len(uncomputed) > 0 {
-		q.Warnings = append(q.Warnings, fmt.Sprintf("%d pairs of a subscription and a publisher are left out, because the context that the architecture file names is not computed, such as %s",
-			len(uncomputed), uncomputed[0]))
+	if uncomputed > 0 {
+		q.Warnings = append(q.Warnings, fmt.Sprintf("%d pairs of a subscription and a publisher are left out, because nothing can be computed by the context that the architecture file names, such as %s",
+			uncomputed, example))
 	}
 	err := q.eachMessageWindow(ctx, links.wants(), func(w *messageWindow) error {
 		links.add(w)

@@ -59,7 +59,8 @@ LEFT JOIN subscription_life b
   ON t.topic_name IS NULL AND b.kind = 'buffer' AND t.boot_id = b.boot_id AND t.pid = b.pid AND t.process_start = b.process_start
  AND t.buffer = b.address
  AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) >= coalesce(b.since, -9223372036854775807)
- AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) < coalesce(b.end_timestamp, 9223372036854775807);
+ AND coalesce(t.dequeue_timestamp, t.rmw_take_timestamp) < coalesce(b.end_timestamp, 9223372036854775807)
+QUALIFY row_number() OVER (PARTITION BY t.filename, t.file_row_number ORDER BY coalesce(h.since, b.since) DESC NULLS LAST) = 1;
 
 -- caret-bpf info --part topics.
 CREATE OR REPLACE VIEW topic_summary AS

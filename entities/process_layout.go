@@ -36,10 +36,14 @@ func (l *Layouts) Of(ctx context.Context, process *target.Process) (*layouts.Lay
 		return nil, err
 	}
 	key, settled := layoutKey(process, machine)
+	if !settled {
+		layout, _, err := learnLayoutOf(ctx, process, machine)
+		return layout, err
+	}
 	l.mutex.Lock()
 	known := l.kept[key]
 	l.mutex.Unlock()
-	if known != nil && settled {
+	if known != nil {
 		return known, nil
 	}
 	layout, whole, err := learnLayoutOf(ctx, process, machine)

@@ -58,12 +58,12 @@ func TestOpenTellsWhereDatasetsAre(t *testing.T) {
 	}
 	missing := filepath.Join(above, "missing")
 	for dir, want := range map[string]string{
-		above:                                  "in it are " + strings.Join(datasets[:3], ", ") + ", 2 more: name one of them",
+		above:                                  "datasets are in it: " + strings.Join(datasets[:3], ", ") + ", and more",
 		filepath.Join(datasets[0], "clock"):    "it is a part of " + datasets[0] + ": name that",
 		filepath.Join(datasets[0], "clock/."):  "it is a part of " + datasets[0] + ": name that",
 		empty:                                  empty + " has no " + trace.SessionFile,
-		missing:                                "there is no " + missing,
-		filepath.Join(datasets[0], "clock/no"): "there is no ",
+		missing:                                missing + ": no such file",
+		filepath.Join(datasets[0], "clock/no"): "no such file",
 	} {
 		_, err := trace.Open(dir)
 		if !errors.Is(err, trace.ErrNotDataset) || !strings.Contains(err.Error(), want) {

@@ -26,20 +26,20 @@ func (d *Dataset) elsewhere() (hint string) {
 			hint = fmt.Sprintf("; it is a part of %s: name that", above)
 			return nil
 		}
-		entries, err := os.ReadDir(d.dir)
+		entries, _ := os.ReadDir(d.dir)
 		var within []string
 		for _, entry := range entries[:min(len(entries), lookedAt)] {
 			if dir := filepath.Join(d.dir, entry.Name()); isDataset(dir) {
 				within = append(within, dir)
 			}
 		}
-		if more := len(within) - named; more > 0 {
-			within = append(slices.Clip(within[:named]), fmt.Sprintf("%d more", more))
+		if len(within) > named {
+			within = append(slices.Clip(within[:named]), "and more")
 		}
 		if len(within) > 0 {
-			hint = fmt.Sprintf("; in it are %s: name one of them, or several of one system", strings.Join(within, ", "))
+			hint = fmt.Sprintf("; datasets are in it: %s", strings.Join(within, ", "))
 		}
-		return err
+		return nil
 	})
 	return hint
 }

@@ -51,13 +51,11 @@ func diffCommand() command {
 					return err
 				}
 				warn(c, *quiet, difference.Warnings)
-				if err := showDifference(c, output, difference, *all); err != nil {
-					return err
-				}
+				err = showDifference(c, output, difference, *all)
 				if difference.Differs() {
-					return errDiffers
+					err = errors.Join(err, errDiffers)
 				}
-				return nil
+				return err
 			}
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -108,8 +109,8 @@ func main() {
 // execute runs a command, tells what went wrong and returns the exit code.
 func execute(ctx context.Context, c console, arguments []string) int {
 	err := run(ctx, c, arguments)
-	if c.out.isClosed() && errors.Is(err, syscall.EPIPE) {
-		err = nil // nobody wants the rest
+	if c.out.isClosed() { // nobody wants the rest
+		err = errors.Join(slices.DeleteFunc(report.Parts(err), func(part error) bool { return errors.Is(part, syscall.EPIPE) })...)
 	}
 	if failure := c.out.end(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
 		err = fmt.Errorf("not everything could be printed: %w", failure)

@@ -12,54 +12,61 @@ import (
 )
 
 const (
-	// suggestions bounds the names that are offered for one that there is not, comparedNames those that are looked at.
-	suggestions   = 3
-	comparedNames = 10_000
+	// suggestions bounds the names that are offered for one that there is not, comparedNames those that are looked at,
+	// which are no longer than comparedLength. A dataset may name whatever its maker wants.
+	suggestions    = 3
+	comparedNames  = 10_000
+	comparedLength = 256
 )
 
-// explain says what an expression or a PID does not fit, and what was perhaps meant.
+// explain says what an expression or a PID does not fit, and what was perhaps meant. Rows may have names that no table
+// of entities knows.
 func explain(m analyze.Misfit) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "no %s is called %q", m.Of, m.Text)
 	if m.Pattern == nil {
-		return fmt.Sprintf("no process %s was recorded", m.Text)
+		return fmt.Sprintf("no known process has the PID %s", m.Text)
 	}
-	text.WriteString(": an expression has to fit the whole name")
+	text := fmt.Sprintf("no known %s is called %q: an expression has to fit the whole name", m.Of, m.Text)
 	if near := nearest(m); len(near) > 0 {
-		fmt.Fprintf(&text, "; did you mean %s?", quoted(near))
+		text += fmt.Sprintf("; did you mean %s?", quoted(near))
 	}
-	return text.String()
+	return text
 }
 
 // nearest are the names that the expression fits in part or, if there are none, those that are most like it.
 func nearest(m analyze.Misfit) []string {
-	var parts []string
-	for _, name := range m.Names[:min(len(m.Names), comparedNames)] {
-		if m.Pattern.MatchString(name) {
-			parts = append(parts, name)
-		}
+	if parts := mostSimilar(m.Text, m.Names, func(name string, _ int) bool { return m.Pattern.MatchString(name) }); len(parts) > 0 {
+		return parts
 	}
-	if len(parts) == 0 {
-		return similarNames(m.Text, m.Names)
-	}
-	return mostSimilar(m.Text, parts)
+	return similarNames(m.Text, m.Names)
 }
 
 // similarNames are those that a text may have been meant for.
 func similarNames(text string, names []string) []string {
 	const share = 3 // of a name: more edits make any name of any other
-	var similar []string
-	for _, name := range names[:min(len(names), comparedNames)] {
-		if editDistance(text, name) <= len(name)/share {
-			similar = append(similar, name)
-		}
-	}
-	return mostSimilar(text, similar)
+	return mostSimilar(text, names, func(name string, edits int) bool { return edits <= len(name)/share })
 }
 
-func mostSimilar(text string, names []string) []string {
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(editDistance(text, a), editDistance(text, b)) })
-	return names[:min(len(names), suggestions)]
+// mostSimilar are those of the names that are chosen which take the fewest edits to come from a text.
+func mostSimilar(text string, names []string, choose func(name string, edits int) bool) []string {
+	type candidate struct {
+		name  string
+		edits int
+	}
+	var found []candidate
+	for _, name := range names[:min(len(names), comparedNames)] {
+		if len(name) > comparedLength || len(text) > comparedLength {
+			continue
+		}
+		if edits := editDistance(text, name); choose(name, edits) {
+			found = append(found, candidate{name, edits})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
+	var similar []string
+	for _, c := range found[:min(len(found), suggestions)] {
+		similar = append(similar, c.name)
+	}
+	return similar
 }
 
 // quoted lists names as alternatives.

@@ -20,16 +20,17 @@ func TestFiltersThatFitNothing(t *testing.T) {
 		code      int
 		says      string // "": nothing
 	}{
-		"a part of a name":  {[]string{"--node", "talker"}, exitNoTarget, `no node is called "talker": an expression has to fit the whole name; did you mean "/talker"?`},
+		"a part of a name":  {[]string{"--node", "talker"}, exitNoTarget, `no known node is called "talker": an expression has to fit the whole name; did you mean "/talker"?`},
 		"a slip":            {[]string{"--node", "/tolker"}, exitNoTarget, `did you mean "/talker"?`},
-		"nothing alike":     {[]string{"--node", "/camera"}, exitNoTarget, `no node is called "/camera": an expression has to fit the whole name` + "\n"},
-		"a topic":           {[]string{"--topic", "chatter"}, exitNoTarget, `no topic or service is called "chatter": an expression has to fit the whole name; did you mean "/chatter"?`},
+		"nothing alike":     {[]string{"--node", "/camera"}, exitNoTarget, `no known node is called "/camera": an expression has to fit the whole name` + "\n"},
+		"a topic":           {[]string{"--topic", "chatter"}, exitNoTarget, `no known topic or service is called "chatter": an expression has to fit the whole name; did you mean "/chatter"?`},
 		"a service":         {[]string{"--topic", "/rest"}, exitNoTarget, `did you mean "/reset"?`},
 		"a callback":        {[]string{"--callback", "/talker/callback"}, exitNoTarget, `did you mean "/talker/callback_0"?`},
-		"a process":         {[]string{"-p", "78"}, exitNoTarget, "no process 78 was recorded"},
-		"without warnings":  {[]string{"--node", "talker", "-q"}, exitNoTarget, "no node is called"},
-		"one of two":        {[]string{"--node", "/talker", "--node", "/realy"}, exitSuccess, `warning: no node is called "/realy": an expression has to fit the whole name; did you mean "/relay"?`},
-		"one of two, quiet": {[]string{"--node", "/talker", "--node", "/realy", "-q"}, exitSuccess, ""},
+		"a process":         {[]string{"-p", "78"}, exitNoTarget, "no known process has the PID 78"},
+		"without warnings":  {[]string{"--node", "talker", "-q"}, exitNoTarget, "no known node is called"},
+		"one of two":        {[]string{"--node", "/talker", "--node", "/rely"}, exitSuccess, `warning: no known node is called "/rely": an expression has to fit the whole name; did you mean "/relay"?`},
+		"one of two, quiet": {[]string{"--node", "/talker", "--node", "/rely", "-q"}, exitSuccess, ""},
+		"its process":       {[]string{"-p", "77"}, exitSuccess, ""},
 		"what there is":     {[]string{"--node", "/tal.*"}, exitSuccess, ""},
 		"nothing happened":  {[]string{"--node", "/relay"}, exitSuccess, ""},
 	} {
@@ -45,6 +46,20 @@ func TestFiltersThatFitNothing(t *testing.T) {
 	}
 }
 
+// Nothing is printed of an answer that there is not, and a path's question says which filter fits nothing.
+func TestAnswersThatThereAreNot(t *testing.T) {
+	dir := relayDataset(t)
+	for _, question := range [][]string{
+		{"latency", "callback", dir, "--node", "talker"}, {"latency", "callback", dir, "--node", "talker", "--csv"},
+		{"latency", "path", dir, "--from", "/chatter", "--to", "/relayed", "--node", "talker"},
+	} {
+		code, out, problems := runCommand(question...)
+		if code != exitNoTarget || out != "" || !strings.Contains(problems, `did you mean "/talker"?`) {
+			t.Errorf("%v: exit code %d, %s\n%s", question, code, problems, out)
+		}
+	}
+}
+
 // So is who names a path.
 func TestPathsOfNamesThatThereAreNot(t *testing.T) {
 	dir := relayDataset(t)
@@ -54,7 +69,7 @@ func TestPathsOfNamesThatThereAreNot(t *testing.T) {
 	}{
 		"from":           {[]string{"paths", dir, "--from", "/chater", "--to", "/relayed"}, `no such topic or node: /chater; by "/chater", did you mean "/chatter"?`},
 		"to":             {[]string{"latency", "path", dir, "--from", "/chatter", "--to", "/relay3d"}, `by "/relay3d", did you mean "/relayed" or "/relay"?`},
-		"in a path":      {[]string{"latency", "response-time", dir, "--path", "[/talker]-[/chatter]-[/realy]"}, `by "/realy", did you mean "/relay"?`},
+		"in a path":      {[]string{"latency", "response-time", dir, "--path", "[/talker]-[/chatter]-[/rely]"}, `by "/rely", did you mean "/relay"?`},
 		"nothing alike":  {[]string{"paths", dir, "--from", "/camera"}, "no such topic or node: /camera\n"},
 		"no path at all": {[]string{"latency", "path", dir, "--path", "[/relay]-[/chatter]-[/talker]"}, "a path is [node]-[topic]-[node]\n"},
 	} {

@@ -161,6 +161,22 @@ func TestOutputThatCannotBePrinted(t *testing.T) {
 	}
 }
 
+// Recordings differ, whoever reads in what.
+func TestDifferenceThatNobodyReads(t *testing.T) {
+	reader, closed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed.Close()
+	_ = reader.Close()
+	synthetic, _ := syntheticDataset(t)
+	c := programCommand("diff", relayDataset(t), synthetic)
+	c.Stdout = closed
+	if code, problems := runProgram(t, c); code != exitDiffers || strings.Contains(problems, "pipe") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
 // A recording goes on when nobody reads what it says.
 func TestRecordingWithClosedOutput(t *testing.T) {
 	requireRoot(t)

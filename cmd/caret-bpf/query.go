@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -156,7 +157,7 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 	if err != nil {
 		return err
 	}
-	var misfits []string
+	misfitting := make(map[string]int) // in so many groups
 	answered := false
 	for i, group := range groups {
 		err := ask(queries[i], func(rows []T) error {
@@ -164,24 +165,32 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 			return w.write(group, rows)
 		})
 		for _, m := range queries[i].Misfits() {
-			misfits = append(misfits, explain(m))
+			misfitting[explain(m)]++
 		}
 		endProgress(c.err, *q.quiet)
 		warn(c, *q.quiet, group.warnings(queries[i].Warnings))
+		if errors.Is(err, analyze.ErrNothingSelected) {
+			err = withMisfits(err, slices.Sorted(maps.Keys(misfitting)))
+		}
 		if err != nil {
 			return errors.Join(err, w.discard())
 		}
 	}
-	slices.Sort(misfits)
-	misfits = slices.Compact(misfits)
-	if err := w.close(); err != nil {
-		return err
-	}
+	maps.DeleteFunc(misfitting, func(_ string, in int) bool { return in < len(groups) })
+	misfits := slices.Sorted(maps.Keys(misfitting))
 	if len(misfits) > 0 && !answered {
-		return fmt.Errorf("%w: %s", analyze.ErrNothingSelected, strings.Join(misfits, "; "))
+		return errors.Join(withMisfits(analyze.ErrNothingSelected, misfits), w.discard())
 	}
 	warn(c, *q.quiet, misfits)
-	return nil
+	return w.close()
+}
+
+// withMisfits adds to an error which filters fit nothing.
+func withMisfits(err error, misfits []string) error {
+	if len(misfits) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, strings.Join(misfits, "; "))
 }
 
 // warn says on the side what an answer lacks.
