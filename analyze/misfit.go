@@ -35,7 +35,7 @@ func (q *Query) Misfits() []Misfit {
 		if len(of.patterns) == 0 {
 			continue
 		}
-		names := q.namesOf(of.names)
+		names := q.Architecture.NamesOf(of.names)
 		for _, pattern := range of.patterns {
 			if !matches([]*regexp.Regexp{pattern}, names...) {
 				misfits = append(misfits, Misfit{of.what, pattern.String(), pattern, names})
@@ -54,23 +54,8 @@ func (q *Query) Misfits() []Misfit {
 	return misfits
 }
 
-// namesOf are the different names that nodes have of something.
-func (q *Query) namesOf(of func(*system.Node) []string) []string {
-	var names []string
-	for _, n := range q.Architecture.Nodes {
-		names = append(names, of(n)...)
-	}
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
-}
-
-func topicsOf(n *system.Node) (names []string) {
-	for _, p := range n.Publishers {
-		names = append(names, p.TopicName)
-	}
-	for _, s := range n.Subscriptions {
-		names = append(names, s.TopicName)
-	}
+func topicsOf(n *system.Node) []string {
+	names := n.TopicNames()
 	for _, s := range n.Services {
 		names = append(names, s.ServiceName)
 	}

@@ -70,18 +70,28 @@ func (a *Architecture) Paths(ctx context.Context, q PathQuery) (paths []*Path, c
 
 // Names are the different names of nodes and topics, in order.
 func (a *Architecture) Names() []string {
+	return a.NamesOf(func(n *Node) []string { return append(n.TopicNames(), n.Name) })
+}
+
+// NamesOf are the different names that nodes have of something, in order.
+func (a *Architecture) NamesOf(of func(*Node) []string) []string {
 	var names []string
 	for _, n := range a.Nodes {
-		names = append(names, n.Name)
-		for _, p := range n.Publishers {
-			names = append(names, p.TopicName)
-		}
-		for _, s := range n.Subscriptions {
-			names = append(names, s.TopicName)
-		}
+		names = append(names, of(n)...)
 	}
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
+
+// TopicNames are those of the node's publishers and subscriptions.
+func (n *Node) TopicNames() (names []string) {
+	for _, p := range n.Publishers {
+		names = append(names, p.TopicName)
+	}
+	for _, s := range n.Subscriptions {
+		names = append(names, s.TopicName)
+	}
+	return names
 }
 
 // pathSearch is a depth-first search along communications and through nodes.
