@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/osthread"
 )
 
 // ErrNotTaken is returned where the program lacks the capabilities to take another user's identity.
@@ -40,7 +41,7 @@ func (i *Identity) Go(f func()) error {
 		return nil
 	}
 	taken := make(chan error, 1)
-	go onThreadToThrowAway(func() {
+	osthread.Go(func() {
 		err := i.take()
 		taken <- err
 		if err == nil {
@@ -48,25 +49,6 @@ func (i *Identity) Go(f func()) error {
 		}
 	})
 	return <-taken
-}
-
-// onThreadToThrowAway runs a function on a thread that ends with it. The goroutine must end with it, too.
-func onThreadToThrowAway(f func()) {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return // a goroutine that ends while it is locked takes its thread with it
-	}
-	// The main thread cannot end, and what /proc tells of this process is what it tells of that thread. While it is locked
-	// to this goroutine another one runs on another thread.
-	defer runtime.UnlockOSThread()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		f()
-	}()
-	<-done
 }
 
 // take makes the identity that of the calling thread, for files and for nothing else. The thread keeps no capability

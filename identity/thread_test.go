@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/osthread"
 )
 
 const (
@@ -153,7 +155,7 @@ func usersOfThreads(t *testing.T) (users []string) {
 func TestIdentityWithoutCapabilities(t *testing.T) {
 	requireRoot(t)
 	failures := make(chan map[int]error)
-	go onThreadToThrowAway(func() {
+	osthread.Go(func() {
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var none [2]unix.CapUserData
 		taken := map[int]error{}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
-	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/osthread"
 )
 
 // startWithout starts a command that gets nothing of what the recorder may do and has open: no descriptors but those
@@ -20,16 +21,14 @@ func startWithout(c *exec.Cmd, asRoot bool) error {
 		return fmt.Errorf("keeping descriptors from the command: %w", err)
 	}
 	result := make(chan error)
-	go func() {
-		// The command inherits from the thread that starts it. The thread is never unlocked, so it ends with this goroutine,
-		// and what was given up is given up for nobody else.
-		runtime.LockOSThread()
+	// The command inherits from the thread that starts it. What was given up is given up for nobody else.
+	osthread.Go(func() {
 		if err := shedPrivileges(asRoot, c.SysProcAttr.Credential != nil); err != nil {
 			result <- fmt.Errorf("keeping privileges from the command: %w", err)
 			return
 		}
 		result <- c.Start()
-	}()
+	})
 	return <-result
 }
 

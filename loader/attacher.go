@@ -36,6 +36,8 @@ type attacher interface {
 	// attach attaches the sites of one group in the given process, 0 for every process. They are detached when the result
 	// is closed.
 	attach(program *ebpf.Program, name string, process int32, sites []placedSite) (io.Closer, error)
+	// Close is called when nothing is attached any more.
+	io.Closer
 }
 
 // attachGood attaches those of the sites that the kernel takes. One bad site makes the kernel refuse all of them

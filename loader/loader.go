@@ -111,7 +111,11 @@ func (l *Loader) newAttacher() (attacher, error) {
 		return nil, fmt.Errorf("asking for the ring buffer's id: %w", err)
 	}
 	id, _ := info.ID()
-	return newTracefs(l.mode.tracefsRoot, uint32(id))
+	made, err := newTracefs(l.mode.tracefsRoot, uint32(id))
+	if err != nil {
+		return nil, err
+	}
+	return made, nil
 }
 
 // attachTracepoints attaches the programs that close the state of threads and keep the set of processes.
@@ -448,6 +452,9 @@ func (l *Loader) Close() error {
 	}
 	l.closed = true
 	l.readBacks.helper.Close()
+	if l.attacher != nil {
+		err = errors.Join(err, l.attacher.Close())
+	}
 	if l.reader != nil {
 		err = errors.Join(err, l.reader.Close())
 	}

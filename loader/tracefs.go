@@ -24,6 +24,8 @@ type tracefs struct {
 	// instance distinguishes the events of loaders in one process, serial those of one loader.
 	instance uint32
 	serial   uint64
+	// private has the perf events and links.
+	private *privateDescriptors
 }
 
 // findTracefs returns the mount point of tracefs, or an error with the remedy.
@@ -60,8 +62,14 @@ func newTracefs(root string, instance uint32) (*tracefs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tracefs{root: root, eventGroup: recorder.eventGroup(), instance: instance}, nil
+	private, err := newPrivateDescriptors()
+	if err != nil {
+		return nil, err
+	}
+	return &tracefs{root: root, eventGroup: recorder.eventGroup(), instance: instance, private: private}, nil
 }
+
+func (t *tracefs) Close() error { return t.private.Close() }
 
 func (t *tracefs) group(site placedSite) attachGroup {
 	return attachGroup{program: site.Program(), cookie: site.Cookie()}
@@ -70,16 +78,18 @@ func (t *tracefs) group(site placedSite) attachGroup {
 // traceEvent is an event of uprobe_events with the perf event and the link on it.
 type traceEvent struct {
 	root, name string // name is group/event
-	perf, link int    // file descriptors, -1 while there is none
+	private    *privateDescriptors
+	perf, link int // descriptors of private, -1 while there is none
 }
 
 func (t *tracefs) attach(program *ebpf.Program, name string, process int32, sites []placedSite) (_ io.Closer, err error) {
 	t.serial++
 	event := &traceEvent{
-		root: t.root,
-		name: fmt.Sprintf("%s/%s_%d_%d", t.eventGroup, strings.TrimPrefix(name, "on_"), t.instance, t.serial),
-		perf: -1,
-		link: -1,
+		root:    t.root,
+		name:    fmt.Sprintf("%s/%s_%d_%d", t.eventGroup, strings.TrimPrefix(name, "on_"), t.instance, t.serial),
+		private: t.private,
+		perf:    -1,
+		link:    -1,
 	}
 	defer func() {
 		if err != nil {
@@ -89,10 +99,19 @@ func (t *tracefs) attach(program *ebpf.Program, name string, process int32, site
 	if err := event.create(sites); err != nil {
 		return nil, err
 	}
-	if err := event.openPerf(process); err != nil {
+	id, err := event.id()
+	if err != nil {
 		return nil, err
 	}
-	if err := event.linkProgram(program, sites[0].Cookie()); err != nil {
+	err = t.private.do(func() error {
+		if err := event.openPerf(id, process); err != nil {
+			return err
+		}
+		return t.private.withCopy(program.FD(), func(program int) error {
+			return event.linkProgram(program, sites[0].Cookie())
+		})
+	})
+	if err != nil {
 		return nil, err
 	}
 	return event, nil
@@ -127,17 +146,22 @@ func writeUprobeEvents(root, command string) error {
 	return nil
 }
 
-// openPerf makes the perf event that inserts the breakpoints. The process filter is by address space: it passes all
-// threads.
-func (e *traceEvent) openPerf(process int32) error {
+// id is the number by which perf_event_open knows the event.
+func (e *traceEvent) id() (uint64, error) {
 	text, err := os.ReadFile(filepath.Join(e.root, "events", e.name, "id"))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
-		return fmt.Errorf("id of trace event %s: %w", e.name, err)
+		return 0, fmt.Errorf("id of trace event %s: %w", e.name, err)
 	}
+	return id, nil
+}
+
+// openPerf makes the perf event that inserts the breakpoints. The process filter is by address space: it passes all
+// threads.
+func (e *traceEvent) openPerf(id uint64, process int32) (err error) {
 	attributes := unix.PerfEventAttr{
 		Type:   unix.PERF_TYPE_TRACEPOINT,
 		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
@@ -183,9 +207,9 @@ const (
 
 // linkProgram lets the perf event run the program. The library offers no perf event link with a perf event of one's
 // own.
-func (e *traceEvent) linkProgram(program *ebpf.Program, cookie uint64) error {
+func (e *traceEvent) linkProgram(program int, cookie uint64) error {
 	attributes := linkCreatePerfEvent{
-		program:    uint32(program.FD()),
+		program:    uint32(program),
 		target:     uint32(e.perf),
 		attachType: bpfPerfEvent,
 		cookie:     cookie,
@@ -201,22 +225,24 @@ func (e *traceEvent) linkProgram(program *ebpf.Program, cookie uint64) error {
 	return fmt.Errorf("linking a program to a perf event: %w", errno)
 }
 
-// Close detaches the program, removes the breakpoints, and then the event. While that is in use the kernel refuses to
-// remove its last site only: selfexec.CloseEverywhere keeps it from being in use.
+// Close detaches the program, removes the breakpoints, and then the event. Before Linux 6.6 the kernel removes all sites
+// of an event but the last one even if somebody still has the perf event, and crashes: no child has a copy of it.
 func (e *traceEvent) Close() error {
-	var errs []error
-	for _, fd := range []*int{&e.link, &e.perf} {
-		if *fd >= 0 {
-			errs = append(errs, unix.Close(*fd))
-			*fd = -1
+	err := e.private.do(func() error {
+		var errs []error
+		for _, fd := range []*int{&e.link, &e.perf} {
+			if *fd >= 0 {
+				errs = append(errs, unix.Close(*fd))
+				*fd = -1
+			}
 		}
-	}
-	return errors.Join(append(errs, removeTraceEvent(e.root, e.name, removalPatience))...)
+		return errors.Join(errs...)
+	})
+	return errors.Join(err, removeTraceEvent(e.root, e.name, removalPatience))
 }
 
-// removalPatience is how long an event may stay busy after its last perf event was closed: the kernel lets go of it a
-// little later, and a child that was forked meanwhile holds it until it executes its program, which took more than 5 s
-// on an overloaded machine.
+// removalPatience is how long an event may stay busy: the kernel lets go of it a little after its last perf event was
+// closed, and whoever is root may have enabled it by hand.
 const removalPatience = 30 * time.Second
 
 // removeTraceEvent removes an event with all its sites; one that does not exist is removed already.

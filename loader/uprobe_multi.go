@@ -18,6 +18,8 @@ func (uprobeMulti) group(site placedSite) attachGroup {
 	return attachGroup{program: site.Program(), file: fileOf(site.Site)}
 }
 
+func (uprobeMulti) Close() error { return nil }
+
 func (uprobeMulti) attach(program *ebpf.Program, _ string, process int32, sites []placedSite) (io.Closer, error) {
 	executable, err := link.OpenExecutable(sites[0].file.KernelPath())
 	if err != nil {

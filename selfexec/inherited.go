@@ -14,9 +14,8 @@ func Begin() (done func()) {
 	return inherited.Unlock
 }
 
-// CloseEverywhere closes descriptors while no helper has copies of them: what Begin announces waits. Probes have to be
-// gone when they are closed. Before Linux 6.6 the kernel crashes if the event of a probe is removed that somebody still
-// has open: it frees all sites but one while they are in use.
+// CloseEverywhere closes descriptors while no helper has copies of them: what Begin announces waits. Links have to be
+// gone when they are closed.
 func CloseEverywhere(closeAll func() error) error {
 	inherited.RLock()
 	defer inherited.RUnlock()

@@ -1,0 +1,81 @@
+package loader
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestChildrenInheritNoTraceEvents looks at what a child of the program would inherit while trace events are attached.
+func TestChildrenInheritNoTraceEvents(t *testing.T) {
+	requireRoot(t)
+	requireTracefs(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	target := startTargetWith(t, library)
+	r := newRecording(t, way{options: Options{ForceTracefs: true}})
+	attachment := r.attach(target.pid, target.callbackSites(library)...)
+	for _, path := range descriptors(t, "/proc/self/fd") {
+		if strings.Contains(path, "perf") {
+			t.Errorf("children inherit %s", path)
+		}
+	}
+	target.callbacks(10, 2)
+	r.expectHits(target.pid, 20)
+	closeAttachment(t, attachment)
+	target.callbacks(10, 2)
+	r.expectHits(target.pid, 20)
+}
+
+// TestPrivateDescriptorsAreFreed looks for descriptors that closing a loader leaves, in the tables of all threads.
+func TestPrivateDescriptorsAreFreed(t *testing.T) {
+	requireRoot(t)
+	requireTracefs(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	target := startTargetWith(t, library)
+	r := newRecording(t, way{options: Options{ForceTracefs: true}})
+	r.attach(target.pid, target.callbackSites(library)...)
+	private := r.loader.attacher.(*tracefs).private
+	if held := perfEvents(t, private); held == 0 {
+		t.Error("the private table has no perf event")
+	}
+	if err := r.loader.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	if left := perfEvents(t, private); left > 0 {
+		t.Errorf("%d perf events are left", left)
+	}
+}
+
+// perfEvents counts the perf events of a private table.
+func perfEvents(t *testing.T, p *privateDescriptors) (count int) {
+	t.Helper()
+	err := p.do(func() error {
+		for _, path := range descriptors(t, "/proc/thread-self/fd") {
+			if strings.Contains(path, "perf") {
+				count++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return count
+}
+
+// descriptors are what those of a table lead to.
+func descriptors(t *testing.T, directory string) (paths []string) {
+	t.Helper()
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, entry := range entries {
+		path, err := os.Readlink(filepath.Join(directory, entry.Name()))
+		if err == nil { // that of the directory is closed by now
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
