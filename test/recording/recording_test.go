@@ -133,25 +133,27 @@ func (r *recording) keepMessage(text string) {
 	r.messages = append(r.messages, text)
 }
 
-// said reports whether the recorder has said something that contains a text.
-func (r *recording) said(text string) bool {
+// said reports whether a message of the recorder contains all texts.
+func (r *recording) said(texts ...string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.messages, func(message string) bool { return strings.Contains(message, text) })
+	return slices.ContainsFunc(r.messages, func(message string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(message, text) })
+	})
 }
 
-// waitForMessage waits until the recorder has said something that contains a text.
-func (r *recording) waitForMessage(text string) {
+// waitForMessage waits until a message of the recorder contains all texts.
+func (r *recording) waitForMessage(texts ...string) {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if r.said(text) {
+		if r.said(texts...) {
 			return
 		}
 		if len(r.done) > 0 {
-			r.t.Fatalf("the recording ended before the recorder said %q", text)
+			r.t.Fatalf("the recording ended before the recorder said %q", texts)
 		}
 	}
-	r.t.Fatalf("the recorder does not say %q", text)
+	r.t.Fatalf("the recorder does not say %q", texts)
 }
 
 // atCosts has hits cost what is given.

@@ -28,6 +28,20 @@ func unarmed(data *oracle.Dataset, pid int) (from, to uint64, found bool) {
 	return from, to, found
 }
 
+// requireSaid compares the recording with what a process did, but for the time in which rows say that files of it were
+// not probed. early says that it may have begun before the recording. It returns whether there are such rows.
+func (r *recording) requireSaid(t *testing.T, data *oracle.Dataset, truth *oracle.Truth, early bool) bool {
+	t.Helper()
+	span, known := r.span(data, truth.Header.PID), oracle.Circumstances{Unnamed: early}
+	from, to, found := unarmed(data, truth.Header.PID)
+	if found {
+		known = oracle.Circumstances{Unnamed: true, Unarmed: true}
+		span.OpenFrom, span.OpenTo = min(max(from, span.OpenFrom), to), max(to, span.OpenTo)
+	}
+	oracle.RequireExact(t, data, truth, span, known)
+	return found
+}
+
 // launchedTogether are programs that a script launches at once, which sets their environment itself.
 type launchedTogether struct {
 	script string
