@@ -38,6 +38,14 @@ type execution struct {
 	start    int64
 }
 
+// execution is that of the callback which the message started, or in which it was polled.
+func (a *arrival) execution() execution {
+	if a.polled {
+		return execution{a.callback, a.within}
+	}
+	return execution{a.callback, a.start}
+}
+
 // latestLink links each publish with the latest message that was received at or before it (use_latest_message).
 type latestLink struct {
 	emit      func(linked)
@@ -258,6 +266,8 @@ func (l *links) connect(n *system.Node, s *system.Subscription, p *system.Publis
 	switch context {
 	case system.ContextUseLatestMessage:
 		of = &latestLink{emit: emit}
+	case system.ContextFused:
+		of = &fusedLink{emit: emit}
 	case system.ContextCallbackChain:
 		chain := chainOf(n, s, p)
 		switch len(chain) {

@@ -30,10 +30,7 @@ type executionInput struct {
 }
 
 func (l *recordedLink) receive(a *arrival) {
-	in := execution{a.callback, a.start}
-	if a.polled {
-		in.start = a.within
-	}
+	in := a.execution()
 	if in.callback == nil {
 		l.emit(linked{input: a, inputEnd: noTime, outputStart: noTime})
 		return

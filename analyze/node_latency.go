@@ -41,7 +41,8 @@ type NodeInstance struct {
 	Latency     trace.Optional[int64] `report:"latency,duration"`
 }
 
-// LoadActivity finds out which callbacks publish and poll what: without it no output of a node belongs to an input.
+// LoadActivity finds out which callbacks publish and poll what, and which nodes fuse what they receive: without it no
+// output of a node belongs to an input.
 func (q *Query) LoadActivity(ctx context.Context) error {
 	if q.active {
 		return nil
@@ -55,7 +56,21 @@ func (q *Query) LoadActivity(ctx context.Context) error {
 			q.Warnings = append(q.Warnings, warning)
 		}
 	}
-	return nil
+	return q.inferFusion(ctx)
+}
+
+// LoadArchitecture reads what datasets tell of the system that they recorded, with the message contexts that are
+// inferred. progress is called as Query.Progress is.
+func LoadArchitecture(ctx context.Context, progress func(read, total int64), datasets ...*trace.Dataset) (*system.Architecture, error) {
+	q, err := NewQuery(ctx, Filter{}, datasets...)
+	if err != nil {
+		return nil, err
+	}
+	q.Progress = progress
+	if err := q.LoadActivity(ctx); err != nil {
+		return nil, err
+	}
+	return q.Architecture, nil
 }
 
 // NodeLatency answers how long nodes took from messages to what they published of them: by the message contexts of an

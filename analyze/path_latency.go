@@ -28,6 +28,8 @@ type PathHop struct {
 	Hop  int     `report:"hop"`
 	Kind HopKind `report:"kind"`
 	Name string  `report:"name"`
+	// Context is how messages got through a node; empty for what is no hop in a node.
+	Context system.ContextType `report:"context,detail"`
 	Statistics
 	// Messages is the number of messages that set out on the path or the hop, whether or not they came from its begin;
 	// Dropped of them were lost or, in a node, led to no publish. For the path as a whole, those that led to no end are

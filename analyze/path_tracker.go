@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/analyze/scan"
@@ -84,9 +86,10 @@ type trackedPath struct {
 
 type trackedHop struct {
 	distribution
-	kind  HopKind
-	name  string
-	count *hopCount
+	kind    HopKind
+	name    string
+	context system.ContextType
+	count   *hopCount
 }
 
 func newPathTracker(q *Query, paths []*system.Path, latest bool, completed func(*way)) (*pathTracker, error) {
@@ -103,10 +106,27 @@ func newPathTracker(q *Query, paths []*system.Path, latest bool, completed func(
 			return nil, err
 		}
 	}
+	t.warnOfInferred()
 	if len(t.paths) == 0 && len(paths) > 0 {
 		return nil, fmt.Errorf("%w: of %d paths, none leads through what the filters name", ErrNothingSelected, len(paths))
 	}
 	return t, nil
+}
+
+// warnOfInferred says through which nodes it is only inferred how messages get.
+func (t *pathTracker) warnOfInferred() {
+	var names []string
+	for _, p := range t.paths {
+		for _, n := range p.Nodes {
+			if n.Context.IsInferred() && !slices.Contains(names, n.Node.Name) {
+				names = append(names, n.Node.Name)
+			}
+		}
+	}
+	if len(names) > 0 {
+		t.query.Warnings = append(t.query.Warnings, fmt.Sprintf("%s seems to make each message of the newest one of several inputs (context fused): that is inferred from when it published; an architecture file, or --no-fusion, says otherwise",
+			strings.Join(names, ", ")))
+	}
 }
 
 func (t *pathTracker) addPath(p *system.Path, latest bool) error {
@@ -124,12 +144,12 @@ func (t *pathTracker) addPath(p *system.Path, latest bool) error {
 			continue
 		}
 		of := inNode{n.Subscription, n.Publisher}
+		context := n.Context
+		if context == system.ContextUndefined && latest {
+			context = system.ContextUseLatestMessage
+		}
 		if t.inNodes[of] == nil {
 			count := new(hopCount)
-			context := n.Context
-			if context == system.ContextUndefined && latest {
-				context = system.ContextUseLatestMessage
-			}
 			if context.IsNamedOnly() {
 				return fmt.Errorf("%w: how %s gets from %s to %s in %s is not computed by the context %s that the architecture file names: name another one there",
 					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, context)
@@ -140,7 +160,7 @@ func (t *pathTracker) addPath(p *system.Path, latest bool) error {
 			}
 			t.inNodes[of] = count
 		}
-		tracked.hops = append(tracked.hops, &trackedHop{kind: HopNode, name: n.Node.Name, count: t.inNodes[of]})
+		tracked.hops = append(tracked.hops, &trackedHop{kind: HopNode, name: n.Node.Name, context: context, count: t.inNodes[of]})
 	}
 	if len(tracked.hops) == 0 {
 		return fmt.Errorf("%w: path %s has no hop", ErrNothingSelected, tracked.name)
@@ -356,7 +376,8 @@ func (p *trackedPath) results(ctx context.Context) ([]PathHop, error) {
 		}
 		hop := p.hops[i-1]
 		results[i] = PathHop{
-			Path: p.name, Hop: i, Kind: hop.kind, Name: hop.name, Statistics: hop.statistics(), Messages: hop.count.messages, Dropped: hop.count.dropped,
+			Path: p.name, Hop: i, Kind: hop.kind, Name: hop.name, Context: hop.context, Statistics: hop.statistics(),
+			Messages: hop.count.messages, Dropped: hop.count.dropped,
 		}
 		return nil
 	})

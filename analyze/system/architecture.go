@@ -48,6 +48,8 @@ type Node struct {
 	// variable.
 	VariablePassings []VariablePassing
 	MessageContexts  []MessageContext
+	// InferredContexts are those that nobody has said, and that what was recorded suggests.
+	InferredContexts []MessageContext
 }
 
 // Callback is a function that an executor calls, for a message, a timer or a request. A subscription's has two
@@ -211,6 +213,9 @@ const (
 	ContextInheritUniqueStamp ContextType = "inherit_unique_stamp"
 	// ContextTilde: what TILDE's tracepoints said.
 	ContextTilde ContextType = "tilde"
+	// ContextFused: the newest message of each of several subscriptions. CARET does not know it, and nobody says it: it is
+	// inferred from when the node published.
+	ContextFused ContextType = "fused"
 )
 
 // IsNamedOnly reports whether a context can be named in an architecture file, as CARET writes it, but no latency is
@@ -218,6 +223,9 @@ const (
 func (c ContextType) IsNamedOnly() bool {
 	return c == ContextInheritUniqueStamp || c == ContextTilde
 }
+
+// IsInferred reports whether nobody has said a context: what was recorded suggests it.
+func (c ContextType) IsInferred() bool { return c == ContextFused }
 
 // MessageContext is the relation between the messages of a subscription and those of a publisher of the same node.
 type MessageContext struct {
@@ -258,16 +266,27 @@ func (a *Architecture) FindNodes(name string) []*Node {
 }
 
 // Context returns how messages of a subscription get to a publisher of the same node: as the node's MessageContexts
-// say, else callback_chain where the subscription's callback, or one that polls it, was seen to publish or leads to one
-// that was by variable passings; else it is undefined.
+// say, else as a chain of variable passings says, else as is inferred, else callback_chain where the subscription's
+// callback, or one that polls it, was seen to publish; else it is undefined.
 func (n *Node) Context(s *Subscription, p *Publisher) ContextType {
-	for _, c := range n.MessageContexts {
+	if c := findContext(n.MessageContexts, s, p); c != ContextUndefined {
+		return c
+	}
+	chain := n.CallbackChain(s, p)
+	if c := findContext(n.InferredContexts, s, p); c != ContextUndefined && len(chain) <= 1 {
+		return c
+	}
+	if chain != nil {
+		return ContextCallbackChain
+	}
+	return ContextUndefined
+}
+
+func findContext(contexts []MessageContext, s *Subscription, p *Publisher) ContextType {
+	for _, c := range contexts {
 		if c.Subscription == s && c.Publisher == p && c.Type != ContextUndefined {
 			return c.Type
 		}
-	}
-	if n.CallbackChain(s, p) != nil {
-		return ContextCallbackChain
 	}
 	return ContextUndefined
 }

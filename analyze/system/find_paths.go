@@ -68,9 +68,16 @@ func (a *Architecture) FindPaths(text string) ([]*Path, error) {
 
 // UndefinedNodes is the number of nodes of the path that nobody said how messages get through.
 func (p *Path) UndefinedNodes() int {
+	return p.countNodes(func(c ContextType) bool { return c == ContextUndefined })
+}
+
+// InferredNodes is the number of nodes of the path of which it is only inferred how messages get through.
+func (p *Path) InferredNodes() int { return p.countNodes(ContextType.IsInferred) }
+
+func (p *Path) countNodes(with func(ContextType) bool) int {
 	count := 0
 	for _, n := range p.Nodes {
-		if n.Context == ContextUndefined {
+		if with(n.Context) {
 			count++
 		}
 	}

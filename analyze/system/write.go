@@ -181,6 +181,10 @@ func (e *architectureExport) contextEntry(n *Node, s *Subscription, p *Publisher
 		Type: string(n.Context(s, p)), SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName,
 		PublisherOrder: p.ConstructionOrder, SubscriptionOrder: s.ConstructionOrder,
 	}
+	if entry.Type == string(ContextFused) {
+		// It is the same for each of the inputs, and CARET has no word for all of them.
+		entry.Type = string(ContextUseLatestMessage)
+	}
 	if entry.Type != string(ContextCallbackChain) {
 		return entry
 	}

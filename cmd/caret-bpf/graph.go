@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -87,7 +88,7 @@ func loadArchitecture(
 	if err != nil {
 		return nil, err
 	}
-	a, err := system.Load(ctx, newReadProgress(c.err, quiet), chosen[0].datasets...)
+	a, err := analyze.LoadArchitecture(ctx, newReadProgress(c.err, quiet), chosen[0].datasets...)
 	endProgress(c.err, quiet)
 	if err != nil {
 		return nil, err

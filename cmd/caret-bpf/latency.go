@@ -26,17 +26,24 @@ func latencyCommand() command {
 type contextFlags struct {
 	architecture *string
 	latest       bool
+	noFusion     bool
 }
 
 func defineContextFlags(flags *pflag.FlagSet) *contextFlags {
 	f := new(contextFlags)
 	f.architecture = architectureFlag(flags)
 	flags.BoolVar(&f.latest, "use-latest-message", false, "where nothing tells which input an output belongs to, take the latest message received")
+	flags.BoolVar(&f.noFusion, "no-fusion", false, "do not infer that a node makes its messages of the newest one of several inputs")
 	return f
 }
 
-// adopt takes from the architecture file what no recording shows.
+// adopt takes from the architecture file what no recording shows, and leaves out what is inferred if that is asked for.
 func (f *contextFlags) adopt(query *analyze.Query) error {
+	if f.noFusion {
+		for _, n := range query.Architecture.Nodes {
+			n.InferredContexts = nil
+		}
+	}
 	if *f.architecture == "" {
 		return nil
 	}

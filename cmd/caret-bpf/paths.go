@@ -14,9 +14,11 @@ type pathRow struct {
 	Number int `report:"number"`
 	Nodes  int `report:"nodes"`
 	// Undefined is the number of its nodes that nobody said how messages get through.
-	Undefined int    `report:"undefined_nodes"`
-	Name      string `report:"path_name"`
-	Path      string `report:"path"`
+	Undefined int `report:"undefined_nodes"`
+	// Inferred is the number of those of which that is only inferred.
+	Inferred int    `report:"inferred_nodes"`
+	Name     string `report:"path_name"`
+	Path     string `report:"path"`
 }
 
 func pathsCommand() command {
@@ -61,7 +63,7 @@ func listPaths(ctx context.Context, c console, quiet bool, a *system.Architectur
 	}
 	var rows []pathRow
 	for i, p := range paths {
-		rows = append(rows, pathRow{Number: i + 1, Nodes: len(p.Nodes), Undefined: p.UndefinedNodes(), Name: p.Name, Path: p.String()})
+		rows = append(rows, pathRow{Number: i + 1, Nodes: len(p.Nodes), Undefined: p.UndefinedNodes(), Inferred: p.InferredNodes(), Name: p.Name, Path: p.String()})
 	}
 	if err := writeRows(c, output, rows); err != nil {
 		return err
