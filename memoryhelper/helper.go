@@ -30,14 +30,20 @@ type Helper struct {
 	socket *os.File // nil while there is no process
 	buffer []byte
 	ended  chan struct{} // closed when the process has ended
+	closed bool
 }
 
 // Read reads memory of a process into a buffer of at most BlockSize bytes. The error is an Errno of process_vm_readv,
 // or ErrUnanswered, also where there is no helper. With ErrUnanswered, ended is closed when the helper that waits has
-// ended.
+// ended. After Close nothing is read.
 func (h *Helper) Read(pid int32, address uint64, into []byte) (n int, ended <-chan struct{}, err error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	if h.closed {
+		none := make(chan struct{})
+		close(none)
+		return 0, none, fmt.Errorf("%w: the helper was closed", ErrUnanswered)
+	}
 	if h.socket == nil {
 		if ended, err := h.start(); err != nil {
 			return 0, ended, fmt.Errorf("%w: starting a process that reads memory: %w", ErrUnanswered, err)
@@ -146,10 +152,11 @@ func (h *Helper) giveUp() (ended <-chan struct{}) {
 	return ended
 }
 
-// Close ends the process.
+// Close ends the process, and no other one begins.
 func (h *Helper) Close() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	h.closed = true
 	if h.socket != nil {
 		h.giveUp()
 	}

@@ -162,3 +162,26 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// TestNoHelperBeginsAfterClose reads once more: nobody would end the process that began for it.
+func TestNoHelperBeginsAfterClose(t *testing.T) {
+	for name, before := range map[string]func(*Helper){
+		"used": func(h *Helper) {
+			if _, _, err := h.Read(int32(os.Getpid()), addressOf(known), make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"never used": func(*Helper) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h Helper
+			before(&h)
+			h.Close()
+			_, ended, err := h.Read(int32(os.Getpid()), addressOf(known), make([]byte, 1))
+			if !errors.Is(err, ErrUnanswered) || h.socket != nil {
+				t.Errorf("error %v, a helper has begun: %t", err, h.socket != nil)
+			}
+			<-ended
+		})
+	}
+}
