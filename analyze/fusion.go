@@ -20,6 +20,8 @@ const (
 	fusedShare = 75
 	// leastFused is the number of publishes below which nothing is inferred, enoughFused that at which it is judged.
 	leastFused, enoughFused = 5, 200
+	// surveyedWindows is how many windows are read at most, although some candidate has published less.
+	surveyedWindows = 8
 )
 
 // fusionCandidate is a publisher with which callbacks of several subscriptions of its node publish.
@@ -44,6 +46,9 @@ type fusionInput struct {
 func fusionCandidates(a *system.Architecture) (candidates []*fusionCandidate) {
 	for _, n := range a.Nodes {
 		for _, p := range n.Publishers {
+			if !system.IsFollowed(p.TopicName) {
+				continue
+			}
 			c := &fusionCandidate{publisher: p}
 			for _, s := range n.Subscriptions {
 				if s.Callback != nil && slices.Contains(p.Callbacks, s.Callback) {
@@ -135,7 +140,9 @@ func (q *Query) inferFusion(ctx context.Context) error {
 	// What a node does does not depend on the time that is asked for.
 	whole := *q
 	whole.filter = Filter{}
+	windows := 0
 	err := whole.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
+		windows++
 		next := 0
 		for _, d := range w.departures {
 			for next < len(w.arrivals) && w.arrivals[next].start <= d.at {
@@ -149,7 +156,8 @@ func (q *Query) inferFusion(ctx context.Context) error {
 		for _, a := range w.arrivals[next:] {
 			receiveAll(bySubscription, a)
 		}
-		if slices.ContainsFunc(candidates, func(c *fusionCandidate) bool { return c.published < enoughFused }) {
+		isOpen := func(c *fusionCandidate) bool { return c.published < enoughFused }
+		if windows < surveyedWindows && slices.ContainsFunc(candidates, isOpen) {
 			return nil
 		}
 		return errSurveyed

@@ -115,6 +115,17 @@ func TestWhatIsNotFused(t *testing.T) {
 	}
 }
 
+// Log messages of several callbacks are not made of their inputs.
+func TestLoggingIsNoFusion(t *testing.T) {
+	f := newFusing(t)
+	f.rows.Publishers[0].TopicName = "/rosout"
+	for range 10 {
+		f.cycle("abC")
+		f.cycle("cbA")
+	}
+	wantLines(t, contextsOf(t, f.query(analyze.Filter{})), "/a callback_chain 10/10", "/c callback_chain 10/10")
+}
+
 // Whoever states how a message gets through a node is believed.
 func TestFusionIsOverridden(t *testing.T) {
 	f := newFusing(t)

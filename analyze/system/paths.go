@@ -141,8 +141,11 @@ func newPathSearch(ctx context.Context, a *Architecture, q PathQuery) *pathSearc
 	return s
 }
 
+// IsFollowed reports whether paths lead along a topic that nobody names: not along those which nearly all nodes share.
+func IsFollowed(topic string) bool { return !slices.Contains(ignoredTopics, topic) }
+
 func (s *pathSearch) follows(topic string) bool {
-	return !slices.Contains(ignoredTopics, topic) || topic == s.query.From || topic == s.query.To
+	return IsFollowed(topic) || topic == s.query.From || topic == s.query.To
 }
 
 // findUseful goes backwards from the ends, so that the search enters no blind alleys.

@@ -83,7 +83,7 @@ func (e *architectureExport) addNode(n *Node) {
 	var subscriptions []*Subscription
 	for _, s := range n.Subscriptions {
 		switch {
-		case slices.Contains(ignoredTopics, s.TopicName):
+		case !IsFollowed(s.TopicName):
 		case s.Callback == nil || !e.exported[s.Callback]:
 			e.omit("a subscription of %s to %q: its callback is unknown", n.Name, s.TopicName)
 		default:
@@ -95,7 +95,7 @@ func (e *architectureExport) addNode(n *Node) {
 	var publishers []*Publisher
 	for _, p := range n.Publishers {
 		switch {
-		case slices.Contains(ignoredTopics, p.TopicName):
+		case !IsFollowed(p.TopicName):
 		case p.TopicName == "":
 			e.omit("a publisher of %s: its topic is unknown", n.Name)
 		default:
@@ -137,7 +137,7 @@ func (e *architectureExport) addCallback(node *nodeEntry, c *Callback) {
 	case c.Kind == trace.KindTimer && c.Period.Valid:
 		entry.Type, entry.Period = timerCallback, &c.Period.Value
 	case c.Kind == trace.KindSubscription && c.TopicName != "":
-		if slices.Contains(ignoredTopics, c.TopicName) {
+		if !IsFollowed(c.TopicName) {
 			return
 		}
 		entry.Type, entry.Topic = subscriptionCallback, c.TopicName
