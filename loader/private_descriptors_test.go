@@ -2,9 +2,13 @@ package loader
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
 // TestChildrenInheritNoTraceEvents looks at what a child of the program would inherit while trace events are attached.
@@ -78,4 +82,50 @@ func descriptors(t *testing.T, directory string) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// TestChildrenBeginWhileDetaching begins children all the time while a trace event of two sites comes and goes and is
+// hit. Before Linux 6.6 a child that has it open when it is removed crashes the kernel.
+func TestChildrenBeginWhileDetaching(t *testing.T) {
+	requireRoot(t)
+	requireTracefs(t)
+	library := buildLibrary(t, "libtracepoints.so")
+	target := startTargetWith(t, library)
+	sites := target.callbackSites(library)
+	for i := range sites {
+		sites[i].Event = abi.EventCallbackStart // one program and one cookie: one event
+	}
+	stop := make(chan struct{})
+	var children sync.WaitGroup
+	for range 2 {
+		children.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if err := exec.Command("/bin/true").Run(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	r := newRecording(t, way{options: Options{ForceTracefs: true}})
+	const rounds, callbacks = 20, 10
+	for range rounds {
+		attachment := r.attach(target.pid, sites...)
+		if got := len(attachment.links); got != 1 {
+			t.Fatalf("%d events, want one for both sites", got)
+		}
+		target.callbacks(callbacks, 1)
+		closeAttachment(t, attachment)
+		target.callbacks(callbacks, 1)
+	}
+	close(stop)
+	children.Wait()
+	if got, want := r.hits(target.pid, abi.EventCallbackStart), 2*rounds*callbacks; got != want {
+		t.Errorf("%d hits, want %d", got, want)
+	}
 }
