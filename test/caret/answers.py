@@ -1,0 +1,113 @@
+"""Writes what caret_analyze answers for a CTF trace, one CSV file a question. Times are nanoseconds of Unix time.
+
+usage: answers.py TRACE ARCHITECTURE DIRECTORY
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Iterable
+
+import bt2
+from caret_analyze import Application, Architecture, Lttng
+from caret_analyze.record import ResponseTime
+
+
+def has_middleware(trace: str) -> bool:
+    """caret_analyze refuses traces of which no message went through the middleware, unless told not to validate."""
+    return any(
+        type(message) is bt2._EventMessageConst and message.event.name == "ros2_caret:dds_bind_addr_to_stamp"
+        for message in bt2.TraceCollectionMessageIterator(trace)
+    )
+
+
+def write(file: Path, header: list[str], rows: Iterable[Iterable[object]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def values(records, *endings: str):
+    """The values of each record in the columns with these endings; those that a record lacks are empty."""
+    columns = [next((c for c in records.columns if c.endswith("/" + ending)), None) for ending in endings]
+    for record in records.data:
+        yield [record.get(c) if c is not None and c in record.columns else "" for c in columns]
+
+
+def callbacks(app):
+    for callback in app.callbacks:
+        for row in values(callback.to_records(), "callback_start_timestamp", "callback_end_timestamp"):
+            yield [callback.callback_name, *row]
+
+
+def communications(app):
+    for c in app.communications:
+        records = c.to_records()
+        for row in values(records, "rclcpp_publish_timestamp", "rcl_publish_timestamp", "dds_write_timestamp",
+                          "callback_start_timestamp"):
+            yield [c.publish_node_name, c.topic_name, c.subscribe_node_name, *row]
+
+
+def nodes(app):
+    for node in app.nodes:
+        for pair in node.paths:
+            if pair.message_context is None or pair.subscribe_topic_name is None or pair.publish_topic_name is None:
+                continue
+            records = pair.to_records()
+            for record in records.data:
+                first, last = records.columns[0], records.columns[-1]
+                yield [pair.node_name, pair.subscribe_topic_name, pair.publish_topic_name,
+                       record.get(first) if first in record.columns else "",
+                       record.get(last) if last in record.columns else ""]
+
+
+def path_columns(records) -> list[str]:
+    """The publishes and the starts of callbacks, which are the bounds of the hops."""
+    bounds = ("rclcpp_publish_timestamp", "callback_start_timestamp", "rmw_take_timestamp")
+    return [c for c in records.columns if c.rsplit("/", 2)[-2] in bounds]
+
+
+def paths(app):
+    for path in app.paths:
+        records = path.to_records()
+        columns = path_columns(records)
+        for record in records.data:
+            yield [path.path_name, " ".join(str(record.get(c)) if c in record.columns else "-" for c in columns)]
+
+
+def response_times(app):
+    for path in app.paths:
+        records = path.to_records()
+        if len(records) == 0:
+            continue
+        response = ResponseTime(records, columns=path_columns(records))
+        for case, answer in (
+            ("best", response.to_best_case_records),
+            ("worst", response.to_worst_case_records),
+            ("worst_with_external_latency", response.to_worst_with_external_latency_case_records),
+        ):
+            answered = answer()
+            for record in answered.data:
+                start = record.get(answered.columns[0])
+                yield [path.path_name, case, start, start + record.get("response_time")]
+
+
+def main() -> None:
+    trace, architecture, directory = sys.argv[1:]
+    lttng = Lttng(trace, force_conversion=True, validate=has_middleware(trace))
+    app = Application(Architecture("yaml", architecture), lttng)
+    out = Path(directory)
+    write(out / "callback.csv", ["callback_name", "start", "end"], callbacks(app))
+    write(out / "communication.csv",
+          ["publisher_node", "topic", "subscription_node", "publish", "rcl_publish", "rmw_publish", "start"],
+          communications(app))
+    write(out / "node.csv", ["node", "subscription_topic", "publisher_topic", "start", "publish"], nodes(app))
+    write(out / "path.csv", ["path", "bounds"], paths(app))
+    write(out / "response_time.csv", ["path", "case", "start", "end"], response_times(app))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// reason is the name of a known difference, which docs/latency.md explains.
+type reason string
+
+// explanation finds out whether a difference has a certain reason.
+type explanation struct {
+	name     reason
+	explains func(question, *evidence, difference) bool
+}
+
+// reasons are tried in this order.
+func reasons() []explanation {
+	return []explanation{
+		{name: "overlapping executions", explains: isOverlapped},
+		{name: "overlapping executions", explains: isInOverlapped},
+		{name: "intra-process loss", explains: isIntraProcessLoss},
+		{name: "intra-process loss", explains: beginsWithIntraProcessLoss},
+		{name: "no subscription", explains: hasNoSubscription},
+		{name: "publish of another message", explains: isPublishOfAnother},
+		{name: "publish of another message", explains: isOfAnotherMessage},
+		{name: "second publish", explains: isSecondPublish},
+		{name: "first flow", explains: isFirstFlow},
+	}
+}
+
+// isOverlapped: a callback was executed again while it ran. caret_analyze joins starts and ends of a callback by their
+// order alone, so it loses the outer execution, or gives it the inner one's end.
+func isOverlapped(q question, e *evidence, d difference) bool {
+	if q.name != callbacks {
+		return false
+	}
+	for _, other := range e.ours[d.of] {
+		if other.begin != d.begin && before(other.begin, d.end) && before(d.begin, other.end) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOverwritten: the message has no layers below rclcpp, and did not arrive.
+func isOverwritten(message row) bool { return message.rest == noLayers && message.end == "" }
+
+// isInOverlapped: so it has no rows of nodes either that begin with such an execution.
+func isInOverlapped(q question, e *evidence, d difference) bool {
+	return q.name == nodes && !d.onlyCaret && e.onlyOurs[d.begin]
+}
+
+// isIntraProcessLoss: caret_analyze has no rows of messages that were overwritten in an intra-process buffer.
+func isIntraProcessLoss(q question, _ *evidence, d difference) bool {
+	return q.name == communications && !d.onlyCaret && isOverwritten(d.row)
+}
+
+// beginsWithIntraProcessLoss: so it does not take such a message for the oldest input of a flow either.
+func beginsWithIntraProcessLoss(q question, e *evidence, d difference) bool {
+	if q.name != responseTimes || d.rest != worst {
+		return false
+	}
+	for _, r := range e.ours[d.of] {
+		if r.rest == d.rest && r.end == d.end && e.overwritten[r.begin] {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNoSubscription: caret_analyze waits for messages at subscriptions that did not exist yet, or no more, when they
+// were published.
+func hasNoSubscription(q question, e *evidence, d difference) bool {
+	return q.name == communications && d.onlyCaret && d.end == "" && !e.lives.had(d.of, d.begin)
+}
+
+// isPublishOfAnother: in a callback chain, caret_analyze joins the start of a callback with the publisher's next
+// publish, whichever callback made it. So it has a publish that was made elsewhere, and lacks the one that was made
+// there, or says that there was none.
+func isPublishOfAnother(q question, e *evidence, d difference) bool {
+	if q.name != nodes {
+		return false
+	}
+	elsewhere := func(r row) bool { return e.madeElsewhere(r.begin, r.end) }
+	switch {
+	case d.onlyCaret && d.end != "":
+		return elsewhere(d.row)
+	case d.onlyCaret: // a publish was made in it, which caret_analyze has elsewhere
+		return slices.ContainsFunc(e.ours[d.of], func(r row) bool {
+			return r.begin == d.begin && slices.ContainsFunc(e.caret[d.of], func(other row) bool { return other.end == r.end && elsewhere(other) })
+		})
+	default:
+		return slices.ContainsFunc(e.caret[d.of], func(r row) bool {
+			return (r.begin == d.begin || d.end != "" && r.end == d.end) && elsewhere(r)
+		})
+	}
+}
+
+// isOfAnotherMessage: behind a callback chain, caret_analyze joins each publish with the last message of the path at or
+// before it, whichever message it was made of. Where a node gets messages from several publishers, its own rows of the
+// node tell that the publish was not made in the callback.
+func isOfAnotherMessage(q question, e *evidence, d difference) bool {
+	if q.name != paths || !d.onlyCaret {
+		return false
+	}
+	bounds := strings.Fields(d.rest)
+	for i := 0; i+1 < len(bounds); i += 2 {
+		if !e.throughNode[[2]string{bounds[i], bounds[i+1]}] {
+			return true
+		}
+	}
+	return false
+}
+
+// isSecondPublish: a callback published a topic more than once. caret_analyze has the first publish only.
+func isSecondPublish(q question, e *evidence, d difference) bool {
+	return q.name == nodes && !d.onlyCaret && slices.ContainsFunc(e.caret[d.of], func(r row) bool {
+		return r.begin == d.begin && r.end != "" && before(r.end, d.end) && slices.Contains(e.ours[d.of], r)
+	})
+}
+
+// isFirstFlow: caret_analyze takes no input into account that led to the first output, nor one before it. So the first
+// flow that has cases has nothing before it from which its worst case with external latency could begin, or begins with
+// an input that was lost.
+func isFirstFlow(q question, e *evidence, d difference) bool {
+	if q.name != responseTimes || d.rest != worstWithExternalLatency {
+		return false
+	}
+	for _, r := range e.ours[d.of] {
+		if r.rest == d.rest && before(r.end, d.end) {
+			return false
+		}
+	}
+	return true
+}
