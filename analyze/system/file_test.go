@@ -61,6 +61,28 @@ func TestArchitectureFileIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// A file that names callbacks of another node as those of a publisher could not be read.
+func TestPublishesOfOtherNodes(t *testing.T) {
+	a := loadArchitecture(t, robotDataset(t))
+	foreign := a.FindNodes("/camera")[0].Callbacks
+	var publisher *system.Publisher
+	for _, n := range a.Nodes {
+		if n.Name != "/camera" && len(n.Publishers) > 0 {
+			publisher = n.Publishers[0]
+		}
+	}
+	publisher.Callbacks = append(publisher.Callbacks, foreign...)
+	text, omitted := writeArchitecture(t, a)
+	if _, err := system.Read(strings.NewReader(text)); err != nil {
+		t.Error(err)
+	}
+	for _, c := range foreign {
+		if !slices.ContainsFunc(omitted, func(what string) bool { return strings.Contains(what, "such as "+c.Name) }) {
+			t.Errorf("%s is left out without a word: %q", c.Name, omitted)
+		}
+	}
+}
+
 // A subscription without a callback is no part of the file, and neither are the paths through it.
 func TestPathsThroughWhatIsLeftOut(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "chain.yaml"))

@@ -101,7 +101,7 @@ func (e *architectureExport) addNode(n *Node) {
 		default:
 			publishers = append(publishers, p)
 			e.publishers[p] = true
-			names := e.callbackNames(p.Callbacks)
+			names := e.callbackNames(e.ownCallbacks(n, p))
 			if len(names) == 0 {
 				names = []string{undefined}
 			}
@@ -149,6 +149,18 @@ func (e *architectureExport) addCallback(node *nodeEntry, c *Callback) {
 	}
 	e.exported[c] = true
 	node.Callbacks = append(node.Callbacks, entry)
+}
+
+// ownCallbacks returns the callbacks of a node that publish with its publisher: CARET's files know no others.
+func (e *architectureExport) ownCallbacks(n *Node, p *Publisher) (own []*Callback) {
+	for _, c := range p.Callbacks {
+		if c.Node == n {
+			own = append(own, c)
+		} else {
+			e.omit("what %s publishes to %q in callbacks of other nodes, such as %s", n.Name, p.TopicName, c.Name)
+		}
+	}
+	return own
 }
 
 // callbackNames returns the names of those that are in the file.
