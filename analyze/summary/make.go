@@ -54,6 +54,7 @@ type summarizer struct {
 	damages  scan.Damages
 	groups   map[string][]*trace.Group
 	system   *system.Architecture
+	standard *system.Standard
 	unknown  *system.UnknownLimit
 	workers  []*worker
 
@@ -101,6 +102,7 @@ func (s *summarizer) entities(ctx context.Context) error {
 		return err
 	}
 	s.system = loader.Architecture()
+	s.standard = s.system.Standard()
 	for _, table := range trace.Registry() {
 		if begin := table.Column("init_timestamp"); begin != nil && begin.Tracepoint != "" {
 			s.addTracepoint(table.Name, begin.Tracepoint, s.inits(loader.Lives(table.Name)))
@@ -380,7 +382,9 @@ func (s *summarizer) finish() {
 		return cmp.Or(cmp.Compare(b.TotalTime, a.TotalTime), cmp.Compare(b.Count, a.Count), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Callback, b.Callback), cmp.Compare(a.Symbol, b.Symbol))
 	})
 	for name, t := range s.topics {
-		r.Topics = append(r.Topics, Topic{TopicName: name, Publishes: t.count, Rate: rate(t.timed, t.span), Received: t.received})
+		r.Topics = append(r.Topics, Topic{
+			TopicName: name, Publishes: t.count, Rate: rate(t.timed, t.span), Received: t.received, Standard: s.standard.Topic(name),
+		})
 	}
 	slices.SortFunc(r.Topics, func(a, b Topic) int {
 		return cmp.Or(cmp.Compare(b.Publishes, a.Publishes), cmp.Compare(a.TopicName, b.TopicName))
@@ -416,6 +420,7 @@ func (s *summarizer) finishCallback(c *countedCallback) {
 		row.MeanTime = trace.Some(c.total / int64(c.timed))
 	}
 	if of := c.callback; of != nil {
+		row.Standard = s.standard.Callback(of)
 		row.NodeName, row.Kind, row.Topic, row.Period, row.Symbol = of.Node.Name, of.Kind, cmp.Or(of.TopicName, of.ServiceName), of.Period, of.Symbol
 		if of.TopicName != "" {
 			s.topic(of.TopicName).received += c.started

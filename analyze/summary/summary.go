@@ -109,6 +109,8 @@ type Callback struct {
 	Timed     uint64                `json:"timed" report:"timed,detail"`
 	Callback  trace.Address         `json:"callback" report:"callback,detail"`
 	Symbol    string                `json:"symbol" report:"symbol"`
+	// Standard: every node has such a callback, as names tell (system.Standard).
+	Standard bool `json:"-"`
 }
 
 // Topic is the traffic of one topic, of all publishers together.
@@ -121,6 +123,8 @@ type Topic struct {
 	// Received is the number of callback executions and polled takes that got a message of the topic: of each message as
 	// many as subscriptions got it.
 	Received uint64 `json:"received" report:"received"`
+	// Standard: it has no publishers and subscriptions but those that every node has.
+	Standard bool `json:"-"`
 }
 
 // Loss is what was lost of a kind for a reason, and when.

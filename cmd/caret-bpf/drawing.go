@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
@@ -13,6 +14,26 @@ type drawing struct {
 	processes []drawnProcess
 	// edges lead from a node to what it publishes or calls, and from what it receives or serves to the node.
 	edges []drawnEdge
+	// standard counts the publishers and subscriptions that are not drawn, because every node has them: drawn, they would
+	// connect all with all. uncalled is the number of services that are not drawn, because no node of the drawing calls
+	// them.
+	standard standardCount
+	uncalled int
+}
+
+// legend says what is not drawn; "" if all is.
+func (d *drawing) legend() string {
+	var parts []string
+	if !d.standard.none() {
+		parts = append(parts, fmt.Sprintf("%v that every node has", d.standard))
+	}
+	if d.uncalled > 0 {
+		parts = append(parts, counted(d.uncalled, "service")+" without a client here")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not drawn: " + strings.Join(parts, "; ") + "; --" + allEntities + " draws them"
 }
 
 type drawnProcess struct {
@@ -31,26 +52,17 @@ type drawnEdge struct {
 	toNode, ofServices bool
 }
 
-// isInfrastructure reports whether every node has the topic: drawn, it would connect all with all.
-func isInfrastructure(topic string) bool {
-	return topic == "/parameter_events" || topic == "/rosout"
-}
-
 func (d *drawing) add(e drawnEdge) {
-	if e.name != "" && !isInfrastructure(e.name) {
+	if e.name != "" {
 		d.edges = append(d.edges, e)
 	}
 }
 
-// finish leaves out services without clients, which every node has, and sorts.
-func (d *drawing) finish() {
-	called := make(map[string]bool)
-	for _, e := range d.edges {
-		if e.ofServices && !e.toNode {
-			called[e.name] = true
-		}
+// finish leaves out services without clients, unless all entities are to be drawn, and sorts.
+func (d *drawing) finish(all bool) {
+	if !all {
+		d.leaveOutUncalled()
 	}
-	d.edges = slices.DeleteFunc(d.edges, func(e drawnEdge) bool { return e.ofServices && !called[e.name] })
 	direction := func(e drawnEdge) string {
 		if e.toNode {
 			return e.name + "\x00" + e.node
@@ -59,6 +71,22 @@ func (d *drawing) finish() {
 	}
 	slices.SortFunc(d.edges, func(a, b drawnEdge) int { return cmp.Compare(direction(a), direction(b)) })
 	d.edges = slices.Compact(d.edges)
+}
+
+func (d *drawing) leaveOutUncalled() {
+	called, uncalled := make(map[string]bool), make(map[string]bool)
+	for _, e := range d.edges {
+		if e.ofServices && !e.toNode {
+			called[e.name] = true
+		}
+	}
+	d.edges = slices.DeleteFunc(d.edges, func(e drawnEdge) bool {
+		if e.ofServices && !called[e.name] {
+			uncalled[e.name] = true
+		}
+		return uncalled[e.name] && e.ofServices
+	})
+	d.uncalled = len(uncalled)
 }
 
 // names returns the topics or the services of the drawing, sorted.
@@ -82,47 +110,57 @@ func connect[E any](d *drawing, edge drawnEdge, endpoints []E, name func(E) stri
 	}
 }
 
-// drawEntities draws what was read from the memory of processes.
-func drawEntities(processes []liveProcess) *drawing {
+// drawEntities draws what was read from the memory of processes, but for what was set apart (foldStandard) and for
+// services without a client unless all are to be drawn.
+func drawEntities(processes []liveProcess, all bool) *drawing {
 	d := new(drawing)
 	for _, p := range processes {
-		drawn := drawnProcess{name: fmt.Sprintf("%s (%d)", p.Command, p.PID)}
+		drawn := drawnProcess{name: describeProcess(p.PID, p.Command)}
 		for _, n := range p.Nodes {
 			id := fmt.Sprintf("node %d %v", p.PID, n.Handle)
 			drawn.nodes = append(drawn.nodes, drawnNode{id: id, name: cmp.Or(n.Name, unknownNode)})
 			connect(d, drawnEdge{node: id}, n.Publishers, func(p livePublisher) string { return p.Topic })
 			connect(d, drawnEdge{node: id, toNode: true}, n.Subscriptions, func(s liveSubscription) string { return s.Topic })
 			connect(d, drawnEdge{node: id, ofServices: true}, n.Clients, func(c liveClient) string { return c.Name })
-			connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, n.Services, func(s liveService) string { return s.Name })
+			for _, services := range [][]liveService{n.Services, n.standard.services} {
+				connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, services, func(s liveService) string { return s.Name })
+			}
+			d.standard.publishers += len(n.standard.publishers)
+			d.standard.subscriptions += len(n.standard.subscriptions)
 		}
 		d.processes = append(d.processes, drawn)
 	}
-	d.finish()
+	d.finish(all)
 	return d
 }
 
 // unknownNode stands for the node of entities whose node is unknown.
 const unknownNode = "(unknown)"
 
-// drawArchitecture draws what recordings tell.
-func drawArchitecture(a *system.Architecture) *drawing {
-	d := new(drawing)
+// drawArchitecture draws what recordings tell, but for what every node publishes and receives and for services without
+// a client unless all are to be drawn.
+func drawArchitecture(a *system.Architecture, all bool) *drawing {
+	d, standard := new(drawing), standardOf(a, all)
 	for _, p := range a.Processes {
-		drawn := drawnProcess{name: fmt.Sprintf("%s (%d)", p.Command, p.PID)}
+		drawn := drawnProcess{name: describeProcess(p.PID, p.Command)}
 		for i, n := range a.Nodes {
 			if n.Process != p.ProcessKey || isEmpty(n) {
 				continue
 			}
 			id := fmt.Sprintf("node %d", i)
 			drawn.nodes = append(drawn.nodes, drawnNode{id: id, name: cmp.Or(n.Name, unknownNode)})
-			connect(d, drawnEdge{node: id}, n.Publishers, func(p *system.Publisher) string { return p.TopicName })
-			connect(d, drawnEdge{node: id, toNode: true}, n.Subscriptions, func(s *system.Subscription) string { return s.TopicName })
+			publishers := slices.DeleteFunc(slices.Clone(n.Publishers), standard.Publisher)
+			connect(d, drawnEdge{node: id}, publishers, func(p *system.Publisher) string { return p.TopicName })
+			subscriptions := slices.DeleteFunc(slices.Clone(n.Subscriptions), standard.Subscription)
+			connect(d, drawnEdge{node: id, toNode: true}, subscriptions, func(s *system.Subscription) string { return s.TopicName })
+			d.standard.publishers += len(n.Publishers) - len(publishers)
+			d.standard.subscriptions += len(n.Subscriptions) - len(subscriptions)
 			connect(d, drawnEdge{node: id, ofServices: true}, n.Clients, func(c *system.Client) string { return c.ServiceName })
 			connect(d, drawnEdge{node: id, toNode: true, ofServices: true}, n.Services, func(s *system.Service) string { return s.ServiceName })
 		}
 		d.processes = append(d.processes, drawn)
 	}
-	d.finish()
+	d.finish(all)
 	return d
 }
 

@@ -35,6 +35,9 @@ func printDot(w io.Writer, d *drawing) {
 		}
 		fmt.Fprintf(w, "  %s -> %s%s;\n", from, to, style)
 	}
+	if legend := d.legend(); legend != "" { // at the end, because subgraphs inherit what stands before them
+		fmt.Fprintf(w, "  labelloc=b;\n  label=%s;\n", quoteDot(legend))
+	}
 	fmt.Fprintln(w, "}")
 }
 

@@ -42,6 +42,9 @@ func printMermaid(w io.Writer, d *drawing) {
 		}
 		fmt.Fprintf(w, "  %s %s %s\n", from, arrow, to)
 	}
+	if legend := d.legend(); legend != "" {
+		fmt.Fprintf(w, "  legend[%s]\n  style legend fill:none,stroke:none\n", quoteMermaid(legend))
+	}
 }
 
 // quoteMermaid makes a quoted label of Mermaid, which knows entities in place of escapes.

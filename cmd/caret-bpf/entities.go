@@ -40,6 +40,8 @@ type liveNode struct {
 	Services       []liveService      `json:"services"`
 	Clients        []liveClient       `json:"clients"`
 	CallbackGroups []liveGroup        `json:"callback_groups"`
+	// standard is what was set apart of it (foldStandard).
+	standard standardEntities
 }
 
 type livePublisher struct {
@@ -240,8 +242,9 @@ func (l *liveProcess) sort() {
 	}
 }
 
-// listEntities shows the entities of processes in one of the forms.
-func listEntities(ctx context.Context, c console, found []*target.Process, asJSON, asDot bool) error {
+// listEntities shows the entities of processes in one of the forms. All but JSON fold what every node has unless all
+// are asked for.
+func listEntities(ctx context.Context, c console, found []*target.Process, asJSON, asDot, all bool) error {
 	processes := []liveProcess{}
 	var problems error
 	for _, p := range found {
@@ -249,12 +252,15 @@ func listEntities(ctx context.Context, c console, found []*target.Process, asJSO
 		problems = errors.Join(problems, err)
 		processes = append(processes, live)
 	}
-	switch {
-	case asJSON:
+	if asJSON {
 		return errors.Join(problems, report.WriteJSON(c.out, processes))
-	case asDot:
-		printDot(c.out, drawEntities(processes))
-	default:
+	}
+	if !all {
+		processes = foldStandard(processes)
+	}
+	if asDot {
+		printDot(c.out, drawEntities(processes, all))
+	} else {
 		printEntities(c.out, processes)
 	}
 	return problems

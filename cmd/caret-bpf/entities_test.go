@@ -46,11 +46,11 @@ func listedProcess() liveProcess {
 
 func TestEntitiesAsText(t *testing.T) {
 	var text bytes.Buffer
-	printEntities(&text, []liveProcess{listedProcess()})
+	printEntities(&text, foldStandard([]liveProcess{listedProcess()}))
 	for _, wanted := range []string{
-		"PID 77  demo  humble  rmw_cyclonedds_cpp", "node /demo/listener", "node /talker", "publisher  /chatter  std_msgs/msg/String  depth 7",
+		"PID 77 demo  humble  rmw_cyclonedds_cpp", "node /demo/listener", "node /talker", "publisher  /chatter  std_msgs/msg/String  depth 7",
 		"intra-process capacity 9  g1     Listener::on_text", "500ms", `Talker::tick\x1b[2J`,
-		"executor 0x40  multi_threaded_executor, 4 threads\n    group g1: reentrant of /demo/listener", "/chatter           std_msgs/msg/String  /talker",
+		"executor 0x40  multi_threaded_executor, 4 threads\n    group g1: reentrant of /demo/listener", "/chatter  std_msgs/msg/String  /talker",
 	} {
 		if !strings.Contains(text.String(), wanted) {
 			t.Errorf("no %q in\n%s", wanted, text.String())
@@ -66,7 +66,7 @@ func TestEntitiesAsText(t *testing.T) {
 
 func TestEntitiesAsDot(t *testing.T) {
 	var text bytes.Buffer
-	printDot(&text, drawEntities([]liveProcess{listedProcess()}))
+	printDot(&text, drawEntities(foldStandard([]liveProcess{listedProcess()}), false))
 	for _, wanted := range []string{
 		`"node 77 0x10" -> "topic /chatter";`, `"topic /chatter" -> "node 77 0x20";`, `"node 77 0x10" -> "service /reset" [style=dashed];`,
 		`"node 77 0x20" [label="/demo/listener"];`,

@@ -23,7 +23,7 @@ func printEntities(w io.Writer, processes []liveProcess) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "PID %d  %s  %s  %s\n", p.PID, report.Printable(p.Command), report.Text(string(p.Distro)), report.Text(report.Printable(p.RMW)))
+		fmt.Fprintf(w, "%s  %s  %s\n", describeProcess(p.PID, p.Command), report.Text(string(p.Distro)), report.Text(report.Printable(p.RMW)))
 		if p.Problem != "" {
 			fmt.Fprintf(w, "  incomplete: %s\n", report.Printable(p.Problem))
 		}
@@ -79,9 +79,14 @@ func printNode(w io.Writer, n *liveNode, groups map[trace.Address]string) {
 	for _, c := range n.Clients {
 		rows = append(rows, []string{"client", c.Name, c.Type, "", groups[c.CallbackGroup], ""})
 	}
-	var table strings.Builder
-	printTable(&table, []string{"KIND", "NAME", "TYPE", "QUEUE", "GROUP", "CALLBACK"}, rows)
-	printIndented(w, table.String())
+	if len(rows) > 0 {
+		var table strings.Builder
+		printTable(&table, []string{"KIND", "NAME", "TYPE", "QUEUE", "GROUP", "CALLBACK"}, rows)
+		printIndented(w, table.String())
+	}
+	if count := n.standard.count(); !count.none() {
+		fmt.Fprintln(w, "   ", count.line())
+	}
 }
 
 func depth(d trace.Optional[uint64]) string {
@@ -133,6 +138,19 @@ func printBlock(w io.Writer, head string, lines []string) {
 type liveTopic struct {
 	types                   map[string]bool
 	publishers, subscribers []string
+	// standardPublishers and standardSubscribers count the nodes that are at an end because every node is.
+	standardPublishers, standardSubscribers int
+}
+
+// isStandard reports whether nothing but what every node has is at the ends of the topic.
+func (t *liveTopic) isStandard() bool { return len(t.publishers)+len(t.subscribers) == 0 }
+
+// describeEnds names the nodes at one end of a topic, and counts those that are not named.
+func describeEnds(nodes []string, standard int) string {
+	if standard > 0 {
+		nodes = append(slices.Clone(nodes), fmt.Sprintf("%d standard", standard))
+	}
+	return report.Text(strings.Join(nodes, ", "))
 }
 
 // topicsOf collects the topics of processes.
@@ -159,6 +177,12 @@ func topicsOf(processes []liveProcess) map[string]*liveTopic {
 				t := topic(subscription.Topic, subscription.Type)
 				t.subscribers = append(t.subscribers, cmp.Or(n.Name, unknownNode))
 			}
+			for _, publisher := range n.standard.publishers {
+				topic(publisher.Topic, publisher.Type).standardPublishers++
+			}
+			for _, subscription := range n.standard.subscriptions {
+				topic(subscription.Topic, subscription.Type).standardSubscribers++
+			}
 		}
 	}
 	return topics
@@ -171,12 +195,22 @@ func printLiveTopics(w io.Writer, processes []liveProcess) {
 	}
 	fmt.Fprintln(w)
 	var rows [][]string
+	var standard []string
 	for _, name := range slices.Sorted(maps.Keys(topics)) {
 		t := topics[name]
+		if t.isStandard() {
+			standard = append(standard, name)
+			continue
+		}
 		rows = append(rows, []string{
-			name, report.Text(strings.Join(slices.Sorted(maps.Keys(t.types)), ", ")), report.Text(strings.Join(t.publishers, ", ")),
-			report.Text(strings.Join(t.subscribers, ", ")),
+			name, report.Text(strings.Join(slices.Sorted(maps.Keys(t.types)), ", ")), describeEnds(t.publishers, t.standardPublishers),
+			describeEnds(t.subscribers, t.standardSubscribers),
 		})
 	}
-	printTable(w, []string{"TOPIC", "TYPE", "PUBLISHERS", "SUBSCRIBERS"}, rows)
+	if len(rows) > 0 {
+		printTable(w, []string{"TOPIC", "TYPE", "PUBLISHERS", "SUBSCRIBERS"}, rows)
+	}
+	if len(standard) > 0 {
+		fmt.Fprintf(w, "standard: %s (%s); %s\n", counted(len(standard), "topic"), strings.Join(standard, ", "), shownByFlag)
+	}
 }

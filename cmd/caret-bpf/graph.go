@@ -26,6 +26,7 @@ func graphCommand() command {
 				"yaml":    flags.Bool("yaml", false, "print CARET's architecture file, which caret_analyze loads"),
 				"json":    flags.Bool("json", false, "print JSON"),
 			}
+			all := allEntitiesFlag(flags)
 			file := architectureFlag(flags)
 			attributes := defineAttributeFlag(flags)
 			quiet := quietFlag(flags)
@@ -42,18 +43,20 @@ func graphCommand() command {
 				if err != nil {
 					return err
 				}
-				return printArchitecture(c, *quiet, a, form)
+				return printArchitecture(c, *quiet, a, form, *all)
 			}
 		},
 	}
 }
 
-func printArchitecture(c console, quiet bool, a *system.Architecture, form string) error {
+// printArchitecture prints an architecture in one of the forms. All but those for programs fold what every node has
+// unless all entities are asked for.
+func printArchitecture(c console, quiet bool, a *system.Architecture, form string, all bool) error {
 	switch form {
 	case "dot":
-		printDot(c.out, drawArchitecture(a))
+		printDot(c.out, drawArchitecture(a, all))
 	case "mermaid":
-		printMermaid(c.out, drawArchitecture(a))
+		printMermaid(c.out, drawArchitecture(a, all))
 	case "yaml":
 		omitted, err := system.Write(c.out, a)
 		if err != nil {
@@ -67,7 +70,7 @@ func printArchitecture(c console, quiet bool, a *system.Architecture, form strin
 	case "json":
 		return report.WriteJSON(c.out, viewArchitecture(a))
 	default:
-		printGraph(c.out, a)
+		printGraph(c.out, a, standardOf(a, all))
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ func relayDataset(t *testing.T) string {
 func TestGraph(t *testing.T) {
 	dir := relayDataset(t)
 	for form, wanted := range map[string][]string{
-		"":          {"node /relay  (process 77 relay)", "subscription  /chatter", `Relay::on("message")`, "TOPIC     FROM     TO"},
-		"--dot":     {`"node 0" -> "topic /relayed";`, `"topic /chatter" -> "node 0";`, `"node 1" -> "service /reset" [style=dashed];`, `label="relay (77)"`},
+		"":          {"node /relay  (PID 77 relay)", "subscription  /chatter", `Relay::on("message")`, "TOPIC     FROM     TO"},
+		"--dot":     {`"node 0" -> "topic /relayed";`, `"topic /chatter" -> "node 0";`, `"node 1" -> "service /reset" [style=dashed];`, `label="PID 77 relay"`},
 		"--mermaid": {"flowchart LR", `n0(["/relay"])`, "n1 --> t2", "n1 -.-> s4"},
 		"--yaml":    {"node_name: /talker", "context_type: callback_chain"},
 		"--json":    {`"published_topic_names": [`, `"publish_node_name": "/talker"`},
@@ -135,7 +135,7 @@ func TestMermaidLabelsAreQuoted(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	var text bytes.Buffer
-	printMermaid(&text, drawEntities([]liveProcess{listedProcess()}))
+	printMermaid(&text, drawEntities(foldStandard([]liveProcess{listedProcess()}), false))
 	if !strings.Contains(text.String(), `(["/demo/listener"])`) {
 		t.Errorf("no listener in\n%s", text.String())
 	}

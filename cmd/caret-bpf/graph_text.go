@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
@@ -11,8 +13,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// printGraph writes each node with what it is made of, then the executors and the communications.
-func printGraph(w io.Writer, a *system.Architecture) {
+// printGraph writes each node with what it is made of, then the executors and the communications. What is standard is
+// counted only.
+func printGraph(w io.Writer, a *system.Architecture, standard *system.Standard) {
 	commands := make(map[trace.ProcessKey]string)
 	for _, p := range a.Processes {
 		commands[p.ProcessKey] = p.Command
@@ -21,9 +24,12 @@ func printGraph(w io.Writer, a *system.Architecture) {
 		if isEmpty(n) {
 			continue
 		}
-		fmt.Fprintf(w, "node %s  (process %d %s)\n", report.Printable(cmp.Or(n.Name, unknownNode)), n.Process.PID, report.Printable(commands[n.Process]))
-		if rows := nodeRows(n); len(rows) > 0 {
+		fmt.Fprintf(w, "node %s  (%s)\n", report.Printable(cmp.Or(n.Name, unknownNode)), describeProcess(n.Process.PID, commands[n.Process]))
+		if rows := nodeRows(n, standard); len(rows) > 0 {
 			printTable(w, []string{"  KIND", "TOPIC, SERVICE OR PERIOD", "CALLBACK", "PUBLISHES", "POLLS", "GROUP", "FUNCTION"}, rows)
+		}
+		if count := countStandard(standard, n); !count.none() {
+			fmt.Fprintln(w, " ", count.line())
 		}
 		for _, v := range n.VariablePassings {
 			fmt.Fprintf(w, "  %s passes a variable to %s\n", report.Printable(v.Write.Name), report.Printable(v.Read.Name))
@@ -31,15 +37,18 @@ func printGraph(w io.Writer, a *system.Architecture) {
 		fmt.Fprintln(w)
 	}
 	printGraphExecutors(w, a)
-	printCommunications(w, a)
+	printCommunications(w, a, standard)
 	for _, p := range a.NamedPaths {
 		fmt.Fprintf(w, "path %s: %s\n", report.Printable(p.Name), report.Printable(p.String()))
 	}
 }
 
-func nodeRows(n *system.Node) [][]string {
+func nodeRows(n *system.Node, standard *system.Standard) [][]string {
 	var rows [][]string
 	for _, c := range n.Callbacks {
+		if standard.Callback(c) {
+			continue
+		}
 		of := cmp.Or(c.TopicName, c.ServiceName)
 		if c.Period.Valid {
 			of = report.Duration(c.Period.Value)
@@ -61,13 +70,18 @@ func nodeRows(n *system.Node) [][]string {
 		})
 	}
 	for _, p := range n.Publishers {
-		if len(p.Callbacks) == 0 {
+		if len(p.Callbacks) == 0 && !standard.Publisher(p) {
 			rows = append(rows, []string{"  publisher", report.Text(p.TopicName), "-", "-", "-", "-", "-"})
 		}
 	}
 	for _, s := range n.Subscriptions {
-		if s.Callback == nil {
+		if s.Callback == nil && !standard.Subscription(s) {
 			rows = append(rows, []string{"  subscription", report.Text(s.TopicName), "-", "-", "-", "-", "-"})
+		}
+	}
+	for _, s := range n.Services {
+		if s.Callback == nil && !standard.Service(s) {
+			rows = append(rows, []string{"  service", report.Text(s.ServiceName), "-", "-", "-", "-", "-"})
 		}
 	}
 	for _, client := range n.Clients {
@@ -101,14 +115,21 @@ func printGraphExecutors(w io.Writer, a *system.Architecture) {
 	}
 }
 
-func printCommunications(w io.Writer, a *system.Architecture) {
+func printCommunications(w io.Writer, a *system.Architecture, standard *system.Standard) {
 	var rows [][]string
+	folded, topics := 0, make(map[string]bool)
 	for _, c := range a.Communications {
-		if !isInfrastructure(c.TopicName) {
+		if standard.Communication(c) {
+			folded++
+			topics[c.TopicName] = true
+		} else {
 			rows = append(rows, []string{c.TopicName, cmp.Or(c.Publisher.Node.Name, unknownNode), cmp.Or(c.Subscription.Node.Name, unknownNode), report.Text(c.Publisher.MessageType)})
 		}
 	}
 	if len(rows) > 0 {
 		printTable(w, []string{"TOPIC", "FROM", "TO", "TYPE"}, rows)
+	}
+	if folded > 0 {
+		fmt.Fprintf(w, "standard: %s (%s); %s\n", counted(folded, "communication"), strings.Join(slices.Sorted(maps.Keys(topics)), ", "), shownByFlag)
 	}
 }

@@ -28,6 +28,7 @@ func infoCommand() command {
 		summary: "summarize a dataset: span, rows, tracepoints, nodes, callbacks, topics, losses, warnings",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			rows := flags.IntP("rows", "n", summaryRows, "`NUMBER` of nodes, callbacks and topics to show")
+			all := allEntitiesFlag(flags)
 			part := flags.String("part", "", "print only this `PART`, all of it: "+strings.Join(partNames(), ", "))
 			times := defineTimeFlags(flags)
 			quiet := flags.BoolP("quiet", "q", false, "no progress")
@@ -68,7 +69,7 @@ func infoCommand() command {
 				case *output.json:
 					return report.WriteJSON(c.out, s)
 				}
-				printSummary(c.out, arguments[0], s, *rows)
+				printSummary(c.out, arguments[0], s, *rows, *all)
 				return nil
 			}
 		},
@@ -99,8 +100,9 @@ func spanText(span trace.Span) string {
 	return fmt.Sprintf("%s from %s", to.Sub(from).Round(time.Millisecond), from.Format("2006-01-02 15:04:05.000 MST"))
 }
 
-// printSummary shows at most limit nodes, callbacks and topics.
-func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
+// printSummary shows at most limit nodes, callbacks and topics. Of the callbacks and topics that every node has it says
+// how many there are unless all entities are asked for.
+func printSummary(w io.Writer, name string, s *summary.Summary, limit int, all bool) {
 	fmt.Fprintf(w, "%s: %s\n", report.Printable(name), report.Printable(describeState(s)))
 	if s.Span.Valid {
 		fmt.Fprintln(w, spanText(s.Span.Value))
@@ -121,8 +123,8 @@ func printSummary(w io.Writer, name string, s *summary.Summary, limit int) {
 	printTables(w, s)
 	printTracepoints(w, s)
 	printNodes(w, s.Nodes, limit)
-	printCallbacks(w, s.Callbacks, limit)
-	printTopics(w, s.Topics, limit)
+	printCallbacks(w, s.Callbacks, limit, all)
+	printTopics(w, s.Topics, limit, all)
 	printOverhead(w, s)
 	printLosses(w, s)
 }
@@ -221,6 +223,9 @@ func printNodes(w io.Writer, nodes []summary.Node, limit int) {
 	}
 }
 
+// countedElsewhere is said of what is not listed because every node has it.
+const countedElsewhere = "counted in all other tables; `info --" + allEntities + "` lists them"
+
 func optionalRate(r trace.Optional[float64]) string {
 	if !r.Valid {
 		return "-"
@@ -228,7 +233,11 @@ func optionalRate(r trace.Optional[float64]) string {
 	return report.Rate(r.Value)
 }
 
-func printCallbacks(w io.Writer, callbacks []summary.Callback, limit int) {
+func printCallbacks(w io.Writer, callbacks []summary.Callback, limit int, all bool) {
+	var standard []summary.Callback
+	if !all {
+		callbacks, standard = setApart(callbacks, func(i int) bool { return callbacks[i].Standard })
+	}
 	var rows [][]string
 	for _, c := range callbacks[:min(limit, len(callbacks))] {
 		of := c.Topic
@@ -248,6 +257,16 @@ func printCallbacks(w io.Writer, callbacks []summary.Callback, limit int) {
 		fmt.Fprintf(w, "\nbusiest callbacks (%d of %d):\n", len(rows), len(callbacks))
 		printTable(w, []string{"NODE", "KIND", "TOPIC OR PERIOD", "COUNT>", "RATE>", "TOTAL>", "MEAN>", "MAX>", "FUNCTION"}, rows)
 	}
+	if limit > 0 && len(standard) > 0 {
+		var count uint64
+		var total int64
+		for _, c := range standard {
+			count += c.Count
+			total += c.TotalTime
+		}
+		fmt.Fprintf(w, "standard: %s, executed %s times in %s, %s\n",
+			counted(len(standard), "callback"), report.Count(count), report.Duration(total), countedElsewhere)
+	}
 }
 
 // functionWidth keeps the names of templates from breaking the table.
@@ -263,7 +282,11 @@ func describeFunction(c summary.Callback) string {
 	return c.Symbol
 }
 
-func printTopics(w io.Writer, topics []summary.Topic, limit int) {
+func printTopics(w io.Writer, topics []summary.Topic, limit int, all bool) {
+	var standard []summary.Topic
+	if !all {
+		topics, standard = setApart(topics, func(i int) bool { return topics[i].Standard })
+	}
 	var rows [][]string
 	for _, t := range topics[:min(limit, len(topics))] {
 		rows = append(rows, []string{report.Text(t.TopicName), report.Count(t.Publishes), optionalRate(t.Rate), report.Count(t.Received)})
@@ -271,6 +294,17 @@ func printTopics(w io.Writer, topics []summary.Topic, limit int) {
 	if len(rows) > 0 {
 		fmt.Fprintf(w, "\nbusiest topics (%d of %d):\n", len(rows), len(topics))
 		printTable(w, []string{"TOPIC", "PUBLISHES>", "RATE>", "RECEIVED>"}, rows)
+	}
+	if limit > 0 && len(standard) > 0 {
+		var names []string
+		var publishes, received uint64
+		for _, t := range standard {
+			names = append(names, t.TopicName)
+			publishes += t.Publishes
+			received += t.Received
+		}
+		fmt.Fprintf(w, "standard: %s (%s), published %s times, received %s times, %s\n",
+			counted(len(standard), "topic"), strings.Join(names, ", "), report.Count(publishes), report.Count(received), countedElsewhere)
 	}
 }
 

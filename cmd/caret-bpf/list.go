@@ -41,12 +41,16 @@ func listCommand() command {
 			pids := flags.StringP("pid", "p", "", "only the processes with these `PIDS`, separated by commas or white space")
 			entities := flags.Bool("entities", false, "list nodes, topics, timers, services, executors, read from the processes' memory")
 			asDot := flags.Bool("dot", false, "with --entities, print a graph for Graphviz")
+			all := allEntitiesFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
 				if *asDot && (!*entities || *asJSON) {
 					return fmt.Errorf("%w: --dot goes with --entities and without --json", errUsage)
+				}
+				if *all && !*entities {
+					return fmt.Errorf("%w: --%s goes with --entities", errUsage, allEntities)
 				}
 				found, err := findListed(ctx, c, *pids, *name)
 				for _, p := range found {
@@ -56,7 +60,7 @@ func listCommand() command {
 					return err
 				}
 				if *entities {
-					return listEntities(ctx, c, found, *asJSON, *asDot)
+					return listEntities(ctx, c, found, *asJSON, *asDot, *all)
 				}
 				return listProcesses(ctx, c, found, *asJSON)
 			}

@@ -32,12 +32,14 @@ func probesCommand() command {
 				if err != nil {
 					return err
 				}
+				commands := make(map[target.Identity]string)
 				plans, cache := []*probes.Plan{}, probes.NewCache()
 				costs, origin := knownCosts(c)
 				for _, p := range found {
 					plan, planError := probes.NewPlan(ctx, p, probes.Options{Expected: true, Callers: true, Costs: costs, Cache: cache})
 					err = errors.Join(err, planError)
 					if plan != nil {
+						commands[plan.Process] = p.Command
 						plans = append(plans, plan)
 					}
 					_ = p.Close()
@@ -49,7 +51,7 @@ func probesCommand() command {
 					return errors.Join(err, report.WriteJSON(c.out, plans))
 				}
 				for _, plan := range plans {
-					printPlan(c, plan)
+					printPlan(c, plan, commands[plan.Process])
 				}
 				links := session.ChooseLinks(ctx, finder, len(found), costs)
 				fmt.Fprintf(c.out, "record would make probes %s\n", &links)
@@ -60,8 +62,9 @@ func probesCommand() command {
 	}
 }
 
-func printPlan(c console, plan *probes.Plan) {
-	fmt.Fprintf(c.out, "%v: %s, %s\n\n", plan.Process, report.Text(string(plan.Distro)), report.Text(report.Printable(plan.RMW)))
+// printPlan writes where a process is probed. The command is its name.
+func printPlan(c console, plan *probes.Plan, command string) {
+	fmt.Fprintf(c.out, "%s: %s, %s\n\n", describeProcess(plan.Process.PID, command), report.Text(string(plan.Distro)), report.Text(report.Printable(plan.RMW)))
 	var rows [][]string
 	for _, site := range plan.Sites {
 		state := "mapped"

@@ -133,6 +133,6 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	if summaryError != nil {
 		return errors.Join(err, summaryError)
 	}
-	printSummary(c.out, configuration.Output, recorded, summaryRows)
+	printSummary(c.out, configuration.Output, recorded, summaryRows, false)
 	return err
 }
