@@ -146,7 +146,7 @@ func run(ctx context.Context, c console, arguments []string) error {
 			return command.run(ctx, c, arguments[1:])
 		}
 	}
-	if similar := similarCommand(arguments[0]); similar != "" {
+	if similar := similarCommand(arguments[0], commands()); similar != "" {
 		return fmt.Errorf("%w: no command %q; did you mean %q?", errUsage, arguments[0], similar)
 	}
 	return fmt.Errorf("%w: no command %q; `caret-bpf help` lists them", errUsage, arguments[0])
@@ -165,7 +165,7 @@ func (command command) run(ctx context.Context, c console, arguments []string) e
 		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsagesWrapped(helpWidth))
 		return errHelp
 	} else if err != nil {
-		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, err, command.name)
+		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, suggestFlag(err, flags), command.name)
 	}
 	return run(ctx, c, flags.Args())
 }
@@ -178,6 +178,9 @@ func (command command) runSubcommand(ctx context.Context, c console, arguments [
 				sub.name = command.name + " " + sub.name
 				return sub.run(ctx, c, arguments[1:])
 			}
+		}
+		if similar := similarCommand(arguments[0], command.subcommands); similar != "" {
+			return fmt.Errorf("%w: no command `%s %s`; did you mean `%s %s`?", errUsage, command.name, arguments[0], command.name, similar)
 		}
 	}
 	fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n", command.summary, command.name, command.arguments)

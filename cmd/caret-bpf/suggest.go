@@ -1,21 +1,50 @@
 package main
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"strings"
 
-// similarCommand returns the command that was most likely meant, "" if none is like the text.
-func similarCommand(text string) string {
+	"github.com/spf13/pflag"
+)
+
+// similarCommand returns the command of those that was most likely meant, "" if none is like the text.
+func similarCommand(text string, of []command) string {
+	var names []string
+	for _, command := range of {
+		names = append(names, command.name)
+	}
+	return similar(text, names)
+}
+
+// suggestFlag adds to the error of an unknown long flag which one was most likely meant.
+func suggestFlag(err error, flags *pflag.FlagSet) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if meant := similar(unknown.GetSpecifiedName(), names); meant != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, meant)
+	}
+	return err
+}
+
+// similar returns the name that was most likely meant, "" if none is like the text.
+func similar(text string, names []string) string {
 	const maxEdits = 2
 	best, least := "", maxEdits+1
-	for _, command := range commands() {
-		edits := editDistance(text, command.name)
-		if edits >= len(command.name) {
+	for _, name := range names {
+		edits := editDistance(text, name)
+		if edits >= len(name) {
 			continue // nothing of it is left
 		}
-		if len(text) > maxEdits && strings.HasPrefix(command.name, text) {
+		if len(text) > maxEdits && strings.HasPrefix(name, text) {
 			edits = 0
 		}
 		if edits < least {
-			best, least = command.name, edits
+			best, least = name, edits
 		}
 	}
 	return best
