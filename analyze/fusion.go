@@ -136,12 +136,10 @@ func (q *Query) inferFusion(ctx context.Context) error {
 		publisher:    func(p *system.Publisher) bool { return byPublisher[p] != nil },
 		subscription: func(s *system.Subscription) bool { return bySubscription[s] != nil },
 		known:        true,
+		whenever:     true, // what a node does does not depend on the time that is asked for
 	}
-	// What a node does does not depend on the time that is asked for.
-	whole := *q
-	whole.filter = Filter{}
 	windows := 0
-	err := whole.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
+	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
 		windows++
 		next := 0
 		for _, d := range w.departures {
@@ -165,7 +163,6 @@ func (q *Query) inferFusion(ctx context.Context) error {
 	if err != nil && !errors.Is(err, errSurveyed) {
 		return err
 	}
-	q.Warnings = whole.Warnings
 	for _, c := range candidates {
 		n := c.publisher.Node
 		n.InferredContexts = append(n.InferredContexts, c.contexts()...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // fusing is a node of three lidars, /a to /c, whose messages come in some order in each cycle of 100 ns.
@@ -113,6 +114,17 @@ func TestWhatIsNotFused(t *testing.T) {
 			wantLines(t, lines, "/b fused 20/0", "/c fused 20/0")
 		})
 	}
+}
+
+// What a node does is inferred from all that was recorded, and not from the time that is asked for.
+func TestFusionOfAShortTime(t *testing.T) {
+	f := newFusing(t)
+	for range 10 {
+		f.cycle("abC")
+		f.cycle("cbA")
+	}
+	last := analyze.Filter{From: trace.Some(int64(1000 + 100*18))}
+	wantLines(t, contextsOf(t, f.query(last)), "/a fused 2/0", "/b fused 2/0", "/c fused 2/0")
 }
 
 // Log messages of several callbacks are not made of their inputs.

@@ -31,6 +31,8 @@ type wantedMessages struct {
 	// their topics are wanted; nil: all.
 	known bool
 	topic func(name string) bool
+	// whenever says that messages are wanted that passed before the time which is asked for, too.
+	whenever bool
 }
 
 func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {

@@ -31,7 +31,7 @@ func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, e
 	var m messages
 	source := newEventSource(q, wanted, &m.damaged)
 	// What is published in the time that is asked for arrives in it or later.
-	source.prune = func(_, end int64) bool { return q.filter.From.Valid && end < q.filter.From.Value }
+	source.prune = func(_, end int64) bool { return q.filter.From.Valid && end < q.filter.From.Value && !wanted.whenever }
 	if err := m.open(ctx, source, wanted); err != nil {
 		return err
 	}
