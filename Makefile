@@ -62,6 +62,10 @@ test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 ke
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)
 	scripts/compare-lttng.sh
 
+.PHONY: check-diff
+check-diff: ## Measure how often `diff` is wrong, and write the table of docs/diff.md (minutes)
+	$(GO) run ./tools/diffrates docs/diff.md
+
 .PHONY: compare-caret
 compare-caret: ## Compare answers with caret_analyze row by row, and write the table of docs/latency.md. CARET_ANALYZE="checkout" CARET_ANALYZE_PYTHON="its Python"
 	scripts/compare-caret.sh -w $(if $(CARET_ANALYZE),-c "$(CARET_ANALYZE)") $(if $(CARET_ANALYZE_PYTHON),-p "$(CARET_ANALYZE_PYTHON)")

@@ -64,16 +64,28 @@ type executionColumns struct {
 // CallbackLatency answers how long callbacks took. each, if not nil, gets every execution: the groups of rows in the
 // order of their begin, in a group in the order of completion.
 func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecution) error) ([]CallbackLatency, error) {
-	selection := q.selectedCallbacks()
-	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, selection, q.outside)
-	if err != nil {
-		return nil, err
-	}
-	progress := q.newProgress(groups)
 	states := make([]*executions, scan.MaxWorkers())
 	for i := range states {
 		states[i] = newExecutions(q, each)
 	}
+	run := scan.InParallel
+	if each != nil {
+		run = inOrder
+	}
+	if err := q.scanExecutions(ctx, states, run); err != nil {
+		return nil, err
+	}
+	return mergeExecutions(states), nil
+}
+
+// scanExecutions passes the executions that are asked for on, to a state for each goroutine of run.
+func (q *Query) scanExecutions(ctx context.Context, states []*executions, run func(context.Context, int, func(ctx context.Context, worker, i int) error) error) error {
+	selection := q.selectedCallbacks()
+	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, selection, q.outside)
+	if err != nil {
+		return err
+	}
+	progress := q.newProgress(groups)
 	var damaged scan.Damages
 	read := func(ctx context.Context, worker, i int) error {
 		e, g := states[worker], groups[i]
@@ -87,15 +99,10 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 		}
 		return e.instances.flush()
 	}
-	if each == nil {
-		err = scan.InParallel(ctx, len(groups), read)
-	} else {
-		err = inOrder(ctx, len(groups), read)
+	if err := run(ctx, len(groups), read); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return mergeExecutions(states), q.warnOfDamage(damaged.Err())
+	return q.warnOfDamage(damaged.Err())
 }
 
 // selectedCallbacks returns the rows that name the address of a callback that is asked for. Callbacks that no entity
@@ -118,6 +125,8 @@ type executions struct {
 	callbacks *system.Lookup[*system.Callback]
 	latencies map[*system.Callback]*executionLatency
 	instances series[CallbackExecution]
+	// durations gets, if not nil, what would be gathered for statistics otherwise.
+	durations func(c *system.Callback, begin, duration int64)
 }
 
 type executionLatency struct {
@@ -156,7 +165,11 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 		var latency trace.Optional[int64]
 		if row.Start.Valid && row.End.Valid {
 			latency = trace.Some(row.End.Value - row.Start.Value)
-			l.add(begin, latency.Value)
+			if e.durations != nil {
+				e.durations(c, begin, latency.Value)
+			} else {
+				l.add(begin, latency.Value)
+			}
 		} else {
 			l.incomplete++
 			if row.Start.Valid {

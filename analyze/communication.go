@@ -79,6 +79,15 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 		}
 	}
 	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: series[CommunicationInstance]{each: each}}
+	if err := q.scanPassages(ctx, c.add, c.instances.flush); err != nil {
+		return nil, err
+	}
+	return c.results(), nil
+}
+
+// scanPassages passes the ways of all messages to the subscriptions that are asked for on. flush is called after each
+// window of messages, and at the end.
+func (q *Query) scanPassages(ctx context.Context, add func(passage), flush func() error) error {
 	wanted := &wantedMessages{
 		publisher:    remember(func(p *system.Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
 		subscription: remember(func(s *system.Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
@@ -86,19 +95,16 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 	if len(q.filter.Topics) > 0 {
 		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }
 	}
-	passages := newPassages(q, q.filter.communication, c.add)
+	passages := newPassages(q, q.filter.communication, add)
 	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
 		passages.add(w)
-		return c.instances.flush()
+		return flush()
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	passages.end()
-	if err := c.instances.flush(); err != nil {
-		return nil, err
-	}
-	return c.results(), nil
+	return flush()
 }
 
 // communications gathers passages.
@@ -113,6 +119,15 @@ type routeBy struct {
 	transport Transport
 }
 
+// by tells which way the message took.
+func (p *passage) by() routeBy {
+	by := routeBy{route{p.departure.publisher, p.subscription}, InterProcess}
+	if p.enqueued != noTime {
+		by.transport = IntraProcess
+	}
+	return by
+}
+
 type communicationPair struct {
 	distribution
 	fates         map[Fate]uint64
@@ -124,10 +139,7 @@ func (c *communications) add(p passage) {
 	if !c.query.filter.covers(p.departure.at) {
 		return
 	}
-	by := routeBy{route{p.departure.publisher, p.subscription}, InterProcess}
-	if p.enqueued != noTime {
-		by.transport = IntraProcess
-	}
+	by := p.by()
 	pair := c.pairs[by]
 	if pair == nil {
 		pair = &communicationPair{fates: make(map[Fate]uint64)}

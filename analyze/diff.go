@@ -3,320 +3,213 @@ package analyze
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/analyze/scan"
-	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/analyze/significance"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // DiffOptions say what counts as a difference. The zero value of a field stands for its default.
 type DiffOptions struct {
-	// Alpha is the probability, at most, with which any latency of two recordings of the same system is called changed.
+	// Alpha is the probability, at most, with which any latency of recordings of the same system is called changed.
 	// Default 0.01.
 	Alpha float64
-	// MinChange is the least change of the median, as a share of the former one, that is called a change. Default 0.05.
+	// MinChange is the least change of the median, as a share of the former one, that is called a change. Default 0.03.
 	MinChange float64
+	// RunNoise is the standard deviation of a median from run to run of the same system that is assumed, as a share of the
+	// median, where both sides have one recording of a latency. Default 0.03.
+	RunNoise trace.Optional[float64]
 	// Progress, if not nil, is called with the rows that were read of those that one of several passes has to read. It may
 	// be called by several goroutines.
 	Progress func(read, total int64)
 }
 
-// Difference is what differs between two recordings.
+func (o DiffOptions) defaults() significance.Options {
+	chosen := significance.Options{Alpha: cmp.Or(o.Alpha, 0.01), MinChange: cmp.Or(o.MinChange, 0.03), RunNoise: 0.03}
+	if o.RunNoise.Valid {
+		chosen.RunNoise = o.RunNoise.Value
+	}
+	return chosen
+}
+
+// Difference is what differs between the recordings of two sides.
 type Difference struct {
 	Entities []EntityChange `json:"entities"`
-	// Latencies has a row for every callback and communication that both recordings have, those that changed first.
+	// Latencies has a row for every callback and communication that both sides have, those that changed first.
 	Latencies []LatencyChange `json:"latencies"`
+	// Noise says what the verdicts rest on.
+	Noise NoiseBasis `json:"noise"`
 	// Warnings say what the comparison lacks: damaged segments, records that were lost.
 	Warnings []string `json:"warnings"`
 }
 
-// EntityChange is an entity that only one of the recordings has.
+// NoiseBasis says what is known of the noise from run to run.
+type NoiseBasis struct {
+	RecordingsA int `json:"recordings_a"`
+	RecordingsB int `json:"recordings_b"`
+	// AssumedPercent is the standard deviation from run to run that was assumed; null where recordings told it.
+	AssumedPercent trace.Optional[float64] `json:"assumed_percent"`
+	// PermutationRecordings is the number of recordings a side from which on a test that assumes nothing of how runs differ
+	// could call a single latency changed. With fewer, the medians of runs are taken to be normally distributed.
+	PermutationRecordings int `json:"permutation_recordings"`
+}
+
+// EntityChange is an entity that only one side has.
 type EntityChange struct {
-	// Change is came (only the second recording has it) or went.
+	// Change is came (only recordings of the second side have it) or went.
 	Change string `json:"change" report:"change"`
 	Kind   string `json:"kind" report:"kind"`
 	Name   string `json:"name" report:"name"`
+	// Recordings is the number of recordings of its side that have it.
+	Recordings int `json:"recordings" report:"recordings"`
 }
 
-// LatencyChange compares a latency of both recordings, in nanoseconds.
+// LatencyChange compares a latency of both sides, in nanoseconds.
 type LatencyChange struct {
-	Kind    string `json:"kind" report:"kind"`
-	Name    string `json:"name" report:"name"`
-	CountA  uint64 `json:"count_a" report:"count_a"`
-	CountB  uint64 `json:"count_b" report:"count_b"`
-	MedianA int64  `json:"median_a" report:"median_a,duration"`
-	MedianB int64  `json:"median_b" report:"median_b,duration"`
-	Change  int64  `json:"change" report:"change,duration"`
+	Kind string `json:"kind" report:"kind"`
+	Name string `json:"name" report:"name"`
+	// RecordingsA and RecordingsB are the numbers of recordings that have the latency.
+	RecordingsA int    `json:"recordings_a" report:"recordings_a,detail"`
+	RecordingsB int    `json:"recordings_b" report:"recordings_b,detail"`
+	CountA      uint64 `json:"count_a" report:"count_a"`
+	CountB      uint64 `json:"count_b" report:"count_b"`
+	// EffectiveA and EffectiveB are the numbers of independent durations that would tell the medians as well; null if a
+	// recording is too short to tell.
+	EffectiveA trace.Optional[uint64] `json:"effective_a" report:"effective_a"`
+	EffectiveB trace.Optional[uint64] `json:"effective_b" report:"effective_b"`
+	// MedianA and MedianB are the means of the medians of a side's recordings.
+	MedianA int64 `json:"median_a" report:"median_a,duration"`
+	MedianB int64 `json:"median_b" report:"median_b,duration"`
+	// MediansExact is false where a recording has more than 4 million durations of the latency: its median is that of a
+	// random part, at least 2 million of them.
+	MediansExact bool  `json:"medians_exact" report:"medians_exact,detail"`
+	Change       int64 `json:"change" report:"change,duration"`
 	// Percent is Change as a share of MedianA; null where that is 0.
 	Percent trace.Optional[float64] `json:"percent" report:"change_percent,percent"`
-	// P is the probability of such a difference between two recordings of the same system, corrected for the number of
-	// comparisons; null for recordings too short to tell.
+	// RunNoise is the standard deviation of the median from run to run, as a share of the median, and RunNoiseFrom where
+	// that is from: assumed, or recordings.
+	RunNoise     float64 `json:"run_noise_percent" report:"run_noise_percent,percent"`
+	RunNoiseFrom string  `json:"run_noise_from" report:"run_noise_from"`
+	// Detectable is the least change, as a share of MedianA, that these recordings could have shown; null where that is
+	// not known.
+	Detectable trace.Optional[float64] `json:"detectable_percent" report:"detectable_percent,percent"`
+	// P is the probability of such a difference between recordings of the same system, corrected for the number of
+	// comparisons, in percent; null for recordings too short to tell.
 	P trace.Optional[float64] `json:"p" report:"p,percent"`
-	// Exceeds says that the change exceeds the noise of the recordings and DiffOptions.MinChange.
-	Exceeds bool `json:"exceeds" report:"exceeds_noise"`
+	// Verdict says what can be said of the change.
+	Verdict significance.Verdict `json:"verdict" report:"verdict"`
 }
 
 // Differs tells whether entities came or went, or a latency changed by more than noise.
-func (d *Difference) Differs() bool {
-	return len(d.Entities) > 0 || slices.ContainsFunc(d.Latencies, func(l LatencyChange) bool { return l.Exceeds })
+func (d *Difference) Differs() bool { return len(d.Entities) > 0 || d.Count(significance.Changed) > 0 }
+
+// Count returns the number of latencies with a verdict.
+func (d *Difference) Count(verdict significance.Verdict) int {
+	count := 0
+	for i := range d.Latencies {
+		if d.Latencies[i].Verdict == verdict {
+			count++
+		}
+	}
+	return count
 }
 
-const (
-	// diffWindows is the number of windows that a recording is cut into. Executions right after one another are alike for
-	// reasons that have nothing to do with what changed between recordings; medians of windows are less so.
-	diffWindows = 30
-	// leastWindows is the number of windows with a value below which nothing is concluded.
-	leastWindows = 8
-)
-
-// Diff compares two recordings of one system, a the former. Callbacks are the same when node, kind, topic or period,
-// and symbol are.
-func Diff(ctx context.Context, a, b *trace.Dataset, options DiffOptions) (*Difference, error) {
-	options.Alpha = cmp.Or(options.Alpha, 0.01)
-	options.MinChange = cmp.Or(options.MinChange, 0.05)
-	former, err := measure(ctx, a, options.Progress)
+// Diff compares recordings of one system before something with recordings after it: at least one of each. Callbacks are
+// the same when node, kind, topic or period, and symbol are.
+func Diff(ctx context.Context, before, after []*trace.Dataset, options DiffOptions) (*Difference, error) {
+	chosen := options.defaults()
+	former, err := measureAll(ctx, before, options.Progress)
 	if err != nil {
-		return nil, fmt.Errorf("measure %s: %w", a.Dir(), err)
+		return nil, err
 	}
-	latter, err := measure(ctx, b, options.Progress)
+	latter, err := measureAll(ctx, after, options.Progress)
 	if err != nil {
-		return nil, fmt.Errorf("measure %s: %w", b.Dir(), err)
+		return nil, err
 	}
-	d := &Difference{Entities: []EntityChange{}, Latencies: []LatencyChange{}, Warnings: append(append([]string{}, former.warnings...), latter.warnings...)}
-	for of := range latter.entities {
-		if !former.entities[of] {
-			d.Entities = append(d.Entities, EntityChange{Change: "came", Kind: of.kind, Name: of.name})
-		}
-	}
-	for of := range former.entities {
-		if !latter.entities[of] {
-			d.Entities = append(d.Entities, EntityChange{Change: "went", Kind: of.kind, Name: of.name})
-		}
+	d := &Difference{
+		Entities: append(changedEntities("came", latter, former), changedEntities("went", former, latter)...), Latencies: []LatencyChange{},
+		Noise: NoiseBasis{
+			RecordingsA: len(before), RecordingsB: len(after), PermutationRecordings: significance.RecordingsForPermutation(chosen.Alpha),
+		},
+		Warnings: append(append([]string{}, former.warnings...), latter.warnings...),
 	}
 	slices.SortFunc(d.Entities, func(x, y EntityChange) int {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name))
 	})
-	for of, x := range former.latencies {
-		if y := latter.latencies[of]; y != nil {
-			d.Latencies = append(d.Latencies, compareLatencies(of, x, y))
+	var names []measured
+	var pairs []significance.Pair
+	for of, medians := range former.latencies {
+		if others := latter.latencies[of]; others != nil {
+			names = append(names, of)
+			pairs = append(pairs, significance.Pair{Before: medians, After: others})
 		}
 	}
-	d.judge(options)
-	return d, nil
-}
-
-// measured names an entity or a latency in a way that is the same from run to run.
-type measured struct {
-	kind, name string
-}
-
-// measurements are what Diff compares.
-type measurements struct {
-	entities  map[measured]bool
-	latencies map[measured]*windowed
-	span      trace.Span
-	warnings  []string
-}
-
-// windowed are durations by the window in which they began.
-type windowed struct {
-	windows [diffWindows]distribution
-}
-
-func measure(ctx context.Context, d *trace.Dataset, progress func(read, total int64)) (*measurements, error) {
-	query, err := NewQuery(ctx, Filter{}, d)
-	if err != nil {
-		return nil, err
-	}
-	query.Progress = progress
-	m := &measurements{entities: make(map[measured]bool), latencies: make(map[measured]*windowed)}
-	defer func() { m.warnings = query.Warnings }()
-	var ok bool
-	if m.span, ok, err = query.TimeSpan(ctx); err != nil || !ok {
-		return m, err
-	}
-	l, err := system.LoadEntities(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	m.addEntities(l.Architecture())
-	_, err = query.CallbackLatency(ctx, func(rows []CallbackExecution) error {
-		for i := range rows {
-			row := &rows[i]
-			name := fmt.Sprintf("%s %s %s", row.Node, describeTrigger(row.Kind, row.Topic, row.Period), row.Symbol)
-			m.add(measured{"callback", name}, row.Begin, row.Latency)
+	for i, finding := range significance.JudgeFamily(pairs, chosen) {
+		d.Latencies = append(d.Latencies, describeChange(names[i], pairs[i], finding))
+		if finding.Assumed {
+			d.Noise.AssumedPercent = trace.Some(100 * chosen.RunNoise)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	_, err = query.CommunicationLatency(ctx, func(rows []CommunicationInstance) error {
-		for i := range rows {
-			row := &rows[i]
-			name := fmt.Sprintf("%s %s → %s (%s)", row.Topic, row.PublisherNode, row.SubscriptionNode, row.Transport)
-			m.add(measured{"communication", name}, scan.FirstTime(row.RclcppIntraPublish, row.RclcppPublish, row.RclPublish, row.RMWPublish), row.Latency)
-		}
-		return nil
-	})
-	return m, err
-}
-
-func describeTrigger(kind trace.CallbackKind, topic string, period trace.Optional[int64]) string {
-	if period.Valid {
-		return fmt.Sprintf("%s %d ns", kind, period.Value)
-	}
-	return fmt.Sprintf("%s %s", kind, topic)
-}
-
-func (m *measurements) addEntities(a *system.Architecture) {
-	for _, n := range a.Nodes {
-		if n.Name == "" {
-			continue
-		}
-		m.entities[measured{"node", n.Name}] = true
-		for _, p := range n.Publishers {
-			m.entities[measured{"publisher", n.Name + " " + p.TopicName}] = true
-		}
-		for _, s := range n.Subscriptions {
-			m.entities[measured{"subscription", n.Name + " " + s.TopicName}] = true
-		}
-		for _, s := range n.Services {
-			m.entities[measured{"service", n.Name + " " + s.ServiceName}] = true
-		}
-		for _, c := range n.Clients {
-			m.entities[measured{"client", n.Name + " " + c.ServiceName}] = true
-		}
-		for _, t := range n.Timers {
-			m.entities[measured{"timer", n.Name + " " + describeTrigger(trace.KindTimer, "", t.Period)}] = true
-		}
-	}
-}
-
-func (m *measurements) add(of measured, at int64, duration trace.Optional[int64]) {
-	if !duration.Valid {
-		return
-	}
-	w := m.latencies[of]
-	if w == nil {
-		w = new(windowed)
-		m.latencies[of] = w
-	}
-	length := max(m.span.Nanoseconds(), 1)
-	i := min(max(int(float64(at-m.span.First)/float64(length)*diffWindows), 0), diffWindows-1)
-	w.add(i, duration.Value)
-}
-
-// add adds a duration. A window that has its share of the samples that a distribution keeps goes on with coarse values,
-// so that what a latency takes in memory is bounded.
-func (w *windowed) add(window int, ns int64) {
-	d := &w.windows[window]
-	d.addDuration(ns)
-	if d.samples.count > exactSamples/diffWindows {
-		d.coarsen()
-	}
-}
-
-// summarize returns the number of durations, their median and the medians of the windows.
-func (w *windowed) summarize() (count uint64, middle int64, medians []float64) {
-	var all distribution
-	for i := range w.windows {
-		if d := &w.windows[i]; d.count > 0 {
-			medians = append(medians, float64(d.ranked()(0.5)))
-			all.merge(d)
-		}
-	}
-	if all.count > 0 {
-		middle = all.ranked()(0.5)
-	}
-	return all.count, middle, medians
-}
-
-func compareLatencies(of measured, a, b *windowed) LatencyChange {
-	l := LatencyChange{Kind: of.kind, Name: of.name}
-	var before, after []float64
-	l.CountA, l.MedianA, before = a.summarize()
-	l.CountB, l.MedianB, after = b.summarize()
-	l.Change = l.MedianB - l.MedianA
-	if l.MedianA != 0 {
-		l.Percent = trace.Some(100 * float64(l.Change) / float64(l.MedianA))
-	}
-	if len(before) >= leastWindows && len(after) >= leastWindows {
-		l.P = trace.Some(mannWhitney(before, after))
-	}
-	return l
-}
-
-// judge corrects the probabilities for the number of comparisons, by Holm's method, and says which changes exceed
-// noise.
-func (d *Difference) judge(options DiffOptions) {
-	var tested []*LatencyChange
-	for i := range d.Latencies {
-		if d.Latencies[i].P.Valid {
-			tested = append(tested, &d.Latencies[i])
-		}
-	}
-	slices.SortFunc(tested, func(a, b *LatencyChange) int { return cmp.Compare(a.P.Value, b.P.Value) })
-	corrected := 0.0
-	for i, l := range tested {
-		corrected = max(corrected, min(l.P.Value*float64(len(tested)-i), 1))
-		l.P.Value = corrected
-		changed := l.Percent.Valid && math.Abs(l.Percent.Value) >= 100*options.MinChange || !l.Percent.Valid && l.Change != 0
-		l.Exceeds = corrected < options.Alpha && changed
-	}
-	for _, l := range tested {
-		l.P.Value *= 100
 	}
 	slices.SortFunc(d.Latencies, func(a, b LatencyChange) int {
-		if a.Exceeds != b.Exceeds {
-			if a.Exceeds {
+		if x, y := a.Verdict == significance.Changed, b.Verdict == significance.Changed; x != y {
+			if x {
 				return -1
 			}
 			return 1
 		}
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
+	return d, nil
 }
 
-// mannWhitney returns the two-sided probability, by the normal approximation with a correction for ties, that two
-// samples of one distribution differ in rank as much as these.
-func mannWhitney(a, b []float64) float64 {
-	type value struct {
-		value float64
-		first bool
-	}
-	var all []value
-	for _, v := range a {
-		all = append(all, value{v, true})
-	}
-	for _, v := range b {
-		all = append(all, value{v, false})
-	}
-	slices.SortFunc(all, func(x, y value) int { return cmp.Compare(x.value, y.value) })
-	ranks, ties := 0.0, 0.0
-	for i := 0; i < len(all); {
-		j := i
-		for j < len(all) && all[j].value == all[i].value {
-			j++
+// changedEntities returns the entities that the recordings of one side have, and none of the other.
+func changedEntities(change string, have, lack *measuredSide) []EntityChange {
+	changes := []EntityChange{}
+	for of, recordings := range have.entities {
+		if lack.entities[of] == 0 {
+			changes = append(changes, EntityChange{Change: change, Kind: of.kind, Name: of.name, Recordings: recordings})
 		}
-		t := float64(j - i)
-		ties += t*t*t - t
-		for _, v := range all[i:j] {
-			if v.first {
-				ranks += float64(i+j+1) / 2
-			}
+	}
+	return changes
+}
+
+func describeChange(of measured, pair significance.Pair, f significance.Finding) LatencyChange {
+	l := LatencyChange{
+		Kind: of.kind, Name: of.name, RecordingsA: len(pair.Before), RecordingsB: len(pair.After), MediansExact: true,
+		MedianA: int64(math.Round(f.Before)), MedianB: int64(math.Round(f.After)), Change: int64(math.Round(f.After - f.Before)),
+		RunNoise: 100 * f.RunNoise, RunNoiseFrom: "recordings", Verdict: f.Verdict,
+	}
+	if f.Assumed {
+		l.RunNoiseFrom = "assumed"
+	}
+	l.CountA, l.EffectiveA = countsOf(pair.Before)
+	l.CountB, l.EffectiveB = countsOf(pair.After)
+	for _, m := range slices.Concat(pair.Before, pair.After) {
+		l.MediansExact = l.MediansExact && m.Kept == m.Count
+	}
+	if f.Before != 0 {
+		l.Percent = trace.Some(100 * (f.After - f.Before) / math.Abs(f.Before))
+	}
+	if f.Known {
+		l.P = trace.Some(100 * f.Corrected)
+		if f.Before != 0 {
+			l.Detectable = trace.Some(100 * f.Detectable / math.Abs(f.Before))
 		}
-		i = j
 	}
-	n, m := float64(len(a)), float64(len(b))
-	u := ranks - n*(n+1)/2
-	variance := n * m / 12 * (n + m + 1 - ties/((n+m)*(n+m-1)))
-	if variance <= 0 {
-		return 1 // all are equal
+	return l
+}
+
+// countsOf adds up what recordings have.
+func countsOf(medians []significance.Median) (count uint64, effective trace.Optional[uint64]) {
+	sum, known := 0.0, true
+	for _, m := range medians {
+		count += m.Count
+		sum += m.Effective
+		known = known && m.Known
 	}
-	z := max(math.Abs(u-n*m/2)-0.5, 0) / math.Sqrt(variance)
-	return math.Erfc(z / math.Sqrt2)
+	if known {
+		effective = trace.Some(uint64(math.Round(sum)))
+	}
+	return count, effective
 }

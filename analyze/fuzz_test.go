@@ -82,7 +82,7 @@ func seed(t testing.TB, dir string) {
 func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
 	_, _ = summary.Of(ctx, d, nil)
 	_, _ = system.Load(ctx, nil, d)
-	_, _ = analyze.Diff(ctx, d, d, analyze.DiffOptions{})
+	_, _ = analyze.Diff(ctx, []*trace.Dataset{d}, []*trace.Dataset{d}, analyze.DiffOptions{})
 	_, _ = analyze.Views(d)
 	q, err := analyze.NewQuery(ctx, analyze.Filter{}, d, d)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/significance"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -17,35 +18,44 @@ var errDiffers = errors.New("the recordings differ")
 
 func diffCommand() command {
 	return command{
-		name: "diff", arguments: "DATASET DATASET [flags]",
-		summary: "compare two recordings: what came and went, and latencies that changed by more than noise",
+		name: "diff", arguments: "DATASET DATASET | --before DATASET... --after DATASET... [flags]",
+		summary: "compare recordings: what came and went, and latencies that changed by more than noise",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			var options analyze.DiffOptions
-			flags.Float64Var(&options.Alpha, "alpha", 0.01, "`PROBABILITY` of calling anything changed in two recordings of the same system")
-			percent := flags.Float64("min-change", 5, "least change of a median that counts, in `PERCENT`")
-			all := flags.Bool("all", false, "also show latencies that did not change")
+			sides := defineSides(flags)
+			flags.Float64Var(&options.Alpha, "alpha", 0.01, "`PROBABILITY` of calling anything changed in recordings of the same system")
+			percent := flags.Float64("min-change", 3, "least change of a median that counts, in `PERCENT`")
+			noise := flags.Float64("run-noise", 3, "with one recording a side: standard deviation of a median from run to run that is assumed, in `PERCENT`")
+			all := flags.Bool("all", false, "also show latencies that are not said to have changed")
 			quiet := quietFlag(flags)
 			output := defineOutputFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
+				before, after, err := sides.of(arguments)
 				switch {
-				case len(arguments) != 2:
-					return fmt.Errorf("%w: name two datasets", errUsage)
-				case options.Alpha <= 0 || options.Alpha >= 1 || *percent <= 0:
+				case err != nil:
+					return err
+				case !(options.Alpha > 0 && options.Alpha < 1) || !(*percent > 0):
 					return fmt.Errorf("%w: --alpha is between 0 and 1, --min-change positive", errUsage)
+				case !(*noise >= 0 && *noise < 100):
+					return fmt.Errorf("%w: --run-noise is at least 0 and less than 100", errUsage)
+				case flags.Changed("run-noise") && (len(before) > 1 || len(after) > 1):
+					return fmt.Errorf("%w: --run-noise is assumed with one recording a side; several tell it", errUsage)
 				}
 				if err := output.check(); err != nil {
 					return err
 				}
 				options.MinChange = *percent / 100
-				var datasets [2]*trace.Dataset
-				for i := range datasets {
-					var err error
-					if datasets[i], err = trace.Open(arguments[i]); err != nil {
-						return err
-					}
+				options.RunNoise = trace.Some(*noise / 100)
+				former, err := openAll(before)
+				if err != nil {
+					return err
+				}
+				latter, err := openAll(after)
+				if err != nil {
+					return err
 				}
 				options.Progress = newReadProgress(c.err, *quiet)
-				difference, err := analyze.Diff(ctx, datasets[0], datasets[1], options)
+				difference, err := analyze.Diff(ctx, former, latter, options)
 				endProgress(c.err, *quiet)
 				if err != nil {
 					return err
@@ -61,13 +71,25 @@ func diffCommand() command {
 	}
 }
 
+func openAll(directories []string) ([]*trace.Dataset, error) {
+	var datasets []*trace.Dataset
+	for _, directory := range directories {
+		d, err := trace.Open(directory)
+		if err != nil {
+			return nil, err
+		}
+		datasets = append(datasets, d)
+	}
+	return datasets, nil
+}
+
 func showDifference(c console, output outputFlags, d *analyze.Difference, all bool) error {
 	if *output.json {
 		return report.WriteJSON(c.out, d)
 	}
 	var latencies []analyze.LatencyChange
 	for _, l := range d.Latencies {
-		if l.Exceeds || all {
+		if l.Verdict == significance.Changed || all {
 			latencies = append(latencies, l)
 		}
 	}
@@ -86,12 +108,30 @@ func showDifference(c console, output outputFlags, d *analyze.Difference, all bo
 		}
 		fmt.Fprintln(c.out)
 	}
-	changed := 0
-	for _, l := range d.Latencies {
-		if l.Exceeds {
-			changed++
-		}
+	fmt.Fprintf(c.out, "%d entities came or went; %d of %d latencies changed by more than noise\n",
+		len(d.Entities), d.Count(significance.Changed), len(d.Latencies))
+	if short := d.Count(significance.TooShort); short > 0 {
+		fmt.Fprintf(c.out, "%d latencies: a recording is too short to tell whether they changed\n", short)
 	}
-	fmt.Fprintf(c.out, "%d entities came or went; %d of %d latencies changed by more than noise\n", len(d.Entities), changed, len(d.Latencies))
+	fmt.Fprintln(c.out, describeNoise(d.Noise))
 	return nil
+}
+
+// describeNoise says what the verdicts rest on, and what they do not know.
+func describeNoise(n analyze.NoiseBasis) string {
+	fewer := min(n.RecordingsA, n.RecordingsB)
+	switch {
+	case n.RecordingsA == 1 && n.RecordingsB == 1:
+		if !n.AssumedPercent.Valid {
+			return "noise from run to run: not known, nothing was compared"
+		}
+		return fmt.Sprintf("noise from run to run: not known from one recording a side; a standard deviation of %.3g %% was assumed (--run-noise)",
+			n.AssumedPercent.Value)
+	case fewer == 1:
+		return fmt.Sprintf("noise from run to run: estimated from the side with several recordings (%d and %d), taken for both", n.RecordingsA, n.RecordingsB)
+	case fewer < n.PermutationRecordings:
+		return fmt.Sprintf("noise from run to run: estimated from %d and %d recordings, taken to be normally distributed; from %d a side on, no distribution would have to be",
+			n.RecordingsA, n.RecordingsB, n.PermutationRecordings)
+	}
+	return fmt.Sprintf("noise from run to run: estimated from %d and %d recordings", n.RecordingsA, n.RecordingsB)
 }
