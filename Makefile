@@ -63,8 +63,8 @@ compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and com
 	scripts/compare-lttng.sh
 
 .PHONY: check-diff
-check-diff: ## Measure how often `diff` is wrong, and write the table of docs/diff.md (minutes)
-	$(GO) run ./tools/diffrates docs/diff.md
+check-diff: ## Measure false alarms and power of `diff` on made-up systems, and write docs/diff.md's tables. DIFF_TRIALS="200" how many
+	$(GO) run ./tools/diffrates -trials $(or $(DIFF_TRIALS),200) docs/diff.md
 
 .PHONY: compare-caret
 compare-caret: ## Compare answers with caret_analyze row by row, and write the table of docs/latency.md. CARET_ANALYZE="checkout" CARET_ANALYZE_PYTHON="its Python"

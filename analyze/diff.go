@@ -50,8 +50,8 @@ type NoiseBasis struct {
 	RecordingsB int `json:"recordings_b"`
 	// AssumedPercent is the standard deviation from run to run that was assumed; null where recordings told it.
 	AssumedPercent trace.Optional[float64] `json:"assumed_percent"`
-	// PermutationRecordings is the number of recordings a side from which on a test that assumes nothing of how runs differ
-	// could call a single latency changed. With fewer, the medians of runs are taken to be normally distributed.
+	// PermutationRecordings is the number of recordings a side from which on a test that assumes nothing of how runs
+	// differ could call a single latency changed. The t-test takes the medians of runs to be normally distributed.
 	PermutationRecordings int `json:"permutation_recordings"`
 }
 
@@ -82,7 +82,7 @@ type LatencyChange struct {
 	MedianA int64 `json:"median_a" report:"median_a,duration"`
 	MedianB int64 `json:"median_b" report:"median_b,duration"`
 	// MediansExact is false where a recording has more than 4 million durations of the latency: its median is that of a
-	// random part, at least 2 million of them.
+	// random part, some 2 to 4 million of them.
 	MediansExact bool  `json:"medians_exact" report:"medians_exact,detail"`
 	Change       int64 `json:"change" report:"change,duration"`
 	// Percent is Change as a share of MedianA; null where that is 0.

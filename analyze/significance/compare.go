@@ -22,8 +22,8 @@ type Comparison struct {
 	Known bool
 }
 
-// Compare tests whether the medians of two sides differ. Each side has the medians of one or several recordings, none of
-// which is without durations.
+// Compare tests whether the medians of two sides differ. Each side has the medians of one or several recordings, none
+// of which is without durations.
 //
 // The median of a recording is one observation: runs of the same program differ, and no longer recording shows that. If
 // both sides have several recordings, their medians are compared by the t-test of Welch (The generalization of
@@ -31,7 +31,8 @@ type Comparison struct {
 // its runs stand for those of both. If neither has, nothing tells how much runs differ: assumedNoise does, a standard
 // deviation as a share of the median.
 //
-// The errors within the recordings are the least that runs differ by, however close together a few medians happen to be.
+// The errors within the recordings are the least that runs differ by, however close together a few medians happen to
+// be.
 func Compare(before, after []Median, assumedNoise float64) Comparison {
 	a, b := sideOf(before), sideOf(after)
 	c := Comparison{Before: a.mean, After: b.mean, Known: true}
@@ -110,7 +111,8 @@ func (u uncertain) plus(v uncertain) uncertain {
 
 func square(x float64) float64 { return x * x }
 
-// studentT is the distribution of a mean by its estimated error. Beyond a million degrees of freedom it is the normal one.
+// studentT is the distribution of a mean by its estimated error. Beyond a million degrees of freedom it is the normal
+// one.
 func studentT(freedom float64) distuv.StudentsT {
 	return distuv.StudentsT{Sigma: 1, Nu: min(freedom, 1e6)}
 }

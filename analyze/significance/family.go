@@ -78,9 +78,9 @@ func JudgeFamily(pairs []Pair, options Options) []Finding {
 	return findings
 }
 
-// Holm corrects probabilities for their number: the probability that any of true hypotheses has one below α is less than
-// α, however they depend on one another (Holm: A simple sequentially rejective multiple test procedure, Scand. J. Stat.
-// 6, 1979).
+// Holm corrects probabilities for their number: the probability that any of true hypotheses has one below α is less
+// than α, however they depend on one another (Holm: A simple sequentially rejective multiple test procedure, Scand. J.
+// Stat. 6, 1979).
 func Holm(probabilities []float64) []float64 {
 	order := make([]int, len(probabilities))
 	for i := range order {

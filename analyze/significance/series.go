@@ -15,8 +15,8 @@ const (
 // Series gathers the durations of one latency in one recording. They may be added in any order: what is kept of them
 // depends on nothing else than the durations and their times.
 //
-// Beyond 4 million durations, half of them are dropped, as often as needed, by a hash of time and duration. The error of
-// the median is that of the durations that are kept.
+// Beyond 4 million durations, half of them are dropped, as often as needed, by a hash of time and duration. The error
+// of the median is that of the durations that are kept.
 type Series struct {
 	first, length int64
 	count         uint64

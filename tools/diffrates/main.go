@@ -56,8 +56,8 @@ func measure(trials int) []measured {
 func table(results []measured, trials int) []byte {
 	var t bytes.Buffer
 	options := simulated.Options()
-	fmt.Fprintf(&t, "False alarms: of %d pairs of single recordings, %d pairs of 3 recordings a side and %d of 5,\n", 5*trials, trials, trials)
-	fmt.Fprintf(&t, "of a system with %d latencies. `--alpha` is %v, `--min-change` %v %%, `--run-noise` %v %%.\n\n",
+	fmt.Fprintf(&t, "False alarms: of %d pairs of single recordings, %d pairs of 3 recordings a side and %d of 5, of\n", 5*trials, trials, trials)
+	fmt.Fprintf(&t, "systems with %d latencies. `--alpha` is %v, `--min-change` %v %%, `--run-noise` %v %%.\n\n",
 		simulated.Latencies, options.Alpha, 100*options.MinChange, 100*options.RunNoise)
 	t.WriteString("| system | recording | 1 a side | 3 | 5 | within | too short |\n|---|---|---|---|---|---|---|\n")
 	for _, m := range results {

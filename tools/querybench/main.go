@@ -1,5 +1,6 @@
-// Command querybench measures how long `info` and `latency path` take on datasets of a made-up system, and DuckDB for
-// the same questions on the same files: medians of several runs, with the peak memory.
+// Command querybench measures how long `info`, `latency path` and `diff` take on datasets of a made-up system, and
+// DuckDB for the same questions on the same files, where it can be asked: medians of several runs, with the peak
+// memory.
 //
 // usage: querybench [-runs N] CALLBACKS…
 //
@@ -24,7 +25,10 @@ import (
 type question struct {
 	name      string
 	arguments []string // of caret-bpf, the dataset follows
-	sql       string
+	// twice names the dataset twice: it is compared with itself.
+	twice bool
+	// sql is the question to DuckDB; empty where it has no answer.
+	sql string
 }
 
 const (
@@ -33,8 +37,9 @@ const (
 )
 
 var questions = []question{
-	{"info", []string{"info"}, "SELECT node_name, p50 FROM callback_latency UNION ALL SELECT topic_name, publishes FROM topic_summary"},
-	{"latency path", []string{"latency", "path", "--from", from, "--to", to}, pathSQL},
+	{"info", []string{"info"}, false, "SELECT node_name, p50 FROM callback_latency UNION ALL SELECT topic_name, publishes FROM topic_summary"},
+	{"latency path", []string{"latency", "path", "--from", from, "--to", to}, false, pathSQL},
+	{"diff", []string{"diff"}, true, ""},
 }
 
 // pathSQL follows a message from the publish of points through the callbacks that it leads to, the buffer included.
@@ -95,9 +100,17 @@ func bench(runs int, sizes []string) error {
 			return err
 		}
 		for _, q := range questions {
-			ours, err := median(runs, "build/caret-bpf", append(slices.Clone(q.arguments), dir)...)
+			arguments := append(slices.Clone(q.arguments), dir)
+			if q.twice {
+				arguments = append(arguments, dir)
+			}
+			ours, err := median(runs, "build/caret-bpf", arguments...)
 			if err != nil {
 				return err
+			}
+			if q.sql == "" {
+				fmt.Printf("%-14s %12s  %28v\n", q.name, size, ours)
+				continue
 			}
 			theirs, err := median(runs, "build/sqlrun", filepath.Join(dir, "views.sql"), q.sql)
 			if err != nil {
