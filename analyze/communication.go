@@ -120,9 +120,9 @@ type routeBy struct {
 }
 
 // by tells which way the message took.
-func (p *passage) by() routeBy {
-	by := routeBy{route{p.departure.publisher, p.subscription}, InterProcess}
-	if p.enqueued != noTime {
+func (of *passage) by() routeBy {
+	by := routeBy{route{of.departure.publisher, of.subscription}, InterProcess}
+	if of.enqueued != noTime {
 		by.transport = IntraProcess
 	}
 	return by

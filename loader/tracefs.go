@@ -225,8 +225,8 @@ func (e *traceEvent) linkProgram(program int, cookie uint64) error {
 	return fmt.Errorf("linking a program to a perf event: %w", errno)
 }
 
-// Close detaches the program, removes the breakpoints, and then the event. Before Linux 6.6 the kernel removes all sites
-// of an event but the last one even if somebody still has the perf event, and crashes: no child has a copy of it.
+// Close detaches the program, removes the breakpoints, and then the event. Before Linux 6.6 the kernel removes all
+// sites of an event but the last one even if somebody still has the perf event, and crashes: no child has a copy of it.
 func (e *traceEvent) Close() error {
 	err := e.private.do(func() error {
 		var errs []error

@@ -1,5 +1,5 @@
-// Package osthread runs functions on threads of their own, for what a thread changes of itself and cannot take back: its
-// user, its capabilities, its table of descriptors.
+// Package osthread runs functions on threads of their own, for what a thread changes of itself and cannot take back:
+// its user, its capabilities, its table of descriptors.
 package osthread
 
 import (
