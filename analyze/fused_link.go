@@ -57,10 +57,10 @@ func (l *fusedLink) giveUp(limit int64) {
 	former := l.inputs[:len(l.inputs)-1]
 	kept := l.inputs[:0]
 	for i, in := range former {
-		if in.end != noTime && in.end < limit || in.end == noTime && len(former)-i > keptExecutions {
-			l.drop(in)
-		} else {
+		if mayPublish(in.end, limit, len(former)-1-i) {
 			kept = append(kept, in)
+		} else {
+			l.drop(in)
 		}
 	}
 	kept = append(kept, l.inputs[len(l.inputs)-1])
@@ -70,7 +70,7 @@ func (l *fusedLink) giveUp(limit int64) {
 
 func (l *fusedLink) drop(in executionInput) {
 	if !in.used {
-		l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: noTime})
+		l.emit(in.unused())
 	}
 }
 

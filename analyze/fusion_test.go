@@ -47,6 +47,14 @@ func (f *fusing) cycle(topics string) {
 	}
 }
 
+// alternate makes 20 cycles in which /c and /a publish in turn.
+func (f *fusing) alternate() {
+	for range 10 {
+		f.cycle("abC")
+		f.cycle("cbA")
+	}
+}
+
 // contextsOf lists "topic context outputs/unused" of each input.
 func contextsOf(t *testing.T, q *analyze.Query) (lines []string) {
 	t.Helper()
@@ -119,10 +127,7 @@ func TestWhatIsNotFused(t *testing.T) {
 // What a node does is inferred from all that was recorded, and not from the time that is asked for.
 func TestFusionOfAShortTime(t *testing.T) {
 	f := newFusing(t)
-	for range 10 {
-		f.cycle("abC")
-		f.cycle("cbA")
-	}
+	f.alternate()
 	last := analyze.Filter{From: trace.Some(int64(1000 + 100*18))}
 	wantLines(t, contextsOf(t, f.query(last)), "/a fused 2/0", "/b fused 2/0", "/c fused 2/0")
 }
@@ -131,20 +136,14 @@ func TestFusionOfAShortTime(t *testing.T) {
 func TestLoggingIsNoFusion(t *testing.T) {
 	f := newFusing(t)
 	f.rows.Publishers[0].TopicName = "/rosout"
-	for range 10 {
-		f.cycle("abC")
-		f.cycle("cbA")
-	}
+	f.alternate()
 	wantLines(t, contextsOf(t, f.query(analyze.Filter{})), "/a callback_chain 10/10", "/c callback_chain 10/10")
 }
 
 // Whoever states how a message gets through a node is believed.
 func TestFusionIsOverridden(t *testing.T) {
 	f := newFusing(t)
-	for range 10 {
-		f.cycle("abC")
-		f.cycle("cbA")
-	}
+	f.alternate()
 	q := f.query(analyze.Filter{})
 	node := q.Architecture.FindNodes("/concat")[0]
 	node.MessageContexts = append(node.MessageContexts, system.MessageContext{
@@ -156,10 +155,7 @@ func TestFusionIsOverridden(t *testing.T) {
 // On several threads a message may come while the callback of a former one still publishes: that one is in it.
 func TestFusionKnowsTheCallback(t *testing.T) {
 	f := newFusing(t)
-	for range 10 {
-		f.cycle("abC")
-		f.cycle("cbA")
-	}
+	f.alternate()
 	a := f.inputs['a']
 	f.receives(f.inputs['b'], "", 5000, 5000, 5005)
 	f.receives(f.inputs['c'], "", 5010, 5010, 5015)
@@ -180,10 +176,7 @@ func TestFusionKnowsTheCallback(t *testing.T) {
 // A path through a node that fuses drops nothing on the way.
 func TestPathThroughFusion(t *testing.T) {
 	f := newFusing(t)
-	for range 10 {
-		f.cycle("abC")
-		f.cycle("cbA")
-	}
+	f.alternate()
 	q := f.query(analyze.Filter{})
 	if err := q.LoadActivity(t.Context()); err != nil {
 		t.Fatal(err)

@@ -38,6 +38,18 @@ type execution struct {
 	start    int64
 }
 
+// mayPublish tells whether an execution with that end may still publish after the limit. Of those whose end is unknown
+// only the newest may; newer is how many have begun since.
+func mayPublish(end, limit int64, newer int) bool {
+	if end == noTime {
+		return newer < keptExecutions
+	}
+	return end >= limit
+}
+
+// unused is a message that led to no output.
+func (a *arrival) unused() linked { return linked{input: a, inputEnd: a.end, outputStart: noTime} }
+
 // execution is that of the callback which the message started, or in which it was polled.
 func (a *arrival) execution() execution {
 	if a.polled {
@@ -79,7 +91,7 @@ func (l *latestLink) settle(int64) {
 
 func (l *latestLink) replace(by *arrival) {
 	if l.latest != nil && !l.used {
-		l.emit(linked{input: l.latest, inputEnd: l.latest.end, outputStart: noTime})
+		l.emit(l.latest.unused())
 	}
 	l.latest, l.used = by, false
 }
@@ -164,10 +176,10 @@ func (l *chainLink) settle(limit int64) {
 	l.published = l.published[:0]
 	kept := l.order[:0]
 	for i, in := range l.order {
-		if e := l.last[in]; e.end != noTime && e.end < limit || e.end == noTime && len(l.order)-i > keptExecutions {
-			l.drop(in, e)
-		} else {
+		if e := l.last[in]; mayPublish(e.end, limit, len(l.order)-1-i) {
 			kept = append(kept, in)
+		} else {
+			l.drop(in, e)
 		}
 	}
 	l.order = kept

@@ -111,10 +111,10 @@ func (l *recordedLink) settle(limit int64) {
 	executions := len(l.order)
 	kept := l.order[:0]
 	for i, of := range l.order {
-		if of.end != noTime && of.end < limit || of.end == noTime && executions-i > keptExecutions {
-			l.drop(of)
-		} else {
+		if mayPublish(of.end, limit, executions-1-i) {
 			kept = append(kept, of)
+		} else {
+			l.drop(of)
 		}
 	}
 	clear(l.order[len(kept):])
@@ -127,7 +127,7 @@ func (l *recordedLink) settle(limit int64) {
 func (l *recordedLink) drop(of *executionInputs) {
 	for _, in := range of.inputs {
 		if !in.used {
-			l.emit(linked{input: in.arrival, inputEnd: in.end, outputStart: noTime})
+			l.emit(in.unused())
 		}
 	}
 	of.dropped = true

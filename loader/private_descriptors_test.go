@@ -11,13 +11,18 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// TestChildrenInheritNoTraceEvents looks at what a child of the program would inherit while trace events are attached.
-func TestChildrenInheritNoTraceEvents(t *testing.T) {
+// traceEventsTest starts a target, and a recording that attaches through trace events.
+func traceEventsTest(t *testing.T) (of *target, library string, r *recording) {
+	t.Helper()
 	requireRoot(t)
 	requireTracefs(t)
-	library := buildLibrary(t, "libtracepoints.so")
-	target := startTargetWith(t, library)
-	r := newRecording(t, way{options: Options{ForceTracefs: true}})
+	library = buildLibrary(t, "libtracepoints.so")
+	return startTargetWith(t, library), library, newRecording(t, way{options: Options{ForceTracefs: true}})
+}
+
+// TestChildrenInheritNoTraceEvents looks at what a child of the program would inherit while trace events are attached.
+func TestChildrenInheritNoTraceEvents(t *testing.T) {
+	target, library, r := traceEventsTest(t)
 	attachment := r.attach(target.pid, target.callbackSites(library)...)
 	for _, path := range descriptors(t, "/proc/self/fd") {
 		if strings.Contains(path, "perf") {
@@ -33,11 +38,7 @@ func TestChildrenInheritNoTraceEvents(t *testing.T) {
 
 // TestPrivateDescriptorsAreFreed looks for descriptors that closing a loader leaves, in the tables of all threads.
 func TestPrivateDescriptorsAreFreed(t *testing.T) {
-	requireRoot(t)
-	requireTracefs(t)
-	library := buildLibrary(t, "libtracepoints.so")
-	target := startTargetWith(t, library)
-	r := newRecording(t, way{options: Options{ForceTracefs: true}})
+	target, library, r := traceEventsTest(t)
 	r.attach(target.pid, target.callbackSites(library)...)
 	private := r.loader.attacher.(*tracefs).private
 	if held := perfEvents(t, private); held == 0 {
@@ -87,10 +88,7 @@ func descriptors(t *testing.T, directory string) (paths []string) {
 // TestChildrenBeginWhileDetaching begins children all the time while a trace event of two sites comes and goes and is
 // hit. Before Linux 6.6 a child that has it open when it is removed crashes the kernel.
 func TestChildrenBeginWhileDetaching(t *testing.T) {
-	requireRoot(t)
-	requireTracefs(t)
-	library := buildLibrary(t, "libtracepoints.so")
-	target := startTargetWith(t, library)
+	target, library, r := traceEventsTest(t)
 	sites := target.callbackSites(library)
 	for i := range sites {
 		sites[i].Event = abi.EventCallbackStart // one program and one cookie: one event
@@ -112,7 +110,6 @@ func TestChildrenBeginWhileDetaching(t *testing.T) {
 			}
 		})
 	}
-	r := newRecording(t, way{options: Options{ForceTracefs: true}})
 	const rounds, callbacks = 20, 10
 	for range rounds {
 		attachment := r.attach(target.pid, sites...)

@@ -54,6 +54,14 @@ func attributesOf(ctx context.Context, d *trace.Dataset) (map[string]string, err
 
 // open opens datasets and chooses among them and groups them, as group does.
 func (f *attributeFlags) open(ctx context.Context, directories []string) ([]datasetGroup, error) {
+	datasets, err := openAll(directories)
+	if err != nil {
+		return nil, err
+	}
+	return f.group(ctx, datasets)
+}
+
+func openAll(directories []string) ([]*trace.Dataset, error) {
 	var datasets []*trace.Dataset
 	for _, directory := range directories {
 		d, err := trace.Open(directory)
@@ -62,7 +70,7 @@ func (f *attributeFlags) open(ctx context.Context, directories []string) ([]data
 		}
 		datasets = append(datasets, d)
 	}
-	return f.group(ctx, datasets)
+	return datasets, nil
 }
 
 // group chooses among datasets and groups them, in the order of the values. Without a key there is one group.

@@ -71,18 +71,6 @@ func diffCommand() command {
 	}
 }
 
-func openAll(directories []string) ([]*trace.Dataset, error) {
-	var datasets []*trace.Dataset
-	for _, directory := range directories {
-		d, err := trace.Open(directory)
-		if err != nil {
-			return nil, err
-		}
-		datasets = append(datasets, d)
-	}
-	return datasets, nil
-}
-
 func showDifference(c console, output outputFlags, d *analyze.Difference, all bool) error {
 	if *output.json {
 		return report.WriteJSON(c.out, d)
