@@ -38,6 +38,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// Tests that fail beside guards of other recorders find these by their name.
+func TestGuardsAreFound(t *testing.T) {
+	if name != fuse.GuardName {
+		t.Errorf("the guard is %q, tests look for %q", name, fuse.GuardName)
+	}
+}
+
 func writeLibrary(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "library")
