@@ -73,10 +73,8 @@ type CommunicationInstance struct {
 // CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once
 // for each subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
 func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {
-	if len(q.filter.Callbacks) > 0 { // they may poll
-		if err := q.LoadActivity(ctx); err != nil {
-			return nil, err
-		}
+	if err := q.loadPolls(ctx); err != nil {
+		return nil, err
 	}
 	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: series[CommunicationInstance]{each: each}}
 	if err := q.scanPassages(ctx, c.add, c.instances.flush); err != nil {

@@ -23,12 +23,15 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 			return err
 		},
 		func() error {
-			_, err := q.NodeLatency(ctx, true, func([]analyze.NodeInstance) error { return nil })
+			_, err := q.NodeLatency(ctx, analyze.LinkOptions{Latest: true}, func([]analyze.NodeInstance) error { return nil })
 			return err
 		},
 		func() error { _, err := q.ServiceLatency(ctx, nil); return err },
 		func() error { _, err := q.Periods(ctx, analyze.Callbacks, false, nil); return err },
-		func() error { _, err := q.Frequencies(ctx, analyze.Topics, false, 1_000_000_000, nil); return err },
+		func() error {
+			_, err := q.Frequencies(ctx, analyze.Topics, false, analyze.Intervals{Length: 1_000_000_000}, nil)
+			return err
+		},
 		func() error { _, err := q.Loads(ctx, 1_000_000_000, nil); return err },
 		func() error { _, _, err := q.TimeSpan(ctx); return err },
 	}

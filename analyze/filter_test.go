@@ -81,14 +81,14 @@ func TestFilters(t *testing.T) {
 					add(r.Count + r.Lost + r.Open)
 				}
 			})
-			nodes, err := q.NodeLatency(t.Context(), false, nil)
+			nodes, err := q.NodeLatency(t.Context(), analyze.LinkOptions{}, nil)
 			check("inputs", test.inputs, err, func(add func(uint64)) {
 				for _, r := range nodes {
 					add(r.Count + r.Unused)
 				}
 			})
 			var publishes uint64
-			_, err = q.Frequencies(t.Context(), analyze.Topics, false, 1, func(rows []analyze.FrequencyInstance) error {
+			_, err = q.Frequencies(t.Context(), analyze.Topics, false, analyze.Intervals{Length: 1}, func(rows []analyze.FrequencyInstance) error {
 				for _, r := range rows {
 					publishes += r.Count
 				}
@@ -117,7 +117,7 @@ func TestPollingCallbacksAreChosen(t *testing.T) {
 	for callback, want := range map[string]uint64{"/n/callback_0": 10, "/n/callback_1": 0} {
 		q := newQuery(t, analyze.Filter{Callbacks: patterns(callback)}, d)
 		var count uint64
-		nodes, err := q.NodeLatency(t.Context(), false, nil)
+		nodes, err := q.NodeLatency(t.Context(), analyze.LinkOptions{}, nil)
 		for _, r := range nodes {
 			count += r.Count
 		}
@@ -136,7 +136,7 @@ func TestPollingCallbacksAreChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := q.PathLatency(t.Context(), paths, false, nil); (err == nil) != (want > 0) {
+		if _, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{}, nil); (err == nil) != (want > 0) {
 			t.Errorf("%s: the path that it ends: %v", callback, err)
 		}
 	}

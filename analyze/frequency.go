@@ -7,9 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Frequency is how often something occurred. The intervals of each callback and publisher are counted from its first
-// occurrence on; the last one, which is not whole, does not count for the least, the mean and the greatest unless it is
-// the only one.
+// Frequency is how often something occurred. The intervals of each subject are counted from its first occurrence to its
+// last, or on a common base: from the first occurrence of any subject to the last of any. The last one, which is not
+// whole, does not count for the least, the mean and the greatest unless it is the only one.
 type Frequency struct {
 	PeriodicLabel
 	Count     uint64  `report:"count"`
@@ -27,9 +27,16 @@ type FrequencyInstance struct {
 	Rate  float64 `report:"frequency"`
 }
 
-// Frequencies answers how often callbacks started or topics were published, in intervals of that many nanoseconds.
-// each, if not nil, gets every interval.
-func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, interval int64, each func([]FrequencyInstance) error) ([]Frequency, error) {
+// Intervals are those in which occurrences are counted.
+type Intervals struct {
+	// Length of each, in nanoseconds.
+	Length int64
+	// Common has all begin with the first occurrence of any subject, and go on to the last of any.
+	Common bool
+}
+
+// Frequencies answers how often a subject occurred. each, if not nil, gets every interval.
+func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, intervals Intervals, each func([]FrequencyInstance) error) ([]Frequency, error) {
 	sim, err := q.simClockIf(ctx, simTime)
 	if err != nil {
 		return nil, err
@@ -37,11 +44,19 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 	counters := make(map[source]*intervalCounter)
 	var ordered []*intervalCounter
 	instances := series[FrequencyInstance]{each: each}
+	var first, last trace.Optional[int64] // of all
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
-		of := source{o.callback, o.publisher}
+		of := o.source
+		if !first.Valid {
+			first, last = trace.Some(o.at), trace.Some(o.at)
+		}
+		last.Value = max(last.Value, o.at)
 		c := counters[of]
 		if c == nil {
-			c = &intervalCounter{label: of.label(), interval: interval, base: o.at, instances: &instances}
+			c = &intervalCounter{label: of.label(), interval: intervals.Length, base: o.at, instances: &instances}
+			if intervals.Common {
+				c.base = first.Value
+			}
 			counters[of] = c
 			ordered = append(ordered, c)
 		}
@@ -52,6 +67,9 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 	}
 	var results []Frequency
 	for _, c := range ordered {
+		if intervals.Common {
+			c.advance(last.Value)
+		}
 		results = append(results, c.result())
 	}
 	if err := instances.flush(); err != nil {
@@ -78,11 +96,16 @@ type intervalCounter struct {
 
 func (c *intervalCounter) add(at int64) {
 	c.total++
-	// Simulated time may go back; what is earlier than the interval belongs to it all the same.
+	c.advance(at)
+	c.count++
+}
+
+// advance goes on to the interval of a time. Simulated time may go back; what is earlier than the interval belongs to it
+// all the same.
+func (c *intervalCounter) advance(at int64) {
 	for (at-c.base)/c.interval > c.now {
 		c.close()
 	}
-	c.count++
 }
 
 // close ends an interval that is whole.

@@ -58,7 +58,7 @@ func (f *fusing) alternate() {
 // contextsOf lists "topic context outputs/unused" of each input.
 func contextsOf(t *testing.T, q *analyze.Query) (lines []string) {
 	t.Helper()
-	rows, err := q.NodeLatency(t.Context(), false, nil)
+	rows, err := q.NodeLatency(t.Context(), analyze.LinkOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestFusionKnowsTheCallback(t *testing.T) {
 	f.receives(a, "", 5020, 5020, 5060)
 	f.receives(a, "", 5030, 5030, 5035)
 	f.publishes(f.output, 5050, 5051, a.callback, 5020)
-	lines := nodeOf(t, f.query(analyze.Filter{}), false)
+	lines := nodeOf(t, f.query(analyze.Filter{}), analyze.LinkOptions{})
 	for _, want := range []string{"5020, 5060, 5020, 5050", "5000, 5005, 5020, 5050", "5010, 5015, 5020, 5050"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("there is no %s in\n%s", want, strings.Join(lines, "\n"))
@@ -185,7 +185,7 @@ func TestPathThroughFusion(t *testing.T) {
 	if err != nil || len(paths) != 1 {
 		t.Fatal(paths, err)
 	}
-	hops, err := q.PathLatency(t.Context(), paths, false, nil)
+	hops, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

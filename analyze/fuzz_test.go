@@ -95,7 +95,7 @@ func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
 	_, _ = q.ServiceLatency(ctx, func([]analyze.ServiceCall) error { return nil })
 	for _, subject := range []analyze.Subject{analyze.Callbacks, analyze.Topics} {
 		_, _ = q.Periods(ctx, subject, true, func([]analyze.PeriodInstance) error { return nil })
-		_, _ = q.Frequencies(ctx, subject, false, 1e9, nil)
+		_, _ = q.Frequencies(ctx, subject, false, analyze.Intervals{Length: 1e9}, nil)
 	}
 	if err := q.LoadActivity(ctx); err != nil {
 		return
@@ -103,9 +103,9 @@ func askEverything(ctx context.Context, d *trace.Dataset, architecture []byte) {
 	if file, err := system.Read(bytes.NewReader(architecture)); err == nil {
 		q.Architecture.Adopt(file)
 	}
-	_, _ = q.NodeLatency(ctx, true, func([]analyze.NodeInstance) error { return nil })
+	_, _ = q.NodeLatency(ctx, analyze.LinkOptions{Latest: true}, func([]analyze.NodeInstance) error { return nil })
 	paths, _, _ := q.Architecture.Paths(ctx, system.PathQuery{Undefined: true, Limit: 20})
 	paths = append(paths, q.Architecture.NamedPaths...)
-	_, _ = q.PathLatency(ctx, paths, true, func([]analyze.PathHopInstance) error { return nil })
-	_, _ = q.ResponseTime(ctx, paths, true, func([]analyze.ResponseTimeInstance) error { return nil })
+	_, _ = q.PathLatency(ctx, paths, analyze.PathOptions{LinkOptions: analyze.LinkOptions{Latest: true}}, func([]analyze.PathHopInstance) error { return nil })
+	_, _ = q.ResponseTime(ctx, paths, analyze.PathOptions{LinkOptions: analyze.LinkOptions{Latest: true}}, func([]analyze.ResponseTimeInstance) error { return nil }, nil)
 }

@@ -1,9 +1,6 @@
 package analyze
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
 
@@ -98,178 +95,25 @@ func (l *latestLink) replace(by *arrival) {
 
 func (l *latestLink) end() { l.replace(nil) }
 
-// chainLink links along a chain of callbacks, each of which leaves something to the next in a variable: each end of a
-// callback joins the first start of the next callback at or after it and before its own next end; what has no such
-// start is lost. The last callback's publishes are the outputs.
-type chainLink struct {
-	emit         func(linked)
-	chain        []*system.Callback
-	subscription *system.Subscription
-
-	events    []chainEvent // that have not been settled
-	waiting   []*chainExecution
-	polled    map[execution]*arrival
-	last      map[execution]*chainExecution
-	order     []execution // of last
-	published []*departure
-}
-
-type chainEvent struct {
-	at        int64
-	start     bool // or end
-	stage     int
-	execution *chainExecution
-}
-
-// chainExecution is the execution of a callback of the chain.
-type chainExecution struct {
-	*arrival
-	from     *chainExecution // of the callback before
-	answered bool
-}
-
-func newChainLink(chain []*system.Callback, s *system.Subscription, emit func(linked)) *chainLink {
-	return &chainLink{
-		emit: emit, chain: chain, subscription: s, waiting: make([]*chainExecution, len(chain)),
-		polled: make(map[execution]*arrival), last: make(map[execution]*chainExecution),
-	}
-}
-
-func (l *chainLink) receive(a *arrival) {
-	if a.polled && a.callback == l.chain[0] {
-		l.polled[execution{a.callback, a.within}] = a
-	}
-}
-
-func (l *chainLink) execute(a *arrival) {
-	stage := slices.Index(l.chain, a.callback)
-	e := &chainExecution{arrival: a}
-	l.events = append(l.events, chainEvent{a.start, true, stage, e})
-	if a.end != noTime {
-		l.events = append(l.events, chainEvent{a.end, false, stage, e})
-	}
-}
-
-func (l *chainLink) publish(d *departure) { l.published = append(l.published, d) }
-
-func (l *chainLink) settle(limit int64) {
-	slices.SortStableFunc(l.events, func(a, b chainEvent) int { return cmp.Or(cmp.Compare(a.at, b.at), compareStarts(a.start, b.start)) })
-	done := 0
-	for ; done < len(l.events) && l.events[done].at < limit; done++ {
-		if e := &l.events[done]; e.start {
-			l.startOf(e.stage, e.execution)
-		} else {
-			l.endOf(e.stage, e.execution)
-		}
-	}
-	l.events = slices.Delete(l.events, 0, done)
-	for _, d := range l.published {
-		e := l.last[execution{d.callback, d.start}]
-		if e == nil {
-			continue
-		}
-		if first, input := l.inputOf(e); input != nil {
-			l.emit(linked{input: input, inputEnd: first.end, outputStart: d.start, output: d, again: e.answered})
-			e.answered = true
-		}
-	}
-	l.published = l.published[:0]
-	kept := l.order[:0]
-	for i, in := range l.order {
-		if e := l.last[in]; mayPublish(e.end, limit, len(l.order)-1-i) {
-			kept = append(kept, in)
-		} else {
-			l.drop(in, e)
-		}
-	}
-	l.order = kept
-}
-
-// compareStarts puts ends first: what ends and what starts at the same time belong together.
-func compareStarts(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-func (l *chainLink) startOf(stage int, e *chainExecution) {
-	if stage > 0 {
-		if before := l.waiting[stage-1]; before != nil && !before.answered {
-			before.answered = true
-			e.from = before
-		}
-	}
-	if stage == len(l.chain)-1 {
-		in := execution{e.callback, e.start}
-		l.last[in] = e
-		l.order = append(l.order, in)
-	}
-}
-
-func (l *chainLink) endOf(stage int, e *chainExecution) {
-	if stage == len(l.chain)-1 {
-		return
-	}
-	if before := l.waiting[stage]; before != nil && !before.answered {
-		l.lose(before)
-	}
-	l.waiting[stage] = e
-}
-
-// inputOf follows the chain back to its first callback and to the message that this one received; nil where it received
-// none.
-func (l *chainLink) inputOf(e *chainExecution) (first *chainExecution, input *arrival) {
-	first = e
-	for first.from != nil {
-		first = first.from
-	}
-	switch {
-	case first.callback != l.chain[0]:
-		return nil, nil
-	case first.subscription == l.subscription:
-		return first, first.arrival
-	}
-	return first, l.polled[execution{first.callback, first.start}]
-}
-
-func (l *chainLink) lose(e *chainExecution) {
-	if first, input := l.inputOf(e); input != nil {
-		l.emit(linked{input: input, inputEnd: first.end, outputStart: noTime})
-	}
-}
-
-func (l *chainLink) drop(in execution, e *chainExecution) {
-	if !e.answered {
-		l.lose(e)
-	}
-	delete(l.last, in)
-}
-
-func (l *chainLink) end() {
-	for _, before := range l.waiting {
-		if before != nil && !before.answered {
-			l.lose(before)
-		}
-	}
-	for _, in := range l.order {
-		l.drop(in, l.last[in])
-	}
-}
-
 // links are the links of many pairs of subscriptions and publishers.
 type links struct {
+	options        LinkOptions
 	all            []link
 	bySubscription map[*system.Subscription][]link
 	byPublisher    map[*system.Publisher][]link
 	byCallback     map[*system.Callback][]link // whose every execution counts
 }
 
-func newLinks() *links {
-	return &links{bySubscription: make(map[*system.Subscription][]link), byPublisher: make(map[*system.Publisher][]link), byCallback: make(map[*system.Callback][]link)}
+func newLinks(options LinkOptions) *links {
+	return &links{options: options, bySubscription: make(map[*system.Subscription][]link), byPublisher: make(map[*system.Publisher][]link), byCallback: make(map[*system.Callback][]link)}
+}
+
+// contextOf is how the outputs of a pair are found to belong to its inputs.
+func (l *links) contextOf(known system.ContextType) system.ContextType {
+	if known == system.ContextUndefined && l.options.Latest {
+		return system.ContextUseLatestMessage
+	}
+	return known
 }
 
 // connect adds the link of a pair, as the context says. It returns false where the context gives no way to tell.
@@ -288,7 +132,7 @@ func (l *links) connect(n *system.Node, s *system.Subscription, p *system.Publis
 		case 1:
 			of = &recordedLink{emit: emit}
 		default:
-			of = newChainLink(chain, s, emit)
+			of = newChainLink(chain, s, l.options.EveryStart, emit)
 			for _, c := range chain {
 				l.byCallback[c] = append(l.byCallback[c], of)
 			}

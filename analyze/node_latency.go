@@ -74,9 +74,9 @@ func LoadArchitecture(ctx context.Context, progress func(read, total int64), dat
 }
 
 // NodeLatency answers how long nodes took from messages to what they published of them: by the message contexts of an
-// adopted architecture, else by the recorded callback of each publish. latest takes every other pair of a subscription
-// and a publisher for use_latest_message. each, if not nil, gets every output with its input.
-func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeInstance) error) ([]NodeLatency, error) {
+// adopted architecture, else by the recorded callback of each publish. each, if not nil, gets every output with its
+// input.
+func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func([]NodeInstance) error) ([]NodeLatency, error) {
 	if err := q.LoadActivity(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 	var uncomputed int
 	var example string
 	instances := series[NodeInstance]{each: each}
-	links := newLinks()
+	links := newLinks(options)
 	for _, n := range q.Architecture.Nodes {
 		if !q.filter.node(n) {
 			continue
@@ -94,10 +94,7 @@ func (q *Query) NodeLatency(ctx context.Context, latest bool, each func([]NodeIn
 				if !matches(q.filter.Topics, s.TopicName, p.TopicName) || !q.filter.subscription(s) {
 					continue
 				}
-				context := n.Context(s, p)
-				if context == system.ContextUndefined && latest {
-					context = system.ContextUseLatestMessage
-				}
+				context := links.contextOf(n.Context(s, p))
 				of := &nodeLatency{NodeLabel: NodeLabel{Node: n.Name, PID: n.Process.PID, SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName, Context: context}}
 				if links.connect(n, s, p, context, func(l linked) {
 					if !q.filter.covers(l.input.start) {

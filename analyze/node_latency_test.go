@@ -14,7 +14,7 @@ import (
 
 // nodeOf lists instances as "callback_start, callback_end, start of the publishing callback, publish"; Lost is what
 // there is not.
-func nodeOf(t *testing.T, q *analyze.Query, latest bool) []string {
+func nodeOf(t *testing.T, q *analyze.Query, options analyze.LinkOptions) []string {
 	t.Helper()
 	text := func(at trace.Optional[int64]) string {
 		if !at.Valid {
@@ -23,7 +23,7 @@ func nodeOf(t *testing.T, q *analyze.Query, latest bool) []string {
 		return fmt.Sprint(at.Value)
 	}
 	var lines []string
-	_, err := q.NodeLatency(t.Context(), latest, func(instances []analyze.NodeInstance) error {
+	_, err := q.NodeLatency(t.Context(), options, func(instances []analyze.NodeInstance) error {
 		for _, i := range instances {
 			lines = append(lines, fmt.Sprintf("%d, %s, %s, %s", i.Input, text(i.InputEnd), text(i.OutputStart), text(i.Publish)))
 		}
@@ -54,9 +54,9 @@ func chained(t *testing.T, context system.ContextType, build func(s *recording, 
 }
 
 // The worked example of CARET's documentation of the callback chain: cb_A = (start 0, end 4), (2, 6), (4, 8) and cb_B =
-// (start 4, publish 8), (8, 12), (10, 14).
+// (start 4, publish 8), (8, 12), (10, 14). caret_analyze joins every start with the last end before it.
 func TestCallbackChain(t *testing.T) {
-	q := chained(t, system.ContextCallbackChain, func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
+	build := func(s *recording, sub testSubscription, timer trace.Address, pub testPublisher) {
 		for _, a := range [][2]int64{{0, 4}, {2, 6}, {4, 8}} {
 			s.receives(sub, "bb", a[0], a[0], a[1])
 		}
@@ -64,8 +64,53 @@ func TestCallbackChain(t *testing.T) {
 			s.runs(sub.node, timer, b[0], b[1])
 			s.publishes(pub, b[1], b[1], timer, b[0])
 		}
-	})
-	wantLines(t, nodeOf(t, q, false), "0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 8, 12")
+	}
+	for name, test := range map[string]struct {
+		options analyze.LinkOptions
+		want    []string
+	}{
+		"the first start": {analyze.LinkOptions{}, []string{"0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 8, 12"}},
+		"every start":     {analyze.LinkOptions{EveryStart: true}, []string{"0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 10, 14", "4, 8, 8, 12"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantLines(t, nodeOf(t, chained(t, system.ContextCallbackChain, build), test.options), test.want...)
+		})
+	}
+}
+
+// A chain of three callbacks. The second one reads twice what the first has left; only what the second time leaves is
+// read. The input is used then, and counts once.
+func TestCallbackChainBranches(t *testing.T) {
+	for name, test := range map[string]struct {
+		options analyze.LinkOptions
+		want    []string
+		unused  uint64
+	}{
+		"the first start": {analyze.LinkOptions{}, []string{"0, 10, Lost, Lost"}, 1},
+		"every start":     {analyze.LinkOptions{EveryStart: true}, []string{"0, 10, 50, 55"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRecording(t)
+			n := s.node("/n")
+			sub, pub, second, third := s.subscription(n, "/in"), s.publisher(n, "/out", "aa"), s.timer(n, 50), s.timer(n, 60)
+			s.receives(sub, "bb", 0, 0, 10)
+			s.runs(n, second, 20, 25)
+			s.runs(n, second, 30, 35)
+			s.runs(n, third, 50, 60)
+			s.publishes(pub, 55, 55, third, 50)
+			q := s.query(analyze.Filter{})
+			node := q.Architecture.FindNodes("/n")[0]
+			node.MessageContexts = append(node.MessageContexts, system.MessageContext{
+				Type: system.ContextCallbackChain, Subscription: node.Subscriptions[0], Publisher: node.Publishers[0],
+				Callbacks: []*system.Callback{node.Subscriptions[0].Callback, node.Timers[0].Callback, node.Timers[1].Callback},
+			})
+			wantLines(t, nodeOf(t, q, test.options), test.want...)
+			results, err := q.NodeLatency(t.Context(), test.options, nil)
+			if err != nil || len(results) != 1 || results[0].Unused != test.unused {
+				t.Errorf("results %+v, %v, want %d unused", results, err, test.unused)
+			}
+		})
+	}
 }
 
 func TestUseLatestMessage(t *testing.T) {
@@ -78,7 +123,7 @@ func TestUseLatestMessage(t *testing.T) {
 		}
 		s.polls(sub, "bb", 13, 13, 0, 0)
 	})
-	wantLines(t, nodeOf(t, q, false), "0, 4, Lost, Lost", "13, Lost, 13, 14", "2, 6, Lost, Lost", "8, 9, 11, 12", "8, 9, 7, 8")
+	wantLines(t, nodeOf(t, q, analyze.LinkOptions{}), "0, 4, Lost, Lost", "13, Lost, 13, 14", "2, 6, Lost, Lost", "8, 9, 11, 12", "8, 9, 7, 8")
 }
 
 // What a file names and nobody computes is not left out in silence.
@@ -89,7 +134,7 @@ func TestContextsThatAreNotComputed(t *testing.T) {
 				s.receives(sub, "bb", 0, 0, 4)
 				s.publishes(pub, 8, 8, timer, 7)
 			})
-			wantLines(t, nodeOf(t, q, true))
+			wantLines(t, nodeOf(t, q, analyze.LinkOptions{Latest: true}))
 			if want := "/n from /in to /out (" + string(context) + ")"; len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], want) {
 				t.Errorf("warnings %q, want one of %s", q.Warnings, want)
 			}
@@ -97,7 +142,7 @@ func TestContextsThatAreNotComputed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := q.PathLatency(t.Context(), paths, true, nil); !errors.Is(err, analyze.ErrNothingSelected) || !strings.Contains(err.Error(), "by the context "+string(context)) {
+			if _, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{LinkOptions: analyze.LinkOptions{Latest: true}}, nil); !errors.Is(err, analyze.ErrNothingSelected) || !strings.Contains(err.Error(), "by the context "+string(context)) {
 				t.Errorf("the path's latency: %v", err)
 			}
 		})
@@ -119,5 +164,5 @@ func TestRecordedCallback(t *testing.T) {
 	s.polls(polled, "bb", 53, 53, timer, 50)
 	s.publishes(pub, 55, 55, timer, 50)
 	s.publishes(pub, 70, 70, 0, 0)
-	wantLines(t, nodeOf(t, s.query(analyze.Filter{}), false), "10, 20, 10, 15", "10, 20, 10, 16", "30, 40, Lost, Lost", "51, Lost, Lost, Lost", "53, Lost, 50, 55")
+	wantLines(t, nodeOf(t, s.query(analyze.Filter{}), analyze.LinkOptions{}), "10, 20, 10, 15", "10, 20, 10, 16", "30, 40, Lost, Lost", "51, Lost, Lost, Lost", "53, Lost, 50, 55")
 }

@@ -36,6 +36,8 @@ const (
 	Open Fate = "open"
 	// Unknown: its source timestamp was not observed, or its slot is not certain.
 	Unknown Fate = "unknown"
+	// Unused: it was received, and led to no publish of the node. Only messages on paths have this fate.
+	Unused Fate = "unused"
 )
 
 // passage is the way of one message to one subscription.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // HopKind says what a hop of a path is.
@@ -38,30 +39,38 @@ type PathHop struct {
 	Dropped  uint64 `report:"dropped_messages"`
 }
 
-// PathHopInstance is one hop of one message that went all the way along a path. Instance numbers the messages of a path
-// from 1.
+// PathHopInstance is one hop of one message that went all the way along a path or, if that is asked for, of a message
+// that was dropped on a hop.
 type PathHopInstance struct {
-	Path     string  `report:"path,detail"`
-	Instance uint64  `report:"instance"`
-	Hop      int     `report:"hop"`
-	Kind     HopKind `report:"kind"`
-	Name     string  `report:"name"`
-	Begin    int64   `report:"begin_timestamp,time"`
-	End      int64   `report:"end_timestamp,time"`
-	Latency  int64   `report:"latency,duration"`
+	Path string `report:"path,detail"`
+	// Instance numbers the messages of a path that went all the way, from 1. It is null for dropped ones.
+	Instance trace.Optional[uint64] `report:"instance"`
+	Hop      int                    `report:"hop"`
+	Kind     HopKind                `report:"kind"`
+	Name     string                 `report:"name"`
+	// Fate is Received, or Lost or Unused for what was dropped on the hop.
+	Fate Fate `report:"fate"`
+	// PathBegin is when the path began for the message, or for that of which it was made; null if it came from no begin.
+	PathBegin trace.Optional[int64] `report:"path_begin_timestamp,time,detail"`
+	Begin     int64                 `report:"begin_timestamp,time"`
+	End       trace.Optional[int64] `report:"end_timestamp,time"`
+	Latency   trace.Optional[int64] `report:"latency,duration"`
 }
 
-// PathLatency answers how long messages took along paths and where the time went. latest takes nodes whose context is
-// unknown for use_latest_message. each, if not nil, gets the hops of every message that went all the way.
-func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, latest bool, each func([]PathHopInstance) error) ([]PathHop, error) {
+// PathLatency answers how long messages took along paths and where the time went. each, if not nil, gets the hops of
+// every message that went all the way, those of a way one after the other.
+func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, options PathOptions, each func([]PathHopInstance) error) ([]PathHop, error) {
 	instances := series[PathHopInstance]{each: each}
-	t, err := newPathTracker(q, paths, latest, func(w *way) {
+	t, err := newPathTracker(q, paths, options, func(w *way) {
 		if instances.wanted() {
 			w.eachHop(instances.add)
 		}
 	})
 	if err != nil {
 		return nil, err
+	}
+	if options.Dropped && instances.wanted() {
+		t.losses = newPathLosses(t.paths, instances.add)
 	}
 	if err := t.track(ctx, instances.flush); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package analyze_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -47,7 +49,7 @@ func TestPathLatency(t *testing.T) {
 				t.Fatalf("%d paths, %v", len(paths), err)
 			}
 			var instances []analyze.PathHopInstance
-			hops, err := q.PathLatency(t.Context(), paths, false, func(more []analyze.PathHopInstance) error {
+			hops, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{}, func(more []analyze.PathHopInstance) error {
 				instances = append(instances, more...)
 				return nil
 			})
@@ -68,7 +70,7 @@ func TestPathLatency(t *testing.T) {
 					t.Errorf("hop %d is %+v, want %+v", i, h, w)
 				}
 			}
-			if len(instances) != 3*4 || instances[4].Begin != 1101 || instances[4].End != 1161 || instances[7].Begin != 1131 || instances[7].Latency != 30 {
+			if len(instances) != 3*4 || instances[4].Begin != 1101 || instances[4].End.Value != 1161 || instances[7].Begin != 1131 || instances[7].Latency.Value != 30 {
 				t.Errorf("the instances are %+v", instances)
 			}
 		})
@@ -104,7 +106,7 @@ func TestMessagesAreCountedOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			hops, err := q.PathLatency(t.Context(), paths, !within, nil)
+			hops, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{LinkOptions: analyze.LinkOptions{Latest: !within}}, nil)
 			if err != nil || len(hops) != 4 {
 				t.Fatalf("%+v, %v", hops, err)
 			}
@@ -144,12 +146,12 @@ func TestPathsTakeFilters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			hops, err := q.PathLatency(t.Context(), paths, false, nil)
+			hops, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{}, nil)
 			if found := len(hops) == 4 && err == nil; found != test.found || !found && !errors.Is(err, analyze.ErrNothingSelected) {
 				t.Errorf("the latency has %d hops, %v", len(hops), err)
 			}
-			times, err := q.ResponseTime(t.Context(), paths, false, nil)
-			if found := len(times) == 3 && err == nil; found != test.found || !found && !errors.Is(err, analyze.ErrNothingSelected) {
+			times, err := q.ResponseTime(t.Context(), paths, analyze.PathOptions{}, nil, nil)
+			if found := len(times) == 4 && err == nil; found != test.found || !found && !errors.Is(err, analyze.ErrNothingSelected) {
 				t.Errorf("%d response times, %v", len(times), err)
 			}
 		})
@@ -165,18 +167,29 @@ func TestResponseTimeOfPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := q.ResponseTime(t.Context(), paths, false, nil)
+	var inputs []string
+	results, err := q.ResponseTime(t.Context(), paths, analyze.PathOptions{}, nil, func(instances []analyze.ResponseTimeInputInstance) error {
+		for _, i := range instances {
+			inputs = append(inputs, fmt.Sprint(i.Input, i.ResponseTime))
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Two messages in a row went missing before the last.
 	for i, want := range []struct {
-		of  analyze.ResponseTimeCase
-		max int64
-	}{{analyze.ResponseBest, 60}, {analyze.ResponseWorst, 260}, {analyze.ResponseWorstWithExternalLatency, 360}} {
-		if results[i].Case != want.of || results[i].Max.Value != want.max || results[i].Count != 2 {
+		of    analyze.ResponseTimeCase
+		max   int64
+		count uint64
+	}{{analyze.ResponseBest, 60, 2}, {analyze.ResponseWorst, 260, 2}, {analyze.ResponseWorstWithExternalLatency, 360, 2}, {analyze.ResponseAll, 260, 4}} {
+		if results[i].Case != want.of || results[i].Max.Value != want.max || results[i].Count != want.count {
 			t.Errorf("got %+v, want %v", results[i], want)
 		}
+	}
+	want := []string{"1101 60", "1201 260", "1301 160", "1401 60"}
+	if !slices.Equal(inputs, want) {
+		t.Errorf("the inputs took %q, want %q", inputs, want)
 	}
 }
 
@@ -185,7 +198,7 @@ func TestNoSuchPath(t *testing.T) {
 	for _, text := range []string{"", "[/sensor]", "[/sensor]-[/objects]-[/filter]", "[/nobody]-[/points]", "[/points]", "]-[", "[/sensor]-[/points]-[/filter]-[/objects]-[/sensor]"} {
 		paths, err := q.Architecture.FindPaths(text)
 		if err == nil {
-			_, err = q.PathLatency(t.Context(), paths, false, nil)
+			_, err = q.PathLatency(t.Context(), paths, analyze.PathOptions{}, nil)
 		}
 		if !errors.Is(err, system.ErrNoSuchName) && !errors.Is(err, analyze.ErrNothingSelected) {
 			t.Errorf("%q gives %v", text, err)

@@ -4,18 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/caret-bpf/caret-bpf/analyze/scan"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // pathTracker follows messages along paths. What came from what is noted at each message; when the last hop's window is
 // past, the way is followed back from its end: every end has one way at most.
 type pathTracker struct {
 	query     *Query
+	options   PathOptions
 	paths     []*trackedPath
 	links     *links
 	pairs     map[route]*hopCount
@@ -27,8 +30,10 @@ type pathTracker struct {
 	completed func(*way) // gets the ways of each path in the order of their ends; they are reused
 
 	room    slab[pathBegin]
+	limit   int64        // of the last window
 	arrived []*arrival   // at the end of a path, in the last window
 	left    []*departure // likewise
+	losses  *pathLosses  // nil where nobody asks for them
 }
 
 // pathBegin is a message that set out on a path. It leads to those after it, so that only those are kept that may still
@@ -36,7 +41,8 @@ type pathTracker struct {
 type pathBegin struct {
 	path    *trackedPath
 	at      int64
-	reached bool // the end of the path
+	setOut  int64 // the message; later than at if the path begins with the callback that published it
+	reached bool  // the end of the path
 	next    *pathBegin
 	also    *pathBegin // of another path, on which the same message set out
 }
@@ -54,11 +60,14 @@ func (w *way) end() int64   { return w.times[len(w.times)-1] }
 // eachHop tells of the path as a whole and of its hops.
 func (w *way) eachHop(tell func(PathHopInstance)) {
 	p := w.path
-	instance := PathHopInstance{Path: p.name, Instance: p.total.count, Kind: HopPath, Name: p.name, Begin: w.begin(), End: w.end(), Latency: w.end() - w.begin()}
+	instance := PathHopInstance{
+		Path: p.name, Instance: trace.Some(p.total.count), Kind: HopPath, Name: p.name, Fate: Received, PathBegin: trace.Some(w.begin()),
+		Begin: w.begin(), End: trace.Some(w.end()), Latency: trace.Some(w.end() - w.begin()),
+	}
 	tell(instance)
 	for i, hop := range p.hops {
 		instance.Hop, instance.Kind, instance.Name = i+1, hop.kind, hop.name
-		instance.Begin, instance.End, instance.Latency = w.times[i], w.times[i+1], w.times[i+1]-w.times[i]
+		instance.Begin, instance.End, instance.Latency = w.times[i], trace.Some(w.times[i+1]), trace.Some(w.times[i+1]-w.times[i])
 		tell(instance)
 	}
 }
@@ -82,6 +91,11 @@ type trackedPath struct {
 	begun, reached uint64     // begins, and those of them that led to an end
 	last           *pathBegin // the newest
 	way            way        // reused
+
+	fromCallback, toCallback bool   // whether the first and the last callback are hops
+	outside                  uint64 // messages that did not set out, because they were published outside of callbacks
+	endless                  uint64 // ways that are left out, because the end of the last callback is not known
+	early                    []*way // that may end before others that are not known yet
 }
 
 type trackedHop struct {
@@ -92,9 +106,9 @@ type trackedHop struct {
 	count   *hopCount
 }
 
-func newPathTracker(q *Query, paths []*system.Path, latest bool, completed func(*way)) (*pathTracker, error) {
+func newPathTracker(q *Query, paths []*system.Path, options PathOptions, completed func(*way)) (*pathTracker, error) {
 	t := &pathTracker{
-		query: q, links: newLinks(), pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), completed: completed,
+		query: q, options: options, links: newLinks(options.LinkOptions), limit: noTime, pairs: make(map[route]*hopCount), inNodes: make(map[inNode]*hopCount), completed: completed,
 		ends: make(map[*system.Subscription][]*trackedPath), endsOut: make(map[*system.Publisher][]*trackedPath),
 		begins: make(map[*system.Publisher][]*trackedPath), beginsIn: make(map[*system.Subscription][]*trackedPath),
 	}
@@ -102,7 +116,7 @@ func newPathTracker(q *Query, paths []*system.Path, latest bool, completed func(
 		if !q.filter.path(p) {
 			continue
 		}
-		if err := t.addPath(p, latest); err != nil {
+		if err := t.addPath(p); err != nil {
 			return nil, err
 		}
 	}
@@ -129,8 +143,28 @@ func (t *pathTracker) warnOfInferred() {
 	}
 }
 
-func (t *pathTracker) addPath(p *system.Path, latest bool) error {
-	tracked := &trackedPath{Path: p, name: cmp.Or(p.Name, p.String())}
+// warnOfCallbacks says what has no time from or to a callback.
+func (t *pathTracker) warnOfCallbacks() {
+	for _, p := range t.paths {
+		if p.outside > 0 {
+			t.query.Warnings = append(t.query.Warnings, fmt.Sprintf("%d messages did not set out on %s: they were published outside of callbacks, or before the recording saw the callback begin",
+				p.outside, p.name))
+		}
+		if p.endless > 0 {
+			t.query.Warnings = append(t.query.Warnings, fmt.Sprintf("%d ways along %s are left out: they end in a poll, or in a callback whose end was not recorded", p.endless, p.name))
+		}
+	}
+}
+
+func (t *pathTracker) addPath(p *system.Path) error {
+	first, last := &p.Nodes[0], &p.Nodes[len(p.Nodes)-1]
+	tracked := &trackedPath{
+		Path: p, name: cmp.Or(p.Name, p.String()),
+		fromCallback: t.options.FirstCallback && first.Subscription == nil, toCallback: t.options.LastCallback && last.Publisher == nil,
+	}
+	if tracked.fromCallback {
+		tracked.addHop(&trackedHop{kind: HopNode, name: first.Node.Name, count: new(hopCount)})
+	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if i > 0 {
@@ -138,35 +172,34 @@ func (t *pathTracker) addPath(p *system.Path, latest bool) error {
 			if t.pairs[of] == nil {
 				t.pairs[of] = new(hopCount)
 			}
-			tracked.hops = append(tracked.hops, &trackedHop{kind: HopCommunication, name: n.Subscription.TopicName, count: t.pairs[of]})
+			tracked.addHop(&trackedHop{kind: HopCommunication, name: n.Subscription.TopicName, count: t.pairs[of]})
 		}
 		if n.Subscription == nil || n.Publisher == nil {
 			continue
 		}
 		of := inNode{n.Subscription, n.Publisher}
-		context := n.Context
-		if context == system.ContextUndefined && latest {
-			context = system.ContextUseLatestMessage
-		}
+		context := t.links.contextOf(n.Context)
 		if t.inNodes[of] == nil {
 			count := new(hopCount)
 			if context.IsNamedOnly() {
 				return fmt.Errorf("%w: how %s gets from %s to %s in %s is not computed by the context %s that the architecture file names: name another one there",
 					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, context)
 			}
-			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(count, l) }) {
+			if !t.links.connect(n.Node, n.Subscription, n.Publisher, context, func(l linked) { t.linked(of, count, l) }) {
 				return fmt.Errorf("%w: nothing tells how %s gets from %s to %s in %s (context %s): name it in an architecture file, or take the latest message",
 					ErrNothingSelected, tracked.name, n.Subscription.TopicName, n.Publisher.TopicName, n.Node.Name, n.Context)
 			}
 			t.inNodes[of] = count
 		}
-		tracked.hops = append(tracked.hops, &trackedHop{kind: HopNode, name: n.Node.Name, context: context, count: t.inNodes[of]})
+		tracked.addHop(&trackedHop{kind: HopNode, name: n.Node.Name, context: context, count: t.inNodes[of]})
+	}
+	if tracked.toCallback {
+		tracked.addHop(&trackedHop{kind: HopNode, name: last.Node.Name, count: new(hopCount)})
 	}
 	if len(tracked.hops) == 0 {
 		return fmt.Errorf("%w: path %s has no hop", ErrNothingSelected, tracked.name)
 	}
 	tracked.way = way{path: tracked, times: make([]int64, len(tracked.hops)+1)}
-	first, last := &p.Nodes[0], &p.Nodes[len(p.Nodes)-1]
 	if first.Subscription != nil {
 		t.beginsIn[first.Subscription] = append(t.beginsIn[first.Subscription], tracked)
 	} else {
@@ -180,6 +213,8 @@ func (t *pathTracker) addPath(p *system.Path, latest bool) error {
 	t.paths = append(t.paths, tracked)
 	return nil
 }
+
+func (p *trackedPath) addHop(hop *trackedHop) { p.hops = append(p.hops, hop) }
 
 // track follows the messages of all paths. after is called after each window of time and at the end.
 func (t *pathTracker) track(ctx context.Context, after func() error) error {
@@ -198,7 +233,11 @@ func (t *pathTracker) track(ctx context.Context, after func() error) error {
 	}
 	passages.end()
 	t.links.end()
+	t.limit = math.MaxInt64
 	t.complete(t.arrived, t.left)
+	t.losses.tell()
+	t.losses.tell()
+	t.warnOfCallbacks()
 	return after()
 }
 
@@ -232,14 +271,16 @@ func (t *pathTracker) passed(p passage) {
 	count.messages++
 	if p.fate == Lost {
 		count.dropped++
+		t.losses.onTheWay(p)
 	}
 }
 
-func (t *pathTracker) linked(count *hopCount, l linked) {
+func (t *pathTracker) linked(of inNode, count *hopCount, l linked) {
 	if t.query.filter.covers(l.input.start) && !l.again {
 		count.messages++
 		if l.output == nil {
 			count.dropped++
+			t.losses.inNode(of, l.input)
 		}
 	}
 	if l.output != nil {
@@ -247,13 +288,14 @@ func (t *pathTracker) linked(count *hopCount, l linked) {
 	}
 }
 
-// add notes the begins and ends of a window. Ends are followed a window later, when late arrivals have been joined.
+// add notes the begins and ends of a window. Ends are followed a window later, when late arrivals have been joined, and
+// so are losses.
 func (t *pathTracker) add(w *messageWindow) {
 	arrived, left := t.arrived, t.left
 	t.arrived, t.left = nil, nil
 	for _, d := range w.departures {
 		for _, p := range t.begins[d.publisher] {
-			d.begins = t.begin(p, d.at, d.begins)
+			t.setOut(p, d)
 		}
 		if t.endsOut[d.publisher] != nil {
 			t.left = append(t.left, d)
@@ -261,22 +303,37 @@ func (t *pathTracker) add(w *messageWindow) {
 	}
 	for _, a := range w.arrivals {
 		for _, p := range t.beginsIn[a.subscription] {
-			a.begins = t.begin(p, a.start, a.begins)
+			a.begins = t.begin(p, a.start, a.start, a.begins)
 		}
 		if t.ends[a.subscription] != nil {
 			t.arrived = append(t.arrived, a)
 		}
 	}
 	t.complete(arrived, left)
+	t.losses.tell()
+	t.limit = w.limit
+}
+
+// setOut notes that a message sets out on a path.
+func (t *pathTracker) setOut(p *trackedPath, d *departure) {
+	switch {
+	case !p.fromCallback:
+		d.begins = t.begin(p, d.at, d.at, d.begins)
+	case d.callback != nil:
+		d.begins = t.begin(p, d.start, d.at, d.begins)
+		p.hops[0].count.messages++
+	case t.query.filter.covers(d.at):
+		p.outside++
+	}
 }
 
 // begin puts the begin of a path before others of the same message if it is asked for.
-func (t *pathTracker) begin(p *trackedPath, at int64, begins *pathBegin) *pathBegin {
+func (t *pathTracker) begin(p *trackedPath, at, setOut int64, begins *pathBegin) *pathBegin {
 	if !t.query.filter.covers(at) {
 		return begins
 	}
 	b := t.room.new()
-	*b = pathBegin{path: p, at: at, also: begins}
+	*b = pathBegin{path: p, at: at, setOut: setOut, also: begins}
 	if p.last != nil {
 		p.last.next = b
 	}
@@ -289,29 +346,78 @@ func (t *pathTracker) begin(p *trackedPath, at int64, begins *pathBegin) *pathBe
 func (t *pathTracker) complete(arrived []*arrival, left []*departure) {
 	for _, a := range arrived {
 		for _, p := range t.ends[a.subscription] {
-			t.completePath(p.follow(a, nil))
+			if w := p.follow(a, nil); w != nil {
+				t.completeAt(a, w)
+			}
 		}
 	}
 	for _, d := range left {
 		for _, p := range t.endsOut[d.publisher] {
-			t.completePath(p.follow(nil, d))
+			if w := p.follow(nil, d); w != nil {
+				t.completePath(w)
+			}
 		}
+	}
+	for _, p := range t.paths {
+		t.completeEarly(p)
 	}
 }
 
+// completeAt completes a way that leads to an arrival. If the callback that the message started is on it, others may
+// end before.
+func (t *pathTracker) completeAt(a *arrival, w *way) {
+	p := w.path
+	switch {
+	case !p.toCallback:
+		t.completePath(w)
+	case a.polled || a.end == noTime:
+		p.endless++
+	default:
+		w.times[len(w.times)-1] = a.end
+		p.early = append(p.early, &way{path: p, from: w.from, times: slices.Clone(w.times)})
+		p.hops[len(p.hops)-1].count.messages++
+	}
+}
+
+// completeEarly completes the ways of a path that end before all that are not known yet.
+func (t *pathTracker) completeEarly(p *trackedPath) {
+	slices.SortStableFunc(p.early, func(a, b *way) int { return cmp.Compare(a.end(), b.end()) })
+	done := 0
+	for ; done < len(p.early) && p.early[done].end() < t.limit; done++ {
+		t.completePath(p.early[done])
+	}
+	p.early = slices.Delete(p.early, 0, done)
+}
+
 // follow follows the way of a message back from its end; it returns nil where it did not come all the way, or from a
-// begin that is not asked for.
+// begin that is not asked for. The end of a last callback is left open.
 func (p *trackedPath) follow(a *arrival, d *departure) *way {
 	w := &p.way
 	at := len(p.hops)
+	if p.toCallback {
+		at--
+	}
+	if w.from = p.followBack(len(p.Nodes)-1, a, d, w.times[:at+1]); w.from == nil {
+		return nil
+	}
+	if p.fromCallback {
+		w.times[0] = w.from.at
+	}
+	return w
+}
+
+// followBack follows a message back from the node of that index, where it arrived or was published, to its begin; nil
+// where it has none that is asked for. times get when it passed the hops, from the last on.
+func (p *trackedPath) followBack(node int, a *arrival, d *departure, times []int64) *pathBegin {
 	var begins *pathBegin
-	for i := len(p.Nodes) - 1; i >= 0; i-- {
+	at := len(times) - 1
+	for i := node; i >= 0; i-- {
 		n := &p.Nodes[i]
-		if n.Publisher != nil {
+		if d != nil || a == nil {
 			if d == nil || d.publisher != n.Publisher {
 				return nil
 			}
-			w.times[at] = d.at
+			times[at] = d.at
 			at--
 			if n.Subscription == nil {
 				begins = d.begins
@@ -321,13 +427,14 @@ func (p *trackedPath) follow(a *arrival, d *departure) *way {
 				return nil
 			}
 		}
-		w.times[at] = a.start
+		times[at] = a.start
 		at--
 		d, begins = a.from, a.begins
+		a = nil
 	}
-	for w.from = begins; w.from != nil; w.from = w.from.also {
-		if w.from.path == p {
-			return w
+	for b := begins; b != nil; b = b.also {
+		if b.path == p {
+			return b
 		}
 	}
 	return nil
@@ -351,9 +458,6 @@ func (d *departure) input(s *system.Subscription) *arrival {
 }
 
 func (t *pathTracker) completePath(w *way) {
-	if w == nil {
-		return
-	}
 	p := w.path
 	if !w.from.reached {
 		w.from.reached = true

@@ -5,117 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/caret-bpf/caret-bpf/analyze/scan"
-	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
-
-// Subject is what repeats.
-type Subject string
-
-// The subjects.
-const (
-	// Callbacks: the starts of each callback.
-	Callbacks Subject = "callback"
-	// Topics: the publishes of each publisher.
-	Topics Subject = "topic"
-)
-
-// PeriodicLabel names a callback or a publisher in results. A publisher has no callback and no kind.
-type PeriodicLabel struct {
-	Node     string             `report:"node_name"`
-	PID      int32              `report:"pid,identifier,detail"`
-	Callback string             `report:"callback_name"`
-	Kind     trace.CallbackKind `report:"kind"`
-	Topic    string             `report:"topic_name"`
-	// TimerPeriod is the period that a timer was given.
-	TimerPeriod trace.Optional[int64] `report:"timer_period,duration"`
-}
-
-// occurrence is one start of a callback or one publish.
-type occurrence struct {
-	callback  *system.Callback
-	publisher *system.Publisher
-	at        int64
-}
-
-// source is what an occurrence is of.
-type source struct {
-	callback  *system.Callback
-	publisher *system.Publisher
-}
-
-func (s source) label() PeriodicLabel {
-	if c := s.callback; c != nil {
-		return PeriodicLabel{Node: c.Node.Name, PID: c.Node.Process.PID, Callback: c.Name, Kind: c.Kind, Topic: cmp.Or(c.TopicName, c.ServiceName), TimerPeriod: c.Period}
-	}
-	return PeriodicLabel{Node: s.publisher.Node.Name, PID: s.publisher.Node.Process.PID, Topic: s.publisher.TopicName}
-}
-
-func comparePeriodicLabels(a, b PeriodicLabel) int {
-	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), len(a.Callback)-len(b.Callback), cmp.Compare(a.Callback, b.Callback), cmp.Compare(a.Topic, b.Topic))
-}
-
-// startColumns are the columns of callback that tell when callbacks started.
-type startColumns struct {
-	trace.ProcessKey
-	Callback trace.Address         `column:"callback"`
-	Start    trace.Optional[int64] `column:"callback_start_timestamp"`
-}
-
-// eachOccurrence passes on when the subject occurred, in the order of time, in simulated time if sim is not nil.
-func (q *Query) eachOccurrence(ctx context.Context, subject Subject, sim *simClock, each func(o *occurrence), after func() error) error {
-	wanted := &wantedMessages{publisher: remember(func(p *system.Publisher) bool {
-		return matches(q.filter.Topics, p.TopicName) && q.filter.node(p.Node)
-	})}
-	selected := remember(q.filter.callback)
-	at := func(o *occurrence) int64 { return o.at }
-	var damaged scan.Damages
-	source := newEventSource(q, wanted, &damaged)
-	source.prune = q.outside
-	var occurrences stream[occurrence]
-	var err error
-	if subject == Topics {
-		occurrences, err = newStream(ctx, source, trace.TablePublish, scan.PublishTimes, nil, func(r *messageReader, row *detailedDepartureColumns, dataset int) *occurrence {
-			d := r.detailedDeparture(row, dataset)
-			if d == nil {
-				return nil
-			}
-			return &occurrence{publisher: d.publisher, at: d.at}
-		}, at)
-	} else {
-		occurrences, err = newStream(ctx, source, trace.TableCallback, []string{"callback_start_timestamp"}, q.selectedCallbacks(), func(r *messageReader, row *startColumns, dataset int) *occurrence {
-			if !row.Start.Valid {
-				return nil
-			}
-			c := r.callback(&row.ProcessKey, row.Callback, row.Start.Value)
-			if !selected(c) {
-				return nil
-			}
-			return &occurrence{callback: c, at: q.clocks[dataset].correct(row.Start.Value)}
-		}, at)
-	}
-	if err != nil {
-		return err
-	}
-	source.progress = q.newProgress(occurrences.groups)
-	err = readAhead(ctx, windowLimits(occurrences.groups), occurrences.reading, func(window []*occurrence) error {
-		for _, o := range window {
-			if !q.filter.covers(o.at) {
-				continue
-			}
-			if sim != nil {
-				o.at = sim.convert(o.at)
-			}
-			each(o)
-		}
-		return after()
-	})
-	if err != nil {
-		return err
-	}
-	return q.warnOfDamage(damaged.Err())
-}
 
 // simClockIf returns the clock of simulated time if it is asked for.
 func (q *Query) simClockIf(ctx context.Context, wanted bool) (*simClock, error) {
@@ -167,7 +58,7 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 	periods := make(map[source]*periodic)
 	instances := series[PeriodInstance]{each: each}
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
-		of := source{o.callback, o.publisher}
+		of := o.source
 		p := periods[of]
 		if p == nil {
 			p = newPeriodic(of, origins)

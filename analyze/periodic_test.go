@@ -40,7 +40,7 @@ func TestPeriodsAndFrequencies(t *testing.T) {
 	if results[1].Measure != analyze.MeasureLateness || results[1].Max.Value != 0 || results[1].Missed.Value != 0 {
 		t.Errorf("a punctual timer is %+v", results[1])
 	}
-	_, err = q.Frequencies(t.Context(), analyze.Callbacks, false, 10*tenth, func(instances []analyze.FrequencyInstance) error {
+	_, err = q.Frequencies(t.Context(), analyze.Callbacks, false, analyze.Intervals{Length: 10 * tenth}, func(instances []analyze.FrequencyInstance) error {
 		for _, i := range instances {
 			if i.Callback == "/n/callback_1" {
 				counts = append(counts, fmt.Sprintf("%d %d", i.Begin/tenth, i.Count))

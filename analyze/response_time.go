@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"errors"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
@@ -9,7 +10,7 @@ import (
 // ResponseTime is how long a system took to show the effect of what it was to react to, along a path. A flow is an
 // output of the path with the newest input that it was made of; outputs that are made of no newer input than an earlier
 // one are no flows. What happens just after an input was taken has to wait for the next flow, hence three times for
-// each flow but the first.
+// each flow but the first. Each input since that of the flow before, dropped ones included, has one of its own.
 type ResponseTime struct {
 	Path string           `report:"path"`
 	Case ResponseTimeCase `report:"case"`
@@ -27,6 +28,8 @@ const (
 	ResponseWorst ResponseTimeCase = "worst"
 	// ResponseWorstWithExternalLatency: from the input of the flow before: what happened just after it.
 	ResponseWorstWithExternalLatency ResponseTimeCase = "worst_with_external_latency"
+	// ResponseAll: from each input since that of the flow before, whether or not it was dropped.
+	ResponseAll ResponseTimeCase = "all"
 )
 
 // ResponseTimeInstance is the response times of one flow.
@@ -39,19 +42,30 @@ type ResponseTimeInstance struct {
 	WorstWithExternalLatency int64  `report:"worst_with_external_latency,duration"`
 }
 
-// ResponseTime answers how fast paths react. each, if not nil, gets the flows, those of a path in the order of their
-// outputs.
-func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, latest bool, each func([]ResponseTimeInstance) error) ([]ResponseTime, error) {
-	instances := series[ResponseTimeInstance]{each: each}
+// ResponseTimeInputInstance is the response time of one input: until the first output that was made of it, or of a newer
+// one.
+type ResponseTimeInputInstance struct {
+	Path         string `report:"path"`
+	Input        int64  `report:"input_timestamp,time"`
+	Output       int64  `report:"output_timestamp,time"`
+	ResponseTime int64  `report:"response_time,duration"`
+}
+
+// ResponseTime answers how fast paths react. each and eachInput, if not nil, get the flows and the inputs, those of a
+// path in the order of their outputs.
+func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options PathOptions,
+	each func([]ResponseTimeInstance) error, eachInput func([]ResponseTimeInputInstance) error) ([]ResponseTime, error) {
+	flows, inputs := series[ResponseTimeInstance]{each: each}, series[ResponseTimeInputInstance]{each: eachInput}
+	flush := func() error { return errors.Join(flows.flush(), inputs.flush()) }
 	responses := make(map[*trackedPath]*responseTimes)
-	t, err := newPathTracker(q, paths, latest, func(w *way) { responses[w.path].add(w.from, w.end()) })
+	t, err := newPathTracker(q, paths, options, func(w *way) { responses[w.path].add(w.from, w.end()) })
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range t.paths {
-		responses[p] = &responseTimes{path: p.name, respond: instances.add}
+		responses[p] = &responseTimes{path: p.name, respond: flows.add, respondTo: inputs.add}
 	}
-	if err := t.track(ctx, instances.flush); err != nil {
+	if err := t.track(ctx, flush); err != nil {
 		return nil, err
 	}
 	var results []ResponseTime
@@ -61,17 +75,19 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, latest b
 		results = append(results,
 			ResponseTime{Path: p.name, Case: ResponseBest, Statistics: r.best.statistics()},
 			ResponseTime{Path: p.name, Case: ResponseWorst, Statistics: r.worst.statistics()},
-			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: r.external.statistics()})
+			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: r.external.statistics()},
+			ResponseTime{Path: p.name, Case: ResponseAll, Statistics: r.all.statistics()})
 	}
-	return results, instances.flush()
+	return results, flush()
 }
 
 // responseTimes computes the response times of the flows of a path from the ways that reached its end, in the order of
 // their ends.
 type responseTimes struct {
-	path                  string
-	respond               func(ResponseTimeInstance)
-	best, worst, external distribution
+	path                       string
+	respond                    func(ResponseTimeInstance)
+	respondTo                  func(ResponseTimeInputInstance)
+	best, worst, external, all distribution
 
 	newest *pathBegin // of the ways with the last output; nil before the first
 	output int64
@@ -86,7 +102,7 @@ func (r *responseTimes) add(from *pathBegin, output int64) {
 	if r.newest != nil && output != r.output {
 		r.settle()
 	}
-	if r.newest == nil || from.at > r.newest.at {
+	if r.newest == nil || from.setOut > r.newest.setOut {
 		r.newest, r.output = from, output
 	}
 }
@@ -95,24 +111,34 @@ func (r *responseTimes) add(from *pathBegin, output int64) {
 func (r *responseTimes) settle() {
 	of := r.newest
 	r.newest = nil
-	if of == nil || r.former != nil && of.at <= r.former.at {
+	if of == nil || r.former != nil && of.setOut <= r.former.setOut {
 		return
 	}
 	if r.former != nil {
-		oldest := of
-		for b := r.former.next; b != nil; b = b.next {
-			if b.at > r.former.at {
-				oldest = b
-				break
-			}
-		}
-		response := ResponseTimeInstance{
-			Path: r.path, Input: of.at, Output: r.output, Best: r.output - of.at, Worst: r.output - oldest.at, WorstWithExternalLatency: r.output - r.former.at,
-		}
-		r.best.add(response.Input, response.Best)
-		r.worst.add(response.Input, response.Worst)
-		r.external.add(response.Input, response.WorstWithExternalLatency)
-		r.respond(response)
+		r.respondFrom(of)
 	}
 	r.former = of
+}
+
+// respondFrom adds the flow of an input.
+func (r *responseTimes) respondFrom(of *pathBegin) {
+	oldest := of
+	for b := r.former.next; b != nil && b.setOut <= of.setOut; b = b.next {
+		if b.setOut == r.former.setOut {
+			continue
+		}
+		if b.setOut < oldest.setOut {
+			oldest = b
+		}
+		input := ResponseTimeInputInstance{Path: r.path, Input: b.at, Output: r.output, ResponseTime: r.output - b.at}
+		r.all.add(input.Input, input.ResponseTime)
+		r.respondTo(input)
+	}
+	flow := ResponseTimeInstance{
+		Path: r.path, Input: of.at, Output: r.output, Best: r.output - of.at, Worst: r.output - oldest.at, WorstWithExternalLatency: r.output - r.former.at,
+	}
+	r.best.add(flow.Input, flow.Best)
+	r.worst.add(flow.Input, flow.Worst)
+	r.external.add(flow.Input, flow.WorstWithExternalLatency)
+	r.respond(flow)
 }

@@ -38,11 +38,11 @@ func TestResponseTimes(t *testing.T) {
 			var got []response
 			r := &responseTimes{respond: func(r ResponseTimeInstance) {
 				got = append(got, response{r.Input, r.Best, r.Worst, r.WorstWithExternalLatency})
-			}}
+			}, respondTo: func(ResponseTimeInputInstance) {}}
 			begins := make(map[int64]*pathBegin)
 			var last *pathBegin
 			for _, at := range test.starts {
-				begins[at] = &pathBegin{at: at}
+				begins[at] = &pathBegin{at: at, setOut: at}
 				if last != nil {
 					last.next = begins[at]
 				}

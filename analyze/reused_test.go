@@ -81,7 +81,7 @@ func TestWhatWasTakenForSomebodyUnknownIsNoInput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := q.NodeLatency(t.Context(), false, nil)
+			results, err := q.NodeLatency(t.Context(), analyze.LinkOptions{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

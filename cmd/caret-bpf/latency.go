@@ -26,6 +26,7 @@ func latencyCommand() command {
 type contextFlags struct {
 	architecture *string
 	latest       bool
+	everyStart   bool
 	noFusion     bool
 }
 
@@ -33,8 +34,13 @@ func defineContextFlags(flags *pflag.FlagSet) *contextFlags {
 	f := new(contextFlags)
 	f.architecture = architectureFlag(flags)
 	flags.BoolVar(&f.latest, "use-latest-message", false, "where nothing tells which input an output belongs to, take the latest message received")
+	flags.BoolVar(&f.everyStart, "every-start", false, "in a chain of callbacks, join every start with the last end of the callback before, as caret_analyze does")
 	flags.BoolVar(&f.noFusion, "no-fusion", false, "do not infer that a node makes its messages of the newest one of several inputs")
 	return f
+}
+
+func (f *contextFlags) options() analyze.LinkOptions {
+	return analyze.LinkOptions{Latest: f.latest, EveryStart: f.everyStart}
 }
 
 // adopt takes from the architecture file what no recording shows, and leaves out what is inferred if that is asked for.
@@ -55,8 +61,9 @@ func (f *contextFlags) adopt(query *analyze.Query) error {
 // pathFlags name paths.
 type pathFlags struct {
 	*contextFlags
-	from, to string
-	paths    []string
+	from, to                    string
+	paths                       []string
+	firstCallback, lastCallback bool
 }
 
 func definePathFlags(flags *pflag.FlagSet) *pathFlags {
@@ -64,8 +71,14 @@ func definePathFlags(flags *pflag.FlagSet) *pathFlags {
 	flags.StringVar(&f.from, "from", "", "all paths from this `TOPIC` or node")
 	flags.StringVar(&f.to, "to", "", "all paths to this `TOPIC` or node")
 	flags.StringArrayVar(&f.paths, "path", nil, "this `PATH`: [node]-[topic]-[node], or one that the architecture file names; repeatable")
+	flags.BoolVar(&f.firstCallback, "include-first-callback", false, "begin with the start of the callback that publishes first, not with its publish")
+	flags.BoolVar(&f.lastCallback, "include-last-callback", false, "end with the end of the callback that the last message starts, not with its start")
 	f.contextFlags = defineContextFlags(flags)
 	return f
+}
+
+func (f *pathFlags) options() analyze.PathOptions {
+	return analyze.PathOptions{LinkOptions: f.contextFlags.options(), FirstCallback: f.firstCallback, LastCallback: f.lastCallback}
 }
 
 // passable are those of the paths that a text means of which it is known how messages get through all nodes, if there

@@ -22,7 +22,7 @@ func latencyNodeCommand() command {
 					if err := f.adopt(query); err != nil {
 						return nil, err
 					}
-					return query.NodeLatency(ctx, f.latest, each)
+					return query.NodeLatency(ctx, f.options(), each)
 				})
 			}
 		},

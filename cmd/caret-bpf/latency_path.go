@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -14,13 +15,19 @@ func latencyPathCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags)
 			f := definePathFlags(flags)
+			lost := flags.Bool("lost", false, "with --series: one row for each message that was lost on a hop or led to no publish, too")
 			return func(ctx context.Context, c console, arguments []string) error {
+				if *lost && !q.series {
+					return fmt.Errorf("%w: --lost adds rows to --series: name both", errUsage)
+				}
 				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.PathHopInstance) error) ([]analyze.PathHop, error) {
 					paths, err := f.find(ctx, query)
 					if err != nil {
 						return nil, err
 					}
-					return query.PathLatency(ctx, paths, f.latest, each)
+					options := f.options()
+					options.Dropped = *lost
+					return query.PathLatency(ctx, paths, options, each)
 				})
 			}
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -10,19 +11,33 @@ import (
 
 func responseTimeCommand() command {
 	return command{
-		name: "response-time", arguments: "DATASET… --from TOPIC --to TOPIC [flags]", summary: "how fast paths react: best, worst, worst with external latency",
+		name: "response-time", arguments: "DATASET… --from TOPIC --to TOPIC [flags]", summary: "how fast paths react: best, worst, worst with external latency, all",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags)
 			f := definePathFlags(flags)
+			of := flags.String("of", "flow", "with --series, one row for each `WHAT`: flow, or input (the case all)")
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInstance) error) ([]analyze.ResponseTime, error) {
-					paths, err := f.find(ctx, query)
-					if err != nil {
-						return nil, err
-					}
-					return query.ResponseTime(ctx, paths, f.latest, each)
-				})
+				switch {
+				case *of == "input" && q.series:
+					return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInputInstance) error) ([]analyze.ResponseTime, error) {
+						return f.responseTime(ctx, query, nil, each)
+					})
+				case *of == "flow":
+					return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInstance) error) ([]analyze.ResponseTime, error) {
+						return f.responseTime(ctx, query, each, nil)
+					})
+				}
+				return fmt.Errorf("%w: --of flow, or with --series --of input", errUsage)
 			}
 		},
 	}
+}
+
+func (f *pathFlags) responseTime(ctx context.Context, query *analyze.Query,
+	each func([]analyze.ResponseTimeInstance) error, eachInput func([]analyze.ResponseTimeInputInstance) error) ([]analyze.ResponseTime, error) {
+	paths, err := f.find(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return query.ResponseTime(ctx, paths, f.options(), each, eachInput)
 }

@@ -95,3 +95,18 @@ func TestLatencyCommunicationOfUnknownEntities(t *testing.T) {
 		t.Errorf("%d messages, want %d", got, want)
 	}
 }
+
+// Flags that say something of instances are refused where there are none.
+func TestFlagsOfInstances(t *testing.T) {
+	dir, _ := syntheticDataset(t)
+	for _, refused := range [][]string{
+		{"latency", "path", dir, "--from", "/a", "--lost"},
+		{"latency", "response-time", dir, "--from", "/a", "--of", "input"},
+		{"latency", "response-time", dir, "--from", "/a", "--of", "message"},
+		{"period", dir, "--of", "path"},
+	} {
+		if code, _, problems := runCommand(refused...); code != exitUsage || !strings.Contains(problems, refused[len(refused)-1]) && !strings.Contains(problems, "--of") {
+			t.Errorf("%v: exit code %d: %s", refused, code, problems)
+		}
+	}
+}

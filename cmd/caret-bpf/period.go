@@ -18,7 +18,7 @@ type periodicFlags struct {
 
 func definePeriodicFlags(flags *pflag.FlagSet) *periodicFlags {
 	f := new(periodicFlags)
-	flags.StringVar(&f.of, "of", "callback", "`WHAT`: callback (their starts) or topic (the publishes of each publisher)")
+	flags.StringVar(&f.of, "of", "callback", "`WHAT`: callback (their starts), topic (the publishes of each publisher), subscription (the messages received) or communication (the publishes that a subscription received)")
 	flags.BoolVar(&f.simTime, "sim-time", false, "in simulated time, as the recording of /clock tells it")
 	return f
 }
@@ -30,15 +30,15 @@ func (f *periodicFlags) subject(q *question) (analyze.Subject, error) {
 			return "", fmt.Errorf("%w: publishes are not chosen by --callback: take --topic, --node or --process", errUsage)
 		}
 		return of, nil
-	case analyze.Callbacks:
+	case analyze.Callbacks, analyze.Subscriptions, analyze.Communications:
 		return of, nil
 	}
-	return "", fmt.Errorf("%w: --of callback or --of topic", errUsage)
+	return "", fmt.Errorf("%w: --of callback, topic, subscription or communication", errUsage)
 }
 
 func periodCommand() command {
 	return command{
-		name: "period", arguments: "DATASET… [flags]", summary: "the time between starts of callbacks or publishes; timers against their ideal grid",
+		name: "period", arguments: "DATASET… [flags]", summary: "the time between starts of callbacks, publishes or messages received; timers against their ideal grid",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags)
 			f := definePeriodicFlags(flags)
@@ -57,11 +57,12 @@ func periodCommand() command {
 
 func frequencyCommand() command {
 	return command{
-		name: "frequency", arguments: "DATASET… [flags]", summary: "how many starts of callbacks or publishes there were a second",
+		name: "frequency", arguments: "DATASET… [flags]", summary: "how many starts of callbacks, publishes or messages received there were a second",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags)
 			f := definePeriodicFlags(flags)
 			interval := flags.Duration("interval", time.Second, "count in intervals of this `DURATION`")
+			common := flags.Bool("common-base", false, "count all intervals from the first occurrence of any to the last of any")
 			return func(ctx context.Context, c console, arguments []string) error {
 				subject, err := f.subject(q)
 				if err != nil {
@@ -71,7 +72,7 @@ func frequencyCommand() command {
 					return fmt.Errorf("%w: --interval takes a positive duration", errUsage)
 				}
 				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.FrequencyInstance) error) ([]analyze.Frequency, error) {
-					return query.Frequencies(ctx, subject, f.simTime, int64(*interval), each)
+					return query.Frequencies(ctx, subject, f.simTime, analyze.Intervals{Length: int64(*interval), Common: *common}, each)
 				})
 			}
 		},

@@ -211,7 +211,7 @@ func TestAnswerViewsEqualGo(t *testing.T) {
 	})
 	t.Run("node", func(t *testing.T) {
 		var want, wantStatistics []string
-		results, err := query().NodeLatency(t.Context(), false, func(rows []analyze.NodeInstance) error {
+		results, err := query().NodeLatency(t.Context(), analyze.LinkOptions{}, func(rows []analyze.NodeInstance) error {
 			for _, r := range rows {
 				if r.Latency.Valid {
 					want = append(want, line(r.Node, r.PID, r.SubscriptionTopic, r.PublisherTopic, r.Input, r.InputEnd, r.OutputStart, r.Publish, r.Latency))

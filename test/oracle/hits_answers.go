@@ -271,7 +271,7 @@ func (c *hitComparison) named(topic string) bool {
 
 func (c *hitComparison) requireNodes() {
 	var instances, wantInstances []analyze.NodeInstance
-	results, err := openQuery(c.t, c.dir).NodeLatency(c.t.Context(), false, collect(&instances))
+	results, err := openQuery(c.t, c.dir).NodeLatency(c.t.Context(), analyze.LinkOptions{}, collect(&instances))
 	c.require(err)
 	instances = slices.DeleteFunc(instances, func(i analyze.NodeInstance) bool { return !c.named(i.PublisherTopic) })
 	results = slices.DeleteFunc(results, func(r analyze.NodeLatency) bool { return !c.named(r.PublisherTopic) })
@@ -349,25 +349,26 @@ func (c *hitComparison) requirePaths() {
 		return
 	}
 	var instances, wantInstances []analyze.PathHopInstance
-	results, err := query.PathLatency(c.t.Context(), paths, false, collect(&instances))
+	results, err := query.PathLatency(c.t.Context(), paths, analyze.PathOptions{}, collect(&instances))
 	c.require(err)
 	for i := range instances {
-		instances[i].Instance = 0
+		instances[i].Instance = trace.Optional[uint64]{}
 	}
 	var want []analyze.PathHop
 	var responses []analyze.ResponseTime
 	var flows []analyze.ResponseTimeInstance
+	var inputs []analyze.ResponseTimeInputInstance
 	for _, p := range paths {
 		of := c.newHitPath(p)
 		rows, ways := of.answers(c)
-		responseRows, responseInstances := of.responseTimes(c, ways)
-		responses, flows = append(responses, responseRows...), append(flows, responseInstances...)
+		responseRows, flowsOf, inputsOf := of.responseTimes(c, ways)
+		responses, flows, inputs = append(responses, responseRows...), append(flows, flowsOf...), append(inputs, inputsOf...)
 		want, wantInstances = append(want, rows...), append(wantInstances, ways...)
 		c.compared["longest path"] = max(c.compared["longest path"], len(of.hops))
 	}
 	requireSame(c, "ways", instances, wantInstances)
 	requireSame(c, "paths", results, want)
-	c.requireResponseTimes(responses, flows)
+	c.requireResponseTimes(responses, flows, inputs)
 }
 
 // allPaths returns a query with all paths of its architecture.
@@ -489,7 +490,10 @@ func (of *hitPath) answers(c *hitComparison) (rows []analyze.PathHop, instances 
 				kind, name = of.hops[hop-1].kind, of.hops[hop-1].name
 			}
 			statistics[hop].add(begin, trace.Some(end-begin))
-			instances = append(instances, analyze.PathHopInstance{Path: of.name, Hop: hop, Kind: kind, Name: name, Begin: begin, End: end, Latency: end - begin})
+			instances = append(instances, analyze.PathHopInstance{
+				Path: of.name, Hop: hop, Kind: kind, Name: name, Fate: analyze.Received, PathBegin: trace.Some(way[0].time()),
+				Begin: begin, End: trace.Some(end), Latency: trace.Some(end - begin),
+			})
 		}
 	}
 	begun := uint64(len(c.points(of.hops[0], false)))

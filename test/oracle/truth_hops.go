@@ -27,7 +27,7 @@ func (t *Truth) hops() []transit {
 func RequireTrueNodes(t *testing.T, dir string, data *Dataset, truth *Truth) {
 	t.Helper()
 	check := newTransitCheck(data, truth.hops())
-	_, err := openQuery(t, dir).NodeLatency(t.Context(), false, func(instances []analyze.NodeInstance) error {
+	_, err := openQuery(t, dir).NodeLatency(t.Context(), analyze.LinkOptions{}, func(instances []analyze.NodeInstance) error {
 		for _, i := range instances {
 			if i.Publish.Valid && !check.claim(i.Input, i.Publish.Value) {
 				t.Errorf("by the ground truth no message went so: %+v", i)
@@ -68,9 +68,9 @@ func RequireTruePaths(t *testing.T, dir string, data *Dataset, truth *Truth) {
 		t.Fatal(err)
 	}
 	paths = slices.DeleteFunc(paths, func(p *system.Path) bool { return len(p.Nodes) != 3 })
-	_, err = query.PathLatency(t.Context(), paths, false, func(instances []analyze.PathHopInstance) error {
+	_, err = query.PathLatency(t.Context(), paths, analyze.PathOptions{}, func(instances []analyze.PathHopInstance) error {
 		for _, i := range instances {
-			if i.Hop == 0 && !check.claim(i.Begin, i.End) {
+			if i.Hop == 0 && !check.claim(i.Begin, i.End.Value) {
 				t.Errorf("by the ground truth no message went so: %+v", i)
 			}
 		}
