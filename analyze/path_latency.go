@@ -70,7 +70,11 @@ func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, options P
 		return nil, err
 	}
 	if options.Dropped && instances.wanted() {
-		t.losses = newPathLosses(t.paths, instances.add)
+		t.stops = newPathStops(t.paths, func(stop *pathStop) {
+			if stop.isDrop() && q.filter.covers(stop.at) {
+				instances.add(stop.instance())
+			}
+		})
 	}
 	if err := t.track(ctx, instances.flush); err != nil {
 		return nil, err
@@ -84,4 +88,16 @@ func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, options P
 		results = append(results, hops...)
 	}
 	return results, nil
+}
+
+// isDrop tells whether the message is known not to get on.
+func (s *pathStop) isDrop() bool { return s.fate == Lost || s.fate == Unused }
+
+func (s *pathStop) instance() PathHopInstance {
+	hop := s.path.hops[s.hop]
+	i := PathHopInstance{Path: s.path.name, Hop: s.hop + 1, Kind: hop.kind, Name: hop.name, Fate: s.fate, Begin: s.at}
+	if s.from != nil {
+		i.PathBegin = trace.Some(s.from.at)
+	}
+	return i
 }

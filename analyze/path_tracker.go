@@ -33,7 +33,7 @@ type pathTracker struct {
 	limit   int64        // of the last window
 	arrived []*arrival   // at the end of a path, in the last window
 	left    []*departure // likewise
-	losses  *pathLosses  // nil where nobody asks for them
+	stops   *pathStops   // nil where nobody asks for them
 }
 
 // pathBegin is a message that set out on a path. It leads to those after it, so that only those are kept that may still
@@ -235,8 +235,8 @@ func (t *pathTracker) track(ctx context.Context, after func() error) error {
 	t.links.end()
 	t.limit = math.MaxInt64
 	t.complete(t.arrived, t.left)
-	t.losses.tell()
-	t.losses.tell()
+	t.stops.tellOfLast()
+	t.stops.tellOfLast()
 	t.warnOfCallbacks()
 	return after()
 }
@@ -264,6 +264,7 @@ func (t *pathTracker) wants() *wantedMessages {
 
 // passed notes what became of a message between two nodes; passages has set the arrival's from.
 func (t *pathTracker) passed(p passage) {
+	t.stops.onTheWay(p)
 	if p.fate == Open || p.fate == Unknown || !t.query.filter.covers(p.departure.at) {
 		return
 	}
@@ -271,16 +272,15 @@ func (t *pathTracker) passed(p passage) {
 	count.messages++
 	if p.fate == Lost {
 		count.dropped++
-		t.losses.onTheWay(p)
 	}
 }
 
 func (t *pathTracker) linked(of inNode, count *hopCount, l linked) {
+	t.stops.inNode(of, l)
 	if t.query.filter.covers(l.input.start) && !l.again {
 		count.messages++
 		if l.output == nil {
 			count.dropped++
-			t.losses.inNode(of, l.input)
 		}
 	}
 	if l.output != nil {
@@ -310,7 +310,7 @@ func (t *pathTracker) add(w *messageWindow) {
 		}
 	}
 	t.complete(arrived, left)
-	t.losses.tell()
+	t.stops.tellOfLast()
 	t.limit = w.limit
 }
 

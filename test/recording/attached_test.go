@@ -33,6 +33,11 @@ func TestLateAttachFindsTheSameEntities(t *testing.T) {
 				attached := second.stop()
 				fromStart := first.stop()
 				truth := n.stop()
+				for _, r := range []*recording{first, second} {
+					if testing.Short() && r.said("was cut short") {
+						t.Skip("a recorder said that this machine is too slow to find all entities in time")
+					}
+				}
 				oracle.RequireEntities(t, attached, truth, second.span(attached, truth.Header.PID))
 				oracle.RequireEntities(t, fromStart, truth, first.span(fromStart, truth.Header.PID))
 				oracle.RequireSameEntities(t, truth.Header.PID, attached, fromStart)
