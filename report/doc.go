@@ -5,7 +5,7 @@
 // JSON, CSV and Parquet (nanoseconds, events a second); tables show a fitting one.
 //
 //	kind      Go types                  table                        JSON, CSV, Parquet
-//	duration  int64                     1.5 ms                       nanoseconds
+//	duration  int64                     1.50 ms                      nanoseconds
 //	time      int64                     2026-11-22 00:07:36.346 UTC  Unix nanoseconds
 //	rate      float64                   9.9/s                        events a second
 //	count     integers                  1,406                        the number
@@ -14,6 +14,9 @@
 //
 // Without a kind, strings, booleans and addresses are text, integers counts and floats rates. Any type may be in a
 // trace.Optional; what is absent, and an empty string, is "-" in a table, null in JSON and Parquet, and empty in CSV.
+// Durations have three to four significant digits (Duration), so that 10.03 ms is not 10.04 ms, and a column of them
+// can be read at a glance.
+//
 // The option detail leaves a column out of the aligned table.
 //
 // Text is safe to show: tables and CSV escape what Printable escapes, JSON writes it as \u escapes, and Parquet has

@@ -22,18 +22,25 @@ func Count[N ~int | ~int32 | ~int64 | ~uint32 | ~uint64](n N) string {
 	return sign + text
 }
 
-// Duration shows nanoseconds with the unit that fits.
+// Duration shows nanoseconds with the unit that fits and three to four significant digits: two decimals below 100, one
+// from there on. What would be rounded to 1000 has the next unit. Nanoseconds, and seconds from 1000 on, are whole.
 func Duration(ns int64) string {
-	value := float64(ns)
-	switch size := math.Abs(value); {
-	case size < 1e3:
+	value, size := float64(ns), math.Abs(float64(ns))
+	if size < 1e3 {
 		return fmt.Sprintf("%d ns", ns)
-	case size < 1e6:
-		return fmt.Sprintf("%.1f µs", value/1e3)
-	case size < 1e9:
-		return fmt.Sprintf("%.1f ms", value/1e6)
 	}
-	return fmt.Sprintf("%.2f s", value/1e9)
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}} {
+		switch in := size / unit.size; {
+		case in < 99.995:
+			return fmt.Sprintf("%.2f %s", value/unit.size, unit.name)
+		case in < 999.95:
+			return fmt.Sprintf("%.1f %s", value/unit.size, unit.name)
+		}
+	}
+	return Count(int64(math.Round(value/1e9))) + " s"
 }
 
 // Time shows Unix nanoseconds in UTC.

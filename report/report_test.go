@@ -54,7 +54,7 @@ func write[T any](t *testing.T, format report.Format, rows []T) string {
 func TestTable(t *testing.T) {
 	want := "" +
 		"NODE NAME  LATENCY                    BEGIN TIMESTAMP    RATE   LOST   SHARE  CALLBACK  EXACT\n" +
-		"/a\\x1b[2J   1.5 ms  2020-09-13 12:26:40.123456789 UTC  10.0/s  1,234  12.3 %  0x7f00    yes\n" +
+		"/a\\x1b[2J  1.50 ms  2020-09-13 12:26:40.123456789 UTC  10.0/s  1,234  12.3 %  0x7f00    yes\n" +
 		"-           -20 ns                                  -   0.0/s      -   0.0 %  0x0       no\n"
 	if got := write(t, report.Table, rows()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -256,7 +256,12 @@ func TestUnfitTypes(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for ns, want := range map[int64]string{
-		0: "0 ns", 999: "999 ns", -999: "-999 ns", 1_000: "1.0 µs", 1_500_000: "1.5 ms", -1_500_000: "-1.5 ms", 2_500_000_000: "2.50 s",
+		0: "0 ns", 999: "999 ns", -999: "-999 ns", 1_000: "1.00 µs", 1_500_000: "1.50 ms", -1_500_000: "-1.50 ms", 2_500_000_000: "2.50 s",
+		10_030_000: "10.03 ms", 10_040_000: "10.04 ms",
+		99_994: "99.99 µs", 99_995: "100.0 µs", 999_949: "999.9 µs", 999_950: "1.00 ms", -999_950: "-1.00 ms",
+		99_994_999: "99.99 ms", 99_995_000: "100.0 ms", 999_949_999: "999.9 ms", 999_950_000: "1.00 s",
+		99_994_999_999: "99.99 s", 99_995_000_000: "100.0 s", 999_949_999_999: "999.9 s", 999_950_000_000: "1,000 s",
+		-1 << 63: "-9,223,372,037 s",
 	} {
 		if got := report.Duration(ns); got != want {
 			t.Errorf("%d is shown as %q, want %q", ns, got, want)

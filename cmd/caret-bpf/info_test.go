@@ -28,7 +28,7 @@ func TestInfo(t *testing.T) {
 	if code != exitSuccess {
 		t.Fatalf("exit code %d: %s", code, problems)
 	}
-	for _, want := range []string{"complete (ended by duration)", "nothing was lost", "callback_start                  2", "/relay  subscription  /chatter             2  0.5/s   10.0 ms"} {
+	for _, want := range []string{"complete (ended by duration)", "nothing was lost", "callback_start                  2", "/relay  subscription  /chatter             2  0.5/s  10.00 ms"} {
 		if !strings.Contains(squeeze(out), squeeze(want)) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -172,7 +172,7 @@ func TestStandardEntitiesAreFolded(t *testing.T) {
 		{
 			"info", ask("info", dir, "-n", "100"),
 			map[string]int{
-				"standard: 72 callbacks, executed 72 times in 72.0 µs, counted in all other tables; `info --all-entities` lists them":                       1,
+				"standard: 72 callbacks, executed 72 times in 72.00 µs, counted in all other tables; `info --all-entities` lists them":                      1,
 				"standard: 1 topic (/parameter_events), published 9 times, received 9 times, counted in all other tables; `info --all-entities` lists them": 1,
 				"busiest callbacks (10 of 10):": 1, "busiest topics (10 of 10):": 1, "busiest nodes (9 of 9):": 1,
 			},

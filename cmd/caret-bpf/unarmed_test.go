@@ -27,7 +27,7 @@ func TestWhatWasNotProbedIsShown(t *testing.T) {
 		says    []string
 	}{
 		"the summary": {[]string{"info", dir}, []string{
-			"FILE NOT PROBED", "librcl.so 25.0 ms", "rcl_publish, rmw_take, sim_time and 2 more", "and 6 more: `info --part unarmed` shows all", "78 - all 40.0 ms", "warning: 26 files were mapped",
+			"FILE NOT PROBED", "librcl.so 25.00 ms", "rcl_publish, rmw_take, sim_time and 2 more", "and 6 more: `info --part unarmed` shows all", "78 - all 40.00 ms", "warning: 26 files were mapped",
 		}},
 		"all of it":            {[]string{"info", dir, "--part", "unarmed", "--csv"}, []string{"77", "/opt/ros/lib/librcl.so", "rcl_node_fini,rcl_timer_fini"}},
 		"in JSON":              {[]string{"info", dir, "--json"}, []string{`"unarmed": [`, `"duration": 25000000`, `"losses": []`}},
