@@ -14,11 +14,11 @@ import (
 type CallbackLabel struct {
 	PID      int32              `report:"pid,identifier,detail"`
 	Node     string             `report:"node_name"`
-	Callback string             `report:"callback_name"`
-	Kind     trace.CallbackKind `report:"kind"`
+	Callback string             `report:"callback_name,drop=9"`
+	Kind     trace.CallbackKind `report:"kind,drop=5"`
 	// Topic is a subscription's topic or a service's name.
 	Topic  string                `report:"topic_name"`
-	Period trace.Optional[int64] `report:"period,duration"`
+	Period trace.Optional[int64] `report:"period,duration,drop=10"`
 	Symbol string                `report:"symbol,detail"`
 }
 
@@ -37,18 +37,18 @@ type CallbackLatency struct {
 	CallbackLabel
 	Statistics
 	// Incomplete is the number of executions without an end or a begin.
-	Incomplete uint64 `report:"incomplete"`
+	Incomplete uint64 `report:"incomplete,drop=4"`
 }
 
 // CallbackExecution is one execution of a callback.
 type CallbackExecution struct {
 	CallbackLabel
-	TID   int32 `report:"tid,identifier"`
+	TID   int32 `report:"tid,identifier,drop=5"`
 	Begin int64 `report:"callback_start_timestamp,time"`
 	// End and Latency are null for an execution that was left by an exception or did not end while it was observed.
-	End     trace.Optional[int64] `report:"callback_end_timestamp,time"`
+	End     trace.Optional[int64] `report:"callback_end_timestamp,time,drop=1"`
 	Latency trace.Optional[int64] `report:"latency,duration"`
-	Status  trace.CallbackStatus  `report:"status"`
+	Status  trace.CallbackStatus  `report:"status,drop=6"`
 }
 
 // executionColumns are the columns of callback that tell how long executions took.

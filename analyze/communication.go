@@ -23,11 +23,11 @@ const (
 // CommunicationLabel names a pair of a publisher and a subscription in results.
 type CommunicationLabel struct {
 	Topic            string    `report:"topic_name"`
-	PublisherNode    string    `report:"publisher_node_name"`
+	PublisherNode    string    `report:"publisher_node_name,drop=9"`
 	PublisherPID     int32     `report:"publisher_pid,detail"`
 	SubscriptionNode string    `report:"subscription_node_name"`
 	SubscriptionPID  int32     `report:"subscription_pid,detail"`
-	Transport        Transport `report:"transport"`
+	Transport        Transport `report:"transport,drop=4"`
 }
 
 func labelOfRoute(p *system.Publisher, s *system.Subscription, t Transport) CommunicationLabel {
@@ -44,8 +44,8 @@ type CommunicationLatency struct {
 	Statistics
 	// Lost, Open and Unknown count the messages of that fate.
 	Lost    uint64 `report:"lost"`
-	Open    uint64 `report:"open"`
-	Unknown uint64 `report:"unknown"`
+	Open    uint64 `report:"open,drop=5"`
+	Unknown uint64 `report:"unknown,drop=5"`
 	// JoinedByTopic counts those of Count that were joined by topic and source timestamp alone.
 	JoinedByTopic uint64 `report:"joined_by_topic,detail"`
 	// ClockUncertainty bounds the error of the durations where they are between the clocks of two hosts, besides that of
@@ -56,16 +56,16 @@ type CommunicationLatency struct {
 // CommunicationInstance is the way of one message to one subscription. Times that were not passed or seen are null.
 type CommunicationInstance struct {
 	CommunicationLabel
-	Fate                   Fate                  `report:"fate"`
-	JoinedBy               JoinedBy              `report:"joined_by"`
+	Fate                   Fate                  `report:"fate,drop=7"`
+	JoinedBy               JoinedBy              `report:"joined_by,drop=2"`
 	RclcppIntraPublish     trace.Optional[int64] `report:"rclcpp_intra_publish_timestamp,time,detail"`
-	RclcppPublish          trace.Optional[int64] `report:"rclcpp_publish_timestamp,time"`
+	RclcppPublish          trace.Optional[int64] `report:"rclcpp_publish_timestamp,time,drop=6"`
 	RclPublish             trace.Optional[int64] `report:"rcl_publish_timestamp,time,detail"`
 	RMWPublish             trace.Optional[int64] `report:"rmw_publish_timestamp,time,detail"`
 	DDSBindAddrToStamp     trace.Optional[int64] `report:"dds_bind_addr_to_stamp_timestamp,time,detail"`
 	SourceTimestamp        trace.Optional[int64] `report:"source_timestamp,time,detail"`
 	RclcppRingBufferQueue  trace.Optional[int64] `report:"rclcpp_ring_buffer_enqueue_timestamp,time,detail"`
-	Take                   trace.Optional[int64] `report:"take_timestamp,time"`
+	Take                   trace.Optional[int64] `report:"take_timestamp,time,drop=3"`
 	CallbackStartTimestamp trace.Optional[int64] `report:"callback_start_timestamp,time"`
 	Latency                trace.Optional[int64] `report:"latency,duration"`
 }

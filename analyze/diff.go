@@ -72,31 +72,31 @@ type LatencyChange struct {
 	// RecordingsA and RecordingsB are the numbers of recordings that have the latency.
 	RecordingsA int    `json:"recordings_a" report:"recordings_a,detail"`
 	RecordingsB int    `json:"recordings_b" report:"recordings_b,detail"`
-	CountA      uint64 `json:"count_a" report:"count_a"`
-	CountB      uint64 `json:"count_b" report:"count_b"`
+	CountA      uint64 `json:"count_a" report:"count_a,drop=5"`
+	CountB      uint64 `json:"count_b" report:"count_b,drop=5"`
 	// EffectiveA and EffectiveB are the numbers of independent durations that would tell the medians as well; null if a
 	// recording is too short to tell.
-	EffectiveA trace.Optional[uint64] `json:"effective_a" report:"effective_a"`
-	EffectiveB trace.Optional[uint64] `json:"effective_b" report:"effective_b"`
+	EffectiveA trace.Optional[uint64] `json:"effective_a" report:"effective_a,drop=2"`
+	EffectiveB trace.Optional[uint64] `json:"effective_b" report:"effective_b,drop=2"`
 	// MedianA and MedianB are the means of the medians of a side's recordings.
 	MedianA int64 `json:"median_a" report:"median_a,duration"`
 	MedianB int64 `json:"median_b" report:"median_b,duration"`
 	// MediansExact is false where a recording has more than 4 million durations of the latency: its median is that of a
 	// random part, some 2 to 4 million of them.
 	MediansExact bool  `json:"medians_exact" report:"medians_exact,detail"`
-	Change       int64 `json:"change" report:"change,duration"`
+	Change       int64 `json:"change" report:"change,duration,drop=8"`
 	// Percent is Change as a share of MedianA; null where that is 0.
 	Percent trace.Optional[float64] `json:"percent" report:"change_percent,percent"`
 	// RunNoise is the standard deviation of the median from run to run, as a share of the median, and RunNoiseFrom where
 	// that is from: assumed, or recordings.
-	RunNoise     float64 `json:"run_noise_percent" report:"run_noise_percent,percent"`
-	RunNoiseFrom string  `json:"run_noise_from" report:"run_noise_from"`
+	RunNoise     float64 `json:"run_noise_percent" report:"run_noise_percent,percent,drop=3"`
+	RunNoiseFrom string  `json:"run_noise_from" report:"run_noise_from,drop=1"`
 	// Detectable is the least change, as a share of MedianA, that these recordings could have shown; null where that is
 	// not known.
-	Detectable trace.Optional[float64] `json:"detectable_percent" report:"detectable_percent,percent"`
+	Detectable trace.Optional[float64] `json:"detectable_percent" report:"detectable_percent,percent,drop=4"`
 	// P is the probability of such a difference between recordings of the same system, corrected for the number of
 	// comparisons, in percent; null for recordings too short to tell.
-	P trace.Optional[float64] `json:"p" report:"p,percent"`
+	P trace.Optional[float64] `json:"p" report:"p,percent,drop=6"`
 	// Verdict says what can be said of the change.
 	Verdict significance.Verdict `json:"verdict" report:"verdict"`
 }

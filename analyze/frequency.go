@@ -13,7 +13,7 @@ import (
 type Frequency struct {
 	PeriodicLabel
 	Count     uint64  `report:"count"`
-	Intervals uint64  `report:"intervals"`
+	Intervals uint64  `report:"intervals,drop=4"`
 	Min       float64 `report:"min"`
 	Mean      float64 `report:"mean"`
 	Max       float64 `report:"max"`

@@ -22,12 +22,12 @@ type LoadLabel struct {
 type Load struct {
 	LoadLabel
 	// Count is the number of executions that ran in that time, Incomplete that of those of which it is unknown how long.
-	Count      uint64 `report:"count"`
-	Incomplete uint64 `report:"incomplete"`
+	Count      uint64 `report:"count,drop=7"`
+	Incomplete uint64 `report:"incomplete,drop=4"`
 	// Busy is the time in them, Recorded the time in which the process was recorded, as far as it is asked for; both in
 	// nanoseconds.
-	Busy     int64 `report:"busy,duration"`
-	Recorded int64 `report:"recorded,duration"`
+	Busy     int64 `report:"busy,duration,drop=6"`
+	Recorded int64 `report:"recorded,duration,drop=2"`
 	// Share is Busy of Recorded in percent, Peak the greatest share of an interval; the last interval, which is not whole,
 	// does not count.
 	Share float64 `report:"share,percent"`
@@ -38,8 +38,8 @@ type Load struct {
 type LoadInstance struct {
 	LoadLabel
 	Begin    int64   `report:"timestamp,time"`
-	Busy     int64   `report:"busy,duration"`
-	Recorded int64   `report:"recorded,duration"`
+	Busy     int64   `report:"busy,duration,drop=6"`
+	Recorded int64   `report:"recorded,duration,drop=2"`
 	Share    float64 `report:"share,percent"`
 }
 

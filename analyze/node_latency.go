@@ -17,7 +17,7 @@ type NodeLabel struct {
 	SubscriptionTopic string `report:"subscription_topic_name"`
 	PublisherTopic    string `report:"publisher_topic_name"`
 	// Context is how outputs were found to belong to inputs.
-	Context system.ContextType `report:"context"`
+	Context system.ContextType `report:"context,drop=4"`
 }
 
 // NodeLatency is the time from the inputs of a node, by one subscription, to the publishes that were made of them.
@@ -25,7 +25,7 @@ type NodeLatency struct {
 	NodeLabel
 	Statistics
 	// Unused is the number of messages that led to no publish.
-	Unused uint64 `report:"unused"`
+	Unused uint64 `report:"unused,drop=8"`
 }
 
 // NodeInstance is one output of a node with its input, or an input without output. Times that there are not are null.
@@ -37,7 +37,7 @@ type NodeInstance struct {
 	InputEnd trace.Optional[int64] `report:"callback_end_timestamp,time,detail"`
 	// OutputStart is the start of the callback that published.
 	OutputStart trace.Optional[int64] `report:"publish_callback_start_timestamp,time,detail"`
-	Publish     trace.Optional[int64] `report:"publish_timestamp,time"`
+	Publish     trace.Optional[int64] `report:"publish_timestamp,time,drop=3"`
 	Latency     trace.Optional[int64] `report:"latency,duration"`
 }
 

@@ -24,10 +24,10 @@ const (
 // that leads back to a begin. So the means of the hops add up to the path's. A message may be on several ways, or on
 // none.
 type PathHop struct {
-	Path string `report:"path,detail"`
+	Path string `report:"path,heading"`
 	// Hop counts from 1; 0 is the path as a whole.
 	Hop  int     `report:"hop"`
-	Kind HopKind `report:"kind"`
+	Kind HopKind `report:"kind,drop=9"`
 	Name string  `report:"name"`
 	// Context is how messages got through a node; empty for what is no hop in a node.
 	Context system.ContextType `report:"context,detail"`
@@ -35,25 +35,25 @@ type PathHop struct {
 	// Messages is the number of messages that set out on the path or the hop, whether or not they came from its begin;
 	// Dropped of them were lost or, in a node, led to no publish. For the path as a whole, those that led to no end are
 	// Dropped.
-	Messages uint64 `report:"messages"`
+	Messages uint64 `report:"messages,drop=8"`
 	Dropped  uint64 `report:"dropped_messages"`
 }
 
 // PathHopInstance is one hop of one message that went all the way along a path or, if that is asked for, of a message
 // that was dropped on a hop.
 type PathHopInstance struct {
-	Path string `report:"path,detail"`
+	Path string `report:"path,heading"`
 	// Instance numbers the messages of a path that went all the way, from 1. It is null for dropped ones.
-	Instance trace.Optional[uint64] `report:"instance"`
+	Instance trace.Optional[uint64] `report:"instance,drop=8"`
 	Hop      int                    `report:"hop"`
-	Kind     HopKind                `report:"kind"`
+	Kind     HopKind                `report:"kind,drop=9"`
 	Name     string                 `report:"name"`
 	// Fate is Received, or Lost or Unused for what was dropped on the hop.
-	Fate Fate `report:"fate"`
+	Fate Fate `report:"fate,drop=6"`
 	// PathBegin is when the path began for the message, or for that of which it was made; null if it came from no begin.
 	PathBegin trace.Optional[int64] `report:"path_begin_timestamp,time,detail"`
 	Begin     int64                 `report:"begin_timestamp,time"`
-	End       trace.Optional[int64] `report:"end_timestamp,time"`
+	End       trace.Optional[int64] `report:"end_timestamp,time,drop=3"`
 	Latency   trace.Optional[int64] `report:"latency,duration"`
 }
 

@@ -12,7 +12,7 @@ import (
 // one are no flows. What happens just after an input was taken has to wait for the next flow, hence three times for
 // each flow but the first. Each input since that of the flow before, dropped ones included, has one of its own.
 type ResponseTime struct {
-	Path string           `report:"path"`
+	Path string           `report:"path,heading"`
 	Case ResponseTimeCase `report:"case"`
 	Statistics
 }
@@ -34,7 +34,7 @@ const (
 
 // ResponseTimeInstance is the response times of one flow.
 type ResponseTimeInstance struct {
-	Path                     string `report:"path"`
+	Path                     string `report:"path,heading"`
 	Input                    int64  `report:"input_timestamp,time"`
 	Output                   int64  `report:"output_timestamp,time"`
 	Best                     int64  `report:"best,duration"`
@@ -45,7 +45,7 @@ type ResponseTimeInstance struct {
 // ResponseTimeInputInstance is the response time of one input: until the first output that was made of it, or of a newer
 // one.
 type ResponseTimeInputInstance struct {
-	Path         string `report:"path"`
+	Path         string `report:"path,heading"`
 	Input        int64  `report:"input_timestamp,time"`
 	Output       int64  `report:"output_timestamp,time"`
 	ResponseTime int64  `report:"response_time,duration"`

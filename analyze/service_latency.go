@@ -15,9 +15,9 @@ import (
 // ServiceLabel names the pair of a client and a service in results. The node of a side that was not recorded is empty.
 type ServiceLabel struct {
 	Service    string `report:"service_name"`
-	ClientNode string `report:"client_node_name"`
+	ClientNode string `report:"client_node_name,drop=8"`
 	ClientPID  int32  `report:"client_pid,detail"`
-	ServerNode string `report:"server_node_name"`
+	ServerNode string `report:"server_node_name,drop=9"`
 	ServerPID  int32  `report:"server_pid,detail"`
 }
 
@@ -50,11 +50,11 @@ type ServiceLatency struct {
 type ServiceCall struct {
 	ServiceLabel
 	ClientGID      string                `report:"client_gid,detail"`
-	SequenceNumber int64                 `report:"sequence_number"`
+	SequenceNumber int64                 `report:"sequence_number,drop=2"`
 	RequestSent    trace.Optional[int64] `report:"request_sent_timestamp,time"`
-	RequestTaken   trace.Optional[int64] `report:"request_taken_timestamp,time"`
-	ResponseSent   trace.Optional[int64] `report:"response_sent_timestamp,time"`
-	ResponseTaken  trace.Optional[int64] `report:"response_taken_timestamp,time"`
+	RequestTaken   trace.Optional[int64] `report:"request_taken_timestamp,time,drop=4"`
+	ResponseSent   trace.Optional[int64] `report:"response_sent_timestamp,time,drop=4"`
+	ResponseTaken  trace.Optional[int64] `report:"response_taken_timestamp,time,drop=5"`
 	Latency        trace.Optional[int64] `report:"latency,duration"`
 }
 

@@ -13,14 +13,14 @@ import (
 type Statistics struct {
 	// Count is the number of durations; Rate is that of the instances a second, from the first to the last begin.
 	Count uint64                  `report:"count"`
-	Rate  trace.Optional[float64] `report:"rate"`
-	Min   trace.Optional[int64]   `report:"min,duration"`
-	Mean  trace.Optional[int64]   `report:"mean,duration"`
-	P50   trace.Optional[int64]   `report:"p50,duration"`
-	P90   trace.Optional[int64]   `report:"p90,duration"`
+	Rate  trace.Optional[float64] `report:"rate,drop=6"`
+	Min   trace.Optional[int64]   `report:"min,duration,drop=3"`
+	Mean  trace.Optional[int64]   `report:"mean,duration,drop=11"`
+	P50   trace.Optional[int64]   `report:"p50,duration,drop=7"`
+	P90   trace.Optional[int64]   `report:"p90,duration,drop=2"`
 	P99   trace.Optional[int64]   `report:"p99,duration"`
-	P999  trace.Optional[int64]   `report:"p99_9,duration"`
-	Max   trace.Optional[int64]   `report:"max,duration"`
+	P999  trace.Optional[int64]   `report:"p99_9,duration,drop=1"`
+	Max   trace.Optional[int64]   `report:"max,duration,drop=8"`
 	// PercentilesExact is false beyond 4 million durations: the percentiles are up to 0.1 % too small then. The others
 	// stay exact.
 	PercentilesExact bool `report:"percentiles_exact,detail"`

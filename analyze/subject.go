@@ -31,14 +31,14 @@ const (
 type PeriodicLabel struct {
 	Node     string             `report:"node_name"`
 	PID      int32              `report:"pid,identifier,detail"`
-	Callback string             `report:"callback_name"`
-	Kind     trace.CallbackKind `report:"kind"`
+	Callback string             `report:"callback_name,drop=9"`
+	Kind     trace.CallbackKind `report:"kind,drop=5"`
 	Topic    string             `report:"topic_name"`
 	// SubscriptionNode and Transport are where and how the messages of a communication are received; Node publishes them.
 	SubscriptionNode string    `report:"subscription_node_name,detail"`
 	Transport        Transport `report:"transport,detail"`
 	// TimerPeriod is the period that a timer was given.
-	TimerPeriod trace.Optional[int64] `report:"timer_period,duration"`
+	TimerPeriod trace.Optional[int64] `report:"timer_period,duration,drop=10"`
 }
 
 // occurrence is one start of a callback, one publish or one reception of a message.

@@ -41,11 +41,20 @@ type column struct {
 	name   string
 	kind   kind
 	detail bool // left out of the aligned table
-	index  []int
-	value  reflect.Type // without its trace.Optional
+	// heading stands above the rows that have it, in place of a column of the aligned table.
+	heading bool
+	// prose is broken into lines where an aligned table has no room for it.
+	prose bool
+	// drop is when an aligned table without room leaves the column out, the lower the earlier; 0 is after all others.
+	drop  int
+	index []int
+	value reflect.Type // without its trace.Optional
 	// optional says that the field is a trace.Optional.
 	optional bool
 }
+
+// dropOption precedes the number in a tag.
+const dropOption = "drop="
 
 var addressType = reflect.TypeFor[trace.Address]()
 
@@ -105,6 +114,15 @@ func newColumn(field reflect.StructField, tag string) (column, error) {
 		case option == "":
 		case option == "detail":
 			c.detail = true
+		case option == "heading" && c.kind == kindText:
+			c.heading = true
+		case option == "prose" && c.kind == kindText:
+			c.prose = true
+		case strings.HasPrefix(option, dropOption):
+			var err error
+			if c.drop, err = strconv.Atoi(option[len(dropOption):]); err != nil || c.drop < 1 {
+				return c, fmt.Errorf("tag %q has no order of what is left out", tag)
+			}
 		case slices.Contains(kinds, kind(option)):
 			c.kind = kind(option)
 		default:
@@ -128,14 +146,10 @@ func (c *column) of(row reflect.Value) (value reflect.Value, ok bool) {
 	return value, value.Kind() != reflect.String || value.Len() > 0
 }
 
-// header is the column's title in an aligned table.
-func (c *column) header() string {
+// title is the column's name in an aligned table.
+func (c *column) title() string {
 	title := strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
-	title = strings.ReplaceAll(title, "99 9", "99.9")
-	if c.kind != kindText {
-		title += ">"
-	}
-	return title
+	return strings.ReplaceAll(title, "99 9", "99.9")
 }
 
 // cell is the column's value in an aligned table.

@@ -17,7 +17,12 @@
 // Durations have three to four significant digits (Duration), so that 10.03 ms is not 10.04 ms, and a column of them
 // can be read at a glance.
 //
-// The option detail leaves a column out of the aligned table.
+// The option detail leaves a column out of the aligned table. With heading, a text stands once above the rows that have
+// it, in place of a column.
+//
+// A table on a terminal fits it. Names are shortened in the middle as far as they can still be read, and prose (an
+// option) is broken into lines. Then columns are left out: those with the option drop=N, the lowest N first, then the
+// others from the right. The Screen remembers what was left out.
 //
 // Text is safe to show: tables and CSV escape what Printable escapes, JSON writes it as \u escapes, and Parquet has
 // U+FFFD in place of bytes that are no UTF-8. In CSV, an apostrophe precedes text that a spreadsheet would take for a

@@ -11,7 +11,7 @@ type Format string
 
 // The formats.
 const (
-	// Table is aligned columns, for people.
+	// Table is aligned columns, for people, as wide as they need. NewTableWriter writes one that fits a terminal.
 	Table Format = "table"
 	// JSON is an array with an object a row, each on its line.
 	JSON Format = "json"
@@ -43,13 +43,22 @@ func NewWriter[T any](w io.Writer, format Format) (*Writer[T], error) {
 	}
 	switch format {
 	case Table:
-		return &Writer[T]{sink: newTableSink(w, columns)}, nil
+		return &Writer[T]{sink: newTableSink(w, new(Screen), columns)}, nil
 	case JSON:
 		return &Writer[T]{sink: newJSONSink(w, columns)}, nil
 	case CSV, CSVWithFormulas:
 		return &Writer[T]{sink: newCSVSink(w, columns, format == CSVWithFormulas)}, nil
 	}
 	return nil, fmt.Errorf("report: unknown format %q", format)
+}
+
+// NewTableWriter returns a Writer of rows to w, as a table that fits a screen. Otherwise it is NewWriter.
+func NewTableWriter[T any](w io.Writer, screen *Screen) (*Writer[T], error) {
+	columns, err := columnsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	return &Writer[T]{sink: newTableSink(w, screen, columns)}, nil
 }
 
 // Write appends rows.

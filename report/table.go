@@ -13,35 +13,56 @@ const fittedRows = 1000
 // tableSink writes an aligned table.
 type tableSink struct {
 	out     *bufio.Writer
+	screen  *Screen
 	columns []column
+	// heading, if not nil, is the column whose value stands above the rows that have it.
+	heading *column
+	above   string // the heading that was written last
 	layout  *layout
-	waiting [][]string // rows until the layout is settled
+	waiting []tableRow // rows until the layout is settled
 	settled bool
 }
 
-func newTableSink(w io.Writer, columns []column) *tableSink {
-	s := &tableSink{out: bufio.NewWriter(w)}
-	var header []string
+type tableRow struct {
+	heading string
+	cells   []string
+}
+
+func newTableSink(w io.Writer, screen *Screen, columns []column) *tableSink {
+	s := &tableSink{out: bufio.NewWriter(w), screen: screen}
+	var shown []layoutColumn
 	for _, c := range columns {
-		if !c.detail {
+		switch {
+		case c.heading:
+			s.heading = &c
+		case !c.detail:
 			s.columns = append(s.columns, c)
-			header = append(header, c.header())
+			shown = append(shown, layoutColumn{
+				title: c.title(), right: c.kind != kindText, elastic: c.kind == kindText && c.value.Kind() == reflect.String,
+				prose: c.prose, drop: c.drop,
+			})
 		}
 	}
-	s.layout = newLayout(header)
+	s.layout = newLayout(screen, shown)
 	return s
 }
 
-func (s *tableSink) write(row reflect.Value) error {
-	cells := make([]string, len(s.columns))
+func (s *tableSink) write(value reflect.Value) error {
+	row := tableRow{cells: make([]string, len(s.columns))}
+	if s.heading != nil {
+		row.heading = Printable(s.heading.cell(value))
+	}
 	for i := range s.columns {
-		cells[i] = Printable(s.columns[i].cell(row))
+		row.cells[i] = Printable(s.columns[i].cell(value))
+		if s.heading != nil && row.cells[i] == row.heading {
+			row.cells[i] = "" // it stands above
+		}
 	}
 	if s.settled {
-		s.layout.write(s.out, cells)
+		s.writeRow(row)
 		return nil
 	}
-	s.waiting = append(s.waiting, cells)
+	s.waiting = append(s.waiting, row)
 	if len(s.waiting) == fittedRows {
 		s.settle()
 	}
@@ -49,12 +70,24 @@ func (s *tableSink) write(row reflect.Value) error {
 }
 
 func (s *tableSink) settle() {
-	s.layout.fit(s.waiting)
+	rows := make([][]string, len(s.waiting))
+	for i, row := range s.waiting {
+		rows[i] = row.cells
+	}
+	s.layout.fit(rows)
 	s.layout.writeHeader(s.out)
-	for _, cells := range s.waiting {
-		s.layout.write(s.out, cells)
+	for _, row := range s.waiting {
+		s.writeRow(row)
 	}
 	s.waiting, s.settled = nil, true
+}
+
+func (s *tableSink) writeRow(row tableRow) {
+	if s.heading != nil && row.heading != s.above {
+		s.above = row.heading
+		s.screen.writeLine(s.out, row.heading)
+	}
+	s.layout.write(s.out, row.cells)
 }
 
 func (s *tableSink) close() error {

@@ -32,6 +32,7 @@ func checkCommand() command {
 		summary: "say what works on this machine, and what to do about the rest",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			asJSON := flags.Bool("json", false, "print JSON")
+			defineWideFlag(flags)
 			calibrates := flags.Bool("calibrate", false, "measure what hits of each kind of instruction cost on this machine, and keep it: recordings choose by it")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
@@ -58,7 +59,7 @@ func checkCommand() command {
 				for _, line := range lines {
 					rows = append(rows, []string{line.Name, line.state(), line.Remedy})
 				}
-				printTable(c.out, []string{"WHAT", "STATE", "REMEDY"}, rows)
+				printTable(c.out, []string{"WHAT", "STATE", "REMEDY|"}, rows)
 				return missing
 			}
 		},

@@ -46,7 +46,7 @@ func listedProcess() liveProcess {
 
 func TestEntitiesAsText(t *testing.T) {
 	var text bytes.Buffer
-	printEntities(&text, foldStandard([]liveProcess{listedProcess()}))
+	printEntities(&output{stream: &text}, foldStandard([]liveProcess{listedProcess()}))
 	for _, wanted := range []string{
 		"PID 77 demo  humble  rmw_cyclonedds_cpp", "node /demo/listener", "node /talker", "publisher  /chatter  std_msgs/msg/String  depth 7",
 		"intra-process capacity 9  g1     Listener::on_text", "500ms", `Talker::tick\x1b[2J`,

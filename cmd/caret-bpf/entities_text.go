@@ -15,7 +15,7 @@ import (
 )
 
 // printEntities writes each process with its nodes and executors, then the topics of all of them.
-func printEntities(w io.Writer, processes []liveProcess) {
+func printEntities(w *output, processes []liveProcess) {
 	if len(processes) == 0 {
 		fmt.Fprintln(w, noProcess)
 	}
@@ -50,11 +50,14 @@ func numberGroups(p liveProcess) map[trace.Address]string {
 	return names
 }
 
-func printNode(w io.Writer, n *liveNode, groups map[trace.Address]string) {
+// indent stands before what belongs to a node.
+const indent = "    "
+
+func printNode(w *output, n *liveNode, groups map[trace.Address]string) {
 	fmt.Fprintf(w, "\n  node %s\n", report.Printable(cmp.Or(n.Name, unknownNode)))
 	var rows [][]string
 	for _, p := range n.Publishers {
-		rows = append(rows, []string{"publisher", p.Topic, p.Type, depth(p.Depth), "", ""})
+		rows = append(rows, []string{indent + "publisher", p.Topic, p.Type, depth(p.Depth), "", ""})
 	}
 	for _, s := range n.Subscriptions {
 		details := depth(s.Depth)
@@ -64,25 +67,23 @@ func printNode(w io.Writer, n *liveNode, groups map[trace.Address]string) {
 				details += " capacity " + strconv.FormatUint(s.Capacity.Value, 10)
 			}
 		}
-		rows = append(rows, []string{"subscription", s.Topic, s.Type, details, groups[s.CallbackGroup], s.Symbol})
+		rows = append(rows, []string{indent + "subscription", s.Topic, s.Type, details, groups[s.CallbackGroup], s.Symbol})
 	}
 	for _, t := range n.Timers {
 		period := "-"
 		if t.Period.Valid {
 			period = time.Duration(t.Period.Value).String()
 		}
-		rows = append(rows, []string{"timer", period, "", "", groups[t.CallbackGroup], t.Symbol})
+		rows = append(rows, []string{indent + "timer", period, "", "", groups[t.CallbackGroup], t.Symbol})
 	}
 	for _, s := range n.Services {
-		rows = append(rows, []string{"service", s.Name, s.Type, "", groups[s.CallbackGroup], s.Symbol})
+		rows = append(rows, []string{indent + "service", s.Name, s.Type, "", groups[s.CallbackGroup], s.Symbol})
 	}
 	for _, c := range n.Clients {
-		rows = append(rows, []string{"client", c.Name, c.Type, "", groups[c.CallbackGroup], ""})
+		rows = append(rows, []string{indent + "client", c.Name, c.Type, "", groups[c.CallbackGroup], ""})
 	}
 	if len(rows) > 0 {
-		var table strings.Builder
-		printTable(&table, []string{"KIND", "NAME", "TYPE", "QUEUE", "GROUP", "CALLBACK"}, rows)
-		printIndented(w, table.String())
+		printTable(w, []string{indent + "KIND", "NAME", "TYPE", "QUEUE", "GROUP", "CALLBACK"}, rows)
 	}
 	if count := n.standard.count(); !count.none() {
 		fmt.Fprintln(w, "   ", count.line())
@@ -94,12 +95,6 @@ func depth(d trace.Optional[uint64]) string {
 		return ""
 	}
 	return "depth " + strconv.FormatUint(d.Value, 10)
-}
-
-func printIndented(w io.Writer, text string) {
-	for line := range strings.Lines(text) {
-		fmt.Fprint(w, "    ", line)
-	}
 }
 
 func printExecutors(w io.Writer, p liveProcess, names map[trace.Address]string) {
@@ -188,7 +183,7 @@ func topicsOf(processes []liveProcess) map[string]*liveTopic {
 	return topics
 }
 
-func printLiveTopics(w io.Writer, processes []liveProcess) {
+func printLiveTopics(w *output, processes []liveProcess) {
 	topics := topicsOf(processes)
 	if len(topics) == 0 {
 		return

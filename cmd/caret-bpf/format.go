@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/caret-bpf/caret-bpf/report"
 )
@@ -15,8 +14,8 @@ func describeProcess(pid int32, command string) string {
 	return fmt.Sprintf("PID %d %s", pid, report.Printable(command))
 }
 
-// printTable writes aligned columns. A header ending in ">" right-aligns its column. A console that cannot be written
-// to is no reason to fail.
-func printTable(w io.Writer, header []string, rows [][]string) {
-	_ = report.Aligned(w, header, rows)
+// printTable writes aligned columns that fit the screen. A header ending in ">" right-aligns its column, one in "|" is of
+// prose. A console that cannot be written to is no reason to fail.
+func printTable(w *output, header []string, rows [][]string) {
+	_ = report.Aligned(w, &w.screen, header, rows)
 }

@@ -29,6 +29,7 @@ func graphCommand() command {
 			all := allEntitiesFlag(flags)
 			file := architectureFlag(flags)
 			attributes := defineAttributeFlag(flags)
+			defineWideFlag(flags)
 			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				form := ""

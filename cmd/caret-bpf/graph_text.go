@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // printGraph writes each node with what it is made of, then the executors and the communications. What is standard is
 // counted only.
-func printGraph(w io.Writer, a *system.Architecture, standard *system.Standard) {
+func printGraph(w *output, a *system.Architecture, standard *system.Standard) {
 	commands := make(map[trace.ProcessKey]string)
 	for _, p := range a.Processes {
 		commands[p.ProcessKey] = p.Command
@@ -95,7 +94,7 @@ func short(n *system.Node, name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, n.Name), "/")
 }
 
-func printGraphExecutors(w io.Writer, a *system.Architecture) {
+func printGraphExecutors(w *output, a *system.Architecture) {
 	var rows [][]string
 	for _, x := range a.Executors {
 		for i, g := range x.Groups {
@@ -115,7 +114,7 @@ func printGraphExecutors(w io.Writer, a *system.Architecture) {
 	}
 }
 
-func printCommunications(w io.Writer, a *system.Architecture, standard *system.Standard) {
+func printCommunications(w *output, a *system.Architecture, standard *system.Standard) {
 	var rows [][]string
 	folded, topics := 0, make(map[string]bool)
 	for _, c := range a.Communications {

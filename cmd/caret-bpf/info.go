@@ -102,7 +102,7 @@ func spanText(span trace.Span) string {
 
 // printSummary shows at most limit nodes, callbacks and topics. Of the callbacks and topics that every node has it says
 // how many there are unless all entities are asked for.
-func printSummary(w io.Writer, name string, s *summary.Summary, limit int, all bool) {
+func printSummary(w *output, name string, s *summary.Summary, limit int, all bool) {
 	fmt.Fprintf(w, "%s: %s\n", report.Printable(name), report.Printable(describeState(s)))
 	if s.Span.Valid {
 		fmt.Fprintln(w, spanText(s.Span.Value))
@@ -161,7 +161,7 @@ func recordingBegan(session *trace.Session) bool {
 	return len(session.History) == 0 || slices.ContainsFunc(session.History, recording)
 }
 
-func printProcesses(w io.Writer, s *summary.Summary) {
+func printProcesses(w *output, s *summary.Summary) {
 	var rows [][]string
 	for _, p := range s.Processes {
 		rows = append(rows, []string{
@@ -175,7 +175,7 @@ func printProcesses(w io.Writer, s *summary.Summary) {
 	}
 }
 
-func printTables(w io.Writer, s *summary.Summary) {
+func printTables(w *output, s *summary.Summary) {
 	var rows [][]string
 	for _, t := range s.Tables {
 		if t.Rows > 0 || t.Unfinished > 0 {
@@ -188,7 +188,7 @@ func printTables(w io.Writer, s *summary.Summary) {
 	}
 }
 
-func printTracepoints(w io.Writer, s *summary.Summary) {
+func printTracepoints(w *output, s *summary.Summary) {
 	counts := make(map[string]uint64)
 	var names []string
 	for _, t := range s.Tracepoints {
@@ -207,7 +207,7 @@ func printTracepoints(w io.Writer, s *summary.Summary) {
 	}
 }
 
-func printNodes(w io.Writer, nodes []summary.Node, limit int) {
+func printNodes(w *output, nodes []summary.Node, limit int) {
 	busiest := slices.Clone(nodes)
 	slices.SortStableFunc(busiest, func(a, b summary.Node) int { return cmp.Compare(b.Callbacks, a.Callbacks) })
 	var rows [][]string
@@ -233,7 +233,7 @@ func optionalRate(r trace.Optional[float64]) string {
 	return report.Rate(r.Value)
 }
 
-func printCallbacks(w io.Writer, callbacks []summary.Callback, limit int, all bool) {
+func printCallbacks(w *output, callbacks []summary.Callback, limit int, all bool) {
 	var standard []summary.Callback
 	if !all {
 		callbacks, standard = setApart(callbacks, func(i int) bool { return callbacks[i].Standard })
@@ -269,20 +269,14 @@ func printCallbacks(w io.Writer, callbacks []summary.Callback, limit int, all bo
 	}
 }
 
-// functionWidth keeps the names of templates from breaking the table.
-const functionWidth = 60
-
 func describeFunction(c summary.Callback) string {
 	if c.Symbol == "" {
 		return c.Callback.String()
 	}
-	if name := []rune(c.Symbol); len(name) > functionWidth {
-		return string(name[:functionWidth-1]) + "…"
-	}
 	return c.Symbol
 }
 
-func printTopics(w io.Writer, topics []summary.Topic, limit int, all bool) {
+func printTopics(w *output, topics []summary.Topic, limit int, all bool) {
 	var standard []summary.Topic
 	if !all {
 		topics, standard = setApart(topics, func(i int) bool { return topics[i].Standard })
@@ -311,7 +305,7 @@ func printTopics(w io.Writer, topics []summary.Topic, limit int, all bool) {
 // shownThreads is how many threads are shown with what the recording has cost them.
 const shownThreads = 3
 
-func printOverhead(w io.Writer, s *summary.Summary) {
+func printOverhead(w *output, s *summary.Summary) {
 	if s.Session == nil || s.Session.Overhead == nil || s.Session.Overhead.Hits == 0 {
 		return
 	}
@@ -352,7 +346,7 @@ func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 const shownUnarmed = 20
 
 // printUnarmed shows the files that were mapped while they were not probed, the longest first.
-func printUnarmed(w io.Writer, all []summary.Unarmed) {
+func printUnarmed(w *output, all []summary.Unarmed) {
 	if len(all) == 0 {
 		return
 	}
@@ -386,7 +380,7 @@ func shortList(names string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
 }
 
-func printLosses(w io.Writer, s *summary.Summary) {
+func printLosses(w *output, s *summary.Summary) {
 	fmt.Fprintln(w)
 	printUnarmed(w, s.Unarmed)
 	switch {

@@ -14,7 +14,7 @@ type unstampedRow struct {
 	MessageType string `json:"message_type" report:"message_type"`
 	// PIDs are those of the processes, with commas between them.
 	PIDs   string `json:"pids" report:"pids"`
-	Reason string `json:"reason" report:"reason"`
+	Reason string `json:"reason" report:"reason,prose"`
 }
 
 func writeUnstamped(c console, o outputFlags, s *summary.Summary) error {

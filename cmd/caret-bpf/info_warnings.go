@@ -11,7 +11,7 @@ import (
 
 // warningRow is a row of `info --part warnings`.
 type warningRow struct {
-	Warning string `json:"warning" report:"warning"`
+	Warning string `json:"warning" report:"warning,prose"`
 }
 
 // writeWarnings writes every warning.

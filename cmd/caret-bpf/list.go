@@ -42,6 +42,7 @@ func listCommand() command {
 			entities := flags.Bool("entities", false, "list nodes, topics, timers, services, executors, read from the processes' memory")
 			asDot := flags.Bool("dot", false, "with --entities, print a graph for Graphviz")
 			all := allEntitiesFlag(flags)
+			defineWideFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err

@@ -34,10 +34,12 @@ type console struct {
 }
 
 func newConsole(out, err io.Writer, getenv func(string) string) console {
-	return console{
+	c := console{
 		out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, launched: new(atomic.Int64),
 		caller: identity.Caller(os.Getuid(), os.Geteuid(), getenv),
 	}
+	c.out.screen.Width = c.out.width(getenv)
+	return c
 }
 
 // complain prints an error on the side: a marked line for each of several that were joined. No name in one makes a
@@ -167,7 +169,13 @@ func (command command) run(ctx context.Context, c console, arguments []string) e
 	} else if err != nil {
 		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, suggestFlag(err, flags), command.name)
 	}
-	return run(ctx, c, flags.Args())
+	hasWide := flags.Lookup(wide) != nil
+	if hasWide && flags.Changed(wide) {
+		c.out.screen.Width = 0
+	}
+	err := run(ctx, c, flags.Args())
+	c.out.tellMissing(hasWide)
+	return err
 }
 
 // runSubcommand runs the command of a group that the first argument names.

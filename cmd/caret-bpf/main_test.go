@@ -137,7 +137,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestTableEscapesControlCharacters(t *testing.T) {
 	var out bytes.Buffer
-	printTable(&out, []string{"NAME", "COUNT>"}, [][]string{{"a\x1b[2Jb", "1"}, {"ünïcode", "1234"}})
+	printTable(&output{stream: &out}, []string{"NAME", "COUNT>"}, [][]string{{"a\x1b[2Jb", "1"}, {"ünïcode", "1234"}})
 	want := "NAME       COUNT\na\\x1b[2Jb      1\nünïcode     1234\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)

@@ -16,6 +16,7 @@ type outputFlags struct {
 }
 
 func defineOutputFlags(flags *pflag.FlagSet) outputFlags {
+	defineWideFlag(flags)
 	return outputFlags{
 		json:     flags.Bool("json", false, "print JSON"),
 		csv:      flags.Bool("csv", false, "print CSV"),
@@ -54,7 +55,7 @@ func rowWriter[T any](c console, o outputFlags) (*report.Writer[T], error) {
 	case *o.csv:
 		return report.NewWriter[T](c.out, report.CSV)
 	}
-	return report.NewWriter[T](c.out, report.Table)
+	return report.NewTableWriter[T](c.out, &c.out.screen)
 }
 
 // writeRows writes all rows of a report.

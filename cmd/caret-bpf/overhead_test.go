@@ -22,7 +22,7 @@ func TestOverheadIsShown(t *testing.T) {
 		Detached: []trace.DetachedEvent{{Event: "rcl_take", PID: 1, TID: 11, Share: 0.031, OwnShare: 0.01}},
 	}
 	var out strings.Builder
-	printOverhead(&out, &summary.Summary{Session: &trace.Session{Overhead: overhead}})
+	printOverhead(&output{stream: &out}, &summary.Summary{Session: &trace.Session{Overhead: overhead}})
 	text := squeeze(out.String())
 	for _, want := range []string{
 		"1.00 ms in 1,234 hits on 9 threads (costs measured on its machine)", "1.23% 4.56%", "rmw_take 34 250.0 µs 25.00%", "rcl_take", "1.00% 1 11 3.10%", "13",
@@ -35,8 +35,8 @@ func TestOverheadIsShown(t *testing.T) {
 		t.Errorf("more threads than are to be shown:\n%s", out.String())
 	}
 	out.Reset()
-	printOverhead(&out, &summary.Summary{Session: &trace.Session{}})
-	printOverhead(&out, &summary.Summary{})
+	printOverhead(&output{stream: &out}, &summary.Summary{Session: &trace.Session{}})
+	printOverhead(&output{stream: &out}, &summary.Summary{})
 	if out.Len() > 0 {
 		t.Errorf("of nothing: %q", out.String())
 	}

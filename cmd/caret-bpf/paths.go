@@ -12,13 +12,13 @@ import (
 // pathRow is a path as `paths` shows it.
 type pathRow struct {
 	Number int `report:"number"`
-	Nodes  int `report:"nodes"`
+	Nodes  int `report:"nodes,drop=4"`
 	// Undefined is the number of its nodes that nobody said how messages get through.
-	Undefined int `report:"undefined_nodes"`
+	Undefined int `report:"undefined_nodes,drop=2"`
 	// Inferred is the number of those of which that is only inferred.
-	Inferred int    `report:"inferred_nodes"`
+	Inferred int    `report:"inferred_nodes,drop=1"`
 	Name     string `report:"path_name"`
-	Path     string `report:"path"`
+	Path     string `report:"path,prose"`
 }
 
 func pathsCommand() command {

@@ -20,6 +20,7 @@ func probesCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			pids := flags.StringP("pid", "p", "", "the processes' `PIDS`, separated by commas or white space; those that cannot be recorded are warned of and left out")
 			asJSON := flags.Bool("json", false, "print JSON")
+			defineWideFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
@@ -86,7 +87,7 @@ func printPlan(c console, plan *probes.Plan, command string) {
 		for _, uncertain := range plan.Uncertain {
 			rows = append(rows, []string{uncertain.Event.String(), uncertain.Library, uncertain.Reason})
 		}
-		printTable(c.out, []string{"EVENT", "LIBRARY", "REASON"}, rows)
+		printTable(c.out, []string{"EVENT", "LIBRARY", "REASON|"}, rows)
 	}
 	if len(plan.Missing) > 0 {
 		fmt.Fprintln(c.out, "\nmissing:")
@@ -94,7 +95,7 @@ func printPlan(c console, plan *probes.Plan, command string) {
 		for _, missing := range plan.Missing {
 			rows = append(rows, []string{missing.Event.String(), missing.Reason, missing.Consequence})
 		}
-		printTable(c.out, []string{"EVENT", "REASON", "CONSEQUENCE"}, rows)
+		printTable(c.out, []string{"EVENT", "REASON|", "CONSEQUENCE|"}, rows)
 	}
 	fmt.Fprintln(c.out)
 }

@@ -103,7 +103,7 @@ func chainDataset(t *testing.T) string {
 func chainText(all bool) string {
 	processes := chainProcesses(all)
 	var text bytes.Buffer
-	printEntities(&text, processes)
+	printEntities(&output{stream: &text}, processes)
 	return text.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"unicode/utf8"
@@ -18,6 +19,8 @@ import (
 // line by line. It may be used by several goroutines at once.
 type output struct {
 	stream io.Writer
+	// screen is what tables on the stream have to fit.
+	screen report.Screen
 	mu     sync.Mutex
 	rest   []byte // the beginning of a character whose end has not come
 	err    error
@@ -79,6 +82,22 @@ func (o *output) terminal() *os.File {
 		return file
 	}
 	return nil
+}
+
+// width is how many cells a line of the terminal has, 0 if the stream is none. COLUMNS overrides what the terminal says.
+func (o *output) width(getenv func(string) string) int {
+	terminal := o.terminal()
+	if terminal == nil {
+		return 0
+	}
+	if columns, err := strconv.Atoi(getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	width, _, err := term.GetSize(int(terminal.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // isClosed reports whether nobody reads on, as in `caret-bpf list | head -1`.
