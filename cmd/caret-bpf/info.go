@@ -33,6 +33,7 @@ func infoCommand() command {
 			times := defineTimeFlags(flags)
 			quiet := flags.BoolP("quiet", "q", false, "no progress")
 			output := defineOutputFlags(flags)
+			output.order = defineOrderFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := output.check(); err != nil {
 					return err
@@ -44,6 +45,8 @@ func infoCommand() command {
 					return fmt.Errorf("%w: --rows takes a number from 0 on", errUsage)
 				case *part != "" && summaryParts[*part] == nil:
 					return fmt.Errorf("%w: --part is one of %s", errUsage, strings.Join(partNames(), ", "))
+				case *part == "" && (flags.Changed("sort") || flags.Changed("limit")):
+					return fmt.Errorf("%w: --sort and --limit need --part; --rows is the number for all of them", errUsage)
 				case *part == "" && (*output.csv || *output.parquet != ""):
 					return fmt.Errorf("%w: --csv and --parquet need --part", errUsage)
 				}

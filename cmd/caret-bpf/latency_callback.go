@@ -12,9 +12,9 @@ func latencyCallbackCommand() command {
 	return command{
 		name: "callback", arguments: "DATASET… [flags]", summary: "from the start to the end of callbacks",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "execution of a callback")
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answer(ctx, c, q, arguments, (*analyze.Query).CallbackLatency)
+				return answer(ctx, c, q, arguments, ranking[analyze.CallbackLatency]{by: worstFirst}, (*analyze.Query).CallbackLatency)
 			}
 		},
 	}

@@ -12,9 +12,9 @@ func latencyCommunicationCommand() command {
 	return command{
 		name: "communication", arguments: "DATASET… [flags]", summary: "from the publish of messages to the callbacks that they start, or to where they are polled",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "message from a publisher to a subscription")
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answer(ctx, c, q, arguments, (*analyze.Query).CommunicationLatency)
+				return answer(ctx, c, q, arguments, ranking[analyze.CommunicationLatency]{by: worstFirst}, (*analyze.Query).CommunicationLatency)
 			}
 		},
 	}

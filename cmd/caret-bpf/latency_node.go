@@ -12,10 +12,10 @@ func latencyNodeCommand() command {
 	return command{
 		name: "node", arguments: "DATASET… [flags]", summary: "from the messages that nodes receive to those that they publish of them",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "message through a node")
 			f := defineContextFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.NodeInstance) error) ([]analyze.NodeLatency, error) {
+				return answer(ctx, c, q, arguments, ranking[analyze.NodeLatency]{by: worstFirst}, func(query *analyze.Query, ctx context.Context, each func([]analyze.NodeInstance) error) ([]analyze.NodeLatency, error) {
 					if err := query.LoadActivity(ctx); err != nil {
 						return nil, err
 					}

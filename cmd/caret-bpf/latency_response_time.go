@@ -13,17 +13,18 @@ func responseTimeCommand() command {
 	return command{
 		name: "response-time", arguments: "DATASET… --from TOPIC --to TOPIC [flags]", summary: "how fast paths react: best, worst, worst with external latency, all",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "flow along the paths")
 			f := definePathFlags(flags)
 			of := flags.String("of", "flow", "with --series, one row for each `WHAT`: flow, or input (the case all)")
 			return func(ctx context.Context, c console, arguments []string) error {
+				rank := ranking[analyze.ResponseTime]{by: worstFirst, together: func(_, b *analyze.ResponseTime) bool { return b.Case != analyze.ResponseBest }} // the cases of a path
 				switch {
 				case *of == "input" && q.series:
-					return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInputInstance) error) ([]analyze.ResponseTime, error) {
+					return answer(ctx, c, q, arguments, rank, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInputInstance) error) ([]analyze.ResponseTime, error) {
 						return f.responseTime(ctx, query, nil, each)
 					})
 				case *of == "flow":
-					return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInstance) error) ([]analyze.ResponseTime, error) {
+					return answer(ctx, c, q, arguments, rank, func(query *analyze.Query, ctx context.Context, each func([]analyze.ResponseTimeInstance) error) ([]analyze.ResponseTime, error) {
 						return f.responseTime(ctx, query, each, nil)
 					})
 				}

@@ -13,12 +13,13 @@ func latencyServiceCommand() command {
 	return command{
 		name: "service", arguments: "DATASET… [flags]", summary: "from requests to responses, and what part the server took",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "call of a service or an action")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if len(q.callbacks) > 0 {
 					return fmt.Errorf("%w: calls of services are not chosen by --callback: take --topic, --node or --process", errUsage)
 				}
-				return answer(ctx, c, q, arguments, (*analyze.Query).ServiceLatency)
+				together := func(a, b *analyze.ServiceLatency) bool { return a.ServiceLabel == b.ServiceLabel } // a call and its parts
+				return answer(ctx, c, q, arguments, ranking[analyze.ServiceLatency]{worstFirst, together}, (*analyze.Query).ServiceLatency)
 			}
 		},
 	}

@@ -14,13 +14,14 @@ func loadCommand() command {
 	return command{
 		name: "load", arguments: "DATASET… [flags]", summary: "which share of the time threads were in callbacks, and in which",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "execution of a callback")
 			interval := flags.Duration("interval", time.Second, "find the peak, and with --series every share, of intervals of this `DURATION`")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if *interval <= 0 {
 					return fmt.Errorf("%w: --interval takes a positive duration", errUsage)
 				}
-				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.LoadInstance) error) ([]analyze.Load, error) {
+				together := func(a, b *analyze.Load) bool { return a.PID == b.PID && a.TID == b.TID } // a thread and its callbacks
+				return answer(ctx, c, q, arguments, ranking[analyze.Load]{together: together}, func(query *analyze.Query, ctx context.Context, each func([]analyze.LoadInstance) error) ([]analyze.Load, error) {
 					return query.Loads(ctx, int64(*interval), each)
 				})
 			}

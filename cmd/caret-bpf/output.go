@@ -13,7 +13,12 @@ import (
 type outputFlags struct {
 	json, csv, formulas *bool
 	parquet             *string
+	// order, if not nil, is how writeRows orders rows.
+	order *orderFlags
 }
+
+// isTable tells whether rows are for people.
+func (o outputFlags) isTable() bool { return !*o.json && !*o.csv && *o.parquet == "" }
 
 func defineOutputFlags(flags *pflag.FlagSet) outputFlags {
 	defineWideFlag(flags)
@@ -58,8 +63,22 @@ func rowWriter[T any](c console, o outputFlags) (*report.Writer[T], error) {
 	return report.NewTableWriter[T](c.out, &c.out.screen)
 }
 
-// writeRows writes all rows of a report.
+// writeRows writes the rows of a report, all of them unless the flags set a limit.
 func writeRows[T any](c console, o outputFlags, rows []T) error {
+	if o.order != nil {
+		by, sorts, err := order[T](o.order, "")
+		if err != nil {
+			return err
+		}
+		if sorts {
+			if err := report.Sort(rows, by, nil); err != nil {
+				return err
+			}
+		}
+		var left int
+		rows, left = limited(o.order, 0, rows)
+		defer o.order.tellLeft(c, false, left)
+	}
 	w, err := rowWriter[T](c, o)
 	if err != nil {
 		return err

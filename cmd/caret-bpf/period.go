@@ -40,14 +40,15 @@ func periodCommand() command {
 	return command{
 		name: "period", arguments: "DATASET… [flags]", summary: "the time between starts of callbacks, publishes or messages received; timers against their ideal grid",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "occurrence")
 			f := definePeriodicFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
 				subject, err := f.subject(q)
 				if err != nil {
 					return err
 				}
-				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.PeriodInstance) error) ([]analyze.Period, error) {
+				together := func(a, b *analyze.Period) bool { return a.PeriodicLabel == b.PeriodicLabel }
+				return answer(ctx, c, q, arguments, ranking[analyze.Period]{together: together}, func(query *analyze.Query, ctx context.Context, each func([]analyze.PeriodInstance) error) ([]analyze.Period, error) {
 					return query.Periods(ctx, subject, f.simTime, each)
 				})
 			}
@@ -59,7 +60,7 @@ func frequencyCommand() command {
 	return command{
 		name: "frequency", arguments: "DATASET… [flags]", summary: "how many starts of callbacks, publishes or messages received there were a second",
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			q := defineQuestion(flags)
+			q := defineQuestion(flags, "occurrence")
 			f := definePeriodicFlags(flags)
 			interval := flags.Duration("interval", time.Second, "count in intervals of this `DURATION`")
 			common := flags.Bool("common-base", false, "count all intervals from the first occurrence of any to the last of any")
@@ -71,7 +72,7 @@ func frequencyCommand() command {
 				if *interval <= 0 {
 					return fmt.Errorf("%w: --interval takes a positive duration", errUsage)
 				}
-				return answer(ctx, c, q, arguments, func(query *analyze.Query, ctx context.Context, each func([]analyze.FrequencyInstance) error) ([]analyze.Frequency, error) {
+				return answer(ctx, c, q, arguments, ranking[analyze.Frequency]{}, func(query *analyze.Query, ctx context.Context, each func([]analyze.FrequencyInstance) error) ([]analyze.Frequency, error) {
 					return query.Frequencies(ctx, subject, f.simTime, analyze.Intervals{Length: int64(*interval), Common: *common}, each)
 				})
 			}

@@ -20,6 +20,9 @@ import (
 // question is what the commands that ask a dataset have in common.
 type question struct {
 	outputFlags
+	*orderFlags
+	// of is what the rows of its answers tell of, such as "call of a service".
+	of                       string
 	nodes, topics, callbacks []string
 	processes                []int32
 	time                     *timeFlags
@@ -28,8 +31,9 @@ type question struct {
 	attributes               *attributeFlags
 }
 
-func defineQuestion(flags *pflag.FlagSet) *question {
-	q := new(question)
+// defineQuestion is for a command whose answers tell of something: what a recording may have none of.
+func defineQuestion(flags *pflag.FlagSet, of string) *question {
+	q := &question{of: of}
 	flags.StringArrayVar(&q.nodes, "node", nil, "only nodes whose whole name fits the regular `EXPRESSION`; repeatable")
 	flags.StringArrayVar(&q.topics, "topic", nil, "only topics and services whose whole name fits the `EXPRESSION`; repeatable")
 	flags.StringArrayVar(&q.callbacks, "callback", nil, "only callbacks whose whole name or symbol fits the `EXPRESSION`; repeatable")
@@ -37,6 +41,7 @@ func defineQuestion(flags *pflag.FlagSet) *question {
 	q.time = defineTimeFlags(flags)
 	q.attributes = defineAttributeFlags(flags)
 	flags.BoolVar(&q.series, "series", false, "one row for each instance")
+	q.orderFlags = defineOrderFlags(flags)
 	q.outputFlags = defineOutputFlags(flags)
 	q.quiet = quietFlag(flags)
 	return q
@@ -116,9 +121,17 @@ func (q *question) restrict(ctx context.Context, query *analyze.Query) error {
 	return nil
 }
 
-// answer writes the statistics that ask returns or, with --series, the instances that it passes on.
-func answer[S, I any](ctx context.Context, c console, q *question, directories []string,
+// answer writes the statistics that ask returns, in the order of the flags or by the ranking, or, with --series, the
+// instances that it passes on, in order of time.
+func answer[S, I any](ctx context.Context, c console, q *question, directories []string, rank ranking[S],
 	ask func(*analyze.Query, context.Context, func([]I) error) ([]S, error)) error {
+	by, sorts, err := order[S](q.orderFlags, rank.by)
+	if q.series && q.sort != "" {
+		err = fmt.Errorf("%w: --series is in order of time: it goes without --sort", errUsage)
+	}
+	if err != nil {
+		return err
+	}
 	if q.series {
 		return answerEach(ctx, c, q, directories, func(query *analyze.Query, write func([]I) error) error {
 			_, err := ask(query, ctx, write)
@@ -129,6 +142,11 @@ func answer[S, I any](ctx context.Context, c console, q *question, directories [
 		rows, err := ask(query, ctx, nil)
 		if err != nil {
 			return err
+		}
+		if sorts {
+			if err := report.Sort(rows, by, rank.together); err != nil {
+				return err
+			}
 		}
 		endProgress(c.err, *q.quiet)
 		return write(rows)
@@ -158,11 +176,14 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 		return err
 	}
 	misfitting := make(map[string]int) // in so many groups
-	answered := false
+	answered, left := false, 0
 	for i, group := range groups {
+		written := 0
 		err := ask(queries[i], func(rows []T) error {
 			answered = answered || len(rows) > 0
-			return w.write(group, rows)
+			kept, more := limited(q.orderFlags, written, rows)
+			written, left = written+len(kept), left+more
+			return w.write(group, kept)
 		})
 		for _, m := range queries[i].Misfits() {
 			misfitting[explain(m)]++
@@ -182,7 +203,21 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 		return errors.Join(withMisfits(analyze.ErrNothingSelected, misfits), w.discard())
 	}
 	warn(c, *q.quiet, misfits)
+	q.tellLeft(c, *q.quiet, left)
+	if !answered && q.isTable() {
+		fmt.Fprintln(c.out, q.describeNothing())
+		return w.discard()
+	}
 	return w.close()
+}
+
+// describeNothing says that there is no answer.
+func (q *question) describeNothing() string {
+	restricted, _ := q.time.check() // open has checked it
+	if restricted || len(q.nodes)+len(q.topics)+len(q.callbacks)+len(q.processes) > 0 {
+		return fmt.Sprintf("no %s was recorded that fits the filters", q.of)
+	}
+	return fmt.Sprintf("no %s was recorded", q.of)
 }
 
 // withMisfits adds to an error which filters fit nothing.

@@ -29,10 +29,10 @@ func runOnTerminal(t *testing.T, width uint16, columns string, arguments ...stri
 	return code, strings.ReplaceAll(<-shown, "\r\n", "\n")
 }
 
-// lineWidth is the width of the widest line of a table, without the line below it that says what is missing.
+// lineWidth is the width of the widest line of a table, without the sentence below it, or in place of it.
 func lineWidth(out string) (widest int) {
 	for line := range strings.Lines(out) {
-		if !strings.Contains(line, "--wide") {
+		if !strings.Contains(line, "--wide") && !strings.HasPrefix(line, "no ") {
 			widest = max(widest, report.Width(strings.TrimSuffix(line, "\n")))
 		}
 	}
@@ -43,7 +43,10 @@ func lineWidth(out string) (widest int) {
 func TestTablesFitTheTerminal(t *testing.T) {
 	dir, _ := syntheticDataset(t)
 	relay := relayDataset(t)
-	for _, question := range append(questions(relay, "/chatter", "/relayed"), []string{"latency", "callback", dir}, []string{"latency", "callback", dir, "--series"}, []string{"graph", relay}) {
+	for _, question := range append(questions(relay, "/chatter", "/relayed"), [][]string{
+		{"latency", "callback", dir}, {"latency", "callback", dir, "--series"}, {"latency", "communication", dir}, {"latency", "communication", dir, "--series"},
+		{"period", dir}, {"frequency", dir}, {"load", dir}, {"info", dir, "--part", "callbacks"}, {"graph", relay},
+	}...) {
 		if question[0] == "diff" {
 			continue // nothing but sentences, which the terminal breaks into lines
 		}
