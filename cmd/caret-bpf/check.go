@@ -30,6 +30,10 @@ func checkCommand() command {
 	return command{
 		name: "check", arguments: "[flags]",
 		summary: "say what works on this machine, and what to do about the rest",
+		examples: []string{
+			"sudo caret-bpf check",
+			"sudo caret-bpf check --calibrate",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			asJSON := flags.Bool("json", false, "print JSON")
 			defineWideFlag(flags)

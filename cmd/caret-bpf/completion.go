@@ -16,6 +16,10 @@ func completionCommand() command {
 	return command{
 		name: "completion", arguments: "bash|zsh|fish",
 		summary: "print a completion script for a shell",
+		examples: []string{
+			"source <(caret-bpf completion bash)",
+			"caret-bpf completion fish >~/.config/fish/completions/caret-bpf.fish",
+		},
 		define: func(*pflag.FlagSet) func(context.Context, console, []string) error {
 			return func(_ context.Context, c console, arguments []string) error {
 				scripts := map[string]func() string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}

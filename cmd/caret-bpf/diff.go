@@ -20,6 +20,10 @@ func diffCommand() command {
 	return command{
 		name: "diff", arguments: "DATASET DATASET | --before DATASET... --after DATASET... [flags]",
 		summary: "compare recordings: what came and went, and latencies that changed by more than noise",
+		examples: []string{
+			"caret-bpf diff monday tuesday",
+			"caret-bpf diff --before monday rec --after tuesday --all",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			var options analyze.DiffOptions
 			sides := defineSides(flags)

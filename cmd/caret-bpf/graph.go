@@ -19,6 +19,11 @@ func graphCommand() command {
 	return command{
 		name: "graph", arguments: "DATASET… [flags]",
 		summary: "show the architecture: nodes, callbacks, topics, services, executors, and what connects them",
+		examples: []string{
+			"caret-bpf graph rec",
+			"caret-bpf graph rec --dot | dot -Tsvg >graph.svg",
+			"caret-bpf graph rec --yaml >architecture.yaml",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			forms := map[string]*bool{
 				"dot":     flags.Bool("dot", false, "print a graph for Graphviz"),

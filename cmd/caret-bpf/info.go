@@ -26,6 +26,11 @@ func infoCommand() command {
 	return command{
 		name: "info", arguments: "DATASET [flags]",
 		summary: "summarize a dataset: span, rows, tracepoints, nodes, callbacks, topics, losses, warnings",
+		examples: []string{
+			"caret-bpf info rec",
+			"caret-bpf info rec --last 10s --rows 20",
+			"caret-bpf info rec --part callbacks --sort max_time --limit 5",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			rows := flags.IntP("rows", "n", summaryRows, "`NUMBER` of nodes, callbacks and topics to show")
 			all := allEntitiesFlag(flags)

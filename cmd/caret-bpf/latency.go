@@ -16,6 +16,11 @@ func latencyCommand() command {
 	return command{
 		name: "latency", arguments: "callback|communication|node|path|service|response-time DATASET… [flags]",
 		summary: "how long callbacks, messages, nodes, paths and services took, and what was lost",
+		examples: []string{
+			"caret-bpf latency callback rec",
+			"caret-bpf latency communication rec --topic /points",
+			"caret-bpf latency path rec --from /points --to /control",
+		},
 		subcommands: []command{
 			latencyCallbackCommand(), latencyCommunicationCommand(), latencyNodeCommand(), latencyPathCommand(), latencyServiceCommand(), responseTimeCommand(),
 		},

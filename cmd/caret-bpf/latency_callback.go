@@ -11,6 +11,11 @@ import (
 func latencyCallbackCommand() command {
 	return command{
 		name: "callback", arguments: "DATASET… [flags]", summary: "from the start to the end of callbacks",
+		examples: []string{
+			"caret-bpf latency callback rec",
+			"caret-bpf latency callback rec --node '/perception/.*' --sort max --limit 10",
+			"caret-bpf latency callback rec --node /planner --series --csv >planner.csv",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
 			return func(ctx context.Context, c console, arguments []string) error {

@@ -11,6 +11,10 @@ import (
 func latencyNodeCommand() command {
 	return command{
 		name: "node", arguments: "DATASET… [flags]", summary: "from the messages that nodes receive to those that they publish of them",
+		examples: []string{
+			"caret-bpf latency node rec --node /planner",
+			"caret-bpf latency node rec --architecture architecture.yaml",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "message through a node")
 			f := defineContextFlags(flags)

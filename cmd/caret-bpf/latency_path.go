@@ -12,6 +12,11 @@ import (
 func latencyPathCommand() command {
 	return command{
 		name: "path", arguments: "DATASET… --from TOPIC --to TOPIC [flags]", summary: "along paths of nodes and topics, and where the time goes",
+		examples: []string{
+			"caret-bpf latency path rec --from /points --to /control",
+			"caret-bpf latency path rec --path '[/talker]-[/chatter]-[/listener]'",
+			"caret-bpf latency path monday tuesday --attribute vehicle=bus-7 --by route --from /points --to /control",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "message along the paths")
 			f := definePathFlags(flags)

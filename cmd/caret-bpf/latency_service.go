@@ -12,6 +12,10 @@ import (
 func latencyServiceCommand() command {
 	return command{
 		name: "service", arguments: "DATASET… [flags]", summary: "from requests to responses, and what part the server took",
+		examples: []string{
+			"caret-bpf latency service rec",
+			"caret-bpf latency service rec --topic /reset --series",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "call of a service or an action")
 			return func(ctx context.Context, c console, arguments []string) error {

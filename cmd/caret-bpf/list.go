@@ -35,6 +35,11 @@ func listCommand() command {
 	return command{
 		name: "list", arguments: "[flags]",
 		summary: "list the ROS 2 processes and what can be recorded of them, or their nodes, topics and executors",
+		examples: []string{
+			"sudo caret-bpf list",
+			"sudo caret-bpf list --name component_container --entities",
+			"sudo caret-bpf list -p 1234 --json",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			asJSON := flags.Bool("json", false, "print JSON")
 			name := flags.String("name", "", "only processes whose command or command line matches the `REGEXP`")

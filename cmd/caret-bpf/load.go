@@ -13,6 +13,11 @@ import (
 func loadCommand() command {
 	return command{
 		name: "load", arguments: "DATASET… [flags]", summary: "which share of the time threads were in callbacks, and in which",
+		examples: []string{
+			"caret-bpf load rec",
+			"caret-bpf load rec --sort peak --interval 100ms",
+			"caret-bpf load rec -p 1234 --series --csv",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
 			interval := flags.Duration("interval", time.Second, "find the peak, and with --series every share, of intervals of this `DURATION`")

@@ -53,6 +53,8 @@ func (c console) complain(err error) {
 // command is one subcommand. run gets the arguments behind the flags; after "--" they are passed on as they are.
 type command struct {
 	name, arguments, summary string
+	// examples are whole command lines, which its help shows.
+	examples []string
 	// define adds the command's flags and returns what runs with them.
 	define func(flags *pflag.FlagSet) func(ctx context.Context, c console, arguments []string) error
 	// subcommands make it a group: the first argument names one of them.
@@ -165,6 +167,7 @@ func (command command) run(ctx context.Context, c console, arguments []string) e
 	run := command.define(flags)
 	if err := flags.Parse(arguments); errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsagesWrapped(helpWidth))
+		command.printExamples(c.out)
 		return errHelp
 	} else if err != nil {
 		return fmt.Errorf("%w: %w; see `caret-bpf %s --help`", errUsage, suggestFlag(err, flags), command.name)
@@ -195,10 +198,20 @@ func (command command) runSubcommand(ctx context.Context, c console, arguments [
 	for _, sub := range command.subcommands {
 		fmt.Fprintf(c.out, "  %-14s %s\n", sub.name, sub.summary)
 	}
+	command.printExamples(c.out)
 	if len(arguments) > 0 && (arguments[0] == "-h" || arguments[0] == "--help") {
 		return errHelp
 	}
 	return fmt.Errorf("%w: name what to ask for after `caret-bpf %s`", errUsage, command.name)
+}
+
+func (command command) printExamples(w io.Writer) { printExamples(w, command.examples...) }
+
+func printExamples(w io.Writer, examples ...string) {
+	fmt.Fprintln(w, "\nexamples:")
+	for _, example := range examples {
+		fmt.Fprintln(w, " ", example)
+	}
 }
 
 func printHelp(w io.Writer) {
@@ -209,6 +222,7 @@ func printHelp(w io.Writer) {
 		fmt.Fprintf(w, "  %-12s %s\n", command.name, command.summary)
 	}
 	fmt.Fprintln(w, "\n`caret-bpf COMMAND --help` explains a command.")
+	printExamples(w, recordCommand().examples[0], infoCommand().examples[0], latencyPathCommand().examples[0])
 	fmt.Fprintln(w, "\nexit codes:")
 	for _, code := range exitCodes {
 		fmt.Fprintf(w, "  %-4d %s\n", code.code, code.meaning)

@@ -25,6 +25,10 @@ func pathsCommand() command {
 	return command{
 		name: "paths", arguments: "DATASET… [flags]",
 		summary: "list the paths of messages through nodes",
+		examples: []string{
+			"caret-bpf paths rec",
+			"caret-bpf paths rec --from /points --to /control",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			var query system.PathQuery
 			flags.StringVar(&query.From, "from", "", "only paths from this `TOPIC` or node")

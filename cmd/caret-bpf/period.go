@@ -39,6 +39,11 @@ func (f *periodicFlags) subject(q *question) (analyze.Subject, error) {
 func periodCommand() command {
 	return command{
 		name: "period", arguments: "DATASET… [flags]", summary: "the time between starts of callbacks, publishes or messages received; timers against their ideal grid",
+		examples: []string{
+			"caret-bpf period rec --node /sensor",
+			"caret-bpf period rec --of topic --sort max",
+			"caret-bpf period rec --topic /points --of topic --series --csv",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "occurrence")
 			f := definePeriodicFlags(flags)
@@ -59,6 +64,10 @@ func periodCommand() command {
 func frequencyCommand() command {
 	return command{
 		name: "frequency", arguments: "DATASET… [flags]", summary: "how many starts of callbacks, publishes or messages received there were a second",
+		examples: []string{
+			"caret-bpf frequency rec --of topic",
+			"caret-bpf frequency rec --node /sensor --interval 100ms --series",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "occurrence")
 			f := definePeriodicFlags(flags)

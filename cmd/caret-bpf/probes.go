@@ -17,6 +17,10 @@ func probesCommand() command {
 	return command{
 		name: "probes", arguments: "-p PIDS [flags]",
 		summary: "show where a recording would probe processes, and what is missing",
+		examples: []string{
+			"sudo caret-bpf probes -p 1234",
+			`sudo caret-bpf probes -p "$(pgrep -f component_container)" --json`,
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			pids := flags.StringP("pid", "p", "", "the processes' `PIDS`, separated by commas or white space; those that cannot be recorded are warned of and left out")
 			asJSON := flags.Bool("json", false, "print JSON")

@@ -22,6 +22,11 @@ func recordCommand() command {
 		name:      "record",
 		arguments: "(-p PIDS | --name REGEXP | --all) [flags]\n       caret-bpf record [flags] -- COMMAND [ARGUMENTS]",
 		summary:   "record running ROS 2 processes, or a command from its start",
+		examples: []string{
+			`sudo caret-bpf record -p "$(pgrep -f component_container)" -o rec`,
+			"sudo caret-bpf record --all --duration 30s",
+			"sudo caret-bpf record --attribute vehicle=bus-7 -- ros2 launch my_pkg my.launch.py",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			var configuration session.Configuration
 			buffer := byteSize(0)

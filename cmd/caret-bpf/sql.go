@@ -18,6 +18,10 @@ func sqlCommand() command {
 	return command{
 		name: "sql", arguments: "DATASET [flags]",
 		summary: "print DuckDB views of a dataset: its tables with typed times, and the answers of latency and info",
+		examples: []string{
+			"caret-bpf sql rec",
+			"caret-bpf sql rec --write && duckdb -init rec/views.sql",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			write := flags.Bool("write", false, "write them to "+analyze.ViewsFile+" in the dataset's directory instead")
 			return func(_ context.Context, c console, arguments []string) error {

@@ -14,6 +14,10 @@ import (
 func versionCommand() command {
 	return command{
 		name: "version", arguments: "[flags]", summary: "print the version",
+		examples: []string{
+			"caret-bpf version",
+			"caret-bpf version --distros",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			names := flags.Bool("distros", false, "print the ROS 2 distributions that it knows instead, oldest first")
 			return func(_ context.Context, c console, arguments []string) error {
