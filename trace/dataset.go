@@ -40,7 +40,7 @@ func OpenAs(dir string, as As) (*Dataset, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", ErrNotDataset, err)
+		return nil, fmt.Errorf("%w: %w%s", ErrNotDataset, err, (&Dataset{dir: dir, as: as}).elsewhere())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)

@@ -62,13 +62,38 @@ func TestOpenTellsWhereDatasetsAre(t *testing.T) {
 		filepath.Join(datasets[0], "clock"):    "it is a part of " + datasets[0] + ": name that",
 		filepath.Join(datasets[0], "clock/."):  "it is a part of " + datasets[0] + ": name that",
 		empty:                                  empty + " has no " + trace.SessionFile,
-		missing:                                missing + ": no such file",
+		missing:                                missing + ": no such file or directory; datasets beside it: " + strings.Join(datasets[:3], ", ") + ", and more",
 		filepath.Join(datasets[0], "clock/no"): "no such file",
 	} {
 		_, err := trace.Open(dir)
 		if !errors.Is(err, trace.ErrNotDataset) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", dir, err, want)
 		}
+	}
+}
+
+// A dataset is found from its files and folders, and from a directory that holds no other.
+func TestLocate(t *testing.T) {
+	above := t.TempDir()
+	dataset := filepath.Join(above, "rec")
+	segment := tracetest.AddSegment(t, dataset, 0, tracetest.Random[trace.Clock](1, 1))
+	tracetest.AddSession(t, dataset, trace.NewSession())
+	unrelated := filepath.Join(above, "notes.txt")
+	write(t, unrelated, "")
+	lost := filepath.Join(t.TempDir(), "lost") // its session.json, and beside its tables there is another dataset
+	tracetest.AddSegment(t, lost, 0, tracetest.Random[trace.Clock](1, 1))
+	tracetest.AddSession(t, filepath.Join(lost, "copy"), trace.NewSession())
+	for path, want := range map[string]string{
+		dataset: dataset, above: dataset, filepath.Join(dataset, "clock"): dataset, filepath.Join(dataset, trace.SessionFile): dataset, segment: dataset,
+		unrelated: unrelated, filepath.Join(above, "missing"): filepath.Join(above, "missing"), lost: lost,
+	} {
+		if got := trace.Locate(path); got != want {
+			t.Errorf("%s means %s, want %s", path, got, want)
+		}
+	}
+	tracetest.AddSession(t, filepath.Join(above, "other"), trace.NewSession())
+	if got := trace.Locate(above); got != above {
+		t.Errorf("of two datasets it chooses %s", got)
 	}
 }
 

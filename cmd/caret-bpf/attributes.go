@@ -64,7 +64,7 @@ func (f *attributeFlags) open(ctx context.Context, directories []string) ([]data
 func openAll(directories []string) ([]*trace.Dataset, error) {
 	var datasets []*trace.Dataset
 	for _, directory := range directories {
-		d, err := trace.Open(directory)
+		d, err := trace.Open(trace.Locate(directory))
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func infoCommand() command {
 				case *part == "" && (*output.csv || *output.parquet != ""):
 					return fmt.Errorf("%w: --csv and --parquet need --part", errUsage)
 				}
-				dataset, err := trace.Open(arguments[0])
+				dataset, err := trace.Open(trace.Locate(arguments[0]))
 				if err != nil {
 					return err
 				}
@@ -77,7 +77,7 @@ func infoCommand() command {
 				case *output.json:
 					return report.WriteJSON(c.out, s)
 				}
-				printSummary(c.out, arguments[0], s, *rows, *all)
+				printSummary(c.out, dataset.Dir(), s, *rows, *all)
 				return nil
 			}
 		},

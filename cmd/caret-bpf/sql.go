@@ -28,7 +28,7 @@ func sqlCommand() command {
 				if len(arguments) != 1 {
 					return fmt.Errorf("%w: name one dataset", errUsage)
 				}
-				d, err := trace.Open(arguments[0])
+				d, err := trace.Open(trace.Locate(arguments[0]))
 				if err != nil {
 					return err
 				}
@@ -40,8 +40,8 @@ func sqlCommand() command {
 					_, err = fmt.Fprint(c.out, views)
 					return err
 				}
-				path := filepath.Join(arguments[0], analyze.ViewsFile)
-				if err := wholefile.Write(path, []byte(views), viewsMode(arguments[0]), c.caller); err != nil {
+				path := filepath.Join(d.Dir(), analyze.ViewsFile)
+				if err := wholefile.Write(path, []byte(views), viewsMode(d.Dir()), c.caller); err != nil {
 					return err
 				}
 				fmt.Fprintf(c.out, "wrote %[1]s; duckdb -init %[1]s\n", report.Printable(path))
