@@ -65,6 +65,7 @@ func TestAnswersByAttributes(t *testing.T) {
 		"groups":                     {[]string{"--by", "route"}, map[string]int{"a": 7, "b": 2, "": 5}},
 		"groups of an attribute":     {[]string{"--by", "route", "--attribute", "vehicle=bus 7"}, map[string]int{"a": 3, "b": 2}},
 		"instances of groups":        {[]string{"--by", "route", "--series"}, map[string]int{"a": 7, "b": 2, "": 5}},
+		"a limit is for each group":  {[]string{"--by", "route", "--series", "--limit", "2"}, map[string]int{"a": 2, "b": 2, "": 2}},
 		"groups that nobody belongs": {[]string{"--by", "driver"}, map[string]int{"": 14}},
 	} {
 		t.Run(name, func(t *testing.T) {
