@@ -60,15 +60,15 @@ type EntityChange struct {
 	// Change is came (only recordings of the second side have it) or went.
 	Change string `json:"change" report:"change"`
 	Kind   string `json:"kind" report:"kind"`
-	Name   string `json:"name" report:"name"`
+	Name   string `json:"name" report:"name,prose"`
 	// Recordings is the number of recordings of its side that have it.
 	Recordings int `json:"recordings" report:"recordings"`
 }
 
 // LatencyChange compares a latency of both sides, in nanoseconds.
 type LatencyChange struct {
-	Kind string `json:"kind" report:"kind"`
-	Name string `json:"name" report:"name"`
+	Kind string `json:"kind" report:"kind,drop=7"`
+	Name string `json:"name" report:"name,prose"`
 	// RecordingsA and RecordingsB are the numbers of recordings that have the latency.
 	RecordingsA int    `json:"recordings_a" report:"recordings_a,detail"`
 	RecordingsB int    `json:"recordings_b" report:"recordings_b,detail"`

@@ -93,8 +93,8 @@ func characters(text string) (all []string) {
 // pathJoint is what joins the names of a path: [node]-[topic].
 const pathJoint = "]-"
 
-// wrap breaks a text into lines of at most so many cells: at its spaces, behind the joints of a path and, where there is
-// neither, in the middle of a word.
+// wrap breaks a text into lines of at most so many cells: at its spaces, behind the joints of a path and, where there
+// is neither, in the middle of a word.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

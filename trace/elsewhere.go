@@ -14,9 +14,9 @@ const (
 	named    = 3
 )
 
-// Locate returns the directory of the dataset that a path means: the path, unless that is a file or a folder of a dataset,
-// or a directory without one that holds exactly one. If it finds none it returns the path, of which Open says why it is
-// none.
+// Locate returns the directory of the dataset that a path means: the path, unless that is a file or a folder of a
+// dataset, or a directory that is none and holds exactly one. If it finds none it returns the path, of which Open says
+// why it is none.
 func Locate(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || hasSession(path) {
@@ -60,8 +60,8 @@ func datasetsIn(dir string) (within []string) {
 	return within
 }
 
-// elsewhere says where a dataset is that may be meant by a directory that is none: above it, in it or, if there is no such
-// directory, beside it; "" if there is none.
+// elsewhere says where a dataset is that may be meant by a directory that is none: above it, in it or, if there is no
+// such directory, beside it; "" if there is none.
 func (d *Dataset) elsewhere() (hint string) {
 	_ = d.as(func() error {
 		above := filepath.Join(d.dir, "..")

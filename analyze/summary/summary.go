@@ -95,12 +95,12 @@ type Node struct {
 type Callback struct {
 	PID      int32                 `json:"pid" report:"pid,identifier,detail"`
 	NodeName string                `json:"node_name" report:"node_name"`
-	Kind     trace.CallbackKind    `json:"kind" report:"kind"`
+	Kind     trace.CallbackKind    `json:"kind" report:"kind,drop=2"`
 	Topic    string                `json:"topic_name" report:"topic_name"`
-	Period   trace.Optional[int64] `json:"period" report:"period,duration"`
+	Period   trace.Optional[int64] `json:"period" report:"period,duration,drop=4"`
 	Count    uint64                `json:"count" report:"count"`
 	// Rate is in executions a second, between the first and the last start; null for fewer than two.
-	Rate trace.Optional[float64] `json:"rate" report:"rate,rate"`
+	Rate trace.Optional[float64] `json:"rate" report:"rate,rate,drop=3"`
 	// TotalTime, MeanTime and MaxTime are of the executions that have a start and an end, in nanoseconds; Timed is their
 	// number.
 	TotalTime int64                 `json:"total_time" report:"total_time,duration"`
@@ -108,7 +108,7 @@ type Callback struct {
 	MaxTime   int64                 `json:"max_time" report:"max_time,duration"`
 	Timed     uint64                `json:"timed" report:"timed,detail"`
 	Callback  trace.Address         `json:"callback" report:"callback,detail"`
-	Symbol    string                `json:"symbol" report:"symbol"`
+	Symbol    string                `json:"symbol" report:"symbol,drop=1"`
 	// Standard: every node has such a callback, as names tell (system.Standard).
 	Standard bool `json:"-"`
 }

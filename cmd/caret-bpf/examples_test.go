@@ -32,8 +32,8 @@ func wordsOf(t *testing.T, example string) (words []string) {
 	return words
 }
 
-// checkExamples fails for examples that the flags of their command do not take, that its help does not show, or that are
-// too few. It returns their arguments.
+// checkExamples fails for examples that the flags of their command do not take, that its help does not show, or that
+// are too few. It returns their arguments.
 func checkExamples(t *testing.T, of command, name string) (all [][]string) {
 	t.Helper()
 	if len(of.examples) < 2 || len(of.examples) > 3 {

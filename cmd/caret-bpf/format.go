@@ -14,8 +14,8 @@ func describeProcess(pid int32, command string) string {
 	return fmt.Sprintf("PID %d %s", pid, report.Printable(command))
 }
 
-// printTable writes aligned columns that fit the screen. A header ending in ">" right-aligns its column, one in "|" is of
-// prose. A console that cannot be written to is no reason to fail.
+// printTable writes aligned columns that fit the screen. A header ending in ">" right-aligns its column, one in "|" is
+// of prose. A console that cannot be written to is no reason to fail.
 func printTable(w *output, header []string, rows [][]string) {
 	_ = report.Aligned(w, &w.screen, header, rows)
 }

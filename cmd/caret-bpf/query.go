@@ -203,12 +203,13 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 		return errors.Join(withMisfits(analyze.ErrNothingSelected, misfits), w.discard())
 	}
 	warn(c, *q.quiet, misfits)
-	q.tellLeft(c, *q.quiet, left)
 	if !answered && q.isTable() {
 		fmt.Fprintln(c.out, q.describeNothing())
 		return w.discard()
 	}
-	return w.close()
+	err = w.close()
+	q.tellLeft(c, *q.quiet, left)
+	return err
 }
 
 // describeNothing says that there is no answer.

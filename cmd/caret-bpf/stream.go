@@ -84,7 +84,8 @@ func (o *output) terminal() *os.File {
 	return nil
 }
 
-// width is how many cells a line of the terminal has, 0 if the stream is none. COLUMNS overrides what the terminal says.
+// width is how many cells a line of the terminal has, 0 if the stream is none. COLUMNS overrides what the terminal
+// says.
 func (o *output) width(getenv func(string) string) int {
 	terminal := o.terminal()
 	if terminal == nil {
