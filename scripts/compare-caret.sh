@@ -86,20 +86,24 @@ ask() {
 	echo "$name: $("$python" test/caret/ctf.py "$dataset" "$answers/trace" "$answers/subscription.csv" "$answers/publish.csv" | paste -sd ';')"
 	"$caret_bpf" graph "$dataset" --yaml -q >"$answers/graph.yaml"
 	"$caret_bpf" paths "$dataset" --csv -q --limit 20 >"$answers/paths.csv" || true # there may be none
-	for context in recorded use_latest_message; do
+	for context in recorded use_latest_message variable_passing; do
 		mkdir -p "$answers/$context/caret" "$answers/$context/ours"
 		"$python" test/caret/architecture.py "$answers/graph.yaml" "$answers/paths.csv" "$context" >"$answers/$context/architecture.yaml"
 		(cd "$answers/$context" && "$python" "$here/test/caret/answers.py" "$answers/trace" architecture.yaml caret) \
 			>"$answers/$context/output.txt" 2>&1 || { tail -3 "$answers/$context/output.txt" >&2; return 2; }
-		arguments=(--architecture "$answers/$context/architecture.yaml" --series --csv -q)
-		ours() { "$caret_bpf" latency "$1" "$dataset" "${@:2}" >"$answers/$context/ours/${1//-/_}.csv"; }
+		arguments=(--architecture "$answers/$context/architecture.yaml" --every-start --series --csv -q)
+		ours_in() { "$caret_bpf" latency "$2" "$dataset" "${@:3}" >"$answers/$context/ours/$1.csv"; }
+		ours() { ours_in "${1//-/_}" "$@"; }
 		ours callback --series --csv -q
 		ours communication --series --csv -q
 		ours node "${arguments[@]}" || [ $? -eq 3 ] # no node has a pair
+		[ "$context" != variable_passing ] || continue # no path is of these
 		while read -r path; do arguments+=(--path "$path"); done < <(sed -n 's/^- path_name: //p' "$answers/$context/architecture.yaml")
-		[ "${#arguments[@]}" -gt 5 ] || continue
+		[ "${#arguments[@]}" -gt 6 ] || continue
 		ours path "${arguments[@]}"
+		ours_in path_with_callbacks path "${arguments[@]}" --include-first-callback --include-last-callback
 		ours response-time "${arguments[@]}"
+		ours_in delay response-time "${arguments[@]}" --of input
 	done
 }
 

@@ -65,8 +65,8 @@ def nodes(app):
 
 
 def path_columns(records) -> list[str]:
-    """The publishes and the starts of callbacks, which are the bounds of the hops."""
-    bounds = ("rclcpp_publish_timestamp", "callback_start_timestamp", "rmw_take_timestamp")
+    """The publishes and the starts of callbacks, which are the bounds of the hops, and the end of the last one."""
+    bounds = ("rclcpp_publish_timestamp", "callback_start_timestamp", "callback_end_timestamp", "rmw_take_timestamp")
     return [c for c in records.columns if c.rsplit("/", 2)[-2] in bounds]
 
 
@@ -76,6 +76,23 @@ def paths(app):
         columns = path_columns(records)
         for record in records.data:
             yield [path.path_name, " ".join(str(record.get(c)) if c in record.columns else "-" for c in columns)]
+
+
+def include_callbacks(app) -> None:
+    """Has paths begin and end with their first and last callbacks."""
+    for path in app.paths:
+        path.include_first_callback = True
+        path.include_last_callback = True
+        path.clear_cache()
+
+
+def delays(app):
+    """From the begin of each message to its end or, if it was dropped, to that of the next one."""
+    for path in app.paths:
+        frame = path.to_dataframe(treat_drop_as_delay=True)
+        bounds = frame[[frame.columns[0], frame.columns[-1]]].dropna()
+        for begin, end in bounds.itertuples(index=False):
+            yield [path.path_name, int(begin), int(end)]
 
 
 def response_times(app):
@@ -88,6 +105,7 @@ def response_times(app):
             ("best", response.to_best_case_records),
             ("worst", response.to_worst_case_records),
             ("worst_with_external_latency", response.to_worst_with_external_latency_case_records),
+            ("all", response.to_all_records),
         ):
             answered = answer()
             for record in answered.data:
@@ -107,6 +125,9 @@ def main() -> None:
     write(out / "node.csv", ["node", "subscription_topic", "publisher_topic", "start", "publish"], nodes(app))
     write(out / "path.csv", ["path", "bounds"], paths(app))
     write(out / "response_time.csv", ["path", "case", "start", "end"], response_times(app))
+    write(out / "delay.csv", ["path", "start", "end"], delays(app))
+    include_callbacks(app)
+    write(out / "path_with_callbacks.csv", ["path", "bounds"], paths(app))
 
 
 if __name__ == "__main__":

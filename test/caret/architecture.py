@@ -3,7 +3,8 @@
 usage: architecture.py GRAPH PATHS CONTEXT >ARCHITECTURE
 
 GRAPH is the output of `caret-bpf graph --yaml`, PATHS that of `caret-bpf paths --csv`. CONTEXT is `recorded`, which leaves
-the contexts as they are, or `use_latest_message`, which makes all of them that.
+the contexts as they are, `use_latest_message`, which makes all of them that, or `variable_passing`, which has one
+subscription of each node pass a variable to a callback that publishes, whatever the program does.
 """
 
 from __future__ import annotations
@@ -29,6 +30,38 @@ def node_chain(path: str) -> list[dict[str, str]]:
     return chain
 
 
+def only_callbacks(node, kind: str) -> dict[str, str]:
+    """The callbacks of subscriptions or publishers, by topic, of which there is one."""
+    callbacks: dict[str, str] = {}
+    several = set()
+    for entry in node.get(kind) or []:
+        topic = entry["topic_name"]
+        names = entry["callback_names"] if kind == "publishes" else [entry["callback_name"]]
+        if topic in callbacks or len(names) != 1 or names[0] == "UNDEFINED":
+            several.add(topic)
+        else:
+            callbacks[topic] = names[0]
+    return {topic: name for topic, name in callbacks.items() if topic not in several}
+
+
+def pass_variable(node) -> None:
+    """Has the first subscription pass a variable to the first other callback that publishes."""
+    chains = [
+        (received, writer, published, reader)
+        for received, writer in only_callbacks(node, "subscribes").items()
+        for published, reader in only_callbacks(node, "publishes").items()
+        if writer != reader
+    ]
+    if not chains:
+        return
+    received, writer, published, reader = chains[0]
+    node["variable_passings"] = [{"callback_name_write": writer, "callback_name_read": reader}]
+    for pair in node["message_contexts"]:
+        if (pair["subscription_topic_name"], pair["publisher_topic_name"]) == (received, published):
+            pair["context_type"] = "callback_chain"
+            pair["callbacks"] = [writer, reader]
+
+
 def main() -> None:
     graph, paths, context = sys.argv[1:]
     with open(graph, encoding="utf-8") as file:
@@ -38,7 +71,10 @@ def main() -> None:
     architecture["named_paths"] = [
         {"path_name": f"path_{number}", "node_chain": node_chain(text)} for number, text in enumerate(texts)
     ]
-    if context != "recorded":
+    if context == "variable_passing":
+        for node in architecture["nodes"]:
+            pass_variable(node)
+    elif context != "recorded":
         for node in architecture["nodes"]:
             for pair in node.get("message_contexts") or []:
                 pair["context_type"] = context

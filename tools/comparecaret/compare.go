@@ -50,6 +50,7 @@ func compareSystem(directory string) ([]comparison, error) {
 		if _, err := os.Stat(filepath.Join(folder, "caret")); err != nil {
 			continue // the trace, or a file
 		}
+		known.passesVariables = entry.Name() == variablePassing
 		for _, q := range questions() {
 			if asked[q.name] && !q.dependsOnContext {
 				continue

@@ -39,11 +39,13 @@ func TestRowsThatBothHaveAreEqualAsOftenAsBothHaveThem(t *testing.T) {
 
 // answer is the answer of both tools to all questions about a system of one message, which takes one path.
 var answer = map[string]string{
-	"caret/callback.csv":      "callback_name,start,end\n/b/callback_0,20,30\n",
-	"caret/communication.csv": "publisher_node,topic,subscription_node,publish,rcl_publish,rmw_publish,start\n/a,/t,/b,10,11,12,20\n",
-	"caret/node.csv":          "node,subscription_topic,publisher_topic,start,publish\n/b,/t,/u,20,25\n",
-	"caret/path.csv":          "path,bounds\npath_0,10 20 25 40\npath_0,50 - - -\n",
-	"caret/response_time.csv": "path,case,start,end\npath_0,best,10,40\npath_0,worst,10,40\npath_0,worst_with_external_latency,5,40\n",
+	"caret/callback.csv":            "callback_name,start,end\n/b/callback_0,20,30\n",
+	"caret/communication.csv":       "publisher_node,topic,subscription_node,publish,rcl_publish,rmw_publish,start\n/a,/t,/b,10,11,12,20\n",
+	"caret/node.csv":                "node,subscription_topic,publisher_topic,start,publish\n/b,/t,/u,20,25\n",
+	"caret/path.csv":                "path,bounds\npath_0,10 20 25 40\npath_0,50 - - -\n",
+	"caret/response_time.csv":       "path,case,start,end\npath_0,best,10,40\npath_0,worst,10,40\npath_0,worst_with_external_latency,5,40\npath_0,all,10,40\n",
+	"caret/path_with_callbacks.csv": "path,bounds\npath_0,5 10 20 25 40 45\n",
+	"caret/delay.csv":               "path,start,end\npath_0,10,40\n",
 	"ours/callback.csv": "callback_name,callback_start_timestamp,callback_end_timestamp,latency\n" +
 		"/b/callback_0,20,30,10\n/b/callback_0,50,,\n",
 	"ours/communication.csv": "publisher_node_name,topic_name,subscription_node_name,transport,rclcpp_intra_publish_timestamp,rclcpp_publish_timestamp," +
@@ -51,6 +53,9 @@ var answer = map[string]string{
 	"ours/node.csv": "node_name,subscription_topic_name,publisher_topic_name,callback_start_timestamp,publish_timestamp\n/b,/t,/u,20,25\n",
 	"ours/path.csv": "path,kind,begin_timestamp,end_timestamp\npath_0,path,10,40\npath_0,communication,10,20\npath_0,node,20,25\n" +
 		"path_0,communication,25,40\n",
+	"ours/path_with_callbacks.csv": "path,kind,begin_timestamp,end_timestamp\npath_0,path,5,45\npath_0,node,5,10\npath_0,communication,10,20\n" +
+		"path_0,node,20,25\npath_0,communication,25,40\npath_0,node,40,45\n",
+	"ours/delay.csv":         "path,input_timestamp,output_timestamp\npath_0,10,40\n",
 	"ours/response_time.csv": "path,output_timestamp,best,worst,worst_with_external_latency\npath_0,40,30,30,35\n",
 }
 
@@ -103,6 +108,9 @@ func TestEachOtherValueIsSeenAndNotExplained(t *testing.T) {
 		{"caret/node.csv", "25", "26"},
 		{"caret/path.csv", "10 20 25 40", "10 20 25 41"},
 		{"caret/response_time.csv", "worst,10", "worst,9"},
+		{"caret/response_time.csv", "all,10", "all,9"},
+		{"caret/path_with_callbacks.csv", "40 45", "40 44"},
+		{"ours/path_with_callbacks.csv", "node,5,10", "node,6,10"},
 		{"ours/callback.csv", "callback_0,20", "callback_1,20"},
 		{"ours/path.csv", "communication,25,40", "communication,25,41"},
 	} {

@@ -10,12 +10,19 @@ type evidence struct {
 	overwritten map[string]bool
 	// throughNode are the starts of callbacks and the publishes that caret_analyze has as one row of a node.
 	throughNode map[[2]string]bool
+	// ofAnother are the paths of caret_analyze's that lead through a publish of another message.
+	ofAnother map[pathEnds]bool
 	// madeIn has the starts of the executions in which messages were published, by the times of the publishes.
 	madeIn map[string]string
 	// onlyOurs are the begins of executions that only caret-bpf has.
 	onlyOurs map[string]bool
 	lives    lives
+	// passesVariables: nodes have chains of several callbacks.
+	passesVariables bool
 }
+
+// pathEnds are the ends of a row of a path.
+type pathEnds struct{ of, begin, end string }
 
 // add takes note of the answers to a question.
 func (e *evidence) add(q question, caret, ours []row) {
@@ -34,12 +41,35 @@ func (e *evidence) add(q question, caret, ours []row) {
 				e.overwritten[m.begin] = true
 			}
 		}
+	case paths:
+		e.ofAnother = map[pathEnds]bool{}
+		for _, p := range caret {
+			if e.isOfAnother(q.name, p) {
+				e.ofAnother[pathEnds{p.of, p.begin, p.end}] = true
+			}
+		}
 	case nodes:
 		e.throughNode = map[[2]string]bool{}
 		for _, n := range caret {
 			e.throughNode[[2]string{n.begin, n.end}] = true
 		}
 	}
+}
+
+// isOfAnother says whether a row of a path leads through a node from the start of a callback to a publish that is no row
+// of the node.
+func (e *evidence) isOfAnother(question string, path row) bool {
+	bounds := strings.Fields(path.rest)
+	first := 0
+	if question == pathsWithCallbacks { // they begin with a publish
+		first = 1
+	}
+	for i := first; i+1 < len(bounds); i += 2 {
+		if !e.throughNode[[2]string{bounds[i], bounds[i+1]}] {
+			return true
+		}
+	}
+	return false
 }
 
 func byWhatTheyAreOf(rows []row) map[string][]row {

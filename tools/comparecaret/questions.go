@@ -12,10 +12,19 @@ const (
 	communications           = "communications"
 	nodes                    = "nodes"
 	paths                    = "paths"
+	pathsWithCallbacks       = "paths with callbacks"
 	responseTimes            = "response times"
+	delays                   = "delays"
+	all                      = "all"
 	worst                    = "worst"
 	worstWithExternalLatency = "worst_with_external_latency"
 )
+
+// variablePassing is the way of knowing contexts in which nodes have chains of several callbacks.
+const variablePassing = "variable_passing"
+
+// delayFile has the response time of each input.
+const delayFile = "delay.csv"
 
 // noLayers is the rest of a message that did not go through the middleware.
 const noLayers = " "
@@ -39,7 +48,9 @@ func questions() []question {
 		{name: communications, file: "communication.csv", caret: caretMessage, ours: ourMessage},
 		{name: nodes, file: "node.csv", dependsOnContext: true, caret: caretNode, ours: ourNode},
 		{name: paths, file: "path.csv", dependsOnContext: true, caret: caretPath, join: ourPaths},
+		{name: pathsWithCallbacks, file: "path_with_callbacks.csv", dependsOnContext: true, caret: caretPath, join: ourPaths},
 		{name: responseTimes, file: "response_time.csv", dependsOnContext: true, caret: caretResponse, join: ourResponses},
+		{name: delays, file: delayFile, dependsOnContext: true, caret: caretDelay, ours: ourDelay},
 	}
 }
 
@@ -156,11 +167,26 @@ func caretResponse(r *reader) (row, bool) {
 	return row{of: r.column("path"), rest: r.column("case"), begin: r.column("start"), end: r.column("end")}, true
 }
 
-// ourResponses makes a row of each case of each flow.
+func caretDelay(r *reader) (row, bool) {
+	return row{of: r.column("path"), begin: r.column("start"), end: r.column("end")}, true
+}
+
+func ourDelay(r *reader) (row, bool) {
+	return row{of: r.column("path"), begin: r.column("input_timestamp"), end: r.column("output_timestamp")}, true
+}
+
+// ourResponses makes a row of each case of each flow, and of each input, which the file beside it has.
 func ourResponses(file string) ([]row, error) {
-	var rows []row
+	rows, err := collect(filepath.Join(filepath.Dir(file), delayFile), func(r *reader) (row, bool) {
+		input, ok := ourDelay(r)
+		input.rest = all
+		return input, ok
+	})
+	if err != nil {
+		return nil, err
+	}
 	var invalid error
-	err := readRows(file, func(r *reader) {
+	err = readRows(file, func(r *reader) {
 		end, err := strconv.ParseInt(r.column("output_timestamp"), 10, 64)
 		invalid = errors.Join(invalid, err)
 		for _, name := range []string{"best", worst, worstWithExternalLatency} {

@@ -19,13 +19,17 @@ func reasons() []explanation {
 	return []explanation{
 		{name: "overlapping executions", explains: isOverlapped},
 		{name: "overlapping executions", explains: isInOverlapped},
+		{name: "overlapping executions", explains: isBetweenOverlapped},
 		{name: "intra-process loss", explains: isIntraProcessLoss},
 		{name: "intra-process loss", explains: beginsWithIntraProcessLoss},
+		{name: "intra-process loss", explains: isOfIntraProcessLoss},
 		{name: "no subscription", explains: hasNoSubscription},
 		{name: "publish of another message", explains: isPublishOfAnother},
 		{name: "publish of another message", explains: isOfAnotherMessage},
+		{name: "nothing published", explains: isReadForNothing},
 		{name: "second publish", explains: isSecondPublish},
 		{name: "first flow", explains: isFirstFlow},
+		{name: "first flow", explains: isBeforeFirstFlow},
 	}
 }
 
@@ -51,6 +55,17 @@ func isInOverlapped(q question, e *evidence, d difference) bool {
 	return q.name == nodes && !d.onlyCaret && e.onlyOurs[d.begin]
 }
 
+// isBetweenOverlapped: and a path that begins or ends with such an execution has the begin or the end of another one.
+func isBetweenOverlapped(q question, e *evidence, d difference) bool {
+	return q.name == pathsWithCallbacks && slices.ContainsFunc(e.ours[d.of], func(r row) bool {
+		if r.rest != d.rest { // what lies between the callbacks
+			return false
+		}
+		bounds := strings.Fields(r.rest)
+		return e.onlyOurs[r.begin] || e.onlyOurs[bounds[len(bounds)-1]]
+	})
+}
+
 // isIntraProcessLoss: caret_analyze has no rows of messages that were overwritten in an intra-process buffer.
 func isIntraProcessLoss(q question, _ *evidence, d difference) bool {
 	return q.name == communications && !d.onlyCaret && isOverwritten(d.row)
@@ -67,6 +82,11 @@ func beginsWithIntraProcessLoss(q question, e *evidence, d difference) bool {
 		}
 	}
 	return false
+}
+
+// isOfIntraProcessLoss: and it has no response time of it.
+func isOfIntraProcessLoss(q question, e *evidence, d difference) bool {
+	return (q.name == delays || q.name == responseTimes && d.rest == all) && !d.onlyCaret && e.overwritten[d.begin]
 }
 
 // hasNoSubscription: caret_analyze waits for messages at subscriptions that did not exist yet, or no more, when they
@@ -101,16 +121,20 @@ func isPublishOfAnother(q question, e *evidence, d difference) bool {
 // before it, whichever message it was made of. Where a node gets messages from several publishers, its own rows of the
 // node tell that the publish was not made in the callback.
 func isOfAnotherMessage(q question, e *evidence, d difference) bool {
-	if q.name != paths || !d.onlyCaret {
-		return false
-	}
-	bounds := strings.Fields(d.rest)
-	for i := 0; i+1 < len(bounds); i += 2 {
-		if !e.throughNode[[2]string{bounds[i], bounds[i+1]}] {
-			return true
-		}
+	switch q.name {
+	case paths, pathsWithCallbacks:
+		return d.onlyCaret && e.isOfAnother(q.name, d.row)
+	case delays:
+		return d.onlyCaret && e.ofAnother[pathEnds{d.of, d.begin, d.end}]
 	}
 	return false
+}
+
+// isReadForNothing: a callback of a chain read what an earlier one had left, and published nothing. caret_analyze has a
+// row of each such time, caret-bpf one of each input, at most.
+func isReadForNothing(q question, e *evidence, d difference) bool {
+	return q.name == nodes && e.passesVariables && d.onlyCaret && d.end == "" &&
+		slices.ContainsFunc(e.ours[d.of], func(r row) bool { return r.begin == d.begin })
 }
 
 // isSecondPublish: a callback published a topic more than once. caret_analyze has the first publish only.
@@ -133,4 +157,9 @@ func isFirstFlow(q question, e *evidence, d difference) bool {
 		}
 	}
 	return true
+}
+
+// isBeforeFirstFlow: caret_analyze's delays have the first output, too, which is no flow of caret-bpf's that has cases.
+func isBeforeFirstFlow(q question, e *evidence, d difference) bool {
+	return q.name == delays && d.onlyCaret && !slices.ContainsFunc(e.ours[d.of], func(r row) bool { return !before(d.end, r.end) })
 }

@@ -14,6 +14,7 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 		question    string
 		caret, ours []row
 		messages    []row
+		passes      bool
 		want        map[reason]int
 		unexplained int
 	}{
@@ -116,6 +117,17 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 			question: nodes,
 			caret:    []row{{of: "n", begin: "700", end: "930"}}, unexplained: 1,
 		},
+		"a variable was read three times, and something published once": {
+			question: nodes, passes: true,
+			caret: []row{{of: "n", begin: "10"}, {of: "n", begin: "10", end: "40"}, {of: "n", begin: "10"}, {of: "n", begin: "11"}},
+			ours:  []row{{of: "n", begin: "10", end: "40"}},
+			want:  map[reason]int{"nothing published": 2}, unexplained: 1,
+		},
+		"a callback that is a chain of its own published nothing": {
+			question: nodes,
+			caret:    []row{{of: "n", begin: "10"}},
+			ours:     []row{{of: "n", begin: "10", end: "40"}}, unexplained: 2,
+		},
 		"a callback published twice": {
 			question: nodes,
 			caret:    []row{{of: "n", begin: "500", end: "550"}},
@@ -142,6 +154,38 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 			caret:    []row{{of: "p", begin: "10", rest: "20 26", end: "40"}},
 			want:     map[reason]int{"publish of another message": 1},
 		},
+		"a path begins and ends with executions that only one has": {
+			question: pathsWithCallbacks,
+			caret:    []row{{of: "p", begin: "930", rest: "940 950", end: "960"}, {of: "p", begin: "10", rest: "20 900", end: "950"}},
+			ours:     []row{{of: "p", begin: "900", rest: "940 950", end: "960"}, {of: "p", begin: "10", rest: "20 900", end: "990"}},
+			want:     map[reason]int{"overlapping executions": 4},
+		},
+		"a path ends with an execution that both have": {
+			question: pathsWithCallbacks,
+			caret:    []row{{of: "p", begin: "10", rest: "20 700", end: "790"}},
+			ours:     []row{{of: "p", begin: "10", rest: "20 700", end: "800"}}, unexplained: 2,
+		},
+		"a path with callbacks goes through a publish that was not made in the node's callback": {
+			question: pathsWithCallbacks,
+			caret:    []row{{of: "p", begin: "5", rest: "10 20 26 40", end: "45"}},
+			want:     map[reason]int{"publish of another message": 1},
+		},
+		"a path with callbacks goes through the publish that was made in the node's callback": {
+			question: pathsWithCallbacks,
+			caret:    []row{{of: "p", begin: "5", rest: "10 20 25 40", end: "45"}}, unexplained: 1,
+		},
+		"an input was overwritten": {
+			question: delays,
+			ours:     []row{{of: "p", begin: "10", end: "30"}, {of: "p", begin: "11", end: "30"}},
+			messages: []row{{of: "m", begin: "10", rest: noLayers}},
+			want:     map[reason]int{"intra-process loss": 1}, unexplained: 1,
+		},
+		"a delay until the first output": {
+			question: delays,
+			caret:    []row{{of: "p", begin: "10", end: "30"}, {of: "p", begin: "40", end: "60"}, {of: "p", begin: "41", end: "60"}},
+			ours:     []row{{of: "p", begin: "40", end: "60"}},
+			want:     map[reason]int{"first flow": 1}, unexplained: 1,
+		},
 		"a path goes through a node's callback and its publish": {
 			question: paths,
 			caret:    []row{{of: "p", begin: "10", rest: "20 25", end: "40"}}, unexplained: 1,
@@ -150,8 +194,9 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			known := evidence{
-				lives:  lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
-				madeIn: map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
+				passesVariables: test.passes,
+				lives:           lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
+				madeIn:          map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
 			}
 			known.add(question{name: callbacks}, executions[:2], executions)
 			known.add(question{name: communications}, nil, test.messages)
