@@ -100,8 +100,8 @@ func (c *intervalCounter) add(at int64) {
 	c.count++
 }
 
-// advance goes on to the interval of a time. Simulated time may go back; what is earlier than the interval belongs to it
-// all the same.
+// advance goes on to the interval of a time. Simulated time may go back; what is earlier than the interval belongs
+// to it all the same.
 func (c *intervalCounter) advance(at int64) {
 	for (at-c.base)/c.interval > c.now {
 		c.close()

@@ -12,8 +12,8 @@ type LinkOptions struct {
 // PathOptions say from where to where messages are followed along paths, and how.
 type PathOptions struct {
 	LinkOptions
-	// FirstCallback begins a path with the start of the callback that publishes first. Messages that were published outside
-	// of callbacks do not set out then.
+	// FirstCallback begins a path with the start of the callback that publishes first. Messages that were published
+	// outside of callbacks do not set out then.
 	FirstCallback bool
 	// LastCallback ends a path with the end of the callback that the last message starts. Ways that end where that is not
 	// known, polls above all, are left out then.

@@ -42,8 +42,8 @@ type ResponseTimeInstance struct {
 	WorstWithExternalLatency int64  `report:"worst_with_external_latency,duration"`
 }
 
-// ResponseTimeInputInstance is the response time of one input: until the first output that was made of it, or of a newer
-// one.
+// ResponseTimeInputInstance is the response time of one input: until the first output that was made of it, or of a
+// newer one.
 type ResponseTimeInputInstance struct {
 	Path         string `report:"path,heading"`
 	Input        int64  `report:"input_timestamp,time"`
