@@ -63,7 +63,7 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 	instances := series[LoadInstance]{each: interruptible(ctx, each)}
 	threads := make(map[threadNumber]*threadLoad)
 	var ordered []*threadLoad
-	err = readAhead(ctx, windowLimits(executions.groups), executions.reading, func(window []*threadExecution) error {
+	err = readAhead(ctx, q.windowLimits(executions.groups), executions.reading, func(window []*threadExecution) error {
 		for _, e := range window {
 			t := threads[e.thread]
 			if t == nil {

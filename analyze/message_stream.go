@@ -36,7 +36,7 @@ func (q *Query) eachMessageWindow(ctx context.Context, wanted *wantedMessages, e
 		return err
 	}
 	source.progress = q.newProgress(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
-	limits := windowLimits(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
+	limits := q.windowLimits(m.departures.groups, m.arrivals.groups, m.takes.groups, m.enqueues.groups)
 	if err := readAhead(ctx, limits, m.reading, each); err != nil {
 		return err
 	}

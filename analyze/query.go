@@ -35,6 +35,10 @@ type Query struct {
 	// Progress, if not nil, is called with the rows that were read of those that have to be. It may be called by several
 	// goroutines.
 	Progress func(read, total int64)
+	// WindowRows is the number of rows that are read for a window of time, about; 0 is the default. Fewer take less
+	// memory. A window has to be longer than the time from a take to the start of its callback, and than clocks of hosts
+	// differ: else messages may seem lost.
+	WindowRows int
 
 	datasets []*trace.Dataset
 	clocks   []clockCorrection

@@ -122,7 +122,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 		return steps, damaged.Add(err)
 	}}
 	calls := newServiceCalls(q, keptCalls, each)
-	err = readAhead(ctx, windowLimits(groups), steps.reading, func(window []*serviceStep) error {
+	err = readAhead(ctx, q.windowLimits(groups), steps.reading, func(window []*serviceStep) error {
 		for _, step := range window {
 			calls.add(step)
 		}

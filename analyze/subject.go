@@ -137,7 +137,7 @@ func (q *Query) eachBegin(ctx context.Context, subject Subject, each func(o *occ
 		return err
 	}
 	from.progress = q.newProgress(occurrences.groups)
-	err = readAhead(ctx, windowLimits(occurrences.groups), occurrences.reading, func(window []*occurrence) error {
+	err = readAhead(ctx, q.windowLimits(occurrences.groups), occurrences.reading, func(window []*occurrence) error {
 		for _, o := range window {
 			each(o)
 		}

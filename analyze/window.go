@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// windowRows is the number of rows that are read for a window of time, about: it bounds the memory of a query.
+// windowRows is the number of rows that are read for a window of time, about, unless Query.WindowRows says otherwise.
+// It bounds the memory of a query.
 const windowRows = 1 << 18
 
 // stream is the rows of a table in the order of their time, read window after window. Rows lie in a table in the order
@@ -17,7 +18,7 @@ type stream[E any] struct {
 	read   func(ctx context.Context, worker int, g tableGroup) ([]timed[E], error)
 
 	next int        // the first group that was not read
-	rest []timed[E] // events that belong to a later window
+	rest []timed[E] // events that belong to a later window; their rows come before those of other groups
 }
 
 // timed is an event beside its time: so many are put in order without looking at each.
@@ -42,7 +43,7 @@ func (s *stream[E]) reading(limit int64) (tasks []readTask, finish func() []*E) 
 			return err
 		})
 	}
-	return tasks, func() []*E { return s.cut(append(slices.Concat(parts...), s.rest...), limit) }
+	return tasks, func() []*E { return s.cut(append(s.rest, slices.Concat(parts...)...), limit) }
 }
 
 // cut puts sorted parts in order, keeps those of later windows and returns the others.
@@ -60,15 +61,16 @@ func (s *stream[E]) cut(events []timed[E], limit int64) []*E {
 	return window
 }
 
-// windowLimits cuts time so that between two limits the groups of about windowRows rows begin. The last limit is the
-// greatest time.
-func windowLimits(lists ...[]tableGroup) []int64 {
+// windowLimits cuts time so that between two limits the groups of about as many rows begin as a window has. The last
+// limit is the greatest time.
+func (q *Query) windowLimits(lists ...[]tableGroup) []int64 {
+	most := int64(cmp.Or(q.WindowRows, windowRows))
 	groups := slices.Concat(lists...)
 	slices.SortFunc(groups, func(a, b tableGroup) int { return cmp.Compare(a.begin, b.begin) })
 	var limits []int64
 	var rows int64
 	for i, g := range groups {
-		if rows >= windowRows && (i == 0 || g.begin > groups[i-1].begin) {
+		if rows >= most && (i == 0 || g.begin > groups[i-1].begin) {
 			limits = append(limits, g.begin)
 			rows = 0
 		}
