@@ -292,6 +292,21 @@ func TestCommunicationOfTwoRecordings(t *testing.T) {
 	}
 }
 
+// A subscription's life is by the clock of its recording: here it begins after the first message.
+func TestCommunicationIsExpectedByTheClockOfTheSubscription(t *testing.T) {
+	here, there := newRecording(t), newRecording(t)
+	here.session.Host.BootID, there.session.Host.BootID = "boot", "boot"
+	here.session.Clock.RealtimeOffset, there.session.Clock.RealtimeOffset = 1_000, 1_700
+	pub := here.publisher(here.node("/talker"), "/chatter", "aa")
+	here.publishes(pub, 5_000, 5_005, 0, 0)
+	here.publishes(pub, 5_500, 5_505, 0, 0)
+	there.key = processKey(300)
+	there.rows.Processes = append(there.rows.Processes, trace.Process{ProcessKey: there.key})
+	there.subscription(there.node("/listener"), "/chatter")
+	there.rows.Subscriptions[0].InitTimestamp = trace.Some(int64(6_000)) // 5,300 here
+	wantLines(t, communicationOf(t, newQuery(t, analyze.Filter{}, here.write(), there.write())), "5500 /talker>/listener open")
+}
+
 // An address has a life in one topic, and then another in another.
 func TestCommunicationOfReusedAddresses(t *testing.T) {
 	s := newRecording(t)

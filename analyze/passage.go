@@ -252,7 +252,7 @@ func (p *passages) lose(d *departure, s *system.Subscription, fate Fate) {
 
 // livedAt tells whether the subscription was there when the message was published: then it should have got it.
 func (p *passages) livedAt(s *system.Subscription, d *departure) bool {
-	return s.Life.Contains(d.at)
+	return p.query.lifeOf(s).Contains(d.at)
 }
 
 func (p *passages) enqueue(e *enqueue) {

@@ -45,6 +45,7 @@ type Query struct {
 	filter   Filter
 	unknown  *system.Unknowns
 	recorded recordedProcesses
+	homes    processHomes
 	loader   *system.Loader
 	active   bool // loader has read which callbacks publish and poll what
 }
@@ -59,6 +60,9 @@ func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*
 	}
 	var err error
 	if q.clocks, err = clockCorrections(ctx, datasets, q.warnOfDamage); err != nil {
+		return nil, err
+	}
+	if q.homes, err = q.findHomes(ctx); err != nil {
 		return nil, err
 	}
 	if err := q.warnOfLosses(ctx); err != nil {
