@@ -118,7 +118,7 @@ func TestCraftedEntitiesAreToldApartInTime(t *testing.T) {
 			lookup := NewLookup(a.Index().Callbacks)
 			for i := range int64(craftedRows) {
 				c, sure := a.Index().Callbacks[Place{key, 2}].during(trace.Span{First: 10 * i, Last: 10*i + 4})
-				if c == nil || !sure || c.Life.Init.Value != 10*i || a.CallbackAt(key, 2, 10*i+4) != c || lookup.Find(&key, 2, 10*i) != c || lookup.Find(&key, 2, 10*i+5) != nil {
+				if c == nil || !sure || c.Life.Init.Value != 10*i || a.CallbackAt(key, 2, 10*i+4) != c || lookup.Find(&key, 2, 10*i) != c || lookup.Find(&key, 2, 10*i+5) != c || lookup.Find(&key, 2, 10*i+6) != nil {
 					return false
 				}
 			}

@@ -6,8 +6,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Life is when an entity existed, on the recording's clock in Unix nanoseconds: from Init on until before End. Null is:
-// before or after what was recorded. A life that has ended when it begins, as a dataset may claim, is its begin only.
+// Life is when an entity existed, on the recording's clock in Unix nanoseconds: from Init on until before End. (What
+// happened at End, by a coarse clock, is of it nevertheless if nobody else was there.) Null is: before or after what
+// was recorded. A life that has ended when it begins, as a dataset may claim, is its begin only.
 type Life struct {
 	Init, End trace.Optional[int64]
 }

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"math"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -70,12 +71,22 @@ func (r *Residents[E]) Len() int {
 // Entity returns one of them.
 func (r *Residents[E]) Entity(i int) E { return r.all[i].entity }
 
-// At returns which one's life contains the time, of several the one that was told of last; -1 where none does.
+// At returns which one's life contains the time, of several the one that was told of last; -1 where none does. What
+// happened in the very nanosecond of an end, by a coarse clock, was still of the one that ended, unless another one has
+// begun.
 func (r *Residents[E]) At(at int64) int {
-	switch {
-	case r == nil:
+	if r == nil {
 		return -1
-	case r.index != nil:
+	}
+	if i := r.living(at); i >= 0 || at == math.MinInt64 {
+		return i
+	}
+	return r.living(at - 1)
+}
+
+// living is At without what has just ended.
+func (r *Residents[E]) living(at int64) int {
+	if r.index != nil {
 		return r.index.at(at)
 	}
 	for i := len(r.all) - 1; i >= 0; i-- {
@@ -123,6 +134,9 @@ func (r *Residents[E]) overlapping(life Life) (found E) {
 func (r *Residents[E]) during(span trace.Span) (found E, ok bool) {
 	if r == nil {
 		return found, true
+	}
+	if i := r.At(span.First); i >= 0 && r.living(span.First) < 0 {
+		return r.all[i].entity, span.First == span.Last // it has just ended
 	}
 	if r.index != nil {
 		i, ok := r.index.during(span)

@@ -145,3 +145,29 @@ func TestRowsWithoutNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHappensInTheNanosecondOfAnEnd is of the one that ended, unless another one has begun.
+func TestWhatHappensInTheNanosecondOfAnEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		lives []Life
+		at    int64
+		want  int
+	}{
+		"nobody else":     {[]Life{{trace.Some(int64(10)), trace.Some(int64(20))}}, 20, 0},
+		"a later time":    {[]Life{{trace.Some(int64(10)), trace.Some(int64(20))}}, 21, -1},
+		"the next begins": {[]Life{{trace.Some(int64(10)), trace.Some(int64(20))}, {Init: trace.Some(int64(20))}}, 20, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r Residents[int]
+			for i, life := range c.lives {
+				r.add(life, i)
+			}
+			if got := r.At(c.at); got != c.want {
+				t.Errorf("at %d it is %d, want %d", c.at, got, c.want)
+			}
+			if found, ok := r.during(trace.Span{First: c.at, Last: c.at}); !ok || c.want >= 0 && found != c.want {
+				t.Errorf("during %d it is %d (%t), want %d", c.at, found, ok, c.want)
+			}
+		})
+	}
+}
