@@ -42,7 +42,7 @@ func (l *fusedLink) inputOf(d *departure) *executionInput {
 		return nil
 	}
 	for i := len(l.inputs) - 1; i >= 0 && d.callback != nil; i-- {
-		if in := &l.inputs[i]; in.execution() == (execution{d.callback, d.start}) {
+		if in := &l.inputs[i]; in.execution() == d.execution() {
 			return in
 		}
 	}

@@ -29,11 +29,15 @@ type link interface {
 // keptExecutions is the number of executions without a known end that are kept because they may still publish.
 const keptExecutions = 256
 
-// execution identifies the execution of a callback.
+// execution identifies the execution of a callback. By a coarse clock it may start on several threads at once.
 type execution struct {
 	callback *system.Callback
 	start    int64
+	tid      int32
 }
+
+// execution is that in which the message was published, one without a callback where it was in none.
+func (d *departure) execution() execution { return execution{d.callback, d.start, d.number.tid} }
 
 // mayPublish tells whether an execution with that end may still publish after the limit. Of those whose end is unknown
 // only the newest may; newer is how many have begun since.
@@ -50,9 +54,9 @@ func (a *arrival) unused() linked { return linked{input: a, inputEnd: a.end, out
 // execution is that of the callback which the message started, or in which it was polled.
 func (a *arrival) execution() execution {
 	if a.polled {
-		return execution{a.callback, a.within}
+		return execution{a.callback, a.within, a.tid}
 	}
-	return execution{a.callback, a.start}
+	return execution{a.callback, a.start, a.tid}
 }
 
 // latestLink links each publish with the latest message that was received at or before it (use_latest_message).

@@ -50,7 +50,7 @@ func newChainLink(chain []*system.Callback, s *system.Subscription, everyStart b
 
 func (l *chainLink) receive(a *arrival) {
 	if a.polled && a.callback == l.chain[0] {
-		l.polled[execution{a.callback, a.within}] = a
+		l.polled[a.execution()] = a
 	}
 }
 
@@ -78,7 +78,7 @@ func (l *chainLink) settle(limit int64) {
 	}
 	l.events = slices.Delete(l.events, 0, done)
 	for _, d := range l.published {
-		e := l.last[execution{d.callback, d.start}]
+		e := l.last[d.execution()]
 		if e == nil {
 			continue
 		}
@@ -119,7 +119,7 @@ func (l *chainLink) startOf(stage int, e *chainExecution) {
 		}
 	}
 	if stage == len(l.chain)-1 {
-		in := execution{e.callback, e.start}
+		in := e.execution()
 		l.last[in] = e
 		l.order = append(l.order, in)
 	}
@@ -141,7 +141,7 @@ func (l *chainLink) inputOf(e *chainExecution) *arrival {
 	case first.subscription == l.subscription:
 		return first.arrival
 	default:
-		return l.polled[execution{first.callback, first.start}]
+		return l.polled[first.execution()]
 	}
 }
 
@@ -158,7 +158,7 @@ func (l *chainLink) giveUp(e *chainExecution) {
 	if input := l.inputOf(e); input != nil && !first.led {
 		l.emit(linked{input: input, inputEnd: first.end, outputStart: noTime})
 	}
-	delete(l.polled, execution{first.callback, first.start})
+	delete(l.polled, first.execution())
 }
 
 func (l *chainLink) drop(in execution, e *chainExecution) {

@@ -94,7 +94,7 @@ func (l *recordedLink) settle(limit int64) {
 		if d.callback == nil {
 			continue
 		}
-		of := l.find(execution{d.callback, d.start})
+		of := l.find(d.execution())
 		if of == nil {
 			continue
 		}

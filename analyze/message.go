@@ -44,6 +44,7 @@ type publishNumber struct {
 type arrival struct {
 	subscription *system.Subscription // nil where no message came
 	dataset      int
+	tid          int32
 	// callback is the one that the message started, begun at start and ended at end. Of a polled message it is the
 	// callback in which it was taken, nil outside of callbacks, and start is the take.
 	callback   *system.Callback

@@ -29,6 +29,7 @@ type detailedDepartureColumns struct {
 // arrivalColumns are the columns of callback that tell which message started it.
 type arrivalColumns struct {
 	trace.ProcessKey
+	TID                int32                  `column:"tid"`
 	Callback           trace.Address          `column:"callback"`
 	Start              trace.Optional[int64]  `column:"callback_start_timestamp"`
 	End                trace.Optional[int64]  `column:"callback_end_timestamp"`
@@ -50,6 +51,7 @@ type detailedArrivalColumns struct {
 // takeColumns are the columns of take that tell which message was polled.
 type takeColumns struct {
 	trace.ProcessKey
+	TID                int32                  `column:"tid"`
 	Kind               trace.TakeKind         `column:"kind"`
 	Source             trace.Optional[int64]  `column:"source_timestamp"`
 	Take               trace.Optional[int64]  `column:"rmw_take_timestamp"`

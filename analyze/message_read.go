@@ -126,7 +126,7 @@ func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, no
 	}
 	clock := &r.query.clocks[dataset]
 	a := &arrival{
-		subscription: s, dataset: dataset, callback: c, start: clock.correct(row.Start.Value), end: clock.orNone(row.End),
+		subscription: s, dataset: dataset, tid: row.TID, callback: c, start: clock.correct(row.Start.Value), end: clock.orNone(row.End),
 		take: clock.orNone(row.Take), source: row.Source, gid: row.PublisherGID,
 	}
 	if row.Dequeue.Valid {
@@ -178,7 +178,7 @@ func (r *messageReader) take(row *takeColumns, dataset int) *arrival {
 	}
 	at := r.query.clocks[dataset].correct(raw.Value)
 	a := &arrival{
-		subscription: s, dataset: dataset, polled: true, start: at, end: noTime, take: at,
+		subscription: s, dataset: dataset, tid: row.TID, polled: true, start: at, end: noTime, take: at,
 		source: row.Source, gid: row.PublisherGID, intra: row.Dequeue.Valid, dequeue: row.DequeueIndex,
 	}
 	// What was taken for somebody unknown may have fed a callback inside the one that it was taken in.

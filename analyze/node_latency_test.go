@@ -166,3 +166,24 @@ func TestRecordedCallback(t *testing.T) {
 	s.publishes(pub, 70, 70, 0, 0)
 	wantLines(t, nodeOf(t, s.query(analyze.Filter{}), analyze.LinkOptions{}), "10, 20, 10, 15", "10, 20, 10, 16", "30, 40, Lost, Lost", "51, Lost, Lost, Lost", "53, Lost, 50, 55")
 }
+
+// By a coarse clock a reentrant callback starts on two threads at once: the thread tells in which execution was
+// published.
+func TestExecutionsThatStartAtOnceAreToldApartByTheThread(t *testing.T) {
+	for name, context := range map[string]system.ContextType{"recorded": system.ContextUndefined, "fused": system.ContextFused} {
+		t.Run(name, func(t *testing.T) {
+			s := newRecording(t)
+			n := s.node("/n")
+			sub, pub := s.subscription(n, "/in"), s.publisher(n, "/out", "aa")
+			for i, end := range []int64{130, 140} {
+				s.receives(sub, "bb", int64(i), 100, end)
+				s.publishes(pub, 120-int64(i), 0, sub.callback, 100)
+				s.rows.Callbacks[i].TID, s.rows.Publishes[i].TID = int32(i), int32(i)
+			}
+			q := s.query(analyze.Filter{})
+			node := q.Architecture.FindNodes("/n")[0]
+			node.MessageContexts = []system.MessageContext{{Type: context, Subscription: node.Subscriptions[0], Publisher: node.Publishers[0]}}
+			wantLines(t, nodeOf(t, q, analyze.LinkOptions{}), "100, 130, 100, 120", "100, 140, 100, 119")
+		})
+	}
+}

@@ -176,7 +176,7 @@ SELECT r.node_name, r.pid, r.topic_name AS subscription_topic_name, p.topic_name
        p.boot_id, p.process_start, p.tid, p.callback, p.publish_number
 FROM published p JOIN received r
   ON p.boot_id = r.boot_id AND p.pid = r.pid AND p.process_start = r.process_start AND p.callback = r.callback
- AND p.callback_start_timestamp = r.callback_start_timestamp AND p.node_name = r.node_name AND r.input_timestamp <= p.publish_timestamp
+ AND p.callback_start_timestamp = r.callback_start_timestamp AND p.tid = r.tid AND p.node_name = r.node_name AND r.input_timestamp <= p.publish_timestamp
 WHERE p.topic_name IS NOT NULL AND r.topic_name IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY p.filename, p.file_row_number, r.topic_name ORDER BY r.input_timestamp DESC) = 1;
 
