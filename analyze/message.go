@@ -79,6 +79,7 @@ type enqueue struct {
 	at           int64
 	index        trace.Optional[uint64] // null where it is not certain
 	taken        bool                   // before it was seen
+	overwritten  trace.Optional[bool]   // another message, which nobody had taken
 	number       publishNumber
 	published    bool // number is known
 }

@@ -73,6 +73,7 @@ type enqueueColumns struct {
 	Buffer        trace.Address          `column:"buffer"`
 	Index         trace.Optional[uint64] `column:"index"`
 	Size          uint64                 `column:"size"`
+	Overwritten   trace.Optional[bool]   `column:"overwritten"`
 	At            int64                  `column:"enqueue_timestamp"`
 	PublishNumber trace.Optional[uint64] `column:"publish_number,delta"`
 }

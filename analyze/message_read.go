@@ -196,7 +196,7 @@ func (r *messageReader) enqueue(row *enqueueColumns, dataset int) *enqueue {
 	}
 	e := r.enqueues.new()
 	*e = enqueue{
-		subscription: s, at: r.query.clocks[dataset].correct(row.At), index: row.Index, taken: row.Size == 0, published: row.PublishNumber.Valid,
+		subscription: s, at: r.query.clocks[dataset].correct(row.At), index: row.Index, taken: row.Size == 0, overwritten: row.Overwritten, published: row.PublishNumber.Valid,
 		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber.Value},
 	}
 	return e

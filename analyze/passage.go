@@ -68,6 +68,7 @@ type passages struct {
 	buffers map[*system.Subscription]*slots
 	numbers map[publishNumber]*departure
 	retry   []*arrival // that came before their publish: the clocks of two hosts differ
+	tied    []*arrival // that were taken out of a buffer when the next message was put there
 }
 
 type route struct {
@@ -115,6 +116,8 @@ func (p *passages) add(w *messageWindow) {
 		p.depart(d)
 	}
 	intra, middleware := byTransport(w.arrivals)
+	tied := p.tied
+	p.tied = nil
 	next := 0
 	for _, a := range intra {
 		for next < len(w.enqueues) && w.enqueues[next].at <= a.at {
@@ -126,6 +129,7 @@ func (p *passages) add(w *messageWindow) {
 	for _, e := range w.enqueues[next:] {
 		p.enqueue(e)
 	}
+	p.resolveTies(tied)
 	retry := p.retry
 	p.retry = nil
 	for _, a := range retry {
@@ -137,7 +141,15 @@ func (p *passages) add(w *messageWindow) {
 		}
 	}
 	p.settle()
-	p.giveUpOverwritten(w.limit - int64(takenPatience))
+	p.giveUpOverwritten(p.overwrittenBefore(w.limit - int64(takenPatience)))
+}
+
+// overwrittenBefore returns an instant, or the first one before that at which it is not told yet what was taken.
+func (p *passages) overwrittenBefore(at int64) int64 {
+	for _, a := range p.tied {
+		at = min(at, a.take)
+	}
+	return at
 }
 
 // byTransport returns the messages that came through intra-process buffers and those that came through the middleware,
@@ -259,10 +271,10 @@ func (p *passages) enqueue(e *enqueue) {
 	p.learn(e.subscription)
 	b := p.buffers[e.subscription]
 	if b == nil {
-		b = new(slots)
+		b = &slots{new: e.subscription.Life.Init.Valid}
 		p.buffers[e.subscription] = b
 	}
-	now := enqueued{held: true, at: e.at}
+	now := enqueued{held: true, at: e.at, tid: e.number.tid, overwritten: e.overwritten}
 	if d := p.numbers[e.number]; d != nil && e.published {
 		now.departure = d
 		if d.enqueues--; d.enqueues == 0 {
@@ -279,7 +291,7 @@ func (p *passages) enqueue(e *enqueue) {
 	}
 	if !e.index.Valid || takenBefore {
 		p.emitEnqueued(e.subscription, now, Unknown, nil)
-		now = enqueued{}
+		now = enqueued{vacant: true}
 	}
 	if !e.index.Valid {
 		return
@@ -291,12 +303,14 @@ func (p *passages) enqueue(e *enqueue) {
 // of starts: the one in which it starts may be a later one than that in which another message got the slot.
 const takenPatience = 10 * time.Second
 
-// giveUpOverwritten passes on what was overwritten before an instant.
+// giveUpOverwritten passes on what was overwritten before an instant. What was not, somebody has taken who was not
+// recorded.
 func (p *passages) giveUpOverwritten(before int64) {
 	var lost []leftIn
 	for subscription, b := range p.buffers {
 		for _, e := range b.overwritten(before) {
-			lost = append(lost, leftIn{subscription, e})
+			e.doubtful = e.doubtful || e.by.Valid && !e.by.Value
+			lost = append(lost, leftIn{subscription, e.enqueued})
 		}
 	}
 	p.giveUpEnqueued(lost, Lost)
@@ -321,9 +335,9 @@ func (p *passages) giveUpEnqueued(messages []leftIn, fate Fate) {
 	}
 }
 
-// emitEnqueued passes on what the query asks for: a message whose publish was not seen has no begin.
+// emitEnqueued passes on what the query asks for, once: a message whose publish was not seen has no begin.
 func (p *passages) emitEnqueued(s *system.Subscription, of enqueued, fate Fate, a *arrival) {
-	if of.departure != nil && p.include(of.departure.publisher, s) {
+	if !of.open && of.departure != nil && p.include(of.departure.publisher, s) {
 		p.emit(passage{departure: of.departure, subscription: s, fate: fate, arrival: a, joinedBy: JoinedByBuffer, enqueued: of.at})
 	}
 }
@@ -337,12 +351,22 @@ func (p *passages) dequeue(a *arrival) {
 		b.doubt(a.take)
 		return
 	}
-	held := b.take(a.dequeue.Value, a.take)
-	if !held.held {
-		return
+	switch held := b.heldAt(a.dequeue.Value, a.take); len(held) {
+	case 0:
+	case 1:
+		p.receiveEnqueued(b, held[0], a)
+	default:
+		p.tied = append(p.tied, a)
 	}
-	a.from = held.departure
-	p.emitEnqueued(a.subscription, held, Received, a)
+}
+
+// receiveEnqueued notes that a message was taken out of a buffer.
+func (p *passages) receiveEnqueued(b *slots, held superseded, a *arrival) {
+	b.remove(held)
+	if !held.open {
+		a.from = held.departure
+	}
+	p.emitEnqueued(a.subscription, held.enqueued, Received, a)
 }
 
 // end settles what is still on its way.
@@ -360,6 +384,7 @@ func (p *passages) end() {
 		}
 		q.flights = nil
 	}
+	p.resolveTies(p.tied)
 	p.giveUpOverwritten(math.MaxInt64)
 	var left []leftIn
 	for subscription, b := range p.buffers {

@@ -2,28 +2,40 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // nearSlots is the number of slots of a buffer that are held in a list; few buffers are longer.
 const nearSlots = 1024
 
-// slots is what an intra-process ring buffer holds, by index. The zero slots are empty.
+// slots is what an intra-process ring buffer holds, by index. Of the zero slots it is not known what they held before.
 type slots struct {
 	near []enqueued
 	far  map[uint64]enqueued
+	// new says that what was never put into a slot is not in it.
+	new bool
 	// superseded are in the order of until.
 	superseded []superseded
 	// unattributed are messages that were taken since the last one was put in, from slots that are not certain.
 	unattributed int
+	puts         uint64
 }
 
-// enqueued is a message in a buffer. The zero enqueued is an empty slot.
+// enqueued is a message in a buffer. The zero enqueued is a slot of which nothing is known.
 type enqueued struct {
 	held      bool
+	vacant    bool       // nothing is in the slot
 	departure *departure // nil where its publish was not seen
 	doubtful  bool       // it may have been received: something was, from a slot that is not certain
+	open      bool       // it has been passed on as one of which it is not known whether and when it was received
 	at        int64
+	tid       int32
+	// overwritten says whether it took the place of a message that nobody had taken; null where that is not known.
+	overwritten trace.Optional[bool]
+	put         uint64 // how many were put in before; 0 for what may have been there before all that is known
 }
 
 // superseded is a message in whose slot another one was put. It was overwritten, unless somebody had taken it before
@@ -32,12 +44,20 @@ type superseded struct {
 	enqueued
 	index uint64
 	until int64 // when the other one was put there
+	// by says of the other one whether it overwrote this one; null where that is not known.
+	by trace.Optional[bool]
 }
 
 // put puts a message into a slot.
 func (s *slots) put(index uint64, now enqueued) {
-	if former := s.exchange(index, now); former.held {
-		s.superseded = append(s.superseded, superseded{former, index, now.at})
+	s.puts++
+	now.put = s.puts
+	former := s.exchange(index, now)
+	if former == (enqueued{}) && !s.new && index < nearSlots {
+		former = enqueued{held: true, at: noTime} // perhaps
+	}
+	if former.held {
+		s.superseded = append(s.superseded, superseded{former, index, now.at, now.overwritten})
 	}
 }
 
@@ -62,32 +82,61 @@ func (s *slots) exchange(index uint64, now enqueued) (former enqueued) {
 	return former
 }
 
-// take empties a slot as of an instant and returns what it held then.
-func (s *slots) take(index uint64, at int64) (held enqueued) {
-	held = s.exchange(index, enqueued{})
-	if held.held && held.at <= at {
-		return held
+// heldAt returns what a slot may have held at an instant for somebody to take, in the order in which it was put there.
+// It is more than one message only if the next one was put there at that very instant.
+func (s *slots) heldAt(index uint64, at int64) (held []superseded) {
+	first, _ := slices.BinarySearchFunc(s.superseded, at, func(e superseded, at int64) int { return cmp.Compare(e.until, at) })
+	for _, e := range s.superseded[first:] {
+		if e.index == index && e.at <= at && (e.until > at || !e.by.Value) {
+			held = append(held, e)
+		}
 	}
-	if held.held {
-		s.exchange(index, held) // it came later
+	now := s.far[index]
+	if index < uint64(len(s.near)) {
+		now = s.near[index]
 	}
-	i := slices.IndexFunc(s.superseded, func(e superseded) bool { return e.index == index && e.at <= at && at < e.until })
-	if i < 0 {
-		return enqueued{}
+	if now.held && now.at <= at {
+		held = append(held, superseded{enqueued: now, index: index, until: math.MaxInt64})
 	}
-	held = s.superseded[i].enqueued
-	s.superseded = slices.Delete(s.superseded, i, i+1)
 	return held
+}
+
+// remove takes a message out that a slot may have held.
+func (s *slots) remove(e superseded) {
+	if e.until == math.MaxInt64 {
+		s.exchange(e.index, enqueued{vacant: true})
+		return
+	}
+	i := s.find(e)
+	s.superseded = slices.Delete(s.superseded, i, i+1)
+}
+
+// open notes that a message which a slot may have held was passed on, and leaves it there.
+func (s *slots) open(e superseded) {
+	if e.until < math.MaxInt64 {
+		s.superseded[s.find(e)].open = true
+		return
+	}
+	now := e.enqueued
+	now.open = true
+	s.exchange(e.index, now)
+}
+
+// find returns which of superseded it is.
+func (s *slots) find(e superseded) int {
+	return slices.IndexFunc(s.superseded, func(other superseded) bool {
+		return other.index == e.index && other.put == e.put && other.until == e.until
+	})
 }
 
 // overwritten returns the messages that were superseded before an instant, in the order in which they were, and forgets
 // them.
-func (s *slots) overwritten(before int64) (lost []enqueued) {
+func (s *slots) overwritten(before int64) (lost []superseded) {
 	s.superseded = slices.DeleteFunc(s.superseded, func(e superseded) bool {
 		if e.until >= before {
 			return false
 		}
-		lost = append(lost, e.enqueued)
+		lost = append(lost, e)
 		return true
 	})
 	return lost
@@ -103,7 +152,7 @@ func (s *slots) doubt(at int64) {
 		e.doubtful = true
 		s.far[index] = e
 	}
-	for i := len(s.superseded) - 1; i >= 0 && s.superseded[i].until > at; i-- {
+	for i := len(s.superseded) - 1; i >= 0 && s.superseded[i].until >= at; i-- {
 		s.superseded[i].doubtful = true
 	}
 }
@@ -114,6 +163,7 @@ func (s *slots) empty() (held []enqueued) {
 	slices.SortFunc(held, func(a, b enqueued) int { return cmp.Compare(a.at, b.at) })
 	clear(s.near)
 	clear(s.far)
+	s.new = false
 	return held
 }
 
