@@ -6,17 +6,19 @@ import (
 
 // linked is how an output of a node came from an input.
 type linked struct {
-	input *arrival
+	input *arrival // nil: no input led to the output of a chain of callbacks
 	// inputEnd is the end of the callback that the input started, outputStart the start of the callback that published;
 	// noTime where there is no such callback or its time is unknown.
 	inputEnd, outputStart int64
 	output                *departure // nil: the input led to none
-	again                 bool       // it has led to another output before
+	// middle are the executions of a chain between that of its first callback and that of its last one.
+	middle []*arrival
+	again  bool // it has led to another output before
 }
 
 // link finds for the messages of a subscription the messages of a publisher of the same node that were made of them.
 // Windows come in the order of time; emit gets each output with its input once, and each input that led to nothing
-// once.
+// once. Of a chain of callbacks it also gets the outputs that no input led to.
 type link interface {
 	receive(*arrival)
 	execute(*arrival)

@@ -34,11 +34,15 @@ type chainEvent struct {
 // chainExecution is the execution of a callback of the chain.
 type chainExecution struct {
 	*arrival
+	from  *chainExecution // of the callback before; nil where that had left nothing
 	first *chainExecution // of the chain that led to it
 	read  bool            // by an execution of the next callback
+	stage int             // in the chain
 	// Of a first execution: open executions that it led to, with itself, may lead to an output yet. led says that one has.
-	open int
-	led  bool
+	// furthest is the last one of the last callback that it led to.
+	open     int
+	led      bool
+	furthest *chainExecution
 }
 
 func newChainLink(chain []*system.Callback, s *system.Subscription, everyStart bool, emit func(linked)) *chainLink {
@@ -56,8 +60,8 @@ func (l *chainLink) receive(a *arrival) {
 
 func (l *chainLink) execute(a *arrival) {
 	stage := slices.Index(l.chain, a.callback)
-	e := &chainExecution{arrival: a, open: 1}
-	e.first = e
+	e := &chainExecution{arrival: a, stage: stage, open: 1}
+	e.first, e.furthest = e, e
 	l.events = append(l.events, chainEvent{a.start, true, stage, e})
 	if a.end != noTime {
 		l.events = append(l.events, chainEvent{a.end, false, stage, e})
@@ -82,10 +86,10 @@ func (l *chainLink) settle(limit int64) {
 		if e == nil {
 			continue
 		}
-		if input := l.inputOf(e); input != nil {
-			l.emit(linked{input: input, inputEnd: e.first.end, outputStart: d.start, output: d, again: e.first.led})
-			e.first.led = true
-		}
+		of := l.trace(e)
+		of.outputStart, of.output = d.start, d
+		l.emit(of)
+		e.first.led = true
 	}
 	l.published = l.published[:0]
 	kept := l.order[:0]
@@ -114,8 +118,11 @@ func (l *chainLink) startOf(stage int, e *chainExecution) {
 	if stage > 0 {
 		if before := l.waiting[stage-1]; before != nil && (l.everyStart || !before.read) {
 			before.read = true
-			e.first = before.first
+			e.from, e.first = before, before.first
 			e.first.open++
+			if stage >= e.first.furthest.stage {
+				e.first.furthest = e
+			}
 		}
 	}
 	if stage == len(l.chain)-1 {
@@ -133,16 +140,28 @@ func (l *chainLink) endOf(stage int, e *chainExecution) {
 	l.waiting[stage] = e
 }
 
-// inputOf is the message that the first execution received which led to this one; nil where it received none.
-func (l *chainLink) inputOf(e *chainExecution) *arrival {
+// trace follows the chain back to the first execution that led to one, and to the message that this received, as far as
+// it leads.
+func (l *chainLink) trace(e *chainExecution) linked {
+	of := linked{inputEnd: noTime, outputStart: noTime, again: e.first.led}
+	for at := e; at != nil; at = at.from {
+		if at.callback != l.chain[0] && at.callback != l.chain[len(l.chain)-1] {
+			of.middle = append(of.middle, at.arrival)
+		}
+	}
+	slices.Reverse(of.middle)
 	switch first := e.first; {
 	case first.callback != l.chain[0]:
-		return nil
+		return of
 	case first.subscription == l.subscription:
-		return first.arrival
+		of.input = first.arrival
 	default:
-		return l.polled[first.execution()]
+		of.input = l.polled[first.execution()]
 	}
+	if of.input != nil {
+		of.inputEnd = e.first.end
+	}
+	return of
 }
 
 // giveUp notes that an execution leads to nothing more. The input is lost if nothing else that came from it may.
@@ -155,8 +174,8 @@ func (l *chainLink) giveUp(e *chainExecution) {
 	if first.open > 0 {
 		return
 	}
-	if input := l.inputOf(e); input != nil && !first.led {
-		l.emit(linked{input: input, inputEnd: first.end, outputStart: noTime})
+	if of := l.trace(first.furthest); of.input != nil && !first.led {
+		l.emit(of)
 	}
 	delete(l.polled, first.execution())
 }

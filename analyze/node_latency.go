@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -26,15 +27,21 @@ type NodeLatency struct {
 	Statistics
 	// Unused is the number of messages that led to no publish.
 	Unused uint64 `report:"unused,drop=8"`
+	// WithoutInput is the number of publishes at the end of a chain of several callbacks that no message led to.
+	WithoutInput uint64 `report:"without_input,drop=8"`
 }
 
-// NodeInstance is one output of a node with its input, or an input without output. Times that there are not are null.
+// NodeInstance is one output of a node with its input, an input without output or, of a chain of several callbacks, an
+// output without input. Times that there are not are null.
 type NodeInstance struct {
 	NodeLabel
 	// Input is the start of the callback that got the message, or the take of a polled one; InputEnd the end of that
 	// callback.
-	Input    int64                 `report:"callback_start_timestamp,time"`
+	Input    trace.Optional[int64] `report:"callback_start_timestamp,time"`
 	InputEnd trace.Optional[int64] `report:"callback_end_timestamp,time,detail"`
+	// Middle are the executions between the first and the last callback of a chain of three and more, in their order: the
+	// name of the callback, its start and its end in Unix nanoseconds, with semicolons between them.
+	Middle string `report:"middle_callbacks,detail"`
 	// OutputStart is the start of the callback that published.
 	OutputStart trace.Optional[int64] `report:"publish_callback_start_timestamp,time,detail"`
 	Publish     trace.Optional[int64] `report:"publish_timestamp,time,drop=3"`
@@ -97,10 +104,9 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 				context := links.contextOf(n.Context(s, p))
 				of := &nodeLatency{NodeLabel: NodeLabel{Node: n.Name, PID: n.Process.PID, SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName, Context: context}}
 				if links.connect(n, s, p, context, func(l linked) {
-					if !q.filter.covers(l.input.start) {
-						return
+					if q.filter.covers(l.begin()) {
+						instances.add(of.add(l))
 					}
-					instances.add(of.add(l))
 				}) {
 					nodes = append(nodes, of)
 				} else if context != system.ContextUndefined {
@@ -128,7 +134,7 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 	}
 	var results []NodeLatency
 	for _, of := range nodes {
-		results = append(results, NodeLatency{NodeLabel: of.NodeLabel, Statistics: of.statistics(), Unused: of.unused})
+		results = append(results, NodeLatency{NodeLabel: of.NodeLabel, Statistics: of.statistics(), Unused: of.unused, WithoutInput: of.withoutInput})
 	}
 	slices.SortStableFunc(results, func(a, b NodeLatency) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), cmp.Compare(a.SubscriptionTopic, b.SubscriptionTopic), cmp.Compare(a.PublisherTopic, b.PublisherTopic))
@@ -140,18 +146,42 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 type nodeLatency struct {
 	NodeLabel
 	distribution
-	unused uint64
+	unused, withoutInput uint64
+}
+
+// begin is the time of the input, else of the output.
+func (l *linked) begin() int64 {
+	if l.input == nil {
+		return l.output.at
+	}
+	return l.input.start
 }
 
 func (of *nodeLatency) add(l linked) NodeInstance {
-	i := NodeInstance{NodeLabel: of.NodeLabel, Input: l.input.start, InputEnd: optionalTime(l.inputEnd), OutputStart: optionalTime(l.outputStart)}
+	i := NodeInstance{NodeLabel: of.NodeLabel, InputEnd: optionalTime(l.inputEnd), Middle: textOfMiddle(l.middle), OutputStart: optionalTime(l.outputStart)}
+	if l.output != nil {
+		i.Publish = trace.Some(l.output.at)
+	}
+	if l.input == nil {
+		of.withoutInput++
+		return i
+	}
+	i.Input = trace.Some(l.input.start)
 	if l.output == nil {
 		of.unused++
 		of.begin(l.input.start)
 		return i
 	}
-	i.Publish = trace.Some(l.output.at)
 	i.Latency = trace.Some(l.output.at - l.input.start)
 	of.distribution.add(l.input.start, i.Latency.Value)
 	return i
+}
+
+// textOfMiddle lists the executions in the middle of a chain.
+func textOfMiddle(middle []*arrival) string {
+	var texts []string
+	for _, e := range middle {
+		texts = append(texts, fmt.Sprintf("%s %d %d", e.callback.Name, e.start, e.end))
+	}
+	return strings.Join(texts, "; ")
 }

@@ -25,7 +25,7 @@ func nodeOf(t *testing.T, q *analyze.Query, options analyze.LinkOptions) []strin
 	var lines []string
 	_, err := q.NodeLatency(t.Context(), options, func(instances []analyze.NodeInstance) error {
 		for _, i := range instances {
-			lines = append(lines, fmt.Sprintf("%d, %s, %s, %s", i.Input, text(i.InputEnd), text(i.OutputStart), text(i.Publish)))
+			lines = append(lines, fmt.Sprintf("%s, %s, %s, %s", text(i.Input), text(i.InputEnd), text(i.OutputStart), text(i.Publish)))
 		}
 		return nil
 	})
@@ -69,7 +69,7 @@ func TestCallbackChain(t *testing.T) {
 		options analyze.LinkOptions
 		want    []string
 	}{
-		"the first start": {analyze.LinkOptions{}, []string{"0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 8, 12"}},
+		"the first start": {analyze.LinkOptions{}, []string{"0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 8, 12", "Lost, Lost, 10, 14"}},
 		"every start":     {analyze.LinkOptions{EveryStart: true}, []string{"0, 4, 4, 8", "2, 6, Lost, Lost", "4, 8, 10, 14", "4, 8, 8, 12"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestCallbackChainBranches(t *testing.T) {
 		want    []string
 		unused  uint64
 	}{
-		"the first start": {analyze.LinkOptions{}, []string{"0, 10, Lost, Lost"}, 1},
+		"the first start": {analyze.LinkOptions{}, []string{"0, 10, Lost, Lost", "Lost, Lost, 50, 55"}, 1},
 		"every start":     {analyze.LinkOptions{EveryStart: true}, []string{"0, 10, 50, 55"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +110,46 @@ func TestCallbackChainBranches(t *testing.T) {
 				t.Errorf("results %+v, %v, want %d unused", results, err, test.unused)
 			}
 		})
+	}
+}
+
+// Of a chain of three, the middle is named, and outputs that no input led to have rows and are counted.
+func TestCallbackChainOfThree(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	sub, pub := s.subscription(n, "/in"), s.publisher(n, "/out", "aa")
+	middle, last := s.timer(n, 50), s.timer(n, 60)
+	for _, at := range []int64{100, 200, 500} {
+		s.receives(sub, "bb", at, at, at+10)
+	}
+	for _, at := range []int64{50, 120, 300} { // the first one has nothing to read
+		s.runs(n, middle, at, at+10)
+	}
+	for _, at := range []int64{70, 140, 160} { // likewise the last one
+		s.runs(n, last, at, at+10)
+		s.publishes(pub, at+5, at+5, last, at)
+	}
+	q := s.query(analyze.Filter{})
+	node := q.Architecture.FindNodes("/n")[0]
+	node.MessageContexts = []system.MessageContext{{
+		Type: system.ContextCallbackChain, Subscription: node.Subscriptions[0], Publisher: node.Publishers[0],
+		Callbacks: []*system.Callback{node.Subscriptions[0].Callback, node.Timers[0].Callback, node.Timers[1].Callback},
+	}}
+	var lines []string
+	results, err := q.NodeLatency(t.Context(), analyze.LinkOptions{}, func(instances []analyze.NodeInstance) error {
+		for _, i := range instances {
+			lines = append(lines, fmt.Sprintf("%d [%s] %d", i.Input.Value, i.Middle, i.Publish.Value))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	wantLines(t, lines,
+		"0 [/n/callback_0 50 60] 75", "0 [] 165", "100 [/n/callback_0 120 130] 145", "200 [/n/callback_0 300 310] 0", "500 [] 0")
+	if r := results[0]; r.Count != 1 || r.Unused != 2 || r.WithoutInput != 2 {
+		t.Errorf("%d with both, %d unused inputs, %d outputs without input", r.Count, r.Unused, r.WithoutInput)
 	}
 }
 

@@ -276,6 +276,9 @@ func (t *pathTracker) passed(p passage) {
 }
 
 func (t *pathTracker) linked(of inNode, count *hopCount, l linked) {
+	if l.input == nil {
+		return
+	}
 	t.stops.inNode(of, l)
 	if t.query.filter.covers(l.input.start) && !l.again {
 		count.messages++

@@ -284,7 +284,7 @@ func (c *hitComparison) requireNodes() {
 		var s hitStatistics
 		row := analyze.NodeLatency{NodeLabel: label}
 		for _, l := range links {
-			i := analyze.NodeInstance{NodeLabel: label, Input: l.input.input()}
+			i := analyze.NodeInstance{NodeLabel: label, Input: trace.Some(l.input.input())}
 			if !l.input.polled {
 				i.InputEnd = l.input.in.end
 			}
@@ -292,9 +292,9 @@ func (c *hitComparison) requireNodes() {
 				row.Unused++
 			} else {
 				i.OutputStart, i.Publish = trace.Some(l.output.in.start), trace.Some(l.output.at())
-				i.Latency = trace.Some(i.Publish.Value - i.Input)
+				i.Latency = trace.Some(i.Publish.Value - i.Input.Value)
 			}
-			s.add(i.Input, i.Latency)
+			s.add(i.Input.Value, i.Latency)
 			wantInstances = append(wantInstances, i)
 		}
 		row.Statistics = s.statistics()

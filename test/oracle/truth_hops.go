@@ -29,7 +29,7 @@ func RequireTrueNodes(t *testing.T, dir string, data *Dataset, truth *Truth) {
 	check := newTransitCheck(data, truth.hops())
 	_, err := openQuery(t, dir).NodeLatency(t.Context(), analyze.LinkOptions{}, func(instances []analyze.NodeInstance) error {
 		for _, i := range instances {
-			if i.Publish.Valid && !check.claim(i.Input, i.Publish.Value) {
+			if i.Publish.Valid && !check.claim(i.Input.Value, i.Publish.Value) {
 				t.Errorf("by the ground truth no message went so: %+v", i)
 			}
 		}
