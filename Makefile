@@ -66,6 +66,11 @@ compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and com
 check-diff: ## Measure false alarms and power of `diff` on made-up systems, and write docs/diff.md's tables. DIFF_TRIALS="200" how many
 	$(GO) run ./tools/diffrates -trials $(or $(DIFF_TRIALS),200) docs/diff.md
 
+.PHONY: check-queries
+check-queries: ## Ask every query about random systems that know what happened in them. SYSTEMS="200" how many, SEED="1" the first
+	CARET_BPF_SYSTEMS=$(or $(SYSTEMS),200) CARET_BPF_SYSTEM_SEED=$(or $(SEED),1) \
+		$(GO) test -count=1 -timeout 1h -run TestQueriesTellWhatHappened ./test/simulation
+
 .PHONY: compare-caret
 compare-caret: ## Compare answers with caret_analyze row by row, and write the table of docs/latency.md. CARET_ANALYZE="checkout" CARET_ANALYZE_PYTHON="its Python"
 	scripts/compare-caret.sh -w $(if $(CARET_ANALYZE),-c "$(CARET_ANALYZE)") $(if $(CARET_ANALYZE_PYTHON),-p "$(CARET_ANALYZE_PYTHON)")
