@@ -79,15 +79,7 @@ func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, options P
 	if err := t.track(ctx, instances.flush); err != nil {
 		return nil, err
 	}
-	var results []PathHop
-	for _, p := range t.paths {
-		hops, err := p.results(ctx)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, hops...)
-	}
-	return results, nil
+	return t.results(ctx)
 }
 
 // isDrop tells whether the message is known not to get on.

@@ -43,6 +43,7 @@ type pathBegin struct {
 	at      int64
 	setOut  int64 // the message; later than at if the path begins with the callback that published it
 	reached bool  // the end of the path
+	told    bool  // PathFlows has passed it on
 	next    *pathBegin
 	also    *pathBegin // of another path, on which the same message set out
 }
@@ -471,6 +472,18 @@ func (t *pathTracker) completePath(w *way) {
 		hop.add(w.times[i], w.times[i+1]-w.times[i])
 	}
 	t.completed(w)
+}
+
+// results are those of all paths.
+func (t *pathTracker) results(ctx context.Context) (results []PathHop, err error) {
+	for _, p := range t.paths {
+		hops, err := p.results(ctx)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, hops...)
+	}
+	return results, nil
 }
 
 func (p *trackedPath) results(ctx context.Context) ([]PathHop, error) {
