@@ -70,6 +70,14 @@ type CommunicationInstance struct {
 	Latency                trace.Optional[int64] `report:"latency,duration"`
 }
 
+// Published returns when the message was published, which its latency counts from, in Unix nanoseconds.
+func (i *CommunicationInstance) Published() int64 {
+	if at := firstOf(orNoTime(i.RclcppIntraPublish), orNoTime(i.RclcppPublish)); at != noTime {
+		return at
+	}
+	return firstOf(orNoTime(i.RclPublish), orNoTime(i.RMWPublish))
+}
+
 // CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once
 // for each subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
 func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {

@@ -345,3 +345,22 @@ func TestIgnoredTakesAreNotReceived(t *testing.T) {
 	s.rows.Takes[0].Kind = trace.TakeIgnored
 	wantLines(t, communicationOf(t, s.query(analyze.Filter{})), "0100 /n>/n lost", "0200 /n>/n 20 received gid")
 }
+
+// A message is published when the first layer of rclcpp is passed, and without it the first below.
+func TestPublished(t *testing.T) {
+	some := trace.Some[int64]
+	for name, test := range map[string]struct {
+		instance analyze.CommunicationInstance
+		want     int64
+	}{
+		"by rclcpp":       {analyze.CommunicationInstance{RclcppPublish: some(20), RclPublish: some(10), RMWPublish: some(30)}, 20},
+		"in both ways":    {analyze.CommunicationInstance{RclcppIntraPublish: some(15), RclcppPublish: some(20)}, 15},
+		"within":          {analyze.CommunicationInstance{RclcppIntraPublish: some(15)}, 15},
+		"serialized":      {analyze.CommunicationInstance{RclPublish: some(10), RMWPublish: some(30)}, 10},
+		"below rcl alone": {analyze.CommunicationInstance{RMWPublish: some(30)}, 30},
+	} {
+		if got := test.instance.Published(); got != test.want {
+			t.Errorf("%s: it is %d, want %d", name, got, test.want)
+		}
+	}
+}

@@ -100,6 +100,14 @@ func optionalTime(at int64) trace.Optional[int64] {
 	return trace.Some(at)
 }
 
+// orNoTime is noTime for null.
+func orNoTime(at trace.Optional[int64]) int64 {
+	if !at.Valid {
+		return noTime
+	}
+	return at.Value
+}
+
 // firstOf returns the least of the times that are known.
 func firstOf(times ...int64) int64 {
 	first := int64(noTime)

@@ -138,6 +138,8 @@ type grouped[T any] struct {
 type groupWriter[T any] struct {
 	write          func(group datasetGroup, rows []T) error
 	close, discard func() error
+	// nothing, if not nil, takes the place of close, before discard, where nothing was written.
+	nothing func() error
 }
 
 func newGroupWriter[T any](c console, q *question) (groupWriter[T], error) {
@@ -146,7 +148,7 @@ func newGroupWriter[T any](c console, q *question) (groupWriter[T], error) {
 		if err != nil {
 			return groupWriter[T]{}, err
 		}
-		return groupWriter[T]{func(_ datasetGroup, rows []T) error { return w.Write(rows) }, w.Close, w.Discard}, nil
+		return groupWriter[T]{write: func(_ datasetGroup, rows []T) error { return w.Write(rows) }, close: w.Close, discard: w.Discard}, nil
 	}
 	w, err := rowWriter[grouped[T]](c, q.outputFlags)
 	if err != nil {
@@ -160,5 +162,27 @@ func newGroupWriter[T any](c console, q *question) (groupWriter[T], error) {
 		}
 		return w.Write(wrapped)
 	}
-	return groupWriter[T]{write, w.Close, w.Discard}, nil
+	return groupWriter[T]{write: write, close: w.Close, discard: w.Discard}, nil
+}
+
+// limitGroups makes a writer write so many rows of each group at most, and say how many it has left out, as the flags
+// say. Where nothing is written to a table, a sentence takes its place.
+func limitGroups[T any](c console, q *question, w groupWriter[T]) groupWriter[T] {
+	limiting := w
+	written, left := make(map[string]int), 0
+	limiting.write = func(group datasetGroup, rows []T) error {
+		kept, more := limited(q.orderFlags, written[group.value], rows)
+		written[group.value] += len(kept)
+		left += more
+		return w.write(group, kept)
+	}
+	limiting.close = func() error {
+		err := w.close()
+		q.tellLeft(c, *q.quiet, left)
+		return err
+	}
+	if q.isTable() {
+		limiting.nothing = func() error { return q.sayNothing(c) }
+	}
+	return limiting
 }

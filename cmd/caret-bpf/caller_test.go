@@ -109,6 +109,7 @@ func TestOutputWhereTheCallerMayNotWrite(t *testing.T) {
 		"a Parquet file":             {[]string{"latency", "callback", dataset, "--parquet", secret + "/file"}, false},
 		"a Parquet file by a link":   {[]string{"latency", "callback", dataset, "--parquet", home + "/link/file"}, false},
 		"the Parquet file of info":   {[]string{"info", dataset, "--part", "tables", "--parquet", secret + "/file"}, false},
+		"a drawing":                  {[]string{"latency", "callback", dataset, "--histogram", "--svg", secret + "/file"}, false},
 		"a Parquet file of no other": {[]string{"frequency", dataset, "--parquet", "/dev/stdout"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,11 +90,14 @@ func hostileDataset(t *testing.T) string {
 // No name of a recording reaches the terminal as it is, whichever command shows it in whichever form.
 func TestNothingInADatasetSteersTheTerminal(t *testing.T) {
 	dir := hostileDataset(t)
-	path := []string{"latency", "path", dir, "--path", "[/talker" + hostile + "]-[/chatter" + hostile + "]-[/relay" + hostile + "]"}
+	path := slices.Clip([]string{"latency", "path", dir, "--path", "[/talker" + hostile + "]-[/chatter" + hostile + "]-[/relay" + hostile + "]"})
 	for _, question := range append(questions(dir, "/chatter"+hostile, "/relayed"+hostile), [][]string{
 		{"info", dir}, {"info", dir, "--part", "tracepoints"}, {"info", dir, "--part", "processes"}, {"info", dir, "--part", "nodes"},
 		{"info", dir, "--part", "callbacks"}, {"info", dir, "--part", "topics"}, {"info", dir, "--part", "losses"}, {"info", dir, "--part", "unarmed"}, {"info", dir, "--part", "unstamped"}, {"info", dir, "--part", "warnings"},
 		{"graph", dir}, {"paths", dir, "--undefined"}, {"diff", dir, dir, "--all"}, {"sql", dir}, {"sql", dir, "--write"},
+		{"latency", "callback", dir, "--histogram"}, {"latency", "callback", dir, "--series", "--plot"}, {"latency", "callback", dir, "--scheduling"}, {"period", dir, "--histogram"},
+		{"latency", "communication", dir, "--histogram"}, {"latency", "node", dir, "--histogram"}, {"latency", "service", dir, "--histogram"},
+		append(path, "--stacked-bar"), append(path, "--message-flow"), append(path, "--histogram"),
 		{"latency", "callback", dir, "--series"}, path, {"latency", "response-time", dir, "--from", hostile, "--to", hostile}, {"frequency", dir, "--of", "callback"},
 		{"info", dir + hostile}, {hostile}, {"info", "--" + hostile}, {"graph", dir, "--architecture", dir + hostile}, {"latency", "callback", dir, "--node", "(" + hostile},
 		{"record", "-p", hostile}, {"record", hostile}, {"record", "--name", "(" + hostile}, {"completion", hostile}, {"info", dir, "--part", hostile}, {"latency", hostile},

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/chart"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func latencyCallbackCommand() command {
@@ -14,13 +16,29 @@ func latencyCallbackCommand() command {
 		examples: []string{
 			"caret-bpf latency callback rec",
 			"caret-bpf latency callback rec --node '/perception/.*' --sort max --limit 10",
-			"caret-bpf latency callback rec --node /planner --series --csv >planner.csv",
+			"caret-bpf latency callback rec --node /planner --histogram",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
+			charts := defineChartFlags(flags, histogramChart, seriesChart, schedulingChart)
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answer(ctx, c, q, arguments, ranking[analyze.CallbackLatency]{by: worstFirst}, (*analyze.Query).CallbackLatency)
+				if charts.asks(schedulingChart) {
+					return answerCharted(ctx, c, q, charts, arguments, (*analyze.Query).CallbackLatency, newScheduling())
+				}
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.CallbackLatency]{by: worstFirst}, (*analyze.Query).CallbackLatency, callbackValues())
 			}
+		},
+	}
+}
+
+func callbackValues() valued[analyze.CallbackLatency, analyze.CallbackExecution, analyze.CallbackLabel] {
+	return valued[analyze.CallbackLatency, analyze.CallbackExecution, analyze.CallbackLabel]{
+		title: "latency of callbacks", axis: "latency", of: "executions",
+		row: func(s *analyze.CallbackLatency) (analyze.CallbackLabel, string, []chart.Missing) {
+			return s.CallbackLabel, callbackTitle(s.CallbackLabel), []chart.Missing{{Count: s.Incomplete, What: "incomplete"}}
+		},
+		instance: func(i *analyze.CallbackExecution, tell func(analyze.CallbackLabel, int64, trace.Optional[int64])) {
+			tell(i.CallbackLabel, i.Begin, i.Latency)
 		},
 	}
 }

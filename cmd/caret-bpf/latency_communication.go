@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/chart"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func latencyCommunicationCommand() command {
@@ -18,9 +20,24 @@ func latencyCommunicationCommand() command {
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "message from a publisher to a subscription")
+			charts := defineChartFlags(flags, histogramChart, seriesChart)
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answer(ctx, c, q, arguments, ranking[analyze.CommunicationLatency]{by: worstFirst}, (*analyze.Query).CommunicationLatency)
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.CommunicationLatency]{by: worstFirst}, (*analyze.Query).CommunicationLatency, communicationValues())
 			}
+		},
+	}
+}
+
+func communicationValues() valued[analyze.CommunicationLatency, analyze.CommunicationInstance, analyze.CommunicationLabel] {
+	return valued[analyze.CommunicationLatency, analyze.CommunicationInstance, analyze.CommunicationLabel]{
+		title: "latency of communications", axis: "latency", of: "messages",
+		row: func(s *analyze.CommunicationLatency) (analyze.CommunicationLabel, string, []chart.Missing) {
+			return s.CommunicationLabel, communicationTitle(s.CommunicationLabel), []chart.Missing{
+				{Count: s.Lost, What: "lost"}, {Count: s.Open, What: "open"}, {Count: s.Unknown, What: "of unknown fate"},
+			}
+		},
+		instance: func(i *analyze.CommunicationInstance, tell func(analyze.CommunicationLabel, int64, trace.Optional[int64])) {
+			tell(i.CommunicationLabel, i.Published(), i.Latency)
 		},
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/chart"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func latencyServiceCommand() command {
@@ -18,12 +20,46 @@ func latencyServiceCommand() command {
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "call of a service or an action")
+			charts := defineChartFlags(flags, histogramChart, seriesChart)
 			return func(ctx context.Context, c console, arguments []string) error {
 				if len(q.callbacks) > 0 {
 					return fmt.Errorf("%w: calls of services are not chosen by --callback: take --topic, --node or --process", errUsage)
 				}
 				together := func(a, b *analyze.ServiceLatency) bool { return a.ServiceLabel == b.ServiceLabel } // a call and its parts
-				return answer(ctx, c, q, arguments, ranking[analyze.ServiceLatency]{worstFirst, together}, (*analyze.Query).ServiceLatency)
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.ServiceLatency]{worstFirst, together}, (*analyze.Query).ServiceLatency, serviceValues())
+			}
+		},
+	}
+}
+
+// partLabel tells the parts of calls from each other.
+type partLabel struct {
+	analyze.ServiceLabel
+	part analyze.ServicePart
+}
+
+func serviceValues() valued[analyze.ServiceLatency, analyze.ServiceCall, partLabel] {
+	return valued[analyze.ServiceLatency, analyze.ServiceCall, partLabel]{
+		title: "latency of services", axis: "latency", of: "calls",
+		row: func(s *analyze.ServiceLatency) (partLabel, string, []chart.Missing) {
+			return partLabel{s.ServiceLabel, s.Part}, serviceTitle(s.ServiceLabel, s.Part), []chart.Missing{{Count: s.Unanswered, What: "unanswered"}}
+		},
+		instance: func(i *analyze.ServiceCall, tell func(partLabel, int64, trace.Optional[int64])) {
+			for _, part := range []struct {
+				name     analyze.ServicePart
+				from, to trace.Optional[int64]
+			}{
+				{analyze.PartCall, i.RequestSent, i.ResponseTaken}, {analyze.PartRequest, i.RequestSent, i.RequestTaken},
+				{analyze.PartServer, i.RequestTaken, i.ResponseSent}, {analyze.PartResponse, i.ResponseSent, i.ResponseTaken},
+			} {
+				if !part.from.Valid {
+					continue
+				}
+				var latency trace.Optional[int64]
+				if part.to.Valid {
+					latency = trace.Some(part.to.Value - part.from.Value)
+				}
+				tell(partLabel{i.ServiceLabel, part.name}, part.from.Value, latency)
 			}
 		},
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/chart"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // periodicFlags say what is periodic, and in which time.
@@ -47,15 +49,16 @@ func periodCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "occurrence")
 			f := definePeriodicFlags(flags)
+			charts := defineChartFlags(flags, histogramChart, seriesChart)
 			return func(ctx context.Context, c console, arguments []string) error {
 				subject, err := f.subject(q)
 				if err != nil {
 					return err
 				}
 				together := func(a, b *analyze.Period) bool { return a.PeriodicLabel == b.PeriodicLabel }
-				return answer(ctx, c, q, arguments, ranking[analyze.Period]{together: together}, func(query *analyze.Query, ctx context.Context, each func([]analyze.PeriodInstance) error) ([]analyze.Period, error) {
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.Period]{together: together}, func(query *analyze.Query, ctx context.Context, each func([]analyze.PeriodInstance) error) ([]analyze.Period, error) {
 					return query.Periods(ctx, subject, f.simTime, each)
-				})
+				}, periodValues(subject))
 			}
 		},
 	}
@@ -67,12 +70,14 @@ func frequencyCommand() command {
 		examples: []string{
 			"caret-bpf frequency rec --of topic",
 			"caret-bpf frequency rec --node /sensor --interval 100ms --series",
+			"caret-bpf frequency rec --of topic --series --plot --png frequency.png",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "occurrence")
 			f := definePeriodicFlags(flags)
 			interval := flags.Duration("interval", time.Second, "count in intervals of this `DURATION`")
 			common := flags.Bool("common-base", false, "count all intervals from the first occurrence of any to the last of any")
+			charts := defineChartFlags(flags, histogramChart, seriesChart)
 			return func(ctx context.Context, c console, arguments []string) error {
 				subject, err := f.subject(q)
 				if err != nil {
@@ -81,10 +86,36 @@ func frequencyCommand() command {
 				if *interval <= 0 {
 					return fmt.Errorf("%w: --interval takes a positive duration", errUsage)
 				}
-				return answer(ctx, c, q, arguments, ranking[analyze.Frequency]{}, func(query *analyze.Query, ctx context.Context, each func([]analyze.FrequencyInstance) error) ([]analyze.Frequency, error) {
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.Frequency]{}, func(query *analyze.Query, ctx context.Context, each func([]analyze.FrequencyInstance) error) ([]analyze.Frequency, error) {
 					return query.Frequencies(ctx, subject, f.simTime, analyze.Intervals{Length: int64(*interval), Common: *common}, each)
-				})
+				}, frequencyValues(subject))
 			}
+		},
+	}
+}
+
+// periodValues are those of the periods. Lateness has no instances: its row only tells of missed starts.
+func periodValues(subject analyze.Subject) valued[analyze.Period, analyze.PeriodInstance, analyze.PeriodicLabel] {
+	return valued[analyze.Period, analyze.PeriodInstance, analyze.PeriodicLabel]{
+		title: "period", axis: "period", of: "periods",
+		row: func(s *analyze.Period) (analyze.PeriodicLabel, string, []chart.Missing) {
+			return s.PeriodicLabel, periodicTitle(subject, s.PeriodicLabel), []chart.Missing{{Count: s.Missed.Value, What: "starts that the timer missed"}}
+		},
+		instance: func(i *analyze.PeriodInstance, tell func(analyze.PeriodicLabel, int64, trace.Optional[int64])) {
+			tell(i.PeriodicLabel, i.Begin, trace.Some(i.Period))
+		},
+	}
+}
+
+func frequencyValues(subject analyze.Subject) valued[analyze.Frequency, analyze.FrequencyInstance, analyze.PeriodicLabel] {
+	return valued[analyze.Frequency, analyze.FrequencyInstance, analyze.PeriodicLabel]{
+		title: "frequency", axis: "frequency", of: "intervals", unit: chart.MicroHertz,
+		notes: []string{"The last interval of each is not whole."},
+		row: func(s *analyze.Frequency) (analyze.PeriodicLabel, string, []chart.Missing) {
+			return s.PeriodicLabel, periodicTitle(subject, s.PeriodicLabel), nil
+		},
+		instance: func(i *analyze.FrequencyInstance, tell func(analyze.PeriodicLabel, int64, trace.Optional[int64])) {
+			tell(i.PeriodicLabel, i.Begin, trace.Some(int64(i.Rate*1e6)))
 		},
 	}
 }

@@ -153,9 +153,22 @@ func answer[S, I any](ctx context.Context, c console, q *question, directories [
 	})
 }
 
-// answerEach writes the rows that ask passes on, group by group.
+// answerEach writes the rows that ask passes on, group by group, as many as the flags say.
 func answerEach[T any](ctx context.Context, c console, q *question, directories []string,
 	ask func(query *analyze.Query, write func([]T) error) error) error {
+	return answerInto(ctx, c, q, directories, func() (groupWriter[T], error) {
+		w, err := newGroupWriter[T](c, q)
+		if err != nil {
+			return w, err
+		}
+		return limitGroups(c, q, w), nil
+	}, ask)
+}
+
+// answerInto passes what ask passes on to a writer, group by group. The writer is made when it is certain that there is
+// something to ask.
+func answerInto[T any](ctx context.Context, c console, q *question, directories []string,
+	newWriter func() (groupWriter[T], error), ask func(query *analyze.Query, write func([]T) error) error) error {
 	filter, err := q.filter()
 	if err != nil {
 		return err
@@ -171,19 +184,16 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 			return err
 		}
 	}
-	w, err := newGroupWriter[T](c, q)
+	w, err := newWriter()
 	if err != nil {
 		return err
 	}
 	misfitting := make(map[string]int) // in so many groups
-	answered, left := false, 0
+	answered := false
 	for i, group := range groups {
-		written := 0
 		err := ask(queries[i], func(rows []T) error {
 			answered = answered || len(rows) > 0
-			kept, more := limited(q.orderFlags, written, rows)
-			written, left = written+len(kept), left+more
-			return w.write(group, kept)
+			return w.write(group, rows)
 		})
 		for _, m := range queries[i].Misfits() {
 			misfitting[explain(m)]++
@@ -203,12 +213,15 @@ func answerEach[T any](ctx context.Context, c console, q *question, directories 
 		return errors.Join(withMisfits(analyze.ErrNothingSelected, misfits), w.discard())
 	}
 	warn(c, *q.quiet, misfits)
-	if !answered && q.isTable() {
-		fmt.Fprintln(c.out, q.describeNothing())
-		return w.discard()
+	if !answered && w.nothing != nil {
+		return errors.Join(w.nothing(), w.discard())
 	}
-	err = w.close()
-	q.tellLeft(c, *q.quiet, left)
+	return w.close()
+}
+
+// sayNothing prints that there is no answer.
+func (q *question) sayNothing(c console) error {
+	_, err := fmt.Fprintln(c.out, q.describeNothing())
 	return err
 }
 
