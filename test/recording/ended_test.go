@@ -4,29 +4,57 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// kernelLinks is how many links of probes this process holds.
+// kernelLinks is how many links and trace events this program holds. Before Linux 6.6 they are in a table of
+// descriptors that only one thread has.
 func kernelLinks(t *testing.T) (links int) {
 	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
+	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range entries {
-		to, _ := os.Readlink(filepath.Join("/proc/self/fd", entry.Name()))
-		if strings.Contains(to, "bpf_link") || strings.Contains(to, "perf_event") {
-			links++
+	var counted []int // a thread of each table
+	for _, entry := range threads {
+		thread, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(counted, func(other int) bool { return shareDescriptors(t, thread, other) }) {
+			continue
+		}
+		counted = append(counted, thread)
+		files, _ := filepath.Glob(filepath.Join("/proc/self/task", entry.Name(), "fd/*")) // none if it has ended
+		for _, file := range files {
+			to, _ := os.Readlink(file)
+			if strings.Contains(to, "bpf_link") || strings.Contains(to, "perf_event") {
+				links++
+			}
 		}
 	}
 	return links
+}
+
+// shareDescriptors reports whether two threads have one table of descriptors, or one of them has ended (kcmp(2)).
+func shareDescriptors(t *testing.T, one, other int) bool {
+	t.Helper()
+	const kcmpFiles = 2 // KCMP_FILES
+	order, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(one), uintptr(other), kcmpFiles, 0, 0, 0)
+	if err != 0 && err != unix.ESRCH {
+		t.Fatal("kcmp: ", err)
+	}
+	return err == unix.ESRCH || order == 0
 }
 
 // TestProbesOfEndedProcesses: what was probed for one process alone is detached when it has ended, while the recording
