@@ -1,6 +1,7 @@
 package analyze_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,5 +149,32 @@ func TestDroppedOnPaths(t *testing.T) {
 		if perHop[h.Hop] != h.Dropped {
 			t.Errorf("hop %d has %d rows of dropped messages, and counts %d", h.Hop, perHop[h.Hop], h.Dropped)
 		}
+	}
+}
+
+// A path of one node has no hop. It does not keep others from being answered.
+func TestPathsWithoutAHop(t *testing.T) {
+	whole, hopless := "[/sensor]-[/points]-[/filter]-[/objects]-[/actuator]", "[/sensor]-[/points]"
+	for name, test := range map[string]struct {
+		texts []string
+		hops  int
+	}{
+		"beside another one": {[]string{hopless, whole}, 4},
+		"alone":              {[]string{hopless}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := pathSystem(t).query(analyze.Filter{})
+			var paths []*system.Path
+			for _, text := range test.texts {
+				paths = append(paths, pathsOf(t, q, text)...)
+			}
+			hops, err := q.PathLatency(t.Context(), paths, analyze.PathOptions{}, nil)
+			if len(hops) != test.hops || errors.Is(err, analyze.ErrNothingSelected) != (test.hops == 0) {
+				t.Errorf("%d hops, %v", len(hops), err)
+			}
+			if want := "path " + hopless + " is left out: it has no hop"; !slices.Contains(q.Warnings, want) {
+				t.Errorf("warnings %q", q.Warnings)
+			}
+		})
 	}
 }

@@ -123,7 +123,7 @@ func newPathTracker(q *Query, paths []*system.Path, options PathOptions, complet
 	}
 	t.warnOfInferred()
 	if len(t.paths) == 0 && len(paths) > 0 {
-		return nil, fmt.Errorf("%w: of %d paths, none leads through what the filters name", ErrNothingSelected, len(paths))
+		return nil, fmt.Errorf("%w: of %d paths, none has a hop and leads through what the filters name", ErrNothingSelected, len(paths))
 	}
 	return t, nil
 }
@@ -198,7 +198,8 @@ func (t *pathTracker) addPath(p *system.Path) error {
 		tracked.addHop(&trackedHop{kind: HopNode, name: last.Node.Name, count: new(hopCount)})
 	}
 	if len(tracked.hops) == 0 {
-		return fmt.Errorf("%w: path %s has no hop", ErrNothingSelected, tracked.name)
+		t.query.Warnings = append(t.query.Warnings, fmt.Sprintf("path %s is left out: it has no hop", tracked.name))
+		return nil
 	}
 	tracked.way = way{path: tracked, times: make([]int64, len(tracked.hops)+1)}
 	if first.Subscription != nil {

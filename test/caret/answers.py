@@ -89,6 +89,8 @@ def include_callbacks(app) -> None:
 def delays(app):
     """From the begin of each message to its end or, if it was dropped, to that of the next one."""
     for path in app.paths:
+        if len(path.to_records()) == 0:
+            continue
         frame = path.to_dataframe(treat_drop_as_delay=True)
         bounds = frame[[frame.columns[0], frame.columns[-1]]].dropna()
         for begin, end in bounds.itertuples(index=False):

@@ -30,6 +30,22 @@ def node_chain(path: str) -> list[dict[str, str]]:
     return chain
 
 
+def is_complete(chain: list[dict[str, str]], nodes) -> bool:
+    """Whether the file has all parts of a path. It lacks subscriptions without a callback that is known."""
+    topics = {
+        (node["node_name"], kind, entry["topic_name"])
+        for node in nodes
+        for kind in ("publishes", "subscribes")
+        for entry in node.get(kind) or []
+    }
+    return all(
+        (link["node_name"], kind, link[key]) in topics
+        for link in chain
+        for kind, key in (("publishes", "publish_topic_name"), ("subscribes", "subscribe_topic_name"))
+        if key in link
+    )
+
+
 def only_callbacks(node, kind: str) -> dict[str, str]:
     """The callbacks of subscriptions or publishers, by topic, of which there is one."""
     callbacks: dict[str, str] = {}
@@ -68,8 +84,9 @@ def main() -> None:
         architecture = yaml.safe_load(file)
     with open(paths, encoding="utf-8", newline="") as file:
         texts = list(dict.fromkeys(row["path"] for row in csv.DictReader(file)))
+    chains = [chain for chain in map(node_chain, texts) if is_complete(chain, architecture["nodes"])]
     architecture["named_paths"] = [
-        {"path_name": f"path_{number}", "node_chain": node_chain(text)} for number, text in enumerate(texts)
+        {"path_name": f"path_{number}", "node_chain": chain} for number, chain in enumerate(chains)
     ]
     if context == "variable_passing":
         for node in architecture["nodes"]:
