@@ -64,6 +64,18 @@ def nodes(app):
                        record.get(last) if last in record.columns else ""]
 
 
+def known(app):
+    """What the architecture file has, of which alone caret_analyze answers."""
+    for callback in app.callbacks:
+        yield ["callbacks", callback.callback_name]
+    for c in app.communications:
+        yield ["communications", " ".join((c.publish_node_name, c.topic_name, c.subscribe_node_name))]
+    for node in app.nodes:
+        for pair in node.paths:
+            if pair.message_context is not None and pair.subscribe_topic_name and pair.publish_topic_name:
+                yield ["nodes", " ".join((pair.subscribe_topic_name, pair.node_name, pair.publish_topic_name))]
+
+
 def path_columns(records) -> list[str]:
     """The publishes and the starts of callbacks, which are the bounds of the hops, and the end of the last one."""
     bounds = ("rclcpp_publish_timestamp", "callback_start_timestamp", "callback_end_timestamp", "rmw_take_timestamp")
@@ -120,6 +132,7 @@ def main() -> None:
     lttng = Lttng(trace, force_conversion=True, validate=has_middleware(trace))
     app = Application(Architecture("yaml", architecture), lttng)
     out = Path(directory)
+    write(out / "known.csv", ["question", "of"], known(app))
     write(out / "callback.csv", ["callback_name", "start", "end"], callbacks(app))
     write(out / "communication.csv",
           ["publisher_node", "topic", "subscription_node", "publish", "rcl_publish", "rmw_publish", "start"],

@@ -84,7 +84,7 @@ def main() -> None:
         architecture = yaml.safe_load(file)
     with open(paths, encoding="utf-8", newline="") as file:
         texts = list(dict.fromkeys(row["path"] for row in csv.DictReader(file)))
-    chains = [chain for chain in map(node_chain, texts) if is_complete(chain, architecture["nodes"])]
+    chains = [chain for chain in map(node_chain, texts) if len(chain) > 1 and is_complete(chain, architecture["nodes"])]
     architecture["named_paths"] = [
         {"path_name": f"path_{number}", "node_chain": chain} for number, chain in enumerate(chains)
     ]

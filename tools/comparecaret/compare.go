@@ -50,6 +50,9 @@ func compareSystem(directory string) ([]comparison, error) {
 		if _, err := os.Stat(filepath.Join(folder, "caret")); err != nil {
 			continue // the trace, or a file
 		}
+		if known.inFile, err = readInFile(filepath.Join(folder, "caret", "known.csv")); err != nil {
+			return nil, err
+		}
 		known.passesVariables = entry.Name() == variablePassing
 		for _, q := range questions() {
 			if asked[q.name] && !q.dependsOnContext {

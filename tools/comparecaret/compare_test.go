@@ -39,6 +39,7 @@ func TestRowsThatBothHaveAreEqualAsOftenAsBothHaveThem(t *testing.T) {
 
 // answer is the answer of both tools to all questions about a system of one message, which takes one path.
 var answer = map[string]string{
+	"caret/known.csv":               "question,of\ncallbacks,/b/callback_0\ncallbacks,/b/callback_1\ncommunications,/a /t /b\nnodes,/t /b /u\n",
 	"caret/callback.csv":            "callback_name,start,end\n/b/callback_0,20,30\n",
 	"caret/communication.csv":       "publisher_node,topic,subscription_node,publish,rcl_publish,rmw_publish,start\n/a,/t,/b,10,11,12,20\n",
 	"caret/node.csv":                "node,subscription_topic,publisher_topic,start,publish\n/b,/t,/u,20,25\n",

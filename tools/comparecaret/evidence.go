@@ -17,6 +17,8 @@ type evidence struct {
 	// onlyOurs are the begins of executions that only caret-bpf has.
 	onlyOurs map[string]bool
 	lives    lives
+	// inFile is what the architecture file has that caret_analyze reads, by question.
+	inFile map[string]map[string]bool
 	// passesVariables: nodes have chains of several callbacks.
 	passesVariables bool
 }
@@ -91,6 +93,17 @@ func (e *evidence) madeElsewhere(start, publish string) bool {
 func readMadeIn(file string) (map[string]string, error) {
 	all := map[string]string{}
 	err := readRows(file, func(r *reader) { all[r.column("publish")] = r.column("start") })
+	return all, err
+}
+
+// readInFile reads what test/caret/answers.py says that the architecture file has.
+func readInFile(file string) (map[string]map[string]bool, error) {
+	all := map[string]map[string]bool{callbacks: {}, communications: {}, nodes: {}}
+	err := readRows(file, func(r *reader) {
+		if of := all[r.column("question")]; of != nil {
+			of[r.column("of")] = true
+		}
+	})
 	return all, err
 }
 

@@ -17,6 +17,7 @@ type explanation struct {
 // reasons are tried in this order.
 func reasons() []explanation {
 	return []explanation{
+		{name: "not in the file", explains: isNotInFile},
 		{name: "overlapping executions", explains: isOverlapped},
 		{name: "overlapping executions", explains: isInOverlapped},
 		{name: "overlapping executions", explains: isBetweenOverlapped},
@@ -27,10 +28,18 @@ func reasons() []explanation {
 		{name: "publish of another message", explains: isPublishOfAnother},
 		{name: "publish of another message", explains: isOfAnotherMessage},
 		{name: "nothing published", explains: isReadForNothing},
+		{name: "output without input", explains: isWithoutInput},
 		{name: "second publish", explains: isSecondPublish},
 		{name: "first flow", explains: isFirstFlow},
 		{name: "first flow", explains: isBeforeFirstFlow},
 	}
+}
+
+// isNotInFile: caret_analyze answers of what the architecture file has. That leaves out what it has no words for:
+// services and their callbacks, and what no known callback publishes or receives.
+func isNotInFile(q question, e *evidence, d difference) bool {
+	known := e.inFile[q.name]
+	return known != nil && !d.onlyCaret && !known[d.of]
 }
 
 // isOverlapped: a callback was executed again while it ran. caret_analyze joins starts and ends of a callback by their
@@ -61,7 +70,7 @@ func isBetweenOverlapped(q question, e *evidence, d difference) bool {
 		if r.rest != d.rest { // what lies between the callbacks
 			return false
 		}
-		bounds := strings.Fields(r.rest)
+		bounds := strings.Fields(r.begin + " " + r.rest)
 		return e.onlyOurs[r.begin] || e.onlyOurs[bounds[len(bounds)-1]]
 	})
 }
@@ -135,6 +144,11 @@ func isOfAnotherMessage(q question, e *evidence, d difference) bool {
 func isReadForNothing(q question, e *evidence, d difference) bool {
 	return q.name == nodes && e.passesVariables && d.onlyCaret && d.end == "" &&
 		slices.ContainsFunc(e.ours[d.of], func(r row) bool { return r.begin == d.begin })
+}
+
+// isWithoutInput: a chain of several callbacks published although nothing had come before. caret_analyze has no row of it.
+func isWithoutInput(q question, e *evidence, d difference) bool {
+	return q.name == nodes && e.passesVariables && !d.onlyCaret && d.begin == ""
 }
 
 // isSecondPublish: a callback published a topic more than once. caret_analyze has the first publish only.

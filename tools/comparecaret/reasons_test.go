@@ -15,6 +15,7 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 		caret, ours []row
 		messages    []row
 		passes      bool
+		inFile      map[string]map[string]bool
 		want        map[reason]int
 		unexplained int
 	}{
@@ -128,6 +129,20 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 			caret:    []row{{of: "n", begin: "10"}},
 			ours:     []row{{of: "n", begin: "10", end: "40"}}, unexplained: 2,
 		},
+		"a chain published before anything came": {
+			question: nodes, passes: true,
+			ours: []row{{of: "n", end: "40"}, {of: "n", begin: "10", end: "50"}},
+			want: map[reason]int{"output without input": 1}, unexplained: 1,
+		},
+		"a callback of a service": {
+			question: callbacks, inFile: map[string]map[string]bool{callbacks: {"c": true}},
+			ours: []row{{of: "s", begin: "1", end: "2"}, {of: "c", begin: "3", end: "4"}},
+			want: map[reason]int{"not in the file": 1}, unexplained: 1,
+		},
+		"a callback that only caret_analyze knows": {
+			question: callbacks, inFile: map[string]map[string]bool{callbacks: {"c": true}},
+			caret: []row{{of: "s", begin: "1", end: "2"}}, unexplained: 1,
+		},
 		"a callback published twice": {
 			question: nodes,
 			caret:    []row{{of: "n", begin: "500", end: "550"}},
@@ -194,9 +209,9 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			known := evidence{
-				passesVariables: test.passes,
-				lives:           lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
-				madeIn:          map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
+				passesVariables: test.passes, inFile: test.inFile,
+				lives:  lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
+				madeIn: map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
 			}
 			known.add(question{name: callbacks}, executions[:2], executions)
 			known.add(question{name: communications}, nil, test.messages)
