@@ -3,6 +3,8 @@ package entities
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // maxName bounds a ROS name: the middlewares allow 255 characters for a topic.
@@ -33,12 +35,8 @@ func isName(text string) bool {
 // isTopic reports whether text can be the absolute name of a topic or service.
 func isTopic(text string) bool { return text != "/" && isName(text) }
 
-// discoveryTopic is the topic with which the middlewares tell each other which nodes they serve. It is theirs, no
-// node's.
-const discoveryTopic = "ros_discovery_info"
-
 // isRMWTopic is isTopic for what an rmw object says of itself.
-func isRMWTopic(text string) bool { return isTopic(text) || text == discoveryTopic }
+func isRMWTopic(text string) bool { return isTopic(text) || text == trace.DiscoveryTopic }
 
 // isBaseName reports whether text can be the name of a node or one part of a longer name.
 func isBaseName(text string) bool { return isBaseNameOf(text, maxName) }

@@ -1,9 +1,13 @@
 package system
 
-import "slices"
+import (
+	"slices"
 
-// Standard is the set of the entities that every node has (StandardEndpoints), of an architecture. The zero value is
-// the empty set.
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Standard is the set of the entities that every node has (StandardEndpoints), and that every process's middleware has,
+// of an architecture. The zero value is the empty set.
 type Standard struct {
 	publishers    map[*Publisher]bool
 	subscriptions map[*Subscription]bool
@@ -39,6 +43,10 @@ func (a *Architecture) Standard() *Standard {
 }
 
 func (s *Standard) addNode(n *Node) {
+	if n.Name == "" {
+		s.addMiddleware(n)
+		return
+	}
 	endpoints := make([]Endpoint, 0, len(n.Publishers)+len(n.Subscriptions)+len(n.Services))
 	for _, p := range n.Publishers {
 		endpoints = append(endpoints, Endpoint{Kind: PublisherEndpoint, Name: p.TopicName, Type: p.MessageType})
@@ -69,6 +77,15 @@ func (s *Standard) addNode(n *Node) {
 	for i, service := range n.Services {
 		if standard[i] && s.doesNothingElse(service.Callback, passing) {
 			s.services[service] = true
+		}
+	}
+}
+
+// addMiddleware adds the subscription by which the middleware of a process learns of others' nodes. It is no node's.
+func (s *Standard) addMiddleware(without *Node) {
+	for _, sub := range without.Subscriptions {
+		if sub.TopicName == trace.DiscoveryTopic && sub.Callback == nil && len(sub.PolledBy) == 0 {
+			s.subscriptions[sub], s.topics[sub.TopicName] = true, true
 		}
 	}
 }

@@ -140,3 +140,28 @@ func TestPolledSubscriptionIsNotStandard(t *testing.T) {
 		t.Error("a subscription that is polled is standard")
 	}
 }
+
+// The middleware of a process learns of others' nodes by a subscription that belongs to no node.
+func TestMiddlewareIsStandard(t *testing.T) {
+	for name, test := range map[string]struct {
+		node     string
+		change   func(*system.Subscription)
+		standard bool
+	}{
+		"of no node":      {"", func(*system.Subscription) {}, true},
+		"another topic":   {"", func(s *system.Subscription) { s.TopicName = "/points" }, false},
+		"with a callback": {"", func(s *system.Subscription) { s.Callback = new(system.Callback) }, false},
+		"polled":          {"", func(s *system.Subscription) { s.PolledBy = []*system.Callback{{}} }, false},
+		"of a node":       {"/n", func(*system.Subscription) {}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &system.Node{Name: test.node}
+			sub := &system.Subscription{Node: n, TopicName: trace.DiscoveryTopic}
+			test.change(sub)
+			n.Subscriptions = []*system.Subscription{sub}
+			if standard := (&system.Architecture{Nodes: []*system.Node{n}}).Standard(); standard.Subscription(sub) != test.standard {
+				t.Errorf("it is standard: %v", !test.standard)
+			}
+		})
+	}
+}

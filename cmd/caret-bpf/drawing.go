@@ -147,11 +147,15 @@ func drawArchitecture(a *system.Architecture, all bool) *drawing {
 			if n.Process != p.ProcessKey || isEmpty(n) {
 				continue
 			}
+			publishers := slices.DeleteFunc(slices.Clone(n.Publishers), standard.Publisher)
+			subscriptions := slices.DeleteFunc(slices.Clone(n.Subscriptions), standard.Subscription)
+			if n.Name == "" && len(nodeRows(n, standard)) == 0 { // the middleware's
+				d.standard.subscriptions += len(n.Subscriptions)
+				continue
+			}
 			id := fmt.Sprintf("node %d", i)
 			drawn.nodes = append(drawn.nodes, drawnNode{id: id, name: cmp.Or(n.Name, unknownNode)})
-			publishers := slices.DeleteFunc(slices.Clone(n.Publishers), standard.Publisher)
 			connect(d, drawnEdge{node: id}, publishers, func(p *system.Publisher) string { return p.TopicName })
-			subscriptions := slices.DeleteFunc(slices.Clone(n.Subscriptions), standard.Subscription)
 			connect(d, drawnEdge{node: id, toNode: true}, subscriptions, func(s *system.Subscription) string { return s.TopicName })
 			d.standard.publishers += len(n.Publishers) - len(publishers)
 			d.standard.subscriptions += len(n.Subscriptions) - len(subscriptions)

@@ -19,21 +19,27 @@ func printGraph(w *output, a *system.Architecture, standard *system.Standard) {
 	for _, p := range a.Processes {
 		commands[p.ProcessKey] = p.Command
 	}
+	var ofMiddlewares standardCount
 	for _, n := range a.Nodes {
-		if isEmpty(n) {
+		rows, count := nodeRows(n, standard), countStandard(standard, n)
+		if isEmpty(n) || n.Name == "" && len(rows) == 0 {
+			ofMiddlewares.subscriptions += count.subscriptions
 			continue
 		}
 		fmt.Fprintf(w, "node %s  (%s)\n", report.Printable(cmp.Or(n.Name, unknownNode)), describeProcess(n.Process.PID, commands[n.Process]))
-		if rows := nodeRows(n, standard); len(rows) > 0 {
+		if len(rows) > 0 {
 			printTable(w, []string{"  KIND", "TOPIC, SERVICE OR PERIOD", "CALLBACK", "PUBLISHES", "POLLS", "GROUP", "FUNCTION"}, rows)
 		}
-		if count := countStandard(standard, n); !count.none() {
+		if !count.none() {
 			fmt.Fprintln(w, " ", count.line())
 		}
 		for _, v := range n.VariablePassings {
 			fmt.Fprintf(w, "  %s passes a variable to %s\n", report.Printable(v.Write.Name), report.Printable(v.Read.Name))
 		}
 		fmt.Fprintln(w)
+	}
+	if !ofMiddlewares.none() {
+		fmt.Fprintf(w, "standard: %v of middlewares (%s); %s\n\n", ofMiddlewares, trace.DiscoveryTopic, shownByFlag)
 	}
 	printGraphExecutors(w, a)
 	printCommunications(w, a, standard)

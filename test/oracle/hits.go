@@ -29,9 +29,6 @@ type hits struct {
 	steps        []*hitStep
 }
 
-// DiscoveryTopic is the middlewares' own: no node publishes or subscribes it.
-const DiscoveryTopic = "ros_discovery_info"
-
 // hitServiceSide is what the tables tell of an rcl client or service.
 type hitServiceSide struct{ service, node string }
 
@@ -211,7 +208,7 @@ func (h *hits) resolve() {
 		}
 	}
 	h.receptions = slices.DeleteFunc(h.receptions, func(r *hitReception) bool {
-		return r.subscription == nil || r.subscription.TopicName == DiscoveryTopic
+		return r.subscription == nil || r.subscription.TopicName == trace.DiscoveryTopic
 	})
 	h.publishes = slices.DeleteFunc(h.publishes, func(p *hitPublish) bool { return p.publisher == nil })
 	for _, p := range h.publishes {

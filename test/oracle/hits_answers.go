@@ -206,8 +206,8 @@ func (c *hitComparison) requireCommunication() {
 	var instances, wantInstances []analyze.CommunicationInstance
 	results, err := openQuery(c.t, c.dir).CommunicationLatency(c.t.Context(), collect(&instances))
 	c.require(err)
-	instances = slices.DeleteFunc(instances, func(i analyze.CommunicationInstance) bool { return i.Topic == DiscoveryTopic })
-	results = slices.DeleteFunc(results, func(r analyze.CommunicationLatency) bool { return r.Topic == DiscoveryTopic })
+	instances = slices.DeleteFunc(instances, func(i analyze.CommunicationInstance) bool { return i.Topic == trace.DiscoveryTopic })
+	results = slices.DeleteFunc(results, func(r analyze.CommunicationLatency) bool { return r.Topic == trace.DiscoveryTopic })
 	// What shows that two hits are of one message is the answer's affair: the hits do not tell the gid.
 	for i := range instances {
 		instances[i].JoinedBy = ""
@@ -333,7 +333,7 @@ func (c *hitComparison) requirePeriods() {
 		c.require(err)
 		for _, r := range results {
 			r.Callback = ""
-			if r.Measure == analyze.MeasurePeriod && r.Topic != DiscoveryTopic && (subject == analyze.Callbacks || c.named(r.Topic)) {
+			if r.Measure == analyze.MeasurePeriod && r.Topic != trace.DiscoveryTopic && (subject == analyze.Callbacks || c.named(r.Topic)) {
 				got = append(got, r)
 			}
 		}

@@ -143,7 +143,7 @@ func entitiesOf(data *oracle.Dataset, pid int, over bool) []string {
 		note(row.ProcessKey, row.EndTimestamp, "publisher", row.PublisherHandle, row.NodeName+" publishes "+row.TopicName+" "+row.MessageType)
 	}
 	for _, row := range data.Subscriptions {
-		if !row.IsIntraProcess.Value && row.TopicName != oracle.DiscoveryTopic {
+		if !row.IsIntraProcess.Value && row.TopicName != trace.DiscoveryTopic {
 			note(row.ProcessKey, row.EndTimestamp, "subscription", row.SubscriptionHandle,
 				row.NodeName+" subscribes "+row.TopicName+" "+row.MessageType)
 		}
@@ -212,7 +212,7 @@ func requireNames(t *testing.T, data *oracle.Dataset) {
 		}
 	}
 	for _, p := range data.Publishes {
-		if !p.RclPublishTimestamp.Valid && (p.TopicName == "" || p.TopicName == oracle.DiscoveryTopic) {
+		if !p.RclPublishTimestamp.Valid && (p.TopicName == "" || p.TopicName == trace.DiscoveryTopic) {
 			continue // before Jazzy nothing tells which publisher of its own the middleware uses
 		}
 		if p.TopicName == "" || p.NodeName == "" || p.PublisherHandle == 0 {
@@ -220,7 +220,7 @@ func requireNames(t *testing.T, data *oracle.Dataset) {
 		}
 	}
 	for _, row := range data.Takes {
-		if row.Kind != trace.TakeDequeue && row.TopicName != oracle.DiscoveryTopic && (row.TopicName == "" || row.NodeName == "") {
+		if row.Kind != trace.TakeDequeue && row.TopicName != trace.DiscoveryTopic && (row.TopicName == "" || row.NodeName == "") {
 			t.Errorf("take %+v", row)
 		}
 	}

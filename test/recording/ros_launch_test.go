@@ -175,7 +175,7 @@ func requireInitEvents(t *testing.T, data *oracle.Dataset, pid int) {
 		check(row.ProcessKey, row.InitTimestamp, "publisher "+row.TopicName)
 	}
 	for _, row := range data.Subscriptions {
-		if row.TopicName != oracle.DiscoveryTopic { // the middleware makes it without rcl
+		if row.TopicName != trace.DiscoveryTopic { // the middleware makes it without rcl
 			check(row.ProcessKey, row.InitTimestamp, "subscription "+row.TopicName)
 		}
 	}
