@@ -1,8 +1,8 @@
 package simulation
 
-// leavesOpen tells whether what was recorded of the buffer may not tell what became of a message: the recording does not
-// know the slot of an operation, or the clock gave one time to several operations on the slot, and what it was before
-// can be told neither by the flag overwritten nor by the thread.
+// leavesOpen tells whether what was recorded of the buffer may not tell what became of a message: the recording does
+// not know the slot of an operation, or the clock gave one time to several operations on the slot, and what it was
+// before can be told neither by the flag overwritten nor by the thread.
 func (b *ring) leavesOpen(d *delivery, r *recording) bool {
 	for _, o := range b.operations {
 		if o.hidden {

@@ -58,8 +58,8 @@ func (e *evidence) add(q question, caret, ours []row) {
 	}
 }
 
-// isOfAnother says whether a row of a path leads through a node from the start of a callback to a publish that is no row
-// of the node.
+// isOfAnother says whether a row of a path leads through a node from the start of a callback to a publish that is no
+// row of the node.
 func (e *evidence) isOfAnother(question string, path row) bool {
 	bounds := strings.Fields(path.rest)
 	first := 0

@@ -146,7 +146,8 @@ func isReadForNothing(q question, e *evidence, d difference) bool {
 		slices.ContainsFunc(e.ours[d.of], func(r row) bool { return r.begin == d.begin })
 }
 
-// isWithoutInput: a chain of several callbacks published although nothing had come before. caret_analyze has no row of it.
+// isWithoutInput: a chain of several callbacks published although nothing had come before. caret_analyze has no row of
+// it.
 func isWithoutInput(q question, e *evidence, d difference) bool {
 	return q.name == nodes && e.passesVariables && !d.onlyCaret && d.begin == ""
 }
