@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -54,11 +55,31 @@ func attributesOf(ctx context.Context, d *trace.Dataset) (map[string]string, err
 
 // open opens datasets and chooses among them and groups them, as group does.
 func (f *attributeFlags) open(ctx context.Context, directories []string) ([]datasetGroup, error) {
+	if err := refuseRepeated(directories); err != nil {
+		return nil, err
+	}
 	datasets, err := openAll(directories)
 	if err != nil {
 		return nil, err
 	}
 	return f.group(ctx, datasets)
+}
+
+// refuseRepeated refuses to take one dataset for two, whose events would count twice: `rec/*` means it several times.
+func refuseRepeated(directories []string) error {
+	known := make([]os.FileInfo, len(directories))
+	for i, directory := range directories {
+		info, err := os.Stat(trace.Locate(directory))
+		if err != nil {
+			continue // opening it tells
+		}
+		same := slices.IndexFunc(known, func(former os.FileInfo) bool { return former != nil && os.SameFile(former, info) })
+		if same >= 0 {
+			return fmt.Errorf("%w: %s and %s are one dataset: name it once", errUsage, directories[same], directory)
+		}
+		known[i] = info
+	}
+	return nil
 }
 
 func openAll(directories []string) ([]*trace.Dataset, error) {

@@ -101,12 +101,36 @@ func TestFlagsOfInstances(t *testing.T) {
 	dir, _ := syntheticDataset(t)
 	for _, refused := range [][]string{
 		{"latency", "path", dir, "--from", "/a", "--lost"},
+		{"latency", "path", dir, "--from", "/a", "--histogram", "--lost"},
+		{"latency", "path", dir, "--from", "/a", "--series", "--plot", "--lost"},
 		{"latency", "response-time", dir, "--from", "/a", "--of", "input"},
 		{"latency", "response-time", dir, "--from", "/a", "--of", "message"},
 		{"period", dir, "--of", "path"},
 	} {
 		if code, _, problems := runCommand(refused...); code != exitUsage || !strings.Contains(problems, refused[len(refused)-1]) && !strings.Contains(problems, "--of") {
 			t.Errorf("%v: exit code %d: %s", refused, code, problems)
+		}
+	}
+}
+
+// A path that is named twice, or lies between the topics that are named, is answered once.
+func TestPathsAreAnsweredOnce(t *testing.T) {
+	dir := relayDataset(t)
+	path := "[/talker]-[/chatter]-[/relay]-[/relayed]"
+	rows := func(arguments ...string) string {
+		code, out, problems := runCommand(append([]string{"latency", "path", dir, "--csv", "-q"}, arguments...)...)
+		if code != exitSuccess {
+			t.Fatalf("%v: exit code %d: %s", arguments, code, problems)
+		}
+		return out
+	}
+	once := rows("--path", path)
+	if strings.Count(once, "\n") < 3 {
+		t.Fatalf("the path has the rows\n%s", once)
+	}
+	for _, arguments := range [][]string{{"--path", path, "--path", path}, {"--path", path, "--from", "/chatter", "--to", "/relayed"}} {
+		if got := rows(arguments...); got != once {
+			t.Errorf("%v gives\n%s\nwant\n%s", arguments, got, once)
 		}
 	}
 }

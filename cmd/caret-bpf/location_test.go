@@ -32,3 +32,19 @@ func TestDatasetsAreFound(t *testing.T) {
 		}
 	}
 }
+
+// One dataset, named twice, would count twice: `rec/*` names all of its folders.
+func TestRepeatedDatasets(t *testing.T) {
+	dataset := relayDataset(t)
+	for _, question := range [][]string{{"latency", "callback"}, {"graph"}, {"paths"}} {
+		for _, other := range []string{dataset + "/", filepath.Join(dataset, trace.TablePublish)} {
+			code, _, problems := runCommand(append(question[:len(question):len(question)], dataset, other)...)
+			if code != exitUsage || !strings.Contains(problems, dataset+" and "+other+" are one dataset: name it once") {
+				t.Errorf("%v of %s: exit code %d: %s", question, other, code, problems)
+			}
+		}
+	}
+	if code, _, problems := runCommand("diff", dataset, dataset); code == exitUsage {
+		t.Errorf("diff of a dataset with itself: exit code %d: %s", code, problems)
+	}
+}
