@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -53,7 +54,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 		last.Value = max(last.Value, o.at)
 		c := counters[of]
 		if c == nil {
-			c = &intervalCounter{label: of.label(), interval: intervals.Length, base: o.at, instances: &instances}
+			c = &intervalCounter{label: of.label(), interval: intervals.Length, base: o.at, instances: &instances, done: ctx.Done()}
 			if intervals.Common {
 				c.base = first.Value
 			}
@@ -72,7 +73,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 		}
 		results = append(results, c.result())
 	}
-	if err := instances.flush(); err != nil {
+	if err := errors.Join(ctx.Err(), instances.flush()); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(results, func(a, b Frequency) int { return comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel) })
@@ -84,6 +85,7 @@ type intervalCounter struct {
 	label          PeriodicLabel
 	interval, base int64
 	instances      *series[FrequencyInstance]
+	done           <-chan struct{} // nobody waits for the answer any more
 
 	total     uint64
 	now       int64 // number of the interval
@@ -103,8 +105,27 @@ func (c *intervalCounter) add(at int64) {
 // advance goes on to the interval of a time. Simulated time may go back; what is earlier than the interval belongs
 // to it all the same.
 func (c *intervalCounter) advance(at int64) {
-	for (at-c.base)/c.interval > c.now {
+	to := (at - c.base) / c.interval
+	if to <= c.now {
+		return
+	}
+	c.close()
+	if empty := to - c.now; empty > 0 && !c.instances.wanted() { // there may be very many
+		c.least = trace.Some[uint64](0)
+		c.intervals += uint64(empty)
+		c.now = to
+	}
+	for c.now < to && !isDone(c.done) {
 		c.close()
+	}
+}
+
+func isDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -21,6 +21,7 @@ type chainLink struct {
 	polled    map[execution]*arrival
 	last      map[execution]*chainExecution
 	order     []execution // of last
+	endless   []*chainExecution
 	published []*departure
 }
 
@@ -54,6 +55,9 @@ func newChainLink(chain []*system.Callback, s *system.Subscription, everyStart b
 
 func (l *chainLink) receive(a *arrival) {
 	if a.polled && a.callback == l.chain[0] {
+		if former := l.polled[a.execution()]; former != nil { // a later one took its place
+			l.emit(former.unused())
+		}
 		l.polled[a.execution()] = a
 	}
 }
@@ -127,8 +131,20 @@ func (l *chainLink) startOf(stage int, e *chainExecution) {
 	}
 	if stage == len(l.chain)-1 {
 		in := e.execution()
+		if former := l.last[in]; former != nil { // the recording has it twice
+			l.giveUp(former)
+		} else {
+			l.order = append(l.order, in)
+		}
 		l.last[in] = e
-		l.order = append(l.order, in)
+		return
+	}
+	if e.end == noTime { // it leaves nothing
+		l.endless = append(l.endless, e)
+		if len(l.endless) > keptExecutions {
+			l.giveUp(l.endless[0])
+			l.endless = slices.Delete(l.endless, 0, 1)
+		}
 	}
 }
 
@@ -188,6 +204,9 @@ func (l *chainLink) drop(in execution, e *chainExecution) {
 func (l *chainLink) end() {
 	for _, before := range l.waiting {
 		l.giveUp(before)
+	}
+	for _, e := range l.endless {
+		l.giveUp(e)
 	}
 	for _, in := range l.order {
 		l.drop(in, l.last[in])

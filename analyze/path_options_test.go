@@ -9,6 +9,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func pathsOf(t *testing.T, q *analyze.Query, text string) []*system.Path {
@@ -176,5 +177,50 @@ func TestPathsWithoutAHop(t *testing.T) {
 				t.Errorf("warnings %q", q.Warnings)
 			}
 		})
+	}
+}
+
+// The messages of the callbacks at the ends are those of the time that is asked for.
+func TestCallbacksAtTheEndsInATime(t *testing.T) {
+	s := newRecording(t)
+	sensor, actuator := s.node("/sensor"), s.node("/actuator")
+	points, in := s.publisher(sensor, "/points", "aa"), s.subscription(actuator, "/points")
+	timer := s.timer(sensor, 100)
+	for i := range int64(5) {
+		at := 1000 + 100*i
+		s.runs(sensor, timer, at, at+5)
+		s.publishes(points, at+1, at+2, timer, at)
+		s.receives(in, "aa", at+2, at+11, at+40)
+	}
+	q := s.query(analyze.Filter{})
+	q.Restrict(trace.Some(int64(1300)), trace.Optional[int64]{})
+	hops, err := q.PathLatency(t.Context(), pathsOf(t, q, "[/sensor]-[/points]-[/actuator]"), analyze.PathOptions{FirstCallback: true, LastCallback: true}, nil)
+	if err != nil || len(hops) != 4 {
+		t.Fatalf("%+v, %v", hops, err)
+	}
+	for _, h := range hops {
+		if h.Messages != 2 || h.Count != 2 {
+			t.Errorf("hop %d has %d ways of %d messages, want 2 of 2", h.Hop, h.Count, h.Messages)
+		}
+	}
+}
+
+// By the clocks of two hosts, outputs may be there before their inputs. Then there is no response time, and that is
+// said.
+func TestOutputsBeforeInputs(t *testing.T) {
+	s := newRecording(t)
+	sensor, actuator := s.node("/sensor"), s.node("/actuator")
+	points, in := s.publisher(sensor, "/points", "aa"), s.subscription(actuator, "/points")
+	for at := int64(1000); at < 1300; at += 100 {
+		s.publishes(points, at, at, 0, 0)
+		s.receives(in, "aa", at, at-50, at-40)
+	}
+	q := s.query(analyze.Filter{})
+	results, err := q.ResponseTime(t.Context(), pathsOf(t, q, "[/sensor]-[/points]-[/actuator]"), analyze.PathOptions{}, nil, nil)
+	if err != nil || results[0].Count != 0 {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	if len(q.Warnings) != 1 || !strings.HasPrefix(q.Warnings[0], "3 outputs of [/sensor]-[/points]-[/actuator] have no response time") {
+		t.Errorf("warnings %q", q.Warnings)
 	}
 }

@@ -313,6 +313,11 @@ func (t *pathTracker) add(w *messageWindow) {
 		if t.ends[a.subscription] != nil {
 			t.arrived = append(t.arrived, a)
 		}
+		for _, p := range t.ends[a.subscription] {
+			if p.toCallback && t.query.filter.covers(a.start) {
+				p.hops[len(p.hops)-1].count.messages++
+			}
+		}
 	}
 	t.complete(arrived, left)
 	t.stops.tellOfLast()
@@ -325,8 +330,11 @@ func (t *pathTracker) setOut(p *trackedPath, d *departure) {
 	case !p.fromCallback:
 		d.begins = t.begin(p, d.at, d.at, d.begins)
 	case d.callback != nil:
-		d.begins = t.begin(p, d.start, d.at, d.begins)
-		p.hops[0].count.messages++
+		begins := t.begin(p, d.start, d.at, d.begins)
+		if begins != d.begins {
+			p.hops[0].count.messages++
+		}
+		d.begins = begins
 	case t.query.filter.covers(d.at):
 		p.outside++
 	}
@@ -380,7 +388,6 @@ func (t *pathTracker) completeAt(a *arrival, w *way) {
 	default:
 		w.times[len(w.times)-1] = a.end
 		p.early = append(p.early, &way{path: p, from: w.from, times: slices.Clone(w.times)})
-		p.hops[len(p.hops)-1].count.messages++
 	}
 }
 

@@ -56,6 +56,7 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		}
 	}
 	periods := make(map[source]*periodic)
+	var ordered []source
 	instances := series[PeriodInstance]{each: each}
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := o.source
@@ -63,6 +64,7 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		if p == nil {
 			p = newPeriodic(of, origins)
 			periods[of] = p
+			ordered = append(ordered, of)
 		}
 		if p.seen > 0 {
 			p.periods.add(p.last, o.at-p.last)
@@ -76,8 +78,8 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		return nil, err
 	}
 	var results []Period
-	for of, p := range periods {
-		results = append(results, p.results(of.label())...)
+	for _, of := range ordered {
+		results = append(results, periods[of].results(of.label())...)
 	}
 	slices.SortStableFunc(results, func(a, b Period) int {
 		return cmp.Or(comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel), -cmp.Compare(a.Measure, b.Measure))

@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
@@ -72,6 +73,9 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options 
 	for _, p := range t.paths {
 		r := responses[p]
 		r.settle()
+		if r.reversed > 0 {
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%d outputs of %s have no response time: by the clocks of their hosts they were there before their inputs", r.reversed, p.name))
+		}
 		results = append(results,
 			ResponseTime{Path: p.name, Case: ResponseBest, Statistics: r.best.statistics()},
 			ResponseTime{Path: p.name, Case: ResponseWorst, Statistics: r.worst.statistics()},
@@ -92,11 +96,14 @@ type responseTimes struct {
 	newest *pathBegin // of the ways with the last output; nil before the first
 	output int64
 	former *pathBegin // the input of the flow before
+
+	reversed uint64 // ways that end before they begin
 }
 
 // add takes a way. Those that end before they begin (clocks that differ) are left out.
 func (r *responseTimes) add(from *pathBegin, output int64) {
 	if output < from.at {
+		r.reversed++
 		return
 	}
 	if r.newest != nil && output != r.output {

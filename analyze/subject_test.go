@@ -1,6 +1,8 @@
 package analyze_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -108,5 +110,46 @@ func TestCommonBaseGoesOnToTheLast(t *testing.T) {
 	}
 	if want := []uint64{1, 1, 1}; !slices.Equal(counts["/n/callback_1"], want) {
 		t.Errorf("the late timer ran %d times in the intervals, want %d", counts["/n/callback_1"], want)
+	}
+}
+
+// Empty intervals are counted without going through them, unless each is asked for; that ends with the question.
+func TestManyEmptyIntervals(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	timer := s.timer(n, 50)
+	s.runs(n, timer, 0, 1)
+	s.runs(n, timer, 1, 2)
+	s.runs(n, timer, 1<<60, 1<<60+1)
+	q := s.query(analyze.Filter{})
+	results, err := q.Frequencies(t.Context(), analyze.Callbacks, false, analyze.Intervals{Length: 2}, nil)
+	if err != nil || len(results) != 1 || results[0].Intervals != 1<<59+1 || results[0].Min != 0 || results[0].Max != 1e9 || results[0].Count != 3 {
+		t.Errorf("%+v, %v", results, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = q.Frequencies(ctx, analyze.Callbacks, false, analyze.Intervals{Length: 2}, func([]analyze.FrequencyInstance) error {
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Two publishers of one topic in one node have rows of their own, in the order in which they began.
+func TestPeriodsOfEqualNames(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	first, second := s.publisher(n, "/t", "aa"), s.publisher(n, "/t", "bb")
+	for i := range int64(4) {
+		s.publishes(first, 100+10*i, 100+10*i, 0, 0)
+		s.publishes(second, 105+20*i, 105+20*i, 0, 0)
+	}
+	q := s.query(analyze.Filter{})
+	for range 20 {
+		results, err := q.Periods(t.Context(), analyze.Topics, false, nil)
+		if err != nil || len(results) != 2 || results[0].Mean.Value != 10 || results[1].Mean.Value != 20 {
+			t.Fatalf("%+v, %v", results, err)
+		}
 	}
 }

@@ -12,8 +12,11 @@ import (
 //
 // Where they leave several possibilities, the fate of these messages is unknown.
 
-// mostTied bounds the dequeues of a slot at one instant whose possibilities are gone through.
-const mostTied = 4
+// mostTied bounds the dequeues of a slot at one instant whose possibilities are gone through, mostHeld the enqueues.
+const (
+	mostTied = 4
+	mostHeld = 8
+)
 
 // tie is what happened to a slot at an instant, as far as that is not told by the time.
 type tie struct {
@@ -25,7 +28,7 @@ type tie struct {
 
 // solve finds the possibilities.
 func (t *tie) solve() {
-	if len(t.taken) <= mostTied {
+	if len(t.taken) <= mostTied && len(t.held) <= mostHeld {
 		t.extend(nil)
 	}
 }

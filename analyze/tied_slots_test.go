@@ -116,3 +116,20 @@ func TestCommunicationOfEqualTimes(t *testing.T) {
 		})
 	}
 }
+
+// Very many enqueues at one time are not gone through: what became of them is unknown.
+func TestManyEnqueuesOfOneTime(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	r := &ringRecording{s, s.publisher(n, "/chatter", "aa"), s.intraProcessSubscription(n, "/chatter")}
+	for range 200 {
+		r.puts(1, 100, trace.Optional[bool]{})
+	}
+	for i := range int64(4) {
+		r.takes(2, 100, 110+i)
+	}
+	rows, err := r.query(analyze.Filter{}).CommunicationLatency(t.Context(), nil)
+	if err != nil || len(rows) != 1 || rows[0].Unknown != 200 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}

@@ -154,6 +154,7 @@ func TestReadArchitectureRefuses(t *testing.T) {
 		"a context of an unknown type":           frame + "  message_contexts:\n  - {context_type: magic, subscription_topic_name: /t, publisher_topic_name: /u}\n",
 		"a context of an unknown subscription":   frame + "  message_contexts:\n  - {context_type: tilde, subscription_topic_name: /t, publisher_topic_name: /u}\n",
 		"a path through an unknown node":         strings.Replace(frame, "named_paths: []", "named_paths:\n- path_name: p\n  node_chain: [{node_name: /b}]", 1),
+		"a path between nodes without a topic":   strings.Replace(frame, "named_paths: []", "named_paths:\n- path_name: p\n  node_chain: [{node_name: /a}, {node_name: /a}]", 1),
 		"a callback group of unknown callbacks":  frame + "  callback_groups:\n  - {callback_group_type: reentrant, callback_group_name: g, callback_names: [c1]}\n",
 		"a path without a name":                  strings.Replace(frame, "named_paths: []", "named_paths:\n- node_chain: [{node_name: /a}]", 1),
 		"a node without a name, as a wrong type": "named_paths: []\nexecutors: []\nnodes:\n- [1]\n",

@@ -303,6 +303,12 @@ func (a *Architecture) resolvePath(entry pathEntry) (*Path, error) {
 			return nil, fmt.Errorf("there is no node %q that subscribes to %q and publishes %q", part.Node, part.SubscribeTopic, part.PublishTopic)
 		}
 	}
+	for i := 1; i < len(p.Nodes); i++ {
+		from, to := &p.Nodes[i-1], &p.Nodes[i]
+		if from.Publisher == nil || to.Subscription == nil || from.Publisher.TopicName != to.Subscription.TopicName {
+			return nil, fmt.Errorf("no topic leads from %q to %q: the one has to publish what the other subscribes to", from.Node.Name, to.Node.Name)
+		}
+	}
 	return p, nil
 }
 
