@@ -202,12 +202,11 @@ func (of *made) followChain(by pair, chain []*callback) {
 	}
 	for i, c := range chain {
 		for _, e := range c.executions {
-			unended := c != last && !c.node.process.recording.sees(e.end)
 			trace := traceOf(e, by, i+1)
 			if c != last && i > 0 {
 				trace.middle = append(trace.middle, e)
 			}
-			if in := trace.input; in != nil && !answered[e] && e.isSeen() && !unended {
+			if in := trace.input; in != nil && !answered[e] && e.isSeen() {
 				of.unused = append(of.unused, in)
 				of.traces[in] = trace
 			}
