@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -44,7 +43,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 	}
 	counters := make(map[source]*intervalCounter)
 	var ordered []*intervalCounter
-	instances := series[FrequencyInstance]{each: each}
+	instances := series[FrequencyInstance]{each: interruptible(ctx, each)}
 	var first, last trace.Optional[int64] // of all
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := o.source
@@ -54,7 +53,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 		last.Value = max(last.Value, o.at)
 		c := counters[of]
 		if c == nil {
-			c = &intervalCounter{label: of.label(), interval: intervals.Length, base: o.at, instances: &instances, done: ctx.Done()}
+			c = &intervalCounter{label: of.label(), interval: intervals.Length, base: o.at, instances: &instances}
 			if intervals.Common {
 				c.base = first.Value
 			}
@@ -73,7 +72,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 		}
 		results = append(results, c.result())
 	}
-	if err := errors.Join(ctx.Err(), instances.flush()); err != nil {
+	if err := instances.flush(); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(results, func(a, b Frequency) int { return comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel) })
@@ -85,7 +84,6 @@ type intervalCounter struct {
 	label          PeriodicLabel
 	interval, base int64
 	instances      *series[FrequencyInstance]
-	done           <-chan struct{} // nobody waits for the answer any more
 
 	total     uint64
 	now       int64 // number of the interval
@@ -110,22 +108,13 @@ func (c *intervalCounter) advance(at int64) {
 		return
 	}
 	c.close()
-	if empty := to - c.now; empty > 0 && !c.instances.wanted() { // there may be very many
+	for c.now < to && c.instances.wanted() {
+		c.close()
+	}
+	if empty := to - c.now; empty > 0 { // there may be very many
 		c.least = trace.Some[uint64](0)
 		c.intervals += uint64(empty)
 		c.now = to
-	}
-	for c.now < to && !isDone(c.done) {
-		c.close()
-	}
-}
-
-func isDone(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
 	}
 }
 

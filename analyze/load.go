@@ -101,19 +101,6 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 	return slices.Concat(results...), q.warnOfDamage(damaged.Err())
 }
 
-// interruptible has each return ctx's error when that has one. It is nil if each is.
-func interruptible[I any](ctx context.Context, each func([]I) error) func([]I) error {
-	if each == nil {
-		return nil
-	}
-	return func(batch []I) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return each(batch)
-	}
-}
-
 // recordedSpan is a time in which a process was recorded, on the common clock.
 type recordedSpan struct {
 	trace.Span

@@ -1,5 +1,7 @@
 package analyze
 
+import "context"
+
 // maxBatch bounds the instances in memory: of one execution there can be as many as somebody asks for.
 const maxBatch = 1 << 14
 
@@ -29,4 +31,17 @@ func (s *series[I]) flush() error {
 		s.batch = s.batch[:0]
 	}
 	return s.err
+}
+
+// interruptible has each return ctx's error when that has one. It is nil if each is.
+func interruptible[I any](ctx context.Context, each func([]I) error) func([]I) error {
+	if each == nil {
+		return nil
+	}
+	return func(batch []I) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return each(batch)
+	}
 }

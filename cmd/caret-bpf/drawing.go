@@ -144,12 +144,12 @@ func drawArchitecture(a *system.Architecture, all bool) *drawing {
 	for _, p := range a.Processes {
 		drawn := drawnProcess{name: describeProcess(p.PID, p.Command)}
 		for i, n := range a.Nodes {
-			if n.Process != p.ProcessKey || isEmpty(n) {
+			if n.Process != p.ProcessKey {
 				continue
 			}
 			publishers := slices.DeleteFunc(slices.Clone(n.Publishers), standard.Publisher)
 			subscriptions := slices.DeleteFunc(slices.Clone(n.Subscriptions), standard.Subscription)
-			if n.Name == "" && len(nodeRows(n, standard)) == 0 { // the middleware's
+			if n.Name == "" && len(nodeRows(n, standard)) == 0 { // the middleware's, or nothing
 				d.standard.subscriptions += len(n.Subscriptions)
 				continue
 			}

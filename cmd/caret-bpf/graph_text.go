@@ -22,7 +22,7 @@ func printGraph(w *output, a *system.Architecture, standard *system.Standard) {
 	var ofMiddlewares standardCount
 	for _, n := range a.Nodes {
 		rows, count := nodeRows(n, standard), countStandard(standard, n)
-		if isEmpty(n) || n.Name == "" && len(rows) == 0 {
+		if n.Name == "" && len(rows) == 0 {
 			ofMiddlewares.subscriptions += count.subscriptions
 			continue
 		}

@@ -26,9 +26,8 @@ func latencyPathCommand() command {
 			lost := flags.Bool("lost", false, "with --series: one row for each message that was lost on a hop or led to no publish, too")
 			charts := defineChartFlags(flags, histogramChart, seriesChart, stackedBarChart, flowChart)
 			return func(ctx context.Context, c console, arguments []string) error {
-				drawn := charts.asks(histogramChart) || charts.asks(seriesChart) || charts.asks(stackedBarChart) || charts.asks(flowChart)
 				switch {
-				case *lost && drawn:
+				case *lost && len(charts.asked()) > 0:
 					return fmt.Errorf("%w: drawings mark what was lost by themselves: leave out --lost", errUsage)
 				case *lost && !q.series:
 					return fmt.Errorf("%w: --lost adds rows to --series: name both", errUsage)
