@@ -94,12 +94,11 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 // scanPassages passes the ways of all messages to the subscriptions that are asked for on. flush is called after each
 // window of messages, and at the end.
 func (q *Query) scanPassages(ctx context.Context, add func(passage), flush func() error) error {
-	wanted := &wantedMessages{
-		publisher:    remember(func(p *system.Publisher) bool { return matches(q.filter.Topics, p.TopicName) }),
-		subscription: remember(func(s *system.Subscription) bool { return matches(q.filter.Topics, s.TopicName) }),
-	}
+	wanted := &wantedMessages{publisher: every[*system.Publisher], subscription: every[*system.Subscription]}
 	if len(q.filter.Topics) > 0 {
 		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }
+		wanted.publisher = remember(func(p *system.Publisher) bool { return wanted.topic(p.TopicName) })
+		wanted.subscription = remember(func(s *system.Subscription) bool { return wanted.topic(s.TopicName) })
 	}
 	passages := newPassages(q, q.filter.communication, add)
 	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
@@ -112,6 +111,8 @@ func (q *Query) scanPassages(ctx context.Context, add func(passage), flush func(
 	passages.end()
 	return flush()
 }
+
+func every[E any](E) bool { return true }
 
 // communications gathers passages.
 type communications struct {

@@ -36,6 +36,9 @@ func newStream[R, E any](ctx context.Context, source *eventSource, table string,
 		err = trace.ScanGroup(ctx, table, g.Group, selection, func(rows []R) error {
 			for i := range rows {
 				if e := convert(source.readers[worker], &rows[i], g.dataset); e != nil {
+					if events == nil && selection == nil {
+						events = make([]timed[E], 0, min(g.Rows(), windowRows)) // most rows are wanted
+					}
 					events = append(events, timed[E]{at(e), e})
 				}
 			}

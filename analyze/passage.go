@@ -64,7 +64,7 @@ type passages struct {
 	inbound map[*system.Subscription]*inbound
 	queues  map[route]*flightQueue
 	ordered []*flightQueue // in the order in which they were made
-	routes  map[*system.Publisher][]*system.Subscription
+	outlets map[*system.Publisher][]outlet
 	buffers map[*system.Subscription]*slots
 	numbers map[publishNumber]*departure
 	retry   []*arrival // that came before their publish: the clocks of two hosts differ
@@ -80,7 +80,7 @@ func newPassages(q *Query, include func(*system.Publisher, *system.Subscription)
 	p := &passages{
 		query: q, include: include, emit: emit,
 		byTopic: make(map[string][]*system.Subscription), byGID: make(map[string][]*system.Publisher), known: make(map[*system.Subscription]bool),
-		inbound: make(map[*system.Subscription]*inbound), queues: make(map[route]*flightQueue), routes: make(map[*system.Publisher][]*system.Subscription),
+		inbound: make(map[*system.Subscription]*inbound), queues: make(map[route]*flightQueue), outlets: make(map[*system.Publisher][]outlet),
 		buffers: make(map[*system.Subscription]*slots), numbers: make(map[publishNumber]*departure),
 	}
 	for _, n := range q.Architecture.Nodes {
@@ -101,7 +101,7 @@ func (p *passages) learn(s *system.Subscription) {
 	if !p.known[s] && s.TopicName != "" {
 		p.known[s] = true
 		p.byTopic[s.TopicName] = append(p.byTopic[s.TopicName], s)
-		clear(p.routes)
+		clear(p.outlets)
 	}
 }
 
@@ -170,22 +170,30 @@ func byTransport(arrivals []*arrival) (intra, middleware []timed[arrival]) {
 	return intra, middleware
 }
 
-// subscriptionsOf returns the subscriptions that a publisher's messages go to.
-func (p *passages) subscriptionsOf(publisher *system.Publisher) []*system.Subscription {
-	subscriptions, ok := p.routes[publisher]
+// outlet is a subscription that a publisher's messages go to.
+type outlet struct {
+	subscription *system.Subscription
+	queue        *flightQueue // nil until a message went there through the middleware
+}
+
+// outletsOf returns where a publisher's messages go to.
+func (p *passages) outletsOf(publisher *system.Publisher) []outlet {
+	outlets, ok := p.outlets[publisher]
 	if !ok {
 		for _, s := range p.byTopic[publisher.TopicName] {
 			if p.include(publisher, s) {
-				subscriptions = append(subscriptions, s)
+				outlets = append(outlets, outlet{subscription: s})
 			}
 		}
-		p.routes[publisher] = subscriptions
+		p.outlets[publisher] = outlets
 	}
-	return subscriptions
+	return outlets
 }
 
 func (p *passages) depart(d *departure) {
-	for _, s := range p.subscriptionsOf(d.publisher) {
+	outlets := p.outletsOf(d.publisher)
+	for i := range outlets {
+		s := outlets[i].subscription
 		// rclcpp hands messages to subscriptions of the process through buffers, and its rmw layer ignores local publishers
 		// then.
 		if d.intra != noTime && s.Buffer != 0 && s.Node.Process == d.publisher.Node.Process {
@@ -200,7 +208,10 @@ func (p *passages) depart(d *departure) {
 			}
 			continue
 		}
-		p.queue(route{d.publisher, s}).push(d)
+		if outlets[i].queue == nil {
+			outlets[i].queue = p.queue(route{d.publisher, s})
+		}
+		outlets[i].queue.push(d)
 	}
 	if d.enqueues > 0 {
 		p.numbers[d.number] = d

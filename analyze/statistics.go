@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/rank"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -169,9 +170,9 @@ func (d *distribution) mean() int64 {
 
 // ranked returns a function that tells percentiles.
 func (d *distribution) ranked() func(share float64) int64 {
-	rank := func(share float64) uint64 { return max(uint64(math.Ceil(share*float64(d.count))), 1) }
+	rankOf := func(share float64) uint64 { return max(uint64(math.Ceil(share*float64(d.count))), 1) }
 	if d.histogram == nil {
-		return func(share float64) int64 { return d.samples.ranked(int(rank(share))-1, d.min, d.max) }
+		return func(share float64) int64 { return rank.Value(d.samples.chunks, int(rankOf(share))-1, d.min, d.max) }
 	}
 	values := make([]int64, 0, len(d.histogram))
 	for ns := range d.histogram {
@@ -179,7 +180,7 @@ func (d *distribution) ranked() func(share float64) int64 {
 	}
 	slices.Sort(values)
 	return func(share float64) int64 {
-		left := rank(share)
+		left := rankOf(share)
 		for _, ns := range values {
 			count := d.histogram[ns]
 			if left <= count {

@@ -3,6 +3,8 @@ package significance
 import (
 	"math"
 	"slices"
+
+	"github.com/caret-bpf/caret-bpf/analyze/rank"
 )
 
 // Median is the median of the durations of one recording, in nanoseconds, and what is known of its error.
@@ -37,19 +39,24 @@ const (
 // correlation blocking finds. The durations that far from the middle bound the median (Woodruff: Confidence intervals
 // for medians and other position measures, J. Am. Stat. Assoc. 47, 1952). No distribution is assumed.
 func (s *Series) Median() Median {
-	kept := len(s.durations)
+	kept := s.kept
 	m := Median{Count: s.count, Kept: uint64(kept)}
 	if kept == 0 {
 		return m
 	}
-	sorted := slices.Clone(s.durations)
-	slices.Sort(sorted)
-	m.Value = sorted[(kept-1)/2]
+	durations := make([][]int64, len(s.chunks))
+	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
+	for i, c := range s.chunks {
+		durations[i] = c.durations
+		least, greatest = min(least, slices.Min(c.durations)), max(greatest, slices.Max(c.durations))
+	}
+	ranked := func(index int) int64 { return rank.Value(durations, index, least, greatest) }
+	m.Value = ranked((kept - 1) / 2)
 
 	b := sumVariance(s.aboveBySlice(m.Value))
 	share := math.Sqrt(b.variance) / float64(kept) // the standard error of the share of durations below the median
 	at := func(share float64) float64 {
-		return float64(sorted[min(max(int(math.Ceil(share*float64(kept)))-1, 0), kept-1)])
+		return float64(ranked(min(max(int(math.Ceil(share*float64(kept)))-1, 0), kept-1)))
 	}
 	middle := float64(m.Value)
 	reach := max(middle-at(0.5-spread*share), at(0.5+spread*share)-middle)
@@ -68,19 +75,21 @@ func (s *Series) Median() Median {
 func (s *Series) aboveBySlice(median int64) []float64 {
 	var counts, above [timeSlices]float64
 	total := 0.0
-	for i, duration := range s.durations {
-		slice := s.places[i] & (timeSlices - 1)
-		counts[slice]++
-		switch {
-		case duration > median:
-			above[slice]++
-			total++
-		case duration == median:
-			above[slice] += 0.5
-			total += 0.5
+	for _, c := range s.chunks {
+		for i, duration := range c.durations {
+			slice := c.places[i] & (timeSlices - 1)
+			counts[slice]++
+			switch {
+			case duration > median:
+				above[slice]++
+				total++
+			case duration == median:
+				above[slice] += 0.5
+				total += 0.5
+			}
 		}
 	}
-	expected := total / float64(len(s.durations))
+	expected := total / float64(s.kept)
 	var values []float64
 	for slice, count := range counts {
 		if count > 0 {

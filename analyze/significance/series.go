@@ -8,6 +8,8 @@ const (
 	sliceBits  = 12
 	// keptDurations bounds the memory of a Series: 10 bytes a duration.
 	keptDurations = 4 << 20
+	// chunkDurations is the number of durations in a chunk.
+	chunkDurations = 1 << 14
 	// lastRank is the highest rank that fits beside a slice in 16 bits.
 	lastRank = 1<<(16-sliceBits) - 1
 )
@@ -20,12 +22,18 @@ const (
 type Series struct {
 	first, length int64
 	count         uint64
-	limit         int
-	durations     []int64
-	// places has the slice of time of each duration, in the low bits, and its rank.
-	places []uint16
+	limit, kept   int
+	// chunks have the durations that are kept. Adding one never moves those of other chunks.
+	chunks []chunk
 	// least is the rank that a duration must have to be kept. Half of the durations of a rank are of higher ones.
 	least uint16
+}
+
+// chunk is a part of the durations.
+type chunk struct {
+	durations []int64
+	// places has the slice of time of each duration, in the low bits, and its rank.
+	places []uint16
 }
 
 // NewSeries returns an empty series of a recording from first to last, in nanoseconds.
@@ -38,17 +46,31 @@ func NewSeries(first, last int64) *Series {
 func (s *Series) Add(at, duration int64) {
 	s.count++
 	if rank := rankOf(at, duration); rank >= s.least {
-		s.durations = append(s.durations, duration)
-		s.places = append(s.places, s.slice(at)|rank<<sliceBits)
+		s.put(duration, s.slice(at)|rank<<sliceBits)
 		s.thin()
 	}
+}
+
+func (s *Series) put(duration int64, place uint16) {
+	last := len(s.chunks) - 1
+	if last < 0 || len(s.chunks[last].durations) >= chunkDurations {
+		var c chunk // most series are short: the first chunk grows
+		if last >= 0 {
+			c = chunk{make([]int64, 0, chunkDurations), make([]uint16, 0, chunkDurations)}
+		}
+		s.chunks = append(s.chunks, c)
+		last++
+	}
+	c := &s.chunks[last]
+	c.durations, c.places = append(c.durations, duration), append(c.places, place)
+	s.kept++
 }
 
 // Merge adds what another series of the same recording gathered, which is not used any more.
 func (s *Series) Merge(other *Series) {
 	s.count += other.count
-	s.durations = append(s.durations, other.durations...)
-	s.places = append(s.places, other.places...)
+	s.kept += other.kept
+	s.chunks = append(s.chunks, other.chunks...)
 	if s.least != other.least {
 		s.keep(max(s.least, other.least))
 	}
@@ -57,22 +79,24 @@ func (s *Series) Merge(other *Series) {
 
 // thin drops durations until there are no more than the limit.
 func (s *Series) thin() {
-	for len(s.durations) > s.limit && s.least < lastRank {
+	for s.kept > s.limit && s.least < lastRank {
 		s.keep(s.least + 1)
 	}
 }
 
-// keep drops the durations of lower ranks.
+// keep drops the durations of lower ranks. What is left is put into new chunks, which are full, so that chunks in which
+// little is left do not take the memory of full ones.
 func (s *Series) keep(least uint16) {
-	s.least = least
-	kept := 0
-	for i, place := range s.places {
-		if place>>sliceBits >= least {
-			s.durations[kept], s.places[kept] = s.durations[i], place
-			kept++
+	former := s.chunks
+	s.least, s.chunks, s.kept = least, nil, 0
+	for i, c := range former {
+		for j, place := range c.places {
+			if place>>sliceBits >= least {
+				s.put(c.durations[j], place)
+			}
 		}
+		former[i] = chunk{}
 	}
-	s.durations, s.places = s.durations[:kept], s.places[:kept]
 }
 
 func (s *Series) slice(at int64) uint16 {

@@ -8,8 +8,11 @@ type Lookup[E any] struct {
 	lives     LivesAt[E]
 	processes ProcessNumbers
 	known     map[numberedPlace]*Residents[E]
-	recent    [64]foundPlace[E] // of known, by the address: hashing takes longer
+	recent    [1 << recentBits]foundPlace[E] // of known, by the address: hashing takes longer
 }
+
+// recentBits gives room for the entities of a large system, in as much memory as a core has at hand.
+const recentBits = 9
 
 type numberedPlace struct {
 	process int32
@@ -43,7 +46,7 @@ func (l *Lookup[E]) residents(process *trace.ProcessKey, address trace.Address) 
 		return l.lives[Place{*process, address}]
 	}
 	at := numberedPlace{l.processes.Number(process), address}
-	recent := &l.recent[scatter(address)>>58]
+	recent := &l.recent[scatter(address)>>(64-recentBits)]
 	if recent.numberedPlace == at { // a zero one is of no address that is looked up
 		return recent.residents
 	}

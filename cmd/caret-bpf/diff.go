@@ -58,6 +58,7 @@ func diffCommand() command {
 				if err != nil {
 					return err
 				}
+				collectSeldom(c)
 				options.Progress = newReadProgress(c.err, *quiet)
 				difference, err := analyze.Diff(ctx, former, latter, options)
 				endProgress(c.err, *quiet)
