@@ -41,7 +41,7 @@ func (l *fusedLink) inputOf(d *departure) *executionInput {
 	if len(l.inputs) == 0 {
 		return nil
 	}
-	for i := len(l.inputs) - 1; i >= 0 && d.callback != nil; i-- {
+	for i := len(l.inputs) - 1; i >= 0 && d.callback != nil && l.inputs[i].start >= d.start; i-- {
 		if in := &l.inputs[i]; in.execution() == d.execution() {
 			return in
 		}
