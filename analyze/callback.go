@@ -61,8 +61,7 @@ type executionColumns struct {
 	Status   trace.CallbackStatus  `column:"status"`
 }
 
-// CallbackLatency answers how long callbacks took. each, if not nil, gets every execution: the groups of rows in the
-// order of their begin, in a group in the order of completion.
+// CallbackLatency answers how long callbacks took. each, if not nil, gets every execution in the order of their begin.
 func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecution) error) ([]CallbackLatency, error) {
 	states := make([]*executions, scan.MaxWorkers())
 	for i := range states {
@@ -74,6 +73,11 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 	}
 	if err := q.scanExecutions(ctx, states, run); err != nil {
 		return nil, err
+	}
+	for _, e := range states {
+		if err := e.instances.end(q); err != nil {
+			return nil, err
+		}
 	}
 	return mergeExecutions(states), nil
 }
@@ -136,7 +140,7 @@ type executionLatency struct {
 }
 
 func newExecutions(q *Query, each func([]CallbackExecution) error) *executions {
-	return &executions{query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), latencies: make(map[*system.Callback]*executionLatency), instances: series[CallbackExecution]{each: each}}
+	return &executions{query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), latencies: make(map[*system.Callback]*executionLatency), instances: newSeries(each, func(e *CallbackExecution) int64 { return e.Begin })}
 }
 
 func (e *executions) add(rows []executionColumns, clock *clockCorrection) {

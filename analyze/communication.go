@@ -79,16 +79,16 @@ func (i *CommunicationInstance) Published() int64 {
 }
 
 // CommunicationLatency answers how long messages took, and which were lost. each, if not nil, gets every message once
-// for each subscription: received ones window by window in the order of their arrival, lost ones when that is certain.
+// for each subscription, in the order of their publishes.
 func (q *Query) CommunicationLatency(ctx context.Context, each func([]CommunicationInstance) error) ([]CommunicationLatency, error) {
 	if err := q.loadPolls(ctx); err != nil {
 		return nil, err
 	}
-	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: series[CommunicationInstance]{each: each}}
+	c := &communications{query: q, pairs: make(map[routeBy]*communicationPair), instances: newSeries(each, (*CommunicationInstance).Published)}
 	if err := q.scanPassages(ctx, c.add, c.instances.flush); err != nil {
 		return nil, err
 	}
-	return c.results(), nil
+	return c.results(), c.instances.end(q)
 }
 
 // scanPassages passes the ways of all messages to the subscriptions that are asked for on. flush is called after each

@@ -43,7 +43,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 	}
 	counters := make(map[source]*intervalCounter)
 	var ordered []*intervalCounter
-	instances := series[FrequencyInstance]{each: interruptible(ctx, each)}
+	instances := newSeries(interruptible(ctx, each), func(i *FrequencyInstance) int64 { return i.Begin })
 	var first, last trace.Optional[int64] // of all
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := o.source
@@ -72,7 +72,7 @@ func (q *Query) Frequencies(ctx context.Context, subject Subject, simTime bool, 
 		}
 		results = append(results, c.result())
 	}
-	if err := instances.flush(); err != nil {
+	if err := instances.end(q); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(results, func(a, b Frequency) int { return comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel) })

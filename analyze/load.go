@@ -60,7 +60,7 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 		return nil, err
 	}
 	source.progress = q.newProgress(executions.groups)
-	instances := series[LoadInstance]{each: interruptible(ctx, each)}
+	instances := newSeries(interruptible(ctx, each), func(i *LoadInstance) int64 { return i.Begin })
 	threads := make(map[threadNumber]*threadLoad)
 	var ordered []*threadLoad
 	err = readAhead(ctx, q.windowLimits(executions.groups), executions.reading, func(window []*threadExecution) error {
@@ -92,7 +92,7 @@ func (q *Query) Loads(ctx context.Context, interval int64, each func([]LoadInsta
 			results = append(results, rows)
 		}
 	}
-	if err := instances.flush(); err != nil {
+	if err := instances.end(q); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(results, func(a, b []Load) int {

@@ -48,6 +48,16 @@ type NodeInstance struct {
 	Latency     trace.Optional[int64] `report:"latency,duration"`
 }
 
+// at is when the input came or, without one, the output began.
+func (i *NodeInstance) at() int64 {
+	for _, at := range []trace.Optional[int64]{i.Input, i.OutputStart, i.Publish} {
+		if at.Valid {
+			return at.Value
+		}
+	}
+	return noTime
+}
+
 // LoadActivity finds out which callbacks publish and poll what, and which nodes fuse what they receive: without it no
 // output of a node belongs to an input.
 func (q *Query) LoadActivity(ctx context.Context) error {
@@ -90,7 +100,7 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 	var nodes []*nodeLatency
 	var uncomputed int
 	var example string
-	instances := series[NodeInstance]{each: each}
+	instances := newSeries(each, (*NodeInstance).at)
 	links := newLinks(options)
 	for _, n := range q.Architecture.Nodes {
 		if !q.filter.node(n) {
@@ -129,7 +139,7 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 		return nil, err
 	}
 	links.end()
-	if err := instances.flush(); err != nil {
+	if err := instances.end(q); err != nil {
 		return nil, err
 	}
 	var results []NodeLatency

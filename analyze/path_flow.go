@@ -22,7 +22,7 @@ type PathFlow struct {
 // not, in no certain order. It returns the same as PathLatency. Fewer messages may be passed on than set out: of some
 // nothing more is known, because nobody subscribed to them, for instance.
 func (q *Query) PathFlows(ctx context.Context, paths []*system.Path, options PathOptions, each func([]PathFlow) error) ([]PathHop, error) {
-	flows := series[PathFlow]{each: each}
+	flows := newSeries(each, nil)
 	tell := func(p *trackedPath, from *pathBegin, times []int64, fate Fate) {
 		flows.add(PathFlow{Path: p.name, Times: slices.Clone(times), Fate: fate, Again: from.told})
 		from.told = true
@@ -37,6 +37,9 @@ func (q *Query) PathFlows(ctx context.Context, paths []*system.Path, options Pat
 		}
 	})
 	if err := t.track(ctx, flows.flush); err != nil {
+		return nil, err
+	}
+	if err := flows.end(q); err != nil {
 		return nil, err
 	}
 	return t.results(ctx)

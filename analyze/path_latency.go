@@ -57,10 +57,18 @@ type PathHopInstance struct {
 	Latency   trace.Optional[int64] `report:"latency,duration"`
 }
 
+// at is when the way began, if that is known: its hops stay together so.
+func (i *PathHopInstance) at() int64 {
+	if i.PathBegin.Valid {
+		return i.PathBegin.Value
+	}
+	return i.Begin
+}
+
 // PathLatency answers how long messages took along paths and where the time went. each, if not nil, gets the hops of
-// every message that went all the way, those of a way one after the other.
+// every message that went all the way, those of a way one after the other: the way that began first comes first.
 func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, options PathOptions, each func([]PathHopInstance) error) ([]PathHop, error) {
-	instances := series[PathHopInstance]{each: each}
+	instances := newSeries(each, (*PathHopInstance).at)
 	t, err := newPathTracker(q, paths, options, func(w *way) {
 		if instances.wanted() {
 			w.eachHop(instances.add)
@@ -77,6 +85,9 @@ func (q *Query) PathLatency(ctx context.Context, paths []*system.Path, options P
 		})
 	}
 	if err := t.track(ctx, instances.flush); err != nil {
+		return nil, err
+	}
+	if err := instances.end(q); err != nil {
 		return nil, err
 	}
 	return t.results(ctx)

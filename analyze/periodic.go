@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -57,7 +58,7 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 	}
 	periods := make(map[source]*periodic)
 	var ordered []source
-	instances := series[PeriodInstance]{each: each}
+	instances := newSeries(each, func(i *PeriodInstance) int64 { return i.Begin })
 	err = q.eachOccurrence(ctx, subject, sim, func(o *occurrence) {
 		of := o.source
 		p := periods[of]
@@ -74,12 +75,23 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		}
 		p.occur(o.at)
 	}, instances.flush)
+	if err == nil {
+		err = instances.end(q)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var results []Period
+	var uncertain []PeriodicLabel
 	for _, of := range ordered {
 		results = append(results, periods[of].results(of.label())...)
+		if periods[of].isUncertain() {
+			uncertain = append(uncertain, of.label())
+		}
+	}
+	if len(uncertain) > 0 {
+		q.Warnings = append(q.Warnings, fmt.Sprintf("when %d timers were due is not certain, such as %s: their inits were not recorded, and starts differ by half a period and more",
+			len(uncertain), uncertain[0].Callback))
 	}
 	slices.SortStableFunc(results, func(a, b Period) int {
 		return cmp.Or(comparePeriodicLabels(a.PeriodicLabel, b.PeriodicLabel), -cmp.Compare(a.Measure, b.Measure))
@@ -125,7 +137,9 @@ func (p *periodic) occur(at int64) {
 	// rcl calls a timer at the points of its grid, never before, and leaves out those that it missed. Without the origin,
 	// starts are compared with the first one and may be somewhat before it.
 	since := at - p.begin
-	if !p.origin.Valid {
+	if p.origin.Valid {
+		since += min(clockStep, p.grid/2)
+	} else {
 		since += p.grid / 2
 	}
 	point := floorDivision(since, p.grid)
@@ -139,12 +153,21 @@ func (p *periodic) occur(at int64) {
 	}
 }
 
+// clockStep is by how much a time may be too early or too late because a clock goes in steps: some go microsecond by
+// microsecond. A timer that was called at once may seem to have been called that much too early.
+const clockStep = 1000
+
 func floorDivision(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
 		q--
 	}
 	return q
+}
+
+// isUncertain tells whether the grid, laid by the starts alone, may be another one.
+func (p *periodic) isUncertain() bool {
+	return p.grid > 0 && !p.origin.Valid && p.seen > 0 && p.lateness.max-p.lateness.min >= p.grid/2
 }
 
 func (p *periodic) results(label PeriodicLabel) []Period {

@@ -52,11 +52,12 @@ type ResponseTimeInputInstance struct {
 	ResponseTime int64  `report:"response_time,duration"`
 }
 
-// ResponseTime answers how fast paths react. each and eachInput, if not nil, get the flows and the inputs, those of a
-// path in the order of their outputs.
+// ResponseTime answers how fast paths react. each and eachInput, if not nil, get the flows and the inputs, in the order
+// of their inputs.
 func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options PathOptions,
 	each func([]ResponseTimeInstance) error, eachInput func([]ResponseTimeInputInstance) error) ([]ResponseTime, error) {
-	flows, inputs := series[ResponseTimeInstance]{each: each}, series[ResponseTimeInputInstance]{each: eachInput}
+	flows := newSeries(each, func(i *ResponseTimeInstance) int64 { return i.Input })
+	inputs := newSeries(eachInput, func(i *ResponseTimeInputInstance) int64 { return i.Input })
 	flush := func() error { return errors.Join(flows.flush(), inputs.flush()) }
 	responses := make(map[*trackedPath]*responseTimes)
 	t, err := newPathTracker(q, paths, options, func(w *way) { responses[w.path].add(w.from, w.end()) })
@@ -82,7 +83,7 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options 
 			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: r.external.statistics()},
 			ResponseTime{Path: p.name, Case: ResponseAll, Statistics: r.all.statistics()})
 	}
-	return results, flush()
+	return results, errors.Join(flows.end(q), inputs.end(q))
 }
 
 // responseTimes computes the response times of the flows of a path from the ways that reached its end, in the order of

@@ -58,6 +58,11 @@ type ServiceCall struct {
 	Latency        trace.Optional[int64] `report:"latency,duration"`
 }
 
+// at is the time of the first step that was seen.
+func (c *ServiceCall) at() int64 {
+	return firstOf(orNoTime(c.RequestSent), orNoTime(c.RequestTaken), orNoTime(c.ResponseSent), orNoTime(c.ResponseTaken))
+}
+
 // serviceColumns are the columns of service that tell which step of which call happened when.
 type serviceColumns struct {
 	trace.ProcessKey
@@ -94,9 +99,9 @@ const keptCalls = 1 << 16
 // recentCalls is the number of answered calls that are remembered for servers that take the same request later.
 const recentCalls = 1 << 10
 
-// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call: those of
-// which all steps were seen when they were, the others when so many have begun after them that they are given up, or at
-// the end. An answer that comes later still counts as a call of its own; a warning tells where that may be.
+// ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call, in
+// the order of the first steps that were seen. A call is given up when so many have begun after it. An answer that comes
+// later still counts as a call of its own; a warning tells where that may be.
 func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) error) ([]ServiceLatency, error) {
 	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, nil, func(_, end int64) bool {
 		return q.filter.From.Valid && end < q.filter.From.Value
@@ -138,7 +143,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 	if err := q.unknown.Err(); err != nil {
 		return nil, err
 	}
-	if err := calls.finished.flush(); err != nil {
+	if err := calls.finished.end(q); err != nil {
 		return nil, err
 	}
 	return calls.results(), q.warnOfDamage(damaged.Err())
@@ -206,7 +211,7 @@ func newCall(key callKey, s *serviceStep) *openCall {
 
 func newServiceCalls(q *Query, kept int, each func([]ServiceCall) error) *serviceCalls {
 	return &serviceCalls{
-		query: q, open: make(map[callKey][]*list.Element), done: make(map[callKey]*openCall), kept: kept, parts: make(map[ServiceLabel]*serviceParts), finished: series[ServiceCall]{each: each},
+		query: q, open: make(map[callKey][]*list.Element), done: make(map[callKey]*openCall), kept: kept, parts: make(map[ServiceLabel]*serviceParts), finished: newSeries(each, (*ServiceCall).at),
 	}
 }
 
