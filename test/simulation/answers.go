@@ -3,7 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
@@ -107,76 +107,6 @@ func (t *truth) executionRows() (rows []row) {
 	return rows
 }
 
-// repeating is what has a period: a callback, or a publisher.
-type repeating struct {
-	label analyze.PeriodicLabel
-	times []int64
-}
-
-func (t *truth) repeatingCallbacks() (all []repeating) {
-	t.eachCallback(func(c *callback) {
-		byAddress := make(map[trace.Address]*repeating)
-		for _, e := range c.executions {
-			if r := c.node.process.recording; r.sees(e.start) {
-				of := byAddress[c.address]
-				if of == nil {
-					l := t.label(c, e.address())
-					of = &repeating{label: analyze.PeriodicLabel{Node: l.Node, PID: l.PID, Callback: l.Callback, Kind: l.Kind, Topic: l.Topic, TimerPeriod: l.Period}}
-					byAddress[c.address] = of
-				}
-				of.times = append(of.times, r.common(e.start))
-			}
-		}
-		for _, of := range byAddress {
-			slices.Sort(of.times)
-			all = append(all, *of)
-		}
-	})
-	return all
-}
-
-func (t *truth) repeatingPublishers() (all []repeating) {
-	t.eachNode(func(n *node) {
-		for _, p := range n.publishers {
-			of := repeating{label: analyze.PeriodicLabel{Node: n.name, PID: n.process.key.PID, Topic: p.topic}}
-			for _, m := range p.messages {
-				if m.numbered {
-					of.times = append(of.times, m.published())
-				}
-			}
-			slices.Sort(of.times)
-			all = append(all, of)
-		}
-	})
-	return all
-}
-
-// periodRows are the times from one occurrence to the next.
-func periodRows(all []repeating) (rows []row) {
-	for _, of := range all {
-		for i := 1; i < len(of.times); i++ {
-			rows = append(rows, row{text: fmt.Sprintf("%+v", analyze.PeriodInstance{PeriodicLabel: of.label, Begin: of.times[i-1], Period: of.times[i] - of.times[i-1]})})
-		}
-	}
-	return rows
-}
-
-// frequencyRows count the occurrences of each interval from the first one to the last.
-func frequencyRows(all []repeating, interval int64) (rows []row) {
-	for _, of := range all {
-		counts := make(map[int64]uint64)
-		for _, at := range of.times {
-			counts[(at-of.times[0])/interval]++
-		}
-		for i := int64(0); len(of.times) > 0 && i <= (of.times[len(of.times)-1]-of.times[0])/interval; i++ {
-			rows = append(rows, row{text: fmt.Sprintf("%+v", analyze.FrequencyInstance{
-				PeriodicLabel: of.label, Begin: of.times[0] + i*interval, Count: counts[i], Rate: float64(counts[i]) * 1e9 / float64(interval),
-			})})
-		}
-	}
-	return rows
-}
-
 // callRows are those of calls of which a step was recorded.
 func (t *truth) callRows() (rows []row) {
 	for _, c := range t.calls {
@@ -205,13 +135,28 @@ func (t *truth) callRows() (rows []row) {
 	return rows
 }
 
-// series returns the text of each instance of an answer.
-func series[I any](ctx context.Context, ask func(ctx context.Context, each func([]I) error) error) (texts []string, err error) {
+// series returns the text of each instance of an answer. It fails if they are not in the order of their times.
+func series[I any](ctx context.Context, at func(*I) int64, ask func(ctx context.Context, each func([]I) error) error) (texts []string, err error) {
+	last := int64(math.MinInt64)
 	err = ask(ctx, func(instances []I) error {
 		for i := range instances {
 			texts = append(texts, fmt.Sprintf("%+v", instances[i]))
+			if now := at(&instances[i]); now < last {
+				return fmt.Errorf("row %d comes after one of a later time: %s", len(texts), texts[len(texts)-1])
+			}
+			last = at(&instances[i])
 		}
 		return nil
 	})
 	return texts, err
+}
+
+// firstOf is the first time that is known.
+func firstOf(times ...trace.Optional[int64]) int64 {
+	for _, at := range times {
+		if at.Valid {
+			return at.Value
+		}
+	}
+	return math.MinInt64
 }

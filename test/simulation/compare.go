@@ -96,7 +96,7 @@ func (s *System) Differences(ctx context.Context, datasets []*trace.Dataset, win
 		return nil
 	}
 	for _, ask := range []func(context.Context, func(string, []row, []string, error) error) error{
-		t.askCallbacks, t.askCommunications, t.askNodes, t.askPaths, t.askServices, t.askPeriods,
+		t.askCallbacks, t.askCommunications, t.askNodes, t.askPaths, t.askServices, t.askPeriods, t.askLoads,
 	} {
 		if err := ask(ctx, check); err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ func (s *System) nameChains(a *system.Architecture) {
 type checker = func(question string, want []row, got []string, err error) error
 
 func (t *truth) askCallbacks(ctx context.Context, check checker) error {
-	got, err := series(ctx, func(ctx context.Context, each func([]analyze.CallbackExecution) error) error {
+	got, err := series(ctx, func(e *analyze.CallbackExecution) int64 { return e.Begin }, func(ctx context.Context, each func([]analyze.CallbackExecution) error) error {
 		_, err := t.query.CallbackLatency(ctx, each)
 		return err
 	})
@@ -149,7 +149,7 @@ func (t *truth) askCallbacks(ctx context.Context, check checker) error {
 }
 
 func (t *truth) askCommunications(ctx context.Context, check checker) error {
-	got, err := series(ctx, func(ctx context.Context, each func([]analyze.CommunicationInstance) error) error {
+	got, err := series(ctx, (*analyze.CommunicationInstance).Published, func(ctx context.Context, each func([]analyze.CommunicationInstance) error) error {
 		_, err := t.query.CommunicationLatency(ctx, each)
 		return err
 	})
@@ -157,12 +157,13 @@ func (t *truth) askCommunications(ctx context.Context, check checker) error {
 }
 
 func (t *truth) askNodes(ctx context.Context, check checker) error {
-	for _, latest := range []bool{false, true} {
-		got, err := series(ctx, func(ctx context.Context, each func([]analyze.NodeInstance) error) error {
-			_, err := t.query.NodeLatency(ctx, analyze.LinkOptions{Latest: latest}, each)
+	at := func(i *analyze.NodeInstance) int64 { return firstOf(i.Input, i.OutputStart, i.Publish) }
+	for _, options := range []analyze.LinkOptions{{}, {Latest: true}, {EveryStart: true}} {
+		got, err := series(ctx, at, func(ctx context.Context, each func([]analyze.NodeInstance) error) error {
+			_, err := t.query.NodeLatency(ctx, options, each)
 			return err
 		})
-		if err := check(fmt.Sprintf("latency node, latest %t", latest), t.nodeRows(latest), got, err); err != nil {
+		if err := check(fmt.Sprintf("latency node, %+v", options), t.nodeRows(options), got, err); err != nil {
 			return err
 		}
 	}
@@ -184,18 +185,14 @@ func (t *truth) askPaths(ctx context.Context, check checker) error {
 		ways, totals, responses = append(ways, p.wayRows()...), append(totals, p.totalRow()), append(responses, p.responseRows()...)
 	}
 	var gotWays, gotTotals []string
-	results, err := t.query.PathLatency(ctx, paths, analyze.PathOptions{}, func(instances []analyze.PathHopInstance) error {
-		for _, i := range instances {
-			switch i.Hop {
-			case 0:
-				gotWays = append(gotWays, i.Name+":")
-				continue
-			case 1:
-				gotWays[len(gotWays)-1] += fmt.Sprintf(" %d", i.Begin)
-			}
-			gotWays[len(gotWays)-1] += fmt.Sprintf(" %d", i.End.Value)
-		}
-		return nil
+	var results []analyze.PathHop
+	at := func(i *analyze.PathHopInstance) int64 { return firstOf(i.PathBegin, trace.Some(i.Begin)) }
+	_, err = series(ctx, at, func(ctx context.Context, each func([]analyze.PathHopInstance) error) (err error) {
+		results, err = t.query.PathLatency(ctx, paths, analyze.PathOptions{}, func(instances []analyze.PathHopInstance) error {
+			gotWays = addWays(gotWays, instances)
+			return each(instances)
+		})
+		return err
 	})
 	for _, of := range results {
 		if of.Kind == analyze.HopPath {
@@ -208,40 +205,83 @@ func (t *truth) askPaths(ctx context.Context, check checker) error {
 	if err := check("latency path, totals", totals, gotTotals, nil); err != nil {
 		return err
 	}
-	got, err := series(ctx, func(ctx context.Context, each func([]analyze.ResponseTimeInstance) error) error {
+	got, err := series(ctx, func(i *analyze.ResponseTimeInstance) int64 { return i.Input }, func(ctx context.Context, each func([]analyze.ResponseTimeInstance) error) error {
 		_, err := t.query.ResponseTime(ctx, paths, analyze.PathOptions{}, each, nil)
 		return err
 	})
 	return check("latency response-time", responses, got, err)
 }
 
+// addWays adds the ways that hops tell of: those of a way come one after the other.
+func addWays(ways []string, hops []analyze.PathHopInstance) []string {
+	for _, i := range hops {
+		switch i.Hop {
+		case 0:
+			ways = append(ways, i.Name+":")
+			continue
+		case 1:
+			ways[len(ways)-1] += fmt.Sprintf(" %d", i.Begin)
+		}
+		ways[len(ways)-1] += fmt.Sprintf(" %d", i.End.Value)
+	}
+	return ways
+}
+
 func (t *truth) askServices(ctx context.Context, check checker) error {
-	got, err := series(ctx, func(ctx context.Context, each func([]analyze.ServiceCall) error) error {
+	got, err := series(ctx, func(c *analyze.ServiceCall) int64 {
+		return firstOf(c.RequestSent, c.RequestTaken, c.ResponseSent, c.ResponseTaken)
+	}, func(ctx context.Context, each func([]analyze.ServiceCall) error) error {
 		_, err := t.query.ServiceLatency(ctx, each)
 		return err
 	})
 	return check("latency service", t.callRows(), got, err)
 }
 
-// interval is that of the frequencies which are asked for, in nanoseconds.
+// interval is that of the frequencies and loads which are asked for, in nanoseconds.
 const interval = int64(1_000_000)
 
 func (t *truth) askPeriods(ctx context.Context, check checker) error {
-	for subject, all := range map[analyze.Subject][]repeating{analyze.Callbacks: t.repeatingCallbacks(), analyze.Topics: t.repeatingPublishers()} {
-		got, err := series(ctx, func(ctx context.Context, each func([]analyze.PeriodInstance) error) error {
-			_, err := t.query.Periods(ctx, subject, false, each)
+	for subject, all := range map[analyze.Subject][]repeating{
+		analyze.Callbacks: t.repeatingCallbacks(), analyze.Topics: t.repeatingPublishers(),
+		analyze.Subscriptions: t.repeatingSubscriptions(), analyze.Communications: t.repeatingCommunications(),
+	} {
+		var periods []analyze.Period
+		got, err := series(ctx, func(i *analyze.PeriodInstance) int64 { return i.Begin }, func(ctx context.Context, each func([]analyze.PeriodInstance) error) (err error) {
+			periods, err = t.query.Periods(ctx, subject, false, each)
 			return err
 		})
 		if err := check(fmt.Sprintf("period of %ss", subject), periodRows(all), got, err); err != nil {
 			return err
 		}
-		got, err = series(ctx, func(ctx context.Context, each func([]analyze.FrequencyInstance) error) error {
-			_, err := t.query.Frequencies(ctx, subject, false, analyze.Intervals{Length: interval}, each)
+		if err := check(fmt.Sprintf("lateness of %ss", subject), latenessRows(all), latenessTexts(periods, all), nil); err != nil {
 			return err
-		})
-		if err := check(fmt.Sprintf("frequency of %ss", subject), frequencyRows(all, interval), got, err); err != nil {
-			return err
+		}
+		for _, common := range []bool{false, true} {
+			got, err = series(ctx, func(i *analyze.FrequencyInstance) int64 { return i.Begin }, func(ctx context.Context, each func([]analyze.FrequencyInstance) error) error {
+				_, err := t.query.Frequencies(ctx, subject, false, analyze.Intervals{Length: interval, Common: common}, each)
+				return err
+			})
+			if err := check(fmt.Sprintf("frequency of %ss, common base %t", subject, common), frequencyRows(all, interval, common), got, err); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (t *truth) askLoads(ctx context.Context, check checker) error {
+	var loads []analyze.Load
+	got, err := series(ctx, func(i *analyze.LoadInstance) int64 { return i.Begin }, func(ctx context.Context, each func([]analyze.LoadInstance) error) (err error) {
+		loads, err = t.query.Loads(ctx, interval, each)
+		return err
+	})
+	totals, instances := t.loadRows(interval)
+	if err := check("load in intervals", instances, got, err); err != nil {
+		return err
+	}
+	var texts []string
+	for _, l := range loads {
+		texts = append(texts, fmt.Sprintf("%+v", l))
+	}
+	return check("load", totals, texts, nil)
 }

@@ -13,7 +13,10 @@ func (s *System) recordEntities() {
 			continue
 		}
 		rows := &p.recording.rows
-		rows.Processes = append(rows.Processes, trace.Process{ProcessKey: p.key, Command: fmt.Sprintf("process_%d", p.key.PID), Exited: p.recording.sees(p.died)})
+		rows.Processes = append(rows.Processes, trace.Process{
+			ProcessKey: p.key, Command: fmt.Sprintf("process_%d", p.key.PID), Exited: p.recording.sees(p.died),
+			RecordingStartTimestamp: trace.Some(p.recording.stamp(max(p.born, p.recording.begin))), RecordingEndTimestamp: trace.Some(p.recording.stamp(p.lastRecorded())),
+		})
 		for _, n := range p.nodes {
 			rows.Nodes = append(rows.Nodes, trace.Node{
 				ProcessKey: p.key, NodeHandle: n.handle, NodeName: n.name[1:], Namespace: "/", InitTimestamp: p.init(), EndTimestamp: p.end(), Provenance: p.provenance(),
@@ -31,9 +34,10 @@ func (s *System) recordEntities() {
 			}
 			for _, c := range n.callbacks {
 				if c.kind == trace.KindTimer && !c.hidden {
+					// The grid of a timer begins at its init.
 					rows.Timers = append(rows.Timers, trace.Timer{
 						ProcessKey: p.key, TimerHandle: p.address(), NodeHandle: n.handle, NodeName: n.name, Callback: c.address, Period: trace.Some(c.period),
-						InitTimestamp: p.init(), EndTimestamp: p.end(), Provenance: p.provenance(),
+						InitTimestamp: p.recording.stampIfSeen(c.init), EndTimestamp: p.end(), Provenance: p.provenance(),
 					})
 				}
 			}

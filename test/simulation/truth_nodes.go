@@ -49,7 +49,7 @@ func (t *truth) pairOf(n *system.Node, s *system.Subscription, p *system.Publish
 }
 
 // make returns what the node made of the inputs of a pair, in the sense of a context.
-func (t *truth) make(of pair, context system.ContextType, chain []*system.Callback) *made {
+func (t *truth) make(of pair, context system.ContextType, chain []*system.Callback, everyStart bool) *made {
 	result := &made{of: make(map[*message]*reception), context: context, traces: make(map[any]chainTrace)}
 	switch {
 	case context == system.ContextUseLatestMessage:
@@ -59,7 +59,12 @@ func (t *truth) make(of pair, context system.ContextType, chain []*system.Callba
 	case len(chain) == 1:
 		result.follow(of)
 	default:
-		result.followChain(of, t.callbacksOf(of.subscription.node, chain))
+		callbacks := t.callbacksOf(of.subscription.node, chain)
+		from := func(e *execution) *execution { return e.from }
+		if everyStart {
+			from = func(e *execution) *execution { return e.lastBefore(callbacks) }
+		}
+		result.followChain(of, callbacks, from)
 	}
 	return result
 }
@@ -177,41 +182,56 @@ func (of *made) fuse(by pair) {
 	of.leave(by, used)
 }
 
-// followChain is callback_chain with several callbacks: what each has left in a variable, the next one read.
-func (of *made) followChain(by pair, chain []*callback) {
-	answered := make(map[*execution]bool)
+// followChain is callback_chain with several callbacks: what each has left in a variable, the next one read. from tells
+// whose variable an execution read.
+func (of *made) followChain(by pair, chain []*callback, from func(*execution) *execution) {
 	last := chain[len(chain)-1]
-	for _, c := range chain[1:] {
-		for _, e := range c.executions {
-			if e.isSeen() && e.from != nil && e.from.isSeen() {
-				answered[e.from] = true
-			}
-		}
-	}
+	used := make(map[*reception]bool)
 	for _, m := range by.publisher.outputs() {
 		if m.in.callback != last || !m.in.isSeen() {
 			continue
 		}
-		answered[m.in] = true
-		of.traces[m] = traceOf(m.in, by, len(chain))
+		of.traces[m] = traceOf(m.in, by, len(chain), from)
 		if in := of.traces[m].input; in != nil {
 			of.of[m] = in
+			used[in] = true
 		} else {
 			of.inputless = append(of.inputless, m)
 		}
 	}
+	// Of what led to no output, the last execution that came furthest tells the way.
 	for i, c := range chain {
 		for _, e := range c.executions {
-			trace := traceOf(e, by, i+1)
+			if !e.isSeen() {
+				continue
+			}
+			trace := traceOf(e, by, i+1, from)
 			if c != last && i > 0 {
 				trace.middle = append(trace.middle, e)
 			}
-			if in := trace.input; in != nil && !answered[e] && e.isSeen() {
-				of.unused = append(of.unused, in)
+			if in := trace.input; in != nil && !used[in] {
+				if _, known := of.traces[in]; !known {
+					of.unused = append(of.unused, in)
+				}
 				of.traces[in] = trace
 			}
 		}
 	}
+}
+
+// lastBefore is the execution of the callback before in a chain that ended last before this one started.
+func (e *execution) lastBefore(chain []*callback) (latest *execution) {
+	place := slices.Index(chain, e.callback)
+	if place <= 0 {
+		return nil
+	}
+	r := e.callback.node.process.recording
+	for _, other := range chain[place-1].executions {
+		if r.sees(other.end) && other.isSeen() && r.stamp(other.end) <= r.stamp(e.start) && (latest == nil || other.end > latest.end) {
+			latest = other
+		}
+	}
+	return latest
 }
 
 // chainTrace is the way that an execution came to run at its place in a chain.
@@ -222,16 +242,17 @@ type chainTrace struct {
 }
 
 // traceOf follows so many callbacks of a chain back, as far as it leads.
-func traceOf(e *execution, by pair, callbacks int) (of chainTrace) {
+func traceOf(e *execution, by pair, callbacks int, from func(*execution) *execution) (of chainTrace) {
 	for place := callbacks; place > 1; place-- {
 		if place < callbacks {
 			of.middle = append(of.middle, e)
 		}
-		if e.from == nil || !e.from.isSeen() {
+		before := from(e)
+		if before == nil || !before.isSeen() {
 			slices.Reverse(of.middle)
 			return of
 		}
-		e = e.from
+		e = before
 	}
 	slices.Reverse(of.middle)
 	of.first = e
@@ -251,12 +272,12 @@ func traceOf(e *execution, by pair, callbacks int) (of chainTrace) {
 }
 
 // nodeRows are those of all pairs of which a context tells.
-func (t *truth) nodeRows(latest bool) (rows []row) {
+func (t *truth) nodeRows(options analyze.LinkOptions) (rows []row) {
 	for _, n := range t.query.Architecture.Nodes {
 		for _, s := range n.Subscriptions {
 			for _, p := range n.Publishers {
 				context := n.Context(s, p)
-				if context == system.ContextUndefined && latest {
+				if context == system.ContextUndefined && options.Latest {
 					context = system.ContextUseLatestMessage
 				}
 				of, ok := t.pairOf(n, s, p)
@@ -270,7 +291,7 @@ func (t *truth) nodeRows(latest bool) (rows []row) {
 					}
 					continue
 				}
-				rows = append(rows, t.make(of, context, n.CallbackChain(s, p)).rows(n, s, p, func(e *execution) string { return t.label(e.callback, e.address()).Callback })...)
+				rows = append(rows, t.make(of, context, n.CallbackChain(s, p), options.EveryStart).rows(n, s, p, func(e *execution) string { return t.label(e.callback, e.address()).Callback })...)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (t *truth) hopOf(of system.NodePath) (h hop) {
 		}
 	})
 	if h.subscription != nil && h.publisher != nil {
-		h.made = t.make(pair{h.subscription, h.publisher}, of.Context, of.Node.CallbackChain(of.Subscription, of.Publisher))
+		h.made = t.make(pair{h.subscription, h.publisher}, of.Context, of.Node.CallbackChain(of.Subscription, of.Publisher), false)
 	}
 	return h
 }
