@@ -130,6 +130,28 @@ func TestPathsCommand(t *testing.T) {
 	}
 }
 
+// In the relay's system the talker also receives what the relay publishes: everything follows from something.
+func TestPathsInACircle(t *testing.T) {
+	dir := relayDataset(t)
+	key := trace.ProcessKey{BootID: "boot", PID: 77, ProcessStart: 1}
+	tracetest.AddSegment(t, dir, 1, []trace.Subscription{{ProcessKey: key, SubscriptionHandle: 0x15, NodeHandle: 0x10, TopicName: "/relayed", Subscription: 0x16, Callback: 0x17}})
+	tracetest.AddSegment(t, dir, 1, []trace.Publish{{ProcessKey: key, PublisherHandle: 0x11, Callback: 0x17, CallbackStartTimestamp: trace.Some(int64(7))}})
+	for name, test := range map[string]struct {
+		arguments []string
+		out, told string
+	}{
+		"nothing named": {[]string{"--undefined"}, "", "name both with --from and --to"},
+		"both named":    {[]string{"--undefined", "--from", "/talker", "--to", "/relayed"}, "[/talker]-[/chatter]-[/relay]", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, problems := runCommand(append([]string{"paths", dir}, test.arguments...)...)
+			if code != exitSuccess || !strings.Contains(out, test.out) || !strings.Contains(problems, test.told) {
+				t.Errorf("exit code %d, %s\n%s", code, problems, out)
+			}
+		})
+	}
+}
+
 func TestMermaidLabelsAreQuoted(t *testing.T) {
 	if got := quoteMermaid("a\"b#c<d>\n"); strings.ContainsAny(strings.Trim(got, `"`), "\"<>\n") {
 		t.Errorf("got %s", got)

@@ -75,8 +75,19 @@ func listPaths(ctx context.Context, c console, quiet bool, a *system.Architectur
 	if !complete && !quiet {
 		fmt.Fprintf(c.err, "there are more paths: name --from and --to, or a higher --limit or --max-nodes\n")
 	}
-	if len(paths) == 0 && !query.Undefined && !quiet {
-		fmt.Fprintln(c.err, "no path; nodes that publish in other callbacks than those that receive are passed with --undefined, or --architecture FILE with variable passings")
+	if len(paths) == 0 && !quiet {
+		fmt.Fprintln(c.err, whyNoPath(query))
 	}
 	return nil
+}
+
+// whyNoPath says how there may be paths.
+func whyNoPath(query system.PathQuery) string {
+	switch {
+	case !query.Undefined:
+		return "no path; nodes that publish in other callbacks than those that receive are passed with --undefined, or --architecture FILE with variable passings"
+	case query.From == "" || query.To == "":
+		return "no path; messages may go in a circle, which has no begin and no end: name both with --from and --to"
+	}
+	return "no path"
 }
