@@ -11,7 +11,7 @@ const (
 	// maxBatch is the most instances that are handed over at once.
 	maxBatch = 1 << 14
 	// heldInstances is how many instances are held back between windows, to be put in order.
-	heldInstances = 1 << 17
+	heldInstances = 1 << 16
 	// mostInstances bounds the instances in memory: of one execution there can be as many as somebody asks for.
 	mostInstances = 2 * heldInstances
 )
