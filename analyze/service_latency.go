@@ -59,8 +59,8 @@ type ServiceCall struct {
 }
 
 // at is the time of the first step that was seen.
-func (c *ServiceCall) at() int64 {
-	return firstOf(orNoTime(c.RequestSent), orNoTime(c.RequestTaken), orNoTime(c.ResponseSent), orNoTime(c.ResponseTaken))
+func (call *ServiceCall) at() int64 {
+	return firstOf(orNoTime(call.RequestSent), orNoTime(call.RequestTaken), orNoTime(call.ResponseSent), orNoTime(call.ResponseTaken))
 }
 
 // serviceColumns are the columns of service that tell which step of which call happened when.
@@ -100,8 +100,8 @@ const keptCalls = 1 << 16
 const recentCalls = 1 << 10
 
 // ServiceLatency answers how long calls of services, and of actions, took. each, if not nil, gets every call, in
-// the order of the first steps that were seen. A call is given up when so many have begun after it. An answer that comes
-// later still counts as a call of its own; a warning tells where that may be.
+// the order of the first steps that were seen. A call is given up when so many have begun after it. An answer that
+// comes later still counts as a call of its own; a warning tells where that may be.
 func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) error) ([]ServiceLatency, error) {
 	groups, err := q.tableGroups(ctx, trace.TableService, []string{"step_timestamp"}, nil, func(_, end int64) bool {
 		return q.filter.From.Valid && end < q.filter.From.Value

@@ -130,7 +130,8 @@ func (r *ran) isWithin(other *ran) bool {
 	return cmp.Or(cmp.Compare(r.end, other.end), cmp.Compare(other.begin, r.begin), cmp.Compare(other.depth, r.depth)) < 0
 }
 
-// isFirst tells whether no execution of the thread was seen to end before it: only then it ran when the recording began.
+// isFirst tells whether no execution of the thread was seen to end before it: only then it ran when the recording
+// began.
 func (e *execution) isFirst(executions []*execution) bool {
 	return !slices.ContainsFunc(executions, func(other *execution) bool { return other.end != 0 && other.end < e.end })
 }
