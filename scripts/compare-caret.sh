@@ -71,6 +71,7 @@ record_stand_ins() {
 	record_stand_in inter-process-cyclone humble $cyclone './ros_node --domain 62 --nodes 3 --topics 1 --chain --rate 50 --duration 3'
 	record_stand_in inter-process-overload jazzy $fast './ros_node --domain 63 --nodes 3 --topics 1 --chain --rate 400 --depth 1 --nested-depth 3 --nested-rate 20 --duration 1'
 	record_stand_in intra-process jazzy $fast './ros_node --domain 64 --nodes 3 --topics 2 --chain --rate 30 --intra-process --duration 3'
+	record_stand_in intra-process-humble humble $fast './ros_node --domain 68 --nodes 3 --topics 2 --chain --rate 30 --intra-process --duration 3'
 	record_stand_in intra-process-overload jazzy $fast './ros_node --domain 65 --nodes 3 --topics 1 --chain --rate 4000 --depth 1 --intra-process --count 150 --duration 1'
 	record_stand_in several-publishers jazzy $fast './ros_node --domain 66 --nodes 2 --name left --chain --rate 30 --duration 2 & ./ros_node --domain 66 --nodes 2 --name right --chain --rate 30 --duration 2; wait'
 	record_stand_in random jazzy $fast './ros_node --domain 67 --random 1 --duration 2'

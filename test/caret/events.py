@@ -73,10 +73,13 @@ class Dataset:
         return sorted(events, key=lambda event: event.timestamp)
 
     def _init(self, first: int) -> Iterator[Event]:
-        by_collector = {key[1]: (row["distro"] or "") >= "iron" for key, row in self.processes.items()}
+        # caret-bpf sees Humble's intra-process buffers as Iron's tracepoints show them. CARET's rclcpp for Humble shows
+        # other things, which nobody sees in the stock one. So the events of Humble are those of Iron.
+        distros = {key[1]: max(row["distro"] or "NOTFOUND", "iron") for key, row in self.processes.items()}
+        by_collector = {pid: distro >= "iron" for pid, distro in distros.items()}
         for key, row in self.processes.items():
             yield Event(first, "ros2_caret:caret_init", key[1], key[1],
-                        {"clock_offset": first, "distribution": row["distro"] or "NOTFOUND"})
+                        {"clock_offset": first, "distribution": distros[key[1]]})
         tables = {table: self.entities(table) for table in ENTITY_TABLES}
         collectors = {(row["pid"], row["executor"]): row["entities_collector"] or row["executor"]
                       for row in tables["executor"]}

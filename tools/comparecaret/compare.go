@@ -53,6 +53,9 @@ func compareSystem(directory string) ([]comparison, error) {
 		if known.inFile, err = readInFile(filepath.Join(folder, "caret", "known.csv")); err != nil {
 			return nil, err
 		}
+		if known.endless, err = readEndless(filepath.Join(folder, "ours", "callback.csv")); err != nil {
+			return nil, err
+		}
 		known.passesVariables = entry.Name() == variablePassing
 		for _, q := range questions() {
 			if asked[q.name] && !q.dependsOnContext {

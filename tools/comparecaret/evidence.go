@@ -16,7 +16,9 @@ type evidence struct {
 	madeIn map[string]string
 	// onlyOurs are the begins of executions that only caret-bpf has.
 	onlyOurs map[string]bool
-	lives    lives
+	// endless are the begins of executions that did not end while they were recorded.
+	endless map[string]bool
+	lives   lives
 	// inFile is what the architecture file has that caret_analyze reads, by question.
 	inFile map[string]map[string]bool
 	// passesVariables: nodes have chains of several callbacks.
@@ -93,6 +95,17 @@ func (e *evidence) madeElsewhere(start, publish string) bool {
 func readMadeIn(file string) (map[string]string, error) {
 	all := map[string]string{}
 	err := readRows(file, func(r *reader) { all[r.column("publish")] = r.column("start") })
+	return all, err
+}
+
+// readEndless reads which executions have no end, by the times of their starts, from caret-bpf's rows of callbacks.
+func readEndless(file string) (map[string]bool, error) {
+	all := map[string]bool{}
+	err := readRows(file, func(r *reader) {
+		if r.column("callback_end_timestamp") == "" {
+			all[r.column("callback_start_timestamp")] = true
+		}
+	})
 	return all, err
 }
 

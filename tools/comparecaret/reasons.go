@@ -21,6 +21,7 @@ func reasons() []explanation {
 		{name: "overlapping executions", explains: isOverlapped},
 		{name: "overlapping executions", explains: isInOverlapped},
 		{name: "overlapping executions", explains: isBetweenOverlapped},
+		{name: "no end", explains: isEndless},
 		{name: "intra-process loss", explains: isIntraProcessLoss},
 		{name: "intra-process loss", explains: beginsWithIntraProcessLoss},
 		{name: "intra-process loss", explains: isOfIntraProcessLoss},
@@ -73,6 +74,12 @@ func isBetweenOverlapped(q question, e *evidence, d difference) bool {
 		bounds := strings.Fields(r.begin + " " + r.rest)
 		return e.onlyOurs[r.begin] || e.onlyOurs[bounds[len(bounds)-1]]
 	})
+}
+
+// isEndless: the execution of a callback did not end while it was recorded. caret_analyze has no rows of nodes that
+// begin with one.
+func isEndless(q question, e *evidence, d difference) bool {
+	return q.name == nodes && !d.onlyCaret && e.endless[d.begin]
 }
 
 // isIntraProcessLoss: caret_analyze has no rows of messages that were overwritten in an intra-process buffer.

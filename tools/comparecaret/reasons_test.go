@@ -97,6 +97,11 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 			question: communications,
 			caret:    []row{{of: "/a /t /b", begin: "100", rest: "10 11"}, {of: "/a /t /b", begin: "300", rest: "10 11"}}, unexplained: 2,
 		},
+		"the recording ended in a node's callback": {
+			question: nodes,
+			ours:     []row{{of: "n", begin: "990"}, {of: "n", begin: "10"}},
+			want:     map[reason]int{"no end": 1}, unexplained: 1,
+		},
 		"a node's publish was made in the next execution": {
 			question: nodes,
 			caret:    []row{{of: "n", begin: "500", end: "710"}},
@@ -210,8 +215,9 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 			t.Parallel()
 			known := evidence{
 				passesVariables: test.passes, inFile: test.inFile,
-				lives:  lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
-				madeIn: map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
+				endless: map[string]bool{"990": true},
+				lives:   lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
+				madeIn:  map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
 			}
 			known.add(question{name: callbacks}, executions[:2], executions)
 			known.add(question{name: communications}, nil, test.messages)
