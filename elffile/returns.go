@@ -97,8 +97,8 @@ func mayLeadARM64(code []byte, address uint64, targets []uint64) bool {
 	if word&^link&mask != own {
 		return false
 	}
-	distance := int64(int32(word<<6)) >> 4
-	return slices.Contains(targets, address+uint64(distance))
+	displacement := int64(int32(word<<6)) >> 4
+	return slices.Contains(targets, address+uint64(displacement))
 }
 
 // returnOfCall returns the instruction behind what looks like a branch to one of the targets, false if it is a part of

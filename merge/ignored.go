@@ -26,8 +26,8 @@ func (m *Merger) ignore(pid int32, address uint64) {
 	}
 }
 
-// regardAll lets the kernel record all addresses of a process again.
-func (m *Merger) regardAll(pid int32) {
+// unignoreAll lets the kernel record all addresses of a process again.
+func (m *Merger) unignoreAll(pid int32) {
 	of := m.ignored[pid]
 	if of == nil {
 		return

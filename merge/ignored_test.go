@@ -28,7 +28,7 @@ func TestIgnoredAddresses(t *testing.T) {
 		"null is no address": {func(m *Merger) { m.ignore(1, 0) }, nil},
 		"taken again":        {func(m *Merger) { m.ignore(1, 10); m.forgetIgnored(1, 10) }, []decision{{1, 10, true}, {1, 10, false}}},
 		"another was not":    {func(m *Merger) { m.ignore(1, 10); m.forgetIgnored(1, 11); m.forgetIgnored(2, 10) }, []decision{{1, 10, true}}},
-		"with its process":   {func(m *Merger) { m.ignore(1, 10); m.ignore(2, 10); m.regardAll(1) }, []decision{{1, 10, true}, {2, 10, true}, {1, 10, false}}},
+		"with its process":   {func(m *Merger) { m.ignore(1, 10); m.ignore(2, 10); m.unignoreAll(1) }, []decision{{1, 10, true}, {2, 10, true}, {1, 10, false}}},
 		"without room":       {func(m *Merger) { m.ignore(1, 10); m.ignore(1, 11); m.ignore(1, 12); m.ignore(1, 13) }, []decision{{1, 10, true}, {1, 11, true}, {1, 12, true}}},
 		"others have theirs": {func(m *Merger) { m.ignore(1, 10); m.ignore(1, 11); m.ignore(1, 12); m.ignore(2, 10) }, []decision{{1, 10, true}, {1, 11, true}, {1, 12, true}, {2, 10, true}}},
 		"when there is again": {func(m *Merger) {
@@ -68,7 +68,7 @@ func TestIgnoredAddressesOfOthers(t *testing.T) {
 		m.ignore(1, address+1)
 	}
 	for pid := range int32(100_000) {
-		m.regardAll(pid + 2)
+		m.unignoreAll(pid + 2)
 	}
 	if got := len(m.ignored[1].addresses); got != 500_000 {
 		t.Errorf("%d addresses are left", got)
@@ -79,7 +79,7 @@ func TestIgnoredAddressesOfOthers(t *testing.T) {
 func TestIgnoredAddressesOfUnwantedProcesses(t *testing.T) {
 	for name, end := range map[string]func(m *Merger){
 		"forgotten":     (*Merger).ForgetUnwanted,
-		"another comes": func(m *Merger) { m.Introduce(7, func() *Process { return newUnwanted(8) }) },
+		"another comes": func(m *Merger) { m.AddIfAbsent(7, func() *Process { return newUnwanted(8) }) },
 		"it runs another program": func(m *Merger) {
 			record := abi.ProcessRecord{Header: abi.RecordHeader{PID: 7, Status: abi.ProcessExec}, StartBoottimeNs: 10_000_000}
 			if err := m.changeProcess(&record); err != nil {
@@ -97,7 +97,7 @@ func TestIgnoredAddressesOfUnwantedProcesses(t *testing.T) {
 				}
 				return true
 			}})
-			m.Introduce(7, func() *Process { return newUnwanted(10_000_000) })
+			m.AddIfAbsent(7, func() *Process { return newUnwanted(10_000_000) })
 			m.ignore(7, 10)
 			if end(m); held != 0 {
 				t.Errorf("%d addresses are held", held)

@@ -110,9 +110,9 @@ func New(options Options) *Merger {
 	return &Merger{options: options, processes: map[int32]*Process{}, ignored: map[int32]*ignoredAddresses{}, gids: gidTexts{}}
 }
 
-// Introduce adds the process that make returns, unless one with its PID is known already, of which records may have
+// AddIfAbsent adds the process that make returns, unless one with its PID is known already, of which records may have
 // come. make is called while nothing else uses the Merger.
-func (m *Merger) Introduce(pid int32, make func() *Process) {
+func (m *Merger) AddIfAbsent(pid int32, make func() *Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.processes[pid]
@@ -137,14 +137,14 @@ func (m *Merger) Forget(key trace.ProcessKey) error {
 }
 
 func (m *Merger) forget(process *Process) error {
-	m.tellEntities(process, true)
+	m.emitEntities(process, true)
 	m.noteUnresolved(process)
 	return m.discard(process)
 }
 
 // discard lets go of a process of which nothing more is to be told.
 func (m *Merger) discard(process *Process) error {
-	m.regardAll(process.Key.PID)
+	m.unignoreAll(process.Key.PID)
 	delete(m.processes, process.Key.PID)
 	process.Graph.Release()
 	return process.CloseMemory()
@@ -274,8 +274,8 @@ func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 			err = m.discard(process) // it may be wanted now
 		case same && record.Header.Status == abi.ProcessFork: // somebody has met it before this was read
 		case same:
-			m.regardAll(process.Key.PID)
-			m.tellEntities(process, true)
+			m.unignoreAll(process.Key.PID)
+			m.emitEntities(process, true)
 			err = process.CloseMemory()
 			process.Graph = process.Graph.Successor()
 		default: // another process has its PID now
@@ -366,13 +366,13 @@ func (m *Merger) Take(use func(*trace.Batch) error) error {
 	return err
 }
 
-// TellEntities adds rows for the entities that have become known or better known. It is meant to be called about every
+// EmitEntities adds rows for the entities that have become known or better known. It is meant to be called about every
 // second: incomplete ones are held back for a while. At the end of a recording, final asks for all that is known.
-func (m *Merger) TellEntities(final bool) {
+func (m *Merger) EmitEntities(final bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, process := range m.processes {
-		m.tellEntities(process, final)
+		m.emitEntities(process, final)
 	}
 }
 
@@ -423,7 +423,7 @@ func (m *Merger) keeps(v verdict) bool {
 	return v != drop
 }
 
-func (m *Merger) tellEntities(process *Process, final bool) {
+func (m *Merger) emitEntities(process *Process, final bool) {
 	process.Graph.NumberBy(&m.numbers)
 	entities := process.Graph.Rows(final)
 	m.rows.Append(&entities)

@@ -295,7 +295,7 @@ func TestForgottenProcesses(t *testing.T) {
 		t.Errorf("decisions about addresses: %v", decisions)
 	}
 	known := true
-	m.Introduce(key.PID, func() *merge.Process {
+	m.AddIfAbsent(key.PID, func() *merge.Process {
 		known = false
 		return &merge.Process{Key: key, Graph: entities.New(key)}
 	})

@@ -64,7 +64,7 @@ func TestUnwantedProcesses(t *testing.T) {
 		"nothing happens":         {func(*merge.Merger) error { return nil }, 0},
 		"it executes a program":   {func(m *merge.Merger) error { return m.Record(processChange(abi.ProcessExec, start)) }, 1},
 		"it is forgotten":         {func(m *merge.Merger) error { m.ForgetUnwanted(); return nil }, 1},
-		"somebody introduces one": {func(m *merge.Merger) error { m.Introduce(7, wantedProcess); return nil }, 1},
+		"somebody introduces one": {func(m *merge.Merger) error { m.AddIfAbsent(7, wantedProcess); return nil }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			unwanted := true
@@ -202,7 +202,7 @@ func TestRecordedProcessesAreTold(t *testing.T) {
 func TestUpdateIsOfOneProcess(t *testing.T) {
 	m := merge.New(merge.Options{})
 	present := trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 2 * start}
-	m.Introduce(present.PID, func() *merge.Process { return &merge.Process{Key: present, Graph: entities.New(present)} })
+	m.AddIfAbsent(present.PID, func() *merge.Process { return &merge.Process{Key: present, Graph: entities.New(present)} })
 	for key, want := range map[trace.ProcessKey]bool{
 		present: true, {BootID: "boot", PID: 7, ProcessStart: start}: false, {BootID: "boot", PID: 8, ProcessStart: 2 * start}: false,
 	} {

@@ -98,7 +98,7 @@ func columnsOf(row reflect.Type) ([]column, error) {
 func newColumn(field reflect.StructField, tag string) (column, error) {
 	name, options, _ := strings.Cut(tag, ",")
 	c := column{name: name, index: field.Index, value: field.Type}
-	if isOptional(field.Type) {
+	if trace.IsOptional(field.Type) {
 		c.optional, c.value = true, field.Type.Field(0).Type
 	}
 	kinds := kindsOf[c.value.Kind()]
@@ -130,11 +130,6 @@ func newColumn(field reflect.StructField, tag string) (column, error) {
 		}
 	}
 	return c, nil
-}
-
-// isOptional tells whether t is a trace.Optional: a Value and a Valid.
-func isOptional(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t.PkgPath() == addressType.PkgPath() && strings.HasPrefix(t.Name(), "Optional[")
 }
 
 // of returns the column's value in a row; ok is false where it is absent.

@@ -45,7 +45,7 @@ func (a *admission) list(entry *process) error {
 func (a *admission) enroll(ctx context.Context, p *target.Process) *process {
 	entry := newProcess(p)
 	opened := a.memories.open(ctx, entry)
-	a.merger.Introduce(p.PID, func() *merge.Process {
+	a.merger.AddIfAbsent(p.PID, func() *merge.Process {
 		a.processes.begin(entry)
 		return mergedProcess(entry, opened.take())
 	})

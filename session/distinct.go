@@ -7,9 +7,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/report"
 )
 
-// distinct is errors.Join that keeps of errors with the same text only the first: a full disk, say, fails everything
+// joinDistinct is errors.Join that keeps of errors with the same text only the first: a full disk, say, fails everything
 // that comes after.
-func distinct(errs ...error) error {
+func joinDistinct(errs ...error) error {
 	var kept []error
 	var texts []string
 	for _, err := range errs {

@@ -21,7 +21,7 @@ func TestDistinct(t *testing.T) {
 		"several causes":    {[]error{fmt.Errorf("%w: %w", gone, full), full}, "gone: disk full\ndisk full"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := distinct(test.errs...)
+			err := joinDistinct(test.errs...)
 			if err == nil {
 				if test.want != "" {
 					t.Errorf("no error, not %q", test.want)

@@ -35,7 +35,7 @@ func TestLostInitsAreNoticed(t *testing.T) {
 			key := trace.ProcessKey{PID: 1}
 			known := entities.New(key)
 			m := merge.New(merge.Options{})
-			m.Introduce(1, func() *merge.Process { return &merge.Process{Key: key, Graph: known} })
+			m.AddIfAbsent(1, func() *merge.Process { return &merge.Process{Key: key, Graph: known} })
 			look(test.counts[0])(m)
 			known.Init(entities.InitEvent{
 				Event: abi.EventRclPublisherInit, Time: readClock(unix.CLOCK_MONOTONIC), Arguments: [6]uint64{publisher}, String1: "/chatter",

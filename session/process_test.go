@@ -42,7 +42,7 @@ func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	}
 	for pid, entry := range f.processes.byPID {
 		entry.row.ProcessKey = trace.ProcessKey{PID: pid}
-		f.merger.Introduce(pid, func() *merge.Process {
+		f.merger.AddIfAbsent(pid, func() *merge.Process {
 			return &merge.Process{Key: entry.row.ProcessKey, Graph: entities.New(entry.row.ProcessKey)}
 		})
 	}

@@ -265,7 +265,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		}
 	}
 	if !s.configuration.systemWide() && len(refused) == len(found) {
-		return distinct(refused...)
+		return joinDistinct(refused...)
 	}
 	for _, err := range refused {
 		s.journal.warn(err)
@@ -276,7 +276,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 		return err
 	}
 	s.scans.each(ctx) // so that the first rows of the processes that are there have their names
-	s.merger.TellEntities(false)
+	s.merger.EmitEntities(false)
 	s.headers.answer(ctx)
 	s.follower.attachMeanwhile(ctx)
 	if s.launched != nil {

@@ -28,7 +28,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	for _, thread := range threads {
 		errs = append(errs, s.merger.CloseThread(thread.State))
 	}
-	s.merger.TellEntities(true)
+	s.merger.EmitEntities(true)
 	errs = append(errs, s.merger.Take(s.writer.Write), s.countLosses())
 	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 	s.endMappings()
@@ -42,7 +42,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.noteOverhead(closed)
 	s.journal.warnOfUnlisted()
 	s.known.end()
-	return s.finish(ending, distinct(errs...))
+	return s.finish(ending, joinDistinct(errs...))
 }
 
 // drain waits until the reader has read all there is, and ends it.
@@ -84,10 +84,10 @@ var ErrNotBegun = errors.New("interrupted before the recording began: nothing wa
 // abandon ends a session whose recording never began. Its dataset goes with it, so that the next attempt finds the
 // place free.
 func (s *Session) abandon(err error, reading <-chan error) error {
-	err = distinct(err, s.loader.Detach(), s.drain(reading))
+	err = joinDistinct(err, s.loader.Detach(), s.drain(reading))
 	s.closeMemories()
 	s.tellStatus(trace.StateStopped)
-	return distinct(err, s.writer.Discard())
+	return joinDistinct(err, s.writer.Discard())
 }
 
 // flushTime is how long the disk may take for what is left at the end.

@@ -107,7 +107,7 @@ func TestStrangersAreMet(t *testing.T) {
 				configuration: s.configuration, finder: s.finder, merger: merge.New(merge.Options{}), processes: s.processes, memories: s.memories,
 				journal: s.journal,
 			}
-			a.merger.Introduce(pid, func() *merge.Process { return merged })
+			a.merger.AddIfAbsent(pid, func() *merge.Process { return merged })
 			entry := s.processes.find(pid)
 			if s.looks.count() != 1 || merged.Key != entry.row.ProcessKey || !entry.row.RecordingStartTimestamp.Valid {
 				t.Errorf("%d to be looked at, key %v, row %+v", s.looks.count(), merged.Key, entry.row)

@@ -40,7 +40,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.follower.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
 			s.scans.apply(result)
-			s.merger.TellEntities(false)
+			s.merger.EmitEntities(false)
 			s.scans.next(ctx)
 		case <-s.headers.asked:
 			s.headers.answer(ctx)
@@ -62,7 +62,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.follower.forgetStale()
 			s.known.note(ctx)
 			s.scans.next(ctx)
-			s.merger.TellEntities(false)
+			s.merger.EmitEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false
 			}

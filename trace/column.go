@@ -137,9 +137,14 @@ func newColumn(field reflect.StructField) (Column, error) {
 	return c, nil
 }
 
+// IsOptional tells whether t is an Optional: a Value and a Valid.
+func IsOptional(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[ProcessKey]().PkgPath() && strings.HasPrefix(t.Name(), "Optional[")
+}
+
 // optionalLayout tells whether t is an Optional, and where its Valid lies behind its Value.
 func optionalLayout(t reflect.Type) (valid uintptr, ok bool) {
-	if t.Kind() != reflect.Struct || t.PkgPath() != reflect.TypeFor[ProcessKey]().PkgPath() || !strings.HasPrefix(t.Name(), "Optional[") {
+	if !IsOptional(t) {
 		return 0, false
 	}
 	return t.Field(1).Offset, true

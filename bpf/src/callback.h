@@ -35,11 +35,11 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 }
 
 /*
- * Whether what is told by this header happened in a callback that is over. An exception has left
- * it, which nothing showed before a callback began further up.
+ * Whether what is told by this header happened in a callback that is over. An exception has
+ * unwound it, which nothing showed before a callback began further up.
  */
-static __always_inline bool was_left(const struct thread_state *state,
-				     const struct record_header *header)
+static __always_inline bool was_unwound(const struct thread_state *state,
+					const struct record_header *header)
 {
 	return header->depth > state->depth ||
 	       (header->flags & FLAG_PARENT_UNKNOWN && !state->overflow);
@@ -57,13 +57,14 @@ static __always_inline __u8 flush_others(struct thread_state *state, const struc
 {
 	__u8 flags = 0;
 
-	if (state->take_pending && (intra_process || was_left(state, &state->take.header) ||
+	if (state->take_pending && (intra_process || was_unwound(state, &state->take.header) ||
 				    is_ignored(event->pid, event->arguments[0])))
 		flush_take(state);
-	if (state->dequeue_pending && (!intra_process || was_left(state, &state->dequeue.header)))
+	if (state->dequeue_pending &&
+	    (!intra_process || was_unwound(state, &state->dequeue.header)))
 		flush_dequeue(state);
 	if (state->request_pending) {
-		if (!intra_process && !was_left(state, &state->request.header)) {
+		if (!intra_process && !was_unwound(state, &state->request.header)) {
 			flags = FLAG_FED_BY_REQUEST;
 			state->request.header.flags = FLAG_FED_CALLBACK;
 			state->request.callback = event->arguments[0];

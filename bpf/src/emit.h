@@ -53,7 +53,7 @@ static __always_inline void output(enum record_kind kind, void *record, __u64 si
 		count_loss(kind, REASON_RING_FULL);
 }
 
-static __always_inline bool unit_is_left(__u32 unit)
+static __always_inline bool unit_is_retired(__u32 unit)
 {
 	return units_retired & 1U << unit;
 }

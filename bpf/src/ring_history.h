@@ -56,7 +56,7 @@ enum ring_overwritten {
 };
 
 /* From one index to another, on the way round. */
-static __always_inline __u64 ring_distance(const struct ring *ring, __u64 from, __u64 to)
+static __always_inline __u64 ring_steps(const struct ring *ring, __u64 from, __u64 to)
 {
 	return to >= from ? to - from : to + ring->capacity - from;
 }
@@ -74,7 +74,7 @@ static __always_inline __u64 ring_previous(const struct ring *ring, __u64 index)
 /* False in the middle of an operation. */
 static __always_inline bool is_ring_at_rest(const struct ring *ring)
 {
-	__u64 between = ring_distance(ring, ring->read_index, ring_next(ring, ring->write_index));
+	__u64 between = ring_steps(ring, ring->read_index, ring_next(ring, ring->write_index));
 
 	return between == ring->size || (!between && ring->size == ring->capacity);
 }
@@ -97,7 +97,7 @@ static __always_inline void note_size(struct ring_history *known, const struct r
 /* What has been taken since the size was noted. A ring that has been full may have dropped it. */
 static __always_inline void count_dequeues(struct ring_history *known, const struct ring *ring)
 {
-	__u64 most = known->size + ring_distance(ring, known->size_write_index, ring->write_index);
+	__u64 most = known->size + ring_steps(ring, known->size_write_index, ring->write_index);
 
 	if (most <= ring->capacity && most > ring->size)
 		known->unseen_dequeues += most - ring->size;
@@ -124,7 +124,7 @@ static __always_inline __u64 enqueues_ahead(const struct ring_history *known,
 					    const struct ring *ring, __u64 message)
 {
 	if (ring->capacity > 1)
-		return ring_distance(ring, known->write_index, ring->write_index);
+		return ring_steps(ring, known->write_index, ring->write_index);
 	return message && message == known->message && !known->taken ? 2 : 1;
 }
 
@@ -151,7 +151,7 @@ follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 messag
 	} else {
 		known->doubtful_enqueues++;
 	}
-	since = only ? !early : ring_distance(ring, known->size_write_index, ring->write_index);
+	since = only ? !early : ring_steps(ring, known->size_write_index, ring->write_index);
 	if (*slot != SLOT_UNKNOWN && since == 1) {
 		if (known->size < ring->capacity)
 			overwritten = OVERWRITTEN_NO;
@@ -192,7 +192,7 @@ static __always_inline bool is_last_enqueue(struct ring_history *known, __u64 me
 static __always_inline __u64 follow_dequeue(struct ring_history *known, const struct ring *ring,
 					    __u64 message)
 {
-	__u64 unseen = ring_distance(ring, known->write_index, ring->write_index);
+	__u64 unseen = ring_steps(ring, known->write_index, ring->write_index);
 	bool certain;
 
 	if (ring->capacity == 1) {

@@ -42,7 +42,7 @@ static __always_inline bool add_take_details(struct thread_state *state, struct 
 	call = &state->take_call;
 	if (!(call->details & DETAIL_LOANED) && call->message != event->arguments[1])
 		return false;
-	if (!call->details && unit_is_left(UNIT_TAKE_DETAILS)) /* it was another call */
+	if (!call->details && unit_is_retired(UNIT_TAKE_DETAILS)) /* it was another call */
 		return false;
 	call->open = 0;
 	event->details |= call->details;
