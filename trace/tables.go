@@ -3,7 +3,7 @@ package trace
 import "reflect"
 
 // Batch holds rows of any tables. Its fields are the list of all tables, in the order in which they are documented and
-// summarized, and the only one: a field's type has the table's row type, its tag the table's name, which is also its
+// summarized: a field's type has the table's row type, its tag the table's name, which is also its
 // folder. Whatever handles every table goes through it.
 type Batch struct {
 	Callbacks              Rows[Callback]              `table:"callback"`
