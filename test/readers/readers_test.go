@@ -38,10 +38,10 @@ func environment(t *testing.T) (python string) {
 	t.Helper()
 	system, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3: readers of other projects are not tested")
+		skip(t, "no python3: readers of other projects are not tested")
 	}
 	if exec.CommandContext(t.Context(), system, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
-		t.Skip("python3 is older than 3.11, which the readers need: they are not tested")
+		skip(t, "python3 is older than 3.11, which the readers need: they are not tested")
 	}
 	requirements, err := os.ReadFile("requirements.txt")
 	if err != nil {
@@ -64,6 +64,15 @@ func environment(t *testing.T) (python string) {
 		t.Fatal(err)
 	}
 	return python
+}
+
+// skip skips the test, unless whoever runs it wants it to run.
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CARET_BPF_REQUIRE_READERS") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }
 
 func run(t *testing.T, name string, arguments ...string) {

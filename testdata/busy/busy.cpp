@@ -1,7 +1,8 @@
-// busy FILE [callback|publish|idle]: a node whose timers are always due, with a callback that does
-// nothing but count or, if asked to, publish. One that is idle waits for the first one, and counts
-// itself when it is ready. FILE shows how far it is (meter.hpp). It is built against the stand-ins
-// and against ROS 2.
+// busy FILE [callback|publish|subscription|idle]: a node whose timers are always due, with a
+// callback that does nothing but count or, if asked to, publish. With subscription, its callbacks
+// are those of a subscription: each publishes the message that starts a later one. One that is idle
+// waits for the first one, and counts itself when it is ready. FILE shows how far it is
+// (meter.hpp). It is built against the stand-ins and against ROS 2.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -22,6 +23,8 @@ namespace {
 
 // So many that what Jazzy's executor does before it looks for the next ones counts little.
 constexpr int kTimers = 16;
+// Messages that go round. So many fit into a reader's queue.
+constexpr int kMessages = 8;
 constexpr std::chrono::nanoseconds kNever = std::chrono::hours(24 * 365);
 
 #ifdef STANDIN_DISTRO
@@ -48,11 +51,15 @@ std::shared_ptr<rclcpp::Node> make_node(const char *name) {
 
 int main(int count, char **arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: busy FILE [callback|publish|idle]\n");
+    std::fprintf(stderr, "usage: busy FILE [callback|publish|subscription|idle]\n");
     return EXIT_FAILURE;
   }
-  const bool publish = count > 2 && std::strcmp(arguments[2], "publish") == 0;
-  const bool idle = count > 2 && std::strcmp(arguments[2], "idle") == 0;
+  const auto is_asked = [&](const char *what) {
+    return count > 2 && std::strcmp(arguments[2], what) == 0;
+  };
+  const bool round = is_asked("subscription");
+  const bool publish = is_asked("publish") || round;
+  const bool idle = is_asked("idle");
   Meter meter(arguments[1]);
   initialize(count, arguments);
   const std::shared_ptr<rclcpp::Node> node = make_node("busy");
@@ -68,8 +75,15 @@ int main(int count, char **arguments) {
     if (publish) publisher->publish(message);
     meter.count();
   };
+  std::shared_ptr<rclcpp::SubscriptionBase> own;
+  if (round) {
+    own = node->create_subscription<std_msgs::msg::String>(
+        "/busy", rclcpp::QoS(10),
+        [&](std::shared_ptr<const std_msgs::msg::String>) { callback(); });
+    for (int sent = 0; sent < kMessages; ++sent) publisher->publish(message);
+  }
   std::vector<std::shared_ptr<rclcpp::TimerBase>> timers;
-  for (int timer = 0; timer < kTimers; ++timer) {
+  for (int timer = 0; timer < kTimers && !round; ++timer) {
     timers.push_back(
         node->create_wall_timer(idle ? kNever : std::chrono::nanoseconds(0), callback));
   }

@@ -57,7 +57,7 @@ func run(ctx context.Context, rounds int, window time.Duration, only string) err
 }
 
 // workloads are those that are measured.
-var workloads = []busy.Workload{busy.Callback, busy.CallbackWithPublish}
+var workloads = []busy.Workload{busy.Callback, busy.CallbackWithPublish, busy.Subscription}
 
 // domain is one that others do not use.
 const domain = 101

@@ -21,7 +21,7 @@ func bpftrace(_ context.Context, p *busy.Program, plans *plans) (end, error) {
 }
 
 // lttngEvents are the tracepoints that tell the same.
-const lttngEvents = "ros2:callback_start,ros2:callback_end,ros2:rclcpp_publish,ros2:rcl_publish,ros2:rmw_publish"
+const lttngEvents = "ros2:callback_start,ros2:callback_end,ros2:rclcpp_publish,ros2:rcl_publish,ros2:rmw_publish,ros2:rmw_take"
 
 // lttng records the events of one process, with its thread, into a trace on disk.
 func lttng(ctx context.Context, p *busy.Program, _ *plans) (end, error) {

@@ -41,25 +41,29 @@ func (r *results) add(name string, load busy.Workload, added float64, lost uint6
 	r.lost[name] += lost
 }
 
-// part is one of the columns: what a callback costs, what a publish costs more, and both.
+// cost is what the workloads cost for a callback.
+type cost struct{ callback, withPublish, subscription float64 }
+
+// part is one of the columns: what a timer's callback costs, what a publish costs more, both, and what a subscription's
+// callback costs with the take that feeds it.
 type part struct {
 	name string
-	// of makes it of what the two workloads cost.
-	of func(callback, withPublish float64) float64
+	of   func(cost) float64
 }
 
 var parts = []part{
-	{"callback", func(callback, _ float64) float64 { return callback }},
-	{"publish", func(callback, withPublish float64) float64 { return withPublish - callback }},
-	{"both", func(_, withPublish float64) float64 { return withPublish }},
+	{"callback", func(c cost) float64 { return c.callback }},
+	{"publish", func(c cost) float64 { return c.withPublish - c.callback }},
+	{"both", func(c cost) float64 { return c.withPublish }},
+	{"subscription", func(c cost) float64 { return c.subscription - (c.withPublish - c.callback) }},
 }
 
 // median is what a way adds to a part, the median of all rounds. ok is false if it was not measured.
 func (r *results) median(name string, p part) (nanoseconds float64, ok bool) {
-	callback, withPublish := r.added[name][busy.Callback], r.added[name][busy.CallbackWithPublish]
+	callback, withPublish, subscription := r.added[name][busy.Callback], r.added[name][busy.CallbackWithPublish], r.added[name][busy.Subscription]
 	var all []float64
-	for round := range min(len(callback), len(withPublish)) {
-		all = append(all, p.of(callback[round], withPublish[round]))
+	for round := range min(len(callback), len(withPublish), len(subscription)) {
+		all = append(all, p.of(cost{callback[round], withPublish[round], subscription[round]}))
 	}
 	if len(all) == 0 || r.failed[name] != nil {
 		return 0, false
@@ -80,10 +84,10 @@ func (r *results) ratio(of, to string, p part) string {
 // print prints the table of a system.
 func (r *results) print(out io.Writer) {
 	callback, withPublish := measure.Median(r.untraced[busy.Callback]), measure.Median(r.untraced[busy.CallbackWithPublish])
-	fmt.Fprintf(out, "\n%s (%s): untraced %.0f ns a callback, %.0f ns with a publish; added, medians of %d rounds:\n",
-		r.system.Name, r.system.RMW, callback, withPublish, len(r.added[nameFloor][busy.Callback]))
+	fmt.Fprintf(out, "\n%s (%s): untraced %.0f ns a timer's callback, %.0f ns with a publish, %.0f ns a subscription's with a publish; added, medians of %d rounds:\n",
+		r.system.Name, r.system.RMW, callback, withPublish, measure.Median(r.untraced[busy.Subscription]), len(r.added[nameFloor][busy.Callback]))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tcallback\tpublish\tboth\thits of a callback\tof a publish\tto the floor\tlost\t")
+	fmt.Fprintln(w, "\tcallback\tpublish\tboth\tsubscription\thits of a callback\tof a publish\tof a subscription\tto the floor\tlost\t")
 	for _, way := range r.ways {
 		fmt.Fprintf(w, "%s\t", way.name)
 		for _, p := range parts {
@@ -94,9 +98,10 @@ func (r *results) print(out io.Writer) {
 			}
 		}
 		if hits := r.hits[way.name]; len(hits) > 0 {
-			fmt.Fprintf(w, "%.1f\t%.1f\t", hits[busy.Callback], hits[busy.CallbackWithPublish]-hits[busy.Callback])
+			publish := hits[busy.CallbackWithPublish] - hits[busy.Callback]
+			fmt.Fprintf(w, "%.1f\t%.1f\t%.1f\t", hits[busy.Callback], publish, hits[busy.Subscription]-publish)
 		} else {
-			fmt.Fprint(w, "-\t-\t")
+			fmt.Fprint(w, "-\t-\t-\t")
 		}
 		fmt.Fprintf(w, "%s\t%d\t\n", r.ratio(way.name, nameFloor, parts[2]), r.lost[way.name])
 	}

@@ -19,10 +19,11 @@ import (
 // Workload is what a program does.
 type Workload string
 
-// Workloads: callbacks that do nothing, callbacks that publish, and none.
+// Workloads: callbacks of timers that do nothing, or publish, those of a subscription that publish, and none.
 const (
 	Callback            Workload = "callback"
 	CallbackWithPublish Workload = "publish"
+	Subscription        Workload = "subscription"
 	Idle                Workload = "idle"
 )
 

@@ -14,15 +14,14 @@ import (
 func Recorded() []abi.Event {
 	return []abi.Event{
 		abi.EventCallbackStart, abi.EventCallbackEnd, abi.EventRclcppPublish, abi.EventRclPublish, abi.EventRMWPublish,
-		abi.EventDDSBindAddrToStamp,
+		abi.EventDDSBindAddrToStamp, abi.EventRMWTake,
 	}
 }
 
-// Printed keeps the sites whose functions a user of bpftrace would probe for the same rows: the record's, and what
-// callbacks have taken. Functions for serialized and loaned messages are left out.
+// Printed keeps the sites whose functions a user of bpftrace would probe for the same rows. Functions for serialized and
+// loaned messages are left out.
 func Printed(sites []probes.Site) []probes.Site {
-	events := append(Recorded(), abi.EventRMWTake)
-	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(events, s.Event) || fieldsOf(s) == "" })
+	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(Recorded(), s.Event) || fieldsOf(s) == "" })
 }
 
 // fieldsOf are the expressions of bpftrace that give an event's fields at a site, "" if the site is of no use.
