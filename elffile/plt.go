@@ -92,8 +92,9 @@ func (f *File) entriesOf(slots map[uint64]string) ([]PLTEntry, error) {
 	return entries, nil
 }
 
-// stubSize is the number of bytes from one stub of a section to the next. Linkers note it in the section header; where they do not,
-// .plt.got has half-size stubs except with indirect branch tracking, whose landing pad fills the larger size.
+// stubSize is the number of bytes from one stub of a section to the next. Linkers note it in the section header; where
+// they do not, .plt.got has half-size stubs except with indirect branch tracking, whose landing pad fills the larger
+// size.
 func stubSize(section Section, machine elf.Machine) int {
 	switch {
 	case section.EntrySize == 8 || section.EntrySize == 16:

@@ -18,8 +18,8 @@ func Recorded() []abi.Event {
 	}
 }
 
-// Printed keeps the sites whose functions a user of bpftrace would probe for the same rows. Functions for serialized and
-// loaned messages are left out.
+// Printed keeps the sites whose functions a user of bpftrace would probe for the same rows. Functions for serialized
+// and loaned messages are left out.
 func Printed(sites []probes.Site) []probes.Site {
 	return slices.DeleteFunc(slices.Clone(sites), func(s probes.Site) bool { return !slices.Contains(Recorded(), s.Event) || fieldsOf(s) == "" })
 }

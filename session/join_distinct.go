@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/report"
 )
 
-// joinDistinct is errors.Join that keeps of errors with the same text only the first: a full disk, say, fails everything
-// that comes after.
+// joinDistinct is errors.Join that keeps of errors with the same text only the first: a full disk, say, fails
+// everything that comes after.
 func joinDistinct(errs ...error) error {
 	var kept []error
 	var texts []string
