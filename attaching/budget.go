@@ -162,4 +162,5 @@ func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 		of.TID, of.PID, percent(of.Share), percent(a.budget.limit), unit, percent(of.Units[unit])))
 }
 
+// percent shows a share as --max-overhead takes it.
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

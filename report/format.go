@@ -53,9 +53,16 @@ func Rate(perSecond float64) string {
 	return strconv.FormatFloat(perSecond, 'f', 1, 64) + "/s"
 }
 
-// Percent shows a share of 100.
+// Percent shows a share of 100 with two decimals below 10, one below 100, and none from there on.
 func Percent(share float64) string {
-	return strconv.FormatFloat(share, 'f', 1, 64) + " %"
+	decimals := 0
+	switch size := math.Abs(share); {
+	case size < 9.995:
+		decimals = 2
+	case size < 99.95:
+		decimals = 1
+	}
+	return strconv.FormatFloat(share, 'f', decimals, 64) + " %"
 }
 
 // Text shows a name, or that there is none.

@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 	want := "" +
 		"NODE NAME  LATENCY                    BEGIN TIMESTAMP    RATE   LOST   SHARE  CALLBACK  EXACT\n" +
 		"/a\\x1b[2J  1.50 ms  2020-09-13 12:26:40.123456789 UTC  10.0/s  1,234  12.3 %  0x7f00    yes\n" +
-		"-           -20 ns                                  -   0.0/s      -   0.0 %  0x0       no\n"
+		"-           -20 ns                                  -   0.0/s      -  0.00 %  0x0       no\n"
 	if got := write(t, report.Table, rows()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -326,20 +326,20 @@ func printOverhead(w *output, s *summary.Summary) {
 	var rows [][]string
 	for _, t := range o.Threads[:min(shownThreads, len(o.Threads))] {
 		rows = append(rows, []string{
-			strconv.Itoa(t.PID), strconv.Itoa(t.TID), report.Count(t.Hits), report.Duration(t.Cost), percent(t.Share), percent(t.PeakShare),
+			strconv.Itoa(t.PID), strconv.Itoa(t.TID), report.Count(t.Hits), report.Duration(t.Cost), report.Percent(100 * t.Share), report.Percent(100 * t.PeakShare),
 		})
 	}
 	printTable(w, []string{"PID>", "THREAD>", "HITS>", "COST>", "OF ITS TIME>", "AT MOST>"}, rows)
 	rows = nil
 	for _, e := range o.Events {
-		rows = append(rows, []string{report.Text(e.Event), report.Count(e.Hits), report.Duration(e.Cost), percent(float64(e.Cost) / float64(max(o.Cost, 1)))})
+		rows = append(rows, []string{report.Text(e.Event), report.Count(e.Hits), report.Duration(e.Cost), report.Percent(100 * float64(e.Cost) / float64(max(o.Cost, 1)))})
 	}
 	fmt.Fprintln(w)
 	printTable(w, []string{"PROBED FOR", "HITS>", "COST>", "OF ALL>"}, rows)
 	rows = nil
 	for _, d := range o.Detached {
 		rows = append(rows, []string{
-			report.Text(d.Event), report.Time(d.Timestamp), percent(d.OwnShare), strconv.Itoa(d.PID), strconv.Itoa(d.TID), percent(d.Share),
+			report.Text(d.Event), report.Time(d.Timestamp), report.Percent(100 * d.OwnShare), strconv.Itoa(d.PID), strconv.Itoa(d.TID), report.Percent(100 * d.Share),
 		})
 	}
 	if len(rows) > 0 {
@@ -347,8 +347,6 @@ func printOverhead(w *output, s *summary.Summary) {
 		printTable(w, []string{"NO LONGER PROBED", "SINCE", "COST>", "OF PID>", "THREAD>", "WHICH ALL COST>"}, rows)
 	}
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 
 // shownUnarmed is how many files are shown that were not probed.
 const shownUnarmed = 20

@@ -25,7 +25,7 @@ func TestOverheadIsShown(t *testing.T) {
 	printOverhead(&output{stream: &out}, &summary.Summary{Session: &trace.Session{Overhead: overhead}})
 	text := squeeze(out.String())
 	for _, want := range []string{
-		"1.00 ms in 1,234 hits on 9 threads (costs measured on its machine)", "1.23% 4.56%", "rmw_take 34 250.0 µs 25.00%", "rcl_take", "1.00% 1 11 3.10%", "13",
+		"1.00 ms in 1,234 hits on 9 threads (costs measured on its machine)", "1.23 % 4.56 %", "rmw_take 34 250.0 µs 25.0 %", "rcl_take", "1.00 % 1 11 3.10 %", "13",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, out.String())
