@@ -12,7 +12,7 @@ mount_tracefs
 make -s build testdata
 # The tests are compiled as the user who calls, and run as root.
 as_root_flags=()
-[ "$(id -u)" -eq 0 ] || as_root_flags=(-exec "sudo --preserve-env=PATH,HOME")
+[ "$(id -u)" -eq 0 ] || as_root_flags=(-exec "sudo --preserve-env=PATH,HOME,CARET_BPF_ALONE,CARET_BPF_REQUIRE_READERS")
 export CGO_ENABLED=1
 # Tests that record spend most of their time waiting for what they trace.
 parallel=$((2 * $(nproc)))
