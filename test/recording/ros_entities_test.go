@@ -261,7 +261,8 @@ func (ros rosEnvironment) load(t *testing.T, components ...string) {
 	t.Helper()
 	ros.requireCommands(t)
 	for _, component := range components {
-		ros.runScript(t, "ros2 component load --no-daemon --spin-time 3 /ComponentManager "+component)
+		// On a busy machine the command may not find the container in time.
+		ros.runScript(t, "for attempt in 1 2 3; do ros2 component load --no-daemon --spin-time 3 /ComponentManager "+component+" && exit; done; exit 1")
 	}
 }
 
