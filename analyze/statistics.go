@@ -72,8 +72,8 @@ func (d *distribution) addDuration(ns int64) {
 		d.histogram[coarse(ns)]++
 		return
 	}
-	d.samples.add(ns)
-	if d.samples.count > exactSamples {
+	d.samples.Add(ns)
+	if d.samples.Len() > exactSamples {
 		d.coarsen()
 	}
 }
@@ -113,8 +113,8 @@ func (d *distribution) merge(other *distribution) {
 	d.count += other.count
 	d.sum += other.sum
 	d.min, d.max = min(d.min, other.min), max(d.max, other.max)
-	if d.histogram == nil && other.histogram == nil && d.samples.count+other.samples.count <= exactSamples {
-		d.samples.take(&other.samples)
+	if d.histogram == nil && other.histogram == nil && d.samples.Len()+other.samples.Len() <= exactSamples {
+		d.samples.Take(&other.samples.Chunks)
 		return
 	}
 	if d.histogram == nil {
@@ -172,7 +172,7 @@ func (d *distribution) mean() int64 {
 func (d *distribution) ranked() func(share float64) int64 {
 	rankOf := func(share float64) uint64 { return max(uint64(math.Ceil(share*float64(d.count))), 1) }
 	if d.histogram == nil {
-		return func(share float64) int64 { return rank.Value(d.samples.chunks, int(rankOf(share))-1, d.min, d.max) }
+		return func(share float64) int64 { return rank.Value(d.samples.All(), int(rankOf(share))-1, d.min, d.max) }
 	}
 	values := make([]int64, 0, len(d.histogram))
 	for ns := range d.histogram {

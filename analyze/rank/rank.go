@@ -1,4 +1,4 @@
-// Package rank finds which of many values has a rank, without sorting them.
+// Package rank keeps many values, and finds which of them has a rank, without sorting them.
 package rank
 
 import (

@@ -39,18 +39,16 @@ const (
 // correlation blocking finds. The durations that far from the middle bound the median (Woodruff: Confidence intervals
 // for medians and other position measures, J. Am. Stat. Assoc. 47, 1952). No distribution is assumed.
 func (s *Series) Median() Median {
-	kept := s.kept
+	kept := s.durations.Len()
 	m := Median{Count: s.count, Kept: uint64(kept)}
 	if kept == 0 {
 		return m
 	}
-	durations := make([][]int64, len(s.chunks))
 	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
-	for i, c := range s.chunks {
-		durations[i] = c.durations
-		least, greatest = min(least, slices.Min(c.durations)), max(greatest, slices.Max(c.durations))
+	for _, chunk := range s.durations.All() {
+		least, greatest = min(least, slices.Min(chunk)), max(greatest, slices.Max(chunk))
 	}
-	ranked := func(index int) int64 { return rank.Value(durations, index, least, greatest) }
+	ranked := func(index int) int64 { return rank.Value(s.durations.All(), index, least, greatest) }
 	m.Value = ranked((kept - 1) / 2)
 
 	b := sumVariance(s.aboveBySlice(m.Value))
@@ -75,9 +73,10 @@ func (s *Series) Median() Median {
 func (s *Series) aboveBySlice(median int64) []float64 {
 	var counts, above [timeSlices]float64
 	total := 0.0
-	for _, c := range s.chunks {
-		for i, duration := range c.durations {
-			slice := c.places[i] & (timeSlices - 1)
+	places := s.places.All()
+	for i, chunk := range s.durations.All() {
+		for j, duration := range chunk {
+			slice := places[i][j] & (timeSlices - 1)
 			counts[slice]++
 			switch {
 			case duration > median:
@@ -89,7 +88,7 @@ func (s *Series) aboveBySlice(median int64) []float64 {
 			}
 		}
 	}
-	expected := total / float64(s.kept)
+	expected := total / float64(s.durations.Len())
 	var values []float64
 	for slice, count := range counts {
 		if count > 0 {

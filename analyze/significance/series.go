@@ -1,6 +1,10 @@
 package significance
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/caret-bpf/caret-bpf/analyze/rank"
+)
 
 const (
 	// timeSlices is the number of slices of time that a recording is cut into. The finest blocks are slices.
@@ -8,8 +12,6 @@ const (
 	sliceBits  = 12
 	// keptDurations bounds the memory of a Series: 10 bytes a duration.
 	keptDurations = 4 << 20
-	// chunkDurations is the number of durations in a chunk.
-	chunkDurations = 1 << 14
 	// lastRank is the highest rank that fits beside a slice in 16 bits.
 	lastRank = 1<<(16-sliceBits) - 1
 )
@@ -22,18 +24,12 @@ const (
 type Series struct {
 	first, length int64
 	count         uint64
-	limit, kept   int
-	// chunks have the durations that are kept. Adding one never moves those of other chunks.
-	chunks []chunk
+	limit         int
+	// durations are those that are kept. places has the slice of time of each, in the low bits, and its rank.
+	durations rank.Chunks[int64]
+	places    rank.Chunks[uint16]
 	// least is the rank that a duration must have to be kept. Half of the durations of a rank are of higher ones.
 	least uint16
-}
-
-// chunk is a part of the durations.
-type chunk struct {
-	durations []int64
-	// places has the slice of time of each duration, in the low bits, and its rank.
-	places []uint16
 }
 
 // NewSeries returns an empty series of a recording from first to last, in nanoseconds.
@@ -45,32 +41,22 @@ func NewSeries(first, last int64) *Series {
 // slice.
 func (s *Series) Add(at, duration int64) {
 	s.count++
-	if rank := rankOf(at, duration); rank >= s.least {
-		s.put(duration, s.slice(at)|rank<<sliceBits)
+	if r := rankOf(at, duration); r >= s.least {
+		s.put(duration, s.slice(at)|r<<sliceBits)
 		s.thin()
 	}
 }
 
 func (s *Series) put(duration int64, place uint16) {
-	last := len(s.chunks) - 1
-	if last < 0 || len(s.chunks[last].durations) >= chunkDurations {
-		var c chunk // most series are short: the first chunk grows
-		if last >= 0 {
-			c = chunk{make([]int64, 0, chunkDurations), make([]uint16, 0, chunkDurations)}
-		}
-		s.chunks = append(s.chunks, c)
-		last++
-	}
-	c := &s.chunks[last]
-	c.durations, c.places = append(c.durations, duration), append(c.places, place)
-	s.kept++
+	s.durations.Add(duration)
+	s.places.Add(place)
 }
 
 // Merge adds what another series of the same recording gathered, which is not used any more.
 func (s *Series) Merge(other *Series) {
 	s.count += other.count
-	s.kept += other.kept
-	s.chunks = append(s.chunks, other.chunks...)
+	s.durations.Take(&other.durations)
+	s.places.Take(&other.places)
 	if s.least != other.least {
 		s.keep(max(s.least, other.least))
 	}
@@ -79,7 +65,7 @@ func (s *Series) Merge(other *Series) {
 
 // thin drops durations until there are no more than the limit.
 func (s *Series) thin() {
-	for s.kept > s.limit && s.least < lastRank {
+	for s.durations.Len() > s.limit && s.least < lastRank {
 		s.keep(s.least + 1)
 	}
 }
@@ -87,15 +73,15 @@ func (s *Series) thin() {
 // keep drops the durations of lower ranks. What is left is put into new chunks, which are full, so that chunks in which
 // little is left do not take the memory of full ones.
 func (s *Series) keep(least uint16) {
-	former := s.chunks
-	s.least, s.chunks, s.kept = least, nil, 0
-	for i, c := range former {
-		for j, place := range c.places {
+	durations, places := s.durations.All(), s.places.All()
+	s.least, s.durations, s.places = least, rank.Chunks[int64]{}, rank.Chunks[uint16]{}
+	for i, chunk := range places {
+		for j, place := range chunk {
 			if place>>sliceBits >= least {
-				s.put(c.durations[j], place)
+				s.put(durations[i][j], place)
 			}
 		}
-		former[i] = chunk{}
+		durations[i], places[i] = nil, nil
 	}
 }
 
