@@ -65,9 +65,9 @@ const (
 	noHeader = "the type of the message has no `std_msgs/Header`, or it was not known yet"
 	ownTopic = "the middleware's own publishes (`ros_discovery_info`) do not pass rcl, and before Jazzy nothing shows their " +
 		"publisher; publishers of `/rosout`, as for `rcl_publish`"
-	noType = "the process had ended, or had just begun, when its memory was read; in a recording from the start also rcl's own handles of a managed " +
+	noType = "its entity or its process had ended, or the process had just begun, when its memory was read; in a recording from the start also rcl's own handles of a managed " +
 		"node's services, of which rclcpp serves copies with rows of their own"
-	noName = "the process had ended, or had just begun, when its memory was read"
+	noName = "its entity or its process had ended, or the process had just begun, when its memory was read"
 	// unfinished: its status tells.
 	unfinished = "the publish did not reach the middleware: it failed there, or the recording or the thread ended"
 	earlier    = "the wait began before its process was probed"
