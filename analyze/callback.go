@@ -38,7 +38,12 @@ type CallbackLatency struct {
 	Statistics
 	// Incomplete is the number of executions without an end or a begin.
 	Incomplete uint64 `report:"incomplete,drop=4"`
+
+	standard bool
 }
+
+// OfEveryNode reports whether it is the callback of a subscription or a service that every node has (system.Standard).
+func (l *CallbackLatency) OfEveryNode() bool { return l.standard }
 
 // CallbackExecution is one execution of a callback.
 type CallbackExecution struct {
@@ -79,7 +84,7 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 			return nil, err
 		}
 	}
-	return mergeExecutions(states), nil
+	return mergeExecutions(states, q.Architecture.Standard()), nil
 }
 
 // scanExecutions passes the executions that are asked for on, to a state for each goroutine of run.
@@ -191,7 +196,7 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 }
 
 // mergeExecutions makes one result of what the goroutines gathered, in the order of nodes and callbacks.
-func mergeExecutions(parts []*executions) []CallbackLatency {
+func mergeExecutions(parts []*executions, standard *system.Standard) []CallbackLatency {
 	merged := make(map[*system.Callback]*executionLatency)
 	for _, part := range parts {
 		for c, l := range part.latencies {
@@ -208,7 +213,9 @@ func mergeExecutions(parts []*executions) []CallbackLatency {
 	}
 	var results []CallbackLatency
 	for c, l := range merged {
-		results = append(results, CallbackLatency{CallbackLabel: labelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete})
+		results = append(results, CallbackLatency{
+			CallbackLabel: labelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete, standard: standard.Callback(c),
+		})
 	}
 	slices.SortFunc(results, func(a, b CallbackLatency) int { return compareLabels(a.CallbackLabel, b.CallbackLabel) })
 	return results

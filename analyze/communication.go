@@ -51,7 +51,12 @@ type CommunicationLatency struct {
 	// ClockUncertainty bounds the error of the durations where they are between the clocks of two hosts, besides that of
 	// the hosts' synchronization; null on one host.
 	ClockUncertainty trace.Optional[int64] `report:"clock_uncertainty,duration,detail"`
+
+	standard bool
 }
+
+// OfEveryNode reports whether one of its ends is a publisher or a subscription that every node has (system.Standard).
+func (l *CommunicationLatency) OfEveryNode() bool { return l.standard }
 
 // CommunicationInstance is the way of one message to one subscription. Times that were not passed or seen are null.
 type CommunicationInstance struct {
@@ -187,11 +192,12 @@ func instanceOf(p passage, by routeBy, latency trace.Optional[int64]) Communicat
 
 func (c *communications) results() []CommunicationLatency {
 	var results []CommunicationLatency
+	standard := c.query.Architecture.Standard()
 	for by, pair := range c.pairs {
 		results = append(results, CommunicationLatency{
 			CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Statistics: pair.statistics(),
 			Lost: pair.fates[Lost], Open: pair.fates[Open], Unknown: pair.fates[Unknown], JoinedByTopic: pair.joinedByTopic,
-			ClockUncertainty: pair.uncertainty,
+			ClockUncertainty: pair.uncertainty, standard: standard.Communication(by.publisher, by.subscription),
 		})
 	}
 	slices.SortFunc(results, func(a, b CommunicationLatency) int {

@@ -123,9 +123,9 @@ func (s *Standard) Service(service *Service) bool { return s.services[service] }
 // Callback reports whether it is that of a subscription or a service that every node has.
 func (s *Standard) Callback(c *Callback) bool { return s.callbacks[c] }
 
-// Communication reports whether one of its ends is a publisher or a subscription that every node has.
-func (s *Standard) Communication(c *Communication) bool {
-	return s.publishers[c.Publisher] || s.subscriptions[c.Subscription]
+// Communication reports whether one of the ends of a communication is what every node has.
+func (s *Standard) Communication(p *Publisher, sub *Subscription) bool {
+	return s.publishers[p] || s.subscriptions[sub]
 }
 
 // Topic reports whether the topic of that name has no publishers and subscriptions but those that every node has.

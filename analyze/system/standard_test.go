@@ -127,7 +127,7 @@ func TestStandardTopicsAreNobodysOwn(t *testing.T) {
 	if (&system.Architecture{Nodes: []*system.Node{talker, listener}}).Standard().Topic("/parameter_events") {
 		t.Error("a topic that somebody publishes by himself is standard")
 	}
-	if !standard.Communication(&system.Communication{Publisher: logs, Subscription: collector}) || standard.Subscription(collector) {
+	if !standard.Communication(logs, collector) || standard.Subscription(collector) {
 		t.Error("the way from a standard publisher is not standard, or its receiver is")
 	}
 }

@@ -124,7 +124,7 @@ func printCommunications(w *output, a *system.Architecture, standard *system.Sta
 	var rows [][]string
 	folded, topics := 0, make(map[string]bool)
 	for _, c := range a.Communications {
-		if standard.Communication(c) {
+		if standard.Communication(c.Publisher, c.Subscription) {
 			folded++
 			topics[c.TopicName] = true
 		} else {

@@ -42,7 +42,7 @@ func latencyPathCommand() command {
 					return answerCharted(ctx, c, q, charts, arguments, askPaths(f, options, (*analyze.Query).PathFlows), newMessageFlows())
 				}
 				together := func(_, b *analyze.PathHop) bool { return b.Hop > 0 } // a path and its hops
-				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.PathHop]{worstFirst, together}, ask, pathValues())
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.PathHop]{by: worstFirst, together: together}, ask, pathValues())
 			}
 		},
 	}

@@ -26,7 +26,7 @@ func responseTimeCommand() command {
 			charts := defineChartFlags(flags, histogramChart, seriesChart)
 			return func(ctx context.Context, c console, arguments []string) error {
 				together := func(_, b *analyze.ResponseTime) bool { return b.Case != analyze.ResponseBest } // the cases of a path
-				rank := ranking[analyze.ResponseTime]{worstFirst, together}
+				rank := ranking[analyze.ResponseTime]{by: worstFirst, together: together}
 				switch {
 				case charts.asksAny() && flags.Changed("of"):
 					return fmt.Errorf("%w: drawings have all cases: leave out --of", errUsage)

@@ -26,7 +26,7 @@ func latencyServiceCommand() command {
 					return fmt.Errorf("%w: calls of services are not chosen by --callback: take --topic, --node or --process", errUsage)
 				}
 				together := func(a, b *analyze.ServiceLatency) bool { return a.ServiceLabel == b.ServiceLabel } // a call and its parts
-				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.ServiceLatency]{worstFirst, together}, (*analyze.Query).ServiceLatency, serviceValues())
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.ServiceLatency]{by: worstFirst, together: together}, (*analyze.Query).ServiceLatency, serviceValues())
 			}
 		},
 	}

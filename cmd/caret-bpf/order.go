@@ -29,6 +29,31 @@ type ranking[S any] struct {
 	by string
 	// together tells which rows that follow each other stay so, in their order.
 	together func(a, b *S) bool
+	// last tells which rows come behind all others, unless --sort is given; it may be nil. It is not for rows that stay
+	// together.
+	last func(*S) bool
+}
+
+// arrange orders rows by a column.
+func (r *ranking[S]) arrange(rows []S, by report.Order, chosenByUser bool) error {
+	if err := report.Sort(rows, by, r.together); err != nil {
+		return err
+	}
+	if r.last != nil && !chosenByUser {
+		slices.SortStableFunc(rows, func(a, b S) int { return compareBools(r.last(&a), r.last(&b)) })
+	}
+	return nil
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // worstFirst is the ranking of latencies. The 99th percentile tells what often goes wrong: the mean hides it, and the

@@ -147,3 +147,22 @@ func TestNothingRecorded(t *testing.T) {
 		}
 	}
 }
+
+// What every node has comes behind all others, but where the order is asked for.
+func TestOrderOfWhatEveryNodeHas(t *testing.T) {
+	dir := chainDataset(t)
+	isOwn := func(topic string) bool {
+		return topic == "" || strings.HasPrefix(topic, "/topic_") || topic == "/rosout"
+	}
+	for _, of := range []string{"callback", "communication"} {
+		topics := columnOf(t, "topic_name", "latency", of, dir)
+		first := slices.IndexFunc(topics, func(topic string) bool { return !isOwn(topic) })
+		if first < chainNodes-1 || slices.ContainsFunc(topics[first:], func(topic string) bool { return strings.HasPrefix(topic, "/topic_") }) {
+			t.Errorf("latency %s is in the order %v", of, topics)
+		}
+		asked := columnOf(t, "topic_name", "latency", of, dir, "--sort", "topic_name")
+		if named := slices.DeleteFunc(slices.Clone(asked), func(topic string) bool { return topic == "" }); !slices.IsSorted(named) || len(asked) != len(topics) {
+			t.Errorf("latency %s by topic is in the order %v", of, asked)
+		}
+	}
+}

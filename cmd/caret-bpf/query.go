@@ -144,7 +144,7 @@ func answer[S, I any](ctx context.Context, c console, q *question, directories [
 			return err
 		}
 		if sorts {
-			if err := report.Sort(rows, by, rank.together); err != nil {
+			if err := rank.arrange(rows, by, q.sort != ""); err != nil {
 				return err
 			}
 		}
