@@ -90,7 +90,7 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 
 .PHONY: docs
 docs: ## Write the blocks of docs/ that are generated from code
-	CARET_BPF_WRITE_DOCS=1 $(GO) test -count=1 -run '^TestDocumentation$$' ./probes ./cmd/caret-bpf
+	CARET_BPF_WRITE_DOCS=1 $(GO) test -count=1 -run '^Test(Documentation|ConfigSchema)$$' ./probes ./cmd/caret-bpf
 
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios. BENCH_RUNS="1" repeats less, BENCH_CALLBACKS="1000000 10000000" chooses the sizes of queried datasets

@@ -82,6 +82,12 @@ type compiled struct {
 	attributes []trace.Attribute
 }
 
+// Check returns what is wrong with a configuration, apart from what only a running system tells.
+func (c Configuration) Check() error {
+	_, err := c.compile()
+	return err
+}
+
 func (c Configuration) compile() (*compiled, error) {
 	result := &compiled{Configuration: c}
 	result.Raw = c.Raw || c.Profile == probes.ProfileFull

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/report"
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 func graphCommand() command {
@@ -115,7 +111,7 @@ func loadArchitecture(
 }
 
 func adoptArchitecture(a *system.Architecture, path string) (missing []string, err error) {
-	f, err := openArchitecture(path)
+	f, err := openNamed(nil, path)
 	if err != nil {
 		return nil, err
 	}
@@ -125,17 +121,4 @@ func adoptArchitecture(a *system.Architecture, path string) (missing []string, e
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return a.Adopt(described), nil
-}
-
-// openArchitecture waits for a pipe, which the user has named, but for no lease on a file.
-func openArchitecture(path string) (*os.File, error) {
-	flags := os.O_RDONLY
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		flags |= unix.O_NONBLOCK
-	}
-	f, err := os.OpenFile(path, flags, 0)
-	if errors.Is(err, unix.EAGAIN) {
-		err = fmt.Errorf("%s: %w", path, trace.ErrLeased)
-	}
-	return f, err
 }

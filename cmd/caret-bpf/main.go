@@ -74,6 +74,7 @@ func commands() []command {
 		listCommand(),
 		probesCommand(),
 		checkCommand(),
+		configCommand(),
 		infoCommand(),
 		graphCommand(),
 		pathsCommand(),

@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/analyze/summary"
+	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/settings"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -28,56 +31,96 @@ func recordCommand() command {
 			"sudo caret-bpf record --attribute vehicle=bus-7 -- ros2 launch my_pkg my.launch.py",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			var configuration session.Configuration
-			buffer := byteSize(0)
-			quiet := false
-			flags.StringVarP(&configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space; "+
-				"a PID that cannot be recorded is left out, with a warning")
-			flags.StringVar(&configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
-			flags.BoolVar(&configuration.All, "all", false, "record every ROS 2 process, later ones too")
-			flags.StringArrayVar(&configuration.Prefixes, "prefix", nil, "probe the libraries of an install prefix before a process maps them: the `DIRECTORY` of a workspace's "+
-				"install folder, such as $PWD/install (repeatable; /opt/ros/* is probed so anyway)")
-			flags.StringVarP(&configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
-			flags.StringVar(&configuration.Mode, "mode", "", "permissions of the dataset's files as an `OCTAL` number, such as 0644: everybody may read "+
-				"(default 0640, less what the umask takes away)")
-			flags.StringArrayVar(&configuration.Attributes, "attribute", nil, "note `KEY=VALUE` of the recording, such as vehicle=bus-7; queries group and select by it "+
-				"(repeatable)")
-			flags.DurationVarP(&configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
-			flags.StringArrayVar(&configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
-			flags.StringArrayVar(&configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches the `REGEXP` (repeatable); --select-node overrides it")
-			flags.StringArrayVar(&configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")
-			flags.StringArrayVar(&configuration.IgnoreTopics, "ignore-topic", nil, "leave out topics whose name matches the `REGEXP` (repeatable); --select-topic overrides it")
-			flags.Var(&buffer, "buffer-size", "`SIZE` of the kernel's ring buffer in bytes, or with K, M, G (KiB, MiB, GiB): powers of 1024, at most 1G (default 16M)")
-			flags.DurationVar(&configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
-			flags.BoolVar(&configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
-			flags.BoolVar(&configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
-			flags.StringVar((*string)(&configuration.Profile), "profile", "", "`WHICH` events: minimal (callbacks, takes and publishes with the fewest probes), "+
-				"standard (all but waits), full (also waits, and every tracepoint hit) (default standard)")
-			flags.Var((*percentage)(&configuration.MaxOverhead), "max-overhead", "if recording takes more than this `SHARE` of a thread's time, such as 2%, "+
-				"detach the costliest probes that callbacks, takes and publishes can do without (default: no limit)")
-			flags.StringVar((*string)(&configuration.Sites), "sites", "",
-				"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
-					"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
-			flags.BoolVarP(&quiet, "quiet", "q", false, "print errors only")
+			f := defineRecordFlags(flags)
+			file := flags.String(configFlag, "", "take what the command line does not say from a YAML `FILE`; `caret-bpf config default` prints one")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := checkStrayWords(flags, arguments); err != nil {
 					return err
 				}
-				for i, prefix := range configuration.Prefixes {
+				if *file != "" {
 					var err error
-					if configuration.Prefixes[i], err = filepath.Abs(prefix); err != nil {
+					if arguments, err = applyConfig(c, *file, flags, arguments); err != nil {
 						return err
 					}
 				}
-				configuration.Command = arguments
-				configuration.BufferBytes = int(buffer)
-				if configuration.Output == "" {
-					configuration.Output = "caret-bpf-" + time.Now().Format("20060102-150405")
+				configuration, err := f.finish(arguments)
+				if err != nil {
+					return err
 				}
-				return record(ctx, c, configuration, quiet)
+				return record(ctx, c, configuration, f.quiet)
 			}
 		},
 	}
+}
+
+// recordFlags are what the flags of record say.
+type recordFlags struct {
+	configuration session.Configuration
+	buffer        byteSize
+	quiet         bool
+}
+
+func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
+	f := new(recordFlags)
+	flags.StringVarP(&f.configuration.PIDs, "pid", "p", "", "record the processes with these `PIDS`, separated by commas or white space; "+
+		"a PID that cannot be recorded is left out, with a warning")
+	flags.StringVar(&f.configuration.Name, "name", "", "record processes whose command or command line matches the `REGEXP`, later ones too")
+	flags.BoolVar(&f.configuration.All, "all", false, "record every ROS 2 process, later ones too")
+	flags.StringArrayVar(&f.configuration.Prefixes, "prefix", nil, "probe the libraries of an install prefix before a process maps them: the `DIRECTORY` of a workspace's "+
+		"install folder, such as $PWD/install (repeatable; /opt/ros/* is probed so anyway)")
+	flags.StringVarP(&f.configuration.Output, "output", "o", "", "the dataset's `DIRECTORY` (default caret-bpf-DATE-TIME)")
+	flags.StringVar(&f.configuration.Mode, "mode", "", "permissions of the dataset's files as an `OCTAL` number, such as 0644: everybody may read "+
+		"(default 0640, less what the umask takes away)")
+	flags.StringArrayVar(&f.configuration.Attributes, "attribute", nil, "note `KEY=VALUE` of the recording, such as vehicle=bus-7; queries group and select by it "+
+		"(repeatable)")
+	flags.DurationVarP(&f.configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
+	flags.StringArrayVar(&f.configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
+	flags.StringArrayVar(&f.configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches the `REGEXP` (repeatable); --select-node overrides it")
+	flags.StringArrayVar(&f.configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")
+	flags.StringArrayVar(&f.configuration.IgnoreTopics, "ignore-topic", nil, "leave out topics whose name matches the `REGEXP` (repeatable); --select-topic overrides it")
+	flags.Var(&f.buffer, "buffer-size", "`SIZE` of the kernel's ring buffer in bytes, or with K, M, G (KiB, MiB, GiB): powers of 1024, at most 1G (default 16M)")
+	flags.DurationVar(&f.configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
+	flags.BoolVar(&f.configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
+	flags.BoolVar(&f.configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
+	flags.StringVar((*string)(&f.configuration.Profile), "profile", "", "`WHICH` events: minimal (callbacks, takes and publishes with the fewest probes), "+
+		"standard (all but waits), full (also waits, and every tracepoint hit) (default standard)")
+	flags.Var((*percentage)(&f.configuration.MaxOverhead), "max-overhead", "if recording takes more than this `SHARE` of a thread's time, such as 2%, "+
+		"detach the costliest probes that callbacks, takes and publishes can do without (default: no limit)")
+	flags.StringVar((*string)(&f.configuration.Sites), "sites", "",
+		"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
+			"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
+	settings.Annotate(flags, "pid", settings.Separator, ",")
+	settings.Annotate(flags, "profile", settings.Values, textsOf(probes.Profiles())...)
+	settings.Annotate(flags, "sites", settings.Values, textsOf(attaching.SiteModes()[1:])...)
+	return f
+}
+
+// textsOf returns names as texts.
+func textsOf[T ~string](names []T) (texts []string) {
+	for _, name := range names {
+		texts = append(texts, string(name))
+	}
+	return texts
+}
+
+// finish returns what is to be recorded; command is what is to be started, if anything.
+func (f *recordFlags) finish(command []string) (session.Configuration, error) {
+	configuration := f.configuration
+	configuration.Prefixes = nil
+	for _, prefix := range f.configuration.Prefixes {
+		absolute, err := filepath.Abs(prefix)
+		if err != nil {
+			return configuration, err
+		}
+		configuration.Prefixes = append(configuration.Prefixes, absolute)
+	}
+	configuration.Command = command
+	configuration.BufferBytes = int(f.buffer)
+	if configuration.Output == "" {
+		configuration.Output = "caret-bpf-" + time.Now().Format("20060102-150405")
+	}
+	return configuration, nil
 }
 
 // checkStrayWords refuses words before "--", or without it: they are PIDs whose flag or quotes were forgotten, or a

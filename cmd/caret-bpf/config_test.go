@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/caret-bpf/caret-bpf/docs"
+)
+
+func writeSettings(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "session.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestConfigSchema compares the published schema with the program, and writes it where that is asked for.
+func TestConfigSchema(t *testing.T) {
+	const published = "../../docs/session.schema.json"
+	code, schema, problems := runCommand("config", "schema")
+	if code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	if os.Getenv(docs.WriteVariable) != "" {
+		if err := os.WriteFile(published, []byte(schema), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if content, err := os.ReadFile(published); err != nil || string(content) != schema {
+		t.Errorf("%s is not up to date; run `make docs` (%v)", published, err)
+	}
+}
+
+// What `config default` prints can be used, and has every flag of record but that for the file.
+func TestConfigDefault(t *testing.T) {
+	code, text, problems := runCommand("config", "default")
+	if code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	if code, _, problems := runCommand("config", "check", writeSettings(t, text)); code != exitSuccess {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	flags := pflag.NewFlagSet("record", pflag.ContinueOnError)
+	recordCommand().define(flags)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if strings.Contains(text, "\n#"+flag.Name+":") == (flag.Name == configFlag) {
+			t.Errorf("--%s: the file has it, or not", flag.Name)
+		}
+	})
+}
+
+// settingsOf are files and whether they can be used. The schema says the same of those that are not excepted.
+var settingsOf = map[string]struct {
+	valid bool
+	// beyond says that the schema cannot tell what is wrong.
+	beyond bool
+}{
+	"":                                    {valid: true},
+	"pid: 123\n":                          {valid: true},
+	"pid: [123, 456]\nprofile: minimal\n": {valid: true},
+	"all: true\nduration: 1m30s\nmode: 0644\nmax-overhead: 2.5%\nbuffer-size: 64M\nsegment-period: 5s\n": {valid: true},
+	"buffer-size: 65536\nsites: entries\nraw: true\nforce-tracefs: false\nquiet: true\n":                 {valid: true},
+	"name: talker\nprefix: [install]\nattribute: vehicle=bus-7\n":                                        {valid: true},
+	"command: [ros2, launch, a, b.launch.py]\nselect-node: [/a, /b]\nignore-topic: /c\n":                 {valid: true},
+	"profile: medium\n":      {},
+	"duration: 30\n":         {},
+	"max-overhead: 0.02\n":   {},
+	"buffer-size: 64MB\n":    {},
+	"raw: 1\n":               {},
+	"select-nod: /a\n":       {},
+	"command: ros2\n":        {},
+	"config: other.yaml\n":   {},
+	"pid: 1\nname: a\n":      {beyond: true},
+	"name: (\n":              {beyond: true},
+	"attribute: vehicle\n":   {beyond: true},
+	"mode: 9\n":              {beyond: true},
+	"all: true\nall: true\n": {beyond: true},
+	"pid: nobody\n":          {beyond: true},
+	"buffer-size: 2G\n":      {beyond: true},
+	"max-overhead: 200%\n":   {beyond: true},
+}
+
+func TestConfigCheck(t *testing.T) {
+	for text, want := range settingsOf {
+		code, out, problems := runCommand("config", "check", writeSettings(t, text))
+		if (code == exitSuccess) != want.valid || code != exitSuccess && code != exitUsage {
+			t.Errorf("%q: exit code %d: %s%s", text, code, out, problems)
+		}
+		if !want.valid && !strings.Contains(problems, "session.yaml") {
+			t.Errorf("%q: the file is not named: %s", text, problems)
+		}
+	}
+	for _, missing := range [][]string{{"config", "check"}, {"config", "check", "a", "b"}, {"config", "default", "a"}, {"config", "schema", "a"}} {
+		if code, _, _ := runCommand(missing...); code != exitUsage {
+			t.Errorf("%v: exit code %d", missing, code)
+		}
+	}
+	if code, _, problems := runCommand("config", "check", filepath.Join(t.TempDir(), "none.yaml")); code != exitFailure || !strings.Contains(problems, "none.yaml") {
+		t.Errorf("a file that is not there: exit code %d: %s", code, problems)
+	}
+}
+
+func TestConfigSchemaAgrees(t *testing.T) {
+	text, err := configSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("session.json", content); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("session.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range settingsOf {
+		if want.beyond {
+			continue
+		}
+		var content any
+		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if content, err = jsonschema.UnmarshalJSON(bytes.NewReader(asJSON)); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(content); (err == nil) != want.valid {
+			t.Errorf("%q: the schema says %v", text, err)
+		}
+	}
+}
+
+// record takes from the file what the command line does not say.
+func TestRecordWithConfig(t *testing.T) {
+	const noProcess = "4194305" // above the highest PID
+	for name, test := range map[string]struct {
+		settings string
+		line     []string
+		code     int
+		want     string
+	}{
+		"the file names the process":      {"pid: " + noProcess + "\n", nil, exitNoTarget, noProcess},
+		"the line names another":          {"all: true\ncommand: [true]\n", []string{"-p", noProcess}, exitNoTarget, noProcess},
+		"the file is wrong":               {"pid: 1\nprofil: full\n", nil, exitUsage, `did you mean "profile"?`},
+		"a wrong value beside the line's": {"profile: medium\n", []string{"-p", noProcess, "--profile", "full"}, exitUsage, "session.yaml:1: profile"},
+		"both are too much":               {"pid: 1\nall: true\n", nil, exitUsage, "in one way"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			arguments := append([]string{"record", "--config", writeSettings(t, test.settings), "-o", filepath.Join(t.TempDir(), "rec")}, test.line...)
+			code, out, problems := runCommand(arguments...)
+			if os.Geteuid() != 0 && code == exitPermission {
+				t.Skip("recording needs root")
+			}
+			if code != test.code || !strings.Contains(problems, test.want) {
+				t.Errorf("exit code %d, want %d with %q:\n%s%s", code, test.code, test.want, out, problems)
+			}
+		})
+	}
+}
