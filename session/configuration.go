@@ -43,6 +43,12 @@ type Configuration struct {
 	// Duration ends the recording; 0 means no limit.
 	Duration time.Duration `json:"duration_ns,omitempty"`
 
+	// MaxRows, MaxBytes and MinFreeBytes end the recording: when all tables together have so many rows, when they are so
+	// large, or when so little is left of the disk. 0 means no limit. They are looked at once a second.
+	MaxRows      uint64 `json:"max_rows,omitempty"`
+	MaxBytes     int64  `json:"max_bytes,omitempty"`
+	MinFreeBytes int64  `json:"min_free_bytes,omitempty"`
+
 	// SelectNodes to IgnoreTopics are regular expressions. Where something is selected, only that is recorded; otherwise
 	// all but what is ignored (CARET's rule).
 	SelectNodes  []string `json:"select_nodes,omitempty"`
@@ -118,7 +124,7 @@ func (c Configuration) compile() (*compiled, error) {
 		}
 		result.mode = mode
 	}
-	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 {
+	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 || c.MaxBytes < 0 || c.MinFreeBytes < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
 	}
 	if !slices.Contains(attaching.SiteModes(), c.Sites) {

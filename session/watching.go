@@ -66,6 +66,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false
 			}
+			if ending := s.limitReached(); ending != "" {
+				return ending, nil, false
+			}
 			if s.attacher.KeepBudget(s.takeAccounts()) {
 				s.takeAccounts() // what the rest costs is seen from now on
 			}

@@ -37,6 +37,10 @@ const (
 	EndingSignal Ending = "signal"
 	// EndingDuration is the time limit.
 	EndingDuration Ending = "duration"
+	// EndingRows, EndingSize and EndingFreeSpace are bounds of the dataset and of what is left of the disk.
+	EndingRows      Ending = "rows"
+	EndingSize      Ending = "size"
+	EndingFreeSpace Ending = "free_space"
 	// EndingTargetsExited is the end of all traced processes.
 	EndingTargetsExited Ending = "targets_exited"
 	// EndingError is an error, which Session.Error tells.

@@ -131,6 +131,15 @@ func syncPath(path string) error {
 	return f.Sync()
 }
 
+// free returns how many bytes are left for those who are not root.
+func (d *directory) free() (int64, error) {
+	var of unix.Statfs_t
+	if err := unix.Fstatfs(int(d.self.Fd()), &of); err != nil {
+		return 0, ioError("ask for the free space of", d.path, err)
+	}
+	return int64(of.Bavail) * of.Frsize, nil
+}
+
 // createFile makes a new file.
 func (d *directory) createFile(name string) (*os.File, error) {
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, d.files)

@@ -16,10 +16,12 @@ type segments struct {
 	dir         *directory
 	limits      limits
 	stored      *atomic.Uint64
+	written     *atomic.Int64
 	compressors *columnar.Compressors
 
 	folder      *os.File
 	sequence    int
+	closedBytes int64                // of the segments before this one
 	file        *output              // nil between segments
 	parquet     *trace.SegmentWriter // nil before the first segment, and after one that failed
 	rows        int                  // in the segment
@@ -68,6 +70,7 @@ func (s *segments) write(rows trace.AnyRows) (*finished, error) {
 		}
 		s.rowsInGroup = 0
 	}
+	s.written.Store(s.closedBytes + s.parquet.Size())
 	if s.parquet.Size() >= s.limits.segmentBytes {
 		return s.finish()
 	}
@@ -86,6 +89,8 @@ func (s *segments) finish() (*finished, error) {
 		file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
 		folder: s.folder, rows: s.rows, stored: s.stored,
 	}
+	s.closedBytes += s.parquet.Size()
+	s.written.Store(s.closedBytes)
 	s.file, s.rows, s.rowsInGroup = nil, 0, 0
 	s.sequence++
 	return f, nil

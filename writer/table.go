@@ -21,6 +21,7 @@ type table struct {
 	idle     chan trace.AnyRows
 	accepted atomic.Uint64
 	stored   atomic.Uint64
+	written  atomic.Int64
 
 	mu    sync.Mutex
 	batch trace.AnyRows // guarded by mu
@@ -34,7 +35,7 @@ type batch struct {
 
 func newTable(of *trace.Table, in *tables) *table {
 	t := &table{queue: in.queue, idle: make(chan trace.AnyRows, idleBatches)}
-	t.segments = segments{table: of, dir: in.dir, limits: in.limits, compressors: in.compressors, stored: &t.stored}
+	t.segments = segments{table: of, dir: in.dir, limits: in.limits, compressors: in.compressors, stored: &t.stored, written: &t.written}
 	return t
 }
 

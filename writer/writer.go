@@ -221,6 +221,17 @@ func (w *Writer) StoredRows() map[string]uint64 {
 	return w.tables.counts(func(t *table) uint64 { return t.stored.Load() })
 }
 
+// WrittenBytes returns the size of all segments, with those that are not closed yet: of these, what has been encoded.
+func (w *Writer) WrittenBytes() (bytes int64) {
+	for _, t := range w.tables.all() {
+		bytes += t.written.Load()
+	}
+	return bytes
+}
+
+// FreeBytes returns how much the dataset's user can still write to its file system.
+func (w *Writer) FreeBytes() (int64, error) { return w.dir.free() }
+
 // usable returns why the Writer takes no rows, if it does not.
 func (w *Writer) usable() error {
 	w.mu.Lock()

@@ -201,6 +201,45 @@ func TestFlushMakesRowsReadableWhileRecording(t *testing.T) {
 	}
 }
 
+// What was written is the size of the files, those that are not closed yet included.
+func TestWrittenBytes(t *testing.T) {
+	w, dir := create(t, Options{SegmentBytes: 32 << 10, RowGroupRows: 500})
+	defer closeWriter(t, w)
+	if got := w.WrittenBytes(); got != 0 {
+		t.Errorf("%d bytes before the first row", got)
+	}
+	before := int64(0)
+	for range 2 {
+		appendRows(t, w, tracetest.Random[trace.Take](5000, 1)...)
+		appendRows(t, w, tracetest.Random[trace.Callback](2000, 1)...)
+		if err := w.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		size := int64(0)
+		for _, table := range []string{trace.TableTake, trace.TableCallback} {
+			for _, name := range segmentNames(t, dir, table) {
+				info, err := os.Stat(filepath.Join(dir, table, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				size += info.Size()
+			}
+		}
+		if got := w.WrittenBytes(); got != size || got <= before {
+			t.Errorf("%d bytes were written, the files have %d, before there were %d", got, size, before)
+		}
+		before = w.WrittenBytes()
+	}
+}
+
+func TestFreeBytes(t *testing.T) {
+	w, _ := create(t, Options{})
+	defer closeWriter(t, w)
+	if free, err := w.FreeBytes(); err != nil || free <= 0 {
+		t.Errorf("%d bytes are free, %v", free, err)
+	}
+}
+
 func TestFlushIsCancelled(t *testing.T) {
 	w, _ := create(t, Options{})
 	defer closeWriter(t, w)

@@ -36,7 +36,7 @@ func recordForm() *settings.Form {
 func settingPatterns() map[string]settings.Pattern {
 	return map[string]settings.Pattern{
 		"duration":             {Text: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
-		new(byteSize).Type():   {Text: `^[0-9]+([kKmMgG]([iI][bB])?)?$`, Integers: true},
+		sizeType:               {Text: `^[0-9]+([kKmMgGtT]([iI][bB])?)?$`, Integers: true},
 		new(percentage).Type(): {Text: `^[0-9]+(\.[0-9]+)?%$`},
 	}
 }

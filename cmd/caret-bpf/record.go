@@ -56,7 +56,7 @@ func recordCommand() command {
 // recordFlags are what the flags of record say.
 type recordFlags struct {
 	configuration session.Configuration
-	buffer        byteSize
+	buffer        memorySize
 	quiet         bool
 }
 
@@ -74,6 +74,9 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.StringArrayVar(&f.configuration.Attributes, "attribute", nil, "note `KEY=VALUE` of the recording, such as vehicle=bus-7; queries group and select by it "+
 		"(repeatable)")
 	flags.DurationVarP(&f.configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
+	flags.Uint64Var(&f.configuration.MaxRows, "max-rows", 0, "stop when all tables together have this `NUMBER` of rows (default: no limit)")
+	flags.Var((*diskSize)(&f.configuration.MaxBytes), "max-size", "stop when the dataset has this `SIZE`, such as 10G (default: no limit)")
+	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G (default: when it is full)")
 	flags.StringArrayVar(&f.configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
 	flags.StringArrayVar(&f.configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches the `REGEXP` (repeatable); --select-node overrides it")
 	flags.StringArrayVar(&f.configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")

@@ -151,6 +151,30 @@ func TestRawEvents(t *testing.T) {
 	})
 }
 
+// TestLimits ends recordings by what they have written, or by what is left of the disk.
+func TestLimits(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 200")
+	for name, test := range map[string]struct {
+		limits session.Configuration
+		want   trace.Ending
+	}{
+		"rows":       {session.Configuration{MaxRows: 50}, trace.EndingRows},
+		"size":       {session.Configuration{MaxBytes: 1}, trace.EndingSize},
+		"free space": {session.Configuration{MinFreeBytes: 1 << 60}, trace.EndingFreeSpace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.limits.PIDs, test.limits.SegmentPeriod = n.pidText(), time.Second
+			data := record(t, test.limits).wait()
+			requireEnding(t, data, test.want)
+			if rows := uint64(len(data.Callbacks) + len(data.Publishes)); rows < test.limits.MaxRows {
+				t.Errorf("there are %d rows", rows)
+			}
+		})
+	}
+	n.stop()
+}
+
 // TestDuration ends a recording by its time limit, and looks at what session.json says of it.
 func TestDuration(t *testing.T) {
 	requireRecording(t)
