@@ -27,6 +27,8 @@ type Status struct {
 	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in
 	// bytes.
 	RingBytes, RingPending, RingPeak int
+	// Reads is how often the buffer was read so far: at least ten times a second, or the reader hangs.
+	Reads uint64
 }
 
 // Observer is told what happens during a session. Its functions are called from several goroutines.
@@ -51,7 +53,7 @@ func (s *Session) tellStatus(state trace.State) {
 	status := Status{
 		State: state, Elapsed: time.Since(s.opened), Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
 		Lost: s.losses.records(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
-		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak,
+		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak, Reads: ring.Batches,
 	}
 	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
 	s.options.Observer.Status(status)

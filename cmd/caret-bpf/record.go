@@ -154,13 +154,19 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	options.Costs, _ = knownCosts(c)
 	options.Cache, _ = cacheFolder(c.getenv, c.caller) // without one, what is to be known again is found again
 	progress := newProgress(c.err, quiet)
+	manager := newServiceManager(c.getenv)
+	defer manager.end()
 	var directory *os.File
 	options.Observer = session.Observer{
 		Created:  func(created *os.File) { directory = created },
 		Message:  progress.message,
 		Launched: func(group int) { c.launched.Store(int64(group)) },
-		Status:   progress.status,
+		Status: func(s session.Status) {
+			progress.status(s)
+			manager.status(s)
+		},
 		Recording: func() {
+			manager.ready()
 			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
 		},
 	}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+const (
+	// maxUntold bounds what waits for a service manager that does not go on; the rest is dropped.
+	maxUntold = 16
+	// tellPatience is how long the end waits for it.
+	tellPatience = time.Second
+)
+
+// serviceManager tells systemd how a recording goes, if that has started it with Type=notify (sd_notify(3)). A goroutine
+// of its own does, so that a manager that hangs does not delay the recording.
+type serviceManager struct {
+	states chan string
+	told   chan struct{} // closed when all is told
+	last   session.Status
+}
+
+func newServiceManager(getenv func(string) string) *serviceManager {
+	m := &serviceManager{states: make(chan string, maxUntold), told: make(chan struct{})}
+	heard := getenv("NOTIFY_SOCKET") != ""
+	go func() {
+		defer close(m.told)
+		for state := range m.states {
+			if heard {
+				_, _ = daemon.SdNotify(false, state) // a recording goes on, whatever becomes of who has started it
+			}
+		}
+	}()
+	return m
+}
+
+// ready says that everything that happens from now on is recorded.
+func (m *serviceManager) ready() { m.tell(daemon.SdNotifyReady) }
+
+// status tells how the recording goes. It is alive as long as its reader goes on: a recorder that only counts time
+// loses all there is.
+func (m *serviceManager) status(now session.Status) {
+	switch now.State {
+	case trace.StateRecording:
+		m.tell("STATUS=" + statusLine(m.last, now))
+		if now.Reads != m.last.Reads {
+			m.tell(daemon.SdNotifyWatchdog)
+		}
+	case trace.StateFlushing:
+		m.tell(daemon.SdNotifyStopping)
+	}
+	m.last = now
+}
+
+func (m *serviceManager) tell(state string) {
+	select {
+	case m.states <- state:
+	default:
+	}
+}
+
+// end waits a moment until all is told.
+func (m *serviceManager) end() {
+	close(m.states)
+	select {
+	case <-m.told:
+	case <-time.After(tellPatience):
+	}
+}
