@@ -23,6 +23,9 @@ import (
 // version is set by the build.
 var version = "unknown"
 
+// purpose is what the program does, said of it.
+const purpose = "records what unmodified ROS 2 processes do, to a Parquet dataset"
+
 // console is where commands read their environment and write to.
 type console struct {
 	out, err *output
@@ -86,6 +89,7 @@ func commands() []command {
 		loadCommand(),
 		versionCommand(),
 		completionCommand(),
+		manCommand(),
 	}
 }
 
@@ -216,7 +220,7 @@ func printExamples(w io.Writer, examples ...string) {
 }
 
 func printHelp(w io.Writer) {
-	fmt.Fprintln(w, "caret-bpf records what unmodified ROS 2 processes do, to a Parquet dataset.")
+	fmt.Fprintf(w, "caret-bpf %s.\n", purpose)
 	fmt.Fprintln(w, "\nusage: caret-bpf COMMAND [flags]")
 	fmt.Fprintln(w)
 	for _, command := range commands() {
