@@ -80,6 +80,14 @@ test-fresh: ## Run README's two commands in fresh roots of Debian 12 and 13 (deb
 	scripts/fresh-root.sh bookworm
 	scripts/fresh-root.sh trixie
 
+.PHONY: package
+package: ## Make .deb and .rpm packages, SBOMs and checksums in build/package/dist
+	scripts/package.sh $(VERSION)
+
+.PHONY: test-package
+test-package: ## Make the packages twice, and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
+	scripts/test-package.sh
+
 .PHONY: test-compiler
 test-compiler: ## Compile the BPF programs with the clang that is here, load and drive them (as root)
 	scripts/test-compiler.sh

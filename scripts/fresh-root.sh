@@ -5,8 +5,9 @@
 # What lets this machine reach its package mirror and Go's proxy goes with it: apt's options for fetching, certificates, proxies.
 # Needs debootstrap and git.
 #
-# usage: scripts/fresh-root.sh [--keep DIRECTORY] bookworm|trixie [command...]
+# usage: scripts/fresh-root.sh [--keep DIRECTORY] [--add PATH] bookworm|trixie [command...]
 #   --keep DIRECTORY   where the root is, instead of in a temporary folder that is removed; what is already there is used as it is
+#   --add PATH         what is here at this relative path, and was not committed, is in the clone, too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/environment.sh
@@ -85,16 +86,20 @@ timed_inside() {
 	return "$status"
 }
 
-keep=
-if [ "${1:-}" = --keep ]; then
-	keep=${2:?}
+keep='' added=''
+while [[ ${1:-} == --* ]]; do
+	case $1 in
+	--keep) keep=${2:?} ;;
+	--add) added=${2:?} ;;
+	*) die "unknown option $1" ;;
+	esac
 	shift 2
-fi
+done
 release=${1:-}
 shift || true
 case $release in
 bookworm | trixie) ;;
-*) die "usage: $0 [--keep DIRECTORY] bookworm|trixie [command...]" ;;
+*) die "usage: $0 [--keep DIRECTORY] [--add PATH] bookworm|trixie [command...]" ;;
 esac
 command -v debootstrap >/dev/null || [ -x /usr/sbin/debootstrap ] || die "debootstrap is missing"
 PATH=$PATH:/usr/sbin:/sbin
@@ -111,6 +116,10 @@ if [ ! -e "$root/root/caret-bpf" ]; then
 	install_debian "$release"
 	clone_repository
 	say "$release is installed after $((SECONDS - begun)) s; the root has $(as_root du -shx "$root" | cut -f1)"
+fi
+if [ -n "$added" ]; then
+	as_root mkdir -p "$root/root/caret-bpf/$(dirname "$added")"
+	as_root cp -r --no-preserve=ownership "$added" "$root/root/caret-bpf/$added"
 fi
 if [ $# -gt 0 ]; then
 	timed_inside "$@"

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Makes the packages twice, which must give the same bytes, and installs, upgrades, removes and purges the .deb in fresh roots of Debian
+# 12 and 13 (debootstrap; as root). No systemd runs there: the unit is only seen to be a file.
+#
+# usage: scripts/test-package.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+former=build/package-former
+rm -rf "$former"
+scripts/package.sh v0.1.0
+mv build/package/dist "$former"
+scripts/package.sh v0.1.0
+diff "$former/SHA256SUMS" build/package/dist/SHA256SUMS || {
+	echo "test-package: the same commit gave other bytes" >&2
+	exit 1
+}
+scripts/package.sh v0.2.0
+mv "$former"/caret-bpf_0.1.0_amd64.deb build/package/dist
+rm -rf "$former"
+
+# shellcheck disable=SC2016  # the inner shell expands it
+check='
+	set -eux
+	dpkg -i build/package/dist/caret-bpf_0.1.0_amd64.deb
+	caret-bpf version | grep -F "caret-bpf v0.1.0 "
+	caret-bpf config check /etc/caret-bpf/session.yaml
+	for file in /usr/share/man/man1/caret-bpf.1.gz /usr/share/bash-completion/completions/caret-bpf /usr/lib/systemd/system/caret-bpf.service; do
+		test -s $file
+	done
+	gzip -dc /usr/share/man/man1/caret-bpf.1.gz | grep -q "caret..bpf v0.2.0\|caret..bpf v0.1.0"
+	echo "# mine" >>/etc/caret-bpf/session.yaml
+	dpkg -i build/package/dist/caret-bpf_0.2.0_amd64.deb
+	caret-bpf version | grep -F "caret-bpf v0.2.0 "
+	grep -q "# mine" /etc/caret-bpf/session.yaml
+	dpkg -r caret-bpf
+	test ! -e /usr/bin/caret-bpf
+	test -e /etc/caret-bpf/session.yaml
+	dpkg -P caret-bpf
+	test ! -e /etc/caret-bpf
+'
+for release in bookworm trixie; do
+	scripts/fresh-root.sh --add build/package/dist "$release" bash -c "$check"
+done
