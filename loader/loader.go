@@ -33,6 +33,7 @@ type Loader struct {
 	warnings        []error
 	processes       *recordedProcesses
 	statistics      readStatistics
+	drains          drains
 
 	attachMutex  sync.Mutex // guards what follows
 	attachments  map[*Attachment]struct{}

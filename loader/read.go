@@ -54,12 +54,15 @@ func (b *batch) reset() { b.used, b.records = 0, b.records[:0] }
 //
 // It returns nil after Flush, when everything recorded before has been handled; ctx's error when that ends; ErrClosed
 // after Close; and handle's error as it is.
-func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, interval time.Duration) error {
+func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, interval time.Duration) (err error) {
+	l.drains.begin()
+	defer func() { l.drains.finish(err) }()
 	stop := context.AfterFunc(ctx, func() { _ = l.reader.Flush() })
 	defer stop()
 	b := newBatch()
 	for {
 		l.reader.SetDeadline(time.Now().Add(interval))
+		waiting := l.drains.count()
 		end := l.fill(b)
 		l.statistics.records.Add(uint64(len(b.records)))
 		l.statistics.bytes.Add(uint64(b.used))
@@ -77,7 +80,16 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 		case errors.Is(end, os.ErrDeadlineExceeded):
 			continue
 		case errors.Is(end, ringbuf.ErrFlushed):
-			return nil
+			ending, left := l.drains.release(waiting)
+			if ending {
+				return nil
+			}
+			if left {
+				if err := l.flushReader(); err != nil {
+					return err
+				}
+			}
+			continue
 		case errors.Is(end, ringbuf.ErrClosed):
 			return ErrClosed
 		}
@@ -117,6 +129,12 @@ func (l *Loader) notePeak(pending uint64) {
 
 // Flush makes Read return once it has handled everything that is in the ring buffer.
 func (l *Loader) Flush() error {
+	l.drains.end()
+	return l.flushReader()
+}
+
+// flushReader wakes the reader, which reads what there is.
+func (l *Loader) flushReader() error {
 	if err := l.reader.Flush(); err != nil {
 		return fmt.Errorf("flushing the ring buffer: %w", err)
 	}
