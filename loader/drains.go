@@ -41,15 +41,21 @@ func (d *drains) count() int {
 	return len(d.waiting)
 }
 
-// release tells so many who wait that everything was read and handled. ending says that the reader is to end; left, that
-// others wait, who may have woken it before they could be counted.
-func (d *drains) release(count int) (ending, left bool) {
+// release tells so many who wait that everything was read and handled.
+func (d *drains) release(count int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, drained := range d.waiting[:count] {
 		drained <- nil
 	}
 	d.waiting = d.waiting[count:]
+}
+
+// state says, when the ring buffer was read empty, whether the reader is to end, and whether some still wait: they may
+// have woken it before they could be counted.
+func (d *drains) state() (ending, left bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return d.ending, len(d.waiting) > 0
 }
 

@@ -63,7 +63,7 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 	for {
 		l.reader.SetDeadline(time.Now().Add(interval))
 		waiting := l.drains.count()
-		end := l.fill(b)
+		empty, end := l.fill(b)
 		l.statistics.records.Add(uint64(len(b.records)))
 		l.statistics.bytes.Add(uint64(b.used))
 		l.statistics.batches.Add(1)
@@ -75,12 +75,16 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case end == nil:
+			if empty {
+				l.drains.release(waiting)
+			}
 			l.letGather()
 			continue
 		case errors.Is(end, os.ErrDeadlineExceeded):
 			continue
 		case errors.Is(end, ringbuf.ErrFlushed):
-			ending, left := l.drains.release(waiting)
+			l.drains.release(waiting)
+			ending, left := l.drains.state()
 			if ending {
 				return nil
 			}
@@ -106,16 +110,16 @@ func (l *Loader) letGather() {
 }
 
 // fill reads until the batch is full, the ring is empty, or something else than a record comes, which it returns.
-func (l *Loader) fill(b *batch) error {
+func (l *Loader) fill(b *batch) (empty bool, err error) {
 	for {
 		record := ringbuf.Record{RawSample: b.room()}
 		if err := l.reader.ReadInto(&record); err != nil {
-			return err
+			return false, err
 		}
 		l.notePeak(uint64(record.Remaining + len(record.RawSample)))
 		b.add(record.RawSample)
-		if record.Remaining == 0 || b.isFull() {
-			return nil
+		if empty := record.Remaining == 0; empty || b.isFull() {
+			return empty, nil
 		}
 	}
 }

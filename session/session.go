@@ -80,6 +80,7 @@ type Session struct {
 	linkChanges *linkChanges // nil where there is no choice
 	losses      losses
 	opened      time.Time
+	driver      *Handle
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -114,6 +115,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		looks:         newLooks(),
 		overhead:      newOverhead(),
 	}
+	s.driver = newHandle(s)
 	s.finder.Trust(options.Trusted...)
 	err = s.run(ctx)
 	s.journal.tellGathered()
@@ -318,7 +320,8 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	}
 	s.journal.tellGathered()
 	if s.options.Observer.Recording != nil {
-		s.options.Observer.Recording()
+		s.tellStatus(trace.StateRecording) // which the handle has from its beginning
+		s.options.Observer.Recording(s.driver)
 	}
 	ending, err, ended := s.watch(ctx, reading)
 	return s.stop(ending, err, reading, ended)

@@ -41,14 +41,11 @@ type Observer struct {
 	Launched func(group int)
 	// Created is given the directory of the new dataset, to be closed: its path may lead elsewhere at the end. May be nil.
 	Created func(directory *os.File)
-	// Recording is called when the gate has opened. May be nil.
-	Recording func()
+	// Recording is called when the gate has opened, with what drives the recording from then on. May be nil.
+	Recording func(*Handle)
 }
 
 func (s *Session) tellStatus(state trace.State) {
-	if s.options.Observer.Status == nil {
-		return
-	}
 	ring := s.loader.Statistics()
 	status := Status{
 		State: state, Elapsed: time.Since(s.opened), Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
@@ -56,5 +53,8 @@ func (s *Session) tellStatus(state trace.State) {
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak, Reads: ring.Batches,
 	}
 	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
-	s.options.Observer.Status(status)
+	s.driver.status.Store(&status)
+	if s.options.Observer.Status != nil {
+		s.options.Observer.Status(status)
+	}
 }

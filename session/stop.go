@@ -15,6 +15,7 @@ import (
 // rows. cause is the error that ends the recording, if one does; read says that the reader has ended already.
 func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
 	_, closed, err := s.loader.CloseGate()
+	s.driver.close()
 	s.tellStatus(trace.StateFlushing)
 	s.blind.lookLast()
 	errs := []error{cause, s.launched.Failure(), err, s.journal.enter(trace.StateFlushing, s.writer), s.loader.Detach()}

@@ -28,6 +28,8 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			return trace.EndingSignal, nil, false
 		case <-timeout:
 			return trace.EndingDuration, nil, false
+		case <-s.driver.stopped:
+			return trace.EndingRequest, nil, false
 		case err := <-reading:
 			return trace.EndingError, err, true
 		case <-s.looks.asked:

@@ -35,6 +35,8 @@ const (
 	EndingRunning Ending = "running"
 	// EndingSignal is an interrupt by the user.
 	EndingSignal Ending = "signal"
+	// EndingRequest is a request through the control socket.
+	EndingRequest Ending = "request"
 	// EndingDuration is the time limit.
 	EndingDuration Ending = "duration"
 	// EndingRows, EndingSize and EndingFreeSpace are bounds of the dataset and of what is left of the disk.

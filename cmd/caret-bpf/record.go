@@ -165,7 +165,7 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 			progress.status(s)
 			manager.status(s)
 		},
-		Recording: func() {
+		Recording: func(*session.Handle) {
 			manager.ready()
 			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
 		},

@@ -268,7 +268,7 @@ func record(t *testing.T, configuration session.Configuration, during func(said 
 	span := Span{OpenFrom: monotonic()}
 	go func() {
 		done <- session.Run(ctx, configuration, session.Options{Version: "test", Observer: session.Observer{
-			Recording: func() { opened <- monotonic() },
+			Recording: func(*session.Handle) { opened <- monotonic() },
 			Status:    func(session.Status) {},
 			Message: func(text string) {
 				t.Log("recorder:", text)

@@ -87,7 +87,7 @@ func TestInterruptedBeforeItBegan(t *testing.T) {
 			launched := 0
 			observer := session.Observer{
 				Message: func(text string) { said = append(said, text) }, Launched: func(group int) { launched = group },
-				Recording: func() { t.Error("the recording began") },
+				Recording: func(*session.Handle) { t.Error("the recording began") },
 			}
 			if err := session.Run(ctx, configuration, session.Options{Observer: observer}); !errors.Is(err, session.ErrNotBegun) {
 				t.Errorf("error %v", err)

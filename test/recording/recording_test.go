@@ -60,6 +60,7 @@ type recording struct {
 	cancel   context.CancelFunc
 	done     chan error
 	status   chan session.Status
+	handle   *session.Handle // from when the gate is open
 	mu       sync.Mutex
 	messages []string
 	// began and ended are around session.Run; opened and closing are in between, when the gate was open for certain. All
@@ -86,8 +87,8 @@ func begin(t *testing.T, configuration session.Configuration, changes ...func(*s
 		<-finished // nothing may attach to what the next test starts
 	})
 	options := session.Options{Version: "test", Trusted: owners(t), Observer: session.Observer{
-		Recording: func() {
-			r.opened = monotonic()
+		Recording: func(h *session.Handle) {
+			r.opened, r.handle = monotonic(), h
 			close(opened)
 		},
 		Status:  r.keepStatus,

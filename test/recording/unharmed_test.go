@@ -204,7 +204,7 @@ func runRecorder() error {
 		return err
 	}
 	return session.Run(context.Background(), configuration, session.Options{Version: "test", Observer: session.Observer{
-		Recording: func() { fmt.Println("recording") },
+		Recording: func(*session.Handle) { fmt.Println("recording") },
 	}})
 }
 

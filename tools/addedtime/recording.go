@@ -21,7 +21,7 @@ func record(ctx context.Context, configuration session.Configuration, settles st
 	ctx, cancel := context.WithCancel(ctx)
 	settled, ended := make(chan struct{}), make(chan error, 1)
 	settle := sync.OnceFunc(func() { close(settled) })
-	observer := session.Observer{Recording: settle}
+	observer := session.Observer{Recording: func(*session.Handle) { settle() }}
 	if settles != "" {
 		observer = session.Observer{Message: func(text string) {
 			if strings.Contains(text, settles) {

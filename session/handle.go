@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// ErrOver is returned for what is asked of a recording that has ended.
+var ErrOver = errors.New("the recording has ended")
+
+// Handle drives a recording from outside while it runs. Its methods may be called by several goroutines.
+type Handle struct {
+	session *Session
+	status  atomic.Pointer[Status]
+	stopped chan struct{} // has room for one
+
+	// ended ends what is under way when the recording is about to end, which then waits for it.
+	ended    context.Context
+	end      context.CancelFunc
+	underway sync.RWMutex
+}
+
+func newHandle(s *Session) *Handle {
+	h := &Handle{session: s, stopped: make(chan struct{}, 1)}
+	h.ended, h.end = context.WithCancel(context.Background())
+	return h
+}
+
+// Status is how the recording was about a second ago, at most.
+func (h *Handle) Status() Status {
+	if s := h.status.Load(); s != nil {
+		return *s
+	}
+	return Status{}
+}
+
+// Stop ends the recording as an interrupt would. It does not wait.
+func (h *Handle) Stop() {
+	select {
+	case h.stopped <- struct{}{}:
+	default: // somebody was here before
+	}
+}
+
+// Flush returns when all that was recorded before the call is on disk, in closed segments. A callback or a publish that
+// had not ended by then is written when it does. It fails with ErrOver, ctx's error or what ends the recording.
+func (h *Handle) Flush(ctx context.Context) error {
+	h.underway.RLock()
+	defer h.underway.RUnlock()
+	if h.ended.Err() != nil {
+		return ErrOver
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ended, cancel)()
+	err := h.session.flush(ctx)
+	if err != nil && h.ended.Err() != nil {
+		return ErrOver
+	}
+	return err
+}
+
+// close ends what is under way, and returns when that is over.
+func (h *Handle) close() {
+	h.end()
+	h.underway.Lock()
+	defer h.underway.Unlock()
+}
+
+// flush brings to disk what was recorded before. It may be called beside the session's own goroutine.
+func (s *Session) flush(ctx context.Context) error {
+	if err := s.loader.Drain(ctx); err != nil {
+		return fmt.Errorf("reading what was recorded: %w", err)
+	}
+	s.merger.EmitEntities(false)
+	if err := s.merger.Take(s.writer.Write); err != nil {
+		return err
+	}
+	return s.writer.Flush(ctx)
+}
