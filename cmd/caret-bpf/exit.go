@@ -6,6 +6,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -40,7 +41,7 @@ var exitCodes = []struct {
 	{exitSuccess, "success"},
 	{exitFailure, "any other error"},
 	{exitUsage, "wrong usage"},
-	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded; nothing in a dataset fits a question"},
+	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded; no recording answers (ctl); nothing in a dataset fits a question"},
 	{exitPermission, "privileges are missing; the message names them"},
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
 	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails"},
@@ -64,10 +65,10 @@ func exitCode(err error) int {
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
-			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected,
+			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, control.ErrNobody,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
-		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable}},
+		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},
 		{exitDiffers, []error{errDiffers}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},

@@ -74,6 +74,7 @@ var errHelp = errors.New("help was printed")
 func commands() []command {
 	return []command{
 		recordCommand(),
+		ctlCommand(),
 		listCommand(),
 		probesCommand(),
 		checkCommand(),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/settings"
@@ -47,7 +48,7 @@ func recordCommand() command {
 				if err != nil {
 					return err
 				}
-				return record(ctx, c, configuration, f.quiet)
+				return record(ctx, c, configuration, f)
 			}
 		},
 	}
@@ -58,6 +59,7 @@ type recordFlags struct {
 	configuration session.Configuration
 	buffer        memorySize
 	quiet         bool
+	control       string
 }
 
 func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
@@ -92,6 +94,7 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.StringVar((*string)(&f.configuration.Sites), "sites", "",
 		"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
 			"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
+	flags.StringVar(&f.control, "control", "", "answer `caret-bpf ctl` and other programs at a Unix socket of this `PATH`; auto: where ctl finds it")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	settings.Annotate(flags, "pid", settings.Separator, ",")
 	settings.Annotate(flags, "profile", settings.Values, textsOf(probes.Profiles())...)
@@ -149,11 +152,22 @@ func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 	return fmt.Errorf("%w: unexpected %q; PIDs come behind -p: caret-bpf record -p %s", errUsage, stray[0], words)
 }
 
-func record(ctx context.Context, c console, configuration session.Configuration, quiet bool) error {
+func record(ctx context.Context, c console, configuration session.Configuration, f *recordFlags) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	controlled := &controlled{output: configuration.Output, cancel: cancel}
+	if f.control != "" {
+		listener, err := listenForControl(c, f.control)
+		if err != nil {
+			return err
+		}
+		server := control.Serve(listener, controlled, isUnavailable)
+		defer func() { _ = server.Close() }() // a socket that stays is replaced by the next one
+	}
 	options := session.Options{Version: version, Caller: c.caller, Trusted: []uint32{uint32(c.caller.ID())}}
 	options.Costs, _ = knownCosts(c)
 	options.Cache, _ = cacheFolder(c.getenv, c.caller) // without one, what is to be known again is found again
-	progress := newProgress(c.err, quiet)
+	progress := newProgress(c.err, f.quiet)
 	manager := newServiceManager(c.getenv)
 	defer manager.end()
 	var directory *os.File
@@ -165,7 +179,8 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 			progress.status(s)
 			manager.status(s)
 		},
-		Recording: func(*session.Handle) {
+		Recording: func(h *session.Handle) {
+			controlled.begin(h)
 			manager.ready()
 			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
 		},
@@ -178,7 +193,7 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 		return err
 	}
 	defer func() { _ = directory.Close() }()
-	if quiet {
+	if f.quiet {
 		return err
 	}
 	// By its path it could be a directory that somebody else has put in its place.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// automatic is the value of --control for a socket where `ctl` finds it.
+const automatic = "auto"
+
+// socketExtension is that of sockets whose names are the recorders' PIDs.
+const socketExtension = ".sock"
+
+// socketFolder is where the sockets are that `ctl` finds, of this user's recorders; "" if there is no such place.
+func socketFolder(getenv func(string) string) string {
+	if os.Geteuid() == 0 {
+		return rootsSockets
+	}
+	if runtime := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
+		return filepath.Join(runtime, "caret-bpf")
+	}
+	return ""
+}
+
+// rootsSockets is where the sockets of recorders are that root runs, also for others.
+const rootsSockets = "/run/caret-bpf"
+
+// listenForControl makes the socket of a recording.
+func listenForControl(c console, path string) (net.Listener, error) {
+	if path != automatic {
+		return control.Listen(path, c.caller, c.caller)
+	}
+	folder := socketFolder(c.getenv)
+	if folder == "" {
+		return nil, fmt.Errorf("%w: --control auto needs XDG_RUNTIME_DIR; name a path", errUsage)
+	}
+	// It is made with all rights: the user who called sudo may not write there, and must not.
+	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return control.Listen(filepath.Join(folder, strconv.Itoa(os.Getpid())+socketExtension), nil, c.caller)
+}
+
+// errNotBegun is the answer to what only a recording that has begun can do.
+var errNotBegun = errors.New("the recording has not begun yet")
+
+// controlled is a recording as it is served: from before it begins.
+type controlled struct {
+	output string
+	handle atomic.Pointer[session.Handle] // nil until it has begun
+	cancel context.CancelFunc
+}
+
+func (r *controlled) begin(h *session.Handle) { r.handle.Store(h) }
+
+// Stop has the recording end, or not begin.
+func (r *controlled) Stop() {
+	if h := r.handle.Load(); h != nil {
+		h.Stop()
+		return
+	}
+	r.cancel()
+}
+
+// Flush returns when all that was recorded before the call is on disk.
+func (r *controlled) Flush(ctx context.Context) error {
+	h := r.handle.Load()
+	if h == nil {
+		return errNotBegun
+	}
+	return h.Flush(ctx)
+}
+
+// Status is how the recording was about a second ago.
+func (r *controlled) Status() control.Status {
+	now := session.Status{State: trace.StateConfigured}
+	if h := r.handle.Load(); h != nil {
+		now = h.Status()
+	}
+	if now.Rows == nil {
+		now.Rows = map[string]uint64{}
+	}
+	return control.Status{
+		PID: os.Getpid(), Version: version, Output: r.output, State: string(now.State), ElapsedNs: now.Elapsed.Nanoseconds(),
+		Processes: now.Processes, Rows: now.Rows, Lost: now.Lost, Unarmed: now.Unarmed, Warnings: now.Warnings, Overhead: now.Overhead,
+		Ring: control.Ring{Bytes: now.RingBytes, Pending: now.RingPending, Peak: now.RingPeak},
+	}
+}
+
+// isUnavailable reports whether an error is no failure: what was asked for cannot be done now.
+func isUnavailable(err error) bool {
+	return errors.Is(err, errNotBegun) || errors.Is(err, session.ErrOver)
+}
+
+// findSockets returns the sockets of recorders that root runs, and of this user's.
+func findSockets(getenv func(string) string) (sockets []string) {
+	folders := []string{rootsSockets}
+	if own := socketFolder(getenv); own != "" && own != rootsSockets {
+		folders = append(folders, own)
+	}
+	for _, folder := range folders {
+		found, _ := filepath.Glob(filepath.Join(folder, "*"+socketExtension)) // the pattern is well formed
+		sockets = append(sockets, found...)
+	}
+	return sockets
+}

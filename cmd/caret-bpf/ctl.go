@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/report"
+)
+
+func ctlCommand() command {
+	return command{
+		name: "ctl", arguments: "COMMAND", summary: "ask and drive running recordings that have --control",
+		examples:    []string{"caret-bpf ctl list", "caret-bpf ctl flush", "caret-bpf ctl stop --socket /tmp/recording.sock"},
+		subcommands: []command{ctlListCommand(), ctlStatusCommand(), ctlFlushCommand(), ctlStopCommand()},
+	}
+}
+
+// askPatience bounds what a recording may take to answer about itself.
+const askPatience = 5 * time.Second
+
+func ctlListCommand() command {
+	return command{
+		name: "list", summary: "list the recordings with --control auto that you may ask",
+		examples: []string{"caret-bpf ctl list", "sudo caret-bpf ctl list"},
+		define: func(*pflag.FlagSet) func(context.Context, console, []string) error {
+			return func(ctx context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				found, denied := askAll(ctx, findSockets(c.getenv))
+				for _, r := range found {
+					fmt.Fprintf(c.out, "%s  PID %d  %s  %s  %s\n", r.socket, r.status.PID, r.status.State, elapsed(r.status), report.Printable(r.status.Output))
+				}
+				if len(found) == 0 {
+					fmt.Fprintln(c.out, "no recording with --control auto answers")
+				}
+				for _, err := range denied {
+					fmt.Fprintln(c.err, "warning:", report.Printable(err.Error()))
+				}
+				return nil
+			}
+		},
+	}
+}
+
+// served is a recording that answers.
+type served struct {
+	socket string
+	status control.Status
+}
+
+// askAll returns the recordings that answer, and what became of the others, but for those that nobody serves any more.
+func askAll(ctx context.Context, sockets []string) (found []served, problems []error) {
+	for _, socket := range sockets {
+		ctx, cancel := context.WithTimeout(ctx, askPatience)
+		status, err := control.NewClient(socket).Status(ctx)
+		cancel()
+		switch {
+		case err == nil:
+			found = append(found, served{socket, status})
+		case !errors.Is(err, control.ErrNobody):
+			problems = append(problems, err)
+		}
+	}
+	return found, problems
+}
+
+// ctlFlags say which recording is meant, and how it is printed.
+type ctlFlags struct {
+	socket string
+	json   bool
+}
+
+func defineCtlFlags(flags *pflag.FlagSet) *ctlFlags {
+	f := new(ctlFlags)
+	flags.StringVar(&f.socket, "socket", "", "the `PATH` of the recording's --control (default: the only one that `ctl list` shows)")
+	flags.BoolVar(&f.json, "json", false, "print the answer as JSON")
+	return f
+}
+
+// client is for the recording that is meant.
+func (f *ctlFlags) client(ctx context.Context, c console) (*control.Client, error) {
+	if f.socket != "" {
+		return control.NewClient(f.socket), nil
+	}
+	found, problems := askAll(ctx, findSockets(c.getenv))
+	switch {
+	case len(found) == 1:
+		return control.NewClient(found[0].socket), nil
+	case len(found) > 1:
+		var sockets []string
+		for _, r := range found {
+			sockets = append(sockets, r.socket)
+		}
+		return nil, fmt.Errorf("%w: there are several recordings; name one with --socket: %s", errUsage, strings.Join(sockets, ", "))
+	}
+	return nil, errors.Join(append(problems, fmt.Errorf("%w: no recording with --control auto answers; name its socket with --socket", control.ErrNobody))...)
+}
+
+func ctlStatusCommand() command {
+	return ctlRequestCommand("status", "show how a recording goes", (*control.Client).Status)
+}
+
+func ctlFlushCommand() command {
+	return ctlRequestCommand("flush", "bring what was recorded so far to disk; open callbacks are written when they end", (*control.Client).Flush)
+}
+
+func ctlStopCommand() command {
+	return ctlRequestCommand("stop", "end a recording; the answer does not wait for its end", (*control.Client).Stop)
+}
+
+func ctlRequestCommand(name, summary string, ask func(*control.Client, context.Context) (control.Status, error)) command {
+	return command{
+		name: name, arguments: "[flags]", summary: summary,
+		examples: []string{"caret-bpf ctl " + name, "caret-bpf ctl " + name + " --socket /tmp/recording.sock --json"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			f := defineCtlFlags(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				client, err := f.client(ctx, c)
+				if err != nil {
+					return err
+				}
+				status, err := ask(client, ctx)
+				if err != nil {
+					return err
+				}
+				return f.print(c.out, status)
+			}
+		},
+	}
+}
+
+func (f *ctlFlags) print(w io.Writer, s control.Status) error {
+	if f.json {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(s)
+	}
+	rows := uint64(0)
+	for _, count := range s.Rows {
+		rows += count
+	}
+	_, err := fmt.Fprintf(w, "PID %d  %s  %s  %s\n%d processes  %s rows  lost %s  %s not probed in time  overhead %.1f%%\n",
+		s.PID, s.State, elapsed(s), report.Printable(s.Output),
+		s.Processes, report.Count(rows), report.Count(s.Lost), counted(s.Unarmed, "file"), 100*s.Overhead)
+	return err
+}
+
+func elapsed(s control.Status) time.Duration { return time.Duration(s.ElapsedNs).Round(time.Second) }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/test/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// A recording is asked, flushed and stopped by ctl, and is whole.
+func TestCtl(t *testing.T) {
+	requireRecording(t)
+	node := standin.Start(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "100"}})
+	node.WaitReady()
+	folder := t.TempDir()
+	socket, dir := filepath.Join(folder, "recording.sock"), filepath.Join(folder, "rec")
+	recorder := programCommand("record", "-p", strconv.Itoa(node.PID()), "-o", dir, "--control", socket)
+	var stderr bytes.Buffer
+	recorder.Stderr = &stderr
+	if err := recorder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = recorder.Process.Kill() })
+	var status control.Status
+	for deadline := time.Now().Add(time.Minute); status.State != string(trace.StateRecording) || status.Rows[trace.TableCallback] < 20; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not record: %+v\n%s", status, stderr.String())
+		}
+		if code, out, _ := runCommand("ctl", "status", "--json", "--socket", socket); code == exitSuccess {
+			if err := json.Unmarshal([]byte(out), &status); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if status.PID != recorder.Process.Pid || status.Output != dir || status.Processes != 1 {
+		t.Errorf("the status is %+v", status)
+	}
+	if code, out, problems := runCommand("ctl", "flush", "--socket", socket); code != exitSuccess || !strings.Contains(out, "1 processes") {
+		t.Errorf("flush: exit code %d: %s%s", code, out, problems)
+	}
+	if segments, err := filepath.Glob(filepath.Join(dir, trace.TableCallback, "0*.parquet")); err != nil || len(segments) == 0 {
+		t.Errorf("no segment is closed: %v, %v", segments, err)
+	}
+	if code, _, problems := runCommand("ctl", "stop", "--socket", socket); code != exitSuccess {
+		t.Errorf("stop: exit code %d: %s", code, problems)
+	}
+	if err := recorder.Wait(); err != nil {
+		t.Errorf("%v: %s", err, stderr.String())
+	}
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Session().Ending; got != trace.EndingRequest {
+		t.Errorf("it ended by %s", got)
+	}
+	if code, _, problems := runCommand("ctl", "status", "--socket", socket); code != exitNoTarget || !strings.Contains(problems, socket) {
+		t.Errorf("after the end: exit code %d: %s", code, problems)
+	}
+}
+
+func TestControlSocketIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, problems := runCommand("record", "--all", "--control", file, "-o", filepath.Join(t.TempDir(), "rec"))
+	if code != exitOutput || !strings.Contains(problems, file) {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}

@@ -1,0 +1,231 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"github.com/caret-bpf/caret-bpf/identity"
+)
+
+var errOver = errors.New("it is over")
+
+// fake is a recording that notes what it was asked to do.
+type fake struct {
+	flushes, stops atomic.Int64
+	failure        error // set while nobody asks
+}
+
+func (f *fake) Status() Status {
+	return Status{PID: 1, Version: "v1", Output: "rec", State: "recording", Rows: map[string]uint64{"callback": 3}, Overhead: 0.01}
+}
+
+func (f *fake) Flush(context.Context) error {
+	f.flushes.Add(1)
+	return f.failure
+}
+
+func (f *fake) Stop() { f.stops.Add(1) }
+
+func serve(t *testing.T, f *fake) (path string, server *Server) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "recording.sock")
+	listener, err := Listen(path, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server = Serve(listener, f, func(err error) bool { return errors.Is(err, errOver) })
+	t.Cleanup(func() { _ = server.Close() })
+	return path, server
+}
+
+func TestRequests(t *testing.T) {
+	f := new(fake)
+	path, server := serve(t, f)
+	client := NewClient(path)
+	for name, ask := range map[string]func(context.Context) (Status, error){"status": client.Status, "flush": client.Flush, "stop": client.Stop} {
+		s, err := ask(t.Context())
+		if err != nil || s.PID != 1 || s.Rows["callback"] != 3 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	if f.flushes.Load() != 1 || f.stops.Load() != 1 {
+		t.Errorf("%d flushes and %d stops", f.flushes.Load(), f.stops.Load())
+	}
+	f.failure = errors.New("disk full")
+	if _, err := client.Flush(t.Context()); !errors.Is(err, ErrRefused) {
+		t.Errorf("a flush that fails: %v", err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Status(t.Context()); !errors.Is(err, ErrNobody) {
+		t.Errorf("after the end: %v", err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+// What the server answers is what openapi.yaml says, also where something is refused; and it answers to all there is.
+func TestOpenAPI(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := document.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	document.Servers = openapi3.Servers{{URL: "http://recording"}}
+	router, err := legacy.NewRouter(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := new(fake)
+	path, _ := serve(t, f)
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	asked := 0
+	for route, item := range document.Paths.Map() {
+		for method := range item.Operations() {
+			for _, failure := range []error{nil, errOver, errors.New("disk full")} {
+				f.failure = failure
+				request, err := http.NewRequestWithContext(t.Context(), method, "http://recording"+route, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, parameters, err := router.FindRoute(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response, err := client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(response.Body)
+				_ = response.Body.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+				input := openapi3filter.ResponseValidationInput{
+					RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters, Route: found},
+					Status:                 response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(body)),
+					Options: &openapi3filter.Options{IncludeResponseStatus: true},
+				}
+				if err := openapi3filter.ValidateResponse(t.Context(), &input); err != nil {
+					t.Errorf("%s %s (%v): %v", method, route, failure, err)
+				}
+				asked++
+			}
+		}
+	}
+	if asked != 9 {
+		t.Errorf("%d requests are described and were made", asked)
+	}
+	for _, route := range []string{pathStatus, pathFlush, pathStop} {
+		if document.Paths.Find(route) == nil {
+			t.Errorf("%s is served and not described", route)
+		}
+	}
+}
+
+// Nobody but root and the owner gets an answer, whatever the permissions of the socket.
+func TestStrangersAreNotAnswered(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("asking as another user needs root")
+	}
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("curl is not installed")
+	}
+	const owner, stranger = 12345, 54321
+	folder, err := os.MkdirTemp("/tmp", "control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "recording.sock")
+	listener, err := Listen(path, nil, &identity.Identity{User: owner, Group: owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := new(fake)
+	server := Serve(listener, f, func(error) bool { return false })
+	defer func() { _ = server.Close() }()
+	ask := func(user uint32) error {
+		command := exec.Command(curl, "-sSf", "-X", "POST", "--unix-socket", path, "http://recording"+pathStop)
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		return command.Run()
+	}
+	if err := ask(stranger); err == nil {
+		t.Error("a stranger may connect")
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(stranger); err == nil || f.stops.Load() != 0 {
+		t.Errorf("a stranger is answered: %v, %d stops", err, f.stops.Load())
+	}
+	for _, user := range []uint32{owner, 0} {
+		if err := ask(user); err != nil {
+			t.Errorf("user %d: %v", user, err)
+		}
+	}
+	if f.stops.Load() != 2 {
+		t.Errorf("%d stops", f.stops.Load())
+	}
+}
+
+func TestListen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recording.sock")
+	first, err := Listen(path, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket is %v, %v", info.Mode(), err)
+	}
+	if _, err := Listen(path, nil, nil); !errors.Is(err, ErrSocket) {
+		t.Errorf("one that is served: %v", err)
+	}
+	// A recorder that was killed leaves it.
+	if err := first.(*listener).UnixListener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Listen(path, nil, nil)
+	if err != nil {
+		t.Fatalf("one that was left: %v", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(path, nil, nil); !errors.Is(err, ErrSocket) {
+		t.Errorf("in the place of a file: %v", err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "mine" {
+		t.Errorf("the file has %q, %v", content, err)
+	}
+	if _, err := Listen(filepath.Join(path, "below"), nil, nil); !errors.Is(err, ErrSocket) {
+		t.Errorf("below a file: %v", err)
+	}
+}
