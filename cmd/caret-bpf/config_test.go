@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/caret-bpf/caret-bpf/docs"
+	"github.com/caret-bpf/caret-bpf/identity"
 )
 
 func writeSettings(t *testing.T, text string) string {
@@ -144,6 +145,33 @@ func TestConfigSchemaAgrees(t *testing.T) {
 		}
 		if err := schema.Validate(content); (err == nil) != want.valid {
 			t.Errorf("%q: the schema says %v", text, err)
+		}
+	}
+}
+
+// A user for whom root records gets no word of what only root may read.
+func TestConfigIsReadAsTheCaller(t *testing.T) {
+	requireRoot(t)
+	const secret = "root:secret"
+	folder, err := os.MkdirTemp("/tmp", "settings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "shadow")
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{{"config", "check", file}, {"record", "--all", "--config", file}} {
+		var stdout, stderr bytes.Buffer
+		c := newConsole(&stdout, &stderr, func(string) string { return "" })
+		c.caller = &identity.Identity{User: 12345, Group: 12345}
+		code := execute(t.Context(), c, line)
+		if said := stdout.String() + stderr.String(); code != exitFailure || strings.Contains(said, "secret") || !strings.Contains(said, "permission denied") {
+			t.Errorf("%v: exit code %d: %s", line, code, said)
 		}
 	}
 }
