@@ -42,7 +42,7 @@ func TestConfigSchema(t *testing.T) {
 	}
 }
 
-// What `config default` prints can be used, and has every flag of record but that for the file.
+// What `config default` prints can be used, and has every flag of record but those that only a command line has.
 func TestConfigDefault(t *testing.T) {
 	code, text, problems := runCommand("config", "default")
 	if code != exitSuccess {
@@ -54,7 +54,7 @@ func TestConfigDefault(t *testing.T) {
 	flags := pflag.NewFlagSet("record", pflag.ContinueOnError)
 	recordCommand().define(flags)
 	flags.VisitAll(func(flag *pflag.Flag) {
-		if strings.Contains(text, "\n#"+flag.Name+":") == (flag.Name == configFlag) {
+		if strings.Contains(text, "\n#"+flag.Name+":") == (flag.Name == configFlag || flag.Name == backgroundFlag) {
 			t.Errorf("--%s: the file has it, or not", flag.Name)
 		}
 	})

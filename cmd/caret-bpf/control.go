@@ -35,6 +35,11 @@ func socketFolder(getenv func(string) string) string {
 // rootsSockets is where the sockets of recorders are that root runs, also for others.
 const rootsSockets = "/run/caret-bpf"
 
+// socketOf is where the socket of one of this user's recorders is.
+func socketOf(getenv func(string) string, pid int) string {
+	return filepath.Join(socketFolder(getenv), strconv.Itoa(pid)+socketExtension)
+}
+
 // listenForControl makes the socket of a recording.
 func listenForControl(c console, path string) (net.Listener, error) {
 	if path != automatic {
@@ -48,7 +53,7 @@ func listenForControl(c console, path string) (net.Listener, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	return control.Listen(filepath.Join(folder, strconv.Itoa(os.Getpid())+socketExtension), nil, c.caller)
+	return control.Listen(socketOf(c.getenv, os.Getpid()), nil, c.caller)
 }
 
 // errNotBegun is the answer to what only a recording that has begun can do.

@@ -55,6 +55,9 @@ var exitCodes = []struct {
 var errUsage = errors.New("wrong usage")
 
 func exitCode(err error) int {
+	if background := exitError(0); errors.As(err, &background) {
+		return int(background)
+	}
 	for _, class := range []struct {
 		code   int
 		causes []error

@@ -34,6 +34,7 @@ func recordCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			f := defineRecordFlags(flags)
 			file := flags.String(configFlag, "", "take what the command line does not say from a YAML `FILE`; `caret-bpf config default` prints one")
+			background := flags.Bool(backgroundFlag, false, "return when everything is recorded, and go on in the background; `caret-bpf ctl` drives it")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := checkStrayWords(flags, arguments); err != nil {
 					return err
@@ -43,6 +44,9 @@ func recordCommand() command {
 					if arguments, err = applyConfig(c, *file, flags, arguments); err != nil {
 						return err
 					}
+				}
+				if *background {
+					return recordInBackground(ctx, c, os.Args[1:], f.control)
 				}
 				configuration, err := f.finish(arguments)
 				if err != nil {
