@@ -43,7 +43,7 @@ func TestFlush(t *testing.T) {
 		rows map[trace.Callback]bool
 	}
 	var flushes []flushed
-	for range 10 {
+	for range 5 {
 		r.waitForMoreRows(trace.TableCallback, 20)
 		at := monotonic()
 		if err := r.handle.Flush(t.Context()); err != nil {
