@@ -39,11 +39,10 @@ type CallbackLatency struct {
 	// Incomplete is the number of executions without an end or a begin.
 	Incomplete uint64 `report:"incomplete,drop=4"`
 
-	standard bool
+	// OfEveryNode says that it is the callback of a subscription or a service that every node has (system.Standard). It is
+	// no column.
+	OfEveryNode bool
 }
-
-// OfEveryNode reports whether it is the callback of a subscription or a service that every node has (system.Standard).
-func (l *CallbackLatency) OfEveryNode() bool { return l.standard }
 
 // CallbackExecution is one execution of a callback.
 type CallbackExecution struct {
@@ -214,7 +213,7 @@ func mergeExecutions(parts []*executions, standard *system.Standard) []CallbackL
 	var results []CallbackLatency
 	for c, l := range merged {
 		results = append(results, CallbackLatency{
-			CallbackLabel: labelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete, standard: standard.Callback(c),
+			CallbackLabel: labelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete, OfEveryNode: standard.Callback(c),
 		})
 	}
 	slices.SortFunc(results, func(a, b CallbackLatency) int { return compareLabels(a.CallbackLabel, b.CallbackLabel) })

@@ -52,11 +52,10 @@ type CommunicationLatency struct {
 	// the hosts' synchronization; null on one host.
 	ClockUncertainty trace.Optional[int64] `report:"clock_uncertainty,duration,detail"`
 
-	standard bool
+	// OfEveryNode says that one of its ends is a publisher or a subscription that every node has (system.Standard). It is
+	// no column.
+	OfEveryNode bool
 }
-
-// OfEveryNode reports whether one of its ends is a publisher or a subscription that every node has (system.Standard).
-func (l *CommunicationLatency) OfEveryNode() bool { return l.standard }
 
 // CommunicationInstance is the way of one message to one subscription. Times that were not passed or seen are null.
 type CommunicationInstance struct {
@@ -197,7 +196,7 @@ func (c *communications) results() []CommunicationLatency {
 		results = append(results, CommunicationLatency{
 			CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Statistics: pair.statistics(),
 			Lost: pair.fates[Lost], Open: pair.fates[Open], Unknown: pair.fates[Unknown], JoinedByTopic: pair.joinedByTopic,
-			ClockUncertainty: pair.uncertainty, standard: standard.Communication(by.publisher, by.subscription),
+			ClockUncertainty: pair.uncertainty, OfEveryNode: standard.Communication(by.publisher, by.subscription),
 		})
 	}
 	slices.SortFunc(results, func(a, b CommunicationLatency) int {

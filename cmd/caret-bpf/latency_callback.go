@@ -25,7 +25,7 @@ func latencyCallbackCommand() command {
 				if charts.asks(schedulingChart) {
 					return answerCharted(ctx, c, q, charts, arguments, (*analyze.Query).CallbackLatency, newScheduling())
 				}
-				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.CallbackLatency]{by: worstFirst, last: (*analyze.CallbackLatency).OfEveryNode}, (*analyze.Query).CallbackLatency, callbackValues())
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.CallbackLatency]{by: worstFirst, last: func(l *analyze.CallbackLatency) bool { return l.OfEveryNode }}, (*analyze.Query).CallbackLatency, callbackValues())
 			}
 		},
 	}

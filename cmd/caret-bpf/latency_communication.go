@@ -22,7 +22,7 @@ func latencyCommunicationCommand() command {
 			q := defineQuestion(flags, "message from a publisher to a subscription")
 			charts := defineChartFlags(flags, histogramChart, seriesChart)
 			return func(ctx context.Context, c console, arguments []string) error {
-				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.CommunicationLatency]{by: worstFirst, last: (*analyze.CommunicationLatency).OfEveryNode}, (*analyze.Query).CommunicationLatency, communicationValues())
+				return answerOrChart(ctx, c, q, charts, arguments, ranking[analyze.CommunicationLatency]{by: worstFirst, last: func(l *analyze.CommunicationLatency) bool { return l.OfEveryNode }}, (*analyze.Query).CommunicationLatency, communicationValues())
 			}
 		},
 	}

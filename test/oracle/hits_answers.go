@@ -149,7 +149,7 @@ func (c *hitComparison) requireCallbacks() {
 		instances[i].Callback, instances[i].Symbol = "", ""
 	}
 	for i := range results {
-		results[i].Callback, results[i].Symbol = "", ""
+		results[i].Callback, results[i].Symbol, results[i].OfEveryNode = "", "", false
 	}
 	of, incomplete := map[*hitCallback]*hitStatistics{}, map[*hitCallback]uint64{}
 	for _, callback := range c.hits.callbacks {
@@ -213,6 +213,7 @@ func (c *hitComparison) requireCommunication() {
 		instances[i].JoinedBy = ""
 	}
 	for i := range results {
+		results[i].OfEveryNode = false
 		results[i].JoinedByTopic = 0
 	}
 	type pair struct {
