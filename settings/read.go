@@ -37,9 +37,10 @@ func (f *Form) Apply(name string, file io.Reader, flags *pflag.FlagSet, words []
 	rivalGiven := slices.ContainsFunc(f.Rivals, given)
 	var assignments []setting
 	for _, s := range r.settings {
-		if !given(s.name) && !(rivalGiven && slices.Contains(f.Rivals, s.name)) {
-			assignments = append(assignments, s)
+		if given(s.name) || rivalGiven && slices.Contains(f.Rivals, s.name) {
+			continue
 		}
+		assignments = append(assignments, s)
 	}
 	for _, s := range assignments { // behind the loop above, because this changes what is given
 		if s.name == f.Words {

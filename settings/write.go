@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Default returns a file with all settings as comments: each with its explanation and its default. Lines have at most so
-// many characters, as far as words allow.
+// Default returns a file with all settings as comments: each with its explanation and its default. Lines have at most
+// so many characters, as far as words allow.
 func (f *Form) Default(width int) string {
 	var text strings.Builder
 	f.each(func(flag *pflag.Flag) {

@@ -51,7 +51,8 @@ func applyConfig(c console, path string, flags *pflag.FlagSet, command []string)
 	return recordForm().Apply(path, f, flags, command)
 }
 
-// openNamed opens a file that the user has named, with the rights of an identity. It waits for a pipe, but for no lease.
+// openNamed opens a file that the user has named, with the rights of an identity. It waits for a pipe, but for no
+// lease.
 func openNamed(as *identity.Identity, path string) (f *os.File, err error) {
 	err = as.Run(func() error {
 		flags := os.O_RDONLY

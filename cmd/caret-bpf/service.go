@@ -16,8 +16,8 @@ const (
 	tellPatience = time.Second
 )
 
-// serviceManager tells systemd how a recording goes, if that has started it with Type=notify (sd_notify(3)). A goroutine
-// of its own does, so that a manager that hangs does not delay the recording.
+// serviceManager tells systemd how a recording goes, if that has started it with Type=notify (sd_notify(3)). It has a
+// goroutine of its own, so that a manager that hangs does not delay the recording.
 type serviceManager struct {
 	states chan string
 	told   chan struct{} // closed when all is told
