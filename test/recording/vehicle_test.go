@@ -126,24 +126,27 @@ func TestAVehicleIsLaunched(t *testing.T) {
 		for _, way := range []string{"command", "name", "all", sameMoment} {
 			t.Run(l.distro+" "+way, func(t *testing.T) {
 				whole := map[string]int{}
-				for range rounds {
+				for round := range rounds {
 					folder, cache := t.TempDir(), t.TempDir()
 					for _, known := range []knowledge{{"nothing", false, false}, {"ROS 2", true, false}, {"all files", true, true}} {
-						together := launchVehicle(t, l, folder, nodes)
-						r, data := together.recordVehicle(t, way, folder, func(o *session.Options) {
-							o.Installed, o.Cache = t.TempDir(), t.TempDir()
-							if known.installed { // the cache is empty the first time
-								o.Installed, o.Cache = installed, cache
+						// Each is a test of its own, so that its DDS domains are free for the next one.
+						t.Run(fmt.Sprintf("%d %s", round, known.name), func(t *testing.T) {
+							together := launchVehicle(t, l, folder, nodes)
+							r, data := together.recordVehicle(t, way, folder, func(o *session.Options) {
+								o.Installed, o.Cache = t.TempDir(), t.TempDir()
+								if known.installed { // the cache is empty the first time
+									o.Installed, o.Cache = installed, cache
+								}
+							})
+							missed := requireVehicle(t, r, data, together.truths, way == sameMoment)
+							switch {
+							case missed == 0:
+								whole[known.name]++
+							case known.cached && way != sameMoment:
+								t.Errorf("of %d processes files were not probed for a time, though they were known", missed)
 							}
+							t.Logf("known before: %s; of %d processes files were not probed for a time", known.name, missed)
 						})
-						missed := requireVehicle(t, r, data, together.truths, way == sameMoment)
-						switch {
-						case missed == 0:
-							whole[known.name]++
-						case known.cached && way != sameMoment:
-							t.Errorf("of %d processes files were not probed for a time, though they were known", missed)
-						}
-						t.Logf("known before: %s; of %d processes files were not probed for a time", known.name, missed)
 					}
 				}
 				t.Logf("of %d recordings lack nothing, by what was known: %v", rounds, whole)
