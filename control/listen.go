@@ -22,7 +22,7 @@ var ErrSocket = errors.New("no control socket can be made there")
 func Listen(path string, as, owner *identity.Identity) (net.Listener, error) {
 	var made *net.UnixListener
 	err := as.Run(func() error {
-		err := removeAbandoned(path)
+		err := RemoveAbandoned(path)
 		if err != nil {
 			return err
 		}
@@ -49,8 +49,9 @@ func Listen(path string, as, owner *identity.Identity) (net.Listener, error) {
 	return l, nil
 }
 
-// removeAbandoned removes a socket to which nobody listens.
-func removeAbandoned(path string) error {
+// RemoveAbandoned removes a socket to which nobody listens, as a killed recorder leaves it. It fails if there is
+// something else.
+func RemoveAbandoned(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -89,7 +89,7 @@ func recordInBackground(ctx context.Context, c console, arguments []string, sock
 		return errors.Join(errors.New("the recorder has ended before it recorded"), err)
 	}
 	if socket == automatic {
-		socket = socketOf(c.getenv, recorder.Process.Pid)
+		socket = c.socketOf(recorder.Process.Pid)
 	}
 	status, err := control.NewClient(socket).Status(ctx)
 	if err != nil {

@@ -22,11 +22,11 @@ const automatic = "auto"
 const socketExtension = ".sock"
 
 // socketFolder is where the sockets are that `ctl` finds, of this user's recorders; "" if there is no such place.
-func socketFolder(getenv func(string) string) string {
+func (c *console) socketFolder() string {
 	if os.Geteuid() == 0 {
-		return rootsSockets
+		return c.rootsSockets
 	}
-	if runtime := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
+	if runtime := c.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
 		return filepath.Join(runtime, "caret-bpf")
 	}
 	return ""
@@ -36,8 +36,8 @@ func socketFolder(getenv func(string) string) string {
 const rootsSockets = "/run/caret-bpf"
 
 // socketOf is where the socket of one of this user's recorders is.
-func socketOf(getenv func(string) string, pid int) string {
-	return filepath.Join(socketFolder(getenv), strconv.Itoa(pid)+socketExtension)
+func (c *console) socketOf(pid int) string {
+	return filepath.Join(c.socketFolder(), strconv.Itoa(pid)+socketExtension)
 }
 
 // listenForControl makes the socket of a recording.
@@ -45,7 +45,7 @@ func listenForControl(c console, path string) (net.Listener, error) {
 	if path != automatic {
 		return control.Listen(path, c.caller, c.caller)
 	}
-	folder := socketFolder(c.getenv)
+	folder := c.socketFolder()
 	if folder == "" {
 		return nil, fmt.Errorf("%w: --control auto needs XDG_RUNTIME_DIR; name a path", errUsage)
 	}
@@ -53,7 +53,10 @@ func listenForControl(c console, path string) (net.Listener, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	return control.Listen(socketOf(c.getenv, os.Getpid()), nil, c.caller)
+	for _, socket := range socketsIn(folder) {
+		_ = control.RemoveAbandoned(socket) // others are served
+	}
+	return control.Listen(c.socketOf(os.Getpid()), nil, c.caller)
 }
 
 // errNotBegun is the answer to what only a recording that has begun can do.
@@ -108,14 +111,18 @@ func isUnavailable(err error) bool {
 }
 
 // findSockets returns the sockets of recorders that root runs, and of this user's.
-func findSockets(getenv func(string) string) (sockets []string) {
-	folders := []string{rootsSockets}
-	if own := socketFolder(getenv); own != "" && own != rootsSockets {
+func (c *console) findSockets() (sockets []string) {
+	folders := []string{c.rootsSockets}
+	if own := c.socketFolder(); own != "" && own != c.rootsSockets {
 		folders = append(folders, own)
 	}
 	for _, folder := range folders {
-		found, _ := filepath.Glob(filepath.Join(folder, "*"+socketExtension)) // the pattern is well formed
-		sockets = append(sockets, found...)
+		sockets = append(sockets, socketsIn(folder)...)
 	}
 	return sockets
+}
+
+func socketsIn(folder string) []string {
+	found, _ := filepath.Glob(filepath.Join(folder, "*"+socketExtension)) // the pattern is well formed
+	return found
 }

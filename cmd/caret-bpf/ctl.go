@@ -35,7 +35,7 @@ func ctlListCommand() command {
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
-				found, denied := askAll(ctx, findSockets(c.getenv))
+				found, denied := askAll(ctx, c.findSockets())
 				for _, r := range found {
 					fmt.Fprintf(c.out, "%s  PID %d  %s  %s  %s\n", r.socket, r.status.PID, r.status.State, elapsed(r.status), report.Printable(r.status.Output))
 				}
@@ -91,7 +91,7 @@ func (f *ctlFlags) client(ctx context.Context, c console) (*control.Client, erro
 	if f.socket != "" {
 		return control.NewClient(f.socket), nil
 	}
-	found, problems := askAll(ctx, findSockets(c.getenv))
+	found, problems := askAll(ctx, c.findSockets())
 	switch {
 	case len(found) == 1:
 		return control.NewClient(found[0].socket), nil

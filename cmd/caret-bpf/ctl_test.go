@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -75,5 +76,32 @@ func TestControlSocketIsRefused(t *testing.T) {
 	code, _, problems := runCommand("record", "--all", "--control", file, "-o", filepath.Join(t.TempDir(), "rec"))
 	if code != exitOutput || !strings.Contains(problems, file) {
 		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// Sockets that ctl finds by itself: those of killed recorders are gone when the next one has begun.
+func TestControlAuto(t *testing.T) {
+	folder := t.TempDir()
+	c := newConsole(new(bytes.Buffer), new(bytes.Buffer), func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": folder}[name] })
+	c.rootsSockets = filepath.Join(folder, "caret-bpf")
+	left := filepath.Join(folder, "caret-bpf", "4194305.sock")
+	if err := os.Mkdir(filepath.Dir(left), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	abandoned, err := net.ListenUnix("unix", &net.UnixAddr{Name: left, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	abandoned.SetUnlinkOnClose(false)
+	if err := abandoned.Close(); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := listenForControl(c, automatic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	if found := c.findSockets(); len(found) != 1 || found[0] != c.socketOf(os.Getpid()) {
+		t.Errorf("the sockets are %v", found)
 	}
 }

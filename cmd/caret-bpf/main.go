@@ -32,13 +32,15 @@ type console struct {
 	getenv   func(string) string
 	// caller is who makes and gets the files that commands write; nil is the program with all its rights.
 	caller *identity.Identity
+	// rootsSockets is where recorders that root runs have their control sockets.
+	rootsSockets string
 	// launched is the process group of the command that is recorded, 0 if none.
 	launched *atomic.Int64
 }
 
 func newConsole(out, err io.Writer, getenv func(string) string) console {
 	c := console{
-		out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, launched: new(atomic.Int64),
+		out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, rootsSockets: rootsSockets, launched: new(atomic.Int64),
 		caller: identity.Caller(os.Getuid(), os.Geteuid(), getenv),
 	}
 	c.out.screen.Width = c.out.width(getenv)
