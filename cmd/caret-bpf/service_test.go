@@ -13,8 +13,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// listenAsManager is systemd's side; told returns what it was told since.
-func listenAsManager(t *testing.T) (told func() []string) {
+// listenAsManager is systemd's side; told returns what it was told since, for which it waits if it is that much.
+func listenAsManager(t *testing.T) (told func(messages int) []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
@@ -23,10 +23,14 @@ func listenAsManager(t *testing.T) (told func() []string) {
 	}
 	t.Cleanup(func() { _ = socket.Close() })
 	t.Setenv("NOTIFY_SOCKET", path)
-	return func() (all []string) {
+	return func(messages int) (all []string) {
 		message := make([]byte, 4096)
 		for {
-			if err := socket.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+			wait := time.Minute
+			if len(all) >= messages {
+				wait = 50 * time.Millisecond // time for one too many
+			}
+			if err := socket.SetReadDeadline(time.Now().Add(wait)); err != nil {
 				t.Fatal(err)
 			}
 			n, err := socket.Read(message)
@@ -48,7 +52,7 @@ func TestServiceManager(t *testing.T) {
 	defer m.end()
 	expect := func(when string, want ...string) {
 		t.Helper()
-		if got := told(); !slices.Equal(got, want) {
+		if got := told(len(want)); !slices.Equal(got, want) {
 			t.Errorf("%s: it was told %v, want %v", when, got, want)
 		}
 	}
