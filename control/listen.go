@@ -17,8 +17,8 @@ import (
 // ErrSocket is wrapped by errors of a path at which no socket can be made.
 var ErrSocket = errors.New("no control socket can be made there")
 
-// Listen makes a socket with the rights of a user. Its owner alone may connect to it, besides root and the program's own
-// user. A socket that nobody serves any more is replaced; nothing else is.
+// Listen makes a socket with the rights of a user. Its owner alone may connect to it, besides root and the program's
+// own user. A socket that nobody serves any more is replaced; nothing else is.
 func Listen(path string, as, owner *identity.Identity) (net.Listener, error) {
 	var made *net.UnixListener
 	err := as.Run(func() error {
