@@ -40,20 +40,10 @@ func (r *ranking[S]) arrange(rows []S, by report.Order, chosenByUser bool) error
 		return err
 	}
 	if r.last != nil && !chosenByUser {
-		slices.SortStableFunc(rows, func(a, b S) int { return compareBools(r.last(&a), r.last(&b)) })
+		others, last := setApart(rows, func(i int) bool { return r.last(&rows[i]) })
+		copy(rows, append(others, last...))
 	}
 	return nil
-}
-
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // worstFirst is the ranking of latencies. The 99th percentile tells what often goes wrong: the mean hides it, and the
