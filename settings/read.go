@@ -95,8 +95,12 @@ func (r *reading) read(content string) {
 		r.complain(0, "%w", err)
 		return
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+	switch err := decoder.Decode(new(yaml.Node)); {
+	case err == nil:
 		r.complain(0, "there is more than one document")
+		return
+	case !errors.Is(err, io.EOF):
+		r.complain(0, "%w", err)
 		return
 	}
 	root := document.Content[0]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -182,11 +183,15 @@ func schema(t testing.TB) *jsonschema.Schema {
 	return compiled
 }
 
-// fits reports whether a file fits a schema; ok is false where it is no YAML that JSON could say.
+// fits reports whether a file fits a schema; ok is false where it is no single document of YAML that JSON could say.
 func fits(s *jsonschema.Schema, file string) (fits, ok bool) {
+	decoder := yaml.NewDecoder(strings.NewReader(file))
 	var content any
-	if err := yaml.Unmarshal([]byte(file), &content); err != nil {
+	if err := decoder.Decode(&content); err != nil && !errors.Is(err, io.EOF) {
 		return false, false
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return false, false // Unmarshal would read the first document alone
 	}
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -217,6 +222,7 @@ func TestSchema(t *testing.T) {
 func FuzzApply(f *testing.F) {
 	for _, file := range []string{
 		"", "kind: green\nsteep: 1m30s\nadd: [milk, 2]\n", "tell: [a]\n", "guest: &a [1]\nadd: *a\n", "<<: {kind: green}\n", "kind: !!binary aGk=\n", "? [a]\n: 1\n", "add: [2024-01-01, 0x1f]\n",
+		"{}{{", "{}\n---\n{}\n",
 	} {
 		f.Add(file)
 	}
