@@ -118,7 +118,7 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 		at = min(at, p.bodies.armed)
 	}
 	if isCaller(site) {
-		at = min(at, a.bodies.attachedSince(p, site.Event))
+		at = min(at, a.bodySince(p, site.Event))
 	}
 	if a.options.isOccasional(site) && site.ShowsIntraProcess() {
 		at = min(at, a.intraProcessArmedAt(p))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
@@ -43,6 +44,7 @@ type Entities interface {
 
 // kernel is the part of a loader.Loader that attaches.
 type kernel interface {
+	SharesLinks() bool
 	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
 	RetireUnit(unit abi.Unit) error
 	Close(attachments []attachment) error
@@ -72,15 +74,17 @@ type Attacher struct {
 
 // sharedLinks is what is attached for every process, and what is known of that.
 type sharedLinks struct {
-	attached   attachedSites    // sites that are attached
-	shared     []unitAttachment // what holds them
-	bodies     bodies
+	attached attachedSites    // sites that are attached
+	shared   []unitAttachment // what holds them
+	bodies   bodies
+	// loading are the bodies that processes which load something have for themselves, in place of those of every one.
+	loading    map[*Process]*detachable
 	occasional occasional
 	sharing    sharing
 }
 
 func newSharedLinks(sharing sharing) sharedLinks {
-	return sharedLinks{attached: attachedSites{}, bodies: newBodies(), sharing: sharing}
+	return sharedLinks{attached: attachedSites{}, bodies: newBodies(), loading: map[*Process]*detachable{}, sharing: sharing}
 }
 
 // New makes an Attacher that attaches with l.
@@ -231,6 +235,10 @@ func (a *Attacher) Release(p *Process) {
 		a.released = append(a.released, *list...)
 		*list = nil
 	}
+	if own := a.loading[p]; own != nil {
+		a.released = append(a.released, own.attachments...)
+		delete(a.loading, p)
+	}
 	a.processes = slices.DeleteFunc(a.processes, func(other *Process) bool { return other == p })
 }
 
@@ -243,7 +251,11 @@ func (a *Attacher) Sweep() {
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.
 // They are not probed again.
 func (a *Attacher) Verify() {
-	for _, held := range slices.Concat(a.shared, a.bodies.attachments, a.occasional.attachments) {
+	var all []unitAttachment
+	for _, list := range a.sharedLists() {
+		all = append(all, *list...)
+	}
+	for _, held := range all {
 		if err := held.Verify(); err != nil {
 			a.detachShared(held.file)
 			for key, state := range a.attached {
@@ -256,12 +268,12 @@ func (a *Attacher) Verify() {
 	}
 }
 
-// sharedDetachables are the sites of every process that are detached at times.
+// sharedDetachables are the sites in files with links for every process that are detached at times.
 func (l *sharedLinks) sharedDetachables() []*detachable {
-	return []*detachable{&l.bodies.detachable, &l.occasional.detachable}
+	return slices.AppendSeq([]*detachable{&l.bodies.detachable, &l.occasional.detachable}, maps.Values(l.loading))
 }
 
-// sharedLists are all lists of what is attached for every process.
+// sharedLists are all lists of what is attached to files with links for every process.
 func (l *sharedLinks) sharedLists() []*[]unitAttachment {
 	lists := []*[]unitAttachment{&l.shared}
 	for _, group := range l.sharedDetachables() {

@@ -32,6 +32,7 @@ type fakeKernel struct {
 	unchangeable error           // of all links
 	committing   func() error    // what comes of committing
 	failingOf    map[int32]error // of single processes
+	sharesLinks  bool
 	// payers are who pays for what is done in processes, or in every one (0).
 	payers map[int32]*quota.Account
 }
@@ -106,6 +107,8 @@ func (k *fakeKernel) CommitChange() error {
 	}
 	return k.step("commit", false)
 }
+
+func (k *fakeKernel) SharesLinks() bool { return k.sharesLinks }
 
 func (k *fakeKernel) EndChange() error { return k.step("end", false) }
 

@@ -57,11 +57,6 @@ func (b *bodies) recordFrom(at int64) {
 // goSoon reports whether they are attached only for some seconds.
 func (b *bodies) goSoon() bool { return len(b.attachments) > 0 && !b.stay }
 
-// isAttached reports whether the body at a site is attached.
-func (b *bodies) isAttached(site probes.Site) bool {
-	return len(b.attachments) > 0 && b.attached[keyOf(site)].at != 0
-}
-
 // probes reports whether a body of an event is among those that could be attached.
 func (b *bodies) probes(event abi.Event) bool {
 	for key, state := range b.attached {
@@ -81,14 +76,20 @@ func (b *bodies) remember(sites []probes.Site) {
 	}
 }
 
-// attachedSince is since when a body is attached for every process by which an event of a process's plan is seen;
-// Never if it is not.
-func (b *bodies) attachedSince(p *Process, event abi.Event) int64 {
+// bodySince is since when a body in a file with links for every process is attached by which an event of a process's
+// plan is seen; Never if it is not.
+func (a *Attacher) bodySince(p *Process, event abi.Event) int64 {
 	key, planned := p.bodyOf[event]
-	if state := b.attached[key]; planned && len(b.attachments) > 0 && state.at != 0 {
-		return state.at
+	at := Never
+	if !planned {
+		return at
 	}
-	return Never
+	for _, bodies := range []*detachable{&a.bodies.detachable, a.loading[p]} {
+		if bodies != nil && len(bodies.attachments) > 0 && bodies.attached[key].at != 0 {
+			at = min(at, bodies.attached[key].at)
+		}
+	}
+	return at
 }
 
 // separateBodies takes out the bodies that are not attached like all other sites, because they can be detached again.
@@ -149,7 +150,8 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 	if len(shared) == 0 {
 		return attached, nil
 	}
-	count, err := a.attachSharedBodies(ctx, shared)
+	a.bodies.remember(shared)
+	count, err := a.attachBodiesToLoad(ctx, p)
 	return attached + count, err
 }
 
@@ -157,7 +159,7 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 // it maps them, and once more before they do anything.
 func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
 	if a.options.Shared {
-		a.returnToSharedBodies(ctx)
+		a.awaitLoading(ctx, p)
 	}
 	b := &p.bodies
 	switch {

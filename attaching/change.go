@@ -22,7 +22,9 @@ func (a *Attacher) SharesLinks() bool { return a.options.Shared }
 
 // MayChangeLinks reports whether ChangeLinks would not attach bodies that are about to be detached: they are dear.
 func (a *Attacher) MayChangeLinks() bool {
-	return !a.sharedBodiesGoSoon() && !slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.goSoon() })
+	return !a.sharedBodiesGoSoon() && !slices.ContainsFunc(a.processes, func(p *Process) bool {
+		return p.bodies.goSoon() || a.hasOwnBodies(p) && !p.bodies.stay
+	})
 }
 
 // ChangeLinks replaces all links while the recording goes on: by such for every process, which look up whether it is
@@ -130,7 +132,8 @@ func (a *Attacher) checkReplaced(former allLinks) error {
 // isAttached reports whether a site of a process's plan is attached, or what it shows is seen elsewhere.
 func (a *Attacher) isAttached(p *Process, site probes.Site) bool {
 	if _, bodies := a.options.Sites.separateBodies([]probes.Site{site}); len(bodies) > 0 {
-		return p.bodies.isAttached(site) || a.bodies.isAttached(site)
+		own := a.loading[p]
+		return p.bodies.isAttached(site) || a.bodies.isAttached(site) || own != nil && own.isAttached(site)
 	}
 	return a.armedAt(p, site) != Never
 }

@@ -156,14 +156,15 @@ func TestBodiesBesideReplacedLinks(t *testing.T) {
 				bodies := func(open []*fakeAttachment) (count int) {
 					for _, a := range open {
 						for _, s := range a.sites {
-							if s.Role == abi.RoleBody {
+							if isBody(s) {
 								count++
 							}
 						}
 					}
 					return count
 				}
-				first.bodies.since, a.bodies.since = time.Now().Add(-bodiesPatience), time.Now().Add(-bodiesPatience)
+				first.bodies.since = time.Now().Add(-bodiesPatience)
+				outwaitLoading(a)
 				settleNow(t, a, first)
 				if got := bodies(told.kernel.open); (got == 1) != stay || !a.MayChangeLinks() {
 					t.Fatalf("%d bodies, may change: %v", got, a.MayChangeLinks())

@@ -31,6 +31,11 @@ func (of *detachable) forget(file target.FileID) {
 	of.detached = of.detached && len(of.sites) > 0
 }
 
+// isAttached reports whether a site is attached.
+func (of *detachable) isAttached(site probes.Site) bool {
+	return len(of.attachments) > 0 && of.attached[keyOf(site)].at != 0
+}
+
 // comeBack notes that the sites are attached again.
 func (of *detachable) comeBack() {
 	of.detached, of.since, of.returned = false, time.Now(), monotonicNow()
@@ -50,6 +55,7 @@ func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
 // about every second.
 func (a *Attacher) Settle(ctx context.Context, p *Process) {
 	a.detachBodies(p)
+	a.detachOwnBodies(p)
 	a.settleOccasional(ctx, p)
 }
 

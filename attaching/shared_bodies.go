@@ -10,8 +10,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/target"
 )
 
-// Where processes share their links, bodies are attached for every process as long as one of them may have callers that
-// are not probed. A body that every process shares makes each hit dear for all, so it is detached as soon as it can be.
+// Where processes share their links, bodies are attached as long as a process may have callers that are not probed: for
+// it alone (loading.go) while few load something, for every process while many do or none runs ROS 2. A body that every
+// process shares makes each hit dear for all, so it is detached as soon as it can be.
 
 // separateShared takes out the sites in files with links for every process. Those of files that are planned for another
 // distribution are left out.
@@ -55,6 +56,7 @@ func (a *Attacher) attachSharedBodies(ctx context.Context, sites []probes.Site) 
 	if b.detached {
 		b.comeBack()
 	}
+	a.endOwnBodies() // behind the others: a call is seen by both of them, and recorded once
 	return attached, nil
 }
 
@@ -69,7 +71,8 @@ func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites 
 	if len(sites) == 0 {
 		return 0, nil
 	}
-	return a.attachSharedBodies(ctx, sites)
+	a.bodies.remember(sites)
+	return a.attachBodiesToLoad(ctx, p)
 }
 
 // Open says that the recording begins now.
@@ -119,14 +122,7 @@ func (a *Attacher) Begin(ctx context.Context, p *Process) {
 	a.EndAwaiting()
 	a.awaitOccasional(ctx)
 	if slices.ContainsFunc(p.Target.Modules, func(m target.Module) bool { return !a.sharing.examined[m.File] && !slices.Contains(p.examined, m.File) }) {
-		a.returnToSharedBodies(ctx)
-	}
-}
-
-// returnToSharedBodies attaches the bodies again that were detached.
-func (a *Attacher) returnToSharedBodies(ctx context.Context) {
-	if a.opened {
-		a.Await(ctx)
+		a.awaitLoading(ctx, p)
 	}
 }
 
@@ -149,7 +145,7 @@ func (a *Attacher) detachSharedBodies() {
 // sharedBodiesGoSoon reports whether those for every process are attached only for some seconds.
 func (a *Attacher) sharedBodiesGoSoon() bool { return len(a.bodies.attachments) > 0 && !a.bodiesStay() }
 
-// bodiesStay reports whether a process has callers that are not certain.
+// bodiesStay reports whether a process that has none for itself has callers that are not certain.
 func (a *Attacher) bodiesStay() bool {
-	return slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.stay })
+	return slices.ContainsFunc(a.processes, func(p *Process) bool { return p.bodies.stay && !a.hasOwnBodies(p) })
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
+	"github.com/caret-bpf/caret-bpf/target"
 )
 
 // bodyOf is the body of a function whose caller is given, in the same file.
@@ -28,21 +30,29 @@ func (k *fakeKernel) sharedBodies() (count int) {
 	return count
 }
 
-// Bodies that all processes share are detached when none of them may have callers that are not probed, and come back
-// for the first one that may.
-func TestSharedBodiesComeAndGo(t *testing.T) {
+// outwaitLoading has bodies wait no longer for libraries to come.
+func outwaitLoading(a *Attacher) {
+	a.bodies.since = time.Now().Add(-bodiesPatience)
+	for _, own := range a.loading {
+		own.since = time.Now().Add(-loadingPatience)
+	}
+}
+
+// Where links are for every process, bodies are attached for the process alone that may have callers that are not
+// probed, and go when all are.
+func TestOwnBodiesComeAndGo(t *testing.T) {
 	former, later, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	settle := func(p *Process) int {
-		a.bodies.since = time.Now().Add(-bodiesPatience)
+		outwaitLoading(a)
 		settleNow(t, a, p)
-		return told.kernel.sharedBodies()
+		return told.kernel.bodies(p.Target.PID)
 	}
 	attach(t, a, former, caller, body)
-	if settleNow(t, a, former); told.kernel.sharedBodies() != 1 || len(told.warnings) != 0 {
-		t.Fatalf("%d bodies, warnings %v", told.kernel.sharedBodies(), told.warnings)
+	if settleNow(t, a, former); told.kernel.bodies(former.Target.PID) != 1 || len(told.warnings) != 0 {
+		t.Fatalf("%d bodies, warnings %v", told.kernel.bodies(former.Target.PID), told.warnings)
 	}
 	if settle(former) != 0 {
 		t.Error("they stay though all callers are probed")
@@ -50,19 +60,19 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 	// A process with the same files has no other callers.
 	a.Begin(t.Context(), later)
 	attach(t, a, later, caller, body)
-	if told.kernel.sharedBodies() != 0 {
-		t.Error("they come back for a process whose callers are probed")
+	if told.kernel.bodies(later.Target.PID) != 0 {
+		t.Error("they come for a process whose callers are probed")
 	}
-	if a.LibrariesChange(t.Context(), later, monotonicNow()); told.kernel.sharedBodies() != 1 {
-		t.Error("they do not come back for libraries to come")
+	if a.LibrariesChange(t.Context(), later, monotonicNow()); told.kernel.bodies(later.Target.PID) != 1 {
+		t.Error("they do not come for libraries to come")
 	}
 	if settle(later) != 0 {
 		t.Error("they stay then")
 	}
 	clear(a.sharing.examined)
 	later.examined = nil
-	if a.Begin(t.Context(), later); told.kernel.sharedBodies() != 1 {
-		t.Error("they do not come back for a process of whose files nothing is known")
+	if a.Begin(t.Context(), later); told.kernel.bodies(later.Target.PID) != 1 {
+		t.Error("they do not come for a process of whose files nothing is known")
 	}
 	other := caller
 	other.Offset = 512
@@ -70,8 +80,8 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 		t.Error("they stay then")
 	}
 	attach(t, a, later, caller, other, body)
-	if told.kernel.sharedBodies() != 1 {
-		t.Error("they do not come back for a caller that was not probed")
+	if told.kernel.bodies(later.Target.PID) != 1 {
+		t.Error("they do not come for a caller that was not probed")
 	}
 	told.kernel.refuse = func(s probes.Site) error {
 		if s.Offset == 256 {
@@ -82,22 +92,97 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 	refused := caller
 	refused.Offset = 256
 	attach(t, a, later, caller, other, refused, body)
-	if settle(former) != 1 {
+	if settle(later) != 1 {
 		t.Error("they are detached though a caller is not probed")
 	}
 	a.Release(later)
-	if settle(former) != 0 {
+	if a.Sweep(); told.kernel.bodies(later.Target.PID) != 0 || len(a.loading) != 0 {
 		t.Error("they stay when that process has ended")
+	}
+	if told.kernel.sharedBodies() != 0 {
+		t.Error("every process has bodies")
 	}
 }
 
-// What a caller does is seen as long as it is probed, or a body that is attached for every process.
+// While more processes load something at a time than can be attended to one after the other, bodies are attached for
+// every process. They go when all callers are probed.
+func TestSharedBodiesForManyThatLoad(t *testing.T) {
+	first, _, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	attach(t, a, first, caller, body)
+	processes := []*Process{first}
+	finder := target.NewFinder()
+	for len(processes) <= maxLoading {
+		p, _ := startProcess(t, finder, 0)
+		if told.kernel.sharedBodies() != 0 || len(a.loading) != len(processes) {
+			t.Fatalf("%d processes load, %d have bodies, every one has %d", len(processes), len(a.loading), told.kernel.sharedBodies())
+		}
+		attach(t, a, p, caller, body)
+		a.LibrariesChange(t.Context(), p, monotonicNow())
+		processes = append(processes, p)
+	}
+	own := 0
+	for _, p := range processes {
+		own += told.kernel.bodies(p.Target.PID)
+	}
+	if told.kernel.sharedBodies() != 1 || own != 0 || len(a.loading) != 0 {
+		t.Errorf("every process has %d bodies, single ones %d", told.kernel.sharedBodies(), own)
+	}
+	a.LibrariesChange(t.Context(), first, monotonicNow())
+	if told.kernel.bodies(first.Target.PID) != 0 {
+		t.Error("one process has bodies beside those of every one")
+	}
+	first.bodies.stay = true
+	outwaitLoading(a)
+	if settleNow(t, a, processes...); told.kernel.sharedBodies() != 1 {
+		t.Error("they are detached though a process needs them")
+	}
+	first.bodies.stay = false
+	outwaitLoading(a)
+	if settleNow(t, a, processes...); told.kernel.sharedBodies() != 0 {
+		t.Error("they stay")
+	}
+}
+
+// A process that cannot have bodies of its own shares those of every one.
+func TestOwnBodiesThatCannotBe(t *testing.T) {
+	for name, test := range map[string]struct {
+		failure     error
+		sharesLinks bool
+		shared      int
+	}{
+		"no room":                    {errors.New("no room"), false, 1},
+		"the process ends":           {loader.ErrProcessGone, false, 0},
+		"all links are of every one": {nil, true, 1},
+		"nothing hinders it":         {nil, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			former, later, caller := startSharers(t)
+			caller.Role = abi.RoleCaller
+			a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+			told.kernel.sharesLinks = test.sharesLinks
+			attach(t, a, former, caller, bodyOf(caller))
+			outwaitLoading(a)
+			settleNow(t, a, former)
+			told.kernel.failingOf = map[int32]error{later.Target.PID: test.failure}
+			a.LibrariesChange(t.Context(), later, monotonicNow())
+			if told.kernel.sharedBodies() != test.shared || len(told.warnings) != 0 {
+				t.Errorf("%d bodies of every process, warnings %v", told.kernel.sharedBodies(), told.warnings)
+			}
+		})
+	}
+}
+
+// What a caller does is seen as long as it is probed, or a body that is attached for its process.
 func TestSharedBodiesArmCallers(t *testing.T) {
 	former, later, caller := startSharers(t)
 	caller.Role = abi.RoleCaller
 	body := bodyOf(caller)
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	attach(t, a, former, caller, body)
+	a.Await(t.Context())
 	bodies := a.bodies.attached[keyOf(body)].at
 	other := caller
 	other.Offset = 512
@@ -106,13 +191,13 @@ func TestSharedBodiesArmCallers(t *testing.T) {
 	if len(armed) != 1 || armed[0].At != bodies {
 		t.Errorf("armed %+v, the bodies are since %d", armed, bodies)
 	}
-	a.bodies.since = time.Now().Add(-bodiesPatience)
+	outwaitLoading(a)
 	settleNow(t, a, former)
 	third := caller
 	third.Offset = 768
 	before := monotonicNow()
 	attach(t, a, later, other, third, body)
-	if armed := told.armed[later]; len(armed) != 2 || armed[1].At < before {
+	if armed := told.armed[later]; len(armed) != 2 || armed[1].At < before || armed[1].At != a.loading[later].attached[keyOf(body)].at {
 		t.Errorf("armed %+v, the bodies came back after %d", armed, before)
 	}
 }
@@ -166,10 +251,10 @@ func TestOnlyTheFileThatFailsIsApart(t *testing.T) {
 	bad.File.Inode++
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
 	a.share(former, bad.File)
-	failed := false
+	failures := 0
 	told.kernel.failingAt = func(sites []probes.Site) error {
-		if sites[0].File == bad.File && !failed {
-			failed = true
+		if sites[0].File == bad.File && failures < 2 { // for the process alone, and for every one
+			failures++
 			return errors.New("no memory")
 		}
 		return nil
@@ -178,10 +263,7 @@ func TestOnlyTheFileThatFailsIsApart(t *testing.T) {
 	if _, apart := a.sharing.apart[bad.File]; !apart || len(a.sharing.apart) != 1 {
 		t.Errorf("apart: %v", a.sharing.apart)
 	}
-	if got := told.kernel.bodies(0); got != 1 {
-		t.Errorf("%d bodies for every process", got)
-	}
-	if got := told.kernel.events(former.Target.PID); !slices.Equal(got, []abi.Event{bad.Event}) {
+	if got := told.kernel.events(former.Target.PID); !slices.Equal(got, []abi.Event{bad.Event, good.Event}) {
 		t.Errorf("%v of the process alone", got)
 	}
 }

@@ -10,10 +10,12 @@ import (
 )
 
 // bodies are how many bodies are attached to a process, or to every one (0).
+func isBody(s probes.Site) bool { return s.Role == abi.RoleBody || s.Role == abi.RoleOwnBody }
+
 func (k *fakeKernel) bodies(pid int32) (count int) {
 	for _, a := range k.open {
 		if a.pid == pid {
-			count += len(slices.DeleteFunc(slices.Clone(a.sites), func(s probes.Site) bool { return s.Role != abi.RoleBody }))
+			count += len(slices.DeleteFunc(slices.Clone(a.sites), func(s probes.Site) bool { return !isBody(s) }))
 		}
 	}
 	return count
@@ -93,8 +95,8 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 		t.Error("they are attached though all callers are probed")
 	}
 	attachUncertain(t, a, second, caller, body)
-	if told.kernel.sharedBodies() != 1 {
-		t.Error("they are not attached for a process with uncertain callers")
+	if told.kernel.sharedBodies() != 0 || told.kernel.bodies(second.Target.PID) != 1 {
+		t.Error("they are not attached for a process with uncertain callers, and for it alone")
 	}
 	a, told = newUnopened(Options{Shared: true, ToCome: true})
 	if attach(t, a, first, caller, body); told.kernel.sharedBodies() != 0 {
@@ -106,7 +108,7 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 	a, told = newUnopened(Options{Shared: true})
 	attach(t, a, first, caller, body)
 	a.Open()
-	if a.LibrariesChange(t.Context(), first, monotonicNow()); told.kernel.sharedBodies() != 1 {
+	if a.LibrariesChange(t.Context(), first, monotonicNow()); told.kernel.bodies(first.Target.PID) != 1 {
 		t.Error("they do not come for libraries to come")
 	}
 }
@@ -141,11 +143,11 @@ func TestRememberedBodiesBesideOthers(t *testing.T) {
 	another := body
 	another.Offset += 4096
 	attach(t, a, second, caller, another)
-	if told.kernel.bodies(0) != 1 {
-		t.Fatalf("%d bodies", told.kernel.bodies(0))
+	if got := told.kernel.bodies(first.Target.PID); got != 1 {
+		t.Fatalf("%d bodies", got)
 	}
 	a.Open()
-	if a.LibrariesChange(t.Context(), second, monotonicNow()); told.kernel.bodies(0) != 2 {
-		t.Errorf("%d bodies", told.kernel.bodies(0))
+	if a.LibrariesChange(t.Context(), second, monotonicNow()); told.kernel.bodies(second.Target.PID) != 2 || told.kernel.bodies(0) != 0 {
+		t.Errorf("%d bodies, and %d of every process", told.kernel.bodies(second.Target.PID), told.kernel.bodies(0))
 	}
 }

@@ -272,7 +272,7 @@ func requiredFailure(problems []SiteError) error {
 
 // attachPlaced is attachAll, with the kernel side prepared for bodies that are probed beside callers.
 func (a *Attachment) attachPlaced(ctx context.Context, sites []placedSite) ([][]placedSite, []SiteError, error) {
-	if slices.ContainsFunc(sites, func(s placedSite) bool { return s.Role == abi.RoleBody }) {
+	if slices.ContainsFunc(sites, func(s placedSite) bool { return s.Role == abi.RoleBody || s.Role == abi.RoleOwnBody }) {
 		if err := a.loader.countBodies(1); err != nil {
 			return nil, nil, err
 		}

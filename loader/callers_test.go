@@ -151,3 +151,50 @@ func TestBodiesComeAndGo(t *testing.T) {
 		}
 	})
 }
+
+// TestBodiesOfOneAndOfAll gives the bodies of a process that has its own links to every process, and takes its own away:
+// as with more and more processes that load libraries. Nothing is seen twice, nothing missed, with callers and without.
+func TestBodiesOfOneAndOfAll(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w way) {
+		if w.features != nil {
+			t.Skip("no link is of one process alone")
+		}
+		for name, choose := range map[string]func(c *callerTest) []probes.Site{
+			"with callers":    func(c *callerTest) []probes.Site { return c.callers },
+			"without callers": func(*callerTest) []probes.Site { return nil },
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := startCallerTest(t)
+				r := newRecording(t, w)
+				if callers := choose(c); len(callers) > 0 {
+					r.attach(0, callers...)
+				}
+				own := slices.Clone(c.bodies)
+				for i := range own {
+					own[i].Role = abi.RoleOwnBody
+				}
+				const rounds, calls = 3, 10
+				call := func() {
+					for range calls {
+						c.do("call by_call 7 1 0") // each like the one before
+						c.do("call twice 7 0 0")
+					}
+				}
+				for range rounds {
+					alone := r.attach(c.pid, own...)
+					call()
+					all := r.attach(0, c.bodies...)
+					call()
+					closeAttachment(t, alone)
+					call()
+					closeAttachment(t, all)
+				}
+				for _, event := range []abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd} {
+					if got, want := r.hits(c.pid, event), rounds*3*calls*3; got != want {
+						t.Errorf("%d hits of %v, want %d", got, event, want)
+					}
+				}
+			})
+		}
+	})
+}

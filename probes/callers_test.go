@@ -187,7 +187,7 @@ func TestFilesThatCannotBeReadAreUncertain(t *testing.T) {
 }
 
 func TestRoleText(t *testing.T) {
-	for _, role := range []abi.Role{abi.RoleFunction, abi.RoleCaller, abi.RoleBody} {
+	for _, role := range []abi.Role{abi.RoleFunction, abi.RoleCaller, abi.RoleBody, abi.RoleReturn, abi.RoleOwnBody} {
 		text, err := json.Marshal(role)
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func TestRoleText(t *testing.T) {
 
 func TestCookieOfCallers(t *testing.T) {
 	site := Site{Event: abi.EventRMWPublish, Form: abi.FormMessageOnly, LastLayer: true, Parameter: 0x1234, Role: abi.RoleCaller, StackWords: -1}
-	if got, want := site.Cookie(), uint64(0x1234_ff_03_01_05|5<<19); got != want {
+	if got, want := site.Cookie(), uint64(0x1234<<33|0xff<<25|5<<20|0x03_01_05); got != want {
 		t.Errorf("cookie %#x, want %#x", got, want)
 	}
 }

@@ -84,16 +84,16 @@ func TestCookie(t *testing.T) {
 		site Site
 		want uint64
 	}{
-		{Site{Event: abi.EventCallbackStart}, 1<<19 | 1},
+		{Site{Event: abi.EventCallbackStart}, 1<<20 | 1},
 		{Site{Event: abi.EventRclClientInit}, 32},
-		{Site{Event: abi.EventRMWPublish, Form: abi.FormMessageOnly}, 5<<19 | 0x0105},
-		{Site{Event: abi.EventRMWPublish, LastLayer: true}, 5<<19 | 0x1_0005},
-		{Site{Event: abi.EventRMWTake, Form: abi.FormTakeEntry}, 20<<19 | 0x010a},
-		{Site{Event: abi.EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 6<<19 | 0x64_0001_0006},
-		{Site{Event: abi.EventDDSBindAddrToStamp, Form: abi.FormCycloneDDSWrite, LastLayer: true}, 6<<19 | 0x1_0106},
-		{Site{Event: abi.EventRclClientInit, Cost: 700 * time.Nanosecond}, 700<<48 | 32},
-		{Site{Event: abi.EventRclClientInit, Cost: time.Millisecond}, 0x7fff<<48 | 32},
-		{Site{Event: 0x3f, Form: 0xff, Parameter: 0xffff, LastLayer: true, StackWords: -1}, 0xffff_ff01_ff3f},
+		{Site{Event: abi.EventRMWPublish, Form: abi.FormMessageOnly}, 5<<20 | 0x0105},
+		{Site{Event: abi.EventRMWPublish, LastLayer: true}, 5<<20 | 0x1_0005},
+		{Site{Event: abi.EventRMWTake, Form: abi.FormTakeEntry}, 20<<20 | 0x010a},
+		{Site{Event: abi.EventDDSBindAddrToStamp, Parameter: 100, LastLayer: true}, 6<<20 | 100<<33 | 0x1_0006},
+		{Site{Event: abi.EventDDSBindAddrToStamp, Form: abi.FormCycloneDDSWrite, LastLayer: true}, 6<<20 | 0x1_0106},
+		{Site{Event: abi.EventRclClientInit, Cost: 700 * time.Nanosecond}, 350<<49 | 32},
+		{Site{Event: abi.EventRclClientInit, Cost: time.Millisecond}, 0x3fff<<49 | 32},
+		{Site{Event: 0x3f, Form: 0xff, Parameter: 0xffff, LastLayer: true, StackWords: -1}, 0xffff<<33 | 0xff<<25 | 0x01_ff3f},
 	} {
 		if got := test.site.Cookie(); got != test.want {
 			t.Errorf("%+v: cookie %#x, want %#x", test.site, got, test.want)

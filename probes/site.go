@@ -60,7 +60,7 @@ type Site struct {
 func (s Site) Cookie() uint64 {
 	return abi.Cookie{
 		Event: s.Event, Form: s.Form, LastLayer: s.LastLayer, Role: s.Role, Unit: s.Unit(), StackWords: s.StackWords, Parameter: s.Parameter,
-		CostNs: uint16(min(s.Cost.Nanoseconds(), math.MaxInt16)),
+		CostNs: uint16(min(s.Cost.Nanoseconds(), math.MaxUint16)),
 	}.Pack()
 }
 

@@ -27,7 +27,7 @@ func structures() map[string]any {
 		"take_call":       abi.TakeCall{},
 		"service_call":    abi.ServiceCall{},
 		"intra_publisher": abi.IntraPublisher{},
-		"caller_hit":      abi.CallerHit{},
+		"sight":           abi.Sight{},
 		"hit_count":       abi.HitCount{},
 		"callback_frame":  abi.CallbackFrame{},
 		"thread_state":    abi.ThreadState{},
@@ -220,7 +220,7 @@ func TestNames(t *testing.T) {
 
 // TestCostLeavesRoomForTheSet: a cost that is too large does not make a link one of the other set.
 func TestCostLeavesRoomForTheSet(t *testing.T) {
-	for cost, want := range map[uint16]uint64{0: 0, 700: 700, 0x7fff: 0x7fff, 0x8000: 0x7fff, 0xffff: 0x7fff} {
+	for cost, want := range map[uint16]uint64{0: 0, 700: 350, 701: 350, 0x7fff: 0x3fff, 0x8000: 0x3fff, 0xffff: 0x3fff} {
 		if got := (abi.Cookie{CostNs: cost}).Pack(); got != want<<abi.CookieCostShift {
 			t.Errorf("%d ns: cookie %#x, want %#x", cost, got, want<<abi.CookieCostShift)
 		}

@@ -407,11 +407,12 @@ type (
 	}
 )
 
-// CallerHit is the last event that was seen at a caller of its function.
-type CallerHit struct {
+// Sight is the last event that may be seen once more: one call is seen at several places.
+type Sight struct {
 	StackPointer uint64
 	Arguments    [RawArguments]uint64
-	Event        uint64
+	Event        uint32
+	Role         uint32
 }
 
 // ThreadState is what the kernel remembers of a thread between its events.
@@ -440,7 +441,7 @@ type ThreadState struct {
 	TakeCall             TakeCall
 	ServiceCall          ServiceCall
 	IntraPublisher       IntraPublisher
-	CallerHit            CallerHit
+	Sight                Sight
 	Frames               [MaxDepth]CallbackFrame
 }
 

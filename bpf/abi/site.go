@@ -17,11 +17,13 @@ const (
 	RoleBody Role = 2
 	// RoleReturn: an instruction that calls of the function return to.
 	RoleReturn Role = 3
+	// RoleOwnBody: a body for one process alone, where links are for every process.
+	RoleOwnBody Role = 4
 )
 
-var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body", RoleReturn: "return"}
+var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body", RoleReturn: "return", RoleOwnBody: "own_body"}
 
-// String is "function", "caller", "body" or "return".
+// String is "function", "caller", "body", "return" or "own_body".
 func (r Role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]

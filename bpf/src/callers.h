@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
 /*
- * One call can be seen twice: at the instruction of a caller that calls a function, and at the
- * function's first instruction, its body. Bodies are probed beside callers as long as not all
- * callers are known. The first sight of a call counts.
+ * One call can be seen several times: at the instruction of a caller that calls a function, and at
+ * the function's first instruction, its body. Bodies are probed beside callers as long as not all
+ * callers are known. A body can have two links for a moment: one of a process alone, and a newer
+ * one of every process, whose program the kernel calls first (6.1 to 6.18). The first sight of a
+ * call counts.
  *
- * Nothing can happen on a thread between the two, so one note of the last sight at a caller is
- * enough. Event, arguments and the stack pointer that the body finds identify the call.
+ * Nothing can happen on a thread between these sights, so one note of the last is enough. Event,
+ * arguments and the stack pointer that the body finds identify the call.
  */
 #ifndef CARET_CALLERS_H
 #define CARET_CALLERS_H
 
 #include "thread.h"
 
-static __always_inline void note_caller_hit(struct thread_state *state, const struct event *event)
+static __always_inline void note_sight(struct thread_state *state, const struct event *event)
 {
-	struct caller_hit *hit;
+	struct sight *last;
 
 	if (!state) /* the state machine counts the loss */
 		return;
-	hit = &state->caller_hit;
-	hit->stack_pointer = event->stack_pointer;
+	last = &state->sight;
+	last->role = event->role;
+	last->stack_pointer = event->stack_pointer;
 	for (int i = 0; i < RAW_ARGUMENTS; i++)
-		hit->arguments[i] = event->arguments[i];
-	hit->event = event->id;
+		last->arguments[i] = event->arguments[i];
+	last->event = event->id;
 }
 
-/* A note serves once: a second body with the same values is another call. */
-static __always_inline bool was_seen_at_caller(struct thread_state *state,
-					       const struct event *event)
+/*
+ * A note serves once: a second body with the same values is another call. What one link of a body
+ * has seen was seen before only for the body's other link.
+ */
+static __always_inline bool was_seen_before(struct thread_state *state, const struct event *event)
 {
-	struct caller_hit *hit;
+	struct sight *last;
 	bool same;
 
 	if (!state)
 		return false;
-	hit = &state->caller_hit;
-	same = hit->event == event->id && hit->stack_pointer == event->stack_pointer;
+	last = &state->sight;
+	same = last->event == event->id && last->stack_pointer == event->stack_pointer &&
+	       (last->role == ROLE_CALLER || event->role == ROLE_OWN_BODY);
 	for (int i = 0; i < RAW_ARGUMENTS; i++)
-		same = same && hit->arguments[i] == event->arguments[i];
-	hit->event = 0;
+		same = same && last->arguments[i] == event->arguments[i];
+	last->event = 0;
 	return same;
 }
 
@@ -52,9 +58,13 @@ static __always_inline bool was_seen_at_caller(struct thread_state *state,
  */
 static __always_inline bool is_repeated(struct thread_state *state, const struct event *event)
 {
-	if (event->role == ROLE_CALLER && bodies_probed)
-		note_caller_hit(state, event);
-	return event->role == ROLE_BODY && (!bodies_probed || was_seen_at_caller(state, event));
+	bool repeated = false;
+
+	if (event->role == ROLE_BODY || event->role == ROLE_OWN_BODY)
+		repeated = !bodies_probed || was_seen_before(state, event);
+	if (bodies_probed && (event->role == ROLE_CALLER || event->role == ROLE_BODY))
+		note_sight(state, event);
+	return repeated;
 }
 
 #endif

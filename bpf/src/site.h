@@ -9,22 +9,22 @@
 enum cookie_shift {
 	COOKIE_FORM_SHIFT = 8,	      /* 8 bits: where the arguments are */
 	COOKIE_LAST_LAYER_SHIFT = 16, /* 1: the publish closes here, no later layer is planned */
-	COOKIE_ROLE_SHIFT = 17,	      /* 2: the role of the site */
-	COOKIE_UNIT_SHIFT = 19,	      /* 5: the part of the plan that the site belongs to */
-	COOKIE_STACK_SHIFT = 24,      /* 8: signed words to the stack pointer at function entry */
-	COOKIE_PARAMETER_SHIFT = 32,  /* 16: a byte offset */
-	COOKIE_COST_SHIFT = 48,	      /* 15: what a hit is expected to cost, in nanoseconds */
+	COOKIE_ROLE_SHIFT = 17,	      /* 3: the role of the site */
+	COOKIE_UNIT_SHIFT = 20,	      /* 5: the part of the plan that the site belongs to */
+	COOKIE_STACK_SHIFT = 25,      /* 8: signed words to the stack pointer at function entry */
+	COOKIE_PARAMETER_SHIFT = 33,  /* 16: a byte offset */
+	COOKIE_COST_SHIFT = 49,	      /* 14: what a hit is expected to cost, in 2 nanoseconds */
 	COOKIE_SET_SHIFT = 63,	      /* 1: the set of links that this one belongs to: links.h */
 };
 
 #define COOKIE_EVENT(cookie)	  ((cookie)&0xff)
 #define COOKIE_FORM(cookie)	  (((cookie) >> COOKIE_FORM_SHIFT) & 0xff)
 #define COOKIE_LAST_LAYER(cookie) (((cookie) >> COOKIE_LAST_LAYER_SHIFT) & 1)
-#define COOKIE_ROLE(cookie)	  (((cookie) >> COOKIE_ROLE_SHIFT) & 3)
+#define COOKIE_ROLE(cookie)	  (((cookie) >> COOKIE_ROLE_SHIFT) & 7)
 #define COOKIE_UNIT(cookie)	  (((cookie) >> COOKIE_UNIT_SHIFT) & 31)
 #define COOKIE_STACK(cookie)	  ((__s64)(__s8)((cookie) >> COOKIE_STACK_SHIFT) * 8)
 #define COOKIE_PARAMETER(cookie)  (((cookie) >> COOKIE_PARAMETER_SHIFT) & 0xffff)
-#define COOKIE_COST(cookie)	  (((cookie) >> COOKIE_COST_SHIFT) & 0x7fff)
+#define COOKIE_COST(cookie)	  ((((cookie) >> COOKIE_COST_SHIFT) & 0x3fff) * 2)
 #define COOKIE_SET(cookie)	  ((cookie) >> COOKIE_SET_SHIFT)
 
 /* What was probed. */
@@ -33,6 +33,8 @@ enum site_role {
 	ROLE_CALLER = 1,   /* an instruction that calls it */
 	ROLE_BODY = 2,	   /* a function of which callers are probed, too */
 	ROLE_RETURN = 3,   /* an instruction that calls of the function return to */
+	ROLE_OWN_BODY =
+		4, /* a body whose link is of one process, and every process may have another */
 };
 
 /* Where a site's arguments are, by event. */

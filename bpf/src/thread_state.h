@@ -54,11 +54,12 @@ struct intra_publisher {
 	__u64 opened;  /* its publish has been opened */
 };
 
-/* The last event that was seen at a caller, until its body is: see callers.h. */
-struct caller_hit {
+/* The last event that may be seen once more, until it was: see callers.h. */
+struct sight {
 	__u64 stack_pointer;
 	__u64 arguments[RAW_ARGUMENTS];
-	__u64 event; /* its id, 0: there is none */
+	__u32 event; /* its id, 0: there is none */
+	__u32 role;  /* where it was seen */
 };
 
 /*
@@ -97,7 +98,7 @@ struct thread_state {
 	struct take_call take_call;
 	struct service_call service_call;
 	struct intra_publisher intra_publisher;
-	struct caller_hit caller_hit;
+	struct sight sight;
 	struct callback_frame frames[MAX_DEPTH];
 };
 

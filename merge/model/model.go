@@ -74,8 +74,8 @@ type thread struct {
 	wait         *abi.WaitRecord
 	waitStack    uint64 // the stack pointer at the entry of the function that waits
 	hits         uint64
-	// atCaller is the last event that was seen at a caller and not yet in its body.
-	atCaller *Event
+	// sight is the last event that was seen at a caller, or in a body by its link for every process.
+	sight *Event
 }
 
 // Handle applies one event, unless it is the second sight of a call. All but a thread's exit are hits, seen at some
@@ -95,21 +95,25 @@ func (m *Machine) countHit(e Event) (repeated bool) {
 	unit.Hits++
 	unit.CostNs += uint64(e.CostNs)
 	t.account.CostNs += uint64(e.CostNs)
-	if e.Role == abi.RoleCaller {
-		t.atCaller = &e
+	if e.Role == abi.RoleBody || e.Role == abi.RoleOwnBody {
+		repeated = t.wasSeenBefore(e)
 	}
-	return e.Role == abi.RoleBody && t.wasSeenAtCaller(e)
+	if e.Role == abi.RoleCaller || e.Role == abi.RoleBody {
+		t.sight = &e
+	}
+	return repeated
 }
 
-// wasSeenAtCaller reports whether the event's call was the last that its thread was seen to make. Seeing one body is
-// enough to forget it.
-func (t *thread) wasSeenAtCaller(e Event) bool {
-	if t.atCaller == nil {
+// wasSeenBefore reports whether the event's call was the last that its thread was seen to make: at the caller or, for
+// the link of one process to the body, by the other link. Seeing a body is enough to forget it.
+func (t *thread) wasSeenBefore(e Event) bool {
+	if t.sight == nil {
 		return false
 	}
-	caller := *t.atCaller
-	t.atCaller = nil
-	return caller.ID == e.ID && caller.StackPointer == e.StackPointer && caller.Arguments == e.Arguments
+	last := *t.sight
+	t.sight = nil
+	return last.ID == e.ID && last.StackPointer == e.StackPointer && last.Arguments == e.Arguments &&
+		(last.Role == abi.RoleCaller || e.Role == abi.RoleOwnBody)
 }
 
 func (m *Machine) handle(e Event) {

@@ -132,7 +132,7 @@ func script(random *rand.Rand, length int) []model.Event {
 	var events []model.Event
 	waits := map[uint32]uint64{} // where a thread waits on its stack
 	for _, e := range singleSights(random, length) {
-		e.Role = abi.Role(random.IntN(3))
+		e.Role = []abi.Role{abi.RoleFunction, abi.RoleCaller, abi.RoleBody, abi.RoleOwnBody}[random.IntN(4)]
 		switch {
 		case e.ID != abi.EventWait:
 		case random.IntN(2) == 0:
@@ -150,6 +150,11 @@ func script(random *rand.Rand, length int) []model.Event {
 			if random.IntN(4) == 0 {
 				e.Arguments[random.IntN(len(e.Arguments))]++ // another call
 			}
+			events = append(events, e)
+		}
+		if e.Role == abi.RoleBody && random.IntN(2) == 0 { // which a process has for itself, too
+			e.Role = abi.RoleOwnBody
+			e.TimeNs++
 			events = append(events, e)
 		}
 	}
@@ -258,14 +263,24 @@ func TestCallSeenTwice(t *testing.T) {
 		events []model.Event
 		ends   []uint64 // times of what is recorded
 	}{
-		"caller and body":      {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7)}, []uint64{1}},
-		"caller only":          {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleCaller, 7)}, []uint64{1, 2}},
-		"body only":            {[]model.Event{at(1, 64, abi.RoleBody, 7), at(2, 64, abi.RoleBody, 7)}, []uint64{1, 2}},
-		"one body a caller":    {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7), at(3, 64, abi.RoleBody, 7)}, []uint64{1, 3}},
-		"other stack":          {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 56, abi.RoleBody, 7)}, []uint64{1, 2}},
-		"other argument":       {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 8)}, []uint64{1, 2}},
-		"forgotten by a body":  {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 8), at(3, 64, abi.RoleBody, 7)}, []uint64{1, 2, 3}},
-		"function of its own":  {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleFunction, 7)}, []uint64{1, 2}},
+		"caller and body":        {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7)}, []uint64{1}},
+		"caller only":            {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleCaller, 7)}, []uint64{1, 2}},
+		"body only":              {[]model.Event{at(1, 64, abi.RoleBody, 7), at(2, 64, abi.RoleBody, 7)}, []uint64{1, 2}},
+		"one body a caller":      {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7), at(3, 64, abi.RoleBody, 7)}, []uint64{1, 3}},
+		"other stack":            {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 56, abi.RoleBody, 7)}, []uint64{1, 2}},
+		"other argument":         {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 8)}, []uint64{1, 2}},
+		"forgotten by a body":    {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 8), at(3, 64, abi.RoleBody, 7)}, []uint64{1, 2, 3}},
+		"function of its own":    {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleFunction, 7)}, []uint64{1, 2}},
+		"caller and both bodies": {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleBody, 7), at(3, 64, abi.RoleOwnBody, 7)}, []uint64{1}},
+		"caller and own body":    {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleOwnBody, 7), at(3, 64, abi.RoleOwnBody, 7)}, []uint64{1, 3}},
+		"both bodies, twice": {
+			[]model.Event{at(1, 64, abi.RoleBody, 7), at(2, 64, abi.RoleOwnBody, 7), at(3, 64, abi.RoleBody, 7), at(4, 64, abi.RoleOwnBody, 7)},
+			[]uint64{1, 3},
+		},
+		"own body, then both, then all": {
+			[]model.Event{at(1, 64, abi.RoleOwnBody, 7), at(2, 64, abi.RoleBody, 7), at(3, 64, abi.RoleOwnBody, 7), at(4, 64, abi.RoleBody, 7), at(5, 64, abi.RoleBody, 7)},
+			[]uint64{1, 2, 4, 5},
+		},
 		"later caller and end": {[]model.Event{at(1, 64, abi.RoleCaller, 7), at(2, 64, abi.RoleCaller, 8), at(3, 64, abi.RoleBody, 8)}, []uint64{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"fmt"
 	"maps"
 	"runtime"
 	"syscall"
@@ -75,9 +76,9 @@ func requireCallers(t *testing.T) {
 	}
 }
 
-// TestSharedBodiesComeAndGo records across the moments at which bodies are probed for every process, because one loads
-// a component, and at which they are no longer; and a process that begins later: its files are known, so that its
-// callers are probed from its first event on.
+// TestSharedBodiesComeAndGo records across the moments at which bodies are probed, for every process or, later, for one
+// that loads a component, and at which they are no longer; and a process that begins later: its files are known, so that
+// its callers are probed from its first event on.
 func TestSharedBodiesComeAndGo(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
@@ -85,38 +86,47 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 	if loader.MayHaveShadowStacks() {
 		t.Skip("processes of this machine may have shadow stacks: shared links keep to bodies")
 	}
+	const goneForAll = "for every process, their bodies no longer"
 	for _, rmw := range standin.RMWs() {
-		t.Run(rmw, func(t *testing.T) {
-			t.Parallel()
-			l := layout{standin.Humble, rmw}
-			prefix := uniqueName("crowd_" + rmw)
-			flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
-			former := startReadyNode(t, l, flags+" --component default")
-			r := record(t, session.Configuration{Name: prefix})
-			r.waitForRows(trace.TableCallback, enough)
-			former.Signal(syscall.SIGUSR1)
-			r.waitForMessage("for every process, their bodies no longer")
-			r.waitForMoreRows(trace.TableCallback, enough)
-			later := startReadyNode(t, l, flags)
-			r.waitForMoreRows(trace.TableCallback, 2*enough)
-			truthOfLater, truthOfFormer := later.stop(), former.stop()
-			data := r.stop()
-			if r.said("was not expected") || data.Session.Unarmed > 0 {
-				t.Log("the machine is too slow for an exact comparison of the process that loads the component")
-			} else {
-				requireExactProcess(t, data, truthOfFormer, r.span(data, truthOfFormer.Header.PID), oracle.Circumstances{Found: true})
-			}
-			if from, to, found := unarmed(data, later.PID()); found {
-				t.Errorf("files of the later process were not probed for %d ns", to-from)
-			}
-			// When it became known is not known to the test.
-			first, ok := data.FirstRow(later.PID())
-			if !ok {
-				t.Fatal("nothing of the later process was recorded")
-			}
-			part := oracle.Span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
-			requireExactProcess(t, data, truthOfLater, part, oracle.Circumstances{Unnamed: true})
-		})
+		for _, later := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, loads when they are gone: %v", rmw, later), func(t *testing.T) {
+				t.Parallel()
+				l := layout{standin.Humble, rmw}
+				prefix := uniqueName("crowd_" + rmw)
+				flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
+				loading := startReadyNode(t, l, flags+" --component default")
+				r := record(t, session.Configuration{Name: prefix})
+				r.waitForRows(trace.TableCallback, enough)
+				if later {
+					r.waitForMessage(goneForAll)
+					loading.Signal(syscall.SIGUSR1)
+					r.waitForMessage(fmt.Sprintf("PID %d (ros_node): it has loaded what it wanted", loading.PID()))
+				} else {
+					loading.Signal(syscall.SIGUSR1)
+					r.waitForMessage(goneForAll)
+				}
+				r.waitForMoreRows(trace.TableCallback, enough)
+				last := startReadyNode(t, l, flags)
+				r.waitForMoreRows(trace.TableCallback, 2*enough)
+				truthOfLast, truthOfLoading := last.stop(), loading.stop()
+				data := r.stop()
+				if r.said("was not expected") || data.Session.Unarmed > 0 {
+					t.Log("the machine is too slow for an exact comparison of the process that loads the component")
+				} else {
+					requireExactProcess(t, data, truthOfLoading, r.span(data, truthOfLoading.Header.PID), oracle.Circumstances{Found: true})
+				}
+				if from, to, found := unarmed(data, last.PID()); found {
+					t.Errorf("files of the last process were not probed for %d ns", to-from)
+				}
+				// When it became known is not known to the test.
+				first, ok := data.FirstRow(last.PID())
+				if !ok {
+					t.Fatal("nothing of the last process was recorded")
+				}
+				part := oracle.Span{OpenFrom: r.began, OpenTo: first, CloseFrom: r.closing, CloseTo: r.ended}
+				requireExactProcess(t, data, truthOfLast, part, oracle.Circumstances{Unnamed: true})
+			})
+		}
 	}
 }
 

@@ -1,0 +1,92 @@
+package attaching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+const (
+	// maxLoading is how many processes have bodies of their own. While more load something at a time, as in a launch,
+	// bodies are attached for every process: attaching them for one after the other would take too long for the last ones.
+	maxLoading = 8
+	// loadingPatience is how long after its last change of libraries a process keeps bodies of its own.
+	loadingPatience = time.Second
+)
+
+// hasOwnBodies reports whether bodies in files with links for every process are attached for a process alone.
+func (a *Attacher) hasOwnBodies(p *Process) bool {
+	own := a.loading[p]
+	return own != nil && len(own.attachments) > 0
+}
+
+// awaitLoading attaches bodies for a process that is about to load libraries, once the recording has begun.
+func (a *Attacher) awaitLoading(ctx context.Context, p *Process) {
+	if !a.opened {
+		return
+	}
+	if _, err := a.attachBodiesToLoad(ctx, p); err != nil && !errors.Is(err, loader.ErrProcessGone) {
+		a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
+	}
+}
+
+// attachBodiesToLoad attaches the bodies that are remembered: for a process that loads something, or for every one if
+// many do. attached is how many are probed that were not.
+func (a *Attacher) attachBodiesToLoad(ctx context.Context, p *Process) (attached int, err error) {
+	if len(a.bodies.attachments) > 0 || a.prober.kernel.SharesLinks() || !a.hasOwnBodies(p) && len(a.loading) >= maxLoading {
+		return a.attachSharedBodies(ctx, nil)
+	}
+	own := a.loading[p]
+	if own == nil {
+		own = &detachable{attached: attachedSites{}}
+	}
+	own.since = time.Now()
+	var fresh []probes.Site
+	for _, site := range a.bodies.sites {
+		if !own.attached.settled(site) {
+			site.Role = abi.RoleOwnBody
+			fresh = append(fresh, site)
+		}
+	}
+	if len(fresh) == 0 {
+		return 0, nil
+	}
+	sortForAttaching(fresh)
+	attachments, attached, err := a.prober.attachByFile(ctx, p.Target.PID, p.Target.Account(), fresh, own.attached)
+	switch {
+	case errors.Is(err, loader.ErrProcessGone):
+		return 0, loader.ErrProcessGone // and nothing is wrong with a file
+	case err != nil:
+		return a.attachSharedBodies(ctx, nil)
+	}
+	own.attachments = append(own.attachments, attachments...)
+	a.loading[p] = own
+	return attached, nil
+}
+
+// detachOwnBodies detaches the bodies that a process has for itself, if it has not loaded anything for a while and all of
+// its callers are probed.
+func (a *Attacher) detachOwnBodies(p *Process) {
+	if !a.hasOwnBodies(p) || p.bodies.stay || time.Since(a.loading[p].since) < loadingPatience {
+		return
+	}
+	a.prober.detach(a.loading[p],
+		fmt.Sprintf("PID %d (%s): it has loaded what it wanted; bodies of tracepoints are not probed for it", p.Target.PID, p.Target.Command))
+	delete(a.loading, p)
+}
+
+// endOwnBodies detaches the bodies that processes have for themselves, because every process has them now.
+func (a *Attacher) endOwnBodies() {
+	var closing []unitAttachment
+	for _, own := range a.loading {
+		closing = append(closing, own.attachments...)
+	}
+	clear(a.loading)
+	a.reporter.Warn(a.prober.close(slices.Clip(closing)))
+}
