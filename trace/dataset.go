@@ -108,6 +108,15 @@ type Segment struct {
 	Bytes int64
 }
 
+// OpenSegment opens a segment that Segments has listed, for reading.
+func (d *Dataset) OpenSegment(s Segment) (*os.File, error) {
+	f, _, err := d.as.openRegular(s.Path)
+	if err != nil {
+		return nil, &SegmentError{Path: s.Path, Err: err}
+	}
+	return f, nil
+}
+
 // Segments returns the table's segments in the order in which they were closed, and the paths of unfinished ones: that
 // which is being written, or which a killed recorder left behind. Those cannot be read. A table without a folder has no
 // segments.

@@ -43,6 +43,8 @@ const (
 	EndingRows      Ending = "rows"
 	EndingSize      Ending = "size"
 	EndingFreeSpace Ending = "free_space"
+	// EndingSnapshot is none: the dataset is a part of a recording that may go on.
+	EndingSnapshot Ending = "snapshot"
 	// EndingTargetsExited is the end of all traced processes.
 	EndingTargetsExited Ending = "targets_exited"
 	// EndingError is an error, which Session.Error tells.
@@ -79,6 +81,12 @@ type Session struct {
 	// Overhead is what the recording cost the traced threads; nil until it has ended.
 	Overhead *Overhead `json:"overhead,omitempty"`
 	Warnings []string  `json:"warnings"`
+	// Removed says what was removed while the recording went on, because only so much is kept; nil if nothing was.
+	Removed *Removed `json:"removed,omitempty"`
+	// Snapshot says of which part of a recording the dataset is a copy; nil for a recording.
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// Triggers are what was waited for, and how often it came.
+	Triggers []TriggerCount `json:"triggers,omitempty"`
 	// Unstamped are the types of messages whose header.stamp was not read: their rows have no message_timestamp.
 	Unstamped []UnstampedType `json:"unstamped_types,omitempty"`
 	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not
@@ -87,6 +95,56 @@ type Session struct {
 	Ending     Ending   `json:"ending"`
 	// Error is the error that ended the recording.
 	Error string `json:"error,omitempty"`
+}
+
+// Removed says what a recording has not kept.
+type Removed struct {
+	// Rows are the numbers of rows, by table.
+	Rows map[string]uint64 `json:"rows"`
+	// Until is since when the dataset has everything that was recorded, in Unix nanoseconds. Of what happened before it
+	// has a part.
+	Until int64 `json:"until"`
+}
+
+// Snapshot says of which part of a recording a dataset is a copy.
+type Snapshot struct {
+	// Span is what was asked for, of which a row has at least a part.
+	Span
+	// Timestamp is when it was asked for, in Unix nanoseconds.
+	Timestamp int64 `json:"timestamp"`
+	// Reason is who asked, and why.
+	Reason string `json:"reason"`
+	// Trigger is what had come; nil where somebody has asked.
+	Trigger *Trigger `json:"trigger,omitempty"`
+	// HeldFrom is since when the recording had everything; 0 where it had kept all. If it is later than Span.First, what
+	// happened before is missing.
+	HeldFrom int64 `json:"held_from,omitempty"`
+}
+
+// Trigger is something that was waited for, and has come.
+type Trigger struct {
+	Name string `json:"name"`
+	// Definition is what was to be waited for, as it was given.
+	Definition string `json:"definition"`
+	// Timestamp is when it came, in Unix nanoseconds.
+	Timestamp int64 `json:"timestamp"`
+	// Reason is what came.
+	Reason string `json:"reason"`
+	// Table and Row are the row in which it was seen; empty where it was none.
+	Table string          `json:"table,omitempty"`
+	Row   json.RawMessage `json:"row,omitempty"`
+}
+
+// TriggerCount says how often something came that was waited for.
+type TriggerCount struct {
+	Name       string `json:"name"`
+	Definition string `json:"definition"`
+	// Fired is how often it was acted upon, Suppressed how often it came beside that: in a cool-down, or too often for a
+	// day.
+	Fired      uint64 `json:"fired"`
+	Suppressed uint64 `json:"suppressed"`
+	// Last is when it last came, in Unix nanoseconds; 0: never.
+	Last int64 `json:"last,omitempty"`
 }
 
 // Links says for whom probes were made: for each process alone, or for every one. What is not to be probed for every

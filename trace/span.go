@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 )
 
@@ -68,6 +69,9 @@ func eachSegment(ctx context.Context, d *Dataset, table string, visit func(path 
 			return err
 		}
 		f, segmentError := d.as.openSegment(segment.Path)
+		if segmentError != nil && errors.Is(segmentError, fs.ErrNotExist) {
+			continue // of a recording that keeps only so much
+		}
 		if segmentError != nil {
 			damaged.add(segmentError)
 			continue

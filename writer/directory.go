@@ -19,6 +19,8 @@ type directory struct {
 	root *os.Root
 	self *os.File // the directory itself: its lock, and to sync it
 	made bool     // path did not exist before
+	// memory is the file system that holds the directory, nil where it is one that others see.
+	memory *os.File
 	permissions
 }
 
@@ -245,5 +247,9 @@ func (d *directory) close() error {
 	if d.self != nil {
 		err = d.self.Close() // releases the lock
 	}
-	return errors.Join(err, d.root.Close())
+	err = errors.Join(err, d.root.Close())
+	if d.memory != nil {
+		err = errors.Join(err, d.memory.Close())
+	}
+	return err
 }

@@ -62,14 +62,18 @@ func (r rotation) run(e *encoder) error {
 
 // commitAll makes finished segments durable until there are no more. It goes on after an error: each segment that can
 // be committed is data kept.
-func commitAll(dir *directory, commits <-chan commitment, fail func(error)) {
+func commitAll(dir *directory, commits <-chan commitment, retained *retained, fail func(error)) {
 	for c := range commits {
 		if s := c.segment; s != nil {
 			if err := dir.commit(s.file, s.temporary, s.final, s.folder); err != nil {
 				fail(err)
 			} else {
-				s.stored.Add(uint64(s.rows))
+				s.counters.stored.Add(uint64(s.rows))
+				retained.add(s)
 			}
+		}
+		if err := retained.expire(); err != nil {
+			fail(err)
 		}
 		if c.reached != nil {
 			close(c.reached)

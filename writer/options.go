@@ -23,6 +23,24 @@ type Options struct {
 	// Mode are the permissions of files, whatever the umask; directories may be entered by those who may read files.
 	// Default 0640, less what the umask takes away.
 	Mode os.FileMode
+	// Memory is the size in bytes of a file system in memory, which nobody else sees and which ends with the program: the
+	// dataset is made there. 0: on disk. It needs CAP_SYS_ADMIN.
+	Memory int64
+	// Retention says how much is kept; the zero value is all.
+	Retention Retention
+	// Now is the clock of the dataset's rows, in nanoseconds. Default: real time.
+	Now func() int64
+}
+
+// Retention bounds what a dataset keeps of rows that are of a moment: callbacks, messages, losses. The oldest segments
+// are removed as whole. Rows of entities and processes stay, and attributes. 0 means no bound.
+type Retention struct {
+	// Age is how long rows are kept at least.
+	Age time.Duration
+	// Bytes is how large all closed segments may be together that can be removed.
+	Bytes int64
+	// Periods is of how many SegmentPeriods rows are kept at least.
+	Periods int
 }
 
 const (
@@ -43,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = defaultSegmentBytes
+	}
+	if o.Now == nil {
+		o.Now = func() int64 { return time.Now().UnixNano() }
 	}
 	if o.RowGroupRows == 0 {
 		o.RowGroupRows = defaultRowGroupRows

@@ -15,8 +15,8 @@ type segments struct {
 	table       *trace.Table
 	dir         *directory
 	limits      limits
-	stored      *atomic.Uint64
-	written     *atomic.Int64
+	counters    *counters
+	now         func() int64
 	compressors *columnar.Compressors
 
 	folder      *os.File
@@ -43,13 +43,23 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// counters say how much there is of a table.
+type counters struct {
+	accepted, stored atomic.Uint64 // rows
+	written          atomic.Int64  // bytes of all segments that there ever were, as far as they are encoded
+	removed          atomic.Int64  // bytes of segments that retention has removed
+}
+
 // finished is a segment whose footer is written.
 type finished struct {
+	table            *trace.Table
 	file             *os.File
 	temporary, final string
 	folder           *os.File
 	rows             int
-	stored           *atomic.Uint64
+	bytes            int64
+	closedAt         int64 // on the dataset's clock: all of its rows were written before
+	counters         *counters
 }
 
 // write adds rows to the segment and returns it when it has reached its size.
@@ -70,7 +80,7 @@ func (s *segments) write(rows trace.AnyRows) (*finished, error) {
 		}
 		s.rowsInGroup = 0
 	}
-	s.written.Store(s.closedBytes + s.parquet.Size())
+	s.counters.written.Store(s.closedBytes + s.parquet.Size())
 	if s.parquet.Size() >= s.limits.segmentBytes {
 		return s.finish()
 	}
@@ -86,11 +96,11 @@ func (s *segments) finish() (*finished, error) {
 		return nil, s.fail(err)
 	}
 	f := &finished{
-		file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
-		folder: s.folder, rows: s.rows, stored: s.stored,
+		table: s.table, file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
+		folder: s.folder, rows: s.rows, bytes: s.parquet.Size(), closedAt: s.now(), counters: s.counters,
 	}
 	s.closedBytes += s.parquet.Size()
-	s.written.Store(s.closedBytes)
+	s.counters.written.Store(s.closedBytes)
 	s.file, s.rows, s.rowsInGroup = nil, 0, 0
 	s.sequence++
 	return f, nil
@@ -110,13 +120,17 @@ func (s *segments) closeFolder() {
 	}
 }
 
-func (s *segments) open() error {
+// openFolder makes the table's folder, once.
+func (s *segments) openFolder() (err error) {
 	if s.folder == nil {
-		folder, err := s.dir.openTable(s.table.Name)
-		if err != nil {
-			return err
-		}
-		s.folder = folder
+		s.folder, err = s.dir.openTable(s.table.Name)
+	}
+	return err
+}
+
+func (s *segments) open() error {
+	if err := s.openFolder(); err != nil {
+		return err
 	}
 	f, err := s.dir.createFile(s.temporary())
 	if err != nil {

@@ -2,7 +2,6 @@ package writer
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -19,9 +18,7 @@ type table struct {
 	segments segments
 	queue    chan<- task
 	idle     chan trace.AnyRows
-	accepted atomic.Uint64
-	stored   atomic.Uint64
-	written  atomic.Int64
+	counters
 
 	mu    sync.Mutex
 	batch trace.AnyRows // guarded by mu
@@ -35,7 +32,7 @@ type batch struct {
 
 func newTable(of *trace.Table, in *tables) *table {
 	t := &table{queue: in.queue, idle: make(chan trace.AnyRows, idleBatches)}
-	t.segments = segments{table: of, dir: in.dir, limits: in.limits, compressors: in.compressors, stored: &t.stored, written: &t.written}
+	t.segments = segments{table: of, dir: in.dir, limits: in.limits, now: in.now, compressors: in.compressors, counters: &t.counters}
 	return t
 }
 

@@ -13,15 +13,16 @@ type tables struct {
 	queue       chan<- task
 	dir         *directory
 	limits      limits
+	now         func() int64
 	compressors *columnar.Compressors
 
 	mu      sync.Mutex
 	byPlace []*table // in the registry's order; guarded by mu
 }
 
-func newTables(queue chan<- task, dir *directory, limits limits) *tables {
+func newTables(queue chan<- task, dir *directory, limits limits, now func() int64) *tables {
 	return &tables{
-		queue: queue, dir: dir, limits: limits, compressors: columnar.NewCompressors(), byPlace: make([]*table, len(trace.Registry())),
+		queue: queue, dir: dir, limits: limits, now: now, compressors: columnar.NewCompressors(), byPlace: make([]*table, len(trace.Registry())),
 	}
 }
 

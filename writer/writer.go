@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Writer struct {
 	options Options
 	tables  *tables
 	queue   chan task
+	kept    *retained
 	done    sync.WaitGroup
 
 	mu           sync.Mutex
@@ -38,12 +40,26 @@ type Writer struct {
 	session sessionFile
 }
 
-// Create makes the directory path, with its parents, and starts a dataset in it. It fails with ErrExists when the path
+// Create makes the directory path, with its parents, and starts a dataset in it. With Options.Memory the path counts for
+// nothing. It fails with ErrExists when the path
 // exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is
 // one for its readers after the first WriteSession.
 func Create(path string, options Options) (*Writer, error) {
 	options = options.withDefaults()
 	var dir *directory
+	var memory *os.File
+	if options.Memory > 0 {
+		var err error
+		if memory, err = newMemory(options.Memory, options.As.ID()); err != nil {
+			return nil, fmt.Errorf("create dataset: %w", err)
+		}
+		path = fmt.Sprintf("/proc/self/fd/%d", memory.Fd())
+		defer func() {
+			if dir == nil {
+				_ = memory.Close()
+			}
+		}()
+	}
 	err := options.As.Run(func() (err error) {
 		dir, err = openEmpty(path, options)
 		return err
@@ -54,13 +70,14 @@ func Create(path string, options Options) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create dataset: %w", err)
 	}
-	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
-	w.session = sessionFile{dir: dir, reserved: true}
-	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows})
+	dir.memory = memory
+	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength), kept: newRetained(dir, options)}
+	w.session = sessionFile{dir: dir, reserved: options.Memory == 0}
+	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, options.Now)
 
 	commits := make(chan commitment, commitLength)
 	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, fail: w.fail}
-	if err := w.start(func() { commitAll(dir, commits, w.fail) }); err != nil {
+	if err := w.start(func() { commitAll(dir, commits, w.kept, w.fail) }); err != nil {
 		return nil, fmt.Errorf("create dataset: %w", errors.Join(err, dir.close()))
 	}
 	if err := w.start(e.run); err != nil {
@@ -73,8 +90,8 @@ func Create(path string, options Options) (*Writer, error) {
 // openEmpty makes the directory and sees that it can be written to.
 func openEmpty(path string, options Options) (*directory, error) {
 	dir, err := createDirectory(path, options.As.ID(), newPermissions(options.Mode))
-	if err != nil {
-		return nil, err
+	if err != nil || options.Memory > 0 {
+		return dir, err
 	}
 	if err := dir.reserve(); err != nil {
 		return nil, errors.Join(err, dir.remove(nil), dir.close())
@@ -107,6 +124,29 @@ func (w *Writer) Write(b *trace.Batch) error {
 		}
 	}
 	return nil
+}
+
+// Append adds rows to a table, as Write does.
+func (w *Writer) Append(table *trace.Table, rows trace.AnyRows) error {
+	if err := w.usable(); err != nil {
+		return err
+	}
+	w.tables.at(slices.Index(trace.Registry(), table)).append(rows)
+	return nil
+}
+
+// Adopt adds a whole segment of another dataset to a table, behind the rows that it has got so far. It returns when the
+// segment is copied.
+func (w *Writer) Adopt(table *trace.Table, segment *os.File, rows int64) error {
+	if err := w.usable(); err != nil {
+		return err
+	}
+	t := w.tables.at(slices.Index(trace.Registry(), table))
+	t.submit()
+	adopted := make(chan struct{})
+	w.queue <- adoption{t, segment, rows, adopted}
+	<-adopted
+	return w.failure()
 }
 
 // Reopen opens the dataset's directory once more, for reading, whatever its path leads to by now.
@@ -211,23 +251,30 @@ func (w *Writer) release() error {
 	return nil
 }
 
-// AcceptedRows returns the number of rows that Write took, by table, without those that Compact has removed.
+// AcceptedRows returns the number of rows that Write took, by table, without those that Compact or retention has removed.
 func (w *Writer) AcceptedRows() map[string]uint64 {
 	return w.tables.counts(func(t *table) uint64 { return t.accepted.Load() })
 }
 
-// StoredRows returns the number of rows that are in closed segments, by table.
+// StoredRows returns the number of rows that are in closed segments which retention has left, by table.
 func (w *Writer) StoredRows() map[string]uint64 {
 	return w.tables.counts(func(t *table) uint64 { return t.stored.Load() })
 }
 
 // WrittenBytes returns the size of all segments, with those that are not closed yet: of these, what has been encoded.
+// Those that retention has removed do not count.
 func (w *Writer) WrittenBytes() (bytes int64) {
 	for _, t := range w.tables.all() {
-		bytes += t.written.Load()
+		bytes += t.written.Load() - t.removed.Load()
 	}
 	return bytes
 }
+
+// Removed returns what retention has removed so far.
+func (w *Writer) Removed() Removed { return w.kept.removed() }
+
+// Hold has retention remove nothing until the function that it returns is called.
+func (w *Writer) Hold() (release func()) { return w.kept.hold() }
 
 // FreeBytes returns how much the dataset's user can still write to its file system.
 func (w *Writer) FreeBytes() (int64, error) { return w.dir.free() }

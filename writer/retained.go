@@ -1,0 +1,98 @@
+package writer
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"sync"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Removed is what retention has removed of a dataset.
+type Removed struct {
+	// Rows are the numbers of rows, by table.
+	Rows map[string]uint64
+	// Until is the instant on the dataset's clock from which on everything is kept that happened; 0 if nothing was removed.
+	Until int64
+}
+
+// retained are the closed segments of rows that are of a moment. The committer adds them and removes the oldest.
+type retained struct {
+	dir    *directory
+	limits Retention
+	period int64 // nanoseconds
+	now    func() int64
+
+	mu       sync.Mutex
+	holds    int
+	segments []*finished // in the order of time
+	bytes    int64       // of these
+	gone     Removed
+}
+
+func newRetained(dir *directory, options Options) *retained {
+	return &retained{dir: dir, limits: options.Retention, period: options.SegmentPeriod.Nanoseconds(), now: options.Now, gone: Removed{Rows: map[string]uint64{}}}
+}
+
+// add notes a segment that was committed, if it may ever be removed.
+func (r *retained) add(s *finished) {
+	if r.limits == (Retention{}) || s.table.HasEntities() || s.table.Name == trace.TableAttribute {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.segments = append(r.segments, s)
+	r.bytes += s.bytes
+}
+
+// expire removes the segments that are not to be kept any more.
+func (r *retained) expire() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.holds == 0 && len(r.segments) > 0 && r.isOver(r.segments[0]) {
+		if err := r.remove(r.segments[0]); err != nil {
+			return err
+		}
+		r.segments = r.segments[1:]
+	}
+	return nil
+}
+
+func (r *retained) isOver(s *finished) bool {
+	age := r.now() - s.closedAt
+	return r.limits.Age > 0 && age > r.limits.Age.Nanoseconds() ||
+		r.limits.Periods > 0 && age > int64(r.limits.Periods)*r.period ||
+		r.limits.Bytes > 0 && r.bytes > r.limits.Bytes
+}
+
+func (r *retained) remove(s *finished) error {
+	// Its owner may have removed it before.
+	if err := r.dir.root.Remove(s.final); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ioError("remove", r.dir.describe(s.final), err)
+	}
+	r.bytes -= s.bytes
+	r.gone.Rows[s.table.Name] += uint64(s.rows)
+	r.gone.Until = max(r.gone.Until, s.closedAt)
+	s.counters.accepted.Add(-uint64(s.rows))
+	s.counters.stored.Add(-uint64(s.rows))
+	s.counters.removed.Add(s.bytes)
+	return nil
+}
+
+func (r *retained) removed() Removed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Removed{Rows: maps.Clone(r.gone.Rows), Until: r.gone.Until}
+}
+
+func (r *retained) hold() (release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.holds++
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.holds--
+	})
+}

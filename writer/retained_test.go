@@ -1,0 +1,199 @@
+package writer_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// Of rows that are of a moment, those are kept that retention asks for; those of entities stay.
+func TestRetention(t *testing.T) {
+	const periods, rowsEach = 10, 100
+	second := time.Second.Nanoseconds()
+	for name, test := range map[string]struct {
+		retention writer.Retention
+		kept      int
+	}{
+		"all":                     {writer.Retention{}, periods},
+		"of three seconds":        {writer.Retention{Age: 3 * time.Second}, 4},
+		"of two periods":          {writer.Retention{Periods: 2}, 3},
+		"of a size without room":  {writer.Retention{Bytes: 1}, 0},
+		"of a size with all room": {writer.Retention{Bytes: 1 << 30}, periods},
+		"of the stricter of two":  {writer.Retention{Age: 5 * time.Second, Periods: 2}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var now atomic.Int64
+			now.Store(1000 * second)
+			path := filepath.Join(t.TempDir(), "recorded")
+			w, err := writer.Create(path, writer.Options{Retention: test.retention, SegmentPeriod: time.Second, Now: now.Load})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.WriteSession(trace.NewSession()); err != nil {
+				t.Fatal(err)
+			}
+			for period := range periods {
+				if period > 0 {
+					now.Add(second)
+				}
+				batch := tracetest.BatchOf(tracetest.Random[trace.Callback](rowsEach, uint64(period)))
+				batch.Nodes = []trace.Node{{NodeHandle: trace.Address(period + 1)}}
+				if err := errors.Join(w.Write(batch), w.Flush(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := uint64(test.kept * rowsEach)
+			if got := w.StoredRows(); got[trace.TableCallback] != want || got[trace.TableNode] != periods {
+				t.Errorf("%v are stored, want %d callbacks", got, want)
+			}
+			if got := w.AcceptedRows(); got[trace.TableCallback] != want {
+				t.Errorf("%v are counted", got)
+			}
+			removed := w.Removed()
+			until := int64(0)
+			if gone := periods - test.kept; gone > 0 {
+				until = (1000 + int64(gone) - 1) * second
+			}
+			if removed.Rows[trace.TableCallback] != periods*rowsEach-want || removed.Rows[trace.TableNode] != 0 || removed.Until != until {
+				t.Errorf("%+v were removed, want until %d", removed, until)
+			}
+			d := tracetest.Open(t, path)
+			if got, err := trace.Count(t.Context(), d, trace.TableCallback); err != nil || got != want {
+				t.Errorf("%d callbacks are there, %v", got, err)
+			}
+			size := int64(0)
+			for _, table := range []string{trace.TableCallback, trace.TableNode} {
+				segments, _, err := d.Segments(table)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, segment := range segments {
+					size += segment.Bytes
+				}
+			}
+			if got := w.WrittenBytes(); got != size {
+				t.Errorf("it is said to have %d bytes and has %d", got, size)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Nothing is removed while somebody reads.
+func TestHold(t *testing.T) {
+	w, err := writer.Create(filepath.Join(t.TempDir(), "recorded"), writer.Options{Retention: writer.Retention{Bytes: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	write := func() uint64 {
+		if err := errors.Join(w.Write(tracetest.BatchOf(tracetest.Random[trace.Callback](10, 1))), w.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		return w.StoredRows()[trace.TableCallback]
+	}
+	release := w.Hold()
+	other := w.Hold()
+	if got := write(); got != 10 {
+		t.Errorf("%d rows are left while held", got)
+	}
+	release()
+	release()
+	if got := write(); got != 20 {
+		t.Errorf("%d rows are left while held by another", got)
+	}
+	other()
+	if got := write(); got != 0 {
+		t.Errorf("%d rows are left", got)
+	}
+}
+
+// A dataset in memory can be read, has its bound, and is nowhere when it is closed.
+func TestMemory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("a file system in memory takes CAP_SYS_ADMIN")
+	}
+	const bound = 1 << 20
+	w, err := writer.Create("", writer.Options{Memory: bound})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.WriteSession(trace.NewSession()), w.Write(tracetest.BatchOf(tracetest.Random[trace.Callback](100, 1))), w.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	directory, err := w.Reopen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = directory.Close() }()
+	d := tracetest.Open(t, fmt.Sprintf("/proc/self/fd/%d", directory.Fd()))
+	if got, err := trace.Count(t.Context(), d, trace.TableCallback); err != nil || got != 100 {
+		t.Errorf("%d callbacks, %v", got, err)
+	}
+	if free, err := w.FreeBytes(); err != nil || free > bound || free < bound/2 {
+		t.Errorf("%d bytes are free, %v", free, err)
+	}
+	var full error
+	for seed := uint64(0); full == nil && seed < 1000; seed++ {
+		full = errors.Join(w.Write(tracetest.BatchOf(tracetest.Random[trace.Callback](1000, seed))), w.Flush(t.Context()))
+	}
+	if !errors.Is(full, writer.ErrDiskFull) {
+		t.Errorf("beyond its bound: %v", full)
+	}
+	if err := w.Close(); !errors.Is(err, writer.ErrDiskFull) {
+		t.Error(err)
+	}
+}
+
+// A segment of another dataset comes behind the rows that were written before, and before those that come later.
+func TestAdopt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other")
+	row := func(address trace.Address) *trace.Batch {
+		return tracetest.BatchOf([]trace.Callback{{Callback: address}})
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	segment := tracetest.AddSegment(t, path, 0, row(2).Callbacks)
+	f, err := os.Open(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	to := filepath.Join(t.TempDir(), "recorded")
+	w, err := writer.Create(to, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := trace.TableByName(trace.TableCallback)
+	err = errors.Join(w.WriteSession(trace.NewSession()), w.Write(row(1)), w.Adopt(table, f, 1), w.Append(table, &row(3).Callbacks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.StoredRows()[trace.TableCallback]; got != 3 {
+		t.Errorf("%d rows are stored", got)
+	}
+	var found []trace.Address
+	err = trace.Scan(t.Context(), tracetest.Open(t, to), trace.TableCallback, func(rows []trace.Callback) error {
+		for _, row := range rows {
+			found = append(found, row.Callback)
+		}
+		return nil
+	})
+	if err != nil || fmt.Sprint(found) != fmt.Sprint([]trace.Address{1, 2, 3}) {
+		t.Errorf("%v, %v", found, err)
+	}
+}
