@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,21 +40,47 @@ func NewClient(path string) *Client {
 
 // Status asks how the recording is.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	return c.ask(ctx, http.MethodGet, pathStatus)
+	return ask[Status](ctx, c, http.MethodGet, pathStatus, nil)
+}
+
+// Snapshot asks for a copy of what was recorded.
+func (c *Client) Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error) {
+	return ask[Snapshot](ctx, c, http.MethodPost, pathSnapshot, r)
+}
+
+// Triggers asks what is waited for.
+func (c *Client) Triggers(ctx context.Context) ([]Trigger, error) {
+	all, err := ask[Triggers](ctx, c, http.MethodGet, pathTriggers, nil)
+	return all.Triggers, err
+}
+
+// Fire has done what a trigger asks for, within its bounds.
+func (c *Client) Fire(ctx context.Context, name string, r FireRequest) ([]Trigger, error) {
+	all, err := ask[Triggers](ctx, c, http.MethodPost, strings.Replace(pathFire, "{name}", url.PathEscape(name), 1), r)
+	return all.Triggers, err
 }
 
 // Flush returns when all that was recorded before the call is on disk.
 func (c *Client) Flush(ctx context.Context) (Status, error) {
-	return c.ask(ctx, http.MethodPost, pathFlush)
+	return ask[Status](ctx, c, http.MethodPost, pathFlush, nil)
 }
 
 // Stop has the recording end, and does not wait for that.
 func (c *Client) Stop(ctx context.Context) (Status, error) {
-	return c.ask(ctx, http.MethodPost, pathStop)
+	return ask[Status](ctx, c, http.MethodPost, pathStop, nil)
 }
 
-func (c *Client) ask(ctx context.Context, method, path string) (s Status, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://recording"+path, nil)
+// ask sends a request, which may be nil, and returns the answer.
+func ask[Answer any](ctx context.Context, c *Client, method, path string, what any) (s Answer, err error) {
+	var content io.Reader
+	if what != nil {
+		text, err := json.Marshal(what)
+		if err != nil {
+			return s, err
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://recording"+path, content)
 	if err != nil {
 		return s, err
 	}

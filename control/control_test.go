@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -40,6 +42,24 @@ func (f *fake) Flush(context.Context) error {
 
 func (f *fake) Stop() { f.stops.Add(1) }
 
+func (f *fake) Snapshot(_ context.Context, r SnapshotRequest) (Snapshot, error) {
+	if r.EndNs < r.BeginNs {
+		return Snapshot{}, fmt.Errorf("%w: it ends before it begins", ErrRequest)
+	}
+	return Snapshot{Output: "snap", BeginNs: r.BeginNs, EndNs: r.EndNs, Rows: map[string]uint64{"callback": 2}}, f.failure
+}
+
+func (f *fake) Triggers() []Trigger {
+	return []Trigger{{Name: "slow", Definition: "callback over=1s", Fired: 3}}
+}
+
+func (f *fake) Fire(name, _ string) error {
+	if name != "slow" {
+		return fmt.Errorf("%w: trigger %s", ErrUnknown, name)
+	}
+	return f.failure
+}
+
 func serve(t *testing.T, f *fake) (path string, server *Server) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "recording.sock")
@@ -64,6 +84,21 @@ func TestRequests(t *testing.T) {
 	}
 	if f.flushes.Load() != 1 || f.stops.Load() != 1 {
 		t.Errorf("%d flushes and %d stops", f.flushes.Load(), f.stops.Load())
+	}
+	if made, err := client.Snapshot(t.Context(), SnapshotRequest{BeginNs: 1, EndNs: 2}); err != nil || made.Output != "snap" || made.EndNs != 2 {
+		t.Errorf("snapshot: %+v, %v", made, err)
+	}
+	if _, err := client.Snapshot(t.Context(), SnapshotRequest{BeginNs: 3, EndNs: 2}); !errors.Is(err, ErrRefused) {
+		t.Errorf("a snapshot of nothing: %v", err)
+	}
+	if all, err := client.Triggers(t.Context()); err != nil || len(all) != 1 || all[0].Fired != 3 {
+		t.Errorf("triggers: %+v, %v", all, err)
+	}
+	if all, err := client.Fire(t.Context(), "slow", FireRequest{"a test"}); err != nil || len(all) != 1 {
+		t.Errorf("fire: %+v, %v", all, err)
+	}
+	if _, err := client.Fire(t.Context(), "no/such", FireRequest{}); !errors.Is(err, ErrRefused) {
+		t.Errorf("fire what there is not: %v", err)
 	}
 	f.failure = errors.New("disk full")
 	if _, err := client.Flush(t.Context()); !errors.Is(err, ErrRefused) {
@@ -104,7 +139,7 @@ func TestOpenAPI(t *testing.T) {
 		for method := range item.Operations() {
 			for _, failure := range []error{nil, errOver, errors.New("disk full")} {
 				f.failure = failure
-				request, err := http.NewRequestWithContext(t.Context(), method, "http://recording"+route, nil)
+				request, err := http.NewRequestWithContext(t.Context(), method, "http://recording"+strings.Replace(route, "{name}", "slow", 1), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,10 +168,10 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if asked != 9 {
+	if asked != 18 {
 		t.Errorf("%d requests are described and were made", asked)
 	}
-	for _, route := range []string{pathStatus, pathFlush, pathStop} {
+	for _, route := range []string{pathStatus, pathFlush, pathStop, pathSnapshot, pathTriggers, pathFire} {
 		if document.Paths.Find(route) == nil {
 			t.Errorf("%s is served and not described", route)
 		}

@@ -31,6 +31,51 @@ type Ring struct {
 	Peak    int `json:"peak"`
 }
 
+// SnapshotRequest asks for a copy of what was recorded.
+type SnapshotRequest struct {
+	// LastNs is how long before now it begins; BeginNs and EndNs are Unix nanoseconds. 0 each is as far as the recording
+	// goes back, and now.
+	LastNs  int64 `json:"last_ns,omitempty"`
+	BeginNs int64 `json:"begin_ns,omitempty"`
+	EndNs   int64 `json:"end_ns,omitempty"`
+	// Output is the directory of the new dataset; "" has one chosen.
+	Output string `json:"output,omitempty"`
+	// Reason is noted in the dataset.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Snapshot is a copy that was made.
+type Snapshot struct {
+	// Output is the directory of the new dataset.
+	Output  string `json:"output"`
+	BeginNs int64  `json:"begin_ns"`
+	EndNs   int64  `json:"end_ns"`
+	// HeldFromNs is since when the recording has everything; 0 where it has kept all.
+	HeldFromNs int64             `json:"held_from_ns"`
+	Rows       map[string]uint64 `json:"rows"`
+}
+
+// Trigger says how often something has come that is waited for.
+type Trigger struct {
+	Name       string `json:"name"`
+	Definition string `json:"definition"`
+	// Fired is how often it was acted upon, Suppressed how often it came beside that.
+	Fired      uint64 `json:"fired"`
+	Suppressed uint64 `json:"suppressed"`
+	// LastNs is when it last came, in Unix nanoseconds; 0: never.
+	LastNs int64 `json:"last_ns"`
+}
+
+// Triggers are all that there are.
+type Triggers struct {
+	Triggers []Trigger `json:"triggers"`
+}
+
+// FireRequest says why a trigger is fired.
+type FireRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
 // Problem is the answer to what cannot be done.
 type Problem struct {
 	Error string `json:"error"`
@@ -38,7 +83,10 @@ type Problem struct {
 
 // The paths of requests.
 const (
-	pathStatus = "/v1/status"
-	pathFlush  = "/v1/flush"
-	pathStop   = "/v1/stop"
+	pathStatus   = "/v1/status"
+	pathFlush    = "/v1/flush"
+	pathStop     = "/v1/stop"
+	pathSnapshot = "/v1/snapshot"
+	pathTriggers = "/v1/triggers"
+	pathFire     = "/v1/triggers/{name}/fire"
 )

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -16,7 +18,19 @@ type Recording interface {
 	Flush(ctx context.Context) error
 	// Stop has the recording end, and does not wait.
 	Stop()
+	// Snapshot copies what was recorded.
+	Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error)
+	// Triggers says what is waited for.
+	Triggers() []Trigger
+	// Fire has done what a trigger asks for, within its bounds.
+	Fire(name, reason string) error
 }
+
+// ErrRequest is wrapped by errors of requests that ask for what makes no sense.
+var ErrRequest = errors.New("wrong request")
+
+// ErrUnknown is wrapped by errors of requests for what there is not.
+var ErrUnknown = errors.New("there is no such thing")
 
 const (
 	// maxRequest bounds what is read of a request, in bytes. There are no large ones.
@@ -62,26 +76,75 @@ func (s *Server) Close() error {
 
 func handler(recording Recording, unavailable func(error) bool) http.Handler {
 	answers := http.NewServeMux()
+	refuse := func(w http.ResponseWriter, err error) {
+		code := http.StatusInternalServerError
+		switch {
+		case errors.Is(err, ErrRequest):
+			code = http.StatusBadRequest
+		case errors.Is(err, ErrUnknown):
+			code = http.StatusNotFound
+		case unavailable(err):
+			code = http.StatusConflict
+		}
+		answer(w, code, Problem{err.Error()})
+	}
 	answers.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, recording.Status())
 	})
 	answers.HandleFunc("POST "+pathFlush, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), flushPatience)
 		defer cancel()
-		switch err := recording.Flush(ctx); {
-		case err == nil:
-			answer(w, http.StatusOK, recording.Status())
-		case unavailable(err):
-			answer(w, http.StatusConflict, Problem{err.Error()})
-		default:
-			answer(w, http.StatusInternalServerError, Problem{err.Error()})
+		if err := recording.Flush(ctx); err != nil {
+			refuse(w, err)
+			return
 		}
+		answer(w, http.StatusOK, recording.Status())
+	})
+	answers.HandleFunc("POST "+pathSnapshot, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), flushPatience)
+		defer cancel()
+		var asked SnapshotRequest
+		if err := decode(r, &asked); err != nil {
+			refuse(w, err)
+			return
+		}
+		made, err := recording.Snapshot(ctx, asked)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		answer(w, http.StatusOK, made)
+	})
+	answers.HandleFunc("GET "+pathTriggers, func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, Triggers{recording.Triggers()})
+	})
+	answers.HandleFunc("POST "+pathFire, func(w http.ResponseWriter, r *http.Request) {
+		var asked FireRequest
+		err := decode(r, &asked)
+		if err == nil {
+			err = recording.Fire(r.PathValue("name"), asked.Reason)
+		}
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		answer(w, http.StatusAccepted, Triggers{recording.Triggers()})
 	})
 	answers.HandleFunc("POST "+pathStop, func(w http.ResponseWriter, _ *http.Request) {
 		recording.Stop()
 		answer(w, http.StatusAccepted, recording.Status())
 	})
 	return http.MaxBytesHandler(answers, maxRequest)
+}
+
+// decode reads what a request says, which may be nothing. What it says that is not known is an error.
+func decode(r *http.Request, into any) error {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	return nil
 }
 
 func answer(w http.ResponseWriter, code int, content any) {

@@ -15,17 +15,14 @@ import (
 )
 
 // Write makes a dataset at a path that has the rows of another one that have to do with a time span (trace.Window).
-// Segments of which all rows have are copied as they are. describe changes what session.json says; losses and numbers
-// of rows are those of the copy. It returns these numbers, by table. After an error there is no dataset at the path.
+// Segments of which all rows have are copied as they are. session.json says what is given, but for the losses and
+// numbers of rows, which are those of the copy. It returns these numbers, by table. After an error there is no dataset
+// at the path.
 //
 // Errors are those of writer.Create and of reading a dataset.
 func Write(
-	ctx context.Context, from *trace.Dataset, span trace.Span, path string, options writer.Options, describe func(*trace.Session),
+	ctx context.Context, from *trace.Dataset, span trace.Span, path string, options writer.Options, session trace.Session,
 ) (rows map[string]uint64, err error) {
-	if from.Session() == nil {
-		return nil, fmt.Errorf("%w: %s", trace.ErrNotDataset, from.Warning())
-	}
-	session := *from.Session()
 	w, err := writer.Create(path, options)
 	if err != nil {
 		return nil, err
@@ -52,7 +49,6 @@ func Write(
 	session.Rows, session.Unstored, session.Overhead, session.Removed = rows, nil, nil, nil
 	session.Losses, session.Unarmed = losses.totals, losses.unarmed
 	session.Ending, session.Error = trace.EndingSnapshot, ""
-	describe(&session)
 	session.Enter(trace.StateStopped, time.Now())
 	if err := w.WriteSession(&session); err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // arming says since when events of a file are recorded of a process, until it is clear since when the process has had
@@ -35,7 +34,7 @@ type blindSpans struct {
 	mappings  *mappings
 	attacher  *attaching.Attacher
 	planner   *planner
-	writer    *writer.Writer
+	rows      *rows
 	journal   *journal
 	// hasIntraProcess reports whether a process is known to have intra-process communication, missedIntraProcess whether
 	// that is missing of one that has been there since an instant (attaching.Attacher.MissedIntraProcess).
@@ -115,7 +114,7 @@ func (b *blindSpans) tellSpan(entry *process, a arming, until int64) {
 		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: from + b.clock.RealtimeOffset, ToTimestamp: until + b.clock.RealtimeOffset,
 		PID: entry.row.PID, ProcessStart: entry.row.ProcessStart, File: a.module.Path, Events: strings.Join(events, ","),
 	}
-	b.journal.gather(b.writer.Write(&trace.Batch{Losses: []trace.Loss{row}}))
+	b.journal.gather(b.rows.Write(&trace.Batch{Losses: []trace.Loss{row}}))
 }
 
 // mappedSince is when a file was mapped, or an earlier bound where that is unknown. The processes are locked.

@@ -72,7 +72,7 @@ func TestSpans(t *testing.T) {
 				entry.absent[file] = ago(test.absent)
 			}
 			j := newJournal(Observer{})
-			b := &blindSpans{processes: newProcesses(datasetClock{}, w, j), mappings: new(mappings), writer: w, journal: j, from: ago(90)}
+			b := &blindSpans{processes: newProcesses(datasetClock{}, rowsOf(w), j), mappings: new(mappings), rows: rowsOf(w), journal: j, from: ago(90)}
 			b.processes.put(entry)
 			if test.lost != 0 {
 				b.mappings.lostAt = ago(test.lost)
@@ -149,7 +149,7 @@ func TestIntraProcessOfTheShortLived(t *testing.T) {
 			defer func() { _ = w.Discard() }()
 			j := newJournal(Observer{})
 			b := &blindSpans{
-				processes: newProcesses(datasetClock{}, w, j), mappings: new(mappings), writer: w, journal: j, from: 1,
+				processes: newProcesses(datasetClock{}, rowsOf(w), j), mappings: new(mappings), rows: rowsOf(w), journal: j, from: 1,
 				hasIntraProcess: func(trace.ProcessKey) bool { return test.has }, missedIntraProcess: func(int64) bool { return test.missed },
 			}
 			entry := &process{shown: true, toldBlind: test.told}

@@ -16,6 +16,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trigger"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
 
@@ -48,6 +49,18 @@ type Configuration struct {
 	MaxRows      uint64 `json:"max_rows,omitempty"`
 	MaxBytes     int64  `json:"max_bytes,omitempty"`
 	MinFreeBytes int64  `json:"min_free_bytes,omitempty"`
+
+	// RingAge and RingBytes keep only the newest rows, in memory: of a time, or of a size. Datasets are then made by
+	// snapshots, in the directory Output. 0 means no bound; if both are, the recording is on disk.
+	RingAge   time.Duration `json:"ring_age_ns,omitempty"`
+	RingBytes int64         `json:"ring_bytes,omitempty"`
+	// KeepAge, KeepBytes and KeepSegments bound what a dataset on disk keeps of rows that are of a moment: of a time, of a
+	// size, or of so many SegmentPeriods. 0 means no bound.
+	KeepAge      time.Duration `json:"keep_age_ns,omitempty"`
+	KeepBytes    int64         `json:"keep_bytes,omitempty"`
+	KeepSegments int           `json:"keep_segments,omitempty"`
+	// Triggers say what is waited for, and what is done then (trigger.Parse).
+	Triggers []string `json:"triggers,omitempty"`
 
 	// SelectNodes to IgnoreTopics are regular expressions. Where something is selected, only that is recorded; otherwise
 	// all but what is ignored (CARET's rule).
@@ -86,6 +99,7 @@ type compiled struct {
 	mode       os.FileMode
 	filter     merge.Filter
 	attributes []trace.Attribute
+	triggers   []trigger.Definition
 }
 
 // Check returns what is wrong with a configuration, apart from what only a running system tells.
@@ -94,7 +108,7 @@ func (c Configuration) Check() error {
 	return err
 }
 
-func (c Configuration) compile() (*compiled, error) {
+func (c Configuration) compile() (_ *compiled, err error) {
 	result := &compiled{Configuration: c}
 	result.Raw = c.Raw || c.Profile == probes.ProfileFull
 	ways := 0
@@ -126,6 +140,15 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 || c.MaxBytes < 0 || c.MinFreeBytes < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
+	}
+	if c.RingAge < 0 || c.RingBytes < 0 || c.KeepAge < 0 || c.KeepBytes < 0 || c.KeepSegments < 0 {
+		return nil, fmt.Errorf("%w: what is kept cannot be negative", ErrConfiguration)
+	}
+	if c.isRing() && (c.KeepAge > 0 || c.KeepBytes > 0 || c.KeepSegments > 0) {
+		return nil, fmt.Errorf("%w: --ring says what is kept in memory, --keep-age, --keep-size and --keep-segments what is kept on disk", ErrConfiguration)
+	}
+	if result.triggers, err = trigger.ParseAll(c.Triggers); err != nil {
+		return nil, fmt.Errorf("%w: --trigger: %w", ErrConfiguration, err)
 	}
 	if !slices.Contains(attaching.SiteModes(), c.Sites) {
 		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
@@ -181,6 +204,9 @@ func (c Configuration) compile() (*compiled, error) {
 	}
 	return result, nil
 }
+
+// isRing says that only the newest rows are kept, in memory.
+func (c *Configuration) isRing() bool { return c.RingAge > 0 || c.RingBytes > 0 }
 
 // systemWide says that processes that are not there yet have to be recorded from their first event.
 func (c *compiled) systemWide() bool { return c.PIDs == "" }

@@ -47,7 +47,10 @@ func (h *Handle) Stop() {
 
 // Flush returns when all that was recorded before the call is on disk, in closed segments. A callback or a publish that
 // had not ended by then is written when it does. It fails with ErrOver, ctx's error or what ends the recording.
-func (h *Handle) Flush(ctx context.Context) error {
+func (h *Handle) Flush(ctx context.Context) error { return h.do(ctx, h.session.flush) }
+
+// do does something that takes a while, unless the recording is over, or ends meanwhile.
+func (h *Handle) do(ctx context.Context, what func(context.Context) error) error {
 	h.underway.RLock()
 	defer h.underway.RUnlock()
 	if h.ended.Err() != nil {
@@ -56,7 +59,7 @@ func (h *Handle) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ended, cancel)()
-	err := h.session.flush(ctx)
+	err := what(ctx)
 	if err != nil && h.ended.Err() != nil {
 		return ErrOver
 	}
@@ -76,7 +79,7 @@ func (s *Session) flush(ctx context.Context) error {
 		return fmt.Errorf("reading what was recorded: %w", err)
 	}
 	s.merger.EmitEntities(false)
-	if err := s.merger.Take(s.writer.Write); err != nil {
+	if err := s.merger.Take(s.rows.Write); err != nil {
 		return err
 	}
 	return s.writer.Flush(ctx)

@@ -122,6 +122,22 @@ func (j *journal) enter(state trace.State, w *writer.Writer) error {
 	return w.WriteSession(j.report)
 }
 
+// copy is what session.json would say now.
+func (j *journal) copy() trace.Session {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := *j.report
+	now.Plan.Missing = j.missing.missingEvents()
+	now.Unstamped = j.unstamped.unstampedTypes()
+	now.Warnings = j.warnings.list()
+	now.Targets, now.Plan.Sites, now.History = slices.Clone(now.Targets), slices.Clone(now.Plan.Sites), slices.Clone(now.History)
+	now.LinkChanges = slices.Clone(now.LinkChanges)
+	for i := range now.Plan.Sites {
+		now.Plan.Sites[i].PIDs = slices.Clone(now.Plan.Sites[i].PIDs)
+	}
+	return now
+}
+
 // noteTarget lists a process as it is known now.
 func (j *journal) noteTarget(row trace.Process) {
 	j.mu.Lock()

@@ -9,6 +9,7 @@ import (
 type losses struct {
 	told  map[loader.Loss]uint64 // by loss without count
 	since int64                  // when losses were last counted, Unix ns
+	began int64                  // when the recording did, Unix ns; set before anybody else can ask
 }
 
 // fresh returns what the table has not got yet, of what was lost until now, and since when it was lost.
@@ -68,5 +69,5 @@ func (s *Session) countLosses() error {
 		totals := s.losses.totals()
 		s.journal.with(func(report *trace.Session) { report.Losses = totals })
 	}
-	return s.writer.Write(&trace.Batch{Losses: rows})
+	return s.rows.Write(&trace.Batch{Losses: rows})
 }

@@ -10,14 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/trace"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // processes are those that are or were recorded, or may be, by PID. Their rows are written here.
 type processes struct {
 	// Set once.
 	clock   datasetClock
-	writer  *writer.Writer
+	sink    *rows
 	journal *journal
 
 	mu    sync.Mutex // guards what follows, and what processes say; it is locked after the merger, before mappings and the journal
@@ -27,8 +26,8 @@ type processes struct {
 	open  bool       // the recording has begun
 }
 
-func newProcesses(clock datasetClock, w *writer.Writer, journal *journal) *processes {
-	return &processes{clock: clock, writer: w, journal: journal, byPID: map[int32]*process{}}
+func newProcesses(clock datasetClock, sink *rows, journal *journal) *processes {
+	return &processes{clock: clock, sink: sink, journal: journal, byPID: map[int32]*process{}}
 }
 
 // begin gives a process its place that begins to be recorded.
@@ -266,7 +265,7 @@ func (p *processes) tell(entry *process) {
 	p.rows++
 	row := entry.row
 	row.Revision = p.rows
-	p.journal.gather(p.writer.Write(&trace.Batch{Processes: []trace.Process{row}}))
+	p.journal.gather(p.sink.Write(&trace.Batch{Processes: []trace.Process{row}}))
 }
 
 // endedBefore are the processes that have ended before an instant.

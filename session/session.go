@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,6 +63,8 @@ type Session struct {
 	loader        *loader.Loader
 	merger        *merge.Merger
 	writer        *writer.Writer
+	rows          *rows
+	triggers      *triggers
 	processes     *processes
 	overhead      *overhead
 	clock         datasetClock
@@ -89,6 +92,9 @@ type Session struct {
 	announced *announced
 	headers   *headers
 
+	snapshots sync.Mutex      // held while one is made
+	counting  chan chan error // asks the session's own goroutine to count losses
+
 	lostInits lostInits // of the reader; its count may be read by all
 	mappings  *mappings
 }
@@ -114,6 +120,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		finder:        target.NewFinder(),
 		looks:         newLooks(),
 		overhead:      newOverhead(),
+		counting:      make(chan chan error),
 	}
 	s.driver = newHandle(s)
 	s.finder.Trust(options.Trusted...)
@@ -210,11 +217,12 @@ func (s *Session) configure() error {
 	for _, warning := range s.loader.Warnings() {
 		s.journal.warn(warning)
 	}
-	s.writer, err = writer.Create(c.Output, writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode})
-	if err != nil {
+	if s.writer, err = s.createDataset(); err != nil {
 		return errors.Join(err, s.loader.Close())
 	}
-	if s.options.Observer.Created != nil {
+	s.triggers = newTriggers(c.triggers, s.act, s.journal)
+	s.rows = &rows{s.writer, s.triggers}
+	if s.options.Observer.Created != nil && !c.isRing() {
 		directory, err := s.writer.Reopen()
 		if err != nil {
 			return errors.Join(err, s.writer.Discard(), s.loader.Close())
@@ -319,6 +327,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		s.follower.lookForLoading()
 	}
 	s.journal.tellGathered()
+	s.triggers.begin()
 	if s.options.Observer.Recording != nil {
 		s.tellStatus(trace.StateRecording) // which the handle has from its beginning
 		s.options.Observer.Recording(s.driver)
@@ -332,7 +341,7 @@ func (s *Session) open(before, after int64) {
 	s.opened = time.Now()
 	s.blind.from = before
 	at := before + (after-before)/2 + s.clock.RealtimeOffset
-	s.losses.since = at
+	s.losses.since, s.losses.began = at, at
 	s.processes.start(at)
 }
 

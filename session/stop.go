@@ -14,6 +14,8 @@ import (
 // stop brings home what is on its way, in the only order in which nothing is lost: gate, probes, threads, ring buffer,
 // rows. cause is the error that ends the recording, if one does; read says that the reader has ended already.
 func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, read bool) error {
+	s.journal.warn(s.countLosses()) // for the last snapshots, which nobody can ask this goroutine to count for
+	s.triggers.end()
 	_, closed, err := s.loader.CloseGate()
 	s.driver.close()
 	s.tellStatus(trace.StateFlushing)
@@ -30,7 +32,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 		errs = append(errs, s.merger.CloseThread(thread.State))
 	}
 	s.merger.EmitEntities(true)
-	errs = append(errs, s.merger.Take(s.writer.Write), s.countLosses())
+	errs = append(errs, s.merger.Take(s.rows.Write), s.countLosses())
 	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 	s.endMappings()
 	s.blind.tellAll(closed)
@@ -112,8 +114,10 @@ func (s *Session) finish(ending trace.Ending, err error) error {
 }
 
 func (s *Session) closeWriter(ending trace.Ending, err error) error {
+	s.noteRemoved()
+	triggers := s.triggers.counts()
 	s.journal.with(func(report *trace.Session) {
-		report.Ending = ending
+		report.Ending, report.Triggers = ending, triggers
 		if err != nil {
 			report.Error = err.Error()
 		}

@@ -49,7 +49,7 @@ func TestStrangersTime(t *testing.T) {
 func strangersOf(configuration *compiled, w *writer.Writer) *strangers {
 	j := newJournal(Observer{})
 	return &strangers{
-		configuration: configuration, finder: target.NewFinder(), processes: newProcesses(datasetClock{}, w, j),
+		configuration: configuration, finder: target.NewFinder(), processes: newProcesses(datasetClock{}, rowsOf(w), j),
 		memories: &memories{journal: j}, looks: newLooks(), starts: new(recentStarts), journal: j,
 	}
 }

@@ -48,6 +48,9 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.headers.answer(ctx)
 		case <-losses.C:
 			s.journal.warn(s.countLosses())
+			s.triggers.tick(s.clock.now())
+		case counted := <-s.counting:
+			counted <- s.countLosses()
 		case <-clock.C:
 			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 		case <-tick.C:
@@ -95,7 +98,7 @@ func (s *Session) handle(records [][]byte) error {
 			return err
 		}
 	}
-	return s.merger.Take(s.writer.Write)
+	return s.merger.Take(s.rows.Write)
 }
 
 // targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something

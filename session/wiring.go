@@ -13,7 +13,7 @@ import (
 // wire makes what a recording needs beside its loader and its writer, and gives each what it needs of the others.
 func (s *Session) wire(bootID string) {
 	c := s.configuration
-	s.processes = newProcesses(s.clock, s.writer, s.journal)
+	s.processes = newProcesses(s.clock, s.rows, s.journal)
 	s.mappings = new(mappings)
 	s.headers = newHeaders(s.loader, s.finder.Quota(), s.processes, s.journal)
 	memories := &memories{
@@ -40,7 +40,7 @@ func (s *Session) wire(bootID string) {
 	})
 	s.scans = newScans(s.clock, s.processes, s.merger, memories.layouts, s.journal)
 	s.blind = &blindSpans{
-		clock: s.clock, processes: s.processes, mappings: s.mappings, planner: s.planner, writer: s.writer, journal: s.journal,
+		clock: s.clock, processes: s.processes, mappings: s.mappings, planner: s.planner, rows: s.rows, journal: s.journal,
 	}
 	report := attachReport{s.journal, s.processes, s.merger, s.clock, s.blind}
 	s.attacher = attaching.New(s.loader, c.attaching(s.options, s.links), report, report)

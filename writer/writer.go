@@ -16,6 +16,8 @@ import (
 const (
 	// queueLength bounds the batches between Write and the encoder.
 	queueLength = 32
+	// tickJitter is how much earlier than after a SegmentPeriod segments are closed: Ticks do not come on time.
+	tickJitter = 100 * time.Millisecond
 	// commitLength bounds the finished segments that wait for the disk.
 	commitLength = 32
 )
@@ -168,7 +170,7 @@ func (w *Writer) Tick(now time.Time) error {
 	if w.lastRotation.IsZero() {
 		w.lastRotation = now
 	}
-	due := now.Sub(w.lastRotation) >= w.options.SegmentPeriod
+	due := now.Sub(w.lastRotation) >= w.options.SegmentPeriod-tickJitter
 	if due {
 		w.lastRotation = now
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // automatic is the value of --control for a socket where `ctl` finds it.
@@ -87,6 +90,57 @@ func (r *controlled) Flush(ctx context.Context) error {
 		return errNotBegun
 	}
 	return h.Flush(ctx)
+}
+
+// Snapshot copies what was recorded.
+func (r *controlled) Snapshot(ctx context.Context, asked control.SnapshotRequest) (control.Snapshot, error) {
+	h := r.handle.Load()
+	if h == nil {
+		return control.Snapshot{}, errNotBegun
+	}
+	if asked.Output != "" && !filepath.IsAbs(asked.Output) {
+		return control.Snapshot{}, fmt.Errorf("%w: the recorder needs an absolute path, not %q", control.ErrRequest, asked.Output)
+	}
+	request := session.SnapshotRequest{
+		Span: trace.Span{First: asked.BeginNs, Last: asked.EndNs}, Path: asked.Output, Name: "request", Reason: cmp.Or(asked.Reason, "request"),
+	}
+	if asked.LastNs > 0 {
+		request.Span = trace.Span{First: time.Now().UnixNano() - asked.LastNs}
+	}
+	made, err := h.Snapshot(ctx, request)
+	if errors.Is(err, session.ErrSpan) || errors.Is(err, writer.ErrExists) {
+		err = fmt.Errorf("%w: %w", control.ErrRequest, err)
+	}
+	if err != nil {
+		return control.Snapshot{}, err
+	}
+	return control.Snapshot{Output: made.Path, BeginNs: made.First, EndNs: made.Last, HeldFromNs: made.HeldFrom, Rows: made.Rows}, nil
+}
+
+// Triggers says what is waited for.
+func (r *controlled) Triggers() []control.Trigger {
+	all := []control.Trigger{}
+	if h := r.handle.Load(); h != nil {
+		for _, count := range h.Triggers() {
+			all = append(all, control.Trigger{
+				Name: count.Name, Definition: count.Definition, Fired: count.Fired, Suppressed: count.Suppressed, LastNs: count.Last,
+			})
+		}
+	}
+	return all
+}
+
+// Fire has done what a trigger asks for.
+func (r *controlled) Fire(name, reason string) error {
+	h := r.handle.Load()
+	if h == nil {
+		return errNotBegun
+	}
+	err := h.Fire(name, cmp.Or(reason, "request"))
+	if errors.Is(err, session.ErrNoTrigger) {
+		err = fmt.Errorf("%w: %w", control.ErrUnknown, err)
+	}
+	return err
 }
 
 // Status is how the recording was about a second ago.

@@ -18,8 +18,10 @@ import (
 func ctlCommand() command {
 	return command{
 		name: "ctl", arguments: "COMMAND", summary: "ask and drive running recordings that have --control",
-		examples:    []string{"caret-bpf ctl list", "caret-bpf ctl flush", "caret-bpf ctl stop --socket /tmp/recording.sock"},
-		subcommands: []command{ctlListCommand(), ctlStatusCommand(), ctlFlushCommand(), ctlStopCommand()},
+		examples: []string{"caret-bpf ctl list", "caret-bpf ctl flush", "caret-bpf ctl stop --socket /tmp/recording.sock"},
+		subcommands: []command{
+			ctlListCommand(), ctlStatusCommand(), ctlFlushCommand(), ctlSnapshotCommand(), ctlTriggersCommand(), ctlFireCommand(), ctlStopCommand(),
+		},
 	}
 }
 
@@ -143,9 +145,7 @@ func ctlRequestCommand(name, summary string, ask func(*control.Client, context.C
 
 func (f *ctlFlags) print(w io.Writer, s control.Status) error {
 	if f.json {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(s)
+		return printJSON(w, s)
 	}
 	rows := uint64(0)
 	for _, count := range s.Rows {
@@ -155,6 +155,12 @@ func (f *ctlFlags) print(w io.Writer, s control.Status) error {
 		s.PID, s.State, elapsed(s), report.Printable(s.Output),
 		s.Processes, report.Count(rows), report.Count(s.Lost), counted(s.Unarmed, "file"), 100*s.Overhead)
 	return err
+}
+
+func printJSON(w io.Writer, content any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(content)
 }
 
 func elapsed(s control.Status) time.Duration { return time.Duration(s.ElapsedNs).Round(time.Second) }

@@ -115,6 +115,7 @@ func printSummary(w *output, name string, s *summary.Summary, limit int, all boo
 	if s.Span.Valid {
 		fmt.Fprintln(w, spanText(s.Span.Value))
 	}
+	printSnapshot(w, s.Session)
 	if s.Within.Valid {
 		fmt.Fprintf(w, "of it %s: what began then; rows, bytes and cost are of all\n", spanText(s.Within.Value))
 	}
@@ -157,6 +158,8 @@ func describeState(s *summary.Summary) string {
 		return "nothing: the recording had not begun (ended by " + string(s.Session.Ending) + ")"
 	case s.Session.Ending == trace.EndingError:
 		return "ended by an error: " + s.Session.Error
+	case s.Session.Snapshot != nil && len(s.Damaged) == 0:
+		return "a snapshot of a recording"
 	case len(s.Damaged) > 0:
 		return "incomplete: a part of it cannot be read (ended by " + string(s.Session.Ending) + ")"
 	}
@@ -405,6 +408,10 @@ func printLosses(w *output, s *summary.Summary) {
 		fmt.Fprintln(w, "nothing was lost in what can be read; what was under way when the error came may be missing")
 	case len(s.Damaged) > 0:
 		fmt.Fprintln(w, "nothing was lost in what can be read")
+	case s.Session != nil && s.Session.Snapshot != nil:
+		fmt.Fprintln(w, "nothing was lost in this time, as far as it was known when the snapshot was made; what was under way then is missing")
+	case s.Session != nil && s.Session.Removed != nil:
+		fmt.Fprintln(w, "nothing was lost but what was removed")
 	default:
 		fmt.Fprintln(w, "nothing was lost")
 	}

@@ -83,6 +83,13 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.Uint64Var(&f.configuration.MaxRows, "max-rows", 0, "stop when all tables together have this `NUMBER` of rows (default: no limit)")
 	flags.Var((*diskSize)(&f.configuration.MaxBytes), "max-size", "stop when the dataset has this `SIZE`, such as 10G (default: no limit)")
 	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G (default: when it is full)")
+	flags.Var((*ringBounds)(&f.configuration), "ring", "keep only the newest rows, in memory: of a time, or of a size, or both, such as `30s,256M`; "+
+		"snapshots make datasets in the directory of -o (`caret-bpf ctl snapshot`, --trigger, the signal SIGUSR1)")
+	flags.DurationVar(&f.configuration.KeepAge, "keep-age", 0, "remove what is older than this `TIME`, such as 48h, while recording (default: keep all)")
+	flags.Var((*diskSize)(&f.configuration.KeepBytes), "keep-size", "remove the oldest rows while recording when the dataset has this `SIZE`, such as 10G (default: keep all)")
+	flags.IntVar(&f.configuration.KeepSegments, "keep-segments", 0, "remove what is older than this `NUMBER` of segment periods while recording (default: keep all)")
+	flags.StringArrayVar(&f.configuration.Triggers, "trigger", nil, "wait for something and act: a `DEFINITION` such as \"callback over=50ms node=^/planning before=10s after=5s\"; "+
+		"docs/recording.md has all (repeatable)")
 	flags.StringArrayVar(&f.configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
 	flags.StringArrayVar(&f.configuration.IgnoreNodes, "ignore-node", nil, "leave out nodes whose full name matches the `REGEXP` (repeatable); --select-node overrides it")
 	flags.StringArrayVar(&f.configuration.SelectTopics, "select-topic", nil, "record only topics whose name matches the `REGEXP` (repeatable)")
@@ -156,6 +163,14 @@ func checkStrayWords(flags *pflag.FlagSet, arguments []string) error {
 	return fmt.Errorf("%w: unexpected %q; PIDs come behind -p: caret-bpf record -p %s", errUsage, stray[0], words)
 }
 
+// recordingMessage tells the user where the recording goes.
+func recordingMessage(configuration session.Configuration) string {
+	if configuration.RingAge > 0 || configuration.RingBytes > 0 {
+		return fmt.Sprintf("recording in memory; snapshots go to %s; Ctrl-C stops, and what is in no snapshot is gone", configuration.Output)
+	}
+	return fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output)
+}
+
 func record(ctx context.Context, c console, configuration session.Configuration, f *recordFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -186,11 +201,13 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 		Recording: func(h *session.Handle) {
 			controlled.begin(h)
 			manager.ready()
-			progress.message(fmt.Sprintf("recording to %s; Ctrl-C stops", configuration.Output))
+			progress.message(recordingMessage(configuration))
 		},
 	}
 	stopTelling := context.AfterFunc(ctx, func() { progress.message("stopping; again to abort") })
+	stopSnapshots := snapshotAtSignals(ctx, controlled, progress.message)
 	err := session.Run(ctx, configuration, options)
+	stopSnapshots()
 	stopTelling()
 	progress.end()
 	if directory == nil {

@@ -112,6 +112,8 @@ type Circumstances struct {
 	Torn bool
 	// Unarmed: rows say that files were mapped and not probed for a time, which the span leaves out.
 	Unarmed bool
+	// Part: the dataset has a part of a recording, in which publishes were counted before.
+	Part bool
 	// Filter says what must not be recorded; the zero one lets everything pass.
 	Filter NameFilter
 }
@@ -525,7 +527,7 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 	if row == nil && !certain {
 		return
 	}
-	if c.Unarmed && row != nil && *number == 0 {
+	if (c.Unarmed || c.Part) && row != nil && *number == 0 {
 		*number = row.PublishNumber // those before, in the span that is left out, may have been seen in part
 	}
 	c.numbers[publish] = *number

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/report"
+)
+
+func ctlSnapshotCommand() command {
+	return command{
+		name: "snapshot", arguments: "[flags]", summary: "copy what was recorded, or the last seconds of it, into a new dataset; the recording goes on",
+		examples: []string{"caret-bpf ctl snapshot --last 30s", "caret-bpf ctl snapshot -o before-the-stop --reason 'it has stopped'"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			f := defineCtlFlags(flags)
+			last := flags.Duration("last", 0, "only of this `TIME` until now, such as 30s (default: as far as the recording goes back)")
+			output := flags.StringP("output", "o", "", "the new dataset's `DIRECTORY` (default: one beside or in that of the recording)")
+			reason := flags.String("reason", "", "note this `TEXT` in the dataset")
+			return func(ctx context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				if *last < 0 {
+					return fmt.Errorf("%w: --last cannot be negative", errUsage)
+				}
+				path := *output
+				if path != "" {
+					var err error
+					if path, err = filepath.Abs(path); err != nil {
+						return err
+					}
+				}
+				client, err := f.client(ctx, c)
+				if err != nil {
+					return err
+				}
+				made, err := client.Snapshot(ctx, control.SnapshotRequest{LastNs: last.Nanoseconds(), Output: path, Reason: *reason})
+				if err != nil {
+					return err
+				}
+				if f.json {
+					return printJSON(c.out, made)
+				}
+				rows := uint64(0)
+				for _, count := range made.Rows {
+					rows += count
+				}
+				fmt.Fprintf(c.out, "%s  %s rows\n", report.Printable(made.Output), report.Count(rows))
+				return nil
+			}
+		},
+	}
+}
+
+func ctlTriggersCommand() command {
+	return command{
+		name: "triggers", arguments: "[flags]", summary: "list what a recording waits for (--trigger), and how often it came",
+		examples: []string{"caret-bpf ctl triggers", "caret-bpf ctl triggers --socket /tmp/recording.sock --json"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			f := defineCtlFlags(flags)
+			return func(ctx context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				client, err := f.client(ctx, c)
+				if err != nil {
+					return err
+				}
+				all, err := client.Triggers(ctx)
+				if err != nil {
+					return err
+				}
+				return f.printTriggers(c, all)
+			}
+		},
+	}
+}
+
+func ctlFireCommand() command {
+	return command{
+		name: "fire", arguments: "TRIGGER [flags]", summary: "have a recording do what a trigger asks for, within its bounds",
+		examples: []string{"caret-bpf ctl fire by-hand", "caret-bpf ctl fire by-hand --reason 'the driver braked'"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			f := defineCtlFlags(flags)
+			reason := flags.String("reason", "", "note this `TEXT` in the dataset")
+			return func(ctx context.Context, c console, arguments []string) error {
+				if len(arguments) != 1 {
+					return fmt.Errorf("%w: name one trigger, which `caret-bpf ctl triggers` lists", errUsage)
+				}
+				client, err := f.client(ctx, c)
+				if err != nil {
+					return err
+				}
+				all, err := client.Fire(ctx, arguments[0], control.FireRequest{Reason: *reason})
+				if err != nil {
+					return err
+				}
+				return f.printTriggers(c, all)
+			}
+		},
+	}
+}
+
+func (f *ctlFlags) printTriggers(c console, all []control.Trigger) error {
+	if f.json {
+		return printJSON(c.out, control.Triggers{Triggers: all})
+	}
+	for _, t := range all {
+		last := "never"
+		if t.LastNs != 0 {
+			last = time.Unix(0, t.LastNs).Format(time.DateTime)
+		}
+		fmt.Fprintf(c.out, "%s  fired %s  suppressed %s  last %s  %s\n",
+			report.Printable(t.Name), report.Count(t.Fired), report.Count(t.Suppressed), last, report.Printable(t.Definition))
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(c.out, "it waits for nothing: see --trigger of `caret-bpf record`")
+	}
+	return nil
+}

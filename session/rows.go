@@ -1,0 +1,18 @@
+package session
+
+import (
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// rows is where all rows of a recording pass.
+type rows struct {
+	writer   *writer.Writer
+	triggers *triggers
+}
+
+// Write has the triggers look at rows, and writes them.
+func (r *rows) Write(b *trace.Batch) error {
+	r.triggers.look(b)
+	return r.writer.Write(b)
+}

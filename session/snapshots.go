@@ -1,0 +1,125 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/excerpt"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// SnapshotRequest asks for a copy of what was recorded of a time span.
+type SnapshotRequest struct {
+	// Span is on the dataset's clock, which is real time as it was when the recording began. First 0 is as far as the
+	// recording goes back, Last 0 is now.
+	Span trace.Span
+	// Path is the directory of the new dataset; "" chooses one by time and name.
+	Path string
+	// Name is a part of the path that is chosen. Reason is who asks, and why.
+	Name, Reason string
+	// Trigger is what has come; nil if somebody asks.
+	Trigger *trace.Trigger
+}
+
+// Snapshot is a copy that was made.
+type Snapshot struct {
+	Path string
+	trace.Snapshot
+	// Rows are the numbers of rows, by table.
+	Rows map[string]uint64
+}
+
+// ErrSpan is returned for a time span that ends before it begins, or lies in the future.
+var ErrSpan = errors.New("there is nothing in that time span")
+
+// Snapshot copies what was recorded of a time span into a new dataset. The recording goes on meanwhile. A callback or a
+// publish that has not ended yet is not in it. Errors are ErrOver, ErrSpan, ctx's and those of package writer.
+func (h *Handle) Snapshot(ctx context.Context, r SnapshotRequest) (made Snapshot, err error) {
+	err = h.do(ctx, func(ctx context.Context) error {
+		made, err = h.session.snapshot(ctx, r)
+		return err
+	})
+	return made, err
+}
+
+// maxNames bounds how many directories are tried of snapshots that are asked for in the same second.
+const maxNames = 100
+
+// snapshot may be called beside the session's own goroutine. One is made at a time.
+func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error) {
+	s.snapshots.Lock()
+	defer s.snapshots.Unlock()
+	at := s.clock.now()
+	if r.Span.Last == 0 {
+		r.Span.Last = at
+	}
+	if r.Span.Last < r.Span.First || r.Span.First > at {
+		return Snapshot{}, ErrSpan
+	}
+	if err := s.countLossesNow(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	if err := s.flush(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	defer s.writer.Hold()()
+	directory, err := s.writer.Reopen()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	defer func() { _ = directory.Close() }()
+	dataset, err := trace.OpenAs(fmt.Sprintf("/proc/self/fd/%d", directory.Fd()), s.options.Caller.Run)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	made := Snapshot{Snapshot: trace.Snapshot{
+		Span: r.Span, Timestamp: at, Reason: r.Reason, Trigger: r.Trigger, HeldFrom: max(s.writer.Removed().Until, s.losses.began),
+	}}
+	session := s.journal.copy()
+	session.Snapshot = &made.Snapshot
+	session.Triggers = s.triggers.counts()
+	options := writer.Options{As: s.options.Caller, Mode: s.configuration.mode}
+	for number := 1; ; number++ {
+		made.Path = r.Path
+		if r.Path == "" {
+			made.Path = s.snapshotPath(r.Name, number)
+		}
+		made.Rows, err = excerpt.Write(ctx, dataset, r.Span, made.Path, options, session)
+		if r.Path == "" && number < maxNames && errors.Is(err, writer.ErrExists) {
+			continue
+		}
+		return made, err
+	}
+}
+
+// countLossesNow has the rows of losses that were until now, unless the recording ends, which counts them itself.
+func (s *Session) countLossesNow(ctx context.Context) error {
+	counted := make(chan error, 1)
+	select {
+	case s.counting <- counted:
+		return <-counted
+	case <-s.triggers.ending.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// snapshotPath is where a snapshot is made for which nobody has chosen a place.
+func (s *Session) snapshotPath(name string, number int) string {
+	text := time.Now().Format("20060102-150405")
+	if name != "" {
+		text += "-" + name
+	}
+	if number > 1 {
+		text += fmt.Sprintf("-%d", number)
+	}
+	if s.configuration.isRing() {
+		return filepath.Join(s.configuration.Output, text)
+	}
+	return filepath.Clean(s.configuration.Output) + "-" + text
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+const (
+	// defaultRingBytes bounds what is kept in memory where only a time was asked for.
+	defaultRingBytes = 512 << 20
+	// ringSegments is into how many segments what is kept in memory is divided at least: that much more is kept than was
+	// asked for.
+	ringSegments = 10
+	// minRingPeriod and maxRingPeriod bound how long one takes.
+	minRingPeriod, maxRingPeriod = time.Second, 5 * time.Second
+	// minRingSegment and maxRingSegment bound the size of one, in bytes.
+	minRingSegment, maxRingSegment = 256 << 10, 32 << 20
+	// ringRoom is what is in memory beside the segments that are kept: rows of entities, and segments that are not closed.
+	ringRoom = 64 << 20
+)
+
+// createDataset makes the dataset on disk or in memory.
+func (s *Session) createDataset() (*writer.Writer, error) {
+	c := s.configuration
+	options := writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode, Now: s.clock.now}
+	if !c.isRing() {
+		options.Retention = writer.Retention{Age: c.KeepAge, Bytes: c.KeepBytes, Periods: c.KeepSegments}
+		return writer.Create(c.Output, options)
+	}
+	// Before there is anything to write: where it cannot be written later is no place for snapshots.
+	err := s.options.Caller.Run(func() error { return os.MkdirAll(c.Output, 0o750) })
+	if err != nil {
+		return nil, fmt.Errorf("make the directory of snapshots: %w: %w: choose another one with -o", writer.ErrUnwritable, err)
+	}
+	bytes := c.RingBytes
+	if bytes == 0 {
+		bytes = defaultRingBytes
+	}
+	if options.SegmentPeriod == 0 {
+		options.SegmentPeriod = maxRingPeriod
+		if c.RingAge > 0 {
+			options.SegmentPeriod = min(max(c.RingAge/ringSegments, minRingPeriod), maxRingPeriod)
+		}
+	}
+	options.SegmentBytes = min(max(bytes/(2*ringSegments), minRingSegment), maxRingSegment)
+	options.Retention = writer.Retention{Age: c.RingAge, Bytes: bytes}
+	options.Memory = 2*bytes + ringRoom
+	return writer.Create("", options)
+}
+
+// noteRemoved has session.json say what was removed.
+func (s *Session) noteRemoved() {
+	removed := s.writer.Removed()
+	if removed.Until == 0 {
+		return
+	}
+	s.journal.with(func(report *trace.Session) { report.Removed = &trace.Removed{Rows: removed.Rows, Until: removed.Until} })
+}
