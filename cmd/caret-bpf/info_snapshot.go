@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -26,7 +28,9 @@ func printSnapshot(w io.Writer, session *trace.Session) {
 		if t := of.Trigger; t != nil {
 			fmt.Fprintf(w, "trigger %s came at %s: %s\n", report.Printable(t.Name), instant(t.Timestamp), report.Printable(t.Definition))
 			if len(t.Row) > 0 {
-				fmt.Fprintf(w, "  in %s: %s\n", report.Printable(t.Table), report.Printable(string(t.Row)))
+				var row bytes.Buffer
+				_ = json.Compact(&row, t.Row) // it was read as JSON
+				fmt.Fprintf(w, "  in %s: %s\n", report.Printable(t.Table), report.Printable(row.String()))
 			}
 		}
 	}
