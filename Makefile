@@ -50,6 +50,10 @@ test-programs: build ## Record random programs against /opt/ros/<distro>, late a
 test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded in each way (as root)
 	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./test/recording
 
+.PHONY: soak
+soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): about an hour
+	CARET_BPF_SOAK=1 $(GO) test ./test/recording -count=1 -v -timeout 3h -run '^Test(KilledAtAnyMoment|StoppedRecorder|EndlessRecording|TriggersDoNotLeak|OverloadIsAccountedFor|DiskFull)$$'
+
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target ./test/recording

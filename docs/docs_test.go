@@ -25,7 +25,7 @@ func pages(t *testing.T) []string {
 	if err != nil || len(found) == 0 {
 		t.Fatalf("%d pages, %v", len(found), err)
 	}
-	for _, page := range []string{"README.md", "CHANGELOG.md", "testdata/README.md", "test/programs/README.md", "test/caret/README.md"} {
+	for _, page := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "testdata/README.md", "test/programs/README.md", "test/caret/README.md"} {
 		found = append(found, filepath.Join(root, page))
 	}
 	return found

@@ -9,5 +9,5 @@ import (
 
 // rowsOf passes rows on to a writer; nobody waits for any.
 func rowsOf(w *writer.Writer) *rows {
-	return &rows{w, newTriggers(nil, func(context.Context, trigger.Firing) {}, newJournal(Observer{}))}
+	return &rows{w, newTriggers(nil, func(context.Context, trigger.Firing) {}, newJournal(Observer{})), nil}
 }

@@ -221,7 +221,7 @@ func (s *Session) configure() error {
 		return errors.Join(err, s.loader.Close())
 	}
 	s.triggers = newTriggers(c.triggers, s.act, s.journal)
-	s.rows = &rows{s.writer, s.triggers}
+	s.rows = &rows{s.writer, s.triggers, s.options.Observer.Rows}
 	if s.options.Observer.Created != nil && !c.isRing() {
 		directory, err := s.writer.Reopen()
 		if err != nil {

@@ -41,6 +41,8 @@ type Observer struct {
 	Launched func(group int)
 	// Created is given the directory of the new dataset, to be closed: its path may lead elsewhere at the end. May be nil.
 	Created func(directory *os.File)
+	// Rows is called with all rows as they come, on their way to the dataset. It must not keep them. May be nil.
+	Rows func(b *trace.Batch)
 	// Recording is called when the gate has opened, with what drives the recording from then on. May be nil.
 	Recording func(*Handle)
 }

@@ -50,7 +50,7 @@ func (c compaction) run(e *encoder) error {
 	}
 	var errs []error
 	for _, t := range e.tables.all() {
-		if err := t.compact(c.ctx); err != nil {
+		if err := t.compact(c.ctx, nil); err != nil {
 			errs = append(errs, fmt.Errorf("table %s keeps earlier rows of its entities: %w", t.name(), err))
 		}
 	}
@@ -58,12 +58,13 @@ func (c compaction) run(e *encoder) error {
 	return nil
 }
 
-// compact leaves one row of each entity in the closed segments; encoder goroutine only.
-func (t *table) compact(ctx context.Context) error {
+// compact leaves one row of each entity in the closed segments, and none of those that had ended before a window, unless
+// that is nil; encoder goroutine only.
+func (t *table) compact(ctx context.Context, within *trace.Window) error {
 	if !t.segments.table.HasEntities() {
 		return nil
 	}
-	removed, err := t.segments.compact(ctx, t.stored.Load())
+	removed, err := t.segments.compact(ctx, t.stored.Load(), within)
 	t.accepted.Add(-removed)
 	t.stored.Add(-removed)
 	return err
@@ -71,20 +72,23 @@ func (t *table) compact(ctx context.Context) error {
 
 // compact replaces the segments by such as have the rows that count only. stored is the number of rows that they hold.
 // It returns how many of them are gone.
-func (s *segments) compact(ctx context.Context, stored uint64) (removed uint64, err error) {
-	former := s.sequence
+func (s *segments) compact(ctx context.Context, stored uint64, within *trace.Window) (removed uint64, err error) {
+	first, former := s.first, s.sequence
 	counting, kept, err := s.findCounting(ctx, former, stored)
-	if err != nil || kept == stored {
+	if err != nil || kept == stored && within == nil {
 		return 0, err
 	}
-	replacements, err := s.rewrite(ctx, counting)
+	bytes := s.closedBytes
+	replacements, kept, err := s.rewrite(ctx, counting, within)
 	if err != nil {
 		return 0, err
 	}
 	if err := s.commitEach(replacements); err != nil {
 		return 0, err
 	}
-	for sequence := range former {
+	s.first = former
+	s.counters.removed.Store(bytes) // of all segments that there were
+	for sequence := first; sequence < former; sequence++ {
 		if err := s.dir.root.Remove(s.pathOf(sequence)); err != nil {
 			return stored - kept, ioError("remove", s.dir.describe(s.pathOf(sequence)), err)
 		}
@@ -98,10 +102,10 @@ func (s *segments) compact(ctx context.Context, stored uint64) (removed uint64, 
 // findCounting tells for each of the former segments which of its rows count, and how many do. It goes backward: the
 // last row of an entity is the one.
 func (s *segments) findCounting(ctx context.Context, former int, stored uint64) (counting []rowBits, kept uint64, err error) {
-	counting = make([]rowBits, former)
+	counting = make([]rowBits, former-s.first)
 	met := entitySet{entities: make(sparseBits), processes: make(map[trace.ProcessKey]bool)}
 	found := uint64(0)
-	for sequence := former - 1; sequence >= 0; sequence-- {
+	for sequence := former - 1; sequence >= s.first; sequence-- {
 		var keys []trace.EntityKey // null where a row has no numbers
 		err := s.read(sequence, func(f *os.File) error {
 			return trace.ScanTellings(ctx, s.table, f, func(key trace.EntityKey, revision uint64) {
@@ -124,7 +128,7 @@ func (s *segments) findCounting(ctx context.Context, former int, stored uint64) 
 				kept++
 			}
 		}
-		counting[sequence] = of
+		counting[sequence-s.first] = of
 	}
 	if found != stored {
 		return nil, 0, errRowsChanged
@@ -132,8 +136,9 @@ func (s *segments) findCounting(ctx context.Context, former int, stored uint64) 
 	return counting, kept, nil
 }
 
-// rewrite writes the rows that count into new segments.
-func (s *segments) rewrite(ctx context.Context, counting []rowBits) (replacements []*finished, err error) {
+// rewrite writes the rows that count, and have to do with a window unless that is nil, into new segments. It returns how
+// many there are.
+func (s *segments) rewrite(ctx context.Context, counting []rowBits, within *trace.Window) (replacements []*finished, kept uint64, err error) {
 	defer func() {
 		if err != nil {
 			s.abandon()
@@ -142,13 +147,14 @@ func (s *segments) rewrite(ctx context.Context, counting []rowBits) (replacement
 			}
 		}
 	}()
-	for sequence, of := range counting {
+	for i, of := range counting {
 		row := 0
-		err := s.read(sequence, func(f *os.File) error {
+		err := s.read(s.first+i, func(f *os.File) error {
 			return trace.ScanSegment(ctx, s.table, f, func(rows trace.AnyRows) error {
 				first := row
 				row += rows.Len()
-				rows.Retain(func(i int) bool { return of.has(first + i) })
+				rows.Retain(func(i int) bool { return of.has(first+i) && (within == nil || within.Has(rows, i)) })
+				kept += uint64(rows.Len())
 				if rows.Len() == 0 {
 					return nil
 				}
@@ -160,14 +166,14 @@ func (s *segments) rewrite(ctx context.Context, counting []rowBits) (replacement
 			})
 		})
 		if err != nil {
-			return replacements, err
+			return replacements, 0, err
 		}
 	}
 	f, err := s.finish()
 	if f != nil {
 		replacements = append(replacements, f)
 	}
-	return replacements, err
+	return replacements, kept, err
 }
 
 // commitEach makes new segments durable.

@@ -10,6 +10,7 @@ type encoder struct {
 	tables  *tables
 	queue   <-chan task
 	commits chan<- commitment
+	kept    *retained
 	fail    func(error)
 	// failed is set after the first error; from then on tasks only give their resources back.
 	failed bool
@@ -57,6 +58,7 @@ func (r rotation) run(e *encoder) error {
 		}
 		e.commit(segment)
 	}
+	e.forgetEnded()
 	return nil
 }
 

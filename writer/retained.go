@@ -24,6 +24,8 @@ type retained struct {
 	period int64 // nanoseconds
 	now    func() int64
 
+	replacing sync.RWMutex // read-locked while somebody reads the segments
+
 	mu       sync.Mutex
 	holds    int
 	segments []*finished // in the order of time
@@ -87,6 +89,7 @@ func (r *retained) removed() Removed {
 }
 
 func (r *retained) hold() (release func()) {
+	r.replacing.RLock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.holds++
@@ -94,5 +97,14 @@ func (r *retained) hold() (release func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.holds--
+		r.replacing.RUnlock()
 	})
+}
+
+// unlessHeld replaces segments, if nobody reads them now, and lets nobody begin to meanwhile.
+func (r *retained) unlessHeld(replace func()) {
+	if r.replacing.TryLock() { // else the next time
+		defer r.replacing.Unlock()
+		replace()
+	}
 }

@@ -197,3 +197,84 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("%v, %v", found, err)
 	}
 }
+
+// A recording that keeps only so much does not keep the entities for ever that have ended: of each that is kept there is
+// the row that counts.
+func TestEndedEntitiesAreForgotten(t *testing.T) {
+	const periods = 100
+	second := time.Second.Nanoseconds()
+	var now atomic.Int64
+	now.Store(1000 * second)
+	path := filepath.Join(t.TempDir(), "recorded")
+	w, err := writer.Create(path, writer.Options{Retention: writer.Retention{Age: 5 * time.Second}, Now: now.Load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteSession(trace.NewSession()); err != nil {
+		t.Fatal(err)
+	}
+	node := func(number, revision uint64, ended int64) trace.Node {
+		row := trace.Node{NodeHandle: trace.Address(number), InitTimestamp: trace.Some(second)}
+		row.Stamp(number, revision)
+		if ended > 0 {
+			row.EndTimestamp = trace.Some(ended)
+		}
+		return row
+	}
+	const lives = uint64(1000)
+	for period := range uint64(periods) {
+		now.Add(second)
+		batch := tracetest.BatchOf(tracetest.Random[trace.Callback](3, period))
+		// One that lives is told of anew each time, and one comes and goes.
+		batch.Nodes = []trace.Node{node(lives, period+1, 0), node(period+1, 1, 0), node(period+1, 2, now.Load())}
+		if err := errors.Join(w.Write(batch), w.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := tracetest.Open(t, path)
+	segments, _, err := d.Segments(trace.TableNode)
+	if err != nil || len(segments) > 40 {
+		t.Errorf("%d segments of nodes, %v", len(segments), err)
+	}
+	found := map[trace.Address]trace.Node{}
+	err = trace.Scan(t.Context(), d, trace.TableNode, func(rows []trace.Node) error {
+		for _, row := range rows {
+			found[row.NodeHandle] = row
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row, ok := found[trace.Address(lives)]; !ok || row.Revision != periods || row.EndTimestamp.Valid {
+		t.Errorf("the node that lives is %+v, %v", row, ok)
+	}
+	if len(found) > 45 {
+		t.Errorf("%d nodes are kept", len(found))
+	}
+	for number := uint64(periods - 4); number <= periods; number++ {
+		if row := found[trace.Address(number)]; !row.EndTimestamp.Valid {
+			t.Errorf("node %d, which ended in the time that is kept, is %+v", number, row)
+		}
+	}
+	if got := w.StoredRows()[trace.TableNode]; got > 3*45 || got < 5 {
+		t.Errorf("%d rows of nodes are counted", got)
+	}
+	// While somebody reads, nothing is replaced.
+	release := w.Hold()
+	before := w.StoredRows()[trace.TableNode]
+	for period := range uint64(40) {
+		now.Add(second)
+		batch := &trace.Batch{Nodes: []trace.Node{node(2000+period, 1, now.Load())}}
+		if err := errors.Join(w.Write(batch), w.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.StoredRows()[trace.TableNode]; got != before+40 {
+		t.Errorf("%d rows of nodes, %d before", got, before)
+	}
+	release()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -20,7 +20,8 @@ type segments struct {
 	compressors *columnar.Compressors
 
 	folder      *os.File
-	sequence    int
+	first       int                  // the number of the oldest segment that may still be there
+	sequence    int                  // that of the next one
 	closedBytes int64                // of the segments before this one
 	file        *output              // nil between segments
 	parquet     *trace.SegmentWriter // nil before the first segment, and after one that failed

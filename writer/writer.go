@@ -78,7 +78,7 @@ func Create(path string, options Options) (*Writer, error) {
 	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, options.Now)
 
 	commits := make(chan commitment, commitLength)
-	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, fail: w.fail}
+	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, kept: w.kept, fail: w.fail}
 	if err := w.start(func() { commitAll(dir, commits, w.kept, w.fail) }); err != nil {
 		return nil, fmt.Errorf("create dataset: %w", errors.Join(err, dir.close()))
 	}

@@ -64,6 +64,7 @@ type recordFlags struct {
 	buffer        memorySize
 	quiet         bool
 	control       string
+	metrics       string
 }
 
 func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
@@ -106,6 +107,7 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 		"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
 			"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
 	flags.StringVar(&f.control, "control", "", "answer `caret-bpf ctl` and other programs at a Unix socket of this `PATH`; auto: where ctl finds it")
+	flags.StringVar(&f.metrics, "metrics", "", "answer scrapes of Prometheus at `WHERE`: unix:PATH, or an address of this machine such as 127.0.0.1:9464")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	settings.Annotate(flags, "pid", settings.Separator, ",")
 	settings.Annotate(flags, "profile", settings.Values, textsOf(probes.Profiles())...)
@@ -204,9 +206,14 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 			progress.message(recordingMessage(configuration))
 		},
 	}
+	stopMetrics, err := beginMetrics(c, f.metrics, controlled, &options.Observer)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
 	stopTelling := context.AfterFunc(ctx, func() { progress.message("stopping; again to abort") })
 	stopSnapshots := snapshotAtSignals(ctx, controlled, progress.message)
-	err := session.Run(ctx, configuration, options)
+	err = session.Run(ctx, configuration, options)
 	stopSnapshots()
 	stopTelling()
 	progress.end()

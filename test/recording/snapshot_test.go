@@ -1,11 +1,9 @@
 package recording
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -232,12 +230,6 @@ func TestTriggerAtTheEnd(t *testing.T) {
 	requireSnapshot(t, found[0], n.stop())
 }
 
-// triggerCount is how often a trigger comes in TestTriggersDoNotLeak.
-func triggerCount() int {
-	count, _ := strconv.Atoi(os.Getenv("CARET_BPF_TRIGGERS"))
-	return cmp.Or(count, 60)
-}
-
 // TestTriggersDoNotLeak: any number of snapshots leaves no descriptor behind.
 func TestTriggersDoNotLeak(t *testing.T) {
 	requireRecording(t)
@@ -275,7 +267,7 @@ func TestTriggersDoNotLeak(t *testing.T) {
 	}
 	made(20)
 	before := open()
-	made(triggerCount())
+	made(often(60, 1000))
 	if after := open(); after > before+5 {
 		t.Errorf("%d descriptors are open, before there were %d", after, before)
 	}

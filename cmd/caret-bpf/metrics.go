@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/metrics"
+	"github.com/caret-bpf/caret-bpf/session"
+)
+
+// socketPrefix begins the value of --metrics that is a Unix socket.
+const socketPrefix = "unix:"
+
+// listenForMetrics listens where --metrics says: at a Unix socket, or at a port of this machine alone. Names of nodes
+// and topics are nobody else's business.
+func listenForMetrics(c console, where string) (net.Listener, error) {
+	if path, ok := strings.CutPrefix(where, socketPrefix); ok {
+		return control.Listen(path, c.caller, c.caller)
+	}
+	address, err := netip.ParseAddrPort(where)
+	if err != nil || !address.Addr().IsLoopback() {
+		return nil, fmt.Errorf("%w: --metrics: %q is neither unix:PATH nor an address of this machine alone, such as 127.0.0.1:9464", errUsage, where)
+	}
+	listener, err := net.Listen("tcp", address.String())
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w: choose another port", err)
+	}
+	return listener, nil
+}
+
+// serveMetrics answers scrapes until the function that it returns is called.
+func serveMetrics(on net.Listener, m *metrics.Metrics) (stop func()) {
+	answers := http.NewServeMux()
+	answers.Handle("GET /metrics", forThisMachine(m.Handler()))
+	server := &http.Server{Handler: answers, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(on) // that nobody can scrape is no reason to end a recording
+	}()
+	return func() {
+		_ = server.Close()
+		<-ended
+	}
+}
+
+// forThisMachine refuses requests for other hosts: a page in a browser of this machine could have its own name lead here.
+func forThisMachine(answer http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if host != "localhost" && (err != nil || !address.IsLoopback()) {
+			http.Error(w, "this is for 127.0.0.1 only", http.StatusMisdirectedRequest)
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
+}
+
+// metricsState is what metrics tell of a recording beside its rows.
+func (r *controlled) metricsState() metrics.State {
+	h := r.handle.Load()
+	if h == nil {
+		return metrics.State{}
+	}
+	now := h.Status()
+	return metrics.State{
+		Processes: now.Processes, Rows: now.Rows, Unarmed: now.Unarmed, Overhead: now.Overhead,
+		BufferBytes: now.RingBytes, BufferPending: now.RingPending, BufferPeak: now.RingPeak, Triggers: h.Triggers(),
+	}
+}
+
+// beginMetrics serves the metrics of a recording, and has them told of its rows.
+func beginMetrics(c console, where string, of *controlled, observer *session.Observer) (stop func(), err error) {
+	if where == "" {
+		return func() {}, nil
+	}
+	listener, err := listenForMetrics(c, where)
+	if err != nil {
+		return nil, err
+	}
+	m := metrics.New(version, of.metricsState)
+	observer.Rows = m.Look
+	return serveMetrics(listener, m), nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Metrics are for this machine: nobody else can ask, whatever name leads here.
+func TestWhereMetricsAreServed(t *testing.T) {
+	c := console{getenv: func(string) string { return "" }}
+	for where, served := range map[string]bool{
+		"127.0.0.1:0": true, "[::1]:0": true, "unix:" + filepath.Join(t.TempDir(), "m.sock"): true,
+		"0.0.0.0:0": false, "192.0.2.1:9464": false, "localhost:0": false, ":9464": false, "9464": false, "unix": false, "127.0.0.1:99999": false,
+	} {
+		listener, err := listenForMetrics(c, where)
+		if (err == nil) != served || err != nil && !errors.Is(err, errUsage) {
+			t.Errorf("%s: %v", where, err)
+		}
+		if err == nil {
+			_ = listener.Close()
+		}
+	}
+	taken, err := listenForMetrics(c, "127.0.0.1:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = taken.Close() }()
+	if _, err := listenForMetrics(c, taken.Addr().String()); err == nil || !strings.Contains(err.Error(), "choose another port") {
+		t.Errorf("a port that is taken: %v", err)
+	}
+}
+
+func TestScraping(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.sock")
+	observer := session.Observer{}
+	stop, err := beginMetrics(console{getenv: func(string) string { return "" }}, "unix:"+path, new(controlled), &observer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observer.Rows(&trace.Batch{Publishes: []trace.Publish{{TopicName: "/scan"}}})
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	scrape := func(host string) (int, string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	for _, host := range []string{"localhost", "127.0.0.1:9464", "[::1]"} {
+		if code, text := scrape(host); code != http.StatusOK || !strings.Contains(text, `caret_bpf_messages_published_total{node="",topic="/scan"} 1`) {
+			t.Errorf("%s: %d, %s", host, code, text)
+		}
+	}
+	if code, text := scrape("rebound.example"); code != http.StatusMisdirectedRequest || strings.Contains(text, "/scan") {
+		t.Errorf("of another name: %d, %s", code, text)
+	}
+	stop()
+	if code, _ := scrape("localhost"); code != 0 {
+		t.Error("it is answered after the end")
+	}
+	observer = session.Observer{}
+	if stop, err = beginMetrics(console{}, "", new(controlled), &observer); err != nil || observer.Rows != nil {
+		t.Errorf("without the flag: %v", err)
+	}
+	stop()
+}

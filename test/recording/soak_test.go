@@ -1,0 +1,200 @@
+package recording
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// isSoak says that the tests of faults are to take their long forms (make soak).
+func isSoak() bool { return os.Getenv("CARET_BPF_SOAK") != "" }
+
+// often is how often something is done: long with make soak.
+func often(short, long int) int {
+	if isSoak() {
+		return long
+	}
+	return short
+}
+
+// TestKilledAtAnyMoment kills recorders at random moments, of recordings on disk and in memory. What they have closed
+// can be read, the target is as it was and misses nothing, and of what was in memory nothing is left.
+func TestKilledAtAnyMoment(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	times := often(3, 100)
+	for _, ring := range []bool{true, false} {
+		t.Run(fmt.Sprintf("in memory %v", ring), func(t *testing.T) {
+			n := startReadyNode(t, oneLayout, busy)
+			readable := 0
+			for range times {
+				configuration := session.Configuration{PIDs: n.pidText(), SegmentPeriod: 100 * time.Millisecond}
+				if ring {
+					configuration.RingAge = time.Second
+					configuration.Triggers = []string{"callback over=1ns before=200ms after=0s cooldown=100ms per-day=1000"}
+				}
+				recorder := startRecorder(t, configuration)
+				time.Sleep(rand.N(2500 * time.Millisecond))
+				recorder.kill()
+				waitForOwnText(t, n.PID())
+				datasets := []string{recorder.dir}
+				if ring {
+					datasets = snapshotsIn(t, recorder.dir, "callback*")
+				}
+				for _, dir := range datasets {
+					if _, err := os.Stat(filepath.Join(dir, trace.SessionFile)); err != nil {
+						continue // it was killed before
+					}
+					requireReadable(t, dir)
+					readable++
+				}
+			}
+			if readable == 0 {
+				t.Error("nothing was ever recorded")
+			}
+			t.Logf("%d recorders were killed, %d datasets were read", times, readable)
+			n.stop()
+		})
+	}
+}
+
+// requireReadable requires that all segments of a dataset can be read.
+func requireReadable(t *testing.T, dir string) {
+	t.Helper()
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, table := range trace.Registry() {
+		if err := table.Read(t.Context(), d, new(trace.Batch)); err != nil {
+			t.Errorf("%s: %v", table.Name, err)
+		}
+	}
+}
+
+// TestStoppedRecorder stops the recorder (SIGSTOP) while a node runs as fast as it can. The node does not wait for it,
+// what did not fit the buffer is counted to the last record, and then the recording goes on.
+func TestStoppedRecorder(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	stopped := time.Duration(often(2, 60)) * time.Second
+	limit := stopped + 4*time.Second
+	n := startReadyNode(t, oneLayout, "--nodes 2 --topics 2 --threads 3 --rate 1000")
+	began := monotonic()
+	recorder := startRecorder(t, session.Configuration{PIDs: n.pidText(), BufferBytes: 1 << 20, Duration: limit})
+	recorder.waitUntilOpen()
+	opened := monotonic()
+	time.Sleep(time.Second)
+	if err := recorder.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stopped)
+	if err := recorder.command.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := recorder.command.Wait(); err == nil { // runRecorder ends with 1 in any case
+		t.Error("the recorder ended otherwise")
+	}
+	ended := monotonic()
+	data, truth := oracle.ReadDataset(t, recorder.dir), n.stop()
+	requireEnding(t, data, trace.EndingDuration)
+	if lost := data.Lost(); lost[trace.LostCallback] == 0 {
+		t.Errorf("nothing was lost: %v", lost)
+	}
+	span := oracle.Span{OpenFrom: began, OpenTo: opened, CloseFrom: opened + uint64(limit) - uint64(time.Second), CloseTo: ended}
+	oracle.RequireExact(t, data, truth, span, oracle.Circumstances{Found: true})
+	// The node was not slowed down: its timers came as often while the recorder stood still.
+	beside, during := 0, 0
+	for _, c := range truth.Callbacks {
+		switch at := c.Start.Before; {
+		case at > opened && at < opened+uint64(time.Second):
+			beside++
+		case at > opened+uint64(1500*time.Millisecond) && at < opened+uint64(1500*time.Millisecond)+uint64(stopped)-uint64(time.Second):
+			during++
+		}
+	}
+	if perSecond := float64(during) / (stopped - time.Second).Seconds(); perSecond < 0.7*float64(beside) {
+		t.Errorf("%.0f callbacks a second while the recorder stood still, %d beside", perSecond, beside)
+	}
+}
+
+// TestEndlessRecording goes on while entities come and go all the time. Neither memory nor descriptors grow, nor what is
+// on disk.
+func TestEndlessRecording(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	phase := time.Duration(often(4, 300)) * time.Second
+	for _, ring := range []bool{true, false} {
+		t.Run(fmt.Sprintf("in memory %v", ring), func(t *testing.T) {
+			n := startReadyNode(t, oneLayout, "--rate 200 --recreate-rate 50")
+			configuration := session.Configuration{PIDs: n.pidText(), SegmentPeriod: time.Second, KeepAge: 2 * time.Second}
+			if ring {
+				configuration.KeepAge, configuration.RingAge = 0, 2*time.Second
+			}
+			recorder := startRecorder(t, configuration)
+			recorder.waitUntilOpen()
+			time.Sleep(phase)
+			before := use(t, recorder)
+			time.Sleep(phase)
+			after := use(t, recorder)
+			t.Logf("after %v %+v, after %v %+v", phase, before, 2*phase, after)
+			if after.descriptors > before.descriptors+8 {
+				t.Errorf("%d descriptors, before there were %d", after.descriptors, before.descriptors)
+			}
+			if isSoak() && (after.memory > before.memory+before.memory/5+(16<<20) || after.disk > 2*before.disk) {
+				t.Errorf("%+v, before it was %+v", after, before)
+			}
+			recorder.kill()
+			n.stop()
+		})
+	}
+}
+
+// usage is what a recorder uses.
+type usage struct {
+	memory, disk int64 // bytes
+	descriptors  int
+}
+
+func use(t *testing.T, r *recorder) (u usage) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kibibytes, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.memory = kibibytes << 10
+		}
+	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.descriptors = len(open)
+	_ = filepath.WalkDir(r.dir, func(_ string, entry os.DirEntry, err error) error { // segments go meanwhile
+		if err != nil || entry.IsDir() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			u.disk += info.Size()
+		}
+		return nil
+	})
+	return u
+}
