@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
@@ -24,6 +25,12 @@ const (
 func (a *Attacher) hasOwnBodies(p *Process) bool {
 	own := a.loading[p]
 	return own != nil && len(own.attachments) > 0
+}
+
+// mayMap reports whether a process may come to map the file of a site: not if that is of another distribution.
+func (a *Attacher) mayMap(p *Process, site probes.Site) bool {
+	of := a.sharing.planned[site.File].distro
+	return of == distros.Unknown || p.Target.Distro == distros.Unknown || of == p.Target.Distro
 }
 
 // awaitLoading attaches bodies for a process that is about to load libraries, once the recording has begun.
@@ -49,7 +56,7 @@ func (a *Attacher) attachBodiesToLoad(ctx context.Context, p *Process) (attached
 	own.since = time.Now()
 	var fresh []probes.Site
 	for _, site := range a.bodies.sites {
-		if !own.attached.settled(site) {
+		if !own.attached.settled(site) && a.mayMap(p, site) {
 			site.Role = abi.RoleOwnBody
 			fresh = append(fresh, site)
 		}
@@ -76,8 +83,7 @@ func (a *Attacher) detachOwnBodies(p *Process) {
 	if !a.hasOwnBodies(p) || p.bodies.stay || time.Since(a.loading[p].since) < loadingPatience {
 		return
 	}
-	a.prober.detach(a.loading[p],
-		fmt.Sprintf("PID %d (%s): it has loaded what it wanted; bodies of tracepoints are not probed for it", p.Target.PID, p.Target.Command))
+	a.prober.detach(a.loading[p], "") // each program that begins has them for a moment
 	delete(a.loading, p)
 }
 

@@ -128,12 +128,14 @@ func (p *prober) note(pid int32, sites []probes.Site, failed map[siteKey]error, 
 	}
 }
 
-// detach detaches the sites, and says why.
+// detach detaches the sites, and says why, unless that is of no interest.
 func (p *prober) detach(of *detachable, why string) {
 	p.reporter.Warn(p.close(of.attachments))
 	of.attachments, of.detached = nil, true
 	p.budget.settling = true
-	p.reporter.Message(why)
+	if why != "" {
+		p.reporter.Message(why)
+	}
 }
 
 // retire has a unit probed no more. What is attached of it is still to be closed.

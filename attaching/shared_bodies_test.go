@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
@@ -143,6 +144,27 @@ func TestSharedBodiesForManyThatLoad(t *testing.T) {
 	outwaitLoading(a)
 	if settleNow(t, a, processes...); told.kernel.sharedBodies() != 0 {
 		t.Error("they stay")
+	}
+}
+
+// A process of another distribution does not wait for bodies that it cannot map.
+func TestBodiesOfOtherDistributions(t *testing.T) {
+	former, later, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	former.Target.Distro = distros.Humble
+	attach(t, a, former, caller, bodyOf(caller))
+	for distro, want := range map[distros.Distro]int{distros.Humble: 1, distros.Jazzy: 0, distros.Unknown: 1} {
+		later.Target.Distro = distro
+		a.LibrariesChange(t.Context(), later, monotonicNow())
+		if got := told.kernel.bodies(later.Target.PID); got != want {
+			t.Errorf("%q has %d bodies", distro, got)
+		}
+		outwaitLoading(a)
+		settleNow(t, a, former, later)
+	}
+	if told.kernel.sharedBodies() != 0 {
+		t.Error("every process has bodies")
 	}
 }
 

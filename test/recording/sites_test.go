@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -94,13 +95,19 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 				l := layout{standin.Humble, rmw}
 				prefix := uniqueName("crowd_" + rmw)
 				flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
-				loading := startReadyNode(t, l, flags+" --component default")
+				loading, bystander := startReadyNode(t, l, flags+" --component default"), startReadyNode(t, l, flags)
 				r := record(t, session.Configuration{Name: prefix})
 				r.waitForRows(trace.TableCallback, enough)
 				if later {
 					r.waitForMessage(goneForAll)
+					before := changedText(t, bystander.PID())
 					loading.Signal(syscall.SIGUSR1)
-					r.waitForMessage(fmt.Sprintf("PID %d (ros_node): it has loaded what it wanted", loading.PID()))
+					for range 50 {
+						if now := changedText(t, bystander.PID()); len(now) != len(before) {
+							t.Fatalf("another process has %d probes, and had %d", len(now), len(before))
+						}
+						time.Sleep(20 * time.Millisecond)
+					}
 				} else {
 					loading.Signal(syscall.SIGUSR1)
 					r.waitForMessage(goneForAll)
@@ -109,6 +116,7 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 				last := startReadyNode(t, l, flags)
 				r.waitForMoreRows(trace.TableCallback, 2*enough)
 				truthOfLast, truthOfLoading := last.stop(), loading.stop()
+				bystander.stop()
 				data := r.stop()
 				if r.said("was not expected") || data.Session.Unarmed > 0 {
 					t.Log("the machine is too slow for an exact comparison of the process that loads the component")
