@@ -149,7 +149,7 @@ func TestEndlessRecording(t *testing.T) {
 			time.Sleep(phase)
 			after := use(t, recorder)
 			t.Logf("after %v %+v, after %v %+v", phase, before, 2*phase, after)
-			if after.descriptors > before.descriptors+8 {
+			if after.descriptors > before.descriptors+len(trace.Registry()) { // each table may have a segment under way
 				t.Errorf("%d descriptors, before there were %d", after.descriptors, before.descriptors)
 			}
 			if isSoak() && (after.memory > before.memory+before.memory/5+(16<<20) || after.disk > 2*before.disk) {
