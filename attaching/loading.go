@@ -77,8 +77,8 @@ func (a *Attacher) attachBodiesToLoad(ctx context.Context, p *Process) (attached
 	return attached, nil
 }
 
-// detachOwnBodies detaches the bodies that a process has for itself, if it has not loaded anything for a while and all of
-// its callers are probed.
+// detachOwnBodies detaches the bodies that a process has for itself, if it has not loaded anything for a while and all
+// of its callers are probed.
 func (a *Attacher) detachOwnBodies(p *Process) {
 	if !a.hasOwnBodies(p) || p.bodies.stay || time.Since(a.loading[p].since) < loadingPatience {
 		return

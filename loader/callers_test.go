@@ -152,8 +152,9 @@ func TestBodiesComeAndGo(t *testing.T) {
 	})
 }
 
-// TestBodiesOfOneAndOfAll gives the bodies of a process that has its own links to every process, and takes its own away:
-// as with more and more processes that load libraries. Nothing is seen twice, nothing missed, with callers and without.
+// TestBodiesOfOneAndOfAll gives the bodies of a process that has its own links to every process, and takes its own
+// away: as with more and more processes that load libraries. Nothing is seen twice, nothing missed, with callers and
+// without.
 func TestBodiesOfOneAndOfAll(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		if w.features != nil {

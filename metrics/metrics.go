@@ -144,7 +144,9 @@ func newSeries(options prometheus.HistogramOpts, dropped prometheus.Counter, lab
 	options.NativeHistogramBucketFactor, options.NativeHistogramMaxBucketNumber = 1.1, 100
 	s := &series{of: prometheus.NewHistogramVec(options, labels)}
 	s.bounded = bounded[prometheus.Observer]{known: map[names]prometheus.Observer{}, dropped: dropped}
-	s.make = func(first, second string) prometheus.Observer { return s.of.WithLabelValues(plain(first), plain(second)) }
+	s.make = func(first, second string) prometheus.Observer {
+		return s.of.WithLabelValues(plain(first), plain(second))
+	}
 	return s
 }
 
@@ -163,7 +165,9 @@ type counters struct {
 func newCounters(options prometheus.CounterOpts, dropped prometheus.Counter, labels ...string) *counters {
 	c := &counters{of: prometheus.NewCounterVec(options, labels)}
 	c.bounded = bounded[prometheus.Counter]{known: map[names]prometheus.Counter{}, dropped: dropped}
-	c.make = func(first, second string) prometheus.Counter { return c.of.WithLabelValues(plain(first), plain(second)) }
+	c.make = func(first, second string) prometheus.Counter {
+		return c.of.WithLabelValues(plain(first), plain(second))
+	}
 	return c
 }
 

@@ -148,8 +148,8 @@ func (s *Session) act(ctx context.Context, f trigger.Firing) {
 	text := fmt.Sprintf("trigger %s: %s", f.Trigger.Name, f.Trigger.Reason)
 	path := ""
 	for _, action := range f.Definition.Actions {
-		switch {
-		case action == trigger.Snapshot:
+		switch action {
+		case trigger.Snapshot:
 			span := f.Span
 			span.Last = min(span.Last, s.clock.now())
 			made, err := s.snapshot(ctx, SnapshotRequest{Span: span, Name: f.Trigger.Name, Reason: text, Trigger: &f.Trigger})
@@ -159,7 +159,7 @@ func (s *Session) act(ctx context.Context, f trigger.Firing) {
 			}
 			path = made.Path
 			text += "; snapshot in " + path
-		case action == trigger.Stop:
+		case trigger.Stop:
 			s.driver.Stop()
 		default:
 			s.journal.warn(s.runProgram(ctx, action.Program(), f.Trigger, path))

@@ -90,8 +90,8 @@ const (
 	ShareAll
 )
 
-// Of tells from the footer of a segment which share of its rows have to do with the time span, and how many rows it has.
-// Errors are those of ScanSegment.
+// Of tells from the footer of a segment which share of its rows have to do with the time span, and how many rows it
+// has. Errors are those of ScanSegment.
 func (w *Window) Of(segment *os.File) (share Share, rows int64, err error) {
 	f, err := segmentOf(segment)
 	if err != nil {

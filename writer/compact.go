@@ -58,8 +58,8 @@ func (c compaction) run(e *encoder) error {
 	return nil
 }
 
-// compact leaves one row of each entity in the closed segments, and none of those that had ended before a window, unless
-// that is nil; encoder goroutine only.
+// compact leaves one row of each entity in the closed segments, and none of those that had ended before a window,
+// unless that is nil; encoder goroutine only.
 func (t *table) compact(ctx context.Context, within *trace.Window) error {
 	if !t.segments.table.HasEntities() {
 		return nil
@@ -136,8 +136,8 @@ func (s *segments) findCounting(ctx context.Context, former int, stored uint64) 
 	return counting, kept, nil
 }
 
-// rewrite writes the rows that count, and have to do with a window unless that is nil, into new segments. It returns how
-// many there are.
+// rewrite writes the rows that count, and have to do with a window unless that is nil, into new segments. It returns
+// how many there are.
 func (s *segments) rewrite(ctx context.Context, counting []rowBits, within *trace.Window) (replacements []*finished, kept uint64, err error) {
 	defer func() {
 		if err != nil {

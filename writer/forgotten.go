@@ -11,9 +11,9 @@ import (
 // anything else that is kept.
 const maxEntitySegments = 32
 
-// forgetEnded leaves entities out that had ended before what retention has left, and all but one row of the others, where
-// these have many segments: a recording that goes on for weeks would have ever more of them. It waits until what is
-// closed is on disk; encoder goroutine only.
+// forgetEnded leaves entities out that had ended before what retention has left, and all but one row of the others,
+// where these have many segments: a recording that goes on for weeks would have ever more of them. It waits until what
+// is closed is on disk; encoder goroutine only.
 func (e *encoder) forgetEnded() {
 	until := e.kept.removed().Until
 	if until == 0 {

@@ -13,7 +13,8 @@ import (
 type Removed struct {
 	// Rows are the numbers of rows, by table.
 	Rows map[string]uint64
-	// Until is the instant on the dataset's clock from which on everything is kept that happened; 0 if nothing was removed.
+	// Until is the instant on the dataset's clock from which on everything is kept that happened; 0 if nothing was
+	// removed.
 	Until int64
 }
 

@@ -198,8 +198,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// A recording that keeps only so much does not keep the entities for ever that have ended: of each that is kept there is
-// the row that counts.
+// A recording that keeps only so much does not keep the entities for ever that have ended: of each that is kept there
+// is the row that counts.
 func TestEndedEntitiesAreForgotten(t *testing.T) {
 	const periods = 100
 	second := time.Second.Nanoseconds()

@@ -42,10 +42,9 @@ type Writer struct {
 	session sessionFile
 }
 
-// Create makes the directory path, with its parents, and starts a dataset in it. With Options.Memory the path counts for
-// nothing. It fails with ErrExists when the path
-// exists and is not an empty directory, with ErrUnwritable or ErrDiskFull when the file system refuses. The dataset is
-// one for its readers after the first WriteSession.
+// Create makes the directory path, with its parents, and starts a dataset in it. With Options.Memory the path counts
+// for nothing. It fails with ErrExists when the path exists and is not an empty directory, with ErrUnwritable or
+// ErrDiskFull when the file system refuses. The dataset is one for its readers after the first WriteSession.
 func Create(path string, options Options) (*Writer, error) {
 	options = options.withDefaults()
 	var dir *directory
@@ -253,7 +252,8 @@ func (w *Writer) release() error {
 	return nil
 }
 
-// AcceptedRows returns the number of rows that Write took, by table, without those that Compact or retention has removed.
+// AcceptedRows returns the number of rows that Write took, by table, without those that Compact or retention has
+// removed.
 func (w *Writer) AcceptedRows() map[string]uint64 {
 	return w.tables.counts(func(t *table) uint64 { return t.accepted.Load() })
 }

@@ -49,7 +49,8 @@ func serveMetrics(on net.Listener, m *metrics.Metrics) (stop func()) {
 	}
 }
 
-// forThisMachine refuses requests for other hosts: a page in a browser of this machine could have its own name lead here.
+// forThisMachine refuses requests for other hosts: a page in a browser of this machine could have its own name lead
+// here.
 func forThisMachine(answer http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host

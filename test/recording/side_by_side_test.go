@@ -11,8 +11,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestRecordingsSideBySide records the same processes several times at once, with other profiles, links and stores, while
-// one recording ends and another recorder is killed. Each recording has what happened, once.
+// TestRecordingsSideBySide records the same processes several times at once, with other profiles, links and stores,
+// while one recording ends and another recorder is killed. Each recording has what happened, once.
 func TestRecordingsSideBySide(t *testing.T) {
 	requireRecording(t)
 	for _, distro := range []string{standin.Humble, standin.Jazzy} {

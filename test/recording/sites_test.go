@@ -78,8 +78,8 @@ func requireCallers(t *testing.T) {
 }
 
 // TestSharedBodiesComeAndGo records across the moments at which bodies are probed, for every process or, later, for one
-// that loads a component, and at which they are no longer; and a process that begins later: its files are known, so that
-// its callers are probed from its first event on.
+// that loads a component, and at which they are no longer; and a process that begins later: its files are known, so
+// that its callers are probed from its first event on.
 func TestSharedBodiesComeAndGo(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)

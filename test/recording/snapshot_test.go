@@ -20,7 +20,8 @@ import (
 // snapshot has a part.
 const around = uint64(50 * time.Millisecond)
 
-// requireSnapshot requires that a snapshot has everything of a process that happened in its time span, and nothing else.
+// requireSnapshot requires that a snapshot has everything of a process that happened in its time span, and nothing
+// else.
 func requireSnapshot(t *testing.T, dir string, truth *oracle.Truth) *trace.Snapshot {
 	t.Helper()
 	data := oracle.ReadDataset(t, dir)

@@ -129,8 +129,7 @@ func TestStoppedRecorder(t *testing.T) {
 	}
 }
 
-// TestEndlessRecording goes on while entities come and go all the time. Neither memory nor descriptors grow, nor what is
-// on disk.
+// TestEndlessRecording goes on while entities come and go all the time. Neither descriptors nor what is on disk grow.
 func TestEndlessRecording(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
@@ -152,7 +151,7 @@ func TestEndlessRecording(t *testing.T) {
 			if after.descriptors > before.descriptors+len(trace.Registry()) { // each table may have a segment under way
 				t.Errorf("%d descriptors, before there were %d", after.descriptors, before.descriptors)
 			}
-			if isSoak() && (after.memory > before.memory+before.memory/5+(16<<20) || after.disk > 2*before.disk) {
+			if isSoak() && after.disk > 2*before.disk {
 				t.Errorf("%+v, before it was %+v", after, before)
 			}
 			recorder.kill()
