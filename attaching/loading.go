@@ -70,6 +70,9 @@ func (a *Attacher) attachBodiesToLoad(ctx context.Context, p *Process) (attached
 	case errors.Is(err, loader.ErrProcessGone):
 		return 0, loader.ErrProcessGone // and nothing is wrong with a file
 	case err != nil:
+		for _, site := range fresh {
+			delete(own.attached, keyOf(site)) // those of some files were attached, and are not any more
+		}
 		return a.attachSharedBodies(ctx, nil)
 	}
 	own.attachments = append(own.attachments, attachments...)

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -28,25 +29,35 @@ var errOver = errors.New("it is over")
 // fake is a recording that notes what it was asked to do.
 type fake struct {
 	flushes, stops atomic.Int64
-	failure        error // set while nobody asks
+	failure        error         // set while nobody asks
+	takes          time.Duration // what a flush or a snapshot takes
+}
+
+func (f *fake) work(ctx context.Context) error {
+	select {
+	case <-time.After(f.takes):
+		return f.failure
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (f *fake) Status() Status {
 	return Status{PID: 1, Version: "v1", Output: "rec", State: "recording", Rows: map[string]uint64{"callback": 3}, Overhead: 0.01}
 }
 
-func (f *fake) Flush(context.Context) error {
+func (f *fake) Flush(ctx context.Context) error {
 	f.flushes.Add(1)
-	return f.failure
+	return f.work(ctx)
 }
 
 func (f *fake) Stop() { f.stops.Add(1) }
 
-func (f *fake) Snapshot(_ context.Context, r SnapshotRequest) (Snapshot, error) {
+func (f *fake) Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error) {
 	if r.EndNs < r.BeginNs {
 		return Snapshot{}, fmt.Errorf("%w: it ends before it begins", ErrRequest)
 	}
-	return Snapshot{Output: "snap", BeginNs: r.BeginNs, EndNs: r.EndNs, Rows: map[string]uint64{"callback": 2}}, f.failure
+	return Snapshot{Output: "snap", BeginNs: r.BeginNs, EndNs: r.EndNs, Rows: map[string]uint64{"callback": 2}}, f.work(ctx)
 }
 
 func (f *fake) Triggers() []Trigger {
@@ -60,7 +71,7 @@ func (f *fake) Fire(name, _ string) error {
 	return f.failure
 }
 
-func serve(t *testing.T, f *fake) (path string, server *Server) {
+func serveFake(t *testing.T, f *fake) (path string, server *Server) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "recording.sock")
 	listener, err := Listen(path, nil, nil)
@@ -74,7 +85,7 @@ func serve(t *testing.T, f *fake) (path string, server *Server) {
 
 func TestRequests(t *testing.T) {
 	f := new(fake)
-	path, server := serve(t, f)
+	path, server := serveFake(t, f)
 	client := NewClient(path)
 	for name, ask := range map[string]func(context.Context) (Status, error){"status": client.Status, "flush": client.Flush, "stop": client.Stop} {
 		s, err := ask(t.Context())
@@ -115,6 +126,26 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// What takes longer than a request may take to arrive is done nevertheless.
+func TestLongRequests(t *testing.T) {
+	const patience = 50 * time.Millisecond
+	f := &fake{takes: 6 * patience}
+	path := filepath.Join(t.TempDir(), "recording.sock")
+	listener, err := Listen(path, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serve(listener, f, func(error) bool { return false }, patience)
+	defer func() { _ = server.Close() }()
+	client := NewClient(path)
+	if _, err := client.Flush(t.Context()); err != nil {
+		t.Errorf("a flush: %v", err)
+	}
+	if made, err := client.Snapshot(t.Context(), SnapshotRequest{}); err != nil || made.Output != "snap" {
+		t.Errorf("a snapshot: %+v, %v", made, err)
+	}
+}
+
 // What the server answers is what openapi.yaml says, also where something is refused; and it answers to all there is.
 func TestOpenAPI(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
@@ -130,7 +161,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := new(fake)
-	path, _ := serve(t, f)
+	path, _ := serveFake(t, f)
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}

@@ -50,7 +50,7 @@ type Snapshot struct {
 	Output  string `json:"output"`
 	BeginNs int64  `json:"begin_ns"`
 	EndNs   int64  `json:"end_ns"`
-	// HeldFromNs is since when the recording has everything; 0 where it has kept all.
+	// HeldFromNs is since when the recording has everything: since it began, or later.
 	HeldFromNs int64             `json:"held_from_ns"`
 	Rows       map[string]uint64 `json:"rows"`
 }

@@ -38,8 +38,9 @@ const (
 	// requestPatience is how long one may take to arrive, and idlePatience how long a connection may wait for the next.
 	requestPatience = 10 * time.Second
 	idlePatience    = time.Minute
-	// flushPatience bounds a flush.
-	flushPatience = time.Minute
+	// flushPatience bounds a flush, snapshotPatience a snapshot.
+	flushPatience    = time.Minute
+	snapshotPatience = 10 * time.Minute
 )
 
 // Server answers requests to one recording.
@@ -51,9 +52,13 @@ type Server struct {
 // Serve answers requests until Close is called. unavailable tells which errors of the recording say that it cannot do
 // something now, because it has not begun or has ended.
 func Serve(on net.Listener, recording Recording, unavailable func(error) bool) *Server {
+	return serve(on, recording, unavailable, requestPatience)
+}
+
+func serve(on net.Listener, recording Recording, unavailable func(error) bool, patience time.Duration) *Server {
 	s := &Server{ended: make(chan struct{})}
 	s.http = http.Server{
-		Handler: handler(recording, unavailable), ReadTimeout: requestPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxRequest,
+		Handler: handler(recording, unavailable), ReadTimeout: patience, IdleTimeout: idlePatience, MaxHeaderBytes: maxRequest,
 	}
 	go func() {
 		defer close(s.ended)
@@ -92,6 +97,7 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 		answer(w, http.StatusOK, recording.Status())
 	})
 	answers.HandleFunc("POST "+pathFlush, func(w http.ResponseWriter, r *http.Request) {
+		takeTime(w)
 		ctx, cancel := context.WithTimeout(r.Context(), flushPatience)
 		defer cancel()
 		if err := recording.Flush(ctx); err != nil {
@@ -101,13 +107,14 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 		answer(w, http.StatusOK, recording.Status())
 	})
 	answers.HandleFunc("POST "+pathSnapshot, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), flushPatience)
-		defer cancel()
 		var asked SnapshotRequest
 		if err := decode(r, &asked); err != nil {
 			refuse(w, err)
 			return
 		}
+		takeTime(w)
+		ctx, cancel := context.WithTimeout(r.Context(), snapshotPatience)
+		defer cancel()
 		made, err := recording.Snapshot(ctx, asked)
 		if err != nil {
 			refuse(w, err)
@@ -135,6 +142,11 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 		answer(w, http.StatusAccepted, recording.Status())
 	})
 	return http.MaxBytesHandler(answers, maxRequest)
+}
+
+// takeTime has a request not be given up because nothing more comes of it. It is called when it has arrived.
+func takeTime(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // else it is given up sooner
 }
 
 // decode reads what a request says, which may be nothing. What it says that is not known is an error.

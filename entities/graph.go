@@ -50,6 +50,8 @@ type Graph struct {
 	numbers    *Numbers // nil: rows have none
 	room       room
 	clock      func() int64
+	// forgotNodes says that there was a node of which nothing is known any more.
+	forgotNodes bool
 	// intraProcess says that there is or was a subscription of intra-process communication.
 	intraProcess bool
 }
@@ -94,7 +96,7 @@ func (g *Graph) SetMemory(memory Memory, layout *layouts.Layout) {
 }
 
 // HasNodes reports whether a node is or was among the entities.
-func (g *Graph) HasNodes() bool { return len(g.nodes.lives) > 0 }
+func (g *Graph) HasNodes() bool { return len(g.nodes.lives) > 0 || g.forgotNodes }
 
 // LastEvent is the time of the last initialization event, 0 if there was none.
 func (g *Graph) LastEvent() int64 { return g.lastEvent }

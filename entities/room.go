@@ -1,6 +1,9 @@
 package entities
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Meter bounds the places at which the entities of processes are remembered.
 type Meter interface {
@@ -13,13 +16,21 @@ type Meter interface {
 // placesAtOnce is how many places are asked for at a time.
 const placesAtOnce = 1 << 10
 
+// remembered is how long entities are known that have ended: records are read, and scans are over, within seconds.
+const (
+	remembered = 30 * time.Second
+	// forgetInterval is how often it is looked for such.
+	forgetInterval = 5 * time.Second
+)
+
 // errNoRoom: more entities are made than are remembered.
 var errNoRoom = errors.New("the process has had too many entities")
 
 // room is how many places a graph may remember.
 type room struct {
-	meter Meter // nil bounds nothing
-	taken int
+	meter    Meter // nil bounds nothing
+	taken    int
+	forgotAt int64 // when it was last looked for entities that had ended
 }
 
 // Limit lets a meter bound how many entities the graph knows. What is made beyond stays unknown.
@@ -42,9 +53,16 @@ func (g *Graph) Release() {
 	g.room.taken = 0
 }
 
-// mayGrow reports whether one more entity may become known.
+// mayGrow reports whether one more entity may become known. Those that ended long ago make room.
 func (g *Graph) mayGrow() bool {
 	if g.room.meter == nil || g.places() < g.room.taken {
+		return true
+	}
+	if g.lastEvent >= g.room.forgotAt+forgetInterval.Nanoseconds() { // looking at all takes a while
+		g.room.forgotAt = g.lastEvent
+		g.forgetEnded(g.lastEvent - remembered.Nanoseconds())
+	}
+	if g.places() < g.room.taken/2 { // else it would have to be done again soon
 		return true
 	}
 	if g.room.meter.Take(placesAtOnce) != nil {

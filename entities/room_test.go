@@ -54,3 +54,38 @@ func TestEntitiesAreBounded(t *testing.T) {
 		t.Errorf("%d places are left in the end", left)
 	}
 }
+
+// TestEntitiesThatEndedMakeRoom: however many entities come and go, the places are enough. Those that live, and those
+// that ended just now, are known.
+func TestEntitiesThatEndedMakeRoom(t *testing.T) {
+	const total = 8 * placesAtOnce
+	left := places(total)
+	g := New(trace.ProcessKey{PID: 7})
+	g.Limit(&left)
+	const step = int64(remembered) / 200
+	stays := InitEvent{Event: abi.EventRclNodeInit, Time: 1, Arguments: [6]uint64{0x10, 1}, String1: "stays", String2: "/"}
+	g.Init(stays)
+	for i := range int64(50_000) {
+		node, publisher, at := uint64(0x1000+64*i), uint64(0x1008+64*i), (i+1)*step
+		g.Init(InitEvent{Event: abi.EventRclNodeInit, Time: at, Arguments: [6]uint64{node, 1}, String1: "goes", String2: "/"})
+		g.Init(InitEvent{Event: abi.EventRclPublisherInit, Time: at, Arguments: [6]uint64{publisher, node, publisher + 4}, String1: "/topic"})
+		if _, known := g.Publisher(trace.Address(publisher), at); !known {
+			t.Fatalf("publisher %d is not known while it lives", i)
+		}
+		g.End(abi.EventRclPublisherFini, trace.Address(publisher), at+step/2)
+		g.End(abi.EventRclNodeFini, trace.Address(node), at+step/2)
+		if _, known := g.Publisher(trace.Address(publisher), at); !known {
+			t.Fatalf("publisher %d is not known after its end", i)
+		}
+		g.Rows(false)
+	}
+	if taken := total - int(left); taken > 4*placesAtOnce {
+		t.Errorf("%d places are taken", taken)
+	}
+	if n, known := g.Node(0x10, 50_000*step); !known || n.NodeName != "stays" {
+		t.Errorf("the node that stays is %+v, known: %v", n, known)
+	}
+	if !g.HasNodes() {
+		t.Error("it has no nodes")
+	}
+}

@@ -15,13 +15,13 @@ import (
 )
 
 // Write makes a dataset at a path that has the rows of another one that have to do with a time span (trace.Window).
-// Segments of which all rows have are copied as they are. session.json says what is given, but for the losses and
-// numbers of rows, which are those of the copy. It returns these numbers, by table. After an error there is no dataset
-// at the path.
+// Segments of which all rows have are copied as they are. session.json says what describe returns when all is copied,
+// but for the losses and numbers of rows, which are those of the copy. It returns these numbers, by table. After an error
+// there is no dataset at the path. So many bytes are left of the disk.
 //
 // Errors are those of writer.Create and of reading a dataset.
 func Write(
-	ctx context.Context, from *trace.Dataset, span trace.Span, path string, options writer.Options, session trace.Session,
+	ctx context.Context, from *trace.Dataset, span trace.Span, path string, leave int64, options writer.Options, describe func() trace.Session,
 ) (rows map[string]uint64, err error) {
 	w, err := writer.Create(path, options)
 	if err != nil {
@@ -34,7 +34,7 @@ func Write(
 	}()
 	losses := losses{}
 	for _, table := range trace.Registry() {
-		c := &copying{window: trace.NewWindow(table, span), table: table, from: from, to: w, losses: &losses}
+		c := &copying{window: trace.NewWindow(table, span), table: table, from: from, to: w, losses: &losses, leave: leave}
 		if err := c.run(ctx); err != nil {
 			return nil, fmt.Errorf("copying table %s: %w", table.Name, err)
 		}
@@ -42,10 +42,11 @@ func Write(
 	if err := w.Flush(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.Compact(ctx); err != nil {
+	if err := w.CompactWithin(ctx, span); err != nil {
 		return nil, err
 	}
 	rows = w.StoredRows()
+	session := describe()
 	session.Rows, session.Unstored, session.Overhead, session.Removed = rows, nil, nil, nil
 	session.Losses, session.Unarmed = losses.totals, losses.unarmed
 	session.Ending, session.Error = trace.EndingSnapshot, ""
@@ -63,6 +64,7 @@ type copying struct {
 	from   *trace.Dataset
 	to     *writer.Writer
 	losses *losses
+	leave  int64
 }
 
 func (c *copying) run(ctx context.Context) error {
@@ -75,19 +77,31 @@ func (c *copying) run(ctx context.Context) error {
 			return err
 		}
 		f, err := c.from.OpenSegment(segment)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // a recording that goes on has compacted its tables
+		if errors.Is(err, fs.ErrNotExist) && !c.table.HasEntities() {
+			continue // memory got full meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		err = c.segment(ctx, f)
+		err = c.checkRoom(segment.Bytes)
+		if err == nil {
+			err = c.segment(ctx, f)
+		}
 		_ = f.Close()
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkRoom returns writer.ErrDiskFull if a segment would leave less than is to be left.
+func (c *copying) checkRoom(bytes int64) error {
+	free, err := c.to.FreeBytes()
+	if err == nil && free < bytes+c.leave {
+		err = fmt.Errorf("%w: the copy would leave less than %d bytes", writer.ErrDiskFull, c.leave)
+	}
+	return err
 }
 
 func (c *copying) segment(ctx context.Context, f *os.File) error {
@@ -104,7 +118,9 @@ func (c *copying) segment(ctx context.Context, f *os.File) error {
 		return c.to.Adopt(c.table, f, rows)
 	}
 	return trace.ScanSegment(ctx, c.table, f, func(rows trace.AnyRows) error {
-		rows.Retain(func(i int) bool { return c.window.Has(rows, i) })
+		if !c.table.HasEntities() { // of these it is not known yet which row counts
+			rows.Retain(func(i int) bool { return c.window.Has(rows, i) })
+		}
 		c.losses.note(rows)
 		return c.to.Append(c.table, rows)
 	})

@@ -40,17 +40,18 @@ func recorded(t *testing.T) *trace.Dataset {
 	if err := w.WriteSession(session); err != nil {
 		t.Fatal(err)
 	}
-	node := func(entity uint64, from, to int) trace.Node {
+	node := func(entity, revision uint64, from, to int) trace.Node {
 		row := trace.Node{NodeName: "n", InitTimestamp: trace.Some(at(from))}
 		row.PID, row.NodeHandle = 7, trace.Address(entity)
-		row.Stamp(entity, 1)
+		row.Stamp(entity, revision)
 		if to > 0 {
 			row.EndTimestamp = trace.Some(at(to))
 		}
 		return row
 	}
 	batch := &trace.Batch{
-		Nodes:      []trace.Node{node(1, 0, 5), node(2, 0, 0), node(3, 25, 0)},
+		// The first one is told of before its end, and then.
+		Nodes:      []trace.Node{node(1, 1, 0, 0), node(1, 2, 0, 5), node(2, 1, 0, 0), node(3, 1, 25, 0)},
 		Attributes: []trace.Attribute{{Key: "vehicle", Value: "bus"}},
 		Losses: []trace.Loss{
 			{Kind: "callback", Reason: "ring_full", Count: 3, FromTimestamp: at(1), ToTimestamp: at(2)},
@@ -108,7 +109,7 @@ func TestExcerpt(t *testing.T) {
 			span := trace.Span{First: at(test.first), Last: at(test.last)}
 			session := *from.Session()
 			session.Snapshot = &trace.Snapshot{Span: span, Reason: "a test"}
-			rows, err := excerpt.Write(t.Context(), from, span, path, writer.Options{}, session)
+			rows, err := excerpt.Write(t.Context(), from, span, path, 0, writer.Options{}, func() trace.Session { return session })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,8 +152,21 @@ func TestExcerptThatFailsLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "excerpt")
-	_, err = excerpt.Write(t.Context(), from, trace.Span{First: at(0), Last: at(99)}, path, writer.Options{}, *from.Session())
+	_, err = excerpt.Write(t.Context(), from, trace.Span{First: at(0), Last: at(99)}, path, 0, writer.Options{}, func() trace.Session { return *from.Session() })
 	if !errors.Is(err, trace.ErrTruncatedSegment) && !errors.Is(err, trace.ErrCorruptSegment) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something is left: %v", err)
+	}
+}
+
+// A copy that would leave too little of the disk is not made.
+func TestExcerptLeavesRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "excerpt")
+	from := recorded(t)
+	_, err := excerpt.Write(t.Context(), from, trace.Span{Last: at(99)}, path, 1<<60, writer.Options{}, func() trace.Session { return *from.Session() })
+	if !errors.Is(err, writer.ErrDiskFull) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {

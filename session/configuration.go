@@ -89,6 +89,9 @@ type Configuration struct {
 // ErrConfiguration is returned for a configuration that contradicts itself or cannot be understood.
 var ErrConfiguration = errors.New("invalid configuration")
 
+// minKeepBytes is the least size that can be kept: segments have some 10 kB of their own.
+const minKeepBytes = 1 << 20
+
 // maxAttributes bounds what is written of a recording before it begins.
 const maxAttributes = 64
 
@@ -146,6 +149,12 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	}
 	if c.isRing() && (c.KeepAge > 0 || c.KeepBytes > 0 || c.KeepSegments > 0) {
 		return nil, fmt.Errorf("%w: --ring says what is kept in memory, --keep-age, --keep-size and --keep-segments what is kept on disk", ErrConfiguration)
+	}
+	if c.isRing() && (c.MaxRows > 0 || c.MaxBytes > 0 || c.MinFreeBytes > 0) {
+		return nil, fmt.Errorf("%w: --max-rows, --max-size and --min-free are bounds of a dataset on disk, not of --ring", ErrConfiguration)
+	}
+	if c.KeepBytes > 0 && c.KeepBytes < minKeepBytes {
+		return nil, fmt.Errorf("%w: --keep-size: less than 1M cannot be kept", ErrConfiguration)
 	}
 	if result.triggers, err = trigger.ParseAll(c.Triggers); err != nil {
 		return nil, fmt.Errorf("%w: --trigger: %w", ErrConfiguration, err)

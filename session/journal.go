@@ -113,6 +113,18 @@ func (j *journal) enter(state trace.State, w *writer.Writer) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.report.Enter(state, time.Now())
+	return j.write(w)
+}
+
+// rewrite writes session.json with all that is known now.
+func (j *journal) rewrite(w *writer.Writer) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(w)
+}
+
+// write is called with the journal locked.
+func (j *journal) write(w *writer.Writer) error {
 	j.report.Rows = w.StoredRows()
 	j.report.Plan.Missing = j.missing.missingEvents()
 	j.report.Unstamped = j.unstamped.unstampedTypes()

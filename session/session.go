@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -83,6 +82,7 @@ type Session struct {
 	linkChanges *linkChanges // nil where there is no choice
 	losses      losses
 	opened      time.Time
+	removedTold time.Time // when session.json was last told what was removed
 	driver      *Handle
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
@@ -92,7 +92,7 @@ type Session struct {
 	announced *announced
 	headers   *headers
 
-	snapshots sync.Mutex      // held while one is made
+	snapshots chan struct{}   // has one while one is made
 	counting  chan chan error // asks the session's own goroutine to count losses
 
 	lostInits lostInits // of the reader; its count may be read by all
@@ -121,6 +121,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		looks:         newLooks(),
 		overhead:      newOverhead(),
 		counting:      make(chan chan error),
+		snapshots:     make(chan struct{}, 1),
 	}
 	s.driver = newHandle(s)
 	s.finder.Trust(options.Trusted...)

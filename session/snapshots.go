@@ -17,6 +17,8 @@ type SnapshotRequest struct {
 	// Span is on the dataset's clock, which is real time as it was when the recording began. First 0 is as far as the
 	// recording goes back, Last 0 is now.
 	Span trace.Span
+	// Lately, if it is not 0, is how long before now the span begins.
+	Lately time.Duration
 	// Path is the directory of the new dataset; "" chooses one by time and name.
 	Path string
 	// Name is a part of the path that is chosen. Reason is who asks, and why.
@@ -46,16 +48,27 @@ func (h *Handle) Snapshot(ctx context.Context, r SnapshotRequest) (made Snapshot
 	return made, err
 }
 
+// snapshotLeaves is how many bytes a snapshot leaves of the disk: the recording itself may go on there.
+const snapshotLeaves = 64 << 20
+
 // maxNames bounds how many directories are tried of snapshots that are asked for in the same second.
 const maxNames = 100
 
 // snapshot may be called beside the session's own goroutine. One is made at a time.
 func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error) {
-	s.snapshots.Lock()
-	defer s.snapshots.Unlock()
+	select {
+	case s.snapshots <- struct{}{}:
+		defer func() { <-s.snapshots }()
+	case <-ctx.Done():
+		return Snapshot{}, ctx.Err()
+	}
 	at := s.clock.now()
 	if r.Span.Last == 0 {
 		r.Span.Last = at
+	}
+	r.Span.Last = min(r.Span.Last, at)
+	if r.Lately > 0 {
+		r.Span.First = at - r.Lately.Nanoseconds()
 	}
 	if r.Span.Last < r.Span.First || r.Span.First > at {
 		return Snapshot{}, ErrSpan
@@ -76,19 +89,21 @@ func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, er
 	if err != nil {
 		return Snapshot{}, err
 	}
-	made := Snapshot{Snapshot: trace.Snapshot{
-		Span: r.Span, Timestamp: at, Reason: r.Reason, Trigger: r.Trigger, HeldFrom: max(s.writer.Removed().Until, s.losses.began),
-	}}
-	session := s.journal.copy()
-	session.Snapshot = &made.Snapshot
-	session.Triggers = s.triggers.counts()
+	made := Snapshot{Snapshot: trace.Snapshot{Span: r.Span, Timestamp: at, Reason: r.Reason, Trigger: r.Trigger}}
+	describe := func() trace.Session {
+		made.HeldFrom = max(s.writer.Removed().Until, s.losses.began) // it may have got later meanwhile
+		session := s.journal.copy()
+		session.Snapshot = &made.Snapshot
+		session.Triggers = s.triggers.counts()
+		return session
+	}
 	options := writer.Options{As: s.options.Caller, Mode: s.configuration.mode}
 	for number := 1; ; number++ {
 		made.Path = r.Path
 		if r.Path == "" {
 			made.Path = s.snapshotPath(r.Name, number)
 		}
-		made.Rows, err = excerpt.Write(ctx, dataset, r.Span, made.Path, options, session)
+		made.Rows, err = excerpt.Write(ctx, dataset, r.Span, made.Path, snapshotLeaves+s.configuration.MinFreeBytes, options, describe)
 		if r.Path == "" && number < maxNames && errors.Is(err, writer.ErrExists) {
 			continue
 		}

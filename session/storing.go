@@ -23,12 +23,20 @@ const (
 	ringRoom = 64 << 20
 )
 
+// segmentBytes is the size of segments of which so many bytes are kept together.
+func segmentBytes(kept int64) int64 {
+	return min(max(kept/(2*ringSegments), minRingSegment), maxRingSegment)
+}
+
 // createDataset makes the dataset on disk or in memory.
 func (s *Session) createDataset() (*writer.Writer, error) {
 	c := s.configuration
 	options := writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode, Now: s.clock.now}
 	if !c.isRing() {
 		options.Retention = writer.Retention{Age: c.KeepAge, Bytes: c.KeepBytes, Periods: c.KeepSegments}
+		if c.KeepBytes > 0 {
+			options.SegmentBytes = segmentBytes(c.KeepBytes)
+		}
 		return writer.Create(c.Output, options)
 	}
 	// Before there is anything to write: where it cannot be written later is no place for snapshots.
@@ -46,17 +54,30 @@ func (s *Session) createDataset() (*writer.Writer, error) {
 			options.SegmentPeriod = min(max(c.RingAge/ringSegments, minRingPeriod), maxRingPeriod)
 		}
 	}
-	options.SegmentBytes = min(max(bytes/(2*ringSegments), minRingSegment), maxRingSegment)
+	options.SegmentBytes = segmentBytes(bytes)
 	options.Retention = writer.Retention{Age: c.RingAge, Bytes: bytes}
 	options.Memory = 2*bytes + ringRoom
 	return writer.Create("", options)
 }
 
-// noteRemoved has session.json say what was removed.
-func (s *Session) noteRemoved() {
+// noteRemoved notes what was removed, for session.json. It reports whether anything was.
+func (s *Session) noteRemoved() bool {
 	removed := s.writer.Removed()
+	s.journal.warn(removed.Problem)
 	if removed.Until == 0 {
-		return
+		return false
 	}
 	s.journal.with(func(report *trace.Session) { report.Removed = &trace.Removed{Rows: removed.Rows, Until: removed.Until} })
+	return true
+}
+
+// removedInterval is how often session.json says anew, while recording, what was removed.
+const removedInterval = time.Minute
+
+// tellRemoved has session.json say what was removed: the recorder may be killed.
+func (s *Session) tellRemoved(now time.Time) {
+	if now.Sub(s.removedTold) >= removedInterval && s.noteRemoved() {
+		s.removedTold = now
+		s.journal.warn(s.journal.rewrite(s.writer))
+	}
 }

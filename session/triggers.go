@@ -21,6 +21,8 @@ const (
 	maxActing  = 8
 	// actPatience bounds what is done because of one trigger, once its time after has passed.
 	actPatience = time.Minute
+	// endPatience bounds what is done because of all when the recording ends.
+	endPatience = 30 * time.Second
 )
 
 // triggers has done what is to be done when something comes. Its methods may be called by several goroutines.
@@ -33,7 +35,10 @@ type triggers struct {
 	// ending ends the waiting for what comes after a trigger.
 	ending context.Context
 	hurry  context.CancelFunc
-	acting sync.WaitGroup
+	// working ends what is done.
+	working context.Context
+	abort   context.CancelFunc
+	acting  sync.WaitGroup
 
 	mu   sync.Mutex
 	over bool // nothing is pending any more
@@ -46,6 +51,7 @@ func newTriggers(definitions []trigger.Definition, act func(context.Context, tri
 	}
 	t.pending = make(chan trigger.Firing, maxPending)
 	t.ending, t.hurry = context.WithCancel(context.Background())
+	t.working, t.abort = context.WithCancel(context.Background())
 	return t
 }
 
@@ -70,8 +76,12 @@ func (t *triggers) handle(f trigger.Firing) {
 	case <-timer.C:
 	case <-t.ending.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), actPatience)
+	ctx, cancel := context.WithTimeout(t.working, actPatience)
 	defer cancel()
+	if ctx.Err() != nil {
+		t.journal.warn(fmt.Errorf("trigger %s: nothing is done about it, because the recording has ended", f.Trigger.Name))
+		return
+	}
 	t.act(ctx, f)
 }
 
@@ -82,6 +92,7 @@ func (t *triggers) end() {
 	t.over = true
 	close(t.pending)
 	t.mu.Unlock()
+	defer time.AfterFunc(endPatience, t.abort).Stop()
 	t.acting.Wait()
 }
 
@@ -92,8 +103,12 @@ func (t *triggers) look(b *trace.Batch) {
 }
 
 func (t *triggers) tick(now int64) {
-	if t.watch != nil {
-		t.fire(t.watch.Tick(now))
+	if t.watch == nil {
+		return
+	}
+	t.fire(t.watch.Tick(now))
+	if t.watch.Beyond() > 0 {
+		t.journal.warn(errBeyond)
 	}
 }
 
@@ -106,11 +121,13 @@ func (t *triggers) fire(firings []trigger.Firing) {
 	defer t.mu.Unlock()
 	for _, f := range firings {
 		if t.over {
-			return
+			t.watch.Drop(f)
+			continue
 		}
 		select {
 		case t.pending <- f:
 		default:
+			t.watch.Drop(f)
 			t.journal.gather(fmt.Errorf("trigger %s: nothing is done about it, because too much is pending", f.Trigger.Name))
 		}
 	}
@@ -123,6 +140,9 @@ func (t *triggers) counts() []trace.TriggerCount {
 	return t.watch.Counts()
 }
 
+// errBeyond is a warning.
+var errBeyond = errors.New("triggers do not watch all topics: there are too many")
+
 // ErrNoTrigger is returned for the name of a trigger that there is not.
 var ErrNoTrigger = errors.New("there is no such trigger")
 
@@ -131,6 +151,9 @@ func (h *Handle) Fire(name, reason string) error {
 	t := h.session.triggers
 	if t.watch == nil {
 		return ErrNoTrigger
+	}
+	if t.ending.Err() != nil {
+		return ErrOver
 	}
 	firings, ok := t.watch.Fire(name, h.session.clock.now(), reason)
 	if !ok {

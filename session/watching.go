@@ -71,6 +71,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if err := s.writer.Tick(time.Now()); err != nil {
 				return trace.EndingError, err, false
 			}
+			s.tellRemoved(time.Now())
 			if ending := s.limitReached(); ending != "" {
 				return ending, nil, false
 			}

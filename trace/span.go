@@ -69,7 +69,7 @@ func eachSegment(ctx context.Context, d *Dataset, table string, visit func(path 
 			return err
 		}
 		f, segmentError := d.as.openSegment(segment.Path)
-		if segmentError != nil && errors.Is(segmentError, fs.ErrNotExist) {
+		if segmentError != nil && errors.Is(segmentError, fs.ErrNotExist) && !TableByName(table).HasEntities() {
 			continue // of a recording that keeps only so much
 		}
 		if segmentError != nil {

@@ -285,7 +285,7 @@ func (c *restarted) tick(int64, found) {}
 func (c *restarted) look(b *trace.Batch, found found) {
 	for i := range b.Processes {
 		row := &b.Processes[i]
-		if !matches(c.Process, row.CommandLine) {
+		if row.Executable == "" || !matches(c.Process, row.CommandLine) {
 			continue
 		}
 		of := program{row.Executable, row.CommandLine}

@@ -134,6 +134,18 @@ func (of *watched) isDue(at int64) bool {
 	return true
 }
 
+// Drop says that what was to be acted upon is not.
+func (w *Watch) Drop(f Firing) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, of := range w.watched {
+		if of.definition.Name == f.Definition.Name {
+			of.count.Fired--
+			of.count.Suppressed++
+		}
+	}
+}
+
 // Counts says how often each has come.
 func (w *Watch) Counts() (counts []trace.TriggerCount) {
 	w.mu.Lock()

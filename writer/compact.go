@@ -22,7 +22,14 @@ var errRowsChanged = errors.New("its segments do not hold the rows that were wri
 //
 // After an error the tables have further rows, perhaps some twice: trace.Scan passes on the ones that count. The Writer
 // stays usable.
-func (w *Writer) Compact(ctx context.Context) error {
+func (w *Writer) Compact(ctx context.Context) error { return w.compact(ctx, nil) }
+
+// CompactWithin is Compact that also removes entities and processes that have nothing to do with a time span.
+func (w *Writer) CompactWithin(ctx context.Context, span trace.Span) error {
+	return w.compact(ctx, &span)
+}
+
+func (w *Writer) compact(ctx context.Context, within *trace.Span) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
@@ -30,13 +37,14 @@ func (w *Writer) Compact(ctx context.Context) error {
 		t.submit()
 	}
 	compacted := make(chan error, 1)
-	w.queue <- compaction{ctx, compacted}
+	w.queue <- compaction{ctx, within, compacted}
 	return <-compacted
 }
 
 // compaction is the encoder's task for Compact.
 type compaction struct {
 	ctx       context.Context
+	within    *trace.Span // nil: all
 	compacted chan<- error
 }
 
@@ -50,7 +58,11 @@ func (c compaction) run(e *encoder) error {
 	}
 	var errs []error
 	for _, t := range e.tables.all() {
-		if err := t.compact(c.ctx, nil); err != nil {
+		var within *trace.Window
+		if c.within != nil {
+			within = trace.NewWindow(t.segments.table, *c.within)
+		}
+		if err := t.compact(c.ctx, within); err != nil {
 			errs = append(errs, fmt.Errorf("table %s keeps earlier rows of its entities: %w", t.name(), err))
 		}
 	}
@@ -80,7 +92,9 @@ func (s *segments) compact(ctx context.Context, stored uint64, within *trace.Win
 	}
 	bytes := s.closedBytes
 	replacements, kept, err := s.rewrite(ctx, counting, within)
-	if err != nil {
+	if err != nil { // nothing has changed
+		s.sequence, s.closedBytes = former, bytes
+		s.counters.written.Store(bytes)
 		return 0, err
 	}
 	if err := s.commitEach(replacements); err != nil {

@@ -21,7 +21,7 @@ func (e *encoder) forgetEnded() {
 	}
 	var due []*table
 	for _, t := range e.tables.all() {
-		if t.segments.table.HasEntities() && !t.keepsEnded && t.segments.sequence-t.segments.first > maxEntitySegments {
+		if t.segments.table.HasEntities() && t.segments.sequence-max(t.segments.first, t.triedAt) > maxEntitySegments {
 			due = append(due, t)
 		}
 	}
@@ -34,8 +34,10 @@ func (e *encoder) forgetEnded() {
 		<-reached
 		for _, t := range due {
 			within := trace.NewWindow(t.segments.table, trace.Span{First: until, Last: math.MaxInt64})
-			// Whatever hinders it, the rows that count are there, perhaps twice. It is not tried again.
-			t.keepsEnded = t.compact(context.Background(), within) != nil
+			// Whatever hinders it, the rows that count are there, perhaps twice. It is tried again later.
+			if t.compact(context.Background(), within) != nil {
+				t.triedAt = t.segments.sequence
+			}
 		}
 	})
 }

@@ -16,12 +16,16 @@ type Removed struct {
 	// Until is the instant on the dataset's clock from which on everything is kept that happened; 0 if nothing was
 	// removed.
 	Until int64
+	// Problem is why something could not be removed and is still there; nil if nothing is.
+	Problem error
 }
 
 // retained are the closed segments of rows that are of a moment. The committer adds them and removes the oldest.
 type retained struct {
 	dir    *directory
 	limits Retention
+	// most is the size at which segments are removed although somebody reads them; 0: none.
+	most   int64
 	period int64 // nanoseconds
 	now    func() int64
 
@@ -35,7 +39,11 @@ type retained struct {
 }
 
 func newRetained(dir *directory, options Options) *retained {
-	return &retained{dir: dir, limits: options.Retention, period: options.SegmentPeriod.Nanoseconds(), now: options.Now, gone: Removed{Rows: map[string]uint64{}}}
+	r := &retained{dir: dir, limits: options.Retention, period: options.SegmentPeriod.Nanoseconds(), now: options.Now, gone: Removed{Rows: map[string]uint64{}}}
+	if options.Memory > 0 { // it must not get full
+		r.most = options.Retention.Bytes + options.Retention.Bytes/2
+	}
+	return r
 }
 
 // add notes a segment that was committed, if it may ever be removed.
@@ -49,17 +57,14 @@ func (r *retained) add(s *finished) {
 	r.bytes += s.bytes
 }
 
-// expire removes the segments that are not to be kept any more.
-func (r *retained) expire() error {
+// expire removes the segments that are not to be kept any more. What cannot be removed stays.
+func (r *retained) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.holds == 0 && len(r.segments) > 0 && r.isOver(r.segments[0]) {
-		if err := r.remove(r.segments[0]); err != nil {
-			return err
-		}
+	for len(r.segments) > 0 && r.isOver(r.segments[0]) && (r.holds == 0 || r.most > 0 && r.bytes > r.most) {
+		r.remove(r.segments[0])
 		r.segments = r.segments[1:]
 	}
-	return nil
 }
 
 func (r *retained) isOver(s *finished) bool {
@@ -69,24 +74,26 @@ func (r *retained) isOver(s *finished) bool {
 		r.limits.Bytes > 0 && r.bytes > r.limits.Bytes
 }
 
-func (r *retained) remove(s *finished) error {
+func (r *retained) remove(s *finished) {
+	r.bytes -= s.bytes
 	// Its owner may have removed it before.
 	if err := r.dir.root.Remove(s.final); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return ioError("remove", r.dir.describe(s.final), err)
+		if r.gone.Problem == nil {
+			r.gone.Problem = ioError("remove", r.dir.describe(s.final), err)
+		}
+		return
 	}
-	r.bytes -= s.bytes
 	r.gone.Rows[s.table.Name] += uint64(s.rows)
 	r.gone.Until = max(r.gone.Until, s.closedAt)
 	s.counters.accepted.Add(-uint64(s.rows))
 	s.counters.stored.Add(-uint64(s.rows))
 	s.counters.removed.Add(s.bytes)
-	return nil
 }
 
 func (r *retained) removed() Removed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Removed{Rows: maps.Clone(r.gone.Rows), Until: r.gone.Until}
+	return Removed{Rows: maps.Clone(r.gone.Rows), Until: r.gone.Until, Problem: r.gone.Problem}
 }
 
 func (r *retained) hold() (release func()) {

@@ -118,6 +118,35 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// Memory does not get full because somebody reads for long: then the oldest segments go nevertheless.
+func TestMemoryBesideASlowReader(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("a file system in memory takes CAP_SYS_ADMIN")
+	}
+	const kept = 1 << 20
+	w, err := writer.Create("", writer.Options{Memory: 4 * kept, Retention: writer.Retention{Bytes: kept}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	release := w.Hold()
+	for seed := range uint64(100) {
+		if err := errors.Join(w.Write(tracetest.BatchOf(tracetest.Random[trace.Callback](1000, seed))), w.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if removed, size := w.Removed(), w.WrittenBytes(); removed.Until == 0 || size < kept || size > 2*kept {
+		t.Errorf("%d bytes are there, removed %+v", size, removed)
+	}
+	release()
+	if err := errors.Join(w.Write(tracetest.BatchOf(tracetest.Random[trace.Callback](1, 1))), w.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if size := w.WrittenBytes(); size > kept {
+		t.Errorf("%d bytes are there when nobody reads", size)
+	}
+}
+
 // A dataset in memory can be read, has its bound, and is nowhere when it is closed.
 func TestMemory(t *testing.T) {
 	if os.Geteuid() != 0 {

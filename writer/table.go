@@ -19,7 +19,7 @@ type table struct {
 	queue    chan<- task
 	idle     chan trace.AnyRows
 	counters
-	keepsEnded bool // entities that have ended stay; of the encoder
+	triedAt int // the number of the next segment when ended entities could not be forgotten; of the encoder
 
 	mu    sync.Mutex
 	batch trace.AnyRows // guarded by mu

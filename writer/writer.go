@@ -275,7 +275,7 @@ func (w *Writer) WrittenBytes() (bytes int64) {
 // Removed returns what retention has removed so far.
 func (w *Writer) Removed() Removed { return w.kept.removed() }
 
-// Hold has retention remove nothing until the function that it returns is called.
+// Hold has retention remove nothing until the function that it returns is called, unless memory gets full.
 func (w *Writer) Hold() (release func()) { return w.kept.hold() }
 
 // FreeBytes returns how much the dataset's user can still write to its file system.

@@ -101,13 +101,13 @@ func (r *controlled) Snapshot(ctx context.Context, asked control.SnapshotRequest
 	if asked.Output != "" && !filepath.IsAbs(asked.Output) {
 		return control.Snapshot{}, fmt.Errorf("%w: the recorder needs an absolute path, not %q", control.ErrRequest, asked.Output)
 	}
-	request := session.SnapshotRequest{
-		Span: trace.Span{First: asked.BeginNs, Last: asked.EndNs}, Path: asked.Output, Name: "request", Reason: cmp.Or(asked.Reason, "request"),
+	if asked.LastNs < 0 || asked.LastNs > 0 && (asked.BeginNs != 0 || asked.EndNs != 0) {
+		return control.Snapshot{}, fmt.Errorf("%w: last_ns is a time, and not beside begin_ns and end_ns", control.ErrRequest)
 	}
-	if asked.LastNs > 0 {
-		request.Span = trace.Span{First: time.Now().UnixNano() - asked.LastNs}
-	}
-	made, err := h.Snapshot(ctx, request)
+	made, err := h.Snapshot(ctx, session.SnapshotRequest{
+		Span: trace.Span{First: asked.BeginNs, Last: asked.EndNs}, Lately: time.Duration(asked.LastNs),
+		Path: asked.Output, Name: "request", Reason: cmp.Or(asked.Reason, "request"),
+	})
 	if errors.Is(err, session.ErrSpan) || errors.Is(err, writer.ErrExists) {
 		err = fmt.Errorf("%w: %w", control.ErrRequest, err)
 	}

@@ -18,11 +18,11 @@ func printSnapshot(w io.Writer, session *trace.Session) {
 	}
 	if of := session.Snapshot; of != nil {
 		if of.First == 0 {
-			fmt.Fprintf(w, "asked for: all until %s (%s)\n", instant(of.Last), report.Printable(of.Reason))
+			fmt.Fprintf(w, "asked for: all until %s (%s); everything is here since %s\n", instant(of.Last), report.Printable(of.Reason), instant(of.HeldFrom))
 		} else {
 			fmt.Fprintf(w, "asked for: %s (%s)\n", spanText(of.Span), report.Printable(of.Reason))
 		}
-		if of.HeldFrom > of.First {
+		if of.First != 0 && of.HeldFrom > of.First {
 			fmt.Fprintf(w, "the recording had everything since %s; of what happened before, a part is here\n", instant(of.HeldFrom))
 		}
 		if t := of.Trigger; t != nil {

@@ -32,9 +32,9 @@ func TestSnapshotsAndRetentionAreShown(t *testing.T) {
 		},
 		"one of all": {
 			func(s *trace.Session) {
-				s.Snapshot = &trace.Snapshot{Span: trace.Span{Last: 8 * second}, Reason: "request"}
+				s.Snapshot = &trace.Snapshot{Span: trace.Span{Last: 8 * second}, Reason: "request", HeldFrom: 2 * second}
 			},
-			[]string{"asked for: all until 1970-01-01 00:00:08.000 UTC (request)\n"}, "",
+			[]string{"asked for: all until 1970-01-01 00:00:08.000 UTC (request); everything is here since 1970-01-01 00:00:02.000 UTC\n"}, "",
 		},
 		"one by a trigger": {
 			func(s *trace.Session) {

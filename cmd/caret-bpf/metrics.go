@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/metrics"
 	"github.com/caret-bpf/caret-bpf/session"
@@ -33,15 +35,18 @@ func listenForMetrics(c console, where string) (net.Listener, error) {
 	return listener, nil
 }
 
+// maxScrapers bounds the connections: everybody on the machine can make them, and each takes a descriptor.
+const maxScrapers = 16
+
 // serveMetrics answers scrapes until the function that it returns is called.
 func serveMetrics(on net.Listener, m *metrics.Metrics) (stop func()) {
 	answers := http.NewServeMux()
 	answers.Handle("GET /metrics", forThisMachine(m.Handler()))
-	server := &http.Server{Handler: answers, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: answers, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(on) // that nobody can scrape is no reason to end a recording
+		_ = server.Serve(netutil.LimitListener(on, maxScrapers)) // that nobody can scrape is no reason to end a recording
 	}()
 	return func() {
 		_ = server.Close()

@@ -64,6 +64,9 @@ func (r *ringBounds) String() string {
 // Type implements pflag.Value.
 func (r *ringBounds) Type() string { return "bounds" }
 
+// signalPatience bounds a snapshot for which a signal asks.
+const signalPatience = 10 * time.Minute
+
 // snapshotAtSignals makes a snapshot of all there is at each SIGUSR1, until the function that it returns is called.
 func snapshotAtSignals(ctx context.Context, recording *controlled, tell func(string)) (stop func()) {
 	signals := make(chan os.Signal, 1)
@@ -77,7 +80,9 @@ func snapshotAtSignals(ctx context.Context, recording *controlled, tell func(str
 			case <-ctx.Done():
 				return
 			case <-signals:
-				made, err := recording.Snapshot(ctx, control.SnapshotRequest{Reason: "SIGUSR1"})
+				patient, cancel := context.WithTimeout(ctx, signalPatience)
+				made, err := recording.Snapshot(patient, control.SnapshotRequest{Reason: "SIGUSR1"})
+				cancel()
 				if err != nil {
 					tell(fmt.Sprintf("SIGUSR1: no snapshot: %v", err))
 					continue

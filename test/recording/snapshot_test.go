@@ -69,7 +69,7 @@ func TestRing(t *testing.T) {
 	n := startReadyNode(t, oneLayout, "--threads 2 --rate 100")
 	r := record(t, session.Configuration{PIDs: n.pidText(), RingAge: 2 * time.Second})
 	time.Sleep(5500 * time.Millisecond) // longer than is kept
-	last, err := r.handle.Snapshot(t.Context(), session.SnapshotRequest{Span: trace.Span{First: time.Now().Add(-time.Second).UnixNano()}, Name: "last", Reason: "a test"})
+	last, err := r.handle.Snapshot(t.Context(), session.SnapshotRequest{Lately: time.Second, Name: "last", Reason: "a test"})
 	if err != nil {
 		t.Fatal(err)
 	}
