@@ -2,8 +2,11 @@ package loader
 
 import (
 	"fmt"
-	"math"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,7 +22,6 @@ type privateDescriptors struct {
 	program int
 }
 
-// newPrivateDescriptors needs close_range (5.9).
 func newPrivateDescriptors() (*privateDescriptors, error) {
 	p := &privateDescriptors{calls: make(chan func())}
 	began := make(chan error)
@@ -40,13 +42,40 @@ func newPrivateDescriptors() (*privateDescriptors, error) {
 }
 
 func (p *privateDescriptors) begin() (err error) {
-	// Standard error is kept, because the runtime writes there if it has to give up.
-	const firstOfOthers = 3
-	if err := unix.CloseRange(firstOfOthers, math.MaxUint32, unix.CLOSE_RANGE_UNSHARE); err != nil {
+	time.NewTimer(time.Hour).Stop() // from the first timer on, the runtime has what it waits with
+	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+		return err
+	}
+	if err := closeAllButOfRuntime(); err != nil {
 		return err
 	}
 	p.program, err = unix.PidfdOpen(os.Getpid(), 0)
 	return err
+}
+
+// ofRuntime are the kinds of descriptors that Go's runtime has on any thread: when one collects garbage, it looks for
+// events, and the program ends if the number leads to something else.
+var ofRuntime = []string{"anon_inode:[eventpoll]", "anon_inode:[eventfd]"}
+
+// closeAllButOfRuntime closes the descriptors of the calling thread. Standard error is kept, too, because the runtime
+// writes there if it has to give up.
+func closeAllButOfRuntime() error {
+	const table, firstOfOthers = "/proc/thread-self/fd", 3
+	entries, err := os.ReadDir(table)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		number, err := strconv.Atoi(entry.Name())
+		if err != nil || number < firstOfOthers {
+			continue
+		}
+		kind, err := os.Readlink(filepath.Join(table, entry.Name()))
+		if err == nil && !slices.Contains(ofRuntime, kind) {
+			_ = unix.Close(number) // that of the folder is closed already
+		}
+	}
+	return nil
 }
 
 // do runs a function whose descriptors are those of the private table.

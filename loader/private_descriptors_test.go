@@ -4,9 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
@@ -49,6 +52,30 @@ func TestPrivateDescriptorsAreFreed(t *testing.T) {
 	}
 	if left := perfEvents(t, private); left > 0 {
 		t.Errorf("%d perf events are left", left)
+	}
+}
+
+// TestRuntimeOnThePrivateThread collects garbage there, among descriptors that have taken every free number: the runtime
+// finds its own.
+func TestRuntimeOnThePrivateThread(t *testing.T) {
+	p, err := newPrivateDescriptors()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = p.Close() }()
+	err = p.do(func() error {
+		for range 64 {
+			if _, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+				return err
+			}
+		}
+		for range 20 {
+			runtime.GC()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
