@@ -151,7 +151,7 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 		return attached, nil
 	}
 	a.bodies.remember(shared)
-	count, err := a.attachBodiesToLoad(ctx, p)
+	count, err := a.attachBodiesOfPlan(ctx, p)
 	return attached + count, err
 }
 

@@ -43,6 +43,19 @@ func (a *Attacher) awaitLoading(ctx context.Context, p *Process) {
 	}
 }
 
+// runsROS2 reports whether a process runs a program of ROS 2 itself. Another one, such as a shell, is about to begin one:
+// in a process that is yet to come, or by becoming it.
+func runsROS2(p *Process) bool { return p.Target.IsROS2() || p.Target.WillRunROS2() }
+
+// attachBodiesOfPlan attaches the bodies that are remembered for what a process has, or is about to map: for every
+// process if it may be one that is yet to come.
+func (a *Attacher) attachBodiesOfPlan(ctx context.Context, p *Process) (attached int, err error) {
+	if !runsROS2(p) {
+		return a.attachSharedBodies(ctx, nil)
+	}
+	return a.attachBodiesToLoad(ctx, p)
+}
+
 // attachBodiesToLoad attaches the bodies that are remembered: for a process that loads something, or for every one if
 // many do. attached is how many are probed that were not.
 func (a *Attacher) attachBodiesToLoad(ctx context.Context, p *Process) (attached int, err error) {

@@ -72,7 +72,7 @@ func (a *Attacher) attachSharedBodiesFor(ctx context.Context, p *Process, sites 
 		return 0, nil
 	}
 	a.bodies.remember(sites)
-	return a.attachBodiesToLoad(ctx, p)
+	return a.attachBodiesOfPlan(ctx, p)
 }
 
 // Open says that the recording begins now.

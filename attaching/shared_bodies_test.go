@@ -116,7 +116,8 @@ func TestSharedBodiesForManyThatLoad(t *testing.T) {
 	processes := []*Process{first}
 	finder := target.NewFinder()
 	for len(processes) <= maxLoading {
-		p, _ := startProcess(t, finder, 0)
+		p, module := startProcess(t, finder, 0)
+		runROS2(p, module)
 		if told.kernel.sharedBodies() != 0 || len(a.loading) != len(processes) {
 			t.Fatalf("%d processes load, %d have bodies, every one has %d", len(processes), len(a.loading), told.kernel.sharedBodies())
 		}
@@ -144,6 +145,21 @@ func TestSharedBodiesForManyThatLoad(t *testing.T) {
 	outwaitLoading(a)
 	if settleNow(t, a, processes...); told.kernel.sharedBodies() != 0 {
 		t.Error("they stay")
+	}
+}
+
+// A process that does not run ROS 2 itself, and may be a shell, has bodies attached for every process.
+func TestBodiesForWhoIsAboutToBeginAProgram(t *testing.T) {
+	former, _, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	shell, _ := startProcess(t, target.NewFinder(), 0)
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	attach(t, a, former, caller, bodyOf(caller))
+	other := caller
+	other.Offset = 512
+	attach(t, a, shell, other, bodyOf(caller))
+	if told.kernel.sharedBodies() != 1 || told.kernel.bodies(shell.Target.PID) != 0 || told.kernel.bodies(former.Target.PID) != 0 {
+		t.Errorf("every process has %d bodies, single ones %d", told.kernel.sharedBodies(), len(a.loading))
 	}
 }
 

@@ -66,9 +66,17 @@ func startSharers(t *testing.T) (former, later *Process, probed probes.Site) {
 	if err != nil {
 		t.Skip(err)
 	}
+	runROS2(former, module)
+	runROS2(later, module)
 	return former, later, probes.Site{
 		Event: abi.EventCallbackStart, File: module.File, Offset: 16, Library: module.Name(), Opened: opened,
 	}
+}
+
+// runROS2 has a process map a file by the name of a library of ROS 2, too.
+func runROS2(p *Process, module target.Module) {
+	module.Path = "/opt/lib/librcl.so"
+	p.Target.Modules = append(p.Target.Modules, module)
 }
 
 // TestFileThatCannotBeShared: when links for all processes cannot be made, those of single processes, which were closed

@@ -31,7 +31,11 @@ func requireSnapshot(t *testing.T, dir string, truth *oracle.Truth) *trace.Snaps
 	}
 	offset := data.Session.Clock.RealtimeOffset
 	from, to := uint64(max(of.First, of.HeldFrom)-offset), uint64(of.Last-offset)
-	part := oracle.Span{OpenFrom: from - around, OpenTo: from + around, CloseFrom: to - around, CloseTo: to + around}
+	since := from - around
+	if of.HeldFrom > of.First { // what happened before is there in part
+		since = 0
+	}
+	part := oracle.Span{OpenFrom: since, OpenTo: from + around, CloseFrom: to - around, CloseTo: to + around}
 	requireExactProcess(t, data, truth, part, oracle.Circumstances{Found: true, Part: true})
 	d, err := trace.Open(dir)
 	if err != nil {
