@@ -43,8 +43,8 @@ func (a *Attacher) awaitLoading(ctx context.Context, p *Process) {
 	}
 }
 
-// runsROS2 reports whether a process runs a program of ROS 2 itself. Another one, such as a shell, is about to begin one:
-// in a process that is yet to come, or by becoming it.
+// runsROS2 reports whether a process runs a program of ROS 2 itself. Another one, such as a shell, is about to begin
+// one: in a process that is yet to come, or by becoming it.
 func runsROS2(p *Process) bool { return p.Target.IsROS2() || p.Target.WillRunROS2() }
 
 // attachBodiesOfPlan attaches the bodies that are remembered for what a process has, or is about to map: for every

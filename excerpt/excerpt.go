@@ -16,8 +16,8 @@ import (
 
 // Write makes a dataset at a path that has the rows of another one that have to do with a time span (trace.Window).
 // Segments of which all rows have are copied as they are. session.json says what describe returns when all is copied,
-// but for the losses and numbers of rows, which are those of the copy. It returns these numbers, by table. After an error
-// there is no dataset at the path. So many bytes are left of the disk.
+// but for the losses and numbers of rows, which are those of the copy. It returns these numbers, by table. After an
+// error there is no dataset at the path. So many bytes are left of the disk.
 //
 // Errors are those of writer.Create and of reading a dataset.
 func Write(

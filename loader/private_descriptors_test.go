@@ -55,8 +55,8 @@ func TestPrivateDescriptorsAreFreed(t *testing.T) {
 	}
 }
 
-// TestRuntimeOnThePrivateThread collects garbage there, among descriptors that have taken every free number: the runtime
-// finds its own.
+// TestRuntimeOnThePrivateThread collects garbage there, among descriptors that have taken every free number: the
+// runtime finds its own.
 func TestRuntimeOnThePrivateThread(t *testing.T) {
 	p, err := newPrivateDescriptors()
 	if err != nil {

@@ -116,8 +116,8 @@ type Snapshot struct {
 	Reason string `json:"reason"`
 	// Trigger is what had come; nil where somebody has asked.
 	Trigger *Trigger `json:"trigger,omitempty"`
-	// HeldFrom is since when the recording had everything: since it began or, if that is later, since when all was kept. If
-	// it is later than Span.First, of what happened before there is a part at most.
+	// HeldFrom is since when the recording had everything: since it began or, if that is later, since when all was kept.
+	// If it is later than Span.First, of what happened before there is a part at most.
 	HeldFrom int64 `json:"held_from"`
 }
 

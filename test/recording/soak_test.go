@@ -129,8 +129,8 @@ func TestStoppedRecorder(t *testing.T) {
 	}
 }
 
-// TestEndlessRecording goes on while entities come and go all the time. Neither memory nor descriptors grow, nor what is
-// on disk.
+// TestEndlessRecording goes on while entities come and go all the time. Neither memory nor descriptors grow, nor what
+// is on disk.
 func TestEndlessRecording(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
