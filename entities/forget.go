@@ -9,6 +9,7 @@ import (
 // forgetEnded forgets the entities that had ended by a time, so that a process whose entities come and go needs no more
 // memory the longer it runs.
 func (g *Graph) forgetEnded(by int64) {
+	g.forgotUntil = max(g.forgotUntil, by)
 	nodes := len(g.nodes.lives)
 	g.nodes.forgetEnded(by)
 	g.forgotNodes = g.forgotNodes || len(g.nodes.lives) < nodes

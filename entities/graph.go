@@ -50,6 +50,8 @@ type Graph struct {
 	numbers    *Numbers // nil: rows have none
 	room       room
 	clock      func() int64
+	// forgotUntil is by when entities had ended that were forgotten; always if none were.
+	forgotUntil int64
 	// forgotNodes says that there was a node of which nothing is known any more.
 	forgotNodes bool
 	// intraProcess says that there is or was a subscription of intra-process communication.
@@ -60,6 +62,7 @@ type Graph struct {
 func New(key trace.ProcessKey) *Graph {
 	g := &Graph{
 		key:                 key,
+		forgotUntil:         always,
 		rmwPublishers:       make(lives[*publisher]),
 		rmwSubscriptions:    make(lives[*subscription]),
 		collectors:          make(lives[*executor]),
@@ -216,6 +219,10 @@ func find[E mortal](
 		return entity, true
 	}
 	if known.has(address) {
+		g.failures.set(kind, address, errReused)
+		return none, false
+	}
+	if time < g.forgotUntil { // it may be one that was forgotten: what is there now is another one
 		g.failures.set(kind, address, errReused)
 		return none, false
 	}

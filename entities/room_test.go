@@ -88,4 +88,11 @@ func TestEntitiesThatEndedMakeRoom(t *testing.T) {
 	if !g.HasNodes() {
 		t.Error("it has no nodes")
 	}
+	// What is in memory now is not who was there before somebody was forgotten.
+	read := func(trace.Address) (*publisher, error) { return &publisher{life: life{since: always}}, nil }
+	for at, known := range map[int64]bool{10 * step: false, 50_000 * step: true} {
+		if _, found := find(g, g.publishers.lives, 0x1008, at, "publisher", read); found != known {
+			t.Errorf("at %d somebody is found in memory: %v", at, found)
+		}
+	}
 }

@@ -34,7 +34,7 @@ func recordCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			f := defineRecordFlags(flags)
 			file := flags.String(configFlag, "", "take what the command line does not say from a YAML `FILE`; `caret-bpf config default` prints one")
-			background := flags.Bool(backgroundFlag, false, "return when everything is recorded, and go on in the background; `caret-bpf ctl` drives it")
+			background := flags.Bool(backgroundFlag, false, "return when everything is recorded, and go on in the background; caret-bpf ctl drives it")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := checkStrayWords(flags, arguments); err != nil {
 					return err
@@ -84,8 +84,8 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.Uint64Var(&f.configuration.MaxRows, "max-rows", 0, "stop when all tables together have this `NUMBER` of rows (default: no limit)")
 	flags.Var((*diskSize)(&f.configuration.MaxBytes), "max-size", "stop when the dataset has this `SIZE`, such as 10G (default: no limit)")
 	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G (default: when it is full)")
-	flags.Var((*ringBounds)(&f.configuration), "ring", "keep only the newest rows, in memory: of a time, or of a size, or both, such as `30s,256M`; "+
-		"snapshots make datasets in the directory of -o (`caret-bpf ctl snapshot`, --trigger, the signal SIGUSR1)")
+	flags.Var((*ringBounds)(&f.configuration), "ring", "keep only the newest rows, in memory, within `BOUNDS`: a time, or a size, or both, such as 30s,256M; "+
+		"snapshots make datasets in the directory of -o (caret-bpf ctl snapshot, --trigger, the signal SIGUSR1)")
 	flags.DurationVar(&f.configuration.KeepAge, "keep-age", 0, "remove what is older than this `TIME`, such as 48h, while recording (default: keep all)")
 	flags.Var((*diskSize)(&f.configuration.KeepBytes), "keep-size", "remove the oldest rows while recording when the dataset has this `SIZE`, such as 10G (default: keep all)")
 	flags.IntVar(&f.configuration.KeepSegments, "keep-segments", 0, "remove what is older than this `NUMBER` of segment periods while recording (default: keep all)")
@@ -106,7 +106,7 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.StringVar((*string)(&f.configuration.Sites), "sites", "",
 		"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
 			"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
-	flags.StringVar(&f.control, "control", "", "answer `caret-bpf ctl` and other programs at a Unix socket of this `PATH`; auto: where ctl finds it")
+	flags.StringVar(&f.control, "control", "", "answer caret-bpf ctl and other programs at a Unix socket of this `PATH`; auto: where ctl finds it")
 	flags.StringVar(&f.metrics, "metrics", "", "answer scrapes of Prometheus at `WHERE`: unix:PATH, or an address of this machine such as 127.0.0.1:9464")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	settings.Annotate(flags, "pid", settings.Separator, ",")
