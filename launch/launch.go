@@ -62,14 +62,9 @@ func Start(finder *target.Finder, caller *identity.Identity, command, environmen
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{read, reports}
 	cmd.Env = environment
-	// A process group of its own: Ctrl-C ends the recording first, then the command, with all that it started. Such a
-	// group cannot read from the terminal, so its input is empty.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	user := caller.ID()
-	if user != os.Geteuid() {
-		runAs(cmd, caller)
-	}
-	if err := startWithout(cmd, user == 0); err != nil {
+	// Ctrl-C ends the recording first, then the command's group. Such a group cannot read from the terminal, so its input
+	// is empty.
+	if err := startAs(cmd, caller); err != nil {
 		return nil, fmt.Errorf("starting the command: %w", errors.Join(err, write.Close(), report.Close()))
 	}
 	return c, nil
@@ -131,6 +126,15 @@ func (c *Command) Failure() error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrCommand, c.problem)
+}
+
+// startAs starts a command as a user, in a process group of its own, with all that it starts.
+func startAs(c *exec.Cmd, as *identity.Identity) error {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if as.ID() != os.Geteuid() {
+		runAs(c, as)
+	}
+	return startWithout(c, as.ID() == 0)
 }
 
 // runAs makes the command run as the user who called sudo: the recorder needs privileges, what it records does not.

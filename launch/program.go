@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,11 +22,7 @@ func Run(ctx context.Context, as *identity.Identity, path string, environment []
 	c := exec.Command(path)
 	c.Env, c.Dir, c.WaitDelay = environment, "/", outputDelay
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if as.ID() != os.Geteuid() {
-		runAs(c, as)
-	}
-	if err := startWithout(c, as.ID() == 0); err != nil {
+	if err := startAs(c, as); err != nil {
 		return fmt.Errorf("%w: %w", ErrCommand, err)
 	}
 	ended := make(chan error, 1)

@@ -29,37 +29,36 @@ type State struct {
 // Metrics are those of one recording. Its methods may be called by several goroutines.
 type Metrics struct {
 	registry  *prometheus.Registry
-	durations *series
-	ages      *series
-	published *counters
-	lost      *counters
-	dropped   prometheus.Counter
+	durations *bounded[prometheus.Observer]
+	ages      *bounded[prometheus.Observer]
+	published *bounded[prometheus.Counter]
+	lost      *bounded[prometheus.Counter]
 }
 
 // New makes the metrics of a recording by a version of the recorder. state is called at each scrape.
 func New(version string, state func() State) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.dropped = prometheus.NewCounter(prometheus.CounterOpts{
+	dropped := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "caret_bpf_dropped_observations_total", Help: "Observations of series beyond the bound of each metric: of more names than are kept.",
 	})
-	m.durations = newSeries(prometheus.HistogramOpts{
-		Name: "caret_bpf_callback_duration_seconds", Help: "Time from callback_start to callback_end.",
-	}, m.dropped, "node", "callback")
-	m.ages = newSeries(prometheus.HistogramOpts{
-		Name: "caret_bpf_message_age_seconds", Help: "Time from a message's source timestamp to the start of its callback.",
-	}, m.dropped, "topic", "node")
-	m.published = newCounters(prometheus.CounterOpts{
+	durations := newHistograms("caret_bpf_callback_duration_seconds", "Time from callback_start to callback_end.", "node", "callback")
+	ages := newHistograms("caret_bpf_message_age_seconds", "Time from a message's source timestamp to the start of its callback.", "topic", "node")
+	published := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "caret_bpf_messages_published_total", Help: "Messages that were published.",
-	}, m.dropped, "topic", "node")
-	m.lost = newCounters(prometheus.CounterOpts{
+	}, []string{"topic", "node"})
+	lost := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "caret_bpf_lost_records_total", Help: "Records that were lost, by what they were and why.",
-	}, m.dropped, "kind", "reason")
+	}, []string{"kind", "reason"})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "caret_bpf_build_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.dropped, m.durations.of, m.ages.of, m.published.of, m.lost.of, build, &stateCollector{state})
-	return m
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(dropped, durations, ages, published, lost, build, &stateCollector{state})
+	return &Metrics{
+		registry:  registry,
+		durations: newBounded[prometheus.Observer](durations, dropped), ages: newBounded[prometheus.Observer](ages, dropped),
+		published: newBounded[prometheus.Counter](published, dropped), lost: newBounded[prometheus.Counter](lost, dropped),
+	}
 }
 
 // Look counts rows as they come. It keeps nothing of them.
@@ -68,19 +67,28 @@ func (m *Metrics) Look(b *trace.Batch) {
 		row := &b.Callbacks[i]
 		start, end, source := row.CallbackStartTimestamp, row.CallbackEndTimestamp, row.SourceTimestamp
 		if start.Valid && end.Valid {
-			m.durations.observe(row.NodeName, callbackName(row), seconds(end.Value-start.Value))
+			if of, ok := m.durations.at(row.NodeName, callbackName(row)); ok {
+				of.Observe(seconds(end.Value - start.Value))
+			}
 		}
 		if start.Valid && source.Valid {
-			m.ages.observe(row.TopicName, row.NodeName, seconds(start.Value-source.Value))
+			if of, ok := m.ages.at(row.TopicName, row.NodeName); ok {
+				of.Observe(seconds(start.Value - source.Value))
+			}
 		}
 	}
 	for i := range b.Publishes {
-		m.published.add(b.Publishes[i].TopicName, b.Publishes[i].NodeName, 1)
+		if of, ok := m.published.at(b.Publishes[i].TopicName, b.Publishes[i].NodeName); ok {
+			of.Inc()
+		}
 	}
 	for i := range b.Losses {
 		row := &b.Losses[i]
-		if row.Reason != trace.LossUnarmed {
-			m.lost.add(string(row.Kind), string(row.Reason), float64(row.Count))
+		if row.Reason == trace.LossUnarmed {
+			continue
+		}
+		if of, ok := m.lost.at(string(row.Kind), string(row.Reason)); ok {
+			of.Add(float64(row.Count))
 		}
 	}
 }
@@ -106,12 +114,17 @@ func (m *Metrics) Handler() http.Handler {
 // names are the two labels of a series.
 type names struct{ first, second string }
 
-// bounded finds what is kept of each pair of names, up to maxSeries of them.
+// bounded finds the metric of each pair of names, up to maxSeries of them.
 type bounded[V any] struct {
-	mu      sync.Mutex
-	known   map[names]V
-	make    func(first, second string) V
+	of      labeled[V]
 	dropped prometheus.Counter
+
+	mu    sync.Mutex
+	known map[names]V
+}
+
+func newBounded[V any](of labeled[V], dropped prometheus.Counter) *bounded[V] {
+	return &bounded[V]{of: of, dropped: dropped, known: map[names]V{}}
 }
 
 func (b *bounded[V]) at(first, second string) (value V, ok bool) {
@@ -125,54 +138,21 @@ func (b *bounded[V]) at(first, second string) (value V, ok bool) {
 		b.dropped.Inc()
 		return value, false
 	}
-	value = b.make(first, second)
+	value = b.of.WithLabelValues(plain(first), plain(second))
 	b.known[key] = value
 	return value, true
 }
 
-// series are histograms by two names.
-type series struct {
-	of *prometheus.HistogramVec
-	bounded[prometheus.Observer]
+// labeled is a vector of metrics by two labels.
+type labeled[V any] interface {
+	WithLabelValues(labels ...string) V
 }
 
 // Buckets of classic histograms, for servers that do not ask for native ones.
 var buckets = prometheus.ExponentialBuckets(10e-6, 4, 11) // from 10 µs to 10 s
 
-func newSeries(options prometheus.HistogramOpts, dropped prometheus.Counter, labels ...string) *series {
-	options.Buckets = buckets
-	options.NativeHistogramBucketFactor, options.NativeHistogramMaxBucketNumber = 1.1, 100
-	s := &series{of: prometheus.NewHistogramVec(options, labels)}
-	s.bounded = bounded[prometheus.Observer]{known: map[names]prometheus.Observer{}, dropped: dropped}
-	s.make = func(first, second string) prometheus.Observer {
-		return s.of.WithLabelValues(plain(first), plain(second))
-	}
-	return s
-}
-
-func (s *series) observe(first, second string, value float64) {
-	if of, ok := s.at(first, second); ok {
-		of.Observe(value)
-	}
-}
-
-// counters are counters by two names.
-type counters struct {
-	of *prometheus.CounterVec
-	bounded[prometheus.Counter]
-}
-
-func newCounters(options prometheus.CounterOpts, dropped prometheus.Counter, labels ...string) *counters {
-	c := &counters{of: prometheus.NewCounterVec(options, labels)}
-	c.bounded = bounded[prometheus.Counter]{known: map[names]prometheus.Counter{}, dropped: dropped}
-	c.make = func(first, second string) prometheus.Counter {
-		return c.of.WithLabelValues(plain(first), plain(second))
-	}
-	return c
-}
-
-func (c *counters) add(first, second string, count float64) {
-	if of, ok := c.at(first, second); ok {
-		of.Add(count)
-	}
+func newHistograms(name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name, Help: help, Buckets: buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
+	}, labels)
 }

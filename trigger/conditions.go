@@ -14,9 +14,9 @@ const maxKept = 8192
 func newCondition(d Definition, b *beyond) condition {
 	switch d.Kind {
 	case Callback:
-		return &longCallback{d}
+		return &longCallback{Definition: d}
 	case Message:
-		return &lateMessage{d}
+		return &lateMessage{Definition: d}
 	case Silent:
 		return &silentTopic{d, kept[string, silence]{beyond: b}}
 	case Slow:
@@ -64,20 +64,20 @@ func matches(expression *regexp.Regexp, name string) bool {
 	return expression == nil || name != "" && expression.MatchString(name)
 }
 
-// nothing comes by itself.
-type nothing struct{}
-
-func (nothing) look(*trace.Batch, found) {}
-func (nothing) tick(int64, found)        {}
-
 // timeless are conditions that do not depend on the time.
 type timeless struct{}
 
 func (timeless) tick(int64, found) {}
 
-type longCallback struct{ Definition }
+// nothing comes by itself.
+type nothing struct{ timeless }
 
-func (c *longCallback) tick(int64, found) {}
+func (nothing) look(*trace.Batch, found) {}
+
+type longCallback struct {
+	timeless
+	Definition
+}
 
 func (c *longCallback) look(b *trace.Batch, found found) {
 	for i := range b.Callbacks {
@@ -99,9 +99,10 @@ func named(name string) string {
 	return name
 }
 
-type lateMessage struct{ Definition }
-
-func (c *lateMessage) tick(int64, found) {}
+type lateMessage struct {
+	timeless
+	Definition
+}
 
 func (c *lateMessage) look(b *trace.Batch, found found) {
 	for i := range b.Callbacks {
@@ -216,11 +217,10 @@ type timerKey struct {
 }
 
 type missedTimer struct {
+	timeless
 	Definition
 	timers kept[timerKey, int64] // when each last began
 }
-
-func (c *missedTimer) tick(int64, found) {}
 
 func (c *missedTimer) look(b *trace.Batch, found found) {
 	for i := range b.Callbacks {
@@ -253,11 +253,10 @@ func (lost) look(b *trace.Batch, found found) {
 }
 
 type exited struct {
+	timeless
 	Definition
 	told kept[trace.ProcessKey, bool]
 }
-
-func (c *exited) tick(int64, found) {}
 
 func (c *exited) look(b *trace.Batch, found found) {
 	for i := range b.Processes {
@@ -275,12 +274,11 @@ func (c *exited) look(b *trace.Batch, found found) {
 type program struct{ executable, commandLine string }
 
 type restarted struct {
+	timeless
 	Definition
 	met   kept[trace.ProcessKey, bool]
 	ended kept[program, bool]
 }
-
-func (c *restarted) tick(int64, found) {}
 
 func (c *restarted) look(b *trace.Batch, found found) {
 	for i := range b.Processes {

@@ -3,7 +3,6 @@ package writer
 import (
 	"io"
 	"os"
-	"path"
 )
 
 // adoption is the encoder's task for Adopt.
@@ -47,12 +46,5 @@ func (s *segments) adopt(from *os.File, rows int) (*finished, error) {
 		s.dir.discard(f, s.temporary())
 		return nil, ioError("write", s.dir.describe(s.temporary()), err)
 	}
-	copied := &finished{
-		table: s.table, file: f, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
-		folder: s.folder, rows: rows, bytes: bytes, closedAt: s.now(), counters: s.counters,
-	}
-	s.closedBytes += bytes
-	s.counters.written.Store(s.closedBytes)
-	s.sequence++
-	return copied, nil
+	return s.handOver(f, rows, bytes), nil
 }

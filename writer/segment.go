@@ -96,15 +96,21 @@ func (s *segments) finish() (*finished, error) {
 	if err := s.parquet.End(); err != nil {
 		return nil, s.fail(err)
 	}
-	f := &finished{
-		table: s.table, file: s.file.File, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
-		folder: s.folder, rows: s.rows, bytes: s.parquet.Size(), closedAt: s.now(), counters: s.counters,
-	}
-	s.closedBytes += s.parquet.Size()
-	s.counters.written.Store(s.closedBytes)
+	f := s.handOver(s.file.File, s.rows, s.parquet.Size())
 	s.file, s.rows, s.rowsInGroup = nil, 0, 0
-	s.sequence++
 	return f, nil
+}
+
+// handOver makes a file, which has its footer, the next segment.
+func (s *segments) handOver(file *os.File, rows int, bytes int64) *finished {
+	f := &finished{
+		table: s.table, file: file, temporary: s.temporary(), final: path.Join(s.table.Name, s.name()),
+		folder: s.folder, rows: rows, bytes: bytes, closedAt: s.now(), counters: s.counters,
+	}
+	s.closedBytes += bytes
+	s.counters.written.Store(s.closedBytes)
+	s.sequence++
+	return f
 }
 
 // abandon removes the unfinished segment, if there is one.

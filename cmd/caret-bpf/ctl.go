@@ -108,18 +108,20 @@ func (f *ctlFlags) client(ctx context.Context, c console) (*control.Client, erro
 }
 
 func ctlStatusCommand() command {
-	return ctlRequestCommand("status", "show how a recording goes", (*control.Client).Status)
+	return ctlRequestCommand("status", "show how a recording goes", (*control.Client).Status, (*ctlFlags).print)
 }
 
 func ctlFlushCommand() command {
-	return ctlRequestCommand("flush", "bring what was recorded so far to disk; open callbacks are written when they end", (*control.Client).Flush)
+	return ctlRequestCommand("flush", "bring what was recorded so far to disk; open callbacks are written when they end", (*control.Client).Flush, (*ctlFlags).print)
 }
 
 func ctlStopCommand() command {
-	return ctlRequestCommand("stop", "end a recording; the answer does not wait for its end", (*control.Client).Stop)
+	return ctlRequestCommand("stop", "end a recording; the answer does not wait for its end", (*control.Client).Stop, (*ctlFlags).print)
 }
 
-func ctlRequestCommand(name, summary string, ask func(*control.Client, context.Context) (control.Status, error)) command {
+func ctlRequestCommand[Answer any](
+	name, summary string, ask func(*control.Client, context.Context) (Answer, error), show func(*ctlFlags, io.Writer, Answer) error,
+) command {
 	return command{
 		name: name, arguments: "[flags]", summary: summary,
 		examples: []string{"caret-bpf ctl " + name, "caret-bpf ctl " + name + " --socket /tmp/recording.sock --json"},
@@ -133,11 +135,11 @@ func ctlRequestCommand(name, summary string, ask func(*control.Client, context.C
 				if err != nil {
 					return err
 				}
-				status, err := ask(client, ctx)
+				answer, err := ask(client, ctx)
 				if err != nil {
 					return err
 				}
-				return f.print(c.out, status)
+				return show(f, c.out, answer)
 			}
 		},
 	}

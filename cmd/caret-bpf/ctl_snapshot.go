@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -58,27 +59,7 @@ func ctlSnapshotCommand() command {
 }
 
 func ctlTriggersCommand() command {
-	return command{
-		name: "triggers", arguments: "[flags]", summary: "list what a recording waits for (--trigger), and how often it came",
-		examples: []string{"caret-bpf ctl triggers", "caret-bpf ctl triggers --socket /tmp/recording.sock --json"},
-		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			f := defineCtlFlags(flags)
-			return func(ctx context.Context, c console, arguments []string) error {
-				if err := noArguments(arguments); err != nil {
-					return err
-				}
-				client, err := f.client(ctx, c)
-				if err != nil {
-					return err
-				}
-				all, err := client.Triggers(ctx)
-				if err != nil {
-					return err
-				}
-				return f.printTriggers(c, all)
-			}
-		},
-	}
+	return ctlRequestCommand("triggers", "list what a recording waits for (--trigger), and how often it came", (*control.Client).Triggers, (*ctlFlags).printTriggers)
 }
 
 func ctlFireCommand() command {
@@ -100,26 +81,26 @@ func ctlFireCommand() command {
 				if err != nil {
 					return err
 				}
-				return f.printTriggers(c, all)
+				return f.printTriggers(c.out, all)
 			}
 		},
 	}
 }
 
-func (f *ctlFlags) printTriggers(c console, all []control.Trigger) error {
+func (f *ctlFlags) printTriggers(w io.Writer, all []control.Trigger) error {
 	if f.json {
-		return printJSON(c.out, control.Triggers{Triggers: all})
+		return printJSON(w, control.Triggers{Triggers: all})
 	}
 	for _, t := range all {
 		last := "never"
 		if t.LastNs != 0 {
 			last = time.Unix(0, t.LastNs).Format(time.DateTime)
 		}
-		fmt.Fprintf(c.out, "%s  fired %s  suppressed %s  last %s  %s\n",
+		fmt.Fprintf(w, "%s  fired %s  suppressed %s  last %s  %s\n",
 			report.Printable(t.Name), report.Count(t.Fired), report.Count(t.Suppressed), last, report.Printable(t.Definition))
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(c.out, "it waits for nothing: see --trigger of `caret-bpf record`")
+		fmt.Fprintln(w, "it waits for nothing: see --trigger of `caret-bpf record`")
 	}
 	return nil
 }
