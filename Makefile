@@ -51,16 +51,22 @@ test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded 
 	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./test/recording
 
 .PHONY: soak
-soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): about an hour
-	CARET_BPF_SOAK=1 $(GO) test ./test/recording -count=1 -v -timeout 3h -run '^Test(KilledAtAnyMoment|StoppedRecorder|EndlessRecording|TriggersDoNotLeak|OverloadIsAccountedFor|DiskFull)$$'
+soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): more than an hour
+	CARET_BPF_SOAK=1 $(GO) test ./test/recording -count=1 -v -timeout 3h -run '^Test(KilledAtAnyMoment|StoppedRecorder|EndlessRecording|TriggersDoNotLeak|OverloadIsAccountedFor|DiskFull|SlowDisk|PowerCut|Expectations|ManyEvents)$$'
 
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target ./test/recording
+	scripts/vm/run.sh --short --run 'LeastPrivilege|RecorderShedsPrivileges|CommandOfAnotherUser' -- ./cmd/caret-bpf
 
 .PHONY: test-vm-arm64
 test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 kernels 6.1 and 6.12 in QEMU
 	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./entities ./session ./test/recording
+
+.PHONY: test-service
+test-service: testdata ## Try the .deb's systemd service and each sandboxing option in emulated machines with Debian 13 and 12 (debootstrap; as root)
+	scripts/vm/service.sh --kernel 6.12-full
+	scripts/vm/service.sh --kernel 6.1
 
 .PHONY: compare-lttng
 compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and compare every hit (Iron and later)
@@ -85,11 +91,11 @@ test-fresh: ## Run README's two commands in fresh roots of Debian 12 and 13 (deb
 	scripts/fresh-root.sh trixie
 
 .PHONY: package
-package: ## Make .deb and .rpm packages, SBOMs and checksums in build/package/dist
+package: ## Make .deb and .rpm packages, a container image, SBOMs and checksums in build/package/dist
 	scripts/package.sh $(VERSION)
 
 .PHONY: test-package
-test-package: ## Make the packages twice, and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
+test-package: ## Make packages and image twice, and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
 	scripts/test-package.sh
 
 .PHONY: test-compiler

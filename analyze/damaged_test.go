@@ -34,6 +34,8 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 		},
 		func() error { _, err := q.Loads(ctx, 1_000_000_000, nil); return err },
 		func() error { _, _, err := q.TimeSpan(ctx); return err },
+		func() error { return q.Timeline(ctx, func(*analyze.TimelineWindow) error { return nil }) },
+		func() error { return q.Losses(ctx, func([]trace.Loss) error { return nil }) },
 	}
 }
 

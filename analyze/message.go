@@ -29,6 +29,8 @@ type departure struct {
 	inputs []*arrival
 	one    [1]*arrival // room for what is nearly always enough
 	begins *pathBegin
+	// flow is the first one of the publication, if a timeline is asked for.
+	flow Flow
 }
 
 // publishNumber identifies a publish as its enqueues name it: the process is that of one dataset, by a number of the
@@ -63,6 +65,8 @@ type arrival struct {
 	// from is the publish of the message, as far as it was found; begins are paths that begin with its reception.
 	from   *departure
 	begins *pathBegin
+	// flow is that on which the message came, if a timeline is asked for.
+	flow Flow
 }
 
 // arrived is when the message was there.

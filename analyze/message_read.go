@@ -16,6 +16,9 @@ type messageReader struct {
 	wanted        *wantedMessages
 
 	enqueues slab[enqueue]
+	// Of timelines.
+	publications slab[Publication]
+	executions   slab[Execution]
 
 	processes system.ProcessNumbers
 	numbers   [][]int32 // the query's numbers of processes, by dataset and the reader's number; 0 where not looked up yet
@@ -58,6 +61,15 @@ func (r *messageReader) detailedDeparture(row *detailedDepartureColumns, dataset
 // departureNamed makes a departure of a publisher that, where no entity table has it, goes by these names. Without a
 // topic it is nil then.
 func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic, node string) *departure {
+	d := new(departure)
+	if !r.setDeparture(d, row, dataset, topic, node) {
+		return nil
+	}
+	return d
+}
+
+// setDeparture is departureNamed for a departure that is there.
+func (r *messageReader) setDeparture(d *departure, row *departureColumns, dataset int, topic, node string) bool {
 	clock := &r.query.clocks[dataset]
 	intra, rclcpp, rcl, rmw := clock.orNone(row.Intra), clock.orNone(row.Rclcpp), clock.orNone(row.Rcl), clock.orNone(row.RMW)
 	at := firstOf(intra, rclcpp)
@@ -65,20 +77,20 @@ func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic
 		at = firstOf(rcl, rmw)
 	}
 	if at == noTime {
-		return nil
+		return false
 	}
 	raw := scan.FirstTime(row.Intra, row.Rclcpp, row.Rcl, row.RMW)
 	p := r.publishers.Find(&row.ProcessKey, row.PublisherHandle, raw)
 	if p == nil || p.TopicName == "" {
 		if topic == "" {
-			return nil
+			return false
 		}
 		p = r.query.unknown.Publisher(row.ProcessKey, row.PublisherHandle, topic, node)
 	}
 	if !r.wanted.publisher(p) {
-		return nil
+		return false
 	}
-	d := &departure{
+	*d = departure{
 		publisher: p, dataset: dataset, at: at, intra: intra, rclcpp: rclcpp, rcl: rcl, rmw: rmw, written: noTime,
 		source: row.Source, start: noTime, enqueues: row.EnqueueCount,
 		number: publishNumber{r.process(dataset, &row.ProcessKey), row.TID, row.PublishNumber},
@@ -86,7 +98,7 @@ func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic
 	if row.Callback != 0 && row.CallbackStart.Valid {
 		d.callback, d.start = r.callback(&row.ProcessKey, row.Callback, row.CallbackStart.Value), clock.correct(row.CallbackStart.Value)
 	}
-	return d
+	return true
 }
 
 func (r *messageReader) callback(process *trace.ProcessKey, address trace.Address, at int64) *system.Callback {
@@ -107,9 +119,18 @@ func (r *messageReader) detailedArrival(row *detailedArrivalColumns, dataset int
 // arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a
 // topic it is unknown then.
 func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, node string) *arrival {
+	a := new(arrival)
+	if !r.setArrival(a, row, dataset, topic, node) {
+		return nil
+	}
+	return a
+}
+
+// setArrival is arrivalNamed for an arrival that is there.
+func (r *messageReader) setArrival(a *arrival, row *arrivalColumns, dataset int, topic, node string) bool {
 	message := row.Source.Valid || row.Dequeue.Valid
 	if !row.Start.Valid || !message && r.wanted.callback == nil {
-		return nil
+		return false
 	}
 	c := r.callback(&row.ProcessKey, row.Callback, row.Start.Value)
 	var s *system.Subscription
@@ -122,17 +143,17 @@ func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, no
 		}
 	}
 	if s == nil && (r.wanted.callback == nil || !r.wanted.callback(c)) {
-		return nil
+		return false
 	}
 	clock := &r.query.clocks[dataset]
-	a := &arrival{
+	*a = arrival{
 		subscription: s, dataset: dataset, tid: row.TID, callback: c, start: clock.correct(row.Start.Value), end: clock.orNone(row.End),
 		take: clock.orNone(row.Take), source: row.Source, gid: row.PublisherGID,
 	}
 	if row.Dequeue.Valid {
 		a.intra, a.dequeue, a.take = true, row.DequeueIndex, clock.orNone(row.Dequeue)
 	}
-	return a
+	return true
 }
 
 // process returns the number of a process in a dataset.

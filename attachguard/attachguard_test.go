@@ -61,9 +61,16 @@ func attachBeside(t *testing.T, library string, keepMaps func()) (told []string)
 	if err != nil {
 		t.Fatal(err)
 	}
+	closed := false
+	defer func() {
+		if !closed { // it would let go who keeps his map in the next test
+			guard.Close()
+		}
+	}()
 	keepMaps()
 	fd, err := attach(library)
 	guard.Close()
+	closed = true
 	if err != nil {
 		t.Skip("cannot attach: ", err)
 	}

@@ -40,6 +40,7 @@ func (m SiteMode) counted(sites []probes.Site) []probes.Site {
 // tellArmed tells what of a process's plan is recorded and was not told yet.
 func (a *Attacher) tellArmed(p *Process, planned []probes.Site) {
 	sites := a.options.Sites.counted(planned)
+	a.tellReinstated(p, sites)
 	fresh := a.armed(p, sites, func(site probes.Site) bool { return !p.told[keyOf(site)] && a.armedAt(p, site) != Never })
 	for _, armed := range fresh {
 		for _, site := range sites {

@@ -47,6 +47,7 @@ type kernel interface {
 	SharesLinks() bool
 	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
 	RetireUnit(unit abi.Unit) error
+	ReinstateUnits(units []abi.Unit) error
 	Close(attachments []attachment) error
 	BeginChange(filter bool) error
 	CommitChange() error
@@ -70,6 +71,8 @@ type Attacher struct {
 	released []unitAttachment // of processes that are over
 	opened   bool             // the recording has begun
 	budget   *budget
+	// reinstating are units that are attached again, which was not wanted before: nothing is missing of them.
+	reinstating []abi.Unit
 }
 
 // sharedLinks is what is attached for every process, and what is known of that.
@@ -93,7 +96,7 @@ func New(l *loader.Loader, options Options, reporter Reporter, entities Entities
 }
 
 func newAttacher(k kernel, options Options, reporter Reporter, entities Entities) *Attacher {
-	budget := &budget{limit: options.MaxOverhead, optional: map[abi.Unit]bool{}}
+	budget := newBudget(options)
 	return &Attacher{
 		options: options, prober: prober{k, reporter, budget}, reporter: reporter, entities: entities,
 		sharedLinks: newSharedLinks(newSharing(options, reporter)), budget: budget,
@@ -260,7 +263,7 @@ func (a *Attacher) Verify() {
 			a.detachShared(held.file)
 			for key, state := range a.attached {
 				if key.file == held.file {
-					a.attached[key] = siteState{settled: state.settled}
+					a.attached[key] = siteState{settled: state.settled, unit: state.unit}
 				}
 			}
 			a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))

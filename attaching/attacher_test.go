@@ -117,6 +117,11 @@ func (k *fakeKernel) RetireUnit(unit abi.Unit) error {
 	return nil
 }
 
+func (k *fakeKernel) ReinstateUnits(units []abi.Unit) error {
+	k.retired = slices.DeleteFunc(k.retired, func(unit abi.Unit) bool { return slices.Contains(units, unit) })
+	return nil
+}
+
 func (k *fakeKernel) Close(attachments []attachment) error {
 	k.closed++
 	k.open = slices.DeleteFunc(k.open, func(a *fakeAttachment) bool { return slices.Contains(attachments, attachment(a)) })

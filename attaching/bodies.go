@@ -205,7 +205,8 @@ func (a *Attacher) warnOfLateCallers(p *Process, sites []probes.Site) {
 	}
 	warned := map[string]bool{}
 	for _, site := range sites {
-		if site.Role == abi.RoleCaller && !site.Armed && !warned[site.Library] {
+		isNew := site.Role == abi.RoleCaller && !site.Armed && !a.isReinstated(site)
+		if isNew && !warned[site.Library] {
 			warned[site.Library] = true
 			a.reporter.Warn(fmt.Errorf("PID %d has mapped %s, which was not expected: what it did before the recorder noticed, within about %v, is not recorded",
 				p.Target.PID, site.Library, NoticeTime))

@@ -37,12 +37,36 @@ const notOptional = abi.HitUnits
 // budget is what a recording has given up to cost no more than it may.
 type budget struct {
 	// limit is what it may cost a thread, as a share of its time; 0: whatever it takes.
-	limit    float64
+	limit float64
+	// byUnit says that sites are attached unit by unit, so that one can be detached.
+	byUnit   bool
 	optional map[abi.Unit]bool // units that are attached and may be retired
-	retired  []abi.Unit
-	told     bool // that there is nothing left to give up
+	// retired are units that are not probed.
+	retired map[abi.Unit]retirement
+	told    bool // that there is nothing left to give up
 	// settling says that sites were detached within the window that is judged next.
 	settling bool
+}
+
+// retirement is why a unit is not probed.
+type retirement struct {
+	why string // as a plan says it
+	// forCost: for what it has cost a thread, else because the profile does without it.
+	forCost bool
+}
+
+func newBudget(o Options) *budget {
+	return &budget{
+		limit: o.MaxOverhead, byUnit: o.MaxOverhead > 0 || o.Driven, optional: map[abi.Unit]bool{}, retired: map[abi.Unit]retirement{},
+	}
+}
+
+// optionalUnit is the unit of a site that may be retired, notOptional of all others.
+func optionalUnit(site probes.Site) abi.Unit {
+	if site.Optional {
+		return site.Unit()
+	}
+	return notOptional
 }
 
 // unitSites are sites that are attached together.
@@ -51,17 +75,14 @@ type unitSites struct {
 	sites []probes.Site
 }
 
-// groupByUnit puts what is not optional first. Without a budget all sites are one group.
+// groupByUnit puts what is not optional first. Where nothing will be retired all sites are one group.
 func (b *budget) groupByUnit(sites []probes.Site) []unitSites {
-	if b.limit == 0 {
+	if !b.byUnit {
 		return []unitSites{{notOptional, sites}}
 	}
 	groups := []unitSites{{unit: notOptional}}
 	for _, site := range sites {
-		unit := abi.Unit(notOptional)
-		if site.Optional {
-			unit = site.Unit()
-		}
+		unit := optionalUnit(site)
 		index := slices.IndexFunc(groups, func(g unitSites) bool { return g.unit == unit })
 		if index < 0 {
 			index = len(groups)
@@ -88,13 +109,19 @@ func (b *budget) optionalUnits(of ThreadShare) []abi.Unit {
 
 // isRetired reports whether a site is not to be probed any more.
 func (b *budget) isRetired(site probes.Site) bool {
-	return site.Optional && slices.Contains(b.retired, site.Unit())
+	_, retired := b.retired[optionalUnit(site)]
+	return retired
 }
 
 // omitRetired takes out of a plan what is not to be probed any more.
 func (b *budget) omitRetired(plan *probes.Plan) {
-	if len(b.retired) > 0 {
-		plan.Omit(b.isRetired, "it was detached while recording, to keep --max-overhead "+percent(b.limit))
+	var reasons []string
+	for _, r := range b.retired {
+		reasons = append(reasons, r.why)
+	}
+	slices.Sort(reasons)
+	for _, why := range slices.Compact(reasons) {
+		plan.Omit(func(site probes.Site) bool { return b.isRetired(site) && b.retired[site.Unit()].why == why }, why)
 	}
 }
 
@@ -137,27 +164,10 @@ func (a *Attacher) settlesSoon(pid int32) bool {
 	})
 }
 
-// retire detaches a unit from all processes for the rest of the recording, because of what it costs a thread.
+// retire detaches a unit from all processes because of what it costs a thread.
 func (a *Attacher) retire(unit abi.Unit, of ThreadShare) {
 	a.reporter.Retiring(unit, of)
-	a.prober.retire(unit)
-	lists := a.sharedLists()
-	for _, p := range a.processes {
-		lists = append(lists, p.attachmentLists()...)
-	}
-	a.prober.closeIf(func(held unitAttachment) bool { return held.unit == unit }, lists...)
-	for _, group := range a.sharedDetachables() {
-		group.sites = slices.DeleteFunc(group.sites, a.budget.isRetired)
-	}
-	for _, p := range a.processes {
-		for _, group := range p.detachables() {
-			group.sites = slices.DeleteFunc(group.sites, a.budget.isRetired)
-		}
-		if p.plan != nil {
-			a.budget.omitRetired(p.plan)
-			a.reporter.Missing(p, p.plan.Missing)
-		}
-	}
+	a.retireUnits([]abi.Unit{unit}, retirement{why: "it was detached while recording, to keep --max-overhead " + percent(a.budget.limit), forCost: true})
 	a.reporter.Message(fmt.Sprintf("the recording costs thread %d of PID %d %s of its time, more than --max-overhead %s: %s, %s of it, is probed no more",
 		of.TID, of.PID, percent(of.Share), percent(a.budget.limit), unit, percent(of.Units[unit])))
 }

@@ -119,7 +119,7 @@ func (o occasionalSites) attachFile(ctx context.Context, with *prober, sites []p
 // forgetAttached notes that nothing is attached any more.
 func (o occasionalSites) forgetAttached() {
 	for _, site := range o.sites {
-		o.known[keyOf(site)] = siteState{settled: o.known.settled(site)}
+		o.known[keyOf(site)] = siteState{settled: o.known.settled(site), unit: optionalUnit(site)}
 	}
 }
 

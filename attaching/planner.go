@@ -20,6 +20,8 @@ type Options struct {
 	Sites SiteMode
 	// Profile trades what is recorded for what it costs.
 	Profile probes.Profile
+	// Driven says that the budget and the profile may be changed while recording.
+	Driven bool
 	// MaxOverhead is the share of a thread's time that the recording may cost; 0 means no limit.
 	MaxOverhead float64
 	// Costs are what hits of sites cost on this machine; nil means the built-in defaults.

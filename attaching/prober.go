@@ -117,7 +117,9 @@ func (p *prober) note(pid int32, sites []probes.Site, failed map[siteKey]error, 
 		if err == nil && !known[key].settled {
 			fresh = append(fresh, site)
 		}
-		state := siteState{settled: err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged)}
+		state := siteState{
+			settled: err == nil || errors.Is(err, loader.ErrUnsafeSite) || errors.Is(err, loader.ErrFileChanged), unit: optionalUnit(site),
+		}
 		if err == nil {
 			state.at = now
 		}
@@ -138,11 +140,11 @@ func (p *prober) detach(of *detachable, why string) {
 	}
 }
 
-// retire has a unit probed no more. What is attached of it is still to be closed.
-func (p *prober) retire(unit abi.Unit) {
+// retire has a unit probed no more, and says why. What is attached of it is still to be closed.
+func (p *prober) retire(unit abi.Unit, r retirement) {
 	p.reporter.Warn(p.kernel.RetireUnit(unit))
 	delete(p.budget.optional, unit)
-	p.budget.retired = append(p.budget.retired, unit)
+	p.budget.retired[unit] = r
 }
 
 // close closes attachments, and gives back what was paid for them.

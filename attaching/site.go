@@ -30,6 +30,8 @@ type siteState struct {
 	settled bool
 	// at is when it was attached, CLOCK_MONOTONIC in nanoseconds; 0 if it is not.
 	at int64
+	// unit is that of a site that may be retired; notOptional for all others.
+	unit abi.Unit
 }
 
 func (s attachedSites) settled(site probes.Site) bool { return s[keyOf(site)].settled }
@@ -47,6 +49,11 @@ func (s attachedSites) recordFrom(at int64) {
 // forget removes what is known of a file.
 func (s attachedSites) forget(file target.FileID) {
 	maps.DeleteFunc(s, func(key siteKey, _ siteState) bool { return key.file == file })
+}
+
+// forgetUnits has the sites of units be attached again that were retired.
+func (s attachedSites) forgetUnits(units []abi.Unit) {
+	maps.DeleteFunc(s, func(_ siteKey, state siteState) bool { return slices.Contains(units, state.unit) })
 }
 
 // sortForAttaching puts sites into the order in which they are attached.

@@ -32,7 +32,7 @@ type CaretEvent struct {
 	Role         uint8
 	CostNs       uint16
 	IsFirst      uint32
-	Reserved     uint32
+	IsEarly      uint32
 }
 
 type CaretRingOperation struct {
@@ -129,6 +129,7 @@ const (
 	CaretVarMessageStamps                = "message_stamps"
 	CaretVarOpenSinceNs                  = "open_since_ns"
 	CaretVarPublisherImplOffset          = "publisher_impl_offset"
+	CaretVarRawPaused                    = "raw_paused"
 	CaretVarRawRecords                   = "raw_records"
 	CaretVarReportAllExecs               = "report_all_execs"
 	CaretVarRingCapacityOffset           = "ring_capacity_offset"
@@ -148,6 +149,7 @@ const (
 	CaretVarSharedHeaderOffset           = "shared_header_offset"
 	CaretVarSharedInitRecord             = "shared_init_record"
 	CaretVarSharedLinksRule              = "shared_links_rule"
+	CaretVarSharedListed                 = "shared_listed"
 	CaretVarSharedLossReason             = "shared_loss_reason"
 	CaretVarSharedMessageDetail          = "shared_message_detail"
 	CaretVarSharedPlanUnit               = "shared_plan_unit"
@@ -287,6 +289,7 @@ type CaretVariableSpecs struct {
 	MessageStamps                *ebpf.VariableSpec `ebpf:"message_stamps"`
 	OpenSinceNs                  *ebpf.VariableSpec `ebpf:"open_since_ns"`
 	PublisherImplOffset          *ebpf.VariableSpec `ebpf:"publisher_impl_offset"`
+	RawPaused                    *ebpf.VariableSpec `ebpf:"raw_paused"`
 	RawRecords                   *ebpf.VariableSpec `ebpf:"raw_records"`
 	ReportAllExecs               *ebpf.VariableSpec `ebpf:"report_all_execs"`
 	RingCapacityOffset           *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
@@ -306,6 +309,7 @@ type CaretVariableSpecs struct {
 	SharedHeaderOffset           *ebpf.VariableSpec `ebpf:"shared_header_offset"`
 	SharedInitRecord             *ebpf.VariableSpec `ebpf:"shared_init_record"`
 	SharedLinksRule              *ebpf.VariableSpec `ebpf:"shared_links_rule"`
+	SharedListed                 *ebpf.VariableSpec `ebpf:"shared_listed"`
 	SharedLossReason             *ebpf.VariableSpec `ebpf:"shared_loss_reason"`
 	SharedMessageDetail          *ebpf.VariableSpec `ebpf:"shared_message_detail"`
 	SharedPlanUnit               *ebpf.VariableSpec `ebpf:"shared_plan_unit"`
@@ -405,6 +409,7 @@ type CaretVariables struct {
 	MessageStamps                *ebpf.Variable `ebpf:"message_stamps"`
 	OpenSinceNs                  *ebpf.Variable `ebpf:"open_since_ns"`
 	PublisherImplOffset          *ebpf.Variable `ebpf:"publisher_impl_offset"`
+	RawPaused                    *ebpf.Variable `ebpf:"raw_paused"`
 	RawRecords                   *ebpf.Variable `ebpf:"raw_records"`
 	ReportAllExecs               *ebpf.Variable `ebpf:"report_all_execs"`
 	RingCapacityOffset           *ebpf.Variable `ebpf:"ring_capacity_offset"`
@@ -424,6 +429,7 @@ type CaretVariables struct {
 	SharedHeaderOffset           *ebpf.Variable `ebpf:"shared_header_offset"`
 	SharedInitRecord             *ebpf.Variable `ebpf:"shared_init_record"`
 	SharedLinksRule              *ebpf.Variable `ebpf:"shared_links_rule"`
+	SharedListed                 *ebpf.Variable `ebpf:"shared_listed"`
 	SharedLossReason             *ebpf.Variable `ebpf:"shared_loss_reason"`
 	SharedMessageDetail          *ebpf.Variable `ebpf:"shared_message_detail"`
 	SharedPlanUnit               *ebpf.Variable `ebpf:"shared_plan_unit"`

@@ -48,6 +48,36 @@ func (c *Client) Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, err
 	return ask[Snapshot](ctx, c, http.MethodPost, pathSnapshot, r)
 }
 
+// Rotate has what was recorded so far be a dataset of its own.
+func (c *Client) Rotate(ctx context.Context, r RotationRequest) (Snapshot, error) {
+	return ask[Snapshot](ctx, c, http.MethodPost, pathRotate, r)
+}
+
+// Settings asks which settings a recording has.
+func (c *Client) Settings(ctx context.Context) (Settings, error) {
+	return ask[Settings](ctx, c, http.MethodGet, pathSettings, nil)
+}
+
+// Change gives a recording other settings, and returns when they have taken effect.
+func (c *Client) Change(ctx context.Context, change SettingsChange) (Settings, error) {
+	return ask[Settings](ctx, c, http.MethodPost, pathSettings, change)
+}
+
+// Targets asks which processes are recorded.
+func (c *Client) Targets(ctx context.Context) (Targets, error) {
+	return ask[Targets](ctx, c, http.MethodGet, pathTargets, nil)
+}
+
+// Add begins to record a process, and returns when everything is recorded of it.
+func (c *Client) Add(ctx context.Context, pid int32) (Targets, error) {
+	return ask[Targets](ctx, c, http.MethodPost, pathAdd, TargetRequest{pid})
+}
+
+// Remove ends the recording of a process.
+func (c *Client) Remove(ctx context.Context, pid int32) (Targets, error) {
+	return ask[Targets](ctx, c, http.MethodPost, pathRemove, TargetRequest{pid})
+}
+
 // Triggers asks what is waited for.
 func (c *Client) Triggers(ctx context.Context) ([]Trigger, error) {
 	all, err := ask[Triggers](ctx, c, http.MethodGet, pathTriggers, nil)
@@ -58,6 +88,11 @@ func (c *Client) Triggers(ctx context.Context) ([]Trigger, error) {
 func (c *Client) Fire(ctx context.Context, name string, r FireRequest) ([]Trigger, error) {
 	all, err := ask[Triggers](ctx, c, http.MethodPost, strings.Replace(pathFire, "{name}", url.PathEscape(name), 1), r)
 	return all.Triggers, err
+}
+
+// Start begins a recording that waits for it, and returns when it has begun.
+func (c *Client) Start(ctx context.Context) (Status, error) {
+	return ask[Status](ctx, c, http.MethodPost, pathStart, nil)
 }
 
 // Flush returns when all that was recorded before the call is on disk.

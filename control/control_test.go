@@ -46,6 +46,12 @@ func (f *fake) Status() Status {
 	return Status{PID: 1, Version: "v1", Output: "rec", State: "recording", Rows: map[string]uint64{"callback": 3}, Overhead: 0.01}
 }
 
+func (f *fake) Sources(context.Context, uint32) ([]Source, error) {
+	return []Source{{PID: 7, NamespacePID: 7, Command: "talker", Events: 3, Missing: []string{}}}, f.failure
+}
+
+func (f *fake) Start(ctx context.Context) error { return f.work(ctx) }
+
 func (f *fake) Flush(ctx context.Context) error {
 	f.flushes.Add(1)
 	return f.work(ctx)
@@ -59,6 +65,37 @@ func (f *fake) Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error
 	}
 	return Snapshot{Output: "snap", BeginNs: r.BeginNs, EndNs: r.EndNs, Rows: map[string]uint64{"callback": 2}}, f.work(ctx)
 }
+
+func (f *fake) Rotate(ctx context.Context, r RotationRequest) (Snapshot, error) {
+	return Snapshot{Output: r.Output, Rows: map[string]uint64{}}, f.work(ctx)
+}
+
+func (f *fake) Settings() (Settings, error) {
+	none := []string{}
+	return Settings{Profile: "standard", SelectNodes: none, IgnoreNodes: []string{"^/x"}, SelectTopics: none, IgnoreTopics: none}, f.failure
+}
+
+func (f *fake) Change(_ context.Context, change SettingsChange) (Settings, error) {
+	s, err := f.Settings()
+	if change.Profile != nil {
+		s.Profile = *change.Profile
+	}
+	if change.IgnoreNodes != nil {
+		s.IgnoreNodes = *change.IgnoreNodes
+	}
+	return s, err
+}
+
+func (f *fake) Targets() []Target { return []Target{{PID: 7, ProcessStart: 8, Command: "talker"}} }
+
+func (f *fake) Add(_ context.Context, pid int32, user uint32) error {
+	if pid == 1 || user != uint32(os.Geteuid()) {
+		return fmt.Errorf("%w: PID %d for user %d", ErrRequest, pid, user)
+	}
+	return f.failure
+}
+
+func (f *fake) Remove(context.Context, int32) error { return f.failure }
 
 func (f *fake) Triggers() []Trigger {
 	return []Trigger{{Name: "slow", Definition: "callback over=1s", Fired: 3}}
@@ -87,7 +124,9 @@ func TestRequests(t *testing.T) {
 	f := new(fake)
 	path, server := serveFake(t, f)
 	client := NewClient(path)
-	for name, ask := range map[string]func(context.Context) (Status, error){"status": client.Status, "flush": client.Flush, "stop": client.Stop} {
+	for name, ask := range map[string]func(context.Context) (Status, error){
+		"status": client.Status, "start": client.Start, "flush": client.Flush, "stop": client.Stop,
+	} {
 		s, err := ask(t.Context())
 		if err != nil || s.PID != 1 || s.Rows["callback"] != 3 {
 			t.Errorf("%s: %+v, %v", name, s, err)
@@ -101,6 +140,31 @@ func TestRequests(t *testing.T) {
 	}
 	if _, err := client.Snapshot(t.Context(), SnapshotRequest{BeginNs: 3, EndNs: 2}); !errors.Is(err, ErrRefused) {
 		t.Errorf("a snapshot of nothing: %v", err)
+	}
+	if made, err := client.Rotate(t.Context(), RotationRequest{Output: "/part"}); err != nil || made.Output != "/part" {
+		t.Errorf("rotate: %+v, %v", made, err)
+	}
+	if now, err := client.Settings(t.Context()); err != nil || now.Profile != "standard" || len(now.IgnoreNodes) != 1 {
+		t.Errorf("settings: %+v, %v", now, err)
+	}
+	minimal := "minimal"
+	if now, err := client.Change(t.Context(), SettingsChange{Profile: &minimal}); err != nil || now.Profile != minimal || len(now.IgnoreNodes) != 1 {
+		t.Errorf("another profile: %+v, %v", now, err)
+	}
+	if now, err := client.Change(t.Context(), SettingsChange{IgnoreNodes: &[]string{}}); err != nil || now.Profile != "standard" || len(now.IgnoreNodes) != 0 {
+		t.Errorf("no filter: %+v, %v", now, err)
+	}
+	for name, ask := range map[string]func() (Targets, error){
+		"targets": func() (Targets, error) { return client.Targets(t.Context()) },
+		"add":     func() (Targets, error) { return client.Add(t.Context(), 7) },
+		"remove":  func() (Targets, error) { return client.Remove(t.Context(), 8) },
+	} {
+		if now, err := ask(); err != nil || len(now.Targets) != 1 || now.Targets[0].PID != 7 {
+			t.Errorf("%s: %+v, %v", name, now, err)
+		}
+	}
+	if _, err := client.Add(t.Context(), 1); !errors.Is(err, ErrRefused) {
+		t.Errorf("add what cannot be: %v", err)
 	}
 	if all, err := client.Triggers(t.Context()); err != nil || len(all) != 1 || all[0].Fired != 3 {
 		t.Errorf("triggers: %+v, %v", all, err)
@@ -199,10 +263,12 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if asked != 18 {
+	if asked != 42 {
 		t.Errorf("%d requests are described and were made", asked)
 	}
-	for _, route := range []string{pathStatus, pathFlush, pathStop, pathSnapshot, pathTriggers, pathFire} {
+	for _, route := range []string{pathStatus, pathSources, pathStart, pathFlush, pathStop, pathSnapshot, pathRotate, pathSettings, pathTargets, pathAdd,
+		pathRemove, pathTriggers, pathFire,
+	} {
 		if document.Paths.Find(route) == nil {
 			t.Errorf("%s is served and not described", route)
 		}

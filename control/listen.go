@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,6 +105,30 @@ func (l *listener) Close() error {
 		return nil
 	}))
 }
+
+// asker is the key of the user who asks, in the context of a connection.
+type asker struct{}
+
+// withAsker notes who is at the other end of a connection.
+func withAsker(ctx context.Context, connection net.Conn) context.Context {
+	if c, ok := connection.(syscall.Conn); ok {
+		if user, err := peer(c); err == nil {
+			return context.WithValue(ctx, asker{}, user)
+		}
+	}
+	return ctx
+}
+
+// askerOf returns who asks; nobody if that is not known.
+func askerOf(ctx context.Context) uint32 {
+	if user, ok := ctx.Value(asker{}).(uint32); ok {
+		return user
+	}
+	return nobody
+}
+
+// nobody is the user whom the kernel shows where there is none.
+const nobody = 65534
 
 // peer returns the user of a connection's other end, as the kernel tells (SO_PEERCRED).
 func peer(connection syscall.Conn) (user uint32, err error) {

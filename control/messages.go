@@ -31,6 +31,34 @@ type Ring struct {
 	Peak    int `json:"peak"`
 }
 
+// RotationRequest asks that what was recorded so far be a dataset of its own.
+type RotationRequest struct {
+	// Output is the directory of the new dataset; "" has one chosen.
+	Output string `json:"output,omitempty"`
+	// Reason is noted in the dataset.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Source is a ROS 2 process that could be recorded, as `caret-bpf list --json` shows it.
+type Source struct {
+	PID          int32  `json:"pid"`
+	NamespacePID int32  `json:"namespace_pid"`
+	Command      string `json:"command"`
+	Executable   string `json:"executable"`
+	Distro       string `json:"distro"`
+	// Evidence is what the distribution was concluded from.
+	Evidence string `json:"distro_evidence"`
+	RMW      string `json:"rmw_implementation"`
+	// Events is the number of kinds of events that can be recorded, Missing names the others.
+	Events  int      `json:"events"`
+	Missing []string `json:"missing"`
+}
+
+// Sources are all that there are.
+type Sources struct {
+	Sources []Source `json:"sources"`
+}
+
 // SnapshotRequest asks for a copy of what was recorded.
 type SnapshotRequest struct {
 	// LastNs is how long before now it begins; BeginNs and EndNs are Unix nanoseconds. 0 each is as far as the recording
@@ -53,6 +81,47 @@ type Snapshot struct {
 	// HeldFromNs is since when the recording has everything: since it began, or later.
 	HeldFromNs int64             `json:"held_from_ns"`
 	Rows       map[string]uint64 `json:"rows"`
+}
+
+// Settings are those of a recording that can be changed while it goes on.
+type Settings struct {
+	// Profile is minimal, standard or full.
+	Profile string `json:"profile"`
+	// MaxOverhead is the share of a thread's time that the recording may cost; 0 means no limit.
+	MaxOverhead float64 `json:"max_overhead"`
+	// SelectNodes to IgnoreTopics are regular expressions.
+	SelectNodes  []string `json:"select_nodes"`
+	IgnoreNodes  []string `json:"ignore_nodes"`
+	SelectTopics []string `json:"select_topics"`
+	IgnoreTopics []string `json:"ignore_topics"`
+}
+
+// SettingsChange is what of the settings is to be other than it is. What is nil stays as it is.
+type SettingsChange struct {
+	Profile      *string   `json:"profile,omitempty"`
+	MaxOverhead  *float64  `json:"max_overhead,omitempty"`
+	SelectNodes  *[]string `json:"select_nodes,omitempty"`
+	IgnoreNodes  *[]string `json:"ignore_nodes,omitempty"`
+	SelectTopics *[]string `json:"select_topics,omitempty"`
+	IgnoreTopics *[]string `json:"ignore_topics,omitempty"`
+}
+
+// Target is a process that is recorded.
+type Target struct {
+	PID int32 `json:"pid"`
+	// ProcessStart is when it began, in nanoseconds since boot: a PID can be reused.
+	ProcessStart int64  `json:"process_start"`
+	Command      string `json:"command"`
+}
+
+// Targets are all that are recorded now.
+type Targets struct {
+	Targets []Target `json:"targets"`
+}
+
+// TargetRequest names a process.
+type TargetRequest struct {
+	PID int32 `json:"pid"`
 }
 
 // Trigger says how often something has come that is waited for.
@@ -84,9 +153,16 @@ type Problem struct {
 // The paths of requests.
 const (
 	pathStatus   = "/v1/status"
+	pathSources  = "/v1/sources"
+	pathStart    = "/v1/start"
 	pathFlush    = "/v1/flush"
 	pathStop     = "/v1/stop"
 	pathSnapshot = "/v1/snapshot"
+	pathRotate   = "/v1/rotate"
+	pathSettings = "/v1/settings"
+	pathTargets  = "/v1/targets"
+	pathAdd      = "/v1/targets/add"
+	pathRemove   = "/v1/targets/remove"
 	pathTriggers = "/v1/triggers"
 	pathFire     = "/v1/triggers/{name}/fire"
 )

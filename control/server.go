@@ -14,12 +14,27 @@ import (
 // Recording is what is served.
 type Recording interface {
 	Status() Status
+	// Sources are the processes that could be recorded for a user.
+	Sources(ctx context.Context, user uint32) ([]Source, error)
+	// Start begins a recording that waits for it, and returns when it has begun.
+	Start(ctx context.Context) error
 	// Flush returns when all that was recorded before the call is on disk.
 	Flush(ctx context.Context) error
 	// Stop has the recording end, and does not wait.
 	Stop()
 	// Snapshot copies what was recorded.
 	Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error)
+	// Rotate moves what was recorded so far into a dataset of its own.
+	Rotate(ctx context.Context, r RotationRequest) (Snapshot, error)
+	// Settings are those of now.
+	Settings() (Settings, error)
+	// Change gives the recording other settings, and returns when they have taken effect.
+	Change(ctx context.Context, change SettingsChange) (Settings, error)
+	// Targets are the processes that are recorded now.
+	Targets() []Target
+	// Add begins to record a process for a user, and returns when everything is recorded of it. Remove ends that.
+	Add(ctx context.Context, pid int32, user uint32) error
+	Remove(ctx context.Context, pid int32) error
 	// Triggers says what is waited for.
 	Triggers() []Trigger
 	// Fire has done what a trigger asks for, within its bounds.
@@ -38,7 +53,11 @@ const (
 	// requestPatience is how long one may take to arrive, and idlePatience how long a connection may wait for the next.
 	requestPatience = 10 * time.Second
 	idlePatience    = time.Minute
-	// flushPatience bounds a flush, snapshotPatience a snapshot.
+	// These bound what is done because of a request.
+	askPatience      = time.Second
+	startPatience    = time.Minute
+	changePatience   = time.Minute
+	sourcesPatience  = time.Minute
 	flushPatience    = time.Minute
 	snapshotPatience = 10 * time.Minute
 )
@@ -59,6 +78,7 @@ func serve(on net.Listener, recording Recording, unavailable func(error) bool, p
 	s := &Server{ended: make(chan struct{})}
 	s.http = http.Server{
 		Handler: handler(recording, unavailable), ReadTimeout: patience, IdleTimeout: idlePatience, MaxHeaderBytes: maxRequest,
+		ConnContext: withAsker,
 	}
 	go func() {
 		defer close(s.ended)
@@ -96,32 +116,34 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 	answers.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, recording.Status())
 	})
-	answers.HandleFunc("POST "+pathFlush, func(w http.ResponseWriter, r *http.Request) {
-		takeTime(w)
-		ctx, cancel := context.WithTimeout(r.Context(), flushPatience)
-		defer cancel()
-		if err := recording.Flush(ctx); err != nil {
-			refuse(w, err)
-			return
-		}
-		answer(w, http.StatusOK, recording.Status())
+	answers.HandleFunc("GET "+pathSources, does(refuse, sourcesPatience, func(ctx context.Context, _ nothing) (Sources, error) {
+		found, err := recording.Sources(ctx, askerOf(ctx))
+		return Sources{found}, err
+	}))
+	answers.HandleFunc("POST "+pathStart, does(refuse, startPatience, func(ctx context.Context, _ nothing) (Status, error) {
+		err := recording.Start(ctx)
+		return recording.Status(), err
+	}))
+	answers.HandleFunc("POST "+pathFlush, does(refuse, flushPatience, func(ctx context.Context, _ nothing) (Status, error) {
+		err := recording.Flush(ctx)
+		return recording.Status(), err
+	}))
+	answers.HandleFunc("POST "+pathSnapshot, does(refuse, snapshotPatience, recording.Snapshot))
+	answers.HandleFunc("POST "+pathRotate, does(refuse, snapshotPatience, recording.Rotate))
+	answers.HandleFunc("GET "+pathSettings, does(refuse, askPatience, func(context.Context, nothing) (Settings, error) {
+		return recording.Settings()
+	}))
+	answers.HandleFunc("POST "+pathSettings, does(refuse, changePatience, recording.Change))
+	answers.HandleFunc("GET "+pathTargets, func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, Targets{recording.Targets()})
 	})
-	answers.HandleFunc("POST "+pathSnapshot, func(w http.ResponseWriter, r *http.Request) {
-		var asked SnapshotRequest
-		if err := decode(r, &asked); err != nil {
-			refuse(w, err)
-			return
-		}
-		takeTime(w)
-		ctx, cancel := context.WithTimeout(r.Context(), snapshotPatience)
-		defer cancel()
-		made, err := recording.Snapshot(ctx, asked)
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		answer(w, http.StatusOK, made)
-	})
+	add := func(ctx context.Context, pid int32) error { return recording.Add(ctx, pid, askerOf(ctx)) }
+	for path, change := range map[string]func(context.Context, int32) error{pathAdd: add, pathRemove: recording.Remove} {
+		answers.HandleFunc("POST "+path, does(refuse, changePatience, func(ctx context.Context, asked TargetRequest) (Targets, error) {
+			err := change(ctx, asked.PID)
+			return Targets{recording.Targets()}, err
+		}))
+	}
 	answers.HandleFunc("GET "+pathTriggers, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, Triggers{recording.Triggers()})
 	})
@@ -142,6 +164,31 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 		answer(w, http.StatusAccepted, recording.Status())
 	})
 	return http.MaxBytesHandler(answers, maxRequest)
+}
+
+// nothing is what a request says that needs no words.
+type nothing struct{}
+
+// does answers requests with what becomes of them, within patience.
+func does[Request, Answer any](
+	refuse func(http.ResponseWriter, error), patience time.Duration, do func(context.Context, Request) (Answer, error),
+) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var asked Request
+		if err := decode(r, &asked); err != nil {
+			refuse(w, err)
+			return
+		}
+		takeTime(w)
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		done, err := do(ctx, asked)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		answer(w, http.StatusOK, done)
+	}
 }
 
 // takeTime has a request not be given up because nothing more comes of it. It is called when it has arrived.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -23,6 +24,26 @@ import (
 func Write(
 	ctx context.Context, from *trace.Dataset, span trace.Span, path string, leave int64, options writer.Options, describe func() trace.Session,
 ) (rows map[string]uint64, err error) {
+	return write(ctx, &source{dataset: from, span: span}, path, leave, options, describe)
+}
+
+// WriteBefore is Write for all that is before a cut.
+func WriteBefore(
+	ctx context.Context, from *trace.Dataset, cut *writer.Cut, path string, leave int64, options writer.Options, describe func() trace.Session,
+) (rows map[string]uint64, err error) {
+	return write(ctx, &source{from, trace.Span{Last: math.MaxInt64}, cut}, path, leave, options, describe)
+}
+
+// source is what is copied of a dataset.
+type source struct {
+	dataset *trace.Dataset
+	span    trace.Span
+	cut     *writer.Cut // nil: to the end
+}
+
+func write(
+	ctx context.Context, from *source, path string, leave int64, options writer.Options, describe func() trace.Session,
+) (rows map[string]uint64, err error) {
 	w, err := writer.Create(path, options)
 	if err != nil {
 		return nil, err
@@ -34,7 +55,7 @@ func Write(
 	}()
 	losses := losses{}
 	for _, table := range trace.Registry() {
-		c := &copying{window: trace.NewWindow(table, span), table: table, from: from, to: w, losses: &losses, leave: leave}
+		c := &copying{window: trace.NewWindow(table, from.span), table: table, from: from, to: w, losses: &losses, leave: leave}
 		if err := c.run(ctx); err != nil {
 			return nil, fmt.Errorf("copying table %s: %w", table.Name, err)
 		}
@@ -42,7 +63,7 @@ func Write(
 	if err := w.Flush(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.CompactWithin(ctx, span); err != nil {
+	if err := w.CompactWithin(ctx, from.span); err != nil {
 		return nil, err
 	}
 	rows = w.StoredRows()
@@ -61,14 +82,14 @@ func Write(
 type copying struct {
 	window *trace.Window
 	table  *trace.Table
-	from   *trace.Dataset
+	from   *source
 	to     *writer.Writer
 	losses *losses
 	leave  int64
 }
 
 func (c *copying) run(ctx context.Context) error {
-	segments, _, err := c.from.Segments(c.table.Name)
+	segments, _, err := c.from.dataset.Segments(c.table.Name)
 	if err != nil {
 		return err
 	}
@@ -76,7 +97,10 @@ func (c *copying) run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, err := c.from.OpenSegment(segment)
+		if c.from.cut != nil && !c.from.cut.Has(c.table.Name, segment.Path) {
+			continue
+		}
+		f, err := c.from.dataset.OpenSegment(segment)
 		if errors.Is(err, fs.ErrNotExist) && !c.table.HasEntities() {
 			continue // memory got full meanwhile
 		}

@@ -173,3 +173,27 @@ func TestExcerptLeavesRoom(t *testing.T) {
 		t.Errorf("something is left: %v", err)
 	}
 }
+
+// A callback that was open is there if it was within the time span.
+func TestExcerptOfOpenCallbacks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recorded")
+	w, err := writer.Create(path, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := trace.OpenCallback{CallbackStartTimestamp: at(5), SeenTimestamp: at(15)}
+	if err := errors.Join(w.WriteSession(trace.NewSession()), w.Write(&trace.Batch{OpenCallbacks: []trace.OpenCallback{open}}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for span, want := range map[trace.Span]uint64{
+		{First: at(0), Last: at(4)}: 0, {First: at(8), Last: at(10)}: 1, {First: at(15), Last: at(20)}: 1, {First: at(16), Last: at(20)}: 0,
+	} {
+		rows, err := excerpt.Write(t.Context(), tracetest.Open(t, path), span, filepath.Join(t.TempDir(), "excerpt"), 0, writer.Options{}, func() trace.Session { return *trace.NewSession() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows[trace.TableOpenCallback] != want {
+			t.Errorf("%+v: %v", span, rows)
+		}
+	}
+}

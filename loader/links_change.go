@@ -14,9 +14,11 @@ import (
 
 // linkSet is what is attached, until all of it is replaced.
 type linkSet struct {
-	index  int // in bpf.CaretVarLinks, and what the cookies of its sites say
-	filter bool
-	shared sharedSites
+	index int // in bpf.CaretVarLinks, and what the cookies of its sites say
+	// filter says that the kernel side looks up whether a process is recorded, withholds that it does because nothing of
+	// some is.
+	filter, withholds bool
+	shared            sharedSites
 }
 
 func newLinkSet(index int, filter bool) *linkSet {
@@ -25,7 +27,7 @@ func newLinkSet(index int, filter bool) *linkSet {
 
 // rule is what the set's links do with a hit while there are no others.
 func (s *linkSet) rule() uint32 {
-	if s.filter {
+	if s.filter || s.withholds {
 		return abi.LinksFilter
 	}
 	return 0
@@ -49,9 +51,10 @@ func (l *Loader) BeginChange(filter bool) error {
 	case l.detached:
 		return ErrClosed
 	case l.change != nil:
-		return errors.New("a change of all links is under way")
+		return errChanging
 	}
 	links := newLinkSet(1-l.links.index, filter || l.filterInProgram)
+	links.withholds = l.links.withholds
 	if err := l.setRule(links, links.rule()|abi.LinksEarly); err != nil {
 		return err
 	}
@@ -74,17 +77,27 @@ func (l *Loader) CommitChange() error {
 	case l.change.committed:
 		return errors.New("the change of all links is committed already")
 	}
-	l.startGuard()
-	bystander, err := l.attachBystander()
+	// A hit that has passed the new link before the commit is for the old one, and misses it if the kernel takes that
+	// off its list meanwhile (6.12 and later).
+	err := l.beforeLaterHits(l.takeOver)
 	if err != nil {
 		return fmt.Errorf("committing a change of all links: %w", err)
 	}
-	if err := l.takeOver(); err != nil {
+	l.change.committed = true
+	return nil
+}
+
+// beforeLaterHits tells the kernel side something, and returns when no hit is under way that began before: when a
+// uprobe is detached, the kernel waits for hits that are under way. It fails only if nothing was told.
+func (l *Loader) beforeLaterHits(tell func() error) error {
+	l.startGuard()
+	bystander, err := l.attachBystander()
+	if err != nil {
+		return err
+	}
+	if err := tell(); err != nil {
 		return errors.Join(err, bystander.Close())
 	}
-	l.change.committed = true
-	// A hit that has passed the new link before the commit is for the old one, and misses it if the kernel takes that
-	// off its list meanwhile (6.12 and later). When a uprobe is detached, the kernel waits for hits that are under way.
 	if err := closeAll([]io.Closer{bystander}); err != nil {
 		l.tell(fmt.Errorf("waiting for hits that are under way: %w", err))
 	}

@@ -215,6 +215,31 @@ func (l *Loader) RetireUnit(unit abi.Unit) error {
 	return nil
 }
 
+// ReinstateUnits says that the sites of units which were retired are attached again.
+func (l *Loader) ReinstateUnits(units []abi.Unit) error {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	for _, unit := range units {
+		l.unitsRetired &^= 1 << unit
+	}
+	if err := l.collection.Variables[bpf.CaretVarUnitsRetired].Set(l.unitsRetired); err != nil {
+		return fmt.Errorf("telling the kernel side that %v are probed again: %w", units, err)
+	}
+	return nil
+}
+
+// PauseRaw has no records of single hits made, or has them made again. It needs Options.Raw.
+func (l *Loader) PauseRaw(pause bool) error {
+	paused := uint32(0)
+	if pause {
+		paused = 1
+	}
+	if err := l.collection.Variables[bpf.CaretVarRawPaused].Set(paused); err != nil {
+		return fmt.Errorf("telling the kernel side of records of single hits: %w", err)
+	}
+	return nil
+}
+
 // monotonicNow returns CLOCK_MONOTONIC in nanoseconds, the clock of the kernel's records.
 func monotonicNow() int64 {
 	var now unix.Timespec
@@ -392,7 +417,8 @@ type ThreadState struct {
 }
 
 // LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event
-// and half of the next, but each of its words is whole. Threads that begin or end meanwhile may be missing.
+// and half of the next, but each of its words is whole. Threads that begin or end meanwhile may be missing, and others
+// only if very many end.
 func (l *Loader) LiveThreads() ([]ThreadState, error) {
 	threads := l.collection.Maps[bpf.CaretMapThreads]
 	states := make(map[uint32][]byte)
@@ -406,10 +432,10 @@ func (l *Loader) LiveThreads() ([]ThreadState, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the threads' state: %w", err)
 		}
-		if states[tid] != nil {
-			break // the thread before has ended, so that the kernel has begun anew
-		}
 		key = tid
+		if states[tid] != nil {
+			continue // the thread before has ended, so that the kernel has begun anew
+		}
 		state, err := threads.LookupBytes(tid)
 		if err != nil {
 			return nil, fmt.Errorf("reading the threads' state: %w", err)

@@ -17,9 +17,10 @@ type mapping struct {
 	inode      uint64 // 0: not of a file
 	executable bool
 
-	// file is the mapped file, once the kernel was asked; zero if that is unknown.
-	file  fileName
-	asked bool
+	// file is the mapped file, once the kernel was asked; zero if that is unknown: the kernel may have refused to tell.
+	file    fileName
+	asked   bool
+	refused error
 }
 
 // fileName names a file as stat does.
@@ -28,14 +29,14 @@ type fileName struct {
 	inode        uint64
 }
 
-// fileAt returns what a path leads to, zero if that is not to be told. The kernel is asked, and no program that answers
-// for a file system (FUSE): it might never answer.
-func fileAt(path string) fileName {
+// fileAt returns what a path leads to. The kernel is asked, and no program that answers for a file system (FUSE): it
+// might never answer.
+func fileAt(path string) (fileName, error) {
 	var stat unix.Statx_t
-	if unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &stat) != nil {
-		return fileName{}
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &stat); err != nil {
+		return fileName{}, err
 	}
-	return fileName{stat.Dev_major, stat.Dev_minor, stat.Ino}
+	return fileName{stat.Dev_major, stat.Dev_minor, stat.Ino}, nil
 }
 
 // maxMappingLine is longer than any line: a path has up to 4,095 bytes, of which each may be shown as four.
@@ -93,8 +94,12 @@ func addressOf(process int32, mappings []mapping, file *probedFile, offset uint6
 			continue
 		}
 		if !m.asked {
+			var err error
 			m.asked = true
-			m.file = fileAt(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
+			m.file, err = fileAt(fmt.Sprintf("/proc/%d/map_files/%x-%x", process, m.start, m.end))
+			if isPermission(err) {
+				m.refused = err
+			}
 		}
 		if m.file != (fileName{}) && m.file == file.name {
 			return m.start + (offset - m.offset), true

@@ -85,7 +85,7 @@ func newMappingRing(processor int) (*mappingRing, error) {
 	fd, err := unix.PerfEventOpen(&attributes, -1, processor, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		if isPermission(err) {
-			err = permissionError("perf_event_open", err, capPerfmon)
+			err = perfPermissionError(err)
 		}
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -74,6 +75,21 @@ func permissionError(action string, cause error, needed ...capability) error {
 	}
 	return fmt.Errorf("%s: %w although no capability is missing (%w); a security module or seccomp filter may forbid it",
 		action, ErrPermission, cause)
+}
+
+// perfPermissionError explains why perf_event_open was refused. Kernels of distributions (as Debian's) have levels of
+// kernel.perf_event_paranoid above 2, on which CAP_PERFMON is not enough.
+func perfPermissionError(cause error) error {
+	const action, most = "perf_event_open", 2
+	effective, err := effectiveCapabilities()
+	text, levelError := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	level, parseError := strconv.Atoi(strings.TrimSpace(string(text)))
+	if errors.Join(err, levelError, parseError) != nil || level <= most ||
+		len(missingCapabilities(effective, []capability{capPerfmon})) > 0 || effective&(1<<unix.CAP_SYS_ADMIN) != 0 {
+		return permissionError(action, cause, capPerfmon)
+	}
+	return fmt.Errorf("%s: %w: CAP_SYS_ADMIN missing, which this kernel asks for because kernel.perf_event_paranoid is %d (%w); "+
+		"set that to %d, or run with sudo", action, ErrPermission, level, cause, most)
 }
 
 // isPermission reports whether the kernel refused for want of privileges. The verifier's own rejections are EACCES too:

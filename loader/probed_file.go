@@ -90,7 +90,7 @@ func newProbedFile(opened openFile, newProver func(context.Context) (prover, err
 		err = fmt.Errorf("%w: %w", ErrFileChanged, err)
 	}
 	if err == nil {
-		f.name = fileAt(opened.KernelPath())
+		f.name, _ = fileAt(opened.KernelPath()) // zero if the kernel does not tell
 		err = f.readHeaders(opened)
 	}
 	if err != nil {

@@ -18,10 +18,12 @@ type recordedProcesses struct {
 	set     *ebpf.Map
 	listed  map[int32]bool
 	holders map[int32]int
+	// withheld are kept out of the set, whoever needs them there; if true, but for their entities.
+	withheld map[int32]bool
 }
 
 func newRecordedProcesses(set *ebpf.Map) *recordedProcesses {
-	return &recordedProcesses{set: set, listed: make(map[int32]bool), holders: make(map[int32]int)}
+	return &recordedProcesses{set: set, listed: make(map[int32]bool), holders: make(map[int32]int), withheld: make(map[int32]bool)}
 }
 
 func (p *recordedProcesses) list(process int32) error {
@@ -40,7 +42,7 @@ func (p *recordedProcesses) unlist(process int32, start int64) error {
 	defer p.mutex.Unlock()
 	delete(p.listed, process)
 	var listed uint64
-	if start != 0 && p.set.Lookup(uint32(process), &listed) == nil && listed != 0 && abi.StartOf(listed) != start {
+	if start != 0 && p.set.Lookup(uint32(process), &listed) == nil && listed > abi.ListedForEntities && abi.StartOf(listed) != start {
 		return nil
 	}
 	return p.removeUnused(process)
@@ -65,9 +67,48 @@ func (p *recordedProcesses) release(process int32) error {
 	return p.removeUnused(process)
 }
 
+// withhold takes a process out of the set, or keeps it there for its entities only, until it is admitted.
+func (p *recordedProcesses) withhold(process int32, entities bool) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.withheld[process] = entities
+	if entities {
+		return nil // it is still to be listed
+	}
+	return p.remove(process)
+}
+
+// admit reports whether others are still withheld.
+func (p *recordedProcesses) admit(process int32) (others bool, err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	entities := p.withheld[process]
+	delete(p.withheld, process)
+	others = len(p.withheld) > 0
+	switch {
+	case !p.listed[process] && p.holders[process] <= 0:
+		return others, p.removeUnused(process)
+	case !entities:
+		return others, p.put(process)
+	}
+	err = p.set.Update(uint32(process), unknownStart, ebpf.UpdateExist)
+	if errors.Is(err, ebpf.ErrKeyNotExist) {
+		err = nil // it has ended
+	}
+	return others, err
+}
+
+// unknownStart stands for when a process began.
+const unknownStart = uint64(0)
+
 func (p *recordedProcesses) put(process int32) error {
-	const unknownStart = uint64(0)
-	err := p.set.Update(uint32(process), unknownStart, ebpf.UpdateNoExist)
+	value := unknownStart
+	if entities, withheld := p.withheld[process]; withheld && !entities {
+		return nil
+	} else if withheld {
+		value = abi.ListedForEntities
+	}
+	err := p.set.Update(uint32(process), value, ebpf.UpdateNoExist)
 	if errors.Is(err, ebpf.ErrKeyExist) {
 		return nil // the kernel has listed it, and knows when it began
 	}
@@ -85,6 +126,10 @@ func (p *recordedProcesses) removeUnused(process int32) error {
 	if p.listed[process] || p.holders[process] > 0 {
 		return nil
 	}
+	return p.remove(process)
+}
+
+func (p *recordedProcesses) remove(process int32) error {
 	if err := p.set.Delete(uint32(process)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("no longer recording PID %d: %w", process, err)
 	}

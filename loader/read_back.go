@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -67,6 +68,10 @@ func (r *readBacks) of(process int32, groups [][]placedSite) []SiteError {
 	for _, sites := range groups {
 		site, address, ok := mappedSite(process, mappings, sites)
 		if !ok {
+			if i := slices.IndexFunc(mappings, func(m mapping) bool { return m.refused != nil }); i >= 0 {
+				err := permissionError("asking which files the process has mapped", mappings[i].refused, capCheckpointRestore)
+				return append(warnings, SiteError{site.Site, fmt.Errorf("%w: %w", ErrUnverified, err)})
+			}
 			if !site.Armed {
 				warnings = append(warnings, SiteError{site.Site, fmt.Errorf("%w: the process has not mapped the file", ErrUnverified)})
 			}

@@ -31,7 +31,23 @@ func statusName[S ~string](names []S, status uint8) S {
 
 func (m *Merger) addCallback(record *abi.CallbackRecord) {
 	process := m.processOf(record.Header.PID)
-	row := trace.Callback{
+	row, info := m.callbackOf(process, record)
+	if record.StartNs != 0 {
+		m.tellIntraProcess(process, row.IsIntraProcess.Value)
+	}
+	m.addFeed(process, record, &row, info)
+	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, row.Kind != trace.KindTimer)
+	if verdict == drop {
+		m.ignore(row.PID, record.Callback)
+	}
+	if m.keeps(verdict) {
+		m.rows.Callbacks = append(m.rows.Callbacks, row)
+	}
+}
+
+// callbackOf is the row of a callback without what fed it, and what is known of the callback, nil if nothing is.
+func (m *Merger) callbackOf(process *Process, record *abi.CallbackRecord) (row trace.Callback, info *trace.CallbackInfo) {
+	row = trace.Callback{
 		ProcessKey:                   process.Key,
 		TID:                          int32(record.Header.TID),
 		CPU:                          int32(record.Header.CPU),
@@ -54,7 +70,6 @@ func (m *Merger) addCallback(record *abi.CallbackRecord) {
 	if record.StartNs != 0 {
 		at = m.unix(record.StartNs)
 		row.IsIntraProcess = trace.Some(record.Header.Flags&abi.FlagIntraProcess != 0)
-		m.tellIntraProcess(process, row.IsIntraProcess.Value)
 	}
 	info, known := process.Graph.Callback(row.Callback, at)
 	if known {
@@ -69,14 +84,7 @@ func (m *Merger) addCallback(record *abi.CallbackRecord) {
 	if !known {
 		info = nil
 	}
-	m.addFeed(process, record, &row, info)
-	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, row.Kind != trace.KindTimer)
-	if verdict == drop {
-		m.ignore(row.PID, record.Callback)
-	}
-	if m.keeps(verdict) {
-		m.rows.Callbacks = append(m.rows.Callbacks, row)
-	}
+	return row, info
 }
 
 // slot is null where the kernel side is not certain of it.

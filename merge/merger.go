@@ -313,17 +313,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 		m.addService(&state.Request)
 	}
 	for depth := min(int(state.Depth), abi.MaxDepth) - 1; depth >= 0; depth-- {
-		frame := state.Frames[depth]
-		record := abi.CallbackRecord{
-			Header: abi.RecordHeader{
-				Kind: abi.KindCallback, Status: abi.CallbackRecordingEnd, Depth: uint8(depth), Flags: frame.Flags,
-				CPU: frame.CPU, PID: state.PID, TID: state.TID,
-			},
-			Callback: frame.Callback, StartNs: frame.StartNs, Feed: frame.Feed,
-		}
-		if depth > 0 {
-			record.ParentCallback, record.ParentStartNs = state.Frames[depth-1].Callback, state.Frames[depth-1].StartNs
-		}
+		record := openCallback(&state, depth)
 		m.addCallback(&record)
 	}
 	if state.WaitOpen != 0 {
@@ -364,6 +354,16 @@ func (m *Merger) Take(use func(*trace.Batch) error) error {
 	err := use(&m.rows)
 	m.rows.Reset()
 	return err
+}
+
+// SetFilter has another filter decide from the next record on. The kernel records again what the former has dropped.
+func (m *Merger) SetFilter(filter *Filter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for pid := range m.ignored {
+		m.unignoreAll(pid)
+	}
+	m.options.Filter = filter
 }
 
 // EmitEntities adds rows for the entities that have become known or better known. It is meant to be called about every

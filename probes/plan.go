@@ -153,7 +153,7 @@ func newPlan(ctx context.Context, process *target.Process, files []file, options
 func (p *Plan) assemble() {
 	observed := make(map[abi.Event]bool)
 	for _, entry := range catalogue {
-		if entry.OnlyFull && p.options.Profile != ProfileFull {
+		if p.options.Profile.leavesOut(entry) {
 			continue
 		}
 		sites, reason := p.choose(entry)

@@ -24,6 +24,14 @@ const (
 // Profiles are all profiles, the cheapest first.
 func Profiles() []Profile { return []Profile{ProfileMinimal, ProfileStandard, ProfileFull} }
 
+// leavesOut reports whether a profile never records an event.
+func (p Profile) leavesOut(entry Entry) bool { return entry.OnlyFull && p != ProfileFull }
+
+// LeavesOut reports whether a profile records nothing of a unit's optional sites.
+func (p Profile) LeavesOut(unit abi.Unit) bool {
+	return p == ProfileMinimal || slices.ContainsFunc(catalogue, func(e Entry) bool { return p.leavesOut(e) && abi.UnitOf(e.Event) == unit })
+}
+
 // markOptional says of each site whether callbacks, takes and publishes can do without it.
 func (p *Plan) markOptional(observed map[abi.Event]bool) {
 	layers := p.neededLayers(observed)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes build/package/dist: a .deb and an .rpm for amd64 and arm64, static binaries, SBOMs (CycloneDX) and checksums. The same commit
-# gives the same bytes. It needs Go, and fetches nfpm and cyclonedx-gomod by it.
+# Makes build/package/dist: a .deb and an .rpm for amd64 and arm64, one container image for both, static binaries, SBOMs (CycloneDX) and
+# checksums. The same commit gives the same bytes. It needs Go, and fetches nfpm and cyclonedx-gomod by it.
 #
 # usage: scripts/package.sh [version]      default: what git says
 set -euo pipefail
@@ -58,5 +58,7 @@ for arch in amd64 arm64; do
 	cp "$out/$arch/caret-bpf" "$out/dist/caret-bpf-$PACKAGE_VERSION-linux-$arch"
 	cp "$out/$arch/sbom.cdx.json" "$out/dist/caret-bpf-$PACKAGE_VERSION-linux-$arch.cdx.json"
 done
+go run ./tools/image -version "${version#v}" -revision "$(git rev-parse HEAD)" -o "$out/dist/caret-bpf-$PACKAGE_VERSION-image.tar" \
+	amd64="$out/amd64/caret-bpf" arm64="$out/arm64/caret-bpf"
 (cd "$out/dist" && sha256sum -- * >SHA256SUMS)
 ls "$out/dist"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the packages twice, which must give the same bytes, and installs, upgrades, removes and purges the .deb in fresh roots of Debian
-# 12 and 13 (debootstrap; as root). No systemd runs there: the unit is only seen to be a file.
+# Makes the packages and the image twice, which must give the same bytes, and installs, upgrades, removes and purges the .deb in fresh
+# roots of Debian 12 and 13 (debootstrap; as root). No systemd runs there: the unit is only seen to be a file.
 #
 # usage: scripts/test-package.sh
 set -euo pipefail

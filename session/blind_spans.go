@@ -101,7 +101,7 @@ func (b *blindSpans) judge(entry *process, end bool) {
 // tellSpan writes that what a process did in a file is not recorded until an instant, as far as that is in the
 // recording. The processes are locked.
 func (b *blindSpans) tellSpan(entry *process, a arming, until int64) {
-	from := max(b.mappedSince(entry, a), b.from)
+	from := max(b.mappedSince(entry, a), b.from, entry.wantedFrom)
 	if from >= until || !entry.ros2 && !entry.shown {
 		return
 	}

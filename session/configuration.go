@@ -44,6 +44,9 @@ type Configuration struct {
 	// Duration ends the recording; 0 means no limit.
 	Duration time.Duration `json:"duration_ns,omitempty"`
 
+	// DeferredStart attaches everything, and records from Handle.Start on.
+	DeferredStart bool `json:"deferred_start,omitempty"`
+
 	// MaxRows, MaxBytes and MinFreeBytes end the recording: when all tables together have so many rows, when they are so
 	// large, or when so little is left of the disk. 0 means no limit. They are looked at once a second.
 	MaxRows      uint64 `json:"max_rows,omitempty"`
@@ -103,6 +106,8 @@ type compiled struct {
 	filter     merge.Filter
 	attributes []trace.Attribute
 	triggers   []trigger.Definition
+	// rawByProfile says that hits are recorded unmerged, if they are, because of the profile only.
+	rawByProfile bool
 }
 
 // Check returns what is wrong with a configuration, apart from what only a running system tells.
@@ -114,6 +119,7 @@ func (c Configuration) Check() error {
 func (c Configuration) compile() (_ *compiled, err error) {
 	result := &compiled{Configuration: c}
 	result.Raw = c.Raw || c.Profile == probes.ProfileFull
+	result.rawByProfile = !c.Raw
 	ways := 0
 	for _, given := range []bool{c.PIDs != "", c.Name != "", c.All, len(c.Command) > 0} {
 		if given {
@@ -122,6 +128,9 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	}
 	if ways != 1 {
 		return nil, fmt.Errorf("%w: name the processes in one way: by -p, by --name, by --all, or by a command after --", ErrConfiguration)
+	}
+	if c.DeferredStart && len(c.Command) > 0 {
+		return nil, fmt.Errorf("%w: --deferred-start is for processes that run already or begin by themselves, not for a command", ErrConfiguration)
 	}
 	if len(c.Prefixes) > 0 && c.PIDs != "" {
 		return nil, fmt.Errorf("%w: --prefix is for processes to come, not for those of -p", ErrConfiguration)
@@ -158,6 +167,9 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	}
 	if result.triggers, err = trigger.ParseAll(c.Triggers); err != nil {
 		return nil, fmt.Errorf("%w: --trigger: %w", ErrConfiguration, err)
+	}
+	if c.isRing() && slices.ContainsFunc(result.triggers, func(d trigger.Definition) bool { return slices.Contains(d.Actions, trigger.Rotate) }) {
+		return nil, fmt.Errorf("%w: --trigger: with --ring nothing is on disk but snapshots, and nothing can be rotated", ErrConfiguration)
 	}
 	if !slices.Contains(attaching.SiteModes(), c.Sites) {
 		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
@@ -224,6 +236,6 @@ func (c *compiled) systemWide() bool { return c.PIDs == "" }
 func (c *compiled) attaching(options Options, links trace.Links) attaching.Options {
 	return attaching.Options{
 		Shared: links.Shared, ToCome: c.systemWide(), ShadowStacks: loader.MayHaveShadowStacks(),
-		Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
+		Driven: options.Driven, Sites: c.Sites, Profile: c.Profile, MaxOverhead: c.MaxOverhead, Costs: options.Costs, Trusted: options.Trusted,
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // ErrOver is returned for what is asked of a recording that has ended.
@@ -15,6 +17,7 @@ var ErrOver = errors.New("the recording has ended")
 type Handle struct {
 	session *Session
 	status  atomic.Pointer[Status]
+	begun   atomic.Bool
 	stopped chan struct{} // has room for one
 
 	// ended ends what is under way when the recording is about to end, which then waits for it.
@@ -45,12 +48,29 @@ func (h *Handle) Stop() {
 	}
 }
 
-// Flush returns when all that was recorded before the call is on disk, in closed segments. A callback or a publish that
-// had not ended by then is written when it does. It fails with ErrOver, ctx's error or what ends the recording.
+// Flush returns when all that was recorded before the call is on disk, in closed segments. A callback that had not
+// ended by then is in the table open_callback, and once more in the table callback when it ends; a publish is written
+// when it ends. It fails with ErrOver, ctx's error or what ends the recording.
 func (h *Handle) Flush(ctx context.Context) error { return h.do(ctx, h.session.flush) }
 
-// do does something that takes a while, unless the recording is over, or ends meanwhile.
+// state is that of a recording which goes on.
+func (h *Handle) state() trace.State {
+	if h.hasBegun() {
+		return trace.StateRecording
+	}
+	return trace.StateArmed
+}
+
+// do does something that takes a while, unless the recording has not begun, is over, or ends meanwhile.
 func (h *Handle) do(ctx context.Context, what func(context.Context) error) error {
+	if !h.hasBegun() {
+		return ErrNotStarted
+	}
+	return h.whileItLasts(ctx, what)
+}
+
+// whileItLasts is do for what can be done before the recording begins.
+func (h *Handle) whileItLasts(ctx context.Context, what func(context.Context) error) error {
 	h.underway.RLock()
 	defer h.underway.RUnlock()
 	if h.ended.Err() != nil {
@@ -75,12 +95,25 @@ func (h *Handle) close() {
 
 // flush brings to disk what was recorded before. It may be called beside the session's own goroutine.
 func (s *Session) flush(ctx context.Context) error {
+	if err := s.bringHome(ctx); err != nil {
+		return err
+	}
+	return s.writer.Flush(ctx)
+}
+
+// bringHome has the writer have all rows of what was recorded before.
+func (s *Session) bringHome(ctx context.Context) error {
+	// First: what ends later than this is in the ring buffer when that is drained.
+	open, err := s.readOpenThreads()
+	if err != nil {
+		return err
+	}
 	if err := s.loader.Drain(ctx); err != nil {
 		return fmt.Errorf("reading what was recorded: %w", err)
 	}
 	s.merger.EmitEntities(false)
-	if err := s.merger.Take(s.rows.Write); err != nil {
+	if err := open.tell(s.merger); err != nil {
 		return err
 	}
-	return s.writer.Flush(ctx)
+	return s.merger.Take(s.rows.Write)
 }

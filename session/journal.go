@@ -143,7 +143,7 @@ func (j *journal) copy() trace.Session {
 	now.Unstamped = j.unstamped.unstampedTypes()
 	now.Warnings = j.warnings.list()
 	now.Targets, now.Plan.Sites, now.History = slices.Clone(now.Targets), slices.Clone(now.Plan.Sites), slices.Clone(now.History)
-	now.LinkChanges = slices.Clone(now.LinkChanges)
+	now.LinkChanges, now.Changes = slices.Clone(now.LinkChanges), slices.Clone(now.Changes)
 	for i := range now.Plan.Sites {
 		now.Plan.Sites[i].PIDs = slices.Clone(now.Plan.Sites[i].PIDs)
 	}

@@ -40,7 +40,9 @@ type process struct {
 
 	// Of the session's own goroutine.
 
-	target *target.Process // nil before anybody has looked, and if it was gone then
+	// wantedFrom is since when it is to be recorded, if it was added while recording; CLOCK_MONOTONIC in nanoseconds.
+	wantedFrom int64
+	target     *target.Process // nil before anybody has looked, and if it was gone then
 	// armings say since when files are probed, where it is not yet clear whether the process had mapped them before.
 	armings []arming
 	// probed is what is attached to it; nil if target was nil from the beginning. It is set once.
@@ -106,6 +108,9 @@ func (p *process) close() {
 		p.target = nil
 	}
 }
+
+// isRecorded reports whether a process is recorded as one of ROS 2. The processes are locked.
+func (p *process) isRecorded() bool { return p.recorded && !p.ended }
 
 // isUnmet reports whether a process is known by its records only, and is to be looked at.
 func (p *process) isUnmet() bool { return p.target == nil && !p.ended }

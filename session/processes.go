@@ -117,7 +117,7 @@ func (p *processes) count() (count int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, entry := range p.byPID {
-		if entry.recorded && !entry.ended {
+		if entry.isRecorded() {
 			count++
 		}
 	}

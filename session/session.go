@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,8 @@ type Options struct {
 	Installed string
 	// Caller is who makes the dataset, and for whom a command is run; nil is the program with all its rights.
 	Caller *identity.Identity
+	// Driven says that settings of the recording may be changed while it goes on.
+	Driven bool
 	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
 	Trusted []uint32
 }
@@ -68,6 +71,8 @@ type Session struct {
 	overhead      *overhead
 	clock         datasetClock
 
+	recordedUntil atomic.Int64 // when the recording was closed, on the dataset's clock; 0 before
+
 	// Of the session's own goroutine.
 	launched    *launch.Command // nil unless a command was given
 	links       trace.Links
@@ -84,6 +89,7 @@ type Session struct {
 	opened      time.Time
 	removedTold time.Time // when session.json was last told what was removed
 	driver      *Handle
+	duration    *time.Timer // ends the recording
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 
@@ -92,8 +98,10 @@ type Session struct {
 	announced *announced
 	headers   *headers
 
-	snapshots chan struct{}   // has one while one is made
-	counting  chan chan error // asks the session's own goroutine to count losses
+	settings  settings      // as they are now
+	snapshots chan struct{} // has one while one is made
+	requests  chan request  // to the session's own goroutine
+	failed    chan error    // has what a request did that ends the recording
 
 	lostInits lostInits // of the reader; its count may be read by all
 	mappings  *mappings
@@ -120,9 +128,11 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		finder:        target.NewFinder(),
 		looks:         newLooks(),
 		overhead:      newOverhead(),
-		counting:      make(chan chan error),
+		requests:      make(chan request),
+		failed:        make(chan error, 1),
 		snapshots:     make(chan struct{}, 1),
 	}
+	s.settings.now = compiled.settings()
 	s.driver = newHandle(s)
 	s.finder.Trust(options.Trusted...)
 	err = s.run(ctx)
@@ -203,7 +213,7 @@ func (s *Session) configure() error {
 		FilterProcesses: s.links.Shared && !c.All,
 		FollowChildren:  len(c.Command) > 0,
 		ReportAllExecs:  c.All || c.name != nil,
-		FilterAddresses: !c.filter.Empty(),
+		FilterAddresses: !c.filter.Empty() || s.options.Driven,
 		MessageStamps:   c.Profile != probes.ProfileMinimal,
 		NoIntraProcess:  c.Profile == probes.ProfileMinimal,
 		ForceTracefs:    c.ForceTracefs,
@@ -309,19 +319,34 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	watch := &mappingWatch{s.processes, s.mappings, s.looks, s.journal, s.configuration.systemWide()}
 	s.endMappings = watch.begin()
+	if s.configuration.DeferredStart {
+		s.awaitStart()
+	} else if err := s.begin(); err != nil {
+		return s.stop(trace.EndingError, err, reading, false)
+	}
+	ending, err, ended := s.watch(ctx, reading)
+	if !s.driver.hasBegun() {
+		return s.giveUp(ending, err, reading, ended)
+	}
+	return s.stop(ending, err, reading, ended)
+}
+
+// begin opens the gate. After an error the recording has begun, or may have.
+func (s *Session) begin() error {
+	s.driver.begun.Store(true)
 	before, after, err := s.loader.OpenGate()
 	if err != nil {
-		return s.stop(trace.EndingError, err, reading, false)
+		return err
 	}
 	s.open(before, after)
 	s.takeAccounts() // what follows is compared with these
 	s.attacher.Open()
 	if err := s.journal.enter(trace.StateRecording, s.writer); err != nil {
-		return s.stop(trace.EndingError, err, reading, false)
+		return err
 	}
 	if s.launched != nil {
 		if err := s.launched.Release(); err != nil {
-			return s.stop(trace.EndingError, err, reading, false)
+			return err
 		}
 	}
 	if s.configuration.All || s.configuration.name != nil {
@@ -333,8 +358,7 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 		s.tellStatus(trace.StateRecording) // which the handle has from its beginning
 		s.options.Observer.Recording(s.driver)
 	}
-	ending, err, ended := s.watch(ctx, reading)
-	return s.stop(ending, err, reading, ended)
+	return nil
 }
 
 // open notes when the recording began.

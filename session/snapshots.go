@@ -38,8 +38,9 @@ type Snapshot struct {
 // ErrSpan is returned for a time span that ends before it begins, or lies in the future.
 var ErrSpan = errors.New("there is nothing in that time span")
 
-// Snapshot copies what was recorded of a time span into a new dataset. The recording goes on meanwhile. A callback or a
-// publish that has not ended yet is not in it. Errors are ErrOver, ErrSpan, ctx's and those of package writer.
+// Snapshot copies what was recorded of a time span into a new dataset. The recording goes on meanwhile. A callback that
+// has not ended yet is in the table open_callback, a publish that has not is not in it. Errors are ErrOver, ErrSpan,
+// ctx's and those of package writer.
 func (h *Handle) Snapshot(ctx context.Context, r SnapshotRequest) (made Snapshot, err error) {
 	err = h.do(ctx, func(ctx context.Context) error {
 		made, err = h.session.snapshot(ctx, r)
@@ -56,12 +57,11 @@ const maxNames = 100
 
 // snapshot may be called beside the session's own goroutine. One is made at a time.
 func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error) {
-	select {
-	case s.snapshots <- struct{}{}:
-		defer func() { <-s.snapshots }()
-	case <-ctx.Done():
-		return Snapshot{}, ctx.Err()
+	done, err := s.alone(ctx)
+	if err != nil {
+		return Snapshot{}, err
 	}
+	defer done()
 	at := s.clock.now()
 	if r.Span.Last == 0 {
 		r.Span.Last = at
@@ -80,6 +80,22 @@ func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, er
 		return Snapshot{}, err
 	}
 	defer s.writer.Hold()()
+	return s.copyTo(ctx, r.Path, r.Name, trace.Snapshot{Span: r.Span, Timestamp: at, Reason: r.Reason, Trigger: r.Trigger}, nil)
+}
+
+// alone waits until no other copy is made. The next one waits for done.
+func (s *Session) alone(ctx context.Context) (done func(), err error) {
+	select {
+	case s.snapshots <- struct{}{}:
+		return func() { <-s.snapshots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// copyTo makes a dataset of a part of what was recorded, at a path, or at one that is chosen by a name: of all that is
+// before a cut, or of a time span if there is none.
+func (s *Session) copyTo(ctx context.Context, path, name string, part trace.Snapshot, cut *writer.Cut) (Snapshot, error) {
 	directory, err := s.writer.Reopen()
 	if err != nil {
 		return Snapshot{}, err
@@ -89,7 +105,7 @@ func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, er
 	if err != nil {
 		return Snapshot{}, err
 	}
-	made := Snapshot{Snapshot: trace.Snapshot{Span: r.Span, Timestamp: at, Reason: r.Reason, Trigger: r.Trigger}}
+	made := Snapshot{Snapshot: part}
 	describe := func() trace.Session {
 		made.HeldFrom = max(s.writer.Removed().Until, s.losses.began) // it may have got later meanwhile
 		session := s.journal.copy()
@@ -99,28 +115,20 @@ func (s *Session) snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, er
 	}
 	options := writer.Options{As: s.options.Caller, Mode: s.configuration.mode}
 	for number := 1; ; number++ {
-		made.Path = r.Path
-		if r.Path == "" {
-			made.Path = s.snapshotPath(r.Name, number)
+		made.Path = path
+		if path == "" {
+			made.Path = s.snapshotPath(name, number)
 		}
-		made.Rows, err = excerpt.Write(ctx, dataset, r.Span, made.Path, snapshotLeaves+s.configuration.MinFreeBytes, options, describe)
-		if r.Path == "" && number < maxNames && errors.Is(err, writer.ErrExists) {
+		leave := snapshotLeaves + s.configuration.MinFreeBytes
+		if cut == nil {
+			made.Rows, err = excerpt.Write(ctx, dataset, part.Span, made.Path, leave, options, describe)
+		} else {
+			made.Rows, err = excerpt.WriteBefore(ctx, dataset, cut, made.Path, leave, options, describe)
+		}
+		if path == "" && number < maxNames && errors.Is(err, writer.ErrExists) {
 			continue
 		}
 		return made, err
-	}
-}
-
-// countLossesNow has the rows of losses that were until now, unless the recording ends, which counts them itself.
-func (s *Session) countLossesNow(ctx context.Context) error {
-	counted := make(chan error, 1)
-	select {
-	case s.counting <- counted:
-		return <-counted
-	case <-s.triggers.ending.Done():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

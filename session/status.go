@@ -33,7 +33,8 @@ type Status struct {
 
 // Observer is told what happens during a session. Its functions are called from several goroutines.
 type Observer struct {
-	// Status is called about every second while recording, when it is over, and once at the end. May be nil.
+	// Status is called about every second while recording or waiting for its start, when it is over, and once at the end.
+	// May be nil.
 	Status func(Status)
 	// Message is called for what the user should know: a process was attached, a probe is missing. May be nil.
 	Message func(string)
@@ -43,6 +44,8 @@ type Observer struct {
 	Created func(directory *os.File)
 	// Rows is called with all rows as they come, on their way to the dataset. It must not keep them. May be nil.
 	Rows func(b *trace.Batch)
+	// Armed is called where the recording waits for its start, when all is attached, with what starts it. May be nil.
+	Armed func(*Handle)
 	// Recording is called when the gate has opened, with what drives the recording from then on. May be nil.
 	Recording func(*Handle)
 }
@@ -50,9 +53,12 @@ type Observer struct {
 func (s *Session) tellStatus(state trace.State) {
 	ring := s.loader.Statistics()
 	status := Status{
-		State: state, Elapsed: time.Since(s.opened), Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
+		State: state, Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
 		Lost: s.losses.records(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak, Reads: ring.Batches,
+	}
+	if !s.opened.IsZero() {
+		status.Elapsed = time.Since(s.opened)
 	}
 	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
 	s.driver.status.Store(&status)

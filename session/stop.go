@@ -17,6 +17,8 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.journal.warn(s.countLosses()) // for the last snapshots, which nobody can ask this goroutine to count for
 	s.triggers.end()
 	_, closed, err := s.loader.CloseGate()
+	until := closed + s.clock.RealtimeOffset
+	s.recordedUntil.Store(until)
 	s.driver.close()
 	s.tellStatus(trace.StateFlushing)
 	s.blind.lookLast()
@@ -33,6 +35,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	}
 	s.merger.EmitEntities(true)
 	errs = append(errs, s.merger.Take(s.rows.Write), s.countLosses())
+	s.triggers.tick(until) // counts what waited for the last rows
 	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 	s.endMappings()
 	s.blind.tellAll(closed)
@@ -41,7 +44,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.warnOfNothing()
 	s.attacher.WarnOfApart()
 	s.warnOfRefusals()
-	s.processes.endAll(closed + s.clock.RealtimeOffset)
+	s.processes.endAll(until)
 	s.noteOverhead(closed)
 	s.journal.warnOfUnlisted()
 	s.known.end()

@@ -28,10 +28,19 @@ func segmentBytes(kept int64) int64 {
 	return min(max(kept/(2*ringSegments), minRingSegment), maxRingSegment)
 }
 
+// nowOfRows is the present on the dataset's clock, which stands still when nothing more is recorded: what was to be
+// kept does not get old while a recording ends, which may take seconds.
+func (s *Session) nowOfRows() int64 {
+	if end := s.recordedUntil.Load(); end != 0 {
+		return end
+	}
+	return s.clock.now()
+}
+
 // createDataset makes the dataset on disk or in memory.
 func (s *Session) createDataset() (*writer.Writer, error) {
 	c := s.configuration
-	options := writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode, Now: s.clock.now}
+	options := writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode, Now: s.nowOfRows}
 	if !c.isRing() {
 		options.Retention = writer.Retention{Age: c.KeepAge, Bytes: c.KeepBytes, Periods: c.KeepSegments}
 		if c.KeepBytes > 0 {

@@ -141,7 +141,7 @@ func (t *triggers) counts() []trace.TriggerCount {
 }
 
 // errBeyond is a warning.
-var errBeyond = errors.New("triggers do not watch all topics: there are too many")
+var errBeyond = errors.New("triggers do not watch everything: there are too many topics, or too many messages on the way along a path; name fewer")
 
 // ErrNoTrigger is returned for the name of a trigger that there is not.
 var ErrNoTrigger = errors.New("there is no such trigger")
@@ -151,6 +151,9 @@ func (h *Handle) Fire(name, reason string) error {
 	t := h.session.triggers
 	if t.watch == nil {
 		return ErrNoTrigger
+	}
+	if !h.hasBegun() {
+		return ErrNotStarted
 	}
 	if t.ending.Err() != nil {
 		return ErrOver
@@ -182,6 +185,14 @@ func (s *Session) act(ctx context.Context, f trigger.Firing) {
 			}
 			path = made.Path
 			text += "; snapshot in " + path
+		case trigger.Rotate:
+			made, err := s.rotate(ctx, RotationRequest{Name: f.Trigger.Name, Reason: text, Trigger: &f.Trigger})
+			if err != nil {
+				s.journal.warn(fmt.Errorf("%s: not rotated: %w", text, err))
+				break
+			}
+			path = made.Path
+			text += "; what was recorded so far is in " + path
 		case trigger.Stop:
 			s.driver.Stop()
 		default:

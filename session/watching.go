@@ -16,17 +16,13 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 	defer losses.Stop()
 	clock := time.NewTicker(clockInterval)
 	defer clock.Stop()
-	var timeout <-chan time.Time
-	if d := s.configuration.Duration; d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		timeout = timer.C
-	}
+	s.duration = newDuration(s.driver.hasBegun(), s.configuration.Duration)
+	defer s.duration.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return trace.EndingSignal, nil, false
-		case <-timeout:
+		case <-s.duration.C:
 			return trace.EndingDuration, nil, false
 		case <-s.driver.stopped:
 			return trace.EndingRequest, nil, false
@@ -49,8 +45,10 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case <-losses.C:
 			s.journal.warn(s.countLosses())
 			s.triggers.tick(s.clock.now())
-		case counted := <-s.counting:
-			counted <- s.countLosses()
+		case request := <-s.requests:
+			request.done <- request.do(ctx)
+		case err := <-s.failed:
+			return trace.EndingError, err, false
 		case <-clock.C:
 			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
 		case <-tick.C:
@@ -78,7 +76,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if s.attacher.KeepBudget(s.takeAccounts()) {
 				s.takeAccounts() // what the rest costs is seen from now on
 			}
-			s.tellStatus(trace.StateRecording)
+			s.tellStatus(s.driver.state())
 		}
 		if s.targetsEnded() {
 			return trace.EndingTargetsExited, nil, false

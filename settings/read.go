@@ -14,19 +14,19 @@ import (
 // ErrFile is wrapped by errors of a file that cannot be understood. They name file and line.
 var ErrFile = errors.New("wrong settings")
 
-// maxFile bounds what is read of a file, in bytes.
-const maxFile = 1 << 20
+// MaxFile bounds what is read of a file, in bytes.
+const MaxFile = 1 << 20
 
 // Apply sets the flags that the command line has not set to what a file says. It returns the words to go on with: those
 // of the command line or, if that has neither words nor a rival of them, those of the file. All that is wrong is told
 // at once, and then nothing is set.
 func (f *Form) Apply(name string, file io.Reader, flags *pflag.FlagSet, words []string) ([]string, error) {
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	content, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	if len(content) > maxFile {
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrFile, name, maxFile)
+	if len(content) > MaxFile {
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrFile, name, MaxFile)
 	}
 	r := &reading{form: f, file: name, flags: f.flags()}
 	r.read(string(content))

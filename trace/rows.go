@@ -101,6 +101,26 @@ type Callback struct {
 	EndCPU Optional[int32] `column:"end_cpu"`
 }
 
+// OpenCallback is a callback that had started and not ended when somebody asked that all be written. The row of
+// Callback with the same process, thread and start completes it, when it has ended.
+type OpenCallback struct {
+	ProcessKey
+	TID int32 `column:"tid"`
+	// CPU on which callback_start was hit.
+	CPU                    int32   `column:"cpu"`
+	Callback               Address `column:"callback"`
+	CallbackStartTimestamp int64   `column:"callback_start_timestamp"`
+	// SeenTimestamp is when it was seen to be open.
+	SeenTimestamp int64 `column:"seen_timestamp"`
+	// The others are those of the row of Callback, as far as they were known then.
+	Depth              int32        `column:"depth"`
+	Kind               CallbackKind `column:"kind,null"`
+	SubscriptionHandle Address      `column:"subscription_handle,null"`
+	TopicName          string       `column:"topic_name,null"`
+	NodeName           string       `column:"node_name,null"`
+	Symbol             string       `column:"symbol,null"`
+}
+
 // PublishStatus says how a publish was closed.
 type PublishStatus string
 

@@ -87,6 +87,8 @@ type Session struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	// Triggers are what was waited for, and how often it came.
 	Triggers []TriggerCount `json:"triggers,omitempty"`
+	// Changes are what was changed of the recording while it went on, in the order of time.
+	Changes []Change `json:"changes,omitempty"`
 	// Unstamped are the types of messages whose header.stamp was not read: their rows have no message_timestamp.
 	Unstamped []UnstampedType `json:"unstamped_types,omitempty"`
 	// Unresolved says which addresses stay without names, and why: what existed before the recording and memory did not
@@ -146,6 +148,23 @@ type TriggerCount struct {
 	// Last is when it last came, in Unix nanoseconds; 0: never.
 	Last int64 `json:"last,omitempty"`
 }
+
+// Change is something that was changed of a recording while it went on.
+type Change struct {
+	// Timestamp is when it had taken effect, in Unix nanoseconds.
+	Timestamp int64 `json:"timestamp"`
+	// What names a setting (as `record` does without its dashes), or says what was done: added, removed, rotated.
+	What string `json:"what"`
+	// Value is the setting's new value; the process that was added or removed; where rows were moved, and how many.
+	Value json.RawMessage `json:"value"`
+}
+
+// What can be done to a recording beside changing its settings.
+const (
+	ChangeAdded   = "added"
+	ChangeRemoved = "removed"
+	ChangeRotated = "rotated"
+)
 
 // Links says for whom probes were made: for each process alone, or for every one. What is not to be probed for every
 // one, or cannot be, is probed for each process alone nevertheless.

@@ -7,6 +7,7 @@ import "reflect"
 // folder. Whatever handles every table goes through it.
 type Batch struct {
 	Callbacks              Rows[Callback]              `table:"callback"`
+	OpenCallbacks          Rows[OpenCallback]          `table:"open_callback"`
 	Publishes              Rows[Publish]               `table:"publish"`
 	Takes                  Rows[Take]                  `table:"take"`
 	Enqueues               Rows[Enqueue]               `table:"enqueue"`
@@ -35,6 +36,7 @@ type Batch struct {
 // The tables' names, for Scan and the like. A test compares them with the tags.
 const (
 	TableCallback              = "callback"
+	TableOpenCallback          = "open_callback"
 	TablePublish               = "publish"
 	TableTake                  = "take"
 	TableEnqueue               = "enqueue"

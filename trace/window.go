@@ -38,7 +38,10 @@ func NewWindow(table *Table, span Span) *Window {
 
 // tellsOfAnotherCallback tells whether a column says when the callback began in which the row's own thing happened.
 func (t *Table) tellsOfAnotherCallback(column string) bool {
-	if t.Name == TableCallback {
+	switch t.Name {
+	case TableOpenCallback:
+		return false
+	case TableCallback:
 		return column == "parent_callback_start_timestamp"
 	}
 	return column == "callback_start_timestamp"

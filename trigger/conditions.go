@@ -17,6 +17,8 @@ func newCondition(d Definition, b *beyond) condition {
 		return &longCallback{Definition: d}
 	case Message:
 		return &lateMessage{Definition: d}
+	case Path:
+		return &latePath{Definition: d, beyond: b}
 	case Silent:
 		return &silentTopic{d, kept[string, silence]{beyond: b}}
 	case Slow:

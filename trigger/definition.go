@@ -21,6 +21,8 @@ const (
 	Callback Kind = "callback"
 	// Message: one whose callback begins later than Over after its source timestamp.
 	Message Kind = "message"
+	// Path: one from a publish on From to the start of a callback of To, that takes longer than Over.
+	Path Kind = "path"
 	// Silent: a topic on which nothing is published for Over, after something was.
 	Silent Kind = "silent"
 	// Slow: a topic on which less than Rate messages a second are published.
@@ -43,6 +45,8 @@ type Action string
 const (
 	// Snapshot writes what was recorded from Before before to After after.
 	Snapshot Action = "snapshot"
+	// Rotate moves what was recorded so far into a dataset of its own.
+	Rotate Action = "rotate"
 	// Stop ends the recording.
 	Stop Action = "stop"
 	// runPrefix begins an action that runs a program.
@@ -72,6 +76,8 @@ type Definition struct {
 
 	// Node, Topic, Symbol and Process choose by names; nil chooses all. Process is matched against a command line.
 	Node, Topic, Symbol, Process *regexp.Regexp
+	// From and To are the topics with which a path begins and ends.
+	From, To *regexp.Regexp
 
 	// Before and After are the time around it that is wanted.
 	Before, After time.Duration
@@ -94,7 +100,9 @@ const (
 const (
 	// maxDefinitions and maxDefinition bound what is watched for.
 	maxDefinitions = 64
-	maxDefinition  = 4096
+	// maxPaths bounds those that wait for paths: each keeps up to 70 MiB of messages in mind.
+	maxPaths      = 4
+	maxDefinition = 4096
 	// maxAround bounds Before and After, minSilence what can be told from a reader that is late.
 	maxAround  = time.Hour
 	minSilence = time.Second
@@ -104,6 +112,7 @@ const (
 var needs = map[Kind]struct{ required, optional []string }{
 	Callback: {[]string{"over"}, []string{"node", "topic", "symbol"}},
 	Message:  {[]string{"over"}, []string{"node", "topic"}},
+	Path:     {[]string{"over", "from", "to"}, nil},
 	Silent:   {[]string{"over", "topic"}, nil},
 	Slow:     {[]string{"rate", "topic"}, nil},
 	Timer:    {nil, []string{"periods", "node"}},
@@ -127,11 +136,16 @@ func ParseAll(texts []string) (all []Definition, err error) {
 	if len(texts) > maxDefinitions {
 		return nil, fmt.Errorf("%w: at most %d are watched for", ErrDefinition, maxDefinitions)
 	}
-	named := map[string]bool{}
+	named, paths := map[string]bool{}, 0
 	for _, text := range texts {
 		d, err := Parse(text)
 		if err != nil {
 			return nil, err
+		}
+		if d.Kind == Path {
+			if paths++; paths > maxPaths {
+				return nil, fmt.Errorf("%w: at most %d wait for paths", ErrDefinition, maxPaths)
+			}
 		}
 		if d.Name == "" {
 			d.Name = string(d.Kind)
@@ -235,6 +249,10 @@ func (d *Definition) set(key, value string) (err error) {
 		d.Node, err = regexp.Compile(value)
 	case "topic":
 		d.Topic, err = regexp.Compile(value)
+	case "from":
+		d.From, err = regexp.Compile(value)
+	case "to":
+		d.To, err = regexp.Compile(value)
 	case "symbol":
 		d.Symbol, err = regexp.Compile(value)
 	case "process":
@@ -266,9 +284,9 @@ func actions(text string) (all []Action, err error) {
 		action := Action(name)
 		path := action.Program()
 		switch {
-		case action == Snapshot || action == Stop:
+		case action == Snapshot || action == Rotate || action == Stop:
 		case path == "":
-			return nil, fmt.Errorf("%q is none of snapshot, stop, run:PATH", name)
+			return nil, fmt.Errorf("%q is none of snapshot, rotate, stop, run:PATH", name)
 		case !strings.HasPrefix(path, "/"):
 			return nil, fmt.Errorf("%q: the program's path begins with a slash", name)
 		}

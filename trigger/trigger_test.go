@@ -14,7 +14,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	d, err := trigger.Parse("callback  over=50ms node=^/planning topic=scan symbol=on_scan name=slow before=1s after=2s cooldown=3s per-day=4 do=snapshot,run:/bin/true,stop")
+	d, err := trigger.Parse("callback  over=50ms node=^/planning topic=scan symbol=on_scan name=slow before=1s after=2s cooldown=3s per-day=4 do=snapshot,rotate,run:/bin/true,stop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		d.Cooldown != 3*time.Second || d.PerDay != 4 || !d.Node.MatchString("/planning/x") || d.Topic.String() != "scan" || d.Symbol.String() != "on_scan" {
 		t.Errorf("read as %+v", d)
 	}
-	if !slices.Equal(d.Actions, []trigger.Action{trigger.Snapshot, "run:/bin/true", trigger.Stop}) || d.Actions[1].Program() != "/bin/true" || d.Actions[0].Program() != "" {
+	if !slices.Equal(d.Actions, []trigger.Action{trigger.Snapshot, trigger.Rotate, "run:/bin/true", trigger.Stop}) || d.Actions[2].Program() != "/bin/true" || d.Actions[0].Program() != "" {
 		t.Errorf("actions %v", d.Actions)
 	}
 	d, err = trigger.Parse("loss")
@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, kind := range trigger.Kinds() {
-		if !slices.Contains([]trigger.Kind{trigger.Callback, trigger.Message, trigger.Silent, trigger.Slow}, kind) {
+		if !slices.Contains([]trigger.Kind{trigger.Callback, trigger.Message, trigger.Path, trigger.Silent, trigger.Slow}, kind) {
 			if _, err := trigger.Parse(string(kind)); err != nil {
 				t.Errorf("%s: %v", kind, err)
 			}
@@ -120,6 +120,28 @@ type step struct {
 	tick  int64
 }
 
+// watching watches for what a definition waits for, each time that it comes.
+func watching(t *testing.T, definition string) (w *trigger.Watch, whole string) {
+	t.Helper()
+	all, err := trigger.ParseAll([]string{definition + " before=3s after=2s cooldown=0s per-day=99"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trigger.NewWatch(all), all[0].Text
+}
+
+// firings is what comes of steps. A batch is looked at, at no time that is known.
+func firings(w *trigger.Watch, steps []step) (all []trigger.Firing) {
+	for _, s := range steps {
+		if s.batch != nil {
+			all = append(all, w.Look(s.batch)...)
+		} else {
+			all = append(all, w.Tick(s.tick)...)
+		}
+	}
+	return all
+}
+
 func TestConditions(t *testing.T) {
 	look := func(batches ...*trace.Batch) (steps []step) {
 		for _, b := range batches {
@@ -181,28 +203,18 @@ func TestConditions(t *testing.T) {
 		"nothing by itself":           {"manual", append(look(callback(1, 99*second, nil), process(3, 1, 8)), step{tick: 1 << 60}), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, err := trigger.ParseAll([]string{test.definition + " before=3s after=2s cooldown=0s per-day=99"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := trigger.NewWatch(all)
+			w, definition := watching(t, test.definition)
 			var at []int64
-			for _, s := range test.steps {
-				firings := w.Tick(s.tick)
-				if s.batch != nil {
-					firings = w.Look(s.batch)
+			for _, f := range firings(w, test.steps) {
+				at = append(at, f.Trigger.Timestamp)
+				if test.reason != "" && f.Trigger.Reason != test.reason {
+					t.Errorf("the reason is %q", f.Trigger.Reason)
 				}
-				for _, f := range firings {
-					at = append(at, f.Trigger.Timestamp)
-					if test.reason != "" && f.Trigger.Reason != test.reason {
-						t.Errorf("the reason is %q", f.Trigger.Reason)
-					}
-					if f.Span != (trace.Span{First: f.Trigger.Timestamp - 3*second, Last: f.Trigger.Timestamp + 2*second}) || f.Trigger.Definition != all[0].Text {
-						t.Errorf("%+v", f)
-					}
-					if f.Trigger.Table != "" && !json.Valid(f.Trigger.Row) {
-						t.Errorf("the row is %s", f.Trigger.Row)
-					}
+				if f.Span != (trace.Span{First: f.Trigger.Timestamp - 3*second, Last: f.Trigger.Timestamp + 2*second}) || f.Trigger.Definition != definition {
+					t.Errorf("%+v", f)
+				}
+				if f.Trigger.Table != "" && !json.Valid(f.Trigger.Row) {
+					t.Errorf("the row is %s", f.Trigger.Row)
 				}
 			}
 			if !slices.Equal(at, test.at) {

@@ -17,7 +17,7 @@ type Firing struct {
 }
 
 // Watch watches for what several definitions wait for. Its methods may be called by several goroutines. Memory is
-// bounded: of topics beyond the bound nothing is noticed, and Beyond counts their messages.
+// bounded: what is beyond the bounds is not noticed, and Beyond counts it.
 type Watch struct {
 	mu      sync.Mutex
 	watched []*watched
@@ -156,7 +156,8 @@ func (w *Watch) Counts() (counts []trace.TriggerCount) {
 	return counts
 }
 
-// Beyond is how many messages were not looked at, because they were of too many topics.
+// Beyond is more than 0 if not everything was watched: it counts messages of topics, and callbacks at the end of paths,
+// for which there was no room, or whose messages may have been forgotten.
 func (w *Watch) Beyond() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,7 +27,8 @@ type File struct {
 	as                    *identity.Identity
 }
 
-// Create begins a file that Commit makes appear at path. The umask may take something from its mode.
+// Create begins a file that Commit makes appear at path, where nothing is, a file or a link. The umask may take
+// something from its mode.
 func Create(path string, mode os.FileMode, as *identity.Identity) (*File, error) {
 	f := &File{path: path, name: filepath.Base(path), temporary: "." + filepath.Base(path) + "." + rand.Text() + ".tmp", as: as}
 	err := f.do(func() (err error) {
@@ -37,12 +38,27 @@ func Create(path string, mode os.FileMode, as *identity.Identity) (*File, error)
 		if f.file, err = f.folder.OpenFile(f.temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode); err != nil {
 			return errors.Join(err, f.folder.Close())
 		}
+		if there, err := f.folder.Lstat(f.name); err == nil && !isReplaceable(there, filepath.Dir(path)) {
+			return errors.Join(errors.New("there is something that is no file"), f.file.Close(), f.folder.Remove(f.temporary), f.folder.Close())
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// isReplaceable refuses devices and their like, and links to them where devices are: they would be gone for everybody.
+func isReplaceable(there os.FileInfo, folder string) bool {
+	switch there.Mode().Type() {
+	case 0:
+		return true
+	case os.ModeSymlink:
+		absolute, err := filepath.Abs(folder)
+		return err == nil && absolute != "/dev"
+	}
+	return false
 }
 
 // do does something to the file as its user.

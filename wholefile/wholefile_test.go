@@ -171,3 +171,24 @@ func TestTheUmaskIsKept(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// What is no file stays: a device would be gone for everybody.
+func TestWriteLeavesWhatIsNoFile(t *testing.T) {
+	folder := t.TempDir()
+	pipe, directory := filepath.Join(folder, "pipe"), filepath.Join(folder, "directory")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Mkdir(directory, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, directory, "/dev/null", "/dev/stdout"} {
+		before, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wholefile.Write(path, []byte("new"), 0o644, nil); !errors.Is(err, wholefile.ErrUnwritable) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if after, err := os.Lstat(path); err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s is %v, %v", path, after, err)
+		}
+	}
+}

@@ -7,5 +7,5 @@
 //
 // The encoder owns every open Parquet file and writes it under a temporary name. The committer syncs a finished file,
 // gives it its final name and syncs the folder: a segment is in the dataset whole and durable, or not at all. Both
-// queues are bounded; when they are full, Append blocks.
+// queues are bounded, that of files by their bytes, too; when they are full, Append blocks.
 package writer

@@ -10,6 +10,7 @@ type encoder struct {
 	tables  *tables
 	queue   <-chan task
 	commits chan<- commitment
+	waiting *backlog
 	kept    *retained
 	fail    func(error)
 	// failed is set after the first error; from then on tasks only give their resources back.
@@ -17,10 +18,11 @@ type encoder struct {
 }
 
 // commitment is work for the committer goroutine: a finished segment, or a request to say when all before it are
-// committed.
+// committed, and what there is then.
 type commitment struct {
 	segment *finished
 	reached chan<- struct{}
+	cut     *Cut
 }
 
 func (e *encoder) run() {
@@ -35,18 +37,21 @@ func (e *encoder) run() {
 
 func (e *encoder) commit(segment *finished) {
 	if segment != nil {
+		e.waiting.add(segment.bytes)
 		e.commits <- commitment{segment: segment}
 	}
 }
 
-// rotation ends the segments of all tables. reached, if not nil, is closed when they are on disk.
+// rotation ends the segments of all tables. reached, if not nil, is closed when they are on disk; then cut, if not nil,
+// says which they were.
 type rotation struct {
 	reached chan<- struct{}
+	cut     *Cut
 }
 
 func (r rotation) run(e *encoder) error {
 	if r.reached != nil {
-		defer func() { e.commits <- commitment{reached: r.reached} }()
+		defer func() { e.commits <- commitment{reached: r.reached, cut: r.cut} }()
 	}
 	if e.failed {
 		return nil
@@ -58,13 +63,16 @@ func (r rotation) run(e *encoder) error {
 		}
 		e.commit(segment)
 	}
+	if r.cut != nil {
+		r.cut.noteSegments(e.tables)
+	}
 	e.forgetEnded()
 	return nil
 }
 
 // commitAll makes finished segments durable until there are no more. It goes on after an error: each segment that can
 // be committed is data kept.
-func commitAll(dir *directory, commits <-chan commitment, retained *retained, fail func(error)) {
+func commitAll(dir *directory, commits <-chan commitment, retained *retained, waiting *backlog, fail func(error)) {
 	for c := range commits {
 		if s := c.segment; s != nil {
 			if err := dir.commit(s.file, s.temporary, s.final, s.folder); err != nil {
@@ -73,8 +81,12 @@ func commitAll(dir *directory, commits <-chan commitment, retained *retained, fa
 				s.counters.stored.Add(uint64(s.rows))
 				retained.add(s)
 			}
+			waiting.remove(s.bytes)
 		}
 		retained.expire()
+		if c.cut != nil {
+			c.cut.noteRows()
+		}
 		if c.reached != nil {
 			close(c.reached)
 		}

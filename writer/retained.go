@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"maps"
 	"sync"
-
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // Removed is what retention has removed of a dataset.
@@ -48,7 +46,7 @@ func newRetained(dir *directory, options Options) *retained {
 
 // add notes a segment that was committed, if it may ever be removed.
 func (r *retained) add(s *finished) {
-	if r.limits == (Retention{}) || s.table.HasEntities() || s.table.Name == trace.TableAttribute {
+	if r.limits == (Retention{}) || staysWhole(s.table) {
 		return
 	}
 	r.mu.Lock()

@@ -18,7 +18,7 @@ const (
 	queueLength = 32
 	// tickJitter is how much earlier than after a SegmentPeriod segments are closed: Ticks do not come on time.
 	tickJitter = 100 * time.Millisecond
-	// commitLength bounds the finished segments that wait for the disk.
+	// commitLength bounds the finished segments that wait for the disk; backlogBytes bounds their bytes.
 	commitLength = 32
 )
 
@@ -77,8 +77,9 @@ func Create(path string, options Options) (*Writer, error) {
 	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, options.Now)
 
 	commits := make(chan commitment, commitLength)
-	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, kept: w.kept, fail: w.fail}
-	if err := w.start(func() { commitAll(dir, commits, w.kept, w.fail) }); err != nil {
+	waiting := newBacklog()
+	e := &encoder{tables: w.tables, queue: w.queue, commits: commits, waiting: waiting, kept: w.kept, fail: w.fail}
+	if err := w.start(func() { commitAll(dir, commits, w.kept, waiting, w.fail) }); err != nil {
 		return nil, fmt.Errorf("create dataset: %w", errors.Join(err, dir.close()))
 	}
 	if err := w.start(e.run); err != nil {
@@ -175,7 +176,7 @@ func (w *Writer) Tick(now time.Time) error {
 	}
 	w.mu.Unlock()
 	if due {
-		w.rotate(nil)
+		w.rotate(rotation{})
 	}
 	return nil
 }
@@ -186,8 +187,13 @@ func (w *Writer) Flush(ctx context.Context) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
+	return w.await(ctx, nil)
+}
+
+// await ends all segments and returns when they are on disk.
+func (w *Writer) await(ctx context.Context, cut *Cut) error {
 	reached := make(chan struct{})
-	w.rotate(reached)
+	w.rotate(rotation{reached, cut})
 	select {
 	case <-reached:
 		return w.failure()
@@ -197,11 +203,11 @@ func (w *Writer) Flush(ctx context.Context) error {
 }
 
 // rotate ends all segments behind the rows accepted so far.
-func (w *Writer) rotate(reached chan<- struct{}) {
+func (w *Writer) rotate(r rotation) {
 	for _, t := range w.tables.all() {
 		t.submit()
 	}
-	w.queue <- rotation{reached: reached}
+	w.queue <- r
 }
 
 // Close closes the segments of all tables and releases the dataset. No other method may be running or called
@@ -237,7 +243,7 @@ func (w *Writer) end() bool {
 	w.closed = true
 	w.mu.Unlock()
 
-	w.rotate(nil)
+	w.rotate(rotation{})
 	close(w.queue)
 	w.done.Wait()
 	return true

@@ -252,3 +252,15 @@ func (s *pathSearch) found() {
 	}
 	s.paths = append(s.paths, &Path{Nodes: slices.Clone(s.at)})
 }
+
+// AddPaths adds the paths that are not among those that are there. Paths are the same if they lead through the same
+// subscriptions and publishers.
+func AddPaths(paths, more []*Path) []*Path {
+	sameNode := func(a, b NodePath) bool { return a.Subscription == b.Subscription && a.Publisher == b.Publisher }
+	for _, p := range more {
+		if !slices.ContainsFunc(paths, func(there *Path) bool { return slices.EqualFunc(there.Nodes, p.Nodes, sameNode) }) {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}

@@ -179,6 +179,10 @@ const (
 	LinksChange uint32 = 16 // the rest is the number of the change that the last two are of
 )
 
+// ListedForEntities stands, on the list of processes to record, in place of when a process began: only what it creates
+// and destroys is recorded.
+const ListedForEntities uint64 = 1
+
 // HeaderAdapted comes with the offset of a header: intra-process messages of the publisher may be of another type.
 const HeaderAdapted uint32 = 1 << 31
 

@@ -54,6 +54,7 @@ SHARED(enum, unknown_slot);
 SHARED(enum, loss_reason);
 SHARED(enum, gate_position);
 SHARED(enum, links_rule);
+SHARED(enum, listed);
 SHARED(enum, header_offset);
 SHARED(enum, cookie_shift);
 SHARED(enum, site_role);

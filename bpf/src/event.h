@@ -27,7 +27,7 @@ struct event {
 	__u8 role;	     /* ROLE_…: what kind of place was probed */
 	__u16 cost_ns;	     /* what the hit is expected to cost the thread */
 	__u32 is_first;	     /* nothing was known of the thread before this hit */
-	__u32 reserved;
+	__u32 is_early;	     /* its process is listed for its entities only */
 };
 
 static __always_inline void fill_header(struct record_header *header, const struct event *event,
@@ -47,7 +47,7 @@ static __always_inline void emit_raw(const struct event *event)
 {
 	struct raw_record *record;
 
-	if (!raw_records)
+	if (!raw_records || raw_paused)
 		return;
 	record = reserve(KIND_RAW, sizeof(*record));
 	if (!record)

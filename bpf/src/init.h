@@ -235,9 +235,10 @@ static __always_inline int init_event(struct pt_regs *regs)
 	__u32 position = gate;
 	__u8 flags = 0;
 
-	if (position == GATE_CLOSED ||
-	    (position != GATE_OPEN && COOKIE_EVENT(cookie) == EVENT_RCL_LIFECYCLE_TRANSITION) ||
-	    !fill_event(&event, &state, COOKIE_EVENT(cookie), regs, cookie))
+	bool entity = COOKIE_EVENT(cookie) != EVENT_RCL_LIFECYCLE_TRANSITION;
+
+	if (position == GATE_CLOSED || (position != GATE_OPEN && !entity) ||
+	    !fill_event(&event, &state, COOKIE_EVENT(cookie), regs, cookie, entity))
 		return 0;
 	complete_arguments(&event, cookie);
 	forget_header_offset(&event);
@@ -249,7 +250,7 @@ static __always_inline int init_event(struct pt_regs *regs)
 		find_client_identity(&identity, event.arguments[2], COOKIE_PARAMETER(cookie));
 		event.arguments[4] = identity.size;
 	}
-	if (position == GATE_OPEN)
+	if (position == GATE_OPEN && !event.is_early)
 		emit_raw(&event);
 	record = reserve(KIND_INIT, sizeof(*record));
 	if (!record)

@@ -28,6 +28,9 @@ volatile __u32 bodies_probed;
  */
 volatile __u32 units_retired;
 
+/* No raw records are made, although they were asked for. */
+volatile __u32 raw_paused;
+
 /* What the links of a set do with a hit: see links.h. */
 enum links_rule {
 	LINKS_FILTER = 1, /* record only the processes listed in `processes` */
@@ -75,6 +78,11 @@ struct {
 	__type(key, __u32);
 	__type(value, struct thread_state);
 } threads SEC(".maps");
+
+/* Of a process in `processes`, in place of when it began. */
+enum listed {
+	LISTED_FOR_ENTITIES = 1, /* only what it creates and destroys is recorded */
+};
 
 /* Who is recorded, with when it began, in nanoseconds since boot; 0: user space has not said. */
 struct {

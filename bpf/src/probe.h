@@ -9,12 +9,12 @@
 
 /*
  * False when the hit is of a process that is not recorded, or recorded through another link. The
- * state is that of the thread.
+ * state is that of the thread. entity says that it tells of what is created and destroyed.
  */
 static __always_inline bool fill_event(struct event *event, struct thread_state **state, __u8 id,
-				       struct pt_regs *regs, __u64 cookie)
+				       struct pt_regs *regs, __u64 cookie, bool entity)
 {
-	__u64 pid_tid;
+	__u64 pid_tid, *listed;
 	__u32 pid, rule;
 
 	pid_tid = bpf_get_current_pid_tgid();
@@ -23,8 +23,15 @@ static __always_inline bool fill_event(struct event *event, struct thread_state 
 	/* Before the thread gets a state: it does so for the first hit that is recorded. */
 	if (rule & LINKS_EARLY)
 		return false;
-	if (rule & LINKS_FILTER && !bpf_map_lookup_elem(&processes, &pid))
-		return false;
+	event->is_early = false;
+	if (rule & LINKS_FILTER) {
+		listed = bpf_map_lookup_elem(&processes, &pid);
+		if (!listed)
+			return false;
+		event->is_early = *listed == LISTED_FOR_ENTITIES;
+		if (event->is_early && !entity)
+			return false;
+	}
 	event->pid = pid_tid >> 32; /* not pid, which stays in memory: its address escapes */
 	event->tid = pid_tid;
 	*state = get_thread(event);
@@ -57,7 +64,7 @@ static __always_inline bool fill_event(struct event *event, struct thread_state 
 static __always_inline bool begin_event(struct event *event, struct thread_state **state, __u8 id,
 					struct pt_regs *regs, __u64 cookie)
 {
-	return gate == GATE_OPEN && fill_event(event, state, id, regs, cookie);
+	return gate == GATE_OPEN && fill_event(event, state, id, regs, cookie, false);
 }
 
 /* The same for tracepoints, whose callers may be probed: a call that is seen twice begins once. */

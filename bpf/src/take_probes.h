@@ -42,8 +42,10 @@ static __always_inline bool add_take_details(struct thread_state *state, struct 
 	call = &state->take_call;
 	if (!(call->details & DETAIL_LOANED) && call->message != event->arguments[1])
 		return false;
-	if (!call->details && unit_is_retired(UNIT_TAKE_DETAILS)) /* it was another call */
+	if (!call->details && unit_is_retired(UNIT_TAKE_DETAILS)) {
+		call->open = 0; /* it was another call, also when its unit is probed again */
 		return false;
+	}
 	call->open = 0;
 	event->details |= call->details;
 	if (call->info &&

@@ -15,6 +15,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // backgroundFlag has the recorder go on by itself.
@@ -95,7 +96,11 @@ func recordInBackground(ctx context.Context, c console, arguments []string, sock
 	if err != nil {
 		return fmt.Errorf("PID %d records, but does not answer: %w", recorder.Process.Pid, err)
 	}
-	_, err = fmt.Fprintf(c.out, "PID %d records to %s; `caret-bpf ctl stop --socket %s` ends it\n", status.PID, report.Printable(status.Output), report.Printable(socket))
+	says := "PID %d records to %s; `caret-bpf ctl stop --socket %s` ends it\n"
+	if status.State == string(trace.StateArmed) {
+		says = "PID %d is armed, to record to %s; `caret-bpf ctl start --socket %s` begins it\n"
+	}
+	_, err = fmt.Fprintf(c.out, says, status.PID, report.Printable(status.Output), report.Printable(socket))
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -84,29 +83,11 @@ func (c checked) state() string {
 
 // checkCapabilities names each privilege, so that caret-bpf can run with the fewest.
 func checkCapabilities(features loader.Features) []checked {
-	// Trace events belong to root. With uprobe_multi nobody needs them.
-	needsTracefs := features.UprobeMulti != nil
 	var lines []checked
-	for _, capability := range []struct {
-		name     string
-		number   uint
-		use      string
-		required bool
-		part     string
-	}{
-		{"CAP_BPF", unix.CAP_BPF, "loading BPF programs", true, ""},
-		{"CAP_PERFMON", unix.CAP_PERFMON, "attaching uprobes", true, ""},
-		{"CAP_SYS_PTRACE", unix.CAP_SYS_PTRACE, "reading the mappings and the memory of other users' processes: nothing else gives access", false, "other users' processes"},
-		{"CAP_CHECKPOINT_RESTORE", unix.CAP_CHECKPOINT_RESTORE, "opening files that a process has mapped and no path leads to: they were deleted or replaced, or are in a container", false, "processes in containers, replaced files"},
-		{"CAP_DAC_READ_SEARCH", unix.CAP_DAC_READ_SEARCH, "reading what /proc shows of a process to its owner only, and files that others keep to themselves", false, "other users' processes"},
-		{"CAP_SETUID", unix.CAP_SETUID, "reading the files that a process names (message definitions, libraries to come) with the rights of its user", false, "files that other users' processes name"},
-		{"CAP_SETGID", unix.CAP_SETGID, "the same, with the rights of its groups", false, "files that other users' processes name"},
-		{"CAP_SYS_ADMIN", unix.CAP_SYS_ADMIN, "ending a FUSE connection for which attaching waits: a user can keep every process of the machine from forking so", false, "machines with hostile users"},
-		{"CAP_DAC_OVERRIDE", unix.CAP_DAC_OVERRIDE, "making trace events without uprobe_multi, and writing to folders of others", needsTracefs, "folders of others"},
-	} {
-		line := checked{Name: capability.name, Works: hasCapability(capability.number), Required: capability.required, For: capability.part}
+	for _, p := range privileges(features.UprobeMulti != nil) {
+		line := checked{Name: p.name, Works: hasCapability(p.number), Required: p.required, For: p.part}
 		if !line.Works {
-			line.Remedy = "needed for " + capability.use + "; run with sudo, or give it with setcap or systemd's AmbientCapabilities"
+			line.Remedy = "needed for " + p.use + "; run with sudo, or give it with setcap or systemd's AmbientCapabilities"
 		}
 		lines = append(lines, line)
 	}
@@ -129,24 +110,6 @@ func checkLimits(limits []loader.Limit) (lines []checked, failure error) {
 		lines = append(lines, line)
 	}
 	return lines, failure
-}
-
-// hasCapability reports whether this process has a capability; CAP_SYS_ADMIN includes CAP_BPF, CAP_PERFMON and
-// CAP_CHECKPOINT_RESTORE, CAP_DAC_OVERRIDE includes CAP_DAC_READ_SEARCH.
-func hasCapability(number uint) bool {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3, Pid: int32(os.Getpid())}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&header, &data[0]); err != nil {
-		return false
-	}
-	holds := func(number uint) bool { return data[number/32].Effective&(1<<(number%32)) != 0 }
-	switch number {
-	case unix.CAP_DAC_READ_SEARCH:
-		return holds(number) || holds(unix.CAP_DAC_OVERRIDE)
-	case unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_CHECKPOINT_RESTORE:
-		return holds(number) || holds(unix.CAP_SYS_ADMIN)
-	}
-	return holds(number)
 }
 
 func checkFeatures(features loader.Features) []checked {

@@ -42,7 +42,8 @@ func TestCheckNamesEverything(t *testing.T) {
 	_, out, _ := runCommand("check")
 	for _, name := range []string{
 		"Linux ", "kernel BTF", "hash maps without preallocation (Linux 6.1)", "uprobe_multi", "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE",
-		"CAP_CHECKPOINT_RESTORE", "CAP_DAC_READ_SEARCH", "CAP_SETUID", "CAP_SETGID", "CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE", "open files (", "kernel lockdown (", "ring buffer (16M",
+		"CAP_CHECKPOINT_RESTORE", "CAP_DAC_READ_SEARCH", "CAP_SETUID", "CAP_SETGID", "CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE", "CAP_KILL", "CAP_SETPCAP", "CAP_CHOWN", "CAP_NET_BIND_SERVICE",
+		"open files (", "kernel lockdown (", "ring buffer (16M",
 	} {
 		if !strings.Contains(out, name) {
 			t.Errorf("no %q in\n%s", name, out)

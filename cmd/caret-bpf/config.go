@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -66,6 +68,41 @@ func openNamed(as *identity.Identity, path string) (f *os.File, err error) {
 		return err
 	})
 	return f, err
+}
+
+// openSettings opens a file with settings so that it can be read twice: what can be read only once, as a pipe, is
+// copied.
+func openSettings(as *identity.Identity, path string) (f *os.File, copied bool, err error) {
+	named, err := openNamed(as, path)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := named.Stat()
+	if err != nil || info.Mode().IsRegular() {
+		return named, false, err
+	}
+	defer func() { _ = named.Close() }()
+	fd, err := unix.MemfdCreate("settings", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, false, fmt.Errorf("copying %s: %w", path, err)
+	}
+	f = os.NewFile(uintptr(fd), path)
+	if _, err = io.Copy(f, io.LimitReader(named, settings.MaxFile+1)); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	return f, true, err
+}
+
+// readingCopy is a command line by which the program reads a copy of the settings when it begins anew. The last one
+// that is named counts.
+func readingCopy(line []string, settings *os.File) []string {
+	fd := settings.Fd()
+	_, _ = unix.FcntlInt(fd, unix.F_SETFD, 0) // a descriptor's flags can be set
+	end := len(line)
+	if dashes := slices.Index(line, "--"); dashes >= 0 {
+		end = dashes
+	}
+	return slices.Insert(slices.Clone(line), end, fmt.Sprintf("--%s=/proc/self/fd/%d", configFlag, fd))
 }
 
 func configCommand() command {

@@ -8,12 +8,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
@@ -67,12 +70,32 @@ var errNotBegun = errors.New("the recording has not begun yet")
 
 // controlled is a recording as it is served: from before it begins.
 type controlled struct {
-	output string
-	handle atomic.Pointer[session.Handle] // nil until it has begun
-	cancel context.CancelFunc
+	console console
+	output  string
+	handle  atomic.Pointer[session.Handle] // nil until everything is attached
+	cancel  context.CancelFunc
 }
 
-func (r *controlled) begin(h *session.Handle) { r.handle.Store(h) }
+func (r *controlled) arm(h *session.Handle) { r.handle.Store(h) }
+
+// armed is what drives the recording once everything is attached.
+func (r *controlled) armed() (*session.Handle, error) {
+	if h := r.handle.Load(); h != nil {
+		return h, nil
+	}
+	return nil, errNotBegun
+}
+
+// asRequest says of errors that ask for what makes no sense, or for what there is not, that they do.
+func asRequest(err error) error {
+	switch {
+	case errors.Is(err, session.ErrConfiguration), errors.Is(err, session.ErrTarget), errors.Is(err, session.ErrSpan), errors.Is(err, writer.ErrExists):
+		return fmt.Errorf("%w: %w", control.ErrRequest, err)
+	case errors.Is(err, session.ErrNoTrigger):
+		return fmt.Errorf("%w: %w", control.ErrUnknown, err)
+	}
+	return err
+}
 
 // Stop has the recording end, or not begin.
 func (r *controlled) Stop() {
@@ -83,23 +106,42 @@ func (r *controlled) Stop() {
 	r.cancel()
 }
 
+// Sources are the processes that could be recorded: all for root, their own for others.
+func (r *controlled) Sources(ctx context.Context, user uint32) ([]control.Source, error) {
+	found, err := findListed(ctx, r.console, "", "")
+	defer closeAll(found)
+	if err != nil {
+		return nil, err
+	}
+	return describeAll(ctx, slices.DeleteFunc(slices.Clone(found), func(p *target.Process) bool { return user != 0 && !p.IsOf(user) }))
+}
+
+// Start begins a recording that waits for it.
+func (r *controlled) Start(ctx context.Context) error {
+	h, err := r.armed()
+	if err != nil {
+		return err
+	}
+	return h.Start(ctx)
+}
+
 // Flush returns when all that was recorded before the call is on disk.
 func (r *controlled) Flush(ctx context.Context) error {
-	h := r.handle.Load()
-	if h == nil {
-		return errNotBegun
+	h, err := r.armed()
+	if err != nil {
+		return err
 	}
 	return h.Flush(ctx)
 }
 
 // Snapshot copies what was recorded.
 func (r *controlled) Snapshot(ctx context.Context, asked control.SnapshotRequest) (control.Snapshot, error) {
-	h := r.handle.Load()
-	if h == nil {
-		return control.Snapshot{}, errNotBegun
+	h, err := r.armed()
+	if err != nil {
+		return control.Snapshot{}, err
 	}
-	if asked.Output != "" && !filepath.IsAbs(asked.Output) {
-		return control.Snapshot{}, fmt.Errorf("%w: the recorder needs an absolute path, not %q", control.ErrRequest, asked.Output)
+	if err := checkOutput(asked.Output); err != nil {
+		return control.Snapshot{}, err
 	}
 	if asked.LastNs < 0 || asked.LastNs > 0 && (asked.BeginNs != 0 || asked.EndNs != 0) {
 		return control.Snapshot{}, fmt.Errorf("%w: last_ns is a time, and not beside begin_ns and end_ns", control.ErrRequest)
@@ -108,13 +150,104 @@ func (r *controlled) Snapshot(ctx context.Context, asked control.SnapshotRequest
 		Span: trace.Span{First: asked.BeginNs, Last: asked.EndNs}, Lately: time.Duration(asked.LastNs),
 		Path: asked.Output, Name: "request", Reason: cmp.Or(asked.Reason, "request"),
 	})
-	if errors.Is(err, session.ErrSpan) || errors.Is(err, writer.ErrExists) {
-		err = fmt.Errorf("%w: %w", control.ErrRequest, err)
-	}
+	return describeSnapshot(made, err)
+}
+
+// Rotate moves what was recorded so far into a dataset of its own.
+func (r *controlled) Rotate(ctx context.Context, asked control.RotationRequest) (control.Snapshot, error) {
+	h, err := r.armed()
 	if err != nil {
 		return control.Snapshot{}, err
 	}
+	if err := checkOutput(asked.Output); err != nil {
+		return control.Snapshot{}, err
+	}
+	made, err := h.Rotate(ctx, session.RotationRequest{Path: asked.Output, Reason: cmp.Or(asked.Reason, "request")})
+	return describeSnapshot(made, err)
+}
+
+func checkOutput(path string) error {
+	if path != "" && !filepath.IsAbs(path) {
+		return fmt.Errorf("%w: the recorder needs an absolute path, not %q", control.ErrRequest, path)
+	}
+	return nil
+}
+
+func describeSnapshot(made session.Snapshot, err error) (control.Snapshot, error) {
+	if err != nil {
+		return control.Snapshot{}, asRequest(err)
+	}
 	return control.Snapshot{Output: made.Path, BeginNs: made.First, EndNs: made.Last, HeldFromNs: made.HeldFrom, Rows: made.Rows}, nil
+}
+
+// Settings are those of now.
+func (r *controlled) Settings() (control.Settings, error) {
+	h, err := r.armed()
+	if err != nil {
+		return control.Settings{}, err
+	}
+	return describeSettings(h.Settings()), nil
+}
+
+// Change gives the recording other settings.
+func (r *controlled) Change(ctx context.Context, change control.SettingsChange) (control.Settings, error) {
+	h, err := r.armed()
+	if err != nil {
+		return control.Settings{}, err
+	}
+	changed, err := h.Change(ctx, func(s *session.Settings) {
+		if change.Profile != nil {
+			s.Profile = probes.Profile(*change.Profile)
+		}
+		if change.MaxOverhead != nil {
+			s.MaxOverhead = *change.MaxOverhead
+		}
+		for _, list := range []struct{ from, into *[]string }{
+			{change.SelectNodes, &s.SelectNodes}, {change.IgnoreNodes, &s.IgnoreNodes},
+			{change.SelectTopics, &s.SelectTopics}, {change.IgnoreTopics, &s.IgnoreTopics},
+		} {
+			if list.from != nil {
+				*list.into = slices.DeleteFunc(slices.Clone(*list.from), func(expression string) bool { return expression == "" })
+			}
+		}
+	})
+	return describeSettings(changed), asRequest(err)
+}
+
+func describeSettings(s session.Settings) control.Settings {
+	return control.Settings{
+		Profile: string(s.Profile), MaxOverhead: s.MaxOverhead, SelectNodes: s.SelectNodes, IgnoreNodes: s.IgnoreNodes,
+		SelectTopics: s.SelectTopics, IgnoreTopics: s.IgnoreTopics,
+	}
+}
+
+// Targets are the processes that are recorded now.
+func (r *controlled) Targets() []control.Target {
+	all := []control.Target{}
+	if h := r.handle.Load(); h != nil {
+		for _, target := range h.Targets() {
+			all = append(all, control.Target{PID: target.PID, ProcessStart: target.ProcessStart, Command: target.Command})
+		}
+	}
+	return all
+}
+
+// Add begins to record a process for a user.
+func (r *controlled) Add(ctx context.Context, pid int32, user uint32) error {
+	h, err := r.armed()
+	if err != nil {
+		return err
+	}
+	return asRequest(h.AddTarget(ctx, pid, user))
+}
+
+// Remove ends the recording of a process.
+func (r *controlled) Remove(ctx context.Context, pid int32) error {
+	h, err := r.armed()
+	if err != nil {
+		return err
+	}
+	return asRequest(h.RemoveTarget(ctx, pid))
 }
 
 // Triggers says what is waited for.
@@ -132,15 +265,11 @@ func (r *controlled) Triggers() []control.Trigger {
 
 // Fire has done what a trigger asks for.
 func (r *controlled) Fire(name, reason string) error {
-	h := r.handle.Load()
-	if h == nil {
-		return errNotBegun
+	h, err := r.armed()
+	if err != nil {
+		return err
 	}
-	err := h.Fire(name, cmp.Or(reason, "request"))
-	if errors.Is(err, session.ErrNoTrigger) {
-		err = fmt.Errorf("%w: %w", control.ErrUnknown, err)
-	}
-	return err
+	return asRequest(h.Fire(name, cmp.Or(reason, "request")))
 }
 
 // Status is how the recording was about a second ago.
@@ -161,7 +290,7 @@ func (r *controlled) Status() control.Status {
 
 // isUnavailable reports whether an error is no failure: what was asked for cannot be done now.
 func isUnavailable(err error) bool {
-	return errors.Is(err, errNotBegun) || errors.Is(err, session.ErrOver)
+	return errors.Is(err, errNotBegun) || errors.Is(err, session.ErrNotStarted) || errors.Is(err, session.ErrOver)
 }
 
 // findSockets returns the sockets of recorders that root runs, and of this user's.

@@ -20,7 +20,9 @@ func ctlCommand() command {
 		name: "ctl", arguments: "COMMAND", summary: "ask and drive running recordings that have --control",
 		examples: []string{"caret-bpf ctl list", "caret-bpf ctl flush", "caret-bpf ctl stop --socket /tmp/recording.sock"},
 		subcommands: []command{
-			ctlListCommand(), ctlStatusCommand(), ctlFlushCommand(), ctlSnapshotCommand(), ctlTriggersCommand(), ctlFireCommand(), ctlStopCommand(),
+			ctlListCommand(), ctlStatusCommand(), ctlStartCommand(), ctlFlushCommand(), ctlSnapshotCommand(), ctlRotateCommand(),
+			ctlSettingsCommand(), ctlSetCommand(), ctlTargetsCommand(), ctlAddCommand(), ctlRemoveCommand(),
+			ctlTriggersCommand(), ctlFireCommand(), ctlStopCommand(),
 		},
 	}
 }
@@ -111,8 +113,13 @@ func ctlStatusCommand() command {
 	return ctlRequestCommand("status", "show how a recording goes", (*control.Client).Status, (*ctlFlags).print)
 }
 
+func ctlStartCommand() command {
+	return ctlRequestCommand("start", "begin a recording that waits for it (--deferred-start); the answer comes when it has begun",
+		(*control.Client).Start, (*ctlFlags).print)
+}
+
 func ctlFlushCommand() command {
-	return ctlRequestCommand("flush", "bring what was recorded so far to disk; open callbacks are written when they end", (*control.Client).Flush, (*ctlFlags).print)
+	return ctlRequestCommand("flush", "bring what was recorded so far to disk, open callbacks included", (*control.Client).Flush, (*ctlFlags).print)
 }
 
 func ctlStopCommand() command {
@@ -131,18 +138,25 @@ func ctlRequestCommand[Answer any](
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
-				client, err := f.client(ctx, c)
-				if err != nil {
-					return err
-				}
-				answer, err := ask(client, ctx)
-				if err != nil {
-					return err
-				}
-				return show(f, c.out, answer)
+				return askAndShow(ctx, c, f, func(client *control.Client) (Answer, error) { return ask(client, ctx) }, show)
 			}
 		},
 	}
+}
+
+// askAndShow asks the recording that is meant, and shows its answer.
+func askAndShow[Answer any](
+	ctx context.Context, c console, f *ctlFlags, ask func(*control.Client) (Answer, error), show func(*ctlFlags, io.Writer, Answer) error,
+) error {
+	client, err := f.client(ctx, c)
+	if err != nil {
+		return err
+	}
+	answer, err := ask(client)
+	if err != nil {
+		return err
+	}
+	return show(f, c.out, answer)
 }
 
 func (f *ctlFlags) print(w io.Writer, s control.Status) error {

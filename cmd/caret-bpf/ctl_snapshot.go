@@ -29,33 +29,60 @@ func ctlSnapshotCommand() command {
 				if *last < 0 {
 					return fmt.Errorf("%w: --last cannot be negative", errUsage)
 				}
-				path := *output
-				if path != "" {
-					var err error
-					if path, err = filepath.Abs(path); err != nil {
-						return err
-					}
-				}
-				client, err := f.client(ctx, c)
+				path, err := absolute(*output)
 				if err != nil {
 					return err
 				}
-				made, err := client.Snapshot(ctx, control.SnapshotRequest{LastNs: last.Nanoseconds(), Output: path, Reason: *reason})
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(c.out, made)
-				}
-				rows := uint64(0)
-				for _, count := range made.Rows {
-					rows += count
-				}
-				fmt.Fprintf(c.out, "%s  %s rows\n", report.Printable(made.Output), report.Count(rows))
-				return nil
+				return askAndShow(ctx, c, f, func(client *control.Client) (control.Snapshot, error) {
+					return client.Snapshot(ctx, control.SnapshotRequest{LastNs: last.Nanoseconds(), Output: path, Reason: *reason})
+				}, (*ctlFlags).printSnapshot)
 			}
 		},
 	}
+}
+
+func ctlRotateCommand() command {
+	return command{
+		name: "rotate", arguments: "[flags]", summary: "move what was recorded so far into a dataset of its own; the recording goes on",
+		examples: []string{"caret-bpf ctl rotate", "caret-bpf ctl rotate -o monday --reason 'end of the shift'"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			f := defineCtlFlags(flags)
+			output := flags.StringP("output", "o", "", "the new dataset's `DIRECTORY` (default: one beside that of the recording)")
+			reason := flags.String("reason", "", "note this `TEXT` in the dataset")
+			return func(ctx context.Context, c console, arguments []string) error {
+				if err := noArguments(arguments); err != nil {
+					return err
+				}
+				path, err := absolute(*output)
+				if err != nil {
+					return err
+				}
+				return askAndShow(ctx, c, f, func(client *control.Client) (control.Snapshot, error) {
+					return client.Rotate(ctx, control.RotationRequest{Output: path, Reason: *reason})
+				}, (*ctlFlags).printSnapshot)
+			}
+		},
+	}
+}
+
+// absolute is the path that a recorder understands, which may run elsewhere; "" stays.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
+}
+
+func (f *ctlFlags) printSnapshot(w io.Writer, made control.Snapshot) error {
+	if f.json {
+		return printJSON(w, made)
+	}
+	rows := uint64(0)
+	for _, count := range made.Rows {
+		rows += count
+	}
+	_, err := fmt.Fprintf(w, "%s  %s rows\n", report.Printable(made.Output), report.Count(rows))
+	return err
 }
 
 func ctlTriggersCommand() command {
@@ -73,15 +100,9 @@ func ctlFireCommand() command {
 				if len(arguments) != 1 {
 					return fmt.Errorf("%w: name one trigger, which `caret-bpf ctl triggers` lists", errUsage)
 				}
-				client, err := f.client(ctx, c)
-				if err != nil {
-					return err
-				}
-				all, err := client.Fire(ctx, arguments[0], control.FireRequest{Reason: *reason})
-				if err != nil {
-					return err
-				}
-				return f.printTriggers(c.out, all)
+				return askAndShow(ctx, c, f, func(client *control.Client) ([]control.Trigger, error) {
+					return client.Fire(ctx, arguments[0], control.FireRequest{Reason: *reason})
+				}, (*ctlFlags).printTriggers)
 			}
 		},
 	}

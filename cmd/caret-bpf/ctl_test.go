@@ -50,6 +50,7 @@ func TestCtl(t *testing.T) {
 	if segments, err := filepath.Glob(filepath.Join(dir, trace.TableCallback, "0*.parquet")); err != nil || len(segments) == 0 {
 		t.Errorf("no segment is closed: %v, %v", segments, err)
 	}
+	verifyLive(t, socket, folder)
 	if code, _, problems := runCommand("ctl", "stop", "--socket", socket); code != exitSuccess {
 		t.Errorf("stop: exit code %d: %s", code, problems)
 	}
@@ -65,6 +66,26 @@ func TestCtl(t *testing.T) {
 	}
 	if code, _, problems := runCommand("ctl", "status", "--socket", socket); code != exitNoTarget || !strings.Contains(problems, socket) {
 		t.Errorf("after the end: exit code %d: %s", code, problems)
+	}
+}
+
+// verifyLive holds a recording that goes on against expectations, and requires that nothing of the copy is left.
+func verifyLive(t *testing.T, socket, folder string) {
+	t.Helper()
+	for text, want := range map[string]int{
+		"complete: true\nexpectations: [{of: callback, at-least: {count: 1}}]": exitSuccess,
+		"expectations: [{of: callback, at-least: {count: 1e9}}]":               exitDiffers,
+	} {
+		file := filepath.Join(t.TempDir(), "expect.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, out, problems := runCommand("verify", "--live", "--socket", socket, "-e", file); code != want || !strings.Contains(out, "checks are met") {
+			t.Errorf("verify --live: exit code %d: %s%s", code, out, problems)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(folder, ".caret-bpf*")); err != nil || len(left) > 0 {
+		t.Errorf("verify --live leaves %v, %v", left, err)
 	}
 }
 

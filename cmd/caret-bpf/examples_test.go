@@ -86,6 +86,9 @@ func TestExamples(t *testing.T) {
 	if err := os.WriteFile("architecture.yaml", []byte(architecture), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("expect.yaml", []byte("expectations: [{of: callback}]"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	looksAtProcesses := map[string]bool{"record": true, "list": true, "probes": true, "check": true}
 	for _, words := range asked {
 		if looksAtProcesses[words[0]] {

@@ -7,6 +7,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/expect"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -46,7 +47,7 @@ var exitCodes = []struct {
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
 	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails"},
 	{exitDataset, "not a dataset, or one of a newer version"},
-	{exitDiffers, "the recordings differ (diff)"},
+	{exitDiffers, "the recordings differ (diff); not all expectations are met (verify)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
 	{exitInterrupted, "interrupted; a recording: before it began, or a second time"},
 }
@@ -63,7 +64,7 @@ func exitCode(err error) int {
 		causes []error
 	}{
 		{exitSuccess, []error{nil, errHelp}},
-		{exitUsage, []error{errUsage, session.ErrConfiguration, settings.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName}},
+		{exitUsage, []error{errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
@@ -72,7 +73,7 @@ func exitCode(err error) int {
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},
-		{exitDiffers, []error{errDiffers}},
+		{exitDiffers, []error{errDiffers, errUnmet}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},
 	} {

@@ -116,6 +116,7 @@ func printSummary(w *output, name string, s *summary.Summary, limit int, all boo
 		fmt.Fprintln(w, spanText(s.Span.Value))
 	}
 	printSnapshot(w, s.Session)
+	printChanges(w, s.Session)
 	if s.Within.Valid {
 		fmt.Fprintf(w, "of it %s: what began then; rows, bytes and cost are of all\n", spanText(s.Within.Value))
 	}

@@ -117,7 +117,7 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.P
 		if err != nil {
 			return nil, suggestNames(err, query.Architecture, text)
 		}
-		paths = addPaths(paths, f.passable(query, text, named))
+		paths = system.AddPaths(paths, f.passable(query, text, named))
 	}
 	if f.from == "" && f.to == "" {
 		return paths, nil
@@ -129,20 +129,9 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.P
 	if !complete {
 		query.Warnings = append(query.Warnings, "there are more paths: name both --from and --to, or --path")
 	}
-	if paths = addPaths(paths, found); len(paths) == 0 {
+	if paths = system.AddPaths(paths, found); len(paths) == 0 {
 		return nil, fmt.Errorf("%w: no path leads from %q to %q; nodes that publish in other callbacks than those that receive are passed with --use-latest-message or --architecture FILE",
 			analyze.ErrNothingSelected, f.from, f.to)
 	}
 	return paths, nil
-}
-
-// addPaths adds the paths that are not among those that are there.
-func addPaths(paths, more []*system.Path) []*system.Path {
-	sameNode := func(a, b system.NodePath) bool { return a.Subscription == b.Subscription && a.Publisher == b.Publisher }
-	for _, p := range more {
-		if !slices.ContainsFunc(paths, func(there *system.Path) bool { return slices.EqualFunc(there.Nodes, p.Nodes, sameNode) }) {
-			paths = append(paths, p)
-		}
-	}
-	return paths
 }

@@ -10,26 +10,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/target"
 )
-
-// listed is a process as `list` shows it.
-type listed struct {
-	PID          int32          `json:"pid"`
-	NamespacePID int32          `json:"namespace_pid"`
-	Command      string         `json:"command"`
-	Executable   string         `json:"executable"`
-	Distro       distros.Distro `json:"distro"`
-	// Evidence is what the distribution was concluded from.
-	Evidence string `json:"distro_evidence"`
-	RMW      string `json:"rmw_implementation"`
-	// Events is the number of kinds of events that can be recorded, Missing names the others.
-	Events  int      `json:"events"`
-	Missing []string `json:"missing"`
-}
 
 func listCommand() command {
 	return command{
@@ -59,9 +44,7 @@ func listCommand() command {
 					return fmt.Errorf("%w: --%s goes with --entities", errUsage, allEntities)
 				}
 				found, err := findListed(ctx, c, *pids, *name)
-				for _, p := range found {
-					defer p.Close()
-				}
+				defer closeAll(found)
 				if err != nil {
 					return err
 				}
@@ -116,12 +99,9 @@ func findListed(ctx context.Context, c console, pids, name string) ([]*target.Pr
 }
 
 func listProcesses(ctx context.Context, c console, found []*target.Process, asJSON bool) error {
-	processes := []listed{}
-	for _, p := range found {
-		processes = append(processes, describeListed(ctx, p))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	processes, err := describeAll(ctx, found)
+	if err != nil {
+		return err
 	}
 	if asJSON {
 		return report.WriteJSON(c.out, processes)
@@ -133,18 +113,35 @@ func listProcesses(ctx context.Context, c console, found []*target.Process, asJS
 	var rows [][]string
 	for _, p := range processes {
 		rows = append(rows, []string{
-			strconv.Itoa(int(p.PID)), p.Command, report.Text(string(p.Distro)), report.Text(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
+			strconv.Itoa(int(p.PID)), p.Command, report.Text(p.Distro), report.Text(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
 		})
 	}
 	printTable(c.out, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)
 	return nil
 }
 
+func closeAll(found []*target.Process) {
+	for _, p := range found {
+		p.Close()
+	}
+}
+
+func describeAll(ctx context.Context, found []*target.Process) ([]control.Source, error) {
+	processes := []control.Source{}
+	for _, p := range found {
+		processes = append(processes, describeListed(ctx, p))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return processes, nil
+}
+
 const noProcess = "no ROS 2 process is running (none maps librcl.so or libtracetools.so)"
 
-func describeListed(ctx context.Context, p *target.Process) listed {
-	l := listed{
-		PID: p.PID, NamespacePID: p.NamespacePID, Command: p.Command, Executable: p.Executable, Distro: p.Distro,
+func describeListed(ctx context.Context, p *target.Process) control.Source {
+	l := control.Source{
+		PID: p.PID, NamespacePID: p.NamespacePID, Command: p.Command, Executable: p.Executable, Distro: string(p.Distro),
 		Evidence: p.DistroEvidence, RMW: p.RMW, Missing: []string{},
 	}
 	plan, err := probes.NewPlan(ctx, p, probes.Options{Expected: true})

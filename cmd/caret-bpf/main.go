@@ -36,6 +36,8 @@ type console struct {
 	rootsSockets string
 	// launched is the process group of the command that is recorded, 0 if none.
 	launched *atomic.Int64
+	// isProgram says that the process is this program, and may begin it anew; tests call it as a function, too.
+	isProgram bool
 }
 
 func newConsole(out, err io.Writer, getenv func(string) string) console {
@@ -86,10 +88,13 @@ func commands() []command {
 		pathsCommand(),
 		sqlCommand(),
 		diffCommand(),
+		expectCommand(),
+		verifyCommand(),
 		latencyCommand(),
 		periodCommand(),
 		frequencyCommand(),
 		loadCommand(),
+		exportCommand(),
 		versionCommand(),
 		completionCommand(),
 		manCommand(),
@@ -98,6 +103,7 @@ func commands() []command {
 
 func main() {
 	c := newConsole(os.Stdout, os.Stderr, os.Getenv)
+	c.isProgram = true
 	if len(os.Args) > 1 && os.Args[1] == launch.Argument {
 		if err := launch.Become(os.Args[2:]); err != nil {
 			c.complain(err)

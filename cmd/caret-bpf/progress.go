@@ -56,9 +56,11 @@ func (p *progress) message(text string) {
 
 func (p *progress) status(s session.Status) {
 	p.tell(func() {
-		if s.State == trace.StateRecording {
+		switch s.State {
+		case trace.StateArmed: // it waits for its start
+		case trace.StateRecording:
 			p.news = &s
-		} else {
+		default:
 			p.over = true
 		}
 	})

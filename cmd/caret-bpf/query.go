@@ -34,17 +34,27 @@ type question struct {
 // defineQuestion is for a command whose answers tell of something: what a recording may have none of.
 func defineQuestion(flags *pflag.FlagSet, of string) *question {
 	q := &question{of: of}
-	flags.StringArrayVar(&q.nodes, "node", nil, "only nodes whose whole name fits the regular `EXPRESSION`; repeatable")
-	flags.StringArrayVar(&q.topics, "topic", nil, "only topics and services whose whole name fits the `EXPRESSION`; repeatable")
+	q.defineNames(flags)
 	flags.StringArrayVar(&q.callbacks, "callback", nil, "only callbacks whose whole name or symbol fits the `EXPRESSION`; repeatable")
-	flags.Int32SliceVarP(&q.processes, "process", "p", nil, "only processes with these `PIDS`")
-	q.time = defineTimeFlags(flags)
+	q.definePlaces(flags)
 	q.attributes = defineAttributeFlags(flags)
 	flags.BoolVar(&q.series, "series", false, "one row for each instance")
 	q.orderFlags = defineOrderFlags(flags)
 	q.outputFlags = defineOutputFlags(flags)
 	q.quiet = quietFlag(flags)
 	return q
+}
+
+// defineNames defines the filters by names of nodes and topics.
+func (q *question) defineNames(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&q.nodes, "node", nil, "only nodes whose whole name fits the regular `EXPRESSION`; repeatable")
+	flags.StringArrayVar(&q.topics, "topic", nil, "only topics and services whose whole name fits the `EXPRESSION`; repeatable")
+}
+
+// definePlaces defines the filters by process and time.
+func (q *question) definePlaces(flags *pflag.FlagSet) {
+	flags.Int32SliceVarP(&q.processes, "process", "p", nil, "only processes with these `PIDS`")
+	q.time = defineTimeFlags(flags)
 }
 
 func quietFlag(flags *pflag.FlagSet) *bool {

@@ -39,18 +39,34 @@ func recordCommand() command {
 				if err := checkStrayWords(flags, arguments); err != nil {
 					return err
 				}
+				again := os.Args
 				if *file != "" {
-					var err error
-					if arguments, err = applyConfig(c, *file, flags, arguments); err != nil {
+					named, copied, err := openSettings(c.caller, *file)
+					if err != nil {
 						return err
 					}
+					defer func() { _ = named.Close() }()
+					if arguments, err = recordForm().Apply(*file, named, flags, arguments); err != nil {
+						return err
+					}
+					if copied {
+						again = readingCopy(again, named)
+					}
+				}
+				if f.configuration.DeferredStart && f.control == "" && !*background {
+					return fmt.Errorf("%w: --%s needs --control, by which the recording is started", errUsage, deferredFlag)
 				}
 				if *background {
-					return recordInBackground(ctx, c, os.Args[1:], f.control)
+					return recordInBackground(ctx, c, again[1:], f.control)
 				}
 				configuration, err := f.finish(arguments)
 				if err != nil {
 					return err
+				}
+				if c.isProgram {
+					if err := giveUpPrivileges(c, *f, configuration, again); err != nil {
+						return err
+					}
 				}
 				return record(ctx, c, configuration, f)
 			}
@@ -66,6 +82,9 @@ type recordFlags struct {
 	control       string
 	metrics       string
 }
+
+// deferredFlag has the recording wait for its start.
+const deferredFlag = "deferred-start"
 
 func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	f := new(recordFlags)
@@ -107,6 +126,7 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 		"`WHERE` to probe functions: entries (at their first instruction), callers (those without a cheap instruction "+
 			"at their callers only), both (those at their callers and in their bodies) (default: what is cheapest and certain)")
 	flags.StringVar(&f.control, "control", "", "answer caret-bpf ctl and other programs at a Unix socket of this `PATH`; auto: where ctl finds it")
+	flags.BoolVar(&f.configuration.DeferredStart, deferredFlag, false, "attach everything, and record from caret-bpf ctl start on; needs --control")
 	flags.StringVar(&f.metrics, "metrics", "", "answer scrapes of Prometheus at `WHERE`: unix:PATH, or an address of this machine such as 127.0.0.1:9464")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	settings.Annotate(flags, "pid", settings.Separator, ",")
@@ -176,7 +196,7 @@ func recordingMessage(configuration session.Configuration) string {
 func record(ctx context.Context, c console, configuration session.Configuration, f *recordFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	controlled := &controlled{output: configuration.Output, cancel: cancel}
+	controlled := &controlled{console: c, output: configuration.Output, cancel: cancel}
 	if f.control != "" {
 		listener, err := listenForControl(c, f.control)
 		if err != nil {
@@ -185,7 +205,7 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 		server := control.Serve(listener, controlled, isUnavailable)
 		defer func() { _ = server.Close() }() // a socket that stays is replaced by the next one
 	}
-	options := session.Options{Version: version, Caller: c.caller, Trusted: []uint32{uint32(c.caller.ID())}}
+	options := session.Options{Version: version, Caller: c.caller, Driven: f.control != "", Trusted: []uint32{uint32(c.caller.ID())}}
 	options.Costs, _ = knownCosts(c)
 	options.Cache, _ = cacheFolder(c.getenv, c.caller) // without one, what is to be known again is found again
 	progress := newProgress(c.err, f.quiet)
@@ -200,8 +220,13 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 			progress.status(s)
 			manager.status(s)
 		},
+		Armed: func(h *session.Handle) {
+			controlled.arm(h)
+			manager.ready()
+			progress.message("everything is attached; `caret-bpf ctl start` begins the recording, Ctrl-C gives it up")
+		},
 		Recording: func(h *session.Handle) {
-			controlled.begin(h)
+			controlled.arm(h)
 			manager.ready()
 			progress.message(recordingMessage(configuration))
 		},

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -22,6 +24,7 @@ type serviceManager struct {
 	states chan string
 	told   chan struct{} // closed when all is told
 	last   session.Status
+	isTold bool // that it is ready
 }
 
 func newServiceManager(getenv func(string) string) *serviceManager {
@@ -38,22 +41,34 @@ func newServiceManager(getenv func(string) string) *serviceManager {
 	return m
 }
 
-// ready says that everything that happens from now on is recorded.
-func (m *serviceManager) ready() { m.tell(daemon.SdNotifyReady) }
+// ready says that everything is attached: what happens from now on is recorded, or from the start for which it waits.
+func (m *serviceManager) ready() {
+	if !m.isTold {
+		m.tell(daemon.SdNotifyReady)
+	}
+	m.isTold = true
+}
 
 // status tells how the recording goes. It is alive as long as its reader goes on: a recorder that only counts time
 // loses all there is.
 func (m *serviceManager) status(now session.Status) {
 	switch now.State {
+	case trace.StateArmed:
+		m.tell(fmt.Sprintf("STATUS=waits for caret-bpf ctl start  %d processes  lost %s", now.Processes, report.Count(now.Lost)))
+		m.alive(now)
 	case trace.StateRecording:
 		m.tell("STATUS=" + statusLine(m.last, now))
-		if now.Reads != m.last.Reads {
-			m.tell(daemon.SdNotifyWatchdog)
-		}
+		m.alive(now)
 	case trace.StateFlushing:
 		m.tell(daemon.SdNotifyStopping)
 	}
 	m.last = now
+}
+
+func (m *serviceManager) alive(now session.Status) {
+	if now.Reads != m.last.Reads {
+		m.tell(daemon.SdNotifyWatchdog)
+	}
 }
 
 func (m *serviceManager) tell(state string) {

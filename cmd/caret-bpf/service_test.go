@@ -59,7 +59,10 @@ func TestServiceManager(t *testing.T) {
 	at := func(state trace.State, reads uint64) { m.status(session.Status{State: state, Reads: reads}) }
 	expect("before")
 	m.ready()
-	expect("armed", "READY")
+	at(trace.StateArmed, 1)
+	at(trace.StateArmed, 2)
+	m.ready()
+	expect("armed", "READY", "STATUS", "WATCHDOG", "STATUS", "WATCHDOG")
 	at(trace.StateRecording, 10)
 	at(trace.StateRecording, 20)
 	expect("the reader goes on", "STATUS", "WATCHDOG", "STATUS", "WATCHDOG")
@@ -74,7 +77,7 @@ func TestServiceManager(t *testing.T) {
 func TestServiceManagerHangs(t *testing.T) {
 	m := &serviceManager{states: make(chan string, maxUntold), told: make(chan struct{})}
 	for range 10 * maxUntold {
-		m.ready()
+		m.status(session.Status{State: trace.StateRecording})
 	}
 	if len(m.states) != maxUntold {
 		t.Errorf("%d states wait", len(m.states))

@@ -42,6 +42,18 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// rawOutput writes to the stream what is no text, as it is.
+type rawOutput struct{ *output }
+
+func (b rawOutput) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.write(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // partialCharacter returns how many bytes at the end of a text may become a character.
 func partialCharacter(text []byte) int {
 	for n := 1; n <= min(utf8.UTFMax-1, len(text)); n++ {

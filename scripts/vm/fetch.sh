@@ -100,7 +100,8 @@ keep_modules() {
 
 fetch_kernel() {
 	local kernel=$1 into=$cache_dir/kernels/$1 release meta package partial version
-	[[ -e $into/version ]] && return
+	# With other modules than those that are wanted now it is fetched anew.
+	[[ -e $into/version && $(cat "$into/wanted" 2>/dev/null) == "${guest_modules[*]}" ]] && return
 	read -r release meta <<<"$(kernel_source "$kernel")"
 	with_release "$release" apt-get update >/dev/null
 	package=$(with_release "$release" apt-cache depends --important "$meta" |
@@ -114,6 +115,7 @@ fetch_kernel() {
 	"$cache_dir/busybox" depmod -b "$partial/package" "$version"
 	keep_modules "$partial/package" "$partial/modules" "$version"
 	rm -rf "$partial/package"
+	echo "${guest_modules[*]}" >"$partial/wanted"
 	echo "$version" >"$partial/version"
 	mv "$partial" "$into"
 	say "kernel $kernel is $version"

@@ -53,13 +53,59 @@ kernel_arguments() {
 	esac
 }
 
-# What a guest needs beyond what Debian builds in: its root over 9p, overlay for tests of containers, and a network card
+# What a guest needs beyond what Debian builds in: its root over 9p or on a disk, overlay for tests of containers, and a network card
 # without a network, for DDS discovery.
-guest_modules=(virtio_pci 9pnet_virtio 9p overlay dummy)
+guest_modules=(virtio_pci 9pnet_virtio 9p virtio_blk crc32c_generic ext4 overlay dummy)
 
 say() { printf 'vm: %s\n' "$*" >&2; }
 
 die() {
 	say "$*"
 	exit 2
+}
+
+# need_program installs the packages of a program where it is missing.
+need_program() {
+	local program=$1
+	shift
+	command -v "$program" >/dev/null && return
+	local sudo=()
+	[[ $(id -u) -eq 0 ]] || sudo=(sudo)
+	say "installing $*"
+	"${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 install -y --no-install-recommends "$@" >/dev/null ||
+		die "cannot install $*"
+}
+
+# accelerator prints what QEMU should use. /dev/kvm alone promises nothing: in a virtual machine without nested
+# virtualization it may exist and be far slower than emulation. Emulation of this architecture is single-threaded: with several threads QEMU
+# may run code that the guest's kernel has just patched in its old form, and the guest dies of a breakpoint that is gone. arm64 tells
+# every core that code has changed.
+accelerator() {
+	if [[ $1 == amd64 && -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+		echo kvm
+	elif [[ $1 == arm64 ]]; then
+		echo tcg,thread=multi
+	else
+		echo tcg,thread=single
+	fi
+}
+
+# make_initramfs packs an init, busybox and the modules of a kernel.
+make_initramfs() {
+	local kernel=$1 init=$2 image=$3 tree=$3.tree
+	mkdir -p "$tree/bin"
+	cp "$(busybox_of "$(architecture_of "$kernel")")" "$tree/bin/busybox"
+	cp "$init" "$tree/init"
+	cp -r "$cache_dir/kernels/$kernel/modules/lib" "$tree/lib"
+	chmod +x "$tree/init"
+	(cd "$tree" && find . | "$cache_dir/busybox" cpio -o -H newc -R 0:0 2>/dev/null) >"$image"
+	rm -rf "$tree"
+}
+
+# kernel_complaints prints what a guest's kernel logged that a correct program must not cause. Stalls are left out: on a busy
+# host they tell of the host.
+kernel_complaints() {
+	{ cat "$@" 2>/dev/null || true; } |
+		grep -E '\bBUG: |\bOops: |WARNING: CPU|general protection fault|Internal error: |Kernel panic' |
+		grep -v 'soft lockup'
 }

@@ -84,18 +84,6 @@ parse() {
 	[[ ${#packages[@]} -gt 0 ]] || packages=(./...)
 }
 
-# need_program installs the packages of a program where it is missing.
-need_program() {
-	local program=$1
-	shift
-	command -v "$program" >/dev/null && return
-	local sudo=()
-	[[ $(id -u) -eq 0 ]] || sudo=(sudo)
-	say "installing $*"
-	"${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 install -y --no-install-recommends "$@" >/dev/null ||
-		die "cannot install $*"
-}
-
 # prepare makes what guests of an architecture need, besides a kernel.
 prepare() {
 	case $1 in
@@ -110,20 +98,6 @@ prepare() {
 	esac
 }
 
-# accelerator prints what QEMU should use. /dev/kvm alone promises nothing: in a virtual machine without nested
-# virtualization it may exist and be far slower than emulation. Emulation of this architecture is single-threaded: with several threads QEMU
-# may run code that the guest's kernel has just patched in its old form, and the guest dies of a breakpoint that is gone. arm64 tells
-# every core that code has changed.
-accelerator() {
-	if [[ $1 == amd64 && -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
-		echo kvm
-	elif [[ $1 == arm64 ]]; then
-		echo tcg,thread=multi
-	else
-		echo tcg,thread=single
-	fi
-}
-
 # compile_tests compiles the tests of the packages for an architecture into a folder and prints a line for each: number, import path,
 # package folder, binary.
 compile_tests() {
@@ -136,18 +110,6 @@ compile_tests() {
 		go test -c -o "$into/$number.test" "$import" >&2 || die "the tests of $import do not compile"
 		printf '%s\t%s\t%s\t%s\n' "$number" "$import" "$folder" "$into/$number.test"
 	done < <(grep . "$into/packages")
-}
-
-# make_initramfs packs init, busybox and the modules of a kernel.
-make_initramfs() {
-	local kernel=$1 image=$2 tree=$2.tree
-	mkdir -p "$tree/bin"
-	cp "$(busybox_of "$(architecture_of "$kernel")")" "$tree/bin/busybox"
-	cp "$vm_dir/init" "$tree/init"
-	cp -r "$cache_dir/kernels/$kernel/modules/lib" "$tree/lib"
-	chmod +x "$tree/init"
-	(cd "$tree" && find . | "$cache_dir/busybox" cpio -o -H newc -R 0:0 2>/dev/null) >"$image"
-	rm -rf "$tree"
 }
 
 # boot runs the job in a folder under a kernel, its console on standard output.
@@ -166,7 +128,7 @@ boot() {
 	elif [[ $module != "$repo_dir" ]]; then
 		keep+=,$module
 	fi
-	make_initramfs "$kernel" "$job.initramfs"
+	make_initramfs "$kernel" "$vm_dir/init" "$job.initramfs"
 	# Mitigations cost emulated machines a lot and guard nothing here. An oops is a panic and ends QEMU,
 	# because what hangs after it would only cost the time limit.
 	# setpriv: a guest does not outlive this script, however that ends.
@@ -210,14 +172,6 @@ report() {
 	done <"$job/tests"
 	[[ $some ]] || echo "    no test passed"
 	[[ $passed && $some ]]
-}
-
-# kernel_complaints prints what a guest's kernel logged that a correct program must not cause. Stalls are left out: on a busy
-# host they tell of the host.
-kernel_complaints() {
-	{ cat "$@" 2>/dev/null || true; } |
-		grep -E '\bBUG: |\bOops: |WARNING: CPU|general protection fault|Internal error: |Kernel panic' |
-		grep -v 'soft lockup'
 }
 
 # try_kernel runs the tests, or the command, under one kernel and reports.

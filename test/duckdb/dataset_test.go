@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -307,8 +308,14 @@ func TestDocumentedQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, _ := strings.Cut(string(text), "```sql\n")
-	block, _, _ = strings.Cut(block, "```")
+	blocks := regexp.MustCompile("(?s)```sql\n(.*?);?\n```").FindAllStringSubmatch(string(text), -1)
+	var queries []string
+	for _, block := range blocks {
+		queries = append(queries, strings.Split(block[1], ";\n")...)
+	}
+	if len(blocks) < 2 || len(queries) < 5 {
+		t.Fatalf("docs/dataset.md has %d queries in %d blocks", len(queries), len(blocks))
+	}
 	dir := filepath.Join(t.TempDir(), "trace")
 	w, err := writer.Create(dir, writer.Options{})
 	if err != nil {
@@ -317,14 +324,11 @@ func TestDocumentedQueries(t *testing.T) {
 	rows := tracetest.Synthetic(2000)
 	add(t, w, rows.Callbacks)
 	add(t, w, rows.Publishes)
+	add(t, w, []trace.OpenCallback{{ProcessKey: rows.Callbacks[0].ProcessKey, CallbackStartTimestamp: 1, SeenTimestamp: 2}})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	db := openDuckDB(t)
-	queries := strings.Split(strings.TrimSuffix(strings.TrimSpace(block), ";"), ";")
-	if len(queries) < 2 {
-		t.Fatalf("docs/dataset.md has %d queries", len(queries))
-	}
 	for _, query := range queries {
 		var results int
 		query = strings.ReplaceAll(query, "'trace/", "'"+dir+"/")

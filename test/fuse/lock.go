@@ -138,10 +138,19 @@ func isReached(t *testing.T, pid int, functions ...string) bool {
 				return true
 			}
 		}
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if _, state, _ := bytes.Cut(stat, []byte(") ")); err != nil || len(threads) == 1 && bytes.HasPrefix(state, []byte("Z")) {
+		if hasEnded(pid) {
 			return false
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// hasEnded reports whether a process has no thread left but the first, which is over. Who has listed its threads before
+// may not have seen that there are others.
+func hasEnded(pid int) bool {
+	const state, threads = 0, 17 // proc_pid_stat(5), behind the name
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, behind, _ := bytes.Cut(stat, []byte(") "))
+	fields := bytes.Fields(behind)
+	return err != nil || len(fields) <= threads || string(fields[state]) == "Z" && string(fields[threads]) == "1"
 }

@@ -104,11 +104,19 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestRetention: a recording on disk keeps the last seconds, and says so.
+// TestRetention: a recording on disk keeps the last seconds, and says so, also if it takes as long to end: with tracefs
+// it is many times 80 ms.
 func TestRetention(t *testing.T) {
 	requireRecording(t)
+	for name, tracefs := range map[string]bool{"as the kernel can": false, "tracefs": true} {
+		t.Run(name, func(t *testing.T) { keepLastSeconds(t, tracefs) })
+	}
+}
+
+func keepLastSeconds(t *testing.T, tracefs bool) {
+	t.Helper()
 	n := startReadyNode(t, oneLayout, "--rate 50")
-	r := record(t, session.Configuration{PIDs: n.pidText(), KeepAge: time.Second, SegmentPeriod: 500 * time.Millisecond})
+	r := record(t, session.Configuration{PIDs: n.pidText(), ForceTracefs: tracefs, KeepAge: time.Second, SegmentPeriod: 500 * time.Millisecond})
 	time.Sleep(5 * time.Second)
 	data := r.stop()
 	truth := n.stop()

@@ -1,10 +1,11 @@
-// busy FILE [callback|publish|subscription|idle]: a node whose timers are always due, with a
-// callback that does nothing but count or, if asked to, publish. With subscription, its callbacks
+// busy FILE [callback|publish|subscription|idle] [COUNT]: a node whose timers are always due, with
+// a callback that does nothing but count or, if asked to, publish. With subscription, its callbacks
 // are those of a subscription: each publishes the message that starts a later one. One that is idle
 // waits for the first one, and counts itself when it is ready. FILE shows how far it is
-// (meter.hpp). It is built against the stand-ins and against ROS 2.
+// (meter.hpp). After COUNT callbacks it ends. It is built against the stand-ins and against ROS 2.
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -51,7 +52,7 @@ std::shared_ptr<rclcpp::Node> make_node(const char *name) {
 
 int main(int count, char **arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: busy FILE [callback|publish|subscription|idle]\n");
+    std::fprintf(stderr, "usage: busy FILE [callback|publish|subscription|idle] [COUNT]\n");
     return EXIT_FAILURE;
   }
   const auto is_asked = [&](const char *what) {
@@ -71,9 +72,11 @@ int main(int count, char **arguments) {
       "/busy", rclcpp::QoS(10), [](std::shared_ptr<const std_msgs::msg::String>) {});
   std_msgs::msg::String message;
   message.data = "busy";
+  const std::uint64_t most = count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 0;
+  rclcpp::executors::SingleThreadedExecutor executor;
   const auto callback = [&] {
     if (publish) publisher->publish(message);
-    meter.count();
+    if (meter.count() == most) executor.cancel();
   };
   std::shared_ptr<rclcpp::SubscriptionBase> own;
   if (round) {
@@ -87,7 +90,6 @@ int main(int count, char **arguments) {
     timers.push_back(
         node->create_wall_timer(idle ? kNever : std::chrono::nanoseconds(0), callback));
   }
-  rclcpp::executors::SingleThreadedExecutor executor;
   executor.add_node(node);
   if (idle) {
     meter.count();

@@ -23,8 +23,10 @@ class Meter {
     words_ = static_cast<Words *>(mapped);
   }
 
-  void count() {
+  // How many there have been.
+  std::uint64_t count() {
     if (++count_ % kInterval == 0) show();
+    return count_;
   }
 
   void show() {

@@ -1,5 +1,8 @@
 #include "behaviour.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "standin/ground_truth.hpp"
 
 namespace {
@@ -20,6 +23,9 @@ void Behaviour::inside_callback() {
   const std::uint64_t count = ++callbacks_;
   if (options_.random) {
     if (std::function<void()> *const action = choose_action()) (*action)();
+  }
+  if (options_.sleep > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.sleep));
   }
   if (options_.move_every != 0 && count % options_.move_every == 0) {
     ground_truth::move_to_another_cpu();

@@ -1,4 +1,4 @@
-// What callbacks do besides their own work: move, throw, and with --random anything else.
+// What callbacks do besides their own work: sleep, move, throw, and with --random anything else.
 #pragma once
 
 #include <atomic>

@@ -148,6 +148,7 @@ const std::vector<Flag> &flags() {
        set_number<&O::untaken_response_rate>},
       {"empty-take-rate", "HZ", "takes of requests and responses where there are none",
        set_number<&O::empty_take_rate>},
+      {"sleep", "MS", "callbacks sleep after their own work", set_number<&O::sleep>},
       {"throw-every", "N", "every Nth callback throws", set_number<&O::throw_every>},
       {"move-every", "N", "every Nth callback moves its thread to another CPU, where it stays",
        set_number<&O::move_every>},

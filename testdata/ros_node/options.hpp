@@ -60,6 +60,7 @@ struct Options {
   double deferred_service_rate = 0;
   double untaken_response_rate = 0;
   double empty_take_rate = 0;
+  double sleep = 0;
   unsigned throw_every = 0;
   unsigned move_every = 0;
   bool publish_after_throw = false;

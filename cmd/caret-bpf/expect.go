@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/expect"
+	"github.com/caret-bpf/caret-bpf/wholefile"
+)
+
+func expectCommand() command {
+	return command{
+		name: "expect", arguments: "DATASET… [flags]", summary: "make a first file of expectations for `caret-bpf verify` from a recording that is as it should be",
+		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect rec --margin 10"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			output := flags.StringP("output", "o", "", "write this `FILE` instead of printing")
+			margin := flags.Float64("margin", 5, "how much medians and rates may differ, in `PERCENT`")
+			times := defineTimeFlags(flags)
+			attributes := defineAttributeFlag(flags)
+			quiet := quietFlag(flags)
+			return func(ctx context.Context, c console, arguments []string) (err error) {
+				if len(arguments) == 0 {
+					return fmt.Errorf("%w: name a dataset, or several of one system", errUsage)
+				}
+				if !(*margin >= 0 && *margin < 100) {
+					return fmt.Errorf("%w: --margin is at least 0 and less than 100", errUsage)
+				}
+				datasets, ask, err := askedOf(ctx, c, attributes, times, *quiet, arguments)
+				if err != nil {
+					return err
+				}
+				write := func(w io.Writer) error {
+					warnings, err := expect.Propose(ctx, w, datasets, *margin/100, ask)
+					endProgress(c.err, *quiet)
+					warn(c, *quiet, warnings)
+					return err
+				}
+				if *output == "" {
+					return write(c.out)
+				}
+				file, err := wholefile.Create(*output, 0o640, c.caller)
+				if err != nil {
+					return fmt.Errorf("write expectations: %w", err)
+				}
+				if err := write(file); err != nil {
+					return errors.Join(err, file.Discard())
+				}
+				return file.Commit()
+			}
+		},
+	}
+}

@@ -1,0 +1,62 @@
+package docs_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sandboxOption is the name of a setting in the first cell of a row of docs/service.md's table.
+var sandboxOption = regexp.MustCompile("`([A-Z][A-Za-z]*=[^`]*)`")
+
+// sandboxTable returns what the table says of each option: one word a kernel.
+func sandboxTable(t *testing.T) map[string][]string {
+	table := map[string][]string{}
+	for line := range strings.Lines(read(t, filepath.Join(root, "docs", "service.md"))) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		options := sandboxOption.FindAllStringSubmatch(cells[0], -1)
+		if len(cells) != 4 || len(options) == 0 {
+			continue
+		}
+		var words []string
+		for _, cell := range cells[1:3] {
+			words = append(words, strings.TrimSpace(cell))
+		}
+		for _, option := range options {
+			table[option[1]] = words
+		}
+	}
+	return table
+}
+
+// scripts/vm/service.sh tries what the table lists. So nothing is in the unit that was not found to do no harm.
+func TestTheUnitHasOnlyWhatWasTried(t *testing.T) {
+	table := sandboxTable(t)
+	_, sandbox, found := strings.Cut(read(t, filepath.Join(root, "packaging", "caret-bpf.service")), "\n# Sandbox")
+	sandbox, _, ended := strings.Cut(sandbox, "\n\n")
+	if !found || !ended || len(table) == 0 {
+		t.Fatalf("the unit has no sandbox, or the table no options: %d", len(table))
+	}
+	for _, option := range strings.Split(sandbox, "\n")[1:] {
+		if strings.HasPrefix(option, "#") {
+			continue
+		}
+		words := table[option]
+		harms := func(word string) bool { return word != "survives" && word != "together" }
+		if len(words) == 0 || slices.ContainsFunc(words, harms) {
+			t.Errorf("%s is in the unit, and the table says %v", option, words)
+		}
+	}
+}
+
+func TestTheTableKnowsFewOutcomes(t *testing.T) {
+	for option, words := range sandboxTable(t) {
+		for _, word := range words {
+			if !slices.Contains([]string{"survives", "breaks", "together", "not tried"}, word) {
+				t.Errorf("%s: %q", option, word)
+			}
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package expect_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/expect"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+	"github.com/caret-bpf/caret-bpf/writer"
+)
+
+// recorded is a dataset of a made-up system whose chain 0 publishes at 100 Hz, and how to ask it.
+func recorded(t *testing.T, change func(*trace.Batch)) ([]*trace.Dataset, expect.Ask) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "dataset")
+	w, err := writer.Create(dir, writer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b *trace.Batch) error {
+		if change != nil {
+			change(b)
+		}
+		return w.Write(b)
+	}
+	entities, err := tracetest.System(20_000, write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := trace.NewSession()
+	session.Ending = trace.EndingSignal
+	if err := errors.Join(write(entities), w.WriteSession(session), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	datasets := []*trace.Dataset{d}
+	return datasets, func(ctx context.Context) (*analyze.Query, error) {
+		return analyze.NewQuery(ctx, analyze.Filter{}, datasets...)
+	}
+}
+
+func noneAlike(string, []string) string { return "" }
+
+func read(t *testing.T, text string) *expect.File {
+	t.Helper()
+	f, err := expect.Read("file", strings.NewReader(text), noneAlike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// inWords are verdicts as a test wants them: what is not met, or that all is.
+func inWords(verdicts []expect.Verdict) string {
+	var unmet []string
+	for _, v := range verdicts {
+		if !v.Met {
+			unmet = append(unmet, fmt.Sprintf("%s: %s %s: %s", v.What, v.Column, v.Expected, v.Measured))
+		}
+	}
+	if len(unmet) == 0 {
+		return fmt.Sprintf("%d met", len(verdicts))
+	}
+	return strings.Join(unmet, "\n")
+}
+
+func TestJudge(t *testing.T) {
+	datasets, ask := recorded(t, nil)
+	lossy, askLossy := recorded(t, func(b *trace.Batch) {
+		if len(b.Nodes) > 0 { // once
+			b.Losses = append(b.Losses, trace.Loss{Kind: trace.LostCallback, Reason: "ring_full", Count: 3})
+		}
+	})
+	for name, test := range map[string]struct {
+		text  string
+		lossy bool
+		want  string // a part of it
+	}{
+		"all that fit are judged":    {"expectations: [{of: topic, where: {topic_name: /chain_0/.*}, at-least: {rate: 90}, at-most: {rate: 110, p50: 11ms}}]", false, "9 met"},
+		"too slow":                   {"expectations: [{of: topic, where: {topic_name: /chain_0/points}, at-least: {rate: 200}}]", false, "/chain_0/points /chain_0/sensor: rate at least 200: 1"},
+		"too long":                   {"expectations: [{of: callback, where: {node_name: /chain_0/filter}, at-most: {max: 1ns}}]", false, "max at most 1ns: "},
+		"a name is meant as a whole": {"expectations: [{of: topic, where: {topic_name: chain_0}}]", false, ": rows at least 1: 0"},
+		"something is there":         {"expectations: [{of: callback, where: {node_name: /chain_0/filter}}]", false, "1 met"},
+		"nothing is there":           {"expectations: [{of: service, at-most: {max: 1s}}]", false, ": rows at least 1: 0"},
+		"a path":                     {"expectations: [{of: path, from: /chain_0/points, to: /chain_0/tracks, at-most: {max: 1s, dropped_messages: 9}}]", false, "2 met"},
+		"a path in full":             {"expectations: [{of: path, path: '[/chain_0/sensor]-[/chain_0/points]-[/chain_0/filter]', at-most: {max: 1s}}]", false, "1 met"},
+		"a path that is not there":   {"expectations: [{of: path, from: /chain_0/points, to: /nowhere, at-most: {max: 1s}}]", false, ": rows at least 1: 0"},
+		"nothing was lost":           {"complete: true", false, "1 met"},
+		"something was lost":         {"complete: true", true, ": 3 records of kind callback were lost: ring_full"},
+		"it is not asked":            {"complete: false\nexpectations: [{of: topic}]", true, "1 met"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			datasets, ask := datasets, ask
+			if test.lossy {
+				datasets, ask = lossy, askLossy
+			}
+			verdicts, _, err := expect.Judge(t.Context(), read(t, test.text), datasets, ask)
+			if got := inWords(verdicts); err != nil || !strings.Contains(got, test.want) {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}
+
+// What is not known is within no bound.
+func TestUnknownIsNotMet(t *testing.T) {
+	datasets, ask := recorded(t, func(b *trace.Batch) {
+		for i := range b.Callbacks {
+			b.Callbacks[i].CallbackEndTimestamp.Valid = false
+			b.Callbacks[i].Status = trace.CallbackRecordingEnd
+		}
+	})
+	f := read(t, "expectations: [{of: callback, where: {node_name: /chain_0/filter}, at-most: {max: 24h}}]")
+	verdicts, _, err := expect.Judge(t.Context(), f, datasets, ask)
+	if got := inWords(verdicts); err != nil || got != "/chain_0/filter "+strings.Fields(got)[1]+" max at most 24h0m0s: not known" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	f := read(t, "complete: true\nexpectations:\n- {name: fast, of: callback, where: {node_name: /a}, at-least: {count: 3}, at-most: {p99: 2ms}}\n- of: topic\n")
+	if !f.Complete || len(f.Expectations) != 2 || f.Expectations[1].Name != "topic at line 4" || f.Expectations[1].Line != 4 {
+		t.Errorf("%+v", f)
+	}
+	e := f.Expectations[0]
+	if e.Name != "fast" || len(e.Where) != 1 || e.Where[0].Pattern.MatchString("/ab") || len(e.Bounds) != 2 ||
+		e.Bounds[0] != (expect.Bound{Column: "count", Least: true, Value: 3}) || e.Bounds[1] != (expect.Bound{Column: "p99", Value: 2e6}) {
+		t.Errorf("%+v", e)
+	}
+	for text, want := range map[string]string{
+		"":                            "empty",
+		"{}":                          "nothing is expected",
+		"complete: false":             "nothing is expected",
+		"[]":                          "no mapping",
+		"complete:":                   "true or false",
+		"complete: maybe":             "true or false",
+		"complete: true\n---\na: b":   "more than one document",
+		"complete: true\ncomplete: a": "said twice",
+		"completely: true":            `file:1: "completely" is no key`,
+		"expectations: 3":             "is a list",
+		"expectations: [3]":           "no mapping",
+		"expectations: [{}]":          `"" is nothing of which`,
+		"expectations: [{of: x}]":     "there are callback, timer, topic",
+		"expectations: [{of: topic, at-most: {p99: 3}}]":                  "with its unit",
+		"expectations: [{of: topic, at-most: {p99: [1]}}]":                "is a text",
+		"expectations: [{of: topic, at-most: {rate: fast}}]":              "is none",
+		"expectations: [{of: topic, at-most: {rate: .nan}}]":              "is none",
+		"expectations: [{of: topic, at-most: {topic_name: 3}}]":           "no column of a topic that is a number",
+		"expectations: [{of: topic, where: {rate: 3}}]":                   "no column of a topic that is a text",
+		"expectations: [{of: topic, where: {topic_name: '('}}]":           "missing closing",
+		"expectations: [{of: topic, where: {topic_name: 'a)|(?:.*'}}]":    "unexpected )",
+		"expectations: [{of: topic, from: /a, to: /b}]":                   "name a path, and nothing else",
+		"expectations: [{of: path, from: /a}]":                            "name a path, and nothing else",
+		"expectations: [{of: path, path: '[/a]', from: /a, to: /b}]":      "name a path, and nothing else",
+		"expectations: [{of: topic, every: 3}]":                           `"every" is no key`,
+		"a: &a [*a]":                                                      "",
+		"complete: true # " + strings.Repeat("x", expect.MaxFile):         "more than",
+		"expectations: [" + strings.Repeat("{of: topic},", 10_001) + "]":  "at most 10000",
+		"expectations: [{of: topic, where: &a {topic_name: x}}, *a, !!x]": "",
+	} {
+		if _, err := expect.Read("file", strings.NewReader(text), noneAlike); !errors.Is(err, expect.ErrFile) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v", text, err)
+		}
+	}
+	_, many := expect.Read("file", strings.NewReader("expectations: ["+strings.Repeat("{of: x}, ", 1000)+"]"), noneAlike)
+	if lines := strings.Count(many.Error(), "\n"); lines != 19 {
+		t.Errorf("a thousand are wrong: %d lines", lines+1)
+	}
+	_, err := expect.Read("file", strings.NewReader("expectations: [{of: topics}]"), func(_ string, names []string) string { return names[2] })
+	if err == nil || !strings.Contains(err.Error(), `did you mean "topic"?`) {
+		t.Errorf("what is alike: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		"complete: true", "expectations: [{of: topic, where: {topic_name: x}, at-most: {p99: 3ms}}]", "expectations: [{of: path, from: a, to: b}]", "a: &a [*a]",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := expect.Read("file", strings.NewReader(text), noneAlike)
+		if (file == nil) != (err != nil) || err != nil && !errors.Is(err, expect.ErrFile) {
+			t.Errorf("%+v, %v", file, err)
+		}
+	})
+}
+
+// TestPropose: what is proposed of a recording is met by it, is about all that it has, and is not met by a slower one.
+func TestPropose(t *testing.T) {
+	datasets, ask := recorded(t, nil)
+	var text bytes.Buffer
+	if _, err := expect.Propose(t.Context(), &text, datasets, 0.05, ask); err != nil {
+		t.Fatal(err)
+	}
+	f := read(t, text.String())
+	subjects := map[string]int{}
+	for _, e := range f.Expectations {
+		subjects[e.Of]++
+	}
+	if !f.Complete || subjects["topic"] < 16 || subjects["callback"] < 16 || subjects["communication"] < 16 || subjects["path"] < 1 {
+		t.Errorf("proposed: complete %v, %v", f.Complete, subjects)
+	}
+	verdicts, _, err := expect.Judge(t.Context(), f, datasets, ask)
+	if got := inWords(verdicts); err != nil || !strings.HasSuffix(got, " met") {
+		t.Errorf("%s, %v", got, err)
+	}
+	slower, askSlower := recorded(t, func(b *trace.Batch) {
+		for i := range b.Callbacks {
+			if c := &b.Callbacks[i]; c.CallbackEndTimestamp.Valid && c.NodeName == "/chain_0/filter" {
+				c.CallbackEndTimestamp.Value += (c.CallbackEndTimestamp.Value-c.CallbackStartTimestamp.Value)/10 + 200_000
+			}
+		}
+	})
+	verdicts, _, err = expect.Judge(t.Context(), f, slower, askSlower)
+	if got := inWords(verdicts); err != nil || !strings.Contains(got, "/chain_0/filter") || !strings.Contains(got, "p50 at most") {
+		t.Errorf("of the slower one: %s, %v", got, err)
+	}
+}
+
+func TestWriteJUnit(t *testing.T) {
+	var text bytes.Buffer
+	err := expect.WriteJUnit(&text, "a\x1bb", []expect.Verdict{
+		{Expectation: "fast", What: "/a", Column: "p99", Expected: "at most 2ms", Measured: "3ms <&>\x00"}, {Expectation: "complete", Expected: "nothing was lost", Met: true},
+		{Expectation: "complete", Expected: "nothing was lost", Met: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Cases    []struct {
+			Name    string `xml:"name,attr"`
+			Class   string `xml:"classname,attr"`
+			Failure *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"failure"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(text.Bytes(), &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Name != `a\x1bb` || suite.Tests != 3 || suite.Failures != 1 || suite.Cases[0].Name != "/a p99 at most 2ms" || suite.Cases[0].Failure == nil ||
+		!strings.HasPrefix(suite.Cases[0].Failure.Message, "3ms <&>") || suite.Cases[2].Name != "nothing was lost #2" || suite.Cases[1].Failure != nil || suite.Cases[1].Class != "complete" {
+		t.Errorf("%+v", suite)
+	}
+}
+
+// What has no name spoils nothing: what would be said of it would be said of others, too.
+func TestProposeWithoutNames(t *testing.T) {
+	datasets, ask := recorded(t, func(b *trace.Batch) {
+		for i := range b.Nodes {
+			if b.Nodes[i].NodeName == "sensor" {
+				b.Nodes[i].NodeName, b.Nodes[i].Namespace = "", ""
+			}
+		}
+		for i := range b.Publishes {
+			if b.Publishes[i].NodeName == "/chain_0/sensor" {
+				b.Publishes[i].NodeName = ""
+			}
+		}
+	})
+	var text bytes.Buffer
+	if _, err := expect.Propose(t.Context(), &text, datasets, 0, ask); err != nil {
+		t.Fatal(err)
+	}
+	verdicts, _, err := expect.Judge(t.Context(), read(t, text.String()), datasets, ask)
+	if got := inWords(verdicts); err != nil || !strings.HasSuffix(got, " met") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestProposeNothing(t *testing.T) {
+	datasets, ask := recorded(t, func(b *trace.Batch) { b.Callbacks, b.Publishes, b.Takes = nil, nil, nil })
+	var text bytes.Buffer
+	if _, err := expect.Propose(t.Context(), &text, datasets, 0.05, ask); !errors.Is(err, analyze.ErrNothingSelected) || text.Len() > 0 {
+		t.Errorf("%v, %s", err, text.String())
+	}
+}
+
+// What is lost is warned of, once however much is asked, also if nobody asks for completeness.
+func TestWarningsComeOnce(t *testing.T) {
+	datasets, ask := recorded(t, func(b *trace.Batch) {
+		if len(b.Nodes) > 0 {
+			b.Losses = append(b.Losses, trace.Loss{Kind: trace.LostCallback, Reason: "ring_full", Count: 3})
+		}
+	})
+	_, warnings, err := expect.Judge(t.Context(), read(t, "expectations: [{of: topic}, {of: callback}, {of: communication}]"), datasets, ask)
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "3 records were lost") {
+		t.Errorf("%q, %v", warnings, err)
+	}
+}

@@ -1,0 +1,54 @@
+package expect
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/report"
+)
+
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Failure *junitFailure `xml:"failure"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// WriteJUnit writes verdicts as a JUnit report, as systems of continuous integration read it: a test case each.
+func WriteJUnit(w io.Writer, name string, verdicts []Verdict) error {
+	suite := junitSuite{Name: report.Printable(name), Tests: len(verdicts)}
+	named := map[string]int{}
+	for _, v := range verdicts {
+		c := junitCase{Class: report.Printable(v.Expectation), Name: report.Printable(strings.Join(strings.Fields(v.What+" "+v.Column+" "+v.Expected), " "))}
+		// Readers take cases of one name for one.
+		if named[c.Class+"\n"+c.Name]++; named[c.Class+"\n"+c.Name] > 1 {
+			c.Name += fmt.Sprintf(" #%d", named[c.Class+"\n"+c.Name])
+		}
+		if !v.Met {
+			suite.Failures++
+			measured := report.Printable(v.Measured)
+			c.Failure = &junitFailure{measured, measured}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	text, err := xml.MarshalIndent(suite, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}

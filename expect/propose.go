@@ -1,0 +1,250 @@
+package expect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// What is proposed beside what was measured: medians and rates hold from run to run, and are bounded by a margin. High
+// percentiles depend on what else the machine does.
+const (
+	// leastCount is how often something has to have come.
+	leastCount = 20
+	// tailFactor and tailSlack bound the percentiles of tails.
+	tailFactor = 2
+	tailSlack  = 5 * time.Millisecond
+	// maxProposedPaths is how many paths are proposed, the shortest.
+	maxProposedPaths = 50
+)
+
+// tails are the percentiles that are bounded, of which ten values at least lie above.
+var tails = []struct {
+	column string
+	count  float64
+}{{"p90", 100}, {"p99", 1000}}
+
+// proposal is what is proposed of a subject.
+type proposal struct {
+	of string
+	// slack is added to what a median may be: a short one is mostly the scheduler's.
+	slack time.Duration
+	// rate says that the rate is bounded, zero are columns that have to be 0 if they were.
+	rate bool
+	zero []string
+}
+
+var proposals = []proposal{
+	{"topic", 100 * time.Microsecond, true, nil},
+	{"callback", 100 * time.Microsecond, false, nil},
+	{"timer", time.Millisecond, false, nil},
+	{"communication", time.Millisecond, false, []string{"lost"}},
+	{pathSubject, time.Millisecond, false, nil},
+}
+
+// proposed is an expectation as it is written.
+type proposed struct {
+	Of      string            `yaml:"of"`
+	Path    string            `yaml:"path,omitempty"`
+	Where   map[string]string `yaml:"where,omitempty"`
+	AtLeast map[string]any    `yaml:"at-least,omitempty"`
+	AtMost  map[string]any    `yaml:"at-most,omitempty"`
+
+	least, most map[string]float64
+}
+
+// Propose writes a file that datasets meet, with a margin: a share, such as 0.05, by which medians and rates may
+// differ. It says of each publisher, callback, timer, pair of a publisher and a subscription and path that came often
+// enough how often it comes and how long it takes, but for what every node has. It fails with
+// analyze.ErrNothingSelected if nothing came often enough.
+func Propose(ctx context.Context, w io.Writer, datasets []*trace.Dataset, margin float64, ask Ask) (warnings []string, err error) {
+	complete, err := judgeComplete(ctx, datasets)
+	if err != nil {
+		return nil, err
+	}
+	questions, err := questionsToPropose(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	answers, warnings, err := askAll(ctx, questions, ask)
+	if err != nil {
+		return nil, err
+	}
+	var all []*proposed
+	byPlace := map[string]*proposed{}
+	for i, e := range questions {
+		subject := subjectNamed(e.Of)
+		for _, r := range answers[i] {
+			one := subject.propose(r, margin)
+			switch there := byPlace[fmt.Sprint(e.Of, one.Path, one.Where)]; {
+			case r.isStandard || !subject.isNamed(r): // what is said of a row without a name would be said of others, too
+			case there != nil:
+				there.widen(one)
+			default:
+				byPlace[fmt.Sprint(e.Of, one.Path, one.Where)] = one
+				all = append(all, one)
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(one *proposed) bool { return len(one.most) == 0 })
+	if len(all) == 0 {
+		return warnings, fmt.Errorf("%w: nothing came %d times or more", analyze.ErrNothingSelected, leastCount)
+	}
+	if left := len(all) - maxExpectations; left > 0 {
+		all = all[:maxExpectations]
+		warnings = append(warnings, fmt.Sprintf("%d expectations are left out: a file has at most %d", left, maxExpectations))
+	}
+	for _, one := range all {
+		one.write(subjectNamed(one.Of))
+	}
+	return warnings, writeProposal(w, complete, margin, all)
+}
+
+// questionsToPropose ask about everything of which something is proposed: also about the paths of a system along which
+// it is known how messages get through nodes.
+func questionsToPropose(ctx context.Context, ask Ask) (questions []Expectation, err error) {
+	q, err := ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.LoadActivity(ctx); err != nil {
+		return nil, err
+	}
+	paths, _, err := q.Architecture.Paths(ctx, system.PathQuery{Limit: maxProposedPaths})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range proposals {
+		if p.of != pathSubject {
+			questions = append(questions, Expectation{Of: p.of})
+		}
+	}
+	for _, p := range paths {
+		if text := p.String(); !slices.ContainsFunc(questions, func(e Expectation) bool { return e.Path == text }) {
+			questions = append(questions, Expectation{Of: pathSubject, Path: text})
+		}
+	}
+	return questions, nil
+}
+
+// isNamed reports whether all columns tell of a row that name it.
+func (s *subject) isNamed(r row) bool {
+	return !slices.ContainsFunc(s.labels, func(label string) bool { return r.texts[label] == "" })
+}
+
+// propose bounds what a row has, if that came often enough.
+func (s *subject) propose(r row, margin float64) *proposed {
+	p := &proposed{Of: s.name, least: map[string]float64{}, most: map[string]float64{}}
+	if s.name == pathSubject {
+		p.Path = r.texts["path"]
+	} else {
+		p.Where = map[string]string{}
+		for _, label := range s.labels {
+			p.Where[label] = regexp.QuoteMeta(r.texts[label])
+		}
+	}
+	if of := slices.IndexFunc(proposals, func(of proposal) bool { return of.of == s.name }); r.numbers["count"] >= leastCount {
+		p.bound(r, margin, proposals[of])
+	}
+	return p
+}
+
+func (p *proposed) bound(r row, margin float64, of proposal) {
+	if median, ok := r.numbers["p50"]; ok {
+		p.most["p50"] = median + margin*math.Abs(median) + float64(of.slack)
+	}
+	for _, tail := range tails {
+		if value, ok := r.numbers[tail.column]; ok && r.numbers["count"] >= tail.count {
+			p.most[tail.column] = tailFactor*max(value, 0) + float64(tailSlack)
+		}
+	}
+	if perSecond, ok := r.numbers["rate"]; ok && of.rate {
+		p.least["rate"], p.most["rate"] = perSecond*(1-margin), perSecond*(1+margin)
+	}
+	for _, column := range of.zero {
+		if count, ok := r.numbers[column]; ok && count == 0 {
+			p.most[column] = 0
+		}
+	}
+}
+
+// widen bounds what two rows have that cannot be told from each other. What only one of them has is not bounded.
+func (p *proposed) widen(other *proposed) {
+	for column, value := range p.least {
+		if also, ok := other.least[column]; ok {
+			p.least[column] = min(value, also)
+		} else {
+			delete(p.least, column)
+		}
+	}
+	for column, value := range p.most {
+		if also, ok := other.most[column]; ok {
+			p.most[column] = max(value, also)
+		} else {
+			delete(p.most, column)
+		}
+	}
+}
+
+// write rounds the bounds outwards.
+func (p *proposed) write(s *subject) {
+	written := func(of map[string]float64, round func(float64) float64) map[string]any {
+		values := map[string]any{}
+		for column, value := range of {
+			if value = significant(value, round); s.isDuration(column) {
+				values[column] = s.exactly(column, value)
+			} else {
+				values[column] = value
+			}
+		}
+		return values
+	}
+	p.AtLeast, p.AtMost = written(p.least, math.Floor), written(p.most, math.Ceil)
+}
+
+// significant rounds to three digits.
+func significant(value float64, round func(float64) float64) float64 {
+	if value == 0 {
+		return 0
+	}
+	digits := 2 - math.Floor(math.Log10(math.Abs(value)))
+	if digits < 0 {
+		unit := math.Pow(10, -digits)
+		return round(value/unit) * unit
+	}
+	parts := math.Pow(10, digits) // whole numbers divided by it are written in few digits
+	return round(value*parts) / parts
+}
+
+func writeProposal(w io.Writer, complete Verdict, margin float64, all []*proposed) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Proposed from a recording: medians and rates may differ by %s %%. Change what should be otherwise.\n",
+		strconv.FormatFloat(margin*100, 'g', 6, 64))
+	if complete.Met {
+		fmt.Fprintf(&text, "%s: true\n", keyComplete)
+	} else {
+		fmt.Fprintf(&text, "# %s: true is not proposed: %q\n", keyComplete, complete.Measured)
+	}
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(map[string][]*proposed{keyExpectations: all}); err != nil {
+		return err
+	}
+	if err := encoder.Close(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

@@ -1,0 +1,101 @@
+// Package perfetto writes recordings as traces for Perfetto (ui.perfetto.dev, trace_processor), as protocol buffers
+// encoded by hand.
+package perfetto
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// Options say what a trace has and how it is written.
+type Options struct {
+	Compression Compression
+	// Paths are those whose messages are drawn, by PathOptions.
+	Paths       []*system.Path
+	PathOptions analyze.PathOptions
+}
+
+// Summary counts what a trace has.
+type Summary struct {
+	Callbacks, Publishes, Polls uint64
+	// Flows are messages that are drawn from their publish to a callback or a poll.
+	Flows uint64
+	// Ways are those of messages along paths.
+	Ways uint64
+	// Overlapping are callbacks that overlap others of their thread, so that they have tracks of their own: the dataset
+	// contradicts itself.
+	Overlapping uint64
+	Bytes       int64
+}
+
+// Write writes the trace of what a query to a dataset is about. The first error of out ends it.
+func Write(ctx context.Context, out io.Writer, dataset *trace.Dataset, query *analyze.Query, options Options) (Summary, error) {
+	var summary Summary
+	packets, err := newPacketWriter(out, options.Compression)
+	if err != nil {
+		return summary, err
+	}
+	span, _, err := query.TimeSpan(ctx)
+	if err != nil {
+		return summary, err
+	}
+	d := newDrawing(packets, &summary)
+	d.last = span.Last
+	d.snapshot(dataset.Session(), span)
+	processes := query.Architecture.Processes
+	for i := range processes {
+		d.known[processes[i].ProcessKey] = &processes[i]
+	}
+	if err := d.drawAll(ctx, query, options); err != nil {
+		return summary, err
+	}
+	d.finish()
+	packets.flush()
+	summary.Bytes = packets.written
+	if packets.err != nil {
+		return summary, fmt.Errorf("write trace: %w", packets.err)
+	}
+	return summary, nil
+}
+
+func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Options) error {
+	losses := newDrawnLosses(d)
+	if err := query.Losses(ctx, losses.add); err != nil {
+		return err
+	}
+	err := query.Timeline(ctx, func(a *analyze.TimelineWindow) error {
+		d.window(a)
+		return d.err
+	})
+	if err != nil || len(options.Paths) == 0 {
+		return err
+	}
+	ways := newDrawnWays(d)
+	_, err = query.PathLatency(ctx, options.Paths, options.PathOptions, func(hops []analyze.PathHopInstance) error {
+		for i := range hops {
+			ways.add(&hops[i])
+		}
+		return d.err
+	})
+	ways.end()
+	return err
+}
+
+// snapshot tells how the clocks belong together. Times of a dataset are monotonic ones plus a constant, which is the
+// offset to real time when the recording began: the trace has them as they are, as real time.
+func (d *drawing) snapshot(session *trace.Session, span trace.Span) {
+	clock := func(id, at uint64) []byte { return appendVarint(appendVarint(nil, clockID, id), clockTimestamp, at) }
+	realtime := span.First
+	var b []byte
+	if session != nil && session.Clock.MonotonicTimestamp != 0 {
+		realtime = session.Clock.MonotonicTimestamp + session.Clock.RealtimeOffset
+		b = appendBytes(b, snapshotClocks, clock(clockMonotonic, uint64(session.Clock.MonotonicTimestamp)))
+	}
+	b = appendBytes(b, snapshotClocks, clock(clockRealtime, uint64(realtime)))
+	d.message(packetClockSnapshot, appendVarint(b, snapshotPrimaryClock, clockRealtime))
+}

@@ -1,0 +1,418 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/export/perfetto"
+	"github.com/caret-bpf/caret-bpf/export/perfetto/perfettotest"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+// begin is when the recordings of these tests begin.
+const begin = int64(1_790_000_000_000_000_000)
+
+var robot = trace.ProcessKey{BootID: "boot", PID: 77, ProcessStart: 1}
+
+// system has a sensor, whose timer publishes points, and two filters that get them.
+func system() *trace.Batch {
+	return &trace.Batch{
+		Processes: []trace.Process{{ProcessKey: robot, Command: "robot", CommandLine: "/opt/robot --fast", RecordingEndTimestamp: trace.Some(begin + 900)}},
+		Nodes: []trace.Node{
+			{ProcessKey: robot, NodeHandle: 0x10, NodeName: "sensor", Namespace: "/"}, {ProcessKey: robot, NodeHandle: 0x20, NodeName: "left", Namespace: "/"},
+			{ProcessKey: robot, NodeHandle: 0x30, NodeName: "right", Namespace: "/"},
+		},
+		Publishers: []trace.Publisher{
+			{ProcessKey: robot, PublisherHandle: 0x11, NodeHandle: 0x10, TopicName: "/points", GID: "aa"}, {ProcessKey: robot, PublisherHandle: 0x21, NodeHandle: 0x20, TopicName: "/objects", GID: "bb"},
+		},
+		Subscriptions: []trace.Subscription{
+			{ProcessKey: robot, SubscriptionHandle: 0x22, NodeHandle: 0x20, TopicName: "/points", Subscription: 0x23, Callback: 0x24},
+			{ProcessKey: robot, SubscriptionHandle: 0x32, NodeHandle: 0x30, TopicName: "/points", Subscription: 0x33, Callback: 0x34},
+			{ProcessKey: robot, SubscriptionHandle: 0x35, NodeHandle: 0x30, TopicName: "/objects", Subscription: 0x36, RMWSubscriptionHandle: 0x37},
+		},
+		Timers: []trace.Timer{{ProcessKey: robot, TimerHandle: 0x12, NodeHandle: 0x10, Callback: 0x13, Period: trace.Some[int64](100_000_000)}},
+	}
+}
+
+// ran is a callback, on a thread, from a time to another since begin; 0 is not seen.
+func ran(tid int32, callback trace.Address, from, to int64, status trace.CallbackStatus, depth int32) trace.Callback {
+	row := trace.Callback{ProcessKey: robot, TID: tid, CPU: 1, Callback: callback, Status: status, Depth: depth}
+	if from != 0 {
+		row.CallbackStartTimestamp = trace.Some(begin + from)
+	}
+	if to != 0 {
+		row.CallbackEndTimestamp = trace.Some(begin + to)
+	}
+	return row
+}
+
+// got is ran, for a message that was published then.
+func got(tid int32, callback trace.Address, from, to int64, gid string, source int64) trace.Callback {
+	row := ran(tid, callback, from, to, trace.CallbackComplete, 0)
+	row.PublisherGID, row.SourceTimestamp, row.RMWTakeTimestamp = gid, trace.Some(begin+source), trace.Some(begin+from)
+	return row
+}
+
+func published(tid int32, publisher trace.Address, at int64, depth int32) trace.Publish {
+	return trace.Publish{
+		ProcessKey: robot, TID: tid, PublishNumber: uint64(at), PublisherHandle: publisher, RclcppPublishTimestamp: trace.Some(begin + at),
+		SourceTimestamp: trace.Some(begin + at), Status: trace.PublishComplete, Depth: depth,
+	}
+}
+
+// export writes the trace of rows, with the ways along paths, and reads it.
+func export(t *testing.T, rows *trace.Batch, filter analyze.Filter, options perfetto.Options, paths ...string) (*perfettotest.Trace, perfetto.Summary) {
+	t.Helper()
+	dir := t.TempDir()
+	tracetest.AddSegments(t, dir, 0, rows)
+	session := trace.NewSession()
+	session.Clock = trace.Clock{MonotonicTimestamp: 5_000, RealtimeTimestamp: begin, RealtimeOffset: begin - 5_000}
+	tracetest.AddSession(t, dir, session)
+	d := tracetest.Open(t, dir)
+	q, err := analyze.NewQuery(t.Context(), filter, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if options.Compression == "" {
+		options.Compression = perfetto.Zstd
+	}
+	for _, path := range paths {
+		if options.Paths, err = q.Architecture.FindPaths(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	summary, err := perfetto.Write(t.Context(), &out, d, q, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if summary.Bytes != int64(out.Len()) {
+		t.Errorf("the summary tells of %d bytes, written were %d", summary.Bytes, out.Len())
+	}
+	decoded, err := perfettotest.Decode(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded, summary
+}
+
+// drawn lists the slices and instants of a category: "from-to name in parent [arguments]".
+func drawn(of []*perfettotest.Slice, category string) (lines []string) {
+	for _, s := range of {
+		if s.Category != category {
+			continue
+		}
+		line := fmt.Sprintf("%d-%d %s", s.Begin-begin, s.End-begin, s.Name)
+		if s.Parent != nil {
+			line += fmt.Sprintf(" in %d-%d", s.Parent.Begin-begin, s.Parent.End-begin)
+		}
+		for _, name := range []string{"status", "start", "end", "end_cpu"} {
+			if v, ok := s.Arguments[name]; ok {
+				line += fmt.Sprintf(" %s=%v", name, v)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func wantLines(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Callbacks nest as they ran. Times that were not seen are not made up: an argument says what is drawn in their place.
+func TestCallbacks(t *testing.T) {
+	const atLast, atEnd = " end=not seen: drawn to the last event that was seen in it", " end=not seen: drawn to the end of the recording"
+	for name, test := range map[string]struct {
+		rows                []trace.Callback
+		published           []trace.Publish
+		slices, instants    []string
+		overlapping         uint64
+		onNode, onOtherNode int
+	}{
+		"one after the other": {
+			rows:   []trace.Callback{ran(1, 0x13, 10, 20, trace.CallbackComplete, 0), ran(1, 0x13, 30, 40, trace.CallbackComplete, 0)},
+			slices: []string{"10-20 /sensor timer 100ms", "30-40 /sensor timer 100ms"}, onNode: 2,
+		},
+		"nested, in the order of completion": {
+			rows: []trace.Callback{
+				ran(1, 0x24, 20, 30, trace.CallbackComplete, 1), ran(1, 0x34, 40, 50, trace.CallbackComplete, 2), ran(1, 0x24, 35, 60, trace.CallbackComplete, 1),
+				ran(1, 0x13, 10, 70, trace.CallbackComplete, 0),
+			},
+			slices: []string{"10-70 /sensor timer 100ms", "20-30 /left /points in 10-70", "35-60 /left /points in 10-70", "40-50 /right /points in 35-60"},
+			onNode: 1, onOtherNode: 2,
+		},
+		"by a coarse clock": {
+			rows: []trace.Callback{
+				ran(1, 0x24, 10, 10, trace.CallbackComplete, 1), ran(1, 0x13, 10, 20, trace.CallbackComplete, 0), ran(1, 0x13, 20, 20, trace.CallbackComplete, 0),
+				ran(1, 0x13, 20, 30, trace.CallbackComplete, 0),
+			},
+			slices: []string{"10-20 /sensor timer 100ms", "10-10 /left /points in 10-20", "20-20 /sensor timer 100ms", "20-30 /sensor timer 100ms"},
+			onNode: 3, onOtherNode: 1,
+		},
+		"a start that is missing": {
+			rows:     []trace.Callback{ran(1, 0x13, 0, 20, trace.CallbackStartMissing, 0), ran(1, 0x13, 30, 40, trace.CallbackComplete, 0)},
+			slices:   []string{"30-40 /sensor timer 100ms"},
+			instants: []string{"20-20 /sensor timer 100ms status=start_missing start=not seen: drawn as an instant, where it ended"}, onNode: 1,
+		},
+		"left by an exception": {
+			rows: []trace.Callback{
+				ran(1, 0x24, 20, 30, trace.CallbackComplete, 1), ran(1, 0x13, 10, 0, trace.CallbackUnwound, 0), ran(1, 0x13, 100, 110, trace.CallbackComplete, 0),
+			},
+			slices: []string{"10-30 /sensor timer 100ms status=unwound" + atLast, "20-30 /left /points in 10-30", "100-110 /sensor timer 100ms"},
+			onNode: 2, onOtherNode: 1,
+		},
+		"left by an exception in another one": {
+			rows:      []trace.Callback{ran(1, 0x24, 20, 0, trace.CallbackUnwound, 1), ran(1, 0x13, 10, 90, trace.CallbackComplete, 0)},
+			published: []trace.Publish{published(1, 0x21, 30, 2), published(1, 0x11, 50, 1)},
+			slices:    []string{"10-90 /sensor timer 100ms", "20-30 /left /points in 10-90 status=unwound" + atLast},
+			onNode:    1, onOtherNode: 1,
+		},
+		"when the recording ended": {
+			rows:   []trace.Callback{ran(1, 0x24, 20, 0, trace.CallbackRecordingEnd, 1), ran(1, 0x13, 10, 0, trace.CallbackRecordingEnd, 0)},
+			slices: []string{"10-900 /sensor timer 100ms status=recording_end" + atEnd, "20-900 /left /points in 10-900 status=recording_end" + atEnd},
+			onNode: 1, onOtherNode: 1,
+		},
+		"when the thread ended": {
+			rows:      []trace.Callback{ran(1, 0x13, 10, 0, trace.CallbackThreadExit, 0)},
+			published: []trace.Publish{published(1, 0x11, 50, 1)},
+			slices:    []string{"10-50 /sensor timer 100ms status=thread_exit" + atLast}, onNode: 1,
+		},
+		"that contradict each other": {
+			rows:   []trace.Callback{ran(1, 0x13, 10, 50, trace.CallbackComplete, 0), ran(1, 0x24, 30, 70, trace.CallbackComplete, 0), ran(1, 0x24, 40, 90, trace.CallbackComplete, 1)},
+			slices: []string{"10-50 /sensor timer 100ms", "30-70 /left /points", "40-90 /left /points"}, overlapping: 2, onNode: 1, onOtherNode: 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := system()
+			rows.Callbacks, rows.Publishes = test.rows, test.published
+			got, summary := export(t, rows, analyze.Filter{}, perfetto.Options{})
+			wantLines(t, "slices", drawn(got.Slices, "callback"), test.slices...)
+			wantLines(t, "instants", drawn(got.Instants, "callback"), test.instants...)
+			onNode := make(map[string]int)
+			for _, s := range got.Slices {
+				if s.Category == "node" {
+					onNode[s.Track.Name]++
+				}
+			}
+			if onNode["/sensor"] != test.onNode || onNode["/left"] != test.onOtherNode {
+				t.Errorf("on the nodes are %v", onNode)
+			}
+			if summary.Overlapping != test.overlapping || summary.Callbacks != uint64(len(test.rows)) {
+				t.Errorf("the summary is %+v", summary)
+			}
+		})
+	}
+}
+
+// communication has points that both filters get, points that one of them gets, and objects that are polled.
+func communication() *trace.Batch {
+	rows := system()
+	rows.Callbacks = []trace.Callback{
+		ran(1, 0x13, 10, 30, trace.CallbackComplete, 0), got(2, 0x24, 40, 80, "aa", 20), got(3, 0x34, 50, 60, "aa", 20), ran(1, 0x13, 110, 130, trace.CallbackComplete, 0),
+		got(3, 0x34, 150, 160, "aa", 120), ran(1, 0x13, 210, 230, trace.CallbackComplete, 0), got(2, 0x24, 240, 280, "aa", 220), got(3, 0x34, 240, 260, "aa", 220),
+	}
+	rows.Publishes = []trace.Publish{published(1, 0x11, 20, 1), published(2, 0x21, 70, 1), published(1, 0x11, 120, 1), published(1, 0x11, 220, 1)}
+	rows.Publishes[1].Callback, rows.Publishes[1].CallbackStartTimestamp = 0x24, trace.Some(begin+40)
+	rows.Takes = []trace.Take{{
+		ProcessKey: robot, TID: 3, Kind: trace.TakeRMW, SubscriptionHandle: 0x35, RMWTakeTimestamp: trace.Some(begin + 155), SourceTimestamp: trace.Some(begin + 70),
+		PublisherGID: "bb", Callback: 0x34, CallbackStartTimestamp: trace.Some(begin + 150),
+	}}
+	return rows
+}
+
+// flowsOf lists the flows: "from name -> to name".
+func flowsOf(of *perfettotest.Trace) (lines []string) {
+	for _, f := range of.Flows {
+		lines = append(lines, fmt.Sprintf("%d %s -> %d %s", f.From.Begin-begin, f.From.Name, f.To.Begin-begin, f.To.Name))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Each publish has a flow to each callback that gets the message, in every compression.
+func TestFlows(t *testing.T) {
+	for _, compression := range perfetto.Compressions {
+		t.Run(string(compression), func(t *testing.T) {
+			trace, summary := export(t, communication(), analyze.Filter{}, perfetto.Options{Compression: compression})
+			wantLines(t, "flows", flowsOf(trace),
+				"120 publish /points -> 150 /right /points", "20 publish /points -> 40 /left /points", "20 publish /points -> 50 /right /points",
+				"220 publish /points -> 240 /left /points", "220 publish /points -> 240 /right /points", "70 publish /objects -> 155 take /objects")
+			wantLines(t, "publishes", drawn(trace.Instants, "publish"),
+				"20-20 publish /points in 10-30", "70-70 publish /objects in 40-80", "120-120 publish /points in 110-130", "220-220 publish /points in 210-230")
+			wantLines(t, "polls", drawn(trace.Instants, "poll"), "155-155 take /objects in 150-160")
+			if summary.Publishes != 4 || summary.Polls != 1 || summary.Flows != 6 {
+				t.Errorf("the summary is %+v", summary)
+			}
+		})
+	}
+}
+
+// By a clock that is too coarse to tell the order a message is received after its publish.
+func TestFlowsAtOneTime(t *testing.T) {
+	rows := system()
+	rows.Callbacks = []trace.Callback{got(2, 0x24, 10, 10, "aa", 10), ran(3, 0x13, 10, 10, trace.CallbackComplete, 0)}
+	rows.Publishes = []trace.Publish{published(3, 0x11, 10, 1)}
+	decoded, _ := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	wantLines(t, "flows", flowsOf(decoded), "10 publish /points -> 10 /left /points")
+	wantLines(t, "publishes", drawn(decoded.Instants, "publish"), "10-10 publish /points in 10-10")
+}
+
+// A filter leaves nothing of what it does not select, and no flow with one end.
+func TestFilters(t *testing.T) {
+	all := regexp.MustCompile
+	for name, test := range map[string]struct {
+		filter                analyze.Filter
+		callbacks, publishes  int
+		flows                 []string
+		withoutOther, without string
+	}{
+		"a node":     {analyze.Filter{Nodes: []*regexp.Regexp{all("/left")}}, 2, 1, nil, "/right", "/sensor"},
+		"two nodes":  {analyze.Filter{Nodes: []*regexp.Regexp{all("/left"), all("/sensor")}}, 5, 4, []string{"20 publish /points -> 40 /left /points", "220 publish /points -> 240 /left /points"}, "/right", "/right"},
+		"a topic":    {analyze.Filter{Topics: []*regexp.Regexp{all("/objects")}}, 5, 1, []string{"70 publish /objects -> 155 take /objects"}, "/sensor", "/points"},
+		"a process":  {analyze.Filter{Processes: []int32{78}}, 0, 0, nil, "/left", "/sensor"},
+		"after":      {analyze.Filter{From: trace.Some(begin + 100)}, 5, 2, []string{"120 publish /points -> 150 /right /points", "220 publish /points -> 240 /left /points", "220 publish /points -> 240 /right /points"}, "/nothing", "/nothing"},
+		"before":     {analyze.Filter{To: trace.Some(begin + 45)}, 2, 1, []string{"20 publish /points -> 40 /left /points"}, "/right", "/right"},
+		"in between": {analyze.Filter{From: trace.Some(begin + 30), To: trace.Some(begin + 200)}, 4, 2, []string{"120 publish /points -> 150 /right /points", "70 publish /objects -> 155 take /objects"}, "/nothing", "/nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decoded, _ := export(t, communication(), test.filter, perfetto.Options{})
+			if got := len(drawn(decoded.Slices, "callback")); got != test.callbacks {
+				t.Errorf("%d callbacks: %v", got, drawn(decoded.Slices, "callback"))
+			}
+			if got := len(drawn(decoded.Instants, "publish")); got != test.publishes {
+				t.Errorf("%d publishes", got)
+			}
+			wantLines(t, "flows", flowsOf(decoded), test.flows...)
+			for _, track := range decoded.Tracks {
+				if strings.Contains(track.Name, test.without) || strings.Contains(track.Name, test.withoutOther) {
+					t.Errorf("there is a track %s", track.Name)
+				}
+			}
+		})
+	}
+}
+
+// Processes, threads, nodes and topics have tracks; rates are numbers of a second.
+func TestTracksAndRates(t *testing.T) {
+	rows := communication()
+	rows.Callbacks = append(rows.Callbacks, ran(1, 0x13, 3_000_000_010, 3_000_000_020, trace.CallbackComplete, 0))
+	decoded, _ := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	threads, names := 0, make(map[string]bool)
+	for _, track := range decoded.Tracks {
+		names[track.Name] = true
+		switch {
+		case track.TID != 0 && track.PID == 77:
+			threads++
+		case track.PID == 77 && track.Process != "robot":
+			t.Errorf("the process is %q", track.Process)
+		}
+	}
+	if threads != 3 || !names["/sensor"] || !names["/left"] || !names["/right"] {
+		t.Errorf("%d threads, and tracks %v", threads, names)
+	}
+	var rates []string
+	for _, c := range decoded.Counters {
+		if c.Track.Name == "/sensor callbacks" || c.Track.Name == "/points publishes" {
+			rates = append(rates, fmt.Sprintf("%s %d: %d", c.Track.Name, (c.At-begin)/1_000_000_000, c.Value))
+		}
+	}
+	slices.Sort(rates)
+	wantLines(t, "rates", rates, "/points publishes 0: 3", "/sensor callbacks 0: 3", "/sensor callbacks 1: 0", "/sensor callbacks 3: 1")
+	if decoded.Clocks[1] != begin || decoded.Clocks[3] != 5_000 {
+		t.Errorf("the clocks are %v", decoded.Clocks)
+	}
+}
+
+// What is missing is drawn where it is missing.
+func TestLosses(t *testing.T) {
+	rows := communication()
+	rows.Losses = []trace.Loss{
+		{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 3, FromTimestamp: begin + 10, ToTimestamp: begin + 50},
+		{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 4, FromTimestamp: begin + 40, ToTimestamp: begin + 90},
+		{Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: begin + 5, ToTimestamp: begin + 15, PID: 77, ProcessStart: 1, File: "/lib/libnew.so"},
+	}
+	decoded, _ := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	wantLines(t, "losses", drawn(decoded.Slices, "loss"), "5-15 not seen: what was done in /lib/libnew.so", "10-50 callback: ring_full", "40-90 callback: ring_full")
+	var counts []string
+	for _, c := range decoded.Counters {
+		if c.Track.Name == "callback: ring_full, so far" {
+			counts = append(counts, fmt.Sprintf("%d: %d", c.At-begin, c.Value))
+		}
+	}
+	wantLines(t, "counts", counts, "10: 0", "50: 3", "90: 7")
+	decoded, _ = export(t, rows, analyze.Filter{From: trace.Some(begin + 60)}, perfetto.Options{})
+	wantLines(t, "losses since 60", drawn(decoded.Slices, "loss"), "40-90 callback: ring_full")
+}
+
+// The hops of a message along a path have a correlation id in common, and no other message has it.
+func TestPaths(t *testing.T) {
+	decoded, summary := export(t, communication(), analyze.Filter{}, perfetto.Options{}, "[/sensor]-[/points]-[/left]")
+	wantLines(t, "ways", drawn(decoded.Slices, "path"),
+		"20-40 [/sensor]-[/points]-[/left]", "20-40 communication /points in 20-40", "220-240 [/sensor]-[/points]-[/left]", "220-240 communication /points in 220-240")
+	ways := make(map[uint64]int)
+	for _, s := range decoded.Slices {
+		if s.Category == "path" {
+			ways[s.Correlation]++
+		}
+	}
+	if len(ways) != 2 || ways[1] != 2 || ways[2] != 2 || summary.Ways != 2 {
+		t.Errorf("slices by correlation ids: %v; the summary is %+v", ways, summary)
+	}
+}
+
+// Rows may name what no entity table tells of.
+func TestWithoutEntities(t *testing.T) {
+	rows := tracetest.Synthetic(2_000)
+	rows.Events = nil
+	decoded, summary := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	if got := len(drawn(decoded.Slices, "callback")); got != len(rows.Callbacks) || summary.Flows == 0 {
+		t.Errorf("%d callbacks of %d, %+v", got, len(rows.Callbacks), summary)
+	}
+}
+
+// A dataset may hold anything; the trace is one that Perfetto takes all the same.
+func TestArbitraryRows(t *testing.T) {
+	for seed := range uint64(5) {
+		export(t, tracetest.RandomBatch(500, seed), analyze.Filter{}, perfetto.Options{})
+	}
+}
+
+type failingWriter struct{ left int }
+
+var errFull = errors.New("full")
+
+func (w *failingWriter) Write(b []byte) (int, error) {
+	if w.left -= len(b); w.left < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// The first error of the output ends the export.
+func TestTheOutputFails(t *testing.T) {
+	dir := t.TempDir()
+	rows := tracetest.Synthetic(20_000)
+	tracetest.AddSegment(t, dir, 0, rows.Callbacks)
+	tracetest.AddSession(t, dir, trace.NewSession())
+	d := tracetest.Open(t, dir)
+	for _, left := range []int{0, 300_000} {
+		q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := perfetto.Write(t.Context(), &failingWriter{left}, d, q, perfetto.Options{Compression: perfetto.Uncompressed}); !errors.Is(err, errFull) {
+			t.Errorf("after %d bytes: %v", left, err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package perfetto
+
+import (
+	"cmp"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// tracks describes tracks when they are first used, and numbers them from 1.
+type tracks struct {
+	out  *packetWriter
+	last uint64
+}
+
+// describe makes a track.
+func (t *tracks) describe(name string, parent uint64, more ...byte) (uuid uint64) {
+	t.last++
+	b := appendVarint(nil, trackUUID, t.last)
+	if name != "" {
+		b = appendString(b, trackName, strings.ToValidUTF8(name, "\uFFFD"))
+	}
+	if parent != 0 {
+		b = appendVarint(b, trackParent, parent)
+	}
+	t.out.message(packetTrackDescriptor, append(b, more...))
+	return t.last
+}
+
+// process makes the track of a process.
+func (t *tracks) process(p *trace.Process) uint64 {
+	b := appendVarint(nil, processPID, uint64(p.PID))
+	for argument := range strings.FieldsSeq(p.CommandLine) {
+		b = appendString(b, processCommandLine, strings.ToValidUTF8(argument, "\uFFFD"))
+	}
+	name := p.Command
+	if name == "" && p.Executable != "" {
+		name = filepath.Base(p.Executable)
+	}
+	if name != "" {
+		b = appendString(b, processName, strings.ToValidUTF8(name, "\uFFFD"))
+	}
+	return t.describe("", 0, appendBytes(nil, trackProcess, b)...)
+}
+
+// thread makes the track of a thread. Nothing tells its name.
+func (t *tracks) thread(pid, tid int32) uint64 {
+	b := appendVarint(appendVarint(nil, threadPID, uint64(pid)), threadTID, uint64(tid))
+	return t.describe("", 0, appendBytes(nil, trackThread, b)...)
+}
+
+// counter makes a track of numbers.
+func (t *tracks) counter(name, unit string, parent uint64) uint64 {
+	return t.describe(name, parent, appendBytes(nil, trackCounter, appendString(nil, counterUnitName, unit))...)
+}
+
+// lanes are tracks of one name side by side, which Perfetto draws as one: what is on them may overlap, but not on one
+// of them.
+type lanes struct {
+	name   string
+	parent uint64
+	all    []*lane
+}
+
+type lane struct {
+	uuid  uint64
+	until int64 // up to when it is taken
+}
+
+// forever is the end of what has not ended yet.
+const forever = math.MaxInt64
+
+// free returns a lane for something that begins then, taken until its end.
+func (l *lanes) free(t *tracks, begin, end int64) *lane {
+	for _, lane := range l.all {
+		if lane.until <= begin {
+			lane.until = end
+			return lane
+		}
+	}
+	added := &lane{uuid: t.describe(l.name, l.parent), until: end}
+	l.all = append(l.all, added)
+	return added
+}
+
+// rate counts what happened in each second.
+type rate struct {
+	track  uint64
+	second int64
+	count  int64
+}
+
+const nanosecondsPerSecond = 1_000_000_000
+
+// add counts something that happened at a time. Times do not go back.
+func (r *rate) add(out *packetWriter, at int64) {
+	second := at / nanosecondsPerSecond
+	if second != r.second {
+		r.end(out)
+		if r.count > 0 && second > r.second+1 {
+			r.write(out, r.second+1, 0)
+		}
+		r.second, r.count = second, 0
+	}
+	r.count++
+}
+
+// end writes the number of the last second.
+func (r *rate) end(out *packetWriter) {
+	if r.count > 0 {
+		r.write(out, r.second, r.count)
+	}
+}
+
+func (r *rate) write(out *packetWriter, second, count int64) {
+	out.occurred(second*nanosecondsPerSecond, appendCount(nil, r.track, count))
+}
+
+// appendCount is the value of a counter.
+func appendCount(b []byte, track uint64, count int64) []byte {
+	b = appendVarint(b, eventType, counter)
+	b = appendVarint(b, eventTrackUUID, track)
+	return appendVarint(b, eventCounterValue, uint64(count))
+}
+
+// nameOf is how a node is called.
+func nameOf(node string) string { return cmp.Or(node, "unknown node") }

@@ -1,0 +1,72 @@
+package recording
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/export/perfetto"
+	"github.com/caret-bpf/caret-bpf/export/perfetto/perfettotest"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestPerfettoTakesRecordings makes traces of recordings of nested and unwound callbacks, of several threads and of
+// intra-process communication. Every row is drawn, callbacks nest as they ran, and each message that was received has a
+// flow.
+func TestPerfettoTakesRecordings(t *testing.T) {
+	requireLong(t)
+	forEachLayout(t, func(t *testing.T, l layout) {
+		if l != oneLayout {
+			t.Skip("another layout tells the same")
+		}
+		forEachBehaviour(t, []string{"nested", "nested_catch", "too_deep", "threads", "intra_shared", "polled", "churn_exit"}, func(t *testing.T, name string) {
+			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
+			r.waitForRows(trace.TableCallback, enough)
+			n.stop()
+			r.wait()
+			d, err := trace.Open(r.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPerfetto(t, d)
+		})
+	})
+}
+
+func checkPerfetto(t *testing.T, d *trace.Dataset) {
+	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	summary, err := perfetto.Write(t.Context(), &out, d, q, perfetto.Options{Compression: perfetto.Zstd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := perfettotest.Decode(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []struct {
+		name  string
+		drawn uint64
+	}{{trace.TableCallback, summary.Callbacks}, {trace.TablePublish, summary.Publishes}} {
+		if rows, err := trace.Count(t.Context(), d, table.name); err != nil || rows != table.drawn {
+			t.Errorf("%d of %d rows of %s are drawn: %v", table.drawn, rows, table.name, err)
+		}
+	}
+	received := 0
+	_, err = q.CommunicationLatency(t.Context(), func(messages []analyze.CommunicationInstance) error {
+		for i := range messages {
+			if messages[i].Fate == analyze.Received {
+				received++
+			}
+		}
+		return nil
+	})
+	if err != nil || len(decoded.Flows) != received || summary.Overlapping > 0 {
+		t.Errorf("%d flows of %d received messages, %d callbacks overlap: %v", len(decoded.Flows), received, summary.Overlapping, err)
+	}
+	t.Logf("%+v", summary)
+}
