@@ -45,19 +45,16 @@ static __always_inline void fill_header(struct record_header *header, const stru
 /* The hit itself, if every one is asked for. */
 static __always_inline void emit_raw(const struct event *event)
 {
-	struct raw_record *record;
+	struct raw_record record;
 
 	if (!raw_records || raw_paused)
 		return;
-	record = reserve(KIND_RAW, sizeof(*record));
-	if (!record)
-		return;
-	fill_header(&record->header, event, KIND_RAW, event->id, 0, 0);
-	record->time_ns = event->time_ns;
-	record->stack_pointer = event->stack_pointer;
+	fill_header(&record.header, event, KIND_RAW, event->id, 0, 0);
+	record.time_ns = event->time_ns;
+	record.stack_pointer = event->stack_pointer;
 	for (int i = 0; i < RAW_ARGUMENTS; i++)
-		record->arguments[i] = event->arguments[i];
-	submit(record, sizeof(*record));
+		record.arguments[i] = event->arguments[i];
+	output(KIND_RAW, &record, sizeof(record));
 }
 
 #endif
