@@ -84,7 +84,8 @@ ask() {
 	name=$(basename "$dataset")
 	answers=$directory/answers/$name
 	mkdir -p "$answers/trace"
-	echo "$name: $("$python" test/caret/ctf.py "$dataset" "$answers/trace" "$answers/subscription.csv" "$answers/publish.csv" | paste -sd ';')"
+	echo "$name: $("$caret_bpf" export ctf "$dataset" -o "$answers/trace/ctf" 2>&1 | paste -sd ';')"
+	"$python" test/caret/evidence.py "$dataset" "$answers/subscription.csv" "$answers/publish.csv"
 	"$caret_bpf" graph "$dataset" --yaml -q >"$answers/graph.yaml"
 	"$caret_bpf" paths "$dataset" --csv -q --limit 20 >"$answers/paths.csv" || true # there may be none
 	for context in recorded use_latest_message variable_passing; do

@@ -88,7 +88,7 @@ install_for_stand_ins() {
 }
 
 install_for_tests() {
-	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo python3-venv
+	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo python3-venv babeltrace2
 	# The tests of code that is followed compile it for both machines.
 	[ "$(dpkg --print-architecture)" != amd64 ] || install_packages gcc-aarch64-linux-gnu
 	install_java
@@ -117,5 +117,5 @@ install_for_stand_ins
 install_for_tests
 case ${1:-} in
 --lint) install_packages shellcheck && install_first_compiler ;;
---lttng) install_packages lttng-tools babeltrace2 ;;
+--lttng) install_packages lttng-tools ;;
 esac

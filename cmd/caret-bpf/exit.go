@@ -8,6 +8,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/expect"
+	"github.com/caret-bpf/caret-bpf/export/ctf"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -72,7 +73,7 @@ func exitCode(err error) int {
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, control.ErrNobody,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
-		{exitOutput, []error{writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},
+		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},
 		{exitDiffers, []error{errDiffers, errUnmet}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/export/ctf/ctftest"
 	"github.com/caret-bpf/caret-bpf/export/perfetto/perfettotest"
 )
 
@@ -141,6 +142,82 @@ func TestExportPerfettoOfHostileNames(t *testing.T) {
 	}
 	checkPrinted(t, problems)
 	if _, err := perfettotest.Decode(content); err != nil {
+		t.Error(err)
+	}
+}
+
+// A trace is a directory that is made, and has what the flags ask for.
+func TestExportCTF(t *testing.T) {
+	dir := drawnDataset(t)
+	for name, test := range map[string]struct {
+		flags     []string
+		callbacks int
+	}{
+		"all":               {nil, 26},
+		"of the first half": {[]string{"--to-time", "450ms"}, 12},
+		"of nobody":         {[]string{"-p", "1"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "trace")
+			code, out, problems := runCommand(append([]string{"export", "ctf", dir, "-o", path}, test.flags...)...)
+			if code != exitSuccess || out != "" || !strings.Contains(problems, "wrote "+path) {
+				t.Fatalf("exit code %d, %q, %q", code, out, problems)
+			}
+			read, err := ctftest.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			callbacks := 0
+			for i := range read.Events {
+				if read.Events[i].Name == "ros2:callback_start" {
+					callbacks++
+				}
+			}
+			if callbacks != test.callbacks || (callbacks == 0) != strings.Contains(problems, "no event was recorded") {
+				t.Errorf("%d callbacks, want %d: %s", callbacks, test.callbacks, problems)
+			}
+		})
+	}
+}
+
+// What cannot be answered leaves no directory, and what was there as it was.
+func TestExportCTFFails(t *testing.T) {
+	dir, folder := drawnDataset(t), t.TempDir()
+	path := filepath.Join(folder, "trace")
+	for name, test := range map[string]struct {
+		arguments []string
+		code      int
+		says      string
+	}{
+		"no directory":        {[]string{dir}, exitUsage, "-o"},
+		"no dataset":          {[]string{"-o", path}, exitUsage, "one dataset"},
+		"two datasets":        {[]string{dir, dir, "-o", path}, exitUsage, "one dataset"},
+		"it is there":         {[]string{dir, "-o", folder}, exitOutput, "there is something already"},
+		"no such folder":      {[]string{dir, "-o", filepath.Join(folder, "missing", "t")}, exitOutput, "missing"},
+		"not a dataset":       {[]string{folder, "-o", path}, exitDataset, folder},
+		"nothing of the time": {[]string{dir, "-o", path, "--from-time", "1h"}, exitUsage, "nothing of the recording"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, problems := runCommand(append([]string{"export", "ctf"}, test.arguments...)...)
+			if code != test.code || !strings.Contains(problems, test.says) {
+				t.Errorf("exit code %d, want %d: %s", code, test.code, problems)
+			}
+		})
+	}
+	if left := tracesIn(t, folder); len(left) != 0 {
+		t.Errorf("there are %v", left)
+	}
+}
+
+// Names may be anything.
+func TestExportCTFOfHostileNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	code, _, problems := runCommand("export", "ctf", hostileDataset(t), "-o", path)
+	if code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	checkPrinted(t, problems)
+	if _, err := ctftest.Read(path); err != nil {
 		t.Error(err)
 	}
 }

@@ -91,7 +91,7 @@ func (e *evidence) madeElsewhere(start, publish string) bool {
 }
 
 // readMadeIn reads when the executions started in which messages were published, by the times of the publishes, that
-// test/caret/ctf.py writes; empty outside of callbacks.
+// test/caret/evidence.py writes; empty outside of callbacks.
 func readMadeIn(file string) (map[string]string, error) {
 	all := map[string]string{}
 	err := readRows(file, func(r *reader) { all[r.column("publish")] = r.column("start") })
@@ -126,7 +126,7 @@ type lives map[string][]life
 // life is from when until when a subscription existed; empty if that was before or after the recording.
 type life struct{ from, to string }
 
-// readLives reads the lives of subscriptions that test/caret/ctf.py writes.
+// readLives reads the lives of subscriptions that test/caret/evidence.py writes.
 func readLives(file string) (lives, error) {
 	all := lives{}
 	err := readRows(file, func(r *reader) {
