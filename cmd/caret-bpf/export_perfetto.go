@@ -126,7 +126,7 @@ func (e *perfettoExport) writeTo(ctx context.Context, c console, out io.Writer, 
 	for _, m := range query.Misfits() {
 		misfits = append(misfits, explain(m))
 	}
-	if len(misfits) > 0 && summary.Callbacks+summary.Publishes+summary.Polls == 0 {
+	if len(misfits) > 0 && summary.IsEmpty() {
 		return summary, withMisfits(analyze.ErrNothingSelected, misfits)
 	}
 	warn(c, *e.quiet, misfits)
@@ -141,15 +141,15 @@ func (e *perfettoExport) tell(c console, query *analyze.Query, summary *perfetto
 	if *e.quiet {
 		return
 	}
-	if summary.Callbacks+summary.Publishes+summary.Polls == 0 {
+	if summary.IsEmpty() {
 		fmt.Fprintln(c.err, e.describeNothing())
 	}
 	where := "wrote " + report.Printable(e.path)
 	if e.path == "-" {
 		where = "wrote"
 	}
-	fmt.Fprintf(c.err, "%s: %d callbacks, %d publishes, %d polled takes, %d messages from publish to callback or take, %d ways along paths; %.1f MB\n",
-		where, summary.Callbacks, summary.Publishes, summary.Polls, summary.Flows, summary.Ways, float64(summary.Bytes)/1e6)
+	fmt.Fprintf(c.err, "%s: %d callbacks, %d publishes, %d polled takes, %d messages from publish to callback or take, %d calls of services, %d transitions, %d ways along paths; %.1f MB\n",
+		where, summary.Callbacks, summary.Publishes, summary.Polls, summary.Flows, summary.Calls, summary.Transitions, summary.Ways, float64(summary.Bytes)/1e6)
 }
 
 // sizeWarner warns once when much was written.

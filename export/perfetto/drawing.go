@@ -12,12 +12,14 @@ import (
 
 // The categories of events, by which SQL tells them apart.
 const (
-	categoryCallback = "callback"
-	categoryNode     = "node" // the same executions again, on the track of their node
-	categoryPublish  = "publish"
-	categoryPoll     = "poll"
-	categoryPath     = "path"
-	categoryLoss     = "loss"
+	categoryCallback  = "callback"
+	categoryNode      = "node" // the same executions again, on the track of their node
+	categoryPublish   = "publish"
+	categoryPoll      = "poll"
+	categoryPath      = "path"
+	categoryLoss      = "loss"
+	categoryService   = "service"
+	categoryLifecycle = "lifecycle"
 )
 
 // What arguments say of times that were not seen.

@@ -27,10 +27,19 @@ type Summary struct {
 	Flows uint64
 	// Ways are those of messages along paths.
 	Ways uint64
+	// Calls are those of services, and of actions.
+	Calls uint64
+	// Transitions are those of managed nodes.
+	Transitions uint64
 	// Overlapping are callbacks that overlap others of their thread, so that they have tracks of their own: the dataset
 	// contradicts itself.
 	Overlapping uint64
 	Bytes       int64
+}
+
+// IsEmpty reports whether the trace has nothing that programs did.
+func (s *Summary) IsEmpty() bool {
+	return s.Callbacks+s.Publishes+s.Polls+s.Calls+s.Transitions == 0
 }
 
 // Write writes the trace of what a query to a dataset is about. The first error of out ends it.
@@ -72,6 +81,13 @@ func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Opt
 		d.window(a)
 		return d.err
 	})
+	if err != nil {
+		return err
+	}
+	if _, err = query.ServiceLatency(ctx, newDrawnServices(d).add); err != nil {
+		return err
+	}
+	err = query.Transitions(ctx, newDrawnTransitions(d).add)
 	if err != nil || len(options.Paths) == 0 {
 		return err
 	}

@@ -334,6 +334,47 @@ func TestTracksAndRates(t *testing.T) {
 	}
 }
 
+// Calls of services are drawn with their parts, as far as they were seen, and transitions of managed nodes.
+func TestServicesAndTransitions(t *testing.T) {
+	rows := system()
+	rows.ServiceServers = []trace.ServiceServer{{ProcessKey: robot, ServiceHandle: 0x40, NodeHandle: 0x20, ServiceName: "/reset", NodeName: "/left"}}
+	rows.Clients = []trace.Client{{ProcessKey: robot, ClientHandle: 0x41, NodeHandle: 0x30, ServiceName: "/reset", NodeName: "/right", GID: "cc"}}
+	step := func(of trace.ServiceStep, at, sequence int64) {
+		row := trace.Service{ProcessKey: robot, TID: 1, Step: of, StepTimestamp: begin + at, ClientGID: "cc", SequenceNumber: sequence, ServiceName: "/reset"}
+		if of == trace.RequestSent || of == trace.ResponseTaken {
+			row.ClientHandle, row.NodeName = 0x41, "/right"
+		} else {
+			row.ServiceHandle, row.NodeName = 0x40, "/left"
+		}
+		rows.Services = append(rows.Services, row)
+	}
+	step(trace.RequestSent, 10, 1)
+	step(trace.RequestTaken, 12, 1)
+	step(trace.RequestSent, 13, 2)
+	step(trace.ResponseSent, 16, 1)
+	step(trace.ResponseTaken, 17, 1)
+	step(trace.RequestTaken, 18, 2)
+	rows.Lifecycles = []trace.Lifecycle{{ProcessKey: robot, TransitionTimestamp: begin + 20, StartLabel: "inactive", GoalLabel: "active", NodeName: "/left"}}
+	decoded, summary := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	if summary.Calls != 2 || summary.Transitions != 1 {
+		t.Errorf("%+v", summary)
+	}
+	wantLines(t, "calls", drawn(decoded.Slices, "service"),
+		"10-17 /reset", "10-12 request in 10-17", "12-16 server in 10-17",
+		"13-18 /reset end=not seen: drawn to the last step that was", "13-18 request in 13-18", "16-17 response in 10-17",
+	)
+	for _, s := range decoded.Slices {
+		if s.Name == "/reset" && (s.Arguments["client"] != "/right" || s.Arguments["server"] != "/left") {
+			t.Errorf("a call has %v", s.Arguments)
+		}
+	}
+	wantLines(t, "transitions", drawn(decoded.Instants, "lifecycle"), "20-20 inactive → active")
+	none, _ := export(t, rows, analyze.Filter{Nodes: []*regexp.Regexp{regexp.MustCompile("/sensor")}}, perfetto.Options{})
+	if calls, transitions := drawn(none.Slices, "service"), drawn(none.Instants, "lifecycle"); len(calls)+len(transitions) > 0 {
+		t.Errorf("of another node there are %v, %v", calls, transitions)
+	}
+}
+
 // What is missing is drawn where it is missing.
 func TestLosses(t *testing.T) {
 	rows := communication()
