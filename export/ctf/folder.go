@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -98,7 +99,7 @@ func (f *folder) close(err error) error {
 	if err != nil {
 		err = errors.Join(err, f.as.Run(func() (err error) {
 			for _, file := range f.files {
-				err = errors.Join(err, os.Remove(file.Name()))
+				err = errors.Join(err, f.root.Remove(filepath.Base(file.Name())))
 			}
 			return errors.Join(err, os.Remove(f.path))
 		}))
