@@ -36,6 +36,9 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 		func() error { _, _, err := q.TimeSpan(ctx); return err },
 		func() error { return q.Timeline(ctx, func(*analyze.TimelineWindow) error { return nil }) },
 		func() error { return q.Losses(ctx, func([]trace.Loss) error { return nil }) },
+		func() error { return q.Transitions(ctx, func([]trace.Lifecycle) error { return nil }) },
+		func() error { return q.Waits(ctx, func([]trace.Wait) error { return nil }) },
+		func() error { return q.SimTimes(ctx, func([]trace.SimTime) error { return nil }) },
 	}
 }
 

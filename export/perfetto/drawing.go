@@ -20,6 +20,7 @@ const (
 	categoryLoss      = "loss"
 	categoryService   = "service"
 	categoryLifecycle = "lifecycle"
+	categoryWait      = "wait"
 )
 
 // What arguments say of times that were not seen.

@@ -31,6 +31,8 @@ type Summary struct {
 	Calls uint64
 	// Transitions are those of managed nodes.
 	Transitions uint64
+	// Waits are those of executors' threads.
+	Waits uint64
 	// Overlapping are callbacks that overlap others of their thread, so that they have tracks of their own: the dataset
 	// contradicts itself.
 	Overlapping uint64
@@ -39,7 +41,7 @@ type Summary struct {
 
 // IsEmpty reports whether the trace has nothing that programs did.
 func (s *Summary) IsEmpty() bool {
-	return s.Callbacks+s.Publishes+s.Polls+s.Calls+s.Transitions == 0
+	return s.Callbacks+s.Publishes+s.Polls+s.Calls+s.Transitions+s.Waits == 0
 }
 
 // Write writes the trace of what a query to a dataset is about. The first error of out ends it.
@@ -84,12 +86,18 @@ func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Opt
 	if err != nil {
 		return err
 	}
-	if _, err = query.ServiceLatency(ctx, newDrawnServices(d).add); err != nil {
-		return err
+	for _, draw := range []func() error{
+		func() error { _, err := query.ServiceLatency(ctx, newDrawnServices(d).add); return err },
+		func() error { return query.Transitions(ctx, newDrawnTransitions(d).add) },
+		func() error { return query.Waits(ctx, newDrawnWaits(d).add) },
+		func() error { return query.SimTimes(ctx, newDrawnSimTimes(d).add) },
+	} {
+		if err := draw(); err != nil {
+			return err
+		}
 	}
-	err = query.Transitions(ctx, newDrawnTransitions(d).add)
-	if err != nil || len(options.Paths) == 0 {
-		return err
+	if len(options.Paths) == 0 {
+		return nil
 	}
 	ways := newDrawnWays(d)
 	_, err = query.PathLatency(ctx, options.Paths, options.PathOptions, func(hops []analyze.PathHopInstance) error {

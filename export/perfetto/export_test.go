@@ -375,6 +375,38 @@ func TestServicesAndTransitions(t *testing.T) {
 	}
 }
 
+// Waits are drawn on tracks of their threads, those of which one end is missing as instants, and simulated time as a
+// counter. Where names are asked for there are none.
+func TestWaitsAndSimulatedTime(t *testing.T) {
+	rows := system()
+	rows.Waits = []trace.Wait{
+		{ProcessKey: robot, TID: 5, WaitStartTimestamp: trace.Some(begin + 10), WaitEndTimestamp: trace.Some(begin + 20), Status: trace.WaitComplete},
+		{ProcessKey: robot, TID: 5, WaitEndTimestamp: trace.Some(begin + 5), Status: trace.WaitStartMissing},
+		{ProcessKey: robot, TID: 6, WaitStartTimestamp: trace.Some(begin + 30), Status: trace.WaitRecordingEnd},
+	}
+	rows.SimTimes = []trace.SimTime{{ProcessKey: robot, UpdateTimestamp: begin + 7, SimTime: 42}}
+	decoded, summary := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	if summary.Waits != 3 || summary.IsEmpty() {
+		t.Errorf("%+v", summary)
+	}
+	wantLines(t, "waits", drawn(decoded.Slices, "wait"), "10-20 wait")
+	wantLines(t, "waits with one end", drawn(decoded.Instants, "wait"),
+		"5-5 wait status=start_missing start=not seen: drawn as an instant at its other end", "30-30 wait status=recording_end end=not seen: drawn as an instant at its other end")
+	if len(decoded.Counters) != 1 || decoded.Counters[0].Value != 42 || decoded.Counters[0].At != begin+7 {
+		t.Errorf("counters: %+v", decoded.Counters)
+	}
+	for name, filter := range map[string]analyze.Filter{
+		"of a node":    {Nodes: []*regexp.Regexp{regexp.MustCompile("/sensor")}},
+		"of a process": {Processes: []int32{1}},
+		"of a time":    {From: trace.Some(begin + 40)},
+	} {
+		none, summary := export(t, rows, filter, perfetto.Options{})
+		if summary.Waits > 0 || len(none.Counters) > 0 {
+			t.Errorf("%s: %+v, %d counters", name, summary, len(none.Counters))
+		}
+	}
+}
+
 // What is missing is drawn where it is missing.
 func TestLosses(t *testing.T) {
 	rows := communication()
