@@ -208,6 +208,9 @@ func use(t *testing.T, r *recorder) (u usage) {
 			u.memory = kibibytes << 10
 		}
 	}
+	if u.memory == 0 { // a zombie has none
+		t.Fatal("the recorder has ended")
+	}
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.command.Process.Pid))
 	if err != nil {
 		t.Fatal(err)

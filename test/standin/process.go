@@ -2,6 +2,7 @@ package standin
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -165,7 +166,12 @@ func (p *Process) WaitReady() {
 // Signal sends a signal, for example SIGUSR1 to load the component.
 func (p *Process) Signal(signal syscall.Signal) {
 	p.tb.Helper()
-	if err := p.command.Process.Signal(signal); err != nil {
+	err := p.command.Process.Signal(signal)
+	if errors.Is(err, os.ErrProcessDone) {
+		<-p.exited
+		p.tb.Fatalf("ros_node ended by itself: %v\n%s", p.exitError, p.Output())
+	}
+	if err != nil {
 		p.tb.Fatal(err)
 	}
 }
