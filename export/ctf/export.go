@@ -20,7 +20,7 @@ type Options struct {
 	Processes []int32
 	// As makes the files; nil is the program itself.
 	As *identity.Identity
-	// SortBytes is how much memory is used for bringing events into the order of time; 0 is 64 MiB. What is more waits in
+	// SortBytes is how much memory is used for bringing events into the order of time; 0 is 32 MiB. What is more waits in
 	// a file beside the trace that has no name.
 	SortBytes int
 }

@@ -12,7 +12,10 @@ import (
 )
 
 // defaultSortBytes is how much is sorted in memory.
-const defaultSortBytes = 64 << 20
+const defaultSortBytes = 32 << 20
+
+// usualEventBytes is the size of the shortest event of what ran.
+const usualEventBytes = 43
 
 // runBytes is how much of a run is read at once.
 const runBytes = 256 << 10
@@ -31,10 +34,13 @@ type sorter struct {
 
 // sortedEvent is an event in the arena.
 type sortedEvent struct {
-	at       int64
-	cpu      int32
-	from, to int
+	at         int64
+	from, size uint32
+	cpu        int32
 }
+
+// in returns the event's bytes.
+func (e *sortedEvent) in(arena []byte) []byte { return arena[e.from : e.from+e.size] }
 
 func newSorter(folder *folder, limit int) *sorter {
 	if limit == 0 {
@@ -52,9 +58,12 @@ func (s *sorter) close() {
 
 // add adds a copy of an event.
 func (s *sorter) add(at int64, cpu int32, event []byte) error {
-	from := len(s.arena)
+	if s.arena == nil { // all at once: growing would copy it again and again
+		s.arena = make([]byte, 0, s.limit+runBytes)
+		s.events = make([]sortedEvent, 0, s.limit/usualEventBytes)
+	}
+	s.events = append(s.events, sortedEvent{at: at, from: uint32(len(s.arena)), size: uint32(len(event)), cpu: cpu})
 	s.arena = append(s.arena, event...)
-	s.events = append(s.events, sortedEvent{at: at, cpu: cpu, from: from, to: len(s.arena)})
 	if len(s.arena) < s.limit {
 		return nil
 	}
@@ -63,7 +72,10 @@ func (s *sorter) add(at int64, cpu int32, event []byte) error {
 
 func (s *sorter) sort() {
 	slices.SortFunc(s.events, func(a, b sortedEvent) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.from, b.from))
+		if a.at != b.at {
+			return cmp.Compare(a.at, b.at)
+		}
+		return cmp.Compare(a.from, b.from)
 	})
 }
 
@@ -78,13 +90,14 @@ func (s *sorter) spill() (err error) {
 	began := s.size
 	out := bufio.NewWriterSize(s.file, runBytes)
 	var header [16]byte
-	for _, e := range s.events {
+	for i := range s.events {
+		e := &s.events[i]
 		binary.LittleEndian.PutUint64(header[:], uint64(e.at))
 		binary.LittleEndian.PutUint32(header[8:], uint32(e.cpu))
-		binary.LittleEndian.PutUint32(header[12:], uint32(e.to-e.from))
+		binary.LittleEndian.PutUint32(header[12:], e.size)
 		_, _ = out.Write(header[:])
-		_, _ = out.Write(s.arena[e.from:e.to])
-		s.size += int64(len(header) + e.to - e.from)
+		_, _ = out.Write(e.in(s.arena))
+		s.size += int64(len(header)) + int64(e.size)
 	}
 	s.runs = append(s.runs, &run{number: len(s.runs), from: bufio.NewReaderSize(io.NewSectionReader(s.file, began, s.size-began), runBytes)})
 	s.arena, s.events = s.arena[:0], s.events[:0]
@@ -95,8 +108,9 @@ func (s *sorter) spill() (err error) {
 func (s *sorter) each(ctx context.Context, pass func(at int64, cpu int32, event []byte) error) error {
 	if len(s.runs) == 0 {
 		s.sort()
-		for _, e := range s.events {
-			if err := pass(e.at, e.cpu, s.arena[e.from:e.to]); err != nil {
+		for i := range s.events {
+			e := &s.events[i]
+			if err := pass(e.at, e.cpu, e.in(s.arena)); err != nil {
 				return err
 			}
 		}

@@ -150,6 +150,7 @@ rmw_publisher_t *rmw_create_publisher(const rmw_node_t *node,
   const Topic dds_topic = create_topic(node, *type, topic);
   const dds_entity_t writer =
       dds_create_writer(context_of(node).participant, dds_topic.entity, Qos(*qos).qos, nullptr);
+  dds_delete(dds_topic.entity);  // as the real one: the writer keeps what it needs
   if (writer < 0) return nullptr;
   auto *const data =
       new CddsPublisher{writer, 0, gid_of(writer), dds_topic.sertype, type->plain_size};
@@ -288,6 +289,7 @@ rmw_subscription_t *rmw_create_subscription(const rmw_node_t *node,
   dds_lset_data_available(listener, on_data_available);
   data->enth = dds_create_reader(context_of(node).participant, dds_topic, Qos(*qos).qos, listener);
   dds_delete_listener(listener);
+  dds_delete(dds_topic);
   if (data->enth < 0) return nullptr;
   data->gid = gid_of(data->enth);
   data->read_condition = dds_create_readcondition(data->enth, DDS_ANY_STATE);
