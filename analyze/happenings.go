@@ -7,8 +7,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Transitions passes on the transitions of managed nodes that are asked for. Filters by topic and callback are not about
-// them. Here and below the order is that of the datasets.
+// Transitions passes on the transitions of managed nodes that are asked for. Filters by topic and callback are not
+// about them. Here and below the order is that of the datasets.
 func (q *Query) Transitions(ctx context.Context, each func([]trace.Lifecycle) error) error {
 	return eachHappening(ctx, q, trace.TableLifecycle, func(row *trace.Lifecycle, clock *clockCorrection) bool {
 		row.TransitionTimestamp = clock.correct(row.TransitionTimestamp)

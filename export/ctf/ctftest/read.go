@@ -59,8 +59,8 @@ var (
 	uuidPattern  = regexp.MustCompile(`uuid = "([0-9a-f-]+)";`)
 )
 
-// Read reads the trace in a directory. It fails for what readers would refuse: streams whose time runs backwards, packets
-// of other sizes than they say, events that metadata does not tell of.
+// Read reads the trace in a directory. It fails for what readers would refuse: streams whose time runs backwards,
+// packets of other sizes than they say, events that metadata does not tell of.
 func Read(dir string) (*Trace, error) {
 	metadata, err := os.ReadFile(filepath.Join(dir, "metadata"))
 	if err != nil {
