@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -12,7 +11,7 @@ import (
 func (q *Query) Transitions(ctx context.Context, each func([]trace.Lifecycle) error) error {
 	return eachHappening(ctx, q, trace.TableLifecycle, func(row *trace.Lifecycle, clock *clockCorrection) bool {
 		row.TransitionTimestamp = clock.correct(row.TransitionTimestamp)
-		return q.filter.covers(row.TransitionTimestamp) && matches(q.filter.Nodes, row.NodeName) && q.filter.process(&row.ProcessKey)
+		return q.filter.covers(row.TransitionTimestamp) && matches(q.filter.Nodes, row.NodeName) && q.filter.process(row.PID)
 	}, each)
 }
 
@@ -30,7 +29,7 @@ func (q *Query) Waits(ctx context.Context, each func([]trace.Wait) error) error 
 				at = time
 			}
 		}
-		return at.Valid && q.filter.covers(at.Value) && q.filter.process(&row.ProcessKey)
+		return at.Valid && q.filter.covers(at.Value) && q.filter.process(row.PID)
 	}, each)
 }
 
@@ -42,17 +41,12 @@ func (q *Query) SimTimes(ctx context.Context, each func([]trace.SimTime) error) 
 	}
 	return eachHappening(ctx, q, trace.TableSimTime, func(row *trace.SimTime, clock *clockCorrection) bool {
 		row.UpdateTimestamp = clock.correct(row.UpdateTimestamp)
-		return q.filter.covers(row.UpdateTimestamp) && q.filter.process(&row.ProcessKey)
+		return q.filter.covers(row.UpdateTimestamp) && q.filter.process(row.PID)
 	}, each)
 }
 
 // isOfNames reports whether nodes, topics or callbacks are asked for.
 func (f *Filter) isOfNames() bool { return len(f.Nodes)+len(f.Topics)+len(f.Callbacks) > 0 }
-
-// process reports whether what a process did is asked for.
-func (f *Filter) process(key *trace.ProcessKey) bool {
-	return len(f.Processes) == 0 || slices.Contains(f.Processes, key.PID)
-}
 
 // eachHappening passes on the rows of a table that are asked for, with times on the query's clock.
 func eachHappening[T any](ctx context.Context, q *Query, table string, asked func(*T, *clockCorrection) bool, each func([]T) error) error {

@@ -146,7 +146,12 @@ func matches(patterns []*regexp.Regexp, names ...string) bool {
 }
 
 func (f *Filter) node(n *system.Node) bool {
-	return matches(f.Nodes, n.Name) && (len(f.Processes) == 0 || slices.Contains(f.Processes, n.Process.PID))
+	return matches(f.Nodes, n.Name) && f.process(n.Process.PID)
+}
+
+// process tells whether what a process did is asked for.
+func (f *Filter) process(pid int32) bool {
+	return len(f.Processes) == 0 || slices.Contains(f.Processes, pid)
 }
 
 func (f *Filter) callback(c *system.Callback) bool {

@@ -374,7 +374,7 @@ func (c *serviceCalls) finish(call *ServiceCall) {
 	begin := scan.FirstTime(call.RequestSent, call.RequestTaken, call.ResponseSent, call.ResponseTaken)
 	f := &c.query.filter
 	if !f.covers(begin) || !matches(f.Nodes, call.ClientNode, call.ServerNode) ||
-		len(f.Processes) > 0 && !slices.Contains(f.Processes, call.ClientPID) && !slices.Contains(f.Processes, call.ServerPID) {
+		!f.process(call.ClientPID) && !f.process(call.ServerPID) {
 		return
 	}
 	parts := c.parts[call.ServiceLabel]

@@ -357,28 +357,15 @@ func (r *messageReader) execution(row *timelineColumns, dataset int) *Execution 
 // Losses passes on what is missing in the time that is asked for. Of what belongs to a process it is that of the
 // processes that are asked for.
 func (q *Query) Losses(ctx context.Context, each func([]trace.Loss) error) error {
-	for i, d := range q.datasets {
-		var asked []trace.Loss
-		err := trace.Scan(ctx, d, trace.TableLoss, func(rows []trace.Loss) error {
-			asked = asked[:0]
-			for _, row := range rows {
-				row.FromTimestamp, row.ToTimestamp = q.clocks[i].correct(row.FromTimestamp), q.clocks[i].correct(row.ToTimestamp)
-				if q.filter.missing(&row) {
-					asked = append(asked, row)
-				}
-			}
-			return each(asked)
-		})
-		if err := q.warnOfDamage(err); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachHappening(ctx, q, trace.TableLoss, func(row *trace.Loss, clock *clockCorrection) bool {
+		row.FromTimestamp, row.ToTimestamp = clock.correct(row.FromTimestamp), clock.correct(row.ToTimestamp)
+		return q.filter.missing(row)
+	}, each)
 }
 
 // missing tells whether a loss is asked for.
 func (f *Filter) missing(row *trace.Loss) bool {
-	if row.PID != 0 && len(f.Processes) > 0 && !slices.Contains(f.Processes, row.PID) {
+	if row.PID != 0 && !f.process(row.PID) {
 		return false
 	}
 	return (!f.From.Valid || row.ToTimestamp >= f.From.Value) && (!f.To.Valid || row.FromTimestamp <= f.To.Value)

@@ -10,6 +10,9 @@ type ProcessKey struct {
 	ProcessStart int64 `column:"process_start,dict" json:"process_start"`
 }
 
+// Process returns the key. Rows embed it, so each tells by this whose it is.
+func (k *ProcessKey) Process() *ProcessKey { return k }
+
 // CallbackStatus says how the execution of a callback was closed.
 type CallbackStatus string
 

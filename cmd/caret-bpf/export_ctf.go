@@ -50,19 +50,14 @@ func (e *ctfExport) run(ctx context.Context, c console, arguments []string) erro
 	if err != nil {
 		return err
 	}
-	query, err := e.prepare(ctx, c, analyze.Filter{}, []*trace.Dataset{d})
+	collectSeldom(c)
+	query, err := analyze.NewQuery(ctx, analyze.Filter{}, d)
 	if err != nil {
 		return err
 	}
 	options := ctf.Options{Processes: e.processes, As: c.caller}
-	if given, _ := e.time.check(); given { // prepare has checked it
-		span, _, err := query.TimeSpan(ctx)
-		if err != nil {
-			return err
-		}
-		if options.Span, err = e.time.within(span); err != nil {
-			return err
-		}
+	if options.Span, _, err = e.part(ctx, query); err != nil {
+		return err
 	}
 	summary, err := ctf.Write(ctx, e.path, d, options)
 	for _, damaged := range summary.Damaged {
@@ -70,7 +65,6 @@ func (e *ctfExport) run(ctx context.Context, c console, arguments []string) erro
 			query.Warnings = append(query.Warnings, text)
 		}
 	}
-	endProgress(c.err, *e.quiet)
 	warn(c, *e.quiet, query.Warnings)
 	if err != nil {
 		return err

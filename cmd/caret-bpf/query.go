@@ -116,19 +116,24 @@ func (q *question) filter() (f analyze.Filter, err error) {
 
 // restrict bounds the query by the flags about time.
 func (q *question) restrict(ctx context.Context, query *analyze.Query) error {
-	if given, err := q.time.check(); err != nil || !given {
-		return err
+	part, given, err := q.part(ctx, query)
+	if err == nil && given {
+		query.Restrict(trace.Some(part.First), trace.Some(part.Last))
+	}
+	return err
+}
+
+// part is the part of what was recorded that the flags about time ask for; given is false where that is all.
+func (q *question) part(ctx context.Context, query *analyze.Query) (part trace.Span, given bool, err error) {
+	if given, err = q.time.check(); err != nil || !given {
+		return part, false, err
 	}
 	span, ok, err := query.TimeSpan(ctx)
 	if err != nil || !ok {
-		return err
+		return part, false, err
 	}
-	within, err := q.time.within(span)
-	if err != nil {
-		return err
-	}
-	query.Restrict(trace.Some(within.First), trace.Some(within.Last))
-	return nil
+	part, err = q.time.within(span)
+	return part, true, err
 }
 
 // answer writes the statistics that ask returns, in the order of the flags or by the ranking, or, with --series, the

@@ -44,13 +44,11 @@ func (c *collector) collect(ctx context.Context, d *trace.Dataset) error {
 	if known {
 		c.first = span.First
 	}
-	err = scan(ctx, c, d, trace.TableProcess, func(row *trace.Process) error {
-		if len(c.options.Processes) == 0 || slices.Contains(c.options.Processes, row.PID) {
-			of := *row
-			c.processes[row.ProcessKey], c.keys = &of, append(c.keys, row.ProcessKey)
-			if row.RecordingStartTimestamp.Valid {
-				c.first = min(c.first, row.RecordingStartTimestamp.Value)
-			}
+	err = scanWanted(ctx, c, d, trace.TableProcess, func(row *trace.Process) error {
+		of := *row
+		c.processes[row.ProcessKey], c.keys = &of, append(c.keys, row.ProcessKey)
+		if row.RecordingStartTimestamp.Valid {
+			c.first = min(c.first, row.RecordingStartTimestamp.Value)
 		}
 		return nil
 	})
@@ -97,9 +95,17 @@ func (c *collector) keepDamage(err error) error {
 	return nil
 }
 
-// isWanted reports whether the trace is about a process, of which there may be no row.
-func (c *collector) isWanted(of *trace.ProcessKey) bool {
-	return len(c.options.Processes) == 0 || slices.Contains(c.options.Processes, of.PID)
+// scanWanted is scan for the rows of processes that the trace is about. Of such a process there may be no row.
+func scanWanted[T any, Row interface {
+	*T
+	Process() *trace.ProcessKey
+}](ctx context.Context, c *collector, d *trace.Dataset, table string, each func(row Row) error) error {
+	return scan(ctx, c, d, table, func(row *T) error {
+		if of := Row(row).Process(); len(c.options.Processes) > 0 && !slices.Contains(c.options.Processes, of.PID) {
+			return nil
+		}
+		return each(row)
+	})
 }
 
 // place is where a row happened.

@@ -53,17 +53,17 @@ func (c *collector) entities(ctx context.Context, d *trace.Dataset, offset int64
 		return err
 	}
 	for _, read := range []func() error{
-		func() error { return scan(ctx, c, d, trace.TableContext, e.context) },
-		func() error { return scan(ctx, c, d, trace.TableNode, e.node) },
-		func() error { return scan(ctx, c, d, trace.TablePublisher, e.publisher) },
-		func() error { return scan(ctx, c, d, trace.TableSubscription, e.subscription) },
-		func() error { return scan(ctx, c, d, trace.TableTimer, e.timer) },
-		func() error { return scan(ctx, c, d, trace.TableServiceServer, e.service) },
-		func() error { return scan(ctx, c, d, trace.TableClient, e.client) },
-		func() error { return scan(ctx, c, d, trace.TableCallbackInfo, e.callbackInfo) },
-		func() error { return scan(ctx, c, d, trace.TableCallbackGroup, e.callbackGroup) },
-		func() error { return scan(ctx, c, d, trace.TableExecutor, e.executor) },
-		func() error { return scan(ctx, c, d, trace.TableLifecycleStateMachine, e.stateMachine) },
+		func() error { return scanWanted(ctx, c, d, trace.TableContext, e.context) },
+		func() error { return scanWanted(ctx, c, d, trace.TableNode, e.node) },
+		func() error { return scanWanted(ctx, c, d, trace.TablePublisher, e.publisher) },
+		func() error { return scanWanted(ctx, c, d, trace.TableSubscription, e.subscription) },
+		func() error { return scanWanted(ctx, c, d, trace.TableTimer, e.timer) },
+		func() error { return scanWanted(ctx, c, d, trace.TableServiceServer, e.service) },
+		func() error { return scanWanted(ctx, c, d, trace.TableClient, e.client) },
+		func() error { return scanWanted(ctx, c, d, trace.TableCallbackInfo, e.callbackInfo) },
+		func() error { return scanWanted(ctx, c, d, trace.TableCallbackGroup, e.callbackGroup) },
+		func() error { return scanWanted(ctx, c, d, trace.TableExecutor, e.executor) },
+		func() error { return scanWanted(ctx, c, d, trace.TableLifecycleStateMachine, e.stateMachine) },
 	} {
 		if err := read(); err != nil {
 			return err
@@ -122,18 +122,12 @@ func (r *entityRow) addTo(of event, process trace.ProcessKey, group trace.Addres
 }
 
 func (e *entityEvents) context(row *trace.Context) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	r.add(rclInit, nil, number(row.ContextHandle), value{})
 	return r.err
 }
 
 func (e *entityEvents) node(row *trace.Node) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if row.NodeName == "" || row.Namespace == "" {
 		r.leaveOut(rclNodeInit, "without a name")
@@ -144,9 +138,6 @@ func (e *entityEvents) node(row *trace.Node) error {
 }
 
 func (e *entityEvents) publisher(row *trace.Publisher) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if of, err := hex.DecodeString(row.GID); err == nil && len(of) > 0 && row.RMWPublisherHandle != 0 {
 		r.add(rmwPublisherInit, nil, number(row.RMWPublisherHandle), value{text: string(of)})
@@ -161,9 +152,6 @@ func (e *entityEvents) publisher(row *trace.Publisher) error {
 }
 
 func (e *entityEvents) subscription(row *trace.Subscription) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	handle, owner := known{"subscription_handle", row.SubscriptionHandle}, known{"subscription", row.Subscription}
 	if row.TopicName == "" {
@@ -194,9 +182,6 @@ func (e *entityEvents) subscription(row *trace.Subscription) error {
 }
 
 func (e *entityEvents) timer(row *trace.Timer) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if row.Period.Valid {
 		r.add(rclTimerInit, nil, number(row.TimerHandle), number(row.Period.Value))
@@ -210,9 +195,6 @@ func (e *entityEvents) timer(row *trace.Timer) error {
 }
 
 func (e *entityEvents) service(row *trace.ServiceServer) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if row.ServiceName == "" {
 		r.leaveOut(rclServiceInit, "without service_name")
@@ -226,9 +208,6 @@ func (e *entityEvents) service(row *trace.ServiceServer) error {
 }
 
 func (e *entityEvents) client(row *trace.Client) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if row.ServiceName == "" {
 		r.leaveOut(rclClientInit, "without service_name")
@@ -243,9 +222,6 @@ func (e *entityEvents) client(row *trace.Client) error {
 }
 
 func (e *entityEvents) callbackInfo(row *trace.CallbackInfo) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if row.Symbol == "" {
 		r.leaveOut(rclcppCallbackRegister, "of which the symbol is not known: it says so")
@@ -255,9 +231,6 @@ func (e *entityEvents) callbackInfo(row *trace.CallbackInfo) error {
 }
 
 func (e *entityEvents) callbackGroup(row *trace.CallbackGroup) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	if row.GroupTypeName == "" {
 		r.leaveOut(callbackGroupToExecutorEntityCollector, "without group_type_name")
@@ -269,9 +242,6 @@ func (e *entityEvents) callbackGroup(row *trace.CallbackGroup) error {
 }
 
 func (e *entityEvents) executor(row *trace.Executor) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	collector := e.collectors[entityAddress{row.ProcessKey, row.Executor}]
 	r.add(executorEntityCollectorToExecutor, nil, number(row.Executor), number(collector))
@@ -283,9 +253,6 @@ func (e *entityEvents) executor(row *trace.Executor) error {
 }
 
 func (e *entityEvents) stateMachine(row *trace.LifecycleStateMachine) error {
-	if !e.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
 	r.add(rclLifecycleStateMachineInit, []known{{"node_handle", row.NodeHandle}}, number(row.NodeHandle), number(row.StateMachine))
 	return r.err

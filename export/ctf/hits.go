@@ -56,28 +56,25 @@ type publishColumns struct {
 
 // hits adds the events of what ran. Those of one time are added in the order in which a thread makes them.
 func (c *collector) hits(ctx context.Context, d *trace.Dataset) error {
-	if err := scan(ctx, c, d, trace.TablePublish, c.publish); err != nil {
+	if err := scanWanted(ctx, c, d, trace.TablePublish, c.publish); err != nil {
 		return err
 	}
-	if err := scan(ctx, c, d, trace.TableEnqueue, c.enqueue); err != nil {
+	if err := scanWanted(ctx, c, d, trace.TableEnqueue, c.enqueue); err != nil {
 		return err
 	}
-	if err := scan(ctx, c, d, trace.TableTake, c.take); err != nil {
+	if err := scanWanted(ctx, c, d, trace.TableTake, c.take); err != nil {
 		return err
 	}
-	if err := scan(ctx, c, d, trace.TableCallback, c.callback); err != nil {
+	if err := scanWanted(ctx, c, d, trace.TableCallback, c.callback); err != nil {
 		return err
 	}
-	if err := scan(ctx, c, d, trace.TableLifecycle, c.lifecycle); err != nil {
+	if err := scanWanted(ctx, c, d, trace.TableLifecycle, c.lifecycle); err != nil {
 		return err
 	}
-	return scan(ctx, c, d, trace.TableSimTime, c.simTime)
+	return scanWanted(ctx, c, d, trace.TableSimTime, c.simTime)
 }
 
 func (c *collector) publish(row *publishColumns) error {
-	if !c.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	where := c.place(&row.ProcessKey, row.TID, row.CPU)
 	handle, message := number(row.PublisherHandle), number(row.Message)
 	if handle.number != 0 {
@@ -129,9 +126,6 @@ func (c *collector) write(row *publishColumns, where *place) error {
 }
 
 func (c *collector) enqueue(row *trace.Enqueue) error {
-	if !c.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	if !row.Index.Valid {
 		c.leaveOut(rclcppRingBufferEnqueue, "without index")
 		return nil
@@ -145,9 +139,6 @@ func (c *collector) enqueue(row *trace.Enqueue) error {
 }
 
 func (c *collector) take(row *takeColumns) error {
-	if !c.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	where := c.place(&row.ProcessKey, row.TID, row.CPU)
 	return c.receive(&row.receiveColumns, &where)
 }
@@ -173,9 +164,6 @@ func (c *collector) receive(row *receiveColumns, where *place) error {
 }
 
 func (c *collector) callback(row *callbackColumns) error {
-	if !c.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	where := c.place(&row.ProcessKey, row.TID, row.CPU)
 	if err := c.receive(&row.receiveColumns, &where); err != nil {
 		return err
@@ -195,18 +183,12 @@ func (c *collector) callback(row *callbackColumns) error {
 }
 
 func (c *collector) lifecycle(row *trace.Lifecycle) error {
-	if !c.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	where := c.place(&row.ProcessKey, row.TID, row.CPU)
 	return c.hit(rclLifecycleTransition, row.TransitionTimestamp, &where,
 		number(row.StateMachine), value{text: row.StartLabel}, value{text: row.GoalLabel})
 }
 
 func (c *collector) simTime(row *trace.SimTime) error {
-	if !c.isWanted(&row.ProcessKey) {
-		return nil
-	}
 	where := c.place(&row.ProcessKey, row.TID, row.CPU)
 	return c.hit(simTime, row.UpdateTimestamp, &where, number(row.SimTime))
 }
