@@ -43,7 +43,7 @@ objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cp
 
 LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
              rmw_implementation rcl rcl_lifecycle rclcpp standin_component
-PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy $(RED_ZONE_$(MACHINE))
+PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy spender $(RED_ZONE_$(MACHINE))
 
 # Where tools look for message definitions: the share folder of an ament prefix.
 INTERFACES := $(wildcard share/*/msg/*.msg share/*/srv/*.srv)
@@ -63,6 +63,7 @@ rclcpp_objects := $(call objects_of,src/rclcpp)
 standin_component_objects := $(call objects_of,component)
 ros_node_objects := $(call objects_of,ros_node)
 busy_objects := $(call objects_of,busy)
+spender_objects := $(call objects_of,spender)
 
 rmw_fastrtps_shared_cpp_needs := tracetools standin
 rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools standin
@@ -73,6 +74,7 @@ rclcpp_needs := tracetools standin rmw_implementation rcl
 standin_component_needs := rclcpp rcl tracetools standin
 ros_node_needs := rclcpp rcl_lifecycle rcl tracetools standin
 busy_needs := rclcpp rcl tracetools standin
+spender_needs := $(busy_needs)
 
 rmw_fastrtps_shared_cpp_system := -l$(FAST_DDS)
 rmw_fastrtps_cpp_system := -l$(FAST_DDS)
@@ -98,6 +100,9 @@ $(DIRECTORY)/ros_node: $(ros_node_objects) $(ros_node_needs:%=$(DIRECTORY)/lib%.
 
 $(DIRECTORY)/busy: $(busy_objects) $(busy_needs:%=$(DIRECTORY)/lib%.so)
 	$(CXX) -pie -o $@ $(busy_objects) $(LDFLAGS) $(busy_needs:%=-l%)
+
+$(DIRECTORY)/spender: $(spender_objects) $(spender_needs:%=$(DIRECTORY)/lib%.so)
+	$(CXX) -pie -o $@ $(spender_objects) $(LDFLAGS) $(spender_needs:%=-l%)
 
 $(DIRECTORY)/red_zone: $(OBJECTS)/red_zone/red_zone.o
 	$(CC) -pie -o $@ $^ -Wl,-z,now

@@ -12,13 +12,9 @@
 #include <memory>
 #include <vector>
 
+#include "../any_ros.hpp"
 #include "meter.hpp"
 #include "std_msgs/msg/string.hpp"
-#ifdef STANDIN_DISTRO
-#include "rclcpp/executor.hpp"
-#else
-#include "rclcpp/rclcpp.hpp"
-#endif
 
 namespace {
 
@@ -27,26 +23,6 @@ constexpr int kTimers = 16;
 // Messages that go round. So many fit into a reader's queue.
 constexpr int kMessages = 8;
 constexpr std::chrono::nanoseconds kNever = std::chrono::hours(24 * 365);
-
-#ifdef STANDIN_DISTRO
-void initialize(int, char **) {}
-
-std::shared_ptr<rclcpp::Node> make_node(const char *name) {
-  static const std::shared_ptr<rclcpp::Context> context = [] {
-    const char *const domain = std::getenv("ROS_DOMAIN_ID");
-    auto made = std::make_shared<rclcpp::Context>();
-    made->init(domain == nullptr ? 0 : std::strtoul(domain, nullptr, 10));
-    return made;
-  }();
-  return std::make_shared<rclcpp::Node>(name, "/", context, false);
-}
-#else
-void initialize(int count, char **arguments) { rclcpp::init(count, arguments); }
-
-std::shared_ptr<rclcpp::Node> make_node(const char *name) {
-  return std::make_shared<rclcpp::Node>(name);
-}
-#endif
 
 }  // namespace
 
@@ -62,12 +38,12 @@ int main(int count, char **arguments) {
   const bool publish = is_asked("publish") || round;
   const bool idle = is_asked("idle");
   Meter meter(arguments[1]);
-  initialize(count, arguments);
-  const std::shared_ptr<rclcpp::Node> node = make_node("busy");
+  any_ros::initialize(count, arguments);
+  const std::shared_ptr<rclcpp::Node> node = any_ros::make_node("busy");
   const auto publisher = node->create_publisher<std_msgs::msg::String>("/busy", rclcpp::QoS(10));
   // Nobody takes from it: its node is not executed. Without any reader Cyclone DDS forgets the
   // topic's instance after each write, which wakes a thread of its own, at some rates each time.
-  const std::shared_ptr<rclcpp::Node> reader = make_node("reader");
+  const std::shared_ptr<rclcpp::Node> reader = any_ros::make_node("reader");
   const auto subscription = reader->create_subscription<std_msgs::msg::String>(
       "/busy", rclcpp::QoS(10), [](std::shared_ptr<const std_msgs::msg::String>) {});
   std_msgs::msg::String message;

@@ -49,7 +49,7 @@ func systems() []System {
 		if rmw == "" {
 			rmw = "rmw_fastrtps_cpp"
 		}
-		all = append(all, System{"ROS 2 " + distro, prefix, filepath.Join(prefix, "lib"), filepath.Join("build/busy", distro), rmw})
+		all = append(all, System{"ROS 2 " + distro, prefix, filepath.Join(prefix, "lib"), filepath.Join("build/on-ros", distro, "busy"), rmw})
 	}
 	return all
 }
