@@ -55,6 +55,23 @@ type CallbackExecution struct {
 	Status  trace.CallbackStatus  `report:"status,drop=6"`
 }
 
+// executed returns the callback of an execution and when that began or, where it is not known, ended. It is nil if that
+// was at a time that is not asked for.
+func (q *Query) executed(callbacks *system.Lookup[*system.Callback], row *executionColumns, clock *clockCorrection) (c *system.Callback, begin int64) {
+	at := row.Start
+	if !at.Valid {
+		at = row.End
+	}
+	begin = clock.correct(at.Value)
+	if !q.filter.covers(begin) {
+		return nil, begin
+	}
+	if c = callbacks.Find(&row.ProcessKey, row.Callback, at.Value); c == nil {
+		c = q.unknown.Callback(row.ProcessKey, row.Callback)
+	}
+	return c, begin
+}
+
 // executionColumns are the columns of callback that tell how long executions took.
 type executionColumns struct {
 	trace.ProcessKey
@@ -87,7 +104,18 @@ func (q *Query) CallbackLatency(ctx context.Context, each func([]CallbackExecuti
 }
 
 // scanExecutions passes the executions that are asked for on, to a state for each goroutine of run.
-func (q *Query) scanExecutions(ctx context.Context, states []*executions, run func(context.Context, int, func(ctx context.Context, worker, i int) error) error) error {
+func (q *Query) scanExecutions(ctx context.Context, states []*executions, run runner) error {
+	return scanCallbackRows(ctx, q, run, func(worker int, rows []executionColumns, clock *clockCorrection) {
+		states[worker].add(rows, clock)
+	}, func(worker int) error { return states[worker].instances.flush() })
+}
+
+// runner calls something for each of so many groups of rows, and tells which of its goroutines does so.
+type runner func(context.Context, int, func(ctx context.Context, worker, i int) error) error
+
+// scanCallbackRows passes on columns of the executions that are asked for, with the clock that their times are on.
+// after is called after each group of rows.
+func scanCallbackRows[R any](ctx context.Context, q *Query, run runner, each func(worker int, rows []R, clock *clockCorrection), after func(worker int) error) error {
 	selection := q.selectedCallbacks()
 	groups, err := q.tableGroups(ctx, trace.TableCallback, []string{"callback_start_timestamp", "callback_end_timestamp"}, selection, q.outside)
 	if err != nil {
@@ -96,16 +124,16 @@ func (q *Query) scanExecutions(ctx context.Context, states []*executions, run fu
 	progress := q.newProgress(groups)
 	var damaged scan.Damages
 	read := func(ctx context.Context, worker, i int) error {
-		e, g := states[worker], groups[i]
-		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, selection, func(rows []executionColumns) error {
-			e.add(rows, &q.clocks[g.dataset])
+		g := groups[i]
+		err := trace.ScanGroup(ctx, trace.TableCallback, g.Group, selection, func(rows []R) error {
+			each(worker, rows, &q.clocks[g.dataset])
 			return q.unknown.Err()
 		})
 		progress.Add(g.Rows())
 		if err := damaged.Add(err); err != nil {
 			return err
 		}
-		return e.instances.flush()
+		return after(worker)
 	}
 	if err := run(ctx, len(groups), read); err != nil {
 		return err
@@ -150,17 +178,9 @@ func newExecutions(q *Query, each func([]CallbackExecution) error) *executions {
 func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 	for i := range rows {
 		row := &rows[i]
-		at := row.Start
-		if !at.Valid {
-			at = row.End
-		}
-		begin := clock.correct(at.Value)
-		if !e.query.filter.covers(begin) {
-			continue
-		}
-		c := e.callbacks.Find(&row.ProcessKey, row.Callback, at.Value)
+		c, begin := e.query.executed(e.callbacks, row, clock)
 		if c == nil {
-			c = e.query.unknown.Callback(row.ProcessKey, row.Callback)
+			continue
 		}
 		l := e.latencies[c]
 		if l == nil {

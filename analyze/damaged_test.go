@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,13 @@ import (
 func questions(ctx context.Context, q *analyze.Query) []func() error {
 	return []func() error{
 		func() error { _, err := q.CallbackLatency(ctx, nil); return err },
+		func() error {
+			_, err := q.CallbackParts(ctx, func([]analyze.PartedExecution) error { return nil })
+			if errors.Is(err, analyze.ErrNoScheduling) {
+				return nil
+			}
+			return err
+		},
 		func() error {
 			_, err := q.CommunicationLatency(ctx, func([]analyze.CommunicationInstance) error { return nil })
 			return err

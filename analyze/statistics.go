@@ -156,9 +156,11 @@ func (d *distribution) statistics() Statistics {
 }
 
 // mean is the mean, rounded to the nearest nanosecond.
-func (d *distribution) mean() int64 {
-	n := int64(d.count)
-	quotient, rest := d.sum/n, d.sum%n
+func (d *distribution) mean() int64 { return meanOf(d.sum, int64(d.count)) }
+
+// meanOf is the mean of n durations with a sum, rounded to the nearest nanosecond.
+func meanOf(sum, n int64) int64 {
+	quotient, rest := sum/n, sum%n
 	switch {
 	case 2*rest >= n:
 		quotient++

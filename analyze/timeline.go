@@ -41,6 +41,8 @@ type Execution struct {
 	Depth int32
 	// Overhead is what the recording is expected to have added, in nanoseconds.
 	Overhead trace.Optional[int64]
+	// Parts are those of its duration, if they were recorded.
+	Parts trace.Optional[Parts]
 	// Named is what the row says of a callback that no entity table has, nil for others.
 	Named *NamedCallback
 	// Flow is that of the message which started it, if its publish is among the publications.
@@ -105,6 +107,11 @@ type timelineColumns struct {
 	Symbol   string                `column:"symbol,null"`
 	Overhead trace.Optional[int64] `column:"overhead,dict"`
 	EndCPU   trace.Optional[int32] `column:"end_cpu"`
+
+	CPUTime       trace.Optional[int64] `column:"cpu_time"`
+	PreemptedTime trace.Optional[int64] `column:"preempted_time"`
+	BlockedTime   trace.Optional[int64] `column:"blocked_time"`
+	WakeupLatency trace.Optional[int64] `column:"wakeup_latency"`
 }
 
 // Timeline passes on what programs did, window after window: which callbacks ran, what was published, and how messages
@@ -348,6 +355,9 @@ func (r *messageReader) execution(row *timelineColumns, dataset int) *Execution 
 		e.End = trace.Some(clock.correct(row.End.Value))
 	}
 	e.TID, e.CPU, e.EndCPU, e.Status, e.Depth, e.Overhead = row.TID, row.CPU, row.EndCPU, row.Status, row.Depth, row.Overhead
+	if row.CPUTime.Valid {
+		e.Parts = trace.Some(Parts{row.CPUTime.Value, row.PreemptedTime.Value, row.BlockedTime.Value, row.WakeupLatency.Value})
+	}
 	if e.Callback.Node.Name == "" {
 		e.Named = &NamedCallback{Kind: row.Kind, NodeName: row.NodeName, TopicName: row.TopicName, Symbol: row.Symbol}
 	}

@@ -15,6 +15,7 @@ SELECT c.boot_id, c.pid, c.process_start, c.tid, c.callback, coalesce(l.owner, c
        coalesce(l.symbol, c.symbol) AS symbol,
        c.status, c.callback_start_timestamp, c.callback_end_timestamp, c.callback_start_time, c.callback_end_time,
        c.callback_end_timestamp - c.callback_start_timestamp AS latency,
+       c.cpu_time, c.preempted_time, c.blocked_time, c.wakeup_latency, c.preemptions, c.migrations,
        c.source_timestamp, c.publisher_gid, c.rmw_take_timestamp, c.buffer, c.dequeue_index, c.dequeue_timestamp
 FROM callback c LEFT JOIN callback_life l
   ON c.boot_id = l.boot_id AND c.pid = l.pid AND c.process_start = l.process_start AND c.callback = l.callback
@@ -31,6 +32,19 @@ SELECT boot_id, pid, process_start, any_value(node_name) AS node_name, any_value
        sum(latency)::BIGINT AS total_time, min(latency) AS min, round(avg(latency))::BIGINT AS mean,
        quantile_disc(latency, 0.5) AS p50, quantile_disc(latency, 0.9) AS p90, quantile_disc(latency, 0.99) AS p99,
        quantile_disc(latency, 0.999) AS p99_9, max(latency) AS max
+FROM callback_execution
+GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp;
+
+-- caret-bpf latency callback --why. Times are means, in nanoseconds, of the executions whose parts are known.
+CREATE OR REPLACE VIEW callback_why AS
+SELECT boot_id, pid, process_start, any_value(node_name) AS node_name, any_value(kind) AS kind, any_value(topic_name) AS topic_name,
+       any_value(period) AS period, any_value(symbol) AS symbol,
+       count(cpu_time) AS count, count(*) - count(cpu_time) AS unknown,
+       round(avg(latency) FILTER (cpu_time IS NOT NULL))::BIGINT AS mean, round(avg(cpu_time))::BIGINT AS cpu_time,
+       round(avg(preempted_time))::BIGINT AS preempted_time, round(avg(blocked_time))::BIGINT AS blocked_time,
+       round(avg(wakeup_latency))::BIGINT AS wakeup_latency,
+       sum(preemptions)::BIGINT AS preemptions, sum(migrations)::BIGINT AS migrations,
+       max(latency) FILTER (cpu_time IS NOT NULL) AS longest
 FROM callback_execution
 GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp;
 

@@ -74,110 +74,115 @@ type CaretRingOperation struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	CaretMapHeaderOffsets                = "header_offsets"
-	CaretMapIgnoredAddresses             = "ignored_addresses"
-	CaretMapLosses                       = "losses"
-	CaretMapProcesses                    = "processes"
-	CaretMapRecords                      = "records"
-	CaretMapRingHistories                = "ring_histories"
-	CaretMapShownSubscriptions           = "shown_subscriptions"
-	CaretMapSubscriptionRings            = "subscription_rings"
-	CaretMapThreads                      = "threads"
-	CaretProgOnCallbackEnd               = "on_callback_end"
-	CaretProgOnCallbackStart             = "on_callback_start"
-	CaretProgOnDdsBindAddrToStamp        = "on_dds_bind_addr_to_stamp"
-	CaretProgOnExceptionCaught           = "on_exception_caught"
-	CaretProgOnExecutorExecute           = "on_executor_execute"
-	CaretProgOnInitEvent                 = "on_init_event"
-	CaretProgOnLibraryLoad               = "on_library_load"
-	CaretProgOnRclPublish                = "on_rcl_publish"
-	CaretProgOnRclcppIntraPublish        = "on_rclcpp_intra_publish"
-	CaretProgOnRclcppPublish             = "on_rclcpp_publish"
-	CaretProgOnRclcppRingBufferDequeue   = "on_rclcpp_ring_buffer_dequeue"
-	CaretProgOnRclcppRingBufferEnqueue   = "on_rclcpp_ring_buffer_enqueue"
-	CaretProgOnRequestSent               = "on_request_sent"
-	CaretProgOnRequestTaken              = "on_request_taken"
-	CaretProgOnResponseSent              = "on_response_sent"
-	CaretProgOnResponseTaken             = "on_response_taken"
-	CaretProgOnRmwPublish                = "on_rmw_publish"
-	CaretProgOnRmwTake                   = "on_rmw_take"
-	CaretProgOnSchedProcessExec          = "on_sched_process_exec"
-	CaretProgOnSchedProcessExit          = "on_sched_process_exit"
-	CaretProgOnSchedProcessFork          = "on_sched_process_fork"
-	CaretProgOnServiceExecuted           = "on_service_executed"
-	CaretProgOnSimTime                   = "on_sim_time"
-	CaretProgOnWait                      = "on_wait"
-	CaretProgRunEvent                    = "run_event"
-	CaretProgRunRing                     = "run_ring"
-	CaretVarBodiesProbed                 = "bodies_probed"
-	CaretVarCycloneHandleOffset          = "cyclone_handle_offset"
-	CaretVarCyclonePublisherOffset       = "cyclone_publisher_offset"
-	CaretVarExecutableDataOffset         = "executable_data_offset"
-	CaretVarExecutableWaitableOffset     = "executable_waitable_offset"
-	CaretVarFilterAddresses              = "filter_addresses"
-	CaretVarFollowChildren               = "follow_children"
-	CaretVarGate                         = "gate"
-	CaretVarGenericCallbackOffset        = "generic_callback_offset"
-	CaretVarGroupTypeOffset              = "group_type_offset"
-	CaretVarIntraBufferOffset            = "intra_buffer_offset"
-	CaretVarIntraCallbackOffset          = "intra_callback_offset"
-	CaretVarIntraGuardConditionOffset    = "intra_guard_condition_offset"
-	CaretVarIntraProcess                 = "intra_process"
-	CaretVarLinks                        = "links"
-	CaretVarMessagePublisherGidOffset    = "message_publisher_gid_offset"
-	CaretVarMessageSourceTimestampOffset = "message_source_timestamp_offset"
-	CaretVarMessageStamps                = "message_stamps"
-	CaretVarOpenSinceNs                  = "open_since_ns"
-	CaretVarPublisherImplOffset          = "publisher_impl_offset"
-	CaretVarRawPaused                    = "raw_paused"
-	CaretVarRawRecords                   = "raw_records"
-	CaretVarReportAllExecs               = "report_all_execs"
-	CaretVarRingCapacityOffset           = "ring_capacity_offset"
-	CaretVarRingsMissing                 = "rings_missing"
-	CaretVarRmwClientDataOffset          = "rmw_client_data_offset"
-	CaretVarRmwIdentifierOffset          = "rmw_identifier_offset"
-	CaretVarRmwPublisherDataOffset       = "rmw_publisher_data_offset"
-	CaretVarSerializedBufferOffset       = "serialized_buffer_offset"
-	CaretVarServiceImplOffset            = "service_impl_offset"
-	CaretVarSharedCallbackRecord         = "shared_callback_record"
-	CaretVarSharedCallbackStatus         = "shared_callback_status"
-	CaretVarSharedClientIdentitySize     = "shared_client_identity_size"
-	CaretVarSharedCookieShift            = "shared_cookie_shift"
-	CaretVarSharedEnqueueRecord          = "shared_enqueue_record"
-	CaretVarSharedEventId                = "shared_event_id"
-	CaretVarSharedGatePosition           = "shared_gate_position"
-	CaretVarSharedHeaderOffset           = "shared_header_offset"
-	CaretVarSharedInitRecord             = "shared_init_record"
-	CaretVarSharedLinksRule              = "shared_links_rule"
-	CaretVarSharedListed                 = "shared_listed"
-	CaretVarSharedLossReason             = "shared_loss_reason"
-	CaretVarSharedMessageDetail          = "shared_message_detail"
-	CaretVarSharedPlanUnit               = "shared_plan_unit"
-	CaretVarSharedProcessRecord          = "shared_process_record"
-	CaretVarSharedProcessStatus          = "shared_process_status"
-	CaretVarSharedPublishLayer           = "shared_publish_layer"
-	CaretVarSharedPublishStatus          = "shared_publish_status"
-	CaretVarSharedRawRecord              = "shared_raw_record"
-	CaretVarSharedRecordFlag             = "shared_record_flag"
-	CaretVarSharedRecordKind             = "shared_record_kind"
-	CaretVarSharedRecordSize             = "shared_record_size"
-	CaretVarSharedRingLimit              = "shared_ring_limit"
-	CaretVarSharedRingOverwritten        = "shared_ring_overwritten"
-	CaretVarSharedServiceRecord          = "shared_service_record"
-	CaretVarSharedServiceStep            = "shared_service_step"
-	CaretVarSharedSimTimeRecord          = "shared_sim_time_record"
-	CaretVarSharedSiteForm               = "shared_site_form"
-	CaretVarSharedSiteRole               = "shared_site_role"
-	CaretVarSharedStackLimit             = "shared_stack_limit"
-	CaretVarSharedThreadRecord           = "shared_thread_record"
-	CaretVarSharedUnknownSlot            = "shared_unknown_slot"
-	CaretVarSharedWaitRecord             = "shared_wait_record"
-	CaretVarSharedWaitStatus             = "shared_wait_status"
-	CaretVarSubscriptionGeneration       = "subscription_generation"
-	CaretVarSubscriptionImplOffset       = "subscription_impl_offset"
-	CaretVarTypedBufferRingOffset        = "typed_buffer_ring_offset"
-	CaretVarUnitsRetired                 = "units_retired"
-	CaretVarWakeupBytes                  = "wakeup_bytes"
+	CaretMapHeaderOffsets                 = "header_offsets"
+	CaretMapIgnoredAddresses              = "ignored_addresses"
+	CaretMapLosses                        = "losses"
+	CaretMapProcesses                     = "processes"
+	CaretMapRecords                       = "records"
+	CaretMapRingHistories                 = "ring_histories"
+	CaretMapShownSubscriptions            = "shown_subscriptions"
+	CaretMapSubscriptionRings             = "subscription_rings"
+	CaretMapThreads                       = "threads"
+	CaretMapWatchedThreads                = "watched_threads"
+	CaretProgOnCallbackEnd                = "on_callback_end"
+	CaretProgOnCallbackStart              = "on_callback_start"
+	CaretProgOnDdsBindAddrToStamp         = "on_dds_bind_addr_to_stamp"
+	CaretProgOnExceptionCaught            = "on_exception_caught"
+	CaretProgOnExecutorExecute            = "on_executor_execute"
+	CaretProgOnInitEvent                  = "on_init_event"
+	CaretProgOnLibraryLoad                = "on_library_load"
+	CaretProgOnRclPublish                 = "on_rcl_publish"
+	CaretProgOnRclcppIntraPublish         = "on_rclcpp_intra_publish"
+	CaretProgOnRclcppPublish              = "on_rclcpp_publish"
+	CaretProgOnRclcppRingBufferDequeue    = "on_rclcpp_ring_buffer_dequeue"
+	CaretProgOnRclcppRingBufferEnqueue    = "on_rclcpp_ring_buffer_enqueue"
+	CaretProgOnRequestSent                = "on_request_sent"
+	CaretProgOnRequestTaken               = "on_request_taken"
+	CaretProgOnResponseSent               = "on_response_sent"
+	CaretProgOnResponseTaken              = "on_response_taken"
+	CaretProgOnRmwPublish                 = "on_rmw_publish"
+	CaretProgOnRmwTake                    = "on_rmw_take"
+	CaretProgOnSchedProcessExec           = "on_sched_process_exec"
+	CaretProgOnSchedProcessExit           = "on_sched_process_exit"
+	CaretProgOnSchedProcessFork           = "on_sched_process_fork"
+	CaretProgOnSchedSwitch                = "on_sched_switch"
+	CaretProgOnSchedWaking                = "on_sched_waking"
+	CaretProgOnServiceExecuted            = "on_service_executed"
+	CaretProgOnSimTime                    = "on_sim_time"
+	CaretProgOnWait                       = "on_wait"
+	CaretProgRunEvent                     = "run_event"
+	CaretProgRunRing                      = "run_ring"
+	CaretVarBodiesProbed                  = "bodies_probed"
+	CaretVarCycloneHandleOffset           = "cyclone_handle_offset"
+	CaretVarCyclonePublisherOffset        = "cyclone_publisher_offset"
+	CaretVarExecutableDataOffset          = "executable_data_offset"
+	CaretVarExecutableWaitableOffset      = "executable_waitable_offset"
+	CaretVarFilterAddresses               = "filter_addresses"
+	CaretVarFollowChildren                = "follow_children"
+	CaretVarGate                          = "gate"
+	CaretVarGenericCallbackOffset         = "generic_callback_offset"
+	CaretVarGroupTypeOffset               = "group_type_offset"
+	CaretVarIntraBufferOffset             = "intra_buffer_offset"
+	CaretVarIntraCallbackOffset           = "intra_callback_offset"
+	CaretVarIntraGuardConditionOffset     = "intra_guard_condition_offset"
+	CaretVarIntraProcess                  = "intra_process"
+	CaretVarLinks                         = "links"
+	CaretVarMessagePublisherGidOffset     = "message_publisher_gid_offset"
+	CaretVarMessageSourceTimestampOffset  = "message_source_timestamp_offset"
+	CaretVarMessageStamps                 = "message_stamps"
+	CaretVarOpenSinceNs                   = "open_since_ns"
+	CaretVarPublisherImplOffset           = "publisher_impl_offset"
+	CaretVarRawPaused                     = "raw_paused"
+	CaretVarRawRecords                    = "raw_records"
+	CaretVarReportAllExecs                = "report_all_execs"
+	CaretVarRingCapacityOffset            = "ring_capacity_offset"
+	CaretVarRingsMissing                  = "rings_missing"
+	CaretVarRmwClientDataOffset           = "rmw_client_data_offset"
+	CaretVarRmwIdentifierOffset           = "rmw_identifier_offset"
+	CaretVarRmwPublisherDataOffset        = "rmw_publisher_data_offset"
+	CaretVarScheduling                    = "scheduling"
+	CaretVarSerializedBufferOffset        = "serialized_buffer_offset"
+	CaretVarServiceImplOffset             = "service_impl_offset"
+	CaretVarSharedCallbackRecord          = "shared_callback_record"
+	CaretVarSharedCallbackStatus          = "shared_callback_status"
+	CaretVarSharedClientIdentitySize      = "shared_client_identity_size"
+	CaretVarSharedCookieShift             = "shared_cookie_shift"
+	CaretVarSharedEnqueueRecord           = "shared_enqueue_record"
+	CaretVarSharedEventId                 = "shared_event_id"
+	CaretVarSharedGatePosition            = "shared_gate_position"
+	CaretVarSharedHeaderOffset            = "shared_header_offset"
+	CaretVarSharedInitRecord              = "shared_init_record"
+	CaretVarSharedLinksRule               = "shared_links_rule"
+	CaretVarSharedListed                  = "shared_listed"
+	CaretVarSharedLossReason              = "shared_loss_reason"
+	CaretVarSharedMessageDetail           = "shared_message_detail"
+	CaretVarSharedPlanUnit                = "shared_plan_unit"
+	CaretVarSharedProcessRecord           = "shared_process_record"
+	CaretVarSharedProcessStatus           = "shared_process_status"
+	CaretVarSharedPublishLayer            = "shared_publish_layer"
+	CaretVarSharedPublishStatus           = "shared_publish_status"
+	CaretVarSharedRawRecord               = "shared_raw_record"
+	CaretVarSharedRecordFlag              = "shared_record_flag"
+	CaretVarSharedRecordKind              = "shared_record_kind"
+	CaretVarSharedRecordSize              = "shared_record_size"
+	CaretVarSharedRingLimit               = "shared_ring_limit"
+	CaretVarSharedRingOverwritten         = "shared_ring_overwritten"
+	CaretVarSharedScheduledCallbackRecord = "shared_scheduled_callback_record"
+	CaretVarSharedServiceRecord           = "shared_service_record"
+	CaretVarSharedServiceStep             = "shared_service_step"
+	CaretVarSharedSimTimeRecord           = "shared_sim_time_record"
+	CaretVarSharedSiteForm                = "shared_site_form"
+	CaretVarSharedSiteRole                = "shared_site_role"
+	CaretVarSharedStackLimit              = "shared_stack_limit"
+	CaretVarSharedThreadRecord            = "shared_thread_record"
+	CaretVarSharedUnknownSlot             = "shared_unknown_slot"
+	CaretVarSharedWaitRecord              = "shared_wait_record"
+	CaretVarSharedWaitStatus              = "shared_wait_status"
+	CaretVarSubscriptionGeneration        = "subscription_generation"
+	CaretVarSubscriptionImplOffset        = "subscription_impl_offset"
+	CaretVarTypedBufferRingOffset         = "typed_buffer_ring_offset"
+	CaretVarUnitsRetired                  = "units_retired"
+	CaretVarWakeupBytes                   = "wakeup_bytes"
 )
 
 // LoadCaret returns the embedded CollectionSpec for Caret.
@@ -243,6 +248,8 @@ type CaretProgramSpecs struct {
 	OnSchedProcessExec        *ebpf.ProgramSpec `ebpf:"on_sched_process_exec"`
 	OnSchedProcessExit        *ebpf.ProgramSpec `ebpf:"on_sched_process_exit"`
 	OnSchedProcessFork        *ebpf.ProgramSpec `ebpf:"on_sched_process_fork"`
+	OnSchedSwitch             *ebpf.ProgramSpec `ebpf:"on_sched_switch"`
+	OnSchedWaking             *ebpf.ProgramSpec `ebpf:"on_sched_waking"`
 	OnServiceExecuted         *ebpf.ProgramSpec `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.ProgramSpec `ebpf:"on_sim_time"`
 	OnWait                    *ebpf.ProgramSpec `ebpf:"on_wait"`
@@ -263,81 +270,84 @@ type CaretMapSpecs struct {
 	ShownSubscriptions *ebpf.MapSpec `ebpf:"shown_subscriptions"`
 	SubscriptionRings  *ebpf.MapSpec `ebpf:"subscription_rings"`
 	Threads            *ebpf.MapSpec `ebpf:"threads"`
+	WatchedThreads     *ebpf.MapSpec `ebpf:"watched_threads"`
 }
 
 // CaretVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CaretVariableSpecs struct {
-	BodiesProbed                 *ebpf.VariableSpec `ebpf:"bodies_probed"`
-	CycloneHandleOffset          *ebpf.VariableSpec `ebpf:"cyclone_handle_offset"`
-	CyclonePublisherOffset       *ebpf.VariableSpec `ebpf:"cyclone_publisher_offset"`
-	ExecutableDataOffset         *ebpf.VariableSpec `ebpf:"executable_data_offset"`
-	ExecutableWaitableOffset     *ebpf.VariableSpec `ebpf:"executable_waitable_offset"`
-	FilterAddresses              *ebpf.VariableSpec `ebpf:"filter_addresses"`
-	FollowChildren               *ebpf.VariableSpec `ebpf:"follow_children"`
-	Gate                         *ebpf.VariableSpec `ebpf:"gate"`
-	GenericCallbackOffset        *ebpf.VariableSpec `ebpf:"generic_callback_offset"`
-	GroupTypeOffset              *ebpf.VariableSpec `ebpf:"group_type_offset"`
-	IntraBufferOffset            *ebpf.VariableSpec `ebpf:"intra_buffer_offset"`
-	IntraCallbackOffset          *ebpf.VariableSpec `ebpf:"intra_callback_offset"`
-	IntraGuardConditionOffset    *ebpf.VariableSpec `ebpf:"intra_guard_condition_offset"`
-	IntraProcess                 *ebpf.VariableSpec `ebpf:"intra_process"`
-	Links                        *ebpf.VariableSpec `ebpf:"links"`
-	MessagePublisherGidOffset    *ebpf.VariableSpec `ebpf:"message_publisher_gid_offset"`
-	MessageSourceTimestampOffset *ebpf.VariableSpec `ebpf:"message_source_timestamp_offset"`
-	MessageStamps                *ebpf.VariableSpec `ebpf:"message_stamps"`
-	OpenSinceNs                  *ebpf.VariableSpec `ebpf:"open_since_ns"`
-	PublisherImplOffset          *ebpf.VariableSpec `ebpf:"publisher_impl_offset"`
-	RawPaused                    *ebpf.VariableSpec `ebpf:"raw_paused"`
-	RawRecords                   *ebpf.VariableSpec `ebpf:"raw_records"`
-	ReportAllExecs               *ebpf.VariableSpec `ebpf:"report_all_execs"`
-	RingCapacityOffset           *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
-	RingsMissing                 *ebpf.VariableSpec `ebpf:"rings_missing"`
-	RmwClientDataOffset          *ebpf.VariableSpec `ebpf:"rmw_client_data_offset"`
-	RmwIdentifierOffset          *ebpf.VariableSpec `ebpf:"rmw_identifier_offset"`
-	RmwPublisherDataOffset       *ebpf.VariableSpec `ebpf:"rmw_publisher_data_offset"`
-	SerializedBufferOffset       *ebpf.VariableSpec `ebpf:"serialized_buffer_offset"`
-	ServiceImplOffset            *ebpf.VariableSpec `ebpf:"service_impl_offset"`
-	SharedCallbackRecord         *ebpf.VariableSpec `ebpf:"shared_callback_record"`
-	SharedCallbackStatus         *ebpf.VariableSpec `ebpf:"shared_callback_status"`
-	SharedClientIdentitySize     *ebpf.VariableSpec `ebpf:"shared_client_identity_size"`
-	SharedCookieShift            *ebpf.VariableSpec `ebpf:"shared_cookie_shift"`
-	SharedEnqueueRecord          *ebpf.VariableSpec `ebpf:"shared_enqueue_record"`
-	SharedEventId                *ebpf.VariableSpec `ebpf:"shared_event_id"`
-	SharedGatePosition           *ebpf.VariableSpec `ebpf:"shared_gate_position"`
-	SharedHeaderOffset           *ebpf.VariableSpec `ebpf:"shared_header_offset"`
-	SharedInitRecord             *ebpf.VariableSpec `ebpf:"shared_init_record"`
-	SharedLinksRule              *ebpf.VariableSpec `ebpf:"shared_links_rule"`
-	SharedListed                 *ebpf.VariableSpec `ebpf:"shared_listed"`
-	SharedLossReason             *ebpf.VariableSpec `ebpf:"shared_loss_reason"`
-	SharedMessageDetail          *ebpf.VariableSpec `ebpf:"shared_message_detail"`
-	SharedPlanUnit               *ebpf.VariableSpec `ebpf:"shared_plan_unit"`
-	SharedProcessRecord          *ebpf.VariableSpec `ebpf:"shared_process_record"`
-	SharedProcessStatus          *ebpf.VariableSpec `ebpf:"shared_process_status"`
-	SharedPublishLayer           *ebpf.VariableSpec `ebpf:"shared_publish_layer"`
-	SharedPublishStatus          *ebpf.VariableSpec `ebpf:"shared_publish_status"`
-	SharedRawRecord              *ebpf.VariableSpec `ebpf:"shared_raw_record"`
-	SharedRecordFlag             *ebpf.VariableSpec `ebpf:"shared_record_flag"`
-	SharedRecordKind             *ebpf.VariableSpec `ebpf:"shared_record_kind"`
-	SharedRecordSize             *ebpf.VariableSpec `ebpf:"shared_record_size"`
-	SharedRingLimit              *ebpf.VariableSpec `ebpf:"shared_ring_limit"`
-	SharedRingOverwritten        *ebpf.VariableSpec `ebpf:"shared_ring_overwritten"`
-	SharedServiceRecord          *ebpf.VariableSpec `ebpf:"shared_service_record"`
-	SharedServiceStep            *ebpf.VariableSpec `ebpf:"shared_service_step"`
-	SharedSimTimeRecord          *ebpf.VariableSpec `ebpf:"shared_sim_time_record"`
-	SharedSiteForm               *ebpf.VariableSpec `ebpf:"shared_site_form"`
-	SharedSiteRole               *ebpf.VariableSpec `ebpf:"shared_site_role"`
-	SharedStackLimit             *ebpf.VariableSpec `ebpf:"shared_stack_limit"`
-	SharedThreadRecord           *ebpf.VariableSpec `ebpf:"shared_thread_record"`
-	SharedUnknownSlot            *ebpf.VariableSpec `ebpf:"shared_unknown_slot"`
-	SharedWaitRecord             *ebpf.VariableSpec `ebpf:"shared_wait_record"`
-	SharedWaitStatus             *ebpf.VariableSpec `ebpf:"shared_wait_status"`
-	SubscriptionGeneration       *ebpf.VariableSpec `ebpf:"subscription_generation"`
-	SubscriptionImplOffset       *ebpf.VariableSpec `ebpf:"subscription_impl_offset"`
-	TypedBufferRingOffset        *ebpf.VariableSpec `ebpf:"typed_buffer_ring_offset"`
-	UnitsRetired                 *ebpf.VariableSpec `ebpf:"units_retired"`
-	WakeupBytes                  *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
+	BodiesProbed                  *ebpf.VariableSpec `ebpf:"bodies_probed"`
+	CycloneHandleOffset           *ebpf.VariableSpec `ebpf:"cyclone_handle_offset"`
+	CyclonePublisherOffset        *ebpf.VariableSpec `ebpf:"cyclone_publisher_offset"`
+	ExecutableDataOffset          *ebpf.VariableSpec `ebpf:"executable_data_offset"`
+	ExecutableWaitableOffset      *ebpf.VariableSpec `ebpf:"executable_waitable_offset"`
+	FilterAddresses               *ebpf.VariableSpec `ebpf:"filter_addresses"`
+	FollowChildren                *ebpf.VariableSpec `ebpf:"follow_children"`
+	Gate                          *ebpf.VariableSpec `ebpf:"gate"`
+	GenericCallbackOffset         *ebpf.VariableSpec `ebpf:"generic_callback_offset"`
+	GroupTypeOffset               *ebpf.VariableSpec `ebpf:"group_type_offset"`
+	IntraBufferOffset             *ebpf.VariableSpec `ebpf:"intra_buffer_offset"`
+	IntraCallbackOffset           *ebpf.VariableSpec `ebpf:"intra_callback_offset"`
+	IntraGuardConditionOffset     *ebpf.VariableSpec `ebpf:"intra_guard_condition_offset"`
+	IntraProcess                  *ebpf.VariableSpec `ebpf:"intra_process"`
+	Links                         *ebpf.VariableSpec `ebpf:"links"`
+	MessagePublisherGidOffset     *ebpf.VariableSpec `ebpf:"message_publisher_gid_offset"`
+	MessageSourceTimestampOffset  *ebpf.VariableSpec `ebpf:"message_source_timestamp_offset"`
+	MessageStamps                 *ebpf.VariableSpec `ebpf:"message_stamps"`
+	OpenSinceNs                   *ebpf.VariableSpec `ebpf:"open_since_ns"`
+	PublisherImplOffset           *ebpf.VariableSpec `ebpf:"publisher_impl_offset"`
+	RawPaused                     *ebpf.VariableSpec `ebpf:"raw_paused"`
+	RawRecords                    *ebpf.VariableSpec `ebpf:"raw_records"`
+	ReportAllExecs                *ebpf.VariableSpec `ebpf:"report_all_execs"`
+	RingCapacityOffset            *ebpf.VariableSpec `ebpf:"ring_capacity_offset"`
+	RingsMissing                  *ebpf.VariableSpec `ebpf:"rings_missing"`
+	RmwClientDataOffset           *ebpf.VariableSpec `ebpf:"rmw_client_data_offset"`
+	RmwIdentifierOffset           *ebpf.VariableSpec `ebpf:"rmw_identifier_offset"`
+	RmwPublisherDataOffset        *ebpf.VariableSpec `ebpf:"rmw_publisher_data_offset"`
+	Scheduling                    *ebpf.VariableSpec `ebpf:"scheduling"`
+	SerializedBufferOffset        *ebpf.VariableSpec `ebpf:"serialized_buffer_offset"`
+	ServiceImplOffset             *ebpf.VariableSpec `ebpf:"service_impl_offset"`
+	SharedCallbackRecord          *ebpf.VariableSpec `ebpf:"shared_callback_record"`
+	SharedCallbackStatus          *ebpf.VariableSpec `ebpf:"shared_callback_status"`
+	SharedClientIdentitySize      *ebpf.VariableSpec `ebpf:"shared_client_identity_size"`
+	SharedCookieShift             *ebpf.VariableSpec `ebpf:"shared_cookie_shift"`
+	SharedEnqueueRecord           *ebpf.VariableSpec `ebpf:"shared_enqueue_record"`
+	SharedEventId                 *ebpf.VariableSpec `ebpf:"shared_event_id"`
+	SharedGatePosition            *ebpf.VariableSpec `ebpf:"shared_gate_position"`
+	SharedHeaderOffset            *ebpf.VariableSpec `ebpf:"shared_header_offset"`
+	SharedInitRecord              *ebpf.VariableSpec `ebpf:"shared_init_record"`
+	SharedLinksRule               *ebpf.VariableSpec `ebpf:"shared_links_rule"`
+	SharedListed                  *ebpf.VariableSpec `ebpf:"shared_listed"`
+	SharedLossReason              *ebpf.VariableSpec `ebpf:"shared_loss_reason"`
+	SharedMessageDetail           *ebpf.VariableSpec `ebpf:"shared_message_detail"`
+	SharedPlanUnit                *ebpf.VariableSpec `ebpf:"shared_plan_unit"`
+	SharedProcessRecord           *ebpf.VariableSpec `ebpf:"shared_process_record"`
+	SharedProcessStatus           *ebpf.VariableSpec `ebpf:"shared_process_status"`
+	SharedPublishLayer            *ebpf.VariableSpec `ebpf:"shared_publish_layer"`
+	SharedPublishStatus           *ebpf.VariableSpec `ebpf:"shared_publish_status"`
+	SharedRawRecord               *ebpf.VariableSpec `ebpf:"shared_raw_record"`
+	SharedRecordFlag              *ebpf.VariableSpec `ebpf:"shared_record_flag"`
+	SharedRecordKind              *ebpf.VariableSpec `ebpf:"shared_record_kind"`
+	SharedRecordSize              *ebpf.VariableSpec `ebpf:"shared_record_size"`
+	SharedRingLimit               *ebpf.VariableSpec `ebpf:"shared_ring_limit"`
+	SharedRingOverwritten         *ebpf.VariableSpec `ebpf:"shared_ring_overwritten"`
+	SharedScheduledCallbackRecord *ebpf.VariableSpec `ebpf:"shared_scheduled_callback_record"`
+	SharedServiceRecord           *ebpf.VariableSpec `ebpf:"shared_service_record"`
+	SharedServiceStep             *ebpf.VariableSpec `ebpf:"shared_service_step"`
+	SharedSimTimeRecord           *ebpf.VariableSpec `ebpf:"shared_sim_time_record"`
+	SharedSiteForm                *ebpf.VariableSpec `ebpf:"shared_site_form"`
+	SharedSiteRole                *ebpf.VariableSpec `ebpf:"shared_site_role"`
+	SharedStackLimit              *ebpf.VariableSpec `ebpf:"shared_stack_limit"`
+	SharedThreadRecord            *ebpf.VariableSpec `ebpf:"shared_thread_record"`
+	SharedUnknownSlot             *ebpf.VariableSpec `ebpf:"shared_unknown_slot"`
+	SharedWaitRecord              *ebpf.VariableSpec `ebpf:"shared_wait_record"`
+	SharedWaitStatus              *ebpf.VariableSpec `ebpf:"shared_wait_status"`
+	SubscriptionGeneration        *ebpf.VariableSpec `ebpf:"subscription_generation"`
+	SubscriptionImplOffset        *ebpf.VariableSpec `ebpf:"subscription_impl_offset"`
+	TypedBufferRingOffset         *ebpf.VariableSpec `ebpf:"typed_buffer_ring_offset"`
+	UnitsRetired                  *ebpf.VariableSpec `ebpf:"units_retired"`
+	WakeupBytes                   *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
 // CaretObjects contains all objects after they have been loaded into the kernel.
@@ -369,6 +379,7 @@ type CaretMaps struct {
 	ShownSubscriptions *ebpf.Map `ebpf:"shown_subscriptions"`
 	SubscriptionRings  *ebpf.Map `ebpf:"subscription_rings"`
 	Threads            *ebpf.Map `ebpf:"threads"`
+	WatchedThreads     *ebpf.Map `ebpf:"watched_threads"`
 }
 
 func (m *CaretMaps) Close() error {
@@ -382,6 +393,7 @@ func (m *CaretMaps) Close() error {
 		m.ShownSubscriptions,
 		m.SubscriptionRings,
 		m.Threads,
+		m.WatchedThreads,
 	)
 }
 
@@ -389,75 +401,77 @@ func (m *CaretMaps) Close() error {
 //
 // It can be passed to LoadCaretObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CaretVariables struct {
-	BodiesProbed                 *ebpf.Variable `ebpf:"bodies_probed"`
-	CycloneHandleOffset          *ebpf.Variable `ebpf:"cyclone_handle_offset"`
-	CyclonePublisherOffset       *ebpf.Variable `ebpf:"cyclone_publisher_offset"`
-	ExecutableDataOffset         *ebpf.Variable `ebpf:"executable_data_offset"`
-	ExecutableWaitableOffset     *ebpf.Variable `ebpf:"executable_waitable_offset"`
-	FilterAddresses              *ebpf.Variable `ebpf:"filter_addresses"`
-	FollowChildren               *ebpf.Variable `ebpf:"follow_children"`
-	Gate                         *ebpf.Variable `ebpf:"gate"`
-	GenericCallbackOffset        *ebpf.Variable `ebpf:"generic_callback_offset"`
-	GroupTypeOffset              *ebpf.Variable `ebpf:"group_type_offset"`
-	IntraBufferOffset            *ebpf.Variable `ebpf:"intra_buffer_offset"`
-	IntraCallbackOffset          *ebpf.Variable `ebpf:"intra_callback_offset"`
-	IntraGuardConditionOffset    *ebpf.Variable `ebpf:"intra_guard_condition_offset"`
-	IntraProcess                 *ebpf.Variable `ebpf:"intra_process"`
-	Links                        *ebpf.Variable `ebpf:"links"`
-	MessagePublisherGidOffset    *ebpf.Variable `ebpf:"message_publisher_gid_offset"`
-	MessageSourceTimestampOffset *ebpf.Variable `ebpf:"message_source_timestamp_offset"`
-	MessageStamps                *ebpf.Variable `ebpf:"message_stamps"`
-	OpenSinceNs                  *ebpf.Variable `ebpf:"open_since_ns"`
-	PublisherImplOffset          *ebpf.Variable `ebpf:"publisher_impl_offset"`
-	RawPaused                    *ebpf.Variable `ebpf:"raw_paused"`
-	RawRecords                   *ebpf.Variable `ebpf:"raw_records"`
-	ReportAllExecs               *ebpf.Variable `ebpf:"report_all_execs"`
-	RingCapacityOffset           *ebpf.Variable `ebpf:"ring_capacity_offset"`
-	RingsMissing                 *ebpf.Variable `ebpf:"rings_missing"`
-	RmwClientDataOffset          *ebpf.Variable `ebpf:"rmw_client_data_offset"`
-	RmwIdentifierOffset          *ebpf.Variable `ebpf:"rmw_identifier_offset"`
-	RmwPublisherDataOffset       *ebpf.Variable `ebpf:"rmw_publisher_data_offset"`
-	SerializedBufferOffset       *ebpf.Variable `ebpf:"serialized_buffer_offset"`
-	ServiceImplOffset            *ebpf.Variable `ebpf:"service_impl_offset"`
-	SharedCallbackRecord         *ebpf.Variable `ebpf:"shared_callback_record"`
-	SharedCallbackStatus         *ebpf.Variable `ebpf:"shared_callback_status"`
-	SharedClientIdentitySize     *ebpf.Variable `ebpf:"shared_client_identity_size"`
-	SharedCookieShift            *ebpf.Variable `ebpf:"shared_cookie_shift"`
-	SharedEnqueueRecord          *ebpf.Variable `ebpf:"shared_enqueue_record"`
-	SharedEventId                *ebpf.Variable `ebpf:"shared_event_id"`
-	SharedGatePosition           *ebpf.Variable `ebpf:"shared_gate_position"`
-	SharedHeaderOffset           *ebpf.Variable `ebpf:"shared_header_offset"`
-	SharedInitRecord             *ebpf.Variable `ebpf:"shared_init_record"`
-	SharedLinksRule              *ebpf.Variable `ebpf:"shared_links_rule"`
-	SharedListed                 *ebpf.Variable `ebpf:"shared_listed"`
-	SharedLossReason             *ebpf.Variable `ebpf:"shared_loss_reason"`
-	SharedMessageDetail          *ebpf.Variable `ebpf:"shared_message_detail"`
-	SharedPlanUnit               *ebpf.Variable `ebpf:"shared_plan_unit"`
-	SharedProcessRecord          *ebpf.Variable `ebpf:"shared_process_record"`
-	SharedProcessStatus          *ebpf.Variable `ebpf:"shared_process_status"`
-	SharedPublishLayer           *ebpf.Variable `ebpf:"shared_publish_layer"`
-	SharedPublishStatus          *ebpf.Variable `ebpf:"shared_publish_status"`
-	SharedRawRecord              *ebpf.Variable `ebpf:"shared_raw_record"`
-	SharedRecordFlag             *ebpf.Variable `ebpf:"shared_record_flag"`
-	SharedRecordKind             *ebpf.Variable `ebpf:"shared_record_kind"`
-	SharedRecordSize             *ebpf.Variable `ebpf:"shared_record_size"`
-	SharedRingLimit              *ebpf.Variable `ebpf:"shared_ring_limit"`
-	SharedRingOverwritten        *ebpf.Variable `ebpf:"shared_ring_overwritten"`
-	SharedServiceRecord          *ebpf.Variable `ebpf:"shared_service_record"`
-	SharedServiceStep            *ebpf.Variable `ebpf:"shared_service_step"`
-	SharedSimTimeRecord          *ebpf.Variable `ebpf:"shared_sim_time_record"`
-	SharedSiteForm               *ebpf.Variable `ebpf:"shared_site_form"`
-	SharedSiteRole               *ebpf.Variable `ebpf:"shared_site_role"`
-	SharedStackLimit             *ebpf.Variable `ebpf:"shared_stack_limit"`
-	SharedThreadRecord           *ebpf.Variable `ebpf:"shared_thread_record"`
-	SharedUnknownSlot            *ebpf.Variable `ebpf:"shared_unknown_slot"`
-	SharedWaitRecord             *ebpf.Variable `ebpf:"shared_wait_record"`
-	SharedWaitStatus             *ebpf.Variable `ebpf:"shared_wait_status"`
-	SubscriptionGeneration       *ebpf.Variable `ebpf:"subscription_generation"`
-	SubscriptionImplOffset       *ebpf.Variable `ebpf:"subscription_impl_offset"`
-	TypedBufferRingOffset        *ebpf.Variable `ebpf:"typed_buffer_ring_offset"`
-	UnitsRetired                 *ebpf.Variable `ebpf:"units_retired"`
-	WakeupBytes                  *ebpf.Variable `ebpf:"wakeup_bytes"`
+	BodiesProbed                  *ebpf.Variable `ebpf:"bodies_probed"`
+	CycloneHandleOffset           *ebpf.Variable `ebpf:"cyclone_handle_offset"`
+	CyclonePublisherOffset        *ebpf.Variable `ebpf:"cyclone_publisher_offset"`
+	ExecutableDataOffset          *ebpf.Variable `ebpf:"executable_data_offset"`
+	ExecutableWaitableOffset      *ebpf.Variable `ebpf:"executable_waitable_offset"`
+	FilterAddresses               *ebpf.Variable `ebpf:"filter_addresses"`
+	FollowChildren                *ebpf.Variable `ebpf:"follow_children"`
+	Gate                          *ebpf.Variable `ebpf:"gate"`
+	GenericCallbackOffset         *ebpf.Variable `ebpf:"generic_callback_offset"`
+	GroupTypeOffset               *ebpf.Variable `ebpf:"group_type_offset"`
+	IntraBufferOffset             *ebpf.Variable `ebpf:"intra_buffer_offset"`
+	IntraCallbackOffset           *ebpf.Variable `ebpf:"intra_callback_offset"`
+	IntraGuardConditionOffset     *ebpf.Variable `ebpf:"intra_guard_condition_offset"`
+	IntraProcess                  *ebpf.Variable `ebpf:"intra_process"`
+	Links                         *ebpf.Variable `ebpf:"links"`
+	MessagePublisherGidOffset     *ebpf.Variable `ebpf:"message_publisher_gid_offset"`
+	MessageSourceTimestampOffset  *ebpf.Variable `ebpf:"message_source_timestamp_offset"`
+	MessageStamps                 *ebpf.Variable `ebpf:"message_stamps"`
+	OpenSinceNs                   *ebpf.Variable `ebpf:"open_since_ns"`
+	PublisherImplOffset           *ebpf.Variable `ebpf:"publisher_impl_offset"`
+	RawPaused                     *ebpf.Variable `ebpf:"raw_paused"`
+	RawRecords                    *ebpf.Variable `ebpf:"raw_records"`
+	ReportAllExecs                *ebpf.Variable `ebpf:"report_all_execs"`
+	RingCapacityOffset            *ebpf.Variable `ebpf:"ring_capacity_offset"`
+	RingsMissing                  *ebpf.Variable `ebpf:"rings_missing"`
+	RmwClientDataOffset           *ebpf.Variable `ebpf:"rmw_client_data_offset"`
+	RmwIdentifierOffset           *ebpf.Variable `ebpf:"rmw_identifier_offset"`
+	RmwPublisherDataOffset        *ebpf.Variable `ebpf:"rmw_publisher_data_offset"`
+	Scheduling                    *ebpf.Variable `ebpf:"scheduling"`
+	SerializedBufferOffset        *ebpf.Variable `ebpf:"serialized_buffer_offset"`
+	ServiceImplOffset             *ebpf.Variable `ebpf:"service_impl_offset"`
+	SharedCallbackRecord          *ebpf.Variable `ebpf:"shared_callback_record"`
+	SharedCallbackStatus          *ebpf.Variable `ebpf:"shared_callback_status"`
+	SharedClientIdentitySize      *ebpf.Variable `ebpf:"shared_client_identity_size"`
+	SharedCookieShift             *ebpf.Variable `ebpf:"shared_cookie_shift"`
+	SharedEnqueueRecord           *ebpf.Variable `ebpf:"shared_enqueue_record"`
+	SharedEventId                 *ebpf.Variable `ebpf:"shared_event_id"`
+	SharedGatePosition            *ebpf.Variable `ebpf:"shared_gate_position"`
+	SharedHeaderOffset            *ebpf.Variable `ebpf:"shared_header_offset"`
+	SharedInitRecord              *ebpf.Variable `ebpf:"shared_init_record"`
+	SharedLinksRule               *ebpf.Variable `ebpf:"shared_links_rule"`
+	SharedListed                  *ebpf.Variable `ebpf:"shared_listed"`
+	SharedLossReason              *ebpf.Variable `ebpf:"shared_loss_reason"`
+	SharedMessageDetail           *ebpf.Variable `ebpf:"shared_message_detail"`
+	SharedPlanUnit                *ebpf.Variable `ebpf:"shared_plan_unit"`
+	SharedProcessRecord           *ebpf.Variable `ebpf:"shared_process_record"`
+	SharedProcessStatus           *ebpf.Variable `ebpf:"shared_process_status"`
+	SharedPublishLayer            *ebpf.Variable `ebpf:"shared_publish_layer"`
+	SharedPublishStatus           *ebpf.Variable `ebpf:"shared_publish_status"`
+	SharedRawRecord               *ebpf.Variable `ebpf:"shared_raw_record"`
+	SharedRecordFlag              *ebpf.Variable `ebpf:"shared_record_flag"`
+	SharedRecordKind              *ebpf.Variable `ebpf:"shared_record_kind"`
+	SharedRecordSize              *ebpf.Variable `ebpf:"shared_record_size"`
+	SharedRingLimit               *ebpf.Variable `ebpf:"shared_ring_limit"`
+	SharedRingOverwritten         *ebpf.Variable `ebpf:"shared_ring_overwritten"`
+	SharedScheduledCallbackRecord *ebpf.Variable `ebpf:"shared_scheduled_callback_record"`
+	SharedServiceRecord           *ebpf.Variable `ebpf:"shared_service_record"`
+	SharedServiceStep             *ebpf.Variable `ebpf:"shared_service_step"`
+	SharedSimTimeRecord           *ebpf.Variable `ebpf:"shared_sim_time_record"`
+	SharedSiteForm                *ebpf.Variable `ebpf:"shared_site_form"`
+	SharedSiteRole                *ebpf.Variable `ebpf:"shared_site_role"`
+	SharedStackLimit              *ebpf.Variable `ebpf:"shared_stack_limit"`
+	SharedThreadRecord            *ebpf.Variable `ebpf:"shared_thread_record"`
+	SharedUnknownSlot             *ebpf.Variable `ebpf:"shared_unknown_slot"`
+	SharedWaitRecord              *ebpf.Variable `ebpf:"shared_wait_record"`
+	SharedWaitStatus              *ebpf.Variable `ebpf:"shared_wait_status"`
+	SubscriptionGeneration        *ebpf.Variable `ebpf:"subscription_generation"`
+	SubscriptionImplOffset        *ebpf.Variable `ebpf:"subscription_impl_offset"`
+	TypedBufferRingOffset         *ebpf.Variable `ebpf:"typed_buffer_ring_offset"`
+	UnitsRetired                  *ebpf.Variable `ebpf:"units_retired"`
+	WakeupBytes                   *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 
 // CaretPrograms contains all programs after they have been loaded into the kernel.
@@ -485,6 +499,8 @@ type CaretPrograms struct {
 	OnSchedProcessExec        *ebpf.Program `ebpf:"on_sched_process_exec"`
 	OnSchedProcessExit        *ebpf.Program `ebpf:"on_sched_process_exit"`
 	OnSchedProcessFork        *ebpf.Program `ebpf:"on_sched_process_fork"`
+	OnSchedSwitch             *ebpf.Program `ebpf:"on_sched_switch"`
+	OnSchedWaking             *ebpf.Program `ebpf:"on_sched_waking"`
 	OnServiceExecuted         *ebpf.Program `ebpf:"on_service_executed"`
 	OnSimTime                 *ebpf.Program `ebpf:"on_sim_time"`
 	OnWait                    *ebpf.Program `ebpf:"on_wait"`
@@ -515,6 +531,8 @@ func (p *CaretPrograms) Close() error {
 		p.OnSchedProcessExec,
 		p.OnSchedProcessExit,
 		p.OnSchedProcessFork,
+		p.OnSchedSwitch,
+		p.OnSchedWaking,
 		p.OnServiceExecuted,
 		p.OnSimTime,
 		p.OnWait,

@@ -33,6 +33,8 @@ type Options struct {
 	FilterAddresses bool
 	// MessageStamps reads header.stamp of the messages of the entities that SetHeaderOffset named.
 	MessageStamps bool
+	// Scheduling adds to records of callbacks what their threads were off the CPU for.
+	Scheduling bool
 	// NoIntraProcess says that enqueues and dequeues of intra-process buffers will not be probed.
 	NoIntraProcess bool
 	// ForceTracefs attaches through tracefs also where the kernel has uprobe_multi.
@@ -120,6 +122,7 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		bpf.CaretVarFilterAddresses: options.FilterAddresses,
 		bpf.CaretVarMessageStamps:   options.MessageStamps,
 		bpf.CaretVarIntraProcess:    !options.NoIntraProcess,
+		bpf.CaretVarScheduling:      options.Scheduling,
 		bpf.CaretVarWakeupBytes:     wakeupBytes(ring),
 	})
 	for name, value := range settings {
@@ -133,7 +136,8 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 	}
 	spec.Maps[bpf.CaretMapRecords].MaxEntries = ring
 	for name, program := range spec.Programs {
-		if program.Type == ebpf.Syscall { // the tests' entrances
+		// The tests' entrances, and what was not asked for.
+		if program.Type == ebpf.Syscall || watchesScheduler(name) && !options.Scheduling {
 			delete(spec.Programs, name)
 		}
 	}

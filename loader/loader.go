@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -119,22 +120,50 @@ func (l *Loader) newAttacher() (attacher, error) {
 	return made, nil
 }
 
-// attachTracepoints attaches the programs that close the state of threads and keep the set of processes.
+// attachTracepoints attaches the programs that close the state of threads and keep the set of processes, and those that
+// watch the scheduler, if there are any.
 func (l *Loader) attachTracepoints() error {
 	for _, name := range []string{"sched_process_fork", "sched_process_exec", "sched_process_exit"} {
-		program := l.collection.Programs["on_"+name]
-		if program == nil {
-			continue
-		}
-		attached, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
+		err := l.attachTracepoint(name, func(program *ebpf.Program) (link.Link, error) {
+			return link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
+		})
 		if err != nil {
-			if isPermission(err) {
-				return permissionError("attaching to tracepoint "+name, err, capBPF, capPerfmon)
-			}
-			return fmt.Errorf("attaching to tracepoint %s: %w", name, err)
+			return err
 		}
-		l.tracepoints = append(l.tracepoints, attached)
 	}
+	for _, name := range schedulingTracepoints {
+		err := l.attachTracepoint(name, func(program *ebpf.Program) (link.Link, error) {
+			return link.AttachTracing(link.TracingOptions{Program: program})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schedulingTracepoints tell when threads leave their CPUs, are woken and come back.
+var schedulingTracepoints = []string{"sched_switch", "sched_waking"}
+
+// watchesScheduler reports whether a program is one of these.
+func watchesScheduler(program string) bool {
+	return slices.Contains(schedulingTracepoints, strings.TrimPrefix(program, "on_"))
+}
+
+// attachTracepoint attaches the program of a tracepoint, if it was loaded.
+func (l *Loader) attachTracepoint(name string, attach func(*ebpf.Program) (link.Link, error)) error {
+	program := l.collection.Programs["on_"+name]
+	if program == nil {
+		return nil
+	}
+	attached, err := attach(program)
+	if err != nil {
+		if isPermission(err) {
+			return permissionError("attaching to tracepoint "+name, err, capBPF, capPerfmon)
+		}
+		return fmt.Errorf("attaching to tracepoint %s: %w", name, err)
+	}
+	l.tracepoints = append(l.tracepoints, attached)
 	return nil
 }
 

@@ -20,13 +20,13 @@ func TestEverySettingLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	most := map[string]uint32{}
-	for bits := range 1 << 5 {
+	for bits := range 1 << 6 {
 		options := Options{
 			RingBytes: 4096,
 			Raw:       bits&1 != 0, FilterProcesses: bits&2 != 0, FollowChildren: bits&4 != 0, ReportAllExecs: bits&4 != 0,
-			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0, NoIntraProcess: bits&16 == 0,
+			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0, NoIntraProcess: bits&16 == 0, Scheduling: bits&32 != 0,
 		}
-		t.Run(fmt.Sprintf("%05b", bits), func(t *testing.T) { verifyPrograms(t, loadSpec(t), options, m, most) })
+		t.Run(fmt.Sprintf("%06b", bits), func(t *testing.T) { verifyPrograms(t, loadSpec(t), options, m, most) })
 	}
 	t.Logf("most instructions that the verifier walked through: %v", most)
 }

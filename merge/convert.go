@@ -29,13 +29,17 @@ func statusName[S ~string](names []S, status uint8) S {
 	return ""
 }
 
-func (m *Merger) addCallback(record *abi.CallbackRecord) {
+// addCallback adds the row of a callback. off is what it was off the CPU for, nil if that is not known.
+func (m *Merger) addCallback(record *abi.CallbackRecord, off *abi.Scheduling) {
 	process := m.processOf(record.Header.PID)
 	row, info := m.callbackOf(process, record)
 	if record.StartNs != 0 {
 		m.tellIntraProcess(process, row.IsIntraProcess.Value)
 	}
 	m.addFeed(process, record, &row, info)
+	if off != nil {
+		addScheduling(&row, off)
+	}
 	verdict := m.options.Filter.judge(row.NodeName, row.TopicName, row.Kind != trace.KindTimer)
 	if verdict == drop {
 		m.ignore(row.PID, record.Callback)
@@ -85,6 +89,19 @@ func (m *Merger) callbackOf(process *Process, record *abi.CallbackRecord) (row t
 		info = nil
 	}
 	return row, info
+}
+
+// addScheduling splits the duration of a complete callback. Where clocks of two CPUs disagree so much that the parts
+// are more than the whole, none of them is known.
+func addScheduling(row *trace.Callback, off *abi.Scheduling) {
+	preempted, blocked, wakeup := int64(off.PreemptedNs), int64(off.BlockedNs), int64(off.WakeupNs)
+	cpu := row.CallbackEndTimestamp.Value - row.CallbackStartTimestamp.Value - preempted - blocked - wakeup
+	if cpu < 0 {
+		return
+	}
+	row.CPUTime, row.PreemptedTime, row.BlockedTime = trace.Some(cpu), trace.Some(preempted), trace.Some(blocked)
+	row.WakeupLatency = trace.Some(wakeup)
+	row.Preemptions, row.Migrations = trace.Some(int32(off.Preemptions)), trace.Some(int32(off.Migrations))
 }
 
 // slot is null where the kernel side is not certain of it.

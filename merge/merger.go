@@ -89,17 +89,18 @@ type Merger struct {
 	unlisted   uint64 // how many more there were
 	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
-	callback abi.CallbackRecord
-	publish  abi.PublishRecord
-	take     abi.TakeRecord
-	enqueue  abi.EnqueueRecord
-	init     abi.InitRecord
-	raw      abi.RawRecord
-	process  abi.ProcessRecord
-	service  abi.ServiceRecord
-	simTime  abi.SimTimeRecord
-	wait     abi.WaitRecord
-	thread   abi.ThreadRecord
+	callback  abi.CallbackRecord
+	scheduled abi.ScheduledCallbackRecord
+	publish   abi.PublishRecord
+	take      abi.TakeRecord
+	enqueue   abi.EnqueueRecord
+	init      abi.InitRecord
+	raw       abi.RawRecord
+	process   abi.ProcessRecord
+	service   abi.ServiceRecord
+	simTime   abi.SimTimeRecord
+	wait      abi.WaitRecord
+	thread    abi.ThreadRecord
 }
 
 // New returns a Merger without processes.
@@ -182,7 +183,11 @@ func (m *Merger) Record(encoded []byte) error {
 	switch kind {
 	case abi.KindCallback:
 		if err = abi.Decode(encoded, &m.callback); err == nil {
-			m.addCallback(&m.callback)
+			m.addCallback(&m.callback, nil)
+		}
+	case abi.KindScheduledCallback:
+		if err = abi.Decode(encoded, &m.scheduled); err == nil {
+			m.addCallback(&m.scheduled.Callback, &m.scheduled.Scheduling)
 		}
 	case abi.KindPublish:
 		if err = abi.Decode(encoded, &m.publish); err == nil {
@@ -314,7 +319,7 @@ func (m *Merger) CloseThread(encoded []byte) error {
 	}
 	for depth := min(int(state.Depth), abi.MaxDepth) - 1; depth >= 0; depth-- {
 		record := openCallback(&state, depth)
-		m.addCallback(&record)
+		m.addCallback(&record, nil)
 	}
 	if state.WaitOpen != 0 {
 		state.Wait.Header.Status = abi.WaitRecordingEnd

@@ -117,6 +117,36 @@ func TestCPUAtTheEndOfCallbacks(t *testing.T) {
 	}
 }
 
+// TestSchedulingOfCallbacks: parts add up to the duration. Where clocks of two CPUs make them more than the whole, they
+// are not known.
+func TestSchedulingOfCallbacks(t *testing.T) {
+	for name, test := range map[string]struct {
+		off  abi.Scheduling
+		want [4]trace.Optional[int64]
+	}{
+		"on the CPU": {abi.Scheduling{}, [4]trace.Optional[int64]{trace.Some[int64](100), trace.Some[int64](0), trace.Some[int64](0), trace.Some[int64](0)}},
+		"off it": {
+			abi.Scheduling{PreemptedNs: 20, BlockedNs: 40, WakeupNs: 10, Preemptions: 2, Migrations: 1},
+			[4]trace.Optional[int64]{trace.Some[int64](30), trace.Some[int64](20), trace.Some[int64](40), trace.Some[int64](10)},
+		},
+		"more than there is": {abi.Scheduling{BlockedNs: 101}, [4]trace.Optional[int64]{}},
+	} {
+		rows := feed(t, merge.Options{}, encode(abi.ScheduledCallbackRecord{
+			Callback: abi.CallbackRecord{
+				Header: header(abi.KindScheduledCallback, abi.CallbackComplete, 0), Callback: 1, StartNs: 100, EndNs: 200,
+			},
+			Scheduling: test.off,
+		}))
+		row := rows.Callbacks[0]
+		if got := [4]trace.Optional[int64]{row.CPUTime, row.PreemptedTime, row.BlockedTime, row.WakeupLatency}; got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+		if row.Preemptions.Valid != test.want[0].Valid || row.Preemptions.Valid && (row.Preemptions.Value != int32(test.off.Preemptions) || row.Migrations.Value != int32(test.off.Migrations)) {
+			t.Errorf("%s: preemptions %+v, migrations %+v", name, row.Preemptions, row.Migrations)
+		}
+	}
+}
+
 // TestIntraProcessIsTold: of a subscription when it is created, and once of a callback that shows that there is one.
 func TestIntraProcessIsTold(t *testing.T) {
 	intra := encode(abi.CallbackRecord{

@@ -78,6 +78,8 @@ type Configuration struct {
 	SegmentPeriod time.Duration `json:"segment_period_ns,omitempty"`
 	// Raw adds the table of unmerged events.
 	Raw bool `json:"raw,omitempty"`
+	// Scheduling adds to callbacks where their time went.
+	Scheduling bool `json:"scheduling,omitempty"`
 	// Profile trades what is recorded for what it costs.
 	Profile probes.Profile `json:"profile,omitempty"`
 	// MaxOverhead is the share of a thread's time that the recording may cost. Above it the costliest optional probes are

@@ -216,6 +216,7 @@ func (s *Session) configure() error {
 		FilterAddresses: !c.filter.Empty() || s.options.Driven,
 		MessageStamps:   c.Profile != probes.ProfileMinimal,
 		NoIntraProcess:  c.Profile == probes.ProfileMinimal,
+		Scheduling:      c.Scheduling,
 		ForceTracefs:    c.ForceTracefs,
 		Tell:            s.journal.warn,
 	})

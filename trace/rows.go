@@ -102,6 +102,18 @@ type Callback struct {
 	// EndCPU is the CPU at CallbackEndTimestamp, and null where that is. It differs from CPU if the callback was moved and
 	// not moved back. For status start_missing the two are the same hit's.
 	EndCPU Optional[int32] `column:"end_cpu"`
+	// CPUTime, PreemptedTime, BlockedTime and WakeupLatency are the parts of a complete callback's duration, in
+	// nanoseconds: its thread ran; it could have run, and did not; it waited for something; it was awake again, and did
+	// not run yet. They add up to the duration. Tracepoints: sched_switch and sched_waking. They are null unless they were
+	// recorded and no switch or waking of the thread was missed.
+	CPUTime       Optional[int64] `column:"cpu_time"`
+	PreemptedTime Optional[int64] `column:"preempted_time"`
+	BlockedTime   Optional[int64] `column:"blocked_time"`
+	WakeupLatency Optional[int64] `column:"wakeup_latency"`
+	// Preemptions counts how often the thread lost its CPU while it could run, Migrations how often it came back on
+	// another one; null where the times are.
+	Preemptions Optional[int32] `column:"preemptions"`
+	Migrations  Optional[int32] `column:"migrations"`
 }
 
 // OpenCallback is a callback that had started and not ended when somebody asked that all be written. The row of

@@ -30,6 +30,7 @@ func structures() map[string]any {
 		"sight":           abi.Sight{},
 		"hit_count":       abi.HitCount{},
 		"callback_frame":  abi.CallbackFrame{},
+		"scheduling":      abi.Scheduling{},
 		"thread_state":    abi.ThreadState{},
 		"process_address": abi.ProcessAddress{},
 	}
@@ -44,7 +45,7 @@ func structures() map[string]any {
 // private are structures that the kernel side shares with nobody, or with the kernel. The tests' entrances take the
 // first three.
 var private = []string{
-	"event", "ring_operation", "ring", "ring_history", "shown_subscription",
+	"event", "ring_operation", "ring", "ring_history", "shown_subscription", "watched_thread", "scheduling_start",
 	"pt_regs", "task_struct", "signal_struct", "signal_live", "bpf_raw_tracepoint_args",
 }
 

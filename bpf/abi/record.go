@@ -26,7 +26,9 @@ const (
 	KindSimTime  Kind = 9
 	KindThread   Kind = 10
 	KindWait     Kind = 11
-	KindCount    Kind = 12
+	// KindScheduledCallback is a callback of which it is known what it was off the CPU for. Losses are KindCallback's.
+	KindScheduledCallback Kind = 12
+	KindCount             Kind = 13
 )
 
 // kinds are the records by their kinds. A test compares each with the structure NAME_record of the kernel side.
@@ -45,6 +47,8 @@ var kinds = [KindCount]struct {
 	KindSimTime:  {"sim_time", SimTimeRecord{}},
 	KindThread:   {"thread", ThreadRecord{}},
 	KindWait:     {"wait", WaitRecord{}},
+
+	KindScheduledCallback: {"scheduled_callback", ScheduledCallbackRecord{}},
 }
 
 // String returns the kind's name in the dataset's loss table.
@@ -229,6 +233,20 @@ type CallbackRecord struct {
 	// OverheadNs is what hits between start and end cost, the one at the end included.
 	OverheadNs uint64
 	Feed       Feed
+}
+
+// Scheduling is what a thread was off the CPU for, in a while.
+type Scheduling struct {
+	// PreemptedNs is how long it could run, BlockedNs how long it could not, WakeupNs how long it was awake again and did
+	// not run yet.
+	PreemptedNs, BlockedNs, WakeupNs uint64
+	Preemptions, Migrations          uint32
+}
+
+// ScheduledCallbackRecord is a complete callback of which it is known what it was off the CPU for.
+type ScheduledCallbackRecord struct {
+	Callback   CallbackRecord
+	Scheduling Scheduling
 }
 
 // PublishRecord is merged_publish_timing.
@@ -432,7 +450,8 @@ type ThreadState struct {
 	DequeuePending       uint32
 	RequestPending       uint32
 	Steps                uint8
-	Reserved             [3]uint8
+	IsWatched            uint8
+	Reserved             [2]uint8
 	WaitOpen             uint32
 	WaitStackPointer     uint64
 	LinksTaken           [HitUnits]uint32
@@ -446,6 +465,8 @@ type ThreadState struct {
 	ServiceCall          ServiceCall
 	IntraPublisher       IntraPublisher
 	Sight                Sight
+	Scheduling           Scheduling
+	IsSchedulingKnown    uint64
 	Frames               [MaxDepth]CallbackFrame
 }
 
@@ -473,7 +494,7 @@ func PIDOf(record []byte) int32 {
 }
 
 // Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.
-func Decode[T CallbackRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | WaitRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
+func Decode[T CallbackRecord | ScheduledCallbackRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | WaitRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
 	size := int(unsafe.Sizeof(*into))
 	if len(encoded) < size || len(encoded) >= size+8 {
 		return fmt.Errorf("%w: %d bytes, want %d", ErrRecord, len(encoded), size)

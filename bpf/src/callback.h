@@ -8,6 +8,8 @@
 
 #include "thread.h"
 
+static const volatile struct feed no_feed;
+
 static __always_inline void push_callback(struct thread_state *state, const struct event *event,
 					  const struct feed *feed, __u8 flags)
 {
@@ -27,10 +29,9 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 	frame->cpu = event->cpu;
 	frame->flags = flags;
 	frame->steps = STEPS_UNKNOWN;
-	if (feed)
-		frame->feed = *feed;
-	else
-		__builtin_memset(&frame->feed, 0, sizeof(frame->feed));
+	frame->feed = *feed;
+	if (scheduling)
+		scheduling_at_start(state->depth, event->time_ns);
 	state->depth++;
 }
 
@@ -80,7 +81,7 @@ static __always_inline void callback_start(struct thread_state *state, const str
 {
 	bool intra_process = event->arguments[1] & 1;
 	__u8 flags = event->flags & FLAG_DERIVED;
-	struct feed *feed = NULL;
+	const struct feed *feed = (const struct feed *)&no_feed;
 
 	if (!has_state(state, KIND_CALLBACK))
 		return;
@@ -187,7 +188,7 @@ static __always_inline void callback_end(struct thread_state *state, const struc
 	}
 	for (int i = 0; i < MAX_DEPTH && state->depth > match; i++)
 		close_callback(state, 0, 0, CALLBACK_UNWOUND);
-	close_callback(state, event->time_ns, event->cpu, CALLBACK_COMPLETE);
+	end_callback(state, event);
 	steps = executor_steps(state);
 	if (*steps == STEPS_UNKNOWN)
 		*steps = STEPS_HIDDEN;
@@ -201,6 +202,8 @@ static __always_inline void executor_execute(struct thread_state *state, const s
 {
 	if (!state)
 		return;
+	if (scheduling)
+		watch_thread(state);
 	end_publish(state, PUBLISH_NO_LAST_LAYER);
 	unwind(state, event->stack_pointer);
 	flush_take(state);

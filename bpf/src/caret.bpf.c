@@ -19,6 +19,7 @@
 #include "init.h"
 #include "process.h"
 #include "publish_probes.h"
+#include "scheduling.h"
 #include "scripted.h"
 #include "service_probes.h"
 #include "take_probes.h"
@@ -30,6 +31,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define SHARED(kind, name) const kind name *shared_##name __attribute__((unused))
 
 SHARED(struct, callback_record);
+SHARED(struct, scheduled_callback_record);
 SHARED(struct, enqueue_record);
 SHARED(struct, service_record);
 SHARED(struct, sim_time_record);

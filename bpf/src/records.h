@@ -84,7 +84,8 @@ enum record_kind {
 	KIND_SIM_TIME = 9,
 	KIND_THREAD = 10,
 	KIND_WAIT = 11,
-	KIND_COUNT = 12,
+	KIND_SCHEDULED_CALLBACK = 12, /* a callback with what it was off the CPU for */
+	KIND_COUNT = 13,
 };
 
 enum callback_status {
@@ -233,6 +234,21 @@ struct callback_record {
 	__u64 parent_start_ns;
 	__u64 overhead_ns; /* what hits between start and end cost, the one at the end included */
 	struct feed feed;
+};
+
+/* What a thread was off the CPU for, in a while. */
+struct scheduling {
+	__u64 preempted_ns; /* it could run */
+	__u64 blocked_ns;
+	__u64 wakeup_ns; /* it was awake again, and did not run yet */
+	__u32 preemptions;
+	__u32 migrations;
+};
+
+/* A complete callback of which it is known. Losses are counted as those of callbacks. */
+struct scheduled_callback_record {
+	struct callback_record callback;
+	struct scheduling scheduling;
 };
 
 /* merged_publish_timing: every layer of one publish; a time is valid where its layer bit is set. */

@@ -89,7 +89,7 @@ static __always_inline void service_executed(struct thread_state *state, const s
 		outer = &state->frames[(state->depth - 2) & (MAX_DEPTH - 1)];
 		if (state->depth == 1 || outer->stack_pointer >= event->stack_pointer) {
 			frame->flags |= FLAG_DERIVED;
-			close_callback(state, event->time_ns, event->cpu, CALLBACK_COMPLETE);
+			end_callback(state, event);
 		} else {
 			close_callback(state, 0, 0, CALLBACK_UNWOUND);
 		}

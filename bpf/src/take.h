@@ -32,6 +32,8 @@ static __always_inline void rmw_take(struct thread_state *state, const struct ev
 {
 	if (!(event->arguments[3] & 0xff) || !has_state(state, KIND_TAKE))
 		return;
+	if (scheduling)
+		watch_thread(state);
 	unwind(state, event->stack_pointer);
 	flush_take(state);
 	flush_request(state);

@@ -22,6 +22,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	char comm[16];
+	unsigned long nvcsw; /* switches away, because it blocked and otherwise */
+	unsigned long nivcsw;
 } __attribute__((preserve_access_index));
 
 /* Whether the current thread has been recorded since it began. */

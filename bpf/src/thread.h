@@ -9,6 +9,7 @@
 #define CARET_THREAD_H
 
 #include "event.h"
+#include "scheduling.h"
 
 /* The value of a new element: too large for the BPF stack, never written. */
 static const volatile struct thread_state empty_thread_state;
@@ -195,8 +196,11 @@ __noinline int close_wait(struct thread_state *state, __u64 end_ns, __u8 status)
 /* Pops the innermost callback and emits it. end_ns and end_cpu are 0 where the end was not seen. */
 __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u32 end_cpu, __u8 status)
 {
+	struct scheduled_callback_record *scheduled;
 	struct callback_frame *frame, *parent;
 	struct callback_record *record;
+	bool is_scheduled;
+	__u64 size;
 
 	if (!state || !state->depth)
 		return 0;
@@ -204,10 +208,12 @@ __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u32 en
 	frame = &state->frames[state->depth & (MAX_DEPTH - 1)];
 	if (is_ignored(state->pid, frame->callback))
 		return 0;
-	record = reserve(KIND_CALLBACK, sizeof(*record));
+	is_scheduled = scheduling && state->is_scheduling_known;
+	size = is_scheduled ? sizeof(*scheduled) : sizeof(*record);
+	record = reserve(KIND_CALLBACK, size);
 	if (!record)
 		return 0;
-	record->header.kind = KIND_CALLBACK;
+	record->header.kind = is_scheduled ? KIND_SCHEDULED_CALLBACK : KIND_CALLBACK;
 	record->header.status = status;
 	record->header.depth = state->depth;
 	record->header.flags = frame->flags;
@@ -228,16 +234,37 @@ __noinline int close_callback(struct thread_state *state, __u64 end_ns, __u32 en
 	}
 	record->feed = frame->feed;
 	record->feed.callback_end_cpu = end_cpu;
-	submit(record, sizeof(*record));
+	if (is_scheduled) {
+		scheduled = (void *)record;
+		scheduled->scheduling = state->scheduling;
+	}
+	submit(record, size);
 	return 0;
+}
+
+/* The innermost callback is complete: it is known what it was off the CPU for, if that is asked. */
+static __always_inline void end_callback(struct thread_state *state, const struct event *event)
+{
+	const struct callback_frame *frame;
+
+	if (scheduling && state->depth) {
+		frame = &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
+		state->is_scheduling_known = scheduling_at_end(state->depth - 1, frame->start_ns,
+							       event->time_ns, &state->scheduling);
+	}
+	close_callback(state, event->time_ns, event->cpu, CALLBACK_COMPLETE);
+	if (scheduling)
+		state->is_scheduling_known = false;
 }
 
 /*
  * An exception leaves callbacks without callback_end. Stacks grow downwards, so a callback whose
  * frame lies below the stack pointer of a later event is gone.
  */
-static __always_inline void unwind_below(struct thread_state *state, __u64 stack_pointer)
+__noinline int unwind_below(struct thread_state *state, __u64 stack_pointer)
 {
+	if (!state)
+		return 0;
 	if (state->overflow && state->overflow_stack_pointer < stack_pointer)
 		state->overflow = 0;
 	for (int i = 0; i < MAX_DEPTH; i++) {
@@ -247,6 +274,7 @@ static __always_inline void unwind_below(struct thread_state *state, __u64 stack
 			break;
 		close_callback(state, 0, 0, CALLBACK_UNWOUND);
 	}
+	return 0;
 }
 
 /* The same for events that do not happen in the very frame of a callback: its frame is free. */

@@ -83,7 +83,8 @@ struct thread_state {
 	__u32 dequeue_pending;
 	__u32 request_pending;
 	__u8 steps; /* one of STEPS_..., of the executor outside of callbacks */
-	__u8 reserved[3];
+	__u8 is_watched;
+	__u8 reserved[2];
 	__u32 wait_open;
 	__u64 wait_stack_pointer; /* at the entry of the function that waits */
 	/* The change of links, by unit, that was committed when a new link last recorded a hit. */
@@ -99,6 +100,9 @@ struct thread_state {
 	struct service_call service_call;
 	struct intra_publisher intra_publisher;
 	struct sight sight;
+	/* Of the callback that ends at this moment. */
+	struct scheduling scheduling;
+	__u64 is_scheduling_known;
 	struct callback_frame frames[MAX_DEPTH];
 };
 

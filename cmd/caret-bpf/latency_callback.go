@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -16,12 +17,19 @@ func latencyCallbackCommand() command {
 		examples: []string{
 			"caret-bpf latency callback rec",
 			"caret-bpf latency callback rec --node '/perception/.*' --sort max --limit 10",
-			"caret-bpf latency callback rec --node /planner --histogram",
+			"caret-bpf latency callback rec --why",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
 			charts := defineChartFlags(flags, histogramChart, seriesChart, schedulingChart)
+			why := flags.Bool("why", false, "where the time went: on a CPU, preempted, blocked, or awake and not running yet; needs record --sched")
 			return func(ctx context.Context, c console, arguments []string) error {
+				if *why {
+					if charts.asksAny() {
+						return fmt.Errorf("%w: --why is answered with rows: leave out the drawing", errUsage)
+					}
+					return answer(ctx, c, q, arguments, ranking[analyze.CallbackParts]{by: "longest"}, (*analyze.Query).CallbackParts)
+				}
 				if charts.asks(schedulingChart) {
 					return answerCharted(ctx, c, q, charts, arguments, (*analyze.Query).CallbackLatency, newScheduling())
 				}

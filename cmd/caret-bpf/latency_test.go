@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,41 @@ func TestLatencyCallback(t *testing.T) {
 	}
 	if code, out, _ := runCommand("latency", "callback", dir); code != exitSuccess || !strings.HasPrefix(out, "NODE NAME") {
 		t.Errorf("exit code %d, the table is\n%s", code, out)
+	}
+}
+
+// TestLatencyCallbackWhy: parts are shown where there are some; where there are none, the answer names the remedy.
+func TestLatencyCallbackWhy(t *testing.T) {
+	dir, _ := syntheticDataset(t)
+	if code, _, problems := runCommand("latency", "callback", dir, "--why"); code != exitNoTarget || !strings.Contains(problems, "record --sched") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	if code, _, problems := runCommand("latency", "callback", dir, "--why", "--histogram"); code != exitUsage || !strings.Contains(problems, "--why") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	dir, rows := t.TempDir(), tracetest.Synthetic(3000)
+	for i := range rows.Callbacks {
+		row := &rows.Callbacks[i]
+		row.CPUTime, row.PreemptedTime = trace.Some(row.CallbackEndTimestamp.Value-row.CallbackStartTimestamp.Value), trace.Some[int64](0)
+		row.BlockedTime, row.WakeupLatency, row.Preemptions, row.Migrations = trace.Some[int64](0), trace.Some[int64](0), trace.Some[int32](0), trace.Some[int32](0)
+	}
+	tracetest.AddSession(t, dir, trace.NewSession())
+	tracetest.AddSegment(t, dir, 0, rows.Callbacks)
+	if got := countOf(t, "latency", "callback", dir, "--why"); got != len(rows.Callbacks) {
+		t.Errorf("%d executions, want %d", got, len(rows.Callbacks))
+	}
+	for _, flags := range [][]string{{"--csv"}, {"--csv", "--series"}} {
+		_, out, _ := runCommand(append([]string{"latency", "callback", dir, "--why"}, flags...)...)
+		header, _, _ := strings.Cut(out, "\n")
+		for _, column := range []string{"cpu_time", "preempted_time", "blocked_time", "wakeup_latency", "preemptions", "migrations"} {
+			if !slices.Contains(strings.Split(header, ","), column) {
+				t.Errorf("%v: no column %s: %s", flags, column, header)
+			}
+		}
+	}
+	code, out, problems := runCommand("latency", "callback", dir, "--why", "--series", "--csv")
+	if lines := strings.Count(out, "\n"); code != exitSuccess || lines != len(rows.Callbacks)+1 {
+		t.Errorf("exit code %d, %d lines, want a header and %d: %s", code, lines, len(rows.Callbacks), problems)
 	}
 }
 

@@ -48,7 +48,8 @@ type drawing struct {
 	topicsTop uint64 // the track above those of topics
 	summary   *Summary
 
-	cpu, endCPU, overhead uint64 // numbers of arguments' names
+	cpu, endCPU, overhead uint64    // numbers of arguments' names
+	parts                 [4]uint64 // the same, of analyze.Parts
 	scratch               []byte
 }
 
@@ -98,6 +99,9 @@ func newDrawing(out *packetWriter, summary *Summary) *drawing {
 	}
 	out.first()
 	d.cpu, d.endCPU, d.overhead = d.annotations.id("cpu"), d.annotations.id("end_cpu"), d.annotations.id("overhead_ns")
+	for i, name := range []string{"cpu_time_ns", "preempted_time_ns", "blocked_time_ns", "wakeup_latency_ns"} {
+		d.parts[i] = d.annotations.id(name)
+	}
 	return d
 }
 
@@ -295,6 +299,11 @@ func (d *drawing) arguments(b []byte, e *analyze.Execution) []byte {
 	}
 	if e.Overhead.Valid {
 		b = appendNumber(b, d.overhead, e.Overhead.Value)
+	}
+	if parts := e.Parts.Value; e.Parts.Valid {
+		for i, part := range []int64{parts.CPUTime, parts.PreemptedTime, parts.BlockedTime, parts.WakeupLatency} {
+			b = appendNumber(b, d.parts[i], part)
+		}
 	}
 	if e.Status != trace.CallbackComplete {
 		b = d.text(b, "status", string(e.Status))

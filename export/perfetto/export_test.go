@@ -113,7 +113,7 @@ func drawn(of []*perfettotest.Slice, category string) (lines []string) {
 		if s.Parent != nil {
 			line += fmt.Sprintf(" in %d-%d", s.Parent.Begin-begin, s.Parent.End-begin)
 		}
-		for _, name := range []string{"status", "start", "end", "end_cpu"} {
+		for _, name := range []string{"status", "start", "end", "end_cpu", "cpu_time_ns", "preempted_time_ns", "blocked_time_ns", "wakeup_latency_ns"} {
 			if v, ok := s.Arguments[name]; ok {
 				line += fmt.Sprintf(" %s=%v", name, v)
 			}
@@ -130,6 +130,12 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
+func parted(row trace.Callback, cpu, preempted, blocked, wakeup int64) trace.Callback {
+	row.CPUTime, row.PreemptedTime = trace.Some(cpu), trace.Some(preempted)
+	row.BlockedTime, row.WakeupLatency = trace.Some(blocked), trace.Some(wakeup)
+	return row
+}
+
 // Callbacks nest as they ran. Times that were not seen are not made up: an argument says what is drawn in their place.
 func TestCallbacks(t *testing.T) {
 	const atLast, atEnd = " end=not seen: drawn to the last event that was seen in it", " end=not seen: drawn to the end of the recording"
@@ -143,6 +149,10 @@ func TestCallbacks(t *testing.T) {
 		"one after the other": {
 			rows:   []trace.Callback{ran(1, 0x13, 10, 20, trace.CallbackComplete, 0), ran(1, 0x13, 30, 40, trace.CallbackComplete, 0)},
 			slices: []string{"10-20 /sensor timer 100ms", "30-40 /sensor timer 100ms"}, onNode: 2,
+		},
+		"with the parts of its duration": {
+			rows:   []trace.Callback{parted(ran(1, 0x13, 10, 20, trace.CallbackComplete, 0), 4, 3, 2, 1)},
+			slices: []string{"10-20 /sensor timer 100ms cpu_time_ns=4 preempted_time_ns=3 blocked_time_ns=2 wakeup_latency_ns=1"}, onNode: 1,
 		},
 		"nested, in the order of completion": {
 			rows: []trace.Callback{

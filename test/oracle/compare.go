@@ -372,7 +372,11 @@ func (c *comparer) checkCPUs(what string, row *trace.Callback, first, end int32)
 	}
 }
 
+// checkCallbackNames compares what every row of a callback has.
 func (c *comparer) checkCallbackNames(what string, row *trace.Callback, e *execution) {
+	if problem := CheckParts(row); problem != "" {
+		c.differ("%s: %s", what, problem)
+	}
 	equal(c, what+": address", uint64(row.Callback), e.Callback.Callback)
 	if endedByExecutor(row, e) {
 		equal(c, what+": provenance", row.Provenance, trace.Derived)

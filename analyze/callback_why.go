@@ -1,0 +1,213 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// ErrNoScheduling is returned where it is not known of any execution where its time went.
+var ErrNoScheduling = errors.New("of no execution it is known where its time went: that is recorded by record --sched")
+
+// Parts are the parts of a duration, in nanoseconds, which add up to it: the thread ran; it could have run, and did
+// not; it waited for something; it was awake again, and did not run yet.
+type Parts struct {
+	CPUTime       int64 `report:"cpu_time,duration"`
+	PreemptedTime int64 `report:"preempted_time,duration"`
+	BlockedTime   int64 `report:"blocked_time,duration"`
+	WakeupLatency int64 `report:"wakeup_latency,duration"`
+}
+
+// CallbackParts is where the time of a callback's executions went.
+type CallbackParts struct {
+	CallbackLabel
+	// Count is the number of executions whose parts are known. All but Unknown is of these, and null if there are none.
+	Count uint64 `report:"count,drop=6"`
+	// Mean is their mean duration. CPUTime to WakeupLatency are the means of its parts.
+	Mean          trace.Optional[int64] `report:"mean,duration,drop=8"`
+	CPUTime       trace.Optional[int64] `report:"cpu_time,duration"`
+	PreemptedTime trace.Optional[int64] `report:"preempted_time,duration"`
+	BlockedTime   trace.Optional[int64] `report:"blocked_time,duration"`
+	WakeupLatency trace.Optional[int64] `report:"wakeup_latency,duration,drop=8"`
+	// Preemptions counts how often the thread lost its CPU while it could run, Migrations how often it came back on
+	// another one, in all of them together.
+	Preemptions trace.Optional[int64] `report:"preemptions,drop=4"`
+	Migrations  trace.Optional[int64] `report:"migrations,drop=3"`
+	// Longest is the longest duration, the others are its parts.
+	Longest              trace.Optional[int64] `report:"longest,duration,drop=7"`
+	LongestCPUTime       trace.Optional[int64] `report:"longest_cpu_time,duration,drop=2"`
+	LongestPreemptedTime trace.Optional[int64] `report:"longest_preempted_time,duration,drop=2"`
+	LongestBlockedTime   trace.Optional[int64] `report:"longest_blocked_time,duration,drop=2"`
+	LongestWakeupLatency trace.Optional[int64] `report:"longest_wakeup_latency,duration,drop=2"`
+	// Unknown is the number of executions whose parts are not known: those that are not complete, too.
+	Unknown uint64 `report:"unknown,drop=5"`
+}
+
+// PartedExecution is one complete execution of a callback with the parts of its duration.
+type PartedExecution struct {
+	CallbackLabel
+	TID     int32 `report:"tid,identifier,drop=5"`
+	Begin   int64 `report:"callback_start_timestamp,time"`
+	Latency int64 `report:"latency,duration"`
+	Parts
+	Preemptions int32 `report:"preemptions"`
+	Migrations  int32 `report:"migrations,drop=4"`
+}
+
+// partColumns are the columns of callback that tell where the time of executions went.
+type partColumns struct {
+	executionColumns
+	CPUTime       trace.Optional[int64] `column:"cpu_time"`
+	PreemptedTime trace.Optional[int64] `column:"preempted_time"`
+	BlockedTime   trace.Optional[int64] `column:"blocked_time"`
+	WakeupLatency trace.Optional[int64] `column:"wakeup_latency"`
+	Preemptions   trace.Optional[int32] `column:"preemptions"`
+	Migrations    trace.Optional[int32] `column:"migrations"`
+}
+
+// CallbackParts answers where the time of callbacks went. each, if not nil, gets every execution of which it is known,
+// in the order of their begin. The error wraps ErrNoScheduling if there is none.
+func (q *Query) CallbackParts(ctx context.Context, each func([]PartedExecution) error) ([]CallbackParts, error) {
+	states, run := make([]*partedExecutions, scan.MaxWorkers()), scan.InParallel
+	for i := range states {
+		states[i] = newPartedExecutions(q, each)
+	}
+	if each != nil {
+		run = inOrder
+	}
+	err := scanCallbackRows(ctx, q, run, func(worker int, rows []partColumns, clock *clockCorrection) {
+		states[worker].add(rows, clock)
+	}, func(worker int) error { return states[worker].instances.flush() })
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range states {
+		if err := p.instances.end(q); err != nil {
+			return nil, err
+		}
+	}
+	results := mergeParts(states)
+	if len(results) > 0 && !slices.ContainsFunc(results, func(r CallbackParts) bool { return r.Count > 0 }) {
+		return nil, ErrNoScheduling
+	}
+	return results, nil
+}
+
+// partSums are what CallbackParts is made of.
+type partSums struct {
+	selected                         bool
+	count, unknown                   uint64
+	latency, preemptions, migrations int64
+	sums                             Parts
+	longest                          int64
+	longestParts                     Parts
+}
+
+// partedExecutions gathers where the time of executions went that one goroutine reads.
+type partedExecutions struct {
+	query     *Query
+	callbacks *system.Lookup[*system.Callback]
+	sums      map[*system.Callback]*partSums
+	instances series[PartedExecution]
+}
+
+func newPartedExecutions(q *Query, each func([]PartedExecution) error) *partedExecutions {
+	return &partedExecutions{
+		query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), sums: make(map[*system.Callback]*partSums),
+		instances: newSeries(each, func(e *PartedExecution) int64 { return e.Begin }),
+	}
+}
+
+func (p *partedExecutions) add(rows []partColumns, clock *clockCorrection) {
+	for i := range rows {
+		row := &rows[i]
+		c, begin := p.query.executed(p.callbacks, &row.executionColumns, clock)
+		if c == nil {
+			continue
+		}
+		s := p.sums[c]
+		if s == nil {
+			s = &partSums{selected: p.query.filter.callback(c)}
+			p.sums[c] = s
+		}
+		if !s.selected {
+			continue
+		}
+		if !row.CPUTime.Valid || !row.Start.Valid || !row.End.Valid {
+			s.unknown++
+			continue
+		}
+		e := PartedExecution{
+			TID: row.TID, Begin: begin, Latency: row.End.Value - row.Start.Value,
+			Parts:       Parts{row.CPUTime.Value, row.PreemptedTime.Value, row.BlockedTime.Value, row.WakeupLatency.Value},
+			Preemptions: row.Preemptions.Value, Migrations: row.Migrations.Value,
+		}
+		s.add(&e)
+		if p.instances.wanted() {
+			e.CallbackLabel = labelOf(c)
+			p.instances.add(e)
+		}
+	}
+}
+
+func (s *partSums) add(e *PartedExecution) {
+	s.merge(&partSums{
+		count: 1, latency: e.Latency, preemptions: int64(e.Preemptions), migrations: int64(e.Migrations), sums: e.Parts,
+		longest: e.Latency, longestParts: e.Parts,
+	})
+}
+
+func (s *partSums) merge(other *partSums) {
+	if other.count > 0 && (s.count == 0 || other.longest > s.longest) {
+		s.longest, s.longestParts = other.longest, other.longestParts
+	}
+	s.count += other.count
+	s.unknown += other.unknown
+	s.latency += other.latency
+	s.preemptions += other.preemptions
+	s.migrations += other.migrations
+	s.sums.CPUTime += other.sums.CPUTime
+	s.sums.PreemptedTime += other.sums.PreemptedTime
+	s.sums.BlockedTime += other.sums.BlockedTime
+	s.sums.WakeupLatency += other.sums.WakeupLatency
+}
+
+func (s *partSums) result(c *system.Callback) CallbackParts {
+	r := CallbackParts{CallbackLabel: labelOf(c), Count: s.count, Unknown: s.unknown}
+	if s.count == 0 {
+		return r
+	}
+	mean := func(sum int64) trace.Optional[int64] { return trace.Some(meanOf(sum, int64(s.count))) }
+	r.Mean, r.CPUTime, r.PreemptedTime = mean(s.latency), mean(s.sums.CPUTime), mean(s.sums.PreemptedTime)
+	r.BlockedTime, r.WakeupLatency = mean(s.sums.BlockedTime), mean(s.sums.WakeupLatency)
+	r.Preemptions, r.Migrations = trace.Some(s.preemptions), trace.Some(s.migrations)
+	r.Longest = trace.Some(s.longest)
+	r.LongestCPUTime, r.LongestPreemptedTime = trace.Some(s.longestParts.CPUTime), trace.Some(s.longestParts.PreemptedTime)
+	r.LongestBlockedTime, r.LongestWakeupLatency = trace.Some(s.longestParts.BlockedTime), trace.Some(s.longestParts.WakeupLatency)
+	return r
+}
+
+// mergeParts makes one result of what the goroutines gathered, in the order of nodes and callbacks.
+func mergeParts(states []*partedExecutions) []CallbackParts {
+	merged := make(map[*system.Callback]*partSums)
+	for _, state := range states {
+		for c, s := range state.sums {
+			if merged[c] == nil {
+				merged[c] = &partSums{}
+			}
+			merged[c].merge(s)
+		}
+	}
+	var results []CallbackParts
+	for c, s := range merged {
+		if s.count > 0 || s.unknown > 0 {
+			results = append(results, s.result(c))
+		}
+	}
+	slices.SortFunc(results, func(a, b CallbackParts) int { return compareLabels(a.CallbackLabel, b.CallbackLabel) })
+	return results
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR Apache-2.0) */
+/*
+ * Where the time of callbacks goes (record --sched): what their threads spend off the CPU, as one
+ * that could run, one that is blocked, and one that is awake again and does not run yet. All else
+ * of a callback's time is on the CPU.
+ *
+ * Tracepoints of the scheduler add up what each watched thread spends off the CPU. A callback takes
+ * the sums at its start, and again at its end: its own are the differences. Probes begin to watch a
+ * thread, by its task storage; nothing else does, so a switch of any other thread finds nothing.
+ *
+ * The kernel counts the switches of a thread itself. Sums count for nothing unless they are of just
+ * as many: a program may miss a switch (on 6.1 a task storage cannot be had on a CPU on which a
+ * thread was interrupted while it looked for its own). Nor do they if a thread that had blocked
+ * runs again and nobody was seen to wake it.
+ *
+ * Least kernel: 6.1 (sched_switch tells the state of the thread that leaves its CPU).
+ */
+#ifndef CARET_SCHEDULING_H
+#define CARET_SCHEDULING_H
+
+#include "task.h"
+
+/* Whether sums are taken. */
+const volatile bool scheduling = false;
+
+/* Where a watched thread is. */
+#define ON_CPU	     0
+#define OFF_RUNNABLE 1
+#define OFF_BLOCKED  2
+
+/* What a callback has found at its start. */
+struct scheduling_start {
+	struct scheduling sums;
+	__u64 start_ns; /* of the callback; 0: the sums are not known */
+	__u64 breaks;
+};
+
+/* A watched thread. Only the CPU that switches from it or to it writes, and the thread itself. */
+struct watched_thread {
+	struct scheduling sums;
+	__u64 switched_in_ns;
+	__u64 switched_out_ns;
+	__u64 waking_ns; /* woken since it was switched in; 0: not. Its waker writes it. */
+	__u64 switches;	 /* as the kernel counts them */
+	__u64 breaks;	 /* changes whenever sums before and after do not go together */
+	__u32 place;	 /* ON_CPU, OFF_... */
+	__u32 cpu;	 /* that it left */
+	struct scheduling_start starts[MAX_DEPTH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct watched_thread);
+} watched_threads SEC(".maps");
+
+/* The kernel's own count, of a thread that is on a CPU: its switches away. */
+static __always_inline __u64 count_switches(struct task_struct *task)
+{
+	return *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
+}
+
+/* The current thread is on a CPU, and from now on its sums are complete. */
+static __always_inline void watch_anew(struct watched_thread *watched, struct task_struct *task)
+{
+	watched->breaks++;
+	watched->place = ON_CPU;
+	watched->switched_in_ns = 0;
+	watched->switches = count_switches(task);
+}
+
+/*
+ * Begins to watch the current thread: what it is off the CPU for is known from its next callback
+ * on. Where nothing comes before its first callback, that one begins to.
+ */
+static __noinline int watch_thread(struct thread_state *state)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct watched_thread *watched;
+
+	if (!state || state->is_watched)
+		return 0;
+	watched = bpf_task_storage_get(&watched_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!watched)
+		return 0;
+	watch_anew(watched, task);
+	state->is_watched = true;
+	return 0;
+}
+
+/*
+ * The sums of the current thread as they were at an instant that it has just seen. They are not
+ * known if it was off the CPU since then, or is while they are copied; false then.
+ */
+static __always_inline bool take_sums(struct watched_thread *watched, struct task_struct *task,
+				      __u64 time_ns, struct scheduling *sums)
+{
+	__u64 switches = count_switches(task);
+
+	if (watched->switches != switches) {
+		watch_anew(watched, task);
+		return false;
+	}
+	barrier();
+	*sums = watched->sums;
+	barrier();
+	return watched->switched_in_ns <= time_ns && count_switches(task) == switches;
+}
+
+/* A callback has started, with so many open around it. */
+static __noinline int scheduling_at_start(__u32 depth, __u64 start_ns)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scheduling_start *start;
+	struct watched_thread *watched;
+
+	watched = bpf_task_storage_get(&watched_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!watched)
+		return 0;
+	start = &watched->starts[depth & (MAX_DEPTH - 1)];
+	start->start_ns = take_sums(watched, task, start_ns, &start->sums) ? start_ns : 0;
+	start->breaks = watched->breaks;
+	return 0;
+}
+
+/* The callback ends: what it was off the CPU for. False if it is not known. */
+static __noinline int scheduling_at_end(__u32 depth, __u64 start_ns, __u64 end_ns,
+					struct scheduling *own)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct watched_thread *watched;
+	struct scheduling_start *start;
+
+	watched = bpf_task_storage_get(&watched_threads, task, 0, 0);
+	if (!watched || !own || !take_sums(watched, task, end_ns, own))
+		return false;
+	start = &watched->starts[depth & (MAX_DEPTH - 1)];
+	if (start->start_ns != start_ns || start->breaks != watched->breaks)
+		return false;
+	own->preempted_ns -= start->sums.preempted_ns;
+	own->blocked_ns -= start->sums.blocked_ns;
+	own->wakeup_ns -= start->sums.wakeup_ns;
+	own->preemptions -= start->sums.preemptions;
+	own->migrations -= start->sums.migrations;
+	return true;
+}
+
+static __always_inline void switch_out(struct watched_thread *watched, __u64 now, bool is_runnable)
+{
+	watched->switched_out_ns = now;
+	watched->cpu = bpf_get_smp_processor_id();
+	watched->place = is_runnable ? OFF_RUNNABLE : OFF_BLOCKED;
+}
+
+/*
+ * The waker of a thread may have come before it was out. Where none was seen, it is not known how
+ * long it was blocked.
+ */
+static __always_inline void switch_in(struct watched_thread *watched, __u64 now)
+{
+	__u64 out = watched->switched_out_ns, woken = watched->waking_ns;
+
+	watched->waking_ns = 0;
+	if (watched->place == ON_CPU) /* it was not seen to leave */
+		return;
+	if (now < out) /* of two CPUs, which read the clock at the same time */
+		now = out;
+	if (watched->place == OFF_RUNNABLE) {
+		watched->sums.preempted_ns += now - out;
+		watched->sums.preemptions++;
+	} else if (woken) {
+		if (woken < out)
+			woken = out;
+		if (woken > now)
+			woken = now;
+		watched->sums.blocked_ns += woken - out;
+		watched->sums.wakeup_ns += now - woken;
+	} else {
+		watched->breaks++;
+	}
+	if (watched->cpu != bpf_get_smp_processor_id())
+		watched->sums.migrations++;
+	watched->switched_in_ns = now;
+	watched->place = ON_CPU;
+	watched->switches++;
+}
+
+/* sched_switch(preempt, previous, next, state of the previous): a thread with state 0 can run. */
+SEC("tp_btf/sched_switch")
+int on_sched_switch(__u64 *arguments)
+{
+	struct task_struct *previous = (struct task_struct *)arguments[1];
+	struct task_struct *next = (struct task_struct *)arguments[2];
+	bool is_runnable = arguments[0] & 1 || !(__u32)arguments[3];
+	struct watched_thread *watched;
+
+	watched = bpf_task_storage_get(&watched_threads, previous, 0, 0);
+	if (watched)
+		switch_out(watched, bpf_ktime_get_ns(), is_runnable);
+	watched = bpf_task_storage_get(&watched_threads, next, 0, 0);
+	if (watched)
+		switch_in(watched, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* sched_waking(thread): somebody wakes it. One that runs has not blocked after all. */
+SEC("tp_btf/sched_waking")
+int on_sched_waking(__u64 *arguments)
+{
+	struct task_struct *task = (struct task_struct *)arguments[0];
+	struct watched_thread *watched = bpf_task_storage_get(&watched_threads, task, 0, 0);
+
+	if (watched && task != bpf_get_current_task_btf())
+		watched->waking_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+#endif

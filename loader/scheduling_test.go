@@ -1,0 +1,154 @@
+package loader
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/bpf"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+)
+
+// scriptedScheduling is the kernel side with the tests' entrance, which takes scripted events of the calling thread.
+type scriptedScheduling struct {
+	t      *testing.T
+	kernel *ebpf.Collection
+	reader *ringbuf.Reader
+}
+
+func newScriptedScheduling(t *testing.T) *scriptedScheduling {
+	t.Helper()
+	kernel, err := ebpf.NewCollection(schedulingSpec(t, 64<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kernel.Close)
+	reader, err := ringbuf.NewReader(kernel.Maps[bpf.CaretMapRecords])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	return &scriptedScheduling{t, kernel, reader}
+}
+
+// schedulingSpec is the kernel side with scheduling and with the tests' entrance.
+func schedulingSpec(t testing.TB, ring int) *ebpf.CollectionSpec {
+	t.Helper()
+	m, err := chooseMode(Probe(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := loadSpec(t)
+	entrance := spec.Programs["run_event"].Copy()
+	if err := configure(spec, Options{RingBytes: ring, Scheduling: true}, m); err != nil {
+		t.Fatal(err)
+	}
+	spec.Programs["run_event"] = entrance
+	return spec
+}
+
+func scripted(kernel *ebpf.Collection, event abi.Event) error {
+	_, err := kernel.Programs["run_event"].Run(&ebpf.RunOptions{Context: &bpf.CaretEvent{
+		Id: uint8(event), Pid: uint32(unix.Getpid()), Tid: uint32(unix.Gettid()), TimeNs: uint64(monotonicNow()), Arguments: [5]uint64{0x30},
+	}})
+	return err
+}
+
+func (s *scriptedScheduling) attach(names ...string) (detach func()) {
+	s.t.Helper()
+	var links []link.Link
+	for _, name := range names {
+		attached, err := link.AttachTracing(link.TracingOptions{Program: s.kernel.Programs["on_"+name]})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		links = append(links, attached)
+	}
+	return func() {
+		for _, attached := range links {
+			if err := attached.Close(); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		waitForPrograms()
+	}
+}
+
+// callback runs a callback on the calling thread, and returns its record.
+func (s *scriptedScheduling) callback(body func()) abi.Kind {
+	s.t.Helper()
+	if err := scripted(s.kernel, abi.EventCallbackStart); err != nil {
+		s.t.Fatal(err)
+	}
+	body()
+	if err := scripted(s.kernel, abi.EventCallbackEnd); err != nil {
+		s.t.Fatal(err)
+	}
+	s.reader.SetDeadline(time.Now().Add(time.Minute))
+	if err := s.reader.Flush(); err != nil {
+		s.t.Fatal(err)
+	}
+	record, err := s.reader.Read()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	kind, err := abi.KindOf(record.RawSample)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for err == nil { // the end of what there was
+		_, err = s.reader.Read()
+	}
+	return kind
+}
+
+// TestMissedSwitchesLeavePartsUnknown: a callback has its parts only if all was seen that happened to its thread from
+// its start to its end.
+func TestMissedSwitchesLeavePartsUnknown(t *testing.T) {
+	requireRoot(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := newScriptedScheduling(t)
+	sleep := func() {
+		rest := unix.Timespec{Nsec: 2_000_000}
+		for unix.Nanosleep(&rest, &rest) != nil { // a signal has interrupted it
+		}
+	}
+	// Again and again until there is one: something else may happen to a thread, too.
+	eventually := func(what string, body func(), attached ...string) {
+		t.Helper()
+		defer s.attach(attached...)()
+		for range 50 {
+			if s.callback(body) == abi.KindScheduledCallback {
+				return
+			}
+		}
+		t.Errorf("%s: never were the parts known", what)
+	}
+	never := func(what string, body func(), attached ...string) {
+		t.Helper()
+		defer s.attach(attached...)()
+		for range 20 {
+			if s.callback(body) == abi.KindScheduledCallback {
+				t.Fatalf("%s: the parts are known", what)
+			}
+		}
+	}
+	never("nothing tells of switches", sleep)
+	eventually("all is told", sleep, schedulingTracepoints...)
+	never("nothing tells of wakers", sleep, "sched_switch")
+	never("nothing tells of switches any more", sleep)
+	eventually("nothing happens", func() {})
+	never("the end of a switch is not told", func() {
+		detach := s.attach(schedulingTracepoints...)
+		sleep()
+		detach()
+		sleep()
+	})
+	eventually("all is told again", sleep, schedulingTracepoints...)
+}

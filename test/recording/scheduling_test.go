@@ -1,0 +1,249 @@
+package recording
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/test/measure"
+	"github.com/caret-bpf/caret-bpf/test/oracle"
+	"github.com/caret-bpf/caret-bpf/test/standin"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// TestSchedulingAddsUp: with the time of callbacks split, everything else is recorded as without, and the parts of each
+// complete callback add up to its duration. Callbacks are nested, move between CPUs, throw and defer responses.
+func TestSchedulingAddsUp(t *testing.T) {
+	const flags = "--move-every 3 --threads 2 --rate 50 --nested-depth 3 --nested-rate 20 --service-rate 20 --deferred-service-rate 20 --throw-every 31"
+	forEachLayout(t, func(t *testing.T, l layout) {
+		n := startReadyNode(t, l, flags)
+		r := record(t, session.Configuration{PIDs: n.pidText(), Scheduling: true})
+		r.waitForRows(trace.TableCallback, 4*enough)
+		data := r.stop()
+		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
+		requirePartsAddUp(t, data)
+	})
+}
+
+// TestSchedulingIsLeftOut: what was not asked for is not there.
+func TestSchedulingIsLeftOut(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		n := startReadyNode(t, l, "--rate 50")
+		r := record(t, session.Configuration{PIDs: n.pidText()})
+		r.waitForRows(trace.TableCallback, enough)
+		for _, row := range r.stop().Callbacks {
+			if row.CPUTime.Valid || oracle.CheckParts(&row) != "" {
+				t.Fatalf("%+v", row)
+			}
+		}
+	})
+}
+
+// requirePartsAddUp checks that parts are known, all or none, and add up. They are not known of a thread's first
+// callback if no step or take came before, of one whose thread was switched in the middle of a probe, and where the
+// kernel does not tell of a switch: that of a sandbox hides those away from its own agent, once a second.
+func requirePartsAddUp(t *testing.T, data *oracle.Dataset) {
+	t.Helper()
+	complete, known, threads := 0, 0, map[int32]bool{}
+	for _, row := range data.Callbacks {
+		if problem := oracle.CheckParts(&row); problem != "" {
+			t.Fatalf("%s: %+v", problem, row)
+		}
+		if row.Status != trace.CallbackComplete {
+			continue
+		}
+		complete++
+		threads[row.TID] = true
+		if row.CPUTime.Valid {
+			known++
+		}
+	}
+	if unknown := complete - known; complete == 0 || unknown > len(threads)+complete/20 {
+		t.Errorf("of %d complete callbacks of %d threads the parts are known of %d", complete, len(threads), known)
+	}
+}
+
+// spending is what a callback of testdata/spender has measured of itself. Times are nanoseconds.
+type spending struct {
+	way                               string
+	begin, end, onCPU, waitedForCPU   int64
+	switchedAwayByOthers, byItsOwnWay int32
+}
+
+// TestSchedulingTellsWays compares the parts with what callbacks measure of themselves: one computes, one sleeps, one
+// waits for a mutex, and one is preempted by a thread of a higher priority.
+func TestSchedulingTellsWays(t *testing.T) {
+	requireRoot(t)
+	for _, distro := range standin.Distros() {
+		t.Run(distro, func(t *testing.T) {
+			prefix := standin.Directory(t, distro, true)
+			compareWays(t, exec.Command(filepath.Join(prefix, "spender")), map[string]string{"RMW_IMPLEMENTATION": standin.CycloneDDS, "ROS_DOMAIN_ID": fmt.Sprint(standin.Domain(t))})
+		})
+	}
+}
+
+// TestROSSchedulingTellsWays does so with ROS 2.
+func TestROSSchedulingTellsWays(t *testing.T) {
+	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
+		if output, err := exec.Command("../../scripts/build-on-ros.sh").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		compareWays(t, exec.Command(filepath.Join("../../build/on-ros", ros.distro, "spender")), ros.variables())
+	})
+}
+
+func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
+	t.Helper()
+	const executions = 25
+	file := filepath.Join(t.TempDir(), "spent")
+	program.Args = append(program.Args, file)
+	program.Env = os.Environ()
+	for name, value := range variables {
+		program.Env = append(program.Env, name+"="+value)
+	}
+	var said strings.Builder
+	program.Stdout, program.Stderr = &said, &said
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = program.Process.Signal(syscall.SIGKILL)
+		_ = program.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	}()
+	for deadline := time.Now().Add(patience); !strings.Contains(readSpent(t, file), "ready"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the program does not get ready")
+		}
+	}
+	r := record(t, session.Configuration{PIDs: fmt.Sprint(program.Process.Pid), Scheduling: true})
+	r.waitForRows(trace.TableCallback, 4*executions)
+	data := r.stop()
+	requirePartsAddUp(t, data)
+	compared := map[string]*comparison{}
+	for _, spent := range parseSpent(t, readSpent(t, file)) {
+		row, found := executionAround(data, &spent)
+		if !found || !row.CPUTime.Valid {
+			continue
+		}
+		if compared[spent.way] == nil {
+			compared[spent.way] = &comparison{}
+		}
+		compared[spent.way].add(t, &row, &spent)
+	}
+	for _, way := range []string{"computes", "sleeps", "waits", "is_preempted"} {
+		if compared[way] == nil || compared[way].executions < executions/2 {
+			t.Fatalf("of the callback that %s, %+v could be compared", way, compared[way])
+		}
+		compared[way].check(t, way)
+	}
+}
+
+func readSpent(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// parseSpent reads whole lines.
+func parseSpent(t *testing.T, text string) (all []spending) {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	for _, line := range lines[:len(lines)-1] {
+		if line == "ready" {
+			continue
+		}
+		var s spending
+		if _, err := fmt.Sscan(line, &s.way, &s.begin, &s.end, &s.onCPU, &s.waitedForCPU, &s.switchedAwayByOthers, &s.byItsOwnWay); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// executionAround is the row of the callback that has measured itself.
+func executionAround(data *oracle.Dataset, spent *spending) (trace.Callback, bool) {
+	offset := data.Session.Clock.RealtimeOffset
+	for _, row := range data.Callbacks {
+		if row.Status == trace.CallbackComplete && row.Depth == 0 && row.CallbackStartTimestamp.Value-offset <= spent.begin && row.CallbackEndTimestamp.Value-offset >= spent.end {
+			return row, true
+		}
+	}
+	return trace.Callback{}, false
+}
+
+// comparison compares the executions of a callback with what each has measured of itself, which is all but a moment at
+// its begin and its end.
+type comparison struct {
+	executions, doubtful, otherwise int
+	cpu, blocked                    []float64 // differences, in shares of the duration
+}
+
+// tolerance is the share of a callback's duration that a part may differ by.
+const tolerance = 0.02
+
+func (c *comparison) add(t *testing.T, row *trace.Callback, spent *spending) {
+	t.Helper()
+	c.executions++
+	if spent.byItsOwnWay == 0 {
+		// Of what interrupts and a hypervisor take of it while it is on a CPU, the kernel charges a thread with nothing.
+		spent.onCPU = spent.end - spent.begin - spent.waitedForCPU
+	}
+	duration := float64(row.CallbackEndTimestamp.Value - row.CallbackStartTimestamp.Value)
+	more := duration - float64(spent.end-spent.begin)
+	share := func(recorded, told int64) float64 { return beyond(float64(recorded-told), more) / duration }
+	// Off the CPU as a whole: for the kernel a thread waits for a CPU from when that CPU has put it into its queue, which
+	// is later than its waking.
+	cpu := share(row.CPUTime.Value, spent.onCPU)
+	blocked := share(row.BlockedTime.Value+row.WakeupLatency.Value+row.PreemptedTime.Value, spent.end-spent.begin-spent.onCPU)
+	c.cpu, c.blocked = append(c.cpu, cpu), append(c.blocked, blocked)
+	if max(math.Abs(cpu), math.Abs(blocked)) > tolerance {
+		c.doubtful++
+	}
+	if row.Preemptions.Value < spent.switchedAwayByOthers {
+		t.Errorf("a callback that %s was preempted %d times, by its own account %d times", spent.way, row.Preemptions.Value, spent.switchedAwayByOthers)
+	}
+	most := map[string]int64{"computes": row.CPUTime.Value, "sleeps": row.BlockedTime.Value, "waits": row.BlockedTime.Value}
+	if part, known := most[spent.way]; known && float64(part) < duration/2 {
+		c.otherwise++
+	}
+	if spent.way == "is_preempted" && row.Preemptions.Value == 0 {
+		t.Errorf("a callback that is preempted was never: %+v", row)
+	}
+}
+
+// beyond is by how much a difference is negative, or more than what was not measured.
+func beyond(difference, unmeasured float64) float64 {
+	if difference < 0 {
+		return difference
+	}
+	return max(0, difference-unmeasured)
+}
+
+// check wants agreement, as a rule to the tolerance: a virtual machine can stand still between two looks at the same
+// clock.
+func (c *comparison) check(t *testing.T, way string) {
+	t.Helper()
+	cpu, blocked := measure.Median(c.cpu), measure.Median(c.blocked)
+	if max(math.Abs(cpu), math.Abs(blocked)) > tolerance || c.doubtful > c.executions/4 {
+		t.Errorf("a callback that %s: on a CPU %.3f of its duration more, off it %.3f more than by its own account; %d of %d differ by more than %v",
+			way, cpu, blocked, c.doubtful, c.executions, tolerance)
+	}
+	if c.otherwise > c.executions/4 {
+		t.Errorf("a callback that %s did something else for most of its time in %d of %d executions", way, c.otherwise, c.executions)
+	}
+	t.Logf("%s: on a CPU %+.4f, off it %+.4f; %d of %d differ by more than %v", way, cpu, blocked, c.doubtful, c.executions, tolerance)
+}
