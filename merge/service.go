@@ -37,8 +37,8 @@ func (p *Process) clientGID(words [2]uint64) string {
 	return gidText(words, gidSize)
 }
 
-// isForeign reports whether a response is not the client's own. All clients of a service receive all responses; Cyclone
-// DDS fills in the header of each before it passes over what is for others.
+// isForeign reports whether a response is not for the client that is known. All clients of a service receive all
+// responses; Cyclone DDS fills in the header of each before it passes over what is for others.
 func (p *Process) isForeign(response *abi.ServiceRecord, client string) bool {
 	return client != "" && p.usesCycloneDDS() && gidText(response.GID, cycloneClientSize) != client
 }
@@ -71,7 +71,11 @@ func (m *Merger) addService(record *abi.ServiceRecord) {
 			row.ServiceName, row.NodeName, row.ClientGID = client.ServiceName, client.NodeName, client.GID
 		}
 		if row.Step == trace.ResponseTaken && process.isForeign(record, row.ClientGID) {
-			return
+			if record.Header.Flags&abi.FlagTaken == 0 {
+				return
+			}
+			// It was taken all the same: another client lives at the address by now, or did before.
+			row.ServiceName, row.NodeName, row.ClientGID = "", "", gidText(record.GID, cycloneClientSize)
 		}
 	}
 	if row.Step == trace.RequestTaken || row.Step == trace.ResponseTaken {

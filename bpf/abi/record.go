@@ -109,6 +109,7 @@ const (
 	FlagFedByDequeue       = 4
 	FlagParentUnknown      = 8
 	FlagOverwritten        = 16
+	FlagTaken              = 16 // of services: rcl itself says that something was taken, for the one that took it
 	FlagInPublish          = 32
 	FlagFedByRequest       = 64  // of callbacks
 	FlagOverwrittenUnknown = 64  // of derived enqueues: whether one was overwritten is not known

@@ -135,6 +135,8 @@ enum record_flag {
 	FLAG_PARENT_UNKNOWN = 8,
 	/* of enqueues */
 	FLAG_OVERWRITTEN = 16,
+	/* of services: rcl itself says that something was taken, for the one that took it */
+	FLAG_TAKEN = 16,
 	FLAG_IN_PUBLISH = 32,
 	/* of derived ones: the buffer is full, whether it was full before is not known. */
 	FLAG_OVERWRITTEN_UNKNOWN = 64,

@@ -22,7 +22,8 @@ static __always_inline void fill_service(struct thread_state *state, struct serv
 {
 	struct callback_frame *callback = current_callback(state);
 
-	fill_header(&record->header, event, KIND_SERVICE, step, state->depth, parent_flags(state));
+	fill_header(&record->header, event, KIND_SERVICE, step, state->depth,
+		    parent_flags(state) | (event->flags & FLAG_TAKEN));
 	record->time_ns = event->time_ns;
 	record->handle = event->arguments[0];
 	record->message = event->arguments[1];

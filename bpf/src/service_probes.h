@@ -97,6 +97,8 @@ static __always_inline bool read_taken(struct thread_state *state, struct event 
 	    info.request_id.writer_guid[0] == call->gid[0] &&
 	    info.request_id.writer_guid[1] == call->gid[1])
 		return false;
+	if (answer)
+		event->flags |= FLAG_TAKEN;
 	event->arguments[0] = call->handle;
 	event->arguments[1] = call->message;
 	event->arguments[2] = info.request_id.sequence;
