@@ -60,13 +60,26 @@ type PartedExecution struct {
 
 // partColumns are the columns of callback that tell where the time of executions went.
 type partColumns struct {
-	executionColumns
 	CPUTime       trace.Optional[int64] `column:"cpu_time"`
 	PreemptedTime trace.Optional[int64] `column:"preempted_time"`
 	BlockedTime   trace.Optional[int64] `column:"blocked_time"`
 	WakeupLatency trace.Optional[int64] `column:"wakeup_latency"`
-	Preemptions   trace.Optional[int32] `column:"preemptions"`
-	Migrations    trace.Optional[int32] `column:"migrations"`
+}
+
+// parts are known together or not at all.
+func (c *partColumns) parts() trace.Optional[Parts] {
+	if !c.CPUTime.Valid {
+		return trace.Optional[Parts]{}
+	}
+	return trace.Some(Parts{c.CPUTime.Value, c.PreemptedTime.Value, c.BlockedTime.Value, c.WakeupLatency.Value})
+}
+
+// partedColumns tell of an execution how long it took, and where its time went.
+type partedColumns struct {
+	executionColumns
+	partColumns
+	Preemptions trace.Optional[int32] `column:"preemptions"`
+	Migrations  trace.Optional[int32] `column:"migrations"`
 }
 
 // CallbackParts answers where the time of callbacks went. each, if not nil, gets every execution of which it is known,
@@ -79,7 +92,7 @@ func (q *Query) CallbackParts(ctx context.Context, each func([]PartedExecution) 
 	if each != nil {
 		run = inOrder
 	}
-	err := scanCallbackRows(ctx, q, run, func(worker int, rows []partColumns, clock *clockCorrection) {
+	err := scanCallbackRows(ctx, q, run, func(worker int, rows []partedColumns, clock *clockCorrection) {
 		states[worker].add(rows, clock)
 	}, func(worker int) error { return states[worker].instances.flush() })
 	if err != nil {
@@ -122,7 +135,7 @@ func newPartedExecutions(q *Query, each func([]PartedExecution) error) *partedEx
 	}
 }
 
-func (p *partedExecutions) add(rows []partColumns, clock *clockCorrection) {
+func (p *partedExecutions) add(rows []partedColumns, clock *clockCorrection) {
 	for i := range rows {
 		row := &rows[i]
 		c, begin := p.query.executed(p.callbacks, &row.executionColumns, clock)
@@ -137,13 +150,13 @@ func (p *partedExecutions) add(rows []partColumns, clock *clockCorrection) {
 		if !s.selected {
 			continue
 		}
-		if !row.CPUTime.Valid || !row.Start.Valid || !row.End.Valid {
+		parts := row.parts()
+		if !parts.Valid || !row.Start.Valid || !row.End.Valid {
 			s.unknown++
 			continue
 		}
 		e := PartedExecution{
-			TID: row.TID, Begin: begin, Latency: row.End.Value - row.Start.Value,
-			Parts:       Parts{row.CPUTime.Value, row.PreemptedTime.Value, row.BlockedTime.Value, row.WakeupLatency.Value},
+			TID: row.TID, Begin: begin, Latency: row.End.Value - row.Start.Value, Parts: parts.Value,
 			Preemptions: row.Preemptions.Value, Migrations: row.Migrations.Value,
 		}
 		s.add(&e)

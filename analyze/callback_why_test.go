@@ -6,15 +6,14 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
 // parted adds an execution with the parts of its duration.
 func (s *recording) parted(n testNode, callback trace.Address, start int64, parts analyze.Parts, preemptions, migrations int32) {
 	s.runs(n, callback, start, start+parts.CPUTime+parts.PreemptedTime+parts.BlockedTime+parts.WakeupLatency)
 	row := &s.rows.Callbacks[len(s.rows.Callbacks)-1]
-	row.CPUTime, row.PreemptedTime, row.BlockedTime = trace.Some(parts.CPUTime), trace.Some(parts.PreemptedTime), trace.Some(parts.BlockedTime)
-	row.WakeupLatency = trace.Some(parts.WakeupLatency)
-	row.Preemptions, row.Migrations = trace.Some(preemptions), trace.Some(migrations)
+	tracetest.SetParts(row, parts.CPUTime, parts.PreemptedTime, parts.BlockedTime, parts.WakeupLatency, preemptions, migrations)
 }
 
 // TestCallbackParts: means are of the executions whose parts are known, and the others are counted.

@@ -100,6 +100,7 @@ type publicationColumns struct {
 // timelineColumns tell of an execution all that is known.
 type timelineColumns struct {
 	detailedArrivalColumns
+	partColumns
 	CPU      int32                 `column:"cpu"`
 	Status   trace.CallbackStatus  `column:"status"`
 	Depth    int32                 `column:"depth"`
@@ -107,11 +108,6 @@ type timelineColumns struct {
 	Symbol   string                `column:"symbol,null"`
 	Overhead trace.Optional[int64] `column:"overhead,dict"`
 	EndCPU   trace.Optional[int32] `column:"end_cpu"`
-
-	CPUTime       trace.Optional[int64] `column:"cpu_time"`
-	PreemptedTime trace.Optional[int64] `column:"preempted_time"`
-	BlockedTime   trace.Optional[int64] `column:"blocked_time"`
-	WakeupLatency trace.Optional[int64] `column:"wakeup_latency"`
 }
 
 // Timeline passes on what programs did, window after window: which callbacks ran, what was published, and how messages
@@ -355,9 +351,7 @@ func (r *messageReader) execution(row *timelineColumns, dataset int) *Execution 
 		e.End = trace.Some(clock.correct(row.End.Value))
 	}
 	e.TID, e.CPU, e.EndCPU, e.Status, e.Depth, e.Overhead = row.TID, row.CPU, row.EndCPU, row.Status, row.Depth, row.Overhead
-	if row.CPUTime.Valid {
-		e.Parts = trace.Some(Parts{row.CPUTime.Value, row.PreemptedTime.Value, row.BlockedTime.Value, row.WakeupLatency.Value})
-	}
+	e.Parts = row.parts()
 	if e.Callback.Node.Name == "" {
 		e.Named = &NamedCallback{Kind: row.Kind, NodeName: row.NodeName, TopicName: row.TopicName, Symbol: row.Symbol}
 	}

@@ -95,14 +95,11 @@ $(DIRECTORY)/lib$(1).so: $$($(1)_objects) $$($(1)_needs:%=$(DIRECTORY)/lib%.so)
 endef
 $(foreach library,$(LIBRARIES),$(eval $(call library_rule,$(library))))
 
-$(DIRECTORY)/ros_node: $(ros_node_objects) $(ros_node_needs:%=$(DIRECTORY)/lib%.so)
-	$(CXX) -pie -o $@ $(ros_node_objects) $(LDFLAGS) $(ros_node_needs:%=-l%) $(ros_node_system)
-
-$(DIRECTORY)/busy: $(busy_objects) $(busy_needs:%=$(DIRECTORY)/lib%.so)
-	$(CXX) -pie -o $@ $(busy_objects) $(LDFLAGS) $(busy_needs:%=-l%)
-
-$(DIRECTORY)/spender: $(spender_objects) $(spender_needs:%=$(DIRECTORY)/lib%.so)
-	$(CXX) -pie -o $@ $(spender_objects) $(LDFLAGS) $(spender_needs:%=-l%)
+define program_rule
+$(DIRECTORY)/$(1): $$($(1)_objects) $$($(1)_needs:%=$(DIRECTORY)/lib%.so)
+	$$(CXX) -pie -o $$@ $$($(1)_objects) $$(LDFLAGS) $$($(1)_needs:%=-l%) $$($(1)_system)
+endef
+$(foreach program,ros_node busy spender,$(eval $(call program_rule,$(program))))
 
 $(DIRECTORY)/red_zone: $(OBJECTS)/red_zone/red_zone.o
 	$(CC) -pie -o $@ $^ -Wl,-z,now

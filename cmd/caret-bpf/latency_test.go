@@ -82,8 +82,7 @@ func TestLatencyCallbackWhy(t *testing.T) {
 	dir, rows := t.TempDir(), tracetest.Synthetic(3000)
 	for i := range rows.Callbacks {
 		row := &rows.Callbacks[i]
-		row.CPUTime, row.PreemptedTime = trace.Some(row.CallbackEndTimestamp.Value-row.CallbackStartTimestamp.Value), trace.Some[int64](0)
-		row.BlockedTime, row.WakeupLatency, row.Preemptions, row.Migrations = trace.Some[int64](0), trace.Some[int64](0), trace.Some[int32](0), trace.Some[int32](0)
+		tracetest.SetParts(row, row.CallbackEndTimestamp.Value-row.CallbackStartTimestamp.Value, 0, 0, 0, 0, 0)
 	}
 	tracetest.AddSession(t, dir, trace.NewSession())
 	tracetest.AddSegment(t, dir, 0, rows.Callbacks)

@@ -131,8 +131,7 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 }
 
 func parted(row trace.Callback, cpu, preempted, blocked, wakeup int64) trace.Callback {
-	row.CPUTime, row.PreemptedTime = trace.Some(cpu), trace.Some(preempted)
-	row.BlockedTime, row.WakeupLatency = trace.Some(blocked), trace.Some(wakeup)
+	tracetest.SetParts(&row, cpu, preempted, blocked, wakeup, 0, 0)
 	return row
 }
 

@@ -18,6 +18,15 @@ import (
 // systemDataset writes the dataset of a made-up system.
 func systemDataset(t *testing.T, callbacks int) *trace.Dataset {
 	t.Helper()
+	return writeDataset(t, callbacks, func(*trace.Batch) {}, func(w *writer.Writer) {
+		addPollsAndCalls(t, w)
+		addUncertainSlots(t, w)
+	})
+}
+
+// writeDataset writes the dataset of a made-up system with changed rows, and with what add adds, if it is not nil.
+func writeDataset(t *testing.T, callbacks int, change func(*trace.Batch), add func(*writer.Writer)) *trace.Dataset {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "it's a dataset")
 	w, err := writer.Create(dir, writer.Options{RowGroupRows: 2000})
 	if err != nil {
@@ -26,15 +35,19 @@ func systemDataset(t *testing.T, callbacks int) *trace.Dataset {
 	if err := w.WriteSession(trace.NewSession()); err != nil {
 		t.Fatal(err)
 	}
-	entities, err := tracetest.System(callbacks, w.Write)
+	entities, err := tracetest.System(callbacks, func(batch *trace.Batch) error {
+		change(batch)
+		return w.Write(batch)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Write(entities); err != nil {
 		t.Fatal(err)
 	}
-	addPollsAndCalls(t, w)
-	addUncertainSlots(t, w)
+	if add != nil {
+		add(w)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

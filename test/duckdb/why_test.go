@@ -3,28 +3,18 @@ package duckdb
 import (
 	"cmp"
 	"database/sql"
-	"path/filepath"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
-	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 // TestWhyViewEqualsGo compares where the time of callbacks went, of which it is not known for every seventh execution,
 // nor for any of one callback.
 func TestWhyViewEqualsGo(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "dataset")
-	w, err := writer.Create(dir, writer.Options{RowGroupRows: 2000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.WriteSession(trace.NewSession()); err != nil {
-		t.Fatal(err)
-	}
 	made, skipped := 0, ""
-	entities, err := tracetest.System(5_000, func(batch *trace.Batch) error {
+	d := writeDataset(t, 5_000, func(batch *trace.Batch) {
 		for i := range batch.Callbacks {
 			row := &batch.Callbacks[i]
 			skipped = cmp.Or(skipped, row.NodeName)
@@ -33,25 +23,9 @@ func TestWhyViewEqualsGo(t *testing.T) {
 			}
 			duration := row.CallbackEndTimestamp.Value - row.CallbackStartTimestamp.Value
 			preempted, blocked, wakeup := duration/3, duration/5, duration/11
-			row.CPUTime, row.PreemptedTime = trace.Some(duration-preempted-blocked-wakeup), trace.Some(preempted)
-			row.BlockedTime, row.WakeupLatency = trace.Some(blocked), trace.Some(wakeup)
-			row.Preemptions, row.Migrations = trace.Some(int32(made%3)), trace.Some(int32(made%2))
+			tracetest.SetParts(row, duration-preempted-blocked-wakeup, preempted, blocked, wakeup, int32(made%3), int32(made%2))
 		}
-		return w.Write(batch)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write(entities); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil)
 	query, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
 	if err != nil {
 		t.Fatal(err)
