@@ -62,6 +62,8 @@ type CaretRingOperation struct {
 		DoubtfulEnqueues uint32
 		DoubtfulDequeues uint32
 		UnseenDequeues   uint32
+		SkippedEnqueues  uint32
+		SkippedDequeues  uint32
 		Reserved         uint32
 	}
 	Message     uint64

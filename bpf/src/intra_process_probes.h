@@ -84,32 +84,25 @@ static __always_inline bool forget_ring(const struct event *event, const __u64 *
 }
 
 /*
- * Two programs that use a history at once would spoil it: no lock can be had here. The second one
- * makes it void instead, which the first one sees. False for the second.
+ * Two programs that use a history at once would spoil it: no lock can be had here. False for the
+ * second one, which leaves to the next one what it has seen.
  */
 static __always_inline bool enter_history(struct ring_history *known)
 {
 	__sync_fetch_and_add(&known->users, 1);
-	if (known->users == 1)
-		return true;
-	known->generation = HISTORY_VOID;
-	return false;
+	return known->users == 1;
 }
 
-/* False if what was concluded from the history holds no more. */
-static __always_inline bool leave_history(struct ring_history *known)
+static __always_inline void leave_history(struct ring_history *known)
 {
-	bool valid = known->generation != HISTORY_VOID;
-
 	__sync_fetch_and_add(&known->users, -1);
-	return valid;
 }
 
-/* The same for the first enqueue of a ring, or the first one since its history is void. */
+/* The same for the first enqueue of a ring. */
 static __always_inline enum ring_overwritten
 begin_ring(struct ring_history *known, const struct ring *ring, __u64 message, __u64 *slot)
 {
-	*slot = known->generation == HISTORY_VOID ? SLOT_UNKNOWN : ring->write_index;
+	*slot = ring->write_index;
 	begin_history(known, ring, message);
 	known->generation = subscription_generation;
 	return ring->size < ring->capacity ? OVERWRITTEN_NO : OVERWRITTEN_UNKNOWN;
@@ -134,22 +127,17 @@ static __always_inline enum ring_overwritten note_enqueue(const struct event *ev
 {
 	struct ring_history *known = get_history(event, address);
 	enum ring_overwritten overwritten = OVERWRITTEN_UNKNOWN;
-	bool alone;
 
 	*slot = SLOT_UNKNOWN;
 	if (!known)
 		return OVERWRITTEN_UNKNOWN;
-	alone = enter_history(known);
-	if (alone && !is_ring_at_rest(ring))
-		known->generation = HISTORY_VOID;
-	else if (alone && known->generation == subscription_generation)
+	if (!enter_history(known) || !is_ring_at_rest(ring))
+		skip_operation(&known->skipped_enqueues);
+	else if (known->generation == subscription_generation)
 		overwritten = follow_enqueue(known, ring, message, slot);
-	else if (alone)
+	else
 		overwritten = begin_ring(known, ring, message, slot);
-	if (!leave_history(known)) {
-		*slot = SLOT_UNKNOWN;
-		overwritten = OVERWRITTEN_UNKNOWN;
-	}
+	leave_history(known);
 	return overwritten;
 }
 
@@ -163,13 +151,12 @@ static __always_inline __u64 note_dequeue(const struct event *event, const struc
 
 	if (!known)
 		return SLOT_UNKNOWN;
-	if (enter_history(known)) {
-		if (!is_ring_at_rest(ring))
-			known->generation = HISTORY_VOID;
-		else if (known->generation == subscription_generation)
-			slot = follow_dequeue(known, ring, message);
-	}
-	return leave_history(known) ? slot : SLOT_UNKNOWN;
+	if (!enter_history(known) || !is_ring_at_rest(ring))
+		skip_operation(&known->skipped_dequeues);
+	else if (known->generation == subscription_generation)
+		slot = follow_dequeue(known, ring, message);
+	leave_history(known);
+	return slot;
 }
 
 /* rclcpp_intra_publish(publisher, message) | get_subscription_count(PublisherBase *) */

@@ -29,7 +29,7 @@ enum seen_early {
 
 /* A ring buffer at the last operation that was seen of it. Indices are reduced, as the ring's. */
 struct ring_history {
-	__u64 generation;  /* subscription_generation when it began, or HISTORY_... */
+	__u64 generation;  /* subscription_generation when it began, or HISTORY_NEW */
 	__u64 users;	   /* programs that use it now */
 	__u64 write_index; /* where the seen enqueues lead to */
 	__u64 size;
@@ -41,12 +41,13 @@ struct ring_history {
 	__u32 open_dequeues;
 	__u32 doubtful_enqueues; /* in a row */
 	__u32 doubtful_dequeues;
-	__u32 unseen_dequeues; /* that the ring shows */
+	__u32 unseen_dequeues;	/* that the ring shows */
+	__u32 skipped_enqueues; /* seen, but not followed yet */
+	__u32 skipped_dequeues;
 	__u32 reserved;
 };
 
-#define HISTORY_VOID (~0ULL)	 /* of no use */
-#define HISTORY_NEW  (~0ULL - 1) /* it has not begun */
+#define HISTORY_NEW (~0ULL) /* it has not begun */
 
 enum ring_overwritten {
 	OVERWRITTEN_NO = 0,
@@ -95,12 +96,12 @@ static __always_inline void note_size(struct ring_history *known, const struct r
 }
 
 /* What has been taken since the size was noted. A ring that has been full may have dropped it. */
-static __always_inline void count_dequeues(struct ring_history *known, const struct ring *ring)
+static __always_inline __u32 count_dequeues(const struct ring_history *known,
+					    const struct ring *ring)
 {
 	__u64 most = known->size + ring_steps(ring, known->size_write_index, ring->write_index);
 
-	if (most <= ring->capacity && most > ring->size)
-		known->unseen_dequeues += most - ring->size;
+	return most <= ring->capacity && most > ring->size ? most - ring->size : 0;
 }
 
 /* A history begins with an enqueue: a dequeue may be seen before the enqueue of its message. */
@@ -116,7 +117,40 @@ static __always_inline void begin_history(struct ring_history *begin, const stru
 	begin->doubtful_enqueues = 0;
 	begin->doubtful_dequeues = 0;
 	begin->unseen_dequeues = 0;
+	begin->skipped_enqueues = 0;
+	begin->skipped_dequeues = 0;
 	note_size(begin, ring);
+}
+
+/* An operation was seen that cannot be followed now: its slot stays unknown. */
+static __always_inline void skip_operation(__u32 *skipped)
+{
+	__sync_fetch_and_add(skipped, 1);
+}
+
+/* How many were skipped. Other programs may skip more at any moment. */
+static __always_inline __u32 take_skipped(__u32 *skipped)
+{
+	__u32 count = *(volatile __u32 *)skipped;
+
+	__sync_fetch_and_add(skipped, -count);
+	return count;
+}
+
+/* What was skipped is not to be seen any more, but may be newer than what is: that is uncertain. */
+static __always_inline void follow_skipped_enqueues(struct ring_history *known,
+						    const struct ring *ring)
+{
+	__u64 ahead;
+
+	if (!known->skipped_enqueues)
+		return;
+	known->write_index += take_skipped(&known->skipped_enqueues);
+	if (known->write_index >= ring->capacity)
+		known->write_index -= ring->capacity;
+	ahead = ring_steps(ring, known->write_index, ring->write_index);
+	if (ahead > known->open_enqueues)
+		known->open_enqueues = ahead;
 }
 
 /* A slot that is the only one shows by its message whether it was used by somebody else. */
@@ -135,12 +169,14 @@ static __always_inline __u64 enqueues_ahead(const struct ring_history *known,
 static __always_inline enum ring_overwritten
 follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 message, __u64 *slot)
 {
-	__u64 ahead = enqueues_ahead(known, ring, message);
+	bool skipped = known->skipped_enqueues || known->skipped_dequeues;
 	bool only = ring->capacity == 1, early, gone = !ring->size;
 	enum ring_overwritten overwritten = OVERWRITTEN_UNKNOWN;
-	__u64 since;
+	__u64 ahead, since;
 
 	*slot = SLOT_UNKNOWN;
+	follow_skipped_enqueues(known, ring);
+	ahead = enqueues_ahead(known, ring, message);
 	/* Whoever takes a message while more are left triggers, too. */
 	if (!ahead && !known->open_enqueues)
 		return NO_ENQUEUE;
@@ -152,7 +188,7 @@ follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 messag
 		known->doubtful_enqueues++;
 	}
 	since = only ? !early : ring_steps(ring, known->size_write_index, ring->write_index);
-	if (*slot != SLOT_UNKNOWN && since == 1) {
+	if (*slot != SLOT_UNKNOWN && since == 1 && !skipped) {
 		if (known->size < ring->capacity)
 			overwritten = OVERWRITTEN_NO;
 		else if (ring->size == ring->capacity)
@@ -164,7 +200,7 @@ follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 messag
 		known->open_enqueues = 0;
 		known->write_index = ring->write_index;
 	}
-	count_dequeues(known, ring);
+	known->unseen_dequeues += count_dequeues(known, ring);
 	known->message = message;
 	known->taken = early && gone;
 	known->early = EARLY_NO;
@@ -192,29 +228,36 @@ static __always_inline bool is_last_enqueue(struct ring_history *known, __u64 me
 static __always_inline __u64 follow_dequeue(struct ring_history *known, const struct ring *ring,
 					    __u64 message)
 {
-	__u64 unseen = ring_steps(ring, known->write_index, ring->write_index);
-	bool certain;
+	__u32 unseen = known->unseen_dequeues, open = known->open_dequeues, doubtful, skipped;
+	__u64 ahead;
 
 	if (ring->capacity == 1) {
+		if (take_skipped(&known->skipped_dequeues))
+			known->taken = 1;
 		note_size(known, ring);
 		return is_last_enqueue(known, message) ? 0 : SLOT_UNKNOWN;
 	}
-	count_dequeues(known, ring);
-	note_size(known, ring);
-	certain = known->unseen_dequeues <= 1 && !known->open_dequeues;
-	known->doubtful_dequeues = certain ? 0 : known->doubtful_dequeues + 1;
-	known->open_dequeues = still_open(known->open_dequeues, known->unseen_dequeues);
-	if (known->unseen_dequeues)
-		known->unseen_dequeues--;
-	if (known->doubtful_dequeues >= LARGEST_DOUBT) {
-		known->open_dequeues = 0;
-		known->unseen_dequeues = 0;
+	unseen += count_dequeues(known, ring);
+	if (known->skipped_dequeues) {
+		skipped = take_skipped(&known->skipped_dequeues);
+		unseen = unseen > skipped ? unseen - skipped : 0;
+		open = unseen > open ? unseen : open;
 	}
+	doubtful = unseen == 1 && !open ? 0 : known->doubtful_dequeues + 1;
+	open = still_open(open, unseen);
+	unseen = unseen ? unseen - 1 : 0;
+	if (doubtful >= LARGEST_DOUBT)
+		open = unseen = 0;
+	known->open_dequeues = open;
+	known->unseen_dequeues = unseen;
+	known->doubtful_dequeues = doubtful;
+	note_size(known, ring);
 	/*
 	 * What was written after the seen enqueues is still there, but for what has been taken. A
 	 * full ring has been written since: then its oldest message was not behind what was taken.
 	 */
-	if (!certain || unseen > ring->size || ring->size == ring->capacity)
+	ahead = ring_steps(ring, known->write_index, ring->write_index);
+	if (doubtful || ahead > ring->size || ring->size == ring->capacity)
 		return SLOT_UNKNOWN;
 	return ring_previous(ring, ring->read_index);
 }

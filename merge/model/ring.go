@@ -27,6 +27,8 @@ type RingHistory struct {
 	DoubtfulEnqueues, DoubtfulDequeues uint32
 	// UnseenDequeues are those that the ring shows.
 	UnseenDequeues uint32
+	// SkippedEnqueues and SkippedDequeues were seen, but could not be followed yet.
+	SkippedEnqueues, SkippedDequeues uint32
 }
 
 // early says whether something was so.
@@ -74,10 +76,32 @@ func (h *RingHistory) countDequeues(ring Ring) {
 	}
 }
 
+// followSkippedEnqueues counts what was skipped as seen. It may be newer than what is still to be seen: that is
+// uncertain.
+func (h *RingHistory) followSkippedEnqueues(ring Ring) {
+	if h.SkippedEnqueues == 0 {
+		return
+	}
+	h.WriteIndex = (h.WriteIndex + uint64(h.SkippedEnqueues)) % ring.Capacity
+	h.OpenEnqueues = max(h.OpenEnqueues, uint32(ring.distance(h.WriteIndex, ring.WriteIndex)))
+	h.SkippedEnqueues = 0
+}
+
+func (h *RingHistory) followSkippedDequeues() {
+	if h.SkippedDequeues == 0 {
+		return
+	}
+	h.UnseenDequeues -= min(h.UnseenDequeues, h.SkippedDequeues)
+	h.OpenDequeues = max(h.OpenDequeues, h.UnseenDequeues)
+	h.SkippedDequeues = 0
+}
+
 // Enqueue returns the slot of an enqueue. message is what is in the slot that was written last, 0 if it has been taken.
 func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritten abi.Overwritten) {
+	skipped := h.SkippedEnqueues > 0 || h.SkippedDequeues > 0
+	h.followSkippedEnqueues(ring)
 	if ring.Capacity == 1 {
-		return h.enqueueAlone(ring, message)
+		return h.enqueueAlone(ring, message, skipped)
 	}
 	ahead := ring.distance(h.WriteIndex, ring.WriteIndex)
 	if ahead == 0 && h.OpenEnqueues == 0 {
@@ -86,7 +110,7 @@ func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritt
 	slot, overwritten = abi.UnknownSlot, abi.OverwrittenUnknown
 	if ahead == 1 && h.OpenEnqueues == 0 {
 		slot = ring.WriteIndex
-		if ring.distance(h.SizeWriteIndex, ring.WriteIndex) == 1 {
+		if ring.distance(h.SizeWriteIndex, ring.WriteIndex) == 1 && !skipped {
 			overwritten = h.dropped(ring)
 		}
 	}
@@ -103,14 +127,14 @@ func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritt
 }
 
 // enqueueAlone is Enqueue for a ring whose one slot shows by its message whether it was used by another thread.
-func (h *RingHistory) enqueueAlone(ring Ring, message uint64) (slot uint64, overwritten abi.Overwritten) {
+func (h *RingHistory) enqueueAlone(ring Ring, message uint64, skipped bool) (slot uint64, overwritten abi.Overwritten) {
 	slot, overwritten = abi.UnknownSlot, abi.OverwrittenUnknown
 	same := message != 0 && message == h.Message && !h.Taken
 	gone := ring.Size == 0
 	early := h.Early == earlyYes || h.Early == earlyMaybe && gone
 	if !same && (!early || gone) {
 		slot = 0
-		if !early {
+		if !early && !skipped {
 			overwritten = h.dropped(ring)
 		}
 	}
@@ -144,12 +168,15 @@ func (h *RingHistory) dropped(ring Ring) abi.Overwritten {
 // took. message is what it took, 0 if unknown.
 func (h *RingHistory) Dequeue(ring Ring, message uint64) (slot uint64) {
 	if ring.Capacity == 1 {
+		h.Taken = h.Taken || h.SkippedDequeues > 0
+		h.SkippedDequeues = 0
 		h.noteSize(ring)
 		return h.dequeueAlone(message)
 	}
 	h.countDequeues(ring)
+	h.followSkippedDequeues()
 	h.noteSize(ring)
-	certain := h.UnseenDequeues <= 1 && h.OpenDequeues == 0
+	certain := h.UnseenDequeues == 1 && h.OpenDequeues == 0
 	h.DoubtfulDequeues++
 	if certain {
 		h.DoubtfulDequeues = 0

@@ -39,6 +39,8 @@ type ringScript struct {
 	waiting []int // for how many sightings
 	steps   int
 	takers  int // 0 is one
+	// skipped: one of so many operations that are seen cannot be followed, 0 is none.
+	skipped int
 }
 
 func newRingScript(random *rand.Rand, capacity uint64) *ringScript {
@@ -110,6 +112,8 @@ func (s *ringScript) see() sighting {
 	return seen
 }
 
+func (s *ringScript) skips() bool { return s.skipped > 0 && s.random.IntN(s.skipped) == 0 }
+
 // step does something and returns what a probe sees, if it does.
 func (s *ringScript) step(others bool) (sighting, bool) {
 	publishers := 1
@@ -131,17 +135,22 @@ func (s *ringScript) step(others bool) (sighting, bool) {
 
 // TestRingHistoryIsHonest: what is said of an operation is true, and with one thread at a time everything is said.
 func TestRingHistoryIsHonest(t *testing.T) {
-	for _, others := range []bool{false, true} {
+	for _, test := range []struct {
+		others  bool
+		skipped int
+	}{{}, {others: true}, {others: true, skipped: 100}} {
 		for capacity := range uint64(6) {
 			capacity++
-			t.Run(fmt.Sprintf("capacity %d, others %v", capacity, others), func(t *testing.T) {
+			t.Run(fmt.Sprintf("capacity %d, others %v, skipped %d", capacity, test.others, test.skipped), func(t *testing.T) {
 				certain, all := 0, 0
 				for seed := range uint64(200) {
-					c, a := checkRing(t, newRingScript(rand.New(rand.NewPCG(seed, capacity)), capacity), others)
+					script := newRingScript(rand.New(rand.NewPCG(seed, capacity)), capacity)
+					script.skipped = test.skipped
+					c, a := checkRing(t, script, test.others)
 					certain, all = certain+c, all+a
 				}
 				t.Logf("%d of %d operations are certain", certain, all)
-				if !others && certain != all || certain*4 < all {
+				if !test.others && certain != all || certain*4 < all {
 					t.Errorf("%d of %d operations are certain", certain, all)
 				}
 			})
@@ -151,14 +160,19 @@ func TestRingHistoryIsHonest(t *testing.T) {
 
 // TestDequeuesOfSeveralThreads: in a reentrant callback group threads take messages of one buffer at once.
 func TestDequeuesOfSeveralThreads(t *testing.T) {
-	certain, all := 0, 0
-	for seed := range uint64(200) {
-		script := newRingScript(rand.New(rand.NewPCG(seed, 9)), 10)
-		script.takers = 3
-		c, a := checkRing(t, script, true)
-		certain, all = certain+c, all+a
+	for _, skipped := range []int{0, 100} {
+		certain, all := 0, 0
+		for seed := range uint64(200) {
+			script := newRingScript(rand.New(rand.NewPCG(seed, 9)), 10)
+			script.takers, script.skipped = 3, skipped
+			c, a := checkRing(t, script, true)
+			certain, all = certain+c, all+a
+		}
+		t.Logf("skipped %d: %d of %d operations are certain", skipped, certain, all)
+		if certain*6 < all {
+			t.Errorf("%d of %d operations are certain", certain, all)
+		}
 	}
-	t.Logf("%d of %d operations are certain", certain, all)
 }
 
 // checkRing also joins messages by slot, as readers of a dataset do: an unknown slot may be any.
@@ -174,6 +188,15 @@ func checkRing(t *testing.T, script *ringScript, others bool) (certain, all int)
 			continue
 		}
 		all++
+		if script.skips() {
+			if seen.dequeue {
+				history.SkippedDequeues++
+			} else {
+				history.SkippedEnqueues++
+				clear(held)
+			}
+			continue
+		}
 		if seen.dequeue {
 			slot := history.Dequeue(seen.ring, seen.message)
 			if slot == abi.UnknownSlot {
@@ -242,6 +265,17 @@ func TestDequeueSeenBeforeItsEnqueue(t *testing.T) {
 	}
 }
 
+// TestDequeueOfBeforeTheHistoryBegan: its thread was interrupted before it was seen, while others used the buffer.
+func TestDequeueOfBeforeTheHistoryBegan(t *testing.T) {
+	history := model.BeginRing(model.Ring{Capacity: 4, WriteIndex: 2, ReadIndex: 1, Size: 2}, 0x30)
+	if slot := history.Dequeue(model.Ring{Capacity: 4, WriteIndex: 2, ReadIndex: 1, Size: 2}, 0x10); slot != abi.UnknownSlot {
+		t.Errorf("slot %d, and nothing was taken since the history began", slot)
+	}
+	if slot := history.Dequeue(model.Ring{Capacity: 4, WriteIndex: 2, ReadIndex: 2, Size: 1}, 0x20); slot != 1 {
+		t.Errorf("slot %d of what was taken next, want 1", slot)
+	}
+}
+
 func TestRingsAtRest(t *testing.T) {
 	for _, test := range []struct {
 		ring model.Ring
@@ -265,6 +299,7 @@ func TestKernelRingEqualsModel(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		script := newRingScript(random, 1+random.Uint64N(5))
+		script.skipped = 20
 		script.enqueue()
 		first := script.see()
 		history := model.BeginRing(first.ring, first.message)
@@ -274,6 +309,16 @@ func TestKernelRingEqualsModel(t *testing.T) {
 		for i := range 500 {
 			seen, ok := script.step(true)
 			if !ok {
+				continue
+			}
+			if script.skips() {
+				if seen.dequeue {
+					history.SkippedDequeues++
+					operation.History.SkippedDequeues++
+				} else {
+					history.SkippedEnqueues++
+					operation.History.SkippedEnqueues++
+				}
 				continue
 			}
 			operation.Message, operation.IsDequeue, operation.Overwritten = seen.message, 0, 0
