@@ -88,6 +88,7 @@ func (s *Session) addTarget(ctx context.Context, pid int32, user uint32) (err er
 	if err := s.follower.add(ctx, found[0], s.planner.plan(ctx, found[0])); err != nil {
 		if entry := s.processes.living(pid); entry != nil {
 			entry.wantedFrom = attaching.Never // it was not recorded, and missed nothing
+			s.processes.refuse(entry, s.clock.now())
 			s.endTarget(entry, s.clock.now())
 		}
 		return err

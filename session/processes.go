@@ -219,6 +219,14 @@ func (p *processes) end(entry *process, at int64, exited bool) {
 	p.over(entry, at, exited)
 }
 
+// refuse ends a process that was to be recorded and could not be. It has no row, unless others lead to it.
+func (p *processes) refuse(entry *process, at int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	entry.ros2 = false
+	p.over(entry, at, false)
+}
+
 // endAll writes the last rows of all.
 func (p *processes) endAll(at int64) {
 	p.mu.Lock()

@@ -120,14 +120,19 @@ func TestExceptionsWithSharedLinks(t *testing.T) {
 // buildIron builds a library that says that its process is of Iron.
 func buildIron(t *testing.T) string {
 	t.Helper()
-	source := filepath.Join(t.TempDir(), "librclcpp.c")
-	text := "void _ZN6rclcpp8Executor13execute_timerESt10shared_ptrINS_9TimerBaseEE(void) {}\n" +
-		"void _ZN6rclcpp9executors25ExecutorEntitiesCollectorD1Ev(void) {}\n"
+	return buildLibrary(t, "librclcpp.so", "void _ZN6rclcpp8Executor13execute_timerESt10shared_ptrINS_9TimerBaseEE(void) {}\n"+
+		"void _ZN6rclcpp9executors25ExecutorEntitiesCollectorD1Ev(void) {}\n")
+}
+
+// buildLibrary builds a library of that name from a text in C.
+func buildLibrary(t *testing.T, name, text string) string {
+	t.Helper()
+	directory := t.TempDir()
+	source, library := filepath.Join(directory, "library.c"), filepath.Join(directory, name)
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	library := filepath.Join(t.TempDir(), "librclcpp.so")
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,librclcpp.so", "-o", library, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,"+name, "-o", library, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	return library

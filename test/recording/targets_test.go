@@ -95,19 +95,21 @@ func TestTargetComesBack(t *testing.T) {
 	}
 }
 
-// TestTargetsStay: what cannot be added or removed is refused, and the recording goes on.
+// TestTargetsStay: what cannot be added or removed is refused, nothing tells of it, and the recording goes on.
 func TestTargetsStay(t *testing.T) {
 	requireRecording(t)
 	const stranger = 54321
 	n, other := startReadyNode(t, oneLayout, "--rate 50"), startReadyNode(t, oneLayout, "--rate 50")
+	foreign := int32(startMapper(t, "foreign", buildLibrary(t, "librcl.so", "")).Process.Pid)
 	r := record(t, session.Configuration{PIDs: n.pidText()})
 	for name, change := range map[string]func() error{
-		"added twice":     func() error { return r.handle.AddTarget(t.Context(), int32(n.PID()), 0) },
-		"another user's":  func() error { return r.handle.AddTarget(t.Context(), int32(other.PID()), stranger) },
-		"no ROS 2":        func() error { return r.handle.AddTarget(t.Context(), 1, 0) },
-		"nobody":          func() error { return r.handle.AddTarget(t.Context(), 1<<22, 0) },
-		"nobody recorded": func() error { return r.handle.RemoveTarget(t.Context(), 1) },
-		"the last one":    func() error { return r.handle.RemoveTarget(t.Context(), int32(n.PID())) },
+		"not to be probed": func() error { return r.handle.AddTarget(t.Context(), foreign, 0) },
+		"added twice":      func() error { return r.handle.AddTarget(t.Context(), int32(n.PID()), 0) },
+		"another user's":   func() error { return r.handle.AddTarget(t.Context(), int32(other.PID()), stranger) },
+		"no ROS 2":         func() error { return r.handle.AddTarget(t.Context(), 1, 0) },
+		"nobody":           func() error { return r.handle.AddTarget(t.Context(), 1<<22, 0) },
+		"nobody recorded":  func() error { return r.handle.RemoveTarget(t.Context(), 1) },
+		"the last one":     func() error { return r.handle.RemoveTarget(t.Context(), int32(n.PID())) },
 	} {
 		if err := change(); !errors.Is(err, session.ErrTarget) {
 			t.Errorf("%s: %v", name, err)
@@ -119,5 +121,10 @@ func TestTargetsStay(t *testing.T) {
 	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 	if len(data.Session.Changes) > 0 {
 		t.Errorf("session.json tells of %v", data.Session.Changes)
+	}
+	for _, row := range data.Processes {
+		if int(row.PID) != n.PID() {
+			t.Errorf("process %d has a row, and was not recorded: %+v", row.PID, row)
+		}
 	}
 }
