@@ -132,6 +132,7 @@ const (
 	CaretVarMessagePublisherGidOffset     = "message_publisher_gid_offset"
 	CaretVarMessageSourceTimestampOffset  = "message_source_timestamp_offset"
 	CaretVarMessageStamps                 = "message_stamps"
+	CaretVarOnlyListed                    = "only_listed"
 	CaretVarOpenSinceNs                   = "open_since_ns"
 	CaretVarPublisherImplOffset           = "publisher_impl_offset"
 	CaretVarRawPaused                     = "raw_paused"
@@ -142,6 +143,7 @@ const (
 	CaretVarRmwClientDataOffset           = "rmw_client_data_offset"
 	CaretVarRmwIdentifierOffset           = "rmw_identifier_offset"
 	CaretVarRmwPublisherDataOffset        = "rmw_publisher_data_offset"
+	CaretVarSchedRecords                  = "sched_records"
 	CaretVarScheduling                    = "scheduling"
 	CaretVarSerializedBufferOffset        = "serialized_buffer_offset"
 	CaretVarServiceImplOffset             = "service_impl_offset"
@@ -169,6 +171,8 @@ const (
 	CaretVarSharedRecordSize              = "shared_record_size"
 	CaretVarSharedRingLimit               = "shared_ring_limit"
 	CaretVarSharedRingOverwritten         = "shared_ring_overwritten"
+	CaretVarSharedSchedRecord             = "shared_sched_record"
+	CaretVarSharedSchedStatus             = "shared_sched_status"
 	CaretVarSharedScheduledCallbackRecord = "shared_scheduled_callback_record"
 	CaretVarSharedServiceRecord           = "shared_service_record"
 	CaretVarSharedServiceStep             = "shared_service_step"
@@ -297,6 +301,7 @@ type CaretVariableSpecs struct {
 	MessagePublisherGidOffset     *ebpf.VariableSpec `ebpf:"message_publisher_gid_offset"`
 	MessageSourceTimestampOffset  *ebpf.VariableSpec `ebpf:"message_source_timestamp_offset"`
 	MessageStamps                 *ebpf.VariableSpec `ebpf:"message_stamps"`
+	OnlyListed                    *ebpf.VariableSpec `ebpf:"only_listed"`
 	OpenSinceNs                   *ebpf.VariableSpec `ebpf:"open_since_ns"`
 	PublisherImplOffset           *ebpf.VariableSpec `ebpf:"publisher_impl_offset"`
 	RawPaused                     *ebpf.VariableSpec `ebpf:"raw_paused"`
@@ -307,6 +312,7 @@ type CaretVariableSpecs struct {
 	RmwClientDataOffset           *ebpf.VariableSpec `ebpf:"rmw_client_data_offset"`
 	RmwIdentifierOffset           *ebpf.VariableSpec `ebpf:"rmw_identifier_offset"`
 	RmwPublisherDataOffset        *ebpf.VariableSpec `ebpf:"rmw_publisher_data_offset"`
+	SchedRecords                  *ebpf.VariableSpec `ebpf:"sched_records"`
 	Scheduling                    *ebpf.VariableSpec `ebpf:"scheduling"`
 	SerializedBufferOffset        *ebpf.VariableSpec `ebpf:"serialized_buffer_offset"`
 	ServiceImplOffset             *ebpf.VariableSpec `ebpf:"service_impl_offset"`
@@ -334,6 +340,8 @@ type CaretVariableSpecs struct {
 	SharedRecordSize              *ebpf.VariableSpec `ebpf:"shared_record_size"`
 	SharedRingLimit               *ebpf.VariableSpec `ebpf:"shared_ring_limit"`
 	SharedRingOverwritten         *ebpf.VariableSpec `ebpf:"shared_ring_overwritten"`
+	SharedSchedRecord             *ebpf.VariableSpec `ebpf:"shared_sched_record"`
+	SharedSchedStatus             *ebpf.VariableSpec `ebpf:"shared_sched_status"`
 	SharedScheduledCallbackRecord *ebpf.VariableSpec `ebpf:"shared_scheduled_callback_record"`
 	SharedServiceRecord           *ebpf.VariableSpec `ebpf:"shared_service_record"`
 	SharedServiceStep             *ebpf.VariableSpec `ebpf:"shared_service_step"`
@@ -421,6 +429,7 @@ type CaretVariables struct {
 	MessagePublisherGidOffset     *ebpf.Variable `ebpf:"message_publisher_gid_offset"`
 	MessageSourceTimestampOffset  *ebpf.Variable `ebpf:"message_source_timestamp_offset"`
 	MessageStamps                 *ebpf.Variable `ebpf:"message_stamps"`
+	OnlyListed                    *ebpf.Variable `ebpf:"only_listed"`
 	OpenSinceNs                   *ebpf.Variable `ebpf:"open_since_ns"`
 	PublisherImplOffset           *ebpf.Variable `ebpf:"publisher_impl_offset"`
 	RawPaused                     *ebpf.Variable `ebpf:"raw_paused"`
@@ -431,6 +440,7 @@ type CaretVariables struct {
 	RmwClientDataOffset           *ebpf.Variable `ebpf:"rmw_client_data_offset"`
 	RmwIdentifierOffset           *ebpf.Variable `ebpf:"rmw_identifier_offset"`
 	RmwPublisherDataOffset        *ebpf.Variable `ebpf:"rmw_publisher_data_offset"`
+	SchedRecords                  *ebpf.Variable `ebpf:"sched_records"`
 	Scheduling                    *ebpf.Variable `ebpf:"scheduling"`
 	SerializedBufferOffset        *ebpf.Variable `ebpf:"serialized_buffer_offset"`
 	ServiceImplOffset             *ebpf.Variable `ebpf:"service_impl_offset"`
@@ -458,6 +468,8 @@ type CaretVariables struct {
 	SharedRecordSize              *ebpf.Variable `ebpf:"shared_record_size"`
 	SharedRingLimit               *ebpf.Variable `ebpf:"shared_ring_limit"`
 	SharedRingOverwritten         *ebpf.Variable `ebpf:"shared_ring_overwritten"`
+	SharedSchedRecord             *ebpf.Variable `ebpf:"shared_sched_record"`
+	SharedSchedStatus             *ebpf.Variable `ebpf:"shared_sched_status"`
 	SharedScheduledCallbackRecord *ebpf.Variable `ebpf:"shared_scheduled_callback_record"`
 	SharedServiceRecord           *ebpf.Variable `ebpf:"shared_service_record"`
 	SharedServiceStep             *ebpf.Variable `ebpf:"shared_service_step"`

@@ -35,6 +35,10 @@ type Options struct {
 	MessageStamps bool
 	// Scheduling adds to records of callbacks what their threads were off the CPU for.
 	Scheduling bool
+	// SchedRecords adds, with Scheduling, a record of each time that a thread was off the CPU.
+	SchedRecords bool
+	// OnlyListed says that of the threads that are watched for it only those of listed processes are recorded.
+	OnlyListed bool
 	// NoIntraProcess says that enqueues and dequeues of intra-process buffers will not be probed.
 	NoIntraProcess bool
 	// ForceTracefs attaches through tracefs also where the kernel has uprobe_multi.
@@ -123,6 +127,8 @@ func configure(spec *ebpf.CollectionSpec, options Options, m mode) error {
 		bpf.CaretVarMessageStamps:   options.MessageStamps,
 		bpf.CaretVarIntraProcess:    !options.NoIntraProcess,
 		bpf.CaretVarScheduling:      options.Scheduling,
+		bpf.CaretVarSchedRecords:    options.SchedRecords,
+		bpf.CaretVarOnlyListed:      options.OnlyListed,
 		bpf.CaretVarWakeupBytes:     wakeupBytes(ring),
 	})
 	for name, value := range settings {

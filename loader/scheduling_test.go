@@ -23,9 +23,10 @@ type scriptedScheduling struct {
 	reader *ringbuf.Reader
 }
 
-func newScriptedScheduling(t *testing.T) *scriptedScheduling {
+func newScriptedScheduling(t *testing.T, options Options) *scriptedScheduling {
 	t.Helper()
-	kernel, err := ebpf.NewCollection(schedulingSpec(t, 64<<10))
+	options.RingBytes = 64 << 10
+	kernel, err := ebpf.NewCollection(schedulingSpec(t, options))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func newScriptedScheduling(t *testing.T) *scriptedScheduling {
 }
 
 // schedulingSpec is the kernel side with scheduling and with the tests' entrance.
-func schedulingSpec(t testing.TB, ring int) *ebpf.CollectionSpec {
+func schedulingSpec(t testing.TB, options Options) *ebpf.CollectionSpec {
 	t.Helper()
 	m, err := chooseMode(Probe(), Options{})
 	if err != nil {
@@ -47,7 +48,8 @@ func schedulingSpec(t testing.TB, ring int) *ebpf.CollectionSpec {
 	}
 	spec := loadSpec(t)
 	entrance := spec.Programs["run_event"].Copy()
-	if err := configure(spec, Options{RingBytes: ring, Scheduling: true}, m); err != nil {
+	options.Scheduling = true
+	if err := configure(spec, options, m); err != nil {
 		t.Fatal(err)
 	}
 	spec.Programs["run_event"] = entrance
@@ -119,18 +121,62 @@ func (s *scriptedScheduling) callbacks(count int, body func()) []abi.Kind {
 	return kinds
 }
 
+func sleep() {
+	rest := unix.Timespec{Nsec: 2_000_000}
+	for unix.Nanosleep(&rest, &rest) != nil { // a signal has interrupted it
+	}
+}
+
+// TestMissedSwitchesAreLosses: where each time off the CPU has a record, those of which nothing told are counted.
+func TestMissedSwitchesAreLosses(t *testing.T) {
+	requireRoot(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := newScriptedScheduling(t, Options{SchedRecords: true})
+	if err := s.kernel.Variables[bpf.CaretVarGate].Set(uint32(abi.GateOpen)); err != nil {
+		t.Fatal(err)
+	}
+	missed := func() (count uint64) {
+		t.Helper()
+		index := uint32(abi.KindSched)*uint32(abi.ReasonCount) + uint32(abi.ReasonMissed)
+		if err := s.kernel.Maps[bpf.CaretMapLosses].Lookup(index, &count); err != nil {
+			t.Fatal(err)
+		}
+		return count
+	}
+	run := func(body func()) {
+		t.Helper()
+		for _, event := range []abi.Event{abi.EventCallbackStart, abi.EventCallbackEnd} {
+			if err := scripted(s.kernel, event); err != nil {
+				t.Fatal(err)
+			}
+			body()
+		}
+	}
+	told := s.attach(schedulingTracepoints...)
+	run(sleep)
+	before := missed()
+	told()
+	const untold = 5
+	run(func() {
+		for range untold {
+			sleep()
+		}
+	})
+	s.attach(schedulingTracepoints...)
+	run(sleep)
+	if more := missed() - before; more < 2*untold {
+		t.Errorf("%d switches were missed, %d are counted", 2*untold, more)
+	}
+}
+
 // TestMissedSwitchesLeavePartsUnknown: a callback has its parts only if all was seen that happened to its thread from
 // its start to its end.
 func TestMissedSwitchesLeavePartsUnknown(t *testing.T) {
 	requireRoot(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := newScriptedScheduling(t)
-	sleep := func() {
-		rest := unix.Timespec{Nsec: 2_000_000}
-		for unix.Nanosleep(&rest, &rest) != nil { // a signal has interrupted it
-		}
-	}
+	s := newScriptedScheduling(t, Options{})
 	// Again and again until there is one: something else may happen to a thread, too.
 	eventually := func(what string, body func(), attached ...string) {
 		t.Helper()

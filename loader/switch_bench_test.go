@@ -10,23 +10,19 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/bpf"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/test/measure"
 )
 
 // BenchmarkSwitch measures what it adds to a switch of threads, with the waking that leads to it, when the time of
-// callbacks is split: to threads that are not recorded, and to those that are. Empty programs at the same tracepoints
-// are the floor.
+// callbacks is split: to threads that are not recorded, to those that are, and to those of which each time off the CPU
+// has a record. Empty programs at the same tracepoints are the floor.
 func BenchmarkSwitch(b *testing.B) {
 	requireRoot(b)
-	kernel, err := ebpf.NewCollection(schedulingSpec(b, 4096))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer kernel.Close()
-	var ours, empty []*ebpf.Program
+	split := loadForSwitches(b, Options{RingBytes: 4096})
+	var empty []*ebpf.Program
 	for _, name := range schedulingTracepoints {
-		ours = append(ours, kernel.Programs["on_"+name])
 		program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 			Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: name, License: "GPL",
 			Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
@@ -37,26 +33,53 @@ func BenchmarkSwitch(b *testing.B) {
 		defer func() { _ = program.Close() }()
 		empty = append(empty, program)
 	}
-	watch := func() error { return scripted(kernel, abi.EventCallbackStart) }
+	watchedBy := func(kernel *ebpf.Collection) func() error {
+		return func() error { return scripted(kernel, abi.EventCallbackStart) }
+	}
 	added := map[string][]float64{}
 	for b.Loop() {
+		const roomForAll = 64 << 20
+		full := loadForSwitches(b, Options{RingBytes: roomForAll, SchedRecords: true})
 		for _, way := range []struct {
 			name     string
 			programs []*ebpf.Program
 			begin    func() error
 		}{
 			{"floor", empty, func() error { return nil }},
-			{"foreign", ours, func() error { return nil }},
-			{"recorded", ours, watch},
+			{"foreign", switchPrograms(split), func() error { return nil }},
+			{"recorded", switchPrograms(split), watchedBy(split)},
+			{"kept", switchPrograms(full), watchedBy(full)},
 		} {
 			without, with := timeSwitches(b, nil, way.begin), timeSwitches(b, way.programs, way.begin)
 			added[way.name] = append(added[way.name], with-without)
 		}
+		full.Close()
 	}
 	b.ReportMetric(0, "ns/op")
 	for name, times := range added {
 		b.ReportMetric(measure.Median(times), "ns/"+name+"_switch")
 	}
+}
+
+// loadForSwitches loads the kernel side with the tests' entrance and an open gate.
+func loadForSwitches(b *testing.B, options Options) *ebpf.Collection {
+	b.Helper()
+	kernel, err := ebpf.NewCollection(schedulingSpec(b, options))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(kernel.Close)
+	if err := kernel.Variables[bpf.CaretVarGate].Set(abi.GateOpen); err != nil {
+		b.Fatal(err)
+	}
+	return kernel
+}
+
+func switchPrograms(kernel *ebpf.Collection) (programs []*ebpf.Program) {
+	for _, name := range schedulingTracepoints {
+		programs = append(programs, kernel.Programs["on_"+name])
+	}
+	return programs
 }
 
 // timeSwitches returns how many nanoseconds it takes from one thread to another that it wakes, on one CPU. Each calls

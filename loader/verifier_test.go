@@ -24,7 +24,7 @@ func TestEverySettingLoads(t *testing.T) {
 		options := Options{
 			RingBytes: 4096,
 			Raw:       bits&1 != 0, FilterProcesses: bits&2 != 0, FollowChildren: bits&4 != 0, ReportAllExecs: bits&4 != 0,
-			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0, NoIntraProcess: bits&16 == 0, Scheduling: bits&32 != 0,
+			FilterAddresses: bits&8 != 0, MessageStamps: bits&16 != 0, NoIntraProcess: bits&16 == 0, Scheduling: bits&32 != 0, SchedRecords: bits&1 != 0, OnlyListed: bits&2 != 0,
 		}
 		t.Run(fmt.Sprintf("%06b", bits), func(t *testing.T) { verifyPrograms(t, loadSpec(t), options, m, most) })
 	}

@@ -91,6 +91,7 @@ type Merger struct {
 
 	callback  abi.CallbackRecord
 	scheduled abi.ScheduledCallbackRecord
+	sched     abi.SchedRecord
 	publish   abi.PublishRecord
 	take      abi.TakeRecord
 	enqueue   abi.EnqueueRecord
@@ -220,6 +221,10 @@ func (m *Merger) Record(encoded []byte) error {
 	case abi.KindWait:
 		if err = abi.Decode(encoded, &m.wait); err == nil {
 			m.addWait(&m.wait)
+		}
+	case abi.KindSched:
+		if err = abi.Decode(encoded, &m.sched); err == nil {
+			m.addSched(&m.sched)
 		}
 	case abi.KindThread:
 		if err = abi.Decode(encoded, &m.thread); err == nil {

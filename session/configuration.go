@@ -78,8 +78,8 @@ type Configuration struct {
 	SegmentPeriod time.Duration `json:"segment_period_ns,omitempty"`
 	// Raw adds the table of unmerged events.
 	Raw bool `json:"raw,omitempty"`
-	// Scheduling adds to callbacks where their time went.
-	Scheduling bool `json:"scheduling,omitempty"`
+	// Scheduling says what is recorded of the kernel's scheduler.
+	Scheduling Scheduling `json:"scheduling,omitempty"`
 	// Profile trades what is recorded for what it costs.
 	Profile probes.Profile `json:"profile,omitempty"`
 	// MaxOverhead is the share of a thread's time that the recording may cost. Above it the costliest optional probes are
@@ -90,6 +90,21 @@ type Configuration struct {
 	// ForceTracefs attaches as on kernels without uprobe_multi.
 	ForceTracefs bool `json:"force_tracefs,omitempty"`
 }
+
+// Scheduling is what is recorded of the kernel's scheduler.
+type Scheduling string
+
+const (
+	// SchedulingOff is nothing.
+	SchedulingOff Scheduling = ""
+	// SchedulingCallbacks adds to callbacks where their time went.
+	SchedulingCallbacks Scheduling = "callbacks"
+	// SchedulingFull also adds the table of all times off the CPU.
+	SchedulingFull Scheduling = "full"
+)
+
+// Schedulings are those that can be asked for.
+func Schedulings() []Scheduling { return []Scheduling{SchedulingCallbacks, SchedulingFull} }
 
 // ErrConfiguration is returned for a configuration that contradicts itself or cannot be understood.
 var ErrConfiguration = errors.New("invalid configuration")
@@ -175,6 +190,9 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	}
 	if !slices.Contains(attaching.SiteModes(), c.Sites) {
 		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
+	}
+	if c.Scheduling != SchedulingOff && !slices.Contains(Schedulings(), c.Scheduling) {
+		return nil, fmt.Errorf("%w: of the scheduler callbacks or full can be recorded, not %s", ErrConfiguration, c.Scheduling)
 	}
 	if c.Profile != "" && !slices.Contains(probes.Profiles(), c.Profile) {
 		return nil, fmt.Errorf("%w: profiles are minimal, standard or full, not %s", ErrConfiguration, c.Profile)

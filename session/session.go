@@ -216,7 +216,9 @@ func (s *Session) configure() error {
 		FilterAddresses: !c.filter.Empty() || s.options.Driven,
 		MessageStamps:   c.Profile != probes.ProfileMinimal,
 		NoIntraProcess:  c.Profile == probes.ProfileMinimal,
-		Scheduling:      c.Scheduling,
+		Scheduling:      c.Scheduling != SchedulingOff,
+		SchedRecords:    c.Scheduling == SchedulingFull,
+		OnlyListed:      !c.All,
 		ForceTracefs:    c.ForceTracefs,
 		Tell:            s.journal.warn,
 	})

@@ -15,6 +15,7 @@ const (
 	LostService  LossKind = "service"
 	LostSimTime  LossKind = "sim_time"
 	LostWait     LossKind = "wait"
+	LostSched    LossKind = "sched"
 	// LostThread: what the recording cost a thread that has ended; the total lacks it.
 	LostThread LossKind = "thread"
 	// LostEvent: calls of which it is not known which rows they would have led to.
@@ -35,6 +36,8 @@ const (
 	LossMapFull LossReason = "map_full"
 	// LossFault: memory of the process that an event's values are in could not be read.
 	LossFault LossReason = "fault"
+	// LossMissed: the kernel's own count tells of more of them.
+	LossMissed LossReason = "missed"
 	// LossRecursion: the kernel skipped the probe's program because it was running already.
 	LossRecursion LossReason = "recursion"
 	// LossUnarmed: a process had mapped a file in which probes were not attached yet, or not any more.

@@ -385,6 +385,47 @@ type Wait struct {
 	Provenance Provenance      `column:"provenance"`
 }
 
+// SchedKind says why a thread was off the CPU.
+type SchedKind string
+
+const (
+	// SchedPreempted: it could run, and another thread had its CPU, or its group had used up its quota.
+	SchedPreempted SchedKind = "preempted"
+	// SchedBlocked: it waited for something.
+	SchedBlocked SchedKind = "blocked"
+)
+
+// Sched is one time off the CPU of a thread that has shown an event (sched_switch, sched_waking). Only record
+// --sched=full has them.
+type Sched struct {
+	ProcessKey
+	TID  int32     `column:"tid"`
+	Kind SchedKind `column:"kind"`
+	// SchedOutTimestamp and SchedInTimestamp are when it left a CPU and when it came back.
+	SchedOutTimestamp int64 `column:"sched_out_timestamp,hit=sched_switch"`
+	SchedInTimestamp  int64 `column:"sched_in_timestamp"`
+	// WakingTimestamp is when one that blocked was woken, which may be before it was off the CPU; null for others, and
+	// where no waking was seen.
+	WakingTimestamp Optional[int64] `column:"waking_timestamp"`
+	// OutCPU is the CPU that it left, InCPU that on which it came back.
+	OutCPU int32 `column:"out_cpu"`
+	InCPU  int32 `column:"in_cpu"`
+	// Callback and CallbackStartTimestamp are the innermost callback that was open; null outside of callbacks, and where
+	// they were nested too deep.
+	Callback               Address         `column:"callback,null"`
+	CallbackStartTimestamp Optional[int64] `column:"callback_start_timestamp"`
+	// Priority is the kernel's: 0 to 99 are real-time, 100 to 139 others, -1 is SCHED_DEADLINE. A lower one is more
+	// urgent.
+	Priority int32 `column:"priority"`
+	// OtherPID to OtherPriority are the thread that had to do with it, null if it is the idle thread, or none was seen. Of
+	// one that was preempted it is the next one on the CPU. Of one that blocked it is who ran on the CPU on which it was
+	// woken: it has woken it, or an interrupt has that came meanwhile.
+	OtherPID      Optional[int32] `column:"other_pid"`
+	OtherTID      Optional[int32] `column:"other_tid"`
+	OtherCommand  string          `column:"other_command,null"`
+	OtherPriority Optional[int32] `column:"other_priority"`
+}
+
 // Event is one unmerged tracepoint hit (record --raw).
 type Event struct {
 	ProcessKey

@@ -15,6 +15,7 @@ type Batch struct {
 	Lifecycles             Rows[Lifecycle]             `table:"lifecycle"`
 	SimTimes               Rows[SimTime]               `table:"sim_time"`
 	Waits                  Rows[Wait]                  `table:"wait"`
+	Scheds                 Rows[Sched]                 `table:"sched"`
 	Events                 Rows[Event]                 `table:"event"`
 	Nodes                  Rows[Node]                  `table:"node"`
 	Publishers             Rows[Publisher]             `table:"publisher"`
@@ -44,6 +45,7 @@ const (
 	TableLifecycle             = "lifecycle"
 	TableSimTime               = "sim_time"
 	TableWait                  = "wait"
+	TableSched                 = "sched"
 	TableEvent                 = "event"
 	TableNode                  = "node"
 	TablePublisher             = "publisher"

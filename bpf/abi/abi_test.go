@@ -31,6 +31,7 @@ func structures() map[string]any {
 		"hit_count":       abi.HitCount{},
 		"callback_frame":  abi.CallbackFrame{},
 		"scheduling":      abi.Scheduling{},
+		"other_thread":    abi.OtherThread{},
 		"thread_state":    abi.ThreadState{},
 		"process_address": abi.ProcessAddress{},
 	}
@@ -199,7 +200,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v has no name", kind)
 		}
 	}
-	for reason := abi.ReasonRingFull; reason <= abi.ReasonFault; reason++ {
+	for reason := abi.ReasonRingFull; reason <= abi.ReasonMissed; reason++ {
 		if strings.HasPrefix(reason.String(), "reason_") {
 			t.Errorf("%v has no name", reason)
 		}

@@ -12,6 +12,7 @@ const (
 	ReasonDepthExceeded Reason = 2
 	ReasonMapFull       Reason = 3
 	ReasonFault         Reason = 4
+	ReasonMissed        Reason = 5
 	// ReasonCount is how many the kernel side may count.
 	ReasonCount Reason = 16
 	// ReasonRecursion is counted by the kernel itself: it did not run the program, because it was running on this CPU
@@ -21,7 +22,7 @@ const (
 
 var reasonNames = [...]string{
 	ReasonRingFull: "ring_full", ReasonNoThreadState: "no_thread_state", ReasonDepthExceeded: "depth_exceeded", ReasonMapFull: "map_full",
-	ReasonFault: "fault", ReasonRecursion: "recursion",
+	ReasonFault: "fault", ReasonMissed: "missed", ReasonRecursion: "recursion",
 }
 
 // String returns the reason's name in the dataset's loss table.

@@ -28,7 +28,8 @@ const (
 	KindWait     Kind = 11
 	// KindScheduledCallback is a callback of which it is known what it was off the CPU for. Losses are KindCallback's.
 	KindScheduledCallback Kind = 12
-	KindCount             Kind = 13
+	KindSched             Kind = 13
+	KindCount             Kind = 14
 )
 
 // kinds are the records by their kinds. A test compares each with the structure NAME_record of the kernel side.
@@ -49,6 +50,7 @@ var kinds = [KindCount]struct {
 	KindWait:     {"wait", WaitRecord{}},
 
 	KindScheduledCallback: {"scheduled_callback", ScheduledCallbackRecord{}},
+	KindSched:             {"sched", SchedRecord{}},
 }
 
 // String returns the kind's name in the dataset's loss table.
@@ -91,6 +93,12 @@ const (
 	WaitEndMissing   = 2
 	WaitRecordingEnd = 3
 	WaitThreadExit   = 4
+)
+
+// Statuses of records of the kind KindSched: the thread could run, or could not.
+const (
+	SchedPreempted = 0
+	SchedBlocked   = 1
 )
 
 // Statuses of process records.
@@ -324,6 +332,31 @@ type WaitRecord struct {
 	TimeoutNs int64
 }
 
+// OtherThread is who had to do with a thread that was off the CPU.
+type OtherThread struct {
+	PID      uint32
+	TID      uint32 // 0: nobody, or the idle thread
+	Priority int32
+	Reserved uint32
+	Command  [16]byte
+}
+
+// SchedRecord is a time off the CPU of a thread. The header's CPU is where it came back.
+type SchedRecord struct {
+	Header RecordHeader
+	OutNs  uint64
+	InNs   uint64
+	// WakingNs is of one that blocked; 0: no waking was seen.
+	WakingNs uint64
+	// Callback is the innermost that was open.
+	Callback        uint64
+	CallbackStartNs uint64
+	OutCPU          uint32
+	Priority        int32
+	// Other has got the CPU or, where the thread blocked, ran where it was woken.
+	Other OtherThread
+}
+
 // HitUnits is the number of units by which hits are counted.
 const HitUnits = 32
 
@@ -495,7 +528,7 @@ func PIDOf(record []byte) int32 {
 }
 
 // Decode copies an encoded record or thread state into its type. The ring buffer may append up to 7 bytes of alignment.
-func Decode[T CallbackRecord | ScheduledCallbackRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | WaitRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
+func Decode[T CallbackRecord | ScheduledCallbackRecord | SchedRecord | ThreadRecord | PublishRecord | TakeRecord | EnqueueRecord | ServiceRecord | SimTimeRecord | WaitRecord | InitRecord | RawRecord | ProcessRecord | ThreadState](encoded []byte, into *T) error {
 	size := int(unsafe.Sizeof(*into))
 	if len(encoded) < size || len(encoded) >= size+8 {
 		return fmt.Errorf("%w: %d bytes, want %d", ErrRecord, len(encoded), size)

@@ -7,13 +7,18 @@
 
 #include "maps.h"
 
-static __noinline int count_loss(enum record_kind kind, enum loss_reason reason)
+static __always_inline void count_losses(enum record_kind kind, enum loss_reason reason, __u64 more)
 {
 	__u32 index = kind * REASON_COUNT + reason;
 	__u64 *count = bpf_map_lookup_elem(&losses, &index);
 
 	if (count)
-		__sync_fetch_and_add(count, 1);
+		__sync_fetch_and_add(count, more);
+}
+
+static __noinline int count_loss(enum record_kind kind, enum loss_reason reason)
+{
+	count_losses(kind, reason, 1);
 	return 0;
 }
 

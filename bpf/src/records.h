@@ -85,7 +85,8 @@ enum record_kind {
 	KIND_THREAD = 10,
 	KIND_WAIT = 11,
 	KIND_SCHEDULED_CALLBACK = 12, /* a callback with what it was off the CPU for */
-	KIND_COUNT = 13,
+	KIND_SCHED = 13,
+	KIND_COUNT = 14,
 };
 
 enum callback_status {
@@ -116,6 +117,11 @@ enum wait_status {
 	WAIT_END_MISSING = 2, /* the thread waits again, and nothing has shown an end */
 	WAIT_RECORDING_END = 3,
 	WAIT_THREAD_EXIT = 4,
+};
+
+enum sched_status {
+	SCHED_PREEMPTED = 0, /* the thread could run */
+	SCHED_BLOCKED = 1,
 };
 
 enum process_status {
@@ -356,6 +362,30 @@ struct raw_record {
 	__u64 arguments[RAW_ARGUMENTS];
 };
 
+/* Who had to do with a thread that was off the CPU. */
+struct other_thread {
+	__u32 pid;
+	__u32 tid; /* 0: nobody, or the idle thread */
+	__s32 priority;
+	__u32 reserved;
+	char command[16];
+};
+
+/* A time off the CPU of a thread; the header's CPU is where it came back, its depth that of then.
+ */
+struct sched_record {
+	struct record_header header;
+	__u64 out_ns;
+	__u64 in_ns;
+	__u64 waking_ns; /* of one that blocked; 0: no waking was seen */
+	__u64 callback;	 /* that was open */
+	__u64 callback_start_ns;
+	__u32 out_cpu;
+	__s32 priority;
+	/* Who got the CPU | who ran where it was woken: it woke it, or an interrupt of it did. */
+	struct other_thread other;
+};
+
 /* Life of processes: pid is the child of a fork, the process itself otherwise. */
 struct process_record {
 	struct record_header header;
@@ -372,6 +402,7 @@ enum loss_reason {
 	REASON_DEPTH_EXCEEDED = 2,
 	REASON_MAP_FULL = 3,
 	REASON_FAULT = 4,
+	REASON_MISSED = 5, /* the kernel itself counts more of them than were seen */
 	REASON_COUNT = 16,
 };
 

@@ -13,15 +13,23 @@
  * thread was interrupted while it looked for its own). Nor do they if a thread that had blocked
  * runs again and nobody was seen to wake it.
  *
+ * With --sched=full each time off the CPU of a watched thread has a record, too, which says who had
+ * to do with it. Switches that were missed are counted as losses.
+ *
  * Least kernel: 6.1 (sched_switch tells the state of the thread that leaves its CPU).
  */
 #ifndef CARET_SCHEDULING_H
 #define CARET_SCHEDULING_H
 
+#include "emit.h"
 #include "task.h"
 
 /* Whether sums are taken. */
 const volatile bool scheduling = false;
+/* Whether there is a record of each time off the CPU, too. */
+const volatile bool sched_records = false;
+/* Only processes in `processes` are recorded: others were removed. */
+const volatile bool only_listed = false;
 
 /* Where a watched thread is. */
 #define ON_CPU	     0
@@ -42,9 +50,12 @@ struct watched_thread {
 	__u64 switched_out_ns;
 	__u64 waking_ns; /* woken since it was switched in; 0: not. Its waker writes it. */
 	__u64 switches;	 /* as the kernel counts them */
-	__u64 breaks;	 /* changes whenever sums before and after do not go together */
+	__u64 breaks;	 /* grows whenever sums before and after do not go together */
+	__u64 missed;	 /* switches that nothing has told of, not yet counted as lost */
 	__u32 place;	 /* ON_CPU, OFF_... */
 	__u32 cpu;	 /* that it left */
+	struct other_thread preempter;
+	struct other_thread waker;
 	struct scheduling_start starts[MAX_DEPTH];
 };
 
@@ -99,6 +110,8 @@ static __always_inline bool take_sums(struct watched_thread *watched, struct tas
 	__u64 switches = count_switches(task);
 
 	if (watched->switches != switches) {
+		if (watched->breaks) /* it was watched before */
+			watched->missed += switches - watched->switches;
 		watch_anew(watched, task);
 		return false;
 	}
@@ -146,8 +159,93 @@ static __noinline int scheduling_at_end(__u32 depth, __u64 start_ns, __u64 end_n
 	return true;
 }
 
-static __always_inline void switch_out(struct watched_thread *watched, __u64 now, bool is_runnable)
+static __always_inline void note_other(struct other_thread *other, struct task_struct *task)
 {
+	other->pid = task->tgid;
+	other->tid = task->pid;
+	other->priority = task->prio;
+	bpf_core_read(other->command, sizeof(other->command), &task->comm);
+}
+
+/* The kernel has counted the switch that is under way. */
+static __always_inline void count_missed(struct watched_thread *watched, struct task_struct *task)
+{
+	__u64 switches = count_switches(task);
+
+	if (watched->switches + 1 != switches) {
+		watched->missed += switches - 1 - watched->switches;
+		watched->switches = switches - 1;
+		watched->breaks++;
+	}
+	if (watched->missed && gate == GATE_OPEN)
+		count_losses(KIND_SCHED, REASON_MISSED, watched->missed);
+	watched->missed = 0;
+}
+
+/* It is listed, and not for its entities only. */
+static __always_inline bool is_recorded(__u32 pid)
+{
+	__u64 *listed = bpf_map_lookup_elem(&processes, &pid);
+
+	return listed && *listed != LISTED_FOR_ENTITIES;
+}
+
+/* A time off the CPU is over. */
+static __always_inline void emit_sched(const struct watched_thread *watched,
+				       struct task_struct *task, __u64 out_ns, __u64 waking_ns,
+				       __u64 in_ns)
+{
+	__u32 pid = task->tgid, tid = task->pid, depth;
+	const struct callback_frame *frame;
+	const struct thread_state *state;
+	struct sched_record *record;
+	bool is_blocked = watched->place == OFF_BLOCKED;
+
+	if (gate != GATE_OPEN || (only_listed && !is_recorded(pid)))
+		return;
+	record = reserve(KIND_SCHED, sizeof(*record));
+	if (!record)
+		return;
+	record->header.kind = KIND_SCHED;
+	record->header.status = is_blocked ? SCHED_BLOCKED : SCHED_PREEMPTED;
+	record->header.depth = 0;
+	record->header.flags = 0;
+	record->header.cpu = bpf_get_smp_processor_id();
+	record->header.pid = pid;
+	record->header.tid = tid;
+	record->out_ns = out_ns;
+	record->in_ns = in_ns;
+	record->waking_ns = waking_ns;
+	record->callback = 0;
+	record->callback_start_ns = 0;
+	record->out_cpu = watched->cpu;
+	record->priority = task->prio;
+	if (!is_blocked)
+		record->other = watched->preempter;
+	else if (waking_ns)
+		record->other = watched->waker;
+	else
+		__builtin_memset(&record->other, 0, sizeof(record->other));
+	state = bpf_map_lookup_elem(&threads, &tid);
+	if (state && state->depth) {
+		depth = state->depth;
+		frame = &state->frames[(depth - 1) & (MAX_DEPTH - 1)];
+		record->header.depth = depth;
+		record->header.flags = state->overflow ? FLAG_PARENT_UNKNOWN : 0;
+		record->callback = state->overflow ? 0 : frame->callback;
+		record->callback_start_ns = state->overflow ? 0 : frame->start_ns;
+	}
+	submit(record, sizeof(*record));
+}
+
+static __always_inline void switch_out(struct watched_thread *watched, struct task_struct *task,
+				       struct task_struct *next, __u64 now, bool is_runnable)
+{
+	if (sched_records) {
+		count_missed(watched, task);
+		if (is_runnable)
+			note_other(&watched->preempter, next);
+	}
 	watched->switched_out_ns = now;
 	watched->cpu = bpf_get_smp_processor_id();
 	watched->place = is_runnable ? OFF_RUNNABLE : OFF_BLOCKED;
@@ -157,7 +255,8 @@ static __always_inline void switch_out(struct watched_thread *watched, __u64 now
  * The waker of a thread may have come before it was out. Where none was seen, it is not known how
  * long it was blocked.
  */
-static __always_inline void switch_in(struct watched_thread *watched, __u64 now)
+static __always_inline void switch_in(struct watched_thread *watched, struct task_struct *task,
+				      __u64 now)
 {
 	__u64 out = watched->switched_out_ns, woken = watched->waking_ns;
 
@@ -167,6 +266,7 @@ static __always_inline void switch_in(struct watched_thread *watched, __u64 now)
 	if (now < out) /* of two CPUs, which read the clock at the same time */
 		now = out;
 	if (watched->place == OFF_RUNNABLE) {
+		woken = 0;
 		watched->sums.preempted_ns += now - out;
 		watched->sums.preemptions++;
 	} else if (woken) {
@@ -181,6 +281,8 @@ static __always_inline void switch_in(struct watched_thread *watched, __u64 now)
 	}
 	if (watched->cpu != bpf_get_smp_processor_id())
 		watched->sums.migrations++;
+	if (sched_records)
+		emit_sched(watched, task, out, woken, now);
 	watched->switched_in_ns = now;
 	watched->place = ON_CPU;
 	watched->switches++;
@@ -197,10 +299,10 @@ int on_sched_switch(__u64 *arguments)
 
 	watched = bpf_task_storage_get(&watched_threads, previous, 0, 0);
 	if (watched)
-		switch_out(watched, bpf_ktime_get_ns(), is_runnable);
+		switch_out(watched, previous, next, bpf_ktime_get_ns(), is_runnable);
 	watched = bpf_task_storage_get(&watched_threads, next, 0, 0);
 	if (watched)
-		switch_in(watched, bpf_ktime_get_ns());
+		switch_in(watched, next, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -211,8 +313,11 @@ int on_sched_waking(__u64 *arguments)
 	struct task_struct *task = (struct task_struct *)arguments[0];
 	struct watched_thread *watched = bpf_task_storage_get(&watched_threads, task, 0, 0);
 
-	if (watched && task != bpf_get_current_task_btf())
-		watched->waking_ns = bpf_ktime_get_ns();
+	if (!watched || task == bpf_get_current_task_btf())
+		return 0;
+	if (sched_records)
+		note_other(&watched->waker, bpf_get_current_task_btf());
+	watched->waking_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

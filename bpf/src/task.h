@@ -21,7 +21,9 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	int prio;
 	char comm[16];
+	int : 32;
 	unsigned long nvcsw; /* switches away, because it blocked and otherwise */
 	unsigned long nivcsw;
 } __attribute__((preserve_access_index));

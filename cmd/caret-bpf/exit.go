@@ -70,7 +70,7 @@ func exitCode(err error) int {
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
-			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, control.ErrNobody,
+			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, control.ErrNobody,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},

@@ -37,6 +37,9 @@ func relayDataset(t *testing.T) string {
 		{ProcessKey: key, PublisherHandle: 0x11, Callback: 0x13, CallbackStartTimestamp: trace.Some(int64(5))},
 		{ProcessKey: key, PublisherHandle: 0x21, Callback: 0x24, CallbackStartTimestamp: trace.Some(int64(6))},
 	})
+	tracetest.AddSegment(t, dir, 0, []trace.Sched{
+		{ProcessKey: key, Kind: trace.SchedPreempted, SchedOutTimestamp: 7, SchedInTimestamp: 8, Callback: 0x24, CallbackStartTimestamp: trace.Some(int64(6)), OtherCommand: "hog"},
+	})
 	tracetest.AddSession(t, dir, trace.NewSession())
 	return dir
 }

@@ -18,12 +18,20 @@ func latencyCallbackCommand() command {
 			"caret-bpf latency callback rec",
 			"caret-bpf latency callback rec --node '/perception/.*' --sort max --limit 10",
 			"caret-bpf latency callback rec --why",
+			"caret-bpf latency callback rec --off-cpu --sort total --limit 10",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
 			charts := defineChartFlags(flags, histogramChart, seriesChart, schedulingChart)
 			why := flags.Bool("why", false, "where the time went: on a CPU, preempted, blocked, or awake and not running yet; needs record --sched")
+			offCPU := flags.Bool("off-cpu", false, "what kept the threads of callbacks off the CPU: who had it, or who woke them; needs record --sched=full")
 			return func(ctx context.Context, c console, arguments []string) error {
+				if *offCPU {
+					if *why || charts.asksAny() {
+						return fmt.Errorf("%w: --off-cpu is answered with rows of its own: leave out --why and the drawing", errUsage)
+					}
+					return answer(ctx, c, q, arguments, ranking[analyze.CallbackOffCPU]{by: "total"}, (*analyze.Query).CallbackOffCPU)
+				}
 				if *why {
 					if charts.asksAny() {
 						return fmt.Errorf("%w: --why is answered with rows: leave out the drawing", errUsage)

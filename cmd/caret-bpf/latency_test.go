@@ -104,6 +104,23 @@ func TestLatencyCallbackWhy(t *testing.T) {
 	}
 }
 
+// TestLatencyCallbackOffCPU: each cause is a row; where none was recorded the answer names the remedy.
+func TestLatencyCallbackOffCPU(t *testing.T) {
+	dir, _ := syntheticDataset(t)
+	if code, _, problems := runCommand("latency", "callback", dir, "--off-cpu"); code != exitNoTarget || !strings.Contains(problems, "record --sched=full") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	for _, other := range []string{"--histogram", "--why"} {
+		if code, _, problems := runCommand("latency", "callback", dir, "--off-cpu", other); code != exitUsage || !strings.Contains(problems, "--off-cpu") {
+			t.Errorf("%s: exit code %d: %s", other, code, problems)
+		}
+	}
+	code, out, problems := runCommand("latency", "callback", relayDataset(t), "--off-cpu", "--csv")
+	if code != exitSuccess || strings.Count(out, "\n") != 2 || !strings.Contains(out, ",preempted,hog,1,1,") {
+		t.Errorf("exit code %d, %q: %s", code, out, problems)
+	}
+}
+
 func TestLatencySeries(t *testing.T) {
 	dir, rows := syntheticDataset(t)
 	code, out, problems := runCommand("latency", "callback", dir, "--series", "--csv")

@@ -117,8 +117,9 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.Var(&f.buffer, "buffer-size", "`SIZE` of the kernel's ring buffer in bytes, or with K, M, G (KiB, MiB, GiB): powers of 1024, at most 1G (default 16M)")
 	flags.DurationVar(&f.configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
 	flags.BoolVar(&f.configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
-	flags.BoolVar(&f.configuration.Scheduling, "sched", false, "also record where the time of callbacks went: on a CPU, preempted, blocked, or awake and not running yet "+
-		"(caret-bpf latency callback --why)")
+	flags.StringVar((*string)(&f.configuration.Scheduling), "sched", "", "also record `WHAT` the kernel's scheduler did: callbacks (where their time went: on a CPU, preempted, "+
+		"blocked, or awake and not running yet; caret-bpf latency callback --why), full (also each time off the CPU of threads that run callbacks or publish, and due to whom; table sched)")
+	flags.Lookup("sched").NoOptDefVal = string(session.SchedulingCallbacks)
 	flags.BoolVar(&f.configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
 	flags.StringVar((*string)(&f.configuration.Profile), "profile", "", "`WHICH` events: minimal (callbacks, takes and publishes with the fewest probes), "+
 		"standard (all but waits), full (also waits, and every tracepoint hit) (default standard)")
@@ -133,6 +134,7 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	settings.Annotate(flags, "pid", settings.Separator, ",")
 	settings.Annotate(flags, "profile", settings.Values, textsOf(probes.Profiles())...)
+	settings.Annotate(flags, "sched", settings.Values, textsOf(session.Schedulings())...)
 	settings.Annotate(flags, "sites", settings.Values, textsOf(attaching.SiteModes()[1:])...)
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +25,7 @@ func TestSchedulingAddsUp(t *testing.T) {
 	const flags = "--move-every 3 --threads 2 --rate 50 --nested-depth 3 --nested-rate 20 --service-rate 20 --deferred-service-rate 20 --throw-every 31"
 	forEachLayout(t, func(t *testing.T, l layout) {
 		n := startReadyNode(t, l, flags)
-		r := record(t, session.Configuration{PIDs: n.pidText(), Scheduling: true})
+		r := record(t, session.Configuration{PIDs: n.pidText(), Scheduling: session.SchedulingCallbacks})
 		r.waitForRows(trace.TableCallback, 4*enough)
 		data := r.stop()
 		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
@@ -44,6 +45,95 @@ func TestSchedulingIsLeftOut(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTimesOffTheCPU: with --sched=full the times off the CPU within each callback add up to its parts.
+func TestTimesOffTheCPU(t *testing.T) {
+	const flags = "--move-every 3 --threads 2 --rate 50 --nested-depth 3 --nested-rate 20 --throw-every 31"
+	forEachLayout(t, func(t *testing.T, l layout) {
+		n := startReadyNode(t, l, flags)
+		r := record(t, session.Configuration{PIDs: n.pidText(), Scheduling: session.SchedulingFull})
+		r.waitForRows(trace.TableCallback, 4*enough)
+		data := r.stop()
+		requireTimesOffCPU(t, data)
+		forgetMissedSwitches(t, data)
+		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
+		requirePartsAddUp(t, data)
+	})
+}
+
+// forgetMissedSwitches takes out losses that the kernel explains: that of a sandbox hides the switches away from its own
+// agent.
+func forgetMissedSwitches(t *testing.T, data *oracle.Dataset) {
+	t.Helper()
+	missed := uint64(0)
+	data.Losses = slices.DeleteFunc(data.Losses, func(loss trace.Loss) bool {
+		if loss.Kind != trace.LostSched || loss.Reason != trace.LossMissed {
+			return false
+		}
+		missed += loss.Count
+		return true
+	})
+	if missed > 2+uint64(len(data.Scheds))/20 {
+		t.Errorf("beside %d times off the CPU %d were missed", len(data.Scheds), missed)
+	}
+}
+
+// requireTimesOffCPU compares times off the CPU with the callbacks in which they were.
+func requireTimesOffCPU(t *testing.T, data *oracle.Dataset) {
+	t.Helper()
+	times := map[int32][]trace.Sched{}
+	for _, row := range data.Scheds {
+		if problem := oracle.CheckSched(&row); problem != "" {
+			t.Fatalf("%s: %+v", problem, row)
+		}
+		times[row.TID] = append(times[row.TID], row)
+	}
+	known, inside := 0, 0
+	for _, row := range data.Callbacks {
+		if !row.CPUTime.Valid {
+			continue
+		}
+		known++
+		sums := trace.Callback{PreemptedTime: trace.Some[int64](0), BlockedTime: trace.Some[int64](0), WakeupLatency: trace.Some[int64](0)}
+		for _, off := range times[row.TID] {
+			if off.SchedOutTimestamp < row.CallbackStartTimestamp.Value || off.SchedInTimestamp > row.CallbackEndTimestamp.Value {
+				continue
+			}
+			inside++
+			if off.CallbackStartTimestamp.Value < row.CallbackStartTimestamp.Value {
+				t.Fatalf("it is not of a callback that began before:\n%+v\n%+v", off, row)
+			}
+			addOffCPU(&sums, &off)
+		}
+		if sums.PreemptedTime != row.PreemptedTime || sums.BlockedTime != row.BlockedTime || sums.WakeupLatency != row.WakeupLatency ||
+			sums.Preemptions.Value != row.Preemptions.Value || sums.Migrations.Value != row.Migrations.Value {
+			t.Fatalf("times off the CPU add up to\n%+v, the row of their callback is\n%+v", sums, row)
+		}
+	}
+	if known == 0 || inside == 0 || inside == len(data.Scheds) {
+		t.Errorf("of %d times off the CPU %d were in %d callbacks", len(data.Scheds), inside, known)
+	}
+	t.Logf("of %d times off the CPU %d were in %d callbacks", len(data.Scheds), inside, known)
+}
+
+// addOffCPU adds a time off the CPU to the parts of a callback.
+func addOffCPU(sums *trace.Callback, off *trace.Sched) {
+	more := func(sum *trace.Optional[int64], time int64) { *sum = trace.Some(sum.Value + time) }
+	woken := off.SchedInTimestamp
+	preempted := int64(0)
+	if off.Kind == trace.SchedPreempted {
+		preempted = off.SchedInTimestamp - off.SchedOutTimestamp
+		sums.Preemptions.Value++
+	} else {
+		woken = min(max(off.WakingTimestamp.Value, off.SchedOutTimestamp), off.SchedInTimestamp)
+		more(&sums.BlockedTime, woken-off.SchedOutTimestamp)
+	}
+	more(&sums.PreemptedTime, preempted)
+	more(&sums.WakeupLatency, off.SchedInTimestamp-woken)
+	if off.OutCPU != off.InCPU {
+		sums.Migrations.Value++
+	}
 }
 
 // requirePartsAddUp checks that parts are known, all or none, and add up. They are not known of a thread's first
@@ -125,7 +215,7 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 			t.Fatal("the program does not get ready")
 		}
 	}
-	r := record(t, session.Configuration{PIDs: fmt.Sprint(program.Process.Pid), Scheduling: true})
+	r := record(t, session.Configuration{PIDs: fmt.Sprint(program.Process.Pid), Scheduling: session.SchedulingFull})
 	r.waitForRows(trace.TableCallback, 4*executions)
 	data := r.stop()
 	requirePartsAddUp(t, data)
@@ -139,6 +229,9 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 			compared[spent.way] = &comparison{}
 		}
 		compared[spent.way].add(t, &row, &spent)
+		if isDueToItself(data, &row, program.Process.Pid, spent.way) {
+			compared[spent.way].dueToItself++
+		}
 	}
 	for _, way := range []string{"computes", "sleeps", "waits", "is_preempted"} {
 		if compared[way] == nil || compared[way].executions < executions/2 {
@@ -146,6 +239,27 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 		}
 		compared[way].check(t, way)
 	}
+	// An interrupt may wake the one that waits, when nobody else runs there.
+	for _, way := range []string{"waits", "is_preempted"} {
+		if c := compared[way]; c.dueToItself < c.executions*3/4 {
+			t.Errorf("of %d callbacks that %s, %d were off the CPU due to their own program", c.executions, way, c.dueToItself)
+		}
+	}
+}
+
+// isDueToItself reports whether a callback was once off the CPU because a thread of its own program had taken that, by
+// its real-time priority, or until one had released the mutex.
+func isDueToItself(data *oracle.Dataset, callback *trace.Callback, pid int, way string) bool {
+	const lowestRealTime = 99
+	return slices.ContainsFunc(data.Scheds, func(off trace.Sched) bool {
+		if off.TID != callback.TID || off.CallbackStartTimestamp != callback.CallbackStartTimestamp || off.OtherPID.Value != int32(pid) {
+			return false
+		}
+		if way == "is_preempted" {
+			return off.Kind == trace.SchedPreempted && off.OtherPriority.Value <= lowestRealTime && off.Priority > lowestRealTime
+		}
+		return off.Kind == trace.SchedBlocked
+	})
 }
 
 func readSpent(t *testing.T, file string) string {
@@ -188,8 +302,9 @@ func executionAround(data *oracle.Dataset, spent *spending) (trace.Callback, boo
 // comparison compares the executions of a callback with what each has measured of itself, which is all but a moment at
 // its begin and its end.
 type comparison struct {
-	executions, doubtful, otherwise int
-	cpu, blocked                    []float64 // differences, in shares of the duration
+	executions, doubtful, otherwise, dueToItself int
+
+	cpu, blocked []float64 // differences, in shares of the duration
 }
 
 // tolerance is the share of a callback's duration that a part may differ by.
