@@ -52,6 +52,7 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 		func() error { return q.Timeline(ctx, func(*analyze.TimelineWindow) error { return nil }) },
 		func() error { return q.Losses(ctx, func([]trace.Loss) error { return nil }) },
 		func() error { return q.Transitions(ctx, func([]trace.Lifecycle) error { return nil }) },
+		func() error { return q.TimesOffCPU(ctx, func([]trace.Sched) error { return nil }) },
 		func() error { return q.Waits(ctx, func([]trace.Wait) error { return nil }) },
 		func() error { return q.SimTimes(ctx, func([]trace.SimTime) error { return nil }) },
 	}

@@ -33,6 +33,20 @@ func (q *Query) Waits(ctx context.Context, each func([]trace.Wait) error) error 
 	}, each)
 }
 
+// TimesOffCPU passes on the times off the CPU that began in the time that is asked for, also outside of callbacks.
+// They belong to no node and no topic: where those are asked for there is none.
+func (q *Query) TimesOffCPU(ctx context.Context, each func([]trace.Sched) error) error {
+	if q.filter.isOfNames() {
+		return nil
+	}
+	return eachHappening(ctx, q, trace.TableSched, func(row *trace.Sched, clock *clockCorrection) bool {
+		for _, time := range []*int64{&row.SchedOutTimestamp, &row.SchedInTimestamp, &row.WakingTimestamp.Value} {
+			*time = clock.correct(*time)
+		}
+		return q.filter.covers(row.SchedOutTimestamp) && q.filter.process(row.PID)
+	}, each)
+}
+
 // SimTimes passes on the updates of clocks by simulated time that are asked for. They belong to no node and no topic:
 // where those are asked for there is none.
 func (q *Query) SimTimes(ctx context.Context, each func([]trace.SimTime) error) error {

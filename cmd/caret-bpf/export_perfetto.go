@@ -148,8 +148,8 @@ func (e *perfettoExport) tell(c console, query *analyze.Query, summary *perfetto
 	if e.path == "-" {
 		where = "wrote"
 	}
-	fmt.Fprintf(c.err, "%s: %d callbacks, %d publishes, %d polled takes, %d messages from publish to callback or take, %d calls of services, %d transitions, %d waits, %d ways along paths; %.1f MB\n",
-		where, summary.Callbacks, summary.Publishes, summary.Polls, summary.Flows, summary.Calls, summary.Transitions, summary.Waits, summary.Ways, float64(summary.Bytes)/1e6)
+	fmt.Fprintf(c.err, "%s: %d callbacks, %d publishes, %d polled takes, %d messages from publish to callback or take, %d calls of services, %d transitions, %d waits, %d times off the CPU, %d ways along paths; %.1f MB\n",
+		where, summary.Callbacks, summary.Publishes, summary.Polls, summary.Flows, summary.Calls, summary.Transitions, summary.Waits, summary.TimesOffCPU, summary.Ways, float64(summary.Bytes)/1e6)
 }
 
 // sizeWarner warns once when much was written.

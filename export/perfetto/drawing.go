@@ -21,6 +21,7 @@ const (
 	categoryService   = "service"
 	categoryLifecycle = "lifecycle"
 	categoryWait      = "wait"
+	categoryOffCPU    = "off_cpu"
 )
 
 // What arguments say of times that were not seen.

@@ -33,6 +33,8 @@ type Summary struct {
 	Transitions uint64
 	// Waits are those of executors' threads.
 	Waits uint64
+	// TimesOffCPU are those of threads.
+	TimesOffCPU uint64
 	// Overlapping are callbacks that overlap others of their thread, so that they have tracks of their own: the dataset
 	// contradicts itself.
 	Overlapping uint64
@@ -41,7 +43,7 @@ type Summary struct {
 
 // IsEmpty reports whether the trace has nothing that programs did.
 func (s *Summary) IsEmpty() bool {
-	return s.Callbacks+s.Publishes+s.Polls+s.Calls+s.Transitions+s.Waits == 0
+	return s.Callbacks+s.Publishes+s.Polls+s.Calls+s.Transitions+s.Waits+s.TimesOffCPU == 0
 }
 
 // Write writes the trace of what a query to a dataset is about. The first error of out ends it.
@@ -90,6 +92,7 @@ func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Opt
 		func() error { _, err := query.ServiceLatency(ctx, newDrawnServices(d).add); return err },
 		func() error { return query.Transitions(ctx, newDrawnTransitions(d).add) },
 		func() error { return query.Waits(ctx, newDrawnWaits(d).add) },
+		func() error { return query.TimesOffCPU(ctx, newDrawnTimesOffCPU(d).add) },
 		func() error { return query.SimTimes(ctx, newDrawnSimTimes(d).add) },
 	} {
 		if err := draw(); err != nil {

@@ -113,7 +113,7 @@ func drawn(of []*perfettotest.Slice, category string) (lines []string) {
 		if s.Parent != nil {
 			line += fmt.Sprintf(" in %d-%d", s.Parent.Begin-begin, s.Parent.End-begin)
 		}
-		for _, name := range []string{"status", "start", "end", "end_cpu", "cpu_time_ns", "preempted_time_ns", "blocked_time_ns", "wakeup_latency_ns"} {
+		for _, name := range []string{"status", "start", "end", "end_cpu", "cpu_time_ns", "preempted_time_ns", "blocked_time_ns", "wakeup_latency_ns", "by", "woken_where_ran"} {
 			if v, ok := s.Arguments[name]; ok {
 				line += fmt.Sprintf(" %s=%v", name, v)
 			}
@@ -412,6 +412,35 @@ func TestWaitsAndSimulatedTime(t *testing.T) {
 		none, summary := export(t, rows, filter, perfetto.Options{})
 		if summary.Waits > 0 || len(none.Counters) > 0 {
 			t.Errorf("%s: %+v, %d counters", name, summary, len(none.Counters))
+		}
+	}
+}
+
+// Times off the CPU are drawn on tracks of their threads, with who had to do with them.
+func TestTimesOffCPU(t *testing.T) {
+	rows := system()
+	hog := func(row trace.Sched) trace.Sched {
+		row.OtherPID, row.OtherTID, row.OtherCommand, row.OtherPriority = trace.Some[int32](20), trace.Some[int32](21), "hog", trace.Some[int32](9)
+		return row
+	}
+	rows.Scheds = []trace.Sched{
+		hog(trace.Sched{ProcessKey: robot, TID: 5, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + 10, SchedInTimestamp: begin + 20}),
+		hog(trace.Sched{ProcessKey: robot, TID: 5, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 30, SchedInTimestamp: begin + 50, WakingTimestamp: trace.Some(begin + 44)}),
+		{ProcessKey: robot, TID: 5, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 60, SchedInTimestamp: begin + 70},
+	}
+	decoded, summary := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	if summary.TimesOffCPU != 3 || summary.IsEmpty() {
+		t.Errorf("%+v", summary)
+	}
+	wantLines(t, "times off the CPU", drawn(decoded.Slices, "off_cpu"),
+		"10-20 preempted by=hog, PID 20, thread 21, priority 9", "30-44 blocked woken_where_ran=hog, PID 20, thread 21, priority 9", "44-50 awake", "60-70 blocked")
+	for name, filter := range map[string]analyze.Filter{
+		"of a node":    {Nodes: []*regexp.Regexp{regexp.MustCompile("/sensor")}},
+		"of a process": {Processes: []int32{1}},
+		"of a time":    {From: trace.Some(begin + 80)},
+	} {
+		if _, summary := export(t, rows, filter, perfetto.Options{}); summary.TimesOffCPU > 0 {
+			t.Errorf("%s: %+v", name, summary)
 		}
 	}
 }

@@ -9,16 +9,16 @@ import (
 // drawnWaits draws when executors' threads waited for work, on a track of each thread.
 type drawnWaits struct {
 	*drawing
-	threads map[waitingThread]*lanes
+	threads map[threadKey]*lanes
 }
 
-type waitingThread struct {
+type threadKey struct {
 	process trace.ProcessKey
 	tid     int32
 }
 
 func newDrawnWaits(d *drawing) *drawnWaits {
-	return &drawnWaits{drawing: d, threads: make(map[waitingThread]*lanes)}
+	return &drawnWaits{drawing: d, threads: make(map[threadKey]*lanes)}
 }
 
 func (w *drawnWaits) add(rows []trace.Wait) error {
@@ -30,7 +30,7 @@ func (w *drawnWaits) add(rows []trace.Wait) error {
 
 // wait draws a wait. Where one of its ends was not seen it is an instant at the other one.
 func (w *drawnWaits) wait(row *trace.Wait) {
-	key := waitingThread{row.ProcessKey, row.TID}
+	key := threadKey{row.ProcessKey, row.TID}
 	on := w.threads[key]
 	if on == nil {
 		on = &lanes{name: fmt.Sprintf("thread %d waits for work", row.TID), parent: w.process(row.ProcessKey).track}
