@@ -90,6 +90,8 @@ func TestJudge(t *testing.T) {
 		"all that fit are judged":    {"expectations: [{of: topic, where: {topic_name: /chain_0/.*}, at-least: {rate: 90}, at-most: {rate: 110, p50: 11ms}}]", false, "9 met"},
 		"too slow":                   {"expectations: [{of: topic, where: {topic_name: /chain_0/points}, at-least: {rate: 200}}]", false, "/chain_0/points /chain_0/sensor: rate at least 200: 1"},
 		"too long":                   {"expectations: [{of: callback, where: {node_name: /chain_0/filter}, at-most: {max: 1ns}}]", false, "max at most 1ns: "},
+		"not called often enough":    {"expectations: [{of: start, where: {node_name: /chain_0/filter}, at-least: {rate: 200}}]", false, "rate at least 200: 9"},
+		"called often enough":        {"expectations: [{of: start, where: {node_name: /chain_0/filter}, at-least: {rate: 90}, at-most: {max: 1s}}]", false, "2 met"},
 		"a name is meant as a whole": {"expectations: [{of: topic, where: {topic_name: chain_0}}]", false, ": rows at least 1: 0"},
 		"something is there":         {"expectations: [{of: callback, where: {node_name: /chain_0/filter}}]", false, "1 met"},
 		"nothing is there":           {"expectations: [{of: service, at-most: {max: 1s}}]", false, ": rows at least 1: 0"},
@@ -151,7 +153,7 @@ func TestRead(t *testing.T) {
 		"expectations: 3":             "is a list",
 		"expectations: [3]":           "no mapping",
 		"expectations: [{}]":          `"" is nothing of which`,
-		"expectations: [{of: x}]":     "there are callback, timer, topic",
+		"expectations: [{of: x}]":     "there are callback, start, timer, topic",
 		"expectations: [{of: topic, at-most: {p99: 3}}]":                  "with its unit",
 		"expectations: [{of: topic, at-most: {p99: [1]}}]":                "is a text",
 		"expectations: [{of: topic, at-most: {rate: fast}}]":              "is none",
@@ -177,7 +179,7 @@ func TestRead(t *testing.T) {
 	if lines := strings.Count(many.Error(), "\n"); lines != 19 {
 		t.Errorf("a thousand are wrong: %d lines", lines+1)
 	}
-	_, err := expect.Read("file", strings.NewReader("expectations: [{of: topics}]"), func(_ string, names []string) string { return names[2] })
+	_, err := expect.Read("file", strings.NewReader("expectations: [{of: topics}]"), func(_ string, names []string) string { return names[3] })
 	if err == nil || !strings.Contains(err.Error(), `did you mean "topic"?`) {
 		t.Errorf("what is alike: %v", err)
 	}

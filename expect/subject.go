@@ -42,6 +42,7 @@ type question[T any] func(context.Context, *analyze.Query) ([]T, error)
 var subjects = sync.OnceValue(func() []subject {
 	return []subject{
 		newSubject("callback", askCallbacks, func(r *analyze.CallbackLatency) bool { return r.OfEveryNode }, "node_name", "callback_name"),
+		newSubject("start", askPeriods(analyze.Callbacks, analyze.MeasurePeriod), isStandardTopic, "node_name", "callback_name"),
 		newSubject("timer", askPeriods(analyze.Callbacks, analyze.MeasureLateness), isStandardTopic, "node_name", "callback_name"),
 		newSubject("topic", askPeriods(analyze.Topics, analyze.MeasurePeriod), isStandardTopic, "topic_name", "node_name"),
 		newSubject("subscription", askPeriods(analyze.Subscriptions, analyze.MeasurePeriod), isStandardTopic, "topic_name", "node_name"),
