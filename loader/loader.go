@@ -68,6 +68,11 @@ func newLoader(ctx context.Context, options Options, features Features) (*Loader
 	if err != nil {
 		return nil, err
 	}
+	if options.SchedRecords {
+		if err := checkRingLock(); err != nil {
+			return nil, err
+		}
+	}
 	l := &Loader{
 		attachments:     make(map[*Attachment]struct{}),
 		links:           newLinkSet(0, options.FilterProcesses || m.filterInProgram),

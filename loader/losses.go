@@ -49,7 +49,7 @@ func (l *Loader) Losses() ([]Loss, error) {
 	}
 	for name, program := range l.collection.Programs {
 		if watchesScheduler(name) {
-			continue // what these miss makes parts of callbacks unknown, and no record is lost
+			continue // what these miss makes parts of callbacks unknown; they count themselves what records lack by it
 		}
 		stats, err := program.Stats()
 		if err != nil {

@@ -165,7 +165,8 @@ func TestMissedSwitchesAreLosses(t *testing.T) {
 	})
 	s.attach(schedulingTracepoints...)
 	run(sleep)
-	if more := missed() - before; more < 2*untold {
+	const mayAlsoHappen = 20 // to a thread: it is preempted
+	if more := missed() - before; more < 2*untold || more > 2*untold+mayAlsoHappen {
 		t.Errorf("%d switches were missed, %d are counted", 2*untold, more)
 	}
 }

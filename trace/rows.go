@@ -395,8 +395,8 @@ const (
 	SchedBlocked SchedKind = "blocked"
 )
 
-// Sched is one time off the CPU of a thread that has shown an event (sched_switch, sched_waking). Only record
-// --sched=full has them.
+// Sched is one time off the CPU of a thread that has run a callback, a step of an executor or a take (sched_switch,
+// sched_waking). Only record --sched=full has them.
 type Sched struct {
 	ProcessKey
 	TID  int32     `column:"tid"`

@@ -30,9 +30,9 @@ static __always_inline void push_callback(struct thread_state *state, const stru
 	frame->flags = flags;
 	frame->steps = STEPS_UNKNOWN;
 	frame->feed = *feed;
-	if (scheduling)
-		scheduling_at_start(state->depth, event->time_ns);
 	state->depth++;
+	if (scheduling)
+		scheduling_at_start(state->depth - 1, event->time_ns);
 }
 
 /*

@@ -146,11 +146,23 @@ static __always_inline void follow_skipped_enqueues(struct ring_history *known,
 	if (!known->skipped_enqueues)
 		return;
 	known->write_index += take_skipped(&known->skipped_enqueues);
-	if (known->write_index >= ring->capacity)
-		known->write_index -= ring->capacity;
+	known->write_index %= ring->capacity;
 	ahead = ring_steps(ring, known->write_index, ring->write_index);
 	if (ahead > known->open_enqueues)
 		known->open_enqueues = ahead;
+}
+
+static __always_inline void follow_skipped_dequeues(struct ring_history *known)
+{
+	__u32 skipped;
+
+	if (!known->skipped_dequeues)
+		return;
+	skipped = take_skipped(&known->skipped_dequeues);
+	known->unseen_dequeues -=
+		skipped < known->unseen_dequeues ? skipped : known->unseen_dequeues;
+	if (known->unseen_dequeues > known->open_dequeues)
+		known->open_dequeues = known->unseen_dequeues;
 }
 
 /* A slot that is the only one shows by its message whether it was used by somebody else. */
@@ -169,7 +181,8 @@ static __always_inline __u64 enqueues_ahead(const struct ring_history *known,
 static __always_inline enum ring_overwritten
 follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 message, __u64 *slot)
 {
-	bool skipped = known->skipped_enqueues || known->skipped_dequeues;
+	bool skipped_enqueues = known->skipped_enqueues;
+	bool skipped = skipped_enqueues || known->skipped_dequeues;
 	bool only = ring->capacity == 1, early, gone = !ring->size;
 	enum ring_overwritten overwritten = OVERWRITTEN_UNKNOWN;
 	__u64 ahead, since;
@@ -177,11 +190,14 @@ follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 messag
 	*slot = SLOT_UNKNOWN;
 	follow_skipped_enqueues(known, ring);
 	ahead = enqueues_ahead(known, ring, message);
-	/* Whoever takes a message while more are left triggers, too. */
-	if (!ahead && !known->open_enqueues)
+	/*
+	 * Whoever takes a message while more are left triggers, too. One that was skipped may have
+	 * been such a trigger, or older than the history: then this one looks as if it were none.
+	 */
+	if (!ahead && !known->open_enqueues && !skipped_enqueues)
 		return NO_ENQUEUE;
 	early = known->early == EARLY_YES || (known->early == EARLY_MAYBE && gone);
-	if (ahead == 1 && !known->open_enqueues && (!early || gone)) {
+	if (ahead == 1 && !known->open_enqueues && (!early || gone) && !(only && skipped)) {
 		*slot = ring->write_index;
 		known->doubtful_enqueues = 0;
 	} else {
@@ -195,12 +211,14 @@ follow_enqueue(struct ring_history *known, const struct ring *ring, __u64 messag
 			overwritten = OVERWRITTEN_YES;
 	}
 	known->open_enqueues = still_open(known->open_enqueues, only ? 1 : ahead);
-	known->write_index = ring_next(ring, known->write_index);
+	if (ahead)
+		known->write_index = ring_next(ring, known->write_index);
 	if (known->doubtful_enqueues >= LARGEST_DOUBT) {
 		known->open_enqueues = 0;
 		known->write_index = ring->write_index;
 	}
 	known->unseen_dequeues += count_dequeues(known, ring);
+	follow_skipped_dequeues(known);
 	known->message = message;
 	known->taken = early && gone;
 	known->early = EARLY_NO;

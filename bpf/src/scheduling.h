@@ -36,6 +36,12 @@ const volatile bool only_listed = false;
 #define OFF_RUNNABLE 1
 #define OFF_BLOCKED  2
 
+/*
+ * So long before a thread is off the CPU its waker may come: it waits until the thread has left,
+ * which first looks for others that could run.
+ */
+#define EARLIEST_WAKING_NS 1000000
+
 /* What a callback has found at its start. */
 struct scheduling_start {
 	struct scheduling sums;
@@ -50,10 +56,13 @@ struct watched_thread {
 	__u64 switched_out_ns;
 	__u64 waking_ns; /* woken since it was switched in; 0: not. Its waker writes it. */
 	__u64 switches;	 /* as the kernel counts them */
-	__u64 breaks;	 /* grows whenever sums before and after do not go together */
-	__u64 missed;	 /* switches that nothing has told of, not yet counted as lost */
-	__u32 place;	 /* ON_CPU, OFF_... */
-	__u32 cpu;	 /* that it left */
+	__u64 breaks;	 /* changes whenever sums before and after do not go together */
+	/* The kernel's count at the last switch away that was seen, and at the one that it has come
+	   back from. 0: there was none. */
+	__u64 switched;
+	__u64 came_back;
+	__u32 place; /* ON_CPU, OFF_... */
+	__u32 cpu;   /* that it left */
 	struct other_thread preempter;
 	struct other_thread waker;
 	struct scheduling_start starts[MAX_DEPTH];
@@ -110,8 +119,6 @@ static __always_inline bool take_sums(struct watched_thread *watched, struct tas
 	__u64 switches = count_switches(task);
 
 	if (watched->switches != switches) {
-		if (watched->breaks) /* it was watched before */
-			watched->missed += switches - watched->switches;
 		watch_anew(watched, task);
 		return false;
 	}
@@ -167,73 +174,78 @@ static __always_inline void note_other(struct other_thread *other, struct task_s
 	bpf_core_read(other->command, sizeof(other->command), &task->comm);
 }
 
-/* The kernel has counted the switch that is under way. */
-static __always_inline void count_missed(struct watched_thread *watched, struct task_struct *task)
+/* The state of a thread that is recorded now: a target may have been removed, or not be added yet.
+ */
+static __always_inline const struct thread_state *recorded_thread(struct task_struct *task)
 {
-	__u64 switches = count_switches(task);
+	__u32 pid = task->tgid, tid = task->pid;
+	__u64 *listed;
 
-	if (watched->switches + 1 != switches) {
-		watched->missed += switches - 1 - watched->switches;
-		watched->switches = switches - 1;
-		watched->breaks++;
+	if (gate != GATE_OPEN)
+		return NULL;
+	if (only_listed) {
+		listed = bpf_map_lookup_elem(&processes, &pid);
+		if (!listed || *listed == LISTED_FOR_ENTITIES)
+			return NULL;
 	}
-	if (watched->missed && gate == GATE_OPEN)
-		count_losses(KIND_SCHED, REASON_MISSED, watched->missed);
-	watched->missed = 0;
+	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-/* It is listed, and not for its entities only. */
-static __always_inline bool is_recorded(__u32 pid)
+/*
+ * Times off the CPU of which nothing is told: those whose end was not seen, and those that the
+ * kernel counts beside. It has counted the switch that is under way.
+ */
+static __always_inline void count_missed(struct watched_thread *watched, struct task_struct *task)
 {
-	__u64 *listed = bpf_map_lookup_elem(&processes, &pid);
+	__u64 switches = count_switches(task), missed = 0;
 
-	return listed && *listed != LISTED_FOR_ENTITIES;
+	if (watched->switched)
+		missed = switches - watched->switched - 1 +
+			 (watched->came_back != watched->switched);
+	watched->switched = switches;
+	if (missed && recorded_thread(task))
+		count_losses(KIND_SCHED, REASON_MISSED, missed);
 }
 
 /* A time off the CPU is over. */
 static __always_inline void emit_sched(const struct watched_thread *watched,
-				       struct task_struct *task, __u64 out_ns, __u64 waking_ns,
-				       __u64 in_ns)
+				       struct task_struct *task, __u64 waking_ns, __u64 in_ns)
 {
-	__u32 pid = task->tgid, tid = task->pid, depth;
-	const struct callback_frame *frame;
-	const struct thread_state *state;
-	struct sched_record *record;
+	const struct thread_state *state = recorded_thread(task);
 	bool is_blocked = watched->place == OFF_BLOCKED;
+	const struct callback_frame *frame;
+	struct sched_record *record;
 
-	if (gate != GATE_OPEN || (only_listed && !is_recorded(pid)))
+	if (!state)
 		return;
 	record = reserve(KIND_SCHED, sizeof(*record));
 	if (!record)
 		return;
+	__builtin_memset(record, 0, sizeof(*record));
 	record->header.kind = KIND_SCHED;
 	record->header.status = is_blocked ? SCHED_BLOCKED : SCHED_PREEMPTED;
-	record->header.depth = 0;
-	record->header.flags = 0;
 	record->header.cpu = bpf_get_smp_processor_id();
-	record->header.pid = pid;
-	record->header.tid = tid;
-	record->out_ns = out_ns;
+	record->header.pid = task->tgid;
+	record->header.tid = task->pid;
+	record->out_ns = watched->switched_out_ns;
 	record->in_ns = in_ns;
-	record->waking_ns = waking_ns;
-	record->callback = 0;
-	record->callback_start_ns = 0;
 	record->out_cpu = watched->cpu;
 	record->priority = task->prio;
-	if (!is_blocked)
+	if (!is_blocked) {
 		record->other = watched->preempter;
-	else if (waking_ns)
+	} else if (waking_ns) {
+		record->waking_ns = waking_ns < in_ns ? waking_ns : in_ns;
 		record->other = watched->waker;
-	else
-		__builtin_memset(&record->other, 0, sizeof(record->other));
-	state = bpf_map_lookup_elem(&threads, &tid);
-	if (state && state->depth) {
-		depth = state->depth;
-		frame = &state->frames[(depth - 1) & (MAX_DEPTH - 1)];
-		record->header.depth = depth;
-		record->header.flags = state->overflow ? FLAG_PARENT_UNKNOWN : 0;
-		record->callback = state->overflow ? 0 : frame->callback;
-		record->callback_start_ns = state->overflow ? 0 : frame->start_ns;
+	}
+	if (state->depth) {
+		record->header.depth = state->depth;
+		if (state->overflow) {
+			record->header.flags = FLAG_PARENT_UNKNOWN;
+		} else {
+			frame = &state->frames[(state->depth - 1) & (MAX_DEPTH - 1)];
+			record->callback = frame->callback;
+			record->callback_start_ns = frame->start_ns;
+		}
 	}
 	submit(record, sizeof(*record));
 }
@@ -246,6 +258,9 @@ static __always_inline void switch_out(struct watched_thread *watched, struct ta
 		if (is_runnable)
 			note_other(&watched->preempter, next);
 	}
+	/* A waking of long ago is that of a thread that has not blocked after all. */
+	if (now - watched->waking_ns > EARLIEST_WAKING_NS)
+		watched->waking_ns = 0;
 	watched->switched_out_ns = now;
 	watched->cpu = bpf_get_smp_processor_id();
 	watched->place = is_runnable ? OFF_RUNNABLE : OFF_BLOCKED;
@@ -258,7 +273,7 @@ static __always_inline void switch_out(struct watched_thread *watched, struct ta
 static __always_inline void switch_in(struct watched_thread *watched, struct task_struct *task,
 				      __u64 now)
 {
-	__u64 out = watched->switched_out_ns, woken = watched->waking_ns;
+	__u64 out = watched->switched_out_ns, waking = watched->waking_ns, woken = waking;
 
 	watched->waking_ns = 0;
 	if (watched->place == ON_CPU) /* it was not seen to leave */
@@ -266,7 +281,6 @@ static __always_inline void switch_in(struct watched_thread *watched, struct tas
 	if (now < out) /* of two CPUs, which read the clock at the same time */
 		now = out;
 	if (watched->place == OFF_RUNNABLE) {
-		woken = 0;
 		watched->sums.preempted_ns += now - out;
 		watched->sums.preemptions++;
 	} else if (woken) {
@@ -282,7 +296,8 @@ static __always_inline void switch_in(struct watched_thread *watched, struct tas
 	if (watched->cpu != bpf_get_smp_processor_id())
 		watched->sums.migrations++;
 	if (sched_records)
-		emit_sched(watched, task, out, woken, now);
+		emit_sched(watched, task, waking, now);
+	watched->came_back = watched->switched;
 	watched->switched_in_ns = now;
 	watched->place = ON_CPU;
 	watched->switches++;

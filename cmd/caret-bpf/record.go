@@ -118,7 +118,7 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.DurationVar(&f.configuration.SegmentPeriod, "segment-period", 0, "what a crash can lose: rows are on disk after this `TIME` (default 15s)")
 	flags.BoolVar(&f.configuration.Raw, "raw", false, "also record every tracepoint hit unmerged, in the table event")
 	flags.StringVar((*string)(&f.configuration.Scheduling), "sched", "", "also record `WHAT` the kernel's scheduler did: callbacks (where their time went: on a CPU, preempted, "+
-		"blocked, or awake and not running yet; caret-bpf latency callback --why), full (also each time off the CPU of threads that run callbacks or publish, and due to whom; table sched)")
+		"blocked, or awake and not running yet; caret-bpf latency callback --why), full (also each time off the CPU of threads that run callbacks or take messages, and due to whom; table sched)")
 	flags.Lookup("sched").NoOptDefVal = string(session.SchedulingCallbacks)
 	flags.BoolVar(&f.configuration.ForceTracefs, "force-tracefs", false, "attach as on kernels without uprobe_multi (before 6.6)")
 	flags.StringVar((*string)(&f.configuration.Profile), "profile", "", "`WHICH` events: minimal (callbacks, takes and publishes with the fewest probes), "+

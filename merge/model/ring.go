@@ -98,13 +98,14 @@ func (h *RingHistory) followSkippedDequeues() {
 
 // Enqueue returns the slot of an enqueue. message is what is in the slot that was written last, 0 if it has been taken.
 func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritten abi.Overwritten) {
-	skipped := h.SkippedEnqueues > 0 || h.SkippedDequeues > 0
+	skippedEnqueues := h.SkippedEnqueues > 0
+	skipped := skippedEnqueues || h.SkippedDequeues > 0
 	h.followSkippedEnqueues(ring)
 	if ring.Capacity == 1 {
 		return h.enqueueAlone(ring, message, skipped)
 	}
 	ahead := ring.distance(h.WriteIndex, ring.WriteIndex)
-	if ahead == 0 && h.OpenEnqueues == 0 {
+	if ahead == 0 && h.OpenEnqueues == 0 && !skippedEnqueues {
 		return abi.UnknownSlot, abi.NoEnqueue
 	}
 	slot, overwritten = abi.UnknownSlot, abi.OverwrittenUnknown
@@ -116,11 +117,14 @@ func (h *RingHistory) Enqueue(ring Ring, message uint64) (slot uint64, overwritt
 	}
 	h.settle(slot)
 	h.OpenEnqueues = stillOpen(h.OpenEnqueues, ahead)
-	h.WriteIndex = ring.next(h.WriteIndex)
+	if ahead > 0 {
+		h.WriteIndex = ring.next(h.WriteIndex)
+	}
 	if h.DoubtfulEnqueues >= abi.LargestDoubt {
 		h.OpenEnqueues, h.WriteIndex = 0, ring.WriteIndex
 	}
 	h.countDequeues(ring)
+	h.followSkippedDequeues()
 	h.Message, h.Taken, h.Early = message, false, earlyNo
 	h.noteSize(ring)
 	return slot, overwritten
@@ -132,14 +136,15 @@ func (h *RingHistory) enqueueAlone(ring Ring, message uint64, skipped bool) (slo
 	same := message != 0 && message == h.Message && !h.Taken
 	gone := ring.Size == 0
 	early := h.Early == earlyYes || h.Early == earlyMaybe && gone
-	if !same && (!early || gone) {
+	if !same && (!early || gone) && !skipped {
 		slot = 0
-		if !early && !skipped {
+		if !early {
 			overwritten = h.dropped(ring)
 		}
 	}
 	h.settle(slot)
 	h.countDequeues(ring)
+	h.followSkippedDequeues()
 	h.Message, h.Taken, h.Early = message, early && gone, earlyNo
 	h.noteSize(ring)
 	return slot, overwritten

@@ -40,7 +40,8 @@ type ringScript struct {
 	steps   int
 	takers  int // 0 is one
 	// skipped: one of so many operations that are seen cannot be followed, 0 is none.
-	skipped int
+	skipped  int
+	skipping int // that follow
 }
 
 func newRingScript(random *rand.Rand, capacity uint64) *ringScript {
@@ -112,7 +113,17 @@ func (s *ringScript) see() sighting {
 	return seen
 }
 
-func (s *ringScript) skips() bool { return s.skipped > 0 && s.random.IntN(s.skipped) == 0 }
+// skips reports whether the next operation cannot be followed: mostly several in a row.
+func (s *ringScript) skips() bool {
+	if s.skipping == 0 && s.skipped > 0 && s.random.IntN(s.skipped) == 0 {
+		s.skipping = 1 + s.random.IntN(4)
+	}
+	if s.skipping == 0 {
+		return false
+	}
+	s.skipping--
+	return true
+}
 
 // step does something and returns what a probe sees, if it does.
 func (s *ringScript) step(others bool) (sighting, bool) {
@@ -273,6 +284,20 @@ func TestDequeueOfBeforeTheHistoryBegan(t *testing.T) {
 	}
 	if slot := history.Dequeue(model.Ring{Capacity: 4, WriteIndex: 2, ReadIndex: 2, Size: 1}, 0x20); slot != 1 {
 		t.Errorf("slot %d of what was taken next, want 1", slot)
+	}
+}
+
+// TestSkippedOfBeforeTheHistoryBegan: a program that finds another one at work may have seen what that has counted, or
+// a trigger that was no enqueue. What comes next is one.
+func TestSkippedOfBeforeTheHistoryBegan(t *testing.T) {
+	history := model.BeginRing(model.Ring{Capacity: 8, WriteIndex: 6, ReadIndex: 6, Size: 1}, 0x30)
+	history.SkippedEnqueues = 1
+	for i, want := range []uint64{abi.UnknownSlot, 0} {
+		write := (7 + uint64(i)) % 8
+		slot, overwritten := history.Enqueue(model.Ring{Capacity: 8, WriteIndex: write, ReadIndex: 6, Size: 2 + uint64(i)}, 0x40)
+		if slot != want || overwritten == abi.NoEnqueue {
+			t.Errorf("enqueue %d: slot %d, want %d; overwritten %v", i, slot, want, overwritten)
+		}
 	}
 }
 

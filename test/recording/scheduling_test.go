@@ -62,8 +62,8 @@ func TestTimesOffTheCPU(t *testing.T) {
 	})
 }
 
-// forgetMissedSwitches takes out losses that the kernel explains: that of a sandbox hides the switches away from its own
-// agent.
+// forgetMissedSwitches takes out losses that the kernel explains: that of a sandbox hides the switches away from its
+// own agent.
 func forgetMissedSwitches(t *testing.T, data *oracle.Dataset) {
 	t.Helper()
 	missed := uint64(0)

@@ -26,7 +26,7 @@ func TestTargetsChange(t *testing.T) {
 	requireRecording(t)
 	const flags = "--rate 100 --threads 2 --intra-process --chain"
 	stays, leaves, comes := startReadyNode(t, oneLayout, flags), startReadyNode(t, oneLayout, flags), startReadyNode(t, oneLayout, flags)
-	r := record(t, session.Configuration{PIDs: stays.pidText() + "," + leaves.pidText()})
+	r := record(t, session.Configuration{PIDs: stays.pidText() + "," + leaves.pidText(), Scheduling: session.SchedulingFull})
 	r.waitForMoreRows(trace.TableCallback, enough/2)
 	adding, added := r.timed(func() error { return r.handle.AddTarget(t.Context(), int32(comes.PID()), 0) })
 	r.waitForMoreRows(trace.TableCallback, enough/2)
@@ -42,6 +42,7 @@ func TestTargetsChange(t *testing.T) {
 		t.Errorf("PIDs %v are recorded, not %v", pids, want)
 	}
 	data := r.stop()
+	forgetMissedSwitches(t, data)
 	all := oracle.Span{OpenFrom: r.began, OpenTo: r.opened, CloseFrom: r.closing, CloseTo: r.ended}
 	late, short := all, all
 	late.OpenFrom, late.OpenTo = adding, added
@@ -64,12 +65,30 @@ func TestTargetsChange(t *testing.T) {
 		}
 		requireExactProcess(t, data, of.n.stop(), of.span, oracle.Circumstances{Found: true})
 	}
+	requireNoTimesOffCPU(t, data, leaves.PID(), removed, r.ended)
+	requireNoTimesOffCPU(t, data, comes.PID(), r.began, adding)
 	var told []string
 	for _, change := range data.Session.Changes {
 		told = append(told, change.What)
 	}
 	if !slices.Equal(told, []string{trace.ChangeAdded, trace.ChangeRemoved}) {
 		t.Errorf("session.json tells of %v", told)
+	}
+}
+
+// requireNoTimesOffCPU requires that a process with others has none that ended between two instants.
+func requireNoTimesOffCPU(t *testing.T, data *oracle.Dataset, pid int, from, to uint64) {
+	t.Helper()
+	some := false
+	for _, row := range data.Scheds {
+		at := uint64(row.SchedInTimestamp - data.Session.Clock.RealtimeOffset)
+		if int(row.PID) == pid && at > from && at < to {
+			t.Fatalf("process %d was not recorded then: %+v", pid, row)
+		}
+		some = some || int(row.PID) == pid
+	}
+	if !some {
+		t.Errorf("process %d was never off a CPU", pid)
 	}
 }
 
