@@ -48,6 +48,21 @@ SELECT boot_id, pid, process_start, any_value(node_name) AS node_name, any_value
 FROM callback_execution
 GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp;
 
+-- caret-bpf latency callback --off-cpu. Times are in nanoseconds.
+CREATE OR REPLACE VIEW callback_off_cpu AS
+SELECT s.boot_id, s.pid, s.process_start, any_value(l.node_name) AS node_name, any_value(replace(l.kind, 'intra_process_', '')) AS kind,
+       any_value(l.topic_name) AS topic_name, any_value(l.period) AS period, any_value(l.symbol) AS symbol,
+       s.kind AS off_cpu, s.other_command, count(*) AS count,
+       sum(s.sched_in_timestamp - s.sched_out_timestamp)::BIGINT AS total,
+       round(avg(s.sched_in_timestamp - s.sched_out_timestamp))::BIGINT AS mean,
+       max(s.sched_in_timestamp - s.sched_out_timestamp) AS longest
+FROM sched s LEFT JOIN callback_life l
+  ON s.boot_id = l.boot_id AND s.pid = l.pid AND s.process_start = l.process_start AND s.callback = l.callback
+ AND s.callback_start_timestamp >= coalesce(l.since, -9223372036854775807)
+ AND s.callback_start_timestamp < coalesce(l.end_timestamp, 9223372036854775807)
+WHERE s.callback_start_timestamp IS NOT NULL
+GROUP BY s.boot_id, s.pid, s.process_start, coalesce(l.owner, s.callback), l.since, s.kind, s.other_command;
+
 -- Subscriptions by what takes name them by, their rcl handles and their intra-process buffers, and when they lived, as in callback_life.
 CREATE OR REPLACE VIEW subscription_life AS
 WITH named AS (
