@@ -20,6 +20,13 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 	return []func() error{
 		func() error { _, err := q.CallbackLatency(ctx, nil); return err },
 		func() error {
+			_, err := q.CallbackDelays(ctx, func([]analyze.DelayedExecution) error { return nil })
+			if errors.Is(err, analyze.ErrNoTimesOffCPU) {
+				return nil
+			}
+			return err
+		},
+		func() error {
 			_, err := q.CallbackOffCPU(ctx, func([]analyze.TimeOffCPU) error { return nil })
 			if errors.Is(err, analyze.ErrNoTimesOffCPU) {
 				return nil

@@ -134,15 +134,7 @@ func (p *periodic) occur(at int64) {
 	if p.grid == 0 {
 		return
 	}
-	// rcl calls a timer at the points of its grid, never before, and leaves out those that it missed. Without the origin,
-	// starts are compared with the first one and may be somewhat before it.
-	since := at - p.begin
-	if p.origin.Valid {
-		since += min(clockStep, p.grid/2)
-	} else {
-		since += p.grid / 2
-	}
-	point := floorDivision(since, p.grid)
+	point := p.pointOf(at)
 	p.lateness.add(at, at-p.begin-point*p.grid)
 	if p.points == 0 {
 		p.firstPoint, p.atPoint = point, point-1
@@ -151,6 +143,28 @@ func (p *periodic) occur(at int64) {
 		p.atPoint = point
 		p.points++
 	}
+}
+
+// pointOf numbers the points of the grid. rcl calls a timer at these points, never before, and leaves out those that it
+// missed. Without the origin, starts are compared with the first one and may be somewhat before it.
+func (p *periodic) pointOf(at int64) int64 {
+	since := at - p.begin
+	if p.origin.Valid {
+		since += min(clockStep, p.grid/2)
+	} else {
+		since += p.grid / 2
+	}
+	return floorDivision(since, p.grid)
+}
+
+// due is when the timer was due that started then, once all its starts are known. A start that a clock in steps has
+// too early was in time.
+func (p *periodic) due(at int64) int64 {
+	due := p.begin + p.pointOf(at)*p.grid
+	if !p.origin.Valid {
+		due += p.lateness.min
+	}
+	return min(due, at)
 }
 
 // clockStep is by how much a time may be too early or too late because a clock goes in steps: some go microsecond by

@@ -19,23 +19,24 @@ func latencyCallbackCommand() command {
 			"caret-bpf latency callback rec --node '/perception/.*' --sort max --limit 10",
 			"caret-bpf latency callback rec --why",
 			"caret-bpf latency callback rec --off-cpu --sort total --limit 10",
+			"caret-bpf latency callback rec --before",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
 			charts := defineChartFlags(flags, histogramChart, seriesChart, schedulingChart)
 			why := flags.Bool("why", false, "where the time went: on a CPU, preempted, blocked, or awake and not running yet; needs record --sched")
 			offCPU := flags.Bool("off-cpu", false, "what kept the threads of callbacks off the CPU: who had it, or who woke them; needs record --sched=full")
+			before := flags.Bool("before", false, "where the time before callbacks went, since the timer was due or the message was published: into other callbacks, the executor, "+
+				"preemption, waiting; needs record --sched=full")
 			return func(ctx context.Context, c console, arguments []string) error {
-				if *offCPU {
-					if *why || charts.asksAny() {
-						return fmt.Errorf("%w: --off-cpu is answered with rows of its own: leave out --why and the drawing", errUsage)
-					}
+				switch asked := countTrue(*why, *offCPU, *before); {
+				case asked > 1 || asked == 1 && charts.asksAny():
+					return fmt.Errorf("%w: --why, --off-cpu and --before are answered with rows of their own: ask for one, without a drawing", errUsage)
+				case *offCPU:
 					return answer(ctx, c, q, arguments, ranking[analyze.CallbackOffCPU]{by: "total"}, (*analyze.Query).CallbackOffCPU)
-				}
-				if *why {
-					if charts.asksAny() {
-						return fmt.Errorf("%w: --why is answered with rows: leave out the drawing", errUsage)
-					}
+				case *before:
+					return answer(ctx, c, q, arguments, ranking[analyze.CallbackDelay]{by: "longest"}, (*analyze.Query).CallbackDelays)
+				case *why:
 					return answer(ctx, c, q, arguments, ranking[analyze.CallbackParts]{by: "longest"}, (*analyze.Query).CallbackParts)
 				}
 				if charts.asks(schedulingChart) {
@@ -45,6 +46,15 @@ func latencyCallbackCommand() command {
 			}
 		},
 	}
+}
+
+func countTrue(flags ...bool) (count int) {
+	for _, flag := range flags {
+		if flag {
+			count++
+		}
+	}
+	return count
 }
 
 func callbackValues() valued[analyze.CallbackLatency, analyze.CallbackExecution, analyze.CallbackLabel] {

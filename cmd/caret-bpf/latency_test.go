@@ -121,6 +121,19 @@ func TestLatencyCallbackOffCPU(t *testing.T) {
 	}
 }
 
+// TestLatencyCallbackBefore: where no time off the CPU was recorded the answer names the remedy.
+func TestLatencyCallbackBefore(t *testing.T) {
+	dir, _ := syntheticDataset(t)
+	if code, _, problems := runCommand("latency", "callback", dir, "--before"); code != exitNoTarget || !strings.Contains(problems, "record --sched=full") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	for _, other := range []string{"--histogram", "--why", "--off-cpu"} {
+		if code, _, problems := runCommand("latency", "callback", dir, "--before", other); code != exitUsage || !strings.Contains(problems, "--before") {
+			t.Errorf("%s: exit code %d: %s", other, code, problems)
+		}
+	}
+}
+
 func TestLatencySeries(t *testing.T) {
 	dir, rows := syntheticDataset(t)
 	code, out, problems := runCommand("latency", "callback", dir, "--series", "--csv")

@@ -37,6 +37,7 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kPeriod{40};
 constexpr milliseconds kSpent{5};
+constexpr milliseconds kDrifting{41};
 
 [[noreturn]] void fail(int error, const char *what) {
   throw std::system_error(error, std::generic_category(), what);
@@ -232,9 +233,12 @@ int main(int count, char **arguments) {
     hog.ask();
     compute(kSpent);
   };
+  // Does nothing, and is due at any time: also while others run.
+  const auto comes_late = [] {};
   const auto all = std::make_tuple(
       node->create_wall_timer(kPeriod, computes), node->create_wall_timer(kPeriod, sleeps),
-      node->create_wall_timer(kPeriod, waits), node->create_wall_timer(kPeriod, is_preempted));
+      node->create_wall_timer(kPeriod, waits), node->create_wall_timer(kPeriod, is_preempted),
+      node->create_wall_timer(kDrifting, comes_late));
   rclcpp::executors::SingleThreadedExecutor executor;
   executor.add_node(node);
   log.add("ready");

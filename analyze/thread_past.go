@@ -1,0 +1,110 @@
+package analyze
+
+import (
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// keptPast is how much is kept of what a thread did, in nanoseconds.
+const keptPast = int64(time.Minute)
+
+// threadPast is what a thread has done: the callbacks that it ran, none within another, and when it was off the CPU
+// between them.
+type threadPast struct {
+	ran []ranCallback // in the order of time, as the next
+	off []offCPU      // some of them are still to come
+	// from is since when all of it is known.
+	from trace.Optional[int64]
+}
+
+// ranCallback is an execution. If it is not known what the thread did in it, it is not known of the time around it.
+type ranCallback struct {
+	callback   *system.Callback
+	start, end int64
+	known      bool
+}
+
+// offCPU is a time off the CPU outside of callbacks. One that was preempted has no waking.
+type offCPU struct {
+	out, waking, in int64
+	kind            trace.SchedKind
+}
+
+func (t *threadPast) add(e *Execution) {
+	if !e.Start.Valid || e.Depth > 0 {
+		return
+	}
+	if !e.End.Valid { // it is not known what the thread does from now on
+		t.ran, t.from = nil, trace.Optional[int64]{}
+		return
+	}
+	t.ran = append(t.ran, ranCallback{e.Callback, e.Start.Value, e.End.Value, e.Parts.Valid})
+	if !t.from.Valid && e.Parts.Valid {
+		t.from = e.End
+	}
+}
+
+// prune forgets what ended before an instant.
+func (t *threadPast) prune(before int64) {
+	t.ran = slices.DeleteFunc(t.ran, func(c ranCallback) bool { return c.end < before })
+	t.off = slices.DeleteFunc(t.off, func(o offCPU) bool { return o.in < before })
+	if t.from.Valid {
+		t.from.Value = max(t.from.Value, before)
+	}
+}
+
+// between splits the time between two instants, of which the thread was not in a callback at the second one. behind is
+// the callback that ran longest in it, and for how long. It is false where something is not known.
+func (t *threadPast) between(from, until int64) (parts DelayParts, behind ranBehind, known bool) {
+	if !t.from.Valid || from < t.from.Value || from > until {
+		return parts, behind, false
+	}
+	for _, c := range slices.Backward(t.ran) {
+		if c.end <= from {
+			break
+		}
+		if !c.known {
+			return parts, behind, false
+		}
+		time := overlap(c.start, c.end, from, until)
+		parts.OtherCallbacks += time
+		if time > behind.time {
+			behind = ranBehind{c.callback, time}
+		}
+	}
+	for _, o := range slices.Backward(t.off) {
+		if o.in <= from {
+			break
+		}
+		switch {
+		case o.out >= until || t.inCallback(o):
+		case o.kind == trace.SchedPreempted:
+			parts.PreemptedTime += overlap(o.out, o.in, from, until)
+		case o.waking == noTime:
+			return parts, behind, false
+		default:
+			woken := min(max(o.waking, o.out), o.in)
+			parts.BlockedTime += overlap(o.out, woken, from, until)
+			parts.WakeupLatency += overlap(woken, o.in, from, until)
+		}
+	}
+	parts.Executor = until - from - parts.OtherCallbacks - parts.PreemptedTime - parts.BlockedTime - parts.WakeupLatency
+	return parts, behind, parts.Executor >= 0
+}
+
+// inCallback reports whether a time was within a callback that was nested too deep to be named.
+func (t *threadPast) inCallback(o offCPU) bool {
+	return slices.ContainsFunc(t.ran, func(c ranCallback) bool { return o.out >= c.start && o.in <= c.end })
+}
+
+// ranBehind is a callback and how long it ran.
+type ranBehind struct {
+	callback *system.Callback
+	time     int64
+}
+
+// overlap is how long two spans have in common.
+func overlap(begin, end, from, until int64) int64 { return max(0, min(end, until)-max(begin, from)) }
