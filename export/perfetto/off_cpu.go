@@ -9,11 +9,11 @@ import (
 // drawnTimesOffCPU draws when threads were off the CPU, on a track of each thread.
 type drawnTimesOffCPU struct {
 	*drawing
-	threads map[threadKey]*lanes
+	threads threadLanes
 }
 
 func newDrawnTimesOffCPU(d *drawing) *drawnTimesOffCPU {
-	return &drawnTimesOffCPU{drawing: d, threads: make(map[threadKey]*lanes)}
+	return &drawnTimesOffCPU{drawing: d, threads: newThreadLanes("off the CPU")}
 }
 
 func (o *drawnTimesOffCPU) add(rows []trace.Sched) error {
@@ -25,12 +25,7 @@ func (o *drawnTimesOffCPU) add(rows []trace.Sched) error {
 
 // time draws a time off the CPU. One of a thread that blocked has two parts, if it was seen to be woken.
 func (o *drawnTimesOffCPU) time(row *trace.Sched) {
-	key := threadKey{row.ProcessKey, row.TID}
-	on := o.threads[key]
-	if on == nil {
-		on = &lanes{name: fmt.Sprintf("thread %d off the CPU", row.TID), parent: o.process(row.ProcessKey).track}
-		o.threads[key] = on
-	}
+	on := o.threads.of(o.drawing, row.ProcessKey, row.TID)
 	o.summary.TimesOffCPU++
 	out, in := row.SchedOutTimestamp, max(row.SchedInTimestamp, row.SchedOutTimestamp)
 	track := on.free(&o.tracks, out, in).uuid

@@ -2,6 +2,7 @@ package perfetto
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,30 @@ func (l *lanes) free(t *tracks, begin, end int64) *lane {
 	added := &lane{uuid: t.describe(l.name, l.parent), until: end}
 	l.all = append(l.all, added)
 	return added
+}
+
+// threadLanes are the lanes of each thread for something that it does.
+type threadLanes struct {
+	what string
+	all  map[threadKey]*lanes
+}
+
+type threadKey struct {
+	process trace.ProcessKey
+	tid     int32
+}
+
+func newThreadLanes(what string) threadLanes {
+	return threadLanes{what, make(map[threadKey]*lanes)}
+}
+
+// of returns those of a thread, in its process.
+func (t *threadLanes) of(d *drawing, process trace.ProcessKey, tid int32) *lanes {
+	key := threadKey{process, tid}
+	if t.all[key] == nil {
+		t.all[key] = &lanes{name: fmt.Sprintf("thread %d %s", tid, t.what), parent: d.process(process).track}
+	}
+	return t.all[key]
 }
 
 // rate counts what happened in each second.

@@ -1,24 +1,17 @@
 package perfetto
 
 import (
-	"fmt"
-
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // drawnWaits draws when executors' threads waited for work, on a track of each thread.
 type drawnWaits struct {
 	*drawing
-	threads map[threadKey]*lanes
-}
-
-type threadKey struct {
-	process trace.ProcessKey
-	tid     int32
+	threads threadLanes
 }
 
 func newDrawnWaits(d *drawing) *drawnWaits {
-	return &drawnWaits{drawing: d, threads: make(map[threadKey]*lanes)}
+	return &drawnWaits{drawing: d, threads: newThreadLanes("waits for work")}
 }
 
 func (w *drawnWaits) add(rows []trace.Wait) error {
@@ -30,12 +23,7 @@ func (w *drawnWaits) add(rows []trace.Wait) error {
 
 // wait draws a wait. Where one of its ends was not seen it is an instant at the other one.
 func (w *drawnWaits) wait(row *trace.Wait) {
-	key := threadKey{row.ProcessKey, row.TID}
-	on := w.threads[key]
-	if on == nil {
-		on = &lanes{name: fmt.Sprintf("thread %d waits for work", row.TID), parent: w.process(row.ProcessKey).track}
-		w.threads[key] = on
-	}
+	on := w.threads.of(w.drawing, row.ProcessKey, row.TID)
 	w.summary.Waits++
 	begin, end := row.WaitStartTimestamp, row.WaitEndTimestamp
 	if begin.Valid && end.Valid {
