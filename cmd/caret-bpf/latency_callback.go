@@ -18,8 +18,6 @@ func latencyCallbackCommand() command {
 			"caret-bpf latency callback rec",
 			"caret-bpf latency callback rec --node '/perception/.*' --sort max --limit 10",
 			"caret-bpf latency callback rec --why",
-			"caret-bpf latency callback rec --off-cpu --sort total --limit 10",
-			"caret-bpf latency callback rec --before",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
