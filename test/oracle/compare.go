@@ -203,7 +203,7 @@ func describe(tid int, what string, at groundtruth.Bracket) string {
 // enclosing counts the recorded executions that were open, and returns the innermost of them if its depth was recorded.
 func (c *comparer) enclosing(innermost *execution) (depth int, in *execution) {
 	for e := innermost; e != nil; e = e.parent {
-		if _, ok := c.seen[e]; ok {
+		if _, ok := c.seen[e]; ok || c.isRemoved(e) {
 			if in == nil {
 				in = e
 			}
@@ -214,6 +214,11 @@ func (c *comparer) enclosing(innermost *execution) (depth int, in *execution) {
 		return abi.MaxDepth, nil
 	}
 	return depth, in
+}
+
+// isRemoved reports whether the row of an execution may be gone, of which other rows told before.
+func (c *comparer) isRemoved(e *execution) bool {
+	return c.Part && e.Start.Before >= c.span.OpenFrom && e.Start.After <= c.span.OpenTo
 }
 
 // checkEnclosing compares a row's reference to the callback that it happened in.
