@@ -94,6 +94,7 @@ func (q *Query) CallbackDelays(ctx context.Context, each func([]DelayedExecution
 	if err := q.Losses(ctx, d.addLosses); err != nil {
 		return nil, err
 	}
+	d.lost = joined(d.lost)
 	d.off = newOffCPUReader(ctx, q)
 	defer d.off.close()
 	if err = q.Timeline(ctx, d.add); err == nil {
@@ -137,7 +138,7 @@ type delays struct {
 	due       map[*system.Callback]*periodic
 	published []int64 // by the publication's number, less 1
 	off       *offCPUReader
-	lost      []trace.Loss // of times off the CPU
+	lost      []lostSpan // of times off the CPU, one after the other
 	pasts     map[threadOf]*threadPast
 	sums      map[*system.Callback]*delaySums
 	instances series[DelayedExecution]
@@ -156,7 +157,7 @@ type delaySums struct {
 func (d *delays) addLosses(rows []trace.Loss) error {
 	for _, row := range rows {
 		if row.Kind == trace.LostSched && row.Reason != trace.LossMissed {
-			d.lost = append(d.lost, row)
+			d.lost = append(d.lost, lostSpan{row.FromTimestamp, row.ToTimestamp})
 		}
 	}
 	return nil
@@ -246,7 +247,24 @@ func (d *delays) begin(e *Execution) (since DelayBegin, at trace.Optional[int64]
 
 // isLost reports whether records of times off the CPU may be missing of a time.
 func (d *delays) isLost(from, until int64) bool {
-	return slices.ContainsFunc(d.lost, func(l trace.Loss) bool { return l.FromTimestamp <= until && l.ToTimestamp >= from })
+	first, _ := slices.BinarySearchFunc(d.lost, from, func(l lostSpan, from int64) int { return cmp.Compare(l.to, from) })
+	return first < len(d.lost) && d.lost[first].from <= until
+}
+
+// lostSpan is a time in which records may have been lost, its ends included.
+type lostSpan struct{ from, to int64 }
+
+// joined are spans in the order of time, those that overlap as one.
+func joined(spans []lostSpan) (all []lostSpan) {
+	slices.SortFunc(spans, func(a, b lostSpan) int { return cmp.Compare(a.from, b.from) })
+	for _, s := range spans {
+		if last := len(all) - 1; last >= 0 && s.from <= all[last].to {
+			all[last].to = max(all[last].to, s.to)
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // report names the callback, with its node.

@@ -102,8 +102,12 @@ func TestUnknownDelays(t *testing.T) {
 			row := &s.rows.Callbacks[1]
 			row.CallbackEndTimestamp, row.Status, row.CPUTime = trace.Optional[int64]{}, trace.CallbackUnwound, trace.Optional[int64]{}
 		}, 1},
-		"no waking was seen":          {func(s *recording) { s.rows.Scheds[2].WakingTimestamp = trace.Optional[int64]{} }, 2},
-		"times were lost":             {func(s *recording) { lost(s, trace.LostSched, trace.LossRingFull) }, 2},
+		"no waking was seen": {func(s *recording) { s.rows.Scheds[2].WakingTimestamp = trace.Optional[int64]{} }, 2},
+		"times were lost":    {func(s *recording) { lost(s, trace.LostSched, trace.LossRingFull) }, 2},
+		"times were lost, twice at once": {func(s *recording) {
+			lost(s, trace.LostSched, trace.LossRingFull)
+			lost(s, trace.LostSched, trace.LossRingFull)
+		}, 2},
 		"others were lost":            {func(s *recording) { lost(s, trace.LostRaw, trace.LossRingFull) }, 3},
 		"what is missed is told":      {func(s *recording) { lost(s, trace.LostSched, trace.LossMissed) }, 3},
 		"it runs in another":          {func(s *recording) { s.rows.Callbacks[2].Depth = 1 }, 2},

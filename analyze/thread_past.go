@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -75,12 +76,12 @@ func (t *threadPast) between(from, until int64) (parts DelayParts, behind ranBeh
 			behind = ranBehind{c.callback, time}
 		}
 	}
-	for _, o := range slices.Backward(t.off) {
+	for _, o := range slices.Backward(t.off[:t.offBefore(until)]) {
 		if o.in <= from {
 			break
 		}
 		switch {
-		case o.out >= until || t.inCallback(o):
+		case t.inCallback(o):
 		case o.kind == trace.SchedPreempted:
 			parts.PreemptedTime += overlap(o.out, o.in, from, until)
 		case o.waking == noTime:
@@ -95,9 +96,16 @@ func (t *threadPast) between(from, until int64) (parts DelayParts, behind ranBeh
 	return parts, behind, parts.Executor >= 0
 }
 
+// offBefore is how many times off the CPU began before an instant.
+func (t *threadPast) offBefore(at int64) int {
+	i, _ := slices.BinarySearchFunc(t.off, at, func(o offCPU, at int64) int { return cmp.Compare(o.out, at) })
+	return i
+}
+
 // inCallback reports whether a time was within a callback that was nested too deep to be named.
 func (t *threadPast) inCallback(o offCPU) bool {
-	return slices.ContainsFunc(t.ran, func(c ranCallback) bool { return o.out >= c.start && o.in <= c.end })
+	after, _ := slices.BinarySearchFunc(t.ran, o.out+1, func(c ranCallback, at int64) int { return cmp.Compare(c.start, at) })
+	return after > 0 && o.in <= t.ran[after-1].end
 }
 
 // ranBehind is a callback and how long it ran.
