@@ -246,7 +246,7 @@ static __always_inline bool is_last_enqueue(struct ring_history *known, __u64 me
 static __always_inline __u64 follow_dequeue(struct ring_history *known, const struct ring *ring,
 					    __u64 message)
 {
-	__u32 unseen = known->unseen_dequeues, open = known->open_dequeues, doubtful, skipped;
+	__u32 unseen, open, doubtful;
 	__u64 ahead;
 
 	if (ring->capacity == 1) {
@@ -255,12 +255,10 @@ static __always_inline __u64 follow_dequeue(struct ring_history *known, const st
 		note_size(known, ring);
 		return is_last_enqueue(known, message) ? 0 : SLOT_UNKNOWN;
 	}
-	unseen += count_dequeues(known, ring);
-	if (known->skipped_dequeues) {
-		skipped = take_skipped(&known->skipped_dequeues);
-		unseen = unseen > skipped ? unseen - skipped : 0;
-		open = unseen > open ? unseen : open;
-	}
+	known->unseen_dequeues += count_dequeues(known, ring);
+	follow_skipped_dequeues(known);
+	unseen = known->unseen_dequeues;
+	open = known->open_dequeues;
 	doubtful = unseen == 1 && !open ? 0 : known->doubtful_dequeues + 1;
 	open = still_open(open, unseen);
 	unseen = unseen ? unseen - 1 : 0;

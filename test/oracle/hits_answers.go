@@ -143,7 +143,7 @@ func (of *hitCallback) label() analyze.CallbackLabel {
 
 func (c *hitComparison) requireCallbacks() {
 	var instances, wantInstances []analyze.CallbackExecution
-	results, err := openQuery(c.t, c.dir).CallbackLatency(c.t.Context(), collect(&instances))
+	results, err := OpenQuery(c.t, c.dir).CallbackLatency(c.t.Context(), collect(&instances))
 	c.require(err)
 	for i := range instances {
 		instances[i].Callback, instances[i].Symbol = "", ""
@@ -204,7 +204,7 @@ func (p *hitPassage) latency() trace.Optional[int64] {
 
 func (c *hitComparison) requireCommunication() {
 	var instances, wantInstances []analyze.CommunicationInstance
-	results, err := openQuery(c.t, c.dir).CommunicationLatency(c.t.Context(), collect(&instances))
+	results, err := OpenQuery(c.t, c.dir).CommunicationLatency(c.t.Context(), collect(&instances))
 	c.require(err)
 	instances = slices.DeleteFunc(instances, func(i analyze.CommunicationInstance) bool { return i.Topic == trace.DiscoveryTopic })
 	results = slices.DeleteFunc(results, func(r analyze.CommunicationLatency) bool { return r.Topic == trace.DiscoveryTopic })
@@ -272,7 +272,7 @@ func (c *hitComparison) named(topic string) bool {
 
 func (c *hitComparison) requireNodes() {
 	var instances, wantInstances []analyze.NodeInstance
-	results, err := openQuery(c.t, c.dir).NodeLatency(c.t.Context(), analyze.LinkOptions{}, collect(&instances))
+	results, err := OpenQuery(c.t, c.dir).NodeLatency(c.t.Context(), analyze.LinkOptions{}, collect(&instances))
 	c.require(err)
 	instances = slices.DeleteFunc(instances, func(i analyze.NodeInstance) bool { return !c.named(i.PublisherTopic) })
 	results = slices.DeleteFunc(results, func(r analyze.NodeLatency) bool { return !c.named(r.PublisherTopic) })
@@ -330,7 +330,7 @@ func (c *hitComparison) requirePeriods() {
 	}
 	var got []analyze.Period
 	for _, subject := range []analyze.Subject{analyze.Callbacks, analyze.Topics} {
-		results, err := openQuery(c.t, c.dir).Periods(c.t.Context(), subject, false, nil)
+		results, err := OpenQuery(c.t, c.dir).Periods(c.t.Context(), subject, false, nil)
 		c.require(err)
 		for _, r := range results {
 			r.Callback = ""
@@ -374,7 +374,7 @@ func (c *hitComparison) requirePaths() {
 
 // allPaths returns a query with all paths of its architecture.
 func (c *hitComparison) allPaths() (*analyze.Query, []*system.Path) {
-	query := openQuery(c.t, c.dir)
+	query := OpenQuery(c.t, c.dir)
 	c.require(query.LoadActivity(c.t.Context()))
 	paths, _, err := query.Architecture.Paths(c.t.Context(), system.PathQuery{})
 	c.require(err)

@@ -83,7 +83,7 @@ func (of *hitCall) step(step trace.ServiceStep) trace.Optional[int64] {
 
 func (c *hitComparison) requireServices() {
 	var instances, wantInstances []analyze.ServiceCall
-	results, err := openQuery(c.t, c.dir).ServiceLatency(c.t.Context(), collect(&instances))
+	results, err := OpenQuery(c.t, c.dir).ServiceLatency(c.t.Context(), collect(&instances))
 	c.require(err)
 	for i := range instances {
 		instances[i].ClientGID = ""

@@ -27,7 +27,7 @@ func (t *Truth) hops() []transit {
 func RequireTrueNodes(t *testing.T, dir string, data *Dataset, truth *Truth) {
 	t.Helper()
 	check := newTransitCheck(data, truth.hops())
-	_, err := openQuery(t, dir).NodeLatency(t.Context(), analyze.LinkOptions{}, func(instances []analyze.NodeInstance) error {
+	_, err := OpenQuery(t, dir).NodeLatency(t.Context(), analyze.LinkOptions{}, func(instances []analyze.NodeInstance) error {
 		for _, i := range instances {
 			if i.Publish.Valid && !check.claim(i.Input.Value, i.Publish.Value) {
 				t.Errorf("by the ground truth no message went so: %+v", i)
@@ -59,7 +59,7 @@ func RequireTruePaths(t *testing.T, dir string, data *Dataset, truth *Truth) {
 		}
 	}
 	check := newTransitCheck(data, ways)
-	query := openQuery(t, dir)
+	query := OpenQuery(t, dir)
 	if err := query.LoadActivity(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func RequireTruePeriods(t *testing.T, dir string, truth *Truth) {
 			periods.add(of[i], of[i+1])
 		}
 	}
-	results, err := openQuery(t, dir).Periods(t.Context(), analyze.Callbacks, false, nil)
+	results, err := OpenQuery(t, dir).Periods(t.Context(), analyze.Callbacks, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func RequireTrueServices(t *testing.T, dir string, truth *Truth) {
 	if len(steps) == 0 {
 		return
 	}
-	results, err := openQuery(t, dir).ServiceLatency(t.Context(), nil)
+	results, err := OpenQuery(t, dir).ServiceLatency(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func firstLayer(p *groundtruth.Publish) groundtruth.Bracket {
 func RequireTrueMessages(t *testing.T, dir string, data *Dataset, truth *Truth) {
 	t.Helper()
 	check := newTransitCheck(data, truth.transits())
-	_, err := openQuery(t, dir).CommunicationLatency(t.Context(), func(instances []analyze.CommunicationInstance) error {
+	_, err := OpenQuery(t, dir).CommunicationLatency(t.Context(), func(instances []analyze.CommunicationInstance) error {
 		for _, i := range instances {
 			if i.Fate != analyze.Received {
 				continue
@@ -127,7 +127,7 @@ func RequireTrueCallbacks(t *testing.T, dir string, truth *Truth) {
 			sum.longest += c.End.After - c.Start.Before
 		}
 	}
-	results, err := openQuery(t, dir).CallbackLatency(t.Context(), nil)
+	results, err := OpenQuery(t, dir).CallbackLatency(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,8 @@ func RequireTrueCallbacks(t *testing.T, dir string, truth *Truth) {
 	}
 }
 
-func openQuery(t *testing.T, dir string) *analyze.Query {
+// OpenQuery asks the dataset in a directory.
+func OpenQuery(t *testing.T, dir string) *analyze.Query {
 	t.Helper()
 	d, err := trace.Open(dir)
 	if err != nil {

@@ -256,16 +256,8 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 // ran the others. When they were due is not certain on a machine that is so busy that one was late by half a period.
 func compareDelays(t *testing.T, dir string, offset int64, spent []spending) {
 	t.Helper()
-	d, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
 	delayed, differ := 0, 0
-	_, err = q.CallbackDelays(t.Context(), func(executions []analyze.DelayedExecution) error {
+	_, err := oracle.OpenQuery(t, dir).CallbackDelays(t.Context(), func(executions []analyze.DelayedExecution) error {
 		for _, e := range executions {
 			const longEnough = int64(time.Millisecond)
 			if e.Since != analyze.DelayDue || e.Latency < longEnough {
