@@ -42,9 +42,9 @@ type Comparison struct {
 	Differences []string
 	// Missing counts what happened within the span and has no row. It must equal the losses of that kind.
 	Missing map[trace.LossKind]uint64
-	// Doubtful counts the callbacks without a row that began when the recording may have been over: they may be among the
-	// losses.
-	Doubtful uint64
+	// Doubtful counts what has no row and happened when the recording may not have begun yet, or may have been over: it may
+	// be among the losses of that kind.
+	Doubtful map[trace.LossKind]uint64
 	// Compared counts the rows that an event of the ground truth belongs to.
 	Compared map[trace.LossKind]uint64
 	// Stamps counts the timestamps in the headers of messages.
@@ -65,6 +65,16 @@ const maxExamples = 20
 func (c *Comparison) differ(format string, arguments ...any) {
 	if len(c.Differences) < maxExamples {
 		c.Differences = append(c.Differences, fmt.Sprintf(format, arguments...))
+	}
+}
+
+// lack notes that something has no row which would have one if it was recorded.
+func (c *Comparison) lack(kind trace.LossKind, what string, recorded presence) {
+	switch recorded {
+	case present:
+		c.miss(kind, what)
+	case possible:
+		c.Doubtful[kind]++
 	}
 }
 
@@ -129,8 +139,8 @@ func (f NameFilter) drops(node, topic string) bool {
 func compare(t *Truth, data *Dataset, s Span, known Circumstances) *Comparison {
 	c := &comparer{
 		Comparison: &Comparison{
-			Missing: map[trace.LossKind]uint64{}, Compared: map[trace.LossKind]uint64{}, Statuses: map[string]uint64{},
-			Kinds: map[string]int{},
+			Missing: map[trace.LossKind]uint64{}, Doubtful: map[trace.LossKind]uint64{}, Compared: map[trace.LossKind]uint64{},
+			Statuses: map[string]uint64{}, Kinds: map[string]int{},
 		},
 		truth: t, span: s, offset: data.Session.Clock.RealtimeOffset, rows: map[int32]*threadRows{}, population: t.population(),
 		seen: map[*execution]uint64{}, numbers: map[*publishTruth]uint64{}, stamped: map[stampSource]bool{}, Circumstances: known,
@@ -175,8 +185,8 @@ func (c *comparer) compareThread(thread *threadTruth) {
 		c.compareEnqueue(thread, rows, enqueue)
 	}
 	for _, take := range thread.takes {
-		if !c.compareTake(thread, rows, take) && c.span.holds(take.needed(c.traces(take))) == present && !c.dropsTake(take) {
-			c.miss(trace.LostTake, describe(take.TID, "take", take.Bracket))
+		if !c.compareTake(thread, rows, take) && !c.dropsTake(take) {
+			c.lack(trace.LostTake, describe(take.TID, "take", take.Bracket), c.span.holds(take.needed(c.traces(take))))
 		}
 	}
 	for _, dequeue := range thread.dequeues {
@@ -354,7 +364,7 @@ func (c *comparer) compareEnd(what string, rows *threadRows, e *execution, depth
 			c.miss(trace.LostCallback, what+", which ended in the recording")
 		}
 		if started == possible {
-			c.Doubtful++
+			c.Doubtful[trace.LostCallback]++
 		}
 		return
 	}
@@ -519,7 +529,7 @@ func (c *comparer) observableLayers(publish *publishTruth) [layerCount]groundtru
 func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracket, rows *threadRows, publish *publishTruth, number *uint64) {
 	layers := c.observableLayers(publish)
 	var whole groundtruth.Bracket
-	certain := false
+	recorded := absent
 	for layer, b := range layers {
 		if !b.Happened() {
 			continue
@@ -529,11 +539,16 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 		}
 		whole.After = max(whole.After, b.After)
 		// The stamp alone is nothing: the DDS library also writes for itself.
-		certain = certain || layer != layerStamp && c.span.holds(b) == present
+		if layer != layerStamp {
+			recorded = max(recorded, c.span.holds(b))
+		}
 	}
 	what := describe(publish.TID, fmt.Sprintf("publish %d to %s", publish.Number, publish.Topic), whole)
 	row := one(c, what, rows.publishes, whole)
-	if row == nil && !certain {
+	if row == nil && recorded != present {
+		if !c.Filter.drops(c.nodeOf(publish), publish.Topic) {
+			c.lack(trace.LostPublish, what, recorded)
+		}
 		return
 	}
 	if (c.Unarmed || c.Part) && row != nil && *number == 0 {
@@ -548,7 +563,7 @@ func (c *comparer) comparePublish(thread *threadTruth, hits []groundtruth.Bracke
 		return
 	}
 	if row == nil {
-		c.miss(trace.LostPublish, what)
+		c.lack(trace.LostPublish, what, recorded)
 		return
 	}
 	equal(c, what+": number", row.PublishNumber, c.numbers[publish])

@@ -33,12 +33,13 @@ func RequireExact(t *testing.T, data *Dataset, truth *Truth, s Span, known Circu
 			}
 		}
 	}
-	least := result.Missing[trace.LostCallback]
-	if n := lost[trace.LostCallback]; n > least && n <= least+result.Doubtful {
-		result.Missing[trace.LostCallback] = n
+	for kind, n := range lost {
+		if least := result.Missing[kind]; n > least && n <= least+result.Doubtful[kind] {
+			result.Missing[kind] = n
+		}
 	}
 	if !maps.Equal(lost, result.Missing) {
-		t.Errorf("missing: %v, perhaps %d callbacks more, but lost: %v; for example %q", result.Missing, result.Doubtful, lost, result.Examples)
+		t.Errorf("missing: %v, perhaps %v more, but lost: %v; for example %q", result.Missing, result.Doubtful, lost, result.Examples)
 	}
 	t.Logf("PID %d: compared %v, %d transitions, %v with %d callbacks, %d publishes, %d takes, %d enqueues; %v; lost %v", truth.Header.PID, result.Compared, result.Transitions, result.Kinds,
 		len(truth.Callbacks), len(truth.Publishes), len(truth.Takes), len(truth.Enqueues), result.Statuses, data.Lost())

@@ -27,9 +27,7 @@ var lifecycleTransitions = &instantTable[groundtruth.LifecycleTransition, trace.
 			}
 			return
 		case row == nil:
-			if c.span.holds(transition.Bracket) == present {
-				c.miss(trace.LostInit, what)
-			}
+			c.lack(trace.LostInit, what, c.span.holds(transition.Bracket))
 			return
 		}
 		equal(c, what+": state machine", uint64(row.StateMachine), transition.StateMachine)
@@ -52,9 +50,7 @@ var simTimeUpdates = &instantTable[groundtruth.SimTime, trace.SimTime]{
 	},
 	check: func(c *comparer, what string, update *groundtruth.SimTime, row *trace.SimTime) {
 		if row == nil {
-			if c.span.holds(update.Bracket) == present {
-				c.miss(trace.LostSimTime, what)
-			}
+			c.lack(trace.LostSimTime, what, c.span.holds(update.Bracket))
 			return
 		}
 		equal(c, what+": clock", uint64(row.Clock), update.Clock)

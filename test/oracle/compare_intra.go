@@ -86,9 +86,7 @@ func (c *comparer) compareEnqueue(thread *threadTruth, rows *threadRows, enqueue
 		return
 	}
 	if row == nil {
-		if c.span.holds(enqueue.needed) == present {
-			c.miss(trace.LostEnqueue, what)
-		}
+		c.lack(trace.LostEnqueue, what, c.span.holds(enqueue.needed))
 		return
 	}
 	equal(c, what+": buffer", uint64(row.Buffer), enqueue.Buffer)
@@ -196,8 +194,8 @@ func (c *comparer) compareDequeue(thread *threadTruth, rows *threadRows, dequeue
 	if _, seen := c.seen[dequeue.feeds]; seen {
 		return
 	}
-	if !c.compareFreeDequeue(thread, rows, dequeue) && c.span.holds(dequeue.observable) == present && !c.Killed {
-		c.miss(trace.LostTake, describe(dequeue.TID, "dequeue", dequeue.Bracket))
+	if !c.compareFreeDequeue(thread, rows, dequeue) && !c.Killed {
+		c.lack(trace.LostTake, describe(dequeue.TID, "dequeue", dequeue.Bracket), c.span.holds(dequeue.observable))
 	}
 }
 

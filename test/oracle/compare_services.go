@@ -45,9 +45,7 @@ func (c *comparer) compareStep(rows *threadRows, step *stepTruth) {
 		}
 		return
 	case row == nil:
-		if c.span.holds(step.Bracket) == present {
-			c.miss(trace.LostService, what)
-		}
+		c.lack(trace.LostService, what, c.span.holds(step.Bracket))
 		return
 	}
 	equal(c, what+": step", row.Step, serviceSteps[step.Step])

@@ -23,8 +23,8 @@ var waits = &instantTable[groundtruth.Wait, trace.Wait]{
 	},
 	check: func(c *comparer, what string, wait *groundtruth.Wait, row *trace.Wait) {
 		if row == nil {
-			if c.waits && c.span.holds(wait.Start) == present {
-				c.miss(trace.LostWait, what)
+			if c.waits {
+				c.lack(trace.LostWait, what, c.span.holds(wait.Start))
 			}
 			return
 		}
@@ -52,8 +52,8 @@ var earlierWaits = &instantTable[groundtruth.Wait, trace.Wait]{
 	check: func(c *comparer, what string, wait *groundtruth.Wait, row *trace.Wait) {
 		began := c.span.holds(wait.Start)
 		if row == nil {
-			if c.waits && began == absent && c.span.holds(wait.End) == present {
-				c.miss(trace.LostWait, what)
+			if c.waits && began == absent {
+				c.lack(trace.LostWait, what, c.span.holds(wait.End))
 			}
 			return
 		}

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -308,25 +309,30 @@ func TestComparisonAtTheEdges(t *testing.T) {
 
 // TestComparisonWhereTheEndIsUncertain leaves rows out near the end of a recording of which only bounds are known.
 func TestComparisonWhereTheEndIsUncertain(t *testing.T) {
+	type counts = map[trace.LossKind]uint64
+	without := func(callback int) func(*Dataset) {
+		return func(d *Dataset) { d.Callbacks = slices.Delete(d.Callbacks, callback, callback+1) }
+	}
 	for name, test := range map[string]struct {
-		leftOut           int
+		doctor            func(*Dataset)
 		known             Circumstances
-		missing, doubtful uint64
+		missing, doubtful counts
 	}{
-		"nothing":                               {-1, Circumstances{}, 0, 0},
-		"the last thing that the thread did":    {3, Circumstances{}, 0, 1},
-		"something that the thread did before":  {2, Circumstances{}, 1, 0},
-		"something before, but tables are torn": {2, Circumstances{Torn: true}, 0, 1},
+		"nothing":                               {func(*Dataset) {}, Circumstances{}, counts{}, counts{}},
+		"the last thing that the thread did":    {without(3), Circumstances{}, counts{}, counts{trace.LostCallback: 1}},
+		"something that the thread did before":  {without(2), Circumstances{}, counts{trace.LostCallback: 1}, counts{}},
+		"something before, but tables are torn": {without(2), Circumstances{Torn: true}, counts{}, counts{trace.LostCallback: 1}},
+		"the last of each table": {func(d *Dataset) {
+			d.Callbacks, d.Publishes, d.Takes = d.Callbacks[:3], d.Publishes[:1], d.Takes[:1]
+		}, Circumstances{}, counts{}, counts{trace.LostCallback: 1, trace.LostPublish: 1, trace.LostTake: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth, data := sample(t)
 			data.Callbacks, data.Services = data.Callbacks[:4], data.Services[:1]
-			if test.leftOut >= 0 {
-				data.Callbacks = slices.Delete(data.Callbacks, test.leftOut, test.leftOut+1)
-			}
+			test.doctor(data)
 			result := compare(truth, data, Span{OpenFrom: 10, OpenTo: 10, CloseFrom: 10, CloseTo: 950}, test.known)
-			if got := result.Missing[trace.LostCallback]; got != test.missing || result.Doubtful != test.doubtful {
-				t.Errorf("%d missing, %d doubtful; not %d, %d; %v", got, result.Doubtful, test.missing, test.doubtful, result.Examples)
+			if !maps.Equal(result.Missing, test.missing) || !maps.Equal(result.Doubtful, test.doubtful) {
+				t.Errorf("missing %v, doubtful %v; not %v, %v; %v", result.Missing, result.Doubtful, test.missing, test.doubtful, result.Examples)
 			}
 		})
 	}
