@@ -237,9 +237,7 @@ func (a applier) publisher(row trace.Publisher) {
 	fill(&current.GID, row.GID)
 	fill(&current.Provenance, row.Provenance)
 	a.knowType(&p.typed, KnownType{current.PublisherHandle, current.MessageType, a.adapted[current.PublisherHandle]})
-	if !a.rmwPublishers.has(row.RMWPublisherHandle) {
-		a.rmwPublishers.add(row.RMWPublisherHandle, p)
-	}
+	a.rmwPublishers.addLater(row.RMWPublisherHandle, p)
 	a.publishers.note(p)
 }
 
@@ -268,9 +266,7 @@ func (a applier) subscription(row trace.Subscription, symbols map[trace.Address]
 	fill(&current.CallbackGroup, row.CallbackGroup)
 	fill(&current.Provenance, row.Provenance)
 	a.knowType(&s.typed, KnownType{Address: current.RMWSubscriptionHandle, MessageType: current.MessageType})
-	if !a.rmwSubscriptions.has(row.RMWSubscriptionHandle) {
-		a.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
-	}
+	a.rmwSubscriptions.addLater(row.RMWSubscriptionHandle, s)
 	if o, ok := a.objectOf(s, row, symbols[row.Callback]); ok {
 		o.setIntraProcess(row.IsIntraProcess.Value)
 		fill(&o.current.Buffer, row.Buffer)

@@ -72,7 +72,7 @@ func (v view) pointerVector(at trace.Address) ([]weakPointer, error) {
 		return nil, fmt.Errorf("no vector at %v: %w", at, errImplausible)
 	}
 	raw := make([]byte, size)
-	if err := v.memory.ReadAt(raw, uint64(bounds[0])); err != nil {
+	if err := v.readAt(raw, uint64(bounds[0])); err != nil {
 		return nil, fmt.Errorf("read the vector at %v: %w", at, err)
 	}
 	pointers := make([]weakPointer, size/sharedPointerSize)

@@ -2,6 +2,7 @@ package entities
 
 import (
 	"debug/elf"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
@@ -96,19 +97,24 @@ func TestNothingIsKnownAfterALoss(t *testing.T) {
 func TestAnotherOneIsFoundAfterALoss(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	want := newWorld(t, m).rows()
-	handle := want.Publishers[0].PublisherHandle
+	handle, rmwHandle := want.Publishers[0].PublisherHandle, want.Publishers[0].RMWPublisherHandle
 	timer := want.Timers[0]
 	g := New(testKey)
-	g.Init(event(abi.EventRclPublisherInit, 10, handle, 0x99000, 0x99100, "/former", 1))
+	g.Init(event(abi.EventRclPublisherInit, 10, handle, 0x99000, rmwHandle, "/former", 1))
 	g.Init(event(abi.EventRclTimerInit, 11, timer.TimerHandle, 77))
 	g.Init(event(abi.EventRclcppTimerCallbackAdded, 12, timer.TimerHandle, timer.Callback))
 	g.Init(event(abi.EventRclcppCallbackRegister, 12, timer.Callback, "former()"))
 	g.Doubt(20, 20)
 	g.Apply(snapshotOf(t, m, 30))
 	for time, name := range map[int64]string{15: "/former", 25: "", 35: want.Publishers[0].TopicName} {
-		p, ok := g.Publisher(handle, time)
-		if got := ""; ok && p.TopicName != name || ok != (name != got) {
-			t.Errorf("at %d: %+v, %v, want %q", time, p, ok, name)
+		for by, lookup := range map[string]func() (*trace.Publisher, bool){
+			"rcl": func() (*trace.Publisher, bool) { return g.Publisher(handle, time) },
+			"rmw": func() (*trace.Publisher, bool) { return g.PublisherByRMW(rmwHandle, time) },
+		} {
+			p, ok := lookup()
+			if got := ""; ok && p.TopicName != name || ok != (name != got) {
+				t.Errorf("at %d, by its %s handle: %+v, %v, want %q", time, by, p, ok, name)
+			}
 		}
 	}
 	for time, symbol := range map[int64]string{15: "former()", 35: "main::{lambda()#1}"} {
@@ -166,8 +172,43 @@ func TestMemoryTellsNothingOfTheTimeBeforeALoss(t *testing.T) {
 	if names := known(g, want, 30); len(names) != 0 {
 		t.Errorf("of a record from before the loss is known: %q", names)
 	}
-	if names := known(g, want, 31); len(names) == 0 {
+	read := known(g, want, 31)
+	if len(read) == 0 {
 		t.Error("memory tells nothing of what is recorded after the loss")
+	}
+	if names := known(g, want, 32); !slices.Equal(names, read) {
+		t.Errorf("later is known: %q, of what was read: %q", names, read)
+	}
+	if names := known(g, want, 30); len(names) != 0 {
+		t.Errorf("by what was read is known of a record from before the loss: %q", names)
+	}
+}
+
+// TestMemoryTellsNothingWhileEventsWait: a record is merged a moment after it was made. An event that waits behind it
+// says that memory shows who came afterwards.
+func TestMemoryTellsNothingWhileEventsWait(t *testing.T) {
+	m := newImage(t, "jazzy", elf.EM_X86_64)
+	want := newWorld(t, m).rows()
+	for name, test := range map[string]struct {
+		before int // so many reads see nothing waiting
+	}{"before memory is read": {0}, "after some of it was read": {2}} {
+		t.Run(name, func(t *testing.T) {
+			g, waits, reads := m.graph(), true, 0
+			g.WatchUnread(func(address trace.Address) bool {
+				reads++
+				return waits && reads > test.before && address == want.Publishers[0].RMWPublisherHandle
+			})
+			if p, ok := g.PublisherByRMW(want.Publishers[0].RMWPublisherHandle, 10); ok {
+				t.Errorf("known while an event waits: %+v", p)
+			}
+			if s, ok := g.SubscriptionByRMW(want.Subscriptions[0].RMWSubscriptionHandle, 10); !ok || s.TopicName != want.Subscriptions[0].TopicName {
+				t.Errorf("of an address that no waiting event names is known: %+v, %t", s, ok)
+			}
+			waits = false
+			if p, ok := g.PublisherByRMW(want.Publishers[0].RMWPublisherHandle, 11); !ok || p.TopicName != want.Publishers[0].TopicName {
+				t.Errorf("when none waits any more is known: %+v, %t", p, ok)
+			}
+		})
 	}
 }
 

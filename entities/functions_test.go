@@ -165,7 +165,7 @@ func TestFunctionNames(t *testing.T) {
 				for _, machine := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64} {
 					m := newImage(t, "jazzy", machine)
 					function := test.function(m, how)
-					if got := (reader{view{m}, m.layout}).functionSymbol(function); got != test.want {
+					if got := (reader{view{memory: m}, m.layout}).functionSymbol(function); got != test.want {
 						t.Errorf("%v: %q, want %q", machine, got, test.want)
 					}
 				}
@@ -195,7 +195,7 @@ func TestTimerNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newImage(t, "humble", elf.EM_X86_64)
 			callback := trace.Address(test.callback(m))
-			got := (reader{view{m}, m.layout}).timerSymbol(callback, "N6rclcpp9WallTimerI"+test.functor+"LPv0EEE")
+			got := (reader{view{memory: m}, m.layout}).timerSymbol(callback, "N6rclcpp9WallTimerI"+test.functor+"LPv0EEE")
 			if got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}

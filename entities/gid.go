@@ -88,7 +88,7 @@ func (r reader) clientGIDAt(rmw trace.Address) (string, error) {
 	}
 	var guids [2 * gidSize]byte
 	at := data + trace.Address(r.layout.GID.FastDDSClient)
-	if err := r.memory.ReadAt(guids[:], uint64(at)); err != nil {
+	if err := r.readAt(guids[:], uint64(at)); err != nil {
 		return "", err
 	}
 	return clientGUID(guids[:])
@@ -136,7 +136,7 @@ func (r reader) rmwDataAt(rmw trace.Address, offset uint64) (identifier string, 
 // hexAt reads bytes that are not all zero.
 func (r reader) hexAt(at trace.Address, size int) (string, error) {
 	value := make([]byte, size)
-	if err := r.memory.ReadAt(value, uint64(at)); err != nil {
+	if err := r.readAt(value, uint64(at)); err != nil {
 		return "", err
 	}
 	if len(bytes.Trim(value, "\x00")) == 0 {

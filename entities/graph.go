@@ -50,6 +50,7 @@ type Graph struct {
 	numbers    *Numbers // nil: rows have none
 	room       room
 	clock      func() int64
+	unread     func(trace.Address) bool // as of WatchUnread
 	// forgotUntil is by when entities had ended that were forgotten; always if none were.
 	forgotUntil int64
 	// forgotNodes says that there was a node of which nothing is known any more.
@@ -91,12 +92,16 @@ func New(key trace.ProcessKey) *Graph {
 // memory (nil), as before the first call and when the process has ended, only initialization events tell of entities;
 // without a layout (nil), as for an unknown distribution, memory is not read either.
 func (g *Graph) SetMemory(memory Memory, layout *layouts.Layout) {
-	g.reader = reader{view{memory}, layout}
+	g.reader = reader{view{memory: memory}, layout}
 	if layout == nil {
 		g.reader.view = view{}
 	}
 	clear(g.failures)
 }
+
+// WatchUnread gives the graph what reports whether an initialization event, or the end of an entity, has happened and was
+// not handed to Init and End yet that names an address. Without it, none is believed to be under way.
+func (g *Graph) WatchUnread(unread func(address trace.Address) bool) { g.unread = unread }
 
 // HasNodes reports whether a node is or was among the entities.
 func (g *Graph) HasNodes() bool { return len(g.nodes.lives) > 0 || g.forgotNodes }
@@ -237,7 +242,7 @@ func find[E mortal](
 		g.failures.set(kind, address, errNoRoom)
 		return none, false
 	}
-	entity, err := read(address)
+	entity, err := readSettled(g, address, read)
 	if err == nil && entity.begin() > time {
 		err = errReused
 	}
@@ -247,4 +252,14 @@ func find[E mortal](
 	}
 	g.failures.clear(kind, address)
 	return entity, true
+}
+
+// readSettled reads an entity of which no event waits to be merged. One that does says that memory shows who came after
+// the one that is looked up.
+func readSettled[E mortal](g *Graph, address trace.Address, read func(trace.Address) (E, error)) (E, error) {
+	if g.unread != nil {
+		defer func(outer func() bool) { g.reader.overtaken = outer }(g.reader.overtaken)
+		g.reader.overtaken = func() bool { return g.unread(address) }
+	}
+	return read(address)
 }

@@ -135,3 +135,10 @@ func (l lives[E]) add(address trace.Address, entity E) {
 	}
 	l[address] = entities
 }
+
+// addLater begins a life at an address, unless that of somebody who began as late is known.
+func (l lives[E]) addLater(address trace.Address, entity E) {
+	if last, ok := l.last(address); !ok || last.begin() < entity.begin() {
+		l.add(address, entity)
+	}
+}

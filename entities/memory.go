@@ -23,6 +23,7 @@ type Memory interface {
 var (
 	errNoMemory    = errors.New("the memory of the process cannot be read")
 	errImplausible = errors.New("memory does not hold what it should")
+	errOvertaken   = errors.New("an event that was not merged yet tells of the address: another one may live there by now")
 )
 
 const (
@@ -33,7 +34,22 @@ const (
 )
 
 // view reads a process's memory and judges what it finds. Both supported architectures are 64-bit little-endian.
-type view struct{ memory Memory }
+type view struct {
+	memory Memory
+	// overtaken reports whether what is read may be of another entity than the one that is looked up; nil: it is not.
+	overtaken func() bool
+}
+
+// readAt fills p from an address, unless that may show another entity than the one that is looked up.
+func (v view) readAt(p []byte, address uint64) error {
+	if err := v.memory.ReadAt(p, address); err != nil {
+		return err
+	}
+	if v.overtaken != nil && v.overtaken() {
+		return errOvertaken
+	}
+	return nil
+}
 
 // word reads an aligned 8-byte word.
 func (v view) word(address trace.Address) (uint64, error) {
@@ -44,7 +60,7 @@ func (v view) word(address trace.Address) (uint64, error) {
 		return 0, fmt.Errorf("address %v: %w", address, errImplausible)
 	}
 	var bytes [wordSize]byte
-	if err := v.memory.ReadAt(bytes[:], uint64(address)); err != nil {
+	if err := v.readAt(bytes[:], uint64(address)); err != nil {
 		return 0, fmt.Errorf("read %v: %w", address, err)
 	}
 	return binary.LittleEndian.Uint64(bytes[:]), nil
@@ -60,7 +76,7 @@ func (v view) words(address trace.Address, count int) ([]trace.Address, error) {
 	for done := 0; done < count; {
 		at := uint64(address) + uint64(done)*wordSize
 		chunk := make([]byte, min(uint64(count-done)*wordSize, pageSize-at%pageSize))
-		if err := v.memory.ReadAt(chunk, at); err == nil {
+		if err := v.readAt(chunk, at); err == nil {
 			for i := 0; i < len(chunk); i += wordSize {
 				words[done+i/wordSize] = trace.Address(binary.LittleEndian.Uint64(chunk[i:]))
 			}
@@ -97,7 +113,7 @@ func (v view) cString(address trace.Address, limit int) (string, error) {
 	for len(text) <= limit {
 		at := uint64(address) + uint64(len(text))
 		chunk := make([]byte, min(256, pageSize-at%pageSize))
-		if err := v.memory.ReadAt(chunk, at); err != nil {
+		if err := v.readAt(chunk, at); err != nil {
 			return "", fmt.Errorf("read string at %v: %w", address, err)
 		}
 		if end := bytes.IndexByte(chunk, 0); end >= 0 {

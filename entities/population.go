@@ -64,11 +64,14 @@ func (p *population[E]) add(address trace.Address, entity E) {
 	p.doubtKnownLate(entity)
 }
 
-// doubtKnownLate doubts an entity that has become known after events were lost that may have ended it.
+// doubtKnownLate doubts an entity that has become known after events were lost that may have ended it. What was read from
+// memory was read after them.
 func (p *population[E]) doubtKnownLate(entity E) {
 	known := entity.begin()
 	if known == always {
-		known = entity.lastSeen()
+		if known = entity.lastSeen(); known == 0 {
+			return
+		}
 	}
 	if p.lostUntil != 0 && known <= p.lostUntil {
 		entity.doubtFrom(max(known+1, p.lostFrom))

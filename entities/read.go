@@ -9,12 +9,21 @@ import (
 
 // The functions read... make entities of what a reader finds, when records name addresses that are not known yet.
 
+// readLife is the life of what memory shows: it may have been there always, or since initialization events were lost.
+func (g *Graph) readLife() life {
+	l := life{since: always}
+	if g.lostUntil != 0 {
+		l.gapFrom, l.gapUntil = always, g.lostUntil+1
+	}
+	return l
+}
+
 func (g *Graph) readNode(handle trace.Address) (*node, error) {
 	row, err := g.reader.nodeAt(handle)
 	if err != nil {
 		return nil, err
 	}
-	n := &node{life: life{since: always}}
+	n := &node{life: g.readLife()}
 	n.current = row
 	n.current.ProcessKey = g.key
 	g.nodes.add(handle, n)
@@ -29,7 +38,7 @@ func (g *Graph) readPublisher(handle trace.Address) (*publisher, error) {
 	}
 	p, ok := g.rmwPublishers.at(row.RMWPublisherHandle, now)
 	if !ok || p.current.PublisherHandle != 0 {
-		p = &publisher{life: life{since: always}}
+		p = &publisher{life: g.readLife()}
 		g.rmwPublishers.add(row.RMWPublisherHandle, p)
 	}
 	p.current = row
@@ -44,7 +53,7 @@ func (g *Graph) readRMWPublisher(handle trace.Address) (*publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &publisher{life: life{since: always}}
+	p := &publisher{life: g.readLife()}
 	p.current = trace.Publisher{ProcessKey: g.key, RMWPublisherHandle: handle, TopicName: topic, Provenance: trace.FromMemory}
 	p.current.GID, _ = g.reader.publisherGIDAt(handle)
 	g.rmwPublishers.add(handle, p)
@@ -58,7 +67,7 @@ func (g *Graph) readSubscription(handle trace.Address) (*subscription, error) {
 	}
 	s, ok := g.rmwSubscriptions.at(row.RMWSubscriptionHandle, now)
 	if !ok || s.current.SubscriptionHandle != 0 {
-		s = &subscription{life: life{since: always}}
+		s = &subscription{life: g.readLife()}
 		g.rmwSubscriptions.add(row.RMWSubscriptionHandle, s)
 	}
 	s.current = row
@@ -73,7 +82,7 @@ func (g *Graph) readRMWSubscription(handle trace.Address) (*subscription, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &subscription{life: life{since: always}}
+	s := &subscription{life: g.readLife()}
 	s.current = trace.Subscription{ProcessKey: g.key, RMWSubscriptionHandle: handle, TopicName: topic, Provenance: trace.FromMemory}
 	g.rmwSubscriptions.add(handle, s)
 	g.changedSubscription(s)
@@ -85,7 +94,7 @@ func (g *Graph) readTimer(handle trace.Address) (*timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &timer{life: life{since: always}}
+	t := &timer{life: g.readLife()}
 	t.current = row
 	t.current.ProcessKey = g.key
 	g.timers.add(handle, t)
@@ -98,7 +107,7 @@ func (g *Graph) readService(handle trace.Address) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{life: life{since: always}}
+	s := &service{life: g.readLife()}
 	s.current = row
 	s.current.ProcessKey = g.key
 	g.services.add(handle, s)
@@ -111,7 +120,7 @@ func (g *Graph) readClient(handle trace.Address) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{life: life{since: always}}
+	c := &client{life: g.readLife()}
 	c.current = row
 	c.current.ProcessKey = g.key
 	g.clients.add(handle, c)
@@ -138,7 +147,7 @@ func (g *Graph) readCallback(address trace.Address) (*callback, error) {
 		}
 		owner, ownerObject, typeName = candidate, at, name
 	}
-	c := &callback{life: life{since: always}}
+	c := &callback{life: g.readLife()}
 	c.current = trace.CallbackInfo{ProcessKey: g.key, Callback: address, Provenance: trace.FromMemory}
 	switch owner.Kind {
 	case layouts.OwnerTimer:
@@ -227,7 +236,7 @@ func (g *Graph) readIntraProcessOf(c *callback, address trace.Address, typeName 
 	}
 	o, known := g.objects.at(address, now)
 	if !known {
-		o = &object{life: life{since: always}}
+		o = &object{life: g.readLife()}
 		o.current = trace.Subscription{ProcessKey: g.key, Subscription: address, TopicName: topic, Provenance: trace.FromMemory}
 		g.objects.add(address, o)
 		o.readBuffer(g.reader)

@@ -41,7 +41,7 @@ func (g *Graph) Limit(meter Meter) { g.room.meter = meter }
 func (g *Graph) Successor() *Graph {
 	g.Release()
 	successor := New(g.key)
-	successor.room.meter = g.room.meter
+	successor.room.meter, successor.unread = g.room.meter, g.unread
 	return successor
 }
 

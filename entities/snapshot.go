@@ -48,7 +48,7 @@ func Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64)
 func (scanner *Scanner) Scan(ctx context.Context, space Space, layout *layouts.Layout, begin int64) (*Snapshot, error) {
 	scanner.memory.reuse()
 	cache := newConstantCache(space, &scanner.memory)
-	s := newSurvey(reader{view{cache}, layout})
+	s := newSurvey(reader{view{memory: cache}, layout})
 	c := &census{
 		space: space, memory: &scanner.memory, classes: s.classes, vtables: make(map[uint64]*class),
 		wanted: []string{nodeBaseName, publisherBaseName, subscriptionBaseName, executorName, contextName, lifecycleNodeName},

@@ -102,7 +102,7 @@ func TestImplausibleCodeOfATimer(t *testing.T) {
 			object := m.object()
 			m.timerAt(object)
 			m.executes(object, member)
-			if at, err := (reader{view{m}, m.layout}).timerCallback(trace.Address(object)); err == nil {
+			if at, err := (reader{view{memory: m}, m.layout}).timerCallback(trace.Address(object)); err == nil {
 				t.Errorf("%s: believed to be at %v", name, at)
 			}
 		}

@@ -35,6 +35,7 @@ type Loader struct {
 	processes       *recordedProcesses
 	statistics      readStatistics
 	drains          drains
+	unread          *unread
 
 	attachMutex  sync.Mutex // guards what follows
 	attachments  map[*Attachment]struct{}
@@ -105,6 +106,9 @@ func (l *Loader) start() (err error) {
 	}
 	if l.reader, err = ringbuf.NewReader(l.collection.Maps[bpf.CaretMapRecords]); err != nil {
 		return fmt.Errorf("mapping the ring buffer: %w", err)
+	}
+	if l.unread, err = newUnread(l.collection.Maps[bpf.CaretMapRecords]); err != nil {
+		return err
 	}
 	return l.attachTracepoints()
 }
@@ -518,6 +522,9 @@ func (l *Loader) Close() error {
 	}
 	if l.reader != nil {
 		err = errors.Join(err, l.reader.Close())
+	}
+	if l.unread != nil {
+		err = errors.Join(err, l.unread.close())
 	}
 	l.collection.Close()
 	return err

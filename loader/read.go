@@ -63,6 +63,7 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 	for {
 		l.reader.SetDeadline(time.Now().Add(interval))
 		waiting := l.drains.count()
+		l.unread.begin()
 		empty, end := l.fill(b)
 		l.statistics.records.Add(uint64(len(b.records)))
 		l.statistics.bytes.Add(uint64(b.used))
@@ -117,6 +118,7 @@ func (l *Loader) fill(b *batch) (empty bool, err error) {
 			return false, err
 		}
 		l.notePeak(uint64(record.Remaining + len(record.RawSample)))
+		l.unread.take(record.RawSample)
 		b.add(record.RawSample)
 		if empty := record.Remaining == 0; empty || b.isFull() {
 			return empty, nil
@@ -169,4 +171,11 @@ func (l *Loader) Statistics() Statistics {
 		RecordBytes: l.statistics.bytes.Load(),
 		Batches:     l.statistics.batches.Load(),
 	}
+}
+
+// Unread reports whether a record of an initialization event, or of the end of an entity, that was made before the call
+// and is not among the first handled ones that Read has handed on, names an address in a process as that of an entity
+// that begins or ends; or whether that cannot be told.
+func (l *Loader) Unread(pid int32, address uint64, handled uint64) bool {
+	return l.unread.names(place{pid, address}, handled)
 }

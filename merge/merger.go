@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -87,6 +88,7 @@ type Merger struct {
 	// unresolved are the lines that Unresolved has of processes that are forgotten.
 	unresolved []string
 	unlisted   uint64 // how many more there were
+	merged     atomic.Uint64
 	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
 	callback  abi.CallbackRecord
@@ -177,6 +179,7 @@ func (m *Merger) Doubt(from, until int64) {
 func (m *Merger) Record(encoded []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.merged.Add(1)
 	kind, err := abi.KindOf(encoded)
 	if err != nil || kind != abi.KindProcess && m.isUnwanted(abi.PIDOf(encoded), kind != abi.KindThread) {
 		return err
@@ -239,6 +242,9 @@ func (m *Merger) Record(encoded []byte) error {
 	}
 	return err
 }
+
+// Merged is how many records Record was called with; the one that is being merged is among them.
+func (m *Merger) Merged() uint64 { return m.merged.Load() }
 
 // isUnwanted reports whether nothing is to be told of a process. Where rows are to be, one that is not known is
 // identified.

@@ -9,6 +9,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // openedMemory is a process's memory with what is needed to understand it. It is opened while nobody waits: to read the
@@ -18,11 +19,14 @@ type openedMemory struct {
 	named  namedMemory             // the same
 	layout *layouts.Layout
 	lost   func() bool // as of memories
+	unread func(pid int32, address uint64) bool
 }
 
 // memories opens the memory of processes. Its method may be called from several goroutines.
 type memories struct {
-	lost    func() bool // reports whether initialization events may have been lost that the merger has not heard of
+	lost func() bool // reports whether initialization events may have been lost that the merger has not heard of
+	// unread reports whether there is one that it has not merged, about an address.
+	unread  func(pid int32, address uint64) bool
 	naming  *naming
 	layouts *entities.Layouts
 	journal *journal
@@ -31,7 +35,7 @@ type memories struct {
 // open opens the memory of a process, as far as that is possible and understood, and warns where it is not.
 // Whoever does not take it closes it.
 func (m *memories) open(ctx context.Context, entry *process) *openedMemory {
-	opened := &openedMemory{lost: m.lost}
+	opened := &openedMemory{lost: m.lost, unread: m.unread}
 	if !entry.ros2 || entry.target.Distro == distros.Unknown {
 		return opened
 	}
@@ -81,7 +85,9 @@ func mergedProcess(entry *process, opened openedMemory) *merge.Process {
 // give lets the graph of a process without memory read this one.
 func (o openedMemory) give(merged *merge.Process) {
 	if o.memory != nil {
+		pid := merged.Key.PID
 		merged.Graph.SetMemory(watchedMemory{o.named, o.lost}, o.layout)
+		merged.Graph.WatchUnread(func(address trace.Address) bool { return o.unread(pid, uint64(address)) })
 		merged.Memory = o.memory
 	}
 }

@@ -18,6 +18,7 @@ func (s *Session) wire(bootID string) {
 	s.headers = newHeaders(s.loader, s.finder.Quota(), s.processes, s.journal)
 	memories := &memories{
 		lost:   func() bool { return s.lostInits.meanwhile(s.loader.LostInits) },
+		unread: func(pid int32, address uint64) bool { return s.loader.Unread(pid, address, s.merger.Merged()) },
 		naming: &naming{journal: s.journal}, layouts: entities.NewLayouts(), journal: s.journal,
 	}
 	starts := new(recentStarts)
