@@ -44,7 +44,13 @@ func requireSnapshot(t *testing.T, dir string, truth *oracle.Truth) *trace.Snaps
 	outside := 0
 	err = trace.Scan(t.Context(), d, trace.TableCallback, func(rows []trace.Callback) error {
 		for _, row := range rows {
-			if row.CallbackStartTimestamp.Value > of.Last || row.CallbackEndTimestamp.Valid && row.CallbackEndTimestamp.Value < of.First {
+			begin := row.CallbackStartTimestamp.Value
+			for _, fed := range []trace.Optional[int64]{row.RMWTakeTimestamp, row.DequeueTimestamp} {
+				if fed.Valid {
+					begin = min(begin, fed.Value) // the message was taken, and the callback may not have started yet
+				}
+			}
+			if begin > of.Last || row.CallbackEndTimestamp.Valid && row.CallbackEndTimestamp.Value < of.First {
 				outside++
 			}
 		}
