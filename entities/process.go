@@ -107,7 +107,15 @@ func (m *ProcessMemory) linkOf(mapping target.Mapping) string {
 }
 
 // Mappings lists the memory mappings of the process, in order of address.
-func (m *ProcessMemory) Mappings() ([]target.Mapping, error) { return m.process.Mappings() }
+func (m *ProcessMemory) Mappings() ([]target.Mapping, error) {
+	m.listed = time.Now()
+	mappings, err := m.process.Mappings()
+	if err != nil {
+		return nil, err
+	}
+	m.mappings = mappings
+	return mappings, nil
+}
 
 // ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the sequence.
 func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error] {
@@ -136,13 +144,11 @@ func (m *ProcessMemory) mapping(address uint64) (target.Mapping, bool) {
 	if time.Since(m.listed) < mappingsAge {
 		return target.Mapping{}, false
 	}
-	m.listed = time.Now()
-	mappings, err := m.process.Mappings()
+	mappings, err := m.Mappings()
 	if err != nil {
 		return target.Mapping{}, false
 	}
-	m.mappings = mappings
-	return mappingAt(m.mappings, address)
+	return mappingAt(mappings, address)
 }
 
 // presentMapping is mapping for who reads the mapped file. A library may have been unloaded since the list was read,

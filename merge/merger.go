@@ -89,6 +89,7 @@ type Merger struct {
 	unresolved []string
 	unlisted   uint64 // how many more there were
 	merged     atomic.Uint64
+	lost       lostSpan
 	withheld   uint64 // rows that were dropped because nothing tells whether they are of what was selected
 
 	callback  abi.CallbackRecord
@@ -126,7 +127,15 @@ func (m *Merger) AddIfAbsent(pid int32, make func() *Process) {
 	if known != nil {
 		_ = m.discard(known) // its memory was only read
 	}
-	m.processes[pid] = make()
+	m.put(pid, make())
+}
+
+// put makes a process known. One that ran when initialization events were lost may have lost some.
+func (m *Merger) put(pid int32, process *Process) {
+	m.processes[pid] = process
+	if m.lost.until != 0 && process.Key.ProcessStart <= m.lost.untilBoottime {
+		m.doubt(process)
+	}
 }
 
 // Forget ends a process, unless another one has its PID now. What remains to be told of its entities comes with the
@@ -170,9 +179,22 @@ func (m *Merger) Update(key trace.ProcessKey, change func(*Process) error) error
 func (m *Merger) Doubt(from, until int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	suspended := -clock(unix.CLOCK_MONOTONIC)
+	suspended += clock(unix.CLOCK_BOOTTIME) // read later, so that it is no less than the difference
+	m.lost = lostSpan{from, until, until + suspended}
 	for _, process := range m.processes {
-		process.Graph.Doubt(m.unix(uint64(from)), m.unix(uint64(until)))
+		m.doubt(process)
 	}
+}
+
+// lostSpan is when initialization events were lost last, in nanoseconds; all 0 if none were.
+type lostSpan struct {
+	from, until   int64 // CLOCK_MONOTONIC
+	untilBoottime int64 // CLOCK_BOOTTIME, by which processes begin
+}
+
+func (m *Merger) doubt(process *Process) {
+	process.Graph.Doubt(m.unix(uint64(m.lost.from)), m.unix(uint64(m.lost.until)))
 }
 
 // Record merges one record of the ring buffer. An error means that the record is not of this version's kernel side.
@@ -273,7 +295,7 @@ func (m *Merger) identified(pid int32) *Process {
 	process := m.processes[pid]
 	if process == nil {
 		process = m.options.Identify(pid)
-		m.processes[pid] = process
+		m.put(pid, process)
 	}
 	return process
 }
@@ -294,6 +316,9 @@ func (m *Merger) changeProcess(record *abi.ProcessRecord) error {
 			m.emitEntities(process, true)
 			err = process.CloseMemory()
 			process.Graph = process.Graph.Successor()
+			if int64(record.TimeNs) <= m.lost.until {
+				m.doubt(process)
+			}
 		default: // another process has its PID now
 			err = m.forget(process)
 		}
@@ -470,9 +495,14 @@ func (m *Merger) unix(monotonic uint64) int64 { return int64(monotonic) + m.opti
 
 // now is the present time on the dataset's clock.
 func (m *Merger) now() int64 {
+	return m.unix(uint64(clock(unix.CLOCK_MONOTONIC)))
+}
+
+// clock reads a clock, in nanoseconds.
+func clock(id int32) int64 {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // it exists on every Linux
-	return m.unix(uint64(now.Nano()))
+	_ = unix.ClockGettime(id, &now) // every Linux has those that are asked for
+	return now.Nano()
 }
 
 // optionalUnix is null for the kernel's 0, which stands for an instant that was not seen.

@@ -212,3 +212,35 @@ func TestUpdateIsOfOneProcess(t *testing.T) {
 		}
 	}
 }
+
+// TestNewProcessesAreDoubted: initialization events may have been lost of a program that nobody knew yet.
+func TestNewProcessesAreDoubted(t *testing.T) {
+	const later = int64(1) << 60 / start * start // a process that began after the loss
+	exec := func(at uint64) []byte {
+		return encode(abi.ProcessRecord{Header: header(abi.KindProcess, abi.ProcessExec, 0), TimeNs: at, StartBoottimeNs: uint64(later)})
+	}
+	for name, test := range map[string]struct {
+		start  int64
+		before [][]byte
+		topic  string
+	}{
+		"it ran then":                           {1, nil, ""},
+		"it began later":                        {later, nil, "/in"},
+		"it executed another program before":    {later, append(announcedEntities(), exec(45)), ""},
+		"it executed another program afterward": {later, append(announcedEntities(), exec(55)), "/in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMerger(identified(test.start))
+			m.Doubt(20, 50)
+			for _, record := range slices.Concat(test.before, announcedEntities(), [][]byte{fedCallback(0x30)}) {
+				if err := m.Record(record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rows := take(t, m)
+			if len(rows.Callbacks) != 1 || rows.Callbacks[0].TopicName != test.topic {
+				t.Errorf("want topic %q: %+v", test.topic, rows.Callbacks)
+			}
+		})
+	}
+}
