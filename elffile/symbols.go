@@ -32,6 +32,7 @@ type Symbol struct {
 
 // symbolTable is .dynsym or .symtab with its string table, in file form: symbols are decoded when looked at.
 type symbolTable struct {
+	section  string // its name
 	exported bool
 	raw      []byte
 	strings  []byte
@@ -43,6 +44,9 @@ type lazyTable struct {
 	once  sync.Once
 	table *symbolTable
 	err   error
+
+	namesOnce sync.Once
+	namesErr  error
 }
 
 // Lookup finds the function of exactly that name (mangled, without ELF version): first among the exported
@@ -50,8 +54,8 @@ type lazyTable struct {
 // ErrSymbolNotFound, ErrNotFunction, or ErrAmbiguousSymbol when functions at different addresses share the name.
 func (f *File) Lookup(name string) (Symbol, error) {
 	var notFunction bool
-	for _, load := range []func() (*symbolTable, error){f.exportedSymbols, f.staticSymbols} {
-		table, err := load()
+	for _, lazy := range []*lazyTable{&f.exported, &f.static} {
+		table, err := f.loadTable(lazy)
 		if err == nil {
 			err = f.examine(table.lookupSize())
 		}
@@ -117,7 +121,7 @@ const (
 
 // Exports reports whether .dynsym defines name, function or not.
 func (f *File) Exports(name string) (bool, error) {
-	table, err := f.exportedSymbols()
+	table, err := f.loadTable(&f.exported)
 	if err == nil {
 		err = f.examine(table.lookupSize())
 	}
@@ -128,13 +132,27 @@ func (f *File) Exports(name string) (bool, error) {
 	return err == nil || errors.Is(err, ErrNotFunction) || errors.Is(err, ErrAmbiguousSymbol), nil
 }
 
-func (f *File) exportedSymbols() (*symbolTable, error) {
-	return f.loadTable(&f.exported, elf.SHT_DYNSYM)
-}
-func (f *File) staticSymbols() (*symbolTable, error) { return f.loadTable(&f.static, elf.SHT_SYMTAB) }
+// exportedSymbols and staticSymbols are for who reads many names. To find a name, loadTable is enough.
+func (f *File) exportedSymbols() (*symbolTable, error) { return f.loadNames(&f.exported) }
+func (f *File) staticSymbols() (*symbolTable, error)   { return f.loadNames(&f.static) }
 
-func (f *File) loadTable(lazy *lazyTable, kind elf.SectionType) (*symbolTable, error) {
-	lazy.once.Do(func() { lazy.table, lazy.err = f.readSymbolTable(kind) })
+func (f *File) loadNames(lazy *lazyTable) (*symbolTable, error) {
+	table, err := f.loadTable(lazy)
+	if err != nil {
+		return nil, err
+	}
+	lazy.namesOnce.Do(func() { lazy.namesErr = f.checkNames(table) })
+	return table, lazy.namesErr
+}
+
+func (f *File) loadTable(lazy *lazyTable) (*symbolTable, error) {
+	lazy.once.Do(func() {
+		kind := elf.SHT_DYNSYM
+		if lazy == &f.static {
+			kind = elf.SHT_SYMTAB
+		}
+		lazy.table, lazy.err = f.readSymbolTable(kind)
+	})
 	return lazy.table, lazy.err
 }
 
@@ -145,6 +163,7 @@ func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {
 		return table, nil
 	}
 	section := f.sections[index]
+	table.section = section.Name
 	if int(section.Link) >= len(f.sections) {
 		return nil, fmt.Errorf("%w: section %s has no string table", ErrMalformed, section.Name)
 	}
@@ -162,9 +181,6 @@ func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {
 		if table.hash, err = f.readGNUHash(index); err != nil {
 			return nil, err
 		}
-	}
-	if err := f.checkNames(table); err != nil {
-		return nil, fmt.Errorf("section %s: %w", section.Name, err)
 	}
 	return table, nil
 }
@@ -197,7 +213,7 @@ func (f *File) checkNames(t *symbolTable) error {
 		}
 		name, _ := t.name(i)
 		if budget -= len(name); budget < 0 {
-			return fmt.Errorf("%w: symbol names overlap", ErrTooLarge)
+			return fmt.Errorf("section %s: %w: symbol names overlap", t.section, ErrTooLarge)
 		}
 	}
 	return nil

@@ -1,10 +1,12 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -174,10 +176,8 @@ type holdFile func(probes.Site) (*probedFile, error)
 func (a *Attachment) placeSites(ctx context.Context, sites []probes.Site, hold holdFile, shadowStack bool) ([]placedSite, []SiteError) {
 	var placed []placedSite
 	var problems []SiteError
+	var held []placedSite
 	files := make(map[fileID]*probedFile)
-	provers := make(provers)
-	defer provers.close()
-	seen := make(map[siteKey]uint64)
 	for _, site := range sites {
 		file := files[fileOf(site)]
 		if file == nil {
@@ -189,12 +189,13 @@ func (a *Attachment) placeSites(ctx context.Context, sites []probes.Site, hold h
 			files[fileOf(site)] = file
 			a.files = append(a.files, file)
 		}
-		p := placedSite{site, file, a.set.index}
-		err := checkSite(file, site, shadowStack)
-		if err == nil {
-			err = provers.prove(ctx, p)
-		}
-		if err != nil {
+		held = append(held, placedSite{site, file, a.set.index})
+	}
+	proofs := prove(ctx, held)
+	seen := make(map[siteKey]uint64)
+	for i, p := range held {
+		site := p.Site
+		if err := cmp.Or(checkSite(p.file, site, shadowStack), proofs[i]); err != nil {
 			problems = append(problems, SiteError{site, err})
 			continue
 		}
@@ -210,42 +211,51 @@ func (a *Attachment) placeSites(ctx context.Context, sites []probes.Site, hold h
 	return placed, problems
 }
 
-// provers are the proofs of one pass over sites, one for each file.
-type provers map[*probedFile]prover
-
-// prove returns ErrUnsafeSite for what is not proven, and probes.ErrRefused for what nobody knows.
-func (p provers) prove(ctx context.Context, site placedSite) error {
-	err := p.proveIn(ctx, site)
-	if err != nil && !errors.Is(err, probes.ErrRefused) {
-		return fmt.Errorf("%w: %w", ErrUnsafeSite, err)
-	}
-	return err
-}
-
-func (p provers) proveIn(ctx context.Context, site placedSite) error {
-	if p[site.file] == nil {
-		begun, err := site.file.newProver(ctx)
-		if err != nil {
-			return err
+// prove proves sites, several files side by side. For each it returns nil, ErrUnsafeSite for what is not proven, or
+// probes.ErrRefused for what nobody knows.
+func prove(ctx context.Context, sites []placedSite) []error {
+	var files []*probedFile
+	of := make(map[*probedFile][]int)
+	for i, site := range sites {
+		if of[site.file] == nil {
+			files = append(files, site.file)
 		}
-		p[site.file] = begun
+		of[site.file] = append(of[site.file], i)
 	}
-	return p[site.file].Prove(site.Site)
+	errs := make([]error, len(sites))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var proving sync.WaitGroup
+	for _, file := range files {
+		slots <- struct{}{}
+		proving.Go(func() {
+			proveIn(ctx, file, sites, of[file], errs)
+			<-slots
+		})
+	}
+	proving.Wait()
+	return errs
 }
 
-// close ends the proofs. There is nothing to do about an error: nothing was written.
-func (p provers) close() {
-	for _, begun := range p {
-		_ = begun.Close()
+// proveIn proves some of the sites, which are in one file.
+func proveIn(ctx context.Context, file *probedFile, sites []placedSite, some []int, errs []error) {
+	begun, err := file.newProver(ctx)
+	if err == nil {
+		defer begun.Close() // there is nothing to do about an error: nothing was written
+	}
+	for _, i := range some {
+		if errs[i] = err; err == nil {
+			errs[i] = begun.Prove(sites[i].Site)
+		}
+		if errs[i] != nil && !errors.Is(errs[i], probes.ErrRefused) {
+			errs[i] = fmt.Errorf("%w: %w", ErrUnsafeSite, errs[i])
+		}
 	}
 }
 
 // proveAll proves sites that are attached: the owner of a file can write it at any time.
 func proveAll(ctx context.Context, sites []placedSite) error {
-	provers := make(provers)
-	defer provers.close()
-	for _, site := range sites {
-		err := provers.prove(ctx, site)
+	for i, err := range prove(ctx, sites) {
+		site := sites[i]
 		if errors.Is(err, probes.ErrRefused) {
 			return SiteError{site.Site, err}
 		}

@@ -132,7 +132,7 @@ func provenIn(site probes.Site) error {
 		return err
 	}
 	defer file.Release()
-	return make(provers).prove(context.Background(), placedSite{Site: site, file: file})
+	return prove(context.Background(), []placedSite{{Site: site, file: file}})[0]
 }
 
 // refusedProof is of a file that who pays has no share left to read.
@@ -152,7 +152,7 @@ func TestRefusedProofsSayNothingOfTheSite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			site := placedSite{file: &probedFile{newProver: newProver}}
-			for _, err := range []error{make(provers).prove(t.Context(), site), proveAll(t.Context(), []placedSite{site})} {
+			for _, err := range []error{prove(t.Context(), []placedSite{site})[0], proveAll(t.Context(), []placedSite{site})} {
 				if !errors.Is(err, probes.ErrRefused) || errors.Is(err, ErrUnsafeSite) || errors.Is(err, ErrFileChanged) {
 					t.Errorf("%v", err)
 				}
