@@ -12,7 +12,7 @@ import (
 )
 
 // newArmingTurns are the turns in which processes that were found are attached to.
-func newArmingTurns(found []plannedProcess) turns {
+func newArmingTurns(found []*plannedProcess) turns {
 	users := map[uint32]bool{}
 	for _, p := range found {
 		users[p.Account().User()] = true

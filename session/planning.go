@@ -21,11 +21,16 @@ type planning struct {
 	err  error
 }
 
-// plannedProcess is a process with the plan that was made when it was found.
+// plannedProcess is a process with the plan that was made when it was found. Until it is ready, nobody else may use the
+// process.
 type plannedProcess struct {
 	*target.Process
+	ready chan struct{} // closed when first is there
 	first planning
 }
+
+// await returns when the process is ready.
+func (p *plannedProcess) await() { <-p.ready }
 
 // planner plans the sites of processes. Its methods may be called from several goroutines.
 type planner struct {
@@ -47,16 +52,15 @@ func (p *planner) plan(ctx context.Context, of *target.Process) planning {
 // errPlannedLate: planning the processes of a user takes long, and others wait.
 var errPlannedLate = errors.New("not planned before the recording begins")
 
-// each plans the sites of processes while the kernel side is loaded, which takes about as long for a process of
-// many libraries. The processes must not be used until the channel gives them back, which is soon after ctx has ended.
-func (p *planner) each(ctx context.Context, found []*target.Process) <-chan []plannedProcess {
-	plans := make(chan []plannedProcess, 1)
+// each plans the sites of processes while the kernel side is loaded, which takes about as long for a process of many
+// libraries, and while the first of them are attached to. All are ready soon after ctx has ended.
+func (p *planner) each(ctx context.Context, found []*target.Process) []*plannedProcess {
+	planned := make([]*plannedProcess, len(found))
+	for i, process := range found {
+		planned[i] = &plannedProcess{Process: process, ready: make(chan struct{})}
+	}
+	turns := newArmingTurns(planned)
 	go func() {
-		planned := make([]plannedProcess, len(found))
-		for i, process := range found {
-			planned[i] = plannedProcess{process, planning{err: ctx.Err()}}
-		}
-		turns := newArmingTurns(planned)
 		for i := range fairly(p.quota, found) {
 			user := planned[i].Account().User()
 			switch {
@@ -69,10 +73,10 @@ func (p *planner) each(ctx context.Context, found []*target.Process) <-chan []pl
 				planned[i].first = p.plan(ctx, planned[i].Process)
 				turns.spend(user, time.Since(begin))
 			}
+			close(planned[i].ready)
 		}
-		plans <- planned
 	}()
-	return plans
+	return planned
 }
 
 // fairness is what one user may have been waited for longer than another, and go first for other reasons.

@@ -25,11 +25,12 @@ func TestPlanningOfEachEnds(t *testing.T) {
 	defer p.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	planned := <-newPlanner(&compiled{}, Options{}, trace.Links{}, target.NewFinder().Quota()).each(ctx, []*target.Process{p, p})
+	planned := newPlanner(&compiled{}, Options{}, trace.Links{}, target.NewFinder().Quota()).each(ctx, []*target.Process{p, p})
 	if len(planned) != 2 {
 		t.Fatalf("%d processes", len(planned))
 	}
 	for _, one := range planned {
+		one.await()
 		if one.Process != p || one.first.plan != nil || !errors.Is(one.first.err, context.Canceled) {
 			t.Errorf("%v", one.first)
 		}

@@ -163,13 +163,18 @@ func (s *Session) run(ctx context.Context) error {
 	planningContext, endPlanning := context.WithCancel(ctx)
 	defer endPlanning()
 	plans := s.planner.each(planningContext, found)
+	endPlans := func() { // the processes are about to be let go
+		endPlanning()
+		for _, p := range plans {
+			p.await()
+		}
+	}
 	s.known = newKnownFiles(s.configuration, s.options, s.journal)
 	s.known.load(ctx)
 	s.prefixes = newPrefixes(s.configuration, s.options, s.finder, s.planner, s.known, s.journal)
 	toCome := s.planToCome(planningContext)
 	if err := s.configure(); err != nil {
-		endPlanning()
-		<-plans // the processes are about to be let go
+		endPlans()
 		endPrepared(<-toCome)
 		return err
 	}
@@ -177,7 +182,8 @@ func (s *Session) run(ctx context.Context) error {
 	defer s.loader.Close()
 
 	reading := s.read(ctx)
-	if err := s.arm(ctx, <-plans, <-toCome); err != nil {
+	if err := s.arm(ctx, plans, <-toCome); err != nil {
+		endPlans()
 		if ctx.Err() != nil {
 			return s.abandon(ErrNotBegun, reading)
 		}
@@ -259,7 +265,7 @@ func (s *Session) read(ctx context.Context) <-chan error {
 
 // arm attaches everything that is known, with the gate closed, and looks for the entities that are there, with the gate
 // open for what becomes of these only. It fails with ctx's error as soon as that has one.
-func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*prepared) error {
+func (s *Session) arm(ctx context.Context, found []*plannedProcess, toCome []*prepared) error {
 	defer endPrepared(toCome)
 	if err := s.journal.begin(s.writer); err != nil {
 		return err
@@ -270,6 +276,7 @@ func (s *Session) arm(ctx context.Context, found []plannedProcess, toCome []*pre
 	var refused []error
 	turns := newArmingTurns(found)
 	for _, p := range found {
+		p.await()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

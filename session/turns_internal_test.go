@@ -106,7 +106,7 @@ func TestArmingTakesTurns(t *testing.T) {
 	}
 	defer p.Close()
 	user := p.Account().User()
-	turns := newArmingTurns([]plannedProcess{{Process: p}})
+	turns := newArmingTurns([]*plannedProcess{{Process: p}})
 	turns.spend(user, time.Hour)
 	if !turns.has(user) {
 		t.Error("the only user is put off")
