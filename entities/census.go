@@ -34,6 +34,8 @@ type Space interface {
 	// ResidentRanges are the parts of the address range [start, end) that are in RAM, in order. An error ends the
 	// sequence.
 	ResidentRanges(start, end uint64) iter.Seq2[target.Range, error]
+	// WrittenRanges are the parts that the process has written and shares with nobody, in RAM or not, likewise.
+	WrittenRanges(start, end uint64) iter.Seq2[target.Range, error]
 	// IsGivenBack reports whether nothing is left of what the process has written into the page at an address.
 	IsGivenBack(address uint64) bool
 }
@@ -75,7 +77,10 @@ func (c *census) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.mappings, c.constants = mappings, newConstants(mappings)
+	c.mappings = mappings
+	if c.constants, err = newConstants(mappings, c.space.WrittenRanges); err != nil {
+		return err
+	}
 	var writable []target.Mapping
 	for _, mapping := range mappings {
 		if !mayHoldObjects(mapping) {

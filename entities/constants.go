@@ -2,6 +2,7 @@ package entities
 
 import (
 	"errors"
+	"iter"
 	"math/bits"
 
 	"github.com/caret-bpf/caret-bpf/elffile"
@@ -15,8 +16,9 @@ type constants struct{ spans []span }
 const anywhere = 1 << 32
 
 // mayHoldVtables reports whether a mapping is of a file, and such that the process cannot write. A vtable holds
-// addresses, which are only known when a library or a program is loaded that can be loaded anywhere: it does not lie
-// beside their code, which is not written then. Most constants that memory is full of are addresses of code.
+// addresses, which are only known when a library or a program is loaded that can be loaded anywhere. They are written
+// then, and protected: such a vtable is on a page that was written, and not beside code. Most constants that memory is
+// full of are addresses of code, of texts and of tables.
 func mayHoldVtables(mapping target.Mapping) bool {
 	return isReadOnlyFile(mapping) && (!mapping.Executable() || mapping.Start < anywhere)
 }
@@ -30,20 +32,33 @@ type span struct {
 // maxGap bounds the unmapped space within a span, so that the bits remain few: executable and libraries lie far apart.
 const maxGap = 256 << 20
 
-func newConstants(mappings []target.Mapping) constants {
-	var c constants
+// newConstants notes where vtables may lie. written are the parts of a range that the process has written.
+func newConstants(mappings []target.Mapping, written func(start, end uint64) iter.Seq2[target.Range, error]) (c constants, err error) {
 	for _, mapping := range mappings {
 		if !mayHoldVtables(mapping) || mapping.End-mapping.Start > maxMapping {
 			continue
 		}
-		last := len(c.spans) - 1
-		if last < 0 || mapping.Start < c.spans[last].start || mapping.Start-c.spans[last].start > c.spans[last].size+maxGap {
-			c.spans = append(c.spans, span{start: mapping.Start})
-			last++
+		if mapping.Start < anywhere {
+			c.add(mapping.Start, mapping.End)
+			continue
 		}
-		c.spans[last].add(mapping.Start, mapping.End)
+		for part, err := range written(mapping.Start, mapping.End) {
+			if err != nil {
+				return c, err
+			}
+			c.add(part.Start, part.End)
+		}
 	}
-	return c
+	return c, nil
+}
+
+func (c *constants) add(start, end uint64) {
+	last := len(c.spans) - 1
+	if last < 0 || start < c.spans[last].start || start-c.spans[last].start > c.spans[last].size+maxGap {
+		c.spans = append(c.spans, span{start: start})
+		last++
+	}
+	c.spans[last].add(start, end)
 }
 
 func (s *span) add(start, end uint64) {

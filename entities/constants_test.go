@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"iter"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/target"
@@ -9,19 +10,31 @@ import (
 // Words that lead to vtables are judged, wherever these may be. Addresses of code, of which memory is full, are not.
 func TestWhereVtablesMayBe(t *testing.T) {
 	for name, test := range map[string]struct {
-		mapping target.Mapping
-		want    bool
+		mapping   target.Mapping
+		untouched bool // nothing of it was written
+		want      bool
 	}{
-		"constants of a library":             {target.Mapping{Start: 0x7f0000000000, Perm: "r--p", Inode: 1}, true},
-		"its code":                           {target.Mapping{Start: 0x7f0000000000, Perm: "r-xp", Inode: 1}, false},
-		"its data":                           {target.Mapping{Start: 0x7f0000000000, Perm: "rw-p", Inode: 1}, false},
-		"a program beside its constants":     {target.Mapping{Start: 0x400000, Perm: "r-xp", Inode: 1}, true},
-		"what no file holds":                 {target.Mapping{Start: 0x400000, Perm: "r--p"}, false},
-		"a program that may be loaded there": {target.Mapping{Start: 0x555500000000, Perm: "r-xp", Inode: 1}, false},
+		"constants of a library":             {target.Mapping{Start: 0x7f0000000000, Perm: "r--p", Inode: 1}, false, true},
+		"constants that need no addresses":   {target.Mapping{Start: 0x7f0000000000, Perm: "r--p", Inode: 1}, true, false},
+		"its code":                           {target.Mapping{Start: 0x7f0000000000, Perm: "r-xp", Inode: 1}, false, false},
+		"its data":                           {target.Mapping{Start: 0x7f0000000000, Perm: "rw-p", Inode: 1}, false, false},
+		"a program beside its constants":     {target.Mapping{Start: 0x400000, Perm: "r-xp", Inode: 1}, true, true},
+		"what no file holds":                 {target.Mapping{Start: 0x400000, Perm: "r--p"}, false, false},
+		"a program that may be loaded there": {target.Mapping{Start: 0x555500000000, Perm: "r-xp", Inode: 1}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.mapping.End = test.mapping.Start + pageSize
-			constants := newConstants([]target.Mapping{test.mapping})
+			written := func(start, end uint64) iter.Seq2[target.Range, error] {
+				return func(yield func(target.Range, error) bool) {
+					if !test.untouched {
+						yield(target.Range{Start: start, End: end}, nil)
+					}
+				}
+			}
+			constants, err := newConstants([]target.Mapping{test.mapping}, written)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for address, want := range map[uint64]bool{
 				test.mapping.Start - wordSize: false, test.mapping.Start: test.want, test.mapping.End - wordSize: test.want, test.mapping.End: false,
 			} {

@@ -24,6 +24,11 @@ func (m *image) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error]
 	return func(yield func(target.Range, error) bool) { yield(target.Range{Start: start, End: end}, nil) }
 }
 
+// WrittenRanges: all that the file holds was written when it was loaded.
+func (m *image) WrittenRanges(start, end uint64) iter.Seq2[target.Range, error] {
+	return m.ResidentRanges(start, end)
+}
+
 func (m *image) IsGivenBack(uint64) bool { return false }
 
 func (m *image) FunctionAt(address uint64) (Function, bool) {

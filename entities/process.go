@@ -122,6 +122,11 @@ func (m *ProcessMemory) ResidentRanges(start, end uint64) iter.Seq2[target.Range
 	return m.memory.ResidentRanges(start, end)
 }
 
+// WrittenRanges are the parts that the process has written and shares with nobody, in RAM or not, likewise.
+func (m *ProcessMemory) WrittenRanges(start, end uint64) iter.Seq2[target.Range, error] {
+	return m.memory.WrittenRanges(start, end)
+}
+
 // IsGivenBack reports whether nothing is left of what the process has written into the page at an address.
 func (m *ProcessMemory) IsGivenBack(address uint64) bool { return m.memory.IsGivenBack(address) }
 

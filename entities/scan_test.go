@@ -170,6 +170,10 @@ func (s exiting) ResidentRanges(start, end uint64) iter.Seq2[target.Range, error
 	return s.Space.ResidentRanges(start, end)
 }
 
+func (s exiting) WrittenRanges(start, end uint64) iter.Seq2[target.Range, error] {
+	return s.Space.WrittenRanges(start, end)
+}
+
 func TestProcessEndsDuringScan(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)
 	want := rowsByKey(newWorld(t, m).rows())

@@ -23,6 +23,7 @@ const (
 	pagemapEntrySize = 8
 	pagePresent      = 1 << 63 // in RAM, not swapped out
 	pageSwapped      = 1 << 62 // swapped out, or on its way to another place in RAM
+	pageOfFile       = 1 << 61 // of a file, or of shared memory (Linux 3.5)
 	pagemapBlock     = 4096    // entries a read
 )
 
@@ -98,6 +99,19 @@ func (m *Memory) ReadAt(address uint64, buffer []byte) (int, error) {
 // ResidentRanges are the parts of the address range [start, end) that are in RAM, in order, at page granularity and cut
 // to the range. An error ends the sequence.
 func (m *Memory) ResidentRanges(start, end uint64) iter.Seq2[Range, error] {
+	return m.ranges(start, end, func(entry uint64) bool { return entry&pagePresent != 0 })
+}
+
+// WrittenRanges are, likewise, the parts that the process has written and shares with nobody, in RAM or not: of a file
+// that is mapped privately, what may differ from the file.
+func (m *Memory) WrittenRanges(start, end uint64) iter.Seq2[Range, error] {
+	return m.ranges(start, end, func(entry uint64) bool {
+		return entry&pageSwapped != 0 || entry&(pagePresent|pageOfFile) == pagePresent
+	})
+}
+
+// ranges are the parts whose entries in pagemap are accepted.
+func (m *Memory) ranges(start, end uint64, accept func(entry uint64) bool) iter.Seq2[Range, error] {
 	return func(yield func(Range, error) bool) {
 		var open Range
 		for page := start / m.pageSize; page*m.pageSize < end; {
@@ -108,13 +122,13 @@ func (m *Memory) ResidentRanges(start, end uint64) iter.Seq2[Range, error] {
 				return
 			}
 			for i := range count {
-				present := i*pagemapEntrySize < uint64(len(entries)) && isPresent(entries[i*pagemapEntrySize:])
+				accepted := i*pagemapEntrySize < uint64(len(entries)) && accept(binary.LittleEndian.Uint64(entries[i*pagemapEntrySize:]))
 				pageStart := max((page+i)*m.pageSize, start)
 				pageEnd := min((page+i+1)*m.pageSize, end)
 				switch {
-				case present && open.End == pageStart && open.Start != open.End:
+				case accepted && open.End == pageStart && open.Start != open.End:
 					open.End = pageEnd
-				case present:
+				case accepted:
 					open = Range{pageStart, pageEnd}
 				case open.Start != open.End:
 					if !yield(open, nil) {
