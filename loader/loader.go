@@ -36,6 +36,7 @@ type Loader struct {
 	statistics      readStatistics
 	drains          drains
 	unread          *unread
+	wait            *kernelWait
 
 	attachMutex  sync.Mutex // guards what follows
 	attachments  map[*Attachment]struct{}
@@ -108,6 +109,9 @@ func (l *Loader) start() (err error) {
 		return fmt.Errorf("mapping the ring buffer: %w", err)
 	}
 	if l.unread, err = newUnread(l.collection.Maps[bpf.CaretMapRecords]); err != nil {
+		return err
+	}
+	if l.wait, err = newKernelWait(l.collection.Maps[bpf.CaretMapRecords].FD()); err != nil {
 		return err
 	}
 	return l.attachTracepoints()
@@ -522,6 +526,9 @@ func (l *Loader) Close() error {
 	}
 	if l.reader != nil {
 		err = errors.Join(err, l.reader.Close())
+	}
+	if l.wait != nil {
+		err = errors.Join(err, l.wait.close())
 	}
 	if l.unread != nil {
 		err = errors.Join(err, l.unread.close())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -32,6 +33,7 @@ const mappingPages = 32
 // kernel's own functions may not be probed where it is locked down.
 type Mappings struct {
 	rings  []*mappingRing
+	wait   *kernelWait
 	lost   atomic.Uint64
 	online *os.File // onlineProcessors
 	begun  string   // which they were
@@ -73,14 +75,34 @@ func WatchMappings() (*Mappings, error) {
 		}
 		m.rings = append(m.rings, ring)
 	}
+	if m.wait, err = waitForAny(m.rings); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
 	return m, nil
+}
+
+// waitForAny waits for what can be read from one of the buffers.
+func waitForAny(rings []*mappingRing) (*kernelWait, error) {
+	all, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for mappings: %w", err)
+	}
+	defer unix.Close(all) // the copy that is waited for stays
+	for _, ring := range rings {
+		if err := unix.EpollCtl(all, unix.EPOLL_CTL_ADD, ring.fd, &unix.EpollEvent{Events: unix.EPOLLIN}); err != nil {
+			return nil, fmt.Errorf("waiting for mappings: %w", err)
+		}
+	}
+	return newKernelWait(all)
 }
 
 func newMappingRing(processor int) (*mappingRing, error) {
 	attributes := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: unix.PERF_COUNT_SW_DUMMY,
 		Sample_type: unix.PERF_SAMPLE_TIME, Clockid: unix.CLOCK_MONOTONIC,
-		Bits: unix.PerfBitMmap | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID,
+		Bits: unix.PerfBitMmap | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID |
+			unix.PerfBitWatermark,
+		Wakeup: 1, // byte: whoever waits is woken by each
 	}
 	fd, err := unix.PerfEventOpen(&attributes, -1, processor, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -96,6 +118,12 @@ func newMappingRing(processor int) (*mappingRing, error) {
 	}
 	return &mappingRing{fd, memory}, nil
 }
+
+// Wait returns when the kernel has told of a mapping since the last call, at an instant, or when EndWait is called.
+func (m *Mappings) Wait(until time.Time) { m.wait.until(until) }
+
+// EndWait ends the present Wait or, if there is none, the next one.
+func (m *Mappings) EndWait() { m.wait.end() }
 
 // Read hands over what the kernel has told since the last call. It does not wait.
 func (m *Mappings) Read(handle func(MappingEvent)) {
@@ -132,6 +160,9 @@ func (m *Mappings) Close() error {
 		errs = append(errs, unix.Munmap(ring.memory), unix.Close(ring.fd))
 	}
 	m.rings = nil
+	if m.wait != nil {
+		errs = append(errs, m.wait.close())
+	}
 	return errors.Join(append(errs, m.online.Close())...)
 }
 

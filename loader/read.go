@@ -57,39 +57,43 @@ func (b *batch) reset() { b.used, b.records = 0, b.records[:0] }
 func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, interval time.Duration) (err error) {
 	l.drains.begin()
 	defer func() { l.drains.finish(err) }()
-	stop := context.AfterFunc(ctx, func() { _ = l.reader.Flush() })
+	stop := context.AfterFunc(ctx, func() { _ = l.flushReader() })
 	defer stop()
 	b := newBatch()
-	for {
-		l.reader.SetDeadline(time.Now().Add(interval))
+	l.reader.SetDeadline(time.Unix(1, 0)) // it reads what there is
+	for more := false; ; {                // there is more to read, or may soon be
+		if !more {
+			l.wait.until(time.Now().Add(interval))
+		}
 		waiting := l.drains.count()
 		l.unread.begin()
-		empty, end := l.fill(b)
+		end := l.fill(b)
 		l.statistics.records.Add(uint64(len(b.records)))
 		l.statistics.bytes.Add(uint64(b.used))
 		l.statistics.batches.Add(1)
 		if err := handle(b.records); err != nil {
 			return err
 		}
+		more = len(b.records) > 0
 		b.reset()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case end == nil:
-			if empty {
-				l.drains.release(waiting)
-			}
-			l.letGather()
 			continue
-		case errors.Is(end, os.ErrDeadlineExceeded):
+		case errors.Is(end, os.ErrDeadlineExceeded): // the ring was empty
+			l.drains.release(waiting)
+			if more {
+				l.letGather()
+			}
 			continue
 		case errors.Is(end, ringbuf.ErrFlushed):
 			l.drains.release(waiting)
-			ending, left := l.drains.state()
+			ending, others := l.drains.state()
 			if ending {
 				return nil
 			}
-			if left {
+			if others {
 				if err := l.flushReader(); err != nil {
 					return err
 				}
@@ -110,20 +114,19 @@ func (l *Loader) letGather() {
 	}
 }
 
-// fill reads until the batch is full, the ring is empty, or something else than a record comes, which it returns.
-func (l *Loader) fill(b *batch) (empty bool, err error) {
-	for {
+// fill reads until the batch is full or the reader returns an error: os.ErrDeadlineExceeded and ringbuf.ErrFlushed say
+// that the ring was empty.
+func (l *Loader) fill(b *batch) error {
+	for !b.isFull() {
 		record := ringbuf.Record{RawSample: b.room()}
 		if err := l.reader.ReadInto(&record); err != nil {
-			return false, err
+			return err
 		}
 		l.notePeak(uint64(record.Remaining + len(record.RawSample)))
 		l.unread.take(record.RawSample)
 		b.add(record.RawSample)
-		if empty := record.Remaining == 0; empty || b.isFull() {
-			return empty, nil
-		}
 	}
+	return nil
 }
 
 // notePeak keeps the largest fill. Only Read's goroutine writes it.
@@ -144,6 +147,7 @@ func (l *Loader) flushReader() error {
 	if err := l.reader.Flush(); err != nil {
 		return fmt.Errorf("flushing the ring buffer: %w", err)
 	}
+	l.wait.end()
 	return nil
 }
 

@@ -7,9 +7,13 @@ import (
 	"github.com/caret-bpf/caret-bpf/loader"
 )
 
-// mappingInterval is how often it is read which files were mapped. What the kernel has no room for meanwhile is
-// counted.
-const mappingInterval = 50 * time.Millisecond
+const (
+	// mappingPause is how long it is not read which files were mapped, once it was. What the kernel has no room for
+	// meanwhile is counted.
+	mappingPause = 50 * time.Millisecond
+	// mappingWait is after how long it is seen that the kernel does not tell of all processors any more.
+	mappingWait = time.Second
+)
 
 // mappingWatch has a goroutine of its own note what processes map that are recorded, or may be.
 type mappingWatch struct {
@@ -33,18 +37,21 @@ func (w *mappingWatch) begin() (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(mappingInterval)
-		defer tick.Stop()
 		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-tick.C:
+			if watched.Complete() { // else all are looked at again and again
+				watched.Wait(time.Now().Add(mappingWait))
 			}
 			w.note(watched)
+			select {
+			case <-ctx.Done():
+			case <-time.After(mappingPause):
+			}
 		}
+		w.note(watched)
 	}()
 	return func() {
 		cancel()
+		watched.EndWait()
 		<-ended
 		w.journal.warn(watched.Close())
 	}
