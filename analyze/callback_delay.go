@@ -29,6 +29,23 @@ type DelayParts struct {
 	WakeupLatency  int64 `report:"wakeup_latency,duration"`
 }
 
+// DelayMeans are the means of DelayParts.
+type DelayMeans struct {
+	OtherCallbacks trace.Optional[int64] `report:"other_callbacks,duration"`
+	Executor       trace.Optional[int64] `report:"executor,duration"`
+	PreemptedTime  trace.Optional[int64] `report:"preempted_time,duration"`
+	BlockedTime    trace.Optional[int64] `report:"blocked_time,duration"`
+	WakeupLatency  trace.Optional[int64] `report:"wakeup_latency,duration,drop=7"`
+}
+
+// LongestDelay is the longest of several. LongestBehind is the callback that ran longest in it, null if none did, for
+// LongestBehindTime.
+type LongestDelay struct {
+	Longest           trace.Optional[int64] `report:"longest,duration"`
+	LongestBehind     string                `report:"longest_behind"`
+	LongestBehindTime trace.Optional[int64] `report:"longest_behind_time,duration,drop=3"`
+}
+
 func (p *DelayParts) add(other *DelayParts) {
 	p.OtherCallbacks += other.OtherCallbacks
 	p.Executor += other.Executor
@@ -44,18 +61,10 @@ type CallbackDelay struct {
 	Since DelayBegin `report:"since"`
 	// Count is the number of executions of which it is known. All but Unknown is of these, and null if there are none.
 	Count uint64 `report:"count,drop=6"`
-	// Mean is their mean delay, OtherCallbacks to WakeupLatency are the means of its parts.
-	Mean           trace.Optional[int64] `report:"mean,duration,drop=8"`
-	OtherCallbacks trace.Optional[int64] `report:"other_callbacks,duration"`
-	Executor       trace.Optional[int64] `report:"executor,duration"`
-	PreemptedTime  trace.Optional[int64] `report:"preempted_time,duration"`
-	BlockedTime    trace.Optional[int64] `report:"blocked_time,duration"`
-	WakeupLatency  trace.Optional[int64] `report:"wakeup_latency,duration,drop=7"`
-	// Longest is the longest delay. LongestBehind is the callback that ran longest in it, null if none did, for
-	// LongestBehindTime.
-	Longest           trace.Optional[int64] `report:"longest,duration"`
-	LongestBehind     string                `report:"longest_behind"`
-	LongestBehindTime trace.Optional[int64] `report:"longest_behind_time,duration,drop=3"`
+	// Mean is their mean delay; then come the means of its parts.
+	Mean trace.Optional[int64] `report:"mean,duration,drop=8"`
+	DelayMeans
+	LongestDelay
 	// Unknown is the number of the other executions.
 	Unknown uint64 `report:"unknown,drop=5"`
 }
@@ -83,25 +92,16 @@ func (q *Query) CallbackDelays(ctx context.Context, each func([]DelayedExecution
 	if err != nil {
 		return nil, err
 	}
-	// What others ran on the threads counts, whichever callbacks are asked for.
-	asked := q.filter
-	q.filter.Nodes, q.filter.Topics, q.filter.Callbacks = nil, nil, nil
-	defer func() { q.filter = asked }()
 	d := &delays{
-		asked: asked, due: due, pasts: make(map[threadOf]*threadPast), sums: make(map[*system.Callback]*delaySums),
+		asked: q.filter, due: due, sums: make(map[*system.Callback]*delaySums),
 		instances: newSeries(each, func(e *DelayedExecution) int64 { return e.Begin }),
 	}
-	if err := q.Losses(ctx, d.addLosses); err != nil {
-		return nil, err
-	}
-	d.lost = joined(d.lost)
-	d.off = newOffCPUReader(ctx, q)
-	defer d.off.close()
-	if err = q.Timeline(ctx, d.add); err == nil {
-		err = cmp.Or(d.off.err, d.instances.end(q))
-	}
-	if err == nil && !d.off.hasWithin() {
-		err = cmp.Or(d.off.err, ErrNoTimesOffCPU)
+	err = q.eachPast(ctx, func(pasts *threadPasts, w *TimelineWindow) error {
+		pasts.each(w, func(e *Execution, past *threadPast) { d.execution(e, pasts, past) })
+		return d.instances.flush()
+	})
+	if err == nil {
+		err = d.instances.end(q)
 	}
 	if err != nil {
 		return nil, err
@@ -127,76 +127,21 @@ func (q *Query) timersDue(ctx context.Context) (map[*system.Callback]*periodic, 
 	return due, err
 }
 
-type threadOf struct {
-	process trace.ProcessKey
-	tid     int32
-}
-
 // delays gathers what CallbackDelays answers.
 type delays struct {
 	asked     Filter
 	due       map[*system.Callback]*periodic
-	published []int64 // by the publication's number, less 1
-	off       *offCPUReader
-	lost      []lostSpan // of times off the CPU, one after the other
-	pasts     map[threadOf]*threadPast
 	sums      map[*system.Callback]*delaySums
 	instances series[DelayedExecution]
 }
 
 type delaySums struct {
-	since          DelayBegin
-	count, unknown uint64
-	latency        int64
-	parts          DelayParts
-	longest        int64
-	behind         ranBehind
+	since DelayBegin
+	partSum
 }
 
-// addLosses keeps losses of which nothing else tells: what was missed leaves parts of callbacks unknown.
-func (d *delays) addLosses(rows []trace.Loss) error {
-	for _, row := range rows {
-		if row.Kind == trace.LostSched && row.Reason != trace.LossMissed {
-			d.lost = append(d.lost, lostSpan{row.FromTimestamp, row.ToTimestamp})
-		}
-	}
-	return nil
-}
-
-func (d *delays) past(of threadOf) *threadPast {
-	past := d.pasts[of]
-	if past == nil {
-		past = new(threadPast)
-		d.pasts[of] = past
-	}
-	return past
-}
-
-func (d *delays) add(w *TimelineWindow) error {
-	for _, p := range w.Publications {
-		d.published = append(d.published, p.At)
-	}
-	if len(w.Executions) == 0 {
-		return nil
-	}
-	last := w.Executions[len(w.Executions)-1].At()
-	d.off.readUntil(last, func(of threadOf, o offCPU) {
-		past := d.past(of)
-		past.off = append(past.off, o)
-	})
-	for _, e := range w.Executions {
-		past := d.past(threadOf{e.Callback.Node.Process, e.TID})
-		d.execution(e, past)
-		past.add(e)
-	}
-	for _, past := range d.pasts {
-		past.prune(last - keptPast)
-	}
-	return cmp.Or(d.off.err, d.instances.flush())
-}
-
-func (d *delays) execution(e *Execution, past *threadPast) {
-	since, begin := d.begin(e)
+func (d *delays) execution(e *Execution, pasts *threadPasts, past *threadPast) {
+	since, begin := d.begin(e, pasts)
 	if since == "" || !e.Start.Valid || !d.asked.callback(e.Callback) {
 		return
 	}
@@ -206,7 +151,7 @@ func (d *delays) execution(e *Execution, past *threadPast) {
 		d.sums[e.Callback] = s
 	}
 	parts, behind, known := DelayParts{}, ranBehind{}, false
-	if begin.Valid && e.Depth == 0 && e.Parts.Valid && !d.isLost(begin.Value, e.Start.Value) {
+	if begin.Valid && e.Depth == 0 && e.Parts.Valid && !pasts.isLost(begin.Value, e.Start.Value) {
 		parts, behind, known = past.between(begin.Value, e.Start.Value)
 	}
 	if !known {
@@ -214,12 +159,7 @@ func (d *delays) execution(e *Execution, past *threadPast) {
 		return
 	}
 	latency := e.Start.Value - begin.Value
-	s.count++
-	s.latency += latency
-	s.parts.add(&parts)
-	if s.count == 1 || latency > s.longest {
-		s.longest, s.behind = latency, behind
-	}
+	s.add(latency, &HopParts{DelayParts: parts}, behind)
 	if d.instances.wanted() {
 		name, time := behind.report()
 		d.instances.add(DelayedExecution{
@@ -229,7 +169,7 @@ func (d *delays) execution(e *Execution, past *threadPast) {
 }
 
 // begin says when the delay of an execution began; since is "" if such callbacks have none.
-func (d *delays) begin(e *Execution) (since DelayBegin, at trace.Optional[int64]) {
+func (d *delays) begin(e *Execution, pasts *threadPasts) (since DelayBegin, at trace.Optional[int64]) {
 	switch e.Callback.Kind {
 	case trace.KindTimer:
 		if p := d.due[e.Callback]; p != nil && p.grid > 0 && !p.isUncertain() && e.Start.Valid {
@@ -237,34 +177,9 @@ func (d *delays) begin(e *Execution) (since DelayBegin, at trace.Optional[int64]
 		}
 		return DelayDue, at
 	case trace.KindSubscription, trace.KindIntraProcessSubscription:
-		if number := e.Flow.Publication(); number > 0 && number <= uint64(len(d.published)) {
-			at = trace.Some(d.published[number-1])
-		}
-		return DelayPublish, at
+		return DelayPublish, pasts.publishOf(e)
 	}
 	return "", at
-}
-
-// isLost reports whether records of times off the CPU may be missing of a time.
-func (d *delays) isLost(from, until int64) bool {
-	first, _ := slices.BinarySearchFunc(d.lost, from, func(l lostSpan, from int64) int { return cmp.Compare(l.to, from) })
-	return first < len(d.lost) && d.lost[first].from <= until
-}
-
-// lostSpan is a time in which records may have been lost, its ends included.
-type lostSpan struct{ from, to int64 }
-
-// joined are spans in the order of time, those that overlap as one.
-func joined(spans []lostSpan) (all []lostSpan) {
-	slices.SortFunc(spans, func(a, b lostSpan) int { return cmp.Compare(a.from, b.from) })
-	for _, s := range spans {
-		if last := len(all) - 1; last >= 0 && s.from <= all[last].to {
-			all[last].to = max(all[last].to, s.to)
-		} else {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // report names the callback, with its node.
@@ -279,11 +194,7 @@ func (d *delays) results() (results []CallbackDelay) {
 	for c, s := range d.sums {
 		r := CallbackDelay{CallbackLabel: labelOf(c), Since: s.since, Count: s.count, Unknown: s.unknown}
 		if s.count > 0 {
-			mean := func(sum int64) trace.Optional[int64] { return trace.Some(meanOf(sum, int64(s.count))) }
-			r.Mean, r.OtherCallbacks, r.Executor = mean(s.latency), mean(s.parts.OtherCallbacks), mean(s.parts.Executor)
-			r.PreemptedTime, r.BlockedTime, r.WakeupLatency = mean(s.parts.PreemptedTime), mean(s.parts.BlockedTime), mean(s.parts.WakeupLatency)
-			r.Longest = trace.Some(s.longest)
-			r.LongestBehind, r.LongestBehindTime = s.behind.report()
+			r.Mean, r.DelayMeans, r.LongestDelay = s.mean(s.latency), s.delayMeans(), s.longestDelay()
 		}
 		results = append(results, r)
 	}

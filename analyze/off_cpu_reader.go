@@ -85,8 +85,8 @@ func (r *offCPUReader) close() {
 	}
 }
 
-// readUntil passes on the times outside of callbacks that ended until an instant, and some more.
-func (r *offCPUReader) readUntil(until int64, each func(threadOf, offCPU)) {
+// readUntil passes on the times that ended until an instant, and some more.
+func (r *offCPUReader) readUntil(until int64, each func(*timeOffCPU)) {
 	for _, s := range r.sources {
 		for {
 			row, more := s.take()
@@ -97,9 +97,8 @@ func (r *offCPUReader) readUntil(until int64, each func(threadOf, offCPU)) {
 				s.waiting = &row
 				break
 			}
-			if r.within = r.within || row.within; !row.within {
-				each(row.thread, row.offCPU)
-			}
+			r.within = r.within || row.within
+			each(&row)
 		}
 	}
 }

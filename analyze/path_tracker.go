@@ -105,6 +105,10 @@ type trackedHop struct {
 	name    string
 	context system.ContextType
 	count   *hopCount
+	// subscription is where the message arrived, in front of or at the end of the hop; publisher is where it left the node.
+	// They are nil where the hop has no such end.
+	subscription *system.Subscription
+	publisher    *system.Publisher
 }
 
 func newPathTracker(q *Query, paths []*system.Path, options PathOptions, completed func(*way)) (*pathTracker, error) {
@@ -164,7 +168,7 @@ func (t *pathTracker) addPath(p *system.Path) error {
 		fromCallback: t.options.FirstCallback && first.Subscription == nil, toCallback: t.options.LastCallback && last.Publisher == nil,
 	}
 	if tracked.fromCallback {
-		tracked.addHop(&trackedHop{kind: HopNode, name: first.Node.Name, count: new(hopCount)})
+		tracked.addHop(&trackedHop{kind: HopNode, name: first.Node.Name, count: new(hopCount), publisher: first.Publisher})
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -173,7 +177,7 @@ func (t *pathTracker) addPath(p *system.Path) error {
 			if t.pairs[of] == nil {
 				t.pairs[of] = new(hopCount)
 			}
-			tracked.addHop(&trackedHop{kind: HopCommunication, name: n.Subscription.TopicName, count: t.pairs[of]})
+			tracked.addHop(&trackedHop{kind: HopCommunication, name: n.Subscription.TopicName, count: t.pairs[of], subscription: n.Subscription})
 		}
 		if n.Subscription == nil || n.Publisher == nil {
 			continue
@@ -192,10 +196,12 @@ func (t *pathTracker) addPath(p *system.Path) error {
 			}
 			t.inNodes[of] = count
 		}
-		tracked.addHop(&trackedHop{kind: HopNode, name: n.Node.Name, context: context, count: t.inNodes[of]})
+		tracked.addHop(&trackedHop{
+			kind: HopNode, name: n.Node.Name, context: context, count: t.inNodes[of], subscription: n.Subscription, publisher: n.Publisher,
+		})
 	}
 	if tracked.toCallback {
-		tracked.addHop(&trackedHop{kind: HopNode, name: last.Node.Name, count: new(hopCount)})
+		tracked.addHop(&trackedHop{kind: HopNode, name: last.Node.Name, count: new(hopCount), subscription: last.Subscription})
 	}
 	if len(tracked.hops) == 0 {
 		t.query.Warnings = append(t.query.Warnings, fmt.Sprintf("path %s is left out: it has no hop", tracked.name))

@@ -15,8 +15,9 @@ const keptPast = int64(time.Minute)
 // threadPast is what a thread has done: the callbacks that it ran, none within another, and when it was off the CPU
 // between them.
 type threadPast struct {
-	ran []ranCallback // in the order of time, as the next
-	off []offCPU      // some of them are still to come
+	ran    []ranCallback // in the order of time, as the next two
+	off    []offCPU      // some of them are still to come
+	within []offCPU      // in callbacks
 	// from is since when all of it is known.
 	from trace.Optional[int64]
 }
@@ -51,7 +52,8 @@ func (t *threadPast) add(e *Execution) {
 // prune forgets what ended before an instant.
 func (t *threadPast) prune(before int64) {
 	t.ran = slices.DeleteFunc(t.ran, func(c ranCallback) bool { return c.end < before })
-	t.off = slices.DeleteFunc(t.off, func(o offCPU) bool { return o.in < before })
+	ended := func(o offCPU) bool { return o.in < before }
+	t.off, t.within = slices.DeleteFunc(t.off, ended), slices.DeleteFunc(t.within, ended)
 	if t.from.Valid {
 		t.from.Value = max(t.from.Value, before)
 	}
@@ -76,29 +78,53 @@ func (t *threadPast) between(from, until int64) (parts DelayParts, behind ranBeh
 			behind = ranBehind{c.callback, time}
 		}
 	}
-	for _, o := range slices.Backward(t.off[:t.offBefore(until)]) {
+	for _, o := range slices.Backward(t.off[:begunBefore(t.off, until)]) {
 		if o.in <= from {
 			break
 		}
-		switch {
-		case t.inCallback(o):
-		case o.kind == trace.SchedPreempted:
-			parts.PreemptedTime += overlap(o.out, o.in, from, until)
-		case o.waking == noTime:
+		if !t.inCallback(o) && !o.addTo(&parts, from, until) {
 			return parts, behind, false
-		default:
-			woken := min(max(o.waking, o.out), o.in)
-			parts.BlockedTime += overlap(o.out, woken, from, until)
-			parts.WakeupLatency += overlap(woken, o.in, from, until)
 		}
 	}
 	parts.Executor = until - from - parts.OtherCallbacks - parts.PreemptedTime - parts.BlockedTime - parts.WakeupLatency
 	return parts, behind, parts.Executor >= 0
 }
 
-// offBefore is how many times off the CPU began before an instant.
-func (t *threadPast) offBefore(at int64) int {
-	i, _ := slices.BinarySearchFunc(t.off, at, func(o offCPU, at int64) int { return cmp.Compare(o.out, at) })
+// inside splits the time between two instants, between which the thread was in one callback. It is false where
+// something is not known.
+func (t *threadPast) inside(from, until int64) (parts HopParts, known bool) {
+	for _, off := range [][]offCPU{t.within, t.off} { // the latter if a callback was nested too deep to be named
+		for _, o := range slices.Backward(off[:begunBefore(off, until)]) {
+			if o.in <= from {
+				break
+			}
+			if !o.addTo(&parts.DelayParts, from, until) {
+				return parts, false
+			}
+		}
+	}
+	parts.CPUTime = until - from - parts.PreemptedTime - parts.BlockedTime - parts.WakeupLatency
+	return parts, parts.CPUTime >= 0
+}
+
+// addTo adds what lies between two instants. It is false where it is not known how it was spent.
+func (o *offCPU) addTo(parts *DelayParts, from, until int64) bool {
+	if o.kind == trace.SchedPreempted {
+		parts.PreemptedTime += overlap(o.out, o.in, from, until)
+		return true
+	}
+	if o.waking == noTime {
+		return false
+	}
+	woken := min(max(o.waking, o.out), o.in)
+	parts.BlockedTime += overlap(o.out, woken, from, until)
+	parts.WakeupLatency += overlap(woken, o.in, from, until)
+	return true
+}
+
+// begunBefore is how many times off the CPU began before an instant.
+func begunBefore(off []offCPU, at int64) int {
+	i, _ := slices.BinarySearchFunc(off, at, func(o offCPU, at int64) int { return cmp.Compare(o.out, at) })
 	return i
 }
 
@@ -116,3 +142,14 @@ type ranBehind struct {
 
 // overlap is how long two spans have in common.
 func overlap(begin, end, from, until int64) int64 { return max(0, min(end, until)-max(begin, from)) }
+
+// callbackAt is when the outermost callback began in which the thread was at an instant. It is false if it was in none,
+// or if it is not known what it did in it.
+func (t *threadPast) callbackAt(at int64) (start int64, known bool) {
+	after, _ := slices.BinarySearchFunc(t.ran, at+1, func(c ranCallback, at int64) int { return cmp.Compare(c.start, at) })
+	if after == 0 {
+		return 0, false
+	}
+	c := t.ran[after-1]
+	return c.start, c.known && at <= c.end
+}

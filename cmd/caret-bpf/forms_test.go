@@ -16,7 +16,8 @@ func questions(dir, chatter, relayed string) [][]string {
 	return [][]string{
 		{"info", dir, "--part", "tables"}, {"latency", "callback", dir}, {"latency", "callback", dir, "--why"}, {"latency", "callback", dir, "--off-cpu"},
 		{"latency", "callback", dir, "--before"}, {"latency", "communication", dir}, {"latency", "node", dir},
-		{"latency", "path", dir, "--from", chatter, "--to", relayed}, {"latency", "service", dir}, {"latency", "response-time", dir, "--from", chatter, "--to", relayed},
+		{"latency", "path", dir, "--from", chatter, "--to", relayed}, {"latency", "path", dir, "--from", chatter, "--to", relayed, "--why"},
+		{"latency", "service", dir}, {"latency", "response-time", dir, "--from", chatter, "--to", relayed},
 		{"period", dir, "--of", "topic"}, {"frequency", dir, "--of", "topic"}, {"load", dir}, {"paths", dir}, {"diff", dir, dir},
 	}
 }

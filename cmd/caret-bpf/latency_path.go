@@ -17,16 +17,20 @@ func latencyPathCommand() command {
 		name: "path", arguments: "DATASET… --from TOPIC --to TOPIC [flags]", summary: "along paths of nodes and topics, and where the time goes",
 		examples: []string{
 			"caret-bpf latency path rec --from /points --to /control",
-			"caret-bpf latency path rec --path '[/talker]-[/chatter]-[/listener]'",
+			"caret-bpf latency path rec --path '[/talker]-[/chatter]-[/listener]' --why",
 			"caret-bpf latency path monday tuesday --attribute vehicle=bus-7 --by route --from /points --to /control",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "message along the paths")
 			f := definePathFlags(flags)
 			lost := flags.Bool("lost", false, "with --series: one row for each message that was lost on a hop or led to no publish, too")
+			why := flags.Bool("why", false, "where the time went: computing in the nodes, or while a message waited for the thread that took it: other callbacks, the executor, preemption, "+
+				"waiting; needs record --sched=full")
 			charts := defineChartFlags(flags, histogramChart, seriesChart, stackedBarChart, flowChart)
 			return func(ctx context.Context, c console, arguments []string) error {
 				switch {
+				case *why && (*lost || charts.asksAny()):
+					return fmt.Errorf("%w: --why is answered with rows of its own: leave out --lost and drawings", errUsage)
 				case *lost && len(charts.asked()) > 0:
 					return fmt.Errorf("%w: drawings mark what was lost by themselves: leave out --lost", errUsage)
 				case *lost && !q.series:
@@ -36,6 +40,9 @@ func latencyPathCommand() command {
 				options.Dropped = *lost || charts.asks(seriesChart) // a plot marks what has no latency
 				ask := askPaths(f, options, (*analyze.Query).PathLatency)
 				switch {
+				case *why:
+					together := func(_, b *analyze.PathParts) bool { return b.Hop > 0 }
+					return answer(ctx, c, q, arguments, ranking[analyze.PathParts]{by: "longest", together: together}, askPaths(f, options, (*analyze.Query).PathParts))
 				case charts.asks(stackedBarChart):
 					return answerCharted(ctx, c, q, charts, arguments, ask, newStackedBars())
 				case charts.asks(flowChart):

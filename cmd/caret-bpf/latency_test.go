@@ -134,6 +134,26 @@ func TestLatencyCallbackBefore(t *testing.T) {
 	}
 }
 
+// TestLatencyPathWhy: each hop says where its time went, or how often that is not known.
+func TestLatencyPathWhy(t *testing.T) {
+	dir, chatter, relayed := relayDataset(t), "/chatter", "/relayed"
+	code, out, problems := runCommand("latency", "path", dir, "--from", chatter, "--to", relayed, "--why", "--csv")
+	if code != exitSuccess || !strings.Contains(out, ",other_callbacks,") || strings.Count(out, "\n") < 3 {
+		t.Errorf("exit code %d, %q: %s", code, out, problems)
+	}
+	for _, other := range []string{"--histogram", "--stacked-bar", "--lost"} {
+		if code, _, problems := runCommand("latency", "path", dir, "--from", chatter, "--to", relayed, "--why", other); code != exitUsage || !strings.Contains(problems, "--why") {
+			t.Errorf("%s: exit code %d: %s", other, code, problems)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, trace.TableSched)); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, problems := runCommand("latency", "path", dir, "--from", chatter, "--to", relayed, "--why"); code != exitNoTarget || !strings.Contains(problems, "record --sched=full") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
 func TestLatencySeries(t *testing.T) {
 	dir, rows := syntheticDataset(t)
 	code, out, problems := runCommand("latency", "callback", dir, "--series", "--csv")

@@ -1,0 +1,13 @@
+package analyze
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestKnownPartsAreSmall holds what the documentation says of the memory that a message takes.
+func TestKnownPartsAreSmall(t *testing.T) {
+	if size := unsafe.Sizeof(receivedParts{}) + unsafe.Sizeof(publishedParts{}); size != 200 {
+		t.Errorf("%d bytes", size)
+	}
+}
