@@ -193,8 +193,9 @@ func (k *knownParts) add(pasts *threadPasts, w *TimelineWindow) error {
 			continue
 		}
 		past := pasts.of(threadOf{p.Publisher.Node.Process, p.TID})
-		start, known := past.callbackAt(p.At)
-		if !known || pasts.isLost(start, p.At) {
+		outermost, known := past.callbackAt(p.At)
+		start := p.departure.start // of the callback that published
+		if !known || p.departure.callback == nil || start < outermost || pasts.isLost(start, p.At) {
 			continue
 		}
 		if parts, known := past.inside(start, p.At); known {
@@ -206,10 +207,10 @@ func (k *knownParts) add(pasts *threadPasts, w *TimelineWindow) error {
 
 func partsOfReceived(e *Execution, pasts *threadPasts, past *threadPast) receivedParts {
 	r := receivedParts{published: noTime, start: e.Start.Value, end: noTime}
-	if e.Depth > 0 || !e.Parts.Valid {
+	if !e.Parts.Valid {
 		return r
 	}
-	if published := pasts.publishOf(e); published.Valid && !pasts.isLost(published.Value, r.start) {
+	if published := pasts.publishOf(e); e.Depth == 0 && published.Valid && !pasts.isLost(published.Value, r.start) {
 		r.published = published.Value
 		r.before, r.behind, r.isBeforeKnown = past.between(r.published, r.start)
 	}

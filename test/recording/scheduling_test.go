@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/measure"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
@@ -60,6 +61,7 @@ func TestTimesOffTheCPU(t *testing.T) {
 		forgetMissedSwitches(t, data)
 		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 		requirePartsAddUp(t, data)
+		requirePathParts(t, r.dir)
 	})
 }
 
@@ -401,4 +403,62 @@ func (c *comparison) check(t *testing.T, way string) {
 		t.Errorf("a callback that %s did something else for most of its time in %d of %d executions", way, c.otherwise, c.executions)
 	}
 	t.Logf("%s: on a CPU %+.4f, off it %+.4f; %d of %d differ by more than %v", way, cpu, blocked, c.doubtful, c.executions, tolerance)
+}
+
+// requirePathParts compares the parts of the hops of all paths with their latencies. What is not known is counted.
+func requirePathParts(t *testing.T, dir string) {
+	t.Helper()
+	q := oracle.OpenQuery(t, dir)
+	if err := q.LoadActivity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paths, _, err := q.Architecture.Paths(t.Context(), system.PathQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type key struct {
+		path     string
+		instance uint64
+		hop      int
+	}
+	options := analyze.PathOptions{FirstCallback: true, LastCallback: true}
+	whole := map[key]analyze.PathHopInstance{}
+	hops, err := q.PathLatency(t.Context(), paths, options, func(batch []analyze.PathHopInstance) error {
+		for _, hop := range batch {
+			whole[key{hop.Path, hop.Instance.Value, hop.Hop}] = hop
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := uint64(0)
+	results, err := q.PathParts(t.Context(), paths, options, func(batch []analyze.PartedHop) error {
+		for _, hop := range batch {
+			p := hop.HopParts
+			sum := p.CPUTime + p.OtherCallbacks + p.Executor + p.PreemptedTime + p.BlockedTime + p.WakeupLatency
+			of, found := whole[key{hop.Path, hop.Instance, hop.Hop}]
+			if !found || sum != hop.Latency || hop.Begin != of.Begin || hop.Latency != of.Latency.Value {
+				t.Errorf("parts that add up to %d:\n%+v\n%+v", sum, hop, of)
+			}
+			known++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, unknown := uint64(0), uint64(0)
+	for i, r := range results {
+		if r.Count+r.Unknown != hops[i].Count || r.Hop != hops[i].Hop {
+			t.Errorf("%d and %d ways, there are %d: %+v", r.Count, r.Unknown, hops[i].Count, r)
+		}
+		if r.Hop > 0 {
+			counted, unknown = counted+r.Count, unknown+r.Unknown
+		}
+	}
+	if counted != known || known == 0 || unknown > 9*known {
+		t.Errorf("%d hops were passed, of %d it is known where their time went, of %d it is not", known, counted, unknown)
+	}
+	t.Logf("of %d hops it is known where their time went, of %d it is not", known, unknown)
 }
