@@ -105,8 +105,8 @@ type trackedHop struct {
 	name    string
 	context system.ContextType
 	count   *hopCount
-	// subscription is where the message arrived, in front of or at the end of the hop; publisher is where it left the node.
-	// They are nil where the hop has no such end.
+	// subscription is where the message arrived, in front of or at the end of the hop; publisher is where it left the
+	// node. They are nil where the hop has no such end.
 	subscription *system.Subscription
 	publisher    *system.Publisher
 }

@@ -99,8 +99,8 @@ func (g *Graph) SetMemory(memory Memory, layout *layouts.Layout) {
 	clear(g.failures)
 }
 
-// WatchUnread gives the graph what reports whether an initialization event, or the end of an entity, has happened and was
-// not handed to Init and End yet that names an address. Without it, none is believed to be under way.
+// WatchUnread gives the graph what reports whether an initialization event, or the end of an entity, names an address
+// that has happened and was not handed to Init and End yet. Without it, none is believed to be under way.
 func (g *Graph) WatchUnread(unread func(address trace.Address) bool) { g.unread = unread }
 
 // HasNodes reports whether a node is or was among the entities.

@@ -64,8 +64,8 @@ func (p *population[E]) add(address trace.Address, entity E) {
 	p.doubtKnownLate(entity)
 }
 
-// doubtKnownLate doubts an entity that has become known after events were lost that may have ended it. What was read from
-// memory was read after them.
+// doubtKnownLate doubts an entity that has become known after events were lost that may have ended it. What was read
+// from memory was read after them.
 func (p *population[E]) doubtKnownLate(entity E) {
 	known := entity.begin()
 	if known == always {

@@ -42,8 +42,8 @@ type Comparison struct {
 	Differences []string
 	// Missing counts what happened within the span and has no row. It must equal the losses of that kind.
 	Missing map[trace.LossKind]uint64
-	// Doubtful counts what has no row and happened when the recording may not have begun yet, or may have been over: it may
-	// be among the losses of that kind.
+	// Doubtful counts what has no row and happened when the recording may not have begun yet, or may have been over. It
+	// may be among the losses of that kind.
 	Doubtful map[trace.LossKind]uint64
 	// Compared counts the rows that an event of the ground truth belongs to.
 	Compared map[trace.LossKind]uint64
