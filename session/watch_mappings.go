@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// mappingPause is how long it is not read which files were mapped, once it was. What the kernel has no room for
-	// meanwhile is counted.
-	mappingPause = 50 * time.Millisecond
+	// mappingPause is how long after the first one it is read which files were mapped: a process maps one after the other.
+	// What the kernel has no room for meanwhile is counted.
+	mappingPause = 25 * time.Millisecond
 	// mappingWait is after how long it is seen that the kernel does not tell of all processors any more.
 	mappingWait = time.Second
 )
@@ -41,13 +41,12 @@ func (w *mappingWatch) begin() (end func()) {
 			if watched.Complete() { // else all are looked at again and again
 				watched.Wait(time.Now().Add(mappingWait))
 			}
-			w.note(watched)
 			select {
 			case <-ctx.Done():
 			case <-time.After(mappingPause):
 			}
+			w.note(watched)
 		}
-		w.note(watched)
 	}()
 	return func() {
 		cancel()

@@ -79,8 +79,10 @@ func TestROSLaunchFile(t *testing.T) {
 		for kind, count := range data.Lost() {
 			t.Errorf("%d %s records lost", count, kind)
 		}
-		if data.Session.Unarmed != 0 {
-			t.Errorf("%d files were mapped and not probed", data.Session.Unarmed)
+		for _, loss := range data.Losses {
+			if loss.Reason == trace.LossUnarmed {
+				t.Errorf("mapped and not probed for %v: %+v", time.Duration(loss.ToTimestamp-loss.FromTimestamp), loss)
+			}
 		}
 		launched := map[string][]int{} // PIDs, in order, by command
 		for _, p := range data.Processes {
