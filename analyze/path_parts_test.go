@@ -122,6 +122,12 @@ func TestUnknownPathParts(t *testing.T) {
 		"times were lost in it": {func(s *recording) {
 			s.rows.Losses = append(s.rows.Losses, trace.Loss{Kind: trace.LostSched, Reason: trace.LossRingFull, Count: 1, FromTimestamp: 1400, ToTimestamp: 1410})
 		}, [4]uint64{1, 0, 1, 0}},
+		"its thread is in a callback at the end": {func(s *recording) {
+			open := s.rows.Callbacks[2]
+			open.CallbackStartTimestamp, open.CallbackEndTimestamp = trace.Some[int64](1600), trace.Optional[int64]{}
+			open.Status, open.CPUTime = trace.CallbackRecordingEnd, trace.Optional[int64]{}
+			s.rows.Callbacks = append(s.rows.Callbacks, open)
+		}, [4]uint64{}},
 		"the past of the last thread": {func(s *recording) { s.rows.Callbacks[1].CPUTime = trace.Optional[int64]{} }, [4]uint64{1, 0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,8 @@ type threadPast struct {
 	within []offCPU      // in callbacks
 	// from is since when all of it is known.
 	from trace.Optional[int64]
+	// pruned is until when what ended was forgotten.
+	pruned int64
 }
 
 // ranCallback is an execution. If it is not known what the thread did in it, it is not known of the time around it.
@@ -40,7 +42,8 @@ func (t *threadPast) add(e *Execution) {
 		return
 	}
 	if !e.End.Valid { // it is not known what the thread does from now on
-		t.ran, t.from = nil, trace.Optional[int64]{}
+		t.ran = append(t.ran, ranCallback{callback: e.Callback, start: e.Start.Value, end: e.Start.Value})
+		t.from = trace.Optional[int64]{}
 		return
 	}
 	t.ran = append(t.ran, ranCallback{e.Callback, e.Start.Value, e.End.Value, e.Parts.Valid})
@@ -51,6 +54,7 @@ func (t *threadPast) add(e *Execution) {
 
 // prune forgets what ended before an instant.
 func (t *threadPast) prune(before int64) {
+	t.pruned = before
 	t.ran = slices.DeleteFunc(t.ran, func(c ranCallback) bool { return c.end < before })
 	ended := func(o offCPU) bool { return o.in < before }
 	t.off, t.within = slices.DeleteFunc(t.off, ended), slices.DeleteFunc(t.within, ended)
@@ -93,6 +97,9 @@ func (t *threadPast) between(from, until int64) (parts DelayParts, behind ranBeh
 // inside splits the time between two instants, between which the thread was in one callback. It is false where
 // something is not known.
 func (t *threadPast) inside(from, until int64) (parts HopParts, known bool) {
+	if from < t.pruned {
+		return parts, false
+	}
 	for _, off := range [][]offCPU{t.within, t.off} { // the latter if a callback was nested too deep to be named
 		for _, o := range slices.Backward(off[:begunBefore(off, until)]) {
 			if o.in <= from {

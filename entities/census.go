@@ -78,8 +78,11 @@ func (c *census) take(ctx context.Context) error {
 		return err
 	}
 	c.mappings = mappings
-	if c.constants, err = newConstants(mappings, c.space.WrittenRanges); err != nil {
+	if c.constants, err = newConstants(ctx, mappings, c.space.WrittenRanges); err != nil {
 		return err
+	}
+	if c.constants.overfull {
+		c.skip(0, 0, "constants of files in more places than one scan looks at")
 	}
 	var writable []target.Mapping
 	for _, mapping := range mappings {
@@ -122,6 +125,9 @@ func (c *census) skip(start, end uint64, reason string) {
 }
 
 func (c *census) takeMapping(ctx context.Context, mapping target.Mapping) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	block := c.memory.block(min(scanBlock, mapping.End-mapping.Start))
 	for resident, err := range c.space.ResidentRanges(mapping.Start, mapping.End) {
 		if err != nil {

@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"math/bits"
@@ -10,7 +11,10 @@ import (
 )
 
 // constants tells quickly whether a vtable can lie at an address: this is asked of every word.
-type constants struct{ spans []span }
+type constants struct {
+	spans    []span
+	overfull bool // there are more of them than it looks in
+}
 
 // anywhere is the lowest address of programs that can be loaded anywhere. Others are linked to be below.
 const anywhere = 1 << 32
@@ -32,9 +36,15 @@ type span struct {
 // maxGap bounds the unmapped space within a span, so that the bits remain few: executable and libraries lie far apart.
 const maxGap = 256 << 20
 
+// maxSpans bounds the spans: each word is looked for in all of them.
+const maxSpans = 256
+
 // newConstants notes where vtables may lie. written are the parts of a range that the process has written.
-func newConstants(mappings []target.Mapping, written func(start, end uint64) iter.Seq2[target.Range, error]) (c constants, err error) {
+func newConstants(ctx context.Context, mappings []target.Mapping, written func(start, end uint64) iter.Seq2[target.Range, error]) (c constants, err error) {
 	for _, mapping := range mappings {
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
 		if !mayHoldVtables(mapping) || mapping.End-mapping.Start > maxMapping {
 			continue
 		}
@@ -55,6 +65,10 @@ func newConstants(mappings []target.Mapping, written func(start, end uint64) ite
 func (c *constants) add(start, end uint64) {
 	last := len(c.spans) - 1
 	if last < 0 || start < c.spans[last].start || start-c.spans[last].start > c.spans[last].size+maxGap {
+		if len(c.spans) == maxSpans {
+			c.overfull = true
+			return
+		}
 		c.spans = append(c.spans, span{start: start})
 		last++
 	}

@@ -1,7 +1,10 @@
 package entities
 
 import (
+	"context"
+	"errors"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/target"
@@ -31,7 +34,7 @@ func TestWhereVtablesMayBe(t *testing.T) {
 					}
 				}
 			}
-			constants, err := newConstants([]target.Mapping{test.mapping}, written)
+			constants, err := newConstants(t.Context(), []target.Mapping{test.mapping}, written)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,5 +46,31 @@ func TestWhereVtablesMayBe(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPlacesOfVtablesAreBounded: a process can spread what it has written as it likes.
+func TestPlacesOfVtablesAreBounded(t *testing.T) {
+	mapping := target.Mapping{Start: 0x100000000000, End: 0x100000000000 + maxMapping, Perm: "r--p", Inode: 1}
+	mappings := slices.Repeat([]target.Mapping{mapping}, 8)
+	spread := func(start, end uint64) iter.Seq2[target.Range, error] {
+		return func(yield func(target.Range, error) bool) {
+			for at := start; at < end && yield(target.Range{Start: at, End: at + pageSize}, nil); at += 2 * maxGap {
+				continue
+			}
+		}
+	}
+	for i := range mappings {
+		mappings[i].Start += uint64(i) * 2 * maxMapping
+		mappings[i].End += uint64(i) * 2 * maxMapping
+	}
+	constants, err := newConstants(t.Context(), mappings, spread)
+	if err != nil || len(constants.spans) != maxSpans || !constants.overfull {
+		t.Errorf("%d spans, overfull %t, %v", len(constants.spans), constants.overfull, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newConstants(ctx, mappings, spread); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }

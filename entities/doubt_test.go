@@ -212,6 +212,26 @@ func TestMemoryTellsNothingWhileEventsWait(t *testing.T) {
 	}
 }
 
+// TestRosoutIsNamedByItsNode: on Humble the publisher of /rosout is announced before its node, which memory does not
+// tell while the node's own event waits.
+func TestRosoutIsNamedByItsNode(t *testing.T) {
+	m := newImage(t, "humble", elf.EM_X86_64)
+	node := newWorld(t, m).rows().Nodes[0]
+	g := m.graph()
+	g.WatchUnread(func(address trace.Address) bool { return address == node.NodeHandle })
+	g.Init(event(abi.EventRclPublisherInit, 10, publisherHandle, node.NodeHandle, rmwPublisher, "/rosout", 1000))
+	g.WatchUnread(nil)
+	g.Init(event(abi.EventRclNodeInit, 11, node.NodeHandle, node.RMWHandle, node.NodeName, node.Namespace))
+	g.Init(event(abi.EventRclPublisherInit, 12, publisherHandle+0x1000, node.NodeHandle, rmwPublisher+0x1000, "/chatter", 1))
+	for _, row := range g.Rows(true).Publishers {
+		if row.NodeName == "" {
+			t.Errorf("without its node: %+v", row)
+		}
+	}
+	g.Init(event(abi.EventRclPublisherFini, 20, publisherHandle))
+	g.Init(event(abi.EventRclNodeFini, 21, node.NodeHandle))
+}
+
 // TestLossDuringAScan: what a scan saw before events were lost may be gone, although it was doubtful before, or new.
 func TestLossDuringAScan(t *testing.T) {
 	m := newImage(t, "jazzy", elf.EM_X86_64)

@@ -60,6 +60,11 @@ func (f failures) set(kind string, address trace.Address, reason error) {
 	f[key] = &failure{lookups: 1, reason: reason}
 }
 
+// tryAgain lets the next lookup try as the first one did.
+func (f failures) tryAgain(kind string, address trace.Address) {
+	f[subject{kind, address}].lookups = 0
+}
+
 func (f failures) clear(kind string, address trace.Address) { delete(f, subject{kind, address}) }
 
 // Unknown lists what was looked up in vain, in order of kind and address.

@@ -248,6 +248,9 @@ func find[E mortal](
 	}
 	if err != nil {
 		g.failures.set(kind, address, err)
+		if errors.Is(err, errOvertaken) {
+			g.failures.tryAgain(kind, address)
+		}
 		return none, false
 	}
 	g.failures.clear(kind, address)

@@ -38,9 +38,23 @@ func (g *Graph) initNode(time int64, row trace.Node) {
 	}
 	n := &node{life: life{since: time}}
 	n.current = row
+	g.nameEarlierPublishers(n)
 	g.nodes.add(row.NodeHandle, n)
 	g.nodes.note(n)
 	g.awaitScan(time)
+}
+
+// nameEarlierPublishers gives a node that is being announced to its publishers that were announced before, as that of
+// /rosout is on Humble: they live, and so does the node that has them.
+func (g *Graph) nameEarlierPublishers(n *node) {
+	for _, p := range g.publishers.changed {
+		if p.current.NodeHandle != n.current.NodeHandle || p.current.NodeName != "" || p.ended || p.doubtful || p.since == always {
+			continue
+		}
+		if _, known := g.nodes.at(n.current.NodeHandle, p.since); !known {
+			p.current.NodeName = n.fullName()
+		}
+	}
 }
 
 // wasReadEarly reports whether a node that memory showed is the one that is being announced: on Humble the publisher of

@@ -3,6 +3,7 @@ package entities
 import (
 	"fmt"
 
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/layouts"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -53,6 +54,9 @@ func (g *Graph) readRMWPublisher(handle trace.Address) (*publisher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := g.checkEnds(); err != nil {
+		return nil, err
+	}
 	p := &publisher{life: g.readLife()}
 	p.current = trace.Publisher{ProcessKey: g.key, RMWPublisherHandle: handle, TopicName: topic, Provenance: trace.FromMemory}
 	p.current.GID, _ = g.reader.publisherGIDAt(handle)
@@ -82,11 +86,23 @@ func (g *Graph) readRMWSubscription(handle trace.Address) (*subscription, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := g.checkEnds(); err != nil {
+		return nil, err
+	}
 	s := &subscription{life: g.readLife()}
 	s.current = trace.Subscription{ProcessKey: g.key, RMWSubscriptionHandle: handle, TopicName: topic, Provenance: trace.FromMemory}
 	g.rmwSubscriptions.add(handle, s)
 	g.changedSubscription(s)
 	return s, nil
+}
+
+// checkEnds is for who reads a publisher or a subscription by its handle of rmw: it may be any of which an end waits to
+// be merged, and another one may be made at its address.
+func (g *Graph) checkEnds() error {
+	if g.unread != nil && g.unread(abi.AnyEndpoint) {
+		return errOvertaken
+	}
+	return nil
 }
 
 func (g *Graph) readTimer(handle trace.Address) (*timer, error) {

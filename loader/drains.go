@@ -33,12 +33,12 @@ func (d *drains) end() {
 	d.ending = true
 }
 
-// count is how many wait. Of these, and of no later ones, everything is read by a reading that begins now and goes on
-// until nothing is left.
-func (d *drains) count() int {
+// begun is how many wait, and whether the reader is to end. For these, and for no later ones, everything is read by a
+// reading that begins now and goes on until nothing is left.
+func (d *drains) begun() (waiting int, ending bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.waiting)
+	return len(d.waiting), d.ending
 }
 
 // release tells so many who wait that everything was read and handled.
@@ -51,12 +51,12 @@ func (d *drains) release(count int) {
 	d.waiting = d.waiting[count:]
 }
 
-// state says, when the ring buffer was read empty, whether the reader is to end, and whether some still wait: they may
-// have woken it before they could be counted.
-func (d *drains) state() (ending, left bool) {
+// wanted reports, when the ring buffer was read empty, whether it is to be read so once more: some may have woken the
+// reader before they could be counted.
+func (d *drains) wanted() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.ending, len(d.waiting) > 0
+	return d.ending || len(d.waiting) > 0
 }
 
 // begin notes that a reader begins.

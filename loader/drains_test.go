@@ -87,7 +87,7 @@ func TestDrainFails(t *testing.T) {
 	drained := make(chan error, 1)
 	expectError(t, l.Read(t.Context(), func([][]byte) error {
 		go func() { drained <- l.Drain(context.Background()) }()
-		for l.drains.count() == 0 {
+		for !l.drains.wanted() {
 			time.Sleep(time.Millisecond)
 		}
 		return full

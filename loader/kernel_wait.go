@@ -17,17 +17,19 @@ import (
 type kernelWait struct {
 	file  *os.File
 	raw   syscall.RawConn
+	ready func() bool
 	asked atomic.Bool // that the next wait, or the present one, be over
 }
 
-// newKernelWait waits for what can be read from a descriptor, which stays the caller's.
-func newKernelWait(of int) (*kernelWait, error) {
+// newKernelWait waits for what can be read from a descriptor, which stays the caller's. ready reports whether there is
+// something already: the kernel told of that before.
+func newKernelWait(of int, ready func() bool) (*kernelWait, error) {
 	fd, err := unix.FcntlInt(uintptr(of), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the kernel: %w", err)
 	}
 	err = unix.SetNonblock(fd, true) // of others Go's poller knows nothing; nobody reads from it
-	w := &kernelWait{file: os.NewFile(uintptr(fd), "kernel's buffer")}
+	w := &kernelWait{file: os.NewFile(uintptr(fd), "kernel's buffer"), ready: ready}
 	if err == nil {
 		w.raw, err = w.file.SyscallConn()
 	}
@@ -40,16 +42,18 @@ func newKernelWait(of int) (*kernelWait, error) {
 	return w, nil
 }
 
-// until returns when the kernel tells that there is something, at an instant, or when end is called.
+// until returns when there is something already, when the kernel tells that there is, at an instant, or when end is
+// called.
 func (w *kernelWait) until(instant time.Time) {
 	if w.file.SetReadDeadline(instant) != nil || w.asked.Swap(false) {
 		return
 	}
 	woken := false
-	// An error says that it is that late, or that it is closed.
+	// What the poller had seen before is forgotten when Read begins, so it is looked then. An error says that it is that
+	// late, or that it is closed.
 	_ = w.raw.Read(func(uintptr) bool {
 		defer func() { woken = true }()
-		return woken
+		return woken || w.ready()
 	})
 	w.asked.Store(false)
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestKernelWait: whoever waits is woken by what can be read, by end, whether it comes before or meanwhile, and by the
@@ -22,7 +24,12 @@ func TestKernelWait(t *testing.T) {
 				}
 				defer from.Close()
 				defer to.Close()
-				w, err := newKernelWait(int(from.Fd()))
+				readable := func() bool {
+					of := []unix.PollFd{{Fd: int32(from.Fd()), Events: unix.POLLIN}}
+					count, _ := unix.Poll(of, 0)
+					return count > 0
+				}
+				w, err := newKernelWait(int(from.Fd()), readable)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -30,6 +37,7 @@ func TestKernelWait(t *testing.T) {
 				waited := make(chan struct{})
 				if before {
 					wake(w, to)
+					time.Sleep(10 * time.Millisecond) // so that the poller has seen it, and not told
 				}
 				go func() {
 					w.until(time.Now().Add(time.Hour))

@@ -111,7 +111,7 @@ func (l *Loader) start() (err error) {
 	if l.unread, err = newUnread(l.collection.Maps[bpf.CaretMapRecords]); err != nil {
 		return err
 	}
-	if l.wait, err = newKernelWait(l.collection.Maps[bpf.CaretMapRecords].FD()); err != nil {
+	if l.wait, err = newKernelWait(l.collection.Maps[bpf.CaretMapRecords].FD(), l.unread.waits); err != nil {
 		return err
 	}
 	return l.attachTracepoints()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -93,7 +94,9 @@ func waitForAny(rings []*mappingRing) (*kernelWait, error) {
 			return nil, fmt.Errorf("waiting for mappings: %w", err)
 		}
 	}
-	return newKernelWait(all)
+	return newKernelWait(all, func() bool {
+		return slices.ContainsFunc(rings, func(r *mappingRing) bool { return r.waits() })
+	})
 }
 
 func newMappingRing(processor int) (*mappingRing, error) {
@@ -119,7 +122,8 @@ func newMappingRing(processor int) (*mappingRing, error) {
 	return &mappingRing{fd, memory}, nil
 }
 
-// Wait returns when the kernel has told of a mapping since the last call, at an instant, or when EndWait is called.
+// Wait returns when there is something to Read, at an instant, or when EndWait is called. It must not be called beside
+// Read or Close.
 func (m *Mappings) Wait(until time.Time) { m.wait.until(until) }
 
 // EndWait ends the present Wait or, if there is none, the next one.
@@ -164,6 +168,12 @@ func (m *Mappings) Close() error {
 		errs = append(errs, m.wait.close())
 	}
 	return errors.Join(append(errs, m.online.Close())...)
+}
+
+// waits reports whether there is a record.
+func (r *mappingRing) waits() bool {
+	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.memory[0]))
+	return atomic.LoadUint64(&page.Data_head) != page.Data_tail
 }
 
 // read takes records out of the ring. How they lie there is the kernel's interface (perf_event_open(2)): the first page

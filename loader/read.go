@@ -65,7 +65,7 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 		if !more {
 			l.wait.until(time.Now().Add(interval))
 		}
-		waiting := l.drains.count()
+		waiting, ending := l.drains.begun()
 		l.unread.begin()
 		end := l.fill(b)
 		l.statistics.records.Add(uint64(len(b.records)))
@@ -89,11 +89,10 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 			continue
 		case errors.Is(end, ringbuf.ErrFlushed):
 			l.drains.release(waiting)
-			ending, others := l.drains.state()
 			if ending {
 				return nil
 			}
-			if others {
+			if l.drains.wanted() {
 				if err := l.flushReader(); err != nil {
 					return err
 				}

@@ -25,6 +25,7 @@ type unread struct {
 	taken  uint64           // where in the ring buffer they end
 	batch  map[place]uint64 // by place, which record of the present batch names it last; they are counted from 1
 	looked uint64           // until where the ring buffer was looked through
+	pruned uint64           // up to where waiting was pruned last
 	// waiting are the places that records name which were looked at in the ring buffer, with where the last one ends.
 	waiting map[place]uint64
 }
@@ -34,6 +35,10 @@ type place struct {
 	pid     int32
 	address uint64
 }
+
+// busyLooks is how often it is looked at a record that is being written, which takes the kernel a fraction of a
+// microsecond.
+const busyLooks = 1000
 
 // maxPlaces is how many places of records that were taken out since may stay in waiting.
 const maxPlaces = 1 << 12
@@ -78,6 +83,13 @@ func eachPlace(record []byte, do func(place)) {
 	}
 }
 
+// waits reports whether something is in the ring buffer.
+func (u *unread) waits() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ring.produced() != u.ring.consumed()
+}
+
 // names reports whether a record names a place, or may do so, that is not among the first ones that were taken out.
 func (u *unread) names(p place, handled uint64) bool {
 	u.mu.Lock()
@@ -98,12 +110,16 @@ func (u *unread) look() bool {
 	if u.looked <= begin {
 		clear(u.waiting)
 		u.looked = begin
-	} else if len(u.waiting) > maxPlaces {
+	} else if len(u.waiting) > maxPlaces && begin > u.pruned {
+		u.pruned = begin
 		maps.DeleteFunc(u.waiting, func(_ place, end uint64) bool { return end <= begin })
 	}
 	produced := u.ring.produced()
 	for u.looked < produced {
 		record, end, written := u.ring.record(u.looked)
+		for again := 0; !written && again < busyLooks; again++ {
+			record, end, written = u.ring.record(u.looked)
+		}
 		if !written {
 			return false
 		}

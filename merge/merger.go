@@ -181,9 +181,11 @@ func (m *Merger) Doubt(from, until int64) {
 	defer m.mu.Unlock()
 	suspended := -clock(unix.CLOCK_MONOTONIC)
 	suspended += clock(unix.CLOCK_BOOTTIME) // read later, so that it is no less than the difference
-	m.lost = lostSpan{from, until, until + suspended}
+	if until > m.lost.until {
+		m.lost = lostSpan{from, until, until + suspended}
+	}
 	for _, process := range m.processes {
-		m.doubt(process)
+		process.Graph.Doubt(m.unix(uint64(from)), m.unix(uint64(until)))
 	}
 }
 
@@ -193,6 +195,7 @@ type lostSpan struct {
 	untilBoottime int64 // CLOCK_BOOTTIME, by which processes begin
 }
 
+// doubt tells a process that has become known of what was lost last.
 func (m *Merger) doubt(process *Process) {
 	process.Graph.Doubt(m.unix(uint64(m.lost.from)), m.unix(uint64(m.lost.until)))
 }

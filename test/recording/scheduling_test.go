@@ -457,7 +457,7 @@ func requirePathParts(t *testing.T, dir string) {
 			counted, unknown = counted+r.Count, unknown+r.Unknown
 		}
 	}
-	if counted != known || known == 0 || unknown > 9*known {
+	if counted != known || known == 0 || unknown > 2*known {
 		t.Errorf("%d hops were passed, of %d it is known where their time went, of %d it is not", known, counted, unknown)
 	}
 	t.Logf("of %d hops it is known where their time went, of %d it is not", known, unknown)
