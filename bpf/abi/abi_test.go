@@ -51,7 +51,7 @@ var private = []string{
 }
 
 // onlyHere are constants that the kernel side does not need.
-var onlyHere = []string{"ReasonRecursion"}
+var onlyHere = []string{"AnyEndpoint", "ReasonRecursion"}
 
 func loadTypes(t *testing.T) *btf.Spec {
 	t.Helper()
