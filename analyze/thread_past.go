@@ -137,8 +137,17 @@ func begunBefore(off []offCPU, at int64) int {
 
 // inCallback reports whether a time was within a callback that was nested too deep to be named.
 func (t *threadPast) inCallback(o offCPU) bool {
-	after, _ := slices.BinarySearchFunc(t.ran, o.out+1, func(c ranCallback, at int64) int { return cmp.Compare(c.start, at) })
-	return after > 0 && o.in <= t.ran[after-1].end
+	c, begun := t.lastBegun(o.out)
+	return begun && o.in <= c.end
+}
+
+// lastBegun is the callback that began last until an instant.
+func (t *threadPast) lastBegun(at int64) (c ranCallback, begun bool) {
+	after, _ := slices.BinarySearchFunc(t.ran, at+1, func(c ranCallback, at int64) int { return cmp.Compare(c.start, at) })
+	if after == 0 {
+		return c, false
+	}
+	return t.ran[after-1], true
 }
 
 // ranBehind is a callback and how long it ran.
@@ -153,10 +162,6 @@ func overlap(begin, end, from, until int64) int64 { return max(0, min(end, until
 // callbackAt is when the outermost callback began in which the thread was at an instant. It is false if it was in none,
 // or if it is not known what it did in it.
 func (t *threadPast) callbackAt(at int64) (start int64, known bool) {
-	after, _ := slices.BinarySearchFunc(t.ran, at+1, func(c ranCallback, at int64) int { return cmp.Compare(c.start, at) })
-	if after == 0 {
-		return 0, false
-	}
-	c := t.ran[after-1]
-	return c.start, c.known && at <= c.end
+	c, begun := t.lastBegun(at)
+	return c.start, begun && c.known && at <= c.end
 }

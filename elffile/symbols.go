@@ -54,8 +54,8 @@ type lazyTable struct {
 // ErrSymbolNotFound, ErrNotFunction, or ErrAmbiguousSymbol when functions at different addresses share the name.
 func (f *File) Lookup(name string) (Symbol, error) {
 	var notFunction bool
-	for _, lazy := range []*lazyTable{&f.exported, &f.static} {
-		table, err := f.loadTable(lazy)
+	for _, load := range []func() (*symbolTable, error){f.exportedTable, f.staticTable} {
+		table, err := load()
 		if err == nil {
 			err = f.examine(table.lookupSize())
 		}
@@ -121,7 +121,7 @@ const (
 
 // Exports reports whether .dynsym defines name, function or not.
 func (f *File) Exports(name string) (bool, error) {
-	table, err := f.loadTable(&f.exported)
+	table, err := f.exportedTable()
 	if err == nil {
 		err = f.examine(table.lookupSize())
 	}
@@ -132,28 +132,29 @@ func (f *File) Exports(name string) (bool, error) {
 	return err == nil || errors.Is(err, ErrNotFunction) || errors.Is(err, ErrAmbiguousSymbol), nil
 }
 
-// exportedSymbols and staticSymbols are for who reads many names. To find a name, loadTable is enough.
-func (f *File) exportedSymbols() (*symbolTable, error) { return f.loadNames(&f.exported) }
-func (f *File) staticSymbols() (*symbolTable, error)   { return f.loadNames(&f.static) }
+// exportedTable and staticTable are enough to find a name. Who reads many takes exportedSymbols and staticSymbols.
+func (f *File) exportedTable() (*symbolTable, error) {
+	return f.loadTable(&f.exported, elf.SHT_DYNSYM)
+}
+func (f *File) staticTable() (*symbolTable, error) { return f.loadTable(&f.static, elf.SHT_SYMTAB) }
 
-func (f *File) loadNames(lazy *lazyTable) (*symbolTable, error) {
-	table, err := f.loadTable(lazy)
+func (f *File) loadTable(lazy *lazyTable, kind elf.SectionType) (*symbolTable, error) {
+	lazy.once.Do(func() { lazy.table, lazy.err = f.readSymbolTable(kind) })
+	return lazy.table, lazy.err
+}
+
+func (f *File) exportedSymbols() (*symbolTable, error) {
+	return f.loadNames(&f.exported, f.exportedTable)
+}
+func (f *File) staticSymbols() (*symbolTable, error) { return f.loadNames(&f.static, f.staticTable) }
+
+func (f *File) loadNames(lazy *lazyTable, load func() (*symbolTable, error)) (*symbolTable, error) {
+	table, err := load()
 	if err != nil {
 		return nil, err
 	}
 	lazy.namesOnce.Do(func() { lazy.namesErr = f.checkNames(table) })
 	return table, lazy.namesErr
-}
-
-func (f *File) loadTable(lazy *lazyTable) (*symbolTable, error) {
-	lazy.once.Do(func() {
-		kind := elf.SHT_DYNSYM
-		if lazy == &f.static {
-			kind = elf.SHT_SYMTAB
-		}
-		lazy.table, lazy.err = f.readSymbolTable(kind)
-	})
-	return lazy.table, lazy.err
 }
 
 func (f *File) readSymbolTable(kind elf.SectionType) (*symbolTable, error) {

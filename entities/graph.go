@@ -37,6 +37,7 @@ type Graph struct {
 	buffers             lives[*buffer]
 	intraProcessBuffers lives[*intraProcessBuffer]
 	gids                map[trace.Address]announcedGID
+	nameless            map[trace.Address]*publisher // of /rosout, by the node that follows them
 
 	implementation string // of rmw
 	graves         map[grave]int64
@@ -70,6 +71,7 @@ func New(key trace.ProcessKey) *Graph {
 		buffers:             make(lives[*buffer]),
 		intraProcessBuffers: make(lives[*intraProcessBuffer]),
 		gids:                make(map[trace.Address]announcedGID),
+		nameless:            make(map[trace.Address]*publisher),
 		graves:              make(map[grave]int64),
 		failures:            make(failures),
 	}

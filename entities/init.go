@@ -38,22 +38,24 @@ func (g *Graph) initNode(time int64, row trace.Node) {
 	}
 	n := &node{life: life{since: time}}
 	n.current = row
-	g.nameEarlierPublishers(n)
+	g.nameEarlierPublisher(n)
 	g.nodes.add(row.NodeHandle, n)
 	g.nodes.note(n)
 	g.awaitScan(time)
 }
 
-// nameEarlierPublishers gives a node that is being announced to its publishers that were announced before, as that of
-// /rosout is on Humble: they live, and so does the node that has them.
-func (g *Graph) nameEarlierPublishers(n *node) {
-	for _, p := range g.publishers.changed {
-		if p.current.NodeHandle != n.current.NodeHandle || p.current.NodeName != "" || p.ended || p.doubtful || p.since == always {
-			continue
-		}
-		if _, known := g.nodes.at(n.current.NodeHandle, p.since); !known {
-			p.current.NodeName = n.fullName()
-		}
+// nameEarlierPublisher gives a node that is being announced to the publisher that was announced before it, as that of
+// /rosout is on Humble: it lives, and so does the node that has it.
+func (g *Graph) nameEarlierPublisher(n *node) {
+	handle := n.current.NodeHandle
+	p := g.nameless[handle]
+	delete(g.nameless, handle)
+	if p == nil || p.current.NodeName != "" || p.ended || p.doubtful {
+		return
+	}
+	if _, known := g.nodes.at(handle, p.since); !known {
+		p.current.NodeName = n.fullName()
+		g.publishers.note(p)
 	}
 }
 
@@ -109,6 +111,10 @@ func (g *Graph) initPublisher(time int64, row trace.Publisher, instance uint64) 
 	}
 	if p.current.TopicName == rosoutTopic {
 		p.announced, p.current.PublisherHandle = row.PublisherHandle, 0
+		if len(g.nameless) >= maxGIDs {
+			clear(g.nameless)
+		}
+		g.nameless[row.NodeHandle] = p
 	}
 	g.failures.clear("publisher", p.current.PublisherHandle)
 	g.failures.clear("rmw publisher", row.RMWPublisherHandle)

@@ -77,19 +77,23 @@ func closeAll(links []io.Closer) error {
 }
 
 func closeSideBySide(links []io.Closer) error {
-	const atOnce = 256
 	errs := make([]error, len(links))
+	sideBySide(256, len(links), func(i int) { errs[i] = links[i].Close() })
+	return errors.Join(errs...)
+}
+
+// sideBySide calls do with the numbers below count, so many at once, and returns when all calls have.
+func sideBySide(atOnce, count int, do func(i int)) {
 	slots := make(chan struct{}, atOnce)
-	var closing sync.WaitGroup
-	for i, link := range links {
+	var doing sync.WaitGroup
+	for i := range count {
 		slots <- struct{}{}
-		closing.Go(func() {
-			errs[i] = link.Close()
+		doing.Go(func() {
+			do(i)
 			<-slots
 		})
 	}
-	closing.Wait()
-	return errors.Join(errs...)
+	doing.Wait()
 }
 
 // Attach attaches sites in one process, or in every process that maps their files when process is 0. Each site is
@@ -223,16 +227,7 @@ func prove(ctx context.Context, sites []placedSite) []error {
 		of[site.file] = append(of[site.file], i)
 	}
 	errs := make([]error, len(sites))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var proving sync.WaitGroup
-	for _, file := range files {
-		slots <- struct{}{}
-		proving.Go(func() {
-			proveIn(ctx, file, sites, of[file], errs)
-			<-slots
-		})
-	}
-	proving.Wait()
+	sideBySide(runtime.GOMAXPROCS(0), len(files), func(i int) { proveIn(ctx, files[i], sites, of[files[i]], errs) })
 	return errs
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // kernelWait waits for the kernel to put something into a buffer. It does so in the poller of Go's runtime: while a
-// thread waits in a system call, as that of cilium/ebpf's reader does, the runtime looks at it again and again. In a
-// recorder of processes that did nothing, that took more time than all else.
+// thread waits in a system call, as that of cilium/ebpf's reader does, the runtime looks at it again and again. Of what
+// a recorder takes while nothing happens, that was the largest part.
 type kernelWait struct {
 	file  *os.File
 	raw   syscall.RawConn

@@ -61,7 +61,8 @@ func (l *Loader) Read(ctx context.Context, handle func(records [][]byte) error, 
 	defer stop()
 	b := newBatch()
 	l.reader.SetDeadline(time.Unix(1, 0)) // it reads what there is
-	for more := false; ; {                // there is more to read, or may soon be
+	more := false                         // there is more to read, or may soon be
+	for {
 		if !more {
 			l.wait.until(time.Now().Add(interval))
 		}

@@ -37,15 +37,15 @@ func (w *mappingWatch) begin() (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil {
-			if watched.Complete() { // else all are looked at again and again
+		for complete := true; ctx.Err() == nil; {
+			if complete { // else all are looked at again and again
 				watched.Wait(time.Now().Add(mappingWait))
 			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(mappingPause):
 			}
-			w.note(watched)
+			complete = w.note(watched)
 		}
 	}()
 	return func() {
@@ -56,8 +56,9 @@ func (w *mappingWatch) begin() (end func()) {
 	}
 }
 
-func (w *mappingWatch) note(watched *loader.Mappings) {
-	complete := watched.Complete()
+// note notes what was mapped. It reports whether the kernel tells of all processors.
+func (w *mappingWatch) note(watched *loader.Mappings) (complete bool) {
+	complete = watched.Complete()
 	w.processes.mu.Lock()
 	defer w.processes.mu.Unlock()
 	w.mappings.read(watched, complete, func(pid int32) bool {
@@ -67,6 +68,7 @@ func (w *mappingWatch) note(watched *loader.Mappings) {
 		}
 		return entry != nil || w.mayCome
 	})
+	return complete
 }
 
 const (
