@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/follow"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -18,7 +19,7 @@ func newCondition(d Definition, b *beyond) condition {
 	case Message:
 		return &lateMessage{Definition: d}
 	case Path:
-		return &latePath{Definition: d, beyond: b}
+		return newLatePath(d, b)
 	case Silent:
 		return &silentTopic{d, kept[string, silence]{beyond: b}}
 	case Slow:
@@ -120,23 +121,11 @@ func (c *lateMessage) look(b *trace.Batch, found found) {
 	}
 }
 
-// publishedAt is when a message was published: the first layer that was seen.
-func publishedAt(row *trace.Publish) (at int64, ok bool) {
-	for _, layer := range []trace.Optional[int64]{
-		row.RclcppIntraPublishTimestamp, row.RclcppPublishTimestamp, row.RclPublishTimestamp, row.RMWPublishTimestamp, row.DDSBindAddrToStampTimestamp,
-	} {
-		if layer.Valid {
-			return layer.Value, true
-		}
-	}
-	return 0, false
-}
-
 // eachPublish passes on when something was published on the topics that are meant.
 func eachPublish(b *trace.Batch, topic *regexp.Regexp, each func(topic string, at int64)) {
 	for i := range b.Publishes {
 		row := &b.Publishes[i]
-		if at, ok := publishedAt(row); ok && row.TopicName != "" && matches(topic, row.TopicName) {
+		if at, ok := follow.PublishedAt(row); ok && row.TopicName != "" && matches(topic, row.TopicName) {
 			each(row.TopicName, at)
 		}
 	}

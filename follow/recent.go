@@ -1,4 +1,4 @@
-package trigger
+package follow
 
 // maxRecent bounds how much is put into each of the two halves of what is recent.
 const maxRecent = 1 << 16
