@@ -172,7 +172,7 @@ func (d *delays) execution(e *Execution, pasts *threadPasts, past *threadPast) {
 func (d *delays) begin(e *Execution, pasts *threadPasts) (since DelayBegin, at trace.Optional[int64]) {
 	switch e.Callback.Kind {
 	case trace.KindTimer:
-		if p := d.due[e.Callback]; p != nil && p.grid > 0 && !p.isUncertain() && e.Start.Valid {
+		if p := d.due[e.Callback]; p != nil && p.grid.Period > 0 && !p.isUncertain() && e.Start.Valid {
 			at = trace.Some(p.due(e.Start.Value))
 		}
 		return DelayDue, at

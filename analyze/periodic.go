@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze/grid"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -105,9 +106,7 @@ type periodic struct {
 	seen    uint64
 	last    int64
 
-	grid                int64 // the timer's period; 0 for others
-	origin              trace.Optional[int64]
-	begin               int64
+	grid                grid.Grid // the timer's; without a period for others
 	lateness            distribution
 	firstPoint, atPoint int64
 	points              uint64 // at which it started
@@ -117,25 +116,20 @@ type periodic struct {
 func newPeriodic(of source, origins timerOrigins) *periodic {
 	p := new(periodic)
 	if c := of.callback; c != nil && c.Kind == trace.KindTimer && c.Period.Value > 0 {
-		p.grid, p.origin = c.Period.Value, origins[initOf(c)]
+		p.grid = grid.Grid{Period: c.Period.Value, Origin: origins[initOf(c)]}
 	}
 	return p
 }
 
 func (p *periodic) occur(at int64) {
-	if p.seen == 0 {
-		p.begin = at
-		if p.origin.Valid {
-			p.begin = p.origin.Value
-		}
-	}
+	p.grid.Start(at)
 	p.seen++
 	p.last = at
-	if p.grid == 0 {
+	if p.grid.Period == 0 {
 		return
 	}
-	point := p.pointOf(at)
-	p.lateness.add(at, at-p.begin-point*p.grid)
+	point := p.grid.Point(at)
+	p.lateness.add(at, p.grid.Lateness(at))
 	if p.points == 0 {
 		p.firstPoint, p.atPoint = point, point-1
 	}
@@ -145,49 +139,25 @@ func (p *periodic) occur(at int64) {
 	}
 }
 
-// pointOf numbers the points of the grid. rcl calls a timer at these points, never before, and leaves out those that it
-// missed. Without the origin, starts are compared with the first one and may be somewhat before it.
-func (p *periodic) pointOf(at int64) int64 {
-	since := at - p.begin
-	if p.origin.Valid {
-		since += min(clockStep, p.grid/2)
-	} else {
-		since += p.grid / 2
-	}
-	return floorDivision(since, p.grid)
-}
-
 // due is when the timer was due that started then, once all its starts are known. A start that a clock in steps has
 // too early was in time.
 func (p *periodic) due(at int64) int64 {
-	due := p.begin + p.pointOf(at)*p.grid
-	if !p.origin.Valid {
+	due := p.grid.At(p.grid.Point(at))
+	if !p.grid.Origin.Valid {
 		due += p.lateness.min
 	}
 	return min(due, at)
 }
 
-// clockStep is by how much a time may be too early or too late because a clock goes in steps: some go microsecond by
-// microsecond. A timer that was called at once may seem to have been called that much too early.
-const clockStep = 1000
-
-func floorDivision(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
 // isUncertain tells whether the grid, laid by the starts alone, may be another one.
 func (p *periodic) isUncertain() bool {
-	return p.grid > 0 && !p.origin.Valid && p.seen > 0 && p.lateness.max-p.lateness.min >= p.grid/2
+	return p.grid.Period > 0 && !p.grid.Origin.Valid && p.seen > 0 && p.lateness.max-p.lateness.min >= p.grid.Period/2
 }
 
 func (p *periodic) results(label PeriodicLabel) []Period {
 	results := []Period{{PeriodicLabel: label, Measure: MeasurePeriod, Statistics: p.periods.statistics()}}
-	if p.grid > 0 && p.seen > 0 {
-		if !p.origin.Valid {
+	if p.grid.Period > 0 && p.seen > 0 {
+		if !p.grid.Origin.Valid {
 			p.lateness.shift(-p.lateness.min)
 		}
 		results = append(results, Period{

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 
@@ -172,9 +171,8 @@ func meanOf(sum, n int64) int64 {
 
 // ranked returns a function that tells percentiles.
 func (d *distribution) ranked() func(share float64) int64 {
-	rankOf := func(share float64) uint64 { return max(uint64(math.Ceil(share*float64(d.count))), 1) }
 	if d.histogram == nil {
-		return func(share float64) int64 { return rank.Value(d.samples.All(), int(rankOf(share))-1, d.min, d.max) }
+		return func(share float64) int64 { return rank.Value(d.samples.All(), int(rank.Nearest(share, d.count))-1, d.min, d.max) }
 	}
 	values := make([]int64, 0, len(d.histogram))
 	for ns := range d.histogram {
@@ -182,7 +180,7 @@ func (d *distribution) ranked() func(share float64) int64 {
 	}
 	slices.Sort(values)
 	return func(share float64) int64 {
-		left := rankOf(share)
+		left := rank.Nearest(share, d.count)
 		for _, ns := range values {
 			count := d.histogram[ns]
 			if left <= count {
