@@ -9,14 +9,14 @@ import (
 type rows struct {
 	writer   *writer.Writer
 	triggers *triggers
-	observe  func(*trace.Batch) // nil if nobody does
+	observe  []func(*trace.Batch)
 }
 
 // Write has the triggers look at rows, and writes them.
 func (r *rows) Write(b *trace.Batch) error {
 	r.triggers.look(b)
-	if r.observe != nil {
-		r.observe(b)
+	for _, look := range r.observe {
+		look(b)
 	}
 	return r.writer.Write(b)
 }

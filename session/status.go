@@ -14,8 +14,9 @@ type Status struct {
 	Elapsed time.Duration
 	// Processes is the number of processes that are recorded now.
 	Processes int
-	// Rows is the number of rows of each table so far.
-	Rows map[string]uint64
+	// Rows is the number of rows that each table has; Taken also counts those that were removed again (--ring, --keep-…,
+	// rotations).
+	Rows, Taken map[string]uint64
 	// Lost is the number of records lost so far, for whatever reason.
 	Lost uint64
 	// Unarmed is how often a process had mapped a file while it was not probed.
@@ -42,8 +43,8 @@ type Observer struct {
 	Launched func(group int)
 	// Created is given the directory of the new dataset, to be closed: its path may lead elsewhere at the end. May be nil.
 	Created func(directory *os.File)
-	// Rows is called with all rows as they come, on their way to the dataset. It must not keep them. May be nil.
-	Rows func(b *trace.Batch)
+	// Rows are called with all rows as they come, on their way to the dataset. They must not keep them.
+	Rows []func(b *trace.Batch)
 	// Armed is called where the recording waits for its start, when all is attached, with what starts it. May be nil.
 	Armed func(*Handle)
 	// Recording is called when the gate has opened, with what drives the recording from then on. May be nil.
@@ -53,7 +54,7 @@ type Observer struct {
 func (s *Session) tellStatus(state trace.State) {
 	ring := s.loader.Statistics()
 	status := Status{
-		State: state, Processes: s.processes.count(), Rows: s.writer.AcceptedRows(),
+		State: state, Processes: s.processes.count(), Rows: s.writer.AcceptedRows(), Taken: s.writer.TakenRows(),
 		Lost: s.losses.records(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak, Reads: ring.Batches,
 	}

@@ -57,6 +57,9 @@ func TestRetention(t *testing.T) {
 			if got := w.AcceptedRows(); got[trace.TableCallback] != want {
 				t.Errorf("%v are counted", got)
 			}
+			if got := w.TakenRows(); got[trace.TableCallback] != periods*rowsEach {
+				t.Errorf("%v were taken", got)
+			}
 			removed := w.Removed()
 			until := int64(0)
 			if gone := periods - test.kept; gone > 0 {

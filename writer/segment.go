@@ -46,6 +46,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // counters say how much there is of a table.
 type counters struct {
+	taken            atomic.Uint64 // rows that ever came
 	accepted, stored atomic.Uint64 // rows
 	written          atomic.Int64  // bytes of all segments that there ever were, as far as they are encoded
 	removed          atomic.Int64  // bytes of segments that retention has removed

@@ -40,6 +40,7 @@ func newTable(of *trace.Table, in *tables) *table {
 func (t *table) append(rows trace.AnyRows) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.taken.Add(uint64(rows.Len()))
 	t.accepted.Add(uint64(rows.Len()))
 	for next := 0; next < rows.Len(); {
 		if t.batch == nil {

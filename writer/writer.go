@@ -258,6 +258,11 @@ func (w *Writer) release() error {
 	return nil
 }
 
+// TakenRows returns the number of rows that Write took, by table.
+func (w *Writer) TakenRows() map[string]uint64 {
+	return w.tables.counts(func(t *table) uint64 { return t.taken.Load() })
+}
+
 // AcceptedRows returns the number of rows that Write took, by table, without those that Compact or retention has
 // removed.
 func (w *Writer) AcceptedRows() map[string]uint64 {

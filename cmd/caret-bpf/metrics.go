@@ -94,6 +94,6 @@ func beginMetrics(c console, where string, of *controlled, observer *session.Obs
 		return nil, err
 	}
 	m := metrics.New(version, of.metricsState)
-	observer.Rows = m.Look
+	observer.Rows = append(observer.Rows, m.Look)
 	return serveMetrics(listener, m), nil
 }

@@ -46,7 +46,7 @@ func TestScraping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observer.Rows(&trace.Batch{Publishes: []trace.Publish{{TopicName: "/scan"}}})
+	observer.Rows[0](&trace.Batch{Publishes: []trace.Publish{{TopicName: "/scan"}}})
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}

@@ -151,7 +151,7 @@ func statusLine(last, now session.Status) string {
 		if seconds <= 0 {
 			return "0/s"
 		}
-		return report.Count(uint64(float64(now.Rows[table]-last.Rows[table])/seconds)) + "/s"
+		return report.Count(uint64(float64(now.Taken[table]-last.Taken[table])/seconds)) + "/s"
 	}
 	fill := 0
 	if now.RingBytes > 0 {

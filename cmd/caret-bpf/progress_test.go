@@ -107,6 +107,16 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// Rates are of what has come, also where rows are removed meanwhile.
+func TestStatusCountsWhatHasCome(t *testing.T) {
+	table := func(rows uint64) map[string]uint64 { return map[string]uint64{trace.TableCallback: rows} }
+	last := session.Status{Elapsed: time.Second, Rows: table(500), Taken: table(500)}
+	now := session.Status{Elapsed: 2 * time.Second, Rows: table(100), Taken: table(700)}
+	if line := statusLine(last, now); !strings.Contains(line, "callbacks 200/s") {
+		t.Errorf("the status is %q", line)
+	}
+}
+
 func TestStatusCountsWarnings(t *testing.T) {
 	for warnings, want := range map[uint64]string{0: "overhead 0.0%", 29: "overhead 0.0%  29 more warnings"} {
 		if line := statusLine(session.Status{}, session.Status{Warnings: warnings}); !strings.HasSuffix(line, want) {
