@@ -25,20 +25,25 @@ func writeSettings(t *testing.T, text string) string {
 	return file
 }
 
-// TestConfigSchema compares the published schema with the program, and writes it where that is asked for.
+// TestConfigSchema compares the published schemas with the program, and writes them where that is asked for.
 func TestConfigSchema(t *testing.T) {
-	const published = "../../docs/session.schema.json"
-	code, schema, problems := runCommand("config", "schema")
-	if code != exitSuccess {
-		t.Fatalf("exit code %d: %s", code, problems)
-	}
-	if os.Getenv(docs.WriteVariable) != "" {
-		if err := os.WriteFile(published, []byte(schema), 0o644); err != nil {
-			t.Fatal(err)
+	for published, question := range map[string][]string{
+		"session.schema.json": {"config", "schema"},
+		"expect.schema.json":  {"expect", "--schema"},
+	} {
+		published = filepath.Join("../../docs", published)
+		code, schema, problems := runCommand(question...)
+		if code != exitSuccess {
+			t.Fatalf("%v: exit code %d: %s", question, code, problems)
 		}
-	}
-	if content, err := os.ReadFile(published); err != nil || string(content) != schema {
-		t.Errorf("%s is not up to date; run `make docs` (%v)", published, err)
+		if os.Getenv(docs.WriteVariable) != "" {
+			if err := os.WriteFile(published, []byte(schema), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if content, err := os.ReadFile(published); err != nil || string(content) != schema {
+			t.Errorf("%s is not up to date; run `make docs` (%v)", published, err)
+		}
 	}
 }
 

@@ -15,14 +15,18 @@ import (
 func expectCommand() command {
 	return command{
 		name: "expect", arguments: "DATASET… [flags]", summary: "make a first file of expectations for `caret-bpf verify` from a recording that is as it should be",
-		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect rec --margin 10"},
+		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect rec --margin 10", "caret-bpf expect --schema >expect.schema.json"},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			output := flags.StringP("output", "o", "", "write this `FILE` instead of printing")
 			margin := flags.Float64("margin", 5, "how much medians and rates may differ, in `PERCENT`")
+			schema := flags.Bool("schema", false, "print the JSON schema of such files, for editors, and nothing else")
 			times := defineTimeFlags(flags)
 			attributes := defineAttributeFlag(flags)
 			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) (err error) {
+				if *schema {
+					return printExpectSchema(c, arguments)
+				}
 				if len(arguments) == 0 {
 					return fmt.Errorf("%w: name a dataset, or several of one system", errUsage)
 				}
@@ -53,4 +57,16 @@ func expectCommand() command {
 			}
 		},
 	}
+}
+
+func printExpectSchema(c console, arguments []string) error {
+	if err := noArguments(arguments); err != nil {
+		return err
+	}
+	schema, err := expect.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(schema)
+	return err
 }
