@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the packages and the image twice, which must give the same bytes, and installs, upgrades, removes and purges the .deb in fresh
-# roots of Debian 12 and 13 (debootstrap; as root). No systemd runs there: the unit is only seen to be a file.
+# roots of Debian 12 and 13 (debootstrap; as root), and then the .rpm, with the rpm that Debian has. No systemd runs there: the unit is
+# only seen to be a file.
 #
 # usage: scripts/test-package.sh
 set -euo pipefail
@@ -16,18 +17,27 @@ diff "$former/SHA256SUMS" build/package/dist/SHA256SUMS || {
 	exit 1
 }
 scripts/package.sh v0.2.0
-mv "$former"/caret-bpf_0.1.0_amd64.deb build/package/dist
+mv "$former"/caret-bpf_0.1.0_amd64.deb "$former"/caret-bpf-0.1.0-*.x86_64.rpm build/package/dist
 rm -rf "$former"
 
 # shellcheck disable=SC2016  # the inner shell expands it
 check='
 	set -eux
+	apt-get update -q >/dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends rpm zsh fish jq >/dev/null
 	dpkg -i build/package/dist/caret-bpf_0.1.0_amd64.deb
 	caret-bpf version | grep -F "caret-bpf v0.1.0 "
 	caret-bpf config check /etc/caret-bpf/session.yaml
-	for file in /usr/share/man/man1/caret-bpf.1.gz /usr/share/bash-completion/completions/caret-bpf /usr/lib/systemd/system/caret-bpf.service; do
-		test -s $file
-	done
+	installed() {
+		for file in /usr/share/man/man1/caret-bpf.1.gz /usr/lib/systemd/system/caret-bpf.service; do
+			test -s $file
+		done
+		bash -n /usr/share/bash-completion/completions/caret-bpf
+		zsh -n /usr/share/zsh/site-functions/_caret-bpf
+		fish --no-execute /usr/share/fish/vendor_completions.d/caret-bpf.fish
+		jq -e ".bomFormat == \"CycloneDX\" and ([.components[].name] | contains([\"github.com/cilium/ebpf\"]))" /usr/share/doc/caret-bpf/sbom.cdx.json
+	}
+	installed
 	gzip -dc /usr/share/man/man1/caret-bpf.1.gz | grep -q "caret..bpf v0.2.0\|caret..bpf v0.1.0"
 	echo "# mine" >>/etc/caret-bpf/session.yaml
 	dpkg -i build/package/dist/caret-bpf_0.2.0_amd64.deb
@@ -38,6 +48,20 @@ check='
 	test -e /etc/caret-bpf/session.yaml
 	dpkg -P caret-bpf
 	test ! -e /etc/caret-bpf
+
+	rpm --force-debian -i --nodeps build/package/dist/caret-bpf-0.1.0-*.x86_64.rpm
+	caret-bpf version | grep -F "caret-bpf v0.1.0 "
+	installed
+	echo "# mine" >>/etc/caret-bpf/session.yaml
+	mkdir -p /var/cache/caret-bpf
+	rpm --force-debian -U --nodeps build/package/dist/caret-bpf-0.2.0-*.x86_64.rpm
+	caret-bpf version | grep -F "caret-bpf v0.2.0 "
+	grep -q "# mine" /etc/caret-bpf/session.yaml
+	test -d /var/cache/caret-bpf
+	rpm --force-debian -e --nodeps caret-bpf
+	test ! -e /usr/bin/caret-bpf
+	test ! -e /var/cache/caret-bpf
+	grep -q "# mine" /etc/caret-bpf/session.yaml.rpmsave
 '
 for release in bookworm trixie; do
 	scripts/fresh-root.sh --add build/package/dist "$release" bash -c "$check"
