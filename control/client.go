@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/live"
 )
 
 // ErrNobody is returned for a socket that no recording serves.
@@ -21,8 +23,8 @@ var ErrNobody = errors.New("no recording is served there")
 // ErrRefused is wrapped by errors of requests that a recording did not fulfil.
 var ErrRefused = errors.New("the recording has refused")
 
-// maxAnswer bounds what is read of an answer, in bytes.
-const maxAnswer = 1 << 20
+// maxAnswer bounds what is read of an answer, in bytes: what there was of late has a row for each of many callbacks.
+const maxAnswer = 16 << 20
 
 // Client asks the recording at one socket.
 type Client struct {
@@ -88,6 +90,11 @@ func (c *Client) Triggers(ctx context.Context) ([]Trigger, error) {
 func (c *Client) Fire(ctx context.Context, name string, r FireRequest) ([]Trigger, error) {
 	all, err := ask[Triggers](ctx, c, http.MethodPost, strings.Replace(pathFire, "{name}", url.PathEscape(name), 1), r)
 	return all.Triggers, err
+}
+
+// Live asks what a recording has had of late.
+func (c *Client) Live(ctx context.Context, r LiveRequest) (live.Snapshot, error) {
+	return ask[live.Snapshot](ctx, c, http.MethodPost, LivePath, r)
 }
 
 // Start begins a recording that waits for it, and returns when it has begun.

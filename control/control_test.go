@@ -22,6 +22,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/live"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 var errOver = errors.New("it is over")
@@ -48,6 +50,15 @@ func (f *fake) Status() Status {
 
 func (f *fake) Sources(context.Context, uint32) ([]Source, error) {
 	return []Source{{PID: 7, NamespacePID: 7, Command: "talker", Events: 3, Missing: []string{}}}, f.failure
+}
+
+func (f *fake) Live(_ context.Context, r LiveRequest) (live.Snapshot, error) {
+	of := live.Durations{P50: trace.Some(int64(7)), P99: trace.Some(int64(8))}
+	return live.Snapshot{
+		EndNs: r.SpanNs, Callbacks: []live.Callback{{Node: "/talker", Kind: trace.KindTimer, Durations: of}},
+		Topics: []live.Topic{{Topic: "/chatter", Lost: trace.Some(uint64(0))}}, Nodes: []live.Node{{Node: "/talker"}},
+		Paths: []live.Path{{From: "a", To: "b", Durations: of}},
+	}, f.failure
 }
 
 func (f *fake) Start(ctx context.Context) error { return f.work(ctx) }
@@ -153,6 +164,9 @@ func TestRequests(t *testing.T) {
 	}
 	if now, err := client.Change(t.Context(), SettingsChange{IgnoreNodes: &[]string{}}); err != nil || now.Profile != "standard" || len(now.IgnoreNodes) != 0 {
 		t.Errorf("no filter: %+v, %v", now, err)
+	}
+	if now, err := client.Live(t.Context(), LiveRequest{SpanNs: 5}); err != nil || now.EndNs != 5 || now.Callbacks[0].P99 != trace.Some(int64(8)) || now.Callbacks[0].Max.Valid {
+		t.Errorf("live: %+v, %v", now, err)
 	}
 	for name, ask := range map[string]func() (Targets, error){
 		"targets": func() (Targets, error) { return client.Targets(t.Context()) },
@@ -263,10 +277,10 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if asked != 42 {
+	if asked != 45 {
 		t.Errorf("%d requests are described and were made", asked)
 	}
-	for _, route := range []string{pathStatus, pathSources, pathStart, pathFlush, pathStop, pathSnapshot, pathRotate, pathSettings, pathTargets, pathAdd,
+	for _, route := range []string{pathStatus, pathSources, LivePath, pathStart, pathFlush, pathStop, pathSnapshot, pathRotate, pathSettings, pathTargets, pathAdd,
 		pathRemove, pathTriggers, pathFire,
 	} {
 		if document.Paths.Find(route) == nil {

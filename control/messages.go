@@ -166,3 +166,6 @@ const (
 	pathTriggers = "/v1/triggers"
 	pathFire     = "/v1/triggers/{name}/fire"
 )
+
+// LivePath is where programs ask what a recording has had of late.
+const LivePath = "/v1/live"

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/live"
 )
 
 // Recording is what is served.
@@ -16,6 +18,8 @@ type Recording interface {
 	Status() Status
 	// Sources are the processes that could be recorded for a user.
 	Sources(ctx context.Context, user uint32) ([]Source, error)
+	// Live tells what there was of late.
+	Live(ctx context.Context, r LiveRequest) (live.Snapshot, error)
 	// Start begins a recording that waits for it, and returns when it has begun.
 	Start(ctx context.Context) error
 	// Flush returns when all that was recorded before the call is on disk.
@@ -120,6 +124,7 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 		found, err := recording.Sources(ctx, askerOf(ctx))
 		return Sources{found}, err
 	}))
+	answers.HandleFunc("POST "+LivePath, does(refuse, askPatience, recording.Live))
 	answers.HandleFunc("POST "+pathStart, does(refuse, startPatience, func(ctx context.Context, _ nothing) (Status, error) {
 		err := recording.Start(ctx)
 		return recording.Status(), err

@@ -67,7 +67,7 @@ func (m *Metrics) Look(b *trace.Batch) {
 		row := &b.Callbacks[i]
 		start, end, source := row.CallbackStartTimestamp, row.CallbackEndTimestamp, row.SourceTimestamp
 		if start.Valid && end.Valid {
-			if of, ok := m.durations.at(row.NodeName, callbackName(row)); ok {
+			if of, ok := m.durations.at(row.NodeName, row.Label()); ok {
 				of.Observe(seconds(end.Value - start.Value))
 			}
 		}
@@ -91,17 +91,6 @@ func (m *Metrics) Look(b *trace.Batch) {
 			of.Add(float64(row.Count))
 		}
 	}
-}
-
-// callbackName is what a callback is called: its topic, else its function, else its kind.
-func callbackName(row *trace.Callback) string {
-	switch {
-	case row.TopicName != "":
-		return row.TopicName
-	case row.Symbol != "":
-		return row.Symbol
-	}
-	return string(row.Kind)
 }
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }

@@ -40,6 +40,9 @@ func (h *Handle) Status() Status {
 	return Status{}
 }
 
+// Now is the present on the dataset's clock, in Unix nanoseconds.
+func (h *Handle) Now() int64 { return h.session.clock.now() }
+
 // Stop ends the recording as an interrupt would. It does not wait.
 func (h *Handle) Stop() {
 	select {

@@ -25,6 +25,19 @@ func (o Optional[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.Value)
 }
 
+// UnmarshalJSON reads what MarshalJSON writes.
+func (o *Optional[T]) UnmarshalJSON(text []byte) error {
+	*o = Optional[T]{}
+	if string(text) == "null" {
+		return nil
+	}
+	if err := json.Unmarshal(text, &o.Value); err != nil {
+		return err
+	}
+	o.Valid = true
+	return nil
+}
+
 // Address is a virtual address in the traced process. No object lives at address 0, so 0 is null in a nullable column.
 // Addresses are reused by the allocator: they identify an object only together with the process and a time.
 type Address uint64

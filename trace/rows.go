@@ -116,6 +116,17 @@ type Callback struct {
 	Migrations  Optional[int32] `column:"migrations"`
 }
 
+// Label is what a callback is called where there is room for one word: its topic, else its function, else its kind.
+func (c *Callback) Label() string {
+	switch {
+	case c.TopicName != "":
+		return c.TopicName
+	case c.Symbol != "":
+		return c.Symbol
+	}
+	return string(c.Kind)
+}
+
 // OpenCallback is a callback that had started and not ended when somebody asked that all be written. The row of
 // Callback with the same process, thread and start completes it, when it has ended.
 type OpenCallback struct {

@@ -74,6 +74,7 @@ type controlled struct {
 	output  string
 	handle  atomic.Pointer[session.Handle] // nil until everything is attached
 	cancel  context.CancelFunc
+	windows liveWindows
 }
 
 func (r *controlled) arm(h *session.Handle) { r.handle.Store(h) }

@@ -89,7 +89,7 @@ func TestExamples(t *testing.T) {
 	if err := os.WriteFile("expect.yaml", []byte("expectations: [{of: callback}]"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	looksAtProcesses := map[string]bool{"record": true, "list": true, "probes": true, "check": true}
+	looksAtProcesses := map[string]bool{"record": true, "top": true, "list": true, "probes": true, "check": true}
 	for _, words := range asked {
 		if looksAtProcesses[words[0]] {
 			continue

@@ -79,6 +79,7 @@ func commands() []command {
 	return []command{
 		recordCommand(),
 		ctlCommand(),
+		topCommand(),
 		listCommand(),
 		probesCommand(),
 		checkCommand(),

@@ -217,6 +217,7 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	defer manager.end()
 	var directory *os.File
 	options.Observer = session.Observer{
+		Rows:     []func(*trace.Batch){controlled.windows.look},
 		Created:  func(created *os.File) { directory = created },
 		Message:  progress.message,
 		Launched: func(group int) { c.launched.Store(int64(group)) },

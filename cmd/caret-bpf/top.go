@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gdamore/tcell/v3"
+	"github.com/spf13/pflag"
+
+	"github.com/caret-bpf/caret-bpf/control"
+	"github.com/caret-bpf/caret-bpf/live"
+	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/session"
+	"github.com/caret-bpf/caret-bpf/top"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// topFlags are those of top.
+type topFlags struct {
+	configuration session.Configuration
+	control       string
+	span          time.Duration
+	paths         []string
+}
+
+func topCommand() command {
+	return command{
+		name: "top", arguments: "(-p PIDS | --name REGEXP | --all | --control PATH) [flags]",
+		summary: "show live what callbacks, topics, nodes and paths do: rates, times, losses, load",
+		examples: []string{
+			"sudo caret-bpf top --all",
+			`sudo caret-bpf top -p "$(pgrep -f component_container)" --path "from=^/points to=^/control"`,
+			"caret-bpf top --control auto --span 30s",
+		},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			f := new(topFlags)
+			flags.StringVarP(&f.configuration.PIDs, "pid", "p", "", "watch the processes with these `PIDS`, separated by commas or white space")
+			flags.StringVar(&f.configuration.Name, "name", "", "watch processes whose command or command line matches the `REGEXP`, later ones too")
+			flags.BoolVar(&f.configuration.All, "all", false, "watch every ROS 2 process, later ones too")
+			flags.StringVar(&f.control, "control", "", "watch a recording that goes on, at the `PATH` of its --control; auto: the only one that `ctl list` shows")
+			flags.DurationVar(&f.span, "span", defaultLiveSpan, fmt.Sprintf("show what there was in this `TIME`, from %v to %v", minLiveSpan, maxLiveSpan))
+			flags.StringArrayVar(&f.paths, "path", nil, "also show a path: a `DEFINITION` such as \"from=^/points to=^/control\", "+
+				"from the publish of a topic to the callback of another one (repeatable)")
+			return f.run
+		},
+	}
+}
+
+func (f *topFlags) run(ctx context.Context, c console, arguments []string) error {
+	if err := noArguments(arguments); err != nil {
+		return err
+	}
+	if _, err := new(liveWindows).window(f.request(), 0); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if c.out.terminal() == nil {
+		return fmt.Errorf("%w: top needs a terminal; programs ask a recording with --control at %s, or scrape --metrics", errUsage, control.LivePath)
+	}
+	if f.control == "" {
+		return f.record(ctx, c)
+	}
+	if f.configuration.PIDs != "" || f.configuration.Name != "" || f.configuration.All {
+		return fmt.Errorf("%w: --control names a recording, which has its processes", errUsage)
+	}
+	socket := f.control
+	if socket == automatic {
+		socket = ""
+	}
+	client, err := (&ctlFlags{socket: socket}).client(ctx, c)
+	if err != nil {
+		return err
+	}
+	return f.show(ctx, client, nil)
+}
+
+func (f *topFlags) request() control.LiveRequest {
+	return control.LiveRequest{SpanNs: f.span.Nanoseconds(), Paths: f.paths}
+}
+
+// watched is a recording that is shown.
+type watched interface {
+	Status(ctx context.Context) (control.Status, error)
+	Live(ctx context.Context, asked control.LiveRequest) (live.Snapshot, error)
+}
+
+// own is a recording of this process as others see it.
+type own struct{ *controlled }
+
+func (o own) Status(context.Context) (control.Status, error) { return o.controlled.Status(), nil }
+
+// record records in memory, and keeps nothing but what is shown.
+func (f *topFlags) record(ctx context.Context, c console) error {
+	configuration := f.configuration
+	configuration.RingAge = minRingAge
+	configuration.Output = fmt.Sprintf("caret-bpf-top-%d", os.Getpid()) // which is not made without a snapshot
+	if err := configuration.Check(); err != nil {
+		return err
+	}
+	if c.isProgram {
+		if err := giveUpPrivileges(c, recordFlags{}, configuration, os.Args); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	recording := &controlled{console: c, output: configuration.Output, cancel: cancel}
+	progress := newProgress(c.err, false)
+	defer progress.end()
+	messages := make(chan string, maxUnprinted)
+	begun := make(chan struct{})
+	options := session.Options{Version: version, Caller: c.caller, Trusted: []uint32{uint32(c.caller.ID())}}
+	options.Costs, _ = knownCosts(c)
+	options.Cache, _ = cacheFolder(c.getenv, c.caller)
+	options.Observer = session.Observer{
+		Rows: []func(*trace.Batch){recording.windows.look},
+		Message: func(text string) {
+			select {
+			case <-begun:
+				select {
+				case messages <- text:
+				default: // the newest is not more than those before
+				}
+			default:
+				progress.message(text)
+			}
+		},
+		Recording: func(h *session.Handle) {
+			recording.arm(h)
+			close(begun)
+		},
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Run(ctx, configuration, options) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-begun:
+	}
+	shown, stopShowing := context.WithCancel(ctx)
+	defer stopShowing()
+	over := make(chan error, 1)
+	go func() {
+		over <- <-ended
+		stopShowing()
+	}()
+	err := f.show(shown, own{recording}, messages)
+	recording.Stop()
+	return errors.Join(err, <-over)
+}
+
+// show shows a recording until somebody quits.
+func (f *topFlags) show(ctx context.Context, of watched, messages <-chan string) error {
+	tty, err := tcell.NewStdIoTty()
+	if err != nil {
+		return fmt.Errorf("%w: top needs a terminal: %w", errUsage, err)
+	}
+	screen, err := tcell.NewTerminfoScreenFromTty(tty)
+	if err == nil {
+		err = screen.Init()
+	}
+	if err != nil {
+		return fmt.Errorf("top cannot use this terminal: %w", err)
+	}
+	defer screen.Fini()
+	return top.Run(ctx, screen, top.Source{Next: f.frames(of), Messages: messages})
+}
+
+// frames returns what tells of a recording, again and again.
+func (f *topFlags) frames(of watched) func(context.Context) (*top.Frame, error) {
+	return func(ctx context.Context) (*top.Frame, error) {
+		ctx, cancel := context.WithTimeout(ctx, askPatience)
+		defer cancel()
+		status, err := of.Status(ctx)
+		if errors.Is(err, control.ErrNobody) {
+			return nil, fmt.Errorf("%w: %w", top.ErrOver, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		snapshot, err := of.Live(ctx, f.request())
+		if err != nil {
+			return nil, err
+		}
+		return &top.Frame{Status: topLine(status, &snapshot), Snapshot: snapshot}, nil
+	}
+}
+
+// topLine says how a recording is as a whole, with the rates of what is shown.
+func topLine(s control.Status, shown *live.Snapshot) string {
+	var callbacks, publishes float64
+	for i := range shown.Nodes {
+		callbacks += shown.Nodes[i].Callbacks
+		publishes += shown.Nodes[i].Published
+	}
+	return fmt.Sprintf("%s  %d processes  callbacks %s/s  publishes %s/s  lost %s  overhead %.1f%%",
+		elapsed(s), s.Processes, report.Count(uint64(callbacks+0.5)), report.Count(uint64(publishes+0.5)), report.Count(s.Lost), 100*s.Overhead)
+}
