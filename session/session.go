@@ -49,6 +49,8 @@ type Options struct {
 	Caller *identity.Identity
 	// Driven says that settings of the recording may be changed while it goes on.
 	Driven bool
+	// NoSnapshots says that nobody asks for any: a recording in memory makes no directory for them.
+	NoSnapshots bool
 	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
 	Trusted []uint32
 }

@@ -48,10 +48,11 @@ func (s *Session) createDataset() (*writer.Writer, error) {
 		}
 		return writer.Create(c.Output, options)
 	}
-	// Before there is anything to write: where it cannot be written later is no place for snapshots.
-	err := s.options.Caller.Run(func() error { return os.MkdirAll(c.Output, 0o750) })
-	if err != nil {
-		return nil, fmt.Errorf("make the directory of snapshots: %w: %w: choose another one with -o", writer.ErrUnwritable, err)
+	if !s.options.NoSnapshots {
+		// Before there is anything to write: where it cannot be written later is no place for snapshots.
+		if err := s.options.Caller.Run(func() error { return os.MkdirAll(c.Output, 0o750) }); err != nil {
+			return nil, fmt.Errorf("make the directory of snapshots: %w: %w: choose another one with -o", writer.ErrUnwritable, err)
+		}
 	}
 	bytes := c.RingBytes
 	if bytes == 0 {

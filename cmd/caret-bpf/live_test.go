@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,5 +172,56 @@ func TestTopNeedsATerminal(t *testing.T) {
 		if code, _, problems := runCommand(arguments...); code != exitUsage {
 			t.Errorf("%v: exit code %d: %s", arguments, code, problems)
 		}
+	}
+}
+
+// top shows a process on a terminal until somebody quits, and leaves nothing.
+func TestTop(t *testing.T) {
+	requireRecording(t)
+	node := standin.Start(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "50"}})
+	node.WaitReady()
+	terminal, screen := openTerminal(t, 100)
+	program := programCommand("top", "-p", strconv.Itoa(node.PID()), "--span", "1s")
+	program.Dir, program.Stdin, program.Stdout = t.TempDir(), terminal, terminal
+	program.Env = append(program.Env, "TERM=xterm")
+	program.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	var stderr bytes.Buffer
+	program.Stderr = &stderr
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = program.Process.Kill() })
+	shown := make(chan string)
+	go func() {
+		defer close(shown)
+		for buffer := make([]byte, 4096); ; {
+			n, err := screen.Read(buffer)
+			if err != nil {
+				return
+			}
+			shown <- string(buffer[:n])
+		}
+	}()
+	all := ""
+	for timeout := time.After(time.Minute); !strings.Contains(all, "SampleNode"); {
+		select {
+		case text := <-shown:
+			all += text
+		case <-timeout:
+			t.Fatalf("the screen shows %d bytes; %s", len(all), stderr.String())
+		}
+	}
+	if _, err := screen.WriteString("q"); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range shown { // it clears the screen
+		}
+	}()
+	if err := program.Wait(); err != nil {
+		t.Errorf("%v: %s", err, stderr.String())
+	}
+	if left, err := os.ReadDir(program.Dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }

@@ -95,7 +95,7 @@ func (o own) Status(context.Context) (control.Status, error) { return o.controll
 func (f *topFlags) record(ctx context.Context, c console) error {
 	configuration := f.configuration
 	configuration.RingAge = minRingAge
-	configuration.Output = fmt.Sprintf("caret-bpf-top-%d", os.Getpid()) // which is not made without a snapshot
+	configuration.Output = "top" // which is not made
 	if err := configuration.Check(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (f *topFlags) record(ctx context.Context, c console) error {
 	defer progress.end()
 	messages := make(chan string, maxUnprinted)
 	begun := make(chan struct{})
-	options := session.Options{Version: version, Caller: c.caller, Trusted: []uint32{uint32(c.caller.ID())}}
+	options := session.Options{Version: version, Caller: c.caller, NoSnapshots: true, Trusted: []uint32{uint32(c.caller.ID())}}
 	options.Costs, _ = knownCosts(c)
 	options.Cache, _ = cacheFolder(c.getenv, c.caller)
 	options.Observer = session.Observer{
