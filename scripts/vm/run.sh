@@ -31,7 +31,7 @@ usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
 
 kernels=()
 packages=()
-environment=()
+environment=(CARET_BPF_OWN_CLOCK=1) # tests may set the guest's clock
 arguments=(-test.v)
 timeout=3600
 command=
