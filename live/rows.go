@@ -50,9 +50,10 @@ type Topic struct {
 	Topic string `json:"topic_name" report:"topic_name"`
 	Node  string `json:"subscription_node_name" report:"subscription_node_name"`
 	PID   int32  `json:"subscription_pid" report:"subscription_pid,identifier,detail"`
-	// Published is how many messages were published, a second, and Received how often the callback began.
-	Published float64 `json:"published_rate" report:"published,drop=4"`
-	Received  float64 `json:"received_rate" report:"received"`
+	// Published is how many messages were published, a second, and Received how often the callback began; null where there
+	// is none.
+	Published float64                 `json:"published_rate" report:"published,drop=4"`
+	Received  trace.Optional[float64] `json:"received_rate" report:"received"`
 	// Durations are from the publish to the start of the callback, of messages whose publish was recorded.
 	Durations
 	// Lost is the number of messages of which the callback got a later one of the same publisher. It is null where records

@@ -195,7 +195,7 @@ func (m *summing) topics(publishers []publisher, callbacks []callback) {
 	}
 	for i := range callbacks {
 		of := &callbacks[i]
-		if of.topic == "" {
+		if of.topic == "" || of.kind == trace.KindService {
 			continue
 		}
 		t := topics[of.topic]
@@ -216,11 +216,13 @@ func (m *summing) topics(publishers []publisher, callbacks []callback) {
 // subscription adds the row of a topic and a callback.
 func (m *summing) subscription(of *callback, t *topicSum) {
 	row := Topic{Topic: of.topic, Node: of.node, PID: of.pid, Published: float64(t.count) / m.seconds}
+	received := 0
 	for _, e := range of.executions {
 		if m.covers(e.start) {
-			row.Received += 1 / m.seconds
+			received++
 		}
 	}
+	row.Received = trace.Some(float64(received) / m.seconds)
 	var latencies []int64
 	inBuffer := false
 	got := map[int64]bool{}
@@ -273,6 +275,6 @@ func (m *summing) order() {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Callback, b.Callback), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Rate, b.Rate))
 	})
 	slices.SortFunc(m.Topics, func(a, b Topic) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Received, b.Received))
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Received.Value, b.Received.Value))
 	})
 }

@@ -156,7 +156,9 @@ func TestTopics(t *testing.T) {
 	publishes := []trace.Publish{
 		sent("/t", 1, at(100)), sent("/t", 1, at(200)), sent("/t", 1, at(300)), sent("/t", 1, at(400)), sent("/t", 2, at(450)), sent("/silent", 3, at(500)),
 	}
-	callbacks := []trace.Callback{got("/t", at(100), at(105)), got("/t", at(300), at(309))}
+	service := ran("/server", "/t_service", 4, at(100), ms)
+	service.Kind = trace.KindService
+	callbacks := []trace.Callback{got("/t", at(100), at(105)), got("/t", at(300), at(309)), service}
 	// A row of a publish may come after that of the callback that got its message.
 	w.Look(&trace.Batch{Callbacks: callbacks})
 	w.Look(&trace.Batch{Publishes: publishes})
@@ -164,7 +166,7 @@ func TestTopics(t *testing.T) {
 	want := []live.Topic{
 		{Topic: "/silent", Published: 1},
 		{
-			Topic: "/t", Node: "/listener", PID: 7, Published: 5, Received: 2,
+			Topic: "/t", Node: "/listener", PID: 7, Published: 5, Received: trace.Some(2.),
 			Durations: live.Durations{P50: trace.Some(5 * ms), P99: trace.Some(9 * ms), Max: trace.Some(9 * ms)}, Lost: trace.Some(uint64(1)),
 		},
 	}

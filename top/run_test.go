@@ -110,7 +110,7 @@ func system() *top.Frame {
 			Durations: live.Durations{P99: trace.Some(int64(i+1) * 1e6)}, Load: float64(60 - i),
 		})
 	}
-	f.Topics = []live.Topic{{Topic: "/points", Node: "/listener", Received: 9.5, Lost: trace.Some(uint64(3))}}
+	f.Topics = []live.Topic{{Topic: "/points", Node: "/listener", Received: trace.Some(9.5), Lost: trace.Some(uint64(3))}}
 	f.Nodes = []live.Node{{Node: "/listener", Callbacks: 12}}
 	return f
 }
