@@ -172,7 +172,9 @@ func meanOf(sum, n int64) int64 {
 // ranked returns a function that tells percentiles.
 func (d *distribution) ranked() func(share float64) int64 {
 	if d.histogram == nil {
-		return func(share float64) int64 { return rank.Value(d.samples.All(), int(rank.Nearest(share, d.count))-1, d.min, d.max) }
+		return func(share float64) int64 {
+			return rank.Value(d.samples.All(), int(rank.Nearest(share, d.count))-1, d.min, d.max)
+		}
 	}
 	values := make([]int64, 0, len(d.histogram))
 	for ns := range d.histogram {

@@ -11,8 +11,8 @@ const schemaDuration = `^[-+]?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
 // object is a part of a JSON schema.
 type object map[string]any
 
-// Schema returns the JSON schema (2020-12) of files with expectations. Whatever fits it is understood by Read, as far as
-// regular expressions are.
+// Schema returns the JSON schema (2020-12) of files with expectations. Whatever fits it is understood by Read, as far
+// as regular expressions are.
 func Schema() ([]byte, error) {
 	var kinds []object
 	for i := range subjects() {

@@ -31,8 +31,8 @@ type Callback struct {
 	Durations
 	// Load is the part of a core, in percent, that its executions took. Those within another callback count there, too.
 	Load float64 `json:"load_percent" report:"load,percent"`
-	// LateP99 is how late a timer began, as `caret-bpf period` counts it; null for others. Where its init was not recorded,
-	// that is after the most punctual start of the span.
+	// LateP99 is how late a timer began, as `caret-bpf period` counts it; null for others. Where its init was not
+	// recorded, that is after the most punctual start of the span.
 	LateP99 trace.Optional[int64] `json:"late_p99_ns" report:"late_p99,duration,drop=5"`
 	// Overhead is the part of the span, in percent, that recording is expected to have added to it.
 	Overhead float64 `json:"overhead_percent" report:"overhead,percent,drop=1"`

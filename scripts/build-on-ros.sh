@@ -17,7 +17,7 @@ for distro in humble jazzy; do
 	flags=(-O2 -fcf-protection)
 	[ "$distro" != jazzy ] || flags+=(-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer)
 	mkdir -p "$folder"
-	for program in busy spender; do
+	for program in busy spender pipeline; do
 		newer=$(find testdata/any_ros.hpp "testdata/$program" -newer "$folder/$program" 2>/dev/null || echo new)
 		[ -n "$newer" ] || continue
 		g++ -std=c++17 "${flags[@]}" "${includes[@]}" "testdata/$program/$program.cpp" -o "$folder/$program" \

@@ -43,7 +43,7 @@ objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cp
 
 LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
              rmw_implementation rcl rcl_lifecycle rclcpp standin_component
-PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy spender $(RED_ZONE_$(MACHINE))
+PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy spender pipeline $(RED_ZONE_$(MACHINE))
 
 # Where tools look for message definitions: the share folder of an ament prefix.
 INTERFACES := $(wildcard share/*/msg/*.msg share/*/srv/*.srv)
@@ -64,6 +64,7 @@ standin_component_objects := $(call objects_of,component)
 ros_node_objects := $(call objects_of,ros_node)
 busy_objects := $(call objects_of,busy)
 spender_objects := $(call objects_of,spender)
+pipeline_objects := $(call objects_of,pipeline)
 
 rmw_fastrtps_shared_cpp_needs := tracetools standin
 rmw_fastrtps_cpp_needs := rmw_fastrtps_shared_cpp tracetools standin
@@ -75,6 +76,7 @@ standin_component_needs := rclcpp rcl tracetools standin
 ros_node_needs := rclcpp rcl_lifecycle rcl tracetools standin
 busy_needs := rclcpp rcl tracetools standin
 spender_needs := $(busy_needs)
+pipeline_needs := $(busy_needs)
 
 rmw_fastrtps_shared_cpp_system := -l$(FAST_DDS)
 rmw_fastrtps_cpp_system := -l$(FAST_DDS)
@@ -99,7 +101,7 @@ define program_rule
 $(DIRECTORY)/$(1): $$($(1)_objects) $$($(1)_needs:%=$(DIRECTORY)/lib%.so)
 	$$(CXX) -pie -o $$@ $$($(1)_objects) $$(LDFLAGS) $$($(1)_needs:%=-l%) $$($(1)_system)
 endef
-$(foreach program,ros_node busy spender,$(eval $(call program_rule,$(program))))
+$(foreach program,ros_node busy spender pipeline,$(eval $(call program_rule,$(program))))
 
 $(DIRECTORY)/red_zone: $(OBJECTS)/red_zone/red_zone.o
 	$(CC) -pie -o $@ $^ -Wl,-z,now

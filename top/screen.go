@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gdamore/tcell/v3"
+	"github.com/gdamore/tcell/v3/color"
 
 	"github.com/caret-bpf/caret-bpf/live"
 	"github.com/caret-bpf/caret-bpf/report"
@@ -65,7 +66,7 @@ func (d *display) draw() error {
 	line(0, d.frame.Status, strong)
 	span, isWarning := d.span()
 	if isWarning {
-		line(1, span, plain.Bold(true).Foreground(tcell.ColorYellow))
+		line(1, span, plain.Bold(true).Foreground(color.Yellow))
 	} else {
 		line(1, span, plain)
 	}
