@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/test/standin"
+)
+
+// tutorialSetUp are the commands of the tutorial that tests have behind them.
+const tutorialSetUp = "scripts/setup.sh"
+
+// commandsOf returns the commands of a page: its blocks that are marked as those of a shell.
+func commandsOf(t *testing.T, page string) (commands []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		commands = append(commands, block[1])
+	}
+	return commands
+}
+
+// The commands of the tutorial do what it says, one after the other, in a shell: the cause is found.
+func TestTutorial(t *testing.T) {
+	requireRecording(t)
+	standin.Directory(t, standin.Jazzy, false)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(filepath.Join(root, "build"), filepath.Join(folder, "build")); err != nil {
+		t.Fatal(err)
+	}
+	tools := t.TempDir()
+	for name, does := range map[string]string{"caret-bpf": fmt.Sprintf(`%s=1 exec %s "$@"`, programVariable, program), "sudo": `exec "$@"`} {
+		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var script strings.Builder
+	script.WriteString("set -e\ntrap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n")
+	for _, block := range commandsOf(t, filepath.Join(root, "docs", "tutorial.md")) {
+		if !strings.HasPrefix(block, tutorialSetUp) {
+			script.WriteString(strings.ReplaceAll(block, "PATH=$PWD/build:$PATH", "PATH="+tools+":$PATH"))
+		}
+	}
+	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
+	shell.Dir, shell.WaitDelay = folder, time.Second
+	shell.Env = append(os.Environ(), fmt.Sprintf("ROS_DOMAIN_ID=%d", standin.Domain(t)))
+	said, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, said)
+	}
+	for _, want := range []string{"nothing was lost", "exit code 8", "3 of 3 checks are met"} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("nobody says %q:\n%s", want, said)
+		}
+	}
+	for _, file := range []string{"flow.svg", "verify.xml", "rec.pftrace"} {
+		if info, err := os.Stat(filepath.Join(folder, file)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	requireCause(t, filepath.Join(folder, "rec"))
+}
+
+// requireCause requires that of the time before the planner got its messages, the map server's callback took most.
+func requireCause(t *testing.T, dir string) {
+	t.Helper()
+	_, out, problems := runCommand("latency", "path", dir, "--from", "/image", "--to", "/actuator", "--why", "--json", "--quiet")
+	var hops []struct {
+		Name           string
+		OtherCallbacks int64  `json:"other_callbacks"`
+		LongestBehind  string `json:"longest_behind"`
+		BehindTime     int64  `json:"longest_behind_time"`
+	}
+	if err := json.Unmarshal([]byte(out), &hops); err != nil {
+		t.Fatalf("%v: %s%s", err, out, problems)
+	}
+	for _, hop := range hops {
+		if hop.Name == "/scene" {
+			if !strings.HasPrefix(hop.LongestBehind, "/map_server/") || hop.BehindTime < int64(40*time.Millisecond) || hop.OtherCallbacks == 0 {
+				t.Errorf("the hop to the planner is %+v", hop)
+			}
+			return
+		}
+	}
+	t.Errorf("there is no hop to the planner in %s", out)
+}
