@@ -146,7 +146,7 @@ func (d *directory) free() (int64, error) {
 func (d *directory) createFile(name string) (*os.File, error) {
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, d.files)
 	if err != nil {
-		return nil, ioError("create", d.describe(name), err)
+		return nil, d.failed("create", name, err)
 	}
 	if err := d.restore(f); err != nil {
 		d.discard(f, name)
@@ -158,7 +158,7 @@ func (d *directory) createFile(name string) (*os.File, error) {
 // openTable makes the table's folder and returns it.
 func (d *directory) openTable(name string) (*os.File, error) {
 	if err := d.root.Mkdir(name, d.folders()); err != nil {
-		return nil, ioError("create", d.describe(name), err)
+		return nil, d.failed("create", name, err)
 	}
 	if err := d.self.Sync(); err != nil {
 		return nil, ioError("sync", d.path, err)
@@ -186,7 +186,7 @@ func (d *directory) commit(f *os.File, temporary, final string, folder *os.File)
 	}
 	if err != nil {
 		_ = d.root.Remove(temporary)
-		return ioError("write", d.describe(final), err)
+		return d.failed("write", final, err)
 	}
 	if err := folder.Sync(); err != nil {
 		return ioError("sync the folder of", d.describe(final), err)
@@ -236,6 +236,14 @@ func (d *directory) reopen() (*os.File, error) {
 		return nil, ioError("open", d.path, err)
 	}
 	return f, nil
+}
+
+// failed is ioError for a file or a folder that is made in the directory, where only a removal leaves no place for it.
+func (d *directory) failed(action, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("somebody has removed it, or the folder that holds it: %w", err)
+	}
+	return ioError(action, d.describe(name), err)
 }
 
 func (d *directory) describe(name string) string {
