@@ -66,23 +66,37 @@ func TestSeveralProcesses(t *testing.T) {
 	})
 }
 
-// TestProcessDies kills one of two recorded processes.
+// TestProcessDies: one of two recorded processes is killed, or crashes. All that it did until then is there, and the
+// recording goes on with the other one.
 func TestProcessDies(t *testing.T) {
 	requireRecording(t)
-	domain := fmt.Sprint(" --domain ", standin.Domain(t))
-	survivor := startReadyNode(t, oneLayout, "--rate 50 --prefix /survivor"+domain)
-	victim := startReadyNode(t, oneLayout, "--rate 50 --nodes 2 --threads 2 --prefix /victim --ground-truth-sync 1"+domain)
-	r := record(t, session.Configuration{PIDs: survivor.pidText() + "," + victim.pidText()})
-	r.waitForRows(trace.TableCallback, enough)
-	died := victim.kill()
-	r.waitFor("one process left", func(s session.Status) bool { return s.Processes == 1 })
-	r.waitForRows(trace.TableCallback, 2*enough)
-	data := r.stop()
-	r.requireExact(data, died, oracle.Circumstances{Found: true, Killed: true})
-	r.requireExact(data, survivor.stop(), oracle.Circumstances{Found: true})
-	requireExited(t, data, victim.PID(), true)
-	requireExited(t, data, survivor.PID(), false)
-	requireEnding(t, data, trace.EndingSignal)
+	for name, signal := range map[string]syscall.Signal{
+		"killed": syscall.SIGKILL, "segmentation fault": syscall.SIGSEGV, "abort": syscall.SIGABRT,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if signal != syscall.SIGKILL {
+				requireLong(t)
+			}
+			domain := fmt.Sprint(" --domain ", standin.Domain(t))
+			survivor := startReadyNode(t, oneLayout, "--rate 50 --prefix /survivor"+domain)
+			victim := startReadyNode(t, oneLayout, "--rate 50 --nodes 2 --threads 2 --prefix /victim --ground-truth-sync 1"+domain)
+			// A core dump would be left behind, in whatever place the machine has for them.
+			if err := unix.Prlimit(victim.PID(), unix.RLIMIT_CORE, &unix.Rlimit{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			r := record(t, session.Configuration{PIDs: survivor.pidText() + "," + victim.pidText()})
+			r.waitForRows(trace.TableCallback, enough)
+			died := victim.die(signal)
+			r.waitFor("one process left", func(s session.Status) bool { return s.Processes == 1 })
+			r.waitForMoreRows(trace.TableCallback, enough)
+			data := r.stop()
+			r.requireExact(data, died, oracle.Circumstances{Found: true, Killed: true})
+			r.requireExact(data, survivor.stop(), oracle.Circumstances{Found: true})
+			requireExited(t, data, victim.PID(), true)
+			requireExited(t, data, survivor.PID(), false)
+			requireEnding(t, data, trace.EndingSignal)
+		})
+	}
 }
 
 // TestAllProcessesDie kills the only recorded process: that ends the recording.
@@ -92,7 +106,7 @@ func TestAllProcessesDie(t *testing.T) {
 	n := startReadyNode(t, oneLayout, "--rate 50 --ground-truth-sync 1")
 	r := record(t, session.Configuration{PIDs: n.pidText()})
 	r.waitForRows(trace.TableCallback, enough)
-	died := n.kill()
+	died := n.die(syscall.SIGKILL)
 	data := r.wait()
 	r.requireExact(data, died, oracle.Circumstances{Found: true, Killed: true})
 	requireExited(t, data, n.PID(), true)

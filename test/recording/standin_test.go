@@ -120,10 +120,10 @@ func (n *node) stop() *oracle.Truth {
 	return oracle.NewTruth(n.t, n.Stop())
 }
 
-// kill ends the stand-in at once and returns what it had written down.
-func (n *node) kill() *oracle.Truth {
+// die ends the stand-in at once, by a signal, and returns what it had written down.
+func (n *node) die(signal syscall.Signal) *oracle.Truth {
 	n.t.Helper()
-	n.Kill()
+	n.Die(signal)
 	return oracle.Resolve(parseCut(n.t, n.GroundTruthFile()))
 }
 

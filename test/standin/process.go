@@ -213,6 +213,22 @@ func (p *Process) parse(path string) *groundtruth.Truth {
 	return truth
 }
 
+// Die sends a signal of which the process dies, and returns when it has. What Kill says of its ground truth holds here,
+// too.
+func (p *Process) Die(signal syscall.Signal) {
+	p.tb.Helper()
+	p.Signal(signal)
+	select {
+	case <-p.exited:
+	case <-time.After(exitTimeout):
+		p.tb.Fatalf("ros_node did not die\n%s", p.Output())
+	}
+	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != signal {
+		p.tb.Fatalf("ros_node did not die of signal %d (%v): %v\n%s", signal, signal, p.exitError, p.Output())
+	}
+}
+
 // Kill ends the process with SIGKILL if it runs. With --ground-truth-sync, its ground truth up to then can
 // be read from GroundTruthFile.
 func (p *Process) Kill() {
