@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		runMapper(os.Args[2:])
 		os.Exit(1)
 	}
+	if os.Getenv(sandboxVariable) != "" {
+		fmt.Fprintln(os.Stderr, runSandboxed(os.Args[1:]))
+		os.Exit(1)
+	}
 	if os.Getenv(recorderVariable) != "" {
 		fmt.Fprintln(os.Stderr, runRecorder())
 		os.Exit(1)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +56,8 @@ type Config struct {
 	Arguments []string
 	// Environment is added to that of the test.
 	Environment []string
+	// By is a program with its arguments that becomes the process: the command line is added to them.
+	By []string
 	// NoGroundTruth lets it write no ground truth, which costs time and memory: Stop and Wait are not for such a process.
 	NoGroundTruth bool
 }
@@ -90,7 +93,8 @@ func Command(tb testing.TB, config Config) (command *exec.Cmd, groundTruth strin
 	if !config.NoGroundTruth {
 		arguments = append(arguments, "--ground-truth", groundTruth)
 	}
-	command = exec.Command(program, append(arguments, config.Arguments...)...)
+	words := slices.Concat(config.By, []string{program}, arguments, config.Arguments)
+	command = exec.Command(words[0], words[1:]...)
 	command.Env = append(os.Environ(), "RMW_IMPLEMENTATION="+config.RMW, "AMENT_PREFIX_PATH="+prefix)
 	command.Env = append(command.Env, config.Environment...)
 	return command, groundTruth
