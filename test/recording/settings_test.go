@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -57,6 +58,12 @@ func TestFilterChanges(t *testing.T) {
 		{From: r.opened, To: before1}, {From: after1, To: before2, Drops: isNode("standin0")},
 		{From: after2, To: before3, Drops: isNode("standin1")}, {From: after3, To: r.closing},
 	})
+	requireChanges(t, data, `ignore-node["standin0$"]`, `select-node["standin0$"]`, `ignore-node[]`, `select-node[]`)
+}
+
+// requireChanges requires that session.json tells of these changes of settings.
+func requireChanges(t *testing.T, data *oracle.Dataset, want ...string) {
+	t.Helper()
 	var told []string
 	for _, change := range data.Session.Changes {
 		var value bytes.Buffer
@@ -65,8 +72,8 @@ func TestFilterChanges(t *testing.T) {
 		}
 		told = append(told, change.What+value.String())
 	}
-	if want := []string{`ignore-node["standin0$"]`, `select-node["standin0$"]`, `ignore-node[]`, `select-node[]`}; !slices.Equal(told, want) {
-		t.Errorf("session.json tells of %q", told)
+	if !slices.Equal(told, want) {
+		t.Errorf("session.json tells of %q, not %q", told, want)
 	}
 }
 
@@ -85,30 +92,8 @@ func TestProfileChanges(t *testing.T) {
 		truth := n.stop()
 		requireExactSince(t, r, data, truth, large)
 		oracle.RequirePhases(t, data, truth, []oracle.Phase{{From: r.opened, To: smaller}, {From: small, To: larger}, {From: large, To: r.closing}})
-		offset := data.Session.Clock.RealtimeOffset
-		count := func(from, to uint64) (raw, dequeues, layers int) {
-			in := func(at int64) bool { return uint64(at-offset) > from && uint64(at-offset) < to }
-			for _, e := range data.Events {
-				if in(e.EventTimestamp) {
-					raw++
-				}
-			}
-			for _, c := range data.Callbacks {
-				if in(c.CallbackStartTimestamp.Value) && c.DequeueTimestamp.Valid {
-					dequeues++
-				}
-			}
-			for _, p := range data.Publishes {
-				for _, layer := range []trace.Optional[int64]{p.RclcppPublishTimestamp, p.RclcppIntraPublishTimestamp} {
-					if layer.Valid && in(layer.Value) {
-						layers++
-					}
-				}
-			}
-			return raw, dequeues, layers
-		}
 		for i, p := range []oracle.Phase{{From: r.opened, To: smaller}, {From: small, To: larger}, {From: large, To: r.closing}} {
-			raw, dequeues, layers := count(p.From, p.To)
+			raw, dequeues, layers := optionalParts(data, p.From, p.To)
 			t.Logf("phase %d: %d raw events, %d dequeues, %d publishes by rclcpp", i, raw, dequeues, layers)
 			if full := i != 1; (raw > 0) != full || (dequeues > 0) != full || (layers > 0) != full {
 				t.Errorf("phase %d is of another profile", i)
@@ -121,6 +106,33 @@ func TestProfileChanges(t *testing.T) {
 			t.Errorf("missing in the end: %q", missing)
 		}
 	})
+}
+
+// optionalParts counts what a recording can do without, between two instants: raw events, times of dequeues, and layers
+// of publishes above rcl.
+func optionalParts(data *oracle.Dataset, from, to uint64) (raw, dequeues, layers int) {
+	in := func(at int64) bool {
+		instant := uint64(at - data.Session.Clock.RealtimeOffset)
+		return instant > from && instant < to
+	}
+	for _, e := range data.Events {
+		if in(e.EventTimestamp) {
+			raw++
+		}
+	}
+	for _, c := range data.Callbacks {
+		if in(c.CallbackStartTimestamp.Value) && c.DequeueTimestamp.Valid {
+			dequeues++
+		}
+	}
+	for _, p := range data.Publishes {
+		for _, layer := range []trace.Optional[int64]{p.RclcppPublishTimestamp, p.RclcppIntraPublishTimestamp} {
+			if layer.Valid && in(layer.Value) {
+				layers++
+			}
+		}
+	}
+	return raw, dequeues, layers
 }
 
 // requireExactSince requires that a recording has everything of a process since a while after an instant, as if it had
@@ -145,6 +157,53 @@ func requireExactSince(t *testing.T, r *recording, data *oracle.Dataset, truth *
 	}
 	within := oracle.Span{OpenFrom: instant, OpenTo: from + later, CloseFrom: r.closing, CloseTo: r.ended}
 	requireExactProcess(t, oracle.ReadDataset(t, part), truth, within, oracle.Circumstances{Found: true, Part: true})
+}
+
+// TestBudgetChanges: a budget that is set while recording detaches what exceeds it. When there is none any more, all of
+// that is probed again. Callbacks and publishes lack nothing meanwhile.
+func TestBudgetChanges(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		for name, byName := range map[string]bool{"links of its own": false, "links for every process": true} {
+			t.Run(name, func(t *testing.T) {
+				if byName {
+					requireLong(t)
+				}
+				t.Parallel()
+				prefix := uniqueName("budget_" + l.distro + "_" + l.rmw + fmt.Sprint(byName))
+				n := startReadyNode(t, l, "--rate 200 --prefix "+prefix)
+				configuration := session.Configuration{PIDs: n.pidText()}
+				if byName {
+					configuration = session.Configuration{Name: prefix}
+				}
+				r := record(t, configuration, driven, atCosts(dearCosts))
+				r.waitForMoreRows(trace.TableCallback, enough)
+				lowered, _ := r.change(func(s *session.Settings) { s.MaxOverhead = 0.02 })
+				r.waitForMessage("more than --max-overhead 2%")
+				r.waitForMoreRows(trace.TableCallback, enough) // it was told before it is done
+				low := monotonic()
+				r.waitForMoreRows(trace.TableCallback, enough)
+				raising, raised := r.change(func(s *session.Settings) { s.MaxOverhead = 0 })
+				r.waitForMoreRows(trace.TableCallback, 4*enough)
+				data, truth := r.stop(), n.stop()
+				oracle.RequireNothingLess(t, data, r.span(data, truth.Header.PID), truth, enough)
+				requireExactSince(t, r, data, truth, raised)
+				phases := []oracle.Phase{{From: r.opened, To: lowered}, {From: low, To: raising}, {From: raised, To: r.closing}}
+				oracle.RequirePhases(t, data, truth, phases)
+				for i, p := range phases {
+					if _, _, layers := optionalParts(data, p.From, p.To); (layers > 0) != (i != 1) {
+						t.Errorf("phase %d: %d publishes by rclcpp", i, layers)
+					}
+				}
+				requireChanges(t, data, "max-overhead0.02", "max-overhead0")
+				if detached := data.Session.Overhead.Detached; len(detached) == 0 {
+					t.Error("session.json tells of nothing that was detached")
+				}
+				if missing := data.Session.MissingEvents(); slices.Contains(missing, "rclcpp_publish") {
+					t.Errorf("missing in the end: %q", missing)
+				}
+			})
+		}
+	})
 }
 
 // TestWrongChanges: what cannot be is refused, and changes nothing.
