@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,4 +52,55 @@ func TestRecordingsSideBySide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecordingsOfDifferentProcesses records processes that map the same libraries, each by a recording of its own,
+// with other profiles and links, while the recorder of one is killed. Each of the others has what happened in its own
+// process, once, and nothing of another one.
+func TestRecordingsOfDifferentProcesses(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		type beside struct {
+			n *node
+			r *recording
+		}
+		const flags = "--rate 100 --threads 2 --nodes 2 --polled-rate 20 --throw-every 31 --prefix "
+		prefix := uniqueName("apart_" + l.distro + "_" + l.rmw)
+		recorded := map[probes.Profile]*beside{}
+		for _, profile := range probes.Profiles() {
+			recorded[profile] = &beside{n: startReadyNode(t, l, fmt.Sprint(flags, prefix, "_", profile, "_"))}
+		}
+		orphan := startReadyNode(t, l, flags+prefix+"_orphan")
+		killed := startRecorder(t, session.Configuration{PIDs: orphan.pidText(), Profile: probes.ProfileFull, SegmentPeriod: time.Second})
+		for profile, of := range recorded {
+			configuration := session.Configuration{PIDs: of.n.pidText(), Profile: profile}
+			if profile == probes.ProfileStandard {
+				configuration.PIDs, configuration.Name = "", fmt.Sprint(prefix, "_", profile, "_")
+			}
+			of.r = record(t, configuration)
+		}
+		killed.waitUntilOpen()
+		waitForSegments(t, killed.dir, 1)
+		for _, of := range recorded {
+			of.r.waitForMoreRows(trace.TableCallback, enough)
+		}
+		killed.kill()
+		requireReadable(t, killed.dir)
+		for _, of := range recorded {
+			of.r.waitForMoreRows(trace.TableCallback, enough)
+		}
+		for profile, of := range recorded {
+			data, truth := of.r.stop(), of.n.stop()
+			if profile == probes.ProfileMinimal {
+				truth.ReduceToMinimal()
+			}
+			of.r.requireExact(data, truth, oracle.Circumstances{Found: true})
+			for _, row := range data.Processes {
+				if int(row.PID) != of.n.PID() {
+					t.Errorf("%s has a row of PID %d, and is of PID %d alone", profile, row.PID, of.n.PID())
+				}
+			}
+		}
+		waitForOwnText(t, orphan.PID())
+		orphan.stop()
+	})
 }
