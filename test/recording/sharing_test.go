@@ -177,6 +177,20 @@ func TestWrittenFileIsLeft(t *testing.T) {
 // overwriteFunction writes into a library, in place, another function than was there.
 func overwriteFunction(t *testing.T, library, name string) {
 	t.Helper()
+	offset, size := functionIn(t, library, name)
+	opened, err := os.OpenFile(library, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if _, err := opened.WriteAt(make([]byte, size), int64(offset)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// functionIn returns where a function lies in the file of a library, and how large it is.
+func functionIn(t *testing.T, library, name string) (offset, size uint64) {
+	t.Helper()
 	file, err := elffile.Open(library)
 	if err != nil {
 		t.Fatal(err)
@@ -186,18 +200,10 @@ func overwriteFunction(t *testing.T, library, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	offset, err := file.FileOffset(symbol.Address)
-	if err != nil {
+	if offset, err = file.FileOffset(symbol.Address); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := os.OpenFile(library, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	if _, err := opened.WriteAt(make([]byte, symbol.Size), int64(offset)); err != nil {
-		t.Fatal(err)
-	}
+	return offset, symbol.Size
 }
 
 // TestFilesOfOthersAreProbedApart records by name a process whose libraries a stranger could have written: it is probed
