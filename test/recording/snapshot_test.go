@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -249,7 +250,7 @@ func TestTriggerAtTheEnd(t *testing.T) {
 	requireSnapshot(t, found[0], n.stop())
 }
 
-// TestTriggersDoNotLeak: any number of snapshots leaves no descriptor behind.
+// TestTriggersDoNotLeak: any number of snapshots leaves no descriptor behind, nor memory.
 func TestTriggersDoNotLeak(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
@@ -284,11 +285,20 @@ func TestTriggersDoNotLeak(t *testing.T) {
 		}
 		return len(entries)
 	}
+	memory := func() int64 {
+		debug.FreeOSMemory() // what is garbage is no leak
+		return memoryOf(t, os.Getpid())
+	}
 	made(20)
-	before := open()
+	before, memoryBefore := open(), memory()
 	made(often(60, 1000))
-	if after := open(); after > before+5 {
+	after, memoryAfter := open(), memory()
+	t.Logf("%d descriptors and %d MiB, before there were %d and %d", after, memoryAfter>>20, before, memoryBefore>>20)
+	if after > before+5 {
 		t.Errorf("%d descriptors are open, before there were %d", after, before)
+	}
+	if isSoak() && memoryAfter > memoryBefore+memoryBefore/4 {
+		t.Errorf("%d bytes are in memory, before there were %d", memoryAfter, memoryBefore)
 	}
 	r.cancel()
 	if err := <-r.done; err != nil {

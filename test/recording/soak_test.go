@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ func often(short, long int) int {
 }
 
 // TestKilledAtAnyMoment kills recorders at random moments, of recordings on disk and in memory. What they have closed
-// can be read, the target is as it was and misses nothing, and of what was in memory nothing is left.
+// can be read, the target is as it was and misses nothing, and of what was in memory nothing is left, nor of what the
+// recorders had in the kernel, or started.
 func TestKilledAtAnyMoment(t *testing.T) {
 	requireRecording(t)
 	requireLong(t)
@@ -40,6 +42,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			// The first recorder dies when it has written something; of the others each dies at a moment of its own,
 			// about as often before that as after it, however fast the machine is.
 			var first time.Duration
+			had := map[belonging]bool{}
 			for i := range times {
 				configuration := session.Configuration{PIDs: n.pidText(), SegmentPeriod: 100 * time.Millisecond}
 				if ring {
@@ -52,6 +55,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				} else {
 					time.Sleep(rand.N(2 * first))
 				}
+				maps.Copy(had, recorder.belongings())
 				recorder.kill()
 				waitForOwnText(t, n.PID())
 				for _, dir := range recorder.datasets() {
@@ -59,7 +63,15 @@ func TestKilledAtAnyMoment(t *testing.T) {
 					readable++
 				}
 			}
-			t.Logf("%d recorders were killed, %d datasets were read", times, readable)
+			kinds := map[string]int{}
+			for b := range had {
+				kinds[b.kind]++
+			}
+			t.Logf("%d recorders were killed, %d datasets were read; the recorders had %v", times, readable, kinds)
+			if kinds[ofProgram] == 0 || kinds[ofMap] == 0 || kinds[ofLink] == 0 {
+				t.Error("the recorders had nothing in the kernel")
+			}
+			waitUntilGone(t, had)
 			n.stop()
 		})
 	}
@@ -178,7 +190,7 @@ func TestEndlessRecording(t *testing.T) {
 			if after.descriptors > before.descriptors+len(trace.Registry()) { // each table may have a segment under way
 				t.Errorf("%d descriptors, before there were %d", after.descriptors, before.descriptors)
 			}
-			if isSoak() && (after.memory > before.memory+before.memory/4 || after.disk > 2*before.disk) {
+			if isSoak() && (after.memory > before.memory+before.memory/4 || after.disk > 2*before.disk || after.segment > before.segment+before.segment/2) {
 				t.Errorf("%+v, before it was %+v", after, before)
 			}
 			recorder.kill()
@@ -190,27 +202,13 @@ func TestEndlessRecording(t *testing.T) {
 // usage is what a recorder uses.
 type usage struct {
 	memory, disk int64 // bytes
+	segment      int64 // the largest that is closed; bytes
 	descriptors  int
 }
 
 func use(t *testing.T, r *recorder) (u usage) {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.command.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kibibytes, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			u.memory = kibibytes << 10
-		}
-	}
-	if u.memory == 0 { // a zombie has none
-		t.Fatal("the recorder has ended")
-	}
+	u.memory = memoryOf(t, r.command.Process.Pid)
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.command.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
@@ -222,8 +220,33 @@ func use(t *testing.T, r *recorder) (u usage) {
 		}
 		if info, err := entry.Info(); err == nil {
 			u.disk += info.Size()
+			if !strings.HasPrefix(entry.Name(), ".") {
+				u.segment = max(u.segment, info.Size())
+			}
 		}
 		return nil
 	})
 	return u
+}
+
+// memoryOf is how many bytes of a process are in RAM.
+func memoryOf(t *testing.T, pid int) (bytes int64) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kibibytes, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes = kibibytes << 10
+		}
+	}
+	if bytes == 0 { // a zombie has none
+		t.Fatalf("process %d has ended", pid)
+	}
+	return bytes
 }
