@@ -8,12 +8,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/session"
-	"github.com/caret-bpf/caret-bpf/test/oracle"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -118,52 +116,6 @@ func requireReadable(t *testing.T, dir string) {
 		if err := table.Read(t.Context(), d, new(trace.Batch)); err != nil {
 			t.Errorf("%s: %v", table.Name, err)
 		}
-	}
-}
-
-// TestStoppedRecorder stops the recorder (SIGSTOP) while a node runs as fast as it can. The node does not wait for it,
-// what did not fit the buffer is counted to the last record, and then the recording goes on.
-func TestStoppedRecorder(t *testing.T) {
-	requireRecording(t)
-	requireLong(t)
-	stopped := time.Duration(often(2, 60)) * time.Second
-	limit := stopped + 4*time.Second
-	n := startReadyNode(t, oneLayout, "--nodes 2 --topics 2 --threads 3 --rate 1000")
-	began := monotonic()
-	recorder := startRecorder(t, session.Configuration{PIDs: n.pidText(), BufferBytes: 1 << 20, Duration: limit})
-	recorder.waitUntilOpen()
-	opened := monotonic()
-	time.Sleep(time.Second)
-	if err := recorder.command.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(stopped)
-	if err := recorder.command.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if err := recorder.command.Wait(); err == nil { // runRecorder ends with 1 in any case
-		t.Error("the recorder ended otherwise")
-	}
-	ended := monotonic()
-	data, truth := oracle.ReadDataset(t, recorder.dir), n.stop()
-	requireEnding(t, data, trace.EndingDuration)
-	if lost := data.Lost(); lost[trace.LostCallback] == 0 {
-		t.Errorf("nothing was lost: %v", lost)
-	}
-	span := oracle.Span{OpenFrom: began, OpenTo: opened, CloseFrom: opened + uint64(limit) - uint64(time.Second), CloseTo: ended}
-	oracle.RequireExact(t, data, truth, span, oracle.Circumstances{Found: true})
-	// The node was not slowed down: its timers came as often while the recorder stood still.
-	beside, during := 0, 0
-	for _, c := range truth.Callbacks {
-		switch at := c.Start.Before; {
-		case at > opened && at < opened+uint64(time.Second):
-			beside++
-		case at > opened+uint64(1500*time.Millisecond) && at < opened+uint64(1500*time.Millisecond)+uint64(stopped)-uint64(time.Second):
-			during++
-		}
-	}
-	if perSecond := float64(during) / (stopped - time.Second).Seconds(); perSecond < 0.7*float64(beside) {
-		t.Errorf("%.0f callbacks a second while the recorder stood still, %d beside", perSecond, beside)
 	}
 }
 
