@@ -42,11 +42,12 @@ func runSandboxed(program []string) error {
 		return err
 	}
 	list := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&list)), 0, 0); err != nil {
-		return err
+	_, _, number := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&list)))
+	if number != 0 {
+		return number
 	}
 	if len(program) == 0 {
-		_, _, number := unix.RawSyscall(lastOfKernel, 0, 0, 0)
+		_, _, number = unix.RawSyscall(lastOfKernel, 0, 0, 0)
 		return fmt.Errorf("a forbidden call was answered: %w", number)
 	}
 	if err := os.Unsetenv(sandboxVariable); err != nil {
