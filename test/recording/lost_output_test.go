@@ -76,8 +76,13 @@ func TestOutputIsMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.waitForMoreRows(trace.TableCallback, 2*enough)
-	data := r.stop()
-	r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
+	made, err := r.handle.Snapshot(t.Context(), session.SnapshotRequest{Reason: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, truth := r.stop(), n.stop()
+	r.requireExact(data, truth, oracle.Circumstances{Found: true})
+	requireSnapshot(t, made.Path, truth)
 	requireEnding(t, data, trace.EndingSignal)
 	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 		t.Errorf("in its former place there is %v, %v", entries, err)

@@ -27,8 +27,8 @@ const sandboxVariable = "RECORDING_TEST_SANDBOX"
 // let them pass.
 const firstOfKernel, lastOfKernel = 335, 423
 
-// runSandboxed becomes another program, which is killed if it makes one of these system calls. Without a program it makes
-// one itself.
+// runSandboxed becomes another program, which is killed if it makes one of these system calls. Without a program it
+// makes one itself.
 func runSandboxed(program []string) error {
 	runtime.LockOSThread() // which has the filter, and the program with it
 	filter := []unix.SockFilter{

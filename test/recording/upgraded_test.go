@@ -16,51 +16,96 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TestLibrariesAreUpgraded replaces libraries, as a package manager does, by others with their functions elsewhere, while
-// a process that maps them is recorded by name. It goes on, another one begins with the new files, and both are recorded
-// whole: each with the sites of its own files.
+// TestLibrariesAreUpgraded replaces libraries, as a package manager does, by others with their functions elsewhere,
+// while a process that maps them is recorded by name. It goes on, another one begins with the new files, and both are
+// recorded whole: each with the sites of its own files.
 func TestLibrariesAreUpgraded(t *testing.T) {
 	requireRecording(t)
 	directory := copyStandIn(t)
 	prefix := uniqueName("upgraded")
-	start := func(flags string) *node {
-		return &node{standin.Start(t, standin.Config{
-			Distro: oneLayout.distro, RMW: oneLayout.rmw, Directory: directory, Arguments: strings.Fields(busy + flags + " --prefix " + prefix),
-		}), t}
-	}
-	former := start("")
+	former := startIn(t, directory, busy+" --prefix "+prefix)
 	former.WaitReady()
 	r := record(t, session.Configuration{Name: prefix})
 	r.waitForRows(trace.TableCallback, enough)
-	upgrade(t, directory, "libtracetools.so", "ros_trace_callback_start")
-	upgrade(t, directory, "librclcpp.so", "_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE",
-		"-ltracetools", "-lstandin", "-lrmw_implementation", "-lrcl")
+	upgrade(t, directory)
 	r.waitForMoreRows(trace.TableCallback, 2*enough)
 
-	next := start(" --start-delay 36000")
-	waitUntilHeld(t, next.PID())
-	// Files that nobody expected are probed when a process has mapped them.
-	r.waitFor("both processes", func(s session.Status) bool { return s.Processes == 2 })
-	r.waitForMessage(fmt.Sprintf("PID %d ", next.PID()), " probes in "+oneLayout.distro)
-	released := monotonic()
-	next.Signal(syscall.SIGUSR1)
-	r.waitForMoreRows(trace.TableCallback, 4*enough)
+	next, released := r.releaseNext(t, directory, prefix)
 	truthOfFormer := former.stop()
 	r.waitForMoreRows(trace.TableCallback, 2*enough)
 	data := r.stop()
-	requireOwnText(t, next.PID())
-	truthOfNext := next.stop()
-
 	requireExactProcess(t, data, truthOfFormer, r.span(data, former.PID()), oracle.Circumstances{Found: true})
-	whole := oracle.Span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
-	requireExactProcess(t, data, truthOfNext, whole, oracle.Circumstances{Unarmed: true})
-	oracle.RequireEntities(t, data, truthOfNext, whole)
 	requireExited(t, data, former.PID(), true)
+	r.requireWhole(t, data, next, released)
 }
 
-// upgrade replaces a library of a stand-in by one that does the same, with its functions elsewhere, of which one is
-// named. The test is skipped where nothing can be linked.
-func upgrade(t *testing.T, directory, library, function string, needs ...string) {
+// TestExpectedLibrariesAreUpgraded does the same with libraries that are probed because an earlier recording has seen
+// them, before any process maps them.
+func TestExpectedLibrariesAreUpgraded(t *testing.T) {
+	requireRecording(t)
+	requireLong(t)
+	directory, cache := copyStandIn(t), t.TempDir()
+	prefix := uniqueName("expected")
+	cached := func(o *session.Options) { o.Cache = cache }
+	former := startIn(t, directory, busy+" --prefix "+prefix)
+	former.WaitReady()
+	earlier := record(t, session.Configuration{Name: prefix}, cached)
+	earlier.waitForRows(trace.TableCallback, enough)
+	earlier.stop()
+	former.stop()
+
+	r := record(t, session.Configuration{Name: prefix}, cached)
+	upgrade(t, directory)
+	next, released := r.releaseNext(t, directory, prefix)
+	data := r.stop()
+	if !slices.ContainsFunc(data.Session.Plan.Sites, func(s trace.Site) bool { return s.Event == "callback_start" }) {
+		t.Error("callbacks were not probed")
+	}
+	r.requireWhole(t, data, next, released)
+}
+
+// startIn starts a stand-in of a folder.
+func startIn(t *testing.T, directory, flags string) *node {
+	t.Helper()
+	return &node{standin.Start(t, standin.Config{
+		Distro: oneLayout.distro, RMW: oneLayout.rmw, Directory: directory, Arguments: strings.Fields(flags),
+	}), t}
+}
+
+// releaseNext starts a stand-in, and has it begin when its files are probed. It returns when something of it is
+// recorded, and since when it may go on.
+func (r *recording) releaseNext(t *testing.T, directory, prefix string) (n *node, released uint64) {
+	t.Helper()
+	n = startIn(t, directory, busy+" --start-delay 36000 --prefix "+prefix)
+	waitUntilHeld(t, n.PID())
+	r.waitForMessage(fmt.Sprintf("PID %d ", n.PID()), " probes in "+oneLayout.distro)
+	released = monotonic()
+	n.Signal(syscall.SIGUSR1)
+	r.waitForMoreRows(trace.TableCallback, 4*enough)
+	return n, released
+}
+
+// requireWhole requires that everything of a process was recorded since it was released. Its files may have been mapped
+// before they were probed.
+func (r *recording) requireWhole(t *testing.T, data *oracle.Dataset, n *node, released uint64) {
+	t.Helper()
+	requireOwnText(t, n.PID())
+	truth := n.stop()
+	whole := oracle.Span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
+	requireExactProcess(t, data, truth, whole, oracle.Circumstances{Unarmed: true})
+	oracle.RequireEntities(t, data, truth, whole)
+}
+
+// upgrade replaces libraries of a stand-in by others that do the same. The test is skipped where nothing can be linked.
+func upgrade(t *testing.T, directory string) {
+	t.Helper()
+	upgradeLibrary(t, directory, "libtracetools.so", "ros_trace_callback_start")
+	upgradeLibrary(t, directory, "librclcpp.so", "_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE",
+		"-ltracetools", "-lstandin", "-lrmw_implementation", "-lrcl")
+}
+
+// upgradeLibrary replaces a library by one with its functions elsewhere, of which one is named.
+func upgradeLibrary(t *testing.T, directory, library, function string, needs ...string) {
 	t.Helper()
 	name := strings.TrimSuffix(strings.TrimPrefix(library, "lib"), ".so")
 	objects, err := filepath.Glob(filepath.Join(directory, "objects", "src", name, "*.o"))
