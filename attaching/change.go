@@ -76,6 +76,7 @@ func (a *Attacher) beginAnew(shared bool) allLinks {
 	sharing := newSharing(a.options, a.reporter)
 	maps.Copy(sharing.unshareable, former.shared.sharing.unshareable)
 	maps.Copy(sharing.apart, former.shared.sharing.apart)
+	sharing.apartTold = former.shared.sharing.apartTold
 	a.sharedLinks = newSharedLinks(sharing)
 	for p, links := range former.of {
 		p.ownLinks = newOwnLinks()

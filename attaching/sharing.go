@@ -25,8 +25,9 @@ type sharing struct {
 	planned map[target.FileID]sharedPlan
 	// unshareable are files that have no shared links again, and why.
 	unshareable map[target.FileID]error
-	// apart are the files that were probed for single processes, and why.
-	apart map[target.FileID]error
+	// apart are the files that are probed for single processes, and why. apartTold says that the user knows of one.
+	apart     map[target.FileID]error
+	apartTold bool
 	// examined are files in which the callers of tracepoints are known, and attached for every process.
 	examined map[target.FileID]bool
 }
@@ -176,13 +177,14 @@ func (s *sharing) check(ctx context.Context, p *Process, file target.FileID, ope
 }
 
 // tellApart says of the first file that is not probed for every process what that means. How many they were is said in
-// the end.
+// the end; also of those of processes of no known distribution, which is that of most while they map their libraries.
 func (s *sharing) tellApart(p *Process, site probes.Site, why error) {
 	if s.apart[site.File] != nil {
 		return
 	}
 	s.apart[site.File] = why
-	if len(s.apart) == 1 {
+	if !s.apartTold && !errors.Is(why, errUnknownDistro) {
+		s.apartTold = true
 		consequence := "each of them makes the hits of all dearer"
 		if s.toCome {
 			consequence = "what processes that begin later do before they are noticed is not recorded, and " + consequence
@@ -220,6 +222,7 @@ func (a *Attacher) CheckTrusted(ctx context.Context, p *Process, module target.M
 func (a *Attacher) share(by *Process, file target.FileID) {
 	a.sharing.planned[file] = planFor(by)
 	delete(a.sharing.unshareable, file)
+	delete(a.sharing.apart, file)
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
 		lists = append(lists, p.attachmentLists()...)
@@ -317,7 +320,7 @@ func (a *Attacher) attachApart(ctx context.Context, p *Process, site probes.Site
 	return a.attachPlan(ctx, p, plan)
 }
 
-// WarnOfApart says how many files were probed for single processes, and why.
+// WarnOfApart says how many files are probed for single processes, and why.
 func (a *Attacher) WarnOfApart() {
 	for _, kind := range []error{target.ErrUntrusted, errOtherDistro, errUnknownDistro, errContested, errNotShared} {
 		count := 0

@@ -107,7 +107,14 @@ func TestFileThatCannotBeShared(t *testing.T) {
 			}
 			if test.shared {
 				if got := told.kernel.events(0); !slices.Equal(got, want) || len(told.kernel.open) != 1 {
-					t.Errorf("shared %v, %d attachments, warnings %v", got, len(told.kernel.open), told.warnings)
+					t.Errorf("shared %v, %d attachments", got, len(told.kernel.open))
+				}
+				if !a.IsForAll(probed.File) {
+					t.Error("it counts as probed for single processes")
+				}
+				a.WarnOfApart()
+				if len(told.warnings) > 0 {
+					t.Errorf("warnings %v", told.warnings)
 				}
 				return
 			}
@@ -121,6 +128,19 @@ func TestFileThatCannotBeShared(t *testing.T) {
 				t.Errorf("warnings %v", told.warnings)
 			}
 		})
+	}
+}
+
+// TestUnknownDistribution: what is probed for single processes until the end, because their distribution does not get
+// known, is told.
+func TestUnknownDistribution(t *testing.T) {
+	p, _, probed := startSharers(t)
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	p.Target.Distro = distros.Unknown
+	attach(t, a, p, probed)
+	a.WarnOfApart()
+	if len(told.warnings) != 1 || !errors.Is(told.warnings[0], errUnknownDistro) {
+		t.Errorf("warnings %v", told.warnings)
 	}
 }
 

@@ -94,6 +94,9 @@ func (r *recording) requireWhole(t *testing.T, data *oracle.Dataset, n *node, re
 	whole := oracle.Span{OpenFrom: r.began, OpenTo: released, CloseFrom: r.closing, CloseTo: r.ended}
 	requireExactProcess(t, data, truth, whole, oracle.Circumstances{Unarmed: true})
 	oracle.RequireEntities(t, data, truth, whole)
+	if r.said("for each process alone") {
+		t.Error("it is said that later processes may lack something")
+	}
 }
 
 // upgrade replaces libraries of a stand-in by others that do the same. The test is skipped where nothing can be linked.
