@@ -139,10 +139,10 @@ func buildLibrary(t *testing.T, name, text string) string {
 }
 
 // copyStandIn makes a stand-in of the test's own.
-func copyStandIn(t *testing.T) (directory string) {
+func copyStandIn(t *testing.T, distro string) (directory string) {
 	t.Helper()
 	directory = filepath.Join(t.TempDir(), "standin")
-	if err := os.CopyFS(directory, os.DirFS(standin.Directory(t, oneLayout.distro, false))); err != nil {
+	if err := os.CopyFS(directory, os.DirFS(standin.Directory(t, distro, false))); err != nil {
 		t.Fatal(err)
 	}
 	return directory
@@ -152,7 +152,7 @@ func copyStandIn(t *testing.T) (directory string) {
 func TestWrittenFileIsLeft(t *testing.T) {
 	requireRecording(t)
 	const unused = "rcl_set_ros_time_override" // is probed, and not called
-	directory := copyStandIn(t)
+	directory := copyStandIn(t, oneLayout.distro)
 	library := filepath.Join(directory, "librcl.so")
 	prefix := uniqueName("written")
 	n := &node{standin.Start(t, standin.Config{
@@ -211,7 +211,7 @@ func functionIn(t *testing.T, library, name string) (offset, size uint64) {
 func TestFilesOfOthersAreProbedApart(t *testing.T) {
 	requireRecording(t)
 	const stranger = 4343
-	directory := copyStandIn(t)
+	directory := copyStandIn(t, oneLayout.distro)
 	if err := os.Chown(directory, stranger, stranger); err != nil {
 		t.Fatal(err)
 	}

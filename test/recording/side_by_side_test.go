@@ -58,13 +58,13 @@ func TestRecordingsSideBySide(t *testing.T) {
 // with other profiles and links, while the recorder of one is killed. Each of the others has what happened in its own
 // process, once, and nothing of another one.
 func TestRecordingsOfDifferentProcesses(t *testing.T) {
-	forEachLayout(t, func(t *testing.T, l layout) {
+	forEachDistro(t, func(t *testing.T, l layout) {
 		type beside struct {
 			n *node
 			r *recording
 		}
 		const flags = "--rate 100 --threads 2 --nodes 2 --polled-rate 20 --throw-every 31 --prefix "
-		prefix := uniqueName("apart_" + l.distro + "_" + l.rmw)
+		prefix := uniqueName("apart_" + l.distro)
 		recorded := map[probes.Profile]*beside{}
 		for _, profile := range probes.Profiles() {
 			recorded[profile] = &beside{n: startReadyNode(t, l, fmt.Sprint(flags, prefix, "_", profile, "_"))}

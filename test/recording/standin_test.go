@@ -39,6 +39,20 @@ func forEachLayout(t *testing.T, test func(t *testing.T, l layout)) {
 	}
 }
 
+// forEachDistro runs a test for each distribution with one middleware, or with -short only for one of them.
+func forEachDistro(t *testing.T, test func(t *testing.T, l layout)) {
+	t.Helper()
+	requireRecording(t)
+	for _, distro := range standin.Distros() {
+		t.Run(distro, func(t *testing.T) {
+			if distro != oneLayout.distro {
+				requireLong(t)
+			}
+			test(t, layout{distro, oneLayout.rmw})
+		})
+	}
+}
+
 // requireLong skips, with -short, what shows little more of the kernel side than other tests do.
 func requireLong(t *testing.T) {
 	t.Helper()
