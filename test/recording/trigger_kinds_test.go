@@ -159,8 +159,8 @@ func requireCut(t *testing.T, dir string, whole *oracle.Dataset) {
 	}
 }
 
-// TestTriggerRunsAProgram: the program of a trigger is told what has come, has the rights of the user who records, or of
-// nobody, and is run in its turn. What it does is not the recording's.
+// TestTriggerRunsAProgram: the program of a trigger is told what has come, has the rights of the user who records, or
+// of nobody, and is run in its turn. What it does is not the recording's.
 func TestTriggerRunsAProgram(t *testing.T) {
 	requireRecording(t)
 	const stranger, nobody = 12345, 65534
