@@ -33,7 +33,7 @@ func TestOpenFakeProcess(t *testing.T) {
 	if process.Distro != distros.Humble {
 		t.Errorf("distribution %v by %q", process.Distro, process.DistroEvidence)
 	}
-	if status, err := process.Status(); err != nil || status.Seccomp != 2 || status.ShadowStack {
+	if status, err := process.Status(); err != nil || status.EffectiveCapabilities != 1 || status.ShadowStack {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	fake.writeProcess("stat", fmt.Sprintf("%d (x) S 7 1 1 0 -1 0 1 0 0 0 0 0 0 0 20 0 1 0 99999 0 0", fakePID))

@@ -23,7 +23,7 @@ func newFakeProcess(t *testing.T, environment ...string) *fakeProcess {
 	f := &fakeProcess{t: t, proc: t.TempDir(), root: t.TempDir()}
 	f.write(filepath.Join(f.proc, "sys/kernel/random/boot_id"), "0b3f3a3c-0000-4000-8000-000000000000\n")
 	f.writeProcess("stat", fmt.Sprintf("%d (a) name (x)) S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0", fakePID))
-	f.writeProcess("status", fmt.Sprintf("Name:\tx\nTgid:\t%d\n%sNSpid:\t%d\t17\t5\nSeccomp:\t2\n", fakePID, identityOf(os.Getuid(), os.Getgid()), fakePID))
+	f.writeProcess("status", fmt.Sprintf("Name:\tx\nTgid:\t%d\n%sNSpid:\t%d\t17\t5\nCapEff:\t1\n", fakePID, identityOf(os.Getuid(), os.Getgid()), fakePID))
 	f.writeProcess("cmdline", "component_container\x00--ros-args\x00")
 	f.writeProcess("auxv", "vector")
 	f.writeProcess("environ", strings.Join(environment, "\x00")+"\x00")

@@ -373,8 +373,4 @@ func TestStatusOfThisProcess(t *testing.T) {
 	if err != nil || status.ThreadGroup != int32(os.Getpid()) || status.UID != uint32(os.Geteuid()) {
 		t.Errorf("%+v, %v", status, err)
 	}
-	own, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
-	if err == nil && own != status.Seccomp {
-		t.Errorf("seccomp mode %d, expected %d", status.Seccomp, own)
-	}
 }

@@ -16,9 +16,6 @@ type Status struct {
 	NamespacePID int32
 	// UID is the effective user ID.
 	UID uint32
-	// Seccomp is the main thread's mode: 0 none, 1 strict, 2 filter. A filter may reject the system calls that return
-	// probes use on some kernels.
-	Seccomp int
 	// ShadowStack: the main thread has a user shadow stack, with which probes at calls do not go together.
 	ShadowStack bool
 	// EffectiveCapabilities is the capability set as a bit mask.
@@ -52,8 +49,6 @@ func parseStatus(text []byte) (Status, error) {
 			var uid uint64
 			uid, err = strconv.ParseUint(fields[1], 10, 32)
 			status.UID = uint32(uid)
-		case "Seccomp":
-			status.Seccomp, err = strconv.Atoi(fields[0])
 		case "CapEff":
 			status.EffectiveCapabilities, err = strconv.ParseUint(fields[0], 16, 64)
 		case "x86_Thread_features":
