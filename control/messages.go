@@ -8,6 +8,8 @@ type Status struct {
 	Output  string `json:"output"`
 	// State is as in session.json.
 	State string `json:"state"`
+	// BeganNs is when the recording began, in Unix nanoseconds; 0: it has not.
+	BeganNs int64 `json:"began_ns"`
 	// ElapsedNs is the time since the recording began, in nanoseconds.
 	ElapsedNs int64 `json:"elapsed_ns"`
 	// Processes is the number of processes that are recorded now.

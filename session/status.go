@@ -10,7 +10,8 @@ import (
 // Status is the state of a running session, for the user to see.
 type Status struct {
 	State trace.State
-	// Elapsed is the time since the gate opened.
+	// Began is when the gate opened, on the dataset's clock in Unix nanoseconds; 0: it has not. Elapsed is the time since.
+	Began   int64
 	Elapsed time.Duration
 	// Processes is the number of processes that are recorded now.
 	Processes int
@@ -59,7 +60,7 @@ func (s *Session) tellStatus(state trace.State) {
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak, Reads: ring.Batches,
 	}
 	if !s.opened.IsZero() {
-		status.Elapsed = time.Since(s.opened)
+		status.Began, status.Elapsed = s.losses.began, time.Since(s.opened)
 	}
 	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
 	s.driver.status.Store(&status)

@@ -283,7 +283,7 @@ func (r *controlled) Status() control.Status {
 		now.Rows = map[string]uint64{}
 	}
 	return control.Status{
-		PID: os.Getpid(), Version: version, Output: r.output, State: string(now.State), ElapsedNs: now.Elapsed.Nanoseconds(),
+		PID: os.Getpid(), Version: version, Output: r.output, State: string(now.State), BeganNs: now.Began, ElapsedNs: now.Elapsed.Nanoseconds(),
 		Processes: now.Processes, Rows: now.Rows, Lost: now.Lost, Unarmed: now.Unarmed, Warnings: now.Warnings, Overhead: now.Overhead,
 		Ring: control.Ring{Bytes: now.RingBytes, Pending: now.RingPending, Peak: now.RingPeak},
 	}

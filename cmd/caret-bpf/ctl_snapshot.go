@@ -15,26 +15,34 @@ import (
 
 func ctlSnapshotCommand() command {
 	return command{
-		name: "snapshot", arguments: "[flags]", summary: "copy what was recorded, or the last seconds of it, into a new dataset; the recording goes on",
-		examples: []string{"caret-bpf ctl snapshot --last 30s", "caret-bpf ctl snapshot -o before-the-stop --reason 'it has stopped'"},
+		name: "snapshot", arguments: "[flags]", summary: "copy what was recorded, or a time span of it, into a new dataset; the recording goes on",
+		examples: []string{
+			"caret-bpf ctl snapshot --last 30s",
+			"caret-bpf ctl snapshot --begin 2026-11-22T00:07:30Z --end 2026-11-22T00:08:00Z",
+			"caret-bpf ctl snapshot -o before-the-stop --reason 'it has stopped'",
+		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			f := defineCtlFlags(flags)
-			last := flags.Duration("last", 0, "only of this `TIME` until now, such as 30s (default: as far as the recording goes back)")
+			span := defineSpanFlags(flags)
 			output := flags.StringP("output", "o", "", "the new dataset's `DIRECTORY` (default: one beside or in that of the recording)")
 			reason := flags.String("reason", "", "note this `TEXT` in the dataset")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
-				if *last < 0 {
-					return fmt.Errorf("%w: --last cannot be negative", errUsage)
+				if err := span.check(); err != nil {
+					return err
 				}
 				path, err := absolute(*output)
 				if err != nil {
 					return err
 				}
 				return askAndShow(ctx, c, f, func(client *control.Client) (control.Snapshot, error) {
-					return client.Snapshot(ctx, control.SnapshotRequest{LastNs: last.Nanoseconds(), Output: path, Reason: *reason})
+					request := control.SnapshotRequest{Output: path, Reason: *reason}
+					if err := span.set(ctx, client, &request); err != nil {
+						return control.Snapshot{}, err
+					}
+					return client.Snapshot(ctx, request)
 				}, (*ctlFlags).printSnapshot)
 			}
 		},
