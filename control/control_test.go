@@ -3,6 +3,7 @@ package control
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"github.com/caret-bpf/caret-bpf/identity"
@@ -224,8 +226,9 @@ func TestLongRequests(t *testing.T) {
 	}
 }
 
-// What the server answers is what openapi.yaml says, also where something is refused; and it answers to all there is.
-func TestOpenAPI(t *testing.T) {
+// inDocument finds the operations of openapi.yaml.
+func inDocument(t *testing.T) (*openapi3.T, routers.Router) {
+	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -238,54 +241,113 @@ func TestOpenAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return document, router
+}
+
+// described is a server whose requests and answers are held against openapi.yaml.
+type described struct {
+	t      *testing.T
+	router routers.Router
+	client http.Client
+}
+
+// ask sends a request, and returns the code of the answer, which has to be as described, and what is wrong with the
+// request.
+func (d *described) ask(of route, body []byte) (code int, wrong error) {
+	d.t.Helper()
+	request := func() *http.Request {
+		r, err := http.NewRequestWithContext(d.t.Context(), of.method, "http://recording"+strings.Replace(of.path, "{name}", "slow", 1), bytes.NewReader(body))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		return r
+	}
+	found, parameters, err := d.router.FindRoute(request())
+	if err != nil {
+		d.t.Fatalf("%s %s is served and not described: %v", of.method, of.path, err)
+	}
+	asked := &openapi3filter.RequestValidationInput{Request: request(), PathParams: parameters, Route: found}
+	wrong = openapi3filter.ValidateRequest(d.t.Context(), asked)
+	response, err := d.client.Do(request())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	answered := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: asked, Status: response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(answer)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	if err := openapi3filter.ValidateResponse(d.t.Context(), answered); err != nil {
+		d.t.Errorf("%s %s: %v", of.method, of.path, err)
+	}
+	return response.StatusCode, wrong
+}
+
+// The server answers to what openapi.yaml describes, to all of it and to nothing else. Its examples are requests, and
+// are answered as it says, also where something is refused. What it does not describe is refused.
+func TestOpenAPI(t *testing.T) {
+	document, router := inDocument(t)
 	f := new(fake)
 	path, _ := serveFake(t, f)
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	d := &described{t, router, http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
-	asked := 0
-	for route, item := range document.Paths.Map() {
-		for method := range item.Operations() {
-			for _, failure := range []error{nil, errOver, errors.New("disk full")} {
-				f.failure = failure
-				request, err := http.NewRequestWithContext(t.Context(), method, "http://recording"+strings.Replace(route, "{name}", "slow", 1), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				found, parameters, err := router.FindRoute(request)
-				if err != nil {
-					t.Fatal(err)
-				}
-				response, err := client.Do(request)
-				if err != nil {
-					t.Fatal(err)
-				}
-				body, err := io.ReadAll(response.Body)
-				_ = response.Body.Close()
-				if err != nil {
-					t.Fatal(err)
-				}
-				input := openapi3filter.ResponseValidationInput{
-					RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters, Route: found},
-					Status:                 response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(body)),
-					Options: &openapi3filter.Options{IncludeResponseStatus: true},
-				}
-				if err := openapi3filter.ValidateResponse(t.Context(), &input); err != nil {
-					t.Errorf("%s %s (%v): %v", method, route, failure, err)
-				}
-				asked++
+	}}}}
+	served := routes(f, func(error) bool { return false })
+	operations := 0
+	for _, item := range document.Paths.Map() {
+		operations += len(item.Operations())
+	}
+	if operations != len(served) {
+		t.Errorf("%d requests are described, and %d are served", operations, len(served))
+	}
+	for _, of := range served {
+		item := document.Paths.Find(of.path)
+		if item == nil || item.GetOperation(of.method) == nil {
+			t.Errorf("%s %s is served and not described", of.method, of.path)
+			continue
+		}
+		said := map[string]any{}
+		body := item.GetOperation(of.method).RequestBody
+		if body != nil {
+			example, ok := body.Value.Content.Get("application/json").Example.(map[string]any)
+			if !ok {
+				t.Errorf("%s %s has no example", of.method, of.path)
+				continue
+			}
+			said = example
+		}
+		encode := func() []byte {
+			if len(said) == 0 {
+				return nil
+			}
+			text, err := json.Marshal(said)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		for _, failure := range []error{nil, errOver, errors.New("disk full")} {
+			f.failure = failure
+			if code, wrong := d.ask(of, encode()); wrong != nil || failure == nil && code >= http.StatusMultipleChoices {
+				t.Errorf("%s %s (%v): answered by %d, %v", of.method, of.path, failure, code, wrong)
 			}
 		}
-	}
-	if asked != 45 {
-		t.Errorf("%d requests are described and were made", asked)
-	}
-	for _, route := range []string{pathStatus, pathSources, LivePath, pathStart, pathFlush, pathStop, pathSnapshot, pathRotate, pathSettings, pathTargets, pathAdd,
-		pathRemove, pathTriggers, pathFire,
-	} {
-		if document.Paths.Find(route) == nil {
-			t.Errorf("%s is served and not described", route)
+		if of.method == http.MethodGet {
+			continue
 		}
+		f.failure = nil
+		said["unknown"] = 1
+		if code, wrong := d.ask(of, encode()); code != http.StatusBadRequest || (wrong != nil) != (body != nil) {
+			t.Errorf("%s %s, with an unknown word: answered by %d, %v", of.method, of.path, code, wrong)
+		}
+	}
+	if f.stops.Load() != 3 {
+		t.Errorf("%d stops: also where there was an unknown word", f.stops.Load())
 	}
 }
 

@@ -58,10 +58,9 @@ const (
 	requestPatience = 10 * time.Second
 	idlePatience    = time.Minute
 	// These bound what is done because of a request.
-	askPatience      = time.Second
+	askPatience      = time.Minute
 	startPatience    = time.Minute
 	changePatience   = time.Minute
-	sourcesPatience  = time.Minute
 	flushPatience    = time.Minute
 	snapshotPatience = 10 * time.Minute
 )
@@ -103,8 +102,22 @@ func (s *Server) Close() error {
 	return err
 }
 
+// route is a request that is answered.
+type route struct {
+	method, path string
+	answer       http.HandlerFunc
+}
+
 func handler(recording Recording, unavailable func(error) bool) http.Handler {
 	answers := http.NewServeMux()
+	for _, r := range routes(recording, unavailable) {
+		answers.HandleFunc(r.method+" "+r.path, r.answer)
+	}
+	return http.MaxBytesHandler(answers, maxRequest)
+}
+
+// routes are all requests that are answered.
+func routes(recording Recording, unavailable func(error) bool) []route {
 	refuse := func(w http.ResponseWriter, err error) {
 		code := http.StatusInternalServerError
 		switch {
@@ -117,58 +130,78 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 		}
 		answer(w, code, Problem{err.Error()})
 	}
-	answers.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, recording.Status())
-	})
-	answers.HandleFunc("GET "+pathSources, does(refuse, sourcesPatience, func(ctx context.Context, _ nothing) (Sources, error) {
-		found, err := recording.Sources(ctx, askerOf(ctx))
-		return Sources{found}, err
-	}))
-	answers.HandleFunc("POST "+LivePath, does(refuse, askPatience, recording.Live))
-	answers.HandleFunc("POST "+pathStart, does(refuse, startPatience, func(ctx context.Context, _ nothing) (Status, error) {
-		err := recording.Start(ctx)
-		return recording.Status(), err
-	}))
-	answers.HandleFunc("POST "+pathFlush, does(refuse, flushPatience, func(ctx context.Context, _ nothing) (Status, error) {
-		err := recording.Flush(ctx)
-		return recording.Status(), err
-	}))
-	answers.HandleFunc("POST "+pathSnapshot, does(refuse, snapshotPatience, recording.Snapshot))
-	answers.HandleFunc("POST "+pathRotate, does(refuse, snapshotPatience, recording.Rotate))
-	answers.HandleFunc("GET "+pathSettings, does(refuse, askPatience, func(context.Context, nothing) (Settings, error) {
-		return recording.Settings()
-	}))
-	answers.HandleFunc("POST "+pathSettings, does(refuse, changePatience, recording.Change))
-	answers.HandleFunc("GET "+pathTargets, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, Targets{recording.Targets()})
-	})
-	add := func(ctx context.Context, pid int32) error { return recording.Add(ctx, pid, askerOf(ctx)) }
-	for path, change := range map[string]func(context.Context, int32) error{pathAdd: add, pathRemove: recording.Remove} {
-		answers.HandleFunc("POST "+path, does(refuse, changePatience, func(ctx context.Context, asked TargetRequest) (Targets, error) {
+	changeTargets := func(change func(context.Context, int32) error) http.HandlerFunc {
+		return does(refuse, changePatience, func(ctx context.Context, asked TargetRequest) (Targets, error) {
 			err := change(ctx, asked.PID)
 			return Targets{recording.Targets()}, err
-		}))
+		})
 	}
-	answers.HandleFunc("GET "+pathTriggers, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, Triggers{recording.Triggers()})
-	})
-	answers.HandleFunc("POST "+pathFire, func(w http.ResponseWriter, r *http.Request) {
-		var asked FireRequest
+	return []route{
+		{http.MethodGet, pathStatus, tells(refuse, func(context.Context) (Status, error) { return recording.Status(), nil })},
+		{http.MethodGet, pathSources, tells(refuse, func(ctx context.Context) (Sources, error) {
+			found, err := recording.Sources(ctx, askerOf(ctx))
+			return Sources{found}, err
+		})},
+		{http.MethodPost, LivePath, does(refuse, askPatience, recording.Live)},
+		{http.MethodPost, pathStart, does(refuse, startPatience, func(ctx context.Context, _ nothing) (Status, error) {
+			err := recording.Start(ctx)
+			return recording.Status(), err
+		})},
+		{http.MethodPost, pathFlush, does(refuse, flushPatience, func(ctx context.Context, _ nothing) (Status, error) {
+			err := recording.Flush(ctx)
+			return recording.Status(), err
+		})},
+		{http.MethodPost, pathSnapshot, does(refuse, snapshotPatience, recording.Snapshot)},
+		{http.MethodPost, pathRotate, does(refuse, snapshotPatience, recording.Rotate)},
+		{http.MethodGet, pathSettings, tells(refuse, func(context.Context) (Settings, error) { return recording.Settings() })},
+		{http.MethodPost, pathSettings, does(refuse, changePatience, recording.Change)},
+		{http.MethodGet, pathTargets, tells(refuse, func(context.Context) (Targets, error) { return Targets{recording.Targets()}, nil })},
+		{http.MethodPost, pathAdd, changeTargets(func(ctx context.Context, pid int32) error { return recording.Add(ctx, pid, askerOf(ctx)) })},
+		{http.MethodPost, pathRemove, changeTargets(recording.Remove)},
+		{http.MethodGet, pathTriggers, tells(refuse, func(context.Context) (Triggers, error) { return Triggers{recording.Triggers()}, nil })},
+		{http.MethodPost, pathFire, accepts(refuse, func(r *http.Request, asked FireRequest) (Triggers, error) {
+			err := recording.Fire(r.PathValue("name"), asked.Reason)
+			return Triggers{recording.Triggers()}, err
+		})},
+		{http.MethodPost, pathStop, accepts(refuse, func(*http.Request, nothing) (Status, error) {
+			recording.Stop()
+			return recording.Status(), nil
+		})},
+	}
+}
+
+// tells answers questions, which need no words.
+func tells[Answer any](refuse func(http.ResponseWriter, error), tell func(context.Context) (Answer, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		takeTime(w)
+		ctx, cancel := context.WithTimeout(r.Context(), askPatience)
+		defer cancel()
+		told, err := tell(ctx)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		answer(w, http.StatusOK, told)
+	}
+}
+
+// accepts answers requests that are not waited for.
+func accepts[Request, Answer any](
+	refuse func(http.ResponseWriter, error), do func(*http.Request, Request) (Answer, error),
+) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var asked Request
 		err := decode(r, &asked)
+		var accepted Answer
 		if err == nil {
-			err = recording.Fire(r.PathValue("name"), asked.Reason)
+			accepted, err = do(r, asked)
 		}
 		if err != nil {
 			refuse(w, err)
 			return
 		}
-		answer(w, http.StatusAccepted, Triggers{recording.Triggers()})
-	})
-	answers.HandleFunc("POST "+pathStop, func(w http.ResponseWriter, _ *http.Request) {
-		recording.Stop()
-		answer(w, http.StatusAccepted, recording.Status())
-	})
-	return http.MaxBytesHandler(answers, maxRequest)
+		answer(w, http.StatusAccepted, accepted)
+	}
 }
 
 // nothing is what a request says that needs no words.
