@@ -111,7 +111,7 @@ func (f *fake) Add(_ context.Context, pid int32, user uint32) error {
 func (f *fake) Remove(context.Context, int32) error { return f.failure }
 
 func (f *fake) Triggers() []Trigger {
-	return []Trigger{{Name: "slow", Definition: "callback over=1s", Fired: 3}}
+	return []Trigger{{Name: "slow", Definition: "callback over=1s", Fired: 3, Output: "snap", Failed: 1}}
 }
 
 func (f *fake) Fire(name, _ string) error {
@@ -182,7 +182,7 @@ func TestRequests(t *testing.T) {
 	if _, err := client.Add(t.Context(), 1); !errors.Is(err, ErrRefused) {
 		t.Errorf("add what cannot be: %v", err)
 	}
-	if all, err := client.Triggers(t.Context()); err != nil || len(all) != 1 || all[0].Fired != 3 {
+	if all, err := client.Triggers(t.Context()); err != nil || len(all) != 1 || all[0].Fired != 3 || all[0].Output != "snap" || all[0].Failed != 1 {
 		t.Errorf("triggers: %+v, %v", all, err)
 	}
 	if all, err := client.Fire(t.Context(), "slow", FireRequest{"a test"}); err != nil || len(all) != 1 {

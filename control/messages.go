@@ -126,7 +126,7 @@ type TargetRequest struct {
 	PID int32 `json:"pid"`
 }
 
-// Trigger says how often something has come that is waited for.
+// Trigger says how often something has come that is waited for, and what came of it.
 type Trigger struct {
 	Name       string `json:"name"`
 	Definition string `json:"definition"`
@@ -135,6 +135,10 @@ type Trigger struct {
 	Suppressed uint64 `json:"suppressed"`
 	// LastNs is when it last came, in Unix nanoseconds; 0: never.
 	LastNs int64 `json:"last_ns"`
+	// Output is the dataset that was last made because of it, "" if none was; Failed is how many of its actions were not
+	// done.
+	Output string `json:"output"`
+	Failed uint64 `json:"failed"`
 }
 
 // Triggers are all that there are.

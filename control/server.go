@@ -39,7 +39,7 @@ type Recording interface {
 	// Add begins to record a process for a user, and returns when everything is recorded of it. Remove ends that.
 	Add(ctx context.Context, pid int32, user uint32) error
 	Remove(ctx context.Context, pid int32) error
-	// Triggers says what is waited for.
+	// Triggers says what is waited for, and what came of it.
 	Triggers() []Trigger
 	// Fire has done what a trigger asks for, within its bounds.
 	Fire(name, reason string) error

@@ -9,5 +9,5 @@ import (
 
 // rowsOf passes rows on to a writer; nobody waits for any.
 func rowsOf(w *writer.Writer) *rows {
-	return &rows{w, newTriggers(nil, func(context.Context, trigger.Firing) {}, newJournal(Observer{})), nil}
+	return &rows{w, newTriggers(nil, func(context.Context, trigger.Firing) (string, int) { return "", 0 }, newJournal(Observer{})), nil}
 }

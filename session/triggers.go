@@ -28,7 +28,7 @@ const (
 // triggers has done what is to be done when something comes. Its methods may be called by several goroutines.
 type triggers struct {
 	watch   *trigger.Watch
-	act     func(ctx context.Context, f trigger.Firing)
+	act     func(ctx context.Context, f trigger.Firing) (output string, failed int)
 	journal *journal
 
 	pending chan trigger.Firing
@@ -44,7 +44,9 @@ type triggers struct {
 	over bool // nothing is pending any more
 }
 
-func newTriggers(definitions []trigger.Definition, act func(context.Context, trigger.Firing), journal *journal) *triggers {
+func newTriggers(
+	definitions []trigger.Definition, act func(context.Context, trigger.Firing) (output string, failed int), journal *journal,
+) *triggers {
 	t := &triggers{act: act, journal: journal}
 	if len(definitions) > 0 {
 		t.watch = trigger.NewWatch(definitions)
@@ -80,9 +82,11 @@ func (t *triggers) handle(f trigger.Firing) {
 	defer cancel()
 	if ctx.Err() != nil {
 		t.journal.warn(fmt.Errorf("trigger %s: nothing is done about it, because the recording has ended", f.Trigger.Name))
+		t.watch.Acted(f, "", len(f.Definition.Actions))
 		return
 	}
-	t.act(ctx, f)
+	output, failed := t.act(ctx, f)
+	t.watch.Acted(f, output, failed)
 }
 
 // end has done at once what is pending, and returns when it is.
@@ -166,13 +170,17 @@ func (h *Handle) Fire(name, reason string) error {
 	return nil
 }
 
-// Triggers says how often each trigger has come.
+// Triggers says how often each trigger has come, and what came of it.
 func (h *Handle) Triggers() []trace.TriggerCount { return h.session.triggers.counts() }
 
-// act does what is to be done about something that has come.
-func (s *Session) act(ctx context.Context, f trigger.Firing) {
+// act does what is to be done about something that has come. It returns the dataset that it made last, and how many
+// actions have failed.
+func (s *Session) act(ctx context.Context, f trigger.Firing) (output string, failed int) {
 	text := fmt.Sprintf("trigger %s: %s", f.Trigger.Name, f.Trigger.Reason)
-	path := ""
+	fail := func(err error) {
+		failed++
+		s.journal.warn(err)
+	}
 	for _, action := range f.Definition.Actions {
 		switch action {
 		case trigger.Snapshot:
@@ -180,26 +188,29 @@ func (s *Session) act(ctx context.Context, f trigger.Firing) {
 			span.Last = min(span.Last, s.clock.now())
 			made, err := s.snapshot(ctx, SnapshotRequest{Span: span, Name: f.Trigger.Name, Reason: text, Trigger: &f.Trigger})
 			if err != nil {
-				s.journal.warn(fmt.Errorf("%s: no snapshot: %w", text, err))
+				fail(fmt.Errorf("%s: no snapshot: %w", text, err))
 				break
 			}
-			path = made.Path
-			text += "; snapshot in " + path
+			output = made.Path
+			text += "; snapshot in " + output
 		case trigger.Rotate:
 			made, err := s.rotate(ctx, RotationRequest{Name: f.Trigger.Name, Reason: text, Trigger: &f.Trigger})
 			if err != nil {
-				s.journal.warn(fmt.Errorf("%s: not rotated: %w", text, err))
+				fail(fmt.Errorf("%s: not rotated: %w", text, err))
 				break
 			}
-			path = made.Path
-			text += "; what was recorded so far is in " + path
+			output = made.Path
+			text += "; what was recorded so far is in " + output
 		case trigger.Stop:
 			s.driver.Stop()
 		default:
-			s.journal.warn(s.runProgram(ctx, action.Program(), f.Trigger, path))
+			if err := s.runProgram(ctx, action.Program(), f.Trigger, output); err != nil {
+				fail(err)
+			}
 		}
 	}
 	s.journal.message(text)
+	return output, failed
 }
 
 // nobody runs programs where the recorder runs for root alone.

@@ -147,6 +147,10 @@ type TriggerCount struct {
 	Suppressed uint64 `json:"suppressed"`
 	// Last is when it last came, in Unix nanoseconds; 0: never.
 	Last int64 `json:"last,omitempty"`
+	// Output is the dataset that was last made because of it, a snapshot or what was rotated; "" if none was.
+	Output string `json:"output,omitempty"`
+	// Failed is how many of its actions were not done, or not to their end.
+	Failed uint64 `json:"failed,omitempty"`
 }
 
 // Change is something that was changed of a recording while it went on.

@@ -244,6 +244,9 @@ func TestBounds(t *testing.T) {
 	if want := (trace.TriggerCount{Name: "slow", Definition: all[0].Text, Fired: 3, Suppressed: 3, Last: 101*second + day}); counts[0] != want {
 		t.Errorf("counted %+v, want %+v", counts[0], want)
 	}
+	if counts[1] != (trace.TriggerCount{Name: "manual", Definition: "manual"}) {
+		t.Errorf("counted %+v of what has not come", counts[1])
+	}
 	if firings, ok := w.Fire("manual", 5, "by hand"); !ok || len(firings) != 1 || firings[0].Trigger.Reason != "by hand" || firings[0].Trigger.Row != nil {
 		t.Errorf("by hand: %+v, %v", firings, ok)
 	}
@@ -252,6 +255,32 @@ func TestBounds(t *testing.T) {
 	}
 	if _, ok := w.Fire("none", 6, ""); ok {
 		t.Error("there is none")
+	}
+}
+
+// What came of triggers is told of each: the dataset that was made last, and how many actions have failed in all.
+func TestOutcomes(t *testing.T) {
+	all, err := trigger.ParseAll([]string{"manual name=a cooldown=0s after=0s", "manual name=b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := trigger.NewWatch(all)
+	for i, outcome := range []struct {
+		output string
+		failed int
+	}{{"", 2}, {"first", 0}, {"second", 1}, {"", 1}} {
+		firings, ok := w.Fire("a", int64(i)+1, "by hand")
+		if !ok || len(firings) != 1 {
+			t.Fatalf("%d are to be acted upon, %v", len(firings), ok)
+		}
+		w.Acted(firings[0], outcome.output, outcome.failed)
+	}
+	counts := w.Counts()
+	if got := counts[0]; got.Output != "second" || got.Failed != 4 || got.Fired != 4 {
+		t.Errorf("of a: %+v", got)
+	}
+	if got := counts[1]; got.Output != "" || got.Failed != 0 {
+		t.Errorf("of b: %+v", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"encoding/json"
 	"sync"
 	"time"
@@ -146,7 +147,20 @@ func (w *Watch) Drop(f Firing) {
 	}
 }
 
-// Counts says how often each has come.
+// Acted says what came of what was to be acted upon: the dataset that was made last, "" if none was, and how many
+// actions have failed.
+func (w *Watch) Acted(f Firing, output string, failed int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, of := range w.watched {
+		if of.definition.Name == f.Definition.Name {
+			of.count.Output = cmp.Or(output, of.count.Output)
+			of.count.Failed += uint64(failed)
+		}
+	}
+}
+
+// Counts says how often each has come, and what came of it.
 func (w *Watch) Counts() (counts []trace.TriggerCount) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

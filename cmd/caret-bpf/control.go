@@ -251,13 +251,14 @@ func (r *controlled) Remove(ctx context.Context, pid int32) error {
 	return asRequest(h.RemoveTarget(ctx, pid))
 }
 
-// Triggers says what is waited for.
+// Triggers says what is waited for, and what came of it.
 func (r *controlled) Triggers() []control.Trigger {
 	all := []control.Trigger{}
 	if h := r.handle.Load(); h != nil {
 		for _, count := range h.Triggers() {
 			all = append(all, control.Trigger{
 				Name: count.Name, Definition: count.Definition, Fired: count.Fired, Suppressed: count.Suppressed, LastNs: count.Last,
+				Output: count.Output, Failed: count.Failed,
 			})
 		}
 	}

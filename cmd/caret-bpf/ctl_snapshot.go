@@ -94,7 +94,7 @@ func (f *ctlFlags) printSnapshot(w io.Writer, made control.Snapshot) error {
 }
 
 func ctlTriggersCommand() command {
-	return ctlRequestCommand("triggers", "list what a recording waits for (--trigger), and how often it came", (*control.Client).Triggers, (*ctlFlags).printTriggers)
+	return ctlRequestCommand("triggers", "list what a recording waits for (--trigger), how often it came, and what came of it", (*control.Client).Triggers, (*ctlFlags).printTriggers)
 }
 
 func ctlFireCommand() command {
@@ -127,6 +127,7 @@ func (f *ctlFlags) printTriggers(w io.Writer, all []control.Trigger) error {
 		}
 		fmt.Fprintf(w, "%s  fired %s  suppressed %s  last %s  %s\n",
 			report.Printable(t.Name), report.Count(t.Fired), report.Count(t.Suppressed), last, report.Printable(t.Definition))
+		printOutcome(w, t.Output, t.Failed)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(w, "it waits for nothing: see --trigger of `caret-bpf record`")

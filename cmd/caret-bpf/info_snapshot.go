@@ -44,6 +44,17 @@ func printSnapshot(w io.Writer, session *trace.Session) {
 	for _, t := range session.Triggers {
 		fmt.Fprintf(w, "trigger %s: acted upon %s times, %s times not: %s\n",
 			report.Printable(t.Name), report.Count(t.Fired), report.Count(t.Suppressed), report.Printable(t.Definition))
+		printOutcome(w, t.Output, t.Failed)
+	}
+}
+
+// printOutcome says what came of a trigger: the dataset that was made last, and how many actions have failed.
+func printOutcome(w io.Writer, made string, failed uint64) {
+	if made != "" {
+		fmt.Fprintf(w, "  made last: %s\n", report.Printable(made))
+	}
+	if failed > 0 {
+		fmt.Fprintf(w, "  %s failed: the recording's warnings say why\n", counted(int(failed), "action"))
 	}
 }
 

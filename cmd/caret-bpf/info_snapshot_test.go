@@ -50,11 +50,17 @@ func TestSnapshotsAndRetentionAreShown(t *testing.T) {
 			},
 			[]string{"1,502 rows were removed while recording; everything is here since 1970-01-01 00:00:03.000 UTC\n", "nothing was lost but what was removed\n"}, "nothing was lost\n",
 		},
+		"what came of triggers": {
+			func(s *trace.Session) {
+				s.Triggers = []trace.TriggerCount{{Name: "late", Output: "/rec/late\n", Failed: 1}, {Name: "lost", Failed: 2}}
+			},
+			[]string{"  made last: /rec/late\\n\n  1 action failed: ", "\n  2 actions failed: "}, "",
+		},
 		"triggers": {
 			func(s *trace.Session) {
 				s.Triggers = []trace.TriggerCount{{Name: "late", Definition: "message over=1s", Fired: 2, Suppressed: 1000}}
 			},
-			[]string{"trigger late: acted upon 2 times, 1,000 times not: message over=1s\n"}, "",
+			[]string{"trigger late: acted upon 2 times, 1,000 times not: message over=1s\n"}, "made last",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
