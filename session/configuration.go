@@ -53,6 +53,9 @@ type Configuration struct {
 	MaxBytes     int64  `json:"max_bytes,omitempty"`
 	MinFreeBytes int64  `json:"min_free_bytes,omitempty"`
 
+	// StopWhenGone ends a recording of All or by Name, too, when processes were recorded and none is left.
+	StopWhenGone bool `json:"stop_when_gone,omitempty"`
+
 	// RingAge and RingBytes keep only the newest rows, in memory: of a time, or of a size. Datasets are then made by
 	// snapshots, in the directory Output. 0 means no bound; if both are, the recording is on disk.
 	RingAge   time.Duration `json:"ring_age_ns,omitempty"`

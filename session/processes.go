@@ -24,6 +24,7 @@ type processes struct {
 	gone  []*process // whose PIDs other processes have
 	rows  uint64     // that were written
 	open  bool       // the recording has begun
+	were  bool       // since then some were recorded
 }
 
 func newProcesses(clock datasetClock, sink *rows, journal *journal) *processes {
@@ -135,6 +136,18 @@ func (p *processes) run() (living, ros2 bool) {
 	return living, ros2
 }
 
+// areGone reports whether some processes were recorded, and none of them is any more.
+func (p *processes) areGone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, entry := range p.byPID {
+		if entry.ros2 && !entry.ended {
+			return false
+		}
+	}
+	return p.were
+}
+
 // launchTime is how long after one process of a vehicle others may begin.
 const launchTime = 10 * time.Second
 
@@ -160,11 +173,12 @@ func (p *processes) isUsed(pid int32) bool {
 func (p *processes) start(at int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = true
 	for _, entry := range p.byPID {
 		entry.row.RecordingStartTimestamp = trace.Some(at)
 		p.tell(entry)
+		p.were = p.were || entry.ros2 && !entry.ended
 	}
+	p.open = true
 }
 
 // show gives a process its row when the first record of it comes: every process key of the dataset has one. It is
@@ -269,6 +283,7 @@ func (p *processes) tell(entry *process) {
 		return
 	}
 	entry.told = entry.row
+	p.were = p.were || p.open
 	p.journal.noteTarget(entry.row)
 	p.rows++
 	row := entry.row

@@ -101,9 +101,10 @@ func (s *Session) handle(records [][]byte) error {
 }
 
 // targetsEnded reports whether everything that was to be recorded has ended. A name or "all" may always match something
-// new.
+// new, which only StopWhenGone does not wait for.
 func (s *Session) targetsEnded() bool {
-	if s.configuration.All || s.configuration.name != nil {
+	waits := s.configuration.All || s.configuration.name != nil
+	if waits && !s.configuration.StopWhenGone {
 		return false
 	}
 	if s.launched != nil && !s.launched.Exited() {
@@ -111,6 +112,9 @@ func (s *Session) targetsEnded() bool {
 	}
 	if !s.looks.empty() {
 		return false // a child may be waiting to be met
+	}
+	if waits {
+		return s.processes.areGone()
 	}
 	living, ros2 := s.processes.run()
 	if s.launched == nil || ros2 || !living {
