@@ -56,7 +56,7 @@ func listenForControl(c console, path string) (net.Listener, error) {
 		return nil, fmt.Errorf("%w: --control auto needs XDG_RUNTIME_DIR; name a path", errUsage)
 	}
 	// It is made with all rights: the user who called sudo may not write there, and must not.
-	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := control.MakeFolder(folder); err != nil {
 		return nil, err
 	}
 	for _, socket := range socketsIn(folder) {
