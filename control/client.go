@@ -23,8 +23,9 @@ var ErrNobody = errors.New("no recording is served there")
 // ErrRefused is wrapped by errors of requests that a recording did not fulfil.
 var ErrRefused = errors.New("the recording has refused")
 
-// maxAnswer bounds what is read of an answer, in bytes: what there was of late has a row for each of many callbacks.
-const maxAnswer = 16 << 20
+// maxAnswer bounds what is read of an answer, in bytes. Long ones tell of tens of thousands of probes, or of what each of
+// many callbacks has done of late.
+const maxAnswer = 64 << 20
 
 // Client asks the recording at one socket.
 type Client struct {
@@ -78,6 +79,12 @@ func (c *Client) Add(ctx context.Context, pid int32) (Targets, error) {
 // Remove ends the recording of a process.
 func (c *Client) Remove(ctx context.Context, pid int32) (Targets, error) {
 	return ask[Targets](ctx, c, http.MethodPost, pathRemove, TargetRequest{pid})
+}
+
+// Probes asks where processes are probed now.
+func (c *Client) Probes(ctx context.Context) ([]Probe, error) {
+	all, err := ask[Probes](ctx, c, http.MethodGet, pathProbes, nil)
+	return all.Probes, err
 }
 
 // Triggers asks what is waited for.

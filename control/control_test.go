@@ -110,6 +110,10 @@ func (f *fake) Add(_ context.Context, pid int32, user uint32) error {
 
 func (f *fake) Remove(context.Context, int32) error { return f.failure }
 
+func (f *fake) Probes() ([]Probe, error) {
+	return []Probe{{Event: "callback_start", File: "librclcpp.so", Offset: 16, CostNs: 620, PIDs: []int{}}}, f.failure
+}
+
 func (f *fake) Triggers() []Trigger {
 	return []Trigger{{Name: "slow", Definition: "callback over=1s", Fired: 3, Output: "snap", Failed: 1}}
 }
@@ -181,6 +185,9 @@ func TestRequests(t *testing.T) {
 	}
 	if _, err := client.Add(t.Context(), 1); !errors.Is(err, ErrRefused) {
 		t.Errorf("add what cannot be: %v", err)
+	}
+	if all, err := client.Probes(t.Context()); err != nil || len(all) != 1 || all[0].Event != "callback_start" || all[0].CostNs != 620 {
+		t.Errorf("probes: %+v, %v", all, err)
 	}
 	if all, err := client.Triggers(t.Context()); err != nil || len(all) != 1 || all[0].Fired != 3 || all[0].Output != "snap" || all[0].Failed != 1 {
 		t.Errorf("triggers: %+v, %v", all, err)

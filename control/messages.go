@@ -121,6 +121,29 @@ type Targets struct {
 	Targets []Target `json:"targets"`
 }
 
+// Probe is an instruction that is probed now.
+type Probe struct {
+	Event string `json:"event"`
+	// File is the library or program that it is in.
+	File    string `json:"file"`
+	BuildID string `json:"build_id"`
+	// Symbol is the function that has it, Offset its place in the file.
+	Symbol string `json:"symbol"`
+	Offset uint64 `json:"offset"`
+	// Class says how the kernel executes it, Role tells callers and bodies of an event's function from others.
+	Class string `json:"class"`
+	Role  string `json:"role"`
+	// CostNs is what a hit is expected to take, in nanoseconds.
+	CostNs int64 `json:"cost_ns"`
+	// PIDs are the processes that have it alone; none: every process that maps the file has it.
+	PIDs []int `json:"pids"`
+}
+
+// Probes are all that there are now.
+type Probes struct {
+	Probes []Probe `json:"probes"`
+}
+
 // TargetRequest names a process.
 type TargetRequest struct {
 	PID int32 `json:"pid"`
@@ -169,6 +192,7 @@ const (
 	pathTargets  = "/v1/targets"
 	pathAdd      = "/v1/targets/add"
 	pathRemove   = "/v1/targets/remove"
+	pathProbes   = "/v1/probes"
 	pathTriggers = "/v1/triggers"
 	pathFire     = "/v1/triggers/{name}/fire"
 )

@@ -39,6 +39,8 @@ type Recording interface {
 	// Add begins to record a process for a user, and returns when everything is recorded of it. Remove ends that.
 	Add(ctx context.Context, pid int32, user uint32) error
 	Remove(ctx context.Context, pid int32) error
+	// Probes are where processes are probed now.
+	Probes() ([]Probe, error)
 	// Triggers says what is waited for, and what came of it.
 	Triggers() []Trigger
 	// Fire has done what a trigger asks for, within its bounds.
@@ -158,6 +160,10 @@ func routes(recording Recording, unavailable func(error) bool) []route {
 		{http.MethodGet, pathTargets, tells(refuse, func(context.Context) (Targets, error) { return Targets{recording.Targets()}, nil })},
 		{http.MethodPost, pathAdd, changeTargets(func(ctx context.Context, pid int32) error { return recording.Add(ctx, pid, askerOf(ctx)) })},
 		{http.MethodPost, pathRemove, changeTargets(recording.Remove)},
+		{http.MethodGet, pathProbes, tells(refuse, func(context.Context) (Probes, error) {
+			all, err := recording.Probes()
+			return Probes{all}, err
+		})},
 		{http.MethodGet, pathTriggers, tells(refuse, func(context.Context) (Triggers, error) { return Triggers{recording.Triggers()}, nil })},
 		{http.MethodPost, pathFire, accepts(refuse, func(r *http.Request, asked FireRequest) (Triggers, error) {
 			err := recording.Fire(r.PathValue("name"), asked.Reason)

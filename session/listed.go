@@ -47,14 +47,18 @@ func (l *listed) site(report *trace.Session, pid int32, site probes.Site) {
 		l.sitesLeftOut++
 		return
 	}
-	described := trace.Site{
-		Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
-		Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
-	}
+	described := describeSite(site)
 	if pid != 0 {
 		described.PIDs = []int{int(pid)}
 	}
 	report.Plan.Sites = append(report.Plan.Sites, described)
+}
+
+func describeSite(site probes.Site) trace.Site {
+	return trace.Site{
+		Event: site.Event.String(), File: site.Library, BuildID: site.BuildID, Symbol: site.Symbol,
+		Offset: site.Offset, Class: site.Class.String(), Role: site.Role.String(),
+	}
 }
 
 // warnOfRefusals says what was left out because one user's processes would have taken too much.

@@ -251,6 +251,22 @@ func (r *controlled) Remove(ctx context.Context, pid int32) error {
 	return asRequest(h.RemoveTarget(ctx, pid))
 }
 
+// Probes are where processes are probed now.
+func (r *controlled) Probes() ([]control.Probe, error) {
+	h, err := r.armed()
+	if err != nil {
+		return nil, err
+	}
+	all := []control.Probe{}
+	for _, p := range h.Probes() {
+		all = append(all, control.Probe{
+			Event: p.Event, File: p.File, BuildID: p.BuildID, Symbol: p.Symbol, Offset: p.Offset, Class: p.Class, Role: p.Role,
+			CostNs: p.Cost.Nanoseconds(), PIDs: append([]int{}, p.PIDs...), // JSON shows none as a list, too
+		})
+	}
+	return all, nil
+}
+
 // Triggers says what is waited for, and what came of it.
 func (r *controlled) Triggers() []control.Trigger {
 	all := []control.Trigger{}

@@ -22,7 +22,7 @@ func ctlCommand() command {
 		subcommands: []command{
 			ctlListCommand(), ctlStatusCommand(), ctlStartCommand(), ctlFlushCommand(), ctlSnapshotCommand(), ctlRotateCommand(),
 			ctlSettingsCommand(), ctlSetCommand(), ctlTargetsCommand(), ctlAddCommand(), ctlRemoveCommand(),
-			ctlTriggersCommand(), ctlFireCommand(), ctlStopCommand(),
+			ctlProbesCommand(), ctlTriggersCommand(), ctlFireCommand(), ctlStopCommand(),
 		},
 	}
 }
@@ -127,7 +127,7 @@ func ctlStopCommand() command {
 }
 
 func ctlRequestCommand[Answer any](
-	name, summary string, ask func(*control.Client, context.Context) (Answer, error), show func(*ctlFlags, io.Writer, Answer) error,
+	name, summary string, ask func(*control.Client, context.Context) (Answer, error), show func(*ctlFlags, *output, Answer) error,
 ) command {
 	return command{
 		name: name, arguments: "[flags]", summary: summary,
@@ -146,7 +146,7 @@ func ctlRequestCommand[Answer any](
 
 // askAndShow asks the recording that is meant, and shows its answer.
 func askAndShow[Answer any](
-	ctx context.Context, c console, f *ctlFlags, ask func(*control.Client) (Answer, error), show func(*ctlFlags, io.Writer, Answer) error,
+	ctx context.Context, c console, f *ctlFlags, ask func(*control.Client) (Answer, error), show func(*ctlFlags, *output, Answer) error,
 ) error {
 	client, err := f.client(ctx, c)
 	if err != nil {
@@ -159,7 +159,7 @@ func askAndShow[Answer any](
 	return show(f, c.out, answer)
 }
 
-func (f *ctlFlags) print(w io.Writer, s control.Status) error {
+func (f *ctlFlags) print(w *output, s control.Status) error {
 	if f.json {
 		return printJSON(w, s)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -65,7 +64,7 @@ func ctlSetCommand() command {
 	}
 }
 
-func (f *ctlFlags) printSettings(w io.Writer, s control.Settings) error {
+func (f *ctlFlags) printSettings(w *output, s control.Settings) error {
 	if f.json {
 		return printJSON(w, s)
 	}

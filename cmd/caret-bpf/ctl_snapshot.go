@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -81,7 +80,7 @@ func absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-func (f *ctlFlags) printSnapshot(w io.Writer, made control.Snapshot) error {
+func (f *ctlFlags) printSnapshot(w *output, made control.Snapshot) error {
 	if f.json {
 		return printJSON(w, made)
 	}
@@ -116,7 +115,7 @@ func ctlFireCommand() command {
 	}
 }
 
-func (f *ctlFlags) printTriggers(w io.Writer, all []control.Trigger) error {
+func (f *ctlFlags) printTriggers(w *output, all []control.Trigger) error {
 	if f.json {
 		return printJSON(w, control.Triggers{Triggers: all})
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -46,7 +45,7 @@ func ctlTargetCommand(name, summary string, ask func(*control.Client, context.Co
 	}
 }
 
-func (f *ctlFlags) printTargets(w io.Writer, all control.Targets) error {
+func (f *ctlFlags) printTargets(w *output, all control.Targets) error {
 	if f.json {
 		return printJSON(w, all)
 	}
