@@ -1,7 +1,10 @@
 package metrics_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -89,6 +92,51 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 	if got := families["caret_bpf_dropped_observations_total"].Metric[0].Counter.GetValue(); got != 500 {
 		t.Errorf("%v were dropped", got)
+	}
+}
+
+// A server that asks for protobuf gets native histograms: all that was observed is in buckets that are at most a tenth
+// wider than the next smaller ones.
+func TestNativeHistograms(t *testing.T) {
+	m := metrics.New("v1", state)
+	const second = int64(1e9)
+	for duration := second / 1000; duration < 100*second; duration *= 2 {
+		m.Look(&trace.Batch{Callbacks: []trace.Callback{{
+			NodeName: "/a", TopicName: "/scan", SourceTimestamp: trace.Some(second),
+			CallbackStartTimestamp: trace.Some(second + duration), CallbackEndTimestamp: trace.Some(second + 2*duration),
+		}}})
+	}
+	request := httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil)
+	request.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, request)
+	decoder := expfmt.NewDecoder(answer.Body, expfmt.ResponseFormat(answer.Header()))
+	native := 0
+	for {
+		var family dto.MetricFamily
+		err := decoder.Decode(&family)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if family.GetType() != dto.MetricType_HISTOGRAM {
+			continue
+		}
+		native++
+		h := family.Metric[0].Histogram
+		counted, inBucket := h.GetZeroCount(), int64(0)
+		for _, delta := range h.PositiveDelta {
+			inBucket += delta
+			counted += uint64(inBucket)
+		}
+		if width := math.Exp2(math.Exp2(-float64(h.GetSchema()))); width > 1.1 || counted != 17 || h.GetSampleCount() != 17 {
+			t.Errorf("%s: a bucket is %v times the next smaller one, and %d of %d are in buckets", family.GetName(), width, counted, h.GetSampleCount())
+		}
+	}
+	if native != 2 {
+		t.Errorf("%d histograms", native)
 	}
 }
 
