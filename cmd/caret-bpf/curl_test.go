@@ -78,7 +78,12 @@ func TestASessionByCurl(t *testing.T) {
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = recorder.Process.Kill() })
+	t.Cleanup(func() {
+		_ = recorder.Process.Kill()
+		if _ = recorder.Wait(); t.Failed() {
+			t.Logf("the recorder said %s\nthe stand-in said %s", stderr.String(), node.Output())
+		}
+	})
 
 	c.waitFor("armed", func(s control.Status) bool { return s.State == string(trace.StateArmed) })
 	var sources control.Sources
