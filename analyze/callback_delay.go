@@ -32,9 +32,9 @@ type DelayParts struct {
 // DelayMeans are the means of DelayParts.
 type DelayMeans struct {
 	OtherCallbacks trace.Optional[int64] `report:"other_callbacks,duration"`
-	Executor       trace.Optional[int64] `report:"executor,duration"`
-	PreemptedTime  trace.Optional[int64] `report:"preempted_time,duration"`
-	BlockedTime    trace.Optional[int64] `report:"blocked_time,duration"`
+	Executor       trace.Optional[int64] `report:"executor,duration,drop=10"`
+	PreemptedTime  trace.Optional[int64] `report:"preempted_time,duration,drop=13"`
+	BlockedTime    trace.Optional[int64] `report:"blocked_time,duration,drop=12"`
 	WakeupLatency  trace.Optional[int64] `report:"wakeup_latency,duration,drop=7"`
 }
 
@@ -43,7 +43,7 @@ type DelayMeans struct {
 type LongestDelay struct {
 	Longest           trace.Optional[int64] `report:"longest,duration"`
 	LongestBehind     string                `report:"longest_behind"`
-	LongestBehindTime trace.Optional[int64] `report:"longest_behind_time,duration,drop=3"`
+	LongestBehindTime trace.Optional[int64] `report:"longest_behind_time,duration,drop=11"`
 }
 
 func (p *DelayParts) add(other *DelayParts) {

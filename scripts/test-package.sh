@@ -49,16 +49,16 @@ check='
 	dpkg -P caret-bpf
 	test ! -e /etc/caret-bpf
 
-	rpm --force-debian -i --nodeps build/package/dist/caret-bpf-0.1.0-*.x86_64.rpm
+	rpm -i --nodeps build/package/dist/caret-bpf-0.1.0-*.x86_64.rpm
 	caret-bpf version | grep -F "caret-bpf v0.1.0 "
 	installed
 	echo "# mine" >>/etc/caret-bpf/session.yaml
 	mkdir -p /var/cache/caret-bpf
-	rpm --force-debian -U --nodeps build/package/dist/caret-bpf-0.2.0-*.x86_64.rpm
+	rpm -U --nodeps build/package/dist/caret-bpf-0.2.0-*.x86_64.rpm
 	caret-bpf version | grep -F "caret-bpf v0.2.0 "
 	grep -q "# mine" /etc/caret-bpf/session.yaml
 	test -d /var/cache/caret-bpf
-	rpm --force-debian -e --nodeps caret-bpf
+	rpm -e --nodeps caret-bpf
 	test ! -e /usr/bin/caret-bpf
 	test ! -e /var/cache/caret-bpf
 	grep -q "# mine" /etc/caret-bpf/session.yaml.rpmsave

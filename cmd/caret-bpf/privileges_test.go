@@ -202,7 +202,7 @@ func TestRecorderShedsPrivileges(t *testing.T) {
 }
 
 // requireShed compares what a thread has with what it may have. Those that make output have taken a user's identity,
-// and nothing that counts beside.
+// and nothing that counts beside. Those that read files which a process names have its user's, and may read what it may.
 func requireShed(t *testing.T, path, status string, want capabilitySet) {
 	t.Helper()
 	fields := make(map[string]string)
@@ -212,8 +212,9 @@ func requireShed(t *testing.T, path, status string, want capabilitySet) {
 	}
 	text := fmt.Sprintf("%016x", uint64(want))
 	const none = "0000000000000000"
+	reading := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH)
 	for name, allowed := range map[string][]string{
-		"CapBnd": {text}, "CapPrm": {text}, "CapEff": {text, none}, "CapInh": {none}, "CapAmb": {none}, "NoNewPrivs": {"1"},
+		"CapBnd": {text}, "CapPrm": {text}, "CapEff": {text, none, reading}, "CapInh": {none}, "CapAmb": {none}, "NoNewPrivs": {"1"},
 	} {
 		if !slices.Contains(allowed, fields[name]) {
 			t.Errorf("%s: %s is %s, want %q", path, name, fields[name], allowed)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/docs"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 )
 
@@ -30,7 +31,8 @@ func commandsOf(t *testing.T, page string) (commands []string) {
 	return commands
 }
 
-// The commands of the tutorial do what it says, one after the other, in a shell: the cause is found.
+// The commands of the tutorial do what it says, one after the other, in a shell: the cause is found. The picture is
+// written where that is asked for.
 func TestTutorial(t *testing.T) {
 	requireRecording(t)
 	standin.Directory(t, standin.Jazzy, false)
@@ -77,6 +79,16 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	requireCause(t, filepath.Join(folder, "rec"))
+	if os.Getenv(docs.WriteVariable) == "" {
+		return
+	}
+	drawing, err := os.ReadFile(filepath.Join(folder, "flow.svg"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, "docs", "tutorial-flow.svg"), drawing, 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // requireCause requires that of the time before the planner got its messages, the map server's callback took most.

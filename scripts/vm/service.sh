@@ -81,14 +81,12 @@ make_packages() {
 	done
 }
 
-# table_options prints the options of the table in docs/service.md: what one column says of them, and the options. What survived together
-# with others survives alone.
+# table_options prints the options of the table in docs/service.md: what one column says of them, and the options.
 table_options() {
 	# shellcheck disable=SC2016  # the quotes are the table's
 	awk -F ' *[|] *' -v column="$1" '/^\| `[A-Z][A-Za-z]*=/ {
 		gsub(/`, `/, "; ", $2)
 		gsub(/`/, "", $2)
-		sub(/^together$/, "survives", $column)
 		if ($column ~ /^(survives|breaks)$/) print $column "\t" $2
 	}' "$repo_dir/docs/service.md"
 }
