@@ -16,5 +16,5 @@ as_root_flags=()
 export CGO_ENABLED=1
 # Tests that record spend most of their time waiting for what they trace.
 parallel=$((2 * $(nproc)))
-scripts/run-tests.sh "${as_root_flags[@]}" -timeout 30m -parallel "$parallel" "$@"
+scripts/run-tests.sh "${as_root_flags[@]}" -timeout 45m -parallel "$parallel" "$@"
 scripts/test-duckdb.sh --required

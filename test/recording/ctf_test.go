@@ -34,6 +34,7 @@ var exportedHits = map[string]struct {
 func TestCTFHasTheHits(t *testing.T) {
 	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		if l != oneLayout {
 			t.Skip("another layout tells the same")
 		}

@@ -75,6 +75,7 @@ const enough = 50
 // TestRecordingIsExact attaches to running nodes and detaches from them again.
 func TestRecordingIsExact(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		forEachBehaviour(t, slices.Sorted(maps.Keys(behaviours)), func(t *testing.T, name string) {
 			n := startReadyNode(t, l, behaviours[name])
 			r := record(t, session.Configuration{PIDs: n.pidText()})
@@ -90,6 +91,7 @@ func TestRecordingIsExact(t *testing.T) {
 // must be there, with all names.
 func TestRecordingOfAWholeLife(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		forEachBehaviour(t, []string{"threads", "intra_unique", "nested", "churn_exit", "services", "recreate", "raw", "features", "evicted", "random2"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)

@@ -15,6 +15,7 @@ import (
 func TestLatenciesAreTrue(t *testing.T) {
 	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		forEachBehaviour(t, []string{"threads", "intra_shared", "polled"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)
@@ -34,6 +35,7 @@ func TestLatenciesAreTrue(t *testing.T) {
 func TestHopsAreTrue(t *testing.T) {
 	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		forEachBehaviour(t, []string{"threads", "intra_shared"}, func(t *testing.T, name string) {
 			n, r := recordFromTheBeginning(t, l, session.Configuration{}, behaviours[name])
 			r.waitForRows(trace.TableCallback, enough)

@@ -68,6 +68,7 @@ func TestFilters(t *testing.T) {
 // TestRawEvents compares the unmerged events with all tracepoints that the ground truth has.
 func TestRawEvents(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		n, r := recordFromTheBeginning(t, l, session.Configuration{Raw: true}, "--rate 50 --intra-process --polled-rate 50 --nested-depth 3 --throw-every 9")
 		r.waitForRows(trace.TableCallback, enough)
 		truth, data := n.stop(), r.wait()

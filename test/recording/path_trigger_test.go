@@ -14,6 +14,7 @@ import (
 // middleware or through buffers.
 func TestPathTrigger(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		for name, flags := range map[string]string{"inter-process": "", "intra-process": " --intra-process"} {
 			t.Run(name, func(t *testing.T) {
 				n := startReadyNode(t, l, "--rate 100 --nodes 3 --chain"+flags)

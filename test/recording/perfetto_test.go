@@ -17,6 +17,7 @@ import (
 func TestPerfettoTakesRecordings(t *testing.T) {
 	requireLong(t)
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		if l != oneLayout {
 			t.Skip("another layout tells the same")
 		}

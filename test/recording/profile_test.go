@@ -14,6 +14,7 @@ import (
 // to know it: standard is what all other tests record, and full has its hits, and waits.
 func TestProfilesAreExact(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		for profile, names := range map[probes.Profile][]string{
 			probes.ProfileMinimal: {"threads", "services", "intra_unique", "nested", "polled", "raw", "features", "fail_rcl", "static"},
 			probes.ProfileFull:    {"threads", "nested", "static"},

@@ -60,6 +60,7 @@ func runSandboxed(program []string) error {
 // as of any other.
 func TestSandboxedProcess(t *testing.T) {
 	forEachLayout(t, func(t *testing.T, l layout) {
+		t.Parallel()
 		n := startSandboxed(t, l, busy)
 		n.WaitReady()
 		requireFiltered(t, n)

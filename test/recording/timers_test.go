@@ -23,6 +23,7 @@ func TestCallbacksOfTimersOfAllForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			forEachLayout(t, func(t *testing.T, l layout) {
+				t.Parallel()
 				n, r := attach(t, l)
 				r.waitForRows(trace.TableCallback, 20*enough)
 				data := r.stop()
