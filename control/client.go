@@ -23,8 +23,8 @@ var ErrNobody = errors.New("no recording is served there")
 // ErrRefused is wrapped by errors of requests that a recording did not fulfil.
 var ErrRefused = errors.New("the recording has refused")
 
-// maxAnswer bounds what is read of an answer, in bytes. Long ones tell of tens of thousands of probes, or of what each of
-// many callbacks has done of late.
+// maxAnswer bounds what is read of an answer, in bytes. Long ones tell of tens of thousands of probes, or of what each
+// of many callbacks has done of late.
 const maxAnswer = 64 << 20
 
 // Client asks the recording at one socket.

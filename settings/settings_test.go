@@ -1,22 +1,18 @@
 package settings_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/caret-bpf/caret-bpf/settings"
+	"github.com/caret-bpf/caret-bpf/test/yamlschema"
 )
 
 // tea is a command with a flag of each kind.
@@ -162,43 +158,13 @@ func TestDefault(t *testing.T) {
 
 var patterns = map[string]settings.Pattern{"duration": {Text: `^([0-9]+(ms|s|m|h))+$`}}
 
-func schema(t testing.TB) *jsonschema.Schema {
+func schema(t testing.TB) *yamlschema.Schema {
 	t.Helper()
 	text, err := form().Schema("tea", patterns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("tea.json", content); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile("tea.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
-}
-
-// fits reports whether a file fits a schema; ok is false where it is no single document of YAML that JSON could say.
-func fits(s *jsonschema.Schema, file string) (fits, ok bool) {
-	decoder := yaml.NewDecoder(strings.NewReader(file))
-	var content any
-	if err := decoder.Decode(&content); err != nil && !errors.Is(err, io.EOF) {
-		return false, false
-	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return false, false // Unmarshal would read the first document alone
-	}
-	text, err := json.Marshal(content)
-	if err != nil {
-		return false, false
-	}
-	content, err = jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	return err == nil && s.Validate(content) == nil, err == nil
+	return yamlschema.Compile(t, text)
 }
 
 func TestSchema(t *testing.T) {
@@ -209,7 +175,7 @@ func TestSchema(t *testing.T) {
 		"kind: red\n": false, "knd: green\n": false, "steep: 30\n": false, "everyone: 1\n": false, "tell: x\n": false,
 		"kind:\n": false, "add: {a: 1}\n": false, "- kind\n": false, "kind: [green]\n": false,
 	} {
-		if got, ok := fits(s, file); !ok || got != want {
+		if got, ok := s.Fits(file); !ok || got != want {
 			t.Errorf("%q fits: %v, want %v", file, got, want)
 		}
 		if _, _, err := pour(t, file); (err == nil) != want {
@@ -233,7 +199,7 @@ func FuzzApply(f *testing.F) {
 			t.Errorf("%q: %v", file, err)
 		}
 		plain := !strings.ContainsAny(file, "&*!?<") // what JSON has no word for
-		if got, ok := fits(s, file); ok && got && plain && err != nil {
+		if got, ok := s.Fits(file); ok && got && plain && err != nil {
 			t.Errorf("%q fits the schema: %v", file, err)
 		}
 	})

@@ -202,7 +202,7 @@ func TestRecorderShedsPrivileges(t *testing.T) {
 }
 
 // requireShed compares what a thread has with what it may have. Those that make output have taken a user's identity,
-// and nothing that counts beside. Those that read files which a process names have its user's, and may read what it may.
+// and nothing that counts beside. Those that read files which a process names have its user's, and may read all files.
 func requireShed(t *testing.T, path, status string, want capabilitySet) {
 	t.Helper()
 	fields := make(map[string]string)

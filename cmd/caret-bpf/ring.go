@@ -92,8 +92,7 @@ func snapshotAtSignals(ctx context.Context, recording *controlled, tell func(str
 		}
 	}()
 	return func() {
-		signal.Stop(signals)
-		cancel()
+		cancel() // signals stay caught: without, one would end the program that is about to end well
 		<-ended
 	}
 }

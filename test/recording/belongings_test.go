@@ -85,7 +85,7 @@ func number(t *testing.T, text string) int {
 
 // startOf returns when a process has begun, "" if it is over.
 func startOf(pid int) string {
-	const state, started = 3 - 3, 22 - 3 // places behind the name, which is the second
+	const state, started = 0, 19 // fields 3 and 22 (proc(5)), counted from behind the name
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""

@@ -17,7 +17,7 @@ import (
 // ownClock is set where the machine's clock is nobody else's: in the emulated ones of scripts/vm.
 const ownClock = "CARET_BPF_OWN_CLOCK"
 
-// TestClockStep sets the clock forth and back while a node is recorded. The steps are in table clock, to the moment when
+// TestClockStep sets the clock forth and back while a node is recorded. The steps are in table clock, by the time when
 // they are looked for, and nothing else of the recording changes: its times are monotonic.
 func TestClockStep(t *testing.T) {
 	requireRecording(t)
