@@ -54,8 +54,8 @@ struct System {
     const std::shared_ptr<rclcpp::Node> node = make_node(name);
     const std::shared_ptr<Publisher> publisher =
         node->create_publisher<String>(to, rclcpp::QoS(10));
-    entities.push_back(node->create_subscription<String>(
-        from, rclcpp::QoS(10), [publisher](Message message) {
+    entities.push_back(
+        node->create_subscription<String>(from, rclcpp::QoS(10), [publisher](Message message) {
           compute(kStepTime);
           publisher->publish(*message);
         }));
