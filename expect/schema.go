@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// schemaDuration is a time as bounds have it.
-const schemaDuration = `^[-+]?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+// schemaDuration is a time as bounds have it, of so few digits and units that it is no more than a time can be.
+const schemaDuration = `^[-+]?([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|µs|ms|s)|[0-9]{1,5}(\.[0-9]{1,9})?(m|h)){1,6}$`
 
 // object is a part of a JSON schema.
 type object map[string]any

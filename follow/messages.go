@@ -181,7 +181,7 @@ func (m *Messages) lastPut(t Taken) (publish publishKey, ok bool) {
 	return newest.publish, newest.isWhose && !newest.taken
 }
 
-// hasForgotten reports whether something was forgotten that came at or after an instant.
-func (m *Messages) hasForgotten(since int64) bool {
+// HasForgotten reports whether something was forgotten that came at or after an instant.
+func (m *Messages) HasForgotten(since int64) bool {
 	return m.bySource.hasForgotten(since) || m.byPublish.hasForgotten(since) || m.slots.hasForgotten(since)
 }

@@ -20,16 +20,35 @@ const (
 // Path follows messages from the callback at a path's end back to its begin: each callback on the way got one message
 // and published the next. A row comes when its callback has ended, so that of a later callback may come first.
 type Path struct {
-	// Begins and Ends tell of topics that a path begins or ends with them.
+	// Begins and Ends tell of topics that a path begins or ends with them. They are asked once of each, or now and then.
 	Begins, Ends func(topic string) bool
 	// Longest is how long a message may have been on its way, to be known; 0 is some seconds.
 	Longest time.Duration
 
-	messages   Messages
-	executions recent[execution, Taken]
+	begins, ends answers
+	messages     Messages
+	executions   recent[execution, Taken]
 	// waiting are callbacks at the path's end that cannot be followed back yet, the oldest first.
 	waiting []trace.Callback
 	beyond  uint64
+}
+
+// answers are those to a question about topics: most rows are of the same few.
+type answers map[string]bool
+
+// maxAnswers bounds how many are kept.
+const maxAnswers = 8192
+
+func (a *answers) to(question func(string) bool, topic string) bool {
+	answer, known := (*a)[topic]
+	if !known {
+		if *a == nil || len(*a) >= maxAnswers {
+			*a = answers{}
+		}
+		answer = question(topic)
+		(*a)[topic] = answer
+	}
+	return answer
 }
 
 // Arrival is called for a callback at a path's end, with the message at its begin.
@@ -56,7 +75,7 @@ func (p *Path) Look(b *trace.Batch, arrived Arrival) {
 	}
 	for i := range b.Callbacks {
 		row := &b.Callbacks[i]
-		if row.CallbackStartTimestamp.Valid && row.TopicName != "" && p.Ends(row.TopicName) && p.decide(row, arrived) != decided {
+		if row.CallbackStartTimestamp.Valid && row.TopicName != "" && p.ends.to(p.Ends, row.TopicName) && p.decide(row, arrived) != decided {
 			p.wait(row)
 		}
 	}
@@ -73,7 +92,7 @@ func (p *Path) decide(row *trace.Callback, arrived Arrival) verdict {
 		if !ok {
 			return noPublish
 		}
-		if message.Topic != "" && p.Begins(message.Topic) {
+		if message.Topic != "" && p.begins.to(p.Begins, message.Topic) {
 			arrived(row, message)
 			return decided
 		}
@@ -128,7 +147,7 @@ func (p *Path) hasForgotten(row *trace.Callback) bool {
 	case t.slot.buffer != 0:
 		since = min(since, t.dequeued)
 	}
-	return p.messages.hasForgotten(since) || p.executions.hasForgotten(since)
+	return p.messages.HasForgotten(since) || p.executions.hasForgotten(since)
 }
 
 // Beyond counts callbacks at the path's end for which there was no room, or whose messages may have been forgotten.

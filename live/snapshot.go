@@ -9,8 +9,18 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Snapshot tells what there was until a moment ago. now is the present, on the dataset's clock.
+// Snapshot tells what there was until a moment ago. now is the present, on the dataset's clock. The slices are not to be
+// changed.
 func (w *Window) Snapshot(now int64) Snapshot {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	if w.lastAt == 0 || now-w.lastAt >= freshness.Nanoseconds() {
+		w.last, w.lastAt = w.snapshot(now), now
+	}
+	return w.last
+}
+
+func (w *Window) snapshot(now int64) Snapshot {
 	s := Snapshot{EndNs: now - settling.Nanoseconds(), Callbacks: []Callback{}, Topics: []Topic{}, Nodes: []Node{}, Paths: []Path{}}
 	callbacks, publishers, paths := w.take(now, &s)
 	m := &summing{Snapshot: &s, seconds: float64(s.EndNs-s.BeginNs) / 1e9, nodes: map[nodeKey]*Node{}}
@@ -34,18 +44,28 @@ func (w *Window) take(now int64, s *Snapshot) (callbacks []callback, publishers 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pending = keepIf(w.pending, func(p pendingArrival) bool {
-		return !w.arrive(p) && now-p.start <= pendingPatience.Nanoseconds()
+		if w.arrive(p) {
+			return false
+		}
+		waits := now-p.start <= pendingPatience.Nanoseconds()
+		if !waits && w.messages.HasForgotten(p.start-pendingPatience.Nanoseconds()) {
+			w.beyond++ // else nobody has recorded its publish
+		}
+		return waits
 	})
 	for _, p := range w.paths {
 		before := len(p.arrivals)
 		p.way.Tick(now, p.arrived)
 		w.values += len(p.arrivals) - before
 	}
-	w.forget(s.EndNs - w.span.Nanoseconds())
-	s.BeginNs, s.Beyond = min(w.since, s.EndNs), w.beyond
+	begin := s.EndNs - w.span.Nanoseconds()
+	if begin-w.since > w.span.Nanoseconds()/oldShare {
+		w.forget(begin)
+	}
+	s.BeginNs, s.Beyond = min(max(w.since, begin), s.EndNs), w.beyond
 	for _, row := range w.losses {
 		switch {
-		case row.FromTimestamp > s.EndNs:
+		case row.FromTimestamp > s.EndNs, row.ToTimestamp < s.BeginNs:
 		case row.Reason == trace.LossUnarmed:
 			s.Unarmed++
 		default:
@@ -131,6 +151,10 @@ func lateness(of *callback, starts []int64) trace.Optional[int64] {
 		return trace.Optional[int64]{}
 	}
 	slices.Sort(starts)
+	if of.origin.Valid { // before, another timer was there
+		first, _ := slices.BinarySearch(starts, of.origin.Value)
+		starts = starts[first:]
+	}
 	points := grid.Grid{Period: of.period.Value, Origin: of.origin}
 	late := make([]int64, len(starts))
 	for i, at := range starts {
@@ -139,6 +163,9 @@ func lateness(of *callback, starts []int64) trace.Optional[int64] {
 	}
 	if !of.origin.Valid {
 		punctual := slices.Min(late)
+		if slices.Max(late)-punctual >= of.period.Value/2 { // the grid may be another one
+			return trace.Optional[int64]{}
+		}
 		for i := range late {
 			late[i] -= punctual
 		}
@@ -166,30 +193,47 @@ type message struct {
 
 // topicSum is what was published on a topic.
 type topicSum struct {
-	count    int
+	count      int
+	publishers int
+	// bySource are the messages of the middleware, and sent when those of each publisher were published in the span.
 	bySource map[int64]message
+	sent     map[*publisher][]int64
 	received bool
+}
+
+// published is how many messages were published, a second; null if nobody is known to publish.
+func (m *summing) published(t *topicSum) trace.Optional[float64] {
+	return trace.Optional[float64]{Value: float64(t.count) / m.seconds, Valid: t.publishers > 0}
 }
 
 func (m *summing) topics(publishers []publisher, callbacks []callback) {
 	topics := map[string]*topicSum{}
+	at := func(name string) *topicSum {
+		t := topics[name]
+		if t == nil {
+			t = &topicSum{bySource: map[int64]message{}, sent: map[*publisher][]int64{}}
+			topics[name] = t
+		}
+		return t
+	}
 	for i := range publishers {
 		of := &publishers[i]
-		t := topics[of.topic]
-		if t == nil {
-			t = &topicSum{bySource: map[int64]message{}}
-			topics[of.topic] = t
-		}
+		t := at(of.topic)
+		t.publishers++
 		count := 0
 		for _, s := range of.sent {
+			if s.source.Valid {
+				t.bySource[s.source.Value] = message{s.at, of}
+			}
 			if !m.covers(s.at) {
 				continue
 			}
 			count++
 			if s.source.Valid {
-				t.bySource[s.source.Value] = message{s.at, of}
+				t.sent[of] = append(t.sent[of], s.at)
 			}
 		}
+		slices.Sort(t.sent[of])
 		t.count += count
 		m.node(of.node, of.pid).Published += float64(count) / m.seconds
 	}
@@ -198,59 +242,62 @@ func (m *summing) topics(publishers []publisher, callbacks []callback) {
 		if of.topic == "" || of.kind == trace.KindService {
 			continue
 		}
-		t := topics[of.topic]
-		if t == nil {
-			t = new(topicSum)
-			topics[of.topic] = t
-		}
+		t := at(of.topic)
 		t.received = true
 		m.subscription(of, t)
 	}
 	for name, t := range topics {
 		if !t.received && name != "" {
-			m.Topics = append(m.Topics, Topic{Topic: name, Published: float64(t.count) / m.seconds})
+			m.Topics = append(m.Topics, Topic{Topic: name, Published: m.published(t)})
 		}
 	}
 }
 
 // subscription adds the row of a topic and a callback.
 func (m *summing) subscription(of *callback, t *topicSum) {
-	row := Topic{Topic: of.topic, Node: of.node, PID: of.pid, Published: float64(t.count) / m.seconds}
+	row := Topic{Topic: of.topic, Node: of.node, PID: of.pid, Published: m.published(t)}
 	received := 0
+	got := map[*publisher][]int64{} // when the messages that it got were published
 	for _, e := range of.executions {
 		if m.covers(e.start) {
 			received++
+		}
+		if sent, known := t.bySource[e.source.Value]; known && e.source.Valid {
+			got[sent.by] = append(got[sent.by], sent.at)
 		}
 	}
 	row.Received = trace.Some(float64(received) / m.seconds)
 	var latencies []int64
 	inBuffer := false
-	got := map[int64]bool{}
-	latest := map[*publisher]int64{}
 	for _, a := range of.arrivals {
+		inBuffer = inBuffer || a.inBuffer
 		if m.covers(a.published) {
 			latencies = append(latencies, a.start-a.published)
 		}
-		if !a.source.Valid {
-			inBuffer = true
-			continue
-		}
-		got[a.source.Value] = true
-		if sent, known := t.bySource[a.source.Value]; known {
-			latest[sent.by] = max(latest[sent.by], sent.at)
-		}
 	}
 	row.Durations = describe(latencies)
-	if !inBuffer && m.Lost == 0 && m.Unarmed == 0 {
-		lost := uint64(0)
-		for source, sent := range t.bySource {
-			if of.first < sent.at && sent.at < latest[sent.by] && !got[source] {
-				lost++
-			}
-		}
-		row.Lost = trace.Some(lost)
+	if len(got) > 0 && !inBuffer && m.Lost == 0 && m.Unarmed == 0 {
+		row.Lost = trace.Some(uint64(m.lost(of.first, t.sent, got)))
 	}
 	m.Topics = append(m.Topics, row)
+}
+
+// lost counts the messages that were sent in the span, between the first one that was got and the last one of the same
+// publisher, and were not got. Times of what was sent are in order.
+func (m *summing) lost(first int64, sent, got map[*publisher][]int64) (count int) {
+	for by, received := range got {
+		slices.Sort(received)
+		last := received[len(received)-1]
+		from, _ := slices.BinarySearch(sent[by], first+1)
+		to, _ := slices.BinarySearch(sent[by], last)
+		count += max(0, to-from)
+		for _, at := range slices.Compact(received) {
+			if first < at && at < last && m.covers(at) {
+				count--
+			}
+		}
+	}
+	return max(0, count)
 }
 
 func (m *summing) path(p *path) {

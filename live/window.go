@@ -12,7 +12,7 @@ const (
 	// settling is how long after an instant its rows are expected: what lasts longer is missing until it has ended.
 	settling = time.Second
 	// maxValues bounds how many values are kept of all: the span gets shorter.
-	maxValues = 1 << 21
+	maxValues = 1 << 20
 	// maxNames bounds how many callbacks, and how many publishers, are kept.
 	maxNames = 8192
 	// maxPending bounds how many callbacks wait for the publish of their message, and pendingPatience how long.
@@ -20,6 +20,11 @@ const (
 	pendingPatience = 5 * time.Second
 	// memory is how long something is shown that does nothing any more.
 	memory = time.Minute
+	// freshness is how old an answer may be: who asks more often gets the same again.
+	freshness = 200 * time.Millisecond
+	// oldShare is the part of the span, as a divisor, that what is too old takes before it is given up: giving up copies
+	// all, and rows wait for it.
+	oldShare = 16
 )
 
 // Window keeps what there was in the last seconds. Its methods may be called by several goroutines.
@@ -35,8 +40,13 @@ type Window struct {
 	paths      []*path
 	losses     []trace.Loss
 	values     int   // how many are kept
-	since      int64 // from when on everything is kept; 0: nothing has come yet
+	since      int64 // from when on everything is kept
 	beyond     uint64
+
+	// last is what was told last, at lastAt. One is made at a time.
+	telling sync.Mutex
+	last    Snapshot
+	lastAt  int64
 }
 
 // NewWindow keeps what comes from now on, of so much time. since is now, on the dataset's clock.
@@ -50,14 +60,11 @@ func NewWindow(span time.Duration, since int64, timers *Timers, paths []PathDefi
 
 // place is where an entity is: addresses are used again, so that its names are a part of its key.
 type place struct {
-	pid     int32
-	start   int64
+	owner
 	address trace.Address
 }
 
-func placeOf(key *trace.ProcessKey, address trace.Address) place {
-	return place{key.PID, key.ProcessStart, address}
-}
+func placeOf(key *trace.ProcessKey, address trace.Address) place { return place{ownerOf(key), address} }
 
 type callbackKey struct {
 	place
@@ -82,14 +89,15 @@ type execution struct {
 	start int64
 	// duration is null for one without an end, overhead where that is.
 	duration, overhead trace.Optional[int64]
-	outermost          bool
+	// source identifies the message that it got, among those of its topic; null where there is none, or one of a buffer.
+	source    trace.Optional[int64]
+	outermost bool
 }
 
 // arrival is a message that a callback got, and whose publish is known.
 type arrival struct {
 	published, start int64
-	// source identifies it among those of its topic; null for one of a buffer.
-	source trace.Optional[int64]
+	inBuffer         bool
 }
 
 // pendingArrival is a message whose publish is not known yet.
@@ -191,7 +199,7 @@ func (w *Window) keepCallback(row *trace.Callback) {
 		return
 	}
 	start := row.CallbackStartTimestamp.Value
-	e := execution{start: start, overhead: row.Overhead, outermost: row.Depth == 0}
+	e := execution{start: start, overhead: row.Overhead, source: row.SourceTimestamp, outermost: row.Depth == 0}
 	if row.CallbackEndTimestamp.Valid {
 		e.duration = trace.Some(row.CallbackEndTimestamp.Value - start)
 	}
@@ -199,7 +207,7 @@ func (w *Window) keepCallback(row *trace.Callback) {
 	of.executions = append(of.executions, e)
 	w.values++
 	if taken := follow.TakenBy(row); taken != (follow.Taken{}) {
-		if p := (pendingArrival{of, taken, arrival{start: start, source: row.SourceTimestamp}}); !w.arrive(p) {
+		if p := (pendingArrival{of, taken, arrival{start: start, inBuffer: !row.SourceTimestamp.Valid}}); !w.arrive(p) {
 			w.wait(p)
 		}
 	}
@@ -217,7 +225,8 @@ func (w *Window) callbackOf(row *trace.Callback) *callback {
 		of = &callback{node: row.NodeName, name: name, topic: row.TopicName, kind: row.Kind, pid: row.PID, period: row.Period}
 		w.callbacks[key] = of
 	}
-	if row.Kind == trace.KindTimer {
+	if row.Kind == trace.KindTimer { // another one may be there meanwhile, with the same function
+		of.period = row.Period
 		of.origin = w.timers.origin(key.place, row.CallbackStartTimestamp.Value)
 	}
 	return of
@@ -238,9 +247,12 @@ func (w *Window) arrive(p pendingArrival) bool {
 	return true
 }
 
-// wait has an arrival wait for its publish. If too many do, the oldest is given up: nobody may have recorded it.
+// wait has an arrival wait for its publish. If too many do, the oldest is given up.
 func (w *Window) wait(p pendingArrival) {
 	if len(w.pending) >= maxPending {
+		if !w.arrive(w.pending[0]) {
+			w.beyond++
+		}
 		w.pending = w.pending[1:] // of which nobody else knows
 	}
 	w.pending = append(w.pending, p)
@@ -260,9 +272,6 @@ func (w *Window) shorten() {
 
 // forget gives up what was before an instant, but for executions that may have lasted until then.
 func (w *Window) forget(before int64) {
-	if before <= w.since {
-		return
-	}
 	w.since = before
 	w.values = 0
 	for key, of := range w.callbacks {
@@ -288,7 +297,8 @@ func (w *Window) forget(before int64) {
 }
 
 // keepIf returns those values that are to be kept, in memory of their own: who took all goes on with them.
-func keepIf[T any](all []T, keep func(T) bool) (kept []T) {
+func keepIf[T any](all []T, keep func(T) bool) []T {
+	kept := make([]T, 0, len(all))
 	for _, value := range all {
 		if keep(value) {
 			kept = append(kept, value)

@@ -134,12 +134,15 @@ func TestTimersAreLate(t *testing.T) {
 	origin := trace.Timer{
 		ProcessKey: trace.ProcessKey{PID: 7, ProcessStart: 1}, Callback: 1, Period: trace.Some(100 * ms), InitTimestamp: trace.Some(begun),
 	}
+	later := origin
+	later.InitTimestamp = trace.Some(at(101))
 	for name, test := range map[string]struct {
 		batch trace.Batch
 		late  int64
 	}{
-		"its init is known":     {trace.Batch{Callbacks: rows, Timers: []trace.Timer{origin}}, 7 * ms},
-		"its init is not known": {trace.Batch{Callbacks: rows}, 6 * ms},
+		"its init is known":       {trace.Batch{Callbacks: rows, Timers: []trace.Timer{origin}}, 7 * ms},
+		"its init is not known":   {trace.Batch{Callbacks: rows}, 6 * ms},
+		"another timer was there": {trace.Batch{Callbacks: append([]trace.Callback{timer(at(40))}, rows...), Timers: []trace.Timer{later}}, 6 * ms},
 	} {
 		timers := new(live.Timers)
 		timers.Look(&test.batch)
@@ -164,9 +167,9 @@ func TestTopics(t *testing.T) {
 	w.Look(&trace.Batch{Publishes: publishes})
 	s := w.Snapshot(at(2000))
 	want := []live.Topic{
-		{Topic: "/silent", Published: 1},
+		{Topic: "/silent", Published: trace.Some(1.)},
 		{
-			Topic: "/t", Node: "/listener", PID: 7, Published: 5, Received: trace.Some(2.),
+			Topic: "/t", Node: "/listener", PID: 7, Published: trace.Some(5.), Received: trace.Some(2.),
 			Durations: live.Durations{P50: trace.Some(5 * ms), P99: trace.Some(9 * ms), Max: trace.Some(9 * ms)}, Lost: trace.Some(uint64(1)),
 		},
 	}
@@ -174,8 +177,37 @@ func TestTopics(t *testing.T) {
 		t.Errorf("got %+v\nwant %+v", s.Topics, want)
 	}
 	w.Look(&trace.Batch{Losses: []trace.Loss{{Kind: trace.LostPublish, Reason: trace.LossRingFull, Count: 3, FromTimestamp: at(300), ToTimestamp: at(400)}}})
-	if s = w.Snapshot(at(2100)); s.Lost != 3 || s.Topics[1].Lost.Valid {
+	if s = w.Snapshot(at(2300)); s.Lost != 3 || s.Topics[1].Lost.Valid {
 		t.Errorf("with lost records: %+v", s)
+	}
+}
+
+// Of messages whose publisher is not recorded, nobody knows how many there were.
+func TestTopicsOfUnknownPublishers(t *testing.T) {
+	w := newWindow(t)
+	w.Look(&trace.Batch{Callbacks: []trace.Callback{got("/t", at(100), at(105)), got("/t", at(300), at(309))}})
+	want := []live.Topic{{Topic: "/t", Node: "/listener", PID: 7, Received: trace.Some(2.)}}
+	if s := w.Snapshot(at(2000)); !slices.Equal(s.Topics, want) {
+		t.Errorf("got %+v\nwant %+v", s.Topics, want)
+	}
+}
+
+// What was got is not lost, also if its publish is forgotten by then, or told later.
+func TestWhatWasGotIsNotLost(t *testing.T) {
+	w := newWindow(t)
+	var b trace.Batch
+	for i := range int64(100) {
+		b.Publishes = append(b.Publishes, sent("/t", 1, at(10*i)))
+		if i != 50 {
+			b.Callbacks = append(b.Callbacks, got("/t", at(10*i), at(10*i+1)))
+		}
+	}
+	w.Look(&b)
+	if s := w.Snapshot(at(2000)); s.Topics[0].Lost != trace.Some(uint64(1)) {
+		t.Errorf("got %+v", s.Topics)
+	}
+	if first, again := w.Snapshot(at(2300)), w.Snapshot(at(2301)); first.EndNs != again.EndNs {
+		t.Error("who asks twice at once gets two answers")
 	}
 }
 

@@ -215,7 +215,7 @@ func TestWarnings(t *testing.T) {
 			return f, nil
 		}
 	}})
-	s.waitForText("1,234 records were lost", "2 files were not probed", "5 rows are left out")
+	s.waitForText("1,234 records were lost", "2 files were not probed", "5 are left out")
 	s.press(" ")
 	s.waitForText("paused")
 	messages <- "PID 7 has ended\x1b[2J"

@@ -121,7 +121,7 @@ func (d *display) span() (text string, isWarning bool) {
 		wrong = append(wrong, fmt.Sprintf("%d files were not probed for a time", f.Unarmed))
 	}
 	if f.Beyond > 0 {
-		wrong = append(wrong, report.Count(f.Beyond)+" rows are left out: too many names")
+		wrong = append(wrong, report.Count(f.Beyond)+" are left out so far: there was too much")
 	}
 	if len(wrong) == 0 {
 		return text, false

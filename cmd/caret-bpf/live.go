@@ -37,6 +37,7 @@ type liveWindows struct {
 // askedWindow is for all who ask for the same.
 type askedWindow struct {
 	request string
+	paths   int       // how many it follows
 	last    time.Time // when somebody asked
 	*live.Window
 }
@@ -86,7 +87,14 @@ func (w *liveWindows) window(asked control.LiveRequest, now int64) (*live.Window
 	if len(w.all) >= maxWindows {
 		return nil, fmt.Errorf("%w: others ask for %d other spans and paths already", control.ErrRequest, maxWindows)
 	}
-	of := &askedWindow{request: key, last: time.Now(), Window: live.NewWindow(span, now, &w.timers, paths)}
+	followed := len(paths)
+	for _, of := range w.all {
+		followed += of.paths
+	}
+	if followed > live.MaxPaths {
+		return nil, fmt.Errorf("%w: at most %d paths are followed, and others ask for some already", control.ErrRequest, live.MaxPaths)
+	}
+	of := &askedWindow{request: key, paths: len(paths), last: time.Now(), Window: live.NewWindow(span, now, &w.timers, paths)}
 	w.all = append(w.all, of)
 	w.asked.Store(true)
 	return of.Window, nil

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/gdamore/tcell/v3"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/live"
@@ -56,7 +58,7 @@ func (f *topFlags) run(ctx context.Context, c console, arguments []string) error
 	if _, err := new(liveWindows).window(f.request(), 0); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
-	if c.out.terminal() == nil {
+	if c.out.terminal() == nil || !term.IsTerminal(int(os.Stdin.Fd())) {
 		return fmt.Errorf("%w: top needs a terminal; programs ask a recording with --control at %s, or scrape --metrics", errUsage, control.LivePath)
 	}
 	if f.control == "" {
@@ -110,6 +112,7 @@ func (f *topFlags) record(ctx context.Context, c console) error {
 	progress := newProgress(c.err, false)
 	defer progress.end()
 	messages := make(chan string, maxUnprinted)
+	said := new(heard)
 	begun := make(chan struct{})
 	options := session.Options{Version: version, Caller: c.caller, NoSnapshots: true, Trusted: []uint32{uint32(c.caller.ID())}}
 	options.Costs, _ = knownCosts(c)
@@ -119,9 +122,10 @@ func (f *topFlags) record(ctx context.Context, c console) error {
 		Message: func(text string) {
 			select {
 			case <-begun:
+				said.add(text)
 				select {
 				case messages <- text:
-				default: // the newest is not more than those before
+				default: // it is shown at the end
 				}
 			default:
 				progress.message(text)
@@ -148,7 +152,31 @@ func (f *topFlags) record(ctx context.Context, c console) error {
 	}()
 	err := f.show(shown, own{recording}, messages)
 	recording.Stop()
-	return errors.Join(err, <-over)
+	err = errors.Join(err, <-over)
+	for _, text := range said.all() {
+		progress.message(text)
+	}
+	return err
+}
+
+// heard is what a recording has said while the screen was in use.
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) add(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.texts) < maxUnprinted {
+		h.texts = append(h.texts, text)
+	}
+}
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.texts
 }
 
 // show shows a recording until somebody quits.
@@ -195,6 +223,7 @@ func topLine(s control.Status, shown *live.Snapshot) string {
 		callbacks += shown.Nodes[i].Callbacks
 		publishes += shown.Nodes[i].Published
 	}
-	return fmt.Sprintf("%s  %d processes  callbacks %s/s  publishes %s/s  lost %s  overhead %.1f%%",
-		elapsed(s), s.Processes, report.Count(uint64(callbacks+0.5)), report.Count(uint64(publishes+0.5)), report.Count(s.Lost), 100*s.Overhead)
+	return fmt.Sprintf("%s  %d processes  callbacks %s/s  publishes %s/s  lost %s  buffer %d%%  overhead %.1f%%",
+		elapsed(s), s.Processes, report.Count(uint64(callbacks+0.5)), report.Count(uint64(publishes+0.5)), report.Count(s.Lost),
+		100*s.Ring.Pending/max(1, s.Ring.Bytes), 100*s.Overhead)
 }

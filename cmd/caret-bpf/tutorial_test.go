@@ -45,12 +45,18 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	if err := os.Symlink(filepath.Join(root, "build"), filepath.Join(folder, "build")); err != nil {
+	build, tools := filepath.Join(folder, "build"), t.TempDir()
+	if err := os.Mkdir(build, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tools := t.TempDir()
-	for name, does := range map[string]string{"caret-bpf": fmt.Sprintf(`%s=1 exec %s "$@"`, programVariable, program), "sudo": `exec "$@"`} {
-		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
+	if err := os.Symlink(filepath.Join(root, "build", "testdata"), filepath.Join(build, "testdata")); err != nil {
+		t.Fatal(err)
+	}
+	for file, does := range map[string]string{
+		filepath.Join(build, "caret-bpf"): fmt.Sprintf(`%s=1 exec %s "$@"`, programVariable, program),
+		filepath.Join(tools, "sudo"):      `PATH=/usr/sbin:/usr/bin:/sbin:/bin exec "$@"`, // as its secure_path
+	} {
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,12 +64,12 @@ func TestTutorial(t *testing.T) {
 	script.WriteString("set -e\ntrap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n")
 	for _, block := range commandsOf(t, filepath.Join(root, "docs", "tutorial.md")) {
 		if !strings.HasPrefix(block, tutorialSetUp) {
-			script.WriteString(strings.ReplaceAll(block, "PATH=$PWD/build:$PATH", "PATH="+tools+":$PATH"))
+			script.WriteString(block)
 		}
 	}
 	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	shell.Dir, shell.WaitDelay = folder, time.Second
-	shell.Env = append(os.Environ(), fmt.Sprintf("ROS_DOMAIN_ID=%d", standin.Domain(t)))
+	shell.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), fmt.Sprintf("ROS_DOMAIN_ID=%d", standin.Domain(t)))
 	said, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, said)
