@@ -9,8 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Snapshot tells what there was until a moment ago. now is the present, on the dataset's clock. The slices are not to be
-// changed.
+// Snapshot tells what there was until a moment ago. now is the present, on the dataset's clock. The slices are not to
+// be changed.
 func (w *Window) Snapshot(now int64) Snapshot {
 	w.telling.Lock()
 	defer w.telling.Unlock()
