@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,22 +56,19 @@ func TestLiveIsWhatTheDatasetSays(t *testing.T) {
 		Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: strings.Fields("--nodes 2 --topics 2 --rate 50 --threads 2"),
 	})
 	node.WaitReady()
-	folder := t.TempDir()
-	dir, socket := filepath.Join(folder, "rec"), filepath.Join(folder, "recording.sock")
-	recorder := programCommand("record", "-p", strconv.Itoa(node.PID()), "-o", dir, "--control", socket)
-	var stderr bytes.Buffer
-	recorder.Stderr = &stderr
-	if err := recorder.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = recorder.Process.Kill() })
-	client := control.NewClient(socket)
+	r := newRecordedBy(t, 0, "-p", strconv.Itoa(node.PID()))
+	r.start()
+	r.waitFor("recording to")
+	dir, client := r.output, r.client
 	request := control.LiveRequest{SpanNs: int64(2 * time.Second)}
 	var s live.Snapshot
 	for deadline := time.Now().Add(time.Minute); s.EndNs-s.BeginNs < request.SpanNs; time.Sleep(100 * time.Millisecond) {
 		var err error
-		if s, err = client.Live(t.Context(), request); err != nil && time.Now().After(deadline) {
-			t.Fatalf("%v: %s", err, stderr.String())
+		if s, err = client.Live(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it is still about %d ns", s.EndNs-s.BeginNs)
 		}
 	}
 	if _, err := client.Live(t.Context(), control.LiveRequest{Paths: []string{"nonsense"}}); !errors.Is(err, control.ErrRefused) {
@@ -81,8 +77,8 @@ func TestLiveIsWhatTheDatasetSays(t *testing.T) {
 	if _, err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := recorder.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
+	if code := r.exitCode(); code != exitSuccess {
+		t.Fatalf("exit code %d", code)
 	}
 	seconds := float64(s.EndNs-s.BeginNs) / 1e9
 	executions := func(rate float64) uint64 { return uint64(math.Round(rate * seconds)) }
