@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -32,11 +31,14 @@ func withInterrupts(abort func()) context.Context {
 	return ctx
 }
 
-// abortWith ends the program and the command that it launched at once. The kernel detaches the probes of a process that
-// ends.
-func abortWith(launched *atomic.Int64) {
-	if group := launched.Load(); group > 0 {
+// abort ends the program and the command that it launched at once, and gives the terminal back. The kernel detaches the
+// probes of a process that ends.
+func (c console) abort() {
+	if group := c.launched.Load(); group > 0 {
 		_ = syscall.Kill(-int(group), syscall.SIGKILL)
+	}
+	if giveBack := c.giveBack.Load(); giveBack != nil {
+		(*giveBack)()
 	}
 	os.Exit(exitInterrupted)
 }

@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/live"
@@ -171,18 +175,24 @@ func TestTopNeedsATerminal(t *testing.T) {
 	}
 }
 
-// top shows a process on a terminal until somebody quits, and leaves nothing.
-func TestTop(t *testing.T) {
-	requireRecording(t)
-	node := standin.Start(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "50"}})
-	node.WaitReady()
+// topOnTerminal is top while it shows a process.
+type topOnTerminal struct {
+	t                *testing.T
+	program          *exec.Cmd
+	terminal, screen *os.File
+	stderr           bytes.Buffer
+}
+
+// startTop starts top, and returns when the process is on the screen. What is shown later is read and forgotten.
+func startTop(t *testing.T, node *standin.Process) *topOnTerminal {
+	t.Helper()
 	terminal, screen := openTerminal(t, 100)
 	program := programCommand("top", "-p", strconv.Itoa(node.PID()), "--span", "1s")
 	program.Dir, program.Stdin, program.Stdout = t.TempDir(), terminal, terminal
 	program.Env = append(program.Env, "TERM=xterm")
 	program.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	var stderr bytes.Buffer
-	program.Stderr = &stderr
+	top := &topOnTerminal{t: t, program: program, terminal: terminal, screen: screen}
+	program.Stderr = &top.stderr
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,20 +214,133 @@ func TestTop(t *testing.T) {
 		case text := <-shown:
 			all += text
 		case <-timeout:
-			t.Fatalf("the screen shows %d bytes; %s", len(all), stderr.String())
+			t.Fatalf("the screen shows %d bytes; %s", len(all), top.stderr.String())
 		}
-	}
-	if _, err := screen.WriteString("q"); err != nil {
-		t.Fatal(err)
 	}
 	go func() {
-		for range shown { // it clears the screen
+		for range shown {
 		}
 	}()
-	if err := program.Wait(); err != nil {
-		t.Errorf("%v: %s", err, stderr.String())
+	return top
+}
+
+// top shows a process on a terminal until somebody quits, and leaves nothing.
+func TestTop(t *testing.T) {
+	requireRecording(t)
+	node := standin.StartReady(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "50"}})
+	top := startTop(t, node)
+	if _, err := top.screen.WriteString("q"); err != nil {
+		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(program.Dir); err != nil || len(left) > 0 {
+	if err := top.program.Wait(); err != nil {
+		t.Errorf("%v: %s", err, top.stderr.String())
+	}
+	if left, err := os.ReadDir(top.program.Dir); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
+}
+
+// top gives the terminal back as it was, also where it is asked to end a second time because the terminal, whose output
+// somebody has stopped, keeps it from ending.
+func TestTopGivesTheTerminalBack(t *testing.T) {
+	requireRecording(t)
+	node := standin.StartReady(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: []string{"--rate", "50"}})
+	for name, test := range map[string]struct {
+		stopped bool
+		code    int
+	}{
+		"asked once":  {false, exitSuccess},
+		"asked twice": {true, exitInterrupted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := startTop(t, node)
+			if during := top.mode(); during&(unix.ICANON|unix.ECHO) != 0 {
+				t.Errorf("while top shows something the terminal's mode is %#x", during)
+			}
+			if test.stopped {
+				const suspendOutput = 0 // TCOOFF, as Ctrl-S does
+				if err := unix.IoctlSetInt(int(top.terminal.Fd()), unix.TCXONC, suspendOutput); err != nil {
+					t.Fatal(err)
+				}
+				top.waitUntilItWrites()
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- top.program.Wait() }()
+			var again <-chan time.Time // until it counts as a second request
+			if test.stopped {
+				ticker := time.NewTicker(secondRequest)
+				defer ticker.Stop()
+				again = ticker.C
+			}
+			for isOver := false; !isOver; {
+				if err := top.program.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					t.Fatal(err)
+				}
+				select {
+				case <-ended:
+					isOver = true
+				case <-again:
+				}
+			}
+			if code := top.program.ProcessState.ExitCode(); code != test.code {
+				t.Errorf("exit code %d: %s", code, top.stderr.String())
+			}
+			if after := top.mode(); after&unix.ICANON == 0 || after&unix.ECHO == 0 {
+				t.Errorf("afterwards the terminal's mode is %#x", after)
+			}
+			if !top.isAwaited() {
+				t.Error("afterwards who reads from the terminal does not wait")
+			}
+		})
+	}
+	node.Stop()
+}
+
+// mode is how the terminal treats what is typed.
+func (t *topOnTerminal) mode() (mode uint32) {
+	t.ask(func(fd int) error {
+		state, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err == nil {
+			mode = state.Lflag
+		}
+		return err
+	})
+	return mode
+}
+
+// isAwaited reports whether who reads from the terminal waits for it.
+func (t *topOnTerminal) isAwaited() (isAwaited bool) {
+	t.ask(func(fd int) error {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		isAwaited = flags&unix.O_NONBLOCK == 0
+		return err
+	})
+	return isAwaited
+}
+
+// ask does something with the terminal as it is. (File.Fd would have who reads from it wait.)
+func (t *topOnTerminal) ask(do func(fd int) error) {
+	t.t.Helper()
+	raw, err := t.terminal.SyscallConn()
+	if err != nil {
+		t.t.Fatal(err)
+	}
+	if failed := raw.Control(func(fd uintptr) { err = do(int(fd)) }); failed != nil || err != nil {
+		t.t.Fatal(failed, err)
+	}
+}
+
+// waitUntilItWrites waits until the terminal keeps top waiting.
+func (t *topOnTerminal) waitUntilItWrites() {
+	t.t.Helper()
+	writes := fmt.Sprintf("%d 0x1 ", unix.SYS_WRITE) // to standard output
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		calls, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", t.program.Process.Pid))
+		for _, path := range calls {
+			if call, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(call), writes) {
+				return
+			}
+		}
+	}
+	t.t.Fatal("top does not wait for the terminal")
 }

@@ -36,6 +36,8 @@ type console struct {
 	rootsSockets string
 	// launched is the process group of the command that is recorded, 0 if none.
 	launched *atomic.Int64
+	// giveBack makes the terminal as it was before a command has taken it over; nil where none has.
+	giveBack *atomic.Pointer[func()]
 	// isProgram says that the process is this program, and may begin it anew; tests call it as a function, too.
 	isProgram bool
 }
@@ -43,7 +45,8 @@ type console struct {
 func newConsole(out, err io.Writer, getenv func(string) string) console {
 	c := console{
 		out: &output{stream: out}, err: &output{stream: err}, getenv: getenv, rootsSockets: rootsSockets, launched: new(atomic.Int64),
-		caller: identity.Caller(os.Getuid(), os.Geteuid(), getenv),
+		giveBack: new(atomic.Pointer[func()]),
+		caller:   identity.Caller(os.Getuid(), os.Geteuid(), getenv),
 	}
 	c.out.screen.Width = c.out.width(getenv)
 	return c
@@ -121,7 +124,7 @@ func main() {
 	// Go ends a program whose standard output or error is a closed pipe. A recording must go on, so the signal is caught;
 	// it is not ignored, as the launched command would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx := withInterrupts(func() { abortWith(c.launched) })
+	ctx := withInterrupts(c.abort)
 	os.Exit(execute(ctx, c, os.Args[1:]))
 }
 

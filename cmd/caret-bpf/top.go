@@ -75,7 +75,7 @@ func (f *topFlags) run(ctx context.Context, c console, arguments []string) error
 	if err != nil {
 		return err
 	}
-	return f.show(ctx, client, nil)
+	return f.show(ctx, c, client, nil)
 }
 
 func (f *topFlags) request() control.LiveRequest {
@@ -150,7 +150,7 @@ func (f *topFlags) record(ctx context.Context, c console) error {
 		over <- <-ended
 		stopShowing()
 	}()
-	err := f.show(shown, own{recording}, messages)
+	err := f.show(shown, c, own{recording}, messages)
 	recording.Stop()
 	err = errors.Join(err, <-over)
 	for _, text := range said.all() {
@@ -180,7 +180,11 @@ func (h *heard) all() []string {
 }
 
 // show shows a recording until somebody quits.
-func (f *topFlags) show(ctx context.Context, of watched, messages <-chan string) error {
+func (f *topFlags) show(ctx context.Context, c console, of watched, messages <-chan string) (err error) {
+	before, err := saveTerminal(os.Stdin)
+	if err != nil {
+		return fmt.Errorf("%w: top needs a terminal: %w", errUsage, err)
+	}
 	tty, err := tcell.NewStdIoTty()
 	if err != nil {
 		return fmt.Errorf("%w: top needs a terminal: %w", errUsage, err)
@@ -192,8 +196,34 @@ func (f *topFlags) show(ctx context.Context, of watched, messages <-chan string)
 	if err != nil {
 		return fmt.Errorf("top cannot use this terminal: %w", err)
 	}
-	defer screen.Fini()
+	giveBack := func() {
+		within(screenPatience, screen.Fini)
+		_ = before.restore() // the program ends, whatever becomes of it
+	}
+	c.giveBack.Store(&giveBack)
+	defer c.giveBack.Store(nil)
+	defer func() {
+		screen.Fini()
+		err = errors.Join(err, before.restore()) // the screen has those who read from the terminal not wait for it
+	}()
 	return top.Run(ctx, screen, top.Source{Next: f.frames(of), Messages: messages})
+}
+
+// screenPatience is how long a terminal may take to leave the screen when the program ends at once: one whose output is
+// stopped takes nothing any more.
+const screenPatience = 200 * time.Millisecond
+
+// within does something, and waits for it no longer than a time.
+func within(patience time.Duration, do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
 }
 
 // frames returns what tells of a recording, again and again.
