@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -81,11 +79,8 @@ func TestCheckWithoutCapabilities(t *testing.T) {
 // Attaching through tracefs where it is not mounted is a matter of the machine, which `check` tells of.
 func TestTracefsIsNotMounted(t *testing.T) {
 	requireRecording(t)
-	c := programCommand()
-	const hide = `mount -t tmpfs none /sys/kernel/tracing && { [ ! -d /sys/kernel/debug ] || mount -t tmpfs none /sys/kernel/debug; } && exec "$@"`
-	c.Path = "/bin/sh"
-	c.Args = []string{"sh", "-c", hide, "sh", fmt.Sprintf("/proc/%d/exe", os.Getpid()), "record", "--all", "--force-tracefs", "-o", t.TempDir() + "/recording"}
-	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	c := programCommand("record", "--all", "--force-tracefs", "-o", t.TempDir()+"/recording")
+	begunBy(c, `mount -t tmpfs none /sys/kernel/tracing; [ ! -d /sys/kernel/debug ] || mount -t tmpfs none /sys/kernel/debug; exec "$@"`)
 	if code, problems := runProgram(t, c); code != exitKernel || !strings.Contains(problems, "mount -t tracefs") {
 		t.Errorf("exit code %d: %s", code, problems)
 	}

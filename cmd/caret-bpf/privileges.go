@@ -178,8 +178,10 @@ func giveUpPrivileges(c console, f recordFlags, configuration session.Configurat
 		sets[i].Inheritable = 0 // and so is the ambient set, a part of it
 	}
 	if !excess {
-		// Under the name that the user knows, and not that of the link by which the program began anew.
-		return os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
+		// Under the name that the user knows, and not that of the link by which the program began anew. Where /proc is
+		// read-only it keeps that one.
+		_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
+		return nil
 	}
 	runtime.LockOSThread() // what executes a program leaves it what it has itself
 	if err := limitThread(sets, needed); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +45,15 @@ func programCommand(arguments ...string) *exec.Cmd {
 	c := exec.Command("/proc/self/exe", arguments...)
 	c.Env = append(os.Environ(), programVariable+"=1")
 	return c
+}
+
+// begunBy has a program begun by a shell script in a mount namespace of its own. The script gets the arguments first,
+// and ends in exec "$@" when it has shifted them away.
+func begunBy(c *exec.Cmd, script string, arguments ...string) {
+	program := []string{fmt.Sprintf("/proc/%d/exe", os.Getpid())}
+	c.Args = slices.Concat([]string{"sh", "-ec", script, "sh"}, arguments, program, c.Args[1:])
+	c.Path = "/bin/sh"
+	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 }
 
 // runProgram runs it to its end and returns its exit code, -1 if a signal ended it, and what it wrote to standard
