@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -65,7 +67,7 @@ func Create(path string, options Options) (*Writer, error) {
 		dir, err = openEmpty(path, options)
 		return err
 	})
-	if errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
 		err = fmt.Errorf("%w: choose another directory with -o", err)
 	}
 	if err != nil {
