@@ -35,7 +35,8 @@ func (m mount) isServed() bool {
 var errServedFile = fmt.Errorf("%w: a program answers for its file system (FUSE)", ErrNotRead)
 
 // errForeignMount: who mounted the file's file system may have a program answer for what is below it.
-var errForeignMount = fmt.Errorf("%w: its file system was mounted in another user namespace, or is mounted nowhere any more", ErrNotRead)
+var errForeignMount = fmt.Errorf("%w: its file system was mounted in another user namespace, as those of rootless containers are, "+
+	"or is mounted nowhere any more; run the container as root, or mount the libraries from the host", ErrNotRead)
 
 // handleMount is where a file is that is open with O_PATH, as the kernel has noted it: its file system is not asked.
 type handleMount struct {
