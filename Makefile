@@ -57,7 +57,9 @@ soak: build testdata ## Try the faults of docs/reliability.md in their long form
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU
 	scripts/vm/run.sh --short -- ./loader ./merge/... ./session ./target ./test/recording
-	scripts/vm/run.sh --short --run 'LeastPrivilege|RecorderShedsPrivileges|CommandOfAnotherUser' -- ./cmd/caret-bpf
+	scripts/vm/run.sh --short --run 'LeastPrivilege|RecorderShedsPrivileges|CommandOfAnotherUser|OtherNamespaces|RootlessOverlay|ReadOnlyRoot|RefusedRecording' -- ./cmd/caret-bpf
+	scripts/vm/run.sh --kernel 6.12-full --boot lockdown=integrity --run Lockdown -- ./cmd/caret-bpf
+	scripts/vm/run.sh --kernel 6.12-full --boot lockdown=confidentiality --run Lockdown -- ./cmd/caret-bpf
 
 .PHONY: test-vm-arm64
 test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 kernels 6.1 and 6.12 in QEMU

@@ -29,6 +29,9 @@ type Features struct {
 	GrowingMaps error
 	// BTF: the kernel describes its own types in /sys/kernel/btf/vmlinux. Required.
 	BTF error
+	// KernelMemory: programs may read the kernel's memory, as those do that follow processes. A kernel that is locked down
+	// for confidentiality refuses it. Required.
+	KernelMemory error
 	// HostProcessIDs: the recorder sees the process ids that the kernel's programs see. Required.
 	HostProcessIDs error
 	// UprobeMulti: many sites in one link (6.6). The tracefs fallback does without.
@@ -57,6 +60,7 @@ func (f Features) List() []Feature {
 		{"attach cookies", "5.15", true, f.AttachCookies},
 		{"hash maps without preallocation", "6.1", true, f.GrowingMaps},
 		{"kernel BTF", "", true, f.BTF},
+		{"kernel lockdown (" + lockdownMode() + ")", "", true, f.KernelMemory},
 		{"initial PID namespace", "", true, f.HostProcessIDs},
 		{"uprobe_multi links", "6.6", false, f.UprobeMulti},
 		{"uprobe_multi filter by process", "6.10", false, f.UprobeMultiThreads},
@@ -93,6 +97,7 @@ func probeFeatures() Features {
 		AttachCookies:  explainFeature("loading a BPF program", "5.15", features.HaveProgramHelper(ebpf.Kprobe, asm.FnGetAttachCookie)),
 		GrowingMaps:    explainFeature("using a hash map without preallocation", "6.1", probeGrowingMaps()),
 		BTF:            probeBTF(),
+		KernelMemory:   explainKernelMemory(features.HaveProgramHelper(ebpf.Kprobe, asm.FnProbeReadKernel)),
 		HostProcessIDs: CheckPIDNamespace(),
 	}
 	_, f.Tracefs = findTracefs()
@@ -120,6 +125,18 @@ func explainFeature(action, kernel string, err error) error {
 		return permissionError(action, err, capBPF, capPerfmon)
 	}
 	return fmt.Errorf("%s: %w", action, err)
+}
+
+// explainKernelMemory is explainFeature for the reading of the kernel's memory. What every kernel since 5.5 can do, it
+// refuses only where it is locked down for confidentiality: it has no such helper then, nor the one that kernels before
+// had. The mode "integrity" forbids nothing that recording does.
+func explainKernelMemory(err error) error {
+	lacks := errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.EINVAL)
+	if lacks && !olderThan(kernelRelease(), 5, 5) {
+		return fmt.Errorf("%w: the kernel is locked down, and refuses BPF programs that read its memory, as those that follow processes do: "+
+			"boot with lockdown=integrity (kernel_lockdown(7))", ErrPermission)
+	}
+	return explainFeature("loading a BPF program", "5.5", err)
 }
 
 func kernelRelease() string {

@@ -32,7 +32,7 @@ func Limits(features Features) []Limit {
 	if err != nil {
 		memory = nil // the largest buffer is not told then
 	}
-	return append(limits, lockdownLimit(lockdownMode()), ringLimit(tryRing(), availableMemory(string(memory))))
+	return append(limits, ringLimit(tryRing(), availableMemory(string(memory))))
 }
 
 // What a recording keeps open, as measured: for itself, and for a process of a few dozen sites, whose links are one for
@@ -88,17 +88,6 @@ func lockedMemoryLimit(limit uint64, raisable bool) Limit {
 	if limit != unix.RLIM_INFINITY && !raisable {
 		result.Err = errors.New("before Linux 5.11 BPF maps count as locked memory, and raising its limit needs CAP_SYS_RESOURCE: " +
 			"run with sudo, or raise it with ulimit -Hl unlimited")
-	}
-	return result
-}
-
-// lockdownLimit tells of kernel_lockdown(7). Its mode "integrity" forbids nothing that recording does;
-// "confidentiality" refuses programs that read the kernel's memory, as those do that follow processes, and all of
-// tracefs.
-func lockdownLimit(mode string) Limit {
-	result := Limit{Name: "kernel lockdown (" + mode + ")", Required: true}
-	if mode == "confidentiality" {
-		result.Err = fmt.Errorf("%w: it refuses BPF programs that follow processes: boot with lockdown=integrity", ErrPermission)
 	}
 	return result
 }

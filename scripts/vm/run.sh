@@ -8,6 +8,7 @@
 #   --run REGEXP        only these tests (`go test -run`)
 #   --short             tests see testing.Short()
 #   --env NAME=VALUE    set in the guest (may be repeated)
+#   --boot ARGUMENT     add this to the kernel's command line (may be repeated), such as lockdown=integrity
 #   --timeout SECONDS   for one kernel, boot included; default 3600
 #   --command COMMAND   run this shell command on the guest's console instead of tests; `bash` gives a shell
 #   --keep              keep the logs of a kernel that passed (those of one that failed are always kept)
@@ -17,7 +18,7 @@
 #
 # A guest has 2 CPUs, 3 GiB and the host's root file system, read-only, at the same paths: what was built on the host is
 # there, with the libraries it links. Writable, and empty at boot: /tmp, /var/tmp, /run, /dev/shm, /root. It has tracefs,
-# debugfs, bpffs, cgroup2, loopback, and a dummy network card (192.0.2.1) for multicast. KVM is used where the host has it.
+# debugfs, securityfs, bpffs, cgroup2, loopback, and a dummy network card (192.0.2.1) for multicast. KVM is used where the host has it.
 # A guest of another architecture has a Debian of that architecture instead, with a compiler, and of the host only this repository,
 # with stand-ins that were cross-compiled.
 #
@@ -33,6 +34,7 @@ kernels=()
 packages=()
 environment=(CARET_BPF_OWN_CLOCK=1) # tests may set the guest's clock
 arguments=(-test.v)
+boot_arguments=()
 timeout=3600
 command=
 keep=
@@ -40,7 +42,7 @@ keep=
 parse() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
-		--kernel | --run | --env | --timeout | --command)
+		--kernel | --run | --env | --boot | --timeout | --command)
 			[[ $# -ge 2 ]] || die "$1 needs a value"
 			;;&
 		--kernel)
@@ -54,6 +56,10 @@ parse() {
 			;;
 		--env)
 			environment+=("$2")
+			shift
+			;;
+		--boot)
+			boot_arguments+=("$2")
 			shift
 			;;
 		--timeout)
@@ -137,7 +143,7 @@ boot() {
 		-nodefaults -no-user-config -display none -no-reboot \
 		-chardev stdio,id=console,signal=off -serial chardev:console \
 		-kernel "$cache_dir/kernels/$kernel/vmlinuz" -initrd "$job.initramfs" \
-		-append "console=$console quiet loglevel=4 oops=panic panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $extra $(kernel_arguments "$kernel")" \
+		-append "console=$console quiet loglevel=4 oops=panic panic=-1 mitigations=off vm.keep=$keep vm.guest=$vm_dir/guest.sh $extra $(kernel_arguments "$kernel") ${boot_arguments[*]}" \
 		-virtfs "local,path=$root,mount_tag=root,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$job,mount_tag=job,security_model=none"
 }
