@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/analyze/rank"
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/live"
 	"github.com/caret-bpf/caret-bpf/test/standin"
@@ -53,49 +54,56 @@ func askSpan(t *testing.T, s live.Snapshot, question ...string) (rows []answered
 	return rows
 }
 
-// What is shown live of a time is what the dataset answers about it.
-func TestLiveIsWhatTheDatasetSays(t *testing.T) {
+// recordedLive records a stand-in, and returns the dataset and what was shown live of two seconds.
+func recordedLive(t *testing.T, arguments string, paths ...string) (s live.Snapshot, dir string) {
+	t.Helper()
 	requireRecording(t)
-	node := standin.Start(t, standin.Config{
-		Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: strings.Fields("--nodes 2 --topics 2 --rate 50 --threads 2"),
-	})
+	node := standin.Start(t, standin.Config{Distro: standin.Jazzy, RMW: standin.CycloneDDS, Arguments: strings.Fields(arguments)})
 	node.WaitReady()
 	r := newRecordedBy(t, 0, "-p", strconv.Itoa(node.PID()))
 	r.start()
 	r.waitFor("recording to")
-	dir, client := r.output, r.client
-	request := control.LiveRequest{SpanNs: int64(2 * time.Second)}
-	var s live.Snapshot
+	request := control.LiveRequest{SpanNs: int64(2 * time.Second), Paths: paths}
 	for deadline := time.Now().Add(time.Minute); s.EndNs-s.BeginNs < request.SpanNs; time.Sleep(100 * time.Millisecond) {
 		var err error
-		if s, err = client.Live(t.Context(), request); err != nil {
+		if s, err = r.client.Live(t.Context(), request); err != nil {
 			t.Fatal(err)
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("it is still about %d ns", s.EndNs-s.BeginNs)
 		}
 	}
-	if _, err := client.Live(t.Context(), control.LiveRequest{Paths: []string{"nonsense"}}); !errors.Is(err, control.ErrRefused) {
+	if _, err := r.client.Live(t.Context(), control.LiveRequest{Paths: []string{"nonsense"}}); !errors.Is(err, control.ErrRefused) {
 		t.Errorf("a path that is none: %v", err)
 	}
-	if _, err := client.Stop(t.Context()); err != nil {
+	if _, err := r.client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if code := r.exitCode(); code != exitSuccess {
 		t.Fatalf("exit code %d", code)
 	}
-	seconds := float64(s.EndNs-s.BeginNs) / 1e9
-	executions := func(rate float64) uint64 { return uint64(math.Round(rate * seconds)) }
-	line := func(node, name string, count uint64, d live.Durations) string {
-		return fmt.Sprintf("%s %s %d %v %v %v", node, name, count, d.P50, d.P99, d.Max)
-	}
+	return s, r.output
+}
 
+// shownCount is how many there were of what came at a rate.
+func shownCount(s live.Snapshot, rate float64) uint64 {
+	return uint64(math.Round(rate * float64(s.EndNs-s.BeginNs) / 1e9))
+}
+
+// shownLine is what is compared of a row.
+func shownLine(of, name string, count uint64, d live.Durations) string {
+	return fmt.Sprintf("%s %s %d %v %v %v", of, name, count, d.P50, d.P99, d.Max)
+}
+
+// What is shown live of a time is what the dataset answers about it.
+func TestLiveIsWhatTheDatasetSays(t *testing.T) {
+	s, dir := recordedLive(t, "--nodes 2 --topics 2 --rate 50 --threads 2")
 	var shown, want []string
 	for _, row := range s.Callbacks {
-		shown = append(shown, line(row.Node, row.Callback, executions(row.Rate), row.Durations))
+		shown = append(shown, shownLine(row.Node, row.Callback, shownCount(s, row.Rate), row.Durations))
 	}
 	for _, row := range askSpan(t, s, "latency", "callback", dir) {
-		want = append(want, line(row.Node, cmp.Or(row.Topic, row.Symbol), row.Count, live.Durations{P50: row.P50, P99: row.P99, Max: row.Max}))
+		want = append(want, shownLine(row.Node, cmp.Or(row.Topic, row.Symbol), row.Count, live.Durations{P50: row.P50, P99: row.P99, Max: row.Max}))
 	}
 	requireSame(t, "callbacks", shown, want)
 
@@ -115,15 +123,66 @@ func TestLiveIsWhatTheDatasetSays(t *testing.T) {
 	shown, want = nil, nil
 	for _, row := range s.Topics {
 		if row.Max.Valid {
-			shown = append(shown, line(row.Node, row.Topic, row.Lost.Value, row.Durations))
+			shown = append(shown, shownLine(row.Node, row.Topic, row.Lost.Value, row.Durations))
 		}
 	}
 	for _, row := range askSpan(t, s, "latency", "communication", dir) {
 		if row.Count > 0 {
-			want = append(want, line(row.Subscription, row.Topic, row.Lost, live.Durations{P50: row.P50, P99: row.P99, Max: row.Max}))
+			want = append(want, shownLine(row.Subscription, row.Topic, row.Lost, live.Durations{P50: row.P50, P99: row.P99, Max: row.Max}))
 		}
 	}
 	requireSame(t, "topics", shown, want)
+}
+
+// What is shown live of a path is what the dataset tells of the messages that got to its end meanwhile.
+func TestLivePathIsWhatTheDatasetSays(t *testing.T) {
+	s, dir := recordedLive(t, "--nodes 3 --rate 50 --chain", "from=/n0/t0$ to=/n0/t0/relayed$")
+	if len(s.Paths) != 1 || s.Paths[0].Rate == 0 {
+		t.Fatalf("%+v", s.Paths)
+	}
+	row := s.Paths[0]
+	count, latencies := arrivedInSpan(t, s, dir)
+	requireSame(t, "paths", []string{shownLine(row.From, row.To, shownCount(s, row.Rate), row.Durations)}, []string{shownLine(row.From, row.To, count, latencies)})
+}
+
+// arrivedInSpan tells of the messages on the path that got to its end in the span of what was shown live.
+func arrivedInSpan(t *testing.T, s live.Snapshot, dir string) (count uint64, d live.Durations) {
+	t.Helper()
+	topic := func(end string) string {
+		for _, row := range s.Topics {
+			if strings.HasSuffix(row.Topic, end) {
+				return row.Topic
+			}
+		}
+		t.Fatalf("no topic ends with %s: %+v", end, s.Topics)
+		return ""
+	}
+	code, out, problems := runCommand("latency", "path", dir, "--series", "--json", "--quiet", "--from", topic("/n0/t0"), "--to", topic("/n0/t0/relayed"))
+	if code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	var hops []struct {
+		Hop     int   `json:"hop"`
+		End     int64 `json:"end_timestamp"`
+		Latency int64 `json:"latency"`
+	}
+	if err := json.Unmarshal([]byte(out), &hops); err != nil {
+		t.Fatal(err)
+	}
+	var values []int64
+	for _, h := range hops {
+		if h.Hop == 0 && s.BeginNs <= h.End && h.End < s.EndNs {
+			values = append(values, h.Latency)
+		}
+	}
+	if len(values) == 0 {
+		return 0, d
+	}
+	slices.Sort(values)
+	at := func(share float64) trace.Optional[int64] {
+		return trace.Some(values[rank.Nearest(share, uint64(len(values)))-1])
+	}
+	return uint64(len(values)), live.Durations{P50: at(0.5), P99: at(0.99), Max: at(1)}
 }
 
 func requireSame(t *testing.T, what string, shown, want []string) {
