@@ -1,0 +1,18 @@
+// Writes a page like that of `caret-bpf report`, of the made-up system: node mock/report.mjs FILE
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { makeSystem } from "./system.mjs";
+
+const [file = "report.html"] = process.argv.slice(2);
+const read = (name) => readFile(new URL(`../dist/${name}`, import.meta.url), "utf8");
+const [html, script, style] = await Promise.all([read("index.html"), read("app.js"), read("app.css")]);
+const system = makeSystem();
+const answers = Object.fromEntries(system.reportKeys(5).map((key) => [key, key === "recording" ? { ...system.answer(key), report: true } : system.answer(key)]));
+const packed = gzipSync(JSON.stringify({ format: 1, answers })).toString("base64");
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:`;
+await writeFile(file, html
+  .replace('<meta charset="utf-8">', (meta) => `${meta}\n<meta http-equiv="Content-Security-Policy" content="${policy}">`)
+  .replace('<link rel="stylesheet" href="app.css">', () => `<style>${style}</style>`)
+  .replace('<script src="app.js"></script>', () => `<script type="application/octet-stream;gzip+base64" id="answers">${packed}</script>\n<script>${script}</script>`));

@@ -1,0 +1,113 @@
+// The graph of nodes and topics: who sends what to whom, how often, and how long that takes.
+
+import type { App } from "./app";
+import { s } from "./dom";
+import { absent, count, duration, rate } from "./format";
+import { curve, layOutGraph } from "./graphlayout";
+import type { Edge, Graph } from "./model";
+import { panZoom, type PanZoom } from "./panzoom";
+import { address } from "./router";
+
+export interface GraphOptions {
+  /** Also what every node has: parameter services, /rosout. */
+  standard: boolean;
+  /** `node.3`, `topic.4` or `edge.5`. */
+  selected: string | null;
+  /** Only what lies at most two edges from here. */
+  around: number | null;
+}
+
+export interface DrawnGraph { svg: SVGSVGElement; panZoom: PanZoom; edges: number[]; nodes: number[] }
+
+/** Nodes and edges that a picture has at most: laying out more takes seconds, and nobody can read it. */
+export const mostNodes = 250;
+export const mostEdges = 600;
+
+const lineHeight = 15;
+let pen: CanvasRenderingContext2D | null = null;
+
+function widthOf(text: string, font: string): number {
+  pen ??= document.createElement("canvas").getContext("2d")!;
+  pen.font = font;
+  return pen.measureText(text).width;
+}
+
+export function measured(edge: Edge): string {
+  const lost = edge.lost ? ` · ${count(edge.lost)} lost` : "";
+  return `${rate(edge.rate)} · p99 ${edge.p99 === null ? absent : duration(edge.p99)}${lost}`;
+}
+
+/** What the picture shows, or null if that is too much. Edges of unknown nodes are in the table only. */
+export function chosen({ recording }: App, graph: Graph | null, options: GraphOptions): { nodes: number[]; edges: number[] } | null {
+  const isShown = (id: number) => options.standard || !recording.nodes[id]?.standard;
+  let nodes = recording.nodes.map((node) => node.id).filter(isShown);
+  let ends = (graph?.edges ?? []).flatMap(({ from, to }, id) => (from !== null && to !== null && isShown(from) && isShown(to) ? [{ id, from, to }] : []));
+  if (options.around !== null) {
+    let near = new Set([options.around]);
+    for (let hop = 0; hop < 2; hop++) {
+      const wider = new Set(near);
+      for (const { from, to } of ends) {
+        if (near.has(from)) wider.add(to);
+        if (near.has(to)) wider.add(from);
+      }
+      near = wider;
+    }
+    nodes = nodes.filter((id) => near.has(id));
+    ends = ends.filter(({ from, to }) => near.has(from) && near.has(to));
+  }
+  return nodes.length > mostNodes || ends.length > mostEdges ? null : { nodes, edges: ends.map(({ id }) => id) };
+}
+
+export function drawGraph(app: App, graph: Graph | null, what: { nodes: number[]; edges: number[] }, options: GraphOptions): DrawnGraph {
+  const { names, recording } = app;
+  const text = "12px system-ui, sans-serif";
+  const nodes = what.nodes.map((id) => ({ id, name: short(names.node(id)) }));
+  const edges = what.edges.map((id) => {
+    const edge = graph!.edges[id]!;
+    return { id, edge, topic: short(names.topic(edge.topic)), says: measured(edge) };
+  });
+  const layout = layOutGraph(
+    nodes.map(({ id, name }) => ({ id, width: widthOf(name, `600 ${text}`) + 30, height: 32 })),
+    edges.map(({ id, edge, topic, says }) => ({ id, from: edge.from!, to: edge.to!, width: Math.max(widthOf(topic, text), widthOf(says, text)) + 14, height: 2 * lineHeight + 4 })),
+    2.2);
+
+  const arrow = s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, s("path", { d: "M0,0L8,4L0,8z" }));
+  const svg = s("svg", { class: "graph", tabindex: 0, role: "group", "aria-label": "Graph of nodes and topics. The table below says the same." }, s("defs", {}, arrow));
+  const lines = s("g");
+  const boxes = s("g");
+  svg.append(lines, boxes);
+
+  const worst = [...edges].map(({ edge }) => edge.p99 ?? 0).sort((a, b) => b - a)[Math.min(2, edges.length - 1)] ?? 0;
+  for (const { id, edge, topic, says } of edges) {
+    const line = layout.lines.get(id);
+    if (!line) continue;
+    const isSelected = options.selected === `edge.${id}` || options.selected === `topic.${edge.topic}`;
+    const classes = ["edge", isSelected ? "selected" : "", edge.lost ? "lossy" : "", edge.p99 !== null && edge.p99 >= worst && edges.length > 4 ? "slow" : ""].filter(Boolean).join(" ");
+    const { label } = line;
+    lines.append(s("a", { href: address("graph", { select: `edge.${id}` }), class: classes, "aria-label": `${topic} from ${names.node(edge.from)} to ${names.node(edge.to)}: ${says}` },
+      s("title", {}, `${names.topic(edge.topic)}: ${names.node(edge.from)} → ${names.node(edge.to)}`),
+      s("path", { d: curve(line.points), "marker-end": "url(#arrow)" }),
+      s("rect", { x: label.x - label.width / 2, y: label.y - label.height / 2, width: label.width, height: label.height, rx: 3 }),
+      s("text", { x: label.x, y: label.y - 3, class: "topic" }, topic),
+      s("text", { x: label.x, y: label.y - 3 + lineHeight, class: "measured" }, says)));
+  }
+  for (const { id, name } of nodes) {
+    const box = layout.boxes.get(id);
+    if (!box) continue;
+    const standard = recording.nodes[id]?.standard;
+    const left = box.x - box.width / 2;
+    const top = box.y - box.height / 2;
+    boxes.append(s("a", { href: address("graph", { select: `node.${id}` }), class: `node${options.selected === `node.${id}` ? " selected" : ""}${standard ? " standard" : ""}` },
+      s("title", {}, `${names.node(id)}, ${names.process(recording.nodes[id]?.process)}`),
+      s("rect", { x: left, y: top, width: box.width, height: box.height, rx: 5 }),
+      s("rect", { x: left, y: top, width: 7, height: box.height, rx: 3, fill: names.nodeColor(id).fill, class: "stripe" }),
+      s("text", { x: box.x + 3, y: box.y + 1 }, name)));
+  }
+  const moving = panZoom(svg, layout.width, layout.height);
+  return { svg, panZoom: moving, edges: what.edges, nodes: what.nodes };
+}
+
+/** Names at most 34 characters long: the middle is left out, as the end tells names apart. */
+function short(name: string): string {
+  return name.length <= 34 ? name : `${name.slice(0, 12)}…${name.slice(-21)}`;
+}

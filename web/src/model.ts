@@ -1,0 +1,133 @@
+// The answers of caret-bpf. Times are nanoseconds since the begin of the recording, durations nanoseconds, and null is
+// what is not known.
+
+export interface Dataset {
+  path: string;
+  host: string;
+  begin: string;
+  end: string | null;
+  callbacks: number | null;
+  session: Record<string, unknown>;
+}
+
+export interface Process { id: number; pid: number; name: string | null; host: string | null }
+export interface Thread { id: number; process: number; tid: number; name: string | null }
+export interface RosNode { id: number; name: string; process: number | null; standard: boolean }
+export interface Topic { id: number; name: string; type: string | null }
+export interface Callback {
+  id: number;
+  name: string;
+  node: number | null;
+  kind: string | null;
+  topic: number | null;
+  period: number | null;
+  symbol: string | null;
+  standard: boolean;
+}
+
+export interface Recording {
+  version: string;
+  report: boolean;
+  begin: string;
+  duration: number;
+  datasets: Dataset[];
+  baseline: Dataset[] | null;
+  scheduling: boolean;
+  offCpu: boolean;
+  warnings: string[];
+  lost: { records: number | null; blindSpans: number | null; text: string };
+  processes: Process[];
+  threads: Thread[];
+  nodes: RosNode[];
+  topics: Topic[];
+  callbacks: Callback[];
+  levels: number;
+}
+
+export interface Edge {
+  topic: number;
+  /** Null where the node is not known. */
+  from: number | null;
+  to: number | null;
+  transport: string[] | null;
+  count: number | null;
+  rate: number | null;
+  min: number | null;
+  mean: number | null;
+  p50: number | null;
+  p99: number | null;
+  max: number | null;
+  lost: number | null;
+  open: number | null;
+  unknown: number | null;
+}
+export interface Graph { nodes: number[]; edges: Edge[] }
+
+export type Value = string | number | boolean | null;
+export interface Rows { columns: string[]; rows: Value[][]; ids?: (number | null)[]; topics?: (number | null)[] }
+export interface CallbackRows extends Rows { parts: Rows | null }
+
+export interface Loss { begin: number; end: number | null; reason: string; count: number | null; process: number | null; text: string }
+
+export interface Path {
+  id: number;
+  text: string;
+  nodes: number[];
+  topics: number[];
+  flows?: { from: number; to: number; why: string }[];
+}
+export interface Paths { paths: Path[]; complete: boolean }
+
+export interface PathAnswer {
+  hops: Rows;
+  parts: Rows | null;
+  series: { t: number[]; hops: (number | null)[][]; total: (number | null)[] }[] | { t: number[]; hops: (number | null)[][]; total: (number | null)[] };
+  instances: number;
+  shown: number;
+}
+
+export type Fate = "received" | "lost" | "open" | "unknown" | "unused";
+export interface Flow {
+  columns: string[];
+  messages: { times: number[]; fate: Fate }[];
+  messagesTotal: number;
+  shown: number;
+}
+
+export type Subject = "callback" | "communication" | "topic";
+export type Measure = "latency" | "period" | "frequency";
+export interface Series {
+  exact: boolean;
+  bucket?: number;
+  t: number[];
+  v?: (number | null)[];
+  count?: number[];
+  min?: (number | null)[];
+  p50?: (number | null)[];
+  max?: (number | null)[];
+  histogram: { edges: number[]; counts: number[] } | null;
+  statistics: Record<"count" | "min" | "mean" | "p50" | "p90" | "p99" | "max", number | null>;
+}
+
+export interface ExactTile {
+  exact: true;
+  callbacks: { thread: number[]; callback: number[]; begin: number[]; end: (number | null)[]; depth: number[]; status: (string | null)[] };
+  publishes: { thread: number[]; topic: number[]; t: number[] };
+  messages: { topic: number[]; fromThread: number[]; fromTime: number[]; toThread: number[]; toTime: number[] };
+}
+export interface CoarseTile {
+  exact: false;
+  bins: number;
+  threads: { thread: number; busy: number[]; count: number[]; longest: ([number, number, number | null] | null)[] }[];
+}
+export type Tile = ExactTile | CoarseTile;
+export interface OffCpu { thread: number[]; kind: string[]; from: number[]; to: number[]; other: (string | number | null)[] }
+
+export interface Difference {
+  entities: Record<string, Value>[];
+  latencies: Record<string, Value>[];
+  noise: Record<string, Value>;
+  warnings: string[];
+}
+
+export interface Progress { read: number; total: number }

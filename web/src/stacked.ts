@@ -1,0 +1,48 @@
+// Bars of a path's messages, stacked of the hops: CARET's picture of where latency arises.
+
+import uPlot from "uplot";
+import { h } from "./dom";
+import { duration, time } from "./format";
+import { paletteColor } from "./palette";
+import { axis, plotOf, showDuration } from "./plot";
+
+export function stackedPlot(series: { t: number[]; hops: (number | null)[][] }, names: string[], signal: AbortSignal): HTMLElement {
+  // Each message has a bar of its own, side by side: by time, bars of messages that come together would hide each other.
+  const messages = series.t.map((_, i) => i);
+  const tops = stack(series.hops, messages.length);
+  const legend = h("p", { class: "legend" }, ...names.flatMap((name, hop) => {
+    const key = h("i");
+    key.style.background = paletteColor(hop).fill;
+    return [key, name];
+  }));
+  const plot = plotOf((element) => new uPlot({
+    width: Math.max(200, element.clientWidth),
+    height: 260,
+    cursor: { drag: { x: true, y: false } },
+    legend: { show: true },
+    scales: { x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] }, y: { range: (_, __, most) => [0, (most ?? 1) * 1.06] } },
+    axes: [axis((all) => all.map((i) => (Number.isInteger(i) && series.t[i] !== undefined ? time(series.t[i], 1e7) : "")), 34), axis((all) => all.map(showDuration), 78)],
+    series: [
+      { label: "begin", value: (_, i) => (i === null || i === undefined || series.t[i] === undefined ? "–" : time(series.t[i], 1000)) },
+      ...names.map((_, k): uPlot.Series => {
+        const hop = names.length - 1 - k; // the highest first, so that lower ones are drawn over it
+        const { fill } = paletteColor(hop);
+        return { label: names[hop]!, stroke: fill, fill, width: 0, points: { show: false }, paths: uPlot.paths.bars!({ size: [1, 60] }), value: (_, __, ___, i) => (i === null ? "–" : duration(series.hops[hop]?.[i])) };
+      }),
+    ],
+  }, [messages, ...names.map((_, k) => tops[names.length - 1 - k]!)] as uPlot.AlignedData, element), signal);
+  return h("div", {}, legend, plot);
+}
+
+/** The tops of the hops when they stand on each other. A message of which a hop is not known ends below it. */
+export function stack(hops: (number | null)[][], messages: number): (number | null)[][] {
+  const reached: (number | null)[] = Array.from({ length: messages }, () => 0);
+  return hops.map((values) => {
+    for (let i = 0; i < messages; i++) {
+      const value = values[i] ?? null;
+      const below = reached[i]!;
+      reached[i] = value === null || below === null ? null : below + value;
+    }
+    return [...reached];
+  });
+}

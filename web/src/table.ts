@@ -1,0 +1,130 @@
+// A table of an answer: sorted by a click, searched by a word, a page of it at a time. Each cell tells its exact value.
+
+import { exactly, heading, isDetail, shown, unitOf, type Unit } from "./columns";
+import { button, h } from "./dom";
+import { count, several } from "./format";
+import type { Rows, Value } from "./model";
+import { order } from "./sort";
+
+/** Rows that stand in the page at once. */
+export const pageSize = 1000;
+
+export interface TableOptions {
+  /** What tests and style sheets find the table by. */
+  name: string;
+  caption: string;
+  /** Where a row leads to, by its place in the answer. */
+  link?: (row: number) => string | null;
+  /** Marks the selected row. */
+  selected?: number | null;
+  /** Instead of what columns.ts says. */
+  unit?: (column: string, row: Value[]) => Unit | undefined;
+  details?: (column: string) => boolean;
+  /** What else a cell shows before its text. */
+  decorate?: (cell: HTMLTableCellElement, column: string, row: number) => void;
+  nothing?: string;
+}
+
+export function table(answer: Rows, options: TableOptions): HTMLElement {
+  const { columns, rows } = answer;
+  const isLeftOut = options.details ?? isDetail;
+  let shownRows = rows.map((_, i) => i);
+  let sorted: { column: number; descending: boolean } | null = null;
+  let filter = "";
+  let page = Math.max(0, Math.floor((options.selected ?? 0) / pageSize));
+
+  const numeric = columns.map((column, c) => unitOf(column) !== "text" || rows.some((row) => typeof row[c] === "number"));
+  const head = h("tr");
+  const body = h("tbody");
+  const element = h("table", { "data-table": options.name }, h("caption", { class: "hidden" }, options.caption), h("thead", {}, head), body);
+  const said = h("span", { class: "quiet", role: "status" });
+  const pages = h("span", { class: "pages" });
+
+  columns.forEach((column, c) => {
+    const cell = h("th", { scope: "col", class: classes(column, c), "aria-sort": "none" });
+    cell.append(button(heading(column), () => {
+      const descending: boolean = sorted?.column === c ? !sorted.descending : numeric[c]!;
+      sorted = { column: c, descending };
+      for (const other of head.children) other.setAttribute("aria-sort", "none");
+      cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      page = 0;
+      arrange();
+    }));
+    head.append(cell);
+  });
+
+  function classes(column: string, c: number): string | null {
+    return [numeric[c] ? "number" : "", isLeftOut(column) ? "detail" : ""].filter(Boolean).join(" ") || null;
+  }
+
+  function row(r: number): HTMLTableRowElement {
+    const values = rows[r]!;
+    const link = options.link?.(r) ?? null;
+    const line = h("tr", { "data-row": r, class: link ? "leads" : null, "aria-current": r === options.selected ? "true" : null });
+    let linked = false;
+    columns.forEach((column, c) => {
+      const value = values[c] ?? null;
+      const unit = options.unit?.(column, values) ?? unitOf(column);
+      const text = shown(column, value, unit);
+      const cell = h("td", { class: classes(column, c), "data-column": column, "data-value": JSON.stringify(value), title: exactly(value, unit) ?? (text.length > 24 ? text : null) });
+      if (link && !linked && !isLeftOut(column) && value !== null) {
+        cell.append(h("a", { href: link }, text));
+        linked = true;
+      } else {
+        cell.append(text);
+      }
+      options.decorate?.(cell, column, r);
+      line.append(cell);
+    });
+    if (link) {
+      line.addEventListener("click", (event) => {
+        if (!(event.target as Element).closest("a") && !getSelection()?.toString()) location.hash = link;
+      });
+    }
+    return line;
+  }
+
+  function arrange(): void {
+    const needle = filter.toLowerCase();
+    shownRows = sorted ? order(rows, sorted.column, sorted.descending) : rows.map((_, i) => i);
+    if (needle) shownRows = shownRows.filter((r) => rows[r]!.some((value) => typeof value === "string" && value.toLowerCase().includes(needle)));
+    const last = Math.max(0, Math.ceil(shownRows.length / pageSize) - 1);
+    page = Math.min(page, last);
+    body.replaceChildren(...shownRows.slice(page * pageSize, (page + 1) * pageSize).map(row));
+    said.textContent = needle ? `${count(shownRows.length)} of ${several(rows.length, "row")}` : several(rows.length, "row");
+    pages.replaceChildren();
+    if (last > 0) {
+      const from = page * pageSize;
+      pages.append(
+        button("‹", () => turn(-1), { "aria-label": "rows before", disabled: page === 0 }),
+        ` rows ${count(from + 1)} to ${count(Math.min(from + pageSize, shownRows.length))} `,
+        button("›", () => turn(1), { "aria-label": "rows behind", disabled: page === last }),
+      );
+    }
+  }
+
+  function turn(by: number): void {
+    page += by;
+    arrange();
+  }
+
+  if (rows.length === 0) return h("p", { class: "quiet", "data-table": options.name }, options.nothing ?? "There are none.");
+  arrange();
+
+  const search = h("input", { type: "search", placeholder: "filter rows", "aria-label": `filter rows: ${options.caption}` });
+  search.addEventListener("input", () => {
+    filter = search.value;
+    page = 0;
+    arrange();
+  });
+  const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption }, element);
+  const bar = h("div", { class: "table-bar" }, rows.length > 5 ? search : null, said, pages);
+  if (columns.some(isLeftOut)) {
+    const all = button("all columns", () => {
+      const on = element.classList.toggle("all-columns");
+      all.setAttribute("aria-pressed", String(on));
+    }, { "aria-pressed": "false" });
+    bar.append(all);
+  }
+  return h("div", { class: "table" }, bar, scroll);
+}

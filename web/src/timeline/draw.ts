@@ -1,0 +1,431 @@
+// Draws one frame of the timeline on a canvas. It only reads what it is given.
+
+import { time } from "../format";
+import type { Loss, OffCpu } from "../model";
+import type { Names } from "../names";
+import { tickStep, ticks } from "../ticks";
+import { tileBegin, tileEnd } from "./grid";
+import { barHeight, barTop, groupHeight, type Lane, type Lanes } from "./lanes";
+import type { Selection } from "./selection";
+import type { Found } from "./store";
+import type { Coarse, Exact } from "./tile";
+import type { Viewport } from "./viewport";
+
+export interface Colors {
+  background: string;
+  lane: string;
+  text: string;
+  quiet: string;
+  line: string;
+  lost: string;
+  accent: string;
+  message: string;
+  runnable: string;
+  blocked: string;
+}
+
+export interface Scene {
+  view: Viewport;
+  lanes: Lanes;
+  /** How far the lanes are scrolled up, in pixels. */
+  scroll: number;
+  width: number;
+  height: number;
+  /** Pixels that the names of threads take on the left. */
+  gutter: number;
+  duration: number;
+  found: Found[];
+  offCpu: OffCpu[];
+  losses: Loss[];
+  names: Names;
+  selection: Selection | null;
+  hovered: Selection | null;
+  showMessages: boolean;
+  colors: Colors;
+  lostPattern: CanvasPattern;
+}
+
+export interface Drawn { callbacks: number; publishes: number; messages: number; exact: boolean }
+
+export const axisHeight = 24;
+const font = "12px system-ui, sans-serif";
+
+export function draw(pen: CanvasRenderingContext2D, scene: Scene): Drawn {
+  const { width, height, gutter, colors } = scene;
+  pen.fillStyle = colors.background;
+  pen.fillRect(0, 0, width, height);
+  pen.font = font;
+  pen.textBaseline = "middle";
+  const drawn: Drawn = { callbacks: 0, publishes: 0, messages: 0, exact: scene.found.length > 0 && scene.found.every((found) => found.tile.exact) };
+
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, axisHeight, width, height - axisHeight);
+  pen.clip();
+  const visible = scene.lanes.lanes.filter((lane) => y(scene, lane) < height && y(scene, lane) + lane.height > axisHeight);
+  drawGroups(pen, scene);
+  pen.fillStyle = colors.lane;
+  for (const lane of visible) pen.fillRect(gutter, y(scene, lane) + barTop, width - gutter, barHeight);
+
+  pen.save();
+  pen.beginPath();
+  pen.rect(gutter, axisHeight, width - gutter, height - axisHeight);
+  pen.clip();
+  pen.translate(gutter, 0);
+  drawGrid(pen, scene);
+  let before: Found | null = null;
+  for (const found of scene.found) {
+    if (found.tile.exact) drawExact(pen, scene, found.tile, found, before, visible, drawn);
+    else drawCoarse(pen, scene, found.tile, found, visible);
+    before = found;
+  }
+  drawOffCpu(pen, scene);
+  drawLosses(pen, scene, visible);
+  before = null;
+  for (const found of scene.found) {
+    if (found.tile.exact) {
+      drawPublishes(pen, scene, found.tile, found, drawn);
+      drawMessages(pen, scene, found.tile, found, before, drawn);
+    }
+    before = found;
+  }
+  drawChosen(pen, scene);
+  pen.restore();
+
+  drawNames(pen, scene, visible);
+  pen.restore();
+  drawAxis(pen, scene);
+  return drawn;
+}
+
+/** Whether what began before a tile is drawn by the one before. */
+function isShownBefore(found: Found, before: Found | null): boolean {
+  return before?.tile.exact === true && before.to === found.from;
+}
+
+function y(scene: Scene, lane: { top: number }): number {
+  return axisHeight + lane.top - scene.scroll;
+}
+
+function drawGroups(pen: CanvasRenderingContext2D, scene: Scene): void {
+  for (const group of scene.lanes.groups) {
+    const top = y(scene, group);
+    if (top > scene.height || top + group.height < axisHeight) continue;
+    pen.strokeStyle = scene.colors.line;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    pen.moveTo(0, Math.round(top) + 0.5);
+    pen.lineTo(scene.width, Math.round(top) + 0.5);
+    pen.stroke();
+    pen.fillStyle = scene.colors.text;
+    pen.font = `600 ${font}`;
+    pen.fillText(shortened(pen, group.name, scene.width - 16), 8, top + groupHeight / 2 + 1);
+    pen.font = font;
+  }
+}
+
+function drawNames(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]): void {
+  pen.fillStyle = scene.colors.quiet;
+  for (const lane of lanes) pen.fillText(shortened(pen, lane.name, scene.gutter - 24), 16, y(scene, lane) + barTop + barHeight / 2);
+}
+
+function axisTicks(scene: Scene): { step: number; at: number[] } {
+  const step = tickStep(scene.view.span, (scene.width - scene.gutter) / 110);
+  return { step, at: ticks(scene.view.from, scene.view.to, step) };
+}
+
+function drawGrid(pen: CanvasRenderingContext2D, scene: Scene): void {
+  pen.strokeStyle = scene.colors.line;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (const at of axisTicks(scene).at) {
+    const x = Math.round(scene.view.x(at)) + 0.5;
+    pen.moveTo(x, axisHeight);
+    pen.lineTo(x, scene.height);
+  }
+  pen.stroke();
+}
+
+function drawAxis(pen: CanvasRenderingContext2D, scene: Scene): void {
+  const { gutter, width, colors, view } = scene;
+  pen.fillStyle = colors.background;
+  pen.fillRect(0, 0, width, axisHeight);
+  const { step, at } = axisTicks(scene);
+  pen.save();
+  pen.beginPath();
+  pen.rect(gutter, 0, width - gutter, axisHeight);
+  pen.clip();
+  pen.fillStyle = colors.quiet;
+  pen.strokeStyle = colors.quiet;
+  pen.beginPath();
+  for (const tick of at) {
+    const x = Math.round(gutter + view.x(tick)) + 0.5;
+    pen.moveTo(x, axisHeight - 5);
+    pen.lineTo(x, axisHeight);
+    pen.fillText(time(tick, step), x + 4, axisHeight / 2);
+  }
+  pen.stroke();
+  pen.restore();
+  pen.fillStyle = colors.quiet;
+  pen.fillText("since the begin", 8, axisHeight / 2);
+}
+
+function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, found: Found, before: Found | null, lanes: Lane[], drawn: Drawn): void {
+  const { view, names } = scene;
+  const from = Math.max(view.from, found.from);
+  const to = Math.min(view.to, found.to);
+  const shownBefore = isShownBefore(found, before); // then what began before is drawn and counted already
+  const laneOf = new Set(lanes.map((lane) => lane.thread));
+  for (const [thread, places] of tile.byThread) {
+    const lane = scene.lanes.byThread.get(thread);
+    const inSight = lane !== undefined && laneOf.has(thread);
+    let lastX = -1;
+    let lastDepth = -1;
+    for (const i of places) {
+      const begin = tile.begin[i]!;
+      const end = tile.end[i]!;
+      const known = !Number.isNaN(end);
+      if (begin > to || (known ? end : begin) < from || (shownBefore && begin < found.from)) continue;
+      drawn.callbacks++;
+      if (!inSight) continue;
+      const depth = tile.depth[i]!;
+      const left = Math.max(-2, view.x(begin));
+      const right = Math.min(view.width + 2, known ? view.x(end) : unfinishedEnd(scene, tile.status[i]!, left));
+      const pixel = Math.floor(left);
+      if (right - left < 1 && pixel === lastX && depth === lastDepth) continue; // this pixel is drawn already
+      lastX = pixel;
+      lastDepth = depth;
+      const inset = Math.min(3, depth) * 5;
+      const top = y(scene, lane) + barTop + inset;
+      const height = barHeight - inset;
+      const color = names.callbackColor(tile.callback[i]!);
+      pen.fillStyle = color.fill;
+      const wide = Math.max(1, right - left);
+      pen.fillRect(wide > 3 ? left : pixel, top, wide > 4 ? wide - 1 : wide, height);
+      if (depth > 0 && wide > 3) {
+        pen.fillStyle = scene.colors.background;
+        pen.fillRect(left, top - 1, wide, 1);
+      }
+      if (tile.status[i]) drawUnfinished(pen, scene, left, right, top, height, known);
+      if (wide > 36) {
+        const shown = Math.max(0, left);
+        const room = Math.min(right, view.width) - shown - 8;
+        if (room > 24) {
+          pen.fillStyle = color.text;
+          pen.fillText(shortened(pen, names.callback(tile.callback[i]!), room), shown + 4, top + height / 2 + 0.5);
+        }
+      }
+    }
+  }
+}
+
+/** Where an execution ends in the picture of which no end is known: it went on to the end of the recording, or a stub says so. */
+function unfinishedEnd(scene: Scene, status: string, left: number): number {
+  return status === "recording_end" ? Math.max(left + 8, scene.view.x(scene.duration)) : left + 14;
+}
+
+function drawUnfinished(pen: CanvasRenderingContext2D, scene: Scene, left: number, right: number, top: number, height: number, known: boolean): void {
+  pen.save();
+  pen.strokeStyle = scene.colors.lost;
+  pen.lineWidth = 2;
+  pen.setLineDash(known ? [] : [3, 3]);
+  pen.strokeRect(left + 1, top + 1, Math.max(2, right - left - 2), height - 2);
+  pen.restore();
+}
+
+function drawCoarse(pen: CanvasRenderingContext2D, scene: Scene, tile: Coarse, found: Found, lanes: Lane[]): void {
+  const { view, duration, names } = scene;
+  const begin = tileBegin(duration, found.address);
+  const bin = (tileEnd(duration, found.address) - begin) / tile.bins;
+  const first = Math.max(0, Math.floor((Math.max(view.from, found.from) - begin) / bin));
+  const last = Math.min(tile.bins - 1, Math.ceil((Math.min(view.to, found.to) - begin) / bin));
+  const leftmost = view.x(found.from);
+  const rightmost = view.x(found.to);
+  const inSight = new Set(lanes.map((lane) => lane.thread));
+  for (const { thread, busy, count, longest } of tile.threads) {
+    const lane = scene.lanes.byThread.get(thread);
+    if (!lane || !inSight.has(thread)) continue;
+    const bottom = y(scene, lane) + barTop + barHeight;
+    for (let i = first; i <= last; i++) {
+      const share = busy[i] ?? 0;
+      if (share === 0 && !count[i]) continue;
+      const left = Math.floor(Math.max(leftmost, view.x(begin + i * bin)));
+      const right = Math.floor(Math.min(rightmost, view.x(begin + (i + 1) * bin)));
+      const height = Math.max(2, Math.round(share / 255 * barHeight));
+      pen.fillStyle = names.callbackColor(longest[i]?.[0] ?? -1).fill;
+      pen.fillRect(left, bottom - height, Math.max(1, right - left), height);
+    }
+  }
+}
+
+function drawOffCpu(pen: CanvasRenderingContext2D, scene: Scene): void {
+  const { view, colors } = scene;
+  for (const times of scene.offCpu) {
+    times.thread.forEach((thread, i) => {
+      const lane = scene.lanes.byThread.get(thread);
+      const from = times.from[i]!;
+      const to = times.to[i]!;
+      if (!lane || to < view.from || from > view.to) return;
+      const left = Math.max(0, view.x(from));
+      pen.fillStyle = times.kind[i] === "blocked" ? colors.blocked : colors.runnable;
+      pen.fillRect(left, y(scene, lane) + barTop + barHeight + 1, Math.max(1, Math.min(view.width, view.x(to)) - left), 4);
+    });
+  }
+}
+
+function drawLosses(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]): void {
+  const { view, colors, height } = scene;
+  const processOf = (lane: Lane) => scene.names.recording.threads[lane.thread]?.process;
+  for (const loss of scene.losses) {
+    const end = loss.end ?? loss.begin;
+    if (end < view.from || loss.begin > view.to) continue;
+    const left = Math.max(-4, view.x(loss.begin));
+    const right = Math.min(view.width + 4, view.x(end));
+    const of = loss.process === null ? null : lanes.filter((lane) => processOf(lane) === loss.process);
+    const spans = of ? of.map((lane) => [y(scene, lane), lane.height] as const) : [[axisHeight, height - axisHeight] as const];
+    for (const [top, tall] of spans) {
+      pen.fillStyle = scene.lostPattern;
+      if (right - left > 1) pen.fillRect(left, top, right - left, tall);
+      pen.fillStyle = colors.lost;
+      pen.fillRect(Math.round(left), top, 2, tall);
+      if (loss.end !== null && right - left > 4) pen.fillRect(Math.round(right) - 2, top, 2, tall);
+    }
+  }
+}
+
+function drawPublishes(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, found: Found, drawn: Drawn): void {
+  const { view, duration } = scene;
+  const from = Math.max(view.from, found.from);
+  const to = Math.min(view.to, found.to);
+  const last = to === duration;
+  pen.fillStyle = scene.colors.text;
+  const lastX = new Map<number, number>();
+  for (let i = 0; i < tile.publishes.t.length; i++) {
+    const t = tile.publishes.t[i]!;
+    if (t < from || (last ? t > to : t >= to)) continue;
+    drawn.publishes++;
+    const thread = tile.publishes.thread[i]!;
+    const lane = scene.lanes.byThread.get(thread);
+    const x = Math.round(view.x(t));
+    if (!lane || lastX.get(thread) === x) continue;
+    lastX.set(thread, x);
+    const top = y(scene, lane);
+    pen.fillRect(x, top + 1, 1, barTop + 5);
+    pen.fillRect(x - 1, top, 3, 3);
+  }
+}
+
+function drawMessages(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, found: Found, before: Found | null, drawn: Drawn): void {
+  const { view, selection, hovered } = scene;
+  const { fromThread, fromTime, toThread, toTime } = tile.messages;
+  const shownBefore = isShownBefore(found, before);
+  const paths = [new Path2D(), new Path2D()];
+  let budget = 3000;
+  for (let i = 0; i < toTime.length; i++) {
+    const [t0, t1] = [fromTime[i]!, toTime[i]!];
+    if (t1 < view.from || t0 > view.to || (shownBefore && t0 < found.from)) continue;
+    if (Math.max(t0, found.from) > Math.min(t1, found.to)) continue;
+    drawn.messages++;
+    const starts = (s: Selection | null) => s !== null && s.thread === toThread[i] && s.begin === t1;
+    const strong = starts(selection) || starts(hovered);
+    if ((!scene.showMessages && !strong) || --budget < 0) continue;
+    const from = scene.lanes.byThread.get(fromThread[i]!);
+    const to = scene.lanes.byThread.get(toThread[i]!);
+    if (!from || !to) continue;
+    const [x0, x1] = [view.x(t0), view.x(t1)];
+    const y0 = y(scene, from) + barTop;
+    const y1 = y(scene, to) + (from.top > to.top ? barTop + barHeight : barTop);
+    arrow(paths[strong ? 1 : 0]!, x0, y0, x1, y1);
+  }
+  pen.strokeStyle = scene.colors.message;
+  pen.lineWidth = 1;
+  pen.stroke(paths[0]!);
+  pen.strokeStyle = scene.colors.accent;
+  pen.lineWidth = 2;
+  pen.stroke(paths[1]!);
+}
+
+function arrow(path: Path2D, x0: number, y0: number, x1: number, y1: number): void {
+  const length = Math.hypot(x1 - x0, y1 - y0);
+  path.moveTo(x0, y0);
+  path.lineTo(x1, y1);
+  if (length < 10) return;
+  const [dx, dy] = [(x1 - x0) / length * 6, (y1 - y0) / length * 6];
+  path.moveTo(x1 - dx - dy * 0.5, y1 - dy + dx * 0.5);
+  path.lineTo(x1, y1);
+  path.lineTo(x1 - dx + dy * 0.5, y1 - dy - dx * 0.5);
+}
+
+function drawChosen(pen: CanvasRenderingContext2D, scene: Scene): void {
+  for (const [chosen, color, wide] of [[scene.hovered, scene.colors.text, 1], [scene.selection, scene.colors.accent, 3]] as const) {
+    if (!chosen) continue;
+    const box = boxOf(scene, chosen);
+    if (!box) continue;
+    pen.strokeStyle = color;
+    pen.lineWidth = wide;
+    pen.strokeRect(box.left - wide / 2, box.top - wide / 2, box.width + wide, box.height + wide);
+  }
+}
+
+function boxOf(scene: Scene, chosen: Selection): { left: number; top: number; width: number; height: number } | null {
+  const lane = scene.lanes.byThread.get(chosen.thread);
+  if (!lane) return null;
+  for (const { tile } of scene.found) {
+    if (!tile.exact) continue;
+    for (const i of tile.byThread.get(chosen.thread) ?? []) {
+      if (tile.begin[i] !== chosen.begin || tile.depth[i] !== chosen.depth) continue;
+      const left = Math.max(-4, scene.view.x(chosen.begin));
+      const end = tile.end[i]!;
+      const right = Math.min(scene.view.width + 4, Number.isNaN(end) ? unfinishedEnd(scene, tile.status[i]!, left) : scene.view.x(end));
+      const inset = Math.min(3, chosen.depth) * 5;
+      return { left, top: y(scene, lane) + barTop + inset, width: Math.max(2, right - left), height: barHeight - inset };
+    }
+  }
+  return null;
+}
+
+/** The execution at a place of the canvas, the innermost one. */
+export function pick(scene: Scene, x: number, atY: number): Selection | null {
+  if (x < scene.gutter || atY < axisHeight) return null;
+  const lane = scene.lanes.lanes.find((candidate) => atY >= y(scene, candidate) && atY < y(scene, candidate) + candidate.height);
+  if (!lane) return null;
+  const at = x - scene.gutter;
+  let best: Selection | null = null;
+  let nearest = 4; // pixels that a pointer may miss a narrow one by
+  for (const { tile } of scene.found) {
+    if (!tile.exact) continue;
+    for (const i of tile.byThread.get(lane.thread) ?? []) {
+      const left = scene.view.x(tile.begin[i]!);
+      const end = tile.end[i]!;
+      const right = Number.isNaN(end) ? unfinishedEnd(scene, tile.status[i]!, left) : scene.view.x(end);
+      const misses = at < left ? left - at : at > right ? at - right : 0;
+      if (misses < nearest || (misses === nearest && best !== null && tile.depth[i]! > best.depth)) {
+        nearest = misses;
+        best = { thread: lane.thread, begin: tile.begin[i]!, depth: tile.depth[i]! };
+      }
+    }
+  }
+  return best;
+}
+
+const widths = new Map<string, number>();
+
+function widthOf(pen: CanvasRenderingContext2D, text: string): number {
+  let width = widths.get(text);
+  if (width === undefined) {
+    if (widths.size > 5000) widths.clear();
+    width = pen.measureText(text).width;
+    widths.set(text, width);
+  }
+  return width;
+}
+
+/** The text, shortened in the middle to so many pixels. */
+function shortened(pen: CanvasRenderingContext2D, text: string, room: number): string {
+  const width = widthOf(pen, text);
+  if (width <= room) return text;
+  const kept = Math.floor(text.length * room / width) - 1;
+  if (kept < 2) return "";
+  const front = Math.ceil(kept / 2);
+  return `${text.slice(0, front)}…${text.slice(text.length - (kept - front))}`;
+}

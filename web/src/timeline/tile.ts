@@ -1,0 +1,66 @@
+// A tile as it is drawn: numbers in typed arrays, the callbacks of each thread in the order of their begins.
+
+import type { CoarseTile, ExactTile, Tile } from "../model";
+
+export interface Exact {
+  exact: true;
+  count: number;
+  thread: Int32Array;
+  callback: Int32Array;
+  begin: Float64Array;
+  /** NaN where the end is not known. */
+  end: Float64Array;
+  depth: Uint8Array;
+  /** Empty where the callback ended as it should. */
+  status: string[];
+  /** The places of each thread's callbacks, parents before what is nested in them. */
+  byThread: Map<number, Int32Array>;
+  publishes: { thread: Int32Array; topic: Int32Array; t: Float64Array };
+  messages: { topic: Int32Array; fromThread: Int32Array; fromTime: Float64Array; toThread: Int32Array; toTime: Float64Array };
+}
+
+export interface Coarse {
+  exact: false;
+  bins: number;
+  threads: CoarseTile["threads"];
+}
+
+export type PreparedTile = Exact | Coarse;
+
+export function prepare(tile: Tile): PreparedTile {
+  return tile.exact ? prepareExact(tile) : { exact: false, bins: tile.bins, threads: tile.threads };
+}
+
+function prepareExact({ callbacks: c, publishes: p, messages: m }: ExactTile): Exact {
+  const begin = Float64Array.from(c.begin);
+  const depth = Uint8Array.from(c.depth);
+  const places = new Map<number, number[]>();
+  c.thread.forEach((thread, i) => {
+    const list = places.get(thread);
+    if (list) list.push(i);
+    else places.set(thread, [i]);
+  });
+  const byThread = new Map<number, Int32Array>();
+  for (const [thread, list] of places) {
+    byThread.set(thread, Int32Array.from(list.sort((a, b) => begin[a]! - begin[b]! || depth[a]! - depth[b]!)));
+  }
+  return {
+    exact: true,
+    count: begin.length,
+    thread: Int32Array.from(c.thread),
+    callback: Int32Array.from(c.callback),
+    begin,
+    end: Float64Array.from(c.end, (end) => end ?? NaN),
+    depth,
+    status: c.status.map((status) => (status === null || status === "complete" ? "" : status)),
+    byThread,
+    publishes: { thread: Int32Array.from(p.thread), topic: Int32Array.from(p.topic), t: Float64Array.from(p.t) },
+    messages: {
+      topic: Int32Array.from(m.topic),
+      fromThread: Int32Array.from(m.fromThread),
+      fromTime: Float64Array.from(m.fromTime),
+      toThread: Int32Array.from(m.toThread),
+      toTime: Float64Array.from(m.toTime),
+    },
+  };
+}

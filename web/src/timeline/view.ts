@@ -1,0 +1,289 @@
+// The timeline: threads, what ran in them, what they published, and which message started what.
+
+import type { View } from "../app";
+import { button, h } from "../dom";
+import { failure } from "../failure";
+import { count, duration, time } from "../format";
+import { offCpuKey } from "../keys";
+import { Lru } from "../lru";
+import type { Loss, OffCpu } from "../model";
+import { note, probe } from "../probe";
+import { address, numberParameter, replaceAddress } from "../router";
+import { color, onThemeChange } from "../theme";
+import { control } from "./controls";
+import { details, executionOf, spoken } from "./details";
+import { axisHeight, draw, pick, type Colors, type Scene } from "./draw";
+import { levelFor } from "./grid";
+import { hatch } from "./hatch";
+import { layOut } from "./lanes";
+import { neighbour, parseSelection, writeSelection, type Selection } from "./selection";
+import { TileStore, type Found } from "./store";
+import type { Exact } from "./tile";
+import { Viewport } from "./viewport";
+
+const tilesBound = 256;
+const gutter = 168;
+/** Bins that a tile has which is not exact. */
+const bins = 512;
+
+export const timelineView: View = async (app, element, parameters, signal) => {
+  const { recording, names, source } = app;
+  const view = new Viewport(recording.duration);
+  const from = numberParameter(parameters, "from");
+  const to = numberParameter(parameters, "to");
+  if (from !== null && to !== null && to > from) view.show(from, to);
+  let selection = parseSelection(parameters.get("select"));
+  let hovered: Selection | null = null;
+  let scroll = 0;
+  let losses: Loss[] = [];
+  let lossesKnown = false;
+  let found: Found[] = [];
+  let scene: Scene | null = null;
+
+  const lanes = layOut(names);
+  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Timeline of threads. Arrow keys move, plus and minus zoom, f shows everything, Enter selects a callback, Tab goes to the next one, Escape lets go." });
+  const tip = h("div", { class: "tip", role: "presentation", hidden: true });
+  const status = h("span", { class: "quiet", role: "status" });
+  const said = h("div", { class: "hidden", "aria-live": "polite" });
+  const side = h("div", { class: "side" });
+  const trouble = h("div");
+  const messages = h("input", { type: "checkbox", checked: true });
+  const stage = h("div", { class: "stage" }, canvas, tip);
+  element.append(
+    h("div", { class: "toolbar" },
+      button("−", () => zoom(2), { "aria-label": "zoom out", title: "zoom out (-)" }),
+      button("+", () => zoom(0.5), { "aria-label": "zoom in", title: "zoom in (+)" }),
+      button("all", fit, { title: "show the whole recording (f)" }),
+      h("label", {}, messages, " messages"),
+      status,
+      h("span", { class: "legend" },
+        h("i", { class: "key-publish" }), "publish", h("i", { class: "key-message" }), "message", h("i", { class: "key-lost" }), "lost or not seen",
+        recording.offCpu ? h("i", { class: "key-runnable" }) : null, recording.offCpu ? "could have run" : null,
+        recording.offCpu ? h("i", { class: "key-blocked" }) : null, recording.offCpu ? "waited" : null),
+      h("span", { class: "quiet keys" }, "wheel zooms, drag moves, shift+wheel scrolls")),
+    trouble,
+    h("div", { class: "timeline" }, stage, side),
+    said);
+  messages.addEventListener("change", () => changed());
+
+  if (lanes.lanes.length === 0) {
+    element.append(h("p", { class: "quiet" }, "No thread is known in which callbacks ran: nothing was recorded, or the programs have no callbacks that can be seen."));
+  }
+
+  const store = new TileStore(source, recording.duration, tilesBound, () => changed());
+  const offCpu = new Lru<OffCpu>(16);
+  const offCpuAsked = new Set<string>();
+  signal.addEventListener("abort", () => {
+    store.stop();
+    probe.timeline = null;
+  });
+
+  const pen = canvas.getContext("2d", { alpha: false })!;
+  let colors = readColors();
+  let pattern: CanvasPattern | null = null;
+  onThemeChange(() => {
+    colors = readColors();
+    pattern = null;
+    changed();
+  }, signal);
+
+  let width = 0;
+  let height = 0;
+  const resized = new ResizeObserver(() => {
+    const scale = devicePixelRatio;
+    const box = stage.getBoundingClientRect();
+    width = Math.max(gutter + 50, Math.floor(box.width));
+    height = Math.max(100, Math.floor(box.height));
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pattern = null;
+    view.width = width - gutter;
+    changed();
+  });
+  resized.observe(stage);
+  signal.addEventListener("abort", () => resized.disconnect());
+
+  let frame = 0;
+  let lastFrame = 0;
+  function changed(): void {
+    if (frame !== 0 || signal.aborted) return;
+    frame = requestAnimationFrame((now) => {
+      frame = 0;
+      if (signal.aborted || width === 0) return;
+      if (lastFrame !== 0 && now - lastFrame < 250) note(probe.frames, now - lastFrame); // a longer one was a pause
+      lastFrame = now;
+      const begin = performance.now();
+      render();
+      note(probe.draws, performance.now() - begin);
+    });
+  }
+
+  let addressTimer = 0;
+  function render(): void {
+    const level = levelFor(recording.duration, view.span, view.width, bins, recording.levels);
+    const shown = store.show(view.from, view.to, level);
+    found = shown.found;
+    const awaited = shown.awaited;
+    const coarser = found.some((one) => one.coarserThanWanted);
+    if (recording.offCpu) askOffCpu();
+    scroll = Math.min(Math.max(0, scroll), Math.max(0, lanes.height + axisHeight - height + 8));
+    scene = {
+      view, lanes, scroll, width, height, gutter, duration: recording.duration, found,
+      offCpu: visibleOffCpu(), losses, names, selection, hovered, showMessages: messages.checked, colors,
+      lostPattern: (pattern ??= hatch(pen, colors.lost, devicePixelRatio)),
+    };
+    const drawn = draw(pen, scene);
+    probe.tilesHeld = store.held;
+    probe.timeline = { from: view.from, to: view.to, drawn: { ...drawn, exact: drawn.exact && awaited === 0 } };
+    probe.settled = lossesKnown && awaited === 0 && !store.waiting && offCpuAsked.size === 0;
+    status.textContent = `${time(view.from, view.span / 1000)} + ${duration(Math.round(view.span))} · ${
+      drawn.exact ? `${count(drawn.callbacks)} callbacks` : "share of the time in callbacks"}${
+      awaited > 0 && !store.error ? " · loading finer…" : coarser ? " · finer than the report holds" : ""}`;
+    if (store.error && trouble.childElementCount === 0) trouble.replaceChildren(failure(store.error, () => {
+      trouble.replaceChildren();
+      store.retry();
+      changed();
+    }));
+    if (selection && !shownSelection) showSelection();
+    clearTimeout(addressTimer);
+    addressTimer = window.setTimeout(() => {
+      if (!signal.aborted) replaceAddress(address("timeline", { from: Math.round(view.from), to: Math.round(view.to), select: selection && writeSelection(selection) }));
+    }, 200);
+  }
+
+  const exactTiles = () => found.map(({ tile }) => tile).filter((tile): tile is Exact => tile.exact);
+
+  function visibleOffCpu(): OffCpu[] {
+    return found.map(({ address: at }) => offCpu.peek(offCpuKey(at.level, at.index))).filter((times): times is OffCpu => times !== undefined);
+  }
+
+  function askOffCpu(): void {
+    for (const { address: at, tile } of found) {
+      const key = offCpuKey(at.level, at.index);
+      if (!tile.exact || offCpu.peek(key) || offCpuAsked.has(key) || !source.holds(key) || offCpuAsked.size > 8) continue;
+      offCpuAsked.add(key);
+      source.get<OffCpu>(key, signal).then((times) => {
+        offCpu.set(key, times);
+        offCpuAsked.delete(key);
+        changed();
+      }, () => {
+        offCpuAsked.delete(key);
+        offCpu.set(key, nothing); // not asked again and again: the lane stays without
+      });
+    }
+  }
+
+  let shownSelection = false;
+  function select(next: Selection | null, intoView = false): void {
+    selection = next;
+    shownSelection = false;
+    side.replaceChildren();
+    if (next && intoView && (next.begin < view.from || next.begin > view.to)) view.show(next.begin - view.span / 2, next.begin + view.span / 2);
+    if (next) scrollTo(next);
+    changed();
+  }
+
+  function scrollTo({ thread }: Selection): void {
+    const lane = lanes.byThread.get(thread);
+    if (!lane) return;
+    if (lane.top < scroll) scroll = lane.top - 20;
+    if (lane.top + lane.height + axisHeight > scroll + height) scroll = lane.top + lane.height + axisHeight - height;
+  }
+
+  function showSelection(): void {
+    const execution = selection && executionOf(exactTiles(), selection);
+    if (!execution) return;
+    shownSelection = true;
+    said.textContent = spoken(app, execution);
+    side.replaceChildren(details(app, execution, exactTiles(), visibleOffCpu(), {
+      show: (a, b) => {
+        view.show(a - (b - a) * 0.3, b + (b - a) * 0.3);
+        changed();
+      },
+      close: () => {
+        select(null);
+        canvas.focus();
+      },
+    }));
+  }
+
+  function zoom(factor: number): void {
+    view.zoom(factor, view.width / 2);
+    changed();
+  }
+
+  function fit(): void {
+    view.show(0, recording.duration);
+    changed();
+  }
+
+  control(canvas, {
+    view,
+    gutter,
+    changed,
+    fit,
+    scroll: (pixels) => { scroll += pixels; },
+    hover: (x, y) => {
+      const next = scene && x >= 0 ? pick(scene, x, y) : null;
+      const execution = next && executionOf(exactTiles(), next);
+      tip.hidden = !execution;
+      if (execution) {
+        tip.textContent = `${names.callback(execution.callback)} · ${execution.end === null ? "end unknown" : duration(execution.end - execution.begin)}`;
+        tip.style.left = `${Math.min(x + 12, width - 12)}px`;
+        tip.style.top = `${y + 16}px`;
+        tip.classList.toggle("leftward", x > width * 0.6);
+      }
+      if (next?.begin === hovered?.begin && next?.thread === hovered?.thread && next?.depth === hovered?.depth) return;
+      hovered = next;
+      changed();
+    },
+    choose: (x, y) => select(scene && pick(scene, x, y)),
+    step: (by) => {
+      if (!selection) return false;
+      const next = neighbour(exactTiles(), selection, by);
+      if (next) select(next, true);
+      return true; // at the ends of what is drawn Tab stays: Esc lets go
+    },
+    enter: () => {
+      if (!selection) return select(firstIn(exactTiles(), view, lanes.lanes.map((lane) => lane.thread)));
+      const execution = executionOf(exactTiles(), selection);
+      if (execution) view.show(execution.begin - (spanOf(execution) * 0.5), execution.begin + spanOf(execution) * 1.5);
+    },
+    escape: () => {
+      if (!selection) return false;
+      select(null);
+      return true;
+    },
+  });
+
+  const lossesCame = source.get<{ rows: Loss[] }>("losses").then(({ rows }) => {
+    losses = rows;
+    lossesKnown = true;
+    changed();
+  }, (error: unknown) => trouble.append(failure(error)));
+  changed();
+  await lossesCame;
+};
+
+const nothing: OffCpu = { thread: [], kind: [], from: [], to: [], other: [] };
+const spanOf = (execution: { begin: number; end: number | null }) => Math.max(1000, (execution.end ?? execution.begin) - execution.begin);
+
+function firstIn(tiles: Exact[], view: Viewport, threads: number[]): Selection | null {
+  for (const thread of threads) {
+    for (const tile of tiles) {
+      for (const i of tile.byThread.get(thread) ?? []) {
+        const begin = tile.begin[i]!;
+        if (begin >= view.from && begin <= view.to) return { thread, begin, depth: tile.depth[i]! };
+      }
+    }
+  }
+  return null;
+}
+
+function readColors(): Colors {
+  return {
+    background: color("panel"), lane: color("lane"), text: color("text"), quiet: color("quiet"), line: color("line"), lost: color("lost"),
+    accent: color("accent"), message: color("message"), runnable: color("runnable"), blocked: color("blocked"),
+  };
+}

@@ -1,0 +1,45 @@
+// Where the time went: a bar of parts in each row of a table.
+
+import { shown } from "./columns";
+import { h } from "./dom";
+import { duration } from "./format";
+import type { Rows } from "./model";
+import { table, type TableOptions } from "./table";
+
+/** Parts in the order in which they are drawn, and what they are called. */
+const partNames: Record<string, string> = {
+  cpu_time: "on the CPU",
+  other_callbacks: "other callbacks",
+  executor: "executor and middleware",
+  preempted_time: "could have run",
+  blocked_time: "waited",
+  wakeup_latency: "woken, no CPU yet",
+};
+
+/** The table with a column of bars, all on one scale, and a legend. */
+export function partBars(answer: Rows, parts: string[], options: TableOptions): HTMLElement {
+  const present = parts.filter((part) => answer.columns.includes(part));
+  const places = present.map((part) => answer.columns.indexOf(part));
+  const sum = (row: number) => places.reduce((total, place) => total + Number(answer.rows[row]![place] ?? 0), 0);
+  const most = Math.max(1, ...answer.rows.map((_, row) => sum(row)));
+  const element = table(answer, {
+    ...options,
+    details: (column) => !["node_name", "name", "kind", "topic_name", "symbol", "count", "mean", "longest", "longest_behind", "unknown", ...present].includes(column),
+    decorate: (cell, column, row) => {
+      options.decorate?.(cell, column, row);
+      if (column !== "mean" || answer.rows[row]![answer.columns.indexOf("mean")] === null) return;
+      const bar = h("span", { class: "bar", title: present.map((part, i) => `${partNames[part]}: ${shown(part, answer.rows[row]![places[i]!] ?? null)}`).join("\n") });
+      bar.style.width = `${Math.max(1, sum(row) / most * 130)}px`;
+      present.forEach((part, i) => {
+        const value = Number(answer.rows[row]![places[i]!] ?? 0);
+        if (value <= 0) return;
+        const piece = h("span", { class: `part-${part}`, "aria-label": `${partNames[part]} ${duration(value)}` });
+        piece.style.flexGrow = String(value);
+        bar.append(piece);
+      });
+      cell.classList.add("barred");
+      cell.prepend(bar);
+    },
+  });
+  return h("div", {}, h("p", { class: "legend" }, ...present.flatMap((part) => [h("i", { class: `part-${part}` }), partNames[part]!])), element);
+}
