@@ -7,6 +7,7 @@ import { count, duration, several, time } from "./format";
 import { flowKey } from "./keys";
 import type { Fate, Flow, Loss, Path } from "./model";
 import { printable } from "./printable";
+import { showDuration } from "./plot";
 import { color, onThemeChange } from "./theme";
 import { tickStep, ticks } from "./ticks";
 import { Viewport } from "./timeline/viewport";
@@ -16,15 +17,25 @@ const gutter = 190;
 const axisHeight = 22;
 const bandHeight = 42;
 
-export function flowPanel(app: App, path: Path | null, text: string, losses: Loss[], signal: AbortSignal): { element: HTMLElement; ready: Promise<void> } {
+export interface FlowPanel { element: HTMLElement; ready: Promise<void>; offer: (windows: Window[]) => void }
+
+/** A part of the time, and why one would look there. */
+export interface Window { from: number; to: number; why: string }
+
+export function flowPanel(app: App, path: Path | null, text: string, losses: Loss[], signal: AbortSignal): FlowPanel {
   const { source, recording } = app;
   const place = h("div");
   const windows = h("div", { class: "toolbar" });
   let scope: AbortController | null = null;
 
   const ready = show(0, recording.duration);
-  if (path?.text === text && path.flows) {
-    windows.append(...path.flows.map(({ from, to, why }) => button(printable(why), () => void show(from, to))));
+  const held = path?.text === text ? path.flows : undefined;
+  if (held) offer(held);
+
+  function offer(offered: Window[]): void {
+    const whole = { from: 0, to: recording.duration, why: "whole recording" };
+    const others = offered.filter(({ from, to }) => (from > 0 || to < recording.duration) && source.holds(flowKey(text, from, to)));
+    if (others.length > 0) windows.replaceChildren(...[whole, ...others].map(({ from, to, why }) => button(printable(why), () => void show(from, to))));
   }
 
   function show(from: number, to: number): Promise<void> {
@@ -40,7 +51,20 @@ export function flowPanel(app: App, path: Path | null, text: string, losses: Los
       }),
     ], inner);
   }
-  return { element: h("div", {}, windows, place), ready };
+  return { element: h("div", {}, windows, place), ready, offer: (offered) => { if (!held) offer(offered); } };
+}
+
+/** Windows around the slowest messages, the slowest first, none within another. */
+export function slowestWindows(begins: number[], totals: (number | null)[], duration: number, most = 4): Window[] {
+  const found: Window[] = [];
+  const order = totals.map((_, i) => i).filter((i) => totals[i] !== null).sort((a, b) => totals[b]! - totals[a]!);
+  for (const i of order) {
+    if (found.length === most) break;
+    const [begin, total] = [begins[i]!, totals[i]!];
+    if (found.some(({ from, to }) => begin <= to && begin + total >= from)) continue;
+    found.push({ from: Math.max(0, Math.floor(begin - 2 * total)), to: Math.min(duration, Math.ceil(begin + 3 * total)), why: `slowest: ${showDuration(total)}` });
+  }
+  return found;
 }
 
 const fates: Record<Fate, string> = { received: "came to the end", lost: "lost", open: "under way at the end", unknown: "fate unknown", unused: "not used" };
@@ -133,15 +157,19 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     }
     pen.stroke();
     pen.lineWidth = 1.25;
+    const inSight = flow.messages.filter(({ times }) => times.at(-1)! >= view.from && times[0]! <= view.to);
     for (const fate of ["received", "open", "unknown", "unused", "lost"] as const) {
-      const ways = new Path2D();
-      for (const message of flow.messages) {
-        if (message.fate !== fate || message.times.at(-1)! < view.from || message.times[0]! > view.to) continue;
-        trace(ways, message.times);
-        if (fate !== "received") cross(ways, view.x(message.times.at(-1)!), line(message.times.length - 1));
-      }
       pen.strokeStyle = fate === "received" ? accent : fate === "lost" ? lost : quiet;
-      pen.stroke(ways);
+      // Where lines lie on each other, each is so faint that one can see how many there are.
+      pen.globalAlpha = fate === "received" ? Math.min(1, Math.max(0.12, 250 / inSight.length)) : 1;
+      for (const message of inSight) {
+        if (message.fate !== fate) continue;
+        const way = new Path2D();
+        trace(way, message.times);
+        if (fate !== "received") cross(way, view.x(message.times.at(-1)!), line(message.times.length - 1));
+        pen.stroke(way);
+      }
+      pen.globalAlpha = 1;
     }
     const chosen = flow.messages[hovered];
     if (chosen) {
@@ -154,7 +182,7 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     pen.restore();
     for (let stop = 0; stop < stops; stop++) {
       pen.fillStyle = stop === 0 ? text : quiet;
-      const y = stop === 0 ? line(0) : line(stop) - bandHeight / 2;
+      const y = stop === 0 ? line(0) - 8 : line(stop) - bandHeight / 2;
       pen.fillText(shortened(printable(flow.columns[stop]!)), 8, y);
     }
   }

@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import { s } from "./dom";
 import { absent, count, duration, rate } from "./format";
-import { curve, layOutGraph } from "./graphlayout";
+import { curve, layOutGraph, type Layout } from "./graphlayout";
 import type { Edge, Graph } from "./model";
 import { panZoom, type PanZoom } from "./panzoom";
 import { address } from "./router";
@@ -17,7 +17,7 @@ export interface GraphOptions {
   around: number | null;
 }
 
-export interface DrawnGraph { svg: SVGSVGElement; panZoom: PanZoom; edges: number[]; nodes: number[] }
+export interface DrawnGraph { svg: SVGSVGElement; panZoom: PanZoom; edges: number[]; nodes: number[]; look: () => void }
 
 /** Nodes and edges that a picture has at most: laying out more takes seconds, and nobody can read it. */
 export const mostNodes = 250;
@@ -32,9 +32,11 @@ function widthOf(text: string, font: string): number {
   return pen.measureText(text).width;
 }
 
-export function measured(edge: Edge): string {
-  const lost = edge.lost ? ` · ${count(edge.lost)} lost` : "";
-  return `${rate(edge.rate)} · p99 ${edge.p99 === null ? absent : duration(edge.p99)}${lost}`;
+/** The lines below the name of an edge: how often, the 99th percentile of the latency, and what was lost. */
+export function measured(edge: Edge): string[] {
+  const often = edge.rate !== null && edge.rate >= 99.95 ? `${Math.round(edge.rate)}/s` : rate(edge.rate);
+  const lines = [`${often} · ${edge.p99 === null ? absent : duration(edge.p99)}`];
+  return edge.lost ? [...lines, `${count(edge.lost)} lost`] : lines;
 }
 
 /** What the picture shows, or null if that is too much. Edges of unknown nodes are in the table only. */
@@ -68,7 +70,7 @@ export function drawGraph(app: App, graph: Graph | null, what: { nodes: number[]
   });
   const layout = layOutGraph(
     nodes.map(({ id, name }) => ({ id, width: widthOf(name, `600 ${text}`) + 30, height: 32 })),
-    edges.map(({ id, edge, topic, says }) => ({ id, from: edge.from!, to: edge.to!, width: Math.max(widthOf(topic, text), widthOf(says, text)) + 14, height: 2 * lineHeight + 4 })),
+    edges.map(({ id, edge, topic, says }) => ({ id, from: edge.from!, to: edge.to!, width: Math.max(...[topic, ...says].map((line) => widthOf(line, text))) + 8, height: (1 + says.length) * lineHeight + 4 })),
     2.2);
 
   const arrow = s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, s("path", { d: "M0,0L8,4L0,8z" }));
@@ -84,12 +86,11 @@ export function drawGraph(app: App, graph: Graph | null, what: { nodes: number[]
     const isSelected = options.selected === `edge.${id}` || options.selected === `topic.${edge.topic}`;
     const classes = ["edge", isSelected ? "selected" : "", edge.lost ? "lossy" : "", edge.p99 !== null && edge.p99 >= worst && edges.length > 4 ? "slow" : ""].filter(Boolean).join(" ");
     const { label } = line;
-    lines.append(s("a", { href: address("graph", { select: `edge.${id}` }), class: classes, "aria-label": `${topic} from ${names.node(edge.from)} to ${names.node(edge.to)}: ${says}` },
+    lines.append(s("a", { href: address("graph", { select: `edge.${id}` }), class: classes, "aria-label": `${topic} from ${names.node(edge.from)} to ${names.node(edge.to)}: ${says.join(", ")}` },
       s("title", {}, `${names.topic(edge.topic)}: ${names.node(edge.from)} → ${names.node(edge.to)}`),
       s("path", { d: curve(line.points), "marker-end": "url(#arrow)" }),
       s("rect", { x: label.x - label.width / 2, y: label.y - label.height / 2, width: label.width, height: label.height, rx: 3 }),
-      s("text", { x: label.x, y: label.y - 3, class: "topic" }, topic),
-      s("text", { x: label.x, y: label.y - 3 + lineHeight, class: "measured" }, says)));
+      ...[topic, ...says].map((line, i) => s("text", { x: label.x, y: label.y + (i - says.length / 2) * lineHeight, class: ["topic", "measured", "lost"][i] }, line))));
   }
   for (const { id, name } of nodes) {
     const box = layout.boxes.get(id);
@@ -104,7 +105,17 @@ export function drawGraph(app: App, graph: Graph | null, what: { nodes: number[]
       s("text", { x: box.x + 3, y: box.y + 1 }, name)));
   }
   const moving = panZoom(svg, layout.width, layout.height);
-  return { svg, panZoom: moving, edges: what.edges, nodes: what.nodes };
+  const at = placeOf(layout, graph, options.selected) ?? { x: 0, y: layout.height / 2 };
+  return { svg, panZoom: moving, edges: what.edges, nodes: what.nodes, look: () => moving.look(at.x, at.y) };
+}
+
+/** Where the selected node or edge lies, or the first edge of the selected topic. */
+function placeOf(layout: Layout, graph: Graph | null, selected: string | null): { x: number; y: number } | undefined {
+  const [kind, number] = selected?.split(".") ?? [];
+  const id = Number(number);
+  if (kind === "node") return layout.boxes.get(id);
+  const edge = kind === "edge" ? id : graph?.edges.findIndex(({ topic }) => kind === "topic" && topic === id);
+  return edge === undefined ? undefined : layout.lines.get(edge)?.label;
 }
 
 /** Names at most 34 characters long: the middle is left out, as the end tells names apart. */

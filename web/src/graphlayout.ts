@@ -14,7 +14,7 @@ export function layOutGraph(boxes: BoxIn[], edges: EdgeIn[], aspect: number): La
   const touched = new Set(edges.flatMap(({ from, to }) => [from, to]));
   const alone = boxes.filter(({ id }) => !touched.has(id));
   const graph = new dagre.graphlib.Graph({ multigraph: true, directed: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 22, edgesep: 14, ranksep: 26, marginx: 8, marginy: 8 });
+  graph.setGraph({ rankdir: "LR", nodesep: 22, edgesep: 14, ranksep: 16, marginx: 8, marginy: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const box of boxes) if (touched.has(box.id)) graph.setNode(String(box.id), { width: box.width, height: box.height });
   for (const edge of edges) graph.setEdge(String(edge.from), String(edge.to), { width: edge.width, height: edge.height, labelpos: "c" }, String(edge.id));

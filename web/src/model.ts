@@ -111,7 +111,9 @@ export interface Series {
 
 export interface ExactTile {
   exact: true;
-  callbacks: { thread: number[]; callback: number[]; begin: number[]; end: (number | null)[]; depth: number[]; status: (string | null)[] };
+  /** Whether there are publishes or messages beyond those given. */
+  more?: boolean;
+  callbacks: { thread: number[]; callback: number[]; begin: (number | null)[]; end: (number | null)[]; depth: number[]; status: (string | null)[] };
   publishes: { thread: number[]; topic: number[]; t: number[] };
   messages: { topic: number[]; fromThread: number[]; fromTime: number[]; toThread: number[]; toTime: number[] };
 }

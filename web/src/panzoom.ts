@@ -1,6 +1,15 @@
 // Moves and zooms an SVG by its viewBox: wheel, drag and keys.
 
-export interface PanZoom { fit: () => void; zoom: (factor: number) => void; center: (x: number, y: number) => void }
+export interface PanZoom {
+  /** Shows everything. */
+  fit: () => void;
+  zoom: (factor: number) => void;
+  /** Shows what is around a place, large enough to be read. */
+  look: (x: number, y: number) => void;
+}
+
+/** How many units a pixel may be for text to be readable. */
+const readable = 1.25;
 
 export function panZoom(svg: SVGSVGElement, width: number, height: number): PanZoom {
   let box = { x: 0, y: 0, w: width, h: height };
@@ -74,9 +83,12 @@ export function panZoom(svg: SVGSVGElement, width: number, height: number): PanZ
   return {
     fit,
     zoom: (factor) => zoomAt(factor, box.x + box.w / 2, box.y + box.h / 2),
-    center: (x, y) => {
-      box.x = x - box.w / 2;
-      box.y = y - box.h / 2;
+    look: (x, y) => {
+      fit();
+      if (scale() <= readable) return;
+      const [w, h] = [svg.clientWidth * readable, svg.clientHeight * readable];
+      const within = (middle: number, size: number, whole: number) => (size >= whole ? (whole - size) / 2 : Math.min(Math.max(0, middle - size / 2), whole - size));
+      box = { x: within(x, w, width), y: within(y, h, height), w, h };
       show();
     },
   };

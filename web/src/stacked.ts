@@ -1,7 +1,6 @@
 // Bars of a path's messages, stacked of the hops: CARET's picture of where latency arises.
 
 import uPlot from "uplot";
-import { h } from "./dom";
 import { duration, time } from "./format";
 import { paletteColor } from "./palette";
 import { axis, plotOf, showDuration } from "./plot";
@@ -10,18 +9,16 @@ export function stackedPlot(series: { t: number[]; hops: (number | null)[][] }, 
   // Each message has a bar of its own, side by side: by time, bars of messages that come together would hide each other.
   const messages = series.t.map((_, i) => i);
   const tops = stack(series.hops, messages.length);
-  const legend = h("p", { class: "legend" }, ...names.flatMap((name, hop) => {
-    const key = h("i");
-    key.style.background = paletteColor(hop).fill;
-    return [key, name];
-  }));
   const plot = plotOf((element) => new uPlot({
     width: Math.max(200, element.clientWidth),
     height: 260,
     cursor: { drag: { x: true, y: false } },
-    legend: { show: true },
     scales: { x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] }, y: { range: (_, __, most) => [0, (most ?? 1) * 1.06] } },
     axes: [axis((all) => all.map((i) => (Number.isInteger(i) && series.t[i] !== undefined ? time(series.t[i], 1e7) : "")), 34), axis((all) => all.map(showDuration), 78)],
+    hooks: {
+      // The legend names the hops in their order.
+      ready: [(made) => made.root.querySelectorAll<HTMLElement>(".u-legend .u-series").forEach((row, i) => { row.style.order = String(i === 0 ? 0 : names.length - i + 1); })],
+    },
     series: [
       { label: "begin", value: (_, i) => (i === null || i === undefined || series.t[i] === undefined ? "–" : time(series.t[i], 1000)) },
       ...names.map((_, k): uPlot.Series => {
@@ -31,7 +28,8 @@ export function stackedPlot(series: { t: number[]; hops: (number | null)[][] }, 
       }),
     ],
   }, [messages, ...names.map((_, k) => tops[names.length - 1 - k]!)] as uPlot.AlignedData, element), signal);
-  return h("div", {}, legend, plot);
+  plot.classList.add("stacked");
+  return plot;
 }
 
 /** The tops of the hops when they stand on each other. A message of which a hop is not known ends below it. */

@@ -33,7 +33,7 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
   let filter = "";
   let page = Math.max(0, Math.floor((options.selected ?? 0) / pageSize));
 
-  const numeric = columns.map((column, c) => unitOf(column) !== "text" || rows.some((row) => typeof row[c] === "number"));
+  const numeric = columns.map((column, c) => rows.some((row) => typeof row[c] === "number") || (unitOf(column) !== "text" && rows.every((row) => row[c] === null)));
   const head = h("tr");
   const body = h("tbody");
   const element = h("table", { "data-table": options.name }, h("caption", { class: "hidden" }, options.caption), h("thead", {}, head), body);
@@ -41,7 +41,7 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
   const pages = h("span", { class: "pages" });
 
   columns.forEach((column, c) => {
-    const cell = h("th", { scope: "col", class: classes(column, c), "aria-sort": "none" });
+    const cell = h("th", { scope: "col", "data-column": column, class: classes(column, c), "aria-sort": "none" });
     cell.append(button(heading(column), () => {
       const descending: boolean = sorted?.column === c ? !sorted.descending : numeric[c]!;
       sorted = { column: c, descending };

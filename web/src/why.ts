@@ -20,11 +20,12 @@ const partNames: Record<string, string> = {
 export function partBars(answer: Rows, parts: string[], options: TableOptions): HTMLElement {
   const present = parts.filter((part) => answer.columns.includes(part));
   const places = present.map((part) => answer.columns.indexOf(part));
+  const isNothing = (column: string) => answer.rows.every((row) => !row[answer.columns.indexOf(column)]);
   const sum = (row: number) => places.reduce((total, place) => total + Number(answer.rows[row]![place] ?? 0), 0);
   const most = Math.max(1, ...answer.rows.map((_, row) => sum(row)));
   const element = table(answer, {
     ...options,
-    details: (column) => !["node_name", "name", "kind", "topic_name", "symbol", "count", "mean", "longest", "longest_behind", "unknown", ...present].includes(column),
+    details: (column) => !["node_name", "name", "kind", "topic_name", "symbol", "count", "mean", "longest", "longest_behind", "unknown", ...present].includes(column) || (column !== "count" && isNothing(column)),
     decorate: (cell, column, row) => {
       options.decorate?.(cell, column, row);
       if (column !== "mean" || answer.rows[row]![answer.columns.indexOf("mean")] === null) return;
@@ -38,7 +39,7 @@ export function partBars(answer: Rows, parts: string[], options: TableOptions): 
         bar.append(piece);
       });
       cell.classList.add("barred");
-      cell.prepend(bar);
+      cell.prepend(h("span", { class: "bar-room" }, bar));
     },
   });
   return h("div", {}, h("p", { class: "legend" }, ...present.flatMap((part) => [h("i", { class: `part-${part}` }), partNames[part]!])), element);

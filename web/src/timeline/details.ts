@@ -31,13 +31,13 @@ export function executionOf(tiles: Exact[], selection: Selection): Execution | n
 
 /** One line for who cannot see the picture. */
 export function spoken({ names }: App, execution: Execution): string {
-  const length = execution.end === null ? "end unknown" : duration(execution.end - execution.begin);
+  const length = execution.end === null || execution.status === "start_missing" ? "duration unknown" : duration(execution.end - execution.begin);
   return `${names.callback(execution.callback)}, ${names.thread(execution.thread)}, at ${time(execution.begin, 1000)}, ${length}`;
 }
 
 /** How long the thread was off the CPU within the execution, by kind; null where that is not known here. */
 function offCpuOf(execution: Execution, offCpu: OffCpu[]): { runnable: number; blocked: number } | null {
-  if (execution.end === null || offCpu.length === 0) return null;
+  if (execution.end === null || execution.status === "start_missing" || offCpu.length === 0) return null;
   const sums = { runnable: 0, blocked: 0 };
   const seen = new Set<number>();
   for (const times of offCpu) {
@@ -64,8 +64,9 @@ export function details(app: App, execution: Execution, tiles: Exact[], offCpu: 
     ? h("span", {}, `${printable(callback.kind ?? "unknown kind")} `, h("a", { href: address("graph", { select: `topic.${callback.topic}` }) }, names.topic(callback.topic)))
     : names.cause(callback));
   if (callback?.symbol) say("function", h("code", {}, printable(callback.symbol)));
-  say("begin", h("span", { title: exactDuration(execution.begin) }, time(execution.begin, 1)));
-  say("duration", took === null ? "unknown: its end was not recorded" : h("span", { title: exactDuration(took) }, duration(took)));
+  const begins = execution.status !== "start_missing";
+  say(begins ? "begin" : "end", h("span", { title: exactDuration(execution.begin) }, time(execution.begin, 1)));
+  say("duration", !begins || took === null ? `unknown: its ${begins ? "end" : "begin"} was not recorded` : h("span", { title: exactDuration(took) }, duration(took)));
   if (execution.status) say("status", statuses[execution.status] ?? printable(execution.status));
   say("thread", `${names.thread(execution.thread)} of ${names.process(recording.threads[execution.thread]?.process)}`);
   if (execution.depth > 0) say("nested", `in ${execution.depth === 1 ? "another callback" : `${execution.depth} others`}`);

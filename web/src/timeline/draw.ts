@@ -5,7 +5,7 @@ import type { Loss, OffCpu } from "../model";
 import type { Names } from "../names";
 import { tickStep, ticks } from "../ticks";
 import { tileBegin, tileEnd } from "./grid";
-import { barHeight, barTop, groupHeight, type Lane, type Lanes } from "./lanes";
+import { barTop, groupHeight, type Lane, type Lanes } from "./lanes";
 import type { Selection } from "./selection";
 import type { Found } from "./store";
 import type { Coarse, Exact } from "./tile";
@@ -65,7 +65,7 @@ export function draw(pen: CanvasRenderingContext2D, scene: Scene): Drawn {
   const visible = scene.lanes.lanes.filter((lane) => y(scene, lane) < height && y(scene, lane) + lane.height > axisHeight);
   drawGroups(pen, scene);
   pen.fillStyle = colors.lane;
-  for (const lane of visible) pen.fillRect(gutter, y(scene, lane) + barTop, width - gutter, barHeight);
+  for (const lane of visible) pen.fillRect(gutter, y(scene, lane) + barTop, width - gutter, scene.lanes.bar);
 
   pen.save();
   pen.beginPath();
@@ -126,7 +126,7 @@ function drawGroups(pen: CanvasRenderingContext2D, scene: Scene): void {
 
 function drawNames(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]): void {
   pen.fillStyle = scene.colors.quiet;
-  for (const lane of lanes) pen.fillText(shortened(pen, lane.name, scene.gutter - 24), 16, y(scene, lane) + barTop + barHeight / 2);
+  for (const lane of lanes) pen.fillText(shortened(pen, lane.name, scene.gutter - 24), 16, y(scene, lane) + barTop + scene.lanes.bar / 2);
 }
 
 function axisTicks(scene: Scene): { step: number; at: number[] } {
@@ -189,15 +189,15 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
       drawn.callbacks++;
       if (!inSight) continue;
       const depth = tile.depth[i]!;
-      const left = Math.max(-2, view.x(begin));
-      const right = Math.min(view.width + 2, known ? view.x(end) : unfinishedEnd(scene, tile.status[i]!, left));
+      const [x0, x1] = extent(scene, tile, i);
+      const [left, right] = [Math.max(-2, x0), Math.min(view.width + 2, x1)];
       const pixel = Math.floor(left);
       if (right - left < 1 && pixel === lastX && depth === lastDepth) continue; // this pixel is drawn already
       lastX = pixel;
       lastDepth = depth;
-      const inset = Math.min(3, depth) * 5;
+      const inset = insetOf(scene, depth);
       const top = y(scene, lane) + barTop + inset;
-      const height = barHeight - inset;
+      const height = scene.lanes.bar - inset;
       const color = names.callbackColor(tile.callback[i]!);
       pen.fillStyle = color.fill;
       const wide = Math.max(1, right - left);
@@ -206,29 +206,45 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
         pen.fillStyle = scene.colors.background;
         pen.fillRect(left, top - 1, wide, 1);
       }
-      if (tile.status[i]) drawUnfinished(pen, scene, left, right, top, height, known);
-      if (wide > 36) {
+      if (tile.status[i]) drawUnfinished(pen, scene, left, right, top, height);
+      if (wide > 30) {
         const shown = Math.max(0, left);
         const room = Math.min(right, view.width) - shown - 8;
-        if (room > 24) {
-          pen.fillStyle = color.text;
-          pen.fillText(shortened(pen, names.callback(tile.callback[i]!), room), shown + 4, top + height / 2 + 0.5);
-        }
+        pen.fillStyle = color.text;
+        pen.fillText(labelFor(pen, names, tile.callback[i]!, room), shown + 4, depth > 0 || height < 24 ? top + height / 2 + 0.5 : top + 9);
       }
     }
   }
 }
 
-/** Where an execution ends in the picture of which no end is known: it went on to the end of the recording, or a stub says so. */
-function unfinishedEnd(scene: Scene, status: string, left: number): number {
-  return status === "recording_end" ? Math.max(left + 8, scene.view.x(scene.duration)) : left + 14;
+/** From where to where an execution is drawn. If its begin or end is not known, that is a stub, or up to where it is known to have run. */
+function extent({ view, duration }: Scene, tile: Exact, i: number): [number, number] {
+  const begin = view.x(tile.begin[i]!);
+  const end = tile.end[i]!;
+  if (tile.status[i] === "start_missing") return [begin - 14, begin];
+  if (!Number.isNaN(end)) return [begin, view.x(end)];
+  return [begin, tile.status[i] === "recording_end" ? Math.max(begin + 8, view.x(duration)) : begin + 14];
 }
 
-function drawUnfinished(pen: CanvasRenderingContext2D, scene: Scene, left: number, right: number, top: number, height: number, known: boolean): void {
+/** How much lower nested callbacks begin. */
+function insetOf(scene: Scene, depth: number): number {
+  return Math.min(3, depth) * Math.floor(scene.lanes.bar / 4);
+}
+
+/** The callback's name, or that of its node, as there is room. */
+function labelFor(pen: CanvasRenderingContext2D, names: Names, callback: number, room: number): string {
+  const whole = names.callback(callback);
+  if (widthOf(pen, whole) <= room) return whole;
+  const node = names.recording.callbacks[callback]?.node ?? null;
+  return shortened(pen, node === null ? whole : names.node(node), room);
+}
+
+/** Marks what did not begin and end as it should within the recording. */
+function drawUnfinished(pen: CanvasRenderingContext2D, scene: Scene, left: number, right: number, top: number, height: number): void {
   pen.save();
   pen.strokeStyle = scene.colors.lost;
   pen.lineWidth = 2;
-  pen.setLineDash(known ? [] : [3, 3]);
+  pen.setLineDash([3, 3]);
   pen.strokeRect(left + 1, top + 1, Math.max(2, right - left - 2), height - 2);
   pen.restore();
 }
@@ -245,13 +261,13 @@ function drawCoarse(pen: CanvasRenderingContext2D, scene: Scene, tile: Coarse, f
   for (const { thread, busy, count, longest } of tile.threads) {
     const lane = scene.lanes.byThread.get(thread);
     if (!lane || !inSight.has(thread)) continue;
-    const bottom = y(scene, lane) + barTop + barHeight;
+    const bottom = y(scene, lane) + barTop + scene.lanes.bar;
     for (let i = first; i <= last; i++) {
       const share = busy[i] ?? 0;
       if (share === 0 && !count[i]) continue;
       const left = Math.floor(Math.max(leftmost, view.x(begin + i * bin)));
       const right = Math.floor(Math.min(rightmost, view.x(begin + (i + 1) * bin)));
-      const height = Math.max(2, Math.round(share / 255 * barHeight));
+      const height = Math.max(2, Math.round(share / 255 * scene.lanes.bar));
       pen.fillStyle = names.callbackColor(longest[i]?.[0] ?? -1).fill;
       pen.fillRect(left, bottom - height, Math.max(1, right - left), height);
     }
@@ -268,7 +284,7 @@ function drawOffCpu(pen: CanvasRenderingContext2D, scene: Scene): void {
       if (!lane || to < view.from || from > view.to) return;
       const left = Math.max(0, view.x(from));
       pen.fillStyle = times.kind[i] === "blocked" ? colors.blocked : colors.runnable;
-      pen.fillRect(left, y(scene, lane) + barTop + barHeight + 1, Math.max(1, Math.min(view.width, view.x(to)) - left), 4);
+      pen.fillRect(left, y(scene, lane) + barTop + scene.lanes.bar + 1, Math.max(1, Math.min(view.width, view.x(to)) - left), 4);
     });
   }
 }
@@ -334,7 +350,7 @@ function drawMessages(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, 
     if (!from || !to) continue;
     const [x0, x1] = [view.x(t0), view.x(t1)];
     const y0 = y(scene, from) + barTop;
-    const y1 = y(scene, to) + (from.top > to.top ? barTop + barHeight : barTop);
+    const y1 = y(scene, to) + (from.top > to.top ? barTop + scene.lanes.bar : barTop);
     arrow(paths[strong ? 1 : 0]!, x0, y0, x1, y1);
   }
   pen.strokeStyle = scene.colors.message;
@@ -374,11 +390,10 @@ function boxOf(scene: Scene, chosen: Selection): { left: number; top: number; wi
     if (!tile.exact) continue;
     for (const i of tile.byThread.get(chosen.thread) ?? []) {
       if (tile.begin[i] !== chosen.begin || tile.depth[i] !== chosen.depth) continue;
-      const left = Math.max(-4, scene.view.x(chosen.begin));
-      const end = tile.end[i]!;
-      const right = Math.min(scene.view.width + 4, Number.isNaN(end) ? unfinishedEnd(scene, tile.status[i]!, left) : scene.view.x(end));
-      const inset = Math.min(3, chosen.depth) * 5;
-      return { left, top: y(scene, lane) + barTop + inset, width: Math.max(2, right - left), height: barHeight - inset };
+      const [x0, x1] = extent(scene, tile, i);
+      const [left, right] = [Math.max(-4, x0), Math.min(scene.view.width + 4, x1)];
+      const inset = insetOf(scene, chosen.depth);
+      return { left, top: y(scene, lane) + barTop + inset, width: Math.max(2, right - left), height: scene.lanes.bar - inset };
     }
   }
   return null;
@@ -395,9 +410,7 @@ export function pick(scene: Scene, x: number, atY: number): Selection | null {
   for (const { tile } of scene.found) {
     if (!tile.exact) continue;
     for (const i of tile.byThread.get(lane.thread) ?? []) {
-      const left = scene.view.x(tile.begin[i]!);
-      const end = tile.end[i]!;
-      const right = Number.isNaN(end) ? unfinishedEnd(scene, tile.status[i]!, left) : scene.view.x(end);
+      const [left, right] = extent(scene, tile, i);
       const misses = at < left ? left - at : at > right ? at - right : 0;
       if (misses < nearest || (misses === nearest && best !== null && tile.depth[i]! > best.depth)) {
         nearest = misses;
@@ -420,12 +433,14 @@ function widthOf(pen: CanvasRenderingContext2D, text: string): number {
   return width;
 }
 
-/** The text, shortened in the middle to so many pixels. */
+/** The text, shortened in the middle to so many pixels. Nothing, if that leaves nothing to read. */
 function shortened(pen: CanvasRenderingContext2D, text: string, room: number): string {
   const width = widthOf(pen, text);
   if (width <= room) return text;
-  const kept = Math.floor(text.length * room / width) - 1;
-  if (kept < 2) return "";
-  const front = Math.ceil(kept / 2);
-  return `${text.slice(0, front)}…${text.slice(text.length - (kept - front))}`;
+  for (let kept = Math.min(text.length - 1, Math.floor(text.length * room / width)); kept >= 5; kept--) {
+    const front = Math.ceil(kept / 2);
+    const candidate = `${text.slice(0, front)}…${text.slice(text.length - (kept - front))}`;
+    if (widthOf(pen, candidate) <= room) return candidate;
+  }
+  return "";
 }

@@ -4,29 +4,38 @@ import type { Names } from "../names";
 
 export interface Lane { thread: number; top: number; height: number; name: string }
 export interface Group { process: number; top: number; height: number; name: string }
-export interface Lanes { lanes: Lane[]; groups: Group[]; byThread: Map<number, Lane>; height: number }
+export interface Lanes {
+  lanes: Lane[];
+  groups: Group[];
+  byThread: Map<number, Lane>;
+  height: number;
+  /** The height of callbacks: below them is room for what the scheduler did. */
+  bar: number;
+}
 
-export const laneHeight = 30;
 export const groupHeight = 20;
-/** The callbacks within a lane, above what the scheduler did. */
+/** Pixels between the upper border of a lane and its callbacks. */
 export const barTop = 3;
-export const barHeight = 20;
+const [least, most] = [30, 64];
 
-export function layOut(names: Names): Lanes {
+/** Lanes for so many pixels: higher ones where there are few. */
+export function layOut(names: Names, room: number): Lanes {
   const { processes, threads } = names.recording;
+  const own = processes.map((process) => threads.filter((thread) => thread.process === process.id));
+  const used = own.filter((list) => list.length > 0).length;
+  const height = Math.floor(Math.min(most, Math.max(least, (room - used * groupHeight) / Math.max(1, threads.length))));
   const lanes: Lane[] = [];
   const groups: Group[] = [];
   let top = 0;
-  for (const process of processes) {
-    const own = threads.filter((thread) => thread.process === process.id);
-    if (own.length === 0) continue;
+  processes.forEach((process, i) => {
+    if (own[i]!.length === 0) return;
     const begin = top;
     top += groupHeight;
-    for (const thread of own) {
-      lanes.push({ thread: thread.id, top, height: laneHeight, name: names.thread(thread.id) });
-      top += laneHeight;
+    for (const thread of own[i]!) {
+      lanes.push({ thread: thread.id, top, height, name: names.thread(thread.id) });
+      top += height;
     }
     groups.push({ process: process.id, top: begin, height: top - begin, name: names.process(process.id) });
-  }
-  return { lanes, groups, byThread: new Map(lanes.map((lane) => [lane.thread, lane])), height: top };
+  });
+  return { lanes, groups, byThread: new Map(lanes.map((lane) => [lane.thread, lane])), height: top, bar: height - 10 };
 }

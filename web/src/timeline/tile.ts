@@ -4,9 +4,10 @@ import type { CoarseTile, ExactTile, Tile } from "../model";
 
 export interface Exact {
   exact: true;
-  count: number;
+  more: boolean;
   thread: Int32Array;
   callback: Int32Array;
+  /** The end where the begin is not known: the status is start_missing then. */
   begin: Float64Array;
   /** NaN where the end is not known. */
   end: Float64Array;
@@ -31,8 +32,8 @@ export function prepare(tile: Tile): PreparedTile {
   return tile.exact ? prepareExact(tile) : { exact: false, bins: tile.bins, threads: tile.threads };
 }
 
-function prepareExact({ callbacks: c, publishes: p, messages: m }: ExactTile): Exact {
-  const begin = Float64Array.from(c.begin);
+function prepareExact({ callbacks: c, publishes: p, messages: m, more }: ExactTile): Exact {
+  const begin = Float64Array.from(c.begin, (at, i) => at ?? c.end[i] ?? NaN);
   const depth = Uint8Array.from(c.depth);
   const places = new Map<number, number[]>();
   c.thread.forEach((thread, i) => {
@@ -46,7 +47,7 @@ function prepareExact({ callbacks: c, publishes: p, messages: m }: ExactTile): E
   }
   return {
     exact: true,
-    count: begin.length,
+    more: more === true,
     thread: Int32Array.from(c.thread),
     callback: Int32Array.from(c.callback),
     begin,

@@ -15,7 +15,7 @@ import { details, executionOf, spoken } from "./details";
 import { axisHeight, draw, pick, type Colors, type Scene } from "./draw";
 import { levelFor } from "./grid";
 import { hatch } from "./hatch";
-import { layOut } from "./lanes";
+import { layOut, type Lanes } from "./lanes";
 import { neighbour, parseSelection, writeSelection, type Selection } from "./selection";
 import { TileStore, type Found } from "./store";
 import type { Exact } from "./tile";
@@ -39,8 +39,8 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   let lossesKnown = false;
   let found: Found[] = [];
   let scene: Scene | null = null;
+  let lanes: Lanes = layOut(names, 0);
 
-  const lanes = layOut(names);
   const canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Timeline of threads. Arrow keys move, plus and minus zoom, f shows everything, Enter selects a callback, Tab goes to the next one, Escape lets go." });
   const tip = h("div", { class: "tip", role: "presentation", hidden: true });
   const status = h("span", { class: "quiet", role: "status" });
@@ -99,6 +99,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pattern = null;
     view.width = width - gutter;
+    lanes = layOut(names, height - axisHeight - 8);
     changed();
   });
   resized.observe(stage);
@@ -139,7 +140,8 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     probe.settled = lossesKnown && awaited === 0 && !store.waiting && offCpuAsked.size === 0;
     status.textContent = `${time(view.from, view.span / 1000)} + ${duration(Math.round(view.span))} · ${
       drawn.exact ? `${count(drawn.callbacks)} callbacks` : "share of the time in callbacks"}${
-      awaited > 0 && !store.error ? " · loading finer…" : coarser ? " · finer than the report holds" : ""}`;
+      awaited > 0 && !store.error ? " · loading finer…" : coarser ? " · finer than the report holds" : ""}${
+      found.some(({ tile }) => tile.exact && tile.more) ? " · more messages than are drawn" : ""}`;
     if (store.error && trouble.childElementCount === 0) trouble.replaceChildren(failure(store.error, () => {
       trouble.replaceChildren();
       store.retry();
@@ -229,7 +231,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       const execution = next && executionOf(exactTiles(), next);
       tip.hidden = !execution;
       if (execution) {
-        tip.textContent = `${names.callback(execution.callback)} · ${execution.end === null ? "end unknown" : duration(execution.end - execution.begin)}`;
+        tip.textContent = `${names.callback(execution.callback)} · ${execution.end === null || execution.status === "start_missing" ? "duration unknown" : duration(execution.end - execution.begin)}`;
         tip.style.left = `${Math.min(x + 12, width - 12)}px`;
         tip.style.top = `${y + 16}px`;
         tip.classList.toggle("leftward", x > width * 0.6);

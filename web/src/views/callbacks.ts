@@ -1,6 +1,7 @@
 // Callbacks: how long they took, where the time went, how regular they were.
 
 import type { View } from "../app";
+import { isDetail } from "../columns";
 import { h } from "../dom";
 import { fillWith } from "../failure";
 import { measuredPanel } from "../measured";
@@ -44,7 +45,7 @@ export const callbacksView: View = async (app, element, parameters, signal) => {
         ? section("Where the time went", h("p", { class: "quiet" }, "Means of the executions of which it is known. Of the others nothing is said."), partBars(answer.parts, callbackParts, { name: "parts", caption: "parts of the durations of callbacks", link: link(answer.parts.ids) }))
         : h("p", { class: "quiet" }, "Where the time went is not recorded: ", h("code", {}, "caret-bpf record --sched"), " does that."),
     ], signal),
-    fillWith(timers, () => source.get<Rows>("timers"), (answer) => table(answer, { name: "timers", caption: "periods and lateness of timers", link: link(answer.ids), nothing: "No timer was recorded." }), signal));
+    fillWith(timers, () => source.get<Rows>("timers"), (answer) => table(answer, { name: "timers", caption: "periods and lateness of timers", details: (column) => isDetail(column) || ["kind", "topic_name", "subscription_node_name", "transport"].includes(column), link: link(answer.ids), nothing: "No timer was recorded." }), signal));
   await Promise.all(waits);
 };
 

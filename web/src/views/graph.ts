@@ -44,7 +44,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
     }
     drawn = drawGraph(app, graph, what, options);
     picture.replaceChildren(drawn.svg);
-    drawn.panZoom.fit();
+    drawn.look();
     said.textContent = graph ? `${several(what.nodes.length, "node")}, ${several(what.edges.length, "edge")} of ${count(graph.edges.length)}` : "edges are being counted…";
   }
   withStandard.addEventListener("change", () => { standard = withStandard.checked; show(); });

@@ -1,6 +1,7 @@
 // Messages: how long they took from publish to callback, and which were lost.
 
 import type { View } from "../app";
+import { isDetail } from "../columns";
 import { h } from "../dom";
 import { fillWith } from "../failure";
 import { measuredPanel } from "../measured";
@@ -17,6 +18,7 @@ function tableAndDetail(options: {
   subject: "communication" | "topic";
   title: string;
   nothing: string;
+  details: (column: string) => boolean;
   describe: (answer: Rows, row: number) => [string, string];
 }): View {
   return async (app, element, parameters, signal) => {
@@ -37,7 +39,7 @@ function tableAndDetail(options: {
       } else if (id !== null) {
         detail.replaceChildren(h("p", { class: "quiet" }, "This recording has no such row."));
       }
-      return section(options.title, table(answer, { name: options.key, caption: options.title, link: (row) => address(options.view, { select: row }), selected: id, nothing: options.nothing }));
+      return section(options.title, table(answer, { name: options.key, caption: options.title, details: options.details, link: (row) => address(options.view, { select: row }), selected: id, nothing: options.nothing }));
     }, signal);
     await ready;
   };
@@ -51,6 +53,7 @@ export const communicationsView = tableAndDetail({
   subject: "communication",
   title: "From publish to callback",
   nothing: "No messages between recorded nodes are known.",
+  details: isDetail,
   describe: (answer, row) => [text(answer, row, "topic_name"), `${text(answer, row, "publisher_node_name")} → ${text(answer, row, "subscription_node_name")} · ${text(answer, row, "transport")}`],
 });
 
@@ -60,5 +63,6 @@ export const topicsView = tableAndDetail({
   subject: "topic",
   title: "Time between publishes of topics",
   nothing: "No publish was recorded.",
+  details: (column) => isDetail(column) || ["callback_name", "kind", "subscription_node_name", "transport", "timer_period", "missed"].includes(column),
   describe: (answer, row) => [text(answer, row, "topic_name"), `published by ${text(answer, row, "node_name")}`],
 });

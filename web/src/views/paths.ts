@@ -3,7 +3,7 @@
 import type { App, View } from "../app";
 import { h } from "../dom";
 import { fillWith } from "../failure";
-import { flowPanel } from "../flow";
+import { flowPanel, slowestWindows } from "../flow";
 import { several } from "../format";
 import { pathKey, pathsKey } from "../keys";
 import type { Path, PathAnswer, Paths } from "../model";
@@ -43,6 +43,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
   await Promise.all([
     fillWith(hops, () => app.source.get<PathAnswer>(pathKey(text)), (answer) => {
       const series = Array.isArray(answer.series) ? answer.series[0] : answer.series;
+      if (series) flow.offer(slowestWindows(series.t, series.total, app.recording.duration));
       const name = answer.hops.columns.indexOf("name");
       const number = answer.hops.columns.indexOf("hop");
       const hopNames = answer.hops.rows.filter((row) => Number(row[number]) > 0).map((row) => printable(String(row[name] ?? "")));
