@@ -94,7 +94,7 @@ export function makeSystem(rounds = 10000) {
       ],
     }),
     paths: () => ({
-      paths: [{ id: 0, text: pathText, nodes: pathNodes, topics: pathTopics, flows: [{ from: 0, to: duration, why: "whole recording" }] }],
+      paths: [{ id: 0, text: pathText, nodes: pathNodes, topics: pathTopics }],
       complete: true,
     }),
     compare: () => ({
@@ -118,7 +118,7 @@ export function makeSystem(rounds = 10000) {
     path: () => {
       const hops = pathNodes.slice(1).flatMap((node, i) => [{ kind: "communication", name: topics[pathTopics[i]].name, at: 2 * i }, ...(i + 2 < pathNodes.length ? [{ kind: "node", name: nodes[node].name, at: 2 * i + 1 }] : [])]);
       const whole = ways.filter(({ fate }) => fate === "received");
-      const every = Math.max(1, Math.floor(whole.length / 2000));
+      const every = Math.max(1, Math.ceil(whole.length / 2000));
       const slow = new Set([...whole].sort((a, b) => b.times.at(-1) - b.times[0] - a.times.at(-1) + a.times[0]).slice(0, 50));
       const shown = whole.filter((way, i) => i % every === 0 || slow.has(way));
       const row = (hop, kind, name, values) => [pathText, hop, kind, name, null, ...statisticValues(statistics(values), duration), ways.length, ways.length - values.length];
@@ -156,7 +156,8 @@ export function makeSystem(rounds = 10000) {
       const edges = Array.from({ length: 41 }, (_, i) => s.min + (s.max - s.min + 1) * i / 40);
       const counts = edges.slice(1).map(() => 0);
       for (const value of v) counts[Math.min(39, Math.floor((value - s.min) / (s.max - s.min + 1) * 40))]++;
-      const common = { histogram: { edges, counts }, statistics: s };
+      const missing = measure === "latency" ? times.filter((_, i) => values[i] === null) : [];
+      const common = { missing, missingTotal: missing.length, histogram: { edges, counts }, statistics: s };
       if (kept.length <= 4000) return { exact: true, t: kept.map(([t]) => t), v, ...common };
       const bucket = (Number(to) - Number(from)) / 1000;
       const buckets = Array.from({ length: 1000 }, () => []);

@@ -54,6 +54,7 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
     const canZoom = source.holds(seriesKey(subject, id, measure, 1, 2));
     return h("div", {}, list,
       h("h3", {}, "over time ", h("span", { class: "quiet" }, series.exact ? several(series.t.length, "value") : `${several(statistics.count, "value")} in spans of ${duration(Math.round(series.bucket ?? 0))}`,
+        series.missingTotal ? ` · ${count(series.missingTotal)} without a value, marked below${series.missing && series.missing.length < series.missingTotal ? `: the first ${count(series.missing.length)}` : ""}` : "",
         canZoom ? " · drag to look closer" : "")),
       seriesPlot(series, { title: measure, show: value, losses, signal: inner, height: 220, ...(canZoom ? { onRange: range } : {}) }),
       h("h3", {}, "how often"),

@@ -105,6 +105,9 @@ export interface Series {
   min?: (number | null)[];
   p50?: (number | null)[];
   max?: (number | null)[];
+  /** When instances began that have no value: the first thousand of them. */
+  missing?: number[];
+  missingTotal?: number;
   histogram: { edges: number[]; counts: number[] } | null;
   statistics: Record<"count" | "min" | "mean" | "p50" | "p90" | "p99" | "max", number | null>;
 }

@@ -74,6 +74,17 @@ export function lossesBehind(losses: Loss[]): (plot: uPlot) => void {
   };
 }
 
+/** Marks at the bottom, by time, what has no value. */
+function missingBelow(times: number[]): (plot: uPlot) => void {
+  return ({ ctx, bbox, valToPos, scales }) => {
+    const { min, max } = scales["x"]!;
+    ctx.fillStyle = color("lost");
+    for (const at of times) {
+      if (min !== undefined && max !== undefined && min !== null && max !== null && at >= min && at <= max) ctx.fillRect(Math.round(valToPos(at, "x", true)) - 1, bbox.top + bbox.height - 10, 2, 10);
+    }
+  };
+}
+
 export function seriesPlot(series: Series, options: PlotOptions): HTMLElement {
   return plotOf((element) => {
     const main = color("accent");
@@ -101,7 +112,7 @@ export function seriesPlot(series: Series, options: PlotOptions): HTMLElement {
         })),
       ],
       hooks: {
-        drawClear: [lossesBehind(options.losses)],
+        drawClear: [lossesBehind(options.losses), missingBelow(series.missing ?? [])],
         setSelect: [(plot) => {
           if (!options.onRange || plot.select.width < 5) return;
           options.onRange(plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x"));

@@ -4,8 +4,7 @@ export type Theme = "system" | "light" | "dark";
 
 const stored = "caret-bpf-theme";
 const changed = new EventTarget();
-const dark = matchMedia("(prefers-color-scheme: dark)");
-dark.addEventListener("change", () => changed.dispatchEvent(new Event("change")));
+const prefersDark = "(prefers-color-scheme: dark)";
 
 export function currentTheme(): Theme {
   const theme = document.documentElement.dataset["theme"];
@@ -23,17 +22,15 @@ export function setTheme(theme: Theme): void {
   changed.dispatchEvent(new Event("change"));
 }
 
+/** Takes up what was chosen before, and follows the system. Called once, when the page starts. */
 export function restoreTheme(): void {
+  matchMedia(prefersDark).addEventListener("change", () => changed.dispatchEvent(new Event("change")));
   try {
     const theme = localStorage.getItem(stored);
     if (theme === "light" || theme === "dark") document.documentElement.dataset["theme"] = theme;
   } catch {
     // as above
   }
-}
-
-export function isDark(): boolean {
-  return currentTheme() === "system" ? dark.matches : currentTheme() === "dark";
 }
 
 /** Calls until the signal ends it. */

@@ -39,7 +39,7 @@ export function partBars(answer: Rows, parts: string[], options: TableOptions): 
         bar.append(piece);
       });
       cell.classList.add("barred");
-      cell.prepend(h("span", { class: "bar-room" }, bar));
+      cell.replaceChildren(h("span", { class: "bar-and-value" }, bar, h("span", {}, ...cell.childNodes)));
     },
   });
   return h("div", {}, h("p", { class: "legend" }, ...present.flatMap((part) => [h("i", { class: `part-${part}` }), partNames[part]!])), element);
