@@ -54,9 +54,11 @@ export function makeSystem(rounds = 10000) {
       lost: { records: 12, blindSpans: 1, text: "12 records were lost, and perception (4200) was not seen for 1.50 s" },
       processes, threads, nodes, topics, callbacks, levels,
     }),
+    connections: () => ({ nodes: nodes.map(({ id }) => id), edges: communications.map(({ topic, publisher, subscriber }) => ({ topic, from: publisher, to: subscriber })) }),
     graph: () => ({
       nodes: nodes.map(({ id }) => id),
-      edges: communications.map(({ topic, publisher, subscriber, statistics: s }) => ({
+      edges: communications.map(({ topic, publisher, subscriber, statistics: s }, communication) => ({
+        communication,
         topic, from: publisher, to: subscriber, transport: ["inter_process"], count: s.count, rate: s.count / duration * 1e9,
         min: s.min, mean: s.mean, p50: s.p50, p99: s.p99, max: s.max, lost: lost.get(topic) ?? 0, open: 0, unknown: 0,
       })),

@@ -32,8 +32,10 @@ function widthOf(text: string, font: string): number {
   return pen.measureText(text).width;
 }
 
-/** The lines below the name of an edge: how often, the 99th percentile of the latency, and what was lost. */
+/** The lines below the name of an edge, none before it is measured: how often, the 99th percentile of the latency, and what was lost. */
 export function measured(edge: Edge): string[] {
+  if (edge.count === null) return [];
+  if (edge.count === 0 && !edge.lost) return ["no message seen"];
   const often = edge.rate !== null && edge.rate >= 99.95 ? `${Math.round(edge.rate)}/s` : rate(edge.rate);
   const lines = [`${often} · ${edge.p99 === null ? absent : duration(edge.p99)}`];
   return edge.lost ? [...lines, `${count(edge.lost)} lost`] : lines;
@@ -105,7 +107,7 @@ export function drawGraph(app: App, graph: Graph | null, what: { nodes: number[]
       s("text", { x: box.x + 3, y: box.y + 1 }, name)));
   }
   const moving = panZoom(svg, layout.width, layout.height);
-  const at = placeOf(layout, graph, options.selected) ?? { x: 0, y: layout.height / 2 };
+  const at = placeOf(layout, graph, options.selected) ?? { x: 0, y: 0 };
   return { svg, panZoom: moving, edges: what.edges, nodes: what.nodes, look: () => moving.look(at.x, at.y) };
 }
 

@@ -60,8 +60,13 @@ export interface Edge {
   lost: number | null;
   open: number | null;
   unknown: number | null;
+  /** The row of `communications`; null where no message was seen. */
+  communication: number | null;
 }
 export interface Graph { nodes: number[]; edges: Edge[] }
+
+/** Who may send what to whom: known before any message is read. */
+export interface Connections { nodes: number[]; edges: { topic: number; from: number | null; to: number | null }[] }
 
 export type Value = string | number | boolean | null;
 export interface Rows { columns: string[]; rows: Value[][]; ids?: (number | null)[]; topics?: (number | null)[] }

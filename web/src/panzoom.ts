@@ -4,12 +4,13 @@ export interface PanZoom {
   /** Shows everything. */
   fit: () => void;
   zoom: (factor: number) => void;
-  /** Shows what is around a place, large enough to be read. */
+  /** Shows everything if that can be read, else what is around a place. */
   look: (x: number, y: number) => void;
 }
 
-/** How many units a pixel may be for text to be readable. */
-const readable = 1.25;
+/** How many units a pixel is where text can be read well, and where it just can. */
+const readable = 1.2;
+const stillReadable = 1.5;
 
 export function panZoom(svg: SVGSVGElement, width: number, height: number): PanZoom {
   let box = { x: 0, y: 0, w: width, h: height };
@@ -85,7 +86,7 @@ export function panZoom(svg: SVGSVGElement, width: number, height: number): PanZ
     zoom: (factor) => zoomAt(factor, box.x + box.w / 2, box.y + box.h / 2),
     look: (x, y) => {
       fit();
-      if (scale() <= readable) return;
+      if (scale() <= stillReadable) return;
       const [w, h] = [svg.clientWidth * readable, svg.clientHeight * readable];
       const within = (middle: number, size: number, whole: number) => (size >= whole ? (whole - size) / 2 : Math.min(Math.max(0, middle - size / 2), whole - size));
       box = { x: within(x, w, width), y: within(y, h, height), w, h };

@@ -1,8 +1,8 @@
 // Where the time went: a bar of parts in each row of a table.
 
+import { addBar } from "./bar";
 import { shown } from "./columns";
 import { h } from "./dom";
-import { duration } from "./format";
 import type { Rows } from "./model";
 import { table, type TableOptions } from "./table";
 
@@ -29,17 +29,10 @@ export function partBars(answer: Rows, parts: string[], options: TableOptions): 
     decorate: (cell, column, row) => {
       options.decorate?.(cell, column, row);
       if (column !== "mean" || answer.rows[row]![answer.columns.indexOf("mean")] === null) return;
-      const bar = h("span", { class: "bar", title: present.map((part, i) => `${partNames[part]}: ${shown(part, answer.rows[row]![places[i]!] ?? null)}`).join("\n") });
-      bar.style.width = `${Math.max(1, sum(row) / most * 130)}px`;
-      present.forEach((part, i) => {
-        const value = Number(answer.rows[row]![places[i]!] ?? 0);
-        if (value <= 0) return;
-        const piece = h("span", { class: `part-${part}`, "aria-label": `${partNames[part]} ${duration(value)}` });
-        piece.style.flexGrow = String(value);
-        bar.append(piece);
-      });
-      cell.classList.add("barred");
-      cell.replaceChildren(h("span", { class: "bar-and-value" }, bar, h("span", {}, ...cell.childNodes)));
+      addBar(cell, Math.max(1, sum(row) / most * 130), present.map((part, i) => {
+        const value = answer.rows[row]![places[i]!] ?? null;
+        return { name: part, size: Number(value ?? 0), says: `${partNames[part]}: ${shown(part, value)}` };
+      }));
     },
   });
   return h("div", {}, h("p", { class: "legend" }, ...present.flatMap((part) => [h("i", { class: `part-${part}` }), partNames[part]!])), element);

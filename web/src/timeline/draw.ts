@@ -4,6 +4,8 @@ import { time } from "../format";
 import type { Loss, OffCpu } from "../model";
 import type { Names } from "../names";
 import { tickStep, ticks } from "../ticks";
+import { Batch } from "./batch";
+import type { Densities } from "./density";
 import { tileBegin, tileEnd } from "./grid";
 import { barTop, groupHeight, type Lane, type Lanes } from "./lanes";
 import type { Selection } from "./selection";
@@ -38,6 +40,7 @@ export interface Scene {
   offCpu: OffCpu[];
   losses: Loss[];
   names: Names;
+  densities: Densities;
   selection: Selection | null;
   hovered: Selection | null;
   showMessages: boolean;
@@ -176,6 +179,10 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
   const to = Math.min(view.to, found.to);
   const shownBefore = isShownBefore(found, before); // then what began before is drawn and counted already
   const laneOf = new Set(lanes.map((lane) => lane.thread));
+  const outer = new Batch();
+  const nested = new Batch();
+  const labels: { text: string; color: string; x: number; y: number }[] = [];
+  const marked: [number, number, number, number][] = [];
   for (const [thread, places] of tile.byThread) {
     const lane = scene.lanes.byThread.get(thread);
     const inSight = lane !== undefined && laneOf.has(thread);
@@ -184,36 +191,38 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
     for (const i of places) {
       const begin = tile.begin[i]!;
       const end = tile.end[i]!;
-      const known = !Number.isNaN(end);
-      if (begin > to || (known ? end : begin) < from || (shownBefore && begin < found.from)) continue;
+      if (begin > to || (Number.isNaN(end) ? begin : end) < from || (shownBefore && begin < found.from)) continue;
       drawn.callbacks++;
       if (!inSight) continue;
       const depth = tile.depth[i]!;
       const [x0, x1] = extent(scene, tile, i);
-      const [left, right] = [Math.max(-2, x0), Math.min(view.width + 2, x1)];
-      const pixel = Math.floor(left);
-      if (right - left < 1 && pixel === lastX && depth === lastDepth) continue; // this pixel is drawn already
-      lastX = pixel;
+      const left = Math.round(Math.max(-2, x0));
+      const right = Math.round(Math.min(view.width + 2, x1));
+      const wide = Math.max(1, right - left);
+      if (wide === 1 && left === lastX && depth === lastDepth) continue; // this pixel is drawn already
+      lastX = left;
       lastDepth = depth;
       const inset = insetOf(scene, depth);
-      const top = y(scene, lane) + barTop + inset;
+      const top = Math.round(y(scene, lane)) + barTop + inset;
       const height = scene.lanes.bar - inset;
       const color = names.callbackColor(tile.callback[i]!);
-      pen.fillStyle = color.fill;
-      const wide = Math.max(1, right - left);
-      pen.fillRect(wide > 3 ? left : pixel, top, wide > 4 ? wide - 1 : wide, height);
-      if (depth > 0 && wide > 3) {
-        pen.fillStyle = scene.colors.background;
-        pen.fillRect(left, top - 1, wide, 1);
-      }
-      if (tile.status[i]) drawUnfinished(pen, scene, left, right, top, height);
+      const batch = depth > 0 ? nested : outer;
+      if (depth > 0 && wide > 3) batch.add(scene.colors.background, left, top - 1, wide, 1);
+      batch.add(color.fill, left, top, wide > 4 ? wide - 1 : wide, height);
+      if (tile.status[i]) marked.push([left, right, top, height]);
       if (wide > 30) {
         const shown = Math.max(0, left);
-        const room = Math.min(right, view.width) - shown - 8;
-        pen.fillStyle = color.text;
-        pen.fillText(labelFor(pen, names, tile.callback[i]!, room), shown + 4, depth > 0 || height < 24 ? top + height / 2 + 0.5 : top + 9);
+        const text = labelFor(pen, names, tile.callback[i]!, Math.min(right, view.width) - shown - 8);
+        labels.push({ text, color: color.text, x: shown + 4, y: depth > 0 || height < 24 ? top + height / 2 + 0.5 : top + 9 });
       }
     }
+  }
+  outer.fill(pen);
+  nested.fill(pen);
+  for (const [left, right, top, height] of marked) drawUnfinished(pen, scene, left, right, top, height);
+  for (const { text, color, x, y: at } of labels) {
+    pen.fillStyle = color;
+    pen.fillText(text, x, at);
   }
 }
 
@@ -250,27 +259,21 @@ function drawUnfinished(pen: CanvasRenderingContext2D, scene: Scene, left: numbe
 }
 
 function drawCoarse(pen: CanvasRenderingContext2D, scene: Scene, tile: Coarse, found: Found, lanes: Lane[]): void {
-  const { view, duration, names } = scene;
+  const { view, duration, densities } = scene;
+  const height = scene.lanes.bar;
+  const { canvas, top } = densities.of(`${found.address.level}/${found.address.index}`, tile, height);
   const begin = tileBegin(duration, found.address);
   const bin = (tileEnd(duration, found.address) - begin) / tile.bins;
-  const first = Math.max(0, Math.floor((Math.max(view.from, found.from) - begin) / bin));
-  const last = Math.min(tile.bins - 1, Math.ceil((Math.min(view.to, found.to) - begin) / bin));
-  const leftmost = view.x(found.from);
-  const rightmost = view.x(found.to);
-  const inSight = new Set(lanes.map((lane) => lane.thread));
-  for (const { thread, busy, count, longest } of tile.threads) {
-    const lane = scene.lanes.byThread.get(thread);
-    if (!lane || !inSight.has(thread)) continue;
-    const bottom = y(scene, lane) + barTop + scene.lanes.bar;
-    for (let i = first; i <= last; i++) {
-      const share = busy[i] ?? 0;
-      if (share === 0 && !count[i]) continue;
-      const left = Math.floor(Math.max(leftmost, view.x(begin + i * bin)));
-      const right = Math.floor(Math.min(rightmost, view.x(begin + (i + 1) * bin)));
-      const height = Math.max(2, Math.round(share / 255 * scene.lanes.bar));
-      pen.fillStyle = names.callbackColor(longest[i]?.[0] ?? -1).fill;
-      pen.fillRect(left, bottom - height, Math.max(1, right - left), height);
-    }
+  const from = Math.max(view.from, found.from);
+  const to = Math.min(view.to, found.to);
+  const left = view.x(from);
+  const right = view.x(to);
+  if (right <= left) return;
+  pen.imageSmoothingEnabled = false;
+  for (const lane of lanes) {
+    const strip = top.get(lane.thread);
+    if (strip === undefined) continue;
+    pen.drawImage(canvas, (from - begin) / bin, strip, (to - from) / bin, height, left, Math.round(y(scene, lane)) + barTop, right - left, height);
   }
 }
 
@@ -326,8 +329,7 @@ function drawPublishes(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact,
     if (!lane || lastX.get(thread) === x) continue;
     lastX.set(thread, x);
     const top = y(scene, lane);
-    pen.fillRect(x, top + 1, 1, barTop + 5);
-    pen.fillRect(x - 1, top, 3, 3);
+    pen.fillRect(x - 1, top, 2, barTop + 5);
   }
 }
 
@@ -336,7 +338,6 @@ function drawMessages(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, 
   const { fromThread, fromTime, toThread, toTime } = tile.messages;
   const shownBefore = isShownBefore(found, before);
   const paths = [new Path2D(), new Path2D()];
-  let budget = 3000;
   for (let i = 0; i < toTime.length; i++) {
     const [t0, t1] = [fromTime[i]!, toTime[i]!];
     if (t1 < view.from || t0 > view.to || (shownBefore && t0 < found.from)) continue;
@@ -344,7 +345,7 @@ function drawMessages(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, 
     drawn.messages++;
     const starts = (s: Selection | null) => s !== null && s.thread === toThread[i] && s.begin === t1;
     const strong = starts(selection) || starts(hovered);
-    if ((!scene.showMessages && !strong) || --budget < 0) continue;
+    if (!scene.showMessages && !strong) continue;
     const from = scene.lanes.byThread.get(fromThread[i]!);
     const to = scene.lanes.byThread.get(toThread[i]!);
     if (!from || !to) continue;

@@ -5,10 +5,10 @@ export interface TileAddress { level: number; index: number }
 export const tileBegin = (duration: number, { level, index }: TileAddress) => duration * (index / 2 ** level);
 export const tileEnd = (duration: number, { level, index }: TileAddress) => duration * ((index + 1) / 2 ** level);
 
-/** The level whose bins are about as wide as pixels: the least one with at least as many bins as pixels. */
+/** The deepest level whose bins are at least as wide as pixels, so that none is left out when they are drawn. */
 export function levelFor(duration: number, span: number, pixels: number, bins: number, deepest: number): number {
   const tiles = duration / span * pixels / bins;
-  return Math.min(deepest, Math.max(0, Math.ceil(Math.log2(tiles) - 1e-9)));
+  return Math.min(deepest, Math.max(0, Math.floor(Math.log2(tiles) + 1e-9)));
 }
 
 /** The tiles of a level that show a part of the time. */

@@ -13,6 +13,7 @@ import { color, onThemeChange } from "../theme";
 import { control } from "./controls";
 import { details, executionOf, spoken } from "./details";
 import { axisHeight, draw, pick, type Colors, type Scene } from "./draw";
+import { Densities } from "./density";
 import { levelFor } from "./grid";
 import { hatch } from "./hatch";
 import { layOut, type Lanes } from "./lanes";
@@ -70,6 +71,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     element.append(h("p", { class: "quiet" }, "No thread is known in which callbacks ran: nothing was recorded, or the programs have no callbacks that can be seen."));
   }
 
+  const densities = new Densities(names);
   const store = new TileStore(source, recording.duration, tilesBound, () => changed());
   const offCpu = new Lru<OffCpu>(16);
   const offCpuAsked = new Set<string>();
@@ -128,20 +130,22 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     const awaited = shown.awaited;
     const coarser = found.some((one) => one.coarserThanWanted);
     if (recording.offCpu) askOffCpu();
+    const tooMany = arrowsIn(found, view) > mostArrows;
     scroll = Math.min(Math.max(0, scroll), Math.max(0, lanes.height + axisHeight - height + 8));
     scene = {
       view, lanes, scroll, width, height, gutter, duration: recording.duration, found,
-      offCpu: visibleOffCpu(), losses, names, selection, hovered, showMessages: messages.checked, colors,
+      offCpu: visibleOffCpu(), losses, names, selection, hovered, showMessages: messages.checked && !tooMany, colors, densities,
       lostPattern: (pattern ??= hatch(pen, colors.lost, devicePixelRatio)),
     };
     const drawn = draw(pen, scene);
     probe.tilesHeld = store.held;
     probe.timeline = { from: view.from, to: view.to, drawn: { ...drawn, exact: drawn.exact && awaited === 0 } };
     probe.settled = lossesKnown && awaited === 0 && !store.waiting && offCpuAsked.size === 0;
-    status.textContent = `${time(view.from, view.span / 1000)} + ${duration(Math.round(view.span))} · ${
-      drawn.exact ? `${count(drawn.callbacks)} callbacks` : "share of the time in callbacks"}${
+    const text = `${time(view.from, view.span / 1000)} + ${duration(Math.round(view.span))} · ${
+      drawn.exact ? `${count(drawn.callbacks)} callbacks` : "share of the time in callbacks (whole height: all)"}${
       awaited > 0 && !store.error ? " · loading finer…" : coarser ? " · finer than the report holds" : ""}${
-      found.some(({ tile }) => tile.exact && tile.more) ? " · more messages than are drawn" : ""}`;
+      found.some(({ tile }) => tile.exact && tile.more) ? " · more messages than are drawn" : tooMany && messages.checked ? " · zoom in for messages" : ""}`;
+    if (status.textContent !== text) status.textContent = text;
     if (store.error && trouble.childElementCount === 0) trouble.replaceChildren(failure(store.error, () => {
       trouble.replaceChildren();
       store.retry();
@@ -267,6 +271,19 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   changed();
   await lossesCame;
 };
+
+/** Arrows that are drawn at once: more cannot be told apart. */
+const mostArrows = 1500;
+
+function arrowsIn(found: Found[], view: Viewport): number {
+  let arrows = 0;
+  for (const { tile } of found) {
+    if (!tile.exact) continue;
+    const { fromTime, toTime } = tile.messages;
+    for (let i = 0; i < toTime.length; i++) if (toTime[i]! >= view.from && fromTime[i]! <= view.to) arrows++;
+  }
+  return arrows;
+}
 
 const nothing: OffCpu = { thread: [], kind: [], from: [], to: [], other: [] };
 const spanOf = (execution: { begin: number; end: number | null }) => Math.max(1000, (execution.end ?? execution.begin) - execution.begin);

@@ -5,6 +5,7 @@ import { button, h, type Child } from "../dom";
 import { failure } from "../failure";
 import { count, duration, exactDuration, several } from "../format";
 import { chosen, drawGraph, type DrawnGraph } from "../graph";
+import { graphAnswers } from "../graphanswers";
 import type { Edge, Graph, Rows } from "../model";
 import { printable } from "../printable";
 import { address } from "../router";
@@ -19,6 +20,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
   let near = parameters.get("near") !== null && kind === "node";
   let drawn: DrawnGraph | null = null;
   let graph: Graph | null = null;
+  let measured = false;
 
   const picture = h("div", { class: "picture" });
   const side = h("div", { class: "side" });
@@ -45,22 +47,27 @@ export const graphView: View = async (app, element, parameters, signal) => {
     drawn = drawGraph(app, graph, what, options);
     picture.replaceChildren(drawn.svg);
     drawn.look();
-    said.textContent = graph ? `${several(what.nodes.length, "node")}, ${several(what.edges.length, "edge")} of ${count(graph.edges.length)}` : "edges are being counted…";
+    const shown = graph ? `${several(what.nodes.length, "node")}, ${several(what.edges.length, "edge")} of ${count(graph.edges.length)}` : "";
+    said.textContent = measured ? shown : `${shown} messages are being read…`;
   }
   withStandard.addEventListener("change", () => { standard = withStandard.checked; show(); });
   onlyNear.addEventListener("change", () => { near = onlyNear.checked; show(); });
 
   show();
   try {
-    graph = await app.source.get<Graph>("graph");
+    await graphAnswers(app.source, (answer, isMeasured) => {
+      if (signal.aborted) return;
+      graph = answer;
+      measured = isMeasured;
+      show();
+    });
   } catch (error) {
     below.replaceChildren(failure(error));
     return;
   }
-  if (signal.aborted) return;
-  show();
-  const known = graph;
-  if (kind === "edge" && known.edges[id]) side.append(edgeDetails(app, known.edges[id], await communicationOf(app, known.edges[id])));
+  if (signal.aborted || !graph) return;
+  const known: Graph = graph;
+  if (kind === "edge" && known.edges[id]) side.append(edgeDetails(app, known.edges[id]));
   if (kind === "node" && app.recording.nodes[id]) side.append(nodeDetails(app, known, id));
   if (kind === "topic" && app.recording.topics[id]) side.append(topicDetails(app, known, id));
   below.append(section("All edges", edgeTable(app, known, kind === "edge" ? id : null)));
@@ -83,29 +90,11 @@ function panel(title: string, ...children: Child[]): HTMLElement {
   return h("section", { class: "details" }, h("header", {}, h("h2", {}, title), h("a", { href: "#graph", class: "close", "aria-label": "close" }, "×")), ...children);
 }
 
-/** The row of `communications` that an edge is, so that its statistics can be shown. */
-async function communicationOf({ source, recording }: App, edge: Edge): Promise<number | null> {
-  try {
-    const { columns, rows, topics } = await source.get<Rows>("communications");
-    const column = (name: string) => columns.indexOf(name);
-    const pid = (node: number | null) => recording.processes[recording.nodes[node ?? -1]?.process ?? -1]?.pid;
-    const found = rows.findIndex((row, i) =>
-      (topics ? topics[i] === edge.topic : row[column("topic_name")] === recording.topics[edge.topic]?.name) &&
-      row[column("publisher_node_name")] === (recording.nodes[edge.from ?? -1]?.name ?? null) &&
-      row[column("subscription_node_name")] === (recording.nodes[edge.to ?? -1]?.name ?? null) &&
-      (edge.transport === null || edge.transport.includes(String(row[column("transport")]))) &&
-      (edge.from === null || row[column("publisher_pid")] === pid(edge.from)) && (edge.to === null || row[column("subscription_pid")] === pid(edge.to)));
-    return found < 0 ? null : found;
-  } catch {
-    return null;
-  }
-}
-
 function nodeLink({ names }: App, id: number | null): Child {
   return id === null ? "unknown" : h("a", { href: address("graph", { select: `node.${id}` }) }, names.node(id));
 }
 
-function edgeDetails(app: App, edge: Edge, communication: number | null): HTMLElement {
+function edgeDetails(app: App, edge: Edge): HTMLElement {
   const list = h("dl");
   const say = (term: string, ...description: Child[]) => list.append(h("dt", {}, term), h("dd", {}, ...description));
   const type = app.recording.topics[edge.topic]?.type;
@@ -121,7 +110,7 @@ function edgeDetails(app: App, edge: Edge, communication: number | null): HTMLEl
   }
   for (const name of ["lost", "open", "unknown"] as const) say(name, edge[name] === null ? "unknown" : count(edge[name]));
   return panel(app.names.topic(edge.topic), list,
-    h("p", { class: "links" }, communication === null ? null : h("a", { href: address("communications", { select: communication }) }, "histogram and values over time")));
+    h("p", { class: "links" }, edge.communication === null ? null : h("a", { href: address("communications", { select: edge.communication }) }, "histogram and values over time")));
 }
 
 function nodeDetails(app: App, graph: Graph, id: number): HTMLElement {

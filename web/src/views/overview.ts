@@ -5,6 +5,7 @@ import { h, type Child } from "../dom";
 import { failure, fillWith } from "../failure";
 import { absent, count, dateTime, duration, several } from "../format";
 import { chosen, drawGraph } from "../graph";
+import { graphAnswers } from "../graphanswers";
 import { lostSummary } from "../lost";
 import type { CallbackRows, Dataset, Graph, Rows } from "../model";
 import { printable } from "../printable";
@@ -24,7 +25,7 @@ export const overviewView: View = async (app, element, _, signal) => {
   showGraph(app, picture, null);
   const slowest = (answer: Rows): Rows => ({ ...answer, rows: answer.rows.slice(0, 6) });
   await Promise.all([
-    source.get<Graph>("graph").then((graph) => { if (!signal.aborted) showGraph(app, picture, graph); }, (error: unknown) => picture.append(failure(error))),
+    graphAnswers(source, (graph) => { if (!signal.aborted) showGraph(app, picture, graph); }).catch((error: unknown) => picture.append(failure(error))),
     fillWith(callbacks, () => source.get<CallbackRows>("callbacks"), (answer) => table(slowest(answer), {
       name: "slowest-callbacks", caption: "slowest callbacks", nothing: "No callback was recorded.",
       link: (row) => address("callbacks", { select: answer.ids?.[row] ?? null }),
@@ -47,7 +48,7 @@ function showGraph(app: App, place: HTMLElement, graph: Graph | null): void {
   }
   const drawn = drawGraph(app, graph, what, options);
   place.replaceChildren(drawn.svg);
-  drawn.panZoom.fit();
+  drawn.look();
 }
 
 function recorded({ recording }: App): HTMLElement {

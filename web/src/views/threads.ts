@@ -1,6 +1,7 @@
 // Threads: which share of the time they were in callbacks.
 
 import type { View } from "../app";
+import { addBar } from "../bar";
 import { fillWith } from "../failure";
 import type { Rows } from "../model";
 import { h } from "../dom";
@@ -22,12 +23,7 @@ export const threadsView: View = async ({ source }, element, _, signal) => {
         if (whole) cell.classList.add("strong");
         if (column !== "share") return;
         const share = Number(answer.rows[row]![answer.columns.indexOf("share")]);
-        const bar = h("span", { class: "bar" }, h("span", { class: "part-cpu_time" }), h("span", { class: "part-none" }));
-        bar.style.width = "80px";
-        (bar.firstChild as HTMLElement).style.flexGrow = String(share);
-        (bar.lastChild as HTMLElement).style.flexGrow = String(Math.max(0, 100 - share));
-        cell.classList.add("barred");
-        cell.prepend(bar);
+        addBar(cell, 80, [{ name: "cpu_time", size: share }, { name: "none", size: Math.max(0, 100 - share) }]);
       },
     })), signal);
 };
