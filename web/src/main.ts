@@ -93,8 +93,10 @@ function show(root: HTMLElement, uncached: App): void {
     probe.ready = probe.settled = false;
     probe.frames.length = probe.draws.length = 0;
     for (const [other, link] of links) {
-      if (other === known) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (other === known) {
+        link.setAttribute("aria-current", "page");
+        link.href = `#${other}`;
+      } else link.removeAttribute("aria-current");
     }
     const { title, view, wide } = views[known]!;
     document.title = `${title} · caret-bpf`;
@@ -114,7 +116,13 @@ function show(root: HTMLElement, uncached: App): void {
       if (known !== "timeline") probe.settled = true; // the timeline knows by itself
     }));
   }
-  addEventListener("hashchange", () => void route());
+  addEventListener("hashchange", ({ oldURL }) => {
+    // Each view is left as it was: its link leads back there, and to its begin while it is shown.
+    const left = new URL(oldURL).hash;
+    const link = links.get(parseRoute(left).view);
+    if (link) link.href = left;
+    void route();
+  });
   void route();
 }
 

@@ -36,8 +36,8 @@ export function spoken({ names }: App, execution: Execution): string {
 }
 
 /** How long the thread was off the CPU within the execution, by kind; null where that is not known here. */
-function offCpuOf(execution: Execution, offCpu: OffCpu[]): { runnable: number; blocked: number } | null {
-  if (execution.end === null || execution.status === "start_missing" || offCpu.length === 0) return null;
+function offCpuOf(execution: Execution, offCpu: OffCpu[] | null): { runnable: number; blocked: number } | null {
+  if (execution.end === null || execution.status === "start_missing" || !offCpu) return null;
   const sums = { runnable: 0, blocked: 0 };
   const seen = new Set<number>();
   for (const times of offCpu) {
@@ -52,7 +52,7 @@ function offCpuOf(execution: Execution, offCpu: OffCpu[]): { runnable: number; b
   return sums;
 }
 
-export function details(app: App, execution: Execution, tiles: Exact[], offCpu: OffCpu[], go: { show: (from: number, to: number) => void; close: () => void }): HTMLElement {
+export function details(app: App, execution: Execution, tiles: Exact[], offCpu: OffCpu[] | null, go: { show: (from: number, to: number) => void; close: () => void }): HTMLElement {
   const { names, recording } = app;
   const callback = recording.callbacks[execution.callback];
   const took = execution.end === null ? null : execution.end - execution.begin;
@@ -72,10 +72,9 @@ export function details(app: App, execution: Execution, tiles: Exact[], offCpu: 
   if (execution.depth > 0) say("nested", `in ${execution.depth === 1 ? "another callback" : `${execution.depth} others`}`);
 
   const off = offCpuOf(execution, offCpu);
-  if (off && took !== null) {
-    say("on the CPU", duration(took - off.runnable - off.blocked));
-    say("could have run", duration(off.runnable));
-    say("waited", duration(off.blocked));
+  if (off) {
+    say("could have run", `${duration(off.runnable)}, as far as seen`);
+    say("waited", `${duration(off.blocked)}, as far as seen`);
   }
 
   const causes = messagesTo(tiles, execution);

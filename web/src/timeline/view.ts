@@ -160,8 +160,13 @@ export const timelineView: View = async (app, element, parameters, signal) => {
 
   const exactTiles = () => found.map(({ tile }) => tile).filter((tile): tile is Exact => tile.exact);
 
-  function visibleOffCpu(): OffCpu[] {
-    return found.map(({ address: at }) => offCpu.peek(offCpuKey(at.level, at.index))).filter((times): times is OffCpu => times !== undefined);
+  function visibleOffCpu(from = view.from, to = view.to): OffCpu[] {
+    return offCpuWithin(from, to).filter((times): times is OffCpu => times !== undefined);
+  }
+
+  /** One for each tile that is drawn; undefined where it has not come, or is not held. */
+  function offCpuWithin(from: number, to: number): (OffCpu | undefined)[] {
+    return found.filter((one) => one.from <= to && one.to >= from).map(({ address: at }) => offCpu.peek(offCpuKey(at.level, at.index))).map((times) => (times === nothing ? undefined : times));
   }
 
   function askOffCpu(): void {
@@ -172,6 +177,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       source.get<OffCpu>(key, signal).then((times) => {
         offCpu.set(key, times);
         offCpuAsked.delete(key);
+        if (!side.contains(document.activeElement)) shownSelection = false; // more may be said of it now
         changed();
       }, () => {
         offCpuAsked.delete(key);
@@ -185,6 +191,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     selection = next;
     shownSelection = false;
     side.replaceChildren();
+    said.textContent = "";
     if (next && intoView && (next.begin < view.from || next.begin > view.to)) view.show(next.begin - view.span / 2, next.begin + view.span / 2);
     if (next) scrollTo(next);
     changed();
@@ -202,7 +209,8 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     if (!execution) return;
     shownSelection = true;
     said.textContent = spoken(app, execution);
-    side.replaceChildren(details(app, execution, exactTiles(), visibleOffCpu(), {
+    const off = offCpuWithin(execution.begin, execution.end ?? execution.begin);
+    side.replaceChildren(details(app, execution, exactTiles(), off.every((times) => times !== undefined) ? off : null, {
       show: (a, b) => {
         view.show(a - (b - a) * 0.3, b + (b - a) * 0.3);
         changed();

@@ -14,12 +14,13 @@ import { table } from "../table";
 import { section } from "./page";
 
 export const overviewView: View = async (app, element, _, signal) => {
-  const { source } = app;
+  const { source, recording: { warnings } } = app;
   const picture = h("div", { class: "overview-graph" });
   const callbacks = h("div");
   const communications = h("div");
   element.append(
-    h("div", { class: "overview-top" }, recorded(app), lostSummary(app)),
+    h("div", { class: "overview-top" }, recorded(app),
+      lostSummary(app, h("a", { href: "#losses" }, warnings.length > 0 ? `when and where, and ${several(warnings.length, "warning")}` : "when and where"))),
     h("section", {}, h("h2", {}, h("a", { href: "#graph" }, "Nodes and topics")), picture),
     h("div", { class: "overview-tables" }, section("Slowest callbacks", callbacks), section("Slowest communications", communications)));
   showGraph(app, picture, null);

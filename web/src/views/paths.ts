@@ -39,7 +39,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
   const losses = await lossesOf(app);
   const flow = flowPanel(app, asked ?? first ?? null, text, losses, signal);
   const hops = h("div");
-  shown.append(hops);
+  shown.append(section("The ways of messages", flow.element), hops);
   await Promise.all([
     fillWith(hops, () => app.source.get<PathAnswer>(pathKey(text)), (answer) => {
       const series = Array.isArray(answer.series) ? answer.series[0] : answer.series;
@@ -57,7 +57,6 @@ export const pathsView: View = async (app, element, parameters, signal) => {
             if (whole && column === "name") cell.textContent = "whole path";
           },
         })),
-        section("The ways of messages", flow.element),
         series && series.t.length > 0
           ? section("Of which hops latencies consist",
             h("p", { class: "quiet" }, answer.shown < answer.instances ? `${several(answer.shown, "message")} of ${answer.instances}: evenly chosen, and the slowest.` : several(answer.shown, "message")),
