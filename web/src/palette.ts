@@ -4,7 +4,7 @@
 
 const base = [[0x00, 0x72, 0xb2], [0xe6, 0x9f, 0x00], [0x00, 0x9e, 0x73], [0xcc, 0x79, 0xa7], [0x56, 0xb4, 0xe9]] as const;
 /** What becomes of a color when the palette repeats: it stays, is mixed with black, or with white. */
-const shades = [(part: number) => part, (part: number) => part * 0.66, (part: number) => 255 - (255 - part) * 0.55];
+const shades = [(part: number) => part, (part: number) => part * 0.74, (part: number) => 255 - (255 - part) * 0.5];
 
 export interface Color { fill: string; text: string }
 

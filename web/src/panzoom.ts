@@ -10,7 +10,7 @@ export interface PanZoom {
 
 /** How many units a pixel is where text can be read well, and where it just can. */
 const readable = 1.2;
-const stillReadable = 1.5;
+const stillReadable = 1.6;
 
 export function panZoom(svg: SVGSVGElement, width: number, height: number): PanZoom {
   let box = { x: 0, y: 0, w: width, h: height };

@@ -16,8 +16,8 @@ const partNames: Record<string, string> = {
   wakeup_latency: "woken, no CPU yet",
 };
 
-/** The table with a column of bars, all on one scale, and a legend. */
-export function partBars(answer: Rows, parts: string[], options: TableOptions): HTMLElement {
+/** The table with a column of bars and a legend. Bars are as long as their rows' means, or in each row all the same. */
+export function partBars(answer: Rows, parts: string[], scale: "row" | "table", options: TableOptions): HTMLElement {
   const present = parts.filter((part) => answer.columns.includes(part));
   const places = present.map((part) => answer.columns.indexOf(part));
   const isNothing = (column: string) => answer.rows.every((row) => !row[answer.columns.indexOf(column)]);
@@ -29,7 +29,7 @@ export function partBars(answer: Rows, parts: string[], options: TableOptions): 
     decorate: (cell, column, row) => {
       options.decorate?.(cell, column, row);
       if (column !== "mean" || answer.rows[row]![answer.columns.indexOf("mean")] === null) return;
-      addBar(cell, Math.max(1, sum(row) / most * 130), present.map((part, i) => {
+      addBar(cell, scale === "row" ? 130 : Math.max(1, sum(row) / most * 130), present.map((part, i) => {
         const value = answer.rows[row]![places[i]!] ?? null;
         return { name: part, size: Number(value ?? 0), says: `${partNames[part]}: ${shown(part, value)}` };
       }));

@@ -72,6 +72,7 @@ test("bins are at least as wide as pixels and at most about twice, and tiles cov
   }
   assert.equal(levelFor(1e11, 10, 1100, 512, 7), 7);
   assert.deepEqual(tilesOf(100, 0, 100, 1).map(({ index }) => index), [0, 1]);
+  assert.deepEqual(tilesOf(0, 0, 1000, levelFor(0, 1000, 1100, 512, 5)), [{ level: 0, index: 0 }]);
   assert.deepEqual(parent({ level: 3, index: 5 }), { level: 2, index: 2 });
   assert.equal(parent({ level: 0, index: 0 }), null);
 });

@@ -13,6 +13,7 @@ export function levelFor(duration: number, span: number, pixels: number, bins: n
 
 /** The tiles of a level that show a part of the time. */
 export function tilesOf(duration: number, from: number, to: number, level: number): TileAddress[] {
+  if (duration <= 0) return [{ level: 0, index: 0 }];
   const n = 2 ** level;
   const first = Math.min(n - 1, Math.max(0, Math.floor(from / duration * n)));
   const last = Math.min(n - 1, Math.max(first, Math.ceil(to / duration * n) - 1));

@@ -22,7 +22,8 @@ import { TileStore, type Found } from "./store";
 import type { Exact } from "./tile";
 import { Viewport } from "./viewport";
 
-const tilesBound = 256;
+/** Tiles in memory: some 200 kB each, and a picture needs six. */
+const tilesBound = 128;
 const gutter = 168;
 /** Bins that a tile has which is not exact. */
 const bins = 512;

@@ -42,7 +42,7 @@ export const callbacksView: View = async (app, element, parameters, signal) => {
     fillWith(place, () => source.get<CallbackRows>("callbacks"), (answer) => [
       section("How long callbacks took", table(answer, { name: "callbacks", caption: "durations of callbacks", link: link(answer.ids), selected: id === null ? null : answer.ids?.indexOf(id) ?? null })),
       answer.parts
-        ? section("Where the time went", h("p", { class: "quiet" }, "Means of the executions of which it is known. Of the others nothing is said."), partBars(answer.parts, callbackParts, { name: "parts", caption: "parts of the durations of callbacks", link: link(answer.parts.ids) }))
+        ? section("Where the time went", h("p", { class: "quiet" }, "Means of the executions of which it is known. Of the others nothing is said."), partBars(answer.parts, callbackParts, "row", { name: "parts", caption: "parts of the durations of callbacks", link: link(answer.parts.ids) }))
         : h("p", { class: "quiet" }, "Where the time went is not recorded: ", h("code", {}, "caret-bpf record --sched"), " does that."),
     ], signal),
     fillWith(timers, () => source.get<Rows>("timers"), (answer) => table(answer, { name: "timers", caption: "periods and lateness of timers", details: (column) => isDetail(column) || ["kind", "topic_name", "subscription_node_name", "transport"].includes(column), link: link(answer.ids), nothing: "No timer was recorded." }), signal));

@@ -63,7 +63,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
             stackedPlot(series, hopNames, signal))
           : null,
         section("Where the time went", answer.parts
-          ? partBars(answer.parts, ["cpu_time", "other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency"], {
+          ? partBars(answer.parts, ["cpu_time", "other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency"], "table", {
             name: "parts", caption: "parts of the latency of the path and its hops",
             decorate: (cell, column, row) => {
               if (column === "name" && Number(answer.parts!.rows[row]![answer.parts!.columns.indexOf("hop")]) === 0) cell.textContent = "whole path";
