@@ -6,7 +6,7 @@ import { exactDuration, count, duration, several, time } from "./format";
 import { fillWith } from "./failure";
 import { seriesKey } from "./keys";
 import type { Loss, Measure, Series, Subject } from "./model";
-import { histogramPlot, seriesPlot, showDuration, showRate } from "./plot";
+import { histogramPlot, seriesPlot, showDuration, showRate, type Show } from "./plot";
 
 const measuresOf: Record<Subject, Measure[]> = {
   callback: ["latency", "period", "frequency"],
@@ -17,6 +17,7 @@ const measuresOf: Record<Subject, Measure[]> = {
 export function measuredPanel(app: App, subject: Subject, id: number, losses: Loss[], signal: AbortSignal): { element: HTMLElement; ready: Promise<void> } {
   const { recording, source } = app;
   let measure: Measure = measuresOf[subject][0]!;
+  let logarithmic = false;
   let [from, to] = [0, recording.duration];
   const tabs = h("div", { class: "tabs", role: "group", "aria-label": "measure" });
   const body = h("div", { class: "measured" });
@@ -57,8 +58,25 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
         series.missingTotal ? ` · ${count(series.missingTotal)} without a value, marked below${series.missing && series.missing.length < series.missingTotal ? `: the first ${count(series.missing.length)}` : ""}` : "",
         canZoom ? " · drag to look closer" : "")),
       seriesPlot(series, { title: measure, show: value, losses, signal: inner, height: 220, ...(canZoom ? { onRange: range } : {}) }),
-      h("h3", {}, "how often"),
-      series.histogram ? histogramPlot(series.histogram, { title: measure, show: value, signal: inner, height: 190 }) : h("p", { class: "quiet" }, "not known"));
+      ...(series.histogram ? histogram(series.histogram, value, inner) : [h("h3", {}, "how often"), h("p", { class: "quiet" }, "not known")]));
+  }
+
+  function histogram(answer: NonNullable<Series["histogram"]>, value: Show, inner: AbortSignal): HTMLElement[] {
+    const box = h("input", { type: "checkbox", checked: logarithmic });
+    const place = h("div");
+    let shown: AbortController | null = null;
+    const plot = () => {
+      shown?.abort();
+      const mine = (shown = new AbortController());
+      inner.addEventListener("abort", () => mine.abort(), { signal: mine.signal });
+      place.replaceChildren(histogramPlot(answer, { title: measure, show: value, signal: mine.signal, height: 190, logarithmic }));
+    };
+    box.addEventListener("change", () => {
+      logarithmic = box.checked;
+      plot();
+    });
+    plot();
+    return [h("h3", {}, "how often ", h("label", { class: "quiet" }, box, " logarithmic")), place];
   }
 
   const ready = show();

@@ -128,18 +128,20 @@ function rangeOf(low: number | null, high: number | null): uPlot.Range.MinMax {
   return [least, most === least ? least + 1 : most * 1.06];
 }
 
-export function histogramPlot(histogram: { edges: number[]; counts: number[] }, options: Omit<PlotOptions, "losses" | "onRange">): HTMLElement {
+export function histogramPlot(histogram: { edges: number[]; counts: number[] }, options: Omit<PlotOptions, "losses" | "onRange"> & { logarithmic: boolean }): HTMLElement {
   const { edges, counts } = histogram;
   return plotOf((element) => {
     const fill = color("accent");
     // Each bar spans two edges: drawn as steps, which end where the last bar does.
-    const values = [...counts, counts.at(-1) ?? 0];
+    const values = [...counts, counts.at(-1) ?? 0].map((n) => (options.logarithmic && n === 0 ? null : n));
     return new uPlot({
       width: Math.max(200, element.clientWidth),
       height: options.height,
       cursor: { drag: { x: true, y: false } },
-      scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(1, most ?? 1) * 1.06] } },
-      axes: [axis((all) => all.map((value) => options.show(value)), 34), axis((all) => all.map((value) => (Number.isInteger(value) ? count(value) : "")), 60)],
+      scales: { x: { time: false }, y: options.logarithmic
+        ? { distr: 3, range: (_, __, most) => [0.5, Math.max(1, most ?? 1) * 1.5] }
+        : { range: (_, __, most) => [0, Math.max(1, most ?? 1) * 1.06] } },
+      axes: [axis((all) => all.map((value) => options.show(value)), 34), axis((all) => all.map((value) => (value !== null && Number.isInteger(value) && (!options.logarithmic || Number.isInteger(Math.log10(value))) ? count(value) : "")), 60)],
       series: [
         { label: options.title, value: (_, __, ___, i) => (i === null || i === undefined || i >= counts.length ? "–" : `${options.show(edges[i])} to ${options.show(edges[i + 1])}`) },
         { label: "count", stroke: fill, fill: `${fill}55`, width: 1, points: { show: false }, value: (_, value, __, i) => (i === null || i >= counts.length ? "–" : count(value)), paths: uPlot.paths.stepped!({ align: 1 }) },
