@@ -147,11 +147,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       awaited > 0 && !store.error ? " · loading finer…" : coarser ? " · finer than the report holds" : ""}${
       found.some(({ tile }) => tile.exact && tile.more) ? " · more messages than are drawn" : tooMany && messages.checked ? " · zoom in for messages" : ""}`;
     if (status.textContent !== text) status.textContent = text;
-    if (store.error && trouble.childElementCount === 0) trouble.replaceChildren(failure(store.error, () => {
-      trouble.replaceChildren();
-      store.retry();
-      changed();
-    }));
+    if (store.error) complain(store.error);
     if (selection && !shownSelection) showSelection();
     clearTimeout(addressTimer);
     addressTimer = window.setTimeout(() => {
@@ -272,13 +268,30 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     },
   });
 
-  const lossesCame = source.get<{ rows: Loss[] }>("losses").then(({ rows }) => {
-    losses = rows;
-    lossesKnown = true;
-    changed();
-  }, (error: unknown) => trouble.append(failure(error)));
+  /** Says what did not come, once, and asks for all of it again where one wants that. */
+  function complain(error: unknown): void {
+    if (trouble.childElementCount > 0) return;
+    trouble.append(failure(error, () => {
+      trouble.replaceChildren();
+      store.retry();
+      void askLosses();
+      changed();
+    }));
+  }
+
+  async function askLosses(): Promise<void> {
+    if (lossesKnown) return;
+    try {
+      losses = (await source.get<{ rows: Loss[] }>("losses")).rows;
+      lossesKnown = true;
+      changed();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
   changed();
-  await lossesCame;
+  await askLosses();
 };
 
 /** Arrows that are drawn at once: more cannot be told apart. */
