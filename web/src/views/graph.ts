@@ -48,7 +48,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
     picture.replaceChildren(drawn.svg);
     drawn.look();
     const shown = graph ? `${several(what.nodes.length, "node")}, ${several(what.edges.length, "edge")} of ${count(graph.edges.length)}` : "";
-    said.textContent = measured ? shown : `${shown} messages are being read…`;
+    said.textContent = measured ? `${shown}: messages a second · 99th percentile of the latency` : `${shown} messages are being read…`;
   }
   withStandard.addEventListener("change", () => { standard = withStandard.checked; show(); });
   onlyNear.addEventListener("change", () => { near = onlyNear.checked; show(); });

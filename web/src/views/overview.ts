@@ -20,8 +20,8 @@ export const overviewView: View = async (app, element, _, signal) => {
   const communications = h("div");
   element.append(
     h("div", { class: "overview-top" }, recorded(app),
-      lostSummary(app, h("a", { href: "#losses" }, warnings.length > 0 ? `when and where, and ${several(warnings.length, "warning")}` : "when and where"))),
-    h("section", {}, h("h2", {}, h("a", { href: "#graph" }, "Nodes and topics")), picture),
+      lostSummary(app, h("a", { href: "#losses" }, `losses and ${several(warnings.length, "warning")}`))),
+    h("section", {}, h("h2", {}, h("a", { href: "#graph" }, "Nodes and topics"), h("span", { class: "quiet small" }, " messages a second · 99th percentile of the latency")), picture),
     h("div", { class: "overview-tables" }, section("Slowest callbacks", callbacks), section("Slowest communications", communications)));
   showGraph(app, picture, null);
   const slowest = (answer: Rows): Rows => ({ ...answer, rows: answer.rows.slice(0, 6) });
