@@ -10,5 +10,7 @@ export interface App {
   names: Names;
 }
 
-/** A view fills its element. It is ready when the promise is kept, and lets go of everything when the signal ends it. */
+/**
+ * A view fills its element. It is ready when the promise is kept, and lets go of everything when the signal ends it.
+ */
 export type View = (app: App, element: HTMLElement, parameters: URLSearchParams, signal: AbortSignal) => Promise<void>;

@@ -1,4 +1,5 @@
-// The ways of messages along a path: time to the right, the hops downwards, a line for each message. CARET's message flow.
+// The ways of messages along a path: time to the right, the hops downwards, a line for each message. CARET's message
+// flow.
 
 import type { App } from "./app";
 import { button, h } from "./dom";

@@ -32,7 +32,10 @@ function widthOf(text: string, font: string): number {
   return pen.measureText(text).width;
 }
 
-/** The lines below the name of an edge, none before it is measured: how often, the 99th percentile of the latency, and what was lost. */
+/**
+ * The lines below the name of an edge, none before it is measured: how often, the 99th percentile of the latency, and
+ * what was lost.
+ */
 export function measured(edge: Edge): string[] {
   if (edge.count === null) return [];
   if (edge.count === 0 && !edge.lost) return ["no message seen"];

@@ -1,6 +1,6 @@
-// Colors that people with any color vision tell apart (Okabe and Ito), without the yellow, which is too light for lines,
-// and without the vermilion, which is for what was lost. The names decide, so a node has one color in every recording of
-// the same system.
+// Colors that people with any color vision tell apart (Okabe and Ito), without the yellow, which is too light for
+// lines, and without the vermilion, which is for what was lost. The names decide, so a node has one color in every
+// recording of the same system.
 
 const base = [[0x00, 0x72, 0xb2], [0xe6, 0x9f, 0x00], [0x00, 0x9e, 0x73], [0xcc, 0x79, 0xa7], [0x56, 0xb4, 0xe9]] as const;
 /** What becomes of a color when the palette repeats: it stays, is mixed with black, or with white. */

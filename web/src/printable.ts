@@ -1,4 +1,5 @@
-// Names come from recorded programs, which may be hostile. What would reorder, hide or break text is shown as an escape.
+// Names come from recorded programs, which may be hostile. What would reorder, hide or break text is shown as an
+// escape.
 
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 

@@ -6,7 +6,8 @@ import { paletteColor } from "./palette";
 import { axis, plotOf, showDuration } from "./plot";
 
 export function stackedPlot(series: { t: number[]; hops: (number | null)[][] }, names: string[], signal: AbortSignal): HTMLElement {
-  // Each message has a bar of its own, side by side: by time, bars of messages that come together would hide each other.
+  // Each message has a bar of its own, side by side: by time, bars of messages that come together would hide each
+  // other.
   const messages = series.t.map((_, i) => i);
   const tops = stack(series.hops, messages.length);
   const plot = plotOf((element) => new uPlot({

@@ -4,7 +4,8 @@ import test from "node:test";
 import { makeSystem } from "../mock/system.mjs";
 import { exactly, heading, shown, unitOf } from "../src/columns";
 import { slowestWindows } from "../src/flow";
-import { chosen } from "../src/graph";
+import { chosen, measured } from "../src/graph";
+import { graphAnswers } from "../src/graphanswers";
 import { curve, layOutGraph } from "../src/graphlayout";
 import { Lru } from "../src/lru";
 import type { Graph, Recording } from "../src/model";
@@ -90,6 +91,26 @@ test("the graph leaves out what every node has, and edges of unknown nodes", () 
   assert.equal(chosen(app, more, { standard: true, selected: null, around: null })!.edges.length, graph.edges.length + 1);
   const near = chosen(app, graph, { standard: false, selected: null, around: 0 })!;
   assert.ok(near.nodes.length < what.nodes.length && near.nodes.includes(0));
+});
+
+test("who may send to whom is shown until it is known who did", async () => {
+  const graph = system.answer("graph") as Graph;
+  for (const [slow, expected] of [["graph", [false, true]], ["connections", [true]]] as const) {
+    const shown: boolean[] = [];
+    const source: Source = {
+      holds: () => true,
+      get: async <T>(key: string) => {
+        if (key === slow) await new Promise((done) => setTimeout(done, 5));
+        return system.answer(key) as T;
+      },
+    };
+    await graphAnswers(source, (answer, isMeasured) => {
+      shown.push(isMeasured);
+      assert.equal(answer.edges.length, graph.edges.length);
+      assert.equal(measured(answer.edges[0]!).length > 0, isMeasured);
+    });
+    assert.deepEqual(shown, expected);
+  }
 });
 
 test("boxes of the graph do not overlap, those without edges neither", () => {

@@ -78,7 +78,7 @@ test("bins are at least as wide as pixels and at most about twice, and tiles cov
 });
 
 test("what is shown is what the tiles have, whole", async () => {
-  const store = new TileStore(sourceOf(), system.duration, 256, () => undefined);
+  const store = new TileStore(sourceOf(), system.duration, 256, () => undefined, 0);
   const [from, to] = [system.duration * 0.4, system.duration * 0.4 + 2e8];
   const found = await shown(store, from, to, levelFor(system.duration, to - from, 1100, 512, system.levels));
   assert.ok(found.length > 0 && found.every(({ tile }) => tile.exact));
@@ -94,7 +94,7 @@ test("what is shown is what the tiles have, whole", async () => {
 });
 
 test("no more tiles are held than the bound", async () => {
-  const store = new TileStore(sourceOf(), system.duration, 6, () => undefined);
+  const store = new TileStore(sourceOf(), system.duration, 6, () => undefined, 0);
   const level = Math.min(5, system.levels);
   for (const { index } of tilesOf(system.duration, 0, system.duration, level)) {
     const width = system.duration / 2 ** level;
@@ -105,7 +105,7 @@ test("no more tiles are held than the bound", async () => {
 
 test("below an exact tile nothing is asked", async () => {
   const source = sourceOf();
-  const store = new TileStore(source, system.duration, 256, () => undefined);
+  const store = new TileStore(source, system.duration, 256, () => undefined, 0);
   const at = system.duration / 3;
   let level = 0;
   while (!(system.answer(tileKey(level, Math.floor(at / system.duration * 2 ** level))) as Tile).exact) level++;
@@ -116,7 +116,7 @@ test("below an exact tile nothing is asked", async () => {
 });
 
 test("a report shows the deepest tile that it has, and says that finer ones are not held", async () => {
-  const store = new TileStore(sourceOf((key) => /level=[01]&/.test(key)), system.duration, 256, () => undefined);
+  const store = new TileStore(sourceOf((key) => /level=[01]&/.test(key)), system.duration, 256, () => undefined, 0);
   const at = system.duration / 3;
   const [found] = await shown(store, at, at + 1e6, 6);
   assert.equal(found!.address.level, 1);
@@ -125,7 +125,7 @@ test("a report shows the deepest tile that it has, and says that finer ones are 
 
 test("a tile that does not come is not asked again until it is said so", async () => {
   let asked = 0;
-  const store = new TileStore({ holds: () => true, get: async () => { asked++; throw new Error("down"); } }, system.duration, 256, () => undefined);
+  const store = new TileStore({ holds: () => true, get: async () => { asked++; throw new Error("down"); } }, system.duration, 256, () => undefined, 0);
   for (let i = 0; i < 3; i++) {
     store.show(0, system.duration, 0);
     await settle();
@@ -134,7 +134,20 @@ test("a tile that does not come is not asked again until it is said so", async (
   assert.ok(store.error);
   store.retry();
   store.show(0, system.duration, 0);
+  await settle();
   assert.equal(asked, 2);
+});
+
+test("tiles that one zooms past are not asked for", async () => {
+  const source = sourceOf();
+  const store = new TileStore(source, system.duration, 256, () => undefined, 20);
+  for (const level of [0, 1, 2, 3]) store.show(1, 2, level);
+  await new Promise((done) => setTimeout(done, 60));
+  assert.deepEqual(source.asked, [tileKey(3, 0)]);
+  store.show(1, 2, 4);
+  store.stop();
+  await new Promise((done) => setTimeout(done, 60));
+  assert.equal(source.asked.length, 1);
 });
 
 test("Tab goes from execution to execution of a thread, each once", () => {

@@ -1,5 +1,6 @@
-// Pictures of tiles that are not exact: a column for each bin, as high as its share of the time in callbacks, in the color of
-// the node whose callback ran longest in it. They are painted once, and then stretched to where they are shown.
+// Pictures of tiles that are not exact: a column for each bin, as high as its share of the time in callbacks, in the
+// color of the node whose callback ran longest in it. They are painted once, and then stretched to where they are
+// shown.
 
 import { Lru } from "../lru";
 import type { Names } from "../names";

@@ -226,7 +226,10 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
   }
 }
 
-/** From where to where an execution is drawn. If its begin or end is not known, that is a stub, or up to where it is known to have run. */
+/**
+ * From where to where an execution is drawn. If its begin or end is not known, that is a stub, or up to where it is
+ * known to have run.
+ */
 function extent({ view, duration }: Scene, tile: Exact, i: number): [number, number] {
   const begin = view.x(tile.begin[i]!);
   const end = tile.end[i]!;

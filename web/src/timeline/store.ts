@@ -15,13 +15,17 @@ export interface Found {
   /** The part of the tile that is drawn: around it there may be better ones. */
   from: number;
   to: number;
-  /** Whether nothing better is awaited: the tile is of the wanted level, or exact, or the best that the source holds. */
+  /**
+   * Whether nothing better is awaited: the tile is of the wanted level, or exact, or the best that the source holds.
+   */
   final: boolean;
   /** Whether the source holds nothing finer although finer was wanted. */
   coarserThanWanted: boolean;
 }
 
 const atOnce = 4;
+/** Milliseconds that tiles must be wanted before they are asked for: who zooms fast passes most levels by. */
+const patience = 40;
 
 export class TileStore {
   private readonly tiles: Lru<PreparedTile>;
@@ -30,8 +34,10 @@ export class TileStore {
   /** Why the last tile did not come; null after one that came. */
   error: unknown = null;
   private failed = new Set<string>();
+  private asked = "";
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly source: Source, private readonly duration: number, bound: number, private readonly changed: () => void) {
+  constructor(private readonly source: Source, private readonly duration: number, bound: number, private readonly changed: () => void, private readonly wait = patience) {
     this.tiles = new Lru(bound);
   }
 
@@ -89,19 +95,25 @@ export class TileStore {
   /** Asks for these tiles, the first ones first, and gives up others that have not come yet. */
   private want(addresses: TileAddress[]): void {
     this.wanted = addresses.filter(({ level, index }) => !this.failed.has(tileKey(level, index)));
-    const keys = new Set(addresses.map(({ level, index }) => tileKey(level, index)));
+    const keys = new Set(this.wanted.map(({ level, index }) => tileKey(level, index)));
     for (const [key, controller] of this.underWay) if (!keys.has(key)) controller.abort();
-    this.next();
+    const all = [...keys].join();
+    if (all === this.asked) return;
+    this.asked = all;
+    clearTimeout(this.timer);
+    if (keys.size > 0) this.timer = setTimeout(() => this.next(), this.wait);
   }
 
   /** Lets tiles be asked for again that did not come. */
   retry(): void {
     this.failed.clear();
+    this.asked = "";
     this.error = null;
   }
 
   stop(): void {
     this.wanted = [];
+    clearTimeout(this.timer);
     for (const controller of this.underWay.values()) controller.abort();
   }
 
