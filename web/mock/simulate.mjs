@@ -35,7 +35,7 @@ const all = [...stages, lidar, points, debug, map, nested];
 export const callbacks = all.map(({ node, receives, period: own, service }, id) => ({
   id, name: `${nodes[node].name}/callback_${service ? 1 : 0}`, node,
   kind: service ? "service" : receives === null ? "timer" : "subscription",
-  topic: receives, period: service || receives !== null ? null : own ?? (node === 1 ? 2 * period : period),
+  topic: receives, service: service ? `${nodes[node].name}/get_map` : null, period: service || receives !== null ? null : own ?? (node === 1 ? 2 * period : period),
   symbol: `${nodes[node].name.slice(1, 20)}::on_event(std::shared_ptr<sensor_msgs::msg::Image const>)`, standard: false,
 }));
 export const pathNodes = stages.map(({ node }) => node);

@@ -136,7 +136,7 @@ export function makeSystem(rounds = 10000) {
         hops: rowsOf(["path", "hop", "kind", "name", "context", ...statisticColumns, "messages", "dropped_messages"], [row(0, "path", pathText, totals), ...hops.map(({ kind, name }, i) => row(i + 1, kind, name, byHop[i]))]),
         parts: rowsOf(["path", "hop", "kind", "name", "count", "mean", ...parts, "longest", "longest_behind", "unknown"], [part(0, "path", pathText, totals), ...hops.map(({ kind, name }, i) => part(i + 1, kind, name, byHop[i]))]),
         series: [{ t: shown.map(({ times }) => times[0]), hops: hops.map(({ at }) => shown.map(({ times }) => times[at + 1] - times[at])), total: shown.map(({ times }) => times.at(-1) - times[0]) }],
-        instances: whole.length, shown: shown.length,
+        instances: whole.length, messages: whole.length, ways: whole.length, shown: shown.length, warnings: [],
       };
     },
     flow: ({ from, to }) => {
@@ -146,7 +146,10 @@ export function makeSystem(rounds = 10000) {
       const every = Math.max(1, Math.ceil(others.length / (1500 - dropped.length)));
       const shown = [...dropped, ...others.filter((_, i) => i % every === 0)];
       const columns = [nodes[pathNodes[0]].name, ...pathNodes.slice(1).flatMap((node, i) => [topics[pathTopics[i]].name, nodes[node].name]).slice(0, -1)];
-      return { columns, messages: shown, messagesTotal: within.length, shown: shown.length };
+      return {
+        columns, messages: shown, messagesTotal: within.length, ways: within.length, shown: shown.length,
+        fates: { received: others.length, lost: dropped.length }, droppedShown: dropped.length, warnings: [],
+      };
     },
     series: ({ subject, id, measure, from, to }) => {
       const times = subject === "callback" ? ofCallback[id].map((one) => one.begin) : subject === "communication" ? communications[id].begins : published[id].times;
@@ -197,7 +200,11 @@ export function makeSystem(rounds = 10000) {
     const crossing = overlapping(byFrom, from, to, ({ fromTime }) => fromTime, ({ toTime }) => toTime);
     return {
       exact: true,
-      callbacks: Object.fromEntries(["thread", "callback", "begin", "end", "depth", "status"].map((name) => [name, column(own, name)])),
+      callbacks: {
+        ...Object.fromEntries(["thread", "callback", "begin", "end", "depth", "status"].map((name) => [name, column(own, name)])),
+        until: own.map(({ status }) => (status === "recording_end" ? duration : null)),
+      },
+      more: false, longMissing: false,
       publishes: Object.fromEntries(["thread", "topic", "t"].map((name) => [name, column(sent, name)])),
       messages: Object.fromEntries(["topic", "fromThread", "fromTime", "toThread", "toTime"].map((name) => [name, column(crossing, name)])),
     };

@@ -6,13 +6,14 @@ import { button, h } from "./dom";
 import { fillWith } from "./failure";
 import { count, duration, several, time } from "./format";
 import { flowKey } from "./keys";
-import type { Fate, Flow, Loss, Path } from "./model";
+import type { Fate, Flow, Loss, Losses, Path } from "./model";
 import { printable } from "./printable";
 import { showDuration } from "./plot";
 import { color, onThemeChange } from "./theme";
 import { tickStep, ticks } from "./ticks";
 import { Viewport } from "./timeline/viewport";
 import { address } from "./router";
+import { lossesLack } from "./views/page";
 
 const gutter = 190;
 const axisHeight = 22;
@@ -23,7 +24,7 @@ export interface FlowPanel { element: HTMLElement; ready: Promise<void>; offer: 
 /** A part of the time, and why one would look there. */
 export interface Window { from: number; to: number; why: string }
 
-export function flowPanel(app: App, path: Path | null, text: string, losses: Loss[], signal: AbortSignal): FlowPanel {
+export function flowPanel(app: App, path: Path | null, text: string, losses: Losses | null, signal: AbortSignal): FlowPanel {
   const { source, recording } = app;
   const place = h("div");
   const windows = h("div", { class: "toolbar" });
@@ -45,14 +46,15 @@ export function flowPanel(app: App, path: Path | null, text: string, losses: Los
     const inner = scope.signal;
     signal.addEventListener("abort", () => scope?.abort(), { signal: inner });
     const key = flowKey(text, from, to);
-    return fillWith(place, () => source.get<Flow>(key), (flow) => [
-      picture(app, flow, from, to, losses, inner, (a, b) => {
+    return fillWith(place, () => source.get<Flow>(key, inner), (flow) => [
+      picture(app, flow, from, to, losses?.rows ?? [], inner, (a, b) => {
         const [begin, end] = [Math.max(0, Math.floor(a)), Math.min(recording.duration, Math.ceil(b))];
-        return source.holds(flowKey(text, begin, end)) ? source.get<Flow>(flowKey(text, begin, end)) : null;
+        return source.holds(flowKey(text, begin, end)) ? source.get<Flow>(flowKey(text, begin, end), inner) : null;
       }),
     ], inner);
   }
-  return { element: h("div", {}, windows, place), ready, offer: (offered) => { if (!held) offer(offered); } };
+  const lack = lossesLack(losses);
+  return { element: h("div", {}, windows, lack ? h("p", { class: "quiet" }, lack) : null, place), ready, offer: (offered) => { if (!held) offer(offered); } };
 }
 
 /** Windows around the slowest messages, the slowest first, none within another. */
@@ -69,6 +71,22 @@ export function slowestWindows(begins: number[], totals: (number | null)[], dura
 }
 
 const fates: Record<Fate, string> = { received: "came to the end", lost: "lost", open: "under way at the end", unknown: "fate unknown", unused: "not used" };
+
+/** How many ways there are, what became of them, and how many of them are drawn. */
+export function flowSays(flow: Flow): string {
+  const drawn = new Map<Fate, number>();
+  for (const { fate } of flow.messages) drawn.set(fate, (drawn.get(fate) ?? 0) + 1);
+  const ways = flow.ways ?? flow.messagesTotal;
+  const all = flow.fates ?? (flow.shown === ways ? Object.fromEntries(drawn) : null);
+  const forked = ways !== flow.messagesTotal ? ` of ${several(flow.messagesTotal, "message")}` : "";
+  const parts = (Object.keys(fates) as Fate[]).flatMap((fate) => {
+    const part = drawn.get(fate) ?? 0;
+    const n = all ? all[fate] ?? 0 : part;
+    return n === 0 ? [] : [`${count(n)} ${fates[fate]}${part < n ? ` (${count(part)} drawn)` : ""}`];
+  });
+  const whole = `${several(ways, "way")}${forked}`;
+  return all ? `${whole}: ${parts.join(", ") || "none"}.` : `${whole}. Drawn are ${count(flow.shown)}: ${parts.join(", ")}.`;
+}
 
 function picture(app: App, given: Flow, from: number, to: number, losses: Loss[], signal: AbortSignal, finer: (from: number, to: number) => Promise<Flow> | null): HTMLElement {
   let flow = given;
@@ -87,11 +105,7 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
   let hovered = -1;
 
   function say(): void {
-    const counts = new Map<Fate, number>();
-    for (const { fate } of flow.messages) counts.set(fate, (counts.get(fate) ?? 0) + 1);
-    const parts = [...counts].map(([fate, n]) => `${count(n)} ${fates[fate] ?? fate}`);
-    const left = flow.messagesTotal - flow.shown;
-    said.textContent = `${several(flow.shown, "message")}: ${parts.join(", ") || "none"}${left > 0 ? `. ${count(left)} others are left out: those that were dropped are all there, the others evenly chosen` : ""}.`;
+    said.textContent = flowSays(flow);
     canvas.setAttribute("aria-label", `Message flow. ${said.textContent}`);
   }
 

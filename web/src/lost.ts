@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { h, type Child } from "./dom";
-import { absent, count } from "./format";
+import { count } from "./format";
 import { printable } from "./printable";
 
 export function lostSummary({ recording }: App, ...more: Child[]): HTMLElement {
@@ -10,9 +10,9 @@ export function lostSummary({ recording }: App, ...more: Child[]): HTMLElement {
   const unknown = records === null || blindSpans === null;
   const some = (records ?? 0) > 0 || (blindSpans ?? 0) > 0;
   const figure = (value: number | null, what: string) =>
-    h("div", {}, h("b", { "data-value": JSON.stringify(value) }, value === null ? absent : count(value)), h("span", {}, what));
+    h("div", {}, h("b", { "data-value": JSON.stringify(value) }, value === null ? "unknown" : count(value)), h("span", {}, what));
   return h("section", { class: `lost-summary ${some ? "some" : unknown ? "unknown" : "none"}`, "aria-label": "what was lost" },
     h("div", { class: "lost-figures" }, figure(records, "records lost"), figure(blindSpans, "blind spans")),
-    h("p", {}, printable(text), unknown ? " What is shown as – is not known." : null),
+    h("p", {}, printable(text)),
     ...more);
 }

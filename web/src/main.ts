@@ -3,14 +3,16 @@
 import type { App, View } from "./app";
 import { button, h } from "./dom";
 import { failure } from "./failure";
-import type { Progress, Recording } from "./model";
+import type { Recording } from "./model";
 import { Names } from "./names";
+import { pollProgress } from "./progress";
 import { probe } from "./probe";
 import { parseRoute } from "./router";
 import { searchField } from "./search";
-import { CachedSource, LiveSource, readReport, type Source } from "./source";
+import { CachedSource, LiveSource, readReport, SourceUntil, type Source } from "./source";
 import "./style.css";
 import { currentTheme, restoreTheme, setTheme, type Theme } from "./theme";
+import { takeToken } from "./token";
 import { timelineView } from "./timeline/view";
 import { callbacksView } from "./views/callbacks";
 import { compareView } from "./views/compare";
@@ -39,6 +41,11 @@ const views: Record<string, { title: string; view: View; wide?: boolean }> = {
 
 window.caretBpf = probe;
 restoreTheme();
+takeToken();
+// An address with another token, opened in the same tab, does not load the page anew.
+addEventListener("hashchange", () => {
+  if (takeToken()) location.reload();
+});
 void start(document.getElementById("app")!);
 
 async function start(root: HTMLElement): Promise<void> {
@@ -62,13 +69,7 @@ async function openSource(): Promise<Source> {
 
 /** Says how much is read until it is stopped: large recordings take seconds. */
 function showProgress(source: Source, element: HTMLElement): () => void {
-  if (!source.holds("progress")) return () => undefined;
-  const timer = setInterval(() => {
-    source.get<Progress>("progress").then(({ read, total }) => {
-      if (total > 0) element.textContent = `Reading the recording… ${Math.floor(read / total * 100)} %`;
-    }, () => undefined); // what is wrong is said by the answer that is awaited
-  }, 400);
-  return () => clearInterval(timer);
+  return pollProgress(source, (share) => { element.textContent = `Reading the recording… ${share}`; });
 }
 
 function show(root: HTMLElement, uncached: App): void {
@@ -103,7 +104,7 @@ function show(root: HTMLElement, uncached: App): void {
     const element = h("div", { class: `view view-${known}${wide ? " wide" : ""}` }, h("h1", { class: "hidden" }, title));
     place.replaceChildren(element);
     place.scrollTop = 0;
-    const done = view(app, element, parameters, signal);
+    const done = view({ ...app, source: new SourceUntil(app.source, signal) }, element, parameters, signal);
     requestAnimationFrame(() => { probe.firstPicture ??= performance.now(); });
     try {
       await done;
@@ -126,7 +127,7 @@ function show(root: HTMLElement, uncached: App): void {
   void route();
 }
 
-/** The timeline bounds its tiles by itself, so they are not kept twice. */
+/** The timeline bounds its tiles by itself, so they are not kept twice; and progress changes. */
 class TilesApart implements Source {
   constructor(private readonly direct: Source, private readonly cached: Source) {}
 
@@ -135,7 +136,8 @@ class TilesApart implements Source {
   }
 
   get<T>(key: string, signal?: AbortSignal): Promise<T> {
-    return key.startsWith("tile?") || key.startsWith("offcpu?") ? this.direct.get(key, signal) : this.cached.get(key);
+    const isKept = !key.startsWith("tile?") && !key.startsWith("offcpu?") && key !== "progress";
+    return (isKept ? this.cached : this.direct).get(key, signal);
   }
 }
 

@@ -5,7 +5,8 @@ import { button, h } from "./dom";
 import { exactDuration, count, duration, several, time } from "./format";
 import { fillWith } from "./failure";
 import { seriesKey } from "./keys";
-import type { Loss, Measure, Series, Subject } from "./model";
+import type { Losses, Measure, Series, Subject } from "./model";
+import { lossesLack } from "./views/page";
 import { histogramPlot, seriesPlot, showDuration, showRate, type Show } from "./plot";
 
 const measuresOf: Record<Subject, Measure[]> = {
@@ -14,7 +15,7 @@ const measuresOf: Record<Subject, Measure[]> = {
   topic: ["period", "frequency"],
 };
 
-export function measuredPanel(app: App, subject: Subject, id: number, losses: Loss[], signal: AbortSignal): { element: HTMLElement; ready: Promise<void> } {
+export function measuredPanel(app: App, subject: Subject, id: number, losses: Losses | null, signal: AbortSignal): { element: HTMLElement; ready: Promise<void> } {
   const { recording, source } = app;
   let measure: Measure = measuresOf[subject][0]!;
   let logarithmic = false;
@@ -35,7 +36,7 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
     if (from > 0 || to < recording.duration) {
       tabs.append(h("span", { class: "quiet" }, ` ${time(from, 1e6)} to ${time(to, 1e6)} `), button("whole recording", () => range(0, recording.duration)));
     }
-    return fillWith(body, () => source.get<Series>(seriesKey(subject, id, measure, from, to)), (series) => [plots(series, inner)], inner);
+    return fillWith(body, () => source.get<Series>(seriesKey(subject, id, measure, from, to), inner), (series) => [plots(series, inner)], inner);
   }
 
   function range(a: number, b: number): void {
@@ -47,6 +48,7 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
     const value = measure === "frequency" ? showRate : showDuration;
     const { statistics } = series;
     if (!statistics.count) return h("p", { class: "quiet" }, "There are no values.");
+    const lack = lossesLack(losses);
     const list = h("dl", { class: "figures" });
     for (const name of ["count", "min", "mean", "p50", "p90", "p99", "max"] as const) {
       const number = statistics[name];
@@ -54,10 +56,11 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
     }
     const canZoom = source.holds(seriesKey(subject, id, measure, 1, 2));
     return h("div", {}, list,
+      lack ? h("p", { class: "quiet" }, lack) : null,
       h("h3", {}, "over time ", h("span", { class: "quiet" }, series.exact ? several(series.t.length, "value") : `${several(statistics.count, "value")} in spans of ${duration(Math.round(series.bucket ?? 0))}`,
         series.missingTotal ? ` · ${count(series.missingTotal)} without a value, marked below${series.missing && series.missing.length < series.missingTotal ? `: the first ${count(series.missing.length)}` : ""}` : "",
         canZoom ? " · drag to look closer" : "")),
-      seriesPlot(series, { title: measure, show: value, losses, signal: inner, height: 220, ...(canZoom ? { onRange: range } : {}) }),
+      seriesPlot(series, { title: measure, show: value, losses: losses?.rows ?? [], signal: inner, height: 220, ...(canZoom ? { onRange: range } : {}) }),
       ...(series.histogram ? histogram(series.histogram, value, inner) : [h("h3", {}, "how often"), h("p", { class: "quiet" }, "not known")]));
   }
 

@@ -20,6 +20,8 @@ export interface Callback {
   node: number | null;
   kind: string | null;
   topic: number | null;
+  /** The name of the service of which it is, if it is of one. */
+  service: string | null;
   period: number | null;
   symbol: string | null;
   standard: boolean;
@@ -63,16 +65,20 @@ export interface Edge {
   /** The row of `communications`; null where no message was seen. */
   communication: number | null;
 }
-export interface Graph { nodes: number[]; edges: Edge[] }
+export interface Graph extends Warned { nodes: number[]; edges: Edge[] }
 
 /** Who may send what to whom: known before any message is read. */
 export interface Connections { nodes: number[]; edges: { topic: number; from: number | null; to: number | null }[] }
 
 export type Value = string | number | boolean | null;
-export interface Rows { columns: string[]; rows: Value[][]; ids?: (number | null)[]; topics?: (number | null)[] }
+/** What every answer may have: what it lacks. */
+export interface Warned { warnings?: string[] }
+export interface Rows extends Warned { columns: string[]; rows: Value[][]; ids?: (number | null)[]; topics?: (number | null)[] }
 export interface CallbackRows extends Rows { parts: Rows | null }
 
 export interface Loss { begin: number; end: number | null; reason: string; count: number | null; process: number | null; text: string }
+
+export interface Losses extends Warned { rows: Loss[]; omitted?: number }
 
 export interface Path {
   id: number;
@@ -81,27 +87,36 @@ export interface Path {
   topics: number[];
   flows?: { from: number; to: number; why: string }[];
 }
-export interface Paths { paths: Path[]; complete: boolean }
+export interface Paths extends Warned { paths: Path[]; complete: boolean }
 
-export interface PathAnswer {
+export interface PathAnswer extends Warned {
   hops: Rows;
   parts: Rows | null;
   series: { t: number[]; hops: (number | null)[][]; total: (number | null)[] }[] | { t: number[]; hops: (number | null)[][]; total: (number | null)[] };
   instances: number;
+  messages?: number;
+  ways?: number;
   shown: number;
 }
 
 export type Fate = "received" | "lost" | "open" | "unknown" | "unused";
-export interface Flow {
+export interface Flow extends Warned {
   columns: string[];
+  /** Ways of messages: one that forks has several. */
   messages: { times: number[]; fate: Fate }[];
   messagesTotal: number;
+  /** How many ways there are, and how many of them are given. */
+  ways?: number;
   shown: number;
+  /** How many ways have each fate, of all. */
+  fates?: Partial<Record<Fate, number>>;
+  /** How many of those that did not come to the end are given. */
+  droppedShown?: number;
 }
 
 export type Subject = "callback" | "communication" | "topic";
 export type Measure = "latency" | "period" | "frequency";
-export interface Series {
+export interface Series extends Warned {
   exact: boolean;
   bucket?: number;
   t: number[];
@@ -117,21 +132,25 @@ export interface Series {
   statistics: Record<"count" | "min" | "mean" | "p50" | "p90" | "p99" | "max", number | null>;
 }
 
-export interface ExactTile {
+export interface ExactTile extends Warned {
   exact: true;
   /** Whether there are publishes or messages beyond those given. */
   more?: boolean;
-  callbacks: { thread: number[]; callback: number[]; begin: (number | null)[]; end: (number | null)[]; depth: number[]; status: (string | null)[] };
+  /** Whether messages may be missing that took longer than was looked back for. */
+  longMissing?: boolean;
+  callbacks: { thread: number[]; callback: number[]; begin: (number | null)[]; end: (number | null)[]; depth: number[]; status: (string | null)[]; until?: (number | null)[] };
   publishes: { thread: number[]; topic: number[]; t: number[] };
   messages: { topic: number[]; fromThread: number[]; fromTime: number[]; toThread: number[]; toTime: number[] };
 }
-export interface CoarseTile {
+export interface CoarseTile extends Warned {
   exact: false;
+  /** How many threads it says nothing of. */
+  threadsOmitted?: number;
   bins: number;
   threads: { thread: number; busy: number[]; count: number[]; longest: ([number, number, number | null] | null)[] }[];
 }
 export type Tile = ExactTile | CoarseTile;
-export interface OffCpu { thread: number[]; kind: string[]; from: number[]; to: number[]; other: (string | number | null)[] }
+export interface OffCpu { thread: number[]; kind: string[]; from: number[]; to: number[]; other: (string | number | null)[]; more?: boolean }
 
 export interface Difference {
   entities: Record<string, Value>[];

@@ -7,23 +7,25 @@ import { type Color, colorsByName, unknownColor } from "./palette";
 
 export class Names {
   private readonly colors: Map<string, Color>;
+  private readonly severalHosts: boolean;
 
   constructor(readonly recording: Recording) {
     this.colors = colorsByName(recording.nodes.filter((node) => !node.standard).map((node) => node.name));
+    this.severalHosts = new Set(recording.processes.map((process) => process.host)).size > 1;
   }
 
   node(id: number | null | undefined): string {
-    const node = id === null || id === undefined ? undefined : this.recording.nodes[id];
+    const node = at(this.recording.nodes, id);
     return node ? printable(node.name) : absent;
   }
 
   topic(id: number | null | undefined): string {
-    const topic = id === null || id === undefined ? undefined : this.recording.topics[id];
+    const topic = at(this.recording.topics, id);
     return topic ? printable(topic.name) : absent;
   }
 
   callback(id: number): string {
-    const callback = this.recording.callbacks[id];
+    const callback = at(this.recording.callbacks, id);
     return callback ? printable(callback.name) : "callback of no known name";
   }
 
@@ -32,28 +34,34 @@ export class Names {
     if (!callback) return "unknown";
     if (callback.kind === "timer" && callback.period !== null) return `timer ${duration(callback.period)}`;
     const kind = callback.kind === null ? "unknown kind" : printable(callback.kind);
-    return callback.topic === null ? kind : `${kind} ${this.topic(callback.topic)}`;
+    if (callback.service) return `${kind} ${printable(callback.service)}`;
+    return at(this.recording.topics, callback.topic) ? `${kind} ${this.topic(callback.topic)}` : kind;
   }
 
   process(id: number | null | undefined): string {
-    const process = id === null || id === undefined ? undefined : this.recording.processes[id];
+    const process = at(this.recording.processes, id);
     if (!process) return absent;
-    const host = new Set(this.recording.processes.map((other) => other.host)).size > 1 && process.host ? `${printable(process.host)} ` : "";
+    const host = this.severalHosts && process.host ? `${printable(process.host)} ` : "";
     return `${host}${printable(process.name ?? "process")} ${process.pid}`;
   }
 
   thread(id: number | null | undefined): string {
-    const thread = id === null || id === undefined ? undefined : this.recording.threads[id];
+    const thread = at(this.recording.threads, id);
     if (!thread) return absent;
     return thread.name ? `${printable(thread.name)} ${thread.tid}` : `thread ${thread.tid}`;
   }
 
   nodeColor(id: number | null | undefined): Color {
-    const node = id === null || id === undefined ? undefined : this.recording.nodes[id];
+    const node = at(this.recording.nodes, id);
     return (node && this.colors.get(node.name)) ?? unknownColor;
   }
 
   callbackColor(id: number): Color {
-    return this.nodeColor(this.recording.callbacks[id]?.node);
+    return this.nodeColor(at(this.recording.callbacks, id)?.node);
   }
+}
+
+/** What has the number, if it is one: a recorded name never chooses a member of the list. */
+export function at<T>(list: T[], id: number | null | undefined): T | undefined {
+  return Number.isInteger(id) ? list[id as number] : undefined;
 }

@@ -1,6 +1,7 @@
 // Where answers come from: the server of `caret-bpf view`, or the file that `caret-bpf report` has written.
 
 import { Lru } from "./lru";
+import { authorization } from "./token";
 
 export interface Source {
   /** Whether an answer may be had: a report has only some of them. */
@@ -20,16 +21,19 @@ export class LiveSource implements Source {
   async get<T>(key: string, signal?: AbortSignal): Promise<T> {
     let response: Response;
     try {
-      response = await fetch(`api/${key}`, signal ? { signal } : {});
+      response = await fetch(`api/${key}`, { headers: authorization(), ...(signal ? { signal } : {}) });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new AnswerError("caret-bpf does not answer: start `caret-bpf view` again, and open the address that it prints");
+      throw new AnswerError("caret-bpf does not answer: if it has ended, start `caret-bpf view` again, and open the address that it prints");
     }
+    if (response.status === 401 || response.status === 403) throw new AnswerError(`caret-bpf does not answer this tab: ${howToOpen}`);
     const text = await response.text();
     if (!response.ok) throw new AnswerError(sentence(text) ?? `caret-bpf answered ${response.status} ${response.statusText}`);
     return JSON.parse(text) as T;
   }
 }
+
+const howToOpen = "open the whole address that `caret-bpf view` has printed, which ends in #token=… Each tab needs it once.";
 
 function sentence(text: string): string | undefined {
   try {
@@ -62,9 +66,14 @@ export async function readReport(text: string): Promise<ReportSource> {
   return new ReportSource(answers);
 }
 
-/** Keeps the answers that were used last, and asks once for what several want at once. */
+interface Kept { answer: Promise<unknown>; waiting: number; done: boolean; abort: AbortController }
+
+/**
+ * Keeps the answers that were used last, and asks once for what several want at once. A question that nobody waits for
+ * any more is given up, so that it does not keep others waiting.
+ */
 export class CachedSource implements Source {
-  private readonly answers: Lru<Promise<unknown>>;
+  private readonly answers: Lru<Kept>;
 
   constructor(private readonly source: Source, bound: number) {
     this.answers = new Lru(bound);
@@ -74,13 +83,51 @@ export class CachedSource implements Source {
     return this.source.holds(key);
   }
 
-  get<T>(key: string): Promise<T> {
-    let answer = this.answers.get(key);
-    if (!answer) {
-      answer = this.source.get(key);
-      this.answers.set(key, answer);
-      answer.catch(() => this.answers.delete(key)); // so that it can be asked again
+  get<T>(key: string, signal?: AbortSignal): Promise<T> {
+    let kept = this.answers.get(key);
+    if (!kept) {
+      kept = this.ask(key);
+      this.answers.set(key, kept);
     }
-    return answer as Promise<T>;
+    return signal && !kept.done ? this.wait<T>(key, kept, signal) : (kept.answer as Promise<T>);
+  }
+
+  private ask(key: string): Kept {
+    const abort = new AbortController();
+    const kept: Kept = { answer: this.source.get(key, abort.signal), waiting: 0, done: false, abort };
+    kept.answer.then(() => { kept.done = true; }, () => this.forget(key, kept)); // so that it can be asked again
+    return kept;
+  }
+
+  private wait<T>(key: string, kept: Kept, signal: AbortSignal): Promise<T> {
+    kept.waiting++;
+    return new Promise<T>((resolve, reject) => {
+      const leave = () => {
+        reject(signal.reason);
+        if (--kept.waiting > 0 || kept.done) return;
+        this.forget(key, kept);
+        kept.abort.abort();
+      };
+      if (signal.aborted) return leave();
+      signal.addEventListener("abort", leave, { once: true });
+      (kept.answer as Promise<T>).then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    });
+  }
+
+  private forget(key: string, kept: Kept): void {
+    if (this.answers.peek(key) === kept) this.answers.delete(key);
+  }
+}
+
+/** What a view asks ends with the view. */
+export class SourceUntil implements Source {
+  constructor(private readonly source: Source, private readonly until: AbortSignal) {}
+
+  holds(key: string): boolean {
+    return this.source.holds(key);
+  }
+
+  get<T>(key: string, signal?: AbortSignal): Promise<T> {
+    return this.source.get(key, signal ?? this.until);
   }
 }

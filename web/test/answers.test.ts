@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import test from "node:test";
 import { makeSystem } from "../mock/system.mjs";
 import { exactly, heading, shown, unitOf } from "../src/columns";
-import { slowestWindows } from "../src/flow";
+import { flowSays, slowestWindows } from "../src/flow";
 import { chosen, measured } from "../src/graph";
 import { graphAnswers } from "../src/graphanswers";
 import { curve, layOutGraph } from "../src/graphlayout";
@@ -13,7 +13,7 @@ import { Names } from "../src/names";
 import { paletteColor } from "../src/palette";
 import { find } from "../src/search";
 import { order } from "../src/sort";
-import { CachedSource, readReport, type Source } from "../src/source";
+import { CachedSource, readReport, SourceUntil, type Source } from "../src/source";
 import { stack } from "../src/stacked";
 
 const system = makeSystem(200) as { answer: (key: string) => unknown };
@@ -58,6 +58,53 @@ test("what several ask at once is asked once, and asked again behind an error", 
   assert.equal(await cached.get("graph"), 7);
   await cached.get("graph");
   assert.equal(asked, 2);
+});
+
+test("a question ends when nobody waits for its answer any more, and not before", async () => {
+  const ended: string[] = [];
+  const source: Source = {
+    holds: () => true,
+    get: <T>(key: string, signal?: AbortSignal) => new Promise<T>((resolve, reject) => {
+      signal!.addEventListener("abort", () => {
+        ended.push(key);
+        reject(signal!.reason);
+      });
+      if (key === "quick") resolve(1 as T);
+    }),
+  };
+  const cached = new CachedSource(source, 4);
+  const [first, second] = [new AbortController(), new AbortController()];
+  const both = [new SourceUntil(cached, first.signal).get("graph"), new SourceUntil(cached, second.signal).get("graph")];
+  first.abort();
+  await assert.rejects(both[0]!);
+  assert.deepEqual(ended, []);
+  second.abort();
+  await assert.rejects(both[1]!);
+  assert.deepEqual(ended, ["graph"]);
+  const third = new AbortController();
+  assert.equal(await cached.get("quick", third.signal), 1);
+  third.abort();
+  assert.equal(await cached.get("quick"), 1);
+  assert.deepEqual(ended, ["graph"]);
+});
+
+test("what is said of ways is of all, and how many are drawn", () => {
+  const flow = { columns: ["/a", "/t"], messages: [{ times: [1, 2], fate: "received" as const }, { times: [1], fate: "lost" as const }], messagesTotal: 9000, shown: 2 };
+  assert.equal(flowSays({ ...flow, ways: 9001, fates: { received: 8000, lost: 1001 }, droppedShown: 1 }),
+    "9,001 ways of 9,000 messages: 8,000 came to the end (1 drawn), 1,001 lost (1 drawn).");
+  assert.equal(flowSays(flow), "9,000 ways. Drawn are 2: 1 came to the end, 1 lost.");
+  assert.equal(flowSays({ ...flow, messagesTotal: 2 }), "2 ways: 1 came to the end, 1 lost.");
+});
+
+test("names of programs do not choose members of lists", () => {
+  const names = new Names(recording);
+  for (const hostile of ["length", "constructor", "__proto__", -1, 1.5, 1e9] as unknown as number[]) {
+    assert.equal(names.topic(hostile), "–");
+    assert.equal(names.node(hostile), "–");
+    assert.equal(names.callback(hostile), "callback of no known name");
+  }
+  const service = recording.callbacks.find((callback) => callback.service)!;
+  assert.equal(names.cause(service), "service /map_server/get_map");
 });
 
 test("a report's answers are read, and what it lacks is said", async () => {

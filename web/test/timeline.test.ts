@@ -153,7 +153,7 @@ test("tiles that one zooms past are not asked for", async () => {
 test("Tab goes from execution to execution of a thread, each once", () => {
   const tile = prepare({
     exact: true,
-    callbacks: { thread: [0, 0, 1, 0], callback: [1, 2, 3, 4], begin: [10, 12, 11, 30], end: [20, 15, 13, null], depth: [0, 1, 0, 0], status: ["complete", "complete", null, "recording_end"] },
+    callbacks: { thread: [0, 0, 1, 0], callback: [1, 2, 3, 4], begin: [10, 12, 11, 30], end: [20, 15, 13, null], depth: [0, 1, 0, 0], status: ["complete", "complete", null, "recording_end"], until: [null, null, null, 45] },
     publishes: { thread: [], topic: [], t: [] },
     messages: { topic: [], fromThread: [], fromTime: [], toThread: [], toTime: [] },
   }) as Exact;
@@ -166,6 +166,7 @@ test("Tab goes from execution to execution of a thread, each once", () => {
   assert.deepEqual(neighbour([tile], third, -1), second);
   assert.equal(tile.status[placeIn(tile, third)], "recording_end");
   assert.equal(tile.status[placeIn(tile, first)], "");
+  assert.equal(tile.until[placeIn(tile, third)], 45);
 });
 
 test("an execution of unknown begin stands at its end", () => {

@@ -4,6 +4,7 @@ import type { App } from "../app";
 import { h, button, type Child } from "../dom";
 import { duration, exactDuration, time } from "../format";
 import type { OffCpu } from "../model";
+import { at } from "../names";
 import { printable } from "../printable";
 import { address } from "../router";
 import type { Selection } from "./selection";
@@ -60,7 +61,7 @@ export function details(app: App, execution: Execution, tiles: Exact[], offCpu: 
   const say = (term: string, ...description: Child[]) => list.append(h("dt", {}, term), h("dd", {}, ...description));
   const node = callback?.node ?? null;
   say("node", node === null ? "unknown" : h("a", { href: address("graph", { select: `node.${node}` }) }, names.node(node)));
-  say("started by", callback?.topic != null
+  say("started by", at(recording.topics, callback?.topic) && callback
     ? h("span", {}, `${printable(callback.kind ?? "unknown kind")} `, h("a", { href: address("graph", { select: `topic.${callback.topic}` }) }, names.topic(callback.topic)))
     : names.cause(callback));
   if (callback?.symbol) say("function", h("code", {}, printable(callback.symbol)));
@@ -73,8 +74,11 @@ export function details(app: App, execution: Execution, tiles: Exact[], offCpu: 
 
   const off = offCpuOf(execution, offCpu);
   if (off) {
-    say("could have run", `${duration(off.runnable)}, as far as seen`);
-    say("waited", `${duration(off.blocked)}, as far as seen`);
+    const least = offCpu?.some((times) => times.more) ? "at least " : "";
+    say("could have run", `${least}${duration(off.runnable)}, as far as seen`);
+    say("waited", `${least}${duration(off.blocked)}, as far as seen`);
+  } else if (recording.offCpu) {
+    say("off the CPU", "not known here");
   }
 
   const causes = messagesTo(tiles, execution);

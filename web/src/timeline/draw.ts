@@ -46,6 +46,8 @@ export interface Scene {
   showMessages: boolean;
   colors: Colors;
   lostPattern: CanvasPattern;
+  /** For lanes of which a tile says nothing. */
+  unknownPattern: CanvasPattern;
 }
 
 export interface Drawn { callbacks: number; publishes: number; messages: number; exact: boolean }
@@ -191,7 +193,8 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
     for (const i of places) {
       const begin = tile.begin[i]!;
       const end = tile.end[i]!;
-      if (begin > to || (Number.isNaN(end) ? begin : end) < from || (shownBefore && begin < found.from)) continue;
+      const ran = Number.isNaN(end) ? tile.until[i]! : end;
+      if (begin > to || (Number.isNaN(ran) ? begin : ran) < from || (shownBefore && begin < found.from)) continue;
       drawn.callbacks++;
       if (!inSight) continue;
       const depth = tile.depth[i]!;
@@ -230,12 +233,13 @@ function drawExact(pen: CanvasRenderingContext2D, scene: Scene, tile: Exact, fou
  * From where to where an execution is drawn. If its begin or end is not known, that is a stub, or up to where it is
  * known to have run.
  */
-function extent({ view, duration }: Scene, tile: Exact, i: number): [number, number] {
+function extent({ view }: Scene, tile: Exact, i: number): [number, number] {
   const begin = view.x(tile.begin[i]!);
   const end = tile.end[i]!;
   if (tile.status[i] === "start_missing") return [begin - 14, begin];
   if (!Number.isNaN(end)) return [begin, view.x(end)];
-  return [begin, tile.status[i] === "recording_end" ? Math.max(begin + 8, view.x(duration)) : begin + 14];
+  const until = tile.until[i]!;
+  return [begin, Number.isNaN(until) ? begin + 14 : Math.max(begin + 8, view.x(until))];
 }
 
 /** How much lower nested callbacks begin. */
@@ -264,7 +268,7 @@ function drawUnfinished(pen: CanvasRenderingContext2D, scene: Scene, left: numbe
 function drawCoarse(pen: CanvasRenderingContext2D, scene: Scene, tile: Coarse, found: Found, lanes: Lane[]): void {
   const { view, duration, densities } = scene;
   const height = scene.lanes.bar;
-  const { canvas, top } = densities.of(`${found.address.level}/${found.address.index}`, tile, height);
+  const key = `${found.address.level}/${found.address.index}`;
   const begin = tileBegin(duration, found.address);
   const bin = (tileEnd(duration, found.address) - begin) / tile.bins;
   const from = Math.max(view.from, found.from);
@@ -274,9 +278,14 @@ function drawCoarse(pen: CanvasRenderingContext2D, scene: Scene, tile: Coarse, f
   if (right <= left) return;
   pen.imageSmoothingEnabled = false;
   for (const lane of lanes) {
-    const strip = top.get(lane.thread);
-    if (strip === undefined) continue;
-    pen.drawImage(canvas, (from - begin) / bin, strip, (to - from) / bin, height, left, Math.round(y(scene, lane)) + barTop, right - left, height);
+    const top = Math.round(y(scene, lane)) + barTop;
+    const strip = densities.of(key, tile, lane.thread, height);
+    if (strip) {
+      pen.drawImage(strip, (from - begin) / bin, 0, (to - from) / bin, height, left, top, right - left, height);
+    } else if (tile.omitted > 0) {
+      pen.fillStyle = scene.unknownPattern;
+      pen.fillRect(left, top, right - left, height);
+    }
   }
 }
 

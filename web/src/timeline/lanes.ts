@@ -1,5 +1,6 @@
 // Where threads are drawn: one lane each, in groups of processes.
 
+import type { Thread } from "../model";
 import type { Names } from "../names";
 
 export interface Lane { thread: number; top: number; height: number; name: string }
@@ -21,7 +22,8 @@ const [least, most] = [30, 64];
 /** Lanes for so many pixels: higher ones where there are few. */
 export function layOut(names: Names, room: number): Lanes {
   const { processes, threads } = names.recording;
-  const own = processes.map((process) => threads.filter((thread) => thread.process === process.id));
+  const own: Thread[][] = processes.map(() => []);
+  for (const thread of threads) own[thread.process]?.push(thread);
   const used = own.filter((list) => list.length > 0).length;
   const height = Math.floor(Math.min(most, Math.max(least, (room - used * groupHeight) / Math.max(1, threads.length))));
   const lanes: Lane[] = [];

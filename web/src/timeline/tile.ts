@@ -5,12 +5,15 @@ import type { CoarseTile, ExactTile, Tile } from "../model";
 export interface Exact {
   exact: true;
   more: boolean;
+  longMissing: boolean;
   thread: Int32Array;
   callback: Int32Array;
   /** The end where the begin is not known: the status is start_missing then. */
   begin: Float64Array;
   /** NaN where the end is not known. */
   end: Float64Array;
+  /** Until when it is known to have run of which no end is known; NaN where that is not known, either. */
+  until: Float64Array;
   depth: Uint8Array;
   /** Empty where the callback ended as it should. */
   status: string[];
@@ -23,16 +26,22 @@ export interface Exact {
 export interface Coarse {
   exact: false;
   bins: number;
-  threads: CoarseTile["threads"];
+  threads: Map<number, CoarseTile["threads"][number]>;
+  /** How many threads nothing is said of. */
+  omitted: number;
 }
 
 export type PreparedTile = Exact | Coarse;
 
 export function prepare(tile: Tile): PreparedTile {
-  return tile.exact ? prepareExact(tile) : { exact: false, bins: tile.bins, threads: tile.threads };
+  return tile.exact ? prepareExact(tile) : coarse(tile);
 }
 
-function prepareExact({ callbacks: c, publishes: p, messages: m, more }: ExactTile): Exact {
+function coarse({ bins, threads, threadsOmitted }: CoarseTile): Coarse {
+  return { exact: false, bins, threads: new Map(threads.map((thread) => [thread.thread, thread])), omitted: threadsOmitted ?? 0 };
+}
+
+function prepareExact({ callbacks: c, publishes: p, messages: m, more, longMissing }: ExactTile): Exact {
   const begin = Float64Array.from(c.begin, (at, i) => at ?? c.end[i] ?? NaN);
   const depth = Uint8Array.from(c.depth);
   const places = new Map<number, number[]>();
@@ -48,10 +57,12 @@ function prepareExact({ callbacks: c, publishes: p, messages: m, more }: ExactTi
   return {
     exact: true,
     more: more === true,
+    longMissing: longMissing === true,
     thread: Int32Array.from(c.thread),
     callback: Int32Array.from(c.callback),
     begin,
     end: Float64Array.from(c.end, (end) => end ?? NaN),
+    until: Float64Array.from(c.begin, (_, i) => c.until?.[i] ?? NaN),
     depth,
     status: c.status.map((status) => (status === null || status === "complete" ? "" : status)),
     byThread,

@@ -3,13 +3,15 @@
 import type { View } from "../app";
 import { button, h } from "../dom";
 import { failure } from "../failure";
-import { count, duration, time } from "../format";
+import { count, duration, several, time } from "../format";
 import { offCpuKey } from "../keys";
 import { Lru } from "../lru";
-import type { Loss, OffCpu } from "../model";
+import type { Losses, OffCpu } from "../model";
 import { note, probe } from "../probe";
+import { pollProgress } from "../progress";
 import { address, numberParameter, replaceAddress } from "../router";
 import { color, onThemeChange } from "../theme";
+import { lossesLack } from "../views/page";
 import { control } from "./controls";
 import { details, executionOf, spoken } from "./details";
 import { axisHeight, draw, pick, type Colors, type Scene } from "./draw";
@@ -37,7 +39,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   let selection = parseSelection(parameters.get("select"));
   let hovered: Selection | null = null;
   let scroll = 0;
-  let losses: Loss[] = [];
+  let losses: Losses | null = null;
   let lossesKnown = false;
   let found: Found[] = [];
   let scene: Scene | null = null;
@@ -50,6 +52,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   const side = h("div", { class: "side" });
   const trouble = h("div");
   const messages = h("input", { type: "checkbox", checked: true });
+  const schedulingKeys = h("span", { class: "legend", hidden: true }, h("i", { class: "key-runnable" }), "could have run", h("i", { class: "key-blocked" }), "waited");
   const stage = h("div", { class: "stage" }, canvas, tip);
   element.append(
     h("div", { class: "toolbar" },
@@ -60,8 +63,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       status,
       h("span", { class: "legend" },
         h("i", { class: "key-publish" }), "publish", h("i", { class: "key-message" }), "message", h("i", { class: "key-lost" }), "lost or not seen",
-        recording.offCpu ? h("i", { class: "key-runnable" }) : null, recording.offCpu ? "could have run" : null,
-        recording.offCpu ? h("i", { class: "key-blocked" }) : null, recording.offCpu ? "waited" : null),
+        schedulingKeys),
       h("span", { class: "quiet keys" }, "wheel zooms, drag moves, shift+wheel scrolls")),
     trouble,
     h("div", { class: "timeline" }, stage, side),
@@ -83,10 +85,11 @@ export const timelineView: View = async (app, element, parameters, signal) => {
 
   const pen = canvas.getContext("2d", { alpha: false })!;
   let colors = readColors();
-  let pattern: CanvasPattern | null = null;
+  let patterns: { lost: CanvasPattern; unknown: CanvasPattern } | null = null;
+  const readPatterns = () => ({ lost: hatch(pen, colors.lost, devicePixelRatio), unknown: hatch(pen, colors.line, devicePixelRatio) });
   onThemeChange(() => {
     colors = readColors();
-    pattern = null;
+    patterns = null;
     changed();
   }, signal);
 
@@ -100,7 +103,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pattern = null;
+    patterns = null;
     view.width = width - gutter;
     lanes = layOut(names, height - axisHeight - 8);
     changed();
@@ -135,17 +138,21 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     scroll = Math.min(Math.max(0, scroll), Math.max(0, lanes.height + axisHeight - height + 8));
     scene = {
       view, lanes, scroll, width, height, gutter, duration: recording.duration, found,
-      offCpu: visibleOffCpu(), losses, names, selection, hovered, showMessages: messages.checked && !tooMany, colors, densities,
-      lostPattern: (pattern ??= hatch(pen, colors.lost, devicePixelRatio)),
+      offCpu: visibleOffCpu(), losses: losses?.rows ?? [], names, selection, hovered, showMessages: messages.checked && !tooMany, colors, densities,
+      lostPattern: (patterns ??= readPatterns()).lost, unknownPattern: patterns.unknown,
     };
     const drawn = draw(pen, scene);
     probe.tilesHeld = store.held;
     probe.timeline = { from: view.from, to: view.to, drawn: { ...drawn, exact: drawn.exact && awaited === 0 } };
     probe.settled = lossesKnown && awaited === 0 && !store.waiting && offCpuAsked.size === 0;
-    const text = `${time(view.from, view.span / 1000)} + ${duration(Math.round(view.span))} · ${
-      drawn.exact ? `${count(drawn.callbacks)} callbacks` : "share of the time in callbacks (whole height: all)"}${
-      awaited > 0 && !store.error ? " · loading finer…" : coarser ? " · finer than the report holds" : ""}${
-      found.some(({ tile }) => tile.exact && tile.more) ? " · more messages than are drawn" : tooMany && messages.checked ? " · zoom in for messages" : ""}`;
+    schedulingKeys.hidden = !offCpuWithin(view.from, view.to).some((times) => times !== undefined);
+    waitFor(awaited > 0 && !store.error);
+    const text = [
+      `${time(view.from, view.span / 1000)} + ${duration(Math.round(view.span))}`,
+      drawn.exact ? `${count(drawn.callbacks)} callbacks` : "share of the time in callbacks (whole height: all)",
+      ...lacks(coarser, tooMany),
+      awaited > 0 && !store.error ? `loading finer… ${share}` : "",
+    ].filter(Boolean).join(" · ");
     if (status.textContent !== text) status.textContent = text;
     if (store.error) complain(store.error);
     if (selection && !shownSelection) showSelection();
@@ -154,6 +161,39 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       if (!signal.aborted) replaceAddress(address("timeline", { from: Math.round(view.from), to: Math.round(view.to), select: selection && writeSelection(selection) }));
     }, 200);
   }
+
+  /** What the picture does not show although it is there, in words. */
+  function lacks(coarser: boolean, tooMany: boolean): string[] {
+    const tiles = exactTiles();
+    const omitted = Math.max(0, ...found.map(({ tile }) => (tile.exact ? 0 : tile.omitted)));
+    return [
+      coarser ? "finer than the report holds" : "",
+      tooMany && messages.checked ? "zoom in for messages" : "",
+      tiles.some((tile) => tile.more) ? "more publishes or messages than are drawn" : "",
+      tiles.some((tile) => tile.longMissing) ? "messages that took longer than a second may be missing" : "",
+      omitted > 0 ? `${several(omitted, "less busy thread")} hatched: zoom in` : "",
+      visibleOffCpu().some((times) => times.more) ? "not all times off the CPU are drawn" : "",
+      recording.offCpu && tiles.length > 0 && visibleOffCpu().length === 0 && offCpuAsked.size === 0 ? "times off the CPU are not held here" : "",
+      lossesKnown ? losses?.omitted ? lossesLack(losses) : "" : "what was lost is not known yet",
+    ];
+  }
+
+  /** While tiles are awaited, tells how much is read. */
+  let share = "";
+  let stopProgress: (() => void) | null = null;
+  function waitFor(awaits: boolean): void {
+    if (awaits && !stopProgress) {
+      stopProgress = pollProgress(source, (read) => {
+        share = read;
+        changed();
+      });
+    } else if (!awaits && stopProgress) {
+      stopProgress();
+      stopProgress = null;
+      share = "";
+    }
+  }
+  signal.addEventListener("abort", () => stopProgress?.());
 
   const exactTiles = () => found.map(({ tile }) => tile).filter((tile): tile is Exact => tile.exact);
 
@@ -282,7 +322,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   async function askLosses(): Promise<void> {
     if (lossesKnown) return;
     try {
-      losses = (await source.get<{ rows: Loss[] }>("losses")).rows;
+      losses = await source.get<Losses>("losses");
       lossesKnown = true;
       changed();
     } catch (error) {

@@ -5,7 +5,6 @@ import { h } from "../dom";
 import { fillWith } from "../failure";
 import { count } from "../format";
 import type { Difference, Rows, Value } from "../model";
-import { printable } from "../printable";
 import { table } from "../table";
 import { section } from "./page";
 
@@ -14,7 +13,7 @@ export const compareView: View = async (app, element, _, signal) => {
   element.append(place);
   await fillWith(place, () => app.source.get<Difference | null>("compare"), (difference) => {
     if (!difference) return h("p", { class: "quiet" }, "Nothing to compare with was given: ", h("code", {}, "caret-bpf view NEW --baseline OLD"), " compares.");
-    const { entities, latencies, warnings } = difference;
+    const { entities, latencies } = difference;
     const verdicts = new Map<string, number>();
     for (const { verdict } of latencies) verdicts.set(String(verdict), (verdicts.get(String(verdict)) ?? 0) + 1);
     const changed = verdicts.get("changed") ?? 0;
@@ -22,7 +21,6 @@ export const compareView: View = async (app, element, _, signal) => {
       h("section", { class: `verdict ${changed + entities.length > 0 ? "some" : ""}` },
         h("p", {}, h("b", {}, count(changed)), ` of ${count(latencies.length)} latencies changed, `, h("b", {}, count(entities.length)), " entities came or went."),
         h("p", { class: "quiet" }, [...verdicts].map(([verdict, n]) => `${count(n)} ${verdict.replaceAll("_", " ")}`).join(" · "))),
-      warnings.length > 0 ? section("Warnings", h("ul", {}, ...warnings.map((warning) => h("li", {}, printable(warning))))) : "",
       section("Latencies", h("p", { class: "quiet" }, "a is the baseline. Noise does not say that nothing changed: detectable percent is the least change that these recordings could have shown."),
         table(asRows(latencies), {
           name: "changes", caption: "changes of latencies", nothing: "No latency is in both recordings.",

@@ -10,6 +10,7 @@ import type { Edge, Graph, Rows } from "../model";
 import { printable } from "../printable";
 import { address } from "../router";
 import { table } from "../table";
+import { warningsOf } from "../warnings";
 import { section } from "./page";
 
 export const graphView: View = async (app, element, parameters, signal) => {
@@ -70,7 +71,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
   if (kind === "edge" && known.edges[id]) side.append(edgeDetails(app, known.edges[id]));
   if (kind === "node" && app.recording.nodes[id]) side.append(nodeDetails(app, known, id));
   if (kind === "topic" && app.recording.topics[id]) side.append(topicDetails(app, known, id));
-  below.append(section("All edges", edgeTable(app, known, kind === "edge" ? id : null)));
+  below.append(...warningsOf(known), section("All edges", edgeTable(app, known, kind === "edge" ? id : null)));
 };
 
 const edgeColumns = ["topic", "from", "to", "transport", "count", "rate", "min", "mean", "p50", "p99", "max", "lost", "open", "unknown"] as const;

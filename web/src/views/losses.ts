@@ -3,8 +3,8 @@
 import type { View } from "../app";
 import { h, s } from "../dom";
 import { fillWith } from "../failure";
-import { exactDuration, time } from "../format";
-import type { Loss, Rows } from "../model";
+import { exactDuration, several, time } from "../format";
+import type { Loss, Losses, Rows } from "../model";
 import { printable } from "../printable";
 import { address } from "../router";
 import { table } from "../table";
@@ -14,9 +14,9 @@ import { section } from "./page";
 export const lossesView: View = async (app, element, _, signal) => {
   const place = h("div");
   element.append(lostSummary(app), place);
-  await fillWith(place, () => app.source.get<{ rows: Loss[] }>("losses"), ({ rows }) => [
+  await fillWith(place, () => app.source.get<Losses>("losses"), ({ rows, omitted }) => [
     section("When", strip(app.recording.duration, rows)),
-    section("What", table(asRows(rows), {
+    section("What", omitted ? h("p", { class: "quiet" }, `${several(omitted, "more loss", "more losses")} are not in the table and not in pictures.`) : null, table(asRows(rows), {
       name: "losses",
       caption: "what was lost or not seen",
       nothing: "No loss and no blind span is recorded.",

@@ -11,6 +11,7 @@ import type { CallbackRows, Dataset, Graph, Rows } from "../model";
 import { printable } from "../printable";
 import { address } from "../router";
 import { table } from "../table";
+import { warningsOf } from "../warnings";
 import { section } from "./page";
 
 export const overviewView: View = async (app, element, _, signal) => {
@@ -26,7 +27,11 @@ export const overviewView: View = async (app, element, _, signal) => {
   showGraph(app, picture, null);
   const slowest = (answer: Rows): Rows => ({ ...answer, rows: answer.rows.slice(0, 6) });
   await Promise.all([
-    graphAnswers(source, (graph) => { if (!signal.aborted) showGraph(app, picture, graph); }).catch((error: unknown) => picture.append(failure(error))),
+    graphAnswers(source, (graph) => {
+      if (signal.aborted) return;
+      showGraph(app, picture, graph);
+      picture.before(...warningsOf(graph));
+    }).catch((error: unknown) => { if (!signal.aborted) picture.append(failure(error)); }),
     fillWith(callbacks, () => source.get<CallbackRows>("callbacks"), (answer) => table(slowest(answer), {
       name: "slowest-callbacks", caption: "slowest callbacks", nothing: "No callback was recorded.",
       link: (row) => address("callbacks", { select: answer.ids?.[row] ?? null }),

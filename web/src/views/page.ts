@@ -2,20 +2,24 @@
 
 import type { App } from "../app";
 import { h, type Child } from "../dom";
-import type { Loss } from "../model";
+import { several } from "../format";
+import type { Losses } from "../model";
 
 export function section(title: string, ...children: Child[]): HTMLElement {
   return h("section", {}, h("h2", {}, title), ...children);
 }
 
-/**
- * What was lost, for plots that draw it behind their values. A plot without it says nothing wrong, so errors are left
- * to the view of losses.
- */
-export async function lossesOf(app: App): Promise<Loss[]> {
+/** What was lost, for plots that draw it behind their values; null if that is not known. */
+export async function lossesOf(app: App): Promise<Losses | null> {
   try {
-    return (await app.source.get<{ rows: Loss[] }>("losses")).rows;
+    return await app.source.get<Losses>("losses");
   } catch {
-    return [];
+    return null;
   }
+}
+
+/** What plots lack that draw these losses; nothing, if they lack nothing. */
+export function lossesLack(losses: Losses | null): string {
+  if (!losses) return "What was lost is not known here.";
+  return losses.omitted ? `${several(losses.omitted, "more loss", "more losses")} are not drawn.` : "";
 }

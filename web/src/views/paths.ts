@@ -4,7 +4,7 @@ import type { App, View } from "../app";
 import { h } from "../dom";
 import { fillWith } from "../failure";
 import { flowPanel, slowestWindows } from "../flow";
-import { several } from "../format";
+import { count, several } from "../format";
 import { pathKey, pathsKey } from "../keys";
 import type { Path, PathAnswer, Paths } from "../model";
 import { printable } from "../printable";
@@ -27,7 +27,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
   await fillWith(list, () => app.source.get<Paths>(from || to ? pathsKey(from, to) : "paths"), ({ paths, complete }) => {
     first = paths[0];
     asked = paths.find((path) => path.text === chosen);
-    if (paths.length === 0) return h("p", { class: "quiet" }, from || to ? "No path leads from there to there." : "No path was found along which messages went.");
+    if (paths.length === 0) return h("p", { class: "quiet" }, from || to ? "No path leads from there to there." : complete ? "No path was found along which messages went." : "Among the paths that were looked at, messages went along none. There are more: name the ends of the one that you mean.");
     const select = h("select", { "aria-label": "path" }, ...paths.map((path) => h("option", { value: path.text, selected: path.text === (chosen ?? first?.text) }, label(path.text))));
     if (chosen && !asked) select.append(h("option", { value: chosen, selected: true }, label(chosen)));
     select.addEventListener("change", () => { location.hash = address("paths", { from, to, path: select.value }); });
@@ -59,7 +59,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
         })),
         series && series.t.length > 0
           ? section("Of which hops latencies consist",
-            h("p", { class: "quiet" }, answer.shown < answer.instances ? `${several(answer.shown, "message")} of ${answer.instances}: evenly chosen, and the slowest.` : several(answer.shown, "message")),
+            h("p", { class: "quiet" }, answer.shown < (answer.ways ?? answer.instances) ? `${several(answer.shown, "way")} of ${count(answer.ways ?? answer.instances)}: evenly chosen, and the slowest.` : several(answer.shown, "way")),
             stackedPlot(series, hopNames, signal))
           : null,
         section("Where the time went", answer.parts
