@@ -31,10 +31,11 @@ export interface Coarse {
   omitted: number;
 }
 
-export type PreparedTile = Exact | Coarse;
+/** What is drawn, and what the answer lacks. */
+export type PreparedTile = (Exact | Coarse) & { warnings: string[] };
 
 export function prepare(tile: Tile): PreparedTile {
-  return tile.exact ? prepareExact(tile) : coarse(tile);
+  return { ...(tile.exact ? prepareExact(tile) : coarse(tile)), warnings: tile.warnings ?? [] };
 }
 
 function coarse({ bins, threads, threadsOmitted }: CoarseTile): Coarse {

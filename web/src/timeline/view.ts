@@ -12,6 +12,7 @@ import { pollProgress } from "../progress";
 import { address, numberParameter, replaceAddress } from "../router";
 import { color, onThemeChange } from "../theme";
 import { lossesLack } from "../views/page";
+import { warningsOf } from "../warnings";
 import { control } from "./controls";
 import { details, executionOf, spoken } from "./details";
 import { axisHeight, draw, pick, type Colors, type Scene } from "./draw";
@@ -21,7 +22,7 @@ import { hatch } from "./hatch";
 import { layOut, type Lanes } from "./lanes";
 import { neighbour, parseSelection, writeSelection, type Selection } from "./selection";
 import { TileStore, type Found } from "./store";
-import type { Exact } from "./tile";
+import type { Exact, PreparedTile } from "./tile";
 import { Viewport } from "./viewport";
 
 /** Tiles in memory: some 200 kB each, and a picture needs six. */
@@ -51,6 +52,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   const said = h("div", { class: "hidden", "aria-live": "polite" });
   const side = h("div", { class: "side" });
   const trouble = h("div");
+  const lacking = h("div");
   const messages = h("input", { type: "checkbox", checked: true });
   const schedulingKeys = h("span", { class: "legend", hidden: true }, h("i", { class: "key-runnable" }), "could have run", h("i", { class: "key-blocked" }), "waited");
   const stage = h("div", { class: "stage" }, canvas, tip);
@@ -65,7 +67,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
         h("i", { class: "key-publish" }), "publish", h("i", { class: "key-message" }), "message", h("i", { class: "key-lost" }), "lost or not seen",
         schedulingKeys),
       h("span", { class: "quiet keys" }, "wheel zooms, drag moves, shift+wheel scrolls")),
-    trouble,
+    trouble, lacking,
     h("div", { class: "timeline" }, stage, side),
     said);
   messages.addEventListener("change", () => changed());
@@ -155,11 +157,19 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     ].filter(Boolean).join(" · ");
     if (status.textContent !== text) status.textContent = text;
     if (store.error) complain(store.error);
+    warn([...new Set(found.flatMap(({ tile }) => tile.warnings))]);
     if (selection && !shownSelection) showSelection();
     clearTimeout(addressTimer);
     addressTimer = window.setTimeout(() => {
       if (!signal.aborted) replaceAddress(address("timeline", { from: Math.round(view.from), to: Math.round(view.to), select: selection && writeSelection(selection) }));
     }, 200);
+  }
+
+  let warned = "";
+  function warn(warnings: string[]): void {
+    if (warnings.join("\n") === warned) return;
+    warned = warnings.join("\n");
+    lacking.replaceChildren(...warningsOf({ warnings }));
   }
 
   /** What the picture does not show although it is there, in words. */
@@ -195,7 +205,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   }
   signal.addEventListener("abort", () => stopProgress?.());
 
-  const exactTiles = () => found.map(({ tile }) => tile).filter((tile): tile is Exact => tile.exact);
+  const exactTiles = () => found.map(({ tile }) => tile).filter((tile): tile is Exact & PreparedTile => tile.exact);
 
   function visibleOffCpu(from = view.from, to = view.to): OffCpu[] {
     return offCpuWithin(from, to).filter((times): times is OffCpu => times !== undefined);
