@@ -19,9 +19,9 @@ export interface GraphOptions {
 
 export interface DrawnGraph { svg: SVGSVGElement; panZoom: PanZoom; edges: number[]; nodes: number[]; look: () => void }
 
-/** Nodes and edges that a picture has at most: laying out more takes seconds, and nobody can read it. */
-export const mostNodes = 250;
-export const mostEdges = 600;
+/** Nodes and edges that a picture has at most: laying out more takes more than a second, and nobody can read it. */
+export const mostNodes = 150;
+export const mostEdges = 300;
 
 const lineHeight = 15;
 let pen: CanvasRenderingContext2D | null = null;

@@ -18,7 +18,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
   const [kind, number] = selected?.split(".") ?? [];
   const id = Number(number);
   let standard = false;
-  let near = parameters.get("near") !== null && kind === "node";
+  let near = false;
   let drawn: DrawnGraph | null = null;
   let graph: Graph | null = null;
   let measured = false;
@@ -28,21 +28,33 @@ export const graphView: View = async (app, element, parameters, signal) => {
   const said = h("span", { class: "quiet" });
   const below = h("div");
   const withStandard = h("input", { type: "checkbox" });
-  const onlyNear = h("input", { type: "checkbox", checked: near, disabled: kind !== "node" });
+  const onlyNear = h("input", { type: "checkbox", disabled: !selected });
   element.append(
     h("div", { class: "toolbar" },
       button("−", () => drawn?.panZoom.zoom(1.4), { "aria-label": "zoom out", title: "zoom out (-)" }),
       button("+", () => drawn?.panZoom.zoom(0.7), { "aria-label": "zoom in", title: "zoom in (+)" }),
       button("all", () => drawn?.panZoom.fit(), { title: "show everything (f)" }),
       h("label", {}, withStandard, " what every node has"),
-      h("label", { title: "at most two edges away; select a node first" }, onlyNear, " only near the selected node"), said),
+      h("label", { title: "at most two edges away; select something first" }, onlyNear, " only near what is selected"), said),
     h("div", { class: "graph-view" }, picture, side), below);
 
+  /** The node that what is selected is, or begins at. */
+  function middle(): number | null {
+    if (kind === "node") return app.recording.nodes[id] ? id : null;
+    const edge = kind === "edge" ? graph?.edges[id] : graph?.edges.find(({ topic }) => kind === "topic" && topic === id);
+    return edge?.from ?? edge?.to ?? null;
+  }
+
   function show(): void {
-    const options = { standard, selected, around: near ? id : null };
-    const what = chosen(app, graph, options);
+    const all = { standard, selected, around: null };
+    const around = { ...all, around: middle() };
+    let what = near ? null : chosen(app, graph, all);
+    const isNear = what === null && around.around !== null;
+    if (isNear) what = chosen(app, graph, around);
+    onlyNear.checked = isNear;
+    const options = isNear ? around : all;
     if (!what) {
-      picture.replaceChildren(h("p", { class: "quiet" }, `${several(app.recording.nodes.length, "node")} and ${several(graph?.edges.length ?? 0, "edge")}: too many for one picture. Search for a node (press /), and choose “only near the selected node”.`));
+      picture.replaceChildren(h("p", { class: "quiet" }, `${several(app.recording.nodes.length, "node")} and ${several(graph?.edges.length ?? 0, "edge")}: too many for one picture. Search for a node (press /), and see what is near it.`));
       return;
     }
     drawn = drawGraph(app, graph, what, options);
